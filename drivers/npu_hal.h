@@ -1,0 +1,39 @@
+/*
+ * npu_hal.h - what the driver needs from its surroundings.
+ *
+ * The driver reaches the NPU through this table of functions and through nothing else. tb/npu implements it over the Verilated RTL and the golden
+ * model, tests implement it as a mock, a board support package implements it over memory-mapped registers.
+ */
+#ifndef NPU_HAL_H
+#define NPU_HAL_H
+
+#include <stdint.h>
+
+/* Interrupt lines, bits of the masks below; the same numbers as in IRQ_STATUS. */
+#define NPU_HAL_IRQ_ALU (1u << 0)
+#define NPU_HAL_IRQ_POOL (1u << 1)
+#define NPU_HAL_IRQ_GEMM (1u << 2)
+
+typedef enum npu_hal_status {
+    NPU_HAL_OK = 0,
+    NPU_HAL_TIMEOUT = 1, /* nothing happened within the time given */
+    NPU_HAL_FAULT = 2    /* the access failed (bus error, device gone, simulation stopped) */
+} npu_hal_status;
+
+typedef struct npu_hal {
+    void *ctx; /* handed to every function */
+    /* Read or write the 32-bit register at byte offset 0..508 (a multiple of 4). */
+    npu_hal_status (*reg_read)(void *ctx, uint32_t offset, uint32_t *value);
+    npu_hal_status (*reg_write)(void *ctx, uint32_t offset, uint32_t value);
+    /* Wait until one of the interrupt lines in the mask is high; return NPU_HAL_TIMEOUT after timeout_us microseconds (of device time). */
+    npu_hal_status (*wait_irq)(void *ctx, uint32_t line_mask, uint32_t timeout_us);
+    /* Let at least us microseconds pass (used between two polls). */
+    void (*delay_us)(void *ctx, uint32_t us);
+    /* Write back (flush) or drop (invalidate) the CPU's cached copy of a byte range of device memory. NULL where memory is coherent. */
+    void (*cache_flush)(void *ctx, uint32_t addr, uint32_t bytes);
+    void (*cache_invalidate)(void *ctx, uint32_t addr, uint32_t bytes);
+    /* Tell the environment which bytes the next started task writes (NULL: nobody wants to know). Checked by the testbench. */
+    void (*task_output)(void *ctx, uint32_t addr, uint32_t bytes);
+} npu_hal;
+
+#endif

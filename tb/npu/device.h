@@ -1,0 +1,77 @@
+/*
+ * device.h - the NPU as a testcase sees it: memory, a HAL for the driver, results. Behind it stands the RTL, the golden model, or both in tandem.
+ */
+#ifndef NPU_DEVICE_H
+#define NPU_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npu_hal.h"
+#include "tb.h"
+
+typedef enum npu_dev_kind { NPU_DEV_MODEL, NPU_DEV_RTL, NPU_DEV_TANDEM } npu_dev_kind;
+
+typedef struct npu_dev_cfg {
+    npu_dev_kind kind;
+    uint32_t n;               /* mesh size; must be the one this program was built for when RTL takes part */
+    uint64_t seed;            /* bus timing, initial state */
+    const char *bus_profile;  /* name of a tb_axi_profile: "ideal" ... "hostile"; NULL: ideal */
+    const char *wave;         /* FST file or NULL; needs a build with tracing, else an error */
+    uint64_t ddr_bytes;       /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
+    uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */
+    bool poison_reads;        /* never-written bytes that are read are a failure (default on in testcases) */
+} npu_dev_cfg;
+
+#define NPU_DEV_DDR_BASE 0x10000000u
+
+typedef struct npu_dev npu_dev;
+
+/* First failure of a device. Empty signature: none. */
+typedef struct npu_dev_failure {
+    char signature[96]; /* stable name for bucketing: unit or port, rule or check, kind */
+    char message[512];  /* one line for a person */
+    uint64_t cycle;
+} npu_dev_failure;
+
+/* NULL on error, with one line in err. */
+npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size);
+/* Runs the end-of-simulation checks first; see npu_dev_finish(). */
+void npu_dev_close(npu_dev *dev);
+
+uint32_t npu_dev_n(const npu_dev *dev);
+npu_dev_kind npu_dev_get_kind(const npu_dev *dev);
+const npu_hal *npu_dev_hal(npu_dev *dev);
+
+typedef enum npu_buf_kind { NPU_BUF_IN, NPU_BUF_OUT, NPU_BUF_SCRATCH } npu_buf_kind;
+/*
+ * Declare a buffer of device memory and return its address (0: out of memory). align: power of two, at least 16. offset shifts the address by so many bytes past
+ * the alignment. Guard bytes lie between buffers. NPU_BUF_OUT may be written by the NPU, NPU_BUF_IN may not, NPU_BUF_SCRATCH may be both.
+ */
+uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kind kind);
+/* Forget all buffers (after a compare point); memory contents are dropped. */
+void npu_dev_alloc_reset(npu_dev *dev);
+
+/* Back-door access to memory, on both devices. false: outside memory. */
+bool npu_dev_write(npu_dev *dev, uint32_t addr, const void *src, size_t bytes);
+bool npu_dev_read(npu_dev *dev, uint32_t addr, void *dst, size_t bytes);
+
+/* Compare both sides now (kind TANDEM; otherwise nothing). The HAL also does it by itself at each compare point. true: equal. */
+bool npu_dev_compare(npu_dev *dev);
+/* End-of-simulation checks (outstanding transactions, guards) and the final memory into the trace hash. true: no failure so far. */
+bool npu_dev_finish(npu_dev *dev);
+const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev);
+
+uint64_t npu_dev_cycles(const npu_dev *dev); /* RTL clock cycles; 0 for the model */
+uint64_t npu_dev_macs(const npu_dev *dev);   /* MACs executed by the golden model; 0 for RTL alone */
+uint64_t npu_dev_trace_hash(const npu_dev *dev);
+/* Seconds of CPU time in the Verilated model and in the harness around it since npu_dev_open (sampled). */
+void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
+
+/* Reset in place: registers, queues and in-flight transactions are gone, memory stays. */
+void npu_dev_reset(npu_dev *dev);
+/* Answer the k-th burst (0 = next) of a kind on a channel with SLVERR: dir 0 read, 1 write. RTL and tandem only. */
+void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k);
+
+#endif
