@@ -1,0 +1,63 @@
+/*
+ * shim.h - the plain C interface of one Verilated top module.
+ *
+ * scripts/gen_shim.py generates the C++ behind it from the port list of the module. A program holds exactly one Verilated top; it may create several
+ * instances of it. C code looks a port up by name once and then reads and writes through the pointer.
+ */
+#ifndef TB_SIM_SHIM_H
+#define TB_SIM_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A port. ptr points to uint8_t (width 1..8), uint16_t (9..16), uint32_t (17..32), uint64_t (33..64) or to (width + 31) / 32 words of uint32_t, lowest word
+ * first (above 64). Bits above `width` must be written as 0. ptr stays valid until the instance is destroyed.
+ */
+typedef struct tb_shim_port {
+    const char *name;
+    uint32_t width; /* bits */
+    bool input;     /* direction as the module sees it */
+    void *ptr;
+} tb_shim_port;
+
+typedef struct tb_shim {
+    const char *top; /* module name */
+    size_t nports;
+    /*
+     * New instance. plusargs: NULL-terminated list of "+name=value" strings, or NULL. init_seed draws the initial value of state that has no reset, in
+     * builds with --x-initial unique (debug, san). NULL: out of memory.
+     */
+    void *(*create)(const char *const *plusargs, uint64_t init_seed);
+    /* Runs final blocks, closes an open trace, frees the instance. */
+    void (*destroy)(void *inst);
+    /* Fill out[0..nports-1]. */
+    void (*ports)(void *inst, tb_shim_port *out);
+    /* Settle the model after inputs changed. Does nothing once finished() is true. */
+    void (*eval)(void *inst);
+    /* Time for $time, used in assertion messages (any unit; optional). */
+    void (*set_time)(void *inst, uint64_t time);
+    /* true once $finish, $stop, a failed assertion or a fatal error of the runtime was met. */
+    bool (*finished)(void *inst);
+    /* First failure ($stop, $error, $fatal, failed assertion) as one line with file and line number; NULL when there was none. */
+    const char *(*assert_message)(void *inst);
+    /* Waveforms; the four are NULL in builds without tracing. trace_open writes one line into err on failure. Dump with increasing time. */
+    bool (*trace_open)(void *inst, const char *path, char *err, size_t err_size);
+    void (*trace_dump)(void *inst, uint64_t time);
+    void (*trace_flush)(void *inst);
+    void (*trace_close)(void *inst);
+} tb_shim;
+
+/* The Verilated top of this program. */
+const tb_shim *tb_shim_get(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
