@@ -1,0 +1,295 @@
+#!/usr/bin/python3
+"""Generate the register package, the C header and the register table from the register description."""
+
+import argparse
+import os
+import re
+import sys
+
+ACCESSES = ("ro", "rw", "wo", "w1c")
+CLASSES = ("exact", "timed", "w1c")
+NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+SPACE = 512
+
+
+class Bad(Exception):
+    """A mistake in the description: line number and text."""
+
+    def __init__(self, line, text):
+        super().__init__(text)
+        self.line = line
+        self.text = text
+
+
+class Field:
+    def __init__(self, name, hi, lo, cls, reset, text):
+        self.name, self.hi, self.lo, self.cls, self.reset, self.text = name, hi, lo, cls, reset, text
+        self.enums = []
+
+    @property
+    def width(self):
+        return self.hi - self.lo + 1
+
+    @property
+    def mask(self):
+        return ((1 << self.width) - 1) << self.lo
+
+
+class Reg:
+    def __init__(self, name, offset, access, text):
+        self.name, self.offset, self.access, self.text = name, offset, access, text
+        self.fields = []
+
+    def mask(self, cls=None):
+        return sum(f.mask for f in self.fields if cls in (None, f.cls))
+
+    @property
+    def reset(self):
+        return sum(f.reset << f.lo for f in self.fields)
+
+
+def number(line, text, what):
+    if not re.match(r"(0x[0-9A-Fa-f]+|[0-9]+)\Z", text):
+        raise Bad(line, "%s '%s' is not a number" % (what, text))
+    return int(text, 0)
+
+
+def split_line(num, raw):
+    """Words of a line; a quoted text counts as one word and ends the line."""
+    m = re.match(r'([^"]*?)\s*(?:"([^"]*)")?\s*\Z', raw)
+    if not m:
+        raise Bad(num, "unbalanced quotes or text after the closing quote")
+    words = m.group(1).split()
+    return words, m.group(2)
+
+
+def check_name(num, name):
+    if not NAME.match(name):
+        raise Bad(num, "name '%s': expected capital letters, digits and _" % name)
+
+
+def parse_reg(num, words, regs):
+    if len(words) != 4:
+        raise Bad(num, 'expected: reg NAME OFFSET ACCESS "text"')
+    name, access = words[1], words[3]
+    check_name(num, name)
+    offset = number(num, words[2], "offset")
+    if offset % 4:
+        raise Bad(num, "offset 0x%X is not a multiple of 4" % offset)
+    if offset >= SPACE:
+        raise Bad(num, "offset 0x%X is outside the %d bytes of the register file" % (offset, SPACE))
+    if access not in ACCESSES:
+        raise Bad(num, "unknown access '%s': expected one of %s" % (access, ", ".join(ACCESSES)))
+    for reg in regs:
+        if reg.offset == offset:
+            raise Bad(num, "offset 0x%03X is already that of %s" % (offset, reg.name))
+        if reg.name == name:
+            raise Bad(num, "register %s is defined twice" % name)
+    return Reg(name, offset, access, None)
+
+
+def parse_field(num, words, reg):
+    if len(words) != 5:
+        raise Bad(num, 'expected: field NAME HI:LO CLASS RESET "text"')
+    if reg is None:
+        raise Bad(num, "field before the first reg")
+    check_name(num, words[1])
+    m = re.match(r"([0-9]+):([0-9]+)\Z", words[2])
+    if not m:
+        raise Bad(num, "bits '%s': expected HI:LO" % words[2])
+    hi, lo = int(m.group(1)), int(m.group(2))
+    if hi > 31 or lo > hi:
+        raise Bad(num, "bits %d:%d: expected 31 >= HI >= LO" % (hi, lo))
+    cls = words[3]
+    if cls not in CLASSES:
+        raise Bad(num, "unknown class '%s': expected one of %s" % (cls, ", ".join(CLASSES)))
+    if (cls == "w1c") != (reg.access == "w1c"):
+        raise Bad(num, "class %s in a register with access %s: w1c registers have w1c fields, and only they" % (cls, reg.access))
+    field = Field(words[1], hi, lo, cls, number(num, words[4], "reset value"), None)
+    if field.reset >> field.width:
+        raise Bad(num, "reset value 0x%X does not fit %d bits" % (field.reset, field.width))
+    for other in reg.fields:
+        if other.name == field.name:
+            raise Bad(num, "field %s.%s is defined twice" % (reg.name, field.name))
+        if other.mask & field.mask:
+            raise Bad(num, "field %s overlaps %s" % (field.name, other.name))
+    return field
+
+
+def parse_enum(num, words, field):
+    if len(words) != 3:
+        raise Bad(num, 'expected: enum VALUE NAME "text"')
+    if field is None:
+        raise Bad(num, "enum before the first field")
+    value = number(num, words[1], "value")
+    check_name(num, words[2])
+    if value >> field.width:
+        raise Bad(num, "value %d does not fit the %d bits of %s" % (value, field.width, field.name))
+    for other in field.enums:
+        if other[0] == value or other[1] == words[2]:
+            raise Bad(num, "value or name is already that of %s" % other[1])
+    return value, words[2]
+
+
+def parse(lines):
+    regs, field = [], None
+    for num, raw in enumerate(lines, 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        words, text = split_line(num, line)
+        kind = words[0] if words else ""
+        if kind not in ("reg", "field", "enum"):
+            raise Bad(num, "expected reg, field or enum, got '%s'" % kind)
+        if not text:
+            raise Bad(num, "no quoted text at the end of the line")
+        if kind == "reg":
+            if regs and not regs[-1].fields:
+                raise Bad(num, "register %s has no field" % regs[-1].name)
+            regs.append(parse_reg(num, words, regs))
+            regs[-1].text, field = text, None
+        elif kind == "field":
+            field = parse_field(num, words, regs[-1] if regs else None)
+            field.text = text
+            regs[-1].fields.append(field)
+        else:
+            field.enums.append(parse_enum(num, words, field) + (text,)) if field else parse_enum(num, words, None)
+    if not regs:
+        raise Bad(len(lines), "no register in the description")
+    if not regs[-1].fields:
+        raise Bad(len(lines), "register %s has no field" % regs[-1].name)
+    return sorted(regs, key=lambda r: r.offset)
+
+
+def gen_sv(regs):
+    out = ["// Register offsets and fields.",
+           "//",
+           "// Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.",
+           "package npu_regs_pkg;", ""]
+    for reg in regs:
+        p = "NPU_REG_%s" % reg.name
+        out.append("  // %s" % reg.text)
+        out.append("  localparam logic [8:0] %s_OFFSET = 9'h%03X;" % (p, reg.offset))
+        out.append("  localparam logic [31:0] %s_RESET = 32'h%08X;" % (p, reg.reset))
+        out.append("  localparam logic [31:0] %s_MASK = 32'h%08X;" % (p, reg.mask()))
+        for f in reg.fields:
+            q = "NPU_%s_%s" % (reg.name, f.name)
+            out.append("  localparam int unsigned %s_LSB = %d;" % (q, f.lo))
+            out.append("  localparam int unsigned %s_WIDTH = %d;" % (q, f.width))
+            out.append("  localparam logic [31:0] %s_MASK = 32'h%08X;" % (q, f.mask))
+            out.append("  localparam logic [%d:0] %s_RESET = %d'h%X;" % (f.width - 1, q, f.width, f.reset))
+            for value, name, _ in f.enums:
+                out.append("  localparam logic [%d:0] %s_%s = %d'd%d;" % (f.width - 1, q, name, f.width, value))
+        out.append("")
+    out += ["endpackage", ""]
+    return "\n".join(out)
+
+
+def gen_c(regs):
+    out = ["/*", " * npu_regs.h - register offsets and fields.", " *",
+           " * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.",
+           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted.", " */",
+           "#ifndef NPU_REGS_H", "#define NPU_REGS_H", "", "/* clang-format off */", ""]
+    for reg in regs:
+        out.append("/* %s */" % reg.text.replace("*/", "* /"))
+        out.append("#define NPU_REG_%s 0x%03Xu" % (reg.name, reg.offset))
+        out.append("#define NPU_REG_%s_RESET 0x%08Xu" % (reg.name, reg.reset))
+        for f in reg.fields:
+            q = "NPU_%s_%s" % (reg.name, f.name)
+            out.append("#define %s_LSB %du" % (q, f.lo))
+            out.append("#define %s_WIDTH %du" % (q, f.width))
+            out.append("#define %s_MASK 0x%08Xu" % (q, f.mask))
+            for value, name, _ in f.enums:
+                out.append("#define %s_%s %du" % (q, name, value))
+        out.append("")
+    out += ["/* Access of a register, for NPU_REG_TABLE. */",
+            "#define NPU_ACCESS_RO 0u", "#define NPU_ACCESS_RW 1u", "#define NPU_ACCESS_WO 2u", "#define NPU_ACCESS_W1C 3u", "",
+            "/* Number of registers in the table. */", "#define NPU_REG_COUNT %du" % len(regs), "",
+            "/* X(name, offset, access, exact_mask, timed_mask, w1c_mask, reset) for each register, in order of offsets. */",
+            "#define NPU_REG_TABLE(X) \\"]
+    rows = ["    X(%s, 0x%03Xu, NPU_ACCESS_%s, 0x%08Xu, 0x%08Xu, 0x%08Xu, 0x%08Xu)" %
+            (r.name, r.offset, r.access.upper(), r.mask("exact"), r.mask("timed"), r.mask("w1c"), r.reset) for r in regs]
+    out.append(" \\\n".join(rows))
+    out += ["", "/* clang-format on */", "", "#endif", ""]
+    return "\n".join(out)
+
+
+def gen_md(regs):
+    def cell(text):
+        return text.replace("|", "\\|")
+
+    out = ["# Registers", "",
+           "Generated from `regs/npu.regs` by `tools/gen_regs.py`: do not edit, run `make regs`.", "",
+           "32-bit registers at byte offsets of a 9-bit address. Unused offsets and bits read 0 and ignore writes. Classes: `exact` fields are compared",
+           "bit for bit between RTL and model, `timed` fields depend on time and are only range-checked, `w1c` flags are compared as a set",
+           "([architecture.md](architecture.md), section 5).", "",
+           "| offset | register | access | reset | what |", "| --- | --- | --- | --- | --- |"]
+    for r in regs:
+        out.append("| 0x%03X | [%s](#%s) | %s | 0x%08X | %s |" % (r.offset, r.name, r.name.lower(), r.access, r.reset, cell(r.text)))
+    for r in regs:
+        out += ["", "## %s" % r.name, "", "0x%03X, %s. %s." % (r.offset, r.access, r.text.rstrip(".")), "",
+                "| bits | field | class | reset | what |", "| --- | --- | --- | --- | --- |"]
+        for f in sorted(r.fields, key=lambda f: -f.hi):
+            bits = "%d" % f.hi if f.hi == f.lo else "%d:%d" % (f.hi, f.lo)
+            text = cell(f.text)
+            if f.enums:
+                text += ": " + ", ".join("%d %s (%s)" % (v, n, cell(t)) for v, n, t in f.enums)
+            out.append("| %s | %s | %s | 0x%X | %s |" % (bits, f.name, f.cls, f.reset, text))
+    return "\n".join(out) + "\n"
+
+
+def write_file(path, text):
+    tmp = path + ".tmp"
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(tmp, "w", encoding="ascii") as out:
+            out.write(text)
+        os.replace(tmp, path)
+    except OSError as err:
+        if os.path.exists(tmp):
+            os.unlink(tmp)
+        raise SystemExit("gen_regs: %s: %s" % (path, err.strerror))
+
+
+def read_file(path):
+    try:
+        with open(path, encoding="ascii") as src:
+            return src.read()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, epilog="Exit status: 0 done or up to date, 1 stale (--check) or not written, 2 bad description or usage.")
+    ap.add_argument("--input", default="regs/npu.regs", help="register description (default: %(default)s)")
+    ap.add_argument("--sv", default="rtl/regs/npu_regs_pkg.sv", help="SystemVerilog package (default: %(default)s)")
+    ap.add_argument("--header", default="drivers/npu_regs.h", help="C header (default: %(default)s)")
+    ap.add_argument("--doc", default="docs/registers.md", help="register table (default: %(default)s)")
+    ap.add_argument("--check", action="store_true", help="write nothing; fail when a generated file is stale")
+    args = ap.parse_args()
+    try:
+        with open(args.input, encoding="ascii") as src:
+            lines = src.read().splitlines()
+    except OSError as err:
+        print("gen_regs: %s: %s" % (args.input, err.strerror), file=sys.stderr)
+        return 2
+    except UnicodeDecodeError:
+        print("gen_regs: %s: not ASCII text" % args.input, file=sys.stderr)
+        return 2
+    try:
+        regs = parse(lines)
+    except Bad as bad:
+        print("gen_regs: %s:%d: %s" % (args.input, bad.line, bad.text), file=sys.stderr)
+        return 2
+    stale = False
+    for path, text in ((args.sv, gen_sv(regs)), (args.header, gen_c(regs)), (args.doc, gen_md(regs))):
+        if not args.check:
+            write_file(path, text)
+        elif read_file(path) != text:
+            print("gen_regs: %s is stale, run `make regs`" % path, file=sys.stderr)
+            stale = True
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
