@@ -1,0 +1,16 @@
+/*
+ * acc.c - sums of a tile over its blocks: docs/npu.md sections 2 (wrap) and 4 (acc).
+ */
+#include "cmodel.h"
+
+#include <string.h>
+
+void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc) {
+    if (first) {
+        memcpy(acc, in, count * sizeof *acc);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)in[i]); /* unsigned: C leaves signed overflow undefined */
+    }
+}

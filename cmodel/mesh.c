@@ -1,0 +1,41 @@
+/*
+ * mesh.c - one block on the N x N mesh, both streams: docs/npu.md sections 2 (int32) and 4 (mesh).
+ */
+#include "cmodel.h"
+
+/*
+ * N products cannot overflow (32 * 128 * 128), so plain int32 sums equal the wrapping ones here. Inlined with a constant n, so that the compiler
+ * keeps a row of sums in vector registers.
+ */
+static inline void mesh_rows(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt, int32_t *restrict out) {
+    for (uint32_t j = 0; j < 2 * n; j++) {
+        int32_t sum[32] = {0};
+        for (uint32_t r = 0; r < n; r++) {
+            for (uint32_t c = 0; c < n; c++) {
+                sum[c] += act[j * n + r] * wgt[r * n + c];
+            }
+        }
+        for (uint32_t c = 0; c < n; c++) {
+            out[j * n + c] = sum[c];
+        }
+    }
+}
+
+void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out) {
+    switch (n) {
+    case 4:
+        mesh_rows(4, act, wgt, out);
+        break;
+    case 8:
+        mesh_rows(8, act, wgt, out);
+        break;
+    case 16:
+        mesh_rows(16, act, wgt, out);
+        break;
+    case 32:
+        mesh_rows(32, act, wgt, out);
+        break;
+    default:
+        break; /* no such mesh */
+    }
+}

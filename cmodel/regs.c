@@ -1,0 +1,111 @@
+/*
+ * regs.c - the register file: docs/registers.md (regs/npu.regs), docs/npu.md section 3 "Order of effects".
+ */
+#include "regs.h"
+
+#include "npu_regs.h"
+
+#include <string.h>
+
+typedef struct reg_info {
+    uint32_t offset;
+    uint32_t access;
+    uint32_t fields; /* bits that exist */
+    uint32_t reset;
+} reg_info;
+
+#define REG_ROW(name, offset, access, exact, timed, w1c, reset) {(offset), (access), (exact) | (timed) | (w1c), (reset)},
+static const reg_info reg_table[] = {NPU_REG_TABLE(REG_ROW)};
+#undef REG_ROW
+
+static const reg_info *find_reg(uint32_t offset) {
+    for (size_t i = 0; i < sizeof reg_table / sizeof reg_table[0]; i++) {
+        if (reg_table[i].offset == offset) {
+            return &reg_table[i];
+        }
+    }
+    return NULL;
+}
+
+static uint32_t strobe_mask(uint32_t byte_strobes) {
+    uint32_t mask = 0;
+    for (uint32_t b = 0; b < 4; b++) {
+        if (byte_strobes >> b & 1u) {
+            mask |= 0xFFu << (8 * b);
+        }
+    }
+    return mask;
+}
+
+void cm_regs_reset(cm_regs *r, uint32_t n) {
+    memset(r->value, 0, sizeof r->value);
+    r->n = n;
+    for (size_t i = 0; i < sizeof reg_table / sizeof reg_table[0]; i++) {
+        r->value[reg_table[i].offset / 4] = reg_table[i].reset;
+    }
+    r->value[NPU_REG_CONFIG / 4] |= n << NPU_CONFIG_MESH_N_LSB; /* EN_ALU and EN_POOL stay 0: those blocks are not there */
+}
+
+uint32_t cm_regs_irq(const cm_regs *r) {
+    return r->value[NPU_REG_IRQ_STATUS / 4] & r->value[NPU_REG_IRQ_ENABLE / 4];
+}
+
+static uint32_t irq_id(const cm_regs *r) {
+    uint32_t lines = cm_regs_irq(r);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (lines >> i & 1u) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+uint32_t cm_regs_read(const cm_regs *r, uint32_t offset) {
+    offset &= ~3u; /* a 32-bit slave sees words */
+    const reg_info *reg = find_reg(offset);
+    if (reg == NULL || reg->access == NPU_ACCESS_WO) {
+        return 0;
+    }
+    if (offset == NPU_REG_IRQ_ID) {
+        return irq_id(r);
+    }
+    return r->value[offset / 4];
+}
+
+cm_reg_action cm_regs_write(cm_regs *r, uint32_t offset, uint32_t value, uint32_t byte_strobes) {
+    offset &= ~3u;
+    const reg_info *reg = find_reg(offset);
+    if (reg == NULL || reg->access == NPU_ACCESS_RO) {
+        return CM_REG_NOTHING;
+    }
+    uint32_t mask = strobe_mask(byte_strobes) & reg->fields;
+    uint32_t *word = &r->value[offset / 4];
+    switch (reg->access) {
+    case NPU_ACCESS_W1C:
+        *word &= ~(value & mask);
+        return CM_REG_NOTHING;
+    case NPU_ACCESS_WO: /* PERF_CTRL: the counters of a model without time stay 0 */
+        return offset == NPU_REG_CTRL && (value & mask & NPU_CTRL_SOFT_RESET_MASK) ? CM_REG_SOFT_RESET : CM_REG_NOTHING;
+    default:
+        *word = (*word & ~mask) | (value & mask);
+        break;
+    }
+    if (offset == NPU_REG_GEMM_CTRL && (*word & NPU_GEMM_CTRL_EN_MASK)) {
+        *word &= ~NPU_GEMM_CTRL_EN_MASK; /* reads back 0 */
+        return CM_REG_START_GEMM;
+    }
+    return CM_REG_NOTHING;
+}
+
+void cm_regs_raise_err(cm_regs *r, uint32_t err_bits) {
+    if (err_bits != 0) {
+        r->value[NPU_REG_ERR / 4] |= err_bits;
+        r->value[NPU_REG_IRQ_STATUS / 4] |= NPU_IRQ_STATUS_GEMM_MASK;
+    }
+}
+
+void cm_regs_task_done(cm_regs *r) {
+    uint32_t *count = &r->value[NPU_REG_GEMM_COUNT / 4];
+    *count = (*count + 1) & NPU_GEMM_COUNT_DONE_MASK;
+    r->value[NPU_REG_IRQ_STATUS / 4] |= NPU_IRQ_STATUS_GEMM_MASK;
+}
