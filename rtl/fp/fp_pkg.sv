@@ -1,0 +1,178 @@
+// IEEE-754 binary32 arithmetic as functions on bit patterns (docs/npu.md section 2).
+//
+// Round to nearest even, subnormals in and out, infinities; every NaN result is 0x7FC00000. Integer logic only.
+// They are functions so that a clocked process calls them under its enable and nothing is evaluated in an idle cycle.
+package fp_pkg;
+
+  localparam logic [31:0] FpNan = 32'h7FC0_0000;
+
+  // Leading zeros of v; 31 when v is 0 (callers treat 0 apart).
+  function automatic logic [4:0] fp_clz32_f(input logic [31:0] v);
+    logic [31:0] x;
+    logic [4:0]  n;
+    x = v;
+    n = 5'd0;
+    if (x[31:16] == 16'd0) begin
+      n[4] = 1'b1;
+      x = {x[15:0], 16'd0};
+    end
+    if (x[31:24] == 8'd0) begin
+      n[3] = 1'b1;
+      x = {x[23:0], 8'd0};
+    end
+    if (x[31:28] == 4'd0) begin
+      n[2] = 1'b1;
+      x = {x[27:0], 4'd0};
+    end
+    if (x[31:30] == 2'd0) begin
+      n[1] = 1'b1;
+      x = {x[29:0], 2'd0};
+    end
+    n[0] = !x[31];
+    fp_clz32_f = n;
+  endfunction
+
+  // Leading zeros of v; 63 when v is 0.
+  function automatic logic [5:0] fp_clz64_f(input logic [63:0] v);
+    if (v[63:32] != 32'd0) fp_clz64_f = {1'b0, fp_clz32_f(v[63:32])};
+    else fp_clz64_f = {1'b1, fp_clz32_f(v[31:0])};
+  endfunction
+
+  // Round and pack: q[63] is the leading one (q is not 0), worth 2^(e-127); e is two's complement.
+  // The carry of the rounding runs into the exponent field by itself: subnormal to normal, largest finite to infinity.
+  function automatic logic [31:0] fp_pack_f(input logic s, input logic [10:0] e, input logic [63:0] q);
+    logic [63:0] m;
+    logic [63:0] lost;
+    logic [10:0] sh;
+    logic [7:0]  field;
+    logic        inc;
+    if (!e[10] && e >= 11'd255) begin
+      fp_pack_f = {s, 8'hFF, 23'd0};
+    end else begin
+      m = q;
+      field = e[7:0];
+      if (e[10] || e == 11'd0) begin
+        sh = 11'd1 - e;
+        if (sh > 11'd63) begin
+          m = 64'd1;  // only "not zero" is left of it
+        end else begin
+          m = q >> sh[5:0];
+          lost = q ^ (m << sh[5:0]);
+          m[0] = m[0] || (lost != 64'd0);
+        end
+        field = 8'd0;
+      end
+      inc = m[39] && (m[40] || m[38:0] != 39'd0);
+      fp_pack_f = {s, {field, m[62:40]} + {30'd0, inc}};
+    end
+  endfunction
+
+  // a * b
+  function automatic logic [31:0] fp_mul_f(input logic [31:0] a, input logic [31:0] b);
+    logic        s;
+    logic        a_max;
+    logic        b_max;
+    logic [23:0] ma;
+    logic [23:0] mb;
+    logic [47:0] p;
+    logic [63:0] q;
+    logic [10:0] e;
+    logic [5:0]  l;
+    s = a[31] ^ b[31];
+    a_max = a[30:23] == 8'hFF;
+    b_max = b[30:23] == 8'hFF;
+    if (a_max || b_max) begin
+      if ((a_max && a[22:0] != 23'd0) || (b_max && b[22:0] != 23'd0) || a[30:0] == 31'd0 || b[30:0] == 31'd0)
+        fp_mul_f = FpNan;
+      else fp_mul_f = {s, 8'hFF, 23'd0};
+    end else if (a[30:0] == 31'd0 || b[30:0] == 31'd0) begin
+      fp_mul_f = {s, 31'd0};
+    end else begin
+      ma = {a[30:23] != 8'd0, a[22:0]};
+      mb = {b[30:23] != 8'd0, b[22:0]};
+      p = {24'd0, ma} * {24'd0, mb};
+      q = {p, 16'd0};
+      // the exponent of a subnormal is that of field 1; bit 63 of the unshifted product is worth 2^(ea+eb-126-127)
+      e = {3'd0, a[30:23]} + {3'd0, b[30:23]} + {10'd0, !ma[23]} + {10'd0, !mb[23]} - 11'd126;
+      l = fp_clz64_f(q);
+      fp_mul_f = fp_pack_f(s, e - {5'd0, l}, q << l);
+    end
+  endfunction
+
+  // a + b
+  function automatic logic [31:0] fp_add_f(input logic [31:0] a, input logic [31:0] b);
+    logic [31:0] x;  // the operand of larger magnitude
+    logic [31:0] y;
+    logic        y_sub;
+    logic [10:0] ex;
+    logic [7:0]  d;
+    logic [63:0] mx;
+    logic [63:0] my;
+    logic [63:0] r;
+    logic [5:0]  l;
+    if (a[30:0] >= b[30:0]) begin
+      x = a;
+      y = b;
+    end else begin
+      x = b;
+      y = a;
+    end
+    if (x[30:23] == 8'hFF) begin
+      if (x[22:0] != 23'd0 || (y[30:23] == 8'hFF && x[31] != y[31])) fp_add_f = FpNan;
+      else fp_add_f = x;
+    end else begin
+      ex = {3'd0, x[30:23]} + {10'd0, x[30:23] == 8'd0};
+      y_sub = y[30:23] == 8'd0;
+      d = ex[7:0] - y[30:23] - {7'd0, y_sub};
+      mx = {1'b0, x[30:23] != 8'd0, x[22:0], 39'd0};
+      // 40 places down nothing but "not zero" of the smaller operand can reach the rounding
+      if (d > 8'd39) my = {63'd0, y[30:0] != 31'd0};
+      else my = {1'b0, !y_sub, y[22:0], 39'd0} >> d[5:0];
+      if (x[31] == y[31]) r = mx + my;
+      else r = mx - my;
+      l = fp_clz64_f(r);
+      if (r == 64'd0) fp_add_f = {x[31] & y[31], 31'd0};
+      else fp_add_f = fp_pack_f(x[31], ex + 11'd1 - {5'd0, l}, r << l);
+    end
+  endfunction
+
+  // Two's complement integer to binary32.
+  function automatic logic [31:0] i32_to_f32_f(input logic [31:0] v);
+    logic [31:0] m;
+    logic [4:0]  l;
+    logic [7:0]  e;
+    logic        inc;
+    m = v[31] ? 32'd0 - v : v;
+    if (m == 32'd0) begin
+      i32_to_f32_f = 32'd0;
+    end else begin
+      l = fp_clz32_f(m);
+      m = m << l;
+      e = 8'd158 - {3'd0, l};
+      inc = m[7] && (m[8] || m[6:0] != 7'd0);
+      i32_to_f32_f = {v[31], {e, m[30:8]} + {30'd0, inc}};
+    end
+  endfunction
+
+  // Round half away from zero, clamp to -127..127; NaN gives 0.
+  function automatic logic [7:0] f32_to_i8_f(input logic [31:0] v);
+    logic [7:0] mag;
+    logic [7:0] t;
+    mag = 8'd0;
+    if (v[30:23] >= 8'd134) begin
+      if (v[30:0] <= 31'h7F80_0000) mag = 8'd127;
+    end else if (v[30:23] >= 8'd126) begin
+      // t = floor(2 * |v|): seven integer bits and the one that decides the rounding; 3 bits hold 133 - exponent, 0..7
+      t = {1'b1, v[22:16]} >> (3'd5 - v[25:23]);
+      mag = {1'b0, t[7:1]} + {7'd0, t[0]};
+      if (mag[7]) mag = 8'd127;
+    end
+    f32_to_i8_f = v[31] ? 8'd0 - mag : mag;
+  endfunction
+
+  // v > 0 ? v : +0
+  function automatic logic [31:0] fp_relu_f(input logic [31:0] v);
+    fp_relu_f = (v[31] || v[30:0] > 31'h7F80_0000) ? 32'd0 : v;
+  endfunction
+
+endpackage

@@ -1,0 +1,40 @@
+// Assertion macros. Checked at each rising edge of clk_i while rst_ni is high; a failure prints the instance path and the
+// name and stops the simulation. Yosys sees nothing. They are processes rather than assertion properties because 5.006 warns
+// about a reset that is both asynchronous and the condition of a `disable iff`.
+//
+// NPU_ASSERT(Name, Expr)                  Expr must hold
+// NPU_ASSERT_COMB(Name, Expr)             Expr must hold whenever it changes (units without a clock)
+// NPU_ASSERT_STABLE(Valid, Ready, Data)   after Valid without Ready, Valid stays and Data keeps its value. A unit with a
+//                                         synchronous clear passes (Ready || Clear) as Ready.
+// NPU_ASSERT_ONEHOT0(Name, Vec)           at most one bit of Vec is 1
+`ifndef NPU_ASSERT_SVH
+`define NPU_ASSERT_SVH
+
+`ifdef YOSYS
+`define NPU_ASSERT(Name, Expr)
+`define NPU_ASSERT_COMB(Name, Expr)
+`define NPU_ASSERT_STABLE(Valid, Ready, Data)
+`define NPU_ASSERT_ONEHOT0(Name, Vec)
+`else
+`define NPU_ASSERT(Name, Expr) \
+  always @(posedge clk_i or negedge rst_ni) begin \
+    if (!rst_ni) begin \
+    end else if (!(Expr)) begin \
+      $error("%m: assertion %s failed", `"Name`"); \
+    end \
+  end
+`define NPU_ASSERT_COMB(Name, Expr) \
+  always_comb begin \
+    if (!(Expr)) $error("%m: assertion %s failed", `"Name`"); \
+  end
+`define NPU_ASSERT_STABLE(Valid, Ready, Data) \
+  always @(posedge clk_i or negedge rst_ni) begin \
+    if (!rst_ni) begin \
+    end else if ($past((Valid) && !(Ready) && rst_ni) && (!(Valid) || $past(Data) != (Data))) begin \
+      $error("%m: assertion stable failed: %s, %s until %s", `"Valid`", `"Data`", `"Ready`"); \
+    end \
+  end
+`define NPU_ASSERT_ONEHOT0(Name, Vec) `NPU_ASSERT(Name, ((Vec) & ((Vec) - 1'b1)) == '0)
+`endif
+
+`endif
