@@ -59,7 +59,12 @@ module npu_fifo #(
     end
   end
 
-  `NPU_ASSERT(FifoCountRange, {1'b0, count_q} <= (Cw + 1)'(Depth))
+  generate
+    if (Depth != (1 << Cw) - 1) begin : g_range
+      `NPU_ASSERT(FifoCountRange, count_q <= Depth[Cw-1:0])
+    end
+  endgenerate
+  `NPU_ASSERT(FifoPointers, (wptr_q == rptr_q) == (count_q == '0 || count_q == Depth[Cw-1:0]))
   `NPU_ASSERT(FifoNoOverflow, !(push && count_q == Depth[Cw-1:0]))
   `NPU_ASSERT(FifoNoUnderflow, !(pop && count_q == '0))
   `NPU_ASSERT_STABLE(rvalid_o, rready_i || clr_i, rdata_o)
