@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""List the unit benches for make: name, module under test and its parameters.
+
+testcases/unit/unit_<name>.c may say in its first 20 lines: /* dut: <module> [params: -GX=1 ...] */; the module is npu_<name> or <name> otherwise."""
+
+import argparse
+import glob
+import os
+import re
+import sys
+
+DIRECTIVE = re.compile(r"/\*\s*dut:\s*(\w+)\s*(?:params:\s*([^*]*?))?\s*\*/")
+HAS_N = re.compile(r"parameter\s+(?:int\s+unsigned\s+|int\s+)?N\b")
+
+
+def sources(roots):
+    files = {}
+    for root in roots:
+        for path in glob.glob(os.path.join(root, "**", "*.sv"), recursive=True):
+            files.setdefault(os.path.splitext(os.path.basename(path))[0], path)
+    return files
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--rtl", action="append", default=[], help="folder with one module a file (repeatable)")
+    ap.add_argument("benches", nargs="*", help="unit_<name>.c files")
+    args = ap.parse_args()
+    modules = sources(args.rtl)
+    names, bad = [], False
+    for path in args.benches:
+        name = re.sub(r"^unit_", "", os.path.splitext(os.path.basename(path))[0])
+        with open(path, encoding="utf-8") as src:
+            head = "".join(src.readlines()[:20])
+        found = DIRECTIVE.search(head)
+        dut = found.group(1) if found else name
+        if not found and dut not in modules and "npu_" + dut in modules:
+            dut = "npu_" + dut
+        if dut not in modules:
+            print("%s: no module %s in %s" % (path, dut, ", ".join(args.rtl)), file=sys.stderr)
+            print("$(warning %s: no module %s, bench left out)" % (path, dut))
+            bad = True
+            continue
+        with open(modules[dut], encoding="utf-8") as src:
+            has_n = HAS_N.search(src.read()) is not None
+        params = (found.group(2) or "").split() if found else []
+        names.append(name)
+        print("UNIT_DUT_%s := %s" % (name, dut))
+        print("UNIT_PARAMS_%s := %s" % (name, " ".join((["-GN=$(N)"] if has_n else []) + params)))
+    print("UNITS := " + " ".join(names))
+    print("UNITS_BAD := " + ("1" if bad else ""))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
