@@ -53,7 +53,7 @@ typedef struct tb_shim {
     void (*trace_close)(void *inst);
 } tb_shim;
 
-/* The Verilated top of this program. */
+/* The Verilated top of this program; NULL in a program without one. */
 const tb_shim *tb_shim_get(void);
 
 #ifdef __cplusplus

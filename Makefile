@@ -1,0 +1,44 @@
+# Tandem: every user command. `make help` prints the table; the work is done in scripts/*.mk and in the programs.
+
+# ---- what a user may set ----
+CFG ?= n8
+KIND ?= $(if $(SAN),san,fast)
+SUITE ?= default
+SEED ?= 1
+JOBS ?= $(shell nproc)
+CXX ?= g++
+CC ?= gcc
+BUILD ?= build
+# native: fastest, for this machine only; empty: runs on any machine of this architecture (the default in CI)
+ARCH ?= $(if $(CI),,native)
+SAN ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+.PHONY: FORCE
+FORCE:
+
+include scripts/flags.mk
+include scripts/host.mk
+include scripts/rtl.mk
+include scripts/checks.mk
+include scripts/jobs.mk
+
+.PHONY: help clean regs format
+
+help: ## this table
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | sort
+	@echo
+	@echo "  CFG=$(CFG) (n4 n8 n16 n32)  SUITE=$(SUITE) (smoke default nightly)  SEED=$(SEED)  JOBS=$(JOBS)"
+	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
+
+regs: ## registers: generate the SV package, the C header and docs/registers.md
+	$(PYTHON) tools/gen_regs.py
+
+format: ## run clang-format over the C and C++ sources
+	clang-format -i $(C_SOURCES)
+
+clean: ## remove build/
+	rm -rf $(BUILD)

@@ -1,0 +1,33 @@
+# Compilers, flags, folders.
+PYTHON := /usr/bin/python3
+CCACHE := $(shell command -v ccache 2>/dev/null)
+
+CFGS := n4 n8 n16 n32
+KINDS := fast debug san
+ifeq ($(filter $(CFG),$(CFGS)),)
+  $(error CFG=$(CFG): expected one of $(CFGS))
+endif
+ifeq ($(filter $(KIND),$(KINDS)),)
+  $(error KIND=$(KIND): expected one of $(KINDS))
+endif
+N := $(CFG:n%=%)
+
+HOST := $(BUILD)/host$(if $(filter san,$(KIND)),-san)
+OUT := $(BUILD)/$(CFG)-$(KIND)
+VLT := $(BUILD)/verilated-$(KIND)
+
+INCLUDES := -I. -Icmodel -Idrivers -Itb -Itb/npu -Inetwork -Iregress -Itestcases -Itestcases/unit
+WARNINGS := -Wall -Wextra -Werror -Wconversion -Wshadow
+, := ,
+SANITIZE := $(if $(filter san,$(KIND)),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+OPT := $(if $(filter san,$(KIND)),-O1,-O2) -g $(if $(ARCH),-march=$(ARCH))
+# no contraction of a*b+c and no reassociation: every floating-point step is one IEEE-754 operation
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(SANITIZE) $(INCLUDES) $(CFLAGS)
+LDFLAGS_ALL = $(SANITIZE) $(LDFLAGS)
+
+# $(call stamp,file,text): a file that changes when the text does
+define stamp
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(2)' | cmp -s - $$@ || printf '%s\n' '$(2)' > $$@
+endef

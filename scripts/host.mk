@@ -1,0 +1,57 @@
+# Host libraries and programs: everything that does not depend on the mesh size.
+SRC_cmodel := $(wildcard cmodel/*.c)
+SRC_drivers := $(wildcard drivers/npu*.c)
+SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
+SRC_tbnpu := $(wildcard tb/npu/*.c)
+SRC_network := $(wildcard network/*.c)
+# tests link this library last: a program without a Verilated top has no shim
+SRC_noshim := $(wildcard tests/support/no_shim.c)
+LIBS := cmodel drivers tb tbnpu network noshim
+
+$(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)))
+$(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
+
+$(HOST)/obj/%.o: %.c $(HOST)/flags.c
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	@$(CCACHE) $(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+# $(1): library. The list of members is a stamp, so that a removed file leaves the archive.
+define library
+OBJ_$(1) := $$(SRC_$(1):%.c=$(HOST)/obj/%.o)
+$$(eval $$(call stamp,$(HOST)/lib$(1).list,$$(SRC_$(1))))
+$(HOST)/lib$(1).a: $$(OBJ_$(1)) $(HOST)/lib$(1).list
+	@rm -f $$@
+	@ar rcs $$@ $$(OBJ_$(1))
+-include $$(OBJ_$(1):.o=.d)
+endef
+$(foreach l,$(LIBS),$(eval $(call library,$(l))))
+HOST_LIBS := $(LIBS:%=$(HOST)/lib%.a)
+
+# the runner
+SRC_regress := $(wildcard regress/*.c)
+OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
+-include $(OBJ_regress:.o=.d)
+$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libtb.a -o $@ -lsqlite3 -ljansson -lm -lpthread
+
+# cmocka programs; a test of the runner finds its objects in a library without its main program
+TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+OBJ_regress_lib := $(filter-out %/main.o,$(OBJ_regress))
+$(HOST)/libregress.a: $(OBJ_regress_lib)
+	@rm -f $@
+	@ar rcs $@ $^
+OBJ_tests := $(TESTS:%=$(HOST)/obj/tests/%.o)
+-include $(OBJ_tests:.o=.d)
+TEST_PROGRAMS := $(TESTS:%=$(HOST)/tests/%)
+$(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)/flags.ld
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) $(LDFLAGS_ALL) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ -lcmocka -lsqlite3 -ljansson -lz -lm -lpthread
+# keep objects of pattern rules
+.SECONDARY: $(OBJ_tests)
+
+.PHONY: host tests
+host: $(HOST_LIBS) $(if $(SRC_regress),$(HOST)/tandem-regress)
+tests: $(TEST_PROGRAMS)

@@ -1,0 +1,125 @@
+# Verilated builds: the NPU and the unit benches of one CFG and KIND.
+VERILATOR ?= verilator
+VROOT := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)
+
+RTL_PKGS := rtl/npu_pkg.sv rtl/regs/npu_regs_pkg.sv
+RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard rtl/*_pkg.sv rtl/*/*_pkg.sv))
+RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard rtl/*.sv rtl/*/*.sv))))
+RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard rtl/*.sv rtl/*/*.sv)))
+UNIT_SV_DIR := $(wildcard testcases/unit/sv)
+
+# Lint is a step of its own (make lint): here only errors stop.
+VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
+VFLAGS_fast := --x-assign fast --x-initial fast
+VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
+VFLAGS_san := --x-assign unique --x-initial unique
+VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
+
+VM_TRACE := $(if $(filter debug,$(KIND)),1,0)
+# The loops of the datapath count on vectorisation at -O3; the model needs no strict warnings, it is generated code.
+VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=0 -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
+  -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL $(if $(ARCH),-march=$(ARCH)) $(SANITIZE) -w
+VM_FAST := $(if $(filter san,$(KIND)),-O1,-O3 -fno-stack-protector)
+VM_SLOW := -O1
+
+# ---- runtime, one for all tops of a kind ----
+VLT_SRC := $(notdir $(wildcard $(addprefix $(VROOT)/include/,verilated.cpp verilated_threads.cpp verilated_random.cpp \
+  $(if $(filter 1,$(VM_TRACE)),verilated_fst_c.cpp))))
+VLT_OBJ := $(VLT_SRC:%.cpp=$(VLT)/%.o)
+$(eval $(call stamp,$(VLT)/flags,$(CXX) $(VM_CXX) $(shell $(VERILATOR) --version 2>/dev/null)))
+$(VLT)/%.o: $(VROOT)/include/%.cpp $(VLT)/flags tb/sim/vl_printf.h
+	@echo "  CXX   $(notdir $<)"
+	@$(CCACHE) $(CXX) $(VM_CXX) -O2 -include tb/sim/vl_printf.h -c $< -o $@
+$(VLT)/libverilated.a: $(VLT_OBJ)
+	@rm -f $@
+	@ar rcs $@ $^
+
+$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(shell $(VERILATOR) --version 2>/dev/null)))
+$(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
+$(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
+
+# ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
+# The model is compiled as two files, the code that runs every cycle and the rest.
+define verilated
+DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
+$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v
+	@mkdir -p $$(@D)
+	@echo "  VLT   $(2) $(3) ($(CFG)-$(KIND))"
+	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
+	@$(VERILATOR) $(VFLAGS) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
+	@touch $$@
+$(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
+	@echo "  CXX   $(2) ($(CFG)-$(KIND))"
+	@ls $$(@D)/V$(2)*.cpp | grep -Ev '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model.cpp
+	@$(CCACHE) $(CXX) $(VM_CXX) $(VM_FAST) -c $$(@D)/model.cpp -o $$@
+$(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
+	@ls $$(@D)/V$(2)*.cpp | grep -E '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model_slow.cpp
+	@$(CCACHE) $(CXX) $(VM_CXX) $(VM_SLOW) -c $$(@D)/model_slow.cpp -o $$@
+$(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(OUT)/flags.cxx
+	@$(PYTHON) scripts/gen_shim.py --top $(2) --header $$(@D)/V$(2).h --output $$(@D)/shim.cpp
+	@$(CCACHE) $(CXX) -Itb $(VM_CXX) -O2 -c $$(@D)/shim.cpp -o $$@
+-include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
+endef
+
+# C sources of programs: they know the mesh size (NPU_CFG_N, NPU_CFG_NAME)
+$(OUT)/obj/%.o: %.c $(OUT)/flags.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< ($(CFG)-$(KIND))"
+	@$(CCACHE) $(CC) $(CFLAGS_ALL) -DNPU_CFG_N=$(N) -DNPU_CFG_NAME='"$(CFG)"' -MMD -MP -c $< -o $@
+
+# $(1) objects, $(2) Verilated folder, $(3) host libraries
+link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ -lz -lm -lpthread -latomic
+
+# ---- the NPU ----
+PROGRAMS :=
+ifneq ($(wildcard rtl/npu_top.sv),)
+$(eval $(call verilated,npu_top,npu_top,-GN=$(N),))
+
+SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c)
+OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)
+-include $(OBJ_tandem:.o=.d)
+TANDEM_LIBS := tbnpu tb cmodel drivers
+$(OUT)/tandem: $(OBJ_tandem) $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(call link,$(OBJ_tandem),npu_top,$(TANDEM_LIBS))
+ifneq ($(SRC_tandem),)
+PROGRAMS += $(OUT)/tandem
+endif
+
+SRC_net := $(wildcard network/main/*.c)
+OBJ_net := $(SRC_net:%.c=$(OUT)/obj/%.o)
+-include $(OBJ_net:.o=.d)
+NET_LIBS := network $(TANDEM_LIBS)
+$(OUT)/tandem-net: $(OBJ_net) $(DUT_npu_top) $(NET_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(call link,$(OBJ_net),npu_top,$(NET_LIBS))
+ifneq ($(SRC_net),)
+PROGRAMS += $(OUT)/tandem-net
+endif
+endif
+
+# ---- unit benches ----
+UNIT_BENCHES := $(sort $(wildcard testcases/unit/unit_*.c))
+UNITS :=
+ifneq ($(UNIT_BENCHES),)
+$(eval $(call stamp,$(BUILD)/units.list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard testcases/unit/sv/*.sv)))
+$(BUILD)/units.mk: $(UNIT_BENCHES) $(BUILD)/units.list scripts/unit_duts.py
+	@$(PYTHON) scripts/unit_duts.py --rtl rtl $(addprefix --rtl ,$(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.tmp && mv $@.tmp $@
+-include $(BUILD)/units.mk
+endif
+OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/unit/*.c)))
+-include $(OBJ_unit_common:.o=.d)
+UNIT_LIBS := tb cmodel
+
+define unit
+$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)),$(UNIT_SV_DIR)))
+-include $(OUT)/obj/testcases/unit/unit_$(1).d
+$(OUT)/unit-$(1): $(OUT)/obj/testcases/unit/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $$@"
+	@$$(call link,$(OUT)/obj/testcases/unit/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
+PROGRAMS += $(OUT)/unit-$(1)
+endef
+$(foreach u,$(UNITS),$(eval $(call unit,$(u))))
+
+.PHONY: build
+build: $(PROGRAMS) ## build all programs of one CFG and KIND
