@@ -1,0 +1,45 @@
+/*
+ * lite_master.h - register accesses through an AXI4-Lite port, one at a time, with random channel order and gaps.
+ */
+#ifndef TB_LITE_MASTER_H
+#define TB_LITE_MASTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../case/rng.h"
+#include "port.h"
+
+typedef enum tb_lite_status { TB_LITE_OK = 0, TB_LITE_TIMEOUT = 1, TB_LITE_ERROR = 2 /* error response */, TB_LITE_STOPPED = 3 } tb_lite_status;
+
+typedef struct tb_lite_master {
+    tb_axi_port *port;
+    tb_rng rng;
+    uint16_t gap_max;
+    bool busy, write;
+    uint32_t value; /* read data or data to write */
+    uint8_t resp;
+    uint64_t addr;
+    uint8_t strb;
+    /* cycles until each channel becomes active; one is counted down each cycle */
+    uint16_t ax_wait, w_wait, resp_wait;
+    bool ax_done, w_done;
+} tb_lite_master;
+
+/* gap_max: longest random delay of each channel in cycles (0: none). */
+void tb_lite_init(tb_lite_master *m, tb_axi_port *port, uint16_t gap_max, tb_rng rng);
+/* Forget an access in flight (reset of the design). */
+void tb_lite_reset(tb_lite_master *m);
+/* Begin an access; not while one is busy. */
+void tb_lite_start(tb_lite_master *m, bool write, uint64_t addr, uint32_t value, uint8_t strb);
+/* Before settle and before the edge, as for the slave. m->busy turns false when the response was taken. */
+void tb_lite_drive(tb_lite_master *m);
+void tb_lite_sample(tb_lite_master *m);
+
+/* One whole cycle of the bench (drive, settle, sample, edge); false: stop. */
+typedef bool tb_step_fn(void *ctx);
+/* Blocking accesses: step the bench until the response is there, at most `timeout` cycles. */
+tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, uint8_t strb, tb_step_fn *step, void *ctx, uint64_t timeout);
+tb_lite_status tb_lite_read(tb_lite_master *m, uint64_t addr, uint32_t *value, tb_step_fn *step, void *ctx, uint64_t timeout);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * slave.h - memory-backed AXI4 slave with random latency, back-pressure and errors.
+ *
+ * Answers in order. Nothing is allocated after tb_axi_slave_init(). Accesses outside memory answer DECERR.
+ */
+#ifndef TB_AXI_SLAVE_H
+#define TB_AXI_SLAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../case/rng.h"
+#include "../mem/ddr.h"
+#include "port.h"
+
+/* How the ready of a channel behaves after each handshake. Chances in 256ths; the rest: ready at once. */
+typedef struct tb_axi_ready_profile {
+    uint16_t pause;     /* chance: low for 1..pause_max cycles */
+    uint16_t wait;      /* chance: low until valid has been high for 0..pause_max cycles */
+    uint16_t flap;      /* chance: high for a few cycles only when nothing comes, then low for 1..pause_max */
+    uint16_t pause_max;
+} tb_axi_ready_profile;
+
+/* Bus timing by name; cycles. */
+typedef struct tb_axi_profile {
+    const char *name;
+    tb_axi_ready_profile aw, w, ar;
+    uint16_t read_lat_min, read_lat_max;   /* from AR to the first beat */
+    uint16_t write_lat_min, write_lat_max; /* from the last W to B */
+    uint16_t gap, gap_max;                 /* chance in 256 of 1..gap_max idle cycles before a beat of R */
+    uint16_t stop, stop_max;               /* chance in 256 at each burst of a long pause of 1..stop_max cycles of everything */
+    uint16_t outstanding;                  /* bursts taken at the same time, each way */
+    bool data_first;                       /* W may be accepted before its AW */
+    bool late_commit;                      /* written data reaches memory only when B is sent */
+    uint16_t lite_gap_max;                 /* register accesses: longest delay of each channel */
+} tb_axi_profile;
+
+/* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile. */
+extern const tb_axi_profile tb_axi_profiles[];
+extern const size_t tb_axi_profile_count;
+/* By name; NULL: unknown. */
+const tb_axi_profile *tb_axi_profile_find(const char *name);
+/* "ideal, fast, ..." for error lines and help. */
+void tb_axi_profile_names(char *dst, size_t size);
+
+/* Random ready of one channel. */
+typedef struct tb_axi_ready {
+    uint64_t at;    /* cycle of the next change */
+    uint64_t until; /* flap: end of the high time */
+    uint8_t state;
+} tb_axi_ready;
+
+typedef struct tb_axi_read_slot {
+    uint64_t addr, at; /* at: earliest cycle of the first beat */
+    uint32_t id;
+    uint16_t err_beat; /* beat with SLVERR; 0xffff: none */
+    uint8_t len, size, burst;
+    bool decerr;
+} tb_axi_read_slot;
+
+typedef struct tb_axi_write_slot {
+    uint64_t addr, at;
+    uint32_t id;
+    uint16_t beats; /* received */
+    uint8_t len, size, burst;
+    bool have_aw, have_last, slverr, decerr, committed;
+} tb_axi_write_slot;
+
+#define TB_AXI_SLAVE_CAP 64u /* bursts each way, a power of two */
+#define TB_AXI_SLAVE_INJECT 8u
+
+typedef struct tb_axi_slave {
+    tb_axi_port *port;
+    tb_ddr *mem;
+    const tb_axi_profile *profile;
+    tb_rng rng;
+    uint64_t cycle;
+    tb_axi_ready aw_rdy, w_rdy, ar_rdy;
+    /* reads: slots [rd_head, rd_tail) */
+    tb_axi_read_slot rd[TB_AXI_SLAVE_CAP];
+    uint32_t rd_head, rd_tail, rd_beat;
+    uint64_t r_at;
+    bool r_live;
+    /* writes: B for wr_head, data of wr_data, address of wr_tail next */
+    tb_axi_write_slot wr[TB_AXI_SLAVE_CAP];
+    uint32_t wr_head, wr_data, wr_tail;
+    bool b_live;
+    uint8_t *wr_buf; /* TB_AXI_SLAVE_CAP x 256 beats */
+    uint64_t *wr_strb;
+    uint64_t stop_until;
+    /* errors to inject: numbers of bursts counted from creation */
+    uint64_t inject[2][TB_AXI_SLAVE_INJECT];
+    uint32_t injects[2];
+    uint64_t bursts[2]; /* accepted: reads, writes */
+    uint64_t errors[2]; /* error responses handed over */
+} tb_axi_slave;
+
+/* 0 or -1 (out of memory). The port, the memory and the profile must outlive the slave. */
+int tb_axi_slave_init(tb_axi_slave *slave, tb_axi_port *port, tb_ddr *mem, const tb_axi_profile *profile, tb_rng rng);
+void tb_axi_slave_free(tb_axi_slave *slave);
+/* Forget what is in flight (reset of the design); written data that is not complete is lost. */
+void tb_axi_slave_reset(tb_axi_slave *slave);
+/* Before settle: set ready, valid and payload for this cycle. */
+void tb_axi_slave_drive(tb_axi_slave *slave, uint64_t cycle);
+/* After settle, before the edge: take the handshakes of this cycle. */
+void tb_axi_slave_sample(tb_axi_slave *slave);
+/* Answer the k-th burst from now (0: the next accepted) with SLVERR. dir: 0 read, 1 write. false: too many waiting. */
+bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k);
+/* Bursts in flight: accepted and not yet answered. */
+uint32_t tb_axi_slave_pending(const tb_axi_slave *slave);
+
+#endif

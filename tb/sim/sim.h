@@ -1,0 +1,135 @@
+/*
+ * sim.h - one Verilated design under simulation: ports by name, clock, reset, waveforms.
+ *
+ * A cycle: drivers set inputs; tb_sim_settle() (clock low, the design settles); monitors and slaves sample; tb_sim_edge() (rising edge, cycle + 1).
+ */
+#ifndef TB_SIM_H
+#define TB_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "shim.h"
+
+/* Access to one port. A port that does not exist has ptr NULL. */
+typedef struct tb_sig {
+    void *ptr;
+    uint32_t width; /* bits */
+} tb_sig;
+
+/* Value of a port of up to 64 bits (the low 64 bits of a wider one). */
+static inline uint64_t tb_get(tb_sig s) {
+    if (s.width <= 8) {
+        return *(const uint8_t *)s.ptr;
+    }
+    if (s.width <= 16) {
+        return *(const uint16_t *)s.ptr;
+    }
+    if (s.width <= 32) {
+        return *(const uint32_t *)s.ptr;
+    }
+    uint64_t v;
+    memcpy(&v, s.ptr, 8);
+    return v;
+}
+
+/* Set a port of up to 64 bits; bits above its width are dropped. */
+static inline void tb_set(tb_sig s, uint64_t v) {
+    if (s.width < 64) {
+        v &= (UINT64_C(1) << s.width) - 1;
+    }
+    if (s.width <= 8) {
+        *(uint8_t *)s.ptr = (uint8_t)v;
+    } else if (s.width <= 16) {
+        *(uint16_t *)s.ptr = (uint16_t)v;
+    } else if (s.width <= 32) {
+        *(uint32_t *)s.ptr = (uint32_t)v;
+    } else {
+        memcpy(s.ptr, &v, 8);
+    }
+}
+
+/* Bytes of a port's storage. */
+static inline size_t tb_sig_bytes(tb_sig s) {
+    return s.width <= 8 ? 1 : s.width <= 16 ? 2 : s.width <= 32 ? 4 : s.width <= 64 ? 8 : (size_t)((s.width + 31) / 32) * 4;
+}
+
+/* Whole value of a port as little-endian bytes, tb_sig_bytes() of them. Any width. */
+static inline void tb_get_bytes(tb_sig s, void *dst) {
+    memcpy(dst, s.ptr, tb_sig_bytes(s));
+}
+static inline void tb_set_bytes(tb_sig s, const void *src) {
+    memcpy(s.ptr, src, tb_sig_bytes(s));
+}
+
+/* A field of up to 64 bits at bit `lsb` of a port of any width. The field must lie inside the port. */
+uint64_t tb_get_field(tb_sig s, uint32_t lsb, uint32_t bits);
+void tb_set_field(tb_sig s, uint32_t lsb, uint32_t bits, uint64_t v);
+
+typedef struct tb_sim_cfg {
+    const tb_shim *shim;
+    uint64_t seed;        /* initial state of the design, where the build randomises it */
+    const char *clk;      /* name of the clock port */
+    const char *rst_n;    /* name of the active-low reset port, or NULL */
+    const char *wave;     /* waveform file or NULL; needs a build with tracing */
+    uint64_t wave_from;   /* first cycle of the waveform */
+    uint64_t wave_cycles; /* how many cycles (0: to the end) */
+    const char *const *plusargs; /* NULL-terminated, or NULL */
+} tb_sim_cfg;
+
+typedef struct tb_sim {
+    tb_sim_cfg cfg;
+    void *dut;
+    tb_shim_port *ports;
+    uint8_t *clk, *rst_n;
+    uint64_t cycle;     /* rising edges since tb_sim_open */
+    bool stopped;       /* the design failed or finished, or a signal asked to stop; nothing moves any more */
+    bool interrupted;   /* it was a signal */
+    bool wave_open, wave_pending;
+    uint64_t wave_first_time;
+    char failure[256];  /* first assertion failure of the design as one line; empty: none */
+    /* sampled CPU time */
+    uint64_t eval_ns, evals_timed; /* time of the timed cycles' evaluations, number of cycles timed */
+    uint64_t clock_cost_ns;
+    double cpu_start;
+    bool timing;
+} tb_sim;
+
+/* Create the design and find clock and reset. Inputs are 0, reset is active. NULL shim (no design in this program) is an error. 0 or -1. */
+int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size);
+/* Final blocks, waveform closed. Safe on a zeroed struct. */
+void tb_sim_close(tb_sim *sim);
+
+/* Port by name; ptr NULL when there is none. */
+tb_sig tb_sim_find(const tb_sim *sim, const char *name);
+/* Port by name that must exist with this width (0: any) and direction. 0 or -1. */
+int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err, size_t err_size);
+
+/* Clock low: inputs settle. Outputs are then those that the coming rising edge sees. */
+void tb_sim_settle(tb_sim *sim);
+/* Rising edge; cycle + 1. False once the simulation has stopped. */
+bool tb_sim_edge(tb_sim *sim);
+/* Hold reset for `cycles` edges, then release it; other inputs stay as they are. */
+void tb_sim_reset(tb_sim *sim, unsigned cycles);
+
+/* Open the waveform now for `cycles` cycles (0: to the end), also in the middle of a run. 0 or -1. */
+int tb_sim_wave_open(tb_sim *sim, const char *path, uint64_t cycles, char *err, size_t err_size);
+void tb_sim_wave_close(tb_sim *sim);
+
+/*
+ * Make SIGINT and SIGTERM stop simulations in an orderly way: the next edge closes the waveform and reports stopped + interrupted.
+ * A second signal kills the program as usual.
+ */
+void tb_sim_catch_signals(void);
+/* Number of the signal that came, 0: none. */
+int tb_sim_signal(void);
+
+/* Seconds of CPU time since tb_sim_open: inside the design (sampled) and everything else. */
+void tb_sim_time_split(const tb_sim *sim, double *design, double *rest);
+
+/* "assert:<file>:<line>" from an assertion message, for bucketing; a short text without numbers when it has no file. */
+void tb_sim_assert_signature(const char *message, char *dst, size_t size);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * tb.h - the testbench framework: random cases, simulation of a Verilated design, memory, AXI, scoreboards, results.
+ *
+ * Nothing here knows which design is under test. Every object is a struct that its caller owns.
+ * Functions that can fail return 0 or a negative number and write one line (no newline) into the caller's err buffer.
+ */
+#ifndef TB_H
+#define TB_H
+
+#include "axi/lite_master.h"
+#include "axi/monitor.h"
+#include "axi/port.h"
+#include "axi/slave.h"
+#include "case/hash.h"
+#include "case/knob.h"
+#include "case/kv.h"
+#include "case/rng.h"
+#include "mem/ddr.h"
+#include "scoreboard.h"
+#include "sim/result.h"
+#include "sim/sim.h"
+#include "sim/watchdog.h"
+
+#endif
