@@ -20,6 +20,8 @@ INCLUDES := -I. -Icmodel -Idrivers -Itb -Itb/npu -Inetwork -Iregress -Itestcases
 WARNINGS := -Wall -Wextra -Werror -Wconversion -Wshadow
 , := ,
 SANITIZE := $(if $(filter san,$(KIND)),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+# Verilator's own headers and generated code are checked with ASan only
+SANITIZE_VM := $(if $(filter san,$(KIND)),-fsanitize=address -fno-omit-frame-pointer)
 OPT := $(if $(filter san,$(KIND)),-O1,-O2) -g $(if $(ARCH),-march=$(ARCH))
 # no contraction of a*b+c and no reassociation: every floating-point step is one IEEE-754 operation
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(SANITIZE) $(INCLUDES) $(CFLAGS)

@@ -16,9 +16,9 @@ VFLAGS_san := --x-assign unique --x-initial unique
 VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
 
 VM_TRACE := $(if $(filter debug,$(KIND)),1,0)
-# The loops of the datapath count on vectorisation at -O3; the model needs no strict warnings, it is generated code.
+# The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.
 VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=0 -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
-  -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL $(if $(ARCH),-march=$(ARCH)) $(SANITIZE) -w
+  -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
 VM_FAST := $(if $(filter san,$(KIND)),-O1,-O3 -fno-stack-protector)
 VM_SLOW := -O1
 
