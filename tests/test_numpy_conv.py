@@ -1,0 +1,320 @@
+"""The golden model's convolution against implementations that share no code with it.
+
+1. Random tasks against a direct convolution in NumPy: 200 cases, 1,000 with TANDEM_CHECK=1.
+2. The INT8 convolutions of SqueezeNet against tensors that ncnn computed, where that data is present
+   (TANDEM_DATA, or ../shared/data beside the repository).
+
+The model is compiled from cmodel/*.c into a temporary shared object and driven by register writes.
+"""
+
+import ctypes
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tarfile
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = pathlib.Path(os.environ.get("TANDEM_DATA") or ROOT.parent / "shared" / "data")
+FULL = os.environ.get("TANDEM_CHECK") == "1"
+CASES = 1000 if FULL else 200
+
+# register offsets, written from docs/registers.md on purpose: the model takes them from the generated header
+REG = dict(
+    IFM_ADDR=0x0C0, IFM_CSTEP=0x0C4, WGT_ADDR=0x0C8, OSCALE_ADDR=0x0CC, BIAS_ADDR=0x0D0, OFM_ADDR=0x0D4, OFM_CSTEP=0x0D8, PSUM_ADDR=0x0DC,
+    IFM_SIZE=0x0E0, CHANNELS=0x0E4, OFM_SIZE=0x0E8, IN_SCALE=0x0EC, CTRL=0x0F0, EXT_KERNEL=0x0F4, EXT_STRIDE=0x0F8, EXT_PAD=0x0FC,
+    ACT=0x100, GROUP=0x104,
+)
+EN, BIAS, LAYOUT, OSCALE, DIV_IC, EXT, PSUM_ADD = 1, 1 << 19, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25
+
+
+def align(x, n):
+    return (x + n - 1) // n * n
+
+
+def bits(x):
+    return struct.unpack("<I", struct.pack("<f", x))[0]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    cc = os.environ.get("CC", "gcc")
+    if shutil.which(cc) is None:
+        pytest.skip(f"not run: needs {cc}")
+    lib = tmp_path_factory.mktemp("cm") / "libcm.so"
+    sources = sorted(str(p) for p in (ROOT / "cmodel").glob("*.c")) + [str(ROOT / "tests" / "cm_flat.c")]
+    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
+    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel", f"-I{ROOT}/drivers", "-o", str(lib), *sources], check=True)
+    so = ctypes.CDLL(str(lib))
+
+    def run(n, mem, writes):
+        """Returns ERR, GEMM_COUNT, IRQ_STATUS, MACs after the register writes; mem (uint8) is changed in place."""
+        w = np.array(writes, dtype=np.uint32).reshape(-1)
+        res = np.zeros(4, dtype=np.uint32)
+        ptr = lambda a: a.ctypes.data_as(ctypes.c_void_p)
+        assert so.cm_flat_run(ctypes.c_uint32(n), ptr(mem), ctypes.c_uint32(mem.size), ptr(w), ctypes.c_uint32(w.size // 2), ptr(res)) == 0
+        return [int(v) for v in res]
+
+    return run
+
+
+# ---- the independent implementation -------------------------------------------------------------------------------------------------
+
+
+def f32_to_i8(v):
+    """Half away from zero, clamped to +-127; NaN gives 0. float64 holds |v| + 0.5 without rounding where it matters."""
+    wide = np.nan_to_num(v.astype(np.float64), nan=0.0, posinf=1e9, neginf=-1e9)
+    away = np.copysign(np.floor(np.minimum(np.abs(wide), 1000.0) + 0.5), wide)
+    return np.clip(away, -127, 127).astype(np.int8)
+
+
+def wrap32(v):
+    return ((v + 2**31) % 2**32 - 2**31).astype(np.int32)
+
+
+def conv_sums(q, w, oh, ow, stride, dil, pad):
+    """Sums of a direct convolution as int64. q [ic][ih][iw], w [oc][ic][kh][kw], stride/dil (y, x), pad (top, left)."""
+    ic, ih, iw = q.shape
+    oc, _, kh, kw = w.shape
+    rows = max(pad[0] + ih, (oh - 1) * stride[0] + (kh - 1) * dil[0] + 1)
+    cols = max(pad[1] + iw, (ow - 1) * stride[1] + (kw - 1) * dil[1] + 1)
+    padded = np.zeros((ic, rows, cols), dtype=np.float64)
+    padded[:, pad[0]:pad[0] + ih, pad[1]:pad[1] + iw] = q
+    total = np.zeros((oc, oh * ow), dtype=np.float64)  # exact: far below 2^53
+    for ky in range(kh):
+        for kx in range(kw):
+            y, x = ky * dil[0], kx * dil[1]
+            window = padded[:, y:y + (oh - 1) * stride[0] + 1:stride[0], x:x + (ow - 1) * stride[1] + 1:stride[1]]
+            total += w[:, :, ky, kx].astype(np.float64) @ window.reshape(ic, oh * ow)
+    return total.astype(np.int64).reshape(oc, oh, ow)
+
+
+def canonical(y):
+    """Bits of float32 values, every NaN as 0x7FC00000."""
+    b = y.view(np.uint32).copy()
+    b[np.isnan(y)] = 0x7FC00000
+    return b
+
+
+def expected_bits(c):
+    """uint32 [oc][oh][ow]: what the task must write."""
+    with np.errstate(all="ignore"):
+        q = f32_to_i8(c["x"] * np.float32(c["in_scale"]))
+        total = conv_sums(q, c["w"], c["oh"], c["ow"], c["stride"], c["dil"], c["pad"])
+        if c["psum"] is not None:
+            total = total + c["psum"]
+        total = wrap32(total)
+        if c["raw"]:
+            return total.view(np.uint32)
+        y = total.astype(np.float32)
+        if c["oscale"] is not None:
+            y = y * c["oscale"][:, None, None]
+        if c["bias"] is not None:
+            y = y + c["bias"][:, None, None]
+        if c["relu"]:
+            y = np.where(y > 0, y, np.float32(0))
+    return canonical(np.ascontiguousarray(y))
+
+
+# ---- memory image and register writes of a case -------------------------------------------------------------------------------------
+
+
+def pack_weights(w, n):
+    """[ocb][kh][kw][icb][row = input channel][byte = output channel]."""
+    oc, ic, kh, kw = w.shape
+    full = np.zeros((align(oc, n), align(ic, n), kh, kw), dtype=np.int8)
+    full[:oc, :ic] = w
+    blocks = full.reshape(full.shape[0] // n, n, full.shape[1] // n, n, kh, kw)
+    return np.ascontiguousarray(blocks.transpose(0, 4, 5, 2, 3, 1)).reshape(-1)
+
+
+def nchw_bytes(x, cstep, gap):
+    """[c][h][w] of 4-byte elements, each channel at a multiple of cstep, gaps filled from `gap`."""
+    out = gap[:x.shape[0] * cstep].copy().reshape(x.shape[0], cstep)
+    size = x.shape[1] * x.shape[2] * 4
+    out[:, :size] = np.ascontiguousarray(x).view(np.uint8).reshape(x.shape[0], size)
+    return out.reshape(-1)
+
+
+class Image:
+    """A memory being laid out: random bytes with the buffers of the case in it."""
+
+    def __init__(self, rng):
+        self.rng, self.parts, self.size = rng, [], 0
+
+    def add(self, data, offset=0):
+        data = np.ascontiguousarray(data).view(np.uint8)
+        addr = align(self.size, 16) + 16 * int(self.rng.integers(1, 5)) + offset
+        self.parts.append((addr, data))
+        self.size = addr + data.size
+        return addr
+
+    def build(self):
+        mem = self.rng.integers(0, 256, align(self.size, 16) + 64, dtype=np.uint8)
+        for addr, data in self.parts:
+            mem[addr:addr + data.size] = data
+        return mem
+
+
+def padded_factors(rng, v, oc):
+    out = rng.integers(0, 2**32, align(oc, 4), dtype=np.uint32).view(np.float32)
+    out[:oc] = v
+    return out
+
+
+def control(c, rng):
+    """GEMM_CTRL and the geometry registers; the short form now and then, where it can say it."""
+    (kh, kw), (sh, sw), (dh, dw), (pt, pl) = c["w"].shape[2:], c["stride"], c["dil"], c["pad"]
+    ctrl = EN | LAYOUT | (OSCALE if c["oscale"] is not None else 0) | (BIAS if c["bias"] is not None else 0)
+    ctrl |= (DIV_IC if c["raw"] else 0) | (PSUM_ADD if c["psum"] is not None else 0)
+    short = kh == kw <= 7 and sh == sw <= 7 and dh == dw == 1 and max(pt, pl) <= 3
+    junk = rng.integers(0, 256, 12)  # right and bottom padding are informative; the form not chosen is not looked at
+    if short and rng.random() < 0.7:
+        ctrl |= kh << 3 | sh << 6 | pl << 11 | int(junk[0] & 3) << 13 | pt << 15 | int(junk[1] & 3) << 17
+        ext = [int.from_bytes(junk[i * 4:i * 4 + 4].astype(np.uint8).tobytes(), "little") for i in range(3)]
+    else:
+        ctrl |= EXT | int(junk[0]) << 3 & 0x1F8 | int(junk[1]) << 11 & 0x7F800
+        ext = [kw | kh << 8 | dw << 16 | dh << 24, sw | sh << 8, pl | int(junk[2]) << 8 | pt << 16 | int(junk[3]) << 24]
+    return ctrl, [(REG["EXT_KERNEL"], ext[0]), (REG["EXT_STRIDE"], ext[1]), (REG["EXT_PAD"], ext[2])]
+
+
+def task_writes(c, rng, addr):
+    ic, ih, iw = c["x"].shape
+    ctrl, ext = control(c, rng)
+    return ext + [
+        (REG["IFM_ADDR"], addr["ifm"]), (REG["IFM_CSTEP"], c["ifm_cstep"]), (REG["WGT_ADDR"], addr["wgt"]),
+        (REG["OSCALE_ADDR"], addr["oscale"]), (REG["BIAS_ADDR"], addr["bias"]), (REG["OFM_ADDR"], addr["ofm"]),
+        (REG["OFM_CSTEP"], c["ofm_cstep"]), (REG["PSUM_ADDR"], addr["psum"]), (REG["IFM_SIZE"], iw | ih << 16),
+        (REG["CHANNELS"], ic | c["w"].shape[0] << 16), (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16), (REG["IN_SCALE"], bits(c["in_scale"])),
+        (REG["ACT"], int(c["relu"])), (REG["GROUP"], c["group"]), (REG["CTRL"], ctrl),
+    ]
+
+
+def run_case(model, c, rng):
+    """Run one task; returns (memory after, memory expected)."""
+    oc = c["w"].shape[0]
+    ic = c["x"].shape[0]
+    gaps = lambda bytes_: rng.integers(0, 256, bytes_, dtype=np.uint8)
+    im, addr = Image(rng), {}
+    shift = lambda: 4 * int(rng.integers(0, 4))
+    addr["ifm"] = im.add(nchw_bytes(c["x"].view(np.uint32), c["ifm_cstep"], gaps(ic * c["ifm_cstep"])), shift())
+    addr["wgt"] = im.add(pack_weights(c["w"], c["n"]))
+    addr["oscale"] = addr["bias"] = 0
+    for name in ("oscale", "bias"):
+        if c[name] is not None:
+            addr[name] = im.add(padded_factors(rng, c[name], oc))
+    ofm_old = gaps(oc * c["ofm_cstep"])
+    psum = None if c["psum"] is None else nchw_bytes(c["psum"].astype(np.int32), c["ofm_cstep"], ofm_old)
+    in_place = psum is not None and rng.random() < 0.5
+    addr["psum"] = 0 if psum is None or in_place else im.add(psum, shift())
+    addr["ofm"] = im.add(psum if in_place else ofm_old, shift())
+    if in_place:
+        addr["psum"] = addr["ofm"]
+    mem = im.build()
+    want = mem.copy()
+    old = want[addr["ofm"]:addr["ofm"] + oc * c["ofm_cstep"]]
+    old[:] = nchw_bytes(expected_bits(c), c["ofm_cstep"], old.copy())
+    err, done, irq, _ = model(c["n"], mem, task_writes(c, rng, addr))
+    assert (err, done, irq) == (0, 1, 4), f"ERR {err:#x}, GEMM_COUNT {done}, IRQ_STATUS {irq:#x}"
+    return mem, want
+
+
+# ---- random cases -------------------------------------------------------------------------------------------------------------------
+
+SPECIAL = np.array([0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000,
+                    0x7FC00000, 0xFFC12345, 0x7F800001, 0x3F000000, 0xBF000000, 0x3EFFFFFF, 0x42FE0000], dtype=np.uint32).view(np.float32)
+
+
+def random_floats(rng, shape, scale, kinds):
+    """float32 data whose product with `scale` is interesting: spread, exact halves, or any bits at all."""
+    kind = rng.choice(kinds)
+    with np.errstate(all="ignore"):
+        if kind == "normal":
+            v = (rng.standard_normal(shape) * 60 / scale).astype(np.float32)
+        elif kind == "halves":
+            v = ((rng.integers(-260, 261, shape) / 2) / scale).astype(np.float32)
+        elif kind == "bits":
+            v = rng.integers(0, 2**32, shape, dtype=np.uint32).view(np.float32)
+        else:
+            v = (rng.standard_normal(shape) * 60 / scale).astype(np.float32)
+            hit = rng.random(shape) < 0.2
+            v[hit] = rng.choice(SPECIAL, int(hit.sum()))
+    return v
+
+
+def random_weights(rng, shape):
+    kind = rng.integers(0, 4)
+    if kind == 0:
+        return np.where(rng.random(shape) < 0.5, -128, 127).astype(np.int8)
+    w = rng.integers(-128, 128, shape).astype(np.int8)
+    if kind == 1:
+        w[rng.random(shape) < 0.8] = 0
+    return w
+
+
+def random_geometry(rng, n):
+    """A task inside the limits of docs/npu.md section 3."""
+    while True:
+        big = 12 if rng.random() < 0.1 else 7
+        kh, kw = (int(v) for v in rng.integers(1, big + 1, 2))
+        if rng.random() < 0.4:
+            kw = kh
+        sh, sw = (int(v) for v in rng.integers(1, 8 if rng.random() < 0.3 else 3, 2))
+        if rng.random() < 0.5:
+            sw = sh
+        dh, dw = (1, 1) if rng.random() < 0.7 else (int(v) for v in rng.integers(1, 5, 2))
+        pt, pl = (int(v) for v in rng.integers(0, 4 if rng.random() < 0.8 else 20, 2))
+        pb, pr = (int(v) for v in rng.integers(0, 4 if rng.random() < 0.8 else 20, 2))
+        ih, iw = (int(v) for v in rng.integers(1, 24, 2))
+        ic = int(rng.integers(1, 3 * n + 1)) if rng.random() < 0.8 else int(rng.integers(1, 5))
+        oc = int(rng.integers(1, 3 * n + 1)) if rng.random() < 0.8 else int(rng.integers(1, 5))
+        oh = (ih + pt + pb - (kh - 1) * dh - 1) // sh + 1
+        ow = (iw + pl + pr - (kw - 1) * dw - 1) // sw + 1
+        icb = align(ic, n) // n
+        if oh >= 1 and ow >= 1 and kh * kw * icb * n <= 4608 and ih * iw * icb <= 16384:
+            return dict(kh=kh, kw=kw, stride=(sh, sw), dil=(dh, dw), pad=(pt, pl), ih=ih, iw=iw, ic=ic, oc=oc, oh=oh, ow=ow)
+
+
+def random_case(rng):
+    n = int(rng.choice([4, 8, 16, 32]))
+    g = random_geometry(rng, n)
+    kind = rng.random()
+    in_scale = float(np.float32(rng.choice([1.0, 0.5, 127.0, 0.37]) if kind < 0.7 else 10.0 ** rng.uniform(-37, 37)))
+    if rng.random() < 0.03:
+        in_scale = float(rng.choice([0.0, np.inf, -2.5, 1e-40]))
+    data_scale = in_scale if np.isfinite(in_scale) and abs(in_scale) > 1e-30 else 1.0
+    raw = bool(rng.random() < 0.15)
+    factors = lambda s: random_floats(rng, g["oc"], s, ["normal", "normal", "bits", "special"])
+    return dict(
+        g, n=n, in_scale=in_scale, raw=raw,
+        x=random_floats(rng, (g["ic"], g["ih"], g["iw"]), data_scale, ["normal", "halves", "bits", "special"]),
+        w=random_weights(rng, (g["oc"], g["ic"], g["kh"], g["kw"])),
+        oscale=None if raw or rng.random() < 0.2 else factors(10.0 ** rng.uniform(-3, 6)),
+        bias=None if raw or rng.random() < 0.3 else factors(10.0 ** rng.uniform(-4, 4)),
+        relu=not raw and bool(rng.random() < 0.4),
+        psum=rng.integers(-2**31, 2**31, (g["oc"], g["oh"], g["ow"])) if rng.random() < 0.25 else None,
+        ifm_cstep=align(g["ih"] * g["iw"] * 4, 16) + 16 * int(rng.integers(0, 3)),
+        ofm_cstep=align(g["oh"] * g["ow"] * 4, 16) + 16 * int(rng.integers(0, 3)),
+        group=int(rng.integers(0, 256)) if rng.random() < 0.5 else int(rng.integers(0, 4)),
+    )
+
+
+def test_random_convolutions(model, capsys):
+    differing, macs, ran = [], 0, 0
+    for index in range(CASES):
+        rng = np.random.Generator(np.random.PCG64([2, index]))
+        c = random_case(rng)
+        mem, want = run_case(model, c, rng)
+        ran += 1
+        macs += c["ow"] * c["oh"] * c["oc"] * c["ic"] * c["kw"] * c["kh"]
+        if not np.array_equal(mem, want):
+            at = int(np.flatnonzero(mem != want)[0])
+            differing.append(f"case {index} (N={c['n']}): first differing byte at {at:#x} of {mem.size:#x}")
+    mode = "all (TANDEM_CHECK=1)" if FULL else "quick (TANDEM_CHECK=1 runs 1,000)"
+    with capsys.disabled():
+        print(f"\nmodel against NumPy: {ran} random cases, {len(differing)} differences, {macs / 1e6:.0f} M MACs; {mode}")
+    assert ran == CASES and not differing, "\n".join(differing[:10])
