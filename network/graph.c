@@ -1,0 +1,193 @@
+/* graph.c - life and questions of a graph; error lines; files. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+
+const char *net_strerror(net_status status) {
+    static const char *const text[NET_STATUS_COUNT] = {
+        "no error", "bad argument", "file cannot be read", "damaged file", "not supported here", "out of memory", "driver or device error",
+    };
+    return (unsigned)status < NET_STATUS_COUNT ? text[status] : "unknown status";
+}
+
+net_status net_fail(net_error *err, net_status status, const char *format, ...) {
+    if (err != NULL) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(err->text, sizeof err->text, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+net_status net_read_file(const char *path, size_t max_bytes, char **data, size_t *bytes, net_error *err) {
+    struct stat st;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return net_fail(err, NET_ERR_IO, "%.200s: cannot open: %s", path, strerror(errno));
+    }
+    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode)) {
+        fclose(file);
+        return net_fail(err, NET_ERR_IO, "%.200s: not a regular file", path);
+    }
+    if (st.st_size < 0 || (uint64_t)st.st_size > max_bytes) {
+        fclose(file);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: %lld bytes, expected at most %zu", path, (long long)st.st_size, max_bytes);
+    }
+    size_t size = (size_t)st.st_size;
+    char *buffer = malloc(size + 1);
+    if (buffer == NULL) {
+        fclose(file);
+        return net_fail(err, NET_ERR_MEMORY, "%.200s: out of memory for %zu bytes", path, size);
+    }
+    size_t got = fread(buffer, 1, size, file);
+    int bad = ferror(file);
+    fclose(file);
+    if (bad || got != size) {
+        free(buffer);
+        return net_fail(err, NET_ERR_IO, "%.200s: read error after %zu of %zu bytes", path, got, size);
+    }
+    buffer[size] = '\0';
+    *data = buffer;
+    *bytes = size;
+    return NET_OK;
+}
+
+net_status net_graph_load(net_graph *graph, const char *param_path, const char *bin_path, net_error *err) {
+    if (graph == NULL || param_path == NULL || bin_path == NULL) {
+        return net_fail(err, NET_ERR_ARG, "net_graph_load: null argument");
+    }
+    char *data = NULL;
+    size_t bytes = 0;
+    memset(graph, 0, sizeof *graph);
+    net_status status = net_read_file(param_path, NET_MAX_PARAM_BYTES, &data, &bytes, err);
+    if (status != NET_OK) {
+        return status;
+    }
+    status = net_graph_parse_param(graph, data, bytes, param_path, err);
+    free(data);
+    if (status != NET_OK) {
+        return status;
+    }
+    status = net_read_file(bin_path, NET_MAX_BIN_BYTES, &data, &bytes, err);
+    if (status == NET_OK) {
+        status = net_graph_parse_bin(graph, data, bytes, bin_path, err);
+        free(data);
+    }
+    if (status != NET_OK) {
+        net_graph_free(graph);
+    }
+    return status;
+}
+
+void net_graph_free_weights(net_graph *graph) {
+    for (uint32_t i = 0; i < graph->num_layers; i++) {
+        net_layer *layer = &graph->layer[i];
+        for (uint32_t k = 0; k < layer->num_tensors; k++) {
+            free(layer->tensor[k].f32);
+            free(layer->tensor[k].i8);
+        }
+        layer->num_tensors = 0;
+        memset(layer->tensor, 0, sizeof layer->tensor);
+    }
+    graph->has_weights = false;
+}
+
+void net_graph_free(net_graph *graph) {
+    if (graph == NULL) {
+        return;
+    }
+    net_graph_free_weights(graph);
+    for (uint32_t i = 0; i < graph->num_layers; i++) {
+        net_layer *layer = &graph->layer[i];
+        for (uint32_t k = 0; k < layer->num_params; k++) {
+            free(layer->param[k].value);
+            free(layer->param[k].text);
+        }
+        free(layer->param);
+        free(layer->in);
+        free(layer->out);
+        free(layer->type);
+        free(layer->name);
+    }
+    for (uint32_t i = 0; i < graph->num_blobs; i++) {
+        free(graph->blob[i].name);
+    }
+    free(graph->layer);
+    free(graph->blob);
+    memset(graph, 0, sizeof *graph);
+}
+
+const net_param *net_layer_param(const net_layer *layer, uint32_t key) {
+    for (uint32_t i = 0; i < layer->num_params; i++) {
+        if (layer->param[i].key == key) {
+            return &layer->param[i];
+        }
+    }
+    return NULL;
+}
+
+int32_t net_layer_int(const net_layer *layer, uint32_t key, int32_t absent) {
+    const net_param *param = net_layer_param(layer, key);
+    if (param == NULL || param->is_array || param->count != 1) {
+        return absent;
+    }
+    int32_t value;
+    memcpy(&value, &param->value[0].bits, sizeof value);
+    return value;
+}
+
+float net_layer_float(const net_layer *layer, uint32_t key, float absent) {
+    const net_param *param = net_layer_param(layer, key);
+    if (param == NULL || param->is_array || param->count != 1) {
+        return absent;
+    }
+    float value;
+    memcpy(&value, &param->value[0].bits, sizeof value);
+    return value;
+}
+
+const net_tensor *net_layer_tensor(const net_layer *layer, net_role role) {
+    for (uint32_t i = 0; i < layer->num_tensors; i++) {
+        if (layer->tensor[i].role == role) {
+            return &layer->tensor[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t net_shape_elements(const net_shape *shape) {
+    return shape->dims == 0 ? 0 : shape->w * shape->h * shape->c;
+}
+
+uint64_t net_graph_macs(const net_graph *graph) {
+    uint64_t macs = 0;
+    for (uint32_t i = 0; graph->planned && i < graph->num_layers; i++) {
+        const net_layer *layer = &graph->layer[i];
+        if (layer->kind == NET_CONV) {
+            const net_shape *in = &graph->blob[layer->in[0]].shape;
+            const net_shape *out = &graph->blob[layer->out[0]].shape;
+            macs += (uint64_t)net_shape_elements(out) * in->c * layer->conv.kernel_w * layer->conv.kernel_h;
+        }
+    }
+    return macs;
+}
+
+bool net_graph_is_int8(const net_graph *graph) {
+    for (uint32_t i = 0; i < graph->num_layers; i++) {
+        const net_layer *layer = &graph->layer[i];
+        if (layer->kind == NET_CONV && net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t net_hash(const float *data, size_t count) {
+    return tb_hash_final(tb_hash_bytes(TB_HASH_INIT, data, count * sizeof *data));
+}

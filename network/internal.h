@@ -1,0 +1,20 @@
+/* internal.h - shared by the files of network/ only. */
+#ifndef NET_INTERNAL_H
+#define NET_INTERNAL_H
+
+#include "network.h"
+
+/* Write the error line and return the status, so that a caller can `return net_fail(...)`. */
+net_status net_fail(net_error *err, net_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Whole file into a new buffer (one extra zero byte behind it). */
+net_status net_read_file(const char *path, size_t max_bytes, char **data, size_t *bytes, net_error *err);
+
+/* Release the weight arrays of all layers. */
+void net_graph_free_weights(net_graph *graph);
+
+/* Layers in plain C that reference and runtime share. Shapes are those of the blobs; in and out may not overlap. */
+void net_cpu_relu(const float *in, float *out, uint32_t count);
+void net_cpu_softmax(const net_shape *shape, int32_t axis, const float *in, float *out);
+
+#endif

@@ -1,0 +1,234 @@
+/*
+ * network.h - neural networks in ncnn's .param/.bin files: reading, FP32 reference, quantisation, and running them on an NPU device.
+ *
+ * Order of use: net_graph_load() (or the two parse functions), then net_graph_plan() when the network is to be executed, then net_ref_* (FP32, plain C) or
+ * net_rt_* (INT8 convolutions on the device, the other layers in plain C). Functions that can fail return a net_status and write one line into *err, which may be NULL.
+ */
+#ifndef NETWORK_H
+#define NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../tb/npu/device.h"
+
+typedef enum net_status {
+    NET_OK = 0,
+    NET_ERR_ARG,         /* null pointer or a value out of range */
+    NET_ERR_IO,          /* a file cannot be read */
+    NET_ERR_FORMAT,      /* the file is damaged: not what its format asks for, or truncated */
+    NET_ERR_UNSUPPORTED, /* a layer or a setting that this version does not know */
+    NET_ERR_MEMORY,      /* out of memory, on the host or on the device */
+    NET_ERR_DEVICE,      /* driver or device failed */
+    NET_STATUS_COUNT
+} net_status;
+
+/* Text of a status, never NULL. */
+const char *net_strerror(net_status status);
+
+typedef struct net_error {
+    char text[400]; /* one line without newline: what, where, what was expected */
+} net_error;
+
+#define NET_NONE UINT32_MAX
+#define NET_MAX_PARAM_BYTES (8u << 20) /* size of a .param file */
+#define NET_MAX_BIN_BYTES (1u << 30)   /* size of a .bin file */
+#define NET_MAX_LAYERS 8192u
+#define NET_MAX_BLOBS 16384u
+#define NET_MAX_KEY 31u             /* keys of a layer's settings */
+#define NET_MAX_ELEMENTS (1u << 26) /* elements of all blobs of an executed network together */
+#define NET_MAX_TENSORS 6u          /* weight arrays of a layer */
+
+/* ---- settings of a layer: key=value ---- */
+
+/* ncnn keeps 32 bits and a mark whether the text was a float; a reader that wants the other type gets the bits as they are. */
+typedef struct net_value {
+    uint32_t bits;
+    bool is_float;
+} net_value;
+
+typedef struct net_param {
+    uint32_t key;
+    bool is_array;
+    uint32_t count;   /* values; 1 unless is_array; 0 for text */
+    net_value *value; /* NULL when count is 0 */
+    char *text;       /* a string value, otherwise NULL */
+} net_param;
+
+/* ---- graph ---- */
+
+typedef enum net_kind {
+    NET_OTHER = 0, /* known to the reader at most: cannot be executed */
+    NET_INPUT,
+    NET_CONV,
+    NET_RELU,
+    NET_SPLIT,
+    NET_SOFTMAX,
+    NET_FLATTEN,
+    NET_RESHAPE,
+    NET_COPY /* Dropout and Noop: the output is the input */
+} net_kind;
+
+/* Element (c, y, x) lies at index (c*h + y)*w + x. dims 1: h = c = 1; dims 2: c = 1; dims 0: not known. */
+typedef struct net_shape {
+    uint32_t dims, w, h, c;
+} net_shape;
+
+typedef enum net_role {
+    NET_ROLE_WEIGHT,
+    NET_ROLE_BIAS,
+    NET_ROLE_WEIGHT_SCALE,
+    NET_ROLE_BOTTOM_SCALE,
+    NET_ROLE_TOP_SCALE,
+    NET_ROLE_OTHER
+} net_role;
+
+/* One array of the .bin file. Exactly one of f32 and i8 is set; FP16 and codebook arrays are expanded into f32. */
+typedef struct net_tensor {
+    net_role role;
+    uint32_t count;
+    uint32_t tag; /* as in the file; 0 for arrays without a tag */
+    float *f32;
+    int8_t *i8;
+} net_tensor;
+
+/* A convolution, filled by net_graph_plan(). */
+typedef struct net_conv {
+    uint32_t num_output, kernel_w, kernel_h, stride_w, stride_h, dilation_w, dilation_h;
+    uint32_t pad_l, pad_r, pad_t, pad_b;
+    bool has_bias, relu;
+    uint32_t int8_scale_term; /* 0 float, 2 INT8 with float output, 102 INT8 requantised for the next layer */
+} net_conv;
+
+typedef struct net_layer {
+    net_kind kind;
+    char *type;
+    char *name;
+    uint32_t line; /* in the .param file */
+    uint32_t num_in, num_out;
+    uint32_t *in; /* blob numbers */
+    uint32_t *out;
+    uint32_t num_params;
+    net_param *param;
+    uint32_t num_tensors;
+    net_tensor tensor[NET_MAX_TENSORS];
+    net_conv conv; /* kind NET_CONV */
+} net_layer;
+
+typedef struct net_blob {
+    char *name;
+    uint32_t producer; /* layer number */
+    uint32_t consumer; /* layer number or NET_NONE: fan-out is a Split layer, so there is at most one */
+    net_shape shape;   /* filled by net_graph_plan() */
+} net_blob;
+
+typedef struct net_graph {
+    char name[256]; /* of the .param file, for error lines */
+    uint32_t num_layers;
+    net_layer *layer;
+    uint32_t num_blobs;
+    net_blob *blob;
+    bool has_weights;
+    bool planned;
+    uint32_t input;  /* blob of the only Input layer, filled by net_graph_plan() */
+    uint32_t output; /* the only blob without a consumer, filled by net_graph_plan() */
+} net_graph;
+
+/*
+ * Read .param text into *graph (which is overwritten; on error it is left empty). Every layer type is accepted. `name` stands in error lines.
+ * Errors: NET_ERR_ARG, NET_ERR_FORMAT, NET_ERR_MEMORY.
+ */
+net_status net_graph_parse_param(net_graph *graph, const char *text, size_t bytes, const char *name, net_error *err);
+/*
+ * Read the weights of all layers from .bin bytes, which must end with the last array. No allocation is larger than the bytes present justify (four times).
+ * Errors: NET_ERR_ARG, NET_ERR_FORMAT (truncated, bytes left over, impossible counts), NET_ERR_UNSUPPORTED (a layer type whose arrays are not known),
+ * NET_ERR_MEMORY. On error the graph has no weights.
+ */
+net_status net_graph_parse_bin(net_graph *graph, const void *data, size_t bytes, const char *name, net_error *err);
+/* Both from files. On error *graph is empty. */
+net_status net_graph_load(net_graph *graph, const char *param_path, const char *bin_path, net_error *err);
+/*
+ * Decide the shape of every blob and decode the settings of every layer. Errors: NET_ERR_UNSUPPORTED names the layer and its line; NET_ERR_FORMAT where weights
+ * and shapes disagree.
+ */
+net_status net_graph_plan(net_graph *graph, net_error *err);
+void net_graph_free(net_graph *graph);
+
+/* Setting of a layer, or the default when the key is absent (or is an array or text). */
+int32_t net_layer_int(const net_layer *layer, uint32_t key, int32_t absent);
+float net_layer_float(const net_layer *layer, uint32_t key, float absent);
+/* The setting itself or NULL. */
+const net_param *net_layer_param(const net_layer *layer, uint32_t key);
+/* The layer's first array with this role or NULL. */
+const net_tensor *net_layer_tensor(const net_layer *layer, net_role role);
+uint32_t net_shape_elements(const net_shape *shape);
+/* Useful multiply-accumulates of one inference (convolutions). 0 before net_graph_plan(). */
+uint64_t net_graph_macs(const net_graph *graph);
+/* true when at least one convolution of the graph is INT8. */
+bool net_graph_is_int8(const net_graph *graph);
+
+/* Hash of an array of floats by their bits: tb_hash_bytes() over the elements, finished. */
+uint64_t net_hash(const float *data, size_t count);
+
+/* ---- images: text, a line each: pixels (0..255) and class (0..65535), separated by commas ---- */
+
+typedef struct net_images {
+    uint32_t count;
+    uint32_t pixels; /* of an image */
+    uint8_t *pixel;  /* [count][pixels] */
+    uint16_t *label; /* [count] */
+} net_images;
+
+/* Read a file whose images have `pixels` (1..65536) pixels. On error *images is empty. Errors: NET_ERR_ARG, NET_ERR_IO, NET_ERR_FORMAT, NET_ERR_MEMORY. */
+net_status net_images_load(net_images *images, const char *path, uint32_t pixels, net_error *err);
+void net_images_free(net_images *images);
+/* Image i as input of a network: pixel * norm, out[pixels]. */
+void net_images_input(const net_images *images, uint32_t i, float norm, float *out);
+/* Index of the largest of count > 0 values, the first one on a tie; NaN never wins. */
+uint32_t net_argmax(const float *value, uint32_t count);
+
+/* ---- FP32 reference in plain C ---- */
+
+typedef struct net_ref net_ref;
+/* Buffers for a planned graph with float weights, which must outlive it. */
+net_status net_ref_new(const net_graph *graph, net_ref **out, net_error *err);
+void net_ref_free(net_ref *ref);
+/* Run the graph on input[elements of the input blob]. A convolution adds the bias first, then products in the order input channel, kernel row, kernel column. */
+void net_ref_run(net_ref *ref, const float *input);
+/* Contents of a blob after net_ref_run(). */
+const float *net_ref_blob(const net_ref *ref, uint32_t blob);
+
+/* ---- quantisation ---- */
+
+/*
+ * Largest absolute value at the input of each convolution over the first `count` images: absmax[num_layers], 0 for the other layers.
+ */
+net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax, net_error *err);
+/*
+ * Turn every float convolution into an INT8 one in place: weights 127/absmax for each output channel, input 127/absmax[layer]. A range that is zero or not finite gets scale 0
+ * (all zero). int8_scale_term becomes 2.
+ */
+net_status net_quantize(net_graph *graph, const float *absmax, net_error *err);
+/* round half away from zero of value*scale, clamped to -127..127; NaN gives 0. */
+int8_t net_quantize_value(float value, float scale);
+
+/* ---- running on a device ---- */
+
+typedef struct net_rt net_rt;
+/*
+ * Allocate device memory for a planned INT8 graph, pack and upload its weights, initialise the driver. Graph and device must outlive it.
+ * Errors: NET_ERR_UNSUPPORTED (a convolution that is not INT8 or that the NPU cannot do), NET_ERR_MEMORY, NET_ERR_DEVICE.
+ */
+net_status net_rt_new(const net_graph *graph, npu_dev *dev, net_rt **out, net_error *err);
+void net_rt_free(net_rt *rt);
+/* One inference. Errors: NET_ERR_DEVICE with the layer's name: driver status, or the device's own failure (npu_dev_get_failure). */
+net_status net_rt_run(net_rt *rt, const float *input, net_error *err);
+/* Contents of a blob after net_rt_run(). A convolution whose ReLU layer was fused into it shows the values after ReLU. */
+const float *net_rt_blob(const net_rt *rt, uint32_t blob);
+/* Hash of the first output of a layer after net_rt_run(); 0 for the Input layer. */
+uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer);
+/* true: the layer ran on the NPU (fused ReLU layers included). */
+bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer);
+
+#endif

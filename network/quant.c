@@ -1,0 +1,122 @@
+/* quant.c - from FP32 to INT8: activation ranges from images, symmetric scales, weights. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+int8_t net_quantize_value(float value, float scale) {
+    float v = value * scale;
+    if (v != v) {
+        return 0;
+    }
+    if (v >= 127.0f) {
+        return 127;
+    }
+    if (v <= -127.0f) {
+        return -127;
+    }
+    return (int8_t)lroundf(v);
+}
+
+static float absmax_of(const float *value, size_t count) {
+    float largest = 0.0f;
+    for (size_t i = 0; i < count; i++) {
+        largest = fabsf(value[i]) > largest ? fabsf(value[i]) : largest;
+    }
+    return largest;
+}
+
+/* 127/range as one division; 0 where that says nothing. */
+static float scale_for(float range) {
+    float scale = range > 0.0f ? 127.0f / range : 0.0f;
+    return isfinite(scale) && isfinite(range) ? scale : 0.0f;
+}
+
+net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax, net_error *err) {
+    if (graph == NULL || images == NULL || absmax == NULL || count == 0 || count > images->count) {
+        return net_fail(err, NET_ERR_ARG, "net_calibrate: null argument, or %u images asked for of %u", count,
+                        images == NULL ? 0 : images->count);
+    }
+    net_ref *ref = NULL;
+    net_status status = net_ref_new(graph, &ref, err);
+    if (status != NET_OK) {
+        return status;
+    }
+    float *input = malloc(images->pixels * sizeof *input);
+    if (input == NULL || images->pixels != net_shape_elements(&graph->blob[graph->input].shape)) {
+        net_ref_free(ref);
+        bool memory = input == NULL;
+        free(input);
+        return memory ? net_fail(err, NET_ERR_MEMORY, "out of memory")
+                      : net_fail(err, NET_ERR_ARG, "images of %u pixels for an input of %u", images->pixels,
+                                 net_shape_elements(&graph->blob[graph->input].shape));
+    }
+    memset(absmax, 0, graph->num_layers * sizeof *absmax);
+    for (uint32_t k = 0; k < count; k++) {
+        net_images_input(images, k, norm, input);
+        net_ref_run(ref, input);
+        for (uint32_t i = 0; i < graph->num_layers; i++) {
+            const net_layer *layer = &graph->layer[i];
+            if (layer->kind == NET_CONV) {
+                float range = absmax_of(net_ref_blob(ref, layer->in[0]), net_shape_elements(&graph->blob[layer->in[0]].shape));
+                absmax[i] = range > absmax[i] ? range : absmax[i];
+            }
+        }
+    }
+    free(input);
+    net_ref_free(ref);
+    return NET_OK;
+}
+
+/* Add an array to a layer; it is owned by the layer afterwards. NULL: no memory. */
+static float *add_floats(net_layer *layer, net_role role, uint32_t count) {
+    net_tensor *tensor = &layer->tensor[layer->num_tensors];
+    tensor->f32 = calloc((size_t)count + 1, sizeof *tensor->f32);
+    if (tensor->f32 != NULL) {
+        tensor->role = role;
+        tensor->count = count;
+        layer->num_tensors++;
+    }
+    return tensor->f32;
+}
+
+static bool quantize_layer(net_layer *layer, float range) {
+    net_tensor *weight = &layer->tensor[0];
+    uint32_t outputs = layer->conv.num_output;
+    uint32_t filter = weight->count / outputs;
+    int8_t *q = malloc((size_t)weight->count + 1);
+    float *scale = q == NULL ? NULL : add_floats(layer, NET_ROLE_WEIGHT_SCALE, outputs);
+    float *bottom = scale == NULL ? NULL : add_floats(layer, NET_ROLE_BOTTOM_SCALE, 1);
+    if (bottom == NULL) {
+        free(q);
+        return false;
+    }
+    for (uint32_t oc = 0; oc < outputs; oc++) {
+        const float *w = weight->f32 + (size_t)oc * filter;
+        scale[oc] = scale_for(absmax_of(w, filter));
+        for (uint32_t i = 0; i < filter; i++) {
+            q[(size_t)oc * filter + i] = net_quantize_value(w[i], scale[oc]);
+        }
+    }
+    bottom[0] = scale_for(range);
+    free(weight->f32);
+    weight->f32 = NULL;
+    weight->i8 = q;
+    layer->conv.int8_scale_term = 2;
+    return true;
+}
+
+net_status net_quantize(net_graph *graph, const float *absmax, net_error *err) {
+    if (graph == NULL || absmax == NULL || !graph->planned || !graph->has_weights) {
+        return net_fail(err, NET_ERR_ARG, "net_quantize: a planned graph with weights is needed");
+    }
+    for (uint32_t i = 0; i < graph->num_layers; i++) {
+        net_layer *layer = &graph->layer[i];
+        bool is_float = layer->kind == NET_CONV && layer->conv.int8_scale_term == 0;
+        if (is_float && !quantize_layer(layer, absmax[i])) {
+            return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
+        }
+    }
+    return NET_OK;
+}
