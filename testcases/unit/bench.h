@@ -1,0 +1,98 @@
+/*
+ * bench.h - what every unit bench shares: the command line, cases, the clock, ports by name, stalls, the scoreboard, the report.
+ *
+ * A bench is one file unit_<module>.c that defines `unit_this_bench`. Its run function is the executor: it reads the case (seed and knobs) and nothing else.
+ * In each cycle it sets inputs, calls unit_settle(), looks at outputs, and calls unit_edge().
+ */
+#ifndef UNIT_BENCH_H
+#define UNIT_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmodel.h"
+#include "tb.h"
+
+/* One case in execution. */
+typedef struct unit {
+    const char *name;      /* of the unit under test, as in reports */
+    uint64_t seed;         /* of the case; streams come from unit_stream() */
+    const tb_knobs *knobs; /* resolved */
+    uint64_t cycle;        /* rising edges since the case began, reset included */
+    uint64_t max_cycles;   /* more of them are a hang */
+    uint64_t hash;         /* of all that came out: cycle and value */
+    tb_scoreboard sb;      /* the bench sets it up with unit_expect_init() */
+    bool sb_used;
+    tb_result *result;
+    tb_sim sim;
+    bool sim_open;
+    uint64_t nowhere[64]; /* behind ports that do not exist */
+} unit;
+
+typedef struct unit_bench {
+    const char *name;  /* of the module */
+    const char *about; /* one line for --help */
+    const tb_knob *knobs;
+    size_t nknobs;
+    /* Redraw knobs whose range depends on others (NULL: there are none). Part of the generator. */
+    void (*constrain)(tb_knobs *knobs, uint64_t seed);
+    /* Execute. Failures go through unit_fail() or the scoreboard; 0 or -1 (could not run: out of memory, no such port). */
+    int (*run)(unit *u);
+    bool no_reset; /* the module has no rst_ni */
+} unit_bench;
+
+/* Every bench defines it. */
+extern const unit_bench unit_this_bench;
+
+/* ---- ports; values through tb_get() and tb_set() ---- */
+/* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
+tb_sig unit_port(unit *u, const char *name);
+/* `bytes` bytes at byte offset `at` of a port. Nothing happens (zeros are read) outside the port. */
+void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes);
+void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes);
+
+/* ---- time ---- */
+/* Hold rst_ni low for some cycles, then release it. Inputs keep what the bench has set. */
+void unit_reset(unit *u);
+/* Let combinational outputs follow the inputs. */
+void unit_settle(unit *u);
+/* One rising clock edge. False: stop the case (assertion failed, mismatch seen, hang). */
+bool unit_edge(unit *u);
+
+/* ---- randomness ---- */
+tb_rng unit_stream(const unit *u, const char *name);
+/* Value of a knob. */
+int64_t unit_knob(const unit *u, const char *name);
+
+/* A side of a handshake that hesitates: `percent` of its cycles, in runs of 1..run cycles. */
+typedef struct unit_stall {
+    tb_rng rng;
+    uint32_t percent;
+    uint32_t run;
+    uint32_t left;
+    bool go;
+} unit_stall;
+/* `name`: of its random stream; the percentage and the run length are the knobs `stall_<name>` and `stall_run`. */
+unit_stall unit_stall_make(const unit *u, const char *name);
+/* True in cycles in which this side is willing. One call a cycle. */
+bool unit_go(unit_stall *stall);
+
+#define UNIT_STALL_KNOB(NAME, HELP) {"stall_" NAME, 0, 95, TB_KNOB_WEIGHTED, NULL, unit_stall_weights, HELP}
+#define UNIT_STALL_RUN_KNOB {"stall_run", 1, 16, TB_KNOB_SMALL, NULL, NULL, "longest run of stalled or willing cycles"}
+/* A third of the cases without a stall, few with extreme ones. */
+extern const uint32_t unit_stall_weights[96];
+
+/* ---- checks ---- */
+/* Set up the scoreboard under the unit's name. `dim_name` of the innermost element, or NULL. 0 or -1. */
+int unit_expect_init(unit *u, size_t elem_bytes, const char *dim_name, uint32_t dim, bool is_signed);
+/* Compare and hash. */
+void unit_check(unit *u, const void *actual, size_t count);
+/* Note a failure: `kind` is a stable name for bucketing, the rest one line for a person. Later ones are dropped. */
+void unit_fail(unit *u, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* got != expected of a single signal: one line with name and cycle. */
+void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected);
+/* False once anything failed. */
+bool unit_ok(const unit *u);
+
+#endif

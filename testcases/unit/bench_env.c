@@ -1,0 +1,146 @@
+/* bench_env.c - ports, clock, stalls and checks of a unit bench. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define RESET_CYCLES 3
+
+tb_sig unit_port(unit *u, const char *name) {
+    const tb_sig sig = tb_sim_find(&u->sim, name);
+    if (sig.ptr) {
+        return sig;
+    }
+    tb_result_fail(u->result, TB_ERROR, "no port", "%s: module %s has no port %s", u->name, u->sim.cfg.shim->top, name);
+    return (tb_sig){.ptr = u->nowhere, .width = sizeof u->nowhere * 8};
+}
+
+/* The Verilated storage is little endian in its words and so are all hosts that the project supports, so bytes can be copied. */
+void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes) {
+    if (bytes > 0 && at + bytes <= tb_sig_bytes(port)) {
+        memcpy((uint8_t *)port.ptr + at, src, bytes);
+    }
+}
+
+void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes) {
+    if (bytes > 0 && at + bytes <= tb_sig_bytes(port)) {
+        memcpy(dst, (const uint8_t *)port.ptr + at, bytes);
+    } else {
+        memset(dst, 0, bytes);
+    }
+}
+
+void unit_settle(unit *u) {
+    tb_sim_settle(&u->sim);
+}
+
+bool unit_ok(const unit *u) {
+    return u->result->outcome == TB_PASS && !(u->sb_used && u->sb.mismatches > 0);
+}
+
+/* The bucket of a failed assertion is its name, which follows the word "assertion" (rtl/lib/npu_assert.svh). */
+static void note_stop(unit *u) {
+    const char *text = u->sim.failure;
+    if (u->sim.interrupted || !text[0]) {
+        unit_fail(u, "stopped", "cycle %" PRIu64 ": the simulation was stopped", u->cycle);
+        return;
+    }
+    char kind[64] = "assertion";
+    const char *name = strstr(text, "assertion ");
+    if (name) {
+        const size_t len = strlen("assertion ") + strcspn(name + strlen("assertion "), " :\n");
+        snprintf(kind, sizeof kind, "%.*s", (int)len, name);
+    }
+    unit_fail(u, kind, "cycle %" PRIu64 ": %s", u->cycle, text);
+}
+
+bool unit_edge(unit *u) {
+    const bool running = tb_sim_edge(&u->sim);
+    u->cycle = u->sim.cycle;
+    if (!running) {
+        note_stop(u);
+    } else if (u->cycle >= u->max_cycles) {
+        unit_fail(u, "hang", "cycle %" PRIu64 ": not finished within the cycle limit", u->cycle);
+    }
+    return unit_ok(u);
+}
+
+void unit_reset(unit *u) {
+    tb_sim_reset(&u->sim, RESET_CYCLES);
+    u->cycle = u->sim.cycle;
+    if (u->sim.stopped) {
+        note_stop(u);
+    }
+}
+
+tb_rng unit_stream(const unit *u, const char *name) {
+    return tb_rng_stream(u->seed, name);
+}
+
+int64_t unit_knob(const unit *u, const char *name) {
+    return tb_knobs_get(u->knobs, name);
+}
+
+/* clang-format off */
+const uint32_t unit_stall_weights[96] = {
+    60, [1 ... 9] = 2, [10 ... 49] = 2, [50 ... 89] = 1, [90 ... 95] = 1,
+};
+/* clang-format on */
+
+unit_stall unit_stall_make(const unit *u, const char *name) {
+    char key[64];
+    snprintf(key, sizeof key, "stall_%s", name);
+    unit_stall stall = {.rng = unit_stream(u, key)};
+    stall.percent = (uint32_t)unit_knob(u, key);
+    stall.run = (uint32_t)unit_knob(u, "stall_run");
+    return stall;
+}
+
+bool unit_go(unit_stall *stall) {
+    if (stall->left == 0) {
+        stall->go = !tb_rng_chance(&stall->rng, stall->percent, 100);
+        stall->left = (uint32_t)tb_rng_range(&stall->rng, 1, stall->run);
+    }
+    stall->left--;
+    return stall->go;
+}
+
+int unit_expect_init(unit *u, size_t elem_bytes, const char *dim_name, uint32_t dim, bool is_signed) {
+    tb_sb_cfg cfg = {.unit = u->name, .elem_bytes = elem_bytes, .is_signed = is_signed};
+    if (dim_name) {
+        cfg.dim_name[0] = dim_name;
+        cfg.dim[0] = dim;
+    }
+    if (tb_sb_init(&u->sb, &cfg) != 0) {
+        tb_result_fail(u->result, TB_ERROR, "out of memory", "%s: out of memory", u->name);
+        return -1;
+    }
+    u->sb_used = true;
+    return 0;
+}
+
+void unit_check(unit *u, const void *actual, size_t count) {
+    tb_sb_pop(&u->sb, u->cycle, actual, count);
+    u->hash = tb_hash_u64(u->hash, u->cycle);
+    u->hash = tb_hash_bytes(u->hash, actual, count * u->sb.cfg.elem_bytes);
+}
+
+void unit_fail(unit *u, const char *kind, const char *format, ...) {
+    char signature[96];
+    char text[448];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(signature, sizeof signature, "%s: %s", u->name, kind);
+    tb_result_fail(u->result, TB_FAIL, signature, "%s: %s", u->name, text);
+}
+
+void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected) {
+    u->hash = tb_hash_u64(u->hash, got);
+    if (got != expected) {
+        unit_fail(u, signal, "%s, cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, signal, u->cycle, got, expected);
+    }
+}

@@ -1,0 +1,180 @@
+/* fp_bench.c - operands and executor of the floating-point benches. */
+#include "fp_bench.h"
+
+#include <inttypes.h>
+
+const tb_knob fp_bench_knobs[FP_BENCH_KNOBS] = {
+    {"vectors", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "operations"},
+    UNIT_STALL_KNOB("in", "percent of cycles with en_i low"),
+    UNIT_STALL_RUN_KNOB,
+};
+
+/* A shrunk case may have fewer operations than a generated one. */
+void fp_bench_constrain(tb_knobs *knobs, uint64_t seed) {
+    tb_knobs_draw_in(knobs, "vectors", seed, 100000, 120000);
+}
+
+#define SIGN 0x80000000u
+#define FRAC 0x007fffffu
+
+/* Exponent and fraction drawn apart: fractions with few ones or few zeros are the ones that round in unusual ways. */
+static uint32_t fraction(tb_rng *rng) {
+    const uint32_t bits = tb_rng_u32(rng);
+    const uint32_t at = (uint32_t)tb_rng_range(rng, 0, 22);
+    switch (tb_rng_range(rng, 0, 5)) {
+    case 0:
+        return bits & FRAC;
+    case 1:
+        return (1u << at) & FRAC;
+    case 2:
+        return FRAC & ~(1u << at);
+    case 3:
+        return (FRAC << at) & FRAC;
+    case 4:
+        return FRAC >> at;
+    default:
+        return (bits & 3u) | (((bits >> 2) & 3u) << 21);
+    }
+}
+
+static uint32_t pack(uint32_t sign, int64_t exponent, uint32_t frac) {
+    const int64_t e = exponent < 0 ? 0 : exponent > 255 ? 255 : exponent;
+    return (sign & SIGN) | ((uint32_t)e << 23) | (frac & FRAC);
+}
+
+static int64_t exponent_of(uint32_t v) {
+    return (int64_t)((v >> 23) & 0xffu);
+}
+
+void fp_operands_mul(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    const uint32_t signs = tb_rng_u32(rng);
+    *a = tb_rng_f32_hard(rng);
+    switch (tb_rng_range(rng, 0, 3)) {
+    case 0:
+        *b = tb_rng_f32_hard(rng);
+        return;
+    case 1: /* product near the smallest normal and below */
+        *a = pack(signs, tb_rng_range_i64(rng, 0, 150), fraction(rng));
+        *b = pack(signs << 1, 127 - exponent_of(*a) + tb_rng_range_i64(rng, -26, 3), fraction(rng));
+        return;
+    case 2: /* product near the largest finite number */
+        *a = pack(signs, tb_rng_range_i64(rng, 110, 254), fraction(rng));
+        *b = pack(signs << 1, 381 - exponent_of(*a) + tb_rng_range_i64(rng, -2, 2), fraction(rng));
+        return;
+    default:
+        *a = pack(signs, tb_rng_range_i64(rng, 64, 190), fraction(rng));
+        *b = pack(signs << 1, tb_rng_range_i64(rng, 64, 190), fraction(rng));
+        return;
+    }
+}
+
+void fp_operands_add(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    const uint32_t bits = tb_rng_u32(rng);
+    uint32_t x = tb_rng_f32_hard(rng);
+    uint32_t y;
+    switch (tb_rng_range(rng, 0, 3)) {
+    case 0:
+        y = tb_rng_f32_hard(rng);
+        break;
+    case 1: /* nearly equal magnitudes: cancellation */
+        x = pack(bits, tb_rng_range_i64(rng, 0, 254), fraction(rng));
+        y = (x ^ (bits & SIGN)) + (uint32_t)tb_rng_range_i64(rng, -3, 3);
+        break;
+    case 2: /* the smaller one decides the rounding */
+        x = pack(bits, tb_rng_range_i64(rng, 20, 254), fraction(rng));
+        y = pack(bits << 1, exponent_of(x) - tb_rng_range_i64(rng, 20, 28), fraction(rng));
+        break;
+    default:
+        x = pack(bits, tb_rng_range_i64(rng, 0, 254), fraction(rng));
+        y = pack(bits << 1, exponent_of(x) + tb_rng_range_i64(rng, -45, 2), fraction(rng));
+        break;
+    }
+    const bool swap = tb_rng_chance(rng, 1, 2);
+    *a = swap ? y : x;
+    *b = swap ? x : y;
+}
+
+void fp_operand_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    const uint32_t bits = tb_rng_u32(rng);
+    const uint32_t top = (uint32_t)tb_rng_range(rng, 0, 31);
+    uint32_t v;
+    switch (tb_rng_range(rng, 0, 3)) {
+    case 0:
+        v = bits;
+        break;
+    case 1:
+        v = bits >> top;
+        break;
+    case 2: /* next to a power of two */
+        v = (1u << top) + (uint32_t)tb_rng_range_i64(rng, -2, 2);
+        break;
+    default: /* 24 kept bits, then a half and its neighbours */
+        v = (((bits | SIGN) & 0xffffff00u) + 0x80u + (uint32_t)tb_rng_range_i64(rng, -1, 1)) >> (top & 7u);
+        break;
+    }
+    *a = tb_rng_chance(rng, 1, 2) ? 0u - v : v;
+    *b = 0;
+}
+
+void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    const uint32_t sign = tb_rng_u32(rng) & SIGN;
+    *b = 0;
+    switch (tb_rng_range(rng, 0, 3)) {
+    case 0:
+        *a = tb_rng_f32_hard(rng);
+        return;
+    case 1: /* k + 1/2, and one unit in the last place beside it */
+        *a = cm_fp_i32_to_f32((int32_t)tb_rng_range(rng, 0, 259));
+        *a = exponent_of(*a) > 0 ? *a - (1u << 23) : *a;
+        *a = (*a + (uint32_t)tb_rng_range_i64(rng, -1, 1)) ^ sign;
+        return;
+    case 2:
+        *a = pack(sign, tb_rng_range_i64(rng, 118, 136), fraction(rng));
+        return;
+    default:
+        *a = pack(sign, tb_rng_range_i64(rng, 124, 133), tb_rng_u32(rng));
+        return;
+    }
+}
+
+int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t bytes) {
+    const tb_sig en = unit_port(u, "en_i");
+    const tb_sig a_port = unit_port(u, "a_i");
+    const tb_sig b_port = tb_sim_find(&u->sim, "b_i");
+    const tb_sig y_port = unit_port(u, "y_o");
+    const uint64_t vectors = (uint64_t)unit_knob(u, "vectors");
+    tb_rng rng = unit_stream(u, "operands");
+    unit_stall stall = unit_stall_make(u, "in");
+    if (unit_expect_init(u, bytes, NULL, 0, false) != 0) {
+        return -1;
+    }
+    uint32_t a = 0, b = 0, held = 0;
+    for (uint64_t done = 0; done < vectors && unit_ok(u);) {
+        const bool enable = unit_go(&stall);
+        operands(&rng, &a, &b);
+        tb_set(en, enable);
+        tb_set(a_port, a);
+        if (b_port.ptr) {
+            tb_set(b_port, b);
+        }
+        unit_settle(u);
+        if (!unit_edge(u)) {
+            break;
+        }
+        const uint32_t y = (uint32_t)tb_get(y_port);
+        if (enable) {
+            held = model(a, b);
+            tb_sb_begin(&u->sb);
+            tb_sb_push(&u->sb, &held, 1);
+            unit_check(u, &y, 1);
+            if (!unit_ok(u)) {
+                unit_fail(u, "mismatch", "operation %" PRIu64 ", cycle %" PRIu64 ": a 0x%08" PRIx32 " b 0x%08" PRIx32 ": got 0x%08" PRIx32 ", expected 0x%08" PRIx32,
+                          done, u->cycle, a, b, y, held);
+            }
+            done++;
+        } else if (done > 0) {
+            unit_expect_value(u, "y_o held", y, held);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* dut: fp_add */
+#include "fp_bench.h"
+
+static uint32_t model(uint32_t a, uint32_t b) {
+    return cm_fp_add(a, b);
+}
+
+static int run(unit *u) {
+    return fp_bench_run(u, model, fp_operands_add, 4);
+}
+
+const unit_bench unit_this_bench = {.name = "fp_add",
+                                    .about = "binary32 adder against the golden model",
+                                    .knobs = fp_bench_knobs,
+                                    .nknobs = FP_BENCH_KNOBS,
+                                    .constrain = fp_bench_constrain,
+                                    .run = run,
+                                    .no_reset = true};

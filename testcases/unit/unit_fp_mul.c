@@ -1,0 +1,18 @@
+/* dut: fp_mul */
+#include "fp_bench.h"
+
+static uint32_t model(uint32_t a, uint32_t b) {
+    return cm_fp_mul(a, b);
+}
+
+static int run(unit *u) {
+    return fp_bench_run(u, model, fp_operands_mul, 4);
+}
+
+const unit_bench unit_this_bench = {.name = "fp_mul",
+                                    .about = "binary32 multiplier against the golden model",
+                                    .knobs = fp_bench_knobs,
+                                    .nknobs = FP_BENCH_KNOBS,
+                                    .constrain = fp_bench_constrain,
+                                    .run = run,
+                                    .no_reset = true};
