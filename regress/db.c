@@ -1,0 +1,184 @@
+/* db.c - the results database: opening, schema, migrations. */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BUSY_TIMEOUT_MS 30000
+
+/*
+ * Entry i takes a database from version i to i+1. Entries are never edited, only added. Seeds and hashes are text: SQLite's integers have a sign.
+ * A job row stands from the start of the run; outcome NULL means that it has not finished.
+ */
+static const char *const migrations[] = {
+    "CREATE TABLE run("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " suite TEXT NOT NULL,"
+    " suite_path TEXT NOT NULL,"
+    " seed TEXT NOT NULL,"
+    " commit_hash TEXT NOT NULL,"
+    " dirty INTEGER NOT NULL,"
+    " tools TEXT NOT NULL,"
+    " host TEXT NOT NULL,"
+    " launcher TEXT NOT NULL,"
+    " shard TEXT NOT NULL,"
+    " parallel INTEGER NOT NULL,"
+    " budget_s INTEGER NOT NULL,"
+    " build_dir TEXT NOT NULL,"
+    " out_dir TEXT,"
+    " state TEXT NOT NULL," /* running, done, stopped, interrupted */
+    " started_at INTEGER NOT NULL,"
+    " elapsed_ms INTEGER);"
+    "CREATE TABLE job("
+    " id INTEGER PRIMARY KEY,"
+    " run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
+    " idx INTEGER NOT NULL,"
+    " attempt INTEGER NOT NULL DEFAULT 1,"
+    " what TEXT NOT NULL," /* unit, test, network */
+    " test TEXT NOT NULL,"
+    " cfg TEXT NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " seed TEXT NOT NULL,"
+    " first_index INTEGER NOT NULL,"
+    " cases INTEGER NOT NULL,"
+    " args TEXT NOT NULL,"
+    " second_run INTEGER NOT NULL,"
+    " timeout_s INTEGER NOT NULL,"
+    " memory_mb INTEGER NOT NULL,"
+    " cmd TEXT NOT NULL,"
+    " outcome TEXT," /* pass, fail, error, crash, timeout, nondeterministic */
+    " signature TEXT,"
+    " message TEXT,"
+    " repro TEXT,"
+    " cycles INTEGER,"
+    " trace_hash TEXT,"
+    " exit_status INTEGER,"
+    " wall_ms INTEGER,"
+    " cpu_ms INTEGER,"
+    " max_rss_kb INTEGER,"
+    " case_path TEXT,"
+    " wave_path TEXT,"
+    " log_path TEXT,"
+    " UNIQUE(run, idx, attempt));",
+    "CREATE INDEX job_history ON job(what, test, cfg, kind, seed, first_index);"
+    "CREATE INDEX job_signature ON job(run, signature) WHERE signature IS NOT NULL;",
+};
+
+#define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))
+
+int reg_db_fail(const reg_db *db, const char *what) {
+    const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
+    int system = db->handle == NULL ? 0 : sqlite3_system_errno(db->handle);
+    reg_error("%s: cannot %s: %s%s%s", db->path, what, reason, system != 0 ? ": " : "", system != 0 ? strerror(system) : "");
+    return REG_FAIL;
+}
+
+int reg_db_exec(const reg_db *db, const char *sql) {
+    return sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? REG_OK : REG_FAIL;
+}
+
+int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt) {
+    if (sqlite3_prepare_v2(db->handle, sql, -1, stmt, NULL) != SQLITE_OK) {
+        return reg_db_fail(db, "prepare a query");
+    }
+    return REG_OK;
+}
+
+static int read_version(const reg_db *db, int *version) {
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK) {
+        return REG_FAIL;
+    }
+    int status = REG_FAIL;
+    if (sqlite3_step(stmt) == SQLITE_ROW) {
+        *version = sqlite3_column_int(stmt, 0);
+        status = REG_OK;
+    }
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+/* All steps in one transaction: a database is of one version or of the other. */
+static int migrate(const reg_db *db) {
+    int version = 0;
+    if (read_version(db, &version) != REG_OK) {
+        return reg_db_fail(db, "read the schema version");
+    }
+    if (version == SCHEMA_VERSION) {
+        return REG_OK;
+    }
+    if (reg_db_exec(db, "BEGIN IMMEDIATE") != REG_OK || read_version(db, &version) != REG_OK) {
+        return reg_db_fail(db, "lock the database");
+    }
+    if (version > SCHEMA_VERSION || version < 0) {
+        reg_error("%s: schema version %d is newer than this program's (%d)", db->path, version, SCHEMA_VERSION);
+        (void)reg_db_exec(db, "ROLLBACK");
+        return REG_FAIL;
+    }
+    char pragma[64];
+    (void)reg_format(pragma, sizeof pragma, "PRAGMA user_version=%d", SCHEMA_VERSION);
+    int status = REG_OK;
+    for (int i = version; status == REG_OK && i < SCHEMA_VERSION; i++) {
+        status = reg_db_exec(db, migrations[i]);
+    }
+    if (status != REG_OK || reg_db_exec(db, pragma) != REG_OK || reg_db_exec(db, "COMMIT") != REG_OK) {
+        status = reg_db_fail(db, "bring the schema up to date");
+        (void)reg_db_exec(db, "ROLLBACK");
+    }
+    return status;
+}
+
+static int check_path(const char *path, bool create) {
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        if (errno == ENOENT && create) {
+            return REG_OK;
+        }
+        reg_error("%s: no results database: %s", path, strerror(errno));
+        return REG_FAIL;
+    }
+    if (!S_ISREG(info.st_mode)) {
+        reg_error("%s: cannot be the results database: not a regular file", path);
+        return REG_FAIL;
+    }
+    return REG_OK;
+}
+
+int reg_db_open(reg_db *db, const char *path, bool create) {
+    memset(db, 0, sizeof *db);
+    if (!reg_format(db->path, sizeof db->path, "%s", path)) {
+        reg_error("%s: path too long", path);
+        return REG_FAIL;
+    }
+    if (check_path(path, create) != REG_OK) {
+        return REG_FAIL;
+    }
+    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+    if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
+        (void)reg_db_fail(db, "open the results database");
+        reg_db_close(db);
+        return REG_FAIL;
+    }
+    (void)sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    int status = REG_OK;
+    if (reg_db_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON") != REG_OK) {
+        status = reg_db_fail(db, "open the results database");
+    }
+    if (status == REG_OK) {
+        status = migrate(db);
+    }
+    if (status != REG_OK) {
+        reg_db_close(db);
+    }
+    return status;
+}
+
+void reg_db_close(reg_db *db) {
+    (void)sqlite3_finalize(db->finish_job);
+    (void)sqlite3_close(db->handle);
+    db->finish_job = NULL;
+    db->handle = NULL;
+}

@@ -1,0 +1,224 @@
+/*
+ * exec.c - job processes.
+ *
+ * Each job leads its own process group, so that whatever it starts ends with it. Jobs die with the runner: the kernel kills the leader (parent death
+ * signal), the guardian process kills the rest of the group.
+ */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A job that writes without end must not fill the disk before its time-out. */
+#define FILE_LIMIT_BYTES (1024ull * 1024ull * 1024ull)
+#define GUARDED_MAX 1024
+
+/* What the runner tells the guardian: a group appeared (pid) or is gone (-pid). Smaller than PIPE_BUF, so writes never mix. */
+typedef struct guard_note {
+    pid_t pid;
+} guard_note;
+
+/* Body of the guardian: keeps the list of groups until the pipe closes, then kills what is left. */
+static void guard(int pipe_fd) {
+    pid_t groups[GUARDED_MAX];
+    size_t count = 0;
+    guard_note note;
+    for (;;) {
+        ssize_t got = read(pipe_fd, &note, sizeof note);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got != (ssize_t)sizeof note) {
+            break;
+        }
+        if (note.pid > 0 && count < GUARDED_MAX) {
+            groups[count++] = note.pid;
+        }
+        for (size_t i = 0; note.pid < 0 && i < count; i++) {
+            if (groups[i] == -note.pid) {
+                groups[i] = groups[--count];
+                break;
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)kill(-groups[i], SIGKILL);
+    }
+}
+
+static int tell_guardian(const reg_guardian *guardian, pid_t pid) {
+    guard_note note = {.pid = pid};
+    ssize_t written;
+    do {
+        written = write(guardian->pipe_fd, &note, sizeof note);
+    } while (written < 0 && errno == EINTR);
+    return written == (ssize_t)sizeof note ? 0 : -1;
+}
+
+int reg_guardian_start(reg_guardian *guardian) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        reg_error("cannot make a pipe: %s", strerror(errno));
+        return REG_FAIL;
+    }
+    (void)fflush(NULL);
+    guardian->pid = fork();
+    if (guardian->pid < 0) {
+        reg_error("cannot start a process: %s", strerror(errno));
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        return REG_FAIL;
+    }
+    if (guardian->pid == 0) {
+        /* Own session: no signal meant for the runner's group or terminal reaches it. No other descriptor stays open, so that a pipe behind the
+           runner's output closes when the runner ends. */
+        (void)setsid();
+        int keep = dup2(ends[0], 0);
+        (void)close_range(1, ~0u, 0);
+        if (keep == 0) {
+            guard(0);
+        }
+        _exit(0);
+    }
+    (void)close(ends[0]);
+    guardian->pipe_fd = ends[1];
+    return REG_OK;
+}
+
+void reg_guardian_stop(reg_guardian *guardian) {
+    (void)close(guardian->pipe_fd);
+    while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+static bool add_word(reg_command *command, size_t *used, size_t *argc, const char *word) {
+    size_t length = strlen(word) + 1;
+    if (*used + length > sizeof command->text || *argc + 1 >= sizeof command->argv / sizeof command->argv[0]) {
+        return false;
+    }
+    memcpy(command->text + *used, word, length);
+    command->argv[(*argc)++] = command->text + *used;
+    command->argv[*argc] = NULL;
+    *used += length;
+    size_t line = strlen(command->line);
+    return reg_format(command->line + line, sizeof command->line - line, "%s%s", line == 0 ? "" : " ", word);
+}
+
+static bool add_words(reg_command *command, size_t *used, size_t *argc, const char *words) {
+    char copy[REG_ARGS_MAX];
+    (void)reg_format(copy, sizeof copy, "%s", words);
+    char *rest = NULL;
+    bool good = true;
+    for (char *word = strtok_r(copy, " ", &rest); good && word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        good = add_word(command, used, argc, word);
+    }
+    return good;
+}
+
+bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const char *result_path,
+                       const char *case_dir) {
+    size_t used = 0;
+    size_t argc = 0;
+    char program[REG_PATH_MAX];
+    char number[32];
+    command->line[0] = '\0';
+    bool good = reg_job_program(job, build_dir, program, sizeof program) && add_word(command, &used, &argc, program);
+    if (job->what == REG_TEST) {
+        good = good && add_word(command, &used, &argc, "test") && add_word(command, &used, &argc, job->name);
+    }
+    if (job->what != REG_NETWORK) {
+        (void)reg_format(number, sizeof number, "0x%llx", (unsigned long long)seed);
+        good = good && add_word(command, &used, &argc, "--run-seed") && add_word(command, &used, &argc, number);
+        (void)reg_format(number, sizeof number, "%llu", (unsigned long long)job->index);
+        good = good && add_word(command, &used, &argc, "--index") && add_word(command, &used, &argc, number);
+        (void)reg_format(number, sizeof number, "%u", job->cases);
+        good = good && add_word(command, &used, &argc, "--count") && add_word(command, &used, &argc, number);
+    }
+    good = good && add_words(command, &used, &argc, job->args);
+    if (good && result_path != NULL) {
+        good = add_word(command, &used, &argc, "--result") && add_word(command, &used, &argc, result_path);
+    }
+    if (good && case_dir != NULL && job->what != REG_NETWORK) {
+        good = add_word(command, &used, &argc, "--case-dir") && add_word(command, &used, &argc, case_dir);
+    }
+    return good;
+}
+
+static void limit(int which, unsigned long long bytes) {
+    struct rlimit current;
+    if (getrlimit(which, &current) == 0 && (current.rlim_cur == RLIM_INFINITY || current.rlim_cur > bytes)) {
+        current.rlim_cur = (rlim_t)bytes;
+        (void)setrlimit(which, &current);
+    }
+}
+
+/* Body of the child up to exec; async-signal-safe calls only. */
+static void become_job(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb, pid_t runner) {
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* The runner may have died before the line above; and no job runs that the guardian does not know. */
+    if (getppid() != runner || tell_guardian(guardian, getpid()) != 0) {
+        _exit(127);
+    }
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) {
+        _exit(126);
+    }
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, FILE_LIMIT_BYTES);
+    if (memory_mb != 0) {
+        limit(RLIMIT_AS, (unsigned long long)memory_mb * 1024 * 1024);
+    }
+    (void)execv(command->argv[0], command->argv);
+    const char *reason = strerror(errno);
+    (void)!write(2, command->argv[0], strlen(command->argv[0]));
+    (void)!write(2, ": cannot run: ", 14);
+    (void)!write(2, reason, strlen(reason));
+    (void)!write(2, "\n", 1);
+    _exit(127);
+}
+
+pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb) {
+    pid_t runner = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_job(guardian, command, log_path, memory_mb, runner);
+    }
+    if (pid > 0) {
+        (void)setpgid(pid, pid); /* whoever comes first; fails harmlessly after exec */
+    }
+    return pid;
+}
+
+bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_t *cpu_ms, uint64_t *max_rss_kb) {
+    siginfo_t info;
+    info.si_pid = 0;
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+        return false;
+    }
+    /* While the leader is a zombie its number cannot be given away, so this reaches its own group only. */
+    (void)kill(-pid, SIGKILL);
+    struct rusage usage;
+    memset(&usage, 0, sizeof usage);
+    while (wait4(pid, wait_status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    (void)tell_guardian(guardian, -pid);
+    *cpu_ms = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+              (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+    *max_rss_kb = (uint64_t)usage.ru_maxrss;
+    return true;
+}

@@ -1,0 +1,155 @@
+/* junit.c - a run as JUnit XML, for CI systems. */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <string.h>
+
+/* Length of the well-formed UTF-8 sequence at p that XML 1.0 allows, 0 when there is none. */
+static size_t xml_sequence(const unsigned char *p) {
+    if (p[0] < 0x80) {
+        return p[0] >= 0x20 || p[0] == '\t' || p[0] == '\n' || p[0] == '\r' ? 1 : 0;
+    }
+    size_t length = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool forbidden = (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90) || (p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe);
+    return overlong || forbidden ? 0 : length;
+}
+
+static void put_escaped(FILE *out, const char *text) {
+    const unsigned char *p = (const unsigned char *)(text == NULL ? "" : text);
+    while (*p != '\0') {
+        size_t length = xml_sequence(p);
+        if (length == 0) {
+            fputc('?', out); /* nothing in XML can stand for it */
+            length = 1;
+        } else if (*p == '&') {
+            fputs("&amp;", out);
+        } else if (*p == '<') {
+            fputs("&lt;", out);
+        } else if (*p == '>') {
+            fputs("&gt;", out);
+        } else if (*p == '"') {
+            fputs("&quot;", out);
+        } else if (*p < 0x20) {
+            fprintf(out, "&#%u;", *p);
+        } else {
+            (void)fwrite(p, 1, length, out);
+        }
+        p += length;
+    }
+}
+
+static const char *text_at(sqlite3_stmt *stmt, int column) {
+    const unsigned char *text = sqlite3_column_text(stmt, column);
+    return text == NULL ? "" : (const char *)text;
+}
+
+static void put_attribute(FILE *out, const char *name, const char *value) {
+    fprintf(out, " %s=\"", name);
+    put_escaped(out, value);
+    fputc('"', out);
+}
+
+static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
+    char name[256];
+    char class_name[160];
+    const char *what = text_at(row, 0);
+    const char *outcome = text_at(row, 7);
+    (void)reg_format(class_name, sizeof class_name, "%s.%s-%s", suite, text_at(row, 2), text_at(row, 3));
+    (void)reg_format(name, sizeof name, "%s %s index %s%s", what, text_at(row, 1), text_at(row, 4),
+                     sqlite3_column_int(row, 5) != 0 ? " again" : "");
+    fputs("    <testcase", out);
+    put_attribute(out, "classname", class_name);
+    put_attribute(out, "name", name);
+    fprintf(out, " time=\"%.3f\"", (double)sqlite3_column_int64(row, 6) / 1000.0);
+    if (strcmp(outcome, "pass") == 0) {
+        fputs("/>\n", out);
+        return;
+    }
+    const char *element = outcome[0] == '\0'                                                         ? "skipped"
+                          : strcmp(outcome, "fail") == 0 || strcmp(outcome, "nondeterministic") == 0 ? "failure"
+                                                                                                     : "error";
+    fprintf(out, ">\n      <%s", element);
+    put_attribute(out, "message", outcome[0] == '\0' ? "not run" : text_at(row, 8));
+    if (outcome[0] != '\0') {
+        put_attribute(out, "type", outcome);
+    }
+    fputc('>', out);
+    if (outcome[0] != '\0') {
+        put_escaped(out, text_at(row, 9));
+        fputs("\nlog: ", out);
+        put_escaped(out, text_at(row, 10));
+    }
+    fprintf(out, "</%s>\n    </testcase>\n", element);
+}
+
+static int put_head(reg_db *db, int64_t run, FILE *out, char *suite, size_t suite_size) {
+    sqlite3_stmt *row = NULL;
+    if (reg_db_prepare(
+            db,
+            "SELECT r.suite, r.seed, r.commit_hash, coalesce(r.elapsed_ms,0), count(*),"
+            " coalesce(sum(j.outcome IN ('fail','nondeterministic')),0), coalesce(sum(j.outcome IN ('error','crash','timeout')),0),"
+            " coalesce(sum(j.outcome IS NULL),0) FROM run r JOIN job j ON j.run=r.id WHERE r.id=?",
+            &row) != REG_OK) {
+        return REG_FAIL;
+    }
+    (void)sqlite3_bind_int64(row, 1, run);
+    if (sqlite3_step(row) != SQLITE_ROW) {
+        (void)sqlite3_finalize(row);
+        return reg_db_fail(db, "read the run");
+    }
+    char counts[160];
+    (void)reg_format(suite, suite_size, "%s", text_at(row, 0));
+    (void)reg_format(counts, sizeof counts, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"",
+                     sqlite3_column_int(row, 4), sqlite3_column_int(row, 5), sqlite3_column_int(row, 6), sqlite3_column_int(row, 7),
+                     (double)sqlite3_column_int64(row, 3) / 1000.0);
+    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n  <testsuite", counts);
+    put_attribute(out, "name", suite);
+    fprintf(out, "%s>\n    <properties>\n      <property name=\"run\" value=\"%" PRId64 "\"/>\n      <property name=\"seed\"", counts, run);
+    put_attribute(out, "value", text_at(row, 1));
+    fputs("/>\n      <property name=\"commit\"", out);
+    put_attribute(out, "value", text_at(row, 2));
+    fputs("/>\n    </properties>\n", out);
+    (void)sqlite3_finalize(row);
+    return REG_OK;
+}
+
+int reg_junit_write(reg_db *db, int64_t run, const char *path) {
+    reg_report_file report;
+    char suite[REG_NAME_MAX];
+    sqlite3_stmt *row = NULL;
+    if (reg_report_open(&report, path) != REG_OK) {
+        return REG_FAIL;
+    }
+    int status = put_head(db, run, report.file, suite, sizeof suite);
+    if (status == REG_OK) {
+        status = reg_db_prepare(db,
+                                "SELECT what,test,cfg,kind,first_index,second_run,wall_ms,outcome,message,repro,log_path FROM job"
+                                " WHERE run=? ORDER BY idx",
+                                &row);
+    }
+    int step = SQLITE_DONE;
+    if (status == REG_OK) {
+        (void)sqlite3_bind_int64(row, 1, run);
+        while ((step = sqlite3_step(row)) == SQLITE_ROW) {
+            put_case(report.file, suite, row);
+        }
+        if (step != SQLITE_DONE) {
+            status = reg_db_fail(db, "read the jobs");
+        }
+    }
+    (void)sqlite3_finalize(row);
+    if (status != REG_OK) {
+        reg_report_abort(&report);
+        return status;
+    }
+    fputs("  </testsuite>\n</testsuites>\n", report.file);
+    return reg_report_commit(&report);
+}

@@ -1,0 +1,60 @@
+/* progress.c - the live line on a terminal and the failure lines everywhere. */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define DRAW_INTERVAL_S 0.2
+
+static size_t terminal_columns(void) {
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+void reg_progress_clear(reg_progress *progress) {
+    if (progress->drawn) {
+        fputs("\r\033[K", stdout);
+        progress->drawn = false;
+    }
+}
+
+void reg_progress_draw(reg_progress *progress, bool force) {
+    double now = reg_now();
+    if (!progress->terminal || (!force && now - progress->last_draw < DRAW_INTERVAL_S)) {
+        return;
+    }
+    progress->last_draw = now;
+    double elapsed = now - progress->started;
+    char eta[48] = "";
+    if (progress->done > 0 && progress->done < progress->total) {
+        /* What is left takes as long on the average as what is done. */
+        double left = progress->busy_s / (double)progress->done * (double)(progress->total - progress->done) / progress->parallel;
+        unsigned seconds = (unsigned)left;
+        (void)reg_format(eta, sizeof eta, "  eta %u:%02u", seconds / 60, seconds % 60);
+    }
+    char line[160];
+    (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed  %.1f jobs/s  %u:%02u%s", progress->done, progress->total, progress->failed,
+                     elapsed > 0 ? (double)progress->done / elapsed : 0.0, (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta);
+    size_t columns = terminal_columns();
+    if (strlen(line) >= columns) {
+        line[columns - 1] = '\0';
+    }
+    printf("\r\033[K%s", line);
+    (void)fflush(stdout);
+    progress->drawn = true;
+}
+
+void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result) {
+    reg_progress_clear(progress);
+    const char *red = progress->terminal ? "\033[31m" : "";
+    const char *plain = progress->terminal ? "\033[0m" : "";
+    printf("%s%s%s %s %s %s-%s", red, result->outcome, plain, reg_what_name(job->what), job->name, job->cfg, job->kind);
+    if (job->what != REG_NETWORK) {
+        printf(" index %" PRIu64, job->index);
+    }
+    printf(": %s | %s\n", result->message, result->repro);
+    (void)fflush(stdout);
+}

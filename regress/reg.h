@@ -1,0 +1,275 @@
+/*
+ * reg.h - the regression runner's own declarations (private to regress/).
+ *
+ * suite file -> jobs (suite.c) -> processes (exec.c, sched.c) -> results (result.c) -> database (db.c, store.c) -> reports (junit.c, report.c).
+ * Functions return 0 or REG_OK on success; a function that fails has already printed its one line on stderr unless its comment says otherwise.
+ */
+#ifndef REG_H
+#define REG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define REG_NAME_MAX 48
+#define REG_ARGS_MAX 256
+#define REG_PATH_MAX 1024
+#define REG_TEXT_MAX 1024
+#define REG_CFG_COUNT 4
+
+typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2 } reg_status;
+
+/* ---- util.c ---- */
+
+/* One line on stderr, "tandem-regress: ...". */
+void reg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Like snprintf; false when the text did not fit (it is then cut, but terminated). */
+bool reg_format(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Make a directory and its parents. */
+int reg_make_dirs(const char *path);
+
+/* Remove a file or a folder with everything in it; a missing path is fine. Symbolic links are removed, not followed. */
+int reg_remove_tree(const char *path);
+
+/* Seconds of the monotonic clock. */
+double reg_now(void);
+
+/* Parse an unsigned number, decimal or 0x hexadecimal, in lo..hi. False when it is anything else. */
+bool reg_parse_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *value);
+
+/* A report that appears whole or not at all: written under a temporary name, renamed by reg_report_commit. A target that exists and is no regular
+   file (/dev/stdout, /dev/full) is written directly. */
+typedef struct reg_report_file {
+    FILE *file;
+    char path[REG_PATH_MAX];
+    char temp[REG_PATH_MAX + 32]; /* empty: written directly */
+} reg_report_file;
+
+int reg_report_open(reg_report_file *report, const char *path);
+int reg_report_commit(reg_report_file *report);
+void reg_report_abort(reg_report_file *report);
+
+/* ---- suite.c: what to run ---- */
+
+typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2 } reg_what;
+
+/* One process to run. */
+typedef struct reg_job {
+    reg_what what;
+    char name[REG_NAME_MAX]; /* unit, test or network */
+    char cfg[8];             /* n4, n8, n16, n32 */
+    char kind[8];            /* fast, debug, tap, cov, san */
+    char args[REG_ARGS_MAX]; /* further arguments, separated by blanks; may be empty */
+    uint64_t index;          /* index of the first case in the random stream of the run */
+    uint32_t cases;          /* cases in this job */
+    uint32_t timeout_s;
+    uint32_t memory_mb; /* address space limit; 0: none */
+    bool checked_twice; /* the next job of the list is the second run of this one */
+    bool second_run;    /* the job before this one is the first run */
+} reg_job;
+
+/* What the command line fixes for a suite. */
+typedef struct reg_suite_options {
+    const char *kind;        /* kind of build for lines that do not say, default fast */
+    bool cfg[REG_CFG_COUNT]; /* n4, n8, n16, n32: which are wanted */
+    uint32_t timeout_s;      /* for lines that do not say */
+    uint32_t memory_mb;      /* for lines that do not say */
+} reg_suite_options;
+
+typedef struct reg_suite {
+    char name[REG_NAME_MAX];
+    uint32_t budget_s; /* 0: the suite has none */
+    uint64_t seed;     /* run seed of the file, used when the command line gives none */
+    reg_job *jobs;
+    size_t count;
+    size_t capacity;
+} reg_suite;
+
+extern const char *const reg_cfg_names[REG_CFG_COUNT];
+
+/* "unit", "test", "network". */
+const char *reg_what_name(reg_what what);
+
+/* True when the name is one of the kinds of build. */
+bool reg_kind_known(const char *kind);
+
+/* Read a suite or job list and expand it. Errors are printed as file:line: message and returned as REG_USAGE. */
+reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options);
+void reg_suite_free(reg_suite *suite);
+
+/* Write the expanded list; the text is itself a suite file that expands to the same jobs. */
+void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out);
+
+/* The program of a job, below the build folder. */
+bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_t size);
+
+/* ---- result.c: what a job says about itself ---- */
+
+typedef struct reg_result {
+    char outcome[24];
+    char signature[256];
+    char message[REG_TEXT_MAX];
+    char trace_hash[40];
+    char case_path[REG_PATH_MAX];
+    char wave_path[REG_PATH_MAX];
+    char repro[REG_TEXT_MAX];
+    uint64_t cycles;
+    bool has_cycles;
+    int exit_status; /* exit status, or 128 + signal */
+    uint64_t wall_ms;
+    uint64_t cpu_ms;
+    uint64_t max_rss_kb;
+} reg_result;
+
+/* Read a result file. On failure returns a short text that says what is wrong with it (nothing is printed), NULL on success. */
+const char *reg_result_load(reg_result *result, const char *path);
+
+/* Copy the last line of a log that is not blank, control characters removed; empty when there is none. */
+void reg_log_last_line(const char *path, char *out, size_t size);
+
+/* ---- exec.c: processes ---- */
+
+/* Kills the process groups of running jobs when the runner itself dies, however it dies. */
+typedef struct reg_guardian {
+    int pipe_fd;
+    pid_t pid;
+} reg_guardian;
+
+int reg_guardian_start(reg_guardian *guardian);
+void reg_guardian_stop(reg_guardian *guardian);
+
+typedef struct reg_command {
+    char *argv[64];
+    char text[REG_PATH_MAX * 4]; /* the arguments themselves, each terminated */
+    char line[REG_PATH_MAX * 4]; /* as one would type it */
+} reg_command;
+
+/* Build the command of a job. result_path and case_dir may be NULL: the command as a user would type it. False when it does not fit. */
+bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const char *result_path,
+                       const char *case_dir);
+
+/* Start a job in its own process group with its output in log_path. Returns the process id or -1 (errno set). */
+pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb);
+
+/* True when the process has ended: its group is killed, the process reaped, the numbers filled in. */
+bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_t *cpu_ms, uint64_t *max_rss_kb);
+
+/* ---- db.c, store.c: the results database ---- */
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+typedef struct reg_db {
+    struct sqlite3 *handle;
+    struct sqlite3_stmt *finish_job;
+    char path[REG_PATH_MAX];
+} reg_db;
+
+typedef struct reg_run_info {
+    int64_t id; /* filled in by reg_db_begin_run */
+    const char *suite;
+    const char *suite_path;
+    const char *build_dir;
+    uint64_t seed;
+    uint32_t budget_s;
+    int parallel;
+    char commit[64];
+    bool dirty;
+    char tools[512];
+    char host[256];
+} reg_run_info;
+
+/* Open the database, creating it when create is true, and bring its schema up to date. */
+int reg_db_open(reg_db *db, const char *path, bool create);
+void reg_db_close(reg_db *db);
+
+/* Print what SQLite says about the last failure; returns REG_FAIL. */
+int reg_db_fail(const reg_db *db, const char *what);
+
+/* Execute SQL without results. */
+int reg_db_exec(const reg_db *db, const char *sql);
+
+/* Prepare a statement. */
+int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt);
+
+/* Record a run with all its jobs, none of them finished, in one transaction. */
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite);
+
+/* Where the run keeps its files. */
+int reg_db_set_out_dir(reg_db *db, int64_t run, const char *out_dir);
+
+int reg_db_begin(reg_db *db);
+int reg_db_commit(reg_db *db);
+
+/* Record a finished job (index into the suite). */
+int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, const reg_result *result, const char *log_path);
+
+/* state: done, interrupted, stopped (fail-fast). */
+int reg_db_end_run(reg_db *db, int64_t run, const char *state, uint64_t elapsed_ms);
+
+/* The newest run's id, or the one that the text names. */
+int reg_db_find_run(reg_db *db, const char *text, int64_t *run);
+
+/* ---- sched.c: run them all ---- */
+
+typedef struct reg_progress {
+    bool terminal;
+    bool drawn;
+    double started;
+    double last_draw;
+    size_t total;
+    size_t done;
+    size_t failed;
+    double busy_s; /* sum of the wall times of the finished jobs */
+    int parallel;
+} reg_progress;
+
+typedef struct reg_plan {
+    const reg_suite *suite;
+    const char *build_dir;
+    const char *out_dir;
+    uint64_t seed;
+    int64_t run;
+    int parallel;
+    bool fail_fast;
+    reg_db *db;
+    reg_progress *progress;
+} reg_plan;
+
+typedef enum reg_end { REG_END_DONE = 0, REG_END_INTERRUPTED = 1, REG_END_FAIL_FAST = 2, REG_END_BROKEN = 3 } reg_end;
+
+typedef struct reg_totals {
+    size_t passed;
+    size_t failed;
+    size_t not_run;
+} reg_totals;
+
+/* Run the jobs of a plan. REG_END_BROKEN: the runner itself could not go on (database, processes), a line has been printed. */
+reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals);
+
+/* ---- progress.c ---- */
+void reg_progress_draw(reg_progress *progress, bool force);
+void reg_progress_clear(reg_progress *progress);
+/* One failure, one line: what, where, why, how to see it again. */
+void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result);
+
+/* ---- hostinfo.c ---- */
+void reg_host_info(reg_run_info *info);
+
+/* ---- list.c ---- */
+/* One line for each suite of a folder. */
+int reg_list_suites(const char *suite_dir, const reg_suite_options *expand);
+
+/* ---- junit.c, report.c ---- */
+int reg_junit_write(reg_db *db, int64_t run, const char *path);
+int reg_report_print(reg_db *db, int64_t run, FILE *out);
+/* Compare outcomes and trace hashes of two runs: 0 when they agree. */
+int reg_report_diff(reg_db *db, int64_t run_a, int64_t run_b, FILE *out);
+/* One line: counts per outcome. */
+int reg_report_outcomes(reg_db *db, int64_t run, FILE *out);
+
+#endif

@@ -1,0 +1,106 @@
+/* result.c - the key=value file that a job leaves behind. */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies a value, cut to size: a long message is still a message. */
+static void copy_value(char *out, size_t size, const char *value) {
+    size_t length = strnlen(value, size - 1);
+    memcpy(out, value, length);
+    out[length] = '\0';
+}
+
+/* Paths and commands are no use when they are cut. */
+static void copy_whole(char *out, size_t size, const char *value) {
+    if (strlen(value) < size) {
+        copy_value(out, size, value);
+    }
+}
+
+static void take_pair(reg_result *result, const char *key, const char *value) {
+    if (strcmp(key, "outcome") == 0) {
+        copy_value(result->outcome, sizeof result->outcome, value);
+    } else if (strcmp(key, "signature") == 0) {
+        copy_value(result->signature, sizeof result->signature, value);
+    } else if (strcmp(key, "message") == 0) {
+        copy_value(result->message, sizeof result->message, value);
+    } else if (strcmp(key, "trace_hash") == 0) {
+        copy_whole(result->trace_hash, sizeof result->trace_hash, value);
+    } else if (strcmp(key, "case") == 0) {
+        copy_whole(result->case_path, sizeof result->case_path, value);
+    } else if (strcmp(key, "wave") == 0) {
+        copy_whole(result->wave_path, sizeof result->wave_path, value);
+    } else if (strcmp(key, "repro") == 0) {
+        copy_whole(result->repro, sizeof result->repro, value);
+    } else if (strcmp(key, "cycles") == 0) {
+        result->has_cycles = reg_parse_u64(value, 0, UINT64_MAX, &result->cycles);
+    }
+    /* Other keys are for people or for newer runners. */
+}
+
+const char *reg_result_load(reg_result *result, const char *path) {
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return errno == ENOENT ? "no result file" : "unreadable result file";
+    }
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length = 0;
+    bool whole = true;
+    while (whole && (length = getline(&line, &room, file)) > 0) {
+        /* The last line of a file that was cut has no line end. */
+        whole = line[length - 1] == '\n';
+        line[strcspn(line, "\r\n")] = '\0';
+        char *value = strchr(line, '=');
+        if (whole && line[0] != '#' && value != NULL) {
+            *value++ = '\0';
+            take_pair(result, line, value);
+        }
+    }
+    free(line);
+    (void)fclose(file);
+    if (!whole) {
+        return "incomplete result file";
+    }
+    if (result->outcome[0] == '\0') {
+        return "result file without outcome";
+    }
+    if (strcmp(result->outcome, "pass") != 0 && strcmp(result->outcome, "fail") != 0 && strcmp(result->outcome, "error") != 0) {
+        return "result file with an unknown outcome";
+    }
+    return NULL;
+}
+
+void reg_log_last_line(const char *path, char *out, size_t size) {
+    out[0] = '\0';
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return;
+    }
+    char tail[2048];
+    if (fseek(file, -(long)(sizeof tail - 1), SEEK_END) != 0) {
+        rewind(file); /* shorter than that */
+    }
+    size_t length = fread(tail, 1, sizeof tail - 1, file);
+    (void)fclose(file);
+    tail[length] = '\0';
+    for (size_t i = 0; i < length; i++) {
+        if (tail[i] == '\0') {
+            tail[i] = ' ';
+        }
+    }
+    char *rest = tail;
+    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+        if (line[strspn(line, " \t\r")] != '\0') {
+            copy_value(out, size, line);
+        }
+    }
+    for (char *p = out; *p != '\0'; p++) {
+        if ((unsigned char)*p < 0x20 || (unsigned char)*p == 0x7f) {
+            *p = ' ';
+        }
+    }
+}
