@@ -61,6 +61,6 @@ package npu_pkg;
     logic [31:0] in_scale;    // FP32
   } gemm_task_t;
 
-  localparam int unsigned GemmTaskW = $bits(gemm_task_t);
+  localparam int unsigned GemmTaskW = 463;  // bits of gemm_task_t ($bits of a type is more than Yosys 0.23 reads)
 
 endpackage

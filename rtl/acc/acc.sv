@@ -1,0 +1,74 @@
+// Accumulators behind the mesh: 2N small RAMs of N int32, one for each column and stream.
+//
+// Function     Adds the mesh results of all blocks of a tile. first_i marks the results of a tile's first block (they
+//              replace the RAM's contents), last_i those of its last block (the sums leave). Addition wraps.
+// Skew         Column c of ps0_i/ps1_i is c cycles late; first_i and last_i belong to column 0 and are delayed here. All
+//              columns use one running address: result j of column c always falls on slot (j + c + const) mod N, because
+//              the blocks of a tile follow each other without a gap.
+// Read ahead   The read pointer is one slot ahead of the write pointer (thesis section 3.2.1).
+// Latency      Sums leave one enabled cycle after ps0_i/ps1_i: valid_o[c] with sum0_o/sum1_o[32c+:32].
+// Throughput   2N sums a cycle. Enable: nothing moves while en_i is 0.
+module acc #(
+  parameter int unsigned N = 8
+) (
+  input  logic            clk_i,
+  input  logic            rst_ni,
+  input  logic            en_i,
+  input  logic            first_i,
+  input  logic            last_i,
+  input  logic [32*N-1:0] ps0_i,
+  input  logic [32*N-1:0] ps1_i,
+  output logic [   N-1:0] valid_o,
+  output logic [32*N-1:0] sum0_o,
+  output logic [32*N-1:0] sum1_o
+);
+
+  localparam int unsigned Aw = $clog2(N);
+
+  logic [31:0] m0[N*N];  // slot * N + column
+  logic [31:0] m1[N*N];
+  logic [31:0] q0[N];  // read ahead
+  logic [31:0] q1[N];
+  logic [31:0] t0[N];
+  logic [31:0] t1[N];
+  logic [31:0] keep[N];  // all ones where the RAM's contents count
+  logic [Aw-1:0] slot_q;
+  logic [Aw-1:0] slot_next;
+  logic [ N-2:0] first_q;  // flags on their way to column 1 ..
+  logic [ N-2:0] last_q;
+  logic [ N-1:0] first;
+  logic [ N-1:0] last;
+
+  assign first = {first_q, first_i};
+  assign last = {last_q, last_i};
+  assign slot_next = slot_q + 1'b1;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      slot_q <= '0;
+      first_q <= '0;
+      last_q <= '0;
+      valid_o <= '0;
+    end else if (en_i) begin
+      slot_q <= slot_next;
+      first_q <= first[N-2:0];
+      last_q <= last[N-2:0];
+      valid_o <= last;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (en_i) begin
+      for (int unsigned c = 0; c < N; c++) keep[c] = {32{~first[c]}};
+      for (int unsigned c = 0; c < N; c++) t0[c] = ps0_i[32*c+:32] + (q0[c] & keep[c]);
+      for (int unsigned c = 0; c < N; c++) t1[c] = ps1_i[32*c+:32] + (q1[c] & keep[c]);
+      for (int unsigned c = 0; c < N; c++) m0[32'(slot_q)*N+c] = t0[c];
+      for (int unsigned c = 0; c < N; c++) m1[32'(slot_q)*N+c] = t1[c];
+      for (int unsigned c = 0; c < N; c++) q0[c] = m0[32'(slot_next)*N+c];
+      for (int unsigned c = 0; c < N; c++) q1[c] = m1[32'(slot_next)*N+c];
+      for (int unsigned c = 0; c < N; c++) sum0_o[32*c+:32] <= t0[c];
+      for (int unsigned c = 0; c < N; c++) sum1_o[32*c+:32] <= t1[c];
+    end
+  end
+
+endmodule

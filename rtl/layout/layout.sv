@@ -1,0 +1,256 @@
+// Layout: turns FP32 NCHW from memory into quantised words of N channels for ifm_buf. One unit on each read channel.
+//
+// Job          job_* : `cnt` (1..64) consecutive pixels of `nch` (1..N) consecutive channels; channel c starts at byte
+//              address addr + c*cstep. Pixel i becomes the word at waddr + i*stride of ifm_buf; channels from nch on are 0.
+// Function     q = f32_to_i8(v * in_scale) (docs/npu.md section 2; thesis section 3.3.2). A small RAM of 16 x 32 bit for
+//              each channel turns rows of four pixels of one channel into columns of N channels of one pixel; two banks, so
+//              that one fills while the other drains (a single bank would cost a ninth of the bus at N = 32).
+// Requests     One read of 4*cnt bytes for each channel, channels ascending, jobs in order; they run ahead of the data.
+// Throughput   Four elements in (one beat) and one word out a cycle.
+// Latency      First word out 5 cycles after a job's last beat when ifm_buf takes it. done_o pulses with the last word.
+// cfg_*        Constant while jobs are in flight.
+`include "npu_assert.svh"
+
+module layout #(
+  parameter int unsigned N = 8
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic [31:0]               cfg_in_scale_i,
+  input  logic [31:0]               cfg_cstep_i,
+  input  logic [npu_pkg::IfmAw-1:0] cfg_stride_i,
+  input  logic                      job_valid_i,
+  output logic                      job_ready_o,
+  input  logic [31:0]               job_addr_i,
+  input  logic [$clog2(N):0]        job_nch_i,
+  input  logic [6:0]                job_cnt_i,
+  input  logic [npu_pkg::IfmAw-1:0] job_waddr_i,
+  output logic                      req_valid_o,
+  input  logic                      req_ready_i,
+  output logic [31:0]               req_addr_o,
+  output logic [23:0]               req_bytes_o,
+  input  logic                      dat_valid_i,
+  output logic                      dat_ready_o,
+  input  logic [127:0]              dat_i,
+  output logic                      wr_valid_o,
+  input  logic                      wr_ready_i,
+  output logic [npu_pkg::IfmAw-1:0] wr_addr_o,
+  output logic [8*N-1:0]            wr_data_o,
+  output logic                      done_o
+);
+
+  localparam int unsigned Cw = $clog2(N);
+  localparam int unsigned Aw = npu_pkg::IfmAw;
+  localparam int unsigned QueueW = Cw + 1 + 7 + Aw;
+
+  // ---------------------------------------------------------------- requests
+  logic          rq_busy_q;
+  logic [Cw:0]   rq_left_q;
+  logic [31:0]   rq_addr_q;
+  logic [6:0]    rq_cnt_q;
+  logic          queue_ready;
+  logic          queue_valid;
+  logic          queue_pop;
+  logic          job_take;
+  logic [Cw:0]   q_nch;
+  logic [6:0]    q_cnt;
+  logic [Aw-1:0] q_waddr;
+
+  assign job_ready_o = !rq_busy_q && queue_ready;
+  assign job_take = job_valid_i && job_ready_o;
+  assign req_valid_o = rq_busy_q;
+  assign req_addr_o = rq_addr_q;
+  assign req_bytes_o = {15'd0, rq_cnt_q, 2'd0};
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      rq_busy_q <= 1'b0;
+      rq_left_q <= '0;
+      rq_addr_q <= '0;
+      rq_cnt_q <= '0;
+    end else if (job_take) begin
+      rq_busy_q <= 1'b1;
+      rq_left_q <= job_nch_i;
+      rq_addr_q <= job_addr_i;
+      rq_cnt_q <= job_cnt_i;
+    end else if (rq_busy_q && req_ready_i) begin
+      rq_busy_q <= rq_left_q != 1;
+      rq_left_q <= rq_left_q - 1'b1;
+      rq_addr_q <= rq_addr_q + cfg_cstep_i;
+    end
+  end
+
+  logic [2:0] unused_queue_count;
+  npu_fifo #(
+    .Width(QueueW),
+    .Depth(4)
+  ) u_queue (
+    .clk_i,
+    .rst_ni,
+    .clr_i(1'b0),
+    .wvalid_i(job_take),
+    .wready_o(queue_ready),
+    .wdata_i({job_nch_i, job_cnt_i, job_waddr_i}),
+    .rvalid_o(queue_valid),
+    .rready_i(queue_pop),
+    .rdata_o({q_nch, q_cnt, q_waddr}),
+    .count_o(unused_queue_count)
+  );
+
+  // ---------------------------------------------------------------- fill: quantise and write rows of four pixels
+  logic          fill_bank_q;
+  logic [Cw-1:0] fill_ch_q;
+  logic [3:0]    fill_beat_q;
+  logic [1:0]    held_q;  // bank belongs to a job whose data has all been taken
+  logic [1:0]    full_q;  // bank is ready to drain
+  logic          take;
+  logic          last_beat;
+  logic          last_ch;
+  logic [1:0]    drain_free;
+  logic          mul_v_q, cvt_v_q;
+  logic [Cw+4:0] mul_a_q, cvt_a_q;  // {channel, bank, beat}
+  logic          mul_l_q, cvt_l_q;  // last beat of a job
+  logic [127:0]  product;
+  logic [31:0]   quad;
+
+  assign dat_ready_o = queue_valid && !held_q[fill_bank_q];
+  assign take = dat_valid_i && dat_ready_o;
+  assign last_beat = {1'b0, fill_beat_q, 2'b00} + 7'd4 >= q_cnt;
+  assign last_ch = {1'b0, fill_ch_q} + 1'b1 == q_nch;
+  assign queue_pop = take && last_beat && last_ch;
+
+  logic [Cw:0]   meta_nch_q[2];
+  logic [6:0]    meta_cnt_q[2];
+  logic [Aw-1:0] meta_waddr_q[2];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fill_bank_q <= 1'b0;
+      fill_ch_q <= '0;
+      fill_beat_q <= '0;
+      held_q <= '0;
+      full_q <= '0;
+      mul_v_q <= 1'b0;
+      cvt_v_q <= 1'b0;
+    end else begin
+      mul_v_q <= take;
+      cvt_v_q <= mul_v_q;
+      if (take) begin
+        fill_beat_q <= last_beat ? '0 : fill_beat_q + 1'b1;
+        if (last_beat) fill_ch_q <= last_ch ? '0 : fill_ch_q + 1'b1;
+        if (queue_pop) fill_bank_q <= !fill_bank_q;
+      end
+      for (int unsigned b = 0; b < 2; b++) begin
+        if (drain_free[b]) held_q[b] <= 1'b0;
+        else if (queue_pop && fill_bank_q == b[0]) held_q[b] <= 1'b1;
+        if (drain_free[b]) full_q[b] <= 1'b0;
+        else if (cvt_v_q && cvt_l_q && cvt_a_q[4] == b[0]) full_q[b] <= 1'b1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      mul_a_q <= {fill_ch_q, fill_bank_q, fill_beat_q};
+      mul_l_q <= queue_pop;
+    end
+    if (mul_v_q) begin
+      cvt_a_q <= mul_a_q;
+      cvt_l_q <= mul_l_q;
+    end
+    if (queue_pop) begin
+      meta_nch_q[fill_bank_q] <= q_nch;
+      meta_cnt_q[fill_bank_q] <= q_cnt;
+      meta_waddr_q[fill_bank_q] <= q_waddr;
+    end
+  end
+
+  for (genvar l = 0; l < 4; l++) begin : g_lane
+    fp_mul u_mul (
+      .clk_i,
+      .en_i(take),
+      .a_i(dat_i[32*l+:32]),
+      .b_i(cfg_in_scale_i),
+      .y_o(product[32*l+:32])
+    );
+    fp_f32_to_i8 u_cvt (
+      .clk_i,
+      .en_i(mul_v_q),
+      .a_i(product[32*l+:32]),
+      .y_o(quad[8*l+:8])
+    );
+  end
+
+  // ---------------------------------------------------------------- the N channel RAMs, two banks of 16 rows
+  logic [32*N-1:0] mem[32];
+  logic [32*N-1:0] row_q;
+  logic            rd_en;
+  logic [4:0]      rd_addr;
+
+  always_ff @(posedge clk_i) begin
+    if (cvt_v_q) mem[cvt_a_q[4:0]][32*cvt_a_q[Cw+4:5]+:32] <= quad;
+    if (rd_en) row_q <= mem[rd_addr];
+  end
+
+  // ---------------------------------------------------------------- drain: one pixel of N channels a cycle
+  logic          drain_bank_q;
+  logic [5:0]    drain_pix_q;
+  logic [Aw-1:0] drain_addr_q;
+  logic          drain_first;
+  logic          drain_last;
+  logic          row_v_q, row_l_q;
+  logic [1:0]    row_b_q;
+  logic [Cw:0]   row_nch_q;
+  logic [Aw-1:0] row_addr_q;
+  logic          out_v_q, out_l_q;
+  logic          row_go, out_go;
+
+  assign out_go = !out_v_q || wr_ready_i;
+  assign row_go = !row_v_q || out_go;
+  assign rd_en = full_q[drain_bank_q] && row_go;
+  assign rd_addr = {drain_bank_q, drain_pix_q[5:2]};
+  assign drain_first = drain_pix_q == '0;
+  assign drain_last = {1'b0, drain_pix_q} + 7'd1 == meta_cnt_q[drain_bank_q];
+  assign drain_free = rd_en && drain_last ? (drain_bank_q ? 2'b10 : 2'b01) : 2'b00;
+  assign wr_valid_o = out_v_q;
+  assign done_o = out_v_q && out_l_q && wr_ready_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      drain_bank_q <= 1'b0;
+      drain_pix_q <= '0;
+      row_v_q <= 1'b0;
+      out_v_q <= 1'b0;
+    end else begin
+      if (rd_en) begin
+        drain_pix_q <= drain_last ? '0 : drain_pix_q + 1'b1;
+        if (drain_last) drain_bank_q <= !drain_bank_q;
+      end
+      if (row_go) row_v_q <= rd_en;
+      if (out_go) out_v_q <= row_v_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rd_en) begin
+      row_b_q <= drain_pix_q[1:0];
+      row_l_q <= drain_last;
+      row_nch_q <= meta_nch_q[drain_bank_q];
+      row_addr_q <= drain_first ? meta_waddr_q[drain_bank_q] : drain_addr_q;
+      drain_addr_q <= (drain_first ? meta_waddr_q[drain_bank_q] : drain_addr_q) + cfg_stride_i;
+    end
+    if (row_v_q && out_go) begin
+      out_l_q <= row_l_q;
+      wr_addr_o <= row_addr_q;
+      for (int unsigned c = 0; c < N; c++)
+        wr_data_o[8*c+:8] <= row_q[32*c+8*32'(row_b_q)+:8] & {8{c < 32'(row_nch_q)}};
+    end
+  end
+
+  `NPU_ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
+  `NPU_ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
+  `NPU_ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_a_q[4]]))
+  `NPU_ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
+
+endmodule

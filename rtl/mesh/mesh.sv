@@ -1,0 +1,100 @@
+// Weight-stationary systolic array of N x N processing elements, two INT8 MACs each.
+//
+// Function     A block is an N x N weight matrix (N words, row N-1 first) followed, N cycles later, by N cycles of two
+//              activation vectors. out[s][j][c] = sum over r of act[s][j][r] * wgt[r][c] (thesis section 3.2.1,
+//              equations 3-1 and 3-2).
+// Weights      wgt_i travels down; each PE holds two weight registers. wgt_p_i says which one loads (1: register 1) and
+//              is pipelined downward one row a cycle; a weight moves one row in two cycles, so that after N cycles row r
+//              holds the word that entered as number N-1-r. wgt_p_i must change when a block's last word has entered:
+//              the register that is not named keeps its weights and multiplies.
+// Activations  act0_i and act1_i travel right, sel_i with them (1: register 1 multiplies). Inputs are aligned; the unit
+//              skews row r by r cycles and column c by c cycles itself.
+// Latency      An activation vector at the input in enabled cycle t leaves column c in ps0_o/ps1_o in enabled cycle
+//              t + 1 + N + c (columns stay skewed; acc takes them so).
+// Throughput   One weight word and two activation vectors a cycle; the next block preloads while this one computes.
+// Enable       Nothing moves while en_i is 0.
+//
+// Written for simulation speed: all state in flat arrays, counted loops, in place. PE (r, c) has index
+// (N-1-r)*N + (N-1-c), so its left neighbour is i+1 and its upper neighbour i+N: in ascending order every loop reads only
+// values that it has not yet updated, which is what registers would read.
+module mesh #(
+  parameter int unsigned N = 8  // 4, 8, 16 or 32
+) (
+  input  logic            clk_i,
+  input  logic            en_i,
+  input  logic            wgt_p_i,
+  input  logic [ 8*N-1:0] wgt_i,
+  input  logic            sel_i,
+  input  logic [ 8*N-1:0] act0_i,
+  input  logic [ 8*N-1:0] act1_i,
+  output logic [32*N-1:0] ps0_o,
+  output logic [32*N-1:0] ps1_o
+);
+
+  localparam int unsigned Pes = N * N;
+  localparam int unsigned Size = 2 * N * N;  // a power of two; the slots from Pes on feed row 0
+
+  // PE state
+  logic [ 7:0] a0[Size];  // activations at the PE
+  logic [ 7:0] a1[Size];
+  logic [ 7:0] sm[Size];  // sel as a byte mask
+  logic [ 7:0] w1[Size];  // weight registers
+  logic [ 7:0] w2[Size];
+  logic [ 7:0] wi[Size];  // weight at the PE's upper input
+  logic [ 7:0] pm[Size];  // p as a byte mask
+  logic [31:0] s0[Size];  // partial sums leaving the PE
+  logic [31:0] s1[Size];
+  // skew registers: row r (column c) occupies N entries and is entered at entry r (c)
+  logic [ 7:0] k0[Size];
+  logic [ 7:0] k1[Size];
+  logic [ 7:0] kw[Size];
+  logic [ 7:0] ks[Size];
+  logic [ 7:0] kp[Size];
+  // values between two loops of one cycle
+  logic [ 7:0] ws[Size];
+  logic [ 7:0] wo[Size];
+
+  always_ff @(posedge clk_i) begin
+    if (en_i) begin
+      // multiply and add
+      for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
+      for (int unsigned i = 0; i < Pes; i++)
+        s0[i] = {{24{a0[i][7]}}, a0[i]} * {{24{ws[i][7]}}, ws[i]} + s0[i+N];
+      for (int unsigned i = 0; i < Pes; i++)
+        s1[i] = {{24{a1[i][7]}}, a1[i]} * {{24{ws[i][7]}}, ws[i]} + s1[i+N];
+      for (int unsigned c = 0; c < N; c++) s0[Pes+c] = 32'd0;
+      for (int unsigned c = 0; c < N; c++) s1[Pes+c] = 32'd0;
+
+      // weights: the loading register passes its old value down
+      for (int unsigned i = 0; i < Pes; i++) wo[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);
+      for (int unsigned i = 0; i < Pes; i++) w1[i] = (wi[i] & pm[i]) | (w1[i] & ~pm[i]);
+      for (int unsigned i = 0; i < Pes; i++) w2[i] = (wi[i] & ~pm[i]) | (w2[i] & pm[i]);
+      for (int unsigned i = 0; i < Pes - 1; i++) kw[i] = kw[i+1];
+      for (int unsigned c = 0; c < N; c++) kw[c*N+c] = wgt_i[8*c+:8];
+      for (int unsigned c = 0; c < N; c++) wo[Pes+N-1-c] = kw[c*N];
+      for (int unsigned i = 0; i < Pes; i++) wi[i] = wo[i+N];
+      for (int unsigned c = N - 1; c > 0; c--) kp[c] = kp[c-1];
+      kp[0] = {8{wgt_p_i}};
+      for (int unsigned c = 0; c < N; c++) pm[Pes+N-1-c] = kp[c];
+      for (int unsigned i = 0; i < Pes; i++) pm[i] = pm[i+N];
+
+      // activations and sel
+      for (int unsigned i = 0; i < Pes - 1; i++) k0[i] = k0[i+1];
+      for (int unsigned i = 0; i < Pes - 1; i++) k1[i] = k1[i+1];
+      for (int unsigned r = 0; r < N; r++) k0[r*N+r] = act0_i[8*r+:8];
+      for (int unsigned r = 0; r < N; r++) k1[r*N+r] = act1_i[8*r+:8];
+      for (int unsigned r = N - 1; r > 0; r--) ks[r] = ks[r-1];
+      ks[0] = {8{sel_i}};
+      for (int unsigned i = 0; i < Pes; i++) a0[i] = a0[i+1];
+      for (int unsigned i = 0; i < Pes; i++) a1[i] = a1[i+1];
+      for (int unsigned i = 0; i < Pes; i++) sm[i] = sm[i+1];
+      for (int unsigned r = 0; r < N; r++) a0[(N-1-r)*N+N-1] = k0[r*N];
+      for (int unsigned r = 0; r < N; r++) a1[(N-1-r)*N+N-1] = k1[r*N];
+      for (int unsigned r = 0; r < N; r++) sm[(N-1-r)*N+N-1] = ks[r];
+
+      for (int unsigned c = 0; c < N; c++) ps0_o[32*c+:32] <= s0[N-1-c];
+      for (int unsigned c = 0; c < N; c++) ps1_o[32*c+:32] <= s1[N-1-c];
+    end
+  end
+
+endmodule
