@@ -1,0 +1,19 @@
+# Tests, lint, mutants.
+C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
+# sub-makes: keep the jobserver of the caller, else use JOBS processes
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+.PHONY: test check lint mutants
+test: ## quick tests of the libraries and tools
+	@$(MAKE) --no-print-directory $(PARALLEL) host tests
+	@scripts/run_tests.sh $(TEST_PROGRAMS)
+
+check: ## all tests, with full case counts and with sanitizers
+	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
+	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test SAN=1
+
+lint: ## registers, RTL (Verilator, Yosys), source format, floors, freestanding driver
+	@VERILATOR="$(VERILATOR)" scripts/lint.sh
+
+mutants: ## deliberate bugs in tests/mutants must be found by SUITE
+	@SUITE="$(SUITE)" JOBS="$(JOBS)" scripts/mutants.sh

@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+"""Check the floors of the house: which folder may include headers of which (docs/architecture.md, section 1)."""
+
+import glob
+import os
+import re
+import sys
+
+# folder -> folders whose headers it may include besides its own
+FLOORS = {
+    "cmodel": {"drivers/npu_regs.h"},
+    "drivers": set(),
+    "tb": set(),
+    "tb/npu": {"tb", "cmodel", "drivers/npu_hal.h", "drivers/npu_regs.h"},
+    "testcases": {"drivers", "tb", "tb/npu"},
+    "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel"},
+    "network": {"drivers", "tb", "tb/npu"},
+    "regress": set(),
+}
+# system headers of freestanding code
+FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
+FOLDERS = sorted(FLOORS, key=len, reverse=True)
+
+
+def folder_of(path):
+    for folder in FOLDERS:
+        if path.startswith(folder + "/"):
+            return folder
+    return None
+
+
+def resolve(path, name):
+    """The file of the repository that an #include "..." means, by the include path of the build."""
+    for base in [os.path.dirname(path), ".", "cmodel", "drivers", "tb", "tb/npu", "network", "regress", "testcases", "testcases/unit"]:
+        candidate = os.path.normpath(os.path.join(base, name))
+        if os.path.isfile(candidate):
+            return candidate
+    return None
+
+
+def check(path, errors):
+    own = folder_of(path)
+    with open(path, encoding="utf-8") as src:
+        text = src.read()
+    for kind, name in INCLUDE.findall(text):
+        if kind == "<":
+            if own == "drivers" and name not in FREESTANDING:
+                errors.append("%s: <%s>: freestanding code includes only %s" % (path, name, ", ".join(sorted(FREESTANDING))))
+            continue
+        target = resolve(path, name)
+        if target is None:
+            errors.append("%s: \"%s\": no such header in the repository" % (path, name))
+            continue
+        floor = folder_of(target)
+        if floor != own and floor not in FLOORS[own] and target not in FLOORS[own]:
+            errors.append("%s: includes %s: %s may not see it" % (path, target, own))
+
+
+def main():
+    if len(sys.argv) > 1:
+        print(__doc__)
+        return 0 if sys.argv[1] == "--help" else 2
+    errors = []
+    for pattern in ("*.c", "*.h"):
+        for path in sorted(glob.glob("**/" + pattern, recursive=True)):
+            if folder_of(path) and not path.startswith("build"):
+                check(path, errors)
+    for error in errors:
+        print(error)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
