@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define BUSY_TIMEOUT_MS 30000
 
@@ -147,6 +148,19 @@ static int check_path(const char *path, bool create) {
     return REG_OK;
 }
 
+/* Two runners that create the database at the same moment: SQLite does not wait when the journal mode changes, so this does. */
+static int use_wal(const reg_db *db) {
+    const double end = reg_now() + BUSY_TIMEOUT_MS / 1000.0;
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 20 * 1000 * 1000};
+    while (reg_db_exec(db, "PRAGMA journal_mode=WAL") != REG_OK) {
+        if (sqlite3_errcode(db->handle) != SQLITE_BUSY || reg_now() > end) {
+            return REG_FAIL;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return reg_db_exec(db, "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON");
+}
+
 int reg_db_open(reg_db *db, const char *path, bool create) {
     memset(db, 0, sizeof *db);
     if (!reg_format(db->path, sizeof db->path, "%s", path)) {
@@ -164,7 +178,7 @@ int reg_db_open(reg_db *db, const char *path, bool create) {
     }
     (void)sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
     int status = REG_OK;
-    if (reg_db_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON") != REG_OK) {
+    if (use_wal(db) != REG_OK) {
         status = reg_db_fail(db, "open the results database");
     }
     if (status == REG_OK) {

@@ -13,16 +13,16 @@
 #define DEFAULT_TIMEOUT_S 120
 #define DEFAULT_MEMORY_MB 4096
 
-static const char help_text[] = "tandem-regress - run lists of verification jobs in parallel and keep their results\n"
+static const char help_text[] = "tandem-regress - run lists of verification jobs, keep their results\n"
                                 "\n"
                                 "  tandem-regress run --suite NAME|FILE [options]   run a suite or a job list\n"
                                 "  tandem-regress list [NAME|FILE] [options]        the suites, or the commands of one\n"
                                 "  tandem-regress targets --suite NAME|FILE         the programs that a suite needs\n"
-                                "  tandem-regress report [--run N]                  table of a run (default: the newest)\n"
+                                "  tandem-regress report [--run N]                  table of a run (default newest)\n"
                                 "  tandem-regress diff RUN1 RUN2                    compare outcomes, hashes, cycles\n"
                                 "\n"
-                                "  --suite NAME|FILE   a name is SUITE_DIR/NAME.suite; with / or .suite it is a file\n"
-                                "  --jobs N            processes at a time (default: the processors)\n"
+                                "  --suite NAME|FILE   a name is SUITE_DIR/NAME.suite; a / or .suite: a file\n"
+                                "  --jobs N            processes at a time (default: processors)\n"
                                 "  --seed S            seed of the run (default: the suite's seed line, else 1)\n"
                                 "  --cfg n4,n8         only these configurations\n"
                                 "  --kind fast         kind of build for lines without kind= (debug, tap, cov, san)\n"
@@ -35,7 +35,8 @@ static const char help_text[] = "tandem-regress - run lists of verification jobs
                                 "  --out DIR           logs, results and cases (default BUILD_DIR/regress/RUN)\n"
                                 "  --build-dir DIR     where the programs are (default build)\n"
                                 "  --suite-dir DIR     where named suites are (default regress/suites)\n"
-                                "  --junit FILE        also write the run as JUnit XML\n"
+                                "  --unit-dir DIR      folder of \"unit all\" (default testcases/unit)\n"
+                                "  --junit FILE        write the run as JUnit XML (run, report)\n"
                                 "  --help              this text\n"
                                 "\n"
                                 "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
@@ -103,9 +104,16 @@ static reg_status take_value(options *o, const char *name, const char *value) {
     const struct {
         const char *name;
         const char **target;
-    } texts[] = {{"--suite", &o->suite},         {"--run", &o->run},   {"--db", &o->db},       {"--out", &o->out},
-                 {"--build-dir", &o->build_dir}, {"--seed", &o->seed}, {"--junit", &o->junit}, {"--suite-dir", &o->suite_dir},
-                 {"--kind", &o->expand.kind}};
+    } texts[] = {{"--suite", &o->suite},
+                 {"--run", &o->run},
+                 {"--db", &o->db},
+                 {"--out", &o->out},
+                 {"--build-dir", &o->build_dir},
+                 {"--seed", &o->seed},
+                 {"--junit", &o->junit},
+                 {"--suite-dir", &o->suite_dir},
+                 {"--kind", &o->expand.kind},
+                 {"--unit-dir", &o->expand.unit_dir}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (strcmp(name, texts[i].name) == 0) {
             if (value[0] == '\0') {
@@ -366,7 +374,7 @@ static int command_report(const options *o) {
     }
     status = reg_db_find_run(&db, o->run, &run);
     if (status == REG_OK) {
-        status = reg_report_print(&db, run, stdout);
+        status = o->junit != NULL ? reg_junit_write(&db, run, o->junit) : reg_report_print(&db, run, stdout);
     }
     reg_db_close(&db);
     return status == REG_OK ? close_output(status) : status;
@@ -421,13 +429,16 @@ static int command_list(options *o) {
 
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    options o = {
-        .build_dir = "build",
-        .suite_dir = "regress/suites",
-        .parallel = processors < 1              ? 1
-                    : processors > PARALLEL_MAX ? PARALLEL_MAX
-                                                : (int)processors,
-        .expand = {.kind = "fast", .cfg = {true, true, true, true}, .timeout_s = DEFAULT_TIMEOUT_S, .memory_mb = DEFAULT_MEMORY_MB}};
+    options o = {.build_dir = "build",
+                 .suite_dir = "regress/suites",
+                 .parallel = processors < 1              ? 1
+                             : processors > PARALLEL_MAX ? PARALLEL_MAX
+                                                         : (int)processors,
+                 .expand = {.kind = "fast",
+                            .cfg = {true, true, true, true},
+                            .unit_dir = "testcases/unit",
+                            .timeout_s = DEFAULT_TIMEOUT_S,
+                            .memory_mb = DEFAULT_MEMORY_MB}};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help_text, stdout);

@@ -78,6 +78,7 @@ typedef struct reg_suite_options {
     bool cfg[REG_CFG_COUNT]; /* n4, n8, n16, n32: which are wanted */
     uint32_t timeout_s;      /* for lines that do not say */
     uint32_t memory_mb;      /* for lines that do not say */
+    const char *unit_dir;    /* whose unit_*.c are "unit all" */
 } reg_suite_options;
 
 typedef struct reg_suite {

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "reg.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -226,6 +227,35 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     return REG_OK;
 }
 
+static int is_bench(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 7 && strncmp(entry->d_name, "unit_", 5) == 0 && strcmp(entry->d_name + length - 2, ".c") == 0;
+}
+
+/* "unit all": the line once for every bench unit_NAME.c of the unit folder, in order of their names. */
+static reg_status expand_all_units(const suite_reader *reader, suite_line *line) {
+    struct dirent **entries = NULL;
+    int count = scandir(reader->options->unit_dir, &entries, is_bench, alphasort);
+    if (count <= 0) {
+        free(entries);
+        return bad(reader, "unit all: no unit_*.c in %s", reader->options->unit_dir);
+    }
+    reg_status status = REG_OK;
+    for (int i = 0; i < count; i++) {
+        char *name = entries[i]->d_name + strlen("unit_");
+        name[strlen(name) - 2] = '\0';
+        if (status == REG_OK && !name_valid(name)) {
+            status = bad(reader, "unit all: %s/unit_%s.c is no name for a unit", reader->options->unit_dir, name);
+        } else if (status == REG_OK) {
+            (void)reg_format(line->job.name, sizeof line->job.name, "%s", name);
+            status = expand_line(reader, line);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
 static reg_status parse_jobs(const suite_reader *reader, const char *word, bool repeat, char **rest, const char *blanks) {
     suite_line line;
     bool seen[KEY_TOTAL] = {false};
@@ -254,7 +284,8 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
     if (repeat) {
         line.determinism = line.count;
     }
-    return expand_line(reader, &line);
+    bool all = line.job.what == REG_UNIT && strcmp(line.job.name, "all") == 0;
+    return all ? expand_all_units(reader, &line) : expand_line(reader, &line);
 }
 
 /* The lines that set one value for the whole suite. */

@@ -1,0 +1,651 @@
+"""The regression runner against fake job programs: what it says, what it stores, and that nothing of it stays behind."""
+
+import os
+import re
+import resource
+import signal
+import sqlite3
+import subprocess
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = Path(os.environ.get("TANDEM_REGRESS", ROOT / "build/host/tandem-regress")).resolve()
+
+# Every fake program finds its arguments in shell variables.
+PROLOGUE = r"""#!/bin/bash
+index=0 count=1 result= cases= seed=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --index) index=$2; shift;;
+    --count) count=$2; shift;;
+    --result) result=$2; shift;;
+    --case-dir) cases=$2; shift;;
+    --run-seed) seed=$2; shift;;
+  esac
+  shift
+done
+report() { printf '%b' "$1" > "$result.tmp" && mv "$result.tmp" "$result"; }
+"""
+
+UNITS = {
+    "pass": r"report 'outcome=pass\nsignature=\nmessage=\ncycles='$((100 + index))'\ntrace_hash=0x00000000000000'$index'\ncase=\n'",
+    "fail": r"""report 'outcome=fail\nsignature=mesh data\nmessage=mesh: column 5: got -312, expected <-310> & "more"\ncycles=7\ncase='"$cases"'/1.case\n'; exit 1""",
+    "repro": r"report 'outcome=fail\nmessage=bad\nrepro=make unit UNIT=mesh SEED=0x12 CFG=n4\nnew_key=kept for later\n'; exit 1",
+    "error": r"report 'outcome=error\nsignature=setup\nmessage=no such shape\n'; exit 2",
+    "crash": r"echo about to crash; kill -SEGV $$; sleep 5",
+    "hang": r"echo waiting; sleep 1000",
+    "stubborn": r"trap '' TERM; echo stubborn; while :; do sleep 0.1; done",
+    "silent": r"echo no file written; exit 0",
+    "partial": r"printf 'outcome=pass\ncycles=1' > $result; exit 0",
+    "empty": r": > $result; exit 0",
+    "odd": r"report 'outcome=splendid\n'",
+    "liar": r"report 'outcome=pass\n'; exit 1",
+    "denier": r"report 'outcome=fail\nmessage=mm\n'; exit 0",
+    "binary": r"""report 'outcome=fail\nmessage=\x01\xff\xc3\xa9 ]]> <&>\n'; exit 1""",
+    "children": r"(trap '' TERM HUP; exec -a tandem_grandchild sleep 1000) & report 'outcome=pass\n'",
+    "family": r"(trap '' TERM HUP; sleep 1000) & echo $! > $cases/grandchild; echo $$ > $cases/leader; sleep 1000",
+    "random": r"report 'outcome=pass\ncycles=5\ntrace_hash=0x'$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')'\n'",
+    "wobbly": r"case $result in *again*) report 'outcome=fail\nmessage=only the second time\n'; exit 1;; esac; report 'outcome=pass\ntrace_hash=0x1\n'",
+    "nohash": r"report 'outcome=pass\ncycles=5\n'",
+    "killed": r"kill -KILL $$; sleep 5",
+    "stdin": r"read -r line && exit 3; report 'outcome=pass\n'",
+    "slow": r"sleep 0.3; report 'outcome=pass\ntrace_hash=0x1\n'",
+    "greedy": r"/usr/bin/python3 -c 'x = bytearray(900 << 20)' && report 'outcome=pass\n'",
+}
+
+
+class Bench:
+    """A folder with fake programs and a results database."""
+
+    def __init__(self, path):
+        self.path = path
+        self.build = path / "build"
+        self.db = self.build / "results.db"
+        for cfg in ("n4", "n8"):
+            for kind in ("fast", "san"):
+                folder = self.build / f"{cfg}-{kind}"
+                folder.mkdir(parents=True)
+                for name, body in UNITS.items():
+                    self.program(folder / f"unit-{name}", body)
+                self.program(folder / "tandem", UNITS["pass"])
+                self.program(folder / "tandem-net", UNITS["pass"])
+
+    @staticmethod
+    def program(path, body):
+        path.write_text(PROLOGUE + body + "\n")
+        path.chmod(0o755)
+
+    def suite(self, text, name="t.suite"):
+        path = self.path / name
+        path.write_text(text)
+        return str(path)
+
+    def call(self, *args, **kwargs):
+        return subprocess.run([PROGRAM, *args], cwd=self.path, capture_output=True, text=True, errors="replace", timeout=60, **kwargs)
+
+    def run(self, text, *args, **kwargs):
+        return self.call("run", "--suite", self.suite(text), *args, **kwargs)
+
+    def jobs(self, columns="test,outcome"):
+        with sqlite3.connect(self.db) as db:
+            return db.execute(f"SELECT {columns} FROM job WHERE run=(SELECT max(id) FROM run) ORDER BY idx").fetchall()
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def last_line(done):
+    return done.stdout.strip().splitlines()[-1]
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def gone(pids, seconds=5):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not any(alive(pid) for pid in pids):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+# ---- outcomes ----
+
+
+def test_all_pass(bench):
+    done = bench.run("unit pass cfg=n4,n8 count=5\ntest conv cfg=n8 count=2 cases=3\nnetwork digits cfg=n8\n", "--jobs", "3")
+    assert done.returncode == 0, done.stderr
+    assert last_line(done) == "13 passed, 0 failed"
+    assert done.stderr == ""
+    rows = bench.jobs("what,test,cfg,kind,seed,first_index,cases,outcome,cycles,trace_hash,attempt")
+    assert rows[1] == ("unit", "pass", "n4", "fast", "0x1", 1, 1, "pass", 101, "0x000000000000001", 1)
+    assert [row[5] for row in rows if row[0] == "test"] == [0, 3]
+    assert rows[-1][0] == "network"
+
+
+@pytest.mark.parametrize(
+    "unit, outcome, signature, message",
+    [
+        ("fail", "fail", "mesh data", "mesh: column 5"),
+        ("error", "error", "setup", "no such shape"),
+        ("crash", "crash", "crash SIGSEGV", "killed by SIGSEGV: about to crash"),
+        ("killed", "crash", "crash SIGKILL", "killed by SIGKILL"),
+        ("silent", "error", "no result file", "exit status 0, no result file: no file written"),
+        ("partial", "error", "incomplete result file", "incomplete result file"),
+        ("empty", "error", "result file without outcome", "without outcome"),
+        ("odd", "error", "result file with an unknown outcome", "unknown outcome"),
+        ("liar", "error", "exit status contradicts the result", "exit status 1, but the result file says pass"),
+        ("denier", "error", "exit status contradicts the result", "exit status 0, but the result file says fail: mm"),
+    ],
+)
+def test_outcome(bench, unit, outcome, signature, message):
+    done = bench.run(f"unit pass cfg=n8\nunit {unit} cfg=n8\nunit pass cfg=n8 index=1\n", "--jobs", "1")
+    assert done.returncode == 1
+    assert last_line(done) == "2 passed, 1 failed"
+    row = bench.jobs("test,outcome,signature,message")[1]
+    assert row[:3] == (unit, outcome, signature)
+    assert message in row[3]
+    failures = [line for line in done.stdout.splitlines() if line.startswith(outcome + " unit")]
+    assert len(failures) == 1 and message in failures[0]
+
+
+def test_timeout(bench):
+    start = time.monotonic()
+    done = bench.run("unit hang cfg=n8 timeout=1\nunit pass cfg=n8\n", "--jobs", "2")
+    assert time.monotonic() - start < 10
+    assert done.returncode == 1
+    assert bench.jobs("outcome,message") == [("timeout", "not done after 1 s: waiting"), ("pass", None)]
+
+
+def test_timeout_when_term_is_ignored(bench):
+    done = bench.run("unit stubborn cfg=n8\nunit pass cfg=n8\n", "--jobs", "2", "--timeout", "1")
+    assert bench.jobs() == [("stubborn", "timeout"), ("pass", "pass")]
+    assert done.returncode == 1
+
+
+def test_timeout_kills_grandchildren(bench):
+    bench.run("unit family cfg=n8 timeout=1\n", "--out", "out")
+    pids = [int(path.read_text()) for path in (bench.path / "out").glob("*/cases/*")]
+    assert len(pids) == 2
+    assert gone(pids)
+
+
+def test_grandchildren_end_with_their_job(bench):
+    done = bench.run("unit children cfg=n8\n")
+    assert last_line(done) == "1 passed, 0 failed"
+    out = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "tandem_grandchild" not in out
+
+
+def test_no_stdin(bench):
+    done = bench.run("unit stdin cfg=n8\n", input="hello\n")
+    assert last_line(done) == "1 passed, 0 failed"
+
+
+def test_memory_limit_but_not_for_sanitizers(bench):
+    done = bench.run("unit greedy cfg=n8 memory=400\nunit greedy cfg=n8 memory=4000\nunit greedy cfg=n8 kind=san memory=400\n", "--jobs", "1")
+    assert done.returncode == 1
+    assert [row[0] for row in bench.jobs("outcome")] == ["error", "pass", "pass"]
+    assert "MemoryError" in bench.jobs("message")[0][0]
+    assert bench.jobs("max_rss_kb")[1][0] > 800 * 1024
+
+
+def test_reproducers(bench):
+    done = bench.run("unit fail cfg=n8\nunit repro cfg=n4\nunit crash cfg=n8 index=9 cases=4\n", "--jobs", "1", "--out", "o", "--seed", "0x77")
+    assert "| make repro CASE=o/00000-unit-fail-n8/cases/1.case\n" in done.stdout
+    assert "| make unit UNIT=mesh SEED=0x12 CFG=n4\n" in done.stdout
+    assert "| build/n8-fast/unit-crash --run-seed 0x77 --index 9 --count 4\n" in done.stdout
+
+
+def test_missing_program(bench):
+    done = bench.run("unit nowhere cfg=n8\n")
+    assert done.returncode == 1
+    assert "build/n8-fast/unit-nowhere: no such program" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+# ---- determinism ----
+
+
+def test_determinism(bench):
+    done = bench.run("unit pass cfg=n8 count=10 determinism=2\n")
+    assert done.returncode == 0
+    rows = bench.jobs("first_index,second_run")
+    assert [row[0] for row in rows if row[1]] == [0, 5]
+    assert last_line(done) == "12 passed, 0 failed"
+
+
+@pytest.mark.parametrize("parallel", ["1", "2"])
+@pytest.mark.parametrize(
+    "unit, outcome, text", [("random", "nondeterministic", "first run"), ("wobbly", "nondeterministic", "first run pass, second run fail"), ("nohash", "error", "no trace_hash")]
+)
+def test_nondeterminism_is_found(bench, unit, outcome, text, parallel):
+    done = bench.run(f"repeat unit {unit} cfg=n8\n", "--jobs", parallel)
+    assert done.returncode == 1
+    rows = bench.jobs("outcome,message")
+    assert rows[0][0] == "pass"
+    assert rows[1][0] == outcome and text in rows[1][1]
+
+
+def test_same_failure_twice_stays_a_failure(bench):
+    bench.run("repeat unit fail cfg=n8\n")
+    assert bench.jobs() == [("fail", "fail")] * 2
+
+
+# ---- one job never hurts the others; nothing outlives the runner ----
+
+
+def test_storm(bench):
+    text = "".join(f"unit {u} cfg=n4,n8 count=4 timeout=20\n" for u in ("pass", "crash", "fail", "silent", "killed", "children"))
+    done = bench.run(text, "--jobs", "6")
+    assert last_line(done) == "16 passed, 32 failed"
+    assert all(row[0] == {"pass": "pass", "children": "pass"}.get(row[1], row[0]) for row in bench.jobs("outcome,test"))
+    assert len(re.findall(r"^(crash|fail|error) unit", done.stdout, re.M)) == 32
+
+
+def start(bench, text, *args):
+    process = subprocess.Popen([PROGRAM, "run", "--suite", bench.suite(text), "--out", "out", *args], cwd=bench.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return process
+
+
+def family(bench, count):
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        files = [path for path in (bench.path / "out").glob("*/cases/*") if path.read_text().strip()]
+        if len(files) == count:
+            return [int(path.read_text()) for path in files]
+        time.sleep(0.02)
+    raise AssertionError("jobs did not start")
+
+
+def test_kill_9_leaves_no_process(bench):
+    runner = start(bench, "unit family cfg=n4,n8\n", "--jobs", "2")
+    pids = family(bench, 4)
+    runner.kill()
+    assert gone(pids)
+    # The guardian must be gone too: it held the runner's pipes closed, so they end.
+    runner.communicate(timeout=5)
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("SELECT count(*) FROM job WHERE outcome IS NULL").fetchone() == (2,)
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert bench.run("unit pass cfg=n8\n").returncode == 0
+
+
+def test_kill_9_keeps_what_was_finished(bench):
+    runner = start(bench, "unit pass cfg=n8 count=3\nunit family cfg=n8\n", "--jobs", "1")
+    pids = family(bench, 2)
+    runner.kill()
+    runner.communicate()
+    assert gone(pids)
+    assert [row[0] for row in bench.jobs("outcome")] == ["pass", "pass", "pass", None]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_stops_and_reports(bench, number):
+    runner = start(bench, "unit pass cfg=n8 count=2\nunit family cfg=n8\nunit pass cfg=n4 count=3\n", "--jobs", "1", "--junit", "j.xml")
+    pids = family(bench, 2)
+    runner.send_signal(number)
+    out, err = runner.communicate(timeout=10)
+    assert runner.returncode == 1
+    assert err == ""
+    assert "not run: 4 jobs (interrupted)\n2 passed, 0 failed\n" in out
+    assert gone(pids)
+    assert [row[0] for row in bench.jobs("outcome")] == ["pass", "pass", None, None, None, None]
+    assert len(ET.parse(bench.path / "j.xml").findall(".//skipped")) == 4
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("SELECT state FROM run").fetchall() == [("interrupted",)]
+
+
+def test_fail_fast(bench):
+    done = bench.run("unit pass cfg=n8\nunit fail cfg=n8\nunit pass cfg=n8 count=9 index=1\n", "--jobs", "1", "--fail-fast")
+    assert done.returncode == 1
+    assert "not run: 9 jobs (stopped at the first failure)\n1 passed, 1 failed\n" in done.stdout
+
+
+def test_two_runners_at_once(bench):
+    suite = bench.suite("unit pass cfg=n4,n8 count=30\n")
+    runners = [subprocess.Popen([PROGRAM, "run", "--suite", suite, "--jobs", "2"], cwd=bench.path, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for runner in runners:
+        out, _ = runner.communicate(timeout=60)
+        assert out.endswith("60 passed, 0 failed\n")
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("SELECT count(*), count(DISTINCT run), sum(outcome='pass') FROM job").fetchone() == (180, 3, 180)
+
+
+# ---- suites ----
+
+
+@pytest.mark.parametrize(
+    "line, text",
+    [
+        ("unti mesh cfg=n8", '"unti" is unknown'),
+        ("unit", "expected a name"),
+        ("unit ../x cfg=n8", "expected a name"),
+        ("unit mesh", "cfg= is missing"),
+        ("unit mesh cfg=n5", 'configuration "n5" is unknown'),
+        ("unit mesh cfg=n8,n8", "stands twice"),
+        ("unit mesh cfg=n8 cfg=n4", "stands twice"),
+        ("unit mesh cfg=n8 cuont=3", 'key "cuont" is unknown'),
+        ("unit mesh cfg=n8 k", "no key=value"),
+        ("unit mesh cfg=n8 count=0", "count=0: expected a number from 1"),
+        ("unit mesh cfg=n8 count=3x", "count=3x"),
+        ("unit mesh cfg=n8 count=-1", "count=-1"),
+        ("unit mesh cfg=n8 timeout=99999999999999999999", "timeout="),
+        ("unit mesh cfg=n8 kind=quick", "kind=quick"),
+        ("unit mesh cfg=n8 determinism=2", "more than count"),
+        ("repeat", "expected unit, test or network"),
+        ("repeat unit mesh cfg=n8 determinism=1", "already"),
+        ("network digits cfg=n8 count=2", "no count"),
+        ("budget", "expected one value"),
+        ("budget soon", "expected seconds"),
+        ("seed x", "expected a number"),
+        ("unit mesh cfg=n8 -- " + "x" * 300, "longer than"),
+        ("unit all cfg=n8", "unit all: no unit_*.c in testcases/unit"),
+        ("unit mesh cfg=n8 #" + "x" * 2000, "longer than"),
+    ],
+)
+def test_suite_errors(bench, line, text):
+    for command in ("run", "list", "targets"):
+        done = bench.call(command, "--suite", bench.suite("# a comment\n\n" + line + "\nunit pass cfg=n8\n"))
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"{bench.path}/t.suite:3: ") and text in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert done.stdout == ""
+    assert not bench.db.exists()
+
+
+SUITE = """# sample
+budget 60
+unit pass cfg=n4,n8 count=3 cases=5 timeout=9   # five each
+test conv cfg=n8 count=4 determinism=2 -- k=3  s=2
+repeat unit pass cfg=n8 index=70
+network digits cfg=n8 kind=san -- --images 3
+"""
+
+
+def test_job_list_is_a_suite(bench):
+    first = bench.run(SUITE, "--print-jobs", "--seed", "5")
+    assert first.returncode == 0
+    assert "repeat test conv cfg=n8 kind=fast index=2 cases=1 timeout=120 memory=4096 -- k=3 s=2\n" in first.stdout
+    again = bench.run(first.stdout, "--print-jobs")
+    assert again.stdout == first.stdout
+    commands = [bench.call("list", bench.suite(text), "--seed", "5").stdout.splitlines()[:-1] for text in (SUITE, first.stdout)]
+    assert commands[0] == commands[1] and len(commands[0]) == 15
+    assert commands[0][6].startswith("build/n8-fast/tandem test conv --run-seed 0x5 --index 0 --count 1 k=3 s=2")
+    assert not bench.db.exists()
+    assert bench.run(first.stdout).returncode == 0
+    assert bench.run(SUITE, "--seed", "5").returncode == 0
+    assert bench.call("diff", "1", "2").returncode == 0
+
+
+def test_unit_all(bench):
+    units = bench.path / "testcases/unit"
+    units.mkdir(parents=True)
+    for name in ("unit_pass.c", "unit_nohash.c", "bench.c", "unit_pass.h", "unit_.c"):
+        (units / name).write_text("")
+    done = bench.run("unit all cfg=n4,n8 count=2\n", "--print-jobs")
+    assert [line.split()[1:3] for line in done.stdout.splitlines()[2:]] == [[u, f"cfg={c}"] for u in ("nohash", "pass") for c in ("n4", "n4", "n8", "n8")]
+    assert bench.run("unit all cfg=n8\n").returncode == 0
+    (units / "unit_Bad.c").write_text("")
+    done = bench.run("unit all cfg=n8\n")
+    assert done.returncode == 2 and "unit_Bad.c is no name" in done.stderr
+
+
+def test_cfg_restricts(bench):
+    assert last_line(bench.run("unit pass cfg=n4,n8 count=2\n", "--cfg", "n8")) == "2 passed, 0 failed"
+    done = bench.run("unit pass cfg=n4,n8 count=2\n", "--cfg", "n32")
+    assert done.returncode == 1 and "nothing to run" in done.stderr and done.stdout == ""
+
+
+def test_empty_suite_is_no_success(bench):
+    done = bench.run("# nothing\n")
+    assert done.returncode == 1 and "nothing to run" in done.stderr
+
+
+def test_targets(bench):
+    done = bench.call("targets", "--suite", bench.suite(SUITE), "--build-dir", "b")
+    assert done.stdout.splitlines() == ["b/n4-fast/unit-pass", "b/n8-fast/unit-pass", "b/n8-fast/tandem", "b/n8-san/tandem-net"]
+
+
+def test_named_suites():
+    for name in ("smoke", "default", "nightly"):
+        done = subprocess.run([PROGRAM, "list", name], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run([PROGRAM, "list"], cwd=ROOT, capture_output=True, text=True)
+    assert re.search(r"^smoke +\d+ jobs, budget 300 s$", done.stdout, re.M)
+    assert re.search(r"^default +\d+ jobs, budget 600 s$", done.stdout, re.M)
+    assert re.search(r"^nightly +\d+ jobs, budget 10800 s$", done.stdout, re.M)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [],
+        ["walk"],
+        ["run"],
+        ["run", "--suite"],
+        ["run", "--suite", "nosuch"],
+        ["run", "--suite", "./nosuch.suite"],
+        ["run", "--suite", "t.suite", "--jobs", "0"],
+        ["run", "--suite", "t.suite", "--jobs", "many"],
+        ["run", "--suite", "t.suite", "--cfg", "n7"],
+        ["run", "--suite", "t.suite", "--kind", "odd"],
+        ["run", "--suite", "t.suite", "--seed", "0xg"],
+        ["run", "--suite", "t.suite", "--seed", "18446744073709551616"],
+        ["run", "--suite", "t.suite", "--colour"],
+        ["run", "--suite", "t.suite", "extra"],
+        ["diff", "1"],
+        ["report", "--run", "0", "--db", "have.db"],
+    ],
+)
+def test_usage(bench, args):
+    bench.suite("unit pass cfg=n8\n")
+    bench.run("unit pass cfg=n8\n", "--db", "have.db")
+    done = bench.call(*args)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("tandem-regress: ")
+    assert done.stdout == ""
+
+
+def test_help(bench):
+    for args in (["--help"], ["run", "--help"]):
+        done = bench.call(*args)
+        assert done.returncode == 0 and "Exit status" in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+# ---- reports ----
+
+
+def test_junit(bench):
+    done = bench.run("unit pass cfg=n8\nunit fail cfg=n8\nunit crash cfg=n8\nunit binary cfg=n8\n", "--junit", "j.xml")
+    assert done.returncode == 1
+    suite = ET.parse(bench.path / "j.xml").getroot().find("testsuite")
+    assert {k: suite.get(k) for k in ("name", "tests", "failures", "errors", "skipped")} == {"name": "t", "tests": "4", "failures": "2", "errors": "1", "skipped": "0"}
+    cases = suite.findall("testcase")
+    assert len(cases) == 4 and cases[0].find("failure") is None
+    assert cases[1].find("failure").get("message") == 'mesh: column 5: got -312, expected <-310> & "more"'
+    assert cases[2].find("error").get("type") == "crash"
+    assert cases[3].find("failure").get("message").endswith("\u00e9 ]]> <&>")
+    assert [path.name for path in bench.path.iterdir() if "tmp" in path.name] == []
+
+
+def test_report_and_diff(bench):
+    text = "unit pass cfg=n8 count=4\nunit fail cfg=n8\n"
+    bench.run(text, "--seed", "1")
+    bench.run(text, "--seed", "1", "--jobs", "1")
+    done = bench.call("report", "--run", "1")
+    assert done.returncode == 0 and "outcomes: 4 pass, 1 fail" in done.stdout and "mesh: column 5" in done.stdout
+    done = bench.call("diff", "1", "2")
+    assert done.returncode == 0
+    assert done.stdout == "runs 1 and 2: 5 jobs, 0 differ, 4 with equal trace hashes\n"
+    bench.program(bench.build / "n8-fast/unit-pass", UNITS["random"])
+    bench.run(text, "--seed", "1")
+    done = bench.call("diff", "1", "3")
+    assert done.returncode == 1 and "5 jobs, 4 differ" in done.stdout
+    assert "unit pass n8-fast index 0 cases 1: trace hash 0x000000000000000, then 0x" in done.stdout
+    bench.run("unit pass cfg=n8 count=2\nunit pass cfg=n4\n", "--seed", "1")
+    done = bench.call("diff", "3", "4")
+    assert "only in run 3" in done.stdout and "unit pass n4-fast index 0 cases 1: only in run 4" in done.stdout
+    done = bench.call("report", "--run", "99")
+    assert done.returncode == 1 and "no run 99" in done.stderr
+
+
+def test_budget(bench):
+    done = bench.run("budget 1\nunit slow cfg=n8 count=5\n", "--jobs", "1")
+    assert done.returncode == 0 and re.search(r"^budget 1 s: overrun by \d\.\d s$", done.stdout, re.M)
+    done = bench.run("budget 100\nunit pass cfg=n8\n")
+    assert re.search(r"^budget 100 s: left \d+\.\d s$", done.stdout, re.M)
+
+
+def test_terminal_shows_progress(bench):
+    bench.suite("unit slow cfg=n8 count=3\nunit fail cfg=n8\n")
+    done = subprocess.run(["script", "-qec", f"{PROGRAM} run --suite t.suite --jobs 1", "/dev/null"], cwd=bench.path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search(r"\[2/4\] 0 failed  \d+\.\d jobs/s  0:0\d  eta 0:0\d", done.stdout)
+    assert done.stdout.rstrip().endswith("3 passed, 1 failed")
+    assert "\x1b[31mfail" in done.stdout
+
+
+def test_pipe_is_quiet(bench):
+    done = bench.run("unit pass cfg=n8 count=20\n")
+    assert len(done.stdout.splitlines()) <= 4 and "\r" not in done.stdout and "\x1b" not in done.stdout
+
+
+# ---- database ----
+
+
+def test_database_settings(bench):
+    bench.run("unit pass cfg=n8\n")
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        suite, state, launcher, elapsed = db.execute("SELECT suite,state,launcher,elapsed_ms FROM run").fetchone()
+        assert (suite, state, launcher) == ("t", "done", "local") and elapsed >= 0
+
+
+def test_migration_from_version_1(bench):
+    bench.run("unit pass cfg=n8\n")
+    with sqlite3.connect(bench.db) as db:
+        before = db.execute("SELECT * FROM job").fetchall()
+        db.executescript("DROP INDEX job_history; DROP INDEX job_signature; PRAGMA user_version=1")
+    assert bench.call("report").returncode == 0
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('job_history','job_signature')").fetchone() == (2,)
+        assert db.execute("SELECT * FROM job").fetchall() == before
+
+
+def test_failed_migration_changes_nothing(bench):
+    bench.run("unit pass cfg=n8\n")
+    with sqlite3.connect(bench.db) as db:
+        db.executescript("DROP INDEX job_history; PRAGMA user_version=1")  # job_signature is in the way of the second statement
+    done = bench.call("report")
+    assert done.returncode == 1 and "bring the schema up to date" in done.stderr and len(done.stderr.splitlines()) == 1
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name='job_history'").fetchone() == (0,)
+
+
+def test_newer_schema_is_refused(bench):
+    bench.run("unit pass cfg=n8\n")
+    with sqlite3.connect(bench.db) as db:
+        db.execute("PRAGMA user_version=77")
+    for args in (["report"], ["run", "--suite", "t.suite"]):
+        done = bench.call(*args)
+        assert done.returncode == 1 and "schema version 77 is newer" in done.stderr
+
+
+# ---- full disks and unwritable places ----
+
+
+def one_line_failure(done):
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+def test_database_in_bad_places(bench):
+    assert "not a regular file" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "/dev/full"))
+    assert Path("/dev/full").is_char_device()
+    (bench.path / "folder").mkdir()
+    assert "not a regular file" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "folder"))
+    (bench.path / "text.db").write_text("this is no database, but it is long enough to be looked at as one\n" * 40)
+    assert "not a database" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "text.db"))
+    assert "cannot make the folder" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "text.db/x/results.db"))
+    assert "cannot make the folder" in one_line_failure(bench.run("unit pass cfg=n8\n", "--out", "text.db/out"))
+    assert "no results database" in one_line_failure(bench.call("report", "--db", "missing.db"))
+    assert not (bench.path / "missing.db").exists()
+
+
+def test_dev_full(bench):
+    assert "/dev/full: cannot write: No space left on device" in one_line_failure(bench.run("unit pass cfg=n8\n", "--junit", "/dev/full"))
+    assert Path("/dev/full").is_char_device() and not list(Path("/dev").glob("full.tmp*"))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "run", "--suite", "t.suite"], cwd=bench.path, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and done.stderr == "tandem-regress: standard output: cannot write: No space left on device\n"
+        done = subprocess.run([PROGRAM, "report"], cwd=bench.path, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "standard output" in done.stderr
+
+
+def file_limit(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_file_size_limit_on_the_database(bench):
+    text = "unit pass cfg=n8 count=400\n"
+    message = one_line_failure(bench.run(text, "--junit", "j.xml", preexec_fn=file_limit(20000)))
+    assert "results.db: cannot" in message
+    assert not (bench.path / "j.xml").exists() and not list(bench.path.glob("*.tmp*"))
+
+
+def test_file_size_limit_in_mid_run(bench):
+    # Room for the first rows, not for all: the write-ahead log grows until the limit.
+    bench.run("unit pass cfg=n8\n")
+    done = bench.run("unit slow cfg=n8 count=300\n", "--jobs", "2", "--junit", "j.xml", preexec_fn=file_limit(260000))
+    assert "results.db: cannot" in one_line_failure(done)
+    assert not (bench.path / "j.xml").exists() and not list(bench.path.glob("*.tmp*"))
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_file_size_limit_on_the_report(bench):
+    bench.run("unit fail cfg=n8 count=200\n", "--jobs", "8")
+    assert bench.call("report", "--junit", "j.xml").returncode == 0
+    assert len(ET.parse(bench.path / "j.xml").findall(".//failure")) == 200
+    assert (bench.path / "j.xml").stat().st_size > 60000
+    (bench.path / "j.xml").write_text("old report")
+    done = bench.call("report", "--junit", "j.xml", preexec_fn=file_limit(40000))
+    assert "j.xml: cannot write: File too large" in one_line_failure(done)
+    assert (bench.path / "j.xml").read_text() == "old report" and not list(bench.path.glob("*.tmp*"))
+
+
+def test_unwritable_report_is_known_before_the_run(bench):
+    assert "cannot write" in one_line_failure(bench.run("unit pass cfg=n8\n", "--junit", "no/such/folder/j.xml"))
+    assert not bench.db.exists()
+
+
+# ---- speed ----
+
+
+def test_overhead(bench):
+    """The runner's own time stays small next to the jobs' (a loose bound: the machine is shared)."""
+    start_time = time.monotonic()
+    done = bench.run("unit pass cfg=n4,n8 count=50\n", "--jobs", "2")
+    elapsed = time.monotonic() - start_time
+    assert done.returncode == 0
+    assert elapsed < 20
+    busy = sum(row[0] for row in bench.jobs("wall_ms")) / 1000
+    assert elapsed < busy / 2 * 1.5 + 3
