@@ -1,7 +1,7 @@
 #!/bin/bash
 # No fused multiply-add in the golden model, whatever the compiler flags: each floating-point step is one IEEE-754 operation.
 set -u
-lib=${1:-build/host/libcmodel.a}
+lib=${1:-${HOST:-build/host}/libcmodel.a}
 if ! command -v objdump >/dev/null; then
     echo "not run: needs objdump (make deps)"
     exit 1
