@@ -47,13 +47,13 @@ typedef struct cm_gemm_task {
 } cm_gemm_task;
 
 /*
- * ---- im2col: the row vectors of one block. For stream s (0, 1) and pixel j (0..n-1) the vector is that of output pixel tile*2n + s*n + j at kernel
- * position (ky, kx) and channel block icb: n int8 from ifm words, or zeros outside the map or past the last pixel.
- * ifm: [ih][iw][align(ic,n)] int8. out: [2][n][n] int8 (stream, pixel, channel). ----
+ * ---- im2col: the row vectors of one block: for each pixel j (0..2n-1) of the tile that of output pixel tile*2n + j at kernel position (ky, kx) and
+ * channel block icb: n int8 from ifm words, or zeros outside the map or past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1.
+ * ifm: [ih][iw][align(ic,n)] int8. out: [2n][n] int8 (pixel, channel). ----
  */
 void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx, uint32_t icb, int8_t *out);
 
-/* ---- mesh: out[s][j][c] = sum over r of act[s][j][r] * wgt[r][c]; act [2][n][n], wgt [n][n] (word r, byte c), out [2][n][n] int32 ---- */
+/* ---- mesh: out[j][c] = sum over r of act[j][r] * wgt[r][c] for the 2n pixels of a tile; act [2n][n], wgt [n][n] (word r, byte c), out [2n][n] int32 ---- */
 void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
 
 /* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps ---- */

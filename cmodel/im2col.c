@@ -13,7 +13,6 @@ void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint3
     int64_t oy = (int64_t)(first / t->ow);
     int64_t ox = (int64_t)(first % t->ow);
 
-    /* stream 0 and stream 1 are consecutive pixels, so one loop over 2N of them serves both */
     for (uint32_t j = 0; j < 2 * n; j++) {
         int64_t y = oy * t->sh + (int64_t)ky * t->dh - t->pad_t;
         int64_t x = ox * t->sw + (int64_t)kx * t->dw - t->pad_l;
