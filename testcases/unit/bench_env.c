@@ -89,6 +89,29 @@ const uint32_t unit_stall_weights[96] = {
 };
 /* clang-format on */
 
+const char *const unit_data_names[4] = {"uniform", "extreme", "sparse", "small"};
+
+void unit_fill_i8(tb_rng *rng, int kind, int8_t *dst, size_t count) {
+    static const int8_t ends[4] = {-128, -127, 127, 126};
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bits = tb_rng_u64(rng);
+        switch (kind) {
+        case 1:
+            dst[i] = ends[bits & 3u];
+            break;
+        case 2:
+            dst[i] = (bits & 7u) == 0 ? (int8_t)(uint8_t)(bits >> 56) : 0;
+            break;
+        case 3:
+            dst[i] = (int8_t)((int)(bits & 7u) - 4);
+            break;
+        default:
+            dst[i] = (int8_t)(uint8_t)(bits >> 56);
+            break;
+        }
+    }
+}
+
 unit_stall unit_stall_make(const unit *u, const char *name) {
     char key[64];
     snprintf(key, sizeof key, "stall_%s", name);
@@ -125,6 +148,24 @@ void unit_check(unit *u, const void *actual, size_t count) {
     tb_sb_pop(&u->sb, u->cycle, actual, count);
     u->hash = tb_hash_u64(u->hash, u->cycle);
     u->hash = tb_hash_bytes(u->hash, actual, count * u->sb.cfg.elem_bytes);
+}
+
+bool unit_compare(unit *u, const void *actual, const void *expected, size_t count, const char *where, ...) {
+    tb_sb_begin(&u->sb);
+    tb_sb_push(&u->sb, expected, count);
+    unit_check(u, actual, count);
+    if (u->sb.mismatches == 0) {
+        return true;
+    }
+    char place[128];
+    char report[256];
+    va_list args;
+    va_start(args, where);
+    vsnprintf(place, sizeof place, where, args);
+    va_end(args);
+    tb_sb_report(&u->sb, report, sizeof report);
+    unit_fail(u, "mismatch", "%s; %s", place, report);
+    return false;
 }
 
 void unit_fail(unit *u, const char *kind, const char *format, ...) {

@@ -164,13 +164,7 @@ int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t b
         const uint32_t y = (uint32_t)tb_get(y_port);
         if (enable) {
             held = model(a, b);
-            tb_sb_begin(&u->sb);
-            tb_sb_push(&u->sb, &held, 1);
-            unit_check(u, &y, 1);
-            if (!unit_ok(u)) {
-                unit_fail(u, "mismatch", "operation %" PRIu64 ", cycle %" PRIu64 ": a 0x%08" PRIx32 " b 0x%08" PRIx32 ": got 0x%08" PRIx32 ", expected 0x%08" PRIx32,
-                          done, u->cycle, a, b, y, held);
-            }
+            unit_compare(u, &y, &held, 1, "operation %" PRIu64 ", a 0x%08" PRIx32 ", b 0x%08" PRIx32, done, a, b);
             done++;
         } else if (done > 0) {
             unit_expect_value(u, "y_o held", y, held);

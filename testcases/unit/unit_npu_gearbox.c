@@ -55,9 +55,7 @@ static void sample(unit *u, box *b, bool out_ready) {
     const bool fired = word_due && out_ready;
     if (fired && unit_ok(u)) {
         unit_get_slice(b->out_data, 0, got, b->n);
-        tb_sb_begin(&u->sb);
-        tb_sb_push(&u->sb, word, b->n);
-        unit_check(u, got, b->n);
+        unit_compare(u, got, word, b->n, "word %" PRIu64, b->out_moves);
         b->out_moves++;
         b->have = 0;
         b->out_of_beat += b->n;

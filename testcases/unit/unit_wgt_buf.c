@@ -1,0 +1,22 @@
+/* dut: wgt_buf */
+#include "ram_bench.h"
+
+static const ram_desc desc = {.depth = 4608,
+                              .bytes = NPU_CFG_N,
+                              .has_reset = true,
+                              .write = {{"we_i", 0, "waddr0_i", "wdata0_i", 0}, {"we_i", 1, "waddr1_i", "wdata1_i", 1}},
+                              .enable = {{"re_i", 0}},
+                              .addr = {"raddr_i"},
+                              .read = {{"rdata_o", RAM_BANKED, 0, 0}},
+                              .bank_port = "rbank_i"};
+
+static int run(unit *u) {
+    return ram_bench_run(u, &desc);
+}
+
+const unit_bench unit_this_bench = {.name = "wgt_buf",
+                                    .about = "weight buffer: two single-port banks",
+                                    .knobs = ram_bench_knobs,
+                                    .nknobs = RAM_BENCH_KNOBS,
+                                    .constrain = ram_bench_constrain,
+                                    .run = run};
