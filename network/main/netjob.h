@@ -1,0 +1,48 @@
+/* netjob.h - tandem-net: options and the job. */
+#ifndef NETJOB_H
+#define NETJOB_H
+
+#include "../network.h"
+
+typedef struct netjob_options {
+    const char *net, *bin;           /* float network, or an INT8 one when int8_net is NULL; may be NULL */
+    const char *int8_net, *int8_bin; /* INT8 network; NULL: quantise the float network */
+    const char *images, *calib;
+    const char *device;     /* model, rtl, tandem */
+    const char *bus, *wave; /* NULL: default of the device */
+    const char *result;     /* result file or NULL */
+    float norm;             /* input = pixel * norm */
+    uint32_t n;             /* mesh size */
+    uint32_t count;         /* images on the RTL, where count_given */
+    uint64_t seed;
+    bool count_given;
+    bool fp32_only;
+    bool gate;
+    bool verbose;
+} netjob_options;
+
+/* What a job knows. */
+typedef struct netjob {
+    const netjob_options *opt;
+    net_images images;
+    net_graph fp32, int8;
+    bool has_fp32;
+    uint64_t *hash; /* [images][layers] of the INT8 graph on the golden model */
+    float *input;   /* one image as input */
+    uint32_t count; /* images on the RTL, in verbose output */
+    uint32_t fp32_right, int8_right;
+    tb_result result;
+} netjob;
+
+/* Run the job, print the report, write the result file. Returns the exit status. */
+int netjob_run(const netjob_options *opt);
+
+/* Error line and outcome from a failed call of the library; returns false. */
+bool netjob_failed(netjob *job, net_status status, const net_error *err);
+/* The passes; false after a failure (noted in job->result). */
+bool netjob_load(netjob *job);
+bool netjob_fp32(netjob *job);
+bool netjob_model(netjob *job);
+bool netjob_rtl(netjob *job, npu_dev_kind kind);
+
+#endif
