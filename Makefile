@@ -2,7 +2,7 @@
 
 # ---- what a user may set ----
 CFG ?= n8
-KIND ?= $(if $(SAN),san,fast)
+KIND ?= $(if $(SAN),san,$(if $(WAVE),debug,fast))
 SUITE ?= default
 SEED ?= 1
 JOBS ?= $(shell nproc)
@@ -12,6 +12,8 @@ BUILD ?= build
 # native: fastest, for this machine only; empty: runs on any machine of this architecture (the default in CI)
 ARCH ?= $(if $(CI),,native)
 SAN ?=
+# an FST file to write (run, unit, repro, network); takes a build with tracing
+WAVE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

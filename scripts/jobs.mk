@@ -30,3 +30,31 @@ regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it
 	@$(MAKE) --no-print-directory $(PARALLEL) $(RUNNER)
 	@JOBS=$(JOBS) MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
 	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) --junit $(BUILD)/junit.xml $(REGRESS_ARGS)
+
+# ---- single runs; the commands are printed, they work without make ----
+# command-line variables with small letters are knobs: make run OP=conv k=3
+KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
+BUILD_QUIETLY = $(MAKE) --no-print-directory $(PARALLEL)
+WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
+need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
+
+run: ## one operator: make run OP=conv ic=64 k=3 [SEED=] [WAVE=file.fst]
+	$(call need,OP,make run OP=conv [knob=value ...])
+	@$(BUILD_QUIETLY) $(OUT)/tandem
+	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(WAVE_ARGS)
+
+unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [knob=value ...]
+	$(call need,UNIT,one of $(UNITS))
+	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
+	@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT)
+	$(OUT)/unit-$(UNIT) $(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)) $(KNOBS) $(WAVE_ARGS)
+
+repro: ## one case again: make repro CASE=file, or TEST= SEED= [CFG=]
+	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(KIND)" BUILD="$(BUILD)" MAKE="$(MAKE)" JOBS="$(JOBS)" \
+	  KNOBS="$(KNOBS)" WAVE="$(WAVE)" scripts/repro.sh
+
+NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
+  $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
+network: ## a network on model and RTL: the digits job, or NET= BIN= IMAGES= [CALIB= DEVICE= COUNT=]
+	@$(BUILD_QUIETLY) $(OUT)/tandem-net
+	$(OUT)/tandem-net $(NET_ARGS)
