@@ -18,7 +18,7 @@ typedef enum npu_status {
     NPU_ERR_ARG,           /* null pointer or a value outside its enum */
     NPU_ERR_NO_DEVICE,     /* the ID register does not read as an NPU, or its version or N is unknown */
     NPU_ERR_ZERO_SIZE,     /* a size, kernel, stride or dilation is zero */
-    NPU_ERR_KERNEL,        /* kernel larger than 7 */
+    NPU_ERR_KERNEL,        /* kernel larger than 7, or a dilation other than 1 */
     NPU_ERR_STRIDE,        /* stride larger than 7 */
     NPU_ERR_PADDING,       /* padding not smaller than the kernel's extent */
     NPU_ERR_TOO_SMALL,     /* the padded input is smaller than the kernel: no output */
@@ -62,27 +62,27 @@ typedef enum npu_act { NPU_ACT_NONE = 0, NPU_ACT_RELU = 1 } npu_act;
  * ow = (iw + pad_l + pad_r - ((kw-1)*dil_w + 1)) / stride_w + 1 (rounded down), oh likewise.
  */
 typedef struct npu_conv {
-    uint32_t iw, ih, ic, oc;                 /* 1..65535 */
-    uint32_t kw, kh;                         /* 1..7 */
-    uint32_t stride_w, stride_h;             /* 1..7 */
-    uint32_t dil_w, dil_h;                   /* 1 in this version */
-    uint32_t pad_l, pad_r, pad_t, pad_b;     /* smaller than the kernel's extent */
+    uint32_t iw, ih, ic, oc;             /* 1..65535 */
+    uint32_t kw, kh;                     /* 1..7 */
+    uint32_t stride_w, stride_h;         /* 1..7 */
+    uint32_t dil_w, dil_h;               /* 1 in this version */
+    uint32_t pad_l, pad_r, pad_t, pad_b; /* smaller than the kernel's extent */
     npu_act act;
     bool has_bias;
-    uint32_t in_scale;                       /* FP32 bits: quantiser of the input */
-    uint32_t ifm_addr, ifm_cstep;            /* input: multiple of 16; bytes from channel to channel, multiple of 16 */
-    uint32_t wgt_addr;                       /* packed weights (npu_conv_pack_weights), multiple of 16 */
-    uint32_t oscale_addr, bias_addr;         /* FP32, align(oc,4) entries, multiple of 16 */
-    uint32_t ofm_addr, ofm_cstep;            /* output: multiple of 16; step multiple of 16 */
+    uint32_t in_scale;               /* FP32 bits: quantiser of the input */
+    uint32_t ifm_addr, ifm_cstep;    /* input: multiple of 16; bytes from channel to channel, multiple of 16 */
+    uint32_t wgt_addr;               /* packed weights (npu_conv_pack_weights), multiple of 16 */
+    uint32_t oscale_addr, bias_addr; /* FP32, align(oc,4) entries, multiple of 16 */
+    uint32_t ofm_addr, ofm_cstep;    /* output: multiple of 16; step multiple of 16 */
 } npu_conv;
 
 /* Limits that a caller may put on the splits; 0 means: the driver decides. Results never depend on them. */
 typedef struct npu_conv_split {
-    uint32_t max_oh;   /* output rows of a task */
-    uint32_t max_ic;   /* input channels of a task, rounded down to a multiple of N (at least N) */
-    uint32_t max_oc;   /* output channels of a task, rounded down to a multiple of N (at least N) */
-    uint32_t group;    /* tiles written back together */
-    bool serial;       /* wait for each task before the next is started */
+    uint32_t max_oh; /* output rows of a task */
+    uint32_t max_ic; /* input channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
+    uint32_t max_oc; /* output channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
+    uint32_t group;  /* tiles written back together, at most 255 */
+    bool serial;     /* wait for each task before the next is started */
 } npu_conv_split;
 
 /* How a convolution is cut into tasks. */
@@ -112,7 +112,11 @@ npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan
  */
 npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst, size_t dst_bytes);
 
-/* Run it. Checks everything, starts the tasks (two in flight unless serial), waits for the last. */
+/*
+ * Run it. Checks everything, starts the tasks (two in flight unless serial), waits for the last. Serves the operator alone: no other caller may start tasks meanwhile.
+ * After NPU_ERR_TIMEOUT or NPU_ERR_HAL, call npu_init() before the next operation; after NPU_ERR_BUS and NPU_ERR_DEVICE the device has come to rest (or the next
+ * operation answers NPU_ERR_BUSY). The output is undefined after any error.
+ */
 npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *plan);
 
 /* Read all performance counters at one instant into out[0..count-1] (docs/npu.md section 5). */

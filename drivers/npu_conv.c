@@ -1,0 +1,256 @@
+/*
+ * npu_conv.c - run a planned convolution.
+ *
+ * Tasks run output channels outermost, then input channels, then rows. So the partial sums that a task reads were written oh_tasks tasks earlier, and one fence at
+ * the start of each slice of input channels is enough: the row tasks inside a slice overlap.
+ */
+#include "npu_priv.h"
+
+/* Tasks in flight: one computes while the next loads. */
+#define MAX_IN_FLIGHT 2u
+
+#define ALIGN_BYTES 16u
+
+typedef struct range {
+    uint64_t begin, end;
+} range;
+
+/* One task, as the loops of npu_conv_run() place it. */
+typedef struct task {
+    uint32_t oc0, oc, ic0, ic, oh0, oh;
+    npu_rows rows;
+    bool fence;
+} task;
+
+static range map_range(uint32_t addr, uint32_t cstep, uint32_t channels, uint32_t w, uint32_t h) {
+    range r;
+    r.begin = addr;
+    r.end = r.begin + (uint64_t)(channels - 1) * cstep + (uint64_t)w * h * 4;
+    return r;
+}
+
+static range flat_range(uint32_t addr, uint32_t bytes) {
+    range r;
+    r.begin = addr;
+    r.end = r.begin + bytes;
+    return r;
+}
+
+static bool overlap(range a, range b) {
+    return a.begin < b.end && b.begin < a.end;
+}
+
+static bool overflows(range r) {
+    return r.end > (uint64_t)UINT32_MAX + 1;
+}
+
+static npu_status check_buffers(const npu_conv *c, const npu_conv_plan *plan) {
+    uint32_t bias_addr = c->has_bias ? c->bias_addr : 0;
+    if (((c->ifm_addr | c->ifm_cstep | c->wgt_addr | c->oscale_addr | bias_addr | c->ofm_addr | c->ofm_cstep) & (ALIGN_BYTES - 1)) != 0) {
+        return NPU_ERR_ALIGN;
+    }
+    if (c->ifm_cstep < (uint64_t)c->iw * c->ih * 4 || c->ofm_cstep < (uint64_t)plan->ow * plan->oh * 4) {
+        return NPU_ERR_CSTEP;
+    }
+    range ifm = map_range(c->ifm_addr, c->ifm_cstep, c->ic, c->iw, c->ih);
+    range ofm = map_range(c->ofm_addr, c->ofm_cstep, c->oc, plan->ow, plan->oh);
+    range wgt = flat_range(c->wgt_addr, plan->wgt_bytes);
+    range oscale = flat_range(c->oscale_addr, plan->param_bytes);
+    range bias = flat_range(bias_addr, c->has_bias ? plan->param_bytes : 0);
+    if (overflows(ifm) || overflows(ofm) || overflows(wgt) || overflows(oscale) || overflows(bias)) {
+        return NPU_ERR_ADDR_OVERFLOW;
+    }
+    if (overlap(ofm, ifm) || overlap(ofm, wgt) || overlap(ofm, oscale) || (c->has_bias && overlap(ofm, bias))) {
+        return NPU_ERR_OVERLAP;
+    }
+    return NPU_OK;
+}
+
+static void flush_buffers(const npu *dev, const npu_conv *c, const npu_conv_plan *plan) {
+    const npu_hal *hal = dev->hal;
+    range ifm = map_range(c->ifm_addr, c->ifm_cstep, c->ic, c->iw, c->ih);
+    range ofm = map_range(c->ofm_addr, c->ofm_cstep, c->oc, plan->ow, plan->oh);
+    if (hal->cache_flush == NULL) {
+        return;
+    }
+    hal->cache_flush(hal->ctx, c->ifm_addr, (uint32_t)(ifm.end - ifm.begin));
+    hal->cache_flush(hal->ctx, c->wgt_addr, plan->wgt_bytes);
+    hal->cache_flush(hal->ctx, c->oscale_addr, plan->param_bytes);
+    if (c->has_bias) {
+        hal->cache_flush(hal->ctx, c->bias_addr, plan->param_bytes);
+    }
+    /* A dirty line written back later would destroy results. */
+    hal->cache_flush(hal->ctx, c->ofm_addr, (uint32_t)(ofm.end - ofm.begin));
+}
+
+static void invalidate_output(const npu *dev, const npu_conv *c, const npu_conv_plan *plan) {
+    range ofm = map_range(c->ofm_addr, c->ofm_cstep, c->oc, plan->ow, plan->oh);
+    if (dev->hal->cache_invalidate != NULL) {
+        dev->hal->cache_invalidate(dev->hal->ctx, c->ofm_addr, (uint32_t)(ofm.end - ofm.begin));
+    }
+}
+
+static uint32_t output_addr(const npu_conv *c, const npu_conv_plan *plan, const task *t) {
+    return c->ofm_addr + t->oc0 * c->ofm_cstep + t->oh0 * plan->ow * 4;
+}
+
+/* Exactly the bytes that the task writes: the gap at the end of a channel is not among them. */
+static void declare_output(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
+    const npu_hal *hal = dev->hal;
+    uint32_t bytes = t->oh * plan->ow * 4;
+    uint32_t addr = output_addr(c, plan, t);
+    if (hal->task_output == NULL) {
+        return;
+    }
+    if (bytes == c->ofm_cstep) {
+        hal->task_output(hal->ctx, addr, bytes * t->oc);
+        return;
+    }
+    for (uint32_t i = 0; i < t->oc; i++) {
+        hal->task_output(hal->ctx, addr + i * c->ofm_cstep, bytes);
+    }
+}
+
+static npu_status write_regs(const npu *dev, const uint32_t (*regs)[2], size_t count) {
+    npu_status status = NPU_OK;
+    for (size_t i = 0; i < count && status == NPU_OK; i++) {
+        status = npu_reg_write(dev, regs[i][0], regs[i][1]);
+    }
+    return status;
+}
+
+static npu_status write_geometry(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
+    uint32_t icb_before = npu_div_up(t->ic0, plan->n);
+    uint32_t icb = npu_div_up(t->ic, plan->n);
+    uint32_t taps = c->kw * c->kh;
+    /* Slices of input channels one after the other; in each, blocks of output channels. */
+    uint32_t wgt_words = (npu_div_up(c->oc, plan->n) * icb_before + t->oc0 / plan->n * icb) * taps * plan->n;
+    const uint32_t regs[][2] = {
+        {NPU_REG_GEMM_IFM_ADDR, c->ifm_addr + t->ic0 * c->ifm_cstep + t->rows.ih0 * c->iw * 4},
+        {NPU_REG_GEMM_IFM_CSTEP, c->ifm_cstep},
+        {NPU_REG_GEMM_WGT_ADDR, c->wgt_addr + wgt_words * plan->n},
+        {NPU_REG_GEMM_OFM_ADDR, output_addr(c, plan, t)},
+        {NPU_REG_GEMM_OFM_CSTEP, c->ofm_cstep},
+        {NPU_REG_GEMM_IFM_SIZE, NPU_FIELD(NPU_GEMM_IFM_SIZE_IW, c->iw) | NPU_FIELD(NPU_GEMM_IFM_SIZE_IH, t->rows.ih)},
+        {NPU_REG_GEMM_CHANNELS, NPU_FIELD(NPU_GEMM_CHANNELS_IC, t->ic) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, t->oc)},
+        {NPU_REG_GEMM_OFM_SIZE, NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, plan->ow) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, t->oh)},
+        {NPU_REG_GEMM_IN_SCALE, c->in_scale},
+        {NPU_REG_GEMM_GROUP, NPU_FIELD(NPU_GEMM_GROUP_TILES, plan->group)},
+    };
+    return write_regs(dev, regs, sizeof(regs) / sizeof(regs[0]));
+}
+
+/* What happens to the sums: raw out of every slice of input channels but the last, added up in every slice but the first. */
+static npu_status write_post(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t, uint32_t *ctrl) {
+    npu_status status = NPU_OK;
+    uint32_t act = NPU_GEMM_ACT_TYPE_NONE;
+    if (t->ic0 != 0) {
+        *ctrl |= NPU_GEMM_CTRL_PSUM_ADD_MASK;
+        status = npu_reg_write(dev, NPU_REG_GEMM_PSUM_ADDR, output_addr(c, plan, t));
+    }
+    if (t->ic0 + t->ic < c->ic) {
+        *ctrl |= NPU_GEMM_CTRL_DIV_IC_MASK;
+    } else {
+        *ctrl |= NPU_GEMM_CTRL_OSCALE_MASK;
+        act = c->act == NPU_ACT_RELU ? NPU_GEMM_ACT_TYPE_RELU : NPU_GEMM_ACT_TYPE_NONE;
+        if (status == NPU_OK) {
+            status = npu_reg_write(dev, NPU_REG_GEMM_OSCALE_ADDR, c->oscale_addr + t->oc0 * 4);
+        }
+        if (status == NPU_OK && c->has_bias) {
+            *ctrl |= NPU_GEMM_CTRL_BIAS_MASK;
+            status = npu_reg_write(dev, NPU_REG_GEMM_BIAS_ADDR, c->bias_addr + t->oc0 * 4);
+        }
+    }
+    return status != NPU_OK ? status : npu_reg_write(dev, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, act));
+}
+
+static npu_status write_kernel(const npu *dev, const npu_conv *c, const task *t, uint32_t *ctrl) {
+    bool square = c->kw == c->kh && c->stride_w == c->stride_h;
+    if (square && c->pad_l <= 3 && c->pad_r <= 3 && t->rows.pad_t <= 3 && t->rows.pad_b <= 3) {
+        *ctrl |= NPU_FIELD(NPU_GEMM_CTRL_KERNEL, c->kw) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, c->stride_w) |
+                 NPU_FIELD(NPU_GEMM_CTRL_PAD_LEFT, c->pad_l) | NPU_FIELD(NPU_GEMM_CTRL_PAD_RIGHT, c->pad_r) |
+                 NPU_FIELD(NPU_GEMM_CTRL_PAD_TOP, t->rows.pad_t) | NPU_FIELD(NPU_GEMM_CTRL_PAD_BOTTOM, t->rows.pad_b);
+        return NPU_OK;
+    }
+    *ctrl |= NPU_GEMM_CTRL_EXT_MASK;
+    const uint32_t regs[][2] = {
+        {NPU_REG_GEMM_EXT_KERNEL, NPU_FIELD(NPU_GEMM_EXT_KERNEL_KW, c->kw) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_KH, c->kh) |
+                                      NPU_FIELD(NPU_GEMM_EXT_KERNEL_DW, c->dil_w) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_DH, c->dil_h)},
+        {NPU_REG_GEMM_EXT_STRIDE, NPU_FIELD(NPU_GEMM_EXT_STRIDE_SW, c->stride_w) | NPU_FIELD(NPU_GEMM_EXT_STRIDE_SH, c->stride_h)},
+        {NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, c->pad_l) | NPU_FIELD(NPU_GEMM_EXT_PAD_RIGHT, c->pad_r) |
+                                   NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, t->rows.pad_t) | NPU_FIELD(NPU_GEMM_EXT_PAD_BOTTOM, t->rows.pad_b)},
+    };
+    return write_regs(dev, regs, sizeof(regs) / sizeof(regs[0]));
+}
+
+static npu_status start_task(npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
+    uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | (t->fence ? NPU_GEMM_CTRL_FENCE_MASK : 0);
+    npu_status status = npu_gemm_wait_ready(dev);
+    if (status == NPU_OK) {
+        declare_output(dev, c, plan, t);
+        status = write_geometry(dev, c, plan, t);
+    }
+    if (status == NPU_OK) {
+        status = write_post(dev, c, plan, t, &ctrl);
+    }
+    if (status == NPU_OK) {
+        status = write_kernel(dev, c, t, &ctrl);
+    }
+    if (status == NPU_OK) {
+        status = npu_reg_write(dev, NPU_REG_GEMM_CTRL, ctrl);
+    }
+    if (status == NPU_OK) {
+        dev->started++;
+    }
+    return status;
+}
+
+static npu_status run_tasks(npu *dev, const npu_conv *c, const npu_conv_plan *plan) {
+    const uint32_t others = plan->serial ? 0 : MAX_IN_FLIGHT - 1;
+    uint32_t launched = 0;
+    task t;
+    for (t.oc0 = 0; t.oc0 < c->oc; t.oc0 += plan->oc_task) {
+        t.oc = npu_min(plan->oc_task, c->oc - t.oc0);
+        for (t.ic0 = 0; t.ic0 < c->ic; t.ic0 += plan->ic_task) {
+            t.ic = npu_min(plan->ic_task, c->ic - t.ic0);
+            for (t.oh0 = 0; t.oh0 < plan->oh; t.oh0 += plan->oh_task) {
+                t.oh = npu_min(plan->oh_task, plan->oh - t.oh0);
+                t.rows = npu_conv_rows(c, t.oh0, t.oh);
+                /* The first task of a slice reads sums that were written just now; the first of all, what an earlier operator wrote. */
+                t.fence = launched == 0 || (t.ic0 != 0 && t.oh0 == 0);
+                npu_status status = launched > others ? npu_gemm_wait(dev, others) : NPU_OK;
+                if (status == NPU_OK) {
+                    status = start_task(dev, c, plan, &t);
+                }
+                if (status != NPU_OK) {
+                    return status;
+                }
+                launched++;
+            }
+        }
+    }
+    return npu_gemm_wait(dev, 0);
+}
+
+npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *plan) {
+    if (dev == NULL || dev->hal == NULL || conv == NULL || plan == NULL) {
+        return NPU_ERR_ARG;
+    }
+    npu_status status = npu_conv_plan_check(conv, plan);
+    if (status == NPU_OK && plan->n != dev->n) {
+        status = NPU_ERR_SPLIT;
+    }
+    if (status == NPU_OK) {
+        status = check_buffers(conv, plan);
+    }
+    if (status == NPU_OK) {
+        status = npu_gemm_check_idle(dev);
+    }
+    if (status != NPU_OK) {
+        return status;
+    }
+    flush_buffers(dev, conv, plan);
+    status = run_tasks(dev, conv, plan);
+    invalidate_output(dev, conv, plan);
+    return status;
+}
