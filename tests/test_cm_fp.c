@@ -1,0 +1,315 @@
+/*
+ * test_cm_fp.c - the model's FP32 steps against binary32 written with integers only.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmodel.h"
+
+#define NAN_OUT 0x7FC00000u
+#define INF 0x7F800000u
+#define SIGN 0x80000000u
+
+/* ---- the independent implementation: a finite value is (-1)^sign * mant * 2^exp with integers ---- */
+
+typedef struct parts {
+    uint32_t sign;
+    int exp;
+    uint64_t mant;
+} parts;
+
+static int is_nan(uint32_t v) {
+    return (v & ~SIGN) > INF;
+}
+
+static int is_inf(uint32_t v) {
+    return (v & ~SIGN) == INF;
+}
+
+static parts unpack(uint32_t v) {
+    uint32_t e = v >> 23 & 0xFFu;
+    uint32_t f = v & 0x7FFFFFu;
+    parts p = {v & SIGN, e == 0 ? -149 : (int)e - 150, e == 0 ? f : f | 0x800000u};
+    return p;
+}
+
+/* Round mant * 2^exp to nearest even. Bit 0 of mant may stand for anything below it ("sticky") when mant has more than 26 bits. */
+static uint32_t round_pack(uint32_t sign, int exp, uint64_t mant) {
+    if (mant == 0) {
+        return sign;
+    }
+    int top = 63 - __builtin_clzll(mant);
+    int lsb = exp + top - 23; /* weight of the last bit kept */
+    if (lsb < -149) {
+        lsb = -149;
+    }
+    int drop = lsb - exp;
+    uint64_t kept;
+    if (drop <= 0) {
+        kept = mant << -drop;
+    } else if (drop > 62) {
+        kept = 0; /* below half of the smallest subnormal: mant has at most 62 bits */
+    } else {
+        uint64_t rest = mant & ((1ull << drop) - 1);
+        uint64_t half = 1ull << (drop - 1);
+        kept = mant >> drop;
+        kept += rest > half || (rest == half && (kept & 1));
+    }
+    if (kept == 1u << 24) {
+        kept >>= 1;
+        lsb++;
+    }
+    if (kept < 1u << 23) {
+        return sign | (uint32_t)kept; /* subnormal, lsb is -149 */
+    }
+    int biased = lsb + 150;
+    return biased >= 255 ? sign | INF : sign | (uint32_t)biased << 23 | ((uint32_t)kept & 0x7FFFFFu);
+}
+
+static uint32_t ref_mul(uint32_t a, uint32_t b) {
+    uint32_t sign = (a ^ b) & SIGN;
+    if (is_nan(a) || is_nan(b)) {
+        return NAN_OUT;
+    }
+    if (is_inf(a) || is_inf(b)) {
+        return (a & ~SIGN) == 0 || (b & ~SIGN) == 0 ? NAN_OUT : sign | INF;
+    }
+    parts x = unpack(a), y = unpack(b);
+    return round_pack(sign, x.exp + y.exp, x.mant * y.mant);
+}
+
+static uint32_t ref_add(uint32_t a, uint32_t b) {
+    if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b) && a != b)) {
+        return NAN_OUT;
+    }
+    if (is_inf(a) || is_inf(b)) {
+        return is_inf(a) ? a : b;
+    }
+    parts x = unpack(a), y = unpack(b);
+    if (x.exp < y.exp) {
+        parts z = x;
+        x = y;
+        y = z;
+    }
+    /* 32 bits of room below the one with the larger exponent; what falls out of them leaves a sticky bit */
+    int down = x.exp - y.exp;
+    uint64_t big = x.mant << 32;
+    uint64_t small = y.mant << 32;
+    uint64_t lost = down > 0 ? (down > 60 ? small : small & ((1ull << down) - 1)) : 0;
+    small = down > 60 ? 0 : small >> down;
+    small |= lost != 0;
+    if (x.sign == y.sign) {
+        return round_pack(x.sign, x.exp - 32, big + small);
+    }
+    if (big == small) {
+        return 0; /* +0 in this rounding mode */
+    }
+    return big > small ? round_pack(x.sign, x.exp - 32, big - small) : round_pack(y.sign, x.exp - 32, small - big);
+}
+
+static uint32_t ref_i32(int32_t v) {
+    int64_t wide = v;
+    return wide < 0 ? round_pack(SIGN, 0, (uint64_t)-wide) : round_pack(0, 0, (uint64_t)wide);
+}
+
+static int8_t ref_i8(uint32_t v) {
+    if (is_nan(v)) {
+        return 0;
+    }
+    parts p = unpack(v);
+    int64_t mag;
+    if (is_inf(v) || p.exp >= 0) {
+        mag = p.mant == 0 ? 0 : 127; /* at least 2^23 */
+    } else if (p.exp < -40) {
+        mag = 0;
+    } else {
+        mag = (int64_t)((p.mant + (1ull << (-p.exp - 1))) >> -p.exp); /* half goes up in magnitude */
+        mag = mag > 127 ? 127 : mag;
+    }
+    return (int8_t)(p.sign ? -mag : mag);
+}
+
+/* ---- vectors: exponents near each other and near the ends, mantissas with few bits, all ones, or any ---- */
+
+static uint64_t next(uint64_t *state) {
+    uint64_t z = (*state += 0x9E3779B97F4A7C15ull);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+static uint32_t corner(uint64_t *state) {
+    static const uint32_t exps[] = {0, 0, 1, 2, 23, 24, 25, 63, 64, 100, 126, 127, 128, 133, 134, 150, 191, 230, 253, 254, 255};
+    uint64_t r = next(state);
+    uint32_t exp = r & 1 ? exps[(r >> 8) % (sizeof exps / sizeof exps[0])] : (uint32_t)(r >> 8) & 0xFFu;
+    uint32_t frac = (uint32_t)(r >> 16) & 0x7FFFFFu;
+    switch (r >> 1 & 7) {
+    case 0:
+        frac = 0;
+        break;
+    case 1:
+        frac = 0x7FFFFFu;
+        break;
+    case 2:
+        frac = 1u << (frac % 23);
+        break;
+    case 3:
+        frac = 0x7FFFFFu & ~(1u << (frac % 23));
+        break;
+    case 4:
+        frac &= 0x7FF000u; /* products of short mantissas hit exact halves */
+        break;
+    default:
+        break;
+    }
+    return (uint32_t)(r >> 63) << 31 | exp << 23 | frac;
+}
+
+#define VECTORS 400000
+
+static void test_mul_add_random(void **state) {
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < VECTORS; i++) {
+        uint32_t a = corner(&seed);
+        uint32_t b = corner(&seed);
+        if (i % 4 == 0) { /* close exponents: cancellation and ties in addition */
+            b = (b & ~0x7F800000u) | (((a >> 23) + (uint32_t)(next(&seed) % 51) - 25u) & 0xFFu) << 23;
+        }
+        if (cm_fp_mul(a, b) != ref_mul(a, b) || cm_fp_add(a, b) != ref_add(a, b)) {
+            fail_msg("%08x, %08x: mul %08x, expected %08x; add %08x, expected %08x", a, b, cm_fp_mul(a, b), ref_mul(a, b), cm_fp_add(a, b),
+                     ref_add(a, b));
+        }
+    }
+}
+
+static void test_products_around_smallest(void **state) {
+    (void)state;
+    uint64_t seed = 2;
+    for (int i = 0; i < VECTORS; i++) { /* exponents that add up to the subnormal range */
+        uint32_t a = corner(&seed) & ~0x7F800000u, b = corner(&seed) & ~0x7F800000u;
+        uint32_t e = (uint32_t)(next(&seed) % 126) + 1;
+        uint32_t sum = 100 + (uint32_t)(next(&seed) % 32);
+        a |= e << 23;
+        b |= (sum > e ? sum - e : 0) << 23;
+        assert_int_equal(cm_fp_mul(a, b), ref_mul(a, b));
+    }
+}
+
+static void test_known_values(void **state) {
+    (void)state;
+    assert_int_equal(cm_fp_mul(0x3FC00000u, 0x40000000u), 0x40400000u); /* 1.5 * 2 */
+    assert_int_equal(cm_fp_mul(0u, INF), NAN_OUT);                      /* 0 * inf, whose sign hosts disagree on */
+    assert_int_equal(cm_fp_add(INF, INF | SIGN), NAN_OUT);              /* inf - inf */
+    assert_int_equal(cm_fp_add(0xFFC12345u, 0x3F800000u), NAN_OUT);     /* payload and sign are gone */
+    assert_int_equal(cm_fp_mul(0x7F800001u, 0x3F800000u), NAN_OUT);     /* signalling */
+    assert_int_equal(cm_fp_add(SIGN, SIGN), SIGN);                      /* -0 + -0 */
+    assert_int_equal(cm_fp_add(0x3F800000u, 0xBF800000u), 0u);          /* 1 - 1 is +0 */
+    assert_int_equal(cm_fp_mul(0x00000001u, 0x3F000000u), 0u);          /* half of the smallest: tie to even, zero */
+    assert_int_equal(cm_fp_mul(0x00000003u, 0x3F000000u), 2u);          /* 1.5 of it: tie to even, two */
+    assert_int_equal(cm_fp_mul(0x00800000u, 0x3F000000u), 0x00400000u); /* subnormals are kept */
+    assert_int_equal(cm_fp_mul(0x7F7FFFFFu, 0x40000000u), INF);         /* overflow */
+    assert_int_equal(cm_fp_add(0x7F7FFFFFu, 0x73000000u), INF);         /* largest + half of its last place */
+    assert_int_equal(cm_fp_add(0x7F7FFFFFu, 0x72FFFFFFu), 0x7F7FFFFFu); /* just below that */
+    /* 1 + 2^-12 squared is 1 + 2^-11 + 2^-24: a fused a*b-c would show the 2^-24 */
+    uint32_t square = cm_fp_mul(0x3F800800u, 0x3F800800u);
+    assert_int_equal(square, 0x3F801000u);
+    assert_int_equal(cm_fp_add(square, 0xBF801000u), 0u);
+}
+
+static void test_i32_to_f32(void **state) {
+    (void)state;
+    static const int32_t hard[] = {0,          1,          -1,         16777215,        16777216,        16777217,
+                                   16777218,   16777219,   -16777217,  33554434,        33554433,        33554435,
+                                   33554437,   33554438,   33554439,   2147483647,      INT32_MIN,       -2147483647,
+                                   2147483583, 2147483584, 2147483585, 1073741824 + 32, 1073741824 + 33, 1073741824 + 96};
+    for (size_t i = 0; i < sizeof hard / sizeof hard[0]; i++) {
+        assert_int_equal(cm_fp_i32_to_f32(hard[i]), ref_i32(hard[i]));
+    }
+    assert_int_equal(cm_fp_i32_to_f32(16777217), 0x4B800000u); /* tie to even, down */
+    assert_int_equal(cm_fp_i32_to_f32(16777219), 0x4B800002u); /* tie to even, up */
+    assert_int_equal(cm_fp_i32_to_f32(INT32_MIN), 0xCF000000u);
+    uint64_t seed = 3;
+    for (int i = 0; i < VECTORS; i++) {
+        int32_t v = (int32_t)(uint32_t)next(&seed) >> (next(&seed) % 32);
+        assert_int_equal(cm_fp_i32_to_f32(v), ref_i32(v));
+    }
+}
+
+static uint32_t float_bits(float f) {
+    uint32_t v;
+    memcpy(&v, &f, sizeof v);
+    return v;
+}
+
+static void test_f32_to_i8(void **state) {
+    (void)state;
+    static const struct {
+        float in;
+        int out;
+    } known[] = {{0.5f, 1},
+                 {-0.5f, -1},
+                 {1.5f, 2},
+                 {2.5f, 3},
+                 {-2.5f, -3},
+                 {0.49999997f, 0},
+                 {-0.49999997f, 0},
+                 {126.49999f, 126},
+                 {126.5f, 127},
+                 {127.49f, 127},
+                 {127.5f, 127},
+                 {-126.5f, -127},
+                 {-128.0f, -127},
+                 {1e30f, 127},
+                 {-1e30f, -127},
+                 {3e9f, 127},
+                 {-2147483648.0f, -127},
+                 {1e-40f, 0},
+                 {-0.0f, 0},
+                 {8388607.5f, 127}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        assert_int_equal(cm_fp_f32_to_i8(float_bits(known[i].in)), known[i].out);
+    }
+    assert_int_equal(cm_fp_f32_to_i8(NAN_OUT), 0);
+    assert_int_equal(cm_fp_f32_to_i8(0xFF800001u), 0);
+    assert_int_equal(cm_fp_f32_to_i8(INF), 127);
+    assert_int_equal(cm_fp_f32_to_i8(INF | SIGN), -127);
+    /* every half and its neighbours on both sides */
+    for (int h = -262; h <= 262; h++) {
+        uint32_t v = float_bits((float)h / 2.0f);
+        for (uint32_t d = 0; d < 3; d++) {
+            assert_int_equal(cm_fp_f32_to_i8(v + d - 1), ref_i8(v + d - 1));
+        }
+    }
+    uint64_t seed = 4;
+    for (int i = 0; i < VECTORS; i++) {
+        uint32_t v = corner(&seed);
+        assert_int_equal(cm_fp_f32_to_i8(v), ref_i8(v));
+    }
+}
+
+static void test_relu(void **state) {
+    (void)state;
+    static const uint32_t kept[] = {0x3F800000u, 0x00000001u, INF, 0x7F7FFFFFu};
+    static const uint32_t zeroed[] = {0u, SIGN, 0xBF800000u, 0x80000001u, INF | SIGN, NAN_OUT, NAN_OUT | SIGN, 0x7F800001u};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        assert_int_equal(cm_fp_relu(kept[i]), kept[i]);
+    }
+    for (size_t i = 0; i < sizeof zeroed / sizeof zeroed[0]; i++) {
+        assert_int_equal(cm_fp_relu(zeroed[i]), 0u);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_values), cmocka_unit_test(test_mul_add_random), cmocka_unit_test(test_products_around_smallest),
+        cmocka_unit_test(test_i32_to_f32),   cmocka_unit_test(test_f32_to_i8),      cmocka_unit_test(test_relu),
+    };
+    return cmocka_run_group_tests_name("cm_fp", tests, NULL, NULL);
+}
