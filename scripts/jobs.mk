@@ -28,7 +28,7 @@ RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(cal
 
 regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it
 	@$(MAKE) --no-print-directory $(PARALLEL) $(RUNNER)
-	@JOBS=$(JOBS) MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
+	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
 	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) --junit $(BUILD)/junit.xml $(REGRESS_ARGS)
 
 # ---- single runs; the commands are printed, they work without make ----
@@ -50,7 +50,7 @@ unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [k
 	$(OUT)/unit-$(UNIT) $(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)) $(KNOBS) $(WAVE_ARGS)
 
 repro: ## one case again: make repro CASE=file, or TEST= SEED= [CFG=]
-	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(KIND)" BUILD="$(BUILD)" MAKE="$(MAKE)" JOBS="$(JOBS)" \
+	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(KIND)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" \
 	  KNOBS="$(KNOBS)" WAVE="$(WAVE)" scripts/repro.sh
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \

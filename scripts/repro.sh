@@ -30,7 +30,8 @@ unit-*) command=("$out/$TEST") ;;
     if [ -n "${CASE:-}" ]; then args=(case "$CASE"); else args=(test "$TEST" "${args[@]}"); fi
     ;;
 esac
-${MAKE:-make} --no-print-directory -j"${JOBS:-2}" CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
+# shellcheck disable=SC2086
+${MAKE:-make} --no-print-directory ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 # shellcheck disable=SC2206
 command+=("${args[@]}" ${KNOBS:-})
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
