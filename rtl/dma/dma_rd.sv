@@ -90,132 +90,56 @@ module dma_rd #(
     else drop_q <= dropping & ~bus_idle;
   end
 
-  // ------------------------------------------------------------------------------------------------ arbiter and job queue
-  localparam int unsigned JobW = IdW + 32 + 24;
-  logic [IdW-1:0] sel_id;
-  logic [31:0] sel_addr;
-  logic [23:0] sel_bytes;
-  logic sel_valid;
-  always_comb begin
-    sel_valid = 1'b0;
-    sel_id = '0;
-    sel_addr = req_addr_i[31:0];
-    sel_bytes = req_bytes_i[23:0];
-    for (int unsigned i = 0; i < NumReq; i++) begin
-      if (req_valid_i[i] && !sel_valid) begin
-        sel_valid = 1'b1;
-        sel_id = i[IdW-1:0];
-        sel_addr = req_addr_i[32*i+:32];
-        sel_bytes = req_bytes_i[24*i+:24];
-      end
-    end
-  end
-
-  logic job_wready;
-  always_comb begin
-    req_ready_o = '0;
-    req_ready_o[sel_id] = sel_valid & job_wready & ~dropping;
-  end
-
-  logic job_valid;
-  logic job_pop;
-  logic [JobW-1:0] job_head;
-  logic [1:0] job_count;
-  npu_fifo #(
-      .Width(JobW),
-      .Depth(2)
-  ) u_job (
+  // ------------------------------------------------------------------------------------------------ address channel
+  logic jobs_idle;
+  logic bst_push;
+  logic bst_ready;
+  logic [IdW-1:0] bst_id;
+  logic [7:0] bst_len;
+  logic bst_first;
+  logic bst_last;
+  logic [3:0] bst_off;
+  logic [3:0] bst_end;
+  logic [3:0] bst_tail;
+  logic r_done;
+  assign r_done = rvalid_i & rready_o & rlast_i;
+  dma_split #(
+      .NumReq(NumReq)
+  ) u_split (
       .clk_i,
       .rst_ni,
       .clr_i(dropping),
-      .wvalid_i(sel_valid & ~dropping),
-      .wready_o(job_wready),
-      .wdata_i({sel_id, sel_addr, sel_bytes}),
-      .rvalid_o(job_valid),
-      .rready_i(job_pop),
-      .rdata_o(job_head),
-      .count_o(job_count)
+      .req_valid_i,
+      .req_ready_o,
+      .req_addr_i,
+      .req_bytes_i,
+      .ax_addr_o(araddr_o),
+      .ax_len_o(arlen_o),
+      .ax_valid_o(arvalid_o),
+      .ax_ready_i(arready_i),
+      .bst_push_o(bst_push),
+      .bst_ready_i(bst_ready),
+      .bst_id_o(bst_id),
+      .bst_len_o(bst_len),
+      .bst_first_o(bst_first),
+      .bst_last_o(bst_last),
+      .bst_off_o(bst_off),
+      .bst_end_o(bst_end),
+      .bst_tail_o(bst_tail),
+      .done_i(r_done),
+      .jobs_idle_o(jobs_idle),
+      .bus_idle_o(bus_idle)
   );
 
-  // ------------------------------------------------------------------------------------------------ splitter
-  // A job's first burst is cut from the head of the queue, the others from more_q, next_addr_q, beats_q.
-  logic [IdW-1:0] job_id;
-  logic [31:0] job_addr;
-  logic [23:0] job_bytes;
-  assign {job_id, job_addr, job_bytes} = job_head;
-
-  logic more_q;
-  logic [31:4] next_addr_q;  // of the next burst, aligned
-  logic [20:0] beats_q;  // bus beats left
-
-  logic [24:0] span_m1;  // bytes from the first lane of the first beat to the last byte, minus 1
-  assign span_m1 = {1'b0, job_bytes} + {21'd0, job_addr[3:0]} - 25'd1;
-
-  logic [31:0] cur_addr;
-  logic [20:0] cur_beats;
-  logic [8:0] to_page;  // beats up to the next 4 KB line, 1..256
-  logic cur_last;
-  logic [7:0] cur_len;  // beats of the burst minus 1
-  logic [20:0] left_beats;
-  assign cur_addr = more_q ? {next_addr_q, 4'd0} : job_addr;
-  assign cur_beats = more_q ? beats_q : span_m1[24:4] + 21'd1;
-  assign to_page = 9'd256 - {1'b0, cur_addr[11:4]};
-  assign cur_last = cur_beats <= {12'd0, to_page};
-  assign cur_len = cur_last ? cur_beats[7:0] - 8'd1 : to_page[7:0] - 8'd1;
-  assign left_beats = cur_beats - {12'd0, to_page};
-
-  logic ar_valid_q;
-  logic [31:0] ar_addr_q;
-  logic [7:0] ar_len_q;
-  logic [CntW-1:0] out_q;  // bursts presented on AR whose last beat has not arrived
-  logic info_wready;
-  logic ar_load;
-  assign ar_load = job_valid & ~dropping & (~ar_valid_q | arready_i) & info_wready & (out_q != Outstanding[CntW-1:0]);
-  assign job_pop = ar_load & cur_last;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      more_q <= 1'b0;
-      next_addr_q <= '0;
-      beats_q <= '0;
-      ar_valid_q <= 1'b0;
-      ar_addr_q <= '0;
-      ar_len_q <= '0;
-    end else begin
-      if (ar_load) begin
-        more_q <= ~cur_last;
-        next_addr_q <= {cur_addr[31:12] + 20'd1, 8'd0};
-        beats_q <= left_beats;
-        ar_addr_q <= cur_addr;
-        ar_len_q <= cur_len;
-      end else if (dropping) begin
-        more_q <= 1'b0;
-      end
-      ar_valid_q <= ar_load | (ar_valid_q & ~arready_i);
-    end
-  end
-
   assign arid_o = 1'b0;
-  assign araddr_o = ar_addr_q;
-  assign arlen_o = ar_len_q;
   assign arsize_o = 3'd4;
   assign arburst_o = 2'b01;
   assign arlock_o = 1'b0;
   assign arcache_o = 4'b0011;
   assign arprot_o = 3'd0;
   assign arqos_o = 4'd0;
-  assign arvalid_o = ar_valid_q;
 
-  // ------------------------------------------------------------------------------------------------ bursts in flight
-  logic r_done;
-  assign r_done = rvalid_i & rready_o & rlast_i;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) out_q <= '0;
-    else if (ar_load & ~r_done) out_q <= out_q + 1'b1;
-    else if (r_done & ~ar_load) out_q <= out_q - 1'b1;
-  end
-  assign bus_idle = ~ar_valid_q & (out_q == '0);
-
+  // ------------------------------------------------------------------------------------------------ data in
   // What the data side must know of each burst. `first` and `last`: the burst begins or ends its job; `extra`: the last
   // bus beat of the job holds bytes of two output beats.
   localparam int unsigned InfoW = IdW + 8 + 4 + 4 + 3;
@@ -237,9 +161,9 @@ module dma_rd #(
       .clk_i,
       .rst_ni,
       .clr_i(dropping),
-      .wvalid_i(ar_load),
-      .wready_o(info_wready),
-      .wdata_i({job_id, cur_len, job_addr[3:0], job_bytes[3:0], ~more_q, cur_last, span_m1[3:0] >= job_addr[3:0]}),
+      .wvalid_i(bst_push),
+      .wready_o(bst_ready),
+      .wdata_i({bst_id, bst_len, bst_off, bst_tail, bst_first, bst_last, bst_end >= bst_off}),
       .rvalid_o(info_valid),
       .rready_i(info_pop),
       .rdata_o(info_head),
@@ -363,7 +287,7 @@ module dma_rd #(
   assign dat_last_o = dat_last_q;
 
   // ------------------------------------------------------------------------------------------------ status
-  assign idle_o = bus_idle & ~job_valid & ~info_valid & ~skid_valid & ~tail_q & ~dat_valid_q;
+  assign idle_o = bus_idle & jobs_idle & ~info_valid & ~skid_valid & ~tail_q & ~dat_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -379,19 +303,12 @@ module dma_rd #(
 
   // rid_i is 0 because arid_o is; EXOKAY cannot come, so only the error bit of the response counts
   logic unused;
-  assign unused = ^{rid_i, rresp_i[0], job_count, info_count, skid_count};
+  assign unused = ^{rid_i, rresp_i[0], info_count, skid_count};
 
   // ------------------------------------------------------------------------------------------------ assertions
-  `NPU_ASSERT_ONEHOT0(OneGrant, req_ready_o)
-  `NPU_ASSERT(GrantOnlyValid, (req_ready_o & ~req_valid_i) == '0)
-  `NPU_ASSERT(JobNotEmpty, !(sel_valid && sel_bytes == 24'd0))
-  `NPU_ASSERT(OutstandingRange, out_q <= Outstanding[CntW-1:0])
-  `NPU_ASSERT(NoStrayData, !(r_done && out_q == '0))
   `NPU_ASSERT(InfoCoversData, !(skid_valid && !info_valid))
-  `NPU_ASSERT(InfoBound, info_count >= out_q || drop_q)
+  `NPU_ASSERT(TailAlone, !(tail_q && skid_pop))
   `NPU_ASSERT(IdNeverOther, !rvalid_i || rid_i == 1'b0)
-  `NPU_ASSERT(BurstInPage, {1'b0, ar_addr_q[11:4]} + {1'b0, ar_len_q} < 9'd256)
-  `NPU_ASSERT_STABLE(arvalid_o, arready_i, {araddr_o, arlen_o})
   `NPU_ASSERT_STABLE(dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
 
 endmodule
