@@ -72,8 +72,9 @@ static const char *const migrations[] = {
 
 int reg_db_fail(const reg_db *db, const char *what) {
     const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
-    int system = db->handle == NULL ? 0 : sqlite3_system_errno(db->handle);
-    reg_error("%s: cannot %s: %s%s%s", db->path, what, reason, system != 0 ? ": " : "", system != 0 ? strerror(system) : "");
+    /* SQLite calls a refused write an I/O error and forgets the reason, which is nearly always this one. */
+    bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
+    reg_error("%s: cannot %s: %s%s", db->path, what, reason, write ? " (write refused: disk full or file size limit)" : "");
     return REG_FAIL;
 }
 

@@ -142,6 +142,10 @@ bool reg_command_build(reg_command *command, const reg_job *job, const char *bui
         (void)reg_format(number, sizeof number, "%u", job->cases);
         good = good && add_word(command, &used, &argc, "--count") && add_word(command, &used, &argc, number);
     }
+    if (job->what == REG_NETWORK) { /* bus timing; an argument of the suite comes later and wins */
+        (void)reg_format(number, sizeof number, "0x%llx", (unsigned long long)seed);
+        good = good && add_word(command, &used, &argc, "--seed") && add_word(command, &used, &argc, number);
+    }
     good = good && add_words(command, &used, &argc, job->args);
     if (good && result_path != NULL) {
         good = add_word(command, &used, &argc, "--result") && add_word(command, &used, &argc, result_path);
