@@ -164,7 +164,7 @@ static int store_case(const options *o, const tb_knobs *knobs, uint64_t seed, tb
     snprintf(result->case_path, sizeof result->case_path, "%s/unit-%s-%s-%016" PRIx64 ".case", o->case_dir, unit_this_bench.name, NPU_CFG_NAME, seed);
     int rc = case_to_kv(knobs, seed, &kv);
     if (rc != 0) {
-        snprintf(err, err_size, "%s: out of memory", result->case_path);
+        snprintf(err, err_size, "%s: out of memory", o->case_dir);
     } else {
         rc = tb_kv_save(&kv, result->case_path, err, err_size);
     }
