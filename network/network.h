@@ -129,6 +129,7 @@ typedef struct net_graph {
     net_layer *layer;
     uint32_t num_blobs;
     net_blob *blob;
+    uint32_t extra_lines; /* lines behind the last layer that line 2 announces: not read, as in ncnn (public files have them) */
     bool has_weights;
     bool planned;
     uint32_t input;  /* blob of the only Input layer, filled by net_graph_plan() */

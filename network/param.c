@@ -361,16 +361,18 @@ static net_status parse_head(reader *r, size_t bytes) {
 
 static net_status parse_all(reader *r, size_t bytes) {
     net_status status = parse_head(r, bytes);
-    while (status == NET_OK && next_line(r)) {
-        status =
-            r->graph->num_layers == r->cap_layers ? BAD(r, "more layers than the %u that line 2 announces", r->cap_layers) : parse_layer(r);
+    while (status == NET_OK && r->graph->num_layers < r->cap_layers && next_line(r)) {
+        status = parse_layer(r);
     }
     if (status != NET_OK) {
         return status;
     }
     if (r->graph->num_layers != r->cap_layers || r->graph->num_blobs != r->cap_blobs) {
-        return BAD(r, "file ends after %u layers and %u blobs, line 2 announces %u and %u", r->graph->num_layers, r->graph->num_blobs,
+        return BAD(r, "%u layers and %u blobs up to here, line 2 announces %u and %u", r->graph->num_layers, r->graph->num_blobs,
                    r->cap_layers, r->cap_blobs);
+    }
+    while (next_line(r)) {
+        r->graph->extra_lines++;
     }
     return NET_OK;
 }

@@ -17,6 +17,9 @@ static bool load_graph(netjob *job, net_graph *graph, const char *param, const c
     net_error err;
     net_status status = net_graph_load(graph, param, bin, &err);
     status = status == NET_OK ? net_graph_plan(graph, &err) : status;
+    if (status == NET_OK && graph->extra_lines > 0) {
+        printf("note       %s: %u lines behind the last layer that line 2 announces are not read\n", param, graph->extra_lines);
+    }
     return status == NET_OK || netjob_failed(job, status, &err);
 }
 
