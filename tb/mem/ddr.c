@@ -1,0 +1,380 @@
+#include "ddr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../case/hash.h"
+
+#define PAGE_MASK (TB_DDR_PAGE - 1)
+
+int tb_ddr_init(tb_ddr *mem, uint64_t base, uint64_t size, uint64_t poison_seed) {
+    memset(mem, 0, sizeof *mem);
+    if ((base & PAGE_MASK) != 0 || (size & PAGE_MASK) != 0 || size == 0 || size > UINT64_C(1) << 40 || base > UINT64_MAX - size) {
+        return -1;
+    }
+    mem->base = base;
+    mem->size = size;
+    mem->poison_seed = poison_seed;
+    mem->pages = (size_t)(size >> TB_DDR_PAGE_BITS);
+    mem->page = (tb_ddr_page **)calloc(mem->pages, sizeof *mem->page);
+    return mem->page == NULL ? -1 : 0;
+}
+
+void tb_ddr_free(tb_ddr *mem) {
+    if (mem->page != NULL) {
+        tb_ddr_clear(mem);
+    }
+    free(mem->page);
+    mem->page = NULL;
+    mem->pages = 0;
+    mem->size = 0;
+}
+
+void tb_ddr_clear(tb_ddr *mem) {
+    for (size_t i = 0; i < mem->pages; i++) {
+        free(mem->page[i]);
+        mem->page[i] = NULL;
+    }
+    mem->events = 0;
+}
+
+/* Poison of the 8-byte word that holds an address: a pure function of seed and address. */
+static uint64_t poison_word(const tb_ddr *mem, uint64_t addr) {
+    return tb_mix64((addr >> 3) * UINT64_C(0x9e3779b97f4a7c15) ^ mem->poison_seed);
+}
+
+static void poison_fill(const tb_ddr *mem, uint64_t addr, uint8_t *dst, size_t bytes) {
+    for (size_t i = 0; i < bytes;) {
+        const uint64_t w = poison_word(mem, addr + i);
+        const size_t at = (size_t)((addr + i) & 7u);
+        const size_t n = 8 - at < bytes - i ? 8 - at : bytes - i;
+        memcpy(dst + i, (const uint8_t *)&w + at, n);
+        i += n;
+    }
+}
+
+/* Page of an address inside memory; made on demand. */
+static tb_ddr_page *page_make(tb_ddr *mem, uint64_t addr) {
+    const size_t index = (size_t)((addr - mem->base) >> TB_DDR_PAGE_BITS);
+    tb_ddr_page *p = mem->page[index];
+    if (p == NULL) {
+        p = (tb_ddr_page *)malloc(sizeof *p);
+        if (p == NULL) {
+            mem->oom = true;
+            return NULL;
+        }
+        memset(p->written, 0, sizeof p->written);
+        memset(p->writable, 0, sizeof p->writable);
+        poison_fill(mem, mem->base + ((uint64_t)index << TB_DDR_PAGE_BITS), p->data, TB_DDR_PAGE);
+        mem->page[index] = p;
+    }
+    return p;
+}
+
+static const tb_ddr_page *page_at(const tb_ddr *mem, uint64_t addr) {
+    return mem->page[(size_t)((addr - mem->base) >> TB_DDR_PAGE_BITS)];
+}
+
+/* Part of [addr, addr + bytes) in the page of addr. */
+static size_t in_page(uint64_t addr, uint64_t bytes) {
+    const uint64_t room = TB_DDR_PAGE - (addr & PAGE_MASK);
+    return (size_t)(bytes < room ? bytes : room);
+}
+
+static void set_bits(uint64_t *map, size_t at, size_t count, bool value) {
+    while (count > 0) {
+        const size_t bit = at & 63u;
+        const size_t n = 64 - bit < count ? 64 - bit : count;
+        const uint64_t m = (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << bit;
+        map[at >> 6] = value ? map[at >> 6] | m : map[at >> 6] & ~m;
+        at += n;
+        count -= n;
+    }
+}
+
+/* Number of the first clear bit in [at, at + count), or count. */
+static size_t first_clear(const uint64_t *map, size_t at, size_t count) {
+    for (size_t done = 0; done < count;) {
+        const size_t bit = (at + done) & 63u;
+        const size_t n = 64 - bit < count - done ? 64 - bit : count - done;
+        const uint64_t m = n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+        const uint64_t clear = ~(map[(at + done) >> 6] >> bit) & m;
+        if (clear != 0) {
+            return done + (size_t)__builtin_ctzll(clear);
+        }
+        done += n;
+    }
+    return count;
+}
+
+bool tb_ddr_write(tb_ddr *mem, uint64_t addr, const void *src, size_t bytes) {
+    if (!tb_ddr_inside(mem, addr, bytes)) {
+        return false;
+    }
+    const uint8_t *s = (const uint8_t *)src;
+    while (bytes > 0) {
+        const size_t n = in_page(addr, bytes);
+        tb_ddr_page *p = page_make(mem, addr);
+        if (p == NULL) {
+            return false;
+        }
+        memcpy(p->data + (addr & PAGE_MASK), s, n);
+        set_bits(p->written, (size_t)(addr & PAGE_MASK), n, true);
+        addr += n;
+        s += n;
+        bytes -= n;
+    }
+    return true;
+}
+
+bool tb_ddr_read(const tb_ddr *mem, uint64_t addr, void *dst, size_t bytes) {
+    if (!tb_ddr_inside(mem, addr, bytes)) {
+        return false;
+    }
+    uint8_t *d = (uint8_t *)dst;
+    while (bytes > 0) {
+        const size_t n = in_page(addr, bytes);
+        const tb_ddr_page *p = page_at(mem, addr);
+        if (p != NULL) {
+            memcpy(d, p->data + (addr & PAGE_MASK), n);
+        } else {
+            poison_fill(mem, addr, d, n);
+        }
+        addr += n;
+        d += n;
+        bytes -= n;
+    }
+    return true;
+}
+
+bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes) {
+    if (!tb_ddr_inside(mem, addr, bytes)) {
+        return false;
+    }
+    while (bytes > 0) {
+        const size_t n = in_page(addr, bytes);
+        if (page_at(mem, addr) != NULL) {
+            tb_ddr_page *p = page_make(mem, addr);
+            poison_fill(mem, addr, p->data + (addr & PAGE_MASK), n);
+            set_bits(p->written, (size_t)(addr & PAGE_MASK), n, false);
+        }
+        addr += n;
+        bytes -= n;
+    }
+    return true;
+}
+
+typedef enum map_kind { MAP_WRITTEN, MAP_WRITABLE } map_kind;
+
+static bool find_clear(const tb_ddr *mem, map_kind kind, uint64_t addr, uint64_t bytes, uint64_t *where) {
+    while (bytes > 0) {
+        if (!tb_ddr_inside(mem, addr, 1)) {
+            *where = addr;
+            return true;
+        }
+        const size_t n = in_page(addr, bytes);
+        const tb_ddr_page *p = page_at(mem, addr);
+        const size_t f = p == NULL ? 0 : first_clear(kind == MAP_WRITTEN ? p->written : p->writable, (size_t)(addr & PAGE_MASK), n);
+        if (f < n) {
+            *where = addr + f;
+            return true;
+        }
+        addr += n;
+        bytes -= n;
+    }
+    return false;
+}
+
+bool tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where) {
+    return find_clear(mem, MAP_WRITTEN, addr, bytes, where);
+}
+
+bool tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where) {
+    return find_clear(mem, MAP_WRITABLE, addr, bytes, where);
+}
+
+bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable) {
+    if (!tb_ddr_inside(mem, addr, bytes)) {
+        return false;
+    }
+    while (bytes > 0) {
+        const size_t n = in_page(addr, bytes);
+        tb_ddr_page *p = page_make(mem, addr);
+        if (p == NULL) {
+            return false;
+        }
+        set_bits(p->writable, (size_t)(addr & PAGE_MASK), n, writable);
+        addr += n;
+        bytes -= n;
+    }
+    return true;
+}
+
+static void event(tb_ddr *mem, tb_ddr_event_kind kind, uint64_t addr) {
+    if (mem->events++ == 0) {
+        mem->first = (tb_ddr_event){.kind = kind, .addr = addr};
+    }
+}
+
+/* Up to 64 bits of a map at a position that is a multiple of their number. */
+static uint64_t map_bits(const uint64_t *map, size_t at, size_t count) {
+    const uint64_t v = map[at >> 6] >> (at & 63u);
+    return count >= 64 ? v : v & ((UINT64_C(1) << count) - 1);
+}
+
+void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const uint64_t *strb, size_t bytes) {
+    tb_ddr_page *p = page_make(mem, addr);
+    if (p == NULL) {
+        return;
+    }
+    for (size_t part = 0; part < bytes; part += 64) {
+        const size_t n = bytes < 64 ? bytes : 64;
+        const size_t at = (size_t)((addr + part) & PAGE_MASK);
+        const uint64_t full = n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+        const uint64_t s = strb[part >> 6] & full;
+        if (s == 0) {
+            continue;
+        }
+        if (mem->protect) {
+            const uint64_t bad = s & ~map_bits(p->writable, at, n);
+            if (bad != 0) {
+                event(mem, TB_DDR_WRITE_OUTSIDE, addr + part + (uint64_t)__builtin_ctzll(bad));
+            }
+        }
+        p->written[at >> 6] |= s << (at & 63u);
+        if (s == full) {
+            if (n == 16) {
+                memcpy(p->data + at, data + part, 16);
+            } else {
+                memcpy(p->data + at, data + part, n);
+            }
+            continue;
+        }
+        for (uint64_t left = s; left != 0; left &= left - 1) {
+            const size_t i = (size_t)__builtin_ctzll(left);
+            p->data[at + i] = data[part + i];
+        }
+    }
+}
+
+void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi) {
+    const tb_ddr_page *p = page_at(mem, addr);
+    bool known = !mem->check_reads;
+    if (p == NULL) {
+        poison_fill(mem, addr, data, bytes);
+    } else {
+        const size_t at = (size_t)(addr & PAGE_MASK);
+        if (bytes == 16) {
+            memcpy(data, p->data + at, 16);
+        } else {
+            memcpy(data, p->data + at, bytes);
+        }
+        /* The whole block counts, not only the lanes in use: a design may fetch a block for a few bytes of it. */
+        for (size_t part = 0; part < bytes && !known; part += 64) {
+            known = map_bits(p->written, at + part, bytes < 64 ? bytes : 64) != 0;
+        }
+    }
+    if (!known && lo <= hi) {
+        event(mem, TB_DDR_READ_UNWRITTEN, addr + lo);
+    }
+}
+
+const tb_ddr_page *tb_ddr_next_page(const tb_ddr *mem, size_t *index) {
+    for (; *index < mem->pages; (*index)++) {
+        if (mem->page[*index] != NULL) {
+            return mem->page[*index];
+        }
+    }
+    return NULL;
+}
+
+/* Byte `at` of a page of a memory, poison where the page does not exist. */
+static uint8_t byte_at(const tb_ddr *mem, size_t index, size_t at, bool *written) {
+    const tb_ddr_page *p = mem->page[index];
+    uint8_t b = 0;
+    *written = p != NULL && ((p->written[at >> 6] >> (at & 63u)) & 1u) != 0;
+    tb_ddr_read(mem, mem->base + ((uint64_t)index << TB_DDR_PAGE_BITS) + at, &b, 1);
+    return b;
+}
+
+static void compare_word(const tb_ddr *a, const tb_ddr *b, size_t index, size_t word, uint64_t wa, uint64_t wb, tb_ddr_diff *diff) {
+    for (size_t i = 0; i < 64; i++) {
+        if ((((wa | wb) >> i) & 1u) == 0) {
+            continue;
+        }
+        bool a_written;
+        bool b_written;
+        const uint8_t va = byte_at(a, index, word * 64 + i, &a_written);
+        const uint8_t vb = byte_at(b, index, word * 64 + i, &b_written);
+        if (va == vb && a_written == b_written) {
+            continue;
+        }
+        if (diff->count++ == 0) {
+            diff->addr = a->base + ((uint64_t)index << TB_DDR_PAGE_BITS) + word * 64 + i;
+            diff->a = va;
+            diff->b = vb;
+            diff->a_written = a_written;
+            diff->b_written = b_written;
+        }
+    }
+}
+
+bool tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff) {
+    memset(diff, 0, sizeof *diff);
+    for (size_t i = 0; i < a->pages && i < b->pages; i++) {
+        const tb_ddr_page *pa = a->page[i];
+        const tb_ddr_page *pb = b->page[i];
+        if (pa == NULL && pb == NULL) {
+            continue;
+        }
+        for (size_t w = 0; w < TB_DDR_PAGE / 64; w++) {
+            const uint64_t wa = pa != NULL ? pa->written[w] : 0;
+            const uint64_t wb = pb != NULL ? pb->written[w] : 0;
+            /* whole lines decide nearly always; poison differs between memories, so single bytes decide the rest */
+            if ((wa | wb) == 0 || (wa == wb && memcmp(pa->data + w * 64, pb->data + w * 64, 64) == 0)) {
+                continue;
+            }
+            compare_word(a, b, i, w, wa, wb, diff);
+        }
+    }
+    return diff->count == 0;
+}
+
+bool tb_ddr_copy_range(tb_ddr *dst, const tb_ddr *src, uint64_t addr, uint64_t bytes) {
+    if (!tb_ddr_inside(dst, addr, bytes) || !tb_ddr_inside(src, addr, bytes)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < bytes; i++) {
+        const uint64_t at = addr + i;
+        uint64_t where;
+        uint8_t v;
+        if (tb_ddr_find_unwritten(src, at, 1, &where)) {
+            tb_ddr_unwrite(dst, at, 1);
+        } else if (!tb_ddr_read(src, at, &v, 1) || !tb_ddr_write(dst, at, &v, 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t tb_ddr_hash(const tb_ddr *mem, uint64_t hash) {
+    size_t index = 0;
+    const tb_ddr_page *p;
+    for (; (p = tb_ddr_next_page(mem, &index)) != NULL; index++) {
+        for (size_t w = 0; w < TB_DDR_PAGE / 64; w++) {
+            const uint64_t m = p->written[w];
+            if (m == 0) {
+                continue;
+            }
+            uint8_t line[64];
+            memcpy(line, p->data + w * 64, 64);
+            for (uint64_t left = ~m; left != 0; left &= left - 1) {
+                line[__builtin_ctzll(left)] = 0;
+            }
+            hash = tb_hash_u64(hash, mem->base + ((uint64_t)index << TB_DDR_PAGE_BITS) + w * 64);
+            hash = tb_hash_u64(hash, m);
+            hash = tb_hash_bytes(hash, line, 64);
+        }
+    }
+    return hash;
+}

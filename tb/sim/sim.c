@@ -1,0 +1,343 @@
+#include "sim.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* One cycle in so many is timed: often enough for a stable share, rarely enough to cost nothing. */
+#define TIMED_EVERY 1024u
+
+/* Signal handlers can reach nothing but a global. */
+static volatile sig_atomic_t caught_signal;
+
+static void on_signal(int number) {
+    caught_signal = number;
+}
+
+void tb_sim_catch_signals(void) {
+    struct sigaction sa;
+    memset(&sa, 0, sizeof sa);
+    sa.sa_handler = on_signal;
+    sa.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+}
+
+int tb_sim_signal(void) {
+    return (int)caught_signal;
+}
+
+uint64_t tb_get_field(tb_sig s, uint32_t lsb, uint32_t bits) {
+    uint64_t v;
+    if (s.width <= 64) {
+        v = tb_get(s) >> lsb;
+    } else {
+        const uint32_t *w = (const uint32_t *)s.ptr;
+        const uint32_t words = (s.width + 31) / 32;
+        const uint32_t first = lsb / 32;
+        v = 0;
+        for (uint32_t i = 0; i < 3 && first + i < words; i++) {
+            const int shift = (int)(i * 32) - (int)(lsb % 32);
+            v |= shift >= 64 ? 0 : shift >= 0 ? (uint64_t)w[first + i] << shift : (uint64_t)w[first + i] >> -shift;
+        }
+    }
+    return bits >= 64 ? v : v & ((UINT64_C(1) << bits) - 1);
+}
+
+void tb_set_field(tb_sig s, uint32_t lsb, uint32_t bits, uint64_t v) {
+    const uint64_t mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    v &= mask;
+    if (s.width <= 64) {
+        tb_set(s, (tb_get(s) & ~(mask << lsb)) | (v << lsb));
+        return;
+    }
+    uint32_t *w = (uint32_t *)s.ptr;
+    for (uint32_t done = 0; done < bits;) {
+        const uint32_t bit = (lsb + done) % 32;
+        const uint32_t take = 32 - bit < bits - done ? 32 - bit : bits - done;
+        const uint32_t m = (take == 32 ? UINT32_MAX : (UINT32_C(1) << take) - 1) << bit;
+        uint32_t *word = &w[(lsb + done) / 32];
+        *word = (*word & ~m) | (((uint32_t)(v >> done) << bit) & m);
+        done += take;
+    }
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static double cpu_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void calibrate(tb_sim *sim) {
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 64; i++) {
+        const uint64_t a = now_ns();
+        const uint64_t d = now_ns() - a;
+        best = d < best ? d : best;
+    }
+    sim->clock_cost_ns = best;
+}
+
+tb_sig tb_sim_find(const tb_sim *sim, const char *name) {
+    for (size_t i = 0; i < sim->cfg.shim->nports; i++) {
+        if (strcmp(sim->ports[i].name, name) == 0) {
+            return (tb_sig){.ptr = sim->ports[i].ptr, .width = sim->ports[i].width};
+        }
+    }
+    return (tb_sig){.ptr = NULL, .width = 0};
+}
+
+int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err, size_t err_size) {
+    const char *top = sim->cfg.shim->top;
+    for (size_t i = 0; i < sim->cfg.shim->nports; i++) {
+        const tb_shim_port *p = &sim->ports[i];
+        if (strcmp(p->name, name) != 0) {
+            continue;
+        }
+        if (p->input != input) {
+            snprintf(err, err_size, "%s: port %s: expected an %s", top, name, input ? "input" : "output");
+            return -1;
+        }
+        if (width != 0 && p->width != width) {
+            snprintf(err, err_size, "%s: port %s has %u bits, expected %u", top, name, p->width, width);
+            return -1;
+        }
+        *out = (tb_sig){.ptr = p->ptr, .width = p->width};
+        return 0;
+    }
+    snprintf(err, err_size, "%s: there is no port %s", top, name);
+    return -1;
+}
+
+int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) {
+    memset(sim, 0, sizeof *sim);
+    sim->cfg = *cfg;
+    if (cfg->shim == NULL) {
+        snprintf(err, err_size, "this program holds no design to simulate");
+        return -1;
+    }
+    const tb_shim *shim = cfg->shim;
+    if (cfg->wave != NULL && shim->trace_open == NULL) {
+        snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=debug)", cfg->wave);
+        return -1;
+    }
+    sim->ports = (tb_shim_port *)calloc(shim->nports, sizeof *sim->ports);
+    sim->dut = sim->ports != NULL ? shim->create(cfg->plusargs, cfg->seed) : NULL;
+    if (sim->dut == NULL) {
+        snprintf(err, err_size, "%s: out of memory", shim->top);
+        tb_sim_close(sim);
+        return -1;
+    }
+    shim->ports(sim->dut, sim->ports);
+    for (size_t i = 0; i < shim->nports; i++) {
+        const tb_sig s = {.ptr = sim->ports[i].ptr, .width = sim->ports[i].width};
+        if (sim->ports[i].input) {
+            memset(s.ptr, 0, tb_sig_bytes(s));
+        }
+    }
+    tb_sig sig;
+    if (cfg->clk != NULL) {
+        if (tb_sim_port(sim, cfg->clk, 1, true, &sig, err, err_size) != 0) {
+            tb_sim_close(sim);
+            return -1;
+        }
+        sim->clk = (uint8_t *)sig.ptr;
+    }
+    if (cfg->rst_n != NULL) {
+        if (tb_sim_port(sim, cfg->rst_n, 1, true, &sig, err, err_size) != 0) {
+            tb_sim_close(sim);
+            return -1;
+        }
+        sim->rst_n = (uint8_t *)sig.ptr;
+    }
+    sim->wave_pending = cfg->wave != NULL;
+    if (sim->wave_pending && cfg->wave_from == 0 && tb_sim_wave_open(sim, cfg->wave, cfg->wave_cycles, err, err_size) != 0) {
+        tb_sim_close(sim);
+        return -1;
+    }
+    calibrate(sim);
+    sim->cpu_start = cpu_seconds();
+    return 0;
+}
+
+void tb_sim_close(tb_sim *sim) {
+    if (sim->dut != NULL) {
+        tb_sim_wave_close(sim);
+        sim->cfg.shim->destroy(sim->dut);
+    }
+    free(sim->ports);
+    sim->dut = NULL;
+    sim->ports = NULL;
+    sim->stopped = true;
+}
+
+int tb_sim_wave_open(tb_sim *sim, const char *path, uint64_t cycles, char *err, size_t err_size) {
+    const tb_shim *shim = sim->cfg.shim;
+    if (shim->trace_open == NULL) {
+        snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=debug)", path);
+        return -1;
+    }
+    if (sim->wave_open) {
+        snprintf(err, err_size, "%s: a waveform is already open", path);
+        return -1;
+    }
+    if (!shim->trace_open(sim->dut, path, err, err_size)) {
+        return -1;
+    }
+    sim->wave_open = true;
+    sim->wave_pending = false;
+    sim->cfg.wave_from = sim->cycle;
+    sim->cfg.wave_cycles = cycles;
+    return 0;
+}
+
+void tb_sim_wave_close(tb_sim *sim) {
+    if (sim->wave_open) {
+        sim->cfg.shim->trace_close(sim->dut);
+        sim->wave_open = false;
+    }
+}
+
+/* Rare per-cycle work: waveform window. */
+static void wave_step(tb_sim *sim) {
+    if (sim->wave_pending && sim->cycle >= sim->cfg.wave_from) {
+        char err[256];
+        if (tb_sim_wave_open(sim, sim->cfg.wave, sim->cfg.wave_cycles, err, sizeof err) != 0) {
+            snprintf(sim->failure, sizeof sim->failure, "%s", err);
+            sim->stopped = true;
+            sim->wave_pending = false;
+        }
+    }
+    if (sim->wave_open && sim->cfg.wave_cycles != 0 && sim->cycle >= sim->cfg.wave_from + sim->cfg.wave_cycles) {
+        tb_sim_wave_close(sim);
+    }
+}
+
+static void eval(tb_sim *sim) {
+    if (!sim->timing) {
+        sim->cfg.shim->eval(sim->dut);
+        return;
+    }
+    const uint64_t start = now_ns();
+    sim->cfg.shim->eval(sim->dut);
+    const uint64_t d = now_ns() - start;
+    sim->eval_ns += d > sim->clock_cost_ns ? d - sim->clock_cost_ns : 0;
+}
+
+void tb_sim_settle(tb_sim *sim) {
+    if (sim->stopped) {
+        return;
+    }
+    sim->timing = sim->cycle % TIMED_EVERY == 0;
+    sim->evals_timed += sim->timing ? 1 : 0;
+    if (sim->clk != NULL) {
+        *sim->clk = 0;
+    }
+    eval(sim);
+    if (sim->wave_pending || sim->wave_open) {
+        wave_step(sim);
+        if (sim->wave_open) {
+            sim->cfg.shim->trace_dump(sim->dut, sim->cycle * 10 + 5);
+        }
+    }
+}
+
+static void note_stop(tb_sim *sim) {
+    const char *text = sim->cfg.shim->assert_message(sim->dut);
+    snprintf(sim->failure, sizeof sim->failure, "%s", text != NULL ? text : "the design stopped the simulation");
+    sim->stopped = true;
+    tb_sim_wave_close(sim);
+}
+
+bool tb_sim_edge(tb_sim *sim) {
+    if (sim->stopped) {
+        return false;
+    }
+    const tb_shim *shim = sim->cfg.shim;
+    if (shim->set_time != NULL) {
+        shim->set_time(sim->dut, sim->cycle);
+    }
+    if (sim->clk != NULL) {
+        *sim->clk = 1;
+    }
+    eval(sim);
+    sim->cycle++;
+    if (sim->wave_open) {
+        shim->trace_dump(sim->dut, sim->cycle * 10);
+    }
+    if (shim->finished(sim->dut)) {
+        note_stop(sim);
+    } else if (caught_signal != 0) {
+        sim->stopped = true;
+        sim->interrupted = true;
+        tb_sim_wave_close(sim);
+    }
+    return !sim->stopped;
+}
+
+void tb_sim_reset(tb_sim *sim, unsigned cycles) {
+    if (sim->rst_n == NULL) {
+        return;
+    }
+    *sim->rst_n = 0;
+    for (unsigned i = 0; i < cycles; i++) {
+        tb_sim_settle(sim);
+        tb_sim_edge(sim);
+    }
+    *sim->rst_n = 1;
+}
+
+void tb_sim_time_split(const tb_sim *sim, double *design, double *rest) {
+    const double all = cpu_seconds() - sim->cpu_start;
+    double in = 0;
+    if (sim->evals_timed > 0) {
+        in = (double)sim->eval_ns * 1e-9 * (double)sim->cycle / (double)sim->evals_timed;
+    }
+    in = in > all ? all : in;
+    *design = in;
+    *rest = all - in;
+}
+
+/* Character of a file name or path. */
+static bool name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+}
+
+void tb_sim_assert_signature(const char *message, char *dst, size_t size) {
+    /* the first "<file>.<ext>:<digits>" */
+    for (const char *colon = strchr(message, ':'); colon != NULL; colon = strchr(colon + 1, ':')) {
+        if (colon[1] < '0' || colon[1] > '9') {
+            continue;
+        }
+        const char *start = colon;
+        while (start > message && name_char(start[-1])) {
+            start--;
+        }
+        if (memchr(start, '.', (size_t)(colon - start)) == NULL) {
+            continue;
+        }
+        const char *end = colon + 1;
+        while (*end >= '0' && *end <= '9') {
+            end++;
+        }
+        snprintf(dst, size, "assert:%.*s", (int)(end - start), start);
+        return;
+    }
+    char text[48];
+    size_t n = 0;
+    for (const char *p = message; *p != '\0' && n + 1 < sizeof text; p++) {
+        if (!(*p >= '0' && *p <= '9')) {
+            text[n++] = *p == ' ' ? '_' : *p;
+        }
+    }
+    text[n] = '\0';
+    snprintf(dst, size, "assert:%s", text);
+}
