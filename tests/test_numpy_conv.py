@@ -318,3 +318,132 @@ def test_random_convolutions(model, capsys):
     with capsys.disabled():
         print(f"\nmodel against NumPy: {ran} random cases, {len(differing)} differences, {macs / 1e6:.0f} M MACs; {mode}")
     assert ran == CASES and not differing, "\n".join(differing[:10])
+
+
+# ---- SqueezeNet: tensors that ncnn computed -----------------------------------------------------------------------------------------
+
+def read_convolutions(param, weights):
+    """Layers of an ncnn model whose only weights are those of INT8 convolutions: (index, type, name, inputs, outputs, parameters)."""
+    layers, at = [], 0
+    for index, line in enumerate(param.read_text().splitlines()[2:]):
+        kind, name, nin, nout, *rest = line.split()
+        nin, nout = int(nin), int(nout)
+        p = {int(k): v for k, v in (word.split("=") for word in rest[nin + nout:]) if int(k) >= 0}
+        layer = dict(index=index, kind=kind, name=name, inputs=rest[:nin], outputs=rest[nin:nin + nout])
+        if kind == "Convolution":
+            oc, k, size, mode = int(p[0]), int(p[1]), int(p[6]), int(p[8])
+            ic = size // (oc * k * k)
+            assert struct.unpack_from("<I", weights, at)[0] == 0x000D4B38 and p.get(9) == "1" and p.get(5) == "1" and mode in (2, 102)
+            layer["w"] = np.frombuffer(weights, np.int8, size, at + 4).reshape(oc, ic, k, k)
+            at += 4 + align(size, 4)
+            factors = np.frombuffer(weights, np.float32, 2 * oc + 1 + (mode == 102), at)
+            at += 4 * factors.size
+            layer.update(bias=factors[:oc], w_scale=factors[oc:2 * oc], in_scale=factors[2 * oc], stride=int(p.get(3, 1)), pad=int(p.get(4, 0)))
+            layer["top_scale"] = factors[2 * oc + 1] if mode == 102 else None
+        layers.append(layer)
+    assert at == len(weights), f"{param.name}: {at} bytes of weights described, {len(weights)} in the file"
+    return layers
+
+
+class Reference:
+    """The tensors of the INT8 network in the archive, by layer and blob."""
+
+    def __init__(self, archive, layers):
+        self.maker = {blob: l for l in layers for blob in l["outputs"]}
+        self.data, self.shape = {}, {}
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                name = member.name.removeprefix("cat/")
+                if member.isfile() and name.startswith("int8_"):
+                    self.data[name] = tar.extractfile(member).read()
+                elif name == "manifest_int8.tsv":
+                    for row in tar.extractfile(member).read().decode().splitlines()[1:]:
+                        f = row.split("\t")
+                        self.shape[f[10]] = tuple(int(v) for v in f[6:9])
+
+    def load(self, layer, suffix):
+        """Tensor of a layer, [c][h][w], or None when the archive does not hold it."""
+        name = f"int8_{layer['index']:02d}_{layer['name'].replace('/', '_')}{suffix}"
+        if name not in self.data:
+            return None
+        return np.frombuffer(self.data[name], np.float32 if suffix == ".f32" else np.int8).reshape(self.shape[name])
+
+    def blob(self, name):
+        """(tensor, True) of an FP32 blob, or (tensor, False) of an INT8 one."""
+        layer = self.maker[name]
+        if layer["kind"] in ("Split", "Dropout"):
+            return self.blob(layer["inputs"][0])
+        if layer["kind"] == "Concat":
+            return np.concatenate([self.blob(i)[0] for i in layer["inputs"]]), True
+        real = self.load(layer, ".f32")
+        return (real, True) if real is not None else (self.load(layer, ".s8"), False)
+
+
+def run_layer(model, n, x, layer, in_scale, oscale):
+    """A whole layer on the model, cut by rows as the input buffer asks; FP32 bits [oc][oh][ow]."""
+    ic, ih, iw = x.shape
+    oc, _, k, _ = layer["w"].shape
+    s, pad = layer["stride"], layer["pad"]
+    oh, ow = (ih + 2 * pad - k) // s + 1, (iw + 2 * pad - k) // s + 1
+    rows = 16384 // (iw * (align(ic, n) // n))
+    oh_task = (rows - k) // s + 1
+    rng = np.random.Generator(np.random.PCG64(n))
+    im, ifm_cstep, ofm_cstep = Image(rng), align(4 * ih * iw, 16), align(4 * oh * ow, 16)
+    gap = np.zeros(max(ic * ifm_cstep, oc * ofm_cstep), np.uint8)
+    ifm = im.add(nchw_bytes(x, ifm_cstep, gap))
+    wgt = im.add(pack_weights(layer["w"], n))
+    osc = im.add(padded_factors(rng, oscale, oc))
+    bias = im.add(padded_factors(rng, layer["bias"], oc))
+    ofm = im.add(gap[:oc * ofm_cstep])
+    mem = im.build()
+    writes = [(REG["IFM_CSTEP"], ifm_cstep), (REG["OFM_CSTEP"], ofm_cstep), (REG["WGT_ADDR"], wgt), (REG["OSCALE_ADDR"], osc),
+              (REG["BIAS_ADDR"], bias), (REG["CHANNELS"], ic | oc << 16), (REG["IN_SCALE"], bits(in_scale)), (REG["ACT"], 1), (REG["GROUP"], 255)]
+    tasks = 0
+    for o in range(0, oh, oh_task):
+        count = min(oh_task, oh - o)
+        first = max(o * s - pad, 0)
+        last = min((o + count - 1) * s + k - pad, ih)
+        pad_t = max(pad - o * s, 0)
+        writes += [(REG["IFM_ADDR"], ifm + 4 * first * iw), (REG["OFM_ADDR"], ofm + 4 * o * ow), (REG["IFM_SIZE"], iw | (last - first) << 16),
+                   (REG["OFM_SIZE"], ow | count << 16), (REG["CTRL"], EN | LAYOUT | OSCALE | BIAS | k << 3 | s << 6 | pad << 11 | pad_t << 15)]
+        tasks += 1
+    err, done, _, _ = model(n, mem, writes)
+    assert (err, done) == (0, tasks), f"{layer['name']}: ERR {err:#x}, {done} of {tasks} tasks"
+    out = mem[ofm:ofm + oc * ofm_cstep].reshape(oc, ofm_cstep)[:, :4 * oh * ow]
+    return np.ascontiguousarray(out).view(np.uint32).reshape(oc, oh, ow)
+
+
+def test_squeezenet_against_ncnn(model, capsys):
+    folder = DATA / "squeezenet"
+    archive = folder / "cat-reference.tar.xz"
+    if not archive.exists():
+        with capsys.disabled():
+            print("\nSqueezeNet against ncnn: not run: no data")
+        pytest.skip("not run: no data")
+    layers = read_convolutions(folder / "sq-int8.param", (folder / "sq-int8.bin").read_bytes())
+    ref = Reference(archive, layers)
+    sizes = (4, 8, 16, 32) if FULL else (8, 32)
+    convs, values, from_f32, differing = 0, 0, 0, []
+    for layer in (l for l in layers if l["kind"] == "Convolution"):
+        x, real = ref.blob(layer["inputs"][0])
+        with np.errstate(divide="ignore"):
+            oscale = np.where(layer["w_scale"] == 0, np.float32(0), np.float32(1) / (layer["in_scale"] * layer["w_scale"]))
+        if real:  # the model quantises what ncnn quantised
+            want_q = ref.load(layer, ".qin.s8")
+            assert want_q is not None and np.array_equal(f32_to_i8(x * layer["in_scale"]), want_q), layer["name"]
+        in_scale = layer["in_scale"] if real else np.float32(1)  # ncnn requantised already: hand over the integers
+        for n in sizes:
+            got = run_layer(model, n, np.ascontiguousarray(x, np.float32), layer, in_scale, oscale)
+            if layer["top_scale"] is None:
+                same = np.array_equal(got, ref.load(layer, ".f32").view(np.uint32))
+            else:
+                same = np.array_equal(f32_to_i8(got.view(np.float32) * layer["top_scale"]), ref.load(layer, ".s8"))
+            values += got.size
+            if not same:
+                differing.append(f"{layer['name']} at N={n}")
+        convs += 1
+        from_f32 += real
+    with capsys.disabled():
+        print(f"\nSqueezeNet against ncnn: {convs} convolutions at N={sizes}, {from_f32} from FP32 input, "
+              f"{values} values, {len(differing)} layers differ")
+    assert convs == 26 and not differing, "\n".join(differing)
