@@ -3,13 +3,21 @@
 #include "reg.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* Copies a value, cut to size: a long message is still a message. */
+#define RESULT_SIZE_MAX (1024 * 1024)
+
+/* Copies a value, cut to size: a long message is still a message. Control characters would reach a terminal: they become blanks. */
 static void copy_value(char *out, size_t size, const char *value) {
     size_t length = strnlen(value, size - 1);
-    memcpy(out, value, length);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)value[i];
+        out[i] = c < 0x20 || c == 0x7f ? ' ' : value[i];
+    }
     out[length] = '\0';
 }
 
@@ -41,8 +49,27 @@ static void take_pair(reg_result *result, const char *key, const char *value) {
     /* Other keys are for people or for newer runners. */
 }
 
+/* Opens a file that a job left behind. It may be anything: a pipe must not hold up the runner, nor a device. NULL with errno set. */
+static FILE *open_left_behind(const char *path, off_t size_max) {
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat info;
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > size_max) {
+        (void)close(fd);
+        errno = EINVAL;
+        return NULL;
+    }
+    FILE *file = fdopen(fd, "r");
+    if (file == NULL) {
+        (void)close(fd);
+    }
+    return file;
+}
+
 const char *reg_result_load(reg_result *result, const char *path) {
-    FILE *file = fopen(path, "re");
+    FILE *file = open_left_behind(path, RESULT_SIZE_MAX);
     if (file == NULL) {
         return errno == ENOENT ? "no result file" : "unreadable result file";
     }
@@ -76,7 +103,7 @@ const char *reg_result_load(reg_result *result, const char *path) {
 
 void reg_log_last_line(const char *path, char *out, size_t size) {
     out[0] = '\0';
-    FILE *file = fopen(path, "re");
+    FILE *file = open_left_behind(path, INT64_MAX);
     if (file == NULL) {
         return;
     }
@@ -96,11 +123,6 @@ void reg_log_last_line(const char *path, char *out, size_t size) {
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
         if (line[strspn(line, " \t\r")] != '\0') {
             copy_value(out, size, line);
-        }
-    }
-    for (char *p = out; *p != '\0'; p++) {
-        if ((unsigned char)*p < 0x20 || (unsigned char)*p == 0x7f) {
-            *p = ' ';
         }
     }
 }

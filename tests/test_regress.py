@@ -43,6 +43,8 @@ UNITS = {
     "partial": r"printf 'outcome=pass\ncycles=1' > $result; exit 0",
     "empty": r": > $result; exit 0",
     "odd": r"report 'outcome=splendid\n'",
+    "fifo": r"mkfifo $result; exit 0",
+    "huge": r"truncate -s 900M $result; exit 0",
     "liar": r"report 'outcome=pass\n'; exit 1",
     "denier": r"report 'outcome=fail\nmessage=mm\n'; exit 0",
     "binary": r"""report 'outcome=fail\nmessage=\x01\xff\xc3\xa9 ]]> <&>\n'; exit 1""",
@@ -146,6 +148,8 @@ def test_all_pass(bench):
         ("partial", "error", "incomplete result file", "incomplete result file"),
         ("empty", "error", "result file without outcome", "without outcome"),
         ("odd", "error", "result file with an unknown outcome", "unknown outcome"),
+        ("fifo", "error", "unreadable result file", "unreadable"),
+        ("huge", "error", "unreadable result file", "unreadable"),
         ("liar", "error", "exit status contradicts the result", "exit status 1, but the result file says pass"),
         ("denier", "error", "exit status contradicts the result", "exit status 0, but the result file says fail: mm"),
     ],
@@ -290,6 +294,24 @@ def test_kill_9_keeps_what_was_finished(bench):
     runner.communicate()
     assert gone(pids)
     assert [row[0] for row in bench.jobs("outcome")] == ["pass", "pass", "pass", None]
+
+
+def test_kill_9_at_any_moment(bench):
+    text = "unit pass cfg=n8 count=40\nunit children cfg=n4 count=40\nunit fail cfg=n4 count=20\n"
+    for step in range(8):
+        runner = start(bench, text, "--jobs", "4")
+        time.sleep(0.05 + 0.07 * step)
+        runner.kill()
+        runner.communicate(timeout=5)
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        runs = db.execute("SELECT count(*), sum(outcome IS NULL) FROM job GROUP BY run").fetchall()
+        assert all(total == 100 for total, _ in runs)
+        expected = {"pass": "pass", "children": "pass", "fail": "fail"}
+        assert all(outcome in (None, expected[test]) for test, outcome in db.execute("SELECT test, outcome FROM job"))
+    out = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(bench.build) not in out and "build/n4-fast/unit-children" not in out
+    assert last_line(bench.run(text)) == "80 passed, 20 failed"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
