@@ -65,7 +65,7 @@ yosys_reads() {
 
 format_clean() {
     # shellcheck disable=SC2046
-    clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp') 2>&1 | grep ': error:' | cut -d: -f1,2
+    clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp') 2>&1 | grep ': error:' | cut -d: -f1 | sort | uniq -c
     [ "${PIPESTATUS[0]}" -eq 0 ]
 }
 

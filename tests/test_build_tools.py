@@ -1,0 +1,152 @@
+"""The generators and checks of the build: register description, shim, unit benches, floors, repro."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GOOD = """# comment
+reg A 0x000 ro "first"
+  field X 3:0 exact 5 "four bits"
+  enum 1 ONE "one"
+  field Y 31:31 timed 1 "top bit"
+reg B 0x1FC w1c "last"
+  field Z 0:0 w1c 0 "flag"
+"""
+
+
+def gen_regs(tmp_path, text, *extra):
+    source = tmp_path / "x.regs"
+    source.write_text(text)
+    return subprocess.run([str(ROOT / "tools/gen_regs.py"), "--input", str(source), "--sv", str(tmp_path / "x.sv"), "--header", str(tmp_path / "x.h"),
+                           "--doc", str(tmp_path / "x.md"), *extra], capture_output=True, text=True)
+
+
+def test_generated_files(tmp_path):
+    assert gen_regs(tmp_path, GOOD).returncode == 0
+    header = (tmp_path / "x.h").read_text()
+    for line in ("#define NPU_REG_B 0x1FCu", "#define NPU_A_X_MASK 0x0000000Fu", "#define NPU_A_X_ONE 1u", "#define NPU_A_Y_LSB 31u",
+                 "#define NPU_REG_A_RESET 0x80000005u", "#define NPU_REG_COUNT 2u"):
+        assert line in header
+    assert "X(A, 0x000u, NPU_ACCESS_RO, 0x0000000Fu, 0x80000000u, 0x00000000u, 0x80000005u)" in header
+    assert "localparam logic [8:0] NPU_REG_B_OFFSET = 9'h1FC;" in (tmp_path / "x.sv").read_text()
+    assert "| 3:0 | X | exact | 0x5 | four bits: 1 ONE (one) |" in (tmp_path / "x.md").read_text()
+
+
+def test_header_compiles_freestanding(tmp_path):
+    assert gen_regs(tmp_path, GOOD).returncode == 0
+    (tmp_path / "t.c").write_text('#include "x.h"\n#define ROW(n, o, a, e, t, w, r) {o, a, e, t, w, r},\n'
+                                  "static const unsigned rows[][6] = {NPU_REG_TABLE(ROW)};\nint f(void) { return (int)(sizeof rows / sizeof rows[0]); }\n")
+    subprocess.run(["cc", "-std=c11", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-c", "t.c", "-o", "t.o"], cwd=tmp_path, check=True)
+
+
+def test_check_finds_stale_files(tmp_path):
+    assert gen_regs(tmp_path, GOOD).returncode == 0
+    assert gen_regs(tmp_path, GOOD, "--check").returncode == 0
+    stale = gen_regs(tmp_path, GOOD.replace("exact 5", "exact 6"), "--check")
+    assert stale.returncode == 1 and len(stale.stderr.splitlines()) == 3
+    (tmp_path / "x.md").unlink()
+    assert gen_regs(tmp_path, GOOD, "--check").returncode == 1
+
+
+@pytest.mark.parametrize("old, new, line, text", [
+    ("3:0 exact 5", "31:0 exact 5", 5, "overlaps"),
+    ("exact 5", "exakt 5", 3, "unknown class"),
+    ("0x1FC", "0x000", 6, "already that of A"),
+    ("0x1FC", "0x200", 6, "outside"),
+    ("0x1FC", "0x1FE", 6, "multiple of 4"),
+    ("reg B", "reg A", 6, "twice"),
+    ("field Y", "field X", 5, "twice"),
+    ("exact 5", "exact 16", 3, "does not fit"),
+    ("exact 5", "exact five", 3, "not a number"),
+    ("enum 1", "enum 16", 4, "does not fit"),
+    ("31:31", "32:31", 5, "31 >= HI"),
+    ("3:0", "0:3", 3, "31 >= HI"),
+    ("3:0", "3", 3, "HI:LO"),
+    ("w1c 0", "exact 0", 7, "w1c"),
+    (" w1c \"last", " rx \"last", 6, "unknown access"),
+    ("reg A 0x000 ro", "reg A 0x000", 2, "expected: reg"),
+    ("field X", "fld X", 3, "expected reg, field or enum"),
+    ('"four bits"', '"four bits', 3, "quotes"),
+    (' "four bits"', "", 3, "quoted text"),
+    ("field X", "field x", 3, "capital"),
+    ('reg A 0x000 ro "first"\n', "", 2, "before the first reg"),
+    ('  field Z 0:0 w1c 0 "flag"\n', "", 6, "no field"),
+])
+def test_bad_descriptions(tmp_path, old, new, line, text):
+    assert old in GOOD
+    done = gen_regs(tmp_path, GOOD.replace(old, new, 1))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1 and re.search(r"x\.regs:%d: " % line, done.stderr) and text in done.stderr
+    assert not (tmp_path / "x.h").exists()
+
+
+def test_missing_description(tmp_path):
+    done = subprocess.run([str(ROOT / "tools/gen_regs.py"), "--input", str(tmp_path / "none")], capture_output=True, text=True)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+
+
+def test_full_disk_leaves_no_file(tmp_path):
+    source = tmp_path / "x.regs"
+    source.write_text(GOOD)
+    done = subprocess.run(["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", str(ROOT / "tools/gen_regs.py"), "--input", str(source), "--sv",
+                           str(tmp_path / "x.sv"), "--header", str(tmp_path / "x.h"), "--doc", str(tmp_path / "x.md")], capture_output=True, text=True)
+    assert done.returncode != 0 and len(done.stderr.splitlines()) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.regs"]
+
+
+def test_shim_ports(tmp_path):
+    header = tmp_path / "Vt.h"
+    header.write_text("    VL_IN8(&clk_i,0,0);\n    VL_OUT16(&a__05Fb,10,0);\n    VL_IN(&w,31,0);\n    VL_OUT64(&q,40,1);\n    VL_INW(&v,127,0,4);\n")
+    subprocess.run([str(ROOT / "scripts/gen_shim.py"), "--top", "t", "--header", str(header), "--output", str(tmp_path / "s.cpp")], check=True)
+    text = (tmp_path / "s.cpp").read_text()
+    for row in ('{"clk_i", 1, true, &top->clk_i}', '{"a_b", 11, false, &top->a__05Fb}', '{"w", 32, true, &top->w}', '{"q", 40, false, &top->q}',
+                '{"v", 128, true, top->v.data()}'):
+        assert row in text
+    header.write_text("nothing\n")
+    done = subprocess.run([str(ROOT / "scripts/gen_shim.py"), "--top", "t", "--header", str(header), "--output", str(tmp_path / "e.cpp")], capture_output=True)
+    assert done.returncode != 0 and not (tmp_path / "e.cpp").exists()
+
+
+def test_unit_benches(tmp_path):
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl/npu_fifo.sv").write_text("module npu_fifo #(parameter int unsigned Width = 1) (); endmodule\n")
+    (tmp_path / "rtl/mesh.sv").write_text("module mesh #(parameter int unsigned N = 4) (); endmodule\n")
+    (tmp_path / "unit_fifo.c").write_text("/* a bench */\n")
+    (tmp_path / "unit_m.c").write_text("/* dut: mesh params: -GX=1 -GY=2 */\n")
+    (tmp_path / "unit_gone.c").write_text("/* dut: gone */\n")
+    files = [str(tmp_path / name) for name in ("unit_fifo.c", "unit_m.c", "unit_gone.c")]
+    done = subprocess.run([str(ROOT / "scripts/unit_duts.py"), "--rtl", str(tmp_path / "rtl"), *files], capture_output=True, text=True, check=True)
+    assert "UNIT_DUT_fifo := npu_fifo\nUNIT_PARAMS_fifo := \n" in done.stdout
+    assert "UNIT_DUT_m := mesh\nUNIT_PARAMS_m := -GN=$(N) -GX=1 -GY=2\n" in done.stdout
+    assert "UNITS := fifo m\n" in done.stdout and "gone" in done.stderr
+
+
+def test_floors(tmp_path):
+    for folder in ("cmodel", "drivers", "tb"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "cmodel/cmodel.h").write_text("")
+    (tmp_path / "drivers/npu.h").write_text("#include <stdint.h>\n")
+
+    def run():
+        return subprocess.run([str(ROOT / "scripts/floors.py")], cwd=tmp_path, capture_output=True, text=True)
+
+    assert run().returncode == 0
+    for path, text in (("drivers/npu_a.c", "#include <string.h>\n"), ("drivers/npu_a.c", '#include "cmodel.h"\n'), ("cmodel/a.c", '#include "npu.h"\n'),
+                       ("tb/a.c", '#include "cmodel.h"\n'), ("tb/a.c", '#include "nowhere.h"\n')):
+        (tmp_path / path).write_text(text)
+        done = run()
+        assert done.returncode == 1 and path in done.stdout, text
+        (tmp_path / path).unlink()
+
+
+@pytest.mark.parametrize("text", [None, "seed=0x1\n", "test=conv\n", "test=conv\ncfg=n5\n", "test=../x\ncfg=n4\n"])
+def test_repro_refuses(tmp_path, text):
+    case = tmp_path / "a.case"
+    if text is not None:
+        case.write_text(text)
+    done = subprocess.run([str(ROOT / "scripts/repro.sh")], cwd=ROOT, capture_output=True, text=True,
+                          env={"PATH": "/usr/bin:/bin", "CASE": str(case), "BUILD": str(tmp_path), "KIND": "fast", "CFG": "n8"})
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
