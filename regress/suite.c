@@ -346,6 +346,14 @@ static void name_from_path(reg_suite *suite, const char *path) {
     if (dot != NULL && dot != suite->name) {
         *dot = '\0';
     }
+    for (char *p = suite->name; *p != '\0'; p++) { /* a file may be called anything, a suite may not */
+        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+        bool fits = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_';
+        *p = fits ? *p : '-';
+    }
+    if (!name_valid(suite->name)) {
+        (void)reg_format(suite->name, sizeof suite->name, "suite");
+    }
 }
 
 reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options) {
