@@ -56,7 +56,6 @@ typedef struct tb_axi_read_slot {
     uint32_t id;
     uint16_t err_beat; /* beat with SLVERR; 0xffff: none */
     uint8_t len, size, burst;
-    bool decerr;
 } tb_axi_read_slot;
 
 typedef struct tb_axi_write_slot {

@@ -1,0 +1,326 @@
+#include "slave.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MASK (TB_AXI_SLAVE_CAP - 1u)
+#define BEATS 256u
+#define NO_BEAT 0xffffu
+
+/* states of a ready */
+enum { RDY_HIGH, RDY_LOW, RDY_WAIT, RDY_COUNT, RDY_FLAP };
+
+int tb_axi_slave_init(tb_axi_slave *slave, tb_axi_port *port, tb_ddr *mem, const tb_axi_profile *profile, tb_rng rng) {
+    memset(slave, 0, sizeof *slave);
+    slave->port = port;
+    slave->mem = mem;
+    slave->profile = profile;
+    slave->rng = rng;
+    slave->wr_buf = (uint8_t *)malloc((size_t)TB_AXI_SLAVE_CAP * BEATS * port->bytes);
+    slave->wr_strb = (uint64_t *)malloc((size_t)TB_AXI_SLAVE_CAP * BEATS * 2 * sizeof *slave->wr_strb);
+    if (slave->wr_buf == NULL || slave->wr_strb == NULL) {
+        tb_axi_slave_free(slave);
+        return -1;
+    }
+    return 0;
+}
+
+void tb_axi_slave_free(tb_axi_slave *slave) {
+    free(slave->wr_buf);
+    free(slave->wr_strb);
+    slave->wr_buf = NULL;
+    slave->wr_strb = NULL;
+}
+
+void tb_axi_slave_reset(tb_axi_slave *slave) {
+    tb_axi_port *p = slave->port;
+    slave->rd_head = slave->rd_tail = slave->rd_beat = 0;
+    slave->wr_head = slave->wr_data = slave->wr_tail = 0;
+    slave->r_live = slave->b_live = false;
+    slave->stop_until = 0;
+    memset(slave->wr, 0, sizeof slave->wr);
+    *p->aw.ready = *p->w_ready = *p->ar.ready = 0;
+    *p->b_valid = *p->r_valid = 0;
+}
+
+/* After a handshake: how the ready goes on. */
+static void ready_next(tb_axi_slave *s, tb_axi_ready *r, const tb_axi_ready_profile *p) {
+    r->state = RDY_HIGH;
+    if ((p->pause | p->wait | p->flap) == 0) {
+        return;
+    }
+    const uint64_t x = tb_rng_u64(&s->rng);
+    const uint32_t draw = (uint32_t)(x & 255u);
+    const uint32_t n = 1u + (uint32_t)(((x >> 32) * p->pause_max) >> 32);
+    if (draw < p->pause) {
+        r->state = RDY_LOW;
+        r->at = s->cycle + n + 1;
+    } else if (draw < (uint32_t)p->pause + p->wait) {
+        r->state = RDY_WAIT;
+    } else if (draw < (uint32_t)p->pause + p->wait + p->flap) {
+        r->state = RDY_FLAP;
+        r->at = s->cycle + n + 1;
+        r->until = n;
+    }
+}
+
+/* Level of a ready in this cycle. `valid`: what the master showed at the last edge. */
+static bool ready_now(tb_axi_slave *s, tb_axi_ready *r, const tb_axi_ready_profile *p, bool valid) {
+    switch (r->state) {
+    case RDY_LOW:
+    case RDY_COUNT:
+        if (s->cycle < r->at) {
+            return false;
+        }
+        r->state = RDY_HIGH;
+        return true;
+    case RDY_WAIT:
+        if (!valid) {
+            return false;
+        }
+        r->state = RDY_COUNT;
+        r->at = s->cycle + tb_rng_range(&s->rng, 0, p->pause_max);
+        return s->cycle >= r->at;
+    case RDY_FLAP:
+        if (s->cycle >= r->at) {
+            r->state = RDY_LOW;
+            r->at = s->cycle + r->until;
+            return false;
+        }
+        return true;
+    default:
+        return true;
+    }
+}
+
+static uint64_t latency(tb_axi_slave *s, uint32_t lo, uint32_t hi) {
+    return lo >= hi ? lo : tb_rng_range(&s->rng, lo, hi);
+}
+
+static bool stop_here(tb_axi_slave *s) {
+    const tb_axi_profile *p = s->profile;
+    if (p->stop != 0 && tb_rng_chance(&s->rng, p->stop, 256)) {
+        s->stop_until = s->cycle + tb_rng_range(&s->rng, 1, p->stop_max);
+        return true;
+    }
+    return false;
+}
+
+/* Put a beat of the oldest read on the bus. */
+static void load_r(tb_axi_slave *s) {
+    tb_axi_port *p = s->port;
+    const tb_axi_read_slot *slot = &s->rd[s->rd_head & MASK];
+    uint64_t addr;
+    unsigned lo;
+    unsigned hi;
+    tb_axi_beat(slot->addr, slot->len, slot->size, slot->burst, s->rd_beat, p->bytes, &addr, &lo, &hi);
+    const bool outside = !tb_ddr_inside(s->mem, addr, p->bytes);
+    const bool error = slot->err_beat == s->rd_beat;
+    if (outside || error) {
+        for (uint32_t i = 0; i < p->bytes; i += 4) {
+            const uint32_t junk = (uint32_t)tb_rng_at(&s->rng, addr + i);
+            memcpy(p->r_data + i, &junk, 4);
+        }
+    } else {
+        tb_ddr_beat_read(s->mem, addr, p->r_data, p->bytes, lo, hi);
+    }
+    *p->r_resp = outside ? TB_AXI_DECERR : error ? TB_AXI_SLVERR : TB_AXI_OKAY;
+    if (p->r_last != &p->const_one) {
+        *p->r_last = s->rd_beat == slot->len;
+    }
+    if (p->r_id.ptr != &p->none) {
+        tb_set(p->r_id, slot->id);
+    }
+    *p->r_valid = 1;
+    s->r_live = true;
+}
+
+/* Written data of a complete burst into memory. */
+static void commit(tb_axi_slave *s, tb_axi_write_slot *slot, uint32_t index) {
+    const uint32_t bytes = s->port->bytes;
+    if (slot->committed) {
+        return;
+    }
+    slot->committed = true;
+    for (uint32_t i = 0; i < slot->beats && i <= slot->len; i++) {
+        uint64_t addr;
+        unsigned lo;
+        unsigned hi;
+        tb_axi_beat(slot->addr, slot->len, slot->size, slot->burst, i, bytes, &addr, &lo, &hi);
+        if (!tb_ddr_inside(s->mem, addr, bytes)) {
+            slot->decerr = true;
+        } else if (!slot->slverr) {
+            tb_ddr_beat_write(s->mem, addr, s->wr_buf + (size_t)(index * BEATS + i) * bytes, s->wr_strb + (size_t)(index * BEATS + i) * 2, bytes);
+        }
+    }
+}
+
+static void load_b(tb_axi_slave *s) {
+    tb_axi_port *p = s->port;
+    const uint32_t index = s->wr_head & MASK;
+    tb_axi_write_slot *slot = &s->wr[index];
+    commit(s, slot, index);
+    *p->b_resp = slot->decerr ? TB_AXI_DECERR : slot->slverr ? TB_AXI_SLVERR : TB_AXI_OKAY;
+    if (p->b_id.ptr != &p->none) {
+        tb_set(p->b_id, slot->id);
+    }
+    *p->b_valid = 1;
+    s->b_live = true;
+}
+
+void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
+    tb_axi_port *p = s->port;
+    const tb_axi_profile *prof = s->profile;
+    s->cycle = cycle;
+    const bool stopped = cycle < s->stop_until;
+    *p->ar.ready = !stopped && s->rd_tail - s->rd_head < prof->outstanding && ready_now(s, &s->ar_rdy, &prof->ar, *p->ar.valid != 0);
+    *p->aw.ready = !stopped && s->wr_tail - s->wr_head < prof->outstanding && ready_now(s, &s->aw_rdy, &prof->aw, *p->aw.valid != 0);
+    /* data waits for its address, unless the profile lets it come first */
+    const bool w_open = (int32_t)(s->wr_tail - s->wr_data) > 0 || (prof->data_first && s->wr_data - s->wr_head < prof->outstanding);
+    *p->w_ready = !stopped && w_open && ready_now(s, &s->w_rdy, &prof->w, *p->w_valid != 0);
+    if (!s->r_live) {
+        if (s->rd_head != s->rd_tail && !stopped && cycle >= s->r_at && cycle >= s->rd[s->rd_head & MASK].at) {
+            load_r(s);
+        } else {
+            *p->r_valid = 0;
+        }
+    }
+    if (!s->b_live) {
+        const tb_axi_write_slot *slot = &s->wr[s->wr_head & MASK];
+        if (slot->have_aw && slot->have_last && !stopped && cycle >= slot->at) {
+            load_b(s);
+        } else {
+            *p->b_valid = 0;
+        }
+    }
+}
+
+/* Is the burst that is accepted now one to fail? */
+static bool injected(tb_axi_slave *s, unsigned dir) {
+    const uint64_t number = s->bursts[dir]++;
+    for (uint32_t i = 0; i < s->injects[dir]; i++) {
+        if (s->inject[dir][i] == number) {
+            s->inject[dir][i] = s->inject[dir][--s->injects[dir]];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_ar(tb_axi_slave *s) {
+    const tb_axi_port *p = s->port;
+    const tb_axi_profile *prof = s->profile;
+    tb_axi_read_slot *slot = &s->rd[s->rd_tail++ & MASK];
+    slot->addr = tb_get(p->ar.addr);
+    slot->id = (uint32_t)tb_get(p->ar.id);
+    slot->len = *p->ar.len;
+    slot->size = *p->ar.size & 7u;
+    slot->burst = *p->ar.burst;
+    slot->err_beat = injected(s, 0) ? (uint16_t)tb_rng_range(&s->rng, 0, slot->len) : NO_BEAT;
+    stop_here(s);
+    slot->at = s->cycle + latency(s, prof->read_lat_min, prof->read_lat_max);
+    ready_next(s, &s->ar_rdy, &prof->ar);
+}
+
+/* Address and data of a write are both here: the response may follow. */
+static void write_complete(tb_axi_slave *s, uint32_t index) {
+    tb_axi_write_slot *slot = &s->wr[index];
+    slot->at = s->cycle + latency(s, s->profile->write_lat_min, s->profile->write_lat_max);
+    if (!s->profile->late_commit) {
+        commit(s, slot, index);
+    }
+}
+
+static void take_aw(tb_axi_slave *s) {
+    const tb_axi_port *p = s->port;
+    const uint32_t index = s->wr_tail++ & MASK;
+    tb_axi_write_slot *slot = &s->wr[index];
+    slot->addr = tb_get(p->aw.addr);
+    slot->id = (uint32_t)tb_get(p->aw.id);
+    slot->len = *p->aw.len;
+    slot->size = *p->aw.size & 7u;
+    slot->burst = *p->aw.burst;
+    slot->have_aw = true;
+    slot->slverr = injected(s, 1);
+    stop_here(s);
+    ready_next(s, &s->aw_rdy, &s->profile->aw);
+    if (slot->have_last) {
+        write_complete(s, index);
+    }
+}
+
+static void take_w(tb_axi_slave *s) {
+    const tb_axi_port *p = s->port;
+    const uint32_t index = s->wr_data & MASK;
+    tb_axi_write_slot *slot = &s->wr[index];
+    if (slot->beats < BEATS) {
+        const size_t beat = (size_t)index * BEATS + slot->beats;
+        memcpy(s->wr_buf + beat * p->bytes, p->w_data, p->bytes);
+        s->wr_strb[beat * 2] = tb_get(p->w_strb);
+        s->wr_strb[beat * 2 + 1] = p->w_strb.width > 64 ? tb_get_field(p->w_strb, 64, 64) : 0;
+        slot->beats++;
+    }
+    ready_next(s, &s->w_rdy, &s->profile->w);
+    if (*p->w_last != 0) {
+        slot->have_last = true;
+        s->wr_data++;
+        if (slot->have_aw) {
+            write_complete(s, index);
+        }
+    }
+}
+
+static void r_taken(tb_axi_slave *s) {
+    const tb_axi_profile *prof = s->profile;
+    tb_axi_read_slot *slot = &s->rd[s->rd_head & MASK];
+    s->errors[0] += *s->port->r_resp >= TB_AXI_SLVERR ? 1 : 0;
+    s->r_live = false;
+    if (s->rd_beat++ == slot->len) {
+        s->rd_head++;
+        s->rd_beat = 0;
+    }
+    if (prof->gap != 0 && tb_rng_chance(&s->rng, prof->gap, 256)) {
+        s->r_at = s->cycle + 1 + tb_rng_range(&s->rng, 1, prof->gap_max);
+    }
+}
+
+static void b_taken(tb_axi_slave *s) {
+    s->errors[1] += *s->port->b_resp >= TB_AXI_SLVERR ? 1 : 0;
+    s->b_live = false;
+    memset(&s->wr[s->wr_head & MASK], 0, sizeof s->wr[0]);
+    s->wr_head++;
+}
+
+void tb_axi_slave_sample(tb_axi_slave *s) {
+    const tb_axi_port *p = s->port;
+    if ((*p->aw.valid & *p->aw.ready) != 0) {
+        take_aw(s);
+    }
+    if ((*p->w_valid & *p->w_ready) != 0) {
+        take_w(s);
+    }
+    if ((*p->ar.valid & *p->ar.ready) != 0) {
+        take_ar(s);
+    }
+    if (s->r_live && *p->r_ready != 0) {
+        r_taken(s);
+    }
+    if (s->b_live && *p->b_ready != 0) {
+        b_taken(s);
+    }
+}
+
+bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k) {
+    if (dir > 1 || slave->injects[dir] >= TB_AXI_SLAVE_INJECT) {
+        return false;
+    }
+    slave->inject[dir][slave->injects[dir]++] = slave->bursts[dir] + k;
+    return true;
+}
+
+uint32_t tb_axi_slave_pending(const tb_axi_slave *slave) {
+    const uint32_t a = slave->wr_tail - slave->wr_head;
+    const uint32_t d = slave->wr_data - slave->wr_head;
+    const uint32_t writes = (int32_t)(a - d) > 0 ? a : d;
+    return slave->rd_tail - slave->rd_head + writes;
+}
