@@ -1,0 +1,99 @@
+"""models/digits: the committed files, the script that wrote them, and the INT8 layers of tandem-net against NumPy."""
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DIGITS = os.path.join(ROOT, "models", "digits")
+sys.path.insert(0, DIGITS)
+import train  # noqa: E402
+
+MASK = (1 << 64) - 1
+
+
+def test_accuracy_as_stated():
+    pixels, labels = train.read_images(os.path.join(DIGITS, "heldout.csv"))
+    assert len(labels) >= 300
+    fp32 = train.accuracy(train.run_fp32(train.read_fp32(os.path.join(DIGITS, "digits.bin")), pixels), labels)
+    int8 = train.accuracy(train.run_int8(train.read_int8(os.path.join(DIGITS, "digits-int8.bin")), pixels), labels)
+    stated = re.search(r"FP32 ([0-9.]+) % .*INT8 ([0-9.]+) %", open(os.path.join(DIGITS, "README.md")).read())
+    assert fp32 == pytest.approx(float(stated.group(1)), abs=0.005)
+    assert int8 == pytest.approx(float(stated.group(2)), abs=0.005)
+    assert fp32 >= 95.0
+    assert int8 >= fp32 - 1.0
+
+
+def test_held_out_is_held_out():
+    """No held-out image is a calibration image or, where scikit-learn is there to ask, a training image."""
+    held, _ = train.read_images(os.path.join(DIGITS, "heldout.csv"))
+    calib, _ = train.read_images(os.path.join(DIGITS, "calibration.csv"))
+    held = {tuple(row) for row in held}
+    assert not held & {tuple(row) for row in calib}
+    pytest.importorskip("sklearn", reason="not run: needs python3-sklearn")
+    train_x, _, test_x, _ = train.load_split()
+    assert held == {tuple(row) for row in test_x}
+    assert not held & {tuple(row) for row in train_x}
+
+
+@pytest.mark.parametrize("coretype", [None, "Prescott"])
+def test_training_is_reproducible(coretype):
+    """Training again gives every committed byte, also with other matrix kernels."""
+    if not os.environ.get("TANDEM_CHECK"):
+        pytest.skip("not run: training is repeated by make check only (TANDEM_CHECK=1)")
+    pytest.importorskip("sklearn", reason="not run: needs python3-sklearn")
+    env = dict(os.environ, OPENBLAS_NUM_THREADS="1")
+    if coretype:
+        env["OPENBLAS_CORETYPE"] = coretype
+    run = subprocess.run([sys.executable, os.path.join(DIGITS, "train.py"), "--check"], env=env, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count("identical") == 6
+
+
+def mix64(x):
+    for _ in range(2):
+        x ^= x >> 32
+        x = x * 0xD6E8FEB86659FD93 & MASK
+    return x ^ x >> 32
+
+
+def hash_floats(values):
+    """tb_hash_bytes() of the floats, finished (tb/case/hash.h)."""
+    data = np.ascontiguousarray(values, dtype="<f4").tobytes()
+    state = 0x6A09E667F3BCC908
+    words = [int.from_bytes(data[i:i + 8], "little") for i in range(0, len(data), 8)] + [len(data)]
+    for word in words:
+        state = ((state << 23 | state >> 41) & MASK) ^ word
+        state = state * 0x9FB21C651E98DF25 & MASK
+        state ^= state >> 35
+    return mix64(state)
+
+
+def programs():
+    build = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+    host = os.path.join(ROOT, os.environ.get("HOST", os.path.join(build, "host")))
+    paths = [os.path.join(host, "tandem-net-model")] + [os.path.join(build, cfg + "-fast", "tandem-net") for cfg in ("n4", "n8", "n16", "n32")]
+    return [path for path in paths if os.access(path, os.X_OK)]
+
+
+def test_layers_against_numpy():
+    """Every INT8 layer output of the program, golden model or RTL, has the bits that NumPy computes."""
+    todo = programs()
+    if not todo:
+        pytest.skip("not run: tandem-net is not built")
+    count = 8
+    pixels, _ = train.read_images(os.path.join(DIGITS, "heldout.csv"))
+    blobs = train.run_int8(train.read_int8(os.path.join(DIGITS, "digits-int8.bin")), pixels[:count])[1:]
+    for program in todo:
+        run = subprocess.run([program, "--verbose", "--count", str(count)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+        assert run.returncode == 0, run.stdout + run.stderr
+        lines = re.findall(r"^(\w+) image (\d+) layer (\w+) hash ([0-9a-f]{16})$", run.stdout, re.M)
+        devices = {line[0] for line in lines}
+        assert "model" in devices
+        assert len(lines) == count * len(blobs) * len(devices)
+        for device, image, layer, got in lines:
+            expected = hash_floats(blobs[int(layer[4:]) - 1][int(image)])
+            assert int(got, 16) == expected, (program, device, image, layer)
