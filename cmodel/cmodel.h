@@ -51,7 +51,8 @@ typedef struct cm_gemm_task {
  * channel block icb: n int8 from ifm words, or zeros outside the map or past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1.
  * ifm: [ih][iw][align(ic,n)] int8. out: [2n][n] int8 (pixel, channel). ----
  */
-void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx, uint32_t icb, int8_t *out);
+void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx, uint32_t icb,
+                     int8_t *out);
 
 /* ---- mesh: out[j][c] = sum over r of act[j][r] * wgt[r][c] for the 2n pixels of a tile; act [2n][n], wgt [n][n] (word r, byte c), out [2n][n] int32 ---- */
 void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
@@ -67,7 +68,7 @@ typedef struct cm_device cm_device;
 /* n: 4, 8, 16 or 32. NULL when out of memory or n is not one of these. */
 cm_device *cm_device_new(uint32_t n, const cm_mem *mem);
 void cm_device_free(cm_device *dev);
-/* Offsets 0..508. A write of GEMM_CTRL with EN = 1 executes the task at once. Reads of timed fields return their reset values. */
+/* Offsets 0..508. A write of GEMM_CTRL with EN = 1 executes the task at once. Reads of timed fields return their reset values, IRQ_ID excepted. */
 uint32_t cm_device_read(cm_device *dev, uint32_t offset);
 void cm_device_write(cm_device *dev, uint32_t offset, uint32_t value, uint32_t byte_strobes);
 /* Current interrupt lines: bit 0 ALU, 1 POOL, 2 GEMM. */
