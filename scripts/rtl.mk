@@ -39,7 +39,8 @@ $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
 # ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
-# The model is compiled as two files, the code that runs every cycle and the rest.
+# The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache sees one command for models that do not
+# depend on the mesh size.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v
@@ -51,10 +52,10 @@ $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(CFG)-$(KIND))"
 	@ls $$(@D)/V$(2)*.cpp | grep -Ev '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model.cpp
-	@$(CCACHE) $(CXX) $(VM_CXX) $(VM_FAST) -c $$(@D)/model.cpp -o $$@
+	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_FAST) -c model.cpp -o model.o
 $(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@ls $$(@D)/V$(2)*.cpp | grep -E '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model_slow.cpp
-	@$(CCACHE) $(CXX) $(VM_CXX) $(VM_SLOW) -c $$(@D)/model_slow.cpp -o $$@
+	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
 $(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(OUT)/flags.cxx
 	@$(PYTHON) scripts/gen_shim.py --top $(2) --header $$(@D)/V$(2).h --output $$(@D)/shim.cpp
 	@$(CCACHE) $(CXX) -Itb $(VM_CXX) -O2 -c $$(@D)/shim.cpp -o $$@
