@@ -25,32 +25,27 @@ module npu_perf #(
     output logic [15:0] hi_o
 );
 
-  logic [48*NumCnt-1:0] cnt_q;
   logic [48*NumCnt-1:0] copy_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      cnt_q <= '0;
-    end else if (clr_i || clear_i) begin
-      cnt_q <= '0;
-    end else if (run_i) begin
-      for (int unsigned i = 0; i < NumCnt; i++) begin
-        if (event_i[i]) cnt_q[48*i+:48] <= cnt_q[48*i+:48] + 48'd1;
-      end
+  // adds 0 or 1 without a condition: events change too often for a simulator's branch prediction
+  for (genvar g = 0; g < NumCnt; g++) begin : gen_cnt
+    logic [47:0] cnt_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) cnt_q <= '0;
+      else if (clr_i || clear_i) cnt_q <= '0;
+      else cnt_q <= cnt_q + {47'd0, run_i & event_i[g]};
+    end
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) copy_q[48*g+:48] <= '0;
+      else if (clr_i) copy_q[48*g+:48] <= '0;
+      else if (snap_i) copy_q[48*g+:48] <= cnt_q;
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) copy_q <= '0;
-    else if (clr_i) copy_q <= '0;
-    else if (snap_i) copy_q <= cnt_q;
-  end
+  logic sel_ok;
+  assign sel_ok = sel_i < 6'(NumCnt);
+  assign {hi_o, lo_o} = sel_ok ? copy_q[48*sel_i+:48] : 48'd0;
 
-  always_comb begin
-    {hi_o, lo_o} = 48'd0;
-    for (int unsigned i = 0; i < NumCnt; i++) begin
-      if (sel_i == i[5:0]) {hi_o, lo_o} = copy_q[48*i+:48];
-    end
-  end
+  `NPU_ASSERT(ClearWins, !$past(clr_i && rst_ni) || {hi_o, lo_o} == 48'd0)
 
 endmodule
