@@ -9,5 +9,5 @@ for folder in $(sed "s|^$build/||; s|/.*||" <<<"$list" | sort -u); do
     kind=${folder#*-}
     echo "building $folder"
     # shellcheck disable=SC2086
-    ${MAKE:-make} --no-print-directory ${JFLAG:-} CFG="$cfg" KIND="$kind" $(grep "^$build/$folder/" <<<"$list") || exit 1
+    ${MAKE:-make} -s ${JFLAG:-} CFG="$cfg" KIND="$kind" $(grep "^$build/$folder/" <<<"$list") || exit 1
 done

@@ -5,7 +5,7 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 .PHONY: test check lint mutants
 test: ## quick tests of the libraries and tools
-	@$(MAKE) --no-print-directory $(PARALLEL) host tests
+	@$(MAKE) -s $(PARALLEL) host tests
 	@HOST="$(HOST)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
 
 check: ## all tests, with full case counts and with sanitizers

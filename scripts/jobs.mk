@@ -27,14 +27,14 @@ RUNNER = $(HOST)/tandem-regress
 RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(call given,CFG),--cfg $(CFG))
 
 regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it
-	@$(MAKE) --no-print-directory $(PARALLEL) $(RUNNER)
+	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
 	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) --junit $(BUILD)/junit.xml $(REGRESS_ARGS)
 
 # ---- single runs; the commands are printed, they work without make ----
 # command-line variables with small letters are knobs: make run OP=conv k=3
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
-BUILD_QUIETLY = $(MAKE) --no-print-directory $(PARALLEL)
+BUILD_QUIETLY = $(MAKE) -s $(PARALLEL)
 WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
 need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 

@@ -31,7 +31,7 @@ unit-*) command=("$out/$TEST") ;;
     ;;
 esac
 # shellcheck disable=SC2086
-${MAKE:-make} --no-print-directory ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
+${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 # shellcheck disable=SC2206
 command+=("${args[@]}" ${KNOBS:-})
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
