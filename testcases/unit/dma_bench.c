@@ -1,0 +1,127 @@
+/* dma_bench.c - the AXI side of the DMA benches. */
+#include "dma_bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const dma_profile_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
+
+int dma_bus_open(unit *u, dma_bus *bus, bool write) {
+    char err[256] = "";
+    const tb_axi_mon_cfg mon = {.name = "m", .bytes = 16, .hash = &u->hash};
+    const tb_axi_profile *profile = tb_axi_profile_find(tb_knobs_get_name(u->knobs, "bus"));
+    memset(bus, 0, sizeof *bus);
+    bus->write = write;
+    if (tb_axi_bind(&bus->port, &u->sim, "m_", false, err, sizeof err) != 0 || !profile) {
+        tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, profile ? err : "no such bus profile");
+        return -1;
+    }
+    if (tb_ddr_init(&bus->mem, DMA_BASE, DMA_SIZE, u->seed) != 0) {
+        return -1;
+    }
+    if (tb_axi_mon_init(&bus->mon, &mon) != 0) {
+        tb_ddr_free(&bus->mem);
+        return -1;
+    }
+    if (tb_axi_slave_init(&bus->slave, &bus->port, &bus->mem, profile, unit_stream(u, "bus_timing")) != 0) {
+        tb_axi_mon_free(&bus->mon);
+        tb_ddr_free(&bus->mem);
+        return -1;
+    }
+    bus->up = true;
+    return 0;
+}
+
+void dma_bus_close(dma_bus *bus) {
+    if (bus->up) {
+        tb_axi_slave_free(&bus->slave);
+        tb_axi_mon_free(&bus->mon);
+        tb_ddr_free(&bus->mem);
+    }
+}
+
+void dma_bus_drive(unit *u, dma_bus *bus) {
+    tb_axi_slave_drive(&bus->slave, u->cycle);
+}
+
+static void check_burst(unit *u, dma_bus *bus, const tb_axi_ax *ax) {
+    if (bus->burst_out == bus->burst_in) {
+        unit_fail(u, "burst", "cycle %" PRIu64 ": burst at 0x%08" PRIx64 " that no job needs", u->cycle, ax->addr);
+        return;
+    }
+    const cm_dma_burst *want = &bus->burst[bus->burst_out % DMA_QUEUE];
+    if (ax->addr != want->addr || ax->len + 1u != want->beats || ax->size != 4 || ax->burst != TB_AXI_INCR || ax->id != 0) {
+        unit_fail(u, "burst",
+                  "burst %" PRIu64 ", cycle %" PRIu64 ": got address 0x%08" PRIx64 " beats %u size %u burst %u id %" PRIu32 ", expected address 0x%08" PRIx32
+                  " beats %" PRIu32 " size 4 burst 1 id 0",
+                  bus->burst_out, u->cycle, ax->addr, ax->len + 1u, ax->size, ax->burst, ax->id, want->addr, want->beats);
+    }
+    bus->burst_out++;
+}
+
+void dma_bus_sample(unit *u, dma_bus *bus) {
+    tb_axi_sample s;
+    tb_axi_sample_port(&bus->port, u->cycle, true, &s);
+    const tb_axi_ax *ax = bus->write ? &s.aw : &s.ar;
+    const tb_axi_ax *other = bus->write ? &s.ar : &s.aw;
+    tb_axi_slave_sample(&bus->slave);
+    tb_axi_mon_step(&bus->mon, &s);
+    if (bus->mon.violations > 0) {
+        char text[256];
+        tb_axi_violation_text(&bus->mon, &bus->mon.first[0], text, sizeof text);
+        unit_fail(u, tb_axi_rule_name(bus->mon.first[0].rule), "%s", text);
+    }
+    if (ax->valid && ax->ready) {
+        check_burst(u, bus, ax);
+    }
+    if (other->valid) {
+        unit_fail(u, "burst", "cycle %" PRIu64 ": the other direction is not idle", u->cycle);
+    }
+    const uint32_t flight = bus->write ? bus->mon.stats.max_writes : bus->mon.stats.max_reads;
+    if (flight > DMA_OUTSTANDING) {
+        unit_fail(u, "outstanding", "cycle %" PRIu64 ": %" PRIu32 " bursts in flight, expected at most %u", u->cycle, flight, DMA_OUTSTANDING);
+    }
+}
+
+void dma_bus_expect(unit *u, dma_bus *bus, uint32_t addr, uint32_t bytes) {
+    cm_dma_burst cut[16];
+    const size_t count = cm_dma_split(addr, bytes, cut, 16);
+    if (count > 16) {
+        unit_fail(u, "bench", "a job of %" PRIu32 " bytes has too many bursts for the bench", bytes);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bus->burst[bus->burst_in++ % DMA_QUEUE] = cut[i];
+    }
+}
+
+void dma_bus_flush(dma_bus *bus) {
+    const bool shown = *(bus->write ? bus->port.aw.valid : bus->port.ar.valid) != 0;
+    const uint64_t keep = bus->burst_out + (shown ? 1u : 0u);
+    if (keep < bus->burst_in) {
+        bus->burst_in = keep;
+    }
+}
+
+dma_job dma_draw_job(tb_rng *rng, uint32_t size_max) {
+    dma_job job = {0};
+    job.bytes = (uint32_t)tb_rng_small(rng, 1, size_max);
+    const uint32_t room = DMA_SIZE - job.bytes;
+    switch (tb_rng_range(rng, 0, 3)) {
+    case 0: /* starts at a bus beat */
+        job.addr = (uint32_t)tb_rng_range(rng, 0, room) & ~15u;
+        break;
+    case 1: /* ends or begins within two beats of a 4 KB line */
+        job.addr = ((uint32_t)tb_rng_range(rng, 1, DMA_SIZE / 4096 - 8) * 4096) + (uint32_t)tb_rng_range_i64(rng, -32, 32);
+        if (tb_rng_chance(rng, 1, 2) && job.addr >= job.bytes) {
+            job.addr -= job.bytes;
+        }
+        break;
+    default:
+        job.addr = (uint32_t)tb_rng_range(rng, 0, room);
+        break;
+    }
+    job.addr = DMA_BASE + (job.addr < room ? job.addr : room);
+    return job;
+}
