@@ -168,10 +168,11 @@ static void limit(int which, unsigned long long bytes) {
 static void become_job(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb, pid_t runner) {
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* The runner may have died before the line above; and no job runs that the guardian does not know. */
-    if (getppid() != runner || tell_guardian(guardian, getpid()) != 0) {
+    if (getppid() != runner) { /* it died before the line above */
         _exit(127);
     }
+    /* Told before exec, so that nothing the job starts comes earlier. Without a guardian (somebody killed it) the parent death signal remains. */
+    (void)tell_guardian(guardian, getpid());
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);

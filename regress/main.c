@@ -345,18 +345,22 @@ static int command_targets(const options *o) {
         return usage("targets: expected --suite NAME or --suite FILE%s", "");
     }
     int status = load_suite(o, &suite, path);
+    char previous[REG_PATH_MAX] = "";
     for (size_t i = 0; status == REG_OK && i < suite.count; i++) {
         char target[REG_PATH_MAX];
-        char earlier[REG_PATH_MAX] = "";
-        (void)reg_job_program(&suite.jobs[i], o->build_dir, target, sizeof target);
-        bool seen = false;
+        char earlier[REG_PATH_MAX];
+        if (!reg_job_program(&suite.jobs[i], o->build_dir, target, sizeof target)) {
+            status = usage("--build-dir %s: too long", o->build_dir);
+            break;
+        }
+        bool seen = strcmp(target, previous) == 0; /* most jobs follow one of their kind */
         for (size_t j = 0; j < i && !seen; j++) {
-            (void)reg_job_program(&suite.jobs[j], o->build_dir, earlier, sizeof earlier);
-            seen = strcmp(earlier, target) == 0;
+            seen = reg_job_program(&suite.jobs[j], o->build_dir, earlier, sizeof earlier) && strcmp(earlier, target) == 0;
         }
         if (!seen) {
             printf("%s\n", target);
         }
+        (void)reg_format(previous, sizeof previous, "%s", target);
     }
     reg_suite_free(&suite);
     return status == REG_OK ? close_output(status) : status;
@@ -450,6 +454,8 @@ int main(int argc, char **argv) {
     }
     /* A file size limit is reported as a failed write, not by a signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    /* A reader of the output that goes away does not end the run: its results still reach the database. */
+    (void)signal(SIGPIPE, SIG_IGN);
     if (parse_options(&o, argc, argv) != REG_OK) {
         return REG_USAGE;
     }

@@ -296,6 +296,25 @@ def test_kill_9_keeps_what_was_finished(bench):
     assert [row[0] for row in bench.jobs("outcome")] == ["pass", "pass", "pass", None]
 
 
+def test_without_guardian_the_run_goes_on(bench):
+    runner = start(bench, "unit slow cfg=n8 count=4\n", "--jobs", "1")
+    time.sleep(0.4)
+    children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
+    guardians = [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text().startswith("tandem-reg")]
+    assert len(guardians) == 1
+    os.kill(guardians[0], signal.SIGKILL)
+    out, err = runner.communicate(timeout=20)
+    assert out.endswith("4 passed, 0 failed\n") and err == "" and runner.returncode == 0
+
+
+def test_reader_goes_away(bench):
+    runner = start(bench, "unit fail cfg=n8 count=3\nunit slow cfg=n8 count=2\n", "--jobs", "1")
+    runner.stdout.close()
+    assert runner.wait(timeout=20) == 1
+    assert runner.stderr.read() == "tandem-regress: standard output: cannot write: Broken pipe\n"
+    assert [row[1] for row in bench.jobs()] == ["fail"] * 3 + ["pass"] * 2
+
+
 def test_kill_9_at_any_moment(bench):
     text = "unit pass cfg=n8 count=40\nunit children cfg=n4 count=40\nunit fail cfg=n4 count=20\n"
     for step in range(8):
