@@ -15,11 +15,11 @@
 #define TB_SB_DIMS 4u
 
 typedef struct tb_sb_cfg {
-    const char *unit;              /* name in reports */
-    size_t elem_bytes;             /* 1..TB_SB_ELEM_MAX */
+    const char *unit;                 /* name in reports */
+    size_t elem_bytes;                /* 1..TB_SB_ELEM_MAX */
     const char *dim_name[TB_SB_DIMS]; /* how an element's number is spelt in reports, outermost first; NULL ends the list */
-    uint32_t dim[TB_SB_DIMS];      /* sizes of the dimensions; the outermost may be 0 (open) */
-    bool is_signed;                /* print elements of 1, 2, 4 bytes as signed numbers */
+    uint32_t dim[TB_SB_DIMS];         /* sizes of the dimensions; the outermost may be 0 (open) */
+    bool is_signed;                   /* print elements of 1, 2, 4 bytes as signed numbers */
 } tb_sb_cfg;
 
 typedef struct tb_sb_mismatch {

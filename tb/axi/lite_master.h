@@ -10,7 +10,12 @@
 #include "../case/rng.h"
 #include "port.h"
 
-typedef enum tb_lite_status { TB_LITE_OK = 0, TB_LITE_TIMEOUT = 1, TB_LITE_ERROR = 2 /* error response */, TB_LITE_STOPPED = 3 } tb_lite_status;
+typedef enum tb_lite_status {
+    TB_LITE_OK = 0,
+    TB_LITE_TIMEOUT = 1,
+    TB_LITE_ERROR = 2 /* error response */,
+    TB_LITE_STOPPED = 3
+} tb_lite_status;
 
 typedef struct tb_lite_master {
     tb_axi_port *port;

@@ -176,8 +176,8 @@ static void check_ax(tb_axi_monitor *mon, const tb_axi_sample *s, bool write) {
     }
     if (((mon->stalled >> ch) & 1u) != 0) {
         if (!ax->valid) {
-            violation(mon, write ? AXI4_ERRM_AWVALID_STABLE : AXI4_ERRM_ARVALID_STABLE, ch, s->cycle, was->addr, "%sVALID fell before %sREADY", name,
-                      name);
+            violation(mon, write ? AXI4_ERRM_AWVALID_STABLE : AXI4_ERRM_ARVALID_STABLE, ch, s->cycle, was->addr,
+                      "%sVALID fell before %sREADY", name, name);
         } else if (ax->addr != was->addr) {
             violation(mon, write ? AXI4_ERRM_AWADDR_STABLE : AXI4_ERRM_ARADDR_STABLE, ch, s->cycle, was->addr,
                       "%sADDR changed to 0x%" PRIx64 " before %sREADY", name, ax->addr, name);
@@ -186,12 +186,13 @@ static void check_ax(tb_axi_monitor *mon, const tb_axi_sample *s, bool write) {
     if (!ax->valid || mon->cfg.lite) {
         return;
     }
-    if (((mon->stalled >> ch) & 1u) != 0 && ax->addr == was->addr && ax->len == was->len && ax->size == was->size && ax->burst == was->burst) {
+    if (((mon->stalled >> ch) & 1u) != 0 && ax->addr == was->addr && ax->len == was->len && ax->size == was->size &&
+        ax->burst == was->burst) {
         return; /* judged when it first appeared */
     }
     if (ax->size > 7 || (1u << ax->size) > mon->cfg.bytes) {
-        violation(mon, write ? AXI4_ERRM_AWSIZE : AXI4_ERRM_ARSIZE, ch, s->cycle, ax->addr, "%sSIZE %u is wider than the bus of %u bytes", name,
-                  ax->size, mon->cfg.bytes);
+        violation(mon, write ? AXI4_ERRM_AWSIZE : AXI4_ERRM_ARSIZE, ch, s->cycle, ax->addr, "%sSIZE %u is wider than the bus of %u bytes",
+                  name, ax->size, mon->cfg.bytes);
     }
     if (ax->burst == TB_AXI_INCR) {
         const uint64_t step = UINT64_C(1) << (ax->size & 7u);
@@ -242,7 +243,8 @@ static void check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
     }
     if (held && !s->r.valid) {
         const uint32_t was = rd_find(mon, mon->prev.r.id);
-        violation(mon, AXI4_ERRS_RVALID_STABLE, TB_AXI_R, s->cycle, was < mon->rd_count ? rd_at(mon, was)->addr : 0, "RVALID fell before RREADY");
+        violation(mon, AXI4_ERRS_RVALID_STABLE, TB_AXI_R, s->cycle, was < mon->rd_count ? rd_at(mon, was)->addr : 0,
+                  "RVALID fell before RREADY");
     }
     if (!s->r.valid) {
         return;
@@ -250,7 +252,8 @@ static void check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const uint32_t i = rd_find(mon, s->r.id);
     if (i == mon->rd_count) {
         if (!held || s->r.id != mon->prev.r.id) {
-            violation(mon, AXI4_ERRS_RID, TB_AXI_R, s->cycle, 0, "read data of ID %u, but no read of that ID was accepted at an earlier edge", s->r.id);
+            violation(mon, AXI4_ERRS_RID, TB_AXI_R, s->cycle, 0,
+                      "read data of ID %u, but no read of that ID was accepted at an earlier edge", s->r.id);
         }
         return;
     }
@@ -261,8 +264,8 @@ static void check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
         beat_lanes(mon, b, b->beat, &lo, &hi);
         for (unsigned k = lo; k <= hi; k++) {
             if (mon->prev_r[k] != s->r.data[k]) {
-                violation(mon, AXI4_ERRS_RDATA_STABLE, TB_AXI_R, s->cycle, b->addr, "RDATA lane %u changed from 0x%02x to 0x%02x before RREADY", k,
-                          mon->prev_r[k], s->r.data[k]);
+                violation(mon, AXI4_ERRS_RDATA_STABLE, TB_AXI_R, s->cycle, b->addr,
+                          "RDATA lane %u changed from 0x%02x to 0x%02x before RREADY", k, mon->prev_r[k], s->r.data[k]);
                 break;
             }
         }
@@ -296,7 +299,8 @@ static void check_b(tb_axi_monitor *mon, const tb_axi_sample *s) {
         if (!s->b.valid) {
             violation(mon, AXI4_ERRS_BVALID_STABLE, TB_AXI_B, s->cycle, addr, "BVALID fell before BREADY");
         } else if (s->b.resp != mon->prev.b.resp) {
-            violation(mon, AXI4_ERRS_BRESP_STABLE, TB_AXI_B, s->cycle, addr, "BRESP changed from %u to %u before BREADY", mon->prev.b.resp, s->b.resp);
+            violation(mon, AXI4_ERRS_BRESP_STABLE, TB_AXI_B, s->cycle, addr, "BRESP changed from %u to %u before BREADY", mon->prev.b.resp,
+                      s->b.resp);
         }
     }
     if (!s->b.valid || (held && s->b.id == mon->prev.b.id)) {
@@ -304,9 +308,11 @@ static void check_b(tb_axi_monitor *mon, const tb_axi_sample *s) {
     }
     const uint32_t i = wr_find(mon, s->b.id);
     if (i == mon->wr_count) {
-        violation(mon, AXI4_ERRS_BRESP_AW, TB_AXI_B, s->cycle, 0, "response to ID %u, but no write of that ID was accepted at an earlier edge", s->b.id);
+        violation(mon, AXI4_ERRS_BRESP_AW, TB_AXI_B, s->cycle, 0,
+                  "response to ID %u, but no write of that ID was accepted at an earlier edge", s->b.id);
     } else if (!wr_at(mon, i)->data_done) {
-        violation(mon, AXI4_ERRS_BRESP_WLAST, TB_AXI_B, s->cycle, wr_at(mon, i)->addr, "response before the last data beat was accepted at an earlier edge");
+        violation(mon, AXI4_ERRS_BRESP_WLAST, TB_AXI_B, s->cycle, wr_at(mon, i)->addr,
+                  "response before the last data beat was accepted at an earlier edge");
     }
 }
 
@@ -361,7 +367,8 @@ static void match_w(tb_axi_monitor *mon, uint64_t cycle, tb_axi_open *b, const u
     }
     const bool full = b->beat >= b->len;
     if (!mon->cfg.lite && last != full) {
-        violation(mon, AXI4_ERRM_WDATA_NUM, TB_AXI_W, cycle, b->addr, "WLAST is %u on beat %u of %u", last ? 1u : 0u, b->beat + 1u, b->len + 1u);
+        violation(mon, AXI4_ERRM_WDATA_NUM, TB_AXI_W, cycle, b->addr, "WLAST is %u on beat %u of %u", last ? 1u : 0u, b->beat + 1u,
+                  b->len + 1u);
     }
     b->beat++;
     /* after a wrong number of beats the design's own WLAST tells where the next burst begins */

@@ -58,17 +58,17 @@ typedef struct tb_axi_violation {
 } tb_axi_violation;
 
 typedef struct tb_axi_mon_cfg {
-    const char *name;    /* of the port, in reports */
-    uint32_t port;       /* number of the port in the trace hash */
+    const char *name; /* of the port, in reports */
+    uint32_t port;    /* number of the port in the trace hash */
     bool lite;
-    uint32_t bytes;      /* of the data bus */
-    uint32_t depth;      /* expected bursts in flight; more make the tables grow (0: 32) */
-    uint64_t *hash;      /* trace hash to add to, or NULL; may be shared between ports that are sampled in a fixed order */
+    uint32_t bytes; /* of the data bus */
+    uint32_t depth; /* expected bursts in flight; more make the tables grow (0: 32) */
+    uint64_t *hash; /* trace hash to add to, or NULL; may be shared between ports that are sampled in a fixed order */
 } tb_axi_mon_cfg;
 
 typedef struct tb_axi_stats {
-    uint64_t beats[TB_AXI_CHANNELS]; /* handshakes */
-    uint64_t stall[TB_AXI_CHANNELS]; /* cycles with valid and without ready */
+    uint64_t beats[TB_AXI_CHANNELS];  /* handshakes */
+    uint64_t stall[TB_AXI_CHANNELS];  /* cycles with valid and without ready */
     uint64_t read_bytes, write_bytes; /* used lanes of R, strobed lanes of W */
     uint64_t error_resp[2];           /* R beats, B */
     uint32_t max_reads, max_writes;   /* most bursts in flight */

@@ -208,8 +208,8 @@ void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, t
     }
 }
 
-void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes, uint64_t *beat_addr, unsigned *lo,
-                 unsigned *hi) {
+void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes, uint64_t *beat_addr,
+                 unsigned *lo, unsigned *hi) {
     const uint64_t step = UINT64_C(1) << size;
     uint64_t a = addr;
     if (beat > 0 && burst != TB_AXI_FIXED) {

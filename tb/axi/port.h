@@ -84,6 +84,7 @@ typedef struct tb_axi_sample {
 void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, tb_axi_sample *out);
 
 /* Byte lanes lo..hi of a bus of `bytes` that beat number `beat` of a burst may use, and the bus-aligned address of that beat (NULL: not wanted). */
-void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes, uint64_t *beat_addr, unsigned *lo, unsigned *hi);
+void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes, uint64_t *beat_addr,
+                 unsigned *lo, unsigned *hi);
 
 #endif

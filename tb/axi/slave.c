@@ -150,7 +150,8 @@ static void commit(tb_axi_slave *s, tb_axi_write_slot *slot, uint32_t index) {
         if (!tb_ddr_inside(s->mem, addr, bytes)) {
             slot->decerr = true;
         } else if (!slot->slverr) {
-            tb_ddr_beat_write(s->mem, addr, s->wr_buf + (size_t)(index * BEATS + i) * bytes, s->wr_strb + (size_t)(index * BEATS + i) * 2, bytes);
+            tb_ddr_beat_write(s->mem, addr, s->wr_buf + (size_t)(index * BEATS + i) * bytes, s->wr_strb + (size_t)(index * BEATS + i) * 2,
+                              bytes);
         }
     }
 }

@@ -16,9 +16,9 @@
 
 /* How the ready of a channel behaves after each handshake. Chances in 256ths; the rest: ready at once. */
 typedef struct tb_axi_ready_profile {
-    uint16_t pause;     /* chance: low for 1..pause_max cycles */
-    uint16_t wait;      /* chance: low until valid has been high for 0..pause_max cycles */
-    uint16_t flap;      /* chance: high for a few cycles only when nothing comes, then low for 1..pause_max */
+    uint16_t pause; /* chance: low for 1..pause_max cycles */
+    uint16_t wait;  /* chance: low until valid has been high for 0..pause_max cycles */
+    uint16_t flap;  /* chance: high for a few cycles only when nothing comes, then low for 1..pause_max */
     uint16_t pause_max;
 } tb_axi_ready_profile;
 

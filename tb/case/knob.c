@@ -175,7 +175,8 @@ int tb_knobs_set(tb_knobs *knobs, const char *name, int64_t value) {
 int tb_knobs_to_kv(const tb_knobs *knobs, tb_kv *kv) {
     for (size_t i = 0; i < knobs->count; i++) {
         const tb_knob *k = &knobs->table[i];
-        const int rc = k->kind == TB_KNOB_ENUM ? tb_kv_set(kv, k->name, k->names[knobs->value[i]]) : tb_kv_set_i64(kv, k->name, knobs->value[i]);
+        const int rc =
+            k->kind == TB_KNOB_ENUM ? tb_kv_set(kv, k->name, k->names[knobs->value[i]]) : tb_kv_set_i64(kv, k->name, knobs->value[i]);
         if (rc != 0) {
             return -1;
         }

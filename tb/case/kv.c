@@ -115,8 +115,8 @@ static int parse_line(tb_kv *kv, const char *p, size_t len, unsigned line, char 
         return fail(err, err_size, "%s:%u: illegal key, expected [a-z][a-z0-9_]* of at most %u characters", kv->name, line, TB_KV_MAX_KEY);
     }
     if (!value_ok(value, value_len)) {
-        return fail(err, err_size, "%s:%u: illegal value of %.*s: control characters or more than %u bytes", kv->name, line, (int)key_len, p,
-                    TB_KV_MAX_VALUE);
+        return fail(err, err_size, "%s:%u: illegal value of %.*s: control characters or more than %u bytes", kv->name, line, (int)key_len,
+                    p, TB_KV_MAX_VALUE);
     }
     const tb_kv_entry *old = find(kv, p, key_len);
     if (old != NULL) {

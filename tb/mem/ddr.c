@@ -65,6 +65,7 @@ static tb_ddr_page *page_make(tb_ddr *mem, uint64_t addr) {
         }
         memset(p->written, 0, sizeof p->written);
         memset(p->writable, 0, sizeof p->writable);
+        p->dirty = false;
         poison_fill(mem, mem->base + ((uint64_t)index << TB_DDR_PAGE_BITS), p->data, TB_DDR_PAGE);
         mem->page[index] = p;
     }
@@ -120,6 +121,7 @@ bool tb_ddr_write(tb_ddr *mem, uint64_t addr, const void *src, size_t bytes) {
         }
         memcpy(p->data + (addr & PAGE_MASK), s, n);
         set_bits(p->written, (size_t)(addr & PAGE_MASK), n, true);
+        p->dirty = true;
         addr += n;
         s += n;
         bytes -= n;
@@ -157,6 +159,7 @@ bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes) {
             tb_ddr_page *p = page_make(mem, addr);
             poison_fill(mem, addr, p->data + (addr & PAGE_MASK), n);
             set_bits(p->written, (size_t)(addr & PAGE_MASK), n, false);
+            p->dirty = true;
         }
         addr += n;
         bytes -= n;
@@ -227,6 +230,7 @@ void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const ui
     if (p == NULL) {
         return;
     }
+    p->dirty = true;
     for (size_t part = 0; part < bytes; part += 64) {
         const size_t n = bytes < 64 ? bytes : 64;
         const size_t at = (size_t)((addr + part) & PAGE_MASK);
@@ -319,22 +323,46 @@ static void compare_word(const tb_ddr *a, const tb_ddr *b, size_t index, size_t 
     }
 }
 
+static void compare_page(const tb_ddr *a, const tb_ddr *b, size_t index, tb_ddr_diff *diff) {
+    const tb_ddr_page *pa = a->page[index];
+    const tb_ddr_page *pb = b->page[index];
+    for (size_t w = 0; w < TB_DDR_PAGE / 64; w++) {
+        const uint64_t wa = pa != NULL ? pa->written[w] : 0;
+        const uint64_t wb = pb != NULL ? pb->written[w] : 0;
+        /* whole lines decide nearly always; poison differs between memories, so single bytes decide the rest */
+        if ((wa | wb) != 0 && (wa != wb || memcmp(pa->data + w * 64, pb->data + w * 64, 64) != 0)) {
+            compare_word(a, b, index, w, wa, wb, diff);
+        }
+    }
+}
+
 bool tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff) {
     memset(diff, 0, sizeof *diff);
     for (size_t i = 0; i < a->pages && i < b->pages; i++) {
-        const tb_ddr_page *pa = a->page[i];
-        const tb_ddr_page *pb = b->page[i];
-        if (pa == NULL && pb == NULL) {
+        if (a->page[i] != NULL || b->page[i] != NULL) {
+            compare_page(a, b, i, diff);
+        }
+    }
+    return diff->count == 0;
+}
+
+bool tb_ddr_compare_dirty(tb_ddr *a, tb_ddr *b, tb_ddr_diff *diff) {
+    memset(diff, 0, sizeof *diff);
+    for (size_t i = 0; i < a->pages && i < b->pages; i++) {
+        tb_ddr_page *pa = a->page[i];
+        tb_ddr_page *pb = b->page[i];
+        if ((pa == NULL || !pa->dirty) && (pb == NULL || !pb->dirty)) {
             continue;
         }
-        for (size_t w = 0; w < TB_DDR_PAGE / 64; w++) {
-            const uint64_t wa = pa != NULL ? pa->written[w] : 0;
-            const uint64_t wb = pb != NULL ? pb->written[w] : 0;
-            /* whole lines decide nearly always; poison differs between memories, so single bytes decide the rest */
-            if ((wa | wb) == 0 || (wa == wb && memcmp(pa->data + w * 64, pb->data + w * 64, 64) == 0)) {
-                continue;
+        const uint64_t before = diff->count;
+        compare_page(a, b, i, diff);
+        if (diff->count == before) {
+            if (pa != NULL) {
+                pa->dirty = false;
             }
-            compare_word(a, b, i, w, wa, wb, diff);
+            if (pb != NULL) {
+                pb->dirty = false;
+            }
         }
     }
     return diff->count == 0;

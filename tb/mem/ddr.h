@@ -18,6 +18,7 @@ typedef struct tb_ddr_page {
     uint8_t data[TB_DDR_PAGE];
     uint64_t written[TB_DDR_PAGE / 64];  /* one bit a byte */
     uint64_t writable[TB_DDR_PAGE / 64]; /* one bit a byte: the bus may write it */
+    bool dirty;                          /* written since the last comparison that found no difference */
 } tb_ddr_page;
 
 typedef enum tb_ddr_event_kind {
@@ -75,13 +76,15 @@ void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, u
 const tb_ddr_page *tb_ddr_next_page(const tb_ddr *mem, size_t *index);
 
 typedef struct tb_ddr_diff {
-    uint64_t addr;         /* first byte that differs */
-    uint8_t a, b;          /* contents (poison where nobody wrote) */
+    uint64_t addr; /* first byte that differs */
+    uint8_t a, b;  /* contents (poison where nobody wrote) */
     bool a_written, b_written;
-    uint64_t count;        /* how many bytes differ */
+    uint64_t count; /* how many bytes differ */
 } tb_ddr_diff;
 /* Compare what was written to either memory (same base and size). true: equal, that is, the same bytes written with the same contents. */
 bool tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff);
+/* The same for pages written since the last equal comparison of the two; after an equal one they count as clean. */
+bool tb_ddr_compare_dirty(tb_ddr *a, tb_ddr *b, tb_ddr_diff *diff);
 /* Make a range of dst equal to src: contents and written marks. */
 bool tb_ddr_copy_range(tb_ddr *dst, const tb_ddr *src, uint64_t addr, uint64_t bytes);
 /* Add address and contents of every written page to a hash, in address order; unwritten bytes count as 0. */

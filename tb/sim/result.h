@@ -24,7 +24,8 @@ typedef struct tb_result {
 void tb_result_init(tb_result *result);
 void tb_result_free(tb_result *result);
 /* Note the first failure; later calls change nothing once the outcome is not TB_PASS. printf-like message. */
-void tb_result_fail(tb_result *result, tb_outcome outcome, const char *signature, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void tb_result_fail(tb_result *result, tb_outcome outcome, const char *signature, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* "pass", "fail", "error" */
 const char *tb_outcome_name(tb_outcome outcome);
 /* Exit status of a program: 0, 1, 2. */

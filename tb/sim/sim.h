@@ -70,12 +70,12 @@ void tb_set_field(tb_sig s, uint32_t lsb, uint32_t bits, uint64_t v);
 
 typedef struct tb_sim_cfg {
     const tb_shim *shim;
-    uint64_t seed;        /* initial state of the design, where the build randomises it */
-    const char *clk;      /* name of the clock port */
-    const char *rst_n;    /* name of the active-low reset port, or NULL */
-    const char *wave;     /* waveform file or NULL; needs a build with tracing */
-    uint64_t wave_from;   /* first cycle of the waveform */
-    uint64_t wave_cycles; /* how many cycles (0: to the end) */
+    uint64_t seed;               /* initial state of the design, where the build randomises it */
+    const char *clk;             /* name of the clock port */
+    const char *rst_n;           /* name of the active-low reset port, or NULL */
+    const char *wave;            /* waveform file or NULL; needs a build with tracing */
+    uint64_t wave_from;          /* first cycle of the waveform */
+    uint64_t wave_cycles;        /* how many cycles (0: to the end) */
     const char *const *plusargs; /* NULL-terminated, or NULL */
 } tb_sim_cfg;
 
@@ -84,12 +84,12 @@ typedef struct tb_sim {
     void *dut;
     tb_shim_port *ports;
     uint8_t *clk, *rst_n;
-    uint64_t cycle;     /* rising edges since tb_sim_open */
-    bool stopped;       /* the design failed or finished, or a signal asked to stop; nothing moves any more */
-    bool interrupted;   /* it was a signal */
+    uint64_t cycle;   /* rising edges since tb_sim_open */
+    bool stopped;     /* the design failed or finished, or a signal asked to stop; nothing moves any more */
+    bool interrupted; /* it was a signal */
     bool wave_open, wave_pending;
     uint64_t wave_first_time;
-    char failure[256];  /* first assertion failure of the design as one line; empty: none */
+    char failure[256]; /* first assertion failure of the design as one line; empty: none */
     /* sampled CPU time */
     uint64_t eval_ns, evals_timed; /* time of the timed cycles' evaluations, number of cycles timed */
     uint64_t clock_cost_ns;

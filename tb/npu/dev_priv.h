@@ -1,0 +1,107 @@
+/*
+ * dev_priv.h - inside of the device: its parts and the functions that they share.
+ */
+#ifndef NPU_DEV_PRIV_H
+#define NPU_DEV_PRIV_H
+
+#include "cmodel.h"
+#include "device.h"
+#include "inflight.h"
+#include "npu_regs.h"
+
+#define NPU_DEV_CHANNELS 2u
+#define NPU_DEV_CYCLES_PER_US 200u /* the clock of the simulated device: 200 MHz */
+#define NPU_DEV_REG_TIMEOUT 10000u /* cycles that one register access may take */
+
+/* port numbers of the trace hash */
+enum { PORT_AXIL = 0, PORT_M0 = 1, PORTS = 3 };
+
+typedef struct dev_buf {
+    uint32_t addr, bytes;
+    npu_buf_kind kind;
+} dev_buf;
+
+/* Event flags of a w1c register: which rose since the last compare point, on each side. */
+typedef struct dev_events {
+    uint32_t rtl, model;             /* rose in this window */
+    uint32_t stale_rtl, stale_model; /* were still 1 when the window began: a second event would not show */
+    uint32_t unsure;                 /* cleared by the driver at the very moment when they may have risen */
+} dev_events;
+
+enum { EV_IRQ, EV_ERR, EVS };
+
+struct npu_dev {
+    npu_dev_cfg cfg;
+    npu_dev_failure failure;
+    npu_hal hal;
+    bool has_rtl, has_model;
+
+    dev_buf *buf;
+    size_t bufs, buf_cap;
+    uint64_t next_addr;
+
+    /* RTL side */
+    tb_sim sim;
+    tb_ddr ddr;
+    tb_axi_port port[PORTS];
+    tb_axi_monitor mon[PORTS];
+    tb_axi_slave slave[NPU_DEV_CHANNELS];
+    tb_lite_master lite;
+    tb_watchdog wd;
+    uint8_t *irq_pin[3];
+    uint32_t irq_now, irq_seen; /* lines now; lines that rose since the last compare point */
+    uint32_t irq_enable;        /* last value that the driver wrote */
+    uint64_t hash;
+    uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
+    bool rtl_gone;                             /* no register access any more */
+
+    /* model side */
+    cm_device *model;
+    tb_ddr model_ddr;
+    bool model_faulted;
+
+    /* tandem */
+    npu_inflight inflight;
+    bool pending;       /* something was started since the last compare point */
+    uint32_t done_seen; /* GEMM_COUNT.DONE as the driver last saw it */
+    bool undefined;     /* outputs of this window are undefined: bus error or reset on the way */
+    dev_events ev[EVS];
+    bool finished;
+};
+
+/* Note the first failure. */
+__attribute__((format(printf, 3, 4))) void npu_dev_fail(npu_dev *dev, const char *signature, const char *format, ...);
+static inline bool npu_dev_failed(const npu_dev *dev) {
+    return dev->failure.signature[0] != '\0';
+}
+/* "output buffer 0x10000040 + 12" of an address, or "no buffer". */
+void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size);
+
+/* ---- rtl.c ---- */
+int npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
+void npu_rtl_close(npu_dev *dev);
+/* One clock cycle; false: failed or stopped. */
+bool npu_rtl_step(void *ctx);
+void npu_rtl_reset(npu_dev *dev);
+/* Register access through the bus. false: failure noted. */
+bool npu_rtl_read(npu_dev *dev, uint32_t offset, uint32_t *value);
+bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value);
+/* Nothing may be in flight on the buses. */
+void npu_rtl_check_idle(npu_dev *dev);
+
+/* ---- hal.c ---- */
+void npu_hal_fill(npu_dev *dev);
+
+/* ---- compare.c ---- */
+/* All fields of a register as a mask; 0 for an offset without a register. */
+uint32_t npu_reg_fields(uint32_t offset);
+/* Index EV_IRQ or EV_ERR of a w1c register, -1 for others. */
+int npu_reg_events(uint32_t offset);
+/* A value of an event register was seen, before or without clearing. */
+void npu_events_rtl(npu_dev *dev, int which, uint32_t value);
+void npu_events_model(npu_dev *dev);
+/* Compare if every started task is complete on the RTL side; count: GEMM_COUNT.DONE as just read. */
+void npu_compare_point(npu_dev *dev, uint32_t count);
+void npu_compare_now(npu_dev *dev);
+
+#endif

@@ -1,0 +1,267 @@
+/* The device as testcases see it: memory, buffers, life and death. */
+#include "dev_priv.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 64u /* bytes between buffers that nobody may write */
+#define MIN_DDR (UINT64_C(64) << 20)
+
+void npu_dev_fail(npu_dev *dev, const char *signature, const char *format, ...) {
+    if (npu_dev_failed(dev)) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(dev->failure.message, sizeof dev->failure.message, format, args);
+    va_end(args);
+    snprintf(dev->failure.signature, sizeof dev->failure.signature, "%s", signature);
+    dev->failure.cycle = dev->sim.cycle;
+}
+
+void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size) {
+    static const char *const names[] = {"input", "output", "scratch"};
+    for (size_t i = 0; i < dev->bufs; i++) {
+        const dev_buf *b = &dev->buf[i];
+        if (addr >= b->addr && addr - b->addr < b->bytes) {
+            snprintf(dst, size, "%s buffer %zu at 0x%08x, offset %" PRIu64, names[b->kind], i, b->addr, addr - b->addr);
+            return;
+        }
+    }
+    snprintf(dst, size, "in no buffer");
+}
+
+/* ---- memory of the model: exact ranges, so single bytes are checked ---- */
+
+static bool model_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
+    npu_dev *dev = (npu_dev *)ctx;
+    uint64_t where;
+    if (!tb_ddr_read(&dev->model_ddr, addr, dst, bytes)) {
+        dev->model_faulted = true;
+        return false;
+    }
+    if (dev->cfg.poison_reads && tb_ddr_find_unwritten(&dev->model_ddr, addr, bytes, &where)) {
+        char text[96];
+        npu_dev_where(dev, where, text, sizeof text);
+        npu_dev_fail(dev, "mem:read-unwritten:model", "a task reads 0x%08" PRIx64 " (%s), which nobody wrote", where, text);
+    }
+    return true;
+}
+
+static bool model_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) {
+    npu_dev *dev = (npu_dev *)ctx;
+    uint64_t where;
+    if (!tb_ddr_inside(&dev->model_ddr, addr, bytes)) {
+        dev->model_faulted = true;
+        return false;
+    }
+    if (tb_ddr_find_protected(&dev->model_ddr, addr, bytes, &where)) {
+        char text[96];
+        npu_dev_where(dev, where, text, sizeof text);
+        npu_dev_fail(dev, "mem:write-outside:model", "a task writes 0x%08" PRIx64 " (%s), outside the declared outputs", where, text);
+        return true;
+    }
+    return tb_ddr_write(&dev->model_ddr, addr, src, bytes);
+}
+
+static void model_task(void *ctx, const cm_gemm_task *task) {
+    npu_dev *dev = (npu_dev *)ctx;
+    uint64_t where = 0;
+    if (!dev->has_rtl) {
+        dev->inflight.next.count = 0;
+        return;
+    }
+    const uint32_t seq = cm_device_read(dev->model, NPU_REG_GEMM_COUNT);
+    if (!npu_inflight_start(&dev->inflight, task, dev->cfg.n, seq, dev->done_seen, &where)) {
+        char text[96];
+        npu_dev_where(dev, where, text, sizeof text);
+        npu_dev_fail(dev, "driver:overlap", "tasks in flight touch each other's buffers at 0x%08" PRIx64 " (%s)", where, text);
+    }
+    if (dev->inflight.oom) {
+        npu_dev_fail(dev, "host:memory", "out of memory for the tasks in flight");
+    }
+}
+
+static int model_open(npu_dev *dev, char *err, size_t err_size) {
+    const cm_mem mem = {.ctx = dev, .read = model_read, .write = model_write};
+    dev->model = cm_device_new(dev->cfg.n, &mem);
+    if (dev->model == NULL) {
+        snprintf(err, err_size, "mesh size %u: expected 4, 8, 16 or 32 (or out of memory)", dev->cfg.n);
+        return -1;
+    }
+    cm_device_on_task(dev->model, model_task, dev);
+    return 0;
+}
+
+npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
+    npu_dev *dev = (npu_dev *)calloc(1, sizeof *dev);
+    if (dev == NULL) {
+        snprintf(err, err_size, "out of memory");
+        return NULL;
+    }
+    dev->cfg = *cfg;
+    dev->has_rtl = cfg->kind != NPU_DEV_MODEL;
+    dev->has_model = cfg->kind != NPU_DEV_RTL;
+    dev->hash = TB_HASH_INIT;
+    const uint64_t bytes = ((cfg->ddr_bytes < MIN_DDR ? MIN_DDR : cfg->ddr_bytes) + TB_DDR_PAGE - 1) & ~(uint64_t)(TB_DDR_PAGE - 1);
+    bool ok = bytes <= UINT64_C(0x100000000) - NPU_DEV_DDR_BASE;
+    if (!ok) {
+        snprintf(err, err_size, "memory of %" PRIu64 " bytes does not fit below 4 GiB", bytes);
+    }
+    /* different poison on both sides: what is read without having been written makes results differ */
+    if (ok && (tb_ddr_init(&dev->ddr, NPU_DEV_DDR_BASE, bytes, cfg->seed ^ 1u) != 0 ||
+               tb_ddr_init(&dev->model_ddr, NPU_DEV_DDR_BASE, bytes, cfg->seed ^ 2u) != 0)) {
+        snprintf(err, err_size, "out of memory");
+        ok = false;
+    }
+    dev->ddr.protect = true;
+    dev->ddr.check_reads = cfg->poison_reads;
+    dev->next_addr = NPU_DEV_DDR_BASE + GUARD;
+    npu_hal_fill(dev);
+    ok = ok && (!dev->has_model || model_open(dev, err, err_size) == 0);
+    ok = ok && (!dev->has_rtl || npu_rtl_open(dev, err, err_size) == 0);
+    if (!ok) {
+        dev->finished = true;
+        npu_dev_close(dev);
+        return NULL;
+    }
+    return dev;
+}
+
+void npu_dev_close(npu_dev *dev) {
+    if (dev == NULL) {
+        return;
+    }
+    npu_dev_finish(dev);
+    npu_rtl_close(dev);
+    cm_device_free(dev->model);
+    npu_inflight_free(&dev->inflight);
+    tb_ddr_free(&dev->ddr);
+    tb_ddr_free(&dev->model_ddr);
+    free(dev->buf);
+    free(dev);
+}
+
+uint32_t npu_dev_n(const npu_dev *dev) {
+    return dev->cfg.n;
+}
+
+npu_dev_kind npu_dev_get_kind(const npu_dev *dev) {
+    return dev->cfg.kind;
+}
+
+const npu_hal *npu_dev_hal(npu_dev *dev) {
+    return &dev->hal;
+}
+
+uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kind kind) {
+    if (align < 16 || (align & (align - 1)) != 0 || bytes == 0) {
+        return 0;
+    }
+    const uint64_t addr = (dev->next_addr + align - 1) & ~(uint64_t)(align - 1);
+    if (!tb_ddr_inside(&dev->ddr, addr, (uint64_t)bytes + GUARD)) {
+        return 0;
+    }
+    if (dev->bufs == dev->buf_cap) {
+        const size_t cap = dev->buf_cap == 0 ? 32 : dev->buf_cap * 2;
+        dev_buf *b = (dev_buf *)realloc(dev->buf, cap * sizeof *b);
+        if (b == NULL) {
+            return 0;
+        }
+        dev->buf = b;
+        dev->buf_cap = cap;
+    }
+    if (kind != NPU_BUF_IN && (!tb_ddr_allow(&dev->ddr, addr, bytes, true) || !tb_ddr_allow(&dev->model_ddr, addr, bytes, true))) {
+        return 0;
+    }
+    dev->buf[dev->bufs++] = (dev_buf){.addr = (uint32_t)addr, .bytes = bytes, .kind = kind};
+    dev->next_addr = addr + bytes + GUARD;
+    return (uint32_t)addr;
+}
+
+void npu_dev_alloc_reset(npu_dev *dev) {
+    if (dev->has_rtl && dev->has_model && dev->pending) {
+        npu_compare_now(dev);
+    }
+    dev->bufs = 0;
+    dev->next_addr = NPU_DEV_DDR_BASE + GUARD;
+    tb_ddr_clear(&dev->ddr);
+    tb_ddr_clear(&dev->model_ddr);
+}
+
+bool npu_dev_write(npu_dev *dev, uint32_t addr, const void *src, size_t bytes) {
+    return (!dev->has_rtl || tb_ddr_write(&dev->ddr, addr, src, bytes)) &&
+           (!dev->has_model || tb_ddr_write(&dev->model_ddr, addr, src, bytes));
+}
+
+bool npu_dev_read(npu_dev *dev, uint32_t addr, void *dst, size_t bytes) {
+    return tb_ddr_read(dev->has_rtl ? &dev->ddr : &dev->model_ddr, addr, dst, bytes);
+}
+
+bool npu_dev_compare(npu_dev *dev) {
+    npu_compare_now(dev);
+    return !npu_dev_failed(dev);
+}
+
+bool npu_dev_finish(npu_dev *dev) {
+    if (!dev->finished) {
+        dev->finished = true;
+        if (dev->has_rtl && !npu_dev_failed(dev)) {
+            npu_compare_now(dev);
+            npu_rtl_check_idle(dev);
+        }
+        dev->hash = tb_hash_final(tb_ddr_hash(dev->has_rtl ? &dev->ddr : &dev->model_ddr, dev->hash));
+    }
+    return !npu_dev_failed(dev);
+}
+
+const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev) {
+    return &dev->failure;
+}
+
+uint64_t npu_dev_cycles(const npu_dev *dev) {
+    return dev->sim.cycle;
+}
+
+uint64_t npu_dev_macs(const npu_dev *dev) {
+    return dev->has_model ? cm_device_macs(dev->model) : 0;
+}
+
+uint64_t npu_dev_trace_hash(const npu_dev *dev) {
+    return dev->hash;
+}
+
+void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness) {
+    *rtl = 0;
+    *harness = 0;
+    if (dev->has_rtl) {
+        tb_sim_time_split(&dev->sim, rtl, harness);
+    }
+}
+
+void npu_dev_reset(npu_dev *dev) {
+    if (npu_dev_failed(dev)) {
+        return;
+    }
+    if (dev->has_model) {
+        dev->undefined = dev->undefined || dev->pending;
+        cm_device_write(dev->model, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK, 0xf);
+    }
+    if (dev->has_rtl) {
+        npu_rtl_reset(dev);
+    }
+    dev->pending = false;
+    dev->irq_enable = dev->irq_seen = dev->done_seen = 0;
+    dev->inflight.next.count = 0;
+    dev->inflight.live_from = dev->inflight.tasks;
+    memset(dev->ev, 0, sizeof dev->ev);
+}
+
+void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k) {
+    if (dev->has_rtl && channel < NPU_DEV_CHANNELS && dir < 2 && !tb_axi_slave_inject(&dev->slave[channel], dir, k)) {
+        npu_dev_fail(dev, "host:inject", "too many errors wait to be injected on channel %u", channel);
+    }
+}

@@ -1,0 +1,164 @@
+/* The HAL of the device: register accesses go to every side, reads return the RTL's value. */
+#include "dev_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static npu_hal_status status_of(const npu_dev *dev) {
+    return npu_dev_failed(dev) ? NPU_HAL_FAULT : NPU_HAL_OK;
+}
+
+/* Bits that no field names read 0. */
+static void check_reserved(npu_dev *dev, uint32_t offset, uint32_t value) {
+    const uint32_t extra = value & ~npu_reg_fields(offset);
+    if (extra != 0) {
+        char signature[64];
+        snprintf(signature, sizeof signature, "reg:reserved:0x%03x", offset);
+        npu_dev_fail(dev, signature, "register 0x%03x reads 0x%08x: reserved bits 0x%08x are not 0", offset, value, extra);
+    }
+}
+
+static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
+    npu_dev *dev = (npu_dev *)ctx;
+    *value = 0;
+    if (npu_dev_failed(dev) || offset > 508 || offset % 4 != 0) {
+        return NPU_HAL_FAULT;
+    }
+    if (!dev->has_rtl) {
+        *value = cm_device_read(dev->model, offset);
+        return NPU_HAL_OK;
+    }
+    if (!npu_rtl_read(dev, offset, value)) {
+        return NPU_HAL_FAULT;
+    }
+    check_reserved(dev, offset, *value);
+    const int which = npu_reg_events(offset);
+    if (which >= 0) {
+        npu_events_rtl(dev, which, *value);
+    }
+    if (offset == NPU_REG_GEMM_COUNT) {
+        dev->done_seen = *value;
+        npu_compare_point(dev, *value);
+    }
+    return status_of(dev);
+}
+
+/*
+ * A write that clears event flags: look at the flags first, so that none goes unseen. One that rises between the look and the write is lost to us as it is to
+ * the driver. With the line enabled its pin shows it; else an unchanged count of tasks proves that nothing happened in between.
+ */
+static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
+    uint32_t flags = 0;
+    uint32_t before = 0;
+    uint32_t after = 0;
+    const bool blind = which == EV_IRQ && (dev->irq_enable & value) != value && dev->pending;
+    if (blind && !npu_rtl_read(dev, NPU_REG_GEMM_COUNT, &before)) {
+        return false;
+    }
+    if (!npu_rtl_read(dev, offset, &flags)) {
+        return false;
+    }
+    npu_events_rtl(dev, which, flags);
+    if (!npu_rtl_write(dev, offset, value)) {
+        return false;
+    }
+    if (blind && !npu_rtl_read(dev, NPU_REG_GEMM_COUNT, &after)) {
+        return false;
+    }
+    if (before != after) {
+        dev->ev[which].unsure |= value;
+    }
+    dev->ev[which].stale_rtl &= ~value;
+    dev->ev[which].stale_model &= ~value;
+    return true;
+}
+
+static void on_soft_reset(npu_dev *dev) {
+    /* what was in flight stops anywhere */
+    dev->undefined = dev->undefined || dev->pending;
+    dev->pending = false;
+    dev->irq_enable = 0;
+    dev->irq_seen = 0;
+    dev->done_seen = 0;
+    dev->inflight.next.count = 0;
+    dev->inflight.live_from = dev->inflight.tasks;
+    memset(dev->ev, 0, sizeof dev->ev);
+}
+
+static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
+    npu_dev *dev = (npu_dev *)ctx;
+    if (npu_dev_failed(dev) || offset > 508 || offset % 4 != 0) {
+        return NPU_HAL_FAULT;
+    }
+    const int which = npu_reg_events(offset);
+    if (dev->has_rtl && dev->has_model && which >= 0) {
+        npu_events_model(dev);
+        if (!clear_events(dev, which, offset, value)) {
+            return NPU_HAL_FAULT;
+        }
+    } else if (dev->has_rtl && !npu_rtl_write(dev, offset, value)) {
+        return NPU_HAL_FAULT;
+    }
+    if (offset == NPU_REG_IRQ_ENABLE) {
+        dev->irq_enable = value;
+    }
+    if (dev->has_model) {
+        dev->pending = dev->pending || (offset == NPU_REG_GEMM_CTRL && (value & NPU_GEMM_CTRL_EN_MASK) != 0);
+        cm_device_write(dev->model, offset, value, 0xf);
+    }
+    if (offset == NPU_REG_CTRL && (value & NPU_CTRL_SOFT_RESET_MASK) != 0) {
+        on_soft_reset(dev);
+    }
+    return status_of(dev);
+}
+
+static npu_hal_status wait_irq(void *ctx, uint32_t line_mask, uint32_t timeout_us) {
+    npu_dev *dev = (npu_dev *)ctx;
+    if (npu_dev_failed(dev)) {
+        return NPU_HAL_FAULT;
+    }
+    if (!dev->has_rtl) {
+        return (cm_device_irq(dev->model) & line_mask) != 0 ? NPU_HAL_OK : NPU_HAL_TIMEOUT;
+    }
+    tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    const uint64_t limit = (uint64_t)timeout_us * NPU_DEV_CYCLES_PER_US;
+    for (uint64_t i = 0; (dev->irq_now & line_mask) == 0; i++) {
+        if (i >= limit) {
+            return NPU_HAL_TIMEOUT;
+        }
+        if (!npu_rtl_step(dev)) {
+            return NPU_HAL_FAULT;
+        }
+    }
+    return status_of(dev);
+}
+
+static void delay_us(void *ctx, uint32_t us) {
+    npu_dev *dev = (npu_dev *)ctx;
+    const uint64_t cycles = (uint64_t)us * NPU_DEV_CYCLES_PER_US;
+    for (uint64_t i = 0; dev->has_rtl && i < cycles && !npu_dev_failed(dev) && npu_rtl_step(dev); i++) {
+    }
+}
+
+static void task_output(void *ctx, uint32_t addr, uint32_t bytes) {
+    npu_dev *dev = (npu_dev *)ctx;
+    uint64_t where;
+    if (bytes > 0 && dev->has_model && tb_ddr_find_protected(&dev->model_ddr, addr, bytes, &where)) {
+        npu_dev_fail(dev, "driver:output", "the driver declared an output of %u bytes at 0x%08x, but 0x%08" PRIx64 " may not be written",
+                     bytes, addr, where);
+        return;
+    }
+    npu_inflight_output(&dev->inflight, addr, bytes);
+}
+
+void npu_hal_fill(npu_dev *dev) {
+    dev->hal = (npu_hal){.ctx = dev,
+                         .reg_read = reg_read,
+                         .reg_write = reg_write,
+                         .wait_irq = wait_irq,
+                         .delay_us = delay_us,
+                         .cache_flush = NULL,
+                         .cache_invalidate = NULL,
+                         .task_output = task_output};
+}

@@ -1,0 +1,226 @@
+/* The RTL behind the device: one clock cycle with its buses, monitors and checks. */
+#include "dev_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const port_names[PORTS] = {"axil", "m0", "m1"};
+
+/* Something is wrong: find out what and say so. Kept out of the cycle's hot path. */
+static void note_trouble(npu_dev *dev) {
+    char text[320];
+    char signature[96];
+    char where[96];
+    for (unsigned i = 0; i < PORTS; i++) {
+        const tb_axi_monitor *mon = &dev->mon[i];
+        if (mon->violations > 0) {
+            tb_axi_violation_text(mon, &mon->first[0], text, sizeof text);
+            snprintf(signature, sizeof signature, "axi:%s:%s", tb_axi_rule_name(mon->first[0].rule), port_names[i]);
+            npu_dev_fail(dev, signature, "%s", text);
+        }
+    }
+    if (dev->ddr.events > 0) {
+        const bool write = dev->ddr.first.kind == TB_DDR_WRITE_OUTSIDE;
+        npu_dev_where(dev, dev->ddr.first.addr, where, sizeof where);
+        npu_dev_fail(dev, write ? "mem:write-outside:rtl" : "mem:read-unwritten:rtl", "RTL %s 0x%08" PRIx64 " (%s)",
+                     write ? "wrote outside the declared outputs, address" : "read a block that nobody wrote, address", dev->ddr.first.addr,
+                     where);
+    }
+    if (dev->ddr.oom) {
+        npu_dev_fail(dev, "host:memory", "out of memory for the simulated memory");
+    }
+}
+
+static void note_stop(npu_dev *dev) {
+    char signature[96];
+    dev->rtl_gone = true;
+    if (dev->sim.interrupted) {
+        npu_dev_fail(dev, "host:signal", "stopped by signal %d", tb_sim_signal());
+        return;
+    }
+    tb_sim_assert_signature(dev->sim.failure, signature, sizeof signature);
+    npu_dev_fail(dev, signature, "%s", dev->sim.failure);
+}
+
+static void note_hang(npu_dev *dev) {
+    char text[256];
+    size_t at = 0;
+    for (unsigned i = PORT_M0; i < PORTS; i++) {
+        uint32_t reads;
+        uint32_t writes;
+        tb_axi_mon_open(&dev->mon[i], &reads, &writes);
+        const int n = snprintf(text + at, sizeof text - at, "; %s: %u reads and %u writes in flight", port_names[i], reads, writes);
+        at += n > 0 && (size_t)n < sizeof text - at ? (size_t)n : 0;
+    }
+    npu_dev_fail(dev, "watchdog:hang", "no handshake on any port for %" PRIu64 " cycles%s", dev->wd.limit, text);
+}
+
+bool npu_rtl_step(void *ctx) {
+    npu_dev *dev = (npu_dev *)ctx;
+    if (dev->rtl_gone) {
+        return false;
+    }
+    tb_sim *sim = &dev->sim;
+    const uint64_t cycle = sim->cycle;
+    tb_axi_slave_drive(&dev->slave[0], cycle);
+    tb_axi_slave_drive(&dev->slave[1], cycle);
+    tb_lite_drive(&dev->lite);
+    tb_sim_settle(sim);
+    for (unsigned i = 0; i < PORTS; i++) {
+        tb_axi_mon_port(&dev->mon[i], &dev->port[i], cycle);
+    }
+    tb_axi_slave_sample(&dev->slave[0]);
+    tb_axi_slave_sample(&dev->slave[1]);
+    tb_lite_sample(&dev->lite);
+    const bool go = tb_sim_edge(sim);
+    const uint32_t irq = (uint32_t)*dev->irq_pin[0] | (uint32_t)*dev->irq_pin[1] << 1 | (uint32_t)*dev->irq_pin[2] << 2;
+    dev->irq_seen |= irq & ~dev->irq_now;
+    dev->irq_now = irq;
+    if ((dev->mon[0].violations | dev->mon[1].violations | dev->mon[2].violations | dev->ddr.events) != 0 || dev->ddr.oom) {
+        note_trouble(dev);
+    }
+    if (!go) {
+        note_stop(dev);
+    } else if ((cycle & 63u) == 0 &&
+               tb_watchdog_step(&dev->wd, cycle, dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress)) {
+        note_hang(dev);
+    }
+    return !npu_dev_failed(dev);
+}
+
+static bool access_ok(npu_dev *dev, tb_lite_status status, const char *what, uint32_t offset) {
+    switch (status) {
+    case TB_LITE_OK:
+        return true;
+    case TB_LITE_TIMEOUT:
+        dev->rtl_gone = true;
+        npu_dev_fail(dev, "reg:timeout", "%s of register 0x%03x got no answer within %u cycles", what, offset, NPU_DEV_REG_TIMEOUT);
+        return false;
+    case TB_LITE_ERROR:
+        npu_dev_fail(dev, "reg:response", "%s of register 0x%03x answered with an error response", what, offset);
+        return false;
+    case TB_LITE_STOPPED:
+        break;
+    }
+    return false;
+}
+
+bool npu_rtl_read(npu_dev *dev, uint32_t offset, uint32_t *value) {
+    tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    return access_ok(dev, tb_lite_read(&dev->lite, offset, value, npu_rtl_step, dev, NPU_DEV_REG_TIMEOUT), "read", offset);
+}
+
+bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value) {
+    tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    return access_ok(dev, tb_lite_write(&dev->lite, offset, value, 0xf, npu_rtl_step, dev, NPU_DEV_REG_TIMEOUT), "write", offset);
+}
+
+void npu_rtl_reset(npu_dev *dev) {
+    tb_axi_slave_reset(&dev->slave[0]);
+    tb_axi_slave_reset(&dev->slave[1]);
+    tb_lite_reset(&dev->lite);
+    tb_sim_reset(&dev->sim, 5);
+    for (unsigned i = 0; i < PORTS; i++) {
+        tb_axi_mon_reset(&dev->mon[i]);
+    }
+    dev->irq_now = 0;
+    tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    if (dev->sim.stopped) {
+        note_stop(dev);
+    }
+    npu_rtl_step(dev);
+}
+
+static int bind_ports(npu_dev *dev, char *err, size_t err_size) {
+    static const char *const prefix[PORTS] = {"s_axil_", "m0_axi_", "m1_axi_"};
+    static const char *const irq[3] = {"irq_alu_o", "irq_pool_o", "irq_gemm_o"};
+    for (unsigned i = 0; i < PORTS; i++) {
+        if (tb_axi_bind(&dev->port[i], &dev->sim, prefix[i], i == PORT_AXIL, err, err_size) != 0) {
+            return -1;
+        }
+        const tb_axi_mon_cfg cfg = {
+            .name = port_names[i], .port = i, .lite = i == PORT_AXIL, .bytes = dev->port[i].bytes, .depth = 32, .hash = &dev->hash};
+        if (tb_axi_mon_init(&dev->mon[i], &cfg) != 0) {
+            snprintf(err, err_size, "out of memory");
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        tb_sig sig;
+        if (tb_sim_port(&dev->sim, irq[i], 1, false, &sig, err, err_size) != 0) {
+            return -1;
+        }
+        dev->irq_pin[i] = (uint8_t *)sig.ptr;
+    }
+    return 0;
+}
+
+/* The build holds one mesh size. */
+static int check_size(npu_dev *dev, char *err, size_t err_size) {
+    uint32_t config = 0;
+    if (!npu_rtl_read(dev, NPU_REG_CONFIG, &config)) {
+        snprintf(err, err_size, "%s", dev->failure.message);
+        return -1;
+    }
+    const uint32_t n = (config & NPU_CONFIG_MESH_N_MASK) >> NPU_CONFIG_MESH_N_LSB;
+    if (n != dev->cfg.n) {
+        snprintf(err, err_size, "this program simulates mesh size %u, expected %u", n, dev->cfg.n);
+        return -1;
+    }
+    return 0;
+}
+
+int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
+    const char *name = dev->cfg.bus_profile != NULL ? dev->cfg.bus_profile : "ideal";
+    const tb_axi_profile *profile = tb_axi_profile_find(name);
+    if (profile == NULL) {
+        char names[128];
+        tb_axi_profile_names(names, sizeof names);
+        snprintf(err, err_size, "unknown bus profile %.40s, expected one of %s", name, names);
+        return -1;
+    }
+    const tb_sim_cfg cfg = {.shim = tb_shim_get(), .seed = dev->cfg.seed, .clk = "clk_i", .rst_n = "rst_ni", .wave = dev->cfg.wave};
+    if (tb_sim_open(&dev->sim, &cfg, err, err_size) != 0) {
+        return -1;
+    }
+    if (bind_ports(dev, err, err_size) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < NPU_DEV_CHANNELS; i++) {
+        const tb_rng rng = tb_rng_stream(dev->cfg.seed, i == 0 ? "bus0" : "bus1");
+        if (tb_axi_slave_init(&dev->slave[i], &dev->port[PORT_M0 + i], &dev->ddr, profile, rng) != 0) {
+            snprintf(err, err_size, "out of memory");
+            return -1;
+        }
+    }
+    tb_lite_init(&dev->lite, &dev->port[PORT_AXIL], profile->lite_gap_max, tb_rng_stream(dev->cfg.seed, "axil"));
+    tb_watchdog_init(&dev->wd, dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles : 100000);
+    npu_rtl_reset(dev);
+    return check_size(dev, err, err_size);
+}
+
+void npu_rtl_close(npu_dev *dev) {
+    for (unsigned i = 0; i < PORTS; i++) {
+        tb_axi_mon_free(&dev->mon[i]);
+    }
+    tb_axi_slave_free(&dev->slave[0]);
+    tb_axi_slave_free(&dev->slave[1]);
+    tb_sim_close(&dev->sim);
+}
+
+void npu_rtl_check_idle(npu_dev *dev) {
+    for (unsigned i = 0; i < 32 && npu_rtl_step(dev); i++) {
+    }
+    for (unsigned i = PORT_M0; i < PORTS && !npu_dev_failed(dev); i++) {
+        uint32_t reads;
+        uint32_t writes;
+        char signature[64];
+        tb_axi_mon_open(&dev->mon[i], &reads, &writes);
+        if (reads + writes != 0) {
+            snprintf(signature, sizeof signature, "axi:outstanding:%s", port_names[i]);
+            npu_dev_fail(dev, signature, "%s: %u reads and %u writes are in flight although all tasks are complete", port_names[i], reads,
+                         writes);
+        }
+    }
+}
