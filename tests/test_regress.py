@@ -207,9 +207,15 @@ def test_memory_limit_but_not_for_sanitizers(bench):
 
 
 def test_reproducers(bench):
-    done = bench.run("unit fail cfg=n8\nunit repro cfg=n4\nunit crash cfg=n8 index=9 cases=4\n", "--jobs", "1", "--out", "o", "--seed", "0x77")
+    done = bench.run("unit fail cfg=n8\nunit repro cfg=n4\n", "--jobs", "1", "--out", "o")
     assert "| make repro CASE=o/00000-unit-fail-n8/cases/1.case\n" in done.stdout
     assert "| make unit UNIT=mesh SEED=0x12 CFG=n4\n" in done.stdout
+    done = bench.run("unit fail cfg=n8 kind=san\n", "--out", "o")
+    assert "| make repro CASE=o/00000-unit-fail-n8/cases/1.case KIND=san\n" in done.stdout
+
+
+def test_reproducer_without_result(bench):
+    done = bench.run("unit crash cfg=n8 index=9 cases=4\n", "--seed", "0x77")
     assert "| build/n8-fast/unit-crash --run-seed 0x77 --index 9 --count 4\n" in done.stdout
 
 
@@ -300,7 +306,7 @@ def test_without_guardian_the_run_goes_on(bench):
     runner = start(bench, "unit slow cfg=n8 count=4\n", "--jobs", "1")
     time.sleep(0.4)
     children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
-    guardians = [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text().startswith("tandem-reg")]
+    guardians = [int(pid) for pid in children if os.getsid(int(pid)) == int(pid)]  # it leads a session, a job does not
     assert len(guardians) == 1
     os.kill(guardians[0], signal.SIGKILL)
     out, err = runner.communicate(timeout=20)
