@@ -195,25 +195,11 @@ void shim_destroy(void *handle) {
 }
 
 const tb_shim shim_table = {
-    shim_top_name,
-    shim_nports,
-    shim_create,
-    shim_destroy,
-    shim_ports,
-    shim_eval,
-    shim_set_time,
-    shim_finished,
-    shim_message,
+    shim_top_name,   shim_nports,     shim_create,      shim_destroy,     shim_ports, shim_eval, shim_set_time, shim_finished, shim_message,
 #if VM_TRACE_FST
-    shim_trace_open,
-    shim_trace_dump,
-    shim_trace_flush,
-    shim_trace_close,
+    shim_trace_open, shim_trace_dump, shim_trace_flush, shim_trace_close,
 #else
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
+    nullptr,       nullptr,     nullptr,     nullptr,
 #endif
 };
 
