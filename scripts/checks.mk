@@ -6,7 +6,7 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 .PHONY: test check lint mutants
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
-	@HOST="$(HOST)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
+	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
 
 check: ## all tests, with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test

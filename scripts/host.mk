@@ -55,3 +55,12 @@ $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)
 .PHONY: host tests
 host: $(HOST_LIBS) $(if $(SRC_regress),$(HOST)/tandem-regress)
 tests: $(TEST_PROGRAMS)
+
+# networks on the golden model alone, with nothing Verilated
+SRC_netmain := $(wildcard network/main/*.c)
+OBJ_netmain := $(SRC_netmain:%.c=$(HOST)/obj/%.o)
+-include $(OBJ_netmain:.o=.d)
+$(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -lm -lpthread
+host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
