@@ -212,6 +212,9 @@ module dma_rd #(
   logic job_last;
   logic emit;
   logic makes_tail;
+  logic single;
+  logic out_last;
+  logic [3:0] keep;  // bytes to keep, 0: all
   assign out_free = ~dat_valid_q | dat_ready_i;
   assign have = skid_valid & info_valid & ~tail_q;
   assign burst_end = beat_q == inf_len;
@@ -219,6 +222,9 @@ module dma_rd #(
   assign job_last = inf_last & burst_end;
   assign emit = (inf_off == 4'd0) | ~job_first | job_last;
   assign makes_tail = job_last & ~job_first & (inf_off != 4'd0) & inf_extra;
+  assign single = job_first & job_last;
+  assign out_last = tail_q | (job_last & ~makes_tail);
+  assign keep = !out_last ? 4'd0 : tail_q ? tail_bytes_q : inf_tail;
   assign skid_pop = have & (~emit | out_free);
   assign info_pop = skid_pop & burst_end;
 
@@ -257,24 +263,18 @@ module dma_rd #(
       if (out_free) begin
         dat_valid_q <= tail_q | (have & emit);
         tail_q <= have & makes_tail;
-        if (tail_q) begin
-          dat_q <= keep_low(align_low('0, prev_q, tail_off_q), tail_bytes_q);
-          dat_last_q <= 1'b1;
-          dat_id_q <= tail_id_q;
-        end else if (have & emit) begin
+        if (tail_q | (have & emit)) begin
           tail_off_q <= inf_off;
           tail_bytes_q <= inf_tail;
           tail_id_q <= inf_id;
-          dat_last_q <= job_last & ~makes_tail;
-          dat_id_q <= inf_id;
-          if (job_last & ~makes_tail) begin
-            if (job_first) dat_q <= keep_low(align_low('0, skid_data, inf_off), inf_tail);
-            else if (inf_off == 4'd0) dat_q <= keep_low(skid_data, inf_tail);
-            else dat_q <= keep_low(align_low(skid_data, prev_q, inf_off), inf_tail);
-          end else if (inf_off == 4'd0) begin
-            dat_q <= skid_data;
+          dat_last_q <= out_last;
+          dat_id_q <= tail_q ? tail_id_q : inf_id;
+          if (!tail_q && inf_off == 4'd0) begin
+            dat_q <= keep_low(skid_data, keep);
           end else begin
-            dat_q <= align_low(skid_data, prev_q, inf_off);
+            // bytes of this bus beat come above those of the previous one; the only beat of a job has none before it
+            dat_q <= keep_low(align_low((tail_q | single) ? 128'd0 : skid_data, (single & ~tail_q) ? skid_data : prev_q,
+                                        tail_q ? tail_off_q : inf_off), keep);
           end
         end
       end

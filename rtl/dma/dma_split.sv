@@ -58,27 +58,19 @@ module dma_split #(
   logic [31:0] sel_addr;
   logic [23:0] sel_bytes;
   always_comb begin
-    sel_valid = 1'b0;
     sel_id = '0;
-    sel_addr = req_addr_i[31:0];
-    sel_bytes = req_bytes_i[23:0];
     for (int unsigned i = 0; i < NumReq; i++) begin
-      if (req_valid_i[i] && !sel_valid) begin
-        sel_valid = 1'b1;
-        sel_id = i[IdW-1:0];
-        sel_addr = req_addr_i[32*i+:32];
-        sel_bytes = req_bytes_i[24*i+:24];
-      end
+      if (req_valid_i[NumReq-1-i]) sel_id = IdW'(NumReq - 1 - i);
     end
   end
+  assign sel_valid = req_valid_i != '0;
+  assign sel_addr = req_addr_i[32*sel_id+:32];
+  assign sel_bytes = req_bytes_i[24*sel_id+:24];
 
   logic job_wready;
-  always_comb begin
-    req_ready_o = '0;
-    for (int unsigned i = 0; i < NumReq; i++) begin
-      if (sel_id == i[IdW-1:0]) req_ready_o[i] = sel_valid & job_wready & ~clr_i;
-    end
-  end
+  logic grant;
+  assign grant = sel_valid & job_wready & ~clr_i;
+  assign req_ready_o = NumReq'(grant) << sel_id;
 
   localparam int unsigned JobW = IdW + 32 + 24;
   logic job_valid;
