@@ -93,7 +93,7 @@ static uint32_t output_class(const net_graph *graph, const float *output) {
 }
 
 static void print_accuracy(const char *what, uint32_t right, uint32_t images, const char *where) {
-    printf("%-10s %6.2f %%  (%u of %u images, %s)\n", what, images == 0 ? 0.0 : 100.0 * right / images, right, images, where);
+    printf("%-10s %.2f %% (%u of %u images, %s)\n", what, images == 0 ? 0.0 : 100.0 * right / images, right, images, where);
 }
 
 bool netjob_fp32(netjob *job) {
