@@ -1,6 +1,7 @@
 """tandem-net from outside: exit statuses, one clear line for bad input, no file left behind, gates that can fail."""
 import os
 import resource
+import signal
 import subprocess
 
 import pytest
@@ -12,21 +13,13 @@ INT8 = ["--int8-net", DIGITS + "/digits-int8.param", "--int8-bin", DIGITS + "/di
 HELD_OUT = ["--images", DIGITS + "/heldout.csv"]
 
 
-def find_program():
-    build = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-    host = os.path.join(ROOT, os.environ.get("HOST", os.path.join(build, "host")))
-    paths = [os.path.join(host, "tandem-net-model")] + [os.path.join(build, cfg + "-fast", "tandem-net") for cfg in ("n8", "n4", "n16", "n32")]
-    return next((path for path in paths if os.access(path, os.X_OK)), None)
-
-
-PROGRAM = find_program()
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="not run: tandem-net is not built")
+PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-net-model is not built")
 
 
 def run(*args, stdout=subprocess.PIPE, limit=None):
     def limit_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        import signal
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
     return subprocess.run([PROGRAM, "--device", "model", *args], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120,
@@ -47,6 +40,7 @@ def one_line(done, status, part):
     (["--count", "401"], "--count 401, but models/digits/heldout.csv holds 400 images"),
     (["--seed", "-"], "--seed '-'"),
     (["--norm", "nan"], "--norm 'nan'"),
+    (["--device", "rtl"], "--device 'rtl': this program was built without RTL, expected model"),
     (["--device", "fpga"], "--device 'fpga': expected model, rtl or tandem"),
     (["--cfg", "n7"], "--cfg 'n7'"),
     (["--net", "x"], "--net and --bin belong together"),
