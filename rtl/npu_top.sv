@@ -154,7 +154,7 @@ module npu_top #(
     .bus_err_i({wr_err, rd_err}),
     .perf_event_i({
       wr_burst[1], wr_burst[0], rd_burst[1], rd_burst[0], gemm_event[3], gemm_event[2], gemm_event[1], wr_beat[1],
-      wr_beat[0], rd_beat[1], rd_beat[0], gemm_event[0], busy
+      wr_beat[0], rd_beat[1], rd_beat[0], gemm_event[0], 1'b1
     }),
     .srst_o(srst),
     .drained_i(rd_idle == 2'b11 && wr_idle == 2'b11)
