@@ -36,12 +36,13 @@ regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
 BUILD_QUIETLY = $(MAKE) -s $(PARALLEL)
 WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
+DEVICE_ARGS = $(if $(DEVICE),--device $(DEVICE))
 need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
-run: ## one operator: make run OP=conv ic=64 k=3 [SEED=] [WAVE=file.fst]
+run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst]
 	$(call need,OP,make run OP=conv [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
-	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(WAVE_ARGS)
+	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS)
 
 unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [knob=value ...]
 	$(call need,UNIT,one of $(UNITS))
@@ -51,7 +52,7 @@ unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [k
 
 repro: ## one case again: make repro CASE=file, or TEST= SEED= [CFG=]
 	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(KIND)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" \
-	  KNOBS="$(KNOBS)" WAVE="$(WAVE)" scripts/repro.sh
+	  KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" scripts/repro.sh
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)

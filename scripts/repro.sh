@@ -27,13 +27,14 @@ case $TEST in
 unit-*) command=("$out/$TEST") ;;
 *)
     command=("$out/tandem")
-    if [ -n "${CASE:-}" ]; then args=(case "$CASE"); else args=(test "$TEST" "${args[@]}"); fi
+    if [ -n "${CASE:-}" ]; then args=(repro "$CASE"); else args=(test "$TEST" "${args[@]}"); fi
     ;;
 esac
 # shellcheck disable=SC2086
 ${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 # shellcheck disable=SC2206
 command+=("${args[@]}" ${KNOBS:-})
+[[ $TEST != unit-* && -n ${DEVICE:-} ]] && command+=(--device "$DEVICE")
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
 echo "${command[*]}"
 exec "${command[@]}"
