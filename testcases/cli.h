@@ -1,0 +1,43 @@
+/*
+ * cli.h - private to the program `tandem`: options and cases.
+ */
+#ifndef TESTCASES_CLI_H
+#define TESTCASES_CLI_H
+
+#include "tests.h"
+
+typedef enum cli_command { CLI_RUN, CLI_TEST, CLI_REPRO, CLI_LIST } cli_command;
+
+typedef struct cli_options {
+    const char *prog;
+    cli_command command;
+    const tc_test *test;   /* run, test */
+    const char *case_file; /* repro: the case to read; run and test: where the resolved case goes, or NULL */
+    const char *case_dir;  /* where cases of failures go */
+    const char *wave, *result;
+    uint64_t seed, run_seed, index, count;
+    bool have_seed, have_run, json, quiet, help, print_case;
+    npu_dev_kind kind;
+    tb_knobs knobs; /* with the pins of the command line */
+} cli_options;
+
+/* Fill the options from the command line. -1 with one line in err. */
+int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size);
+void cli_usage(FILE *out, const cli_options *o);
+/* The tests and their knobs. */
+void cli_list(FILE *out, bool json);
+/* "model", "rtl", "tandem" */
+const char *cli_kind_name(npu_dev_kind kind);
+
+/* A resolved case as text. 0 or -1 (out of memory). */
+int cli_case_to_kv(const tc_test *test, uint64_t seed, const tb_knobs *knobs, tb_kv *kv);
+/* Read and check a case file: test, seed, knobs. -1 with one line in err. */
+int cli_case_load(const char *path, const tc_test **test, uint64_t *seed, tb_knobs *knobs, char *err, size_t err_size);
+/* Store the case of a failure in a folder, which is made when it does not exist; its path goes into path. -1 with one line in err. */
+int cli_case_store(const char *dir, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size, char *err,
+                   size_t err_size);
+
+/* The measurements of a run. */
+void cli_print_stats(FILE *out, const tc_stats *stats, uint32_t n, double cpu_seconds);
+
+#endif

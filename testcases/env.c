@@ -1,0 +1,139 @@
+/* env.c - the table of tests, and what their executors share. */
+#include "tests.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const tc_test *const tc_tests[] = {&tc_conv, &tc_regs, &tc_bus_error};
+const size_t tc_test_count = sizeof tc_tests / sizeof tc_tests[0];
+
+const char *const tc_bus_names[TC_BUS_COUNT] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
+
+const tc_test *tc_test_find(const char *name) {
+    for (size_t i = 0; i < tc_test_count; i++) {
+        if (strcmp(tc_tests[i]->name, name) == 0) {
+            return tc_tests[i];
+        }
+    }
+    return NULL;
+}
+
+static const npu_dev_failure *device_failure(const tc_run *run) {
+    const npu_dev_failure *f = run->dev != NULL ? npu_dev_get_failure(run->dev) : NULL;
+    return f != NULL && f->signature[0] != '\0' ? f : NULL;
+}
+
+/* What the device saw explains what the driver or the executor sees after it. */
+static bool take_device_failure(tc_run *run) {
+    const npu_dev_failure *f = device_failure(run);
+    if (f == NULL) {
+        return false;
+    }
+    tb_result_fail(run->result, TB_FAIL, f->signature, "%s", f->message);
+    return true;
+}
+
+void tc_fail(tc_run *run, const char *signature, const char *format, ...) {
+    char text[400];
+    va_list args;
+    if (take_device_failure(run)) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tb_result_fail(run->result, TB_FAIL, signature, "%s", text);
+}
+
+void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status want) {
+    char signature[96];
+    snprintf(signature, sizeof signature, "driver: %s: %s", what, npu_strerror(got));
+    if (got == NPU_ERR_BUS || got == NPU_ERR_DEVICE) {
+        tc_fail(run, signature, "%s: the driver answered \"%s\" (ERR = 0x%02X), expected \"%s\"", what, npu_strerror(got),
+                run->npu.last_err, npu_strerror(want));
+    } else {
+        tc_fail(run, signature, "%s: the driver answered \"%s\", expected \"%s\"", what, npu_strerror(got), npu_strerror(want));
+    }
+}
+
+bool tc_ok(const tc_run *run) {
+    return run->result->outcome == TB_PASS && device_failure(run) == NULL;
+}
+
+int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us) {
+    const npu_dev_cfg cfg = {.kind = run->kind,
+                             .n = run->n,
+                             .seed = device_seed,
+                             .bus_profile = bus,
+                             .wave = run->wave,
+                             .ddr_bytes = ddr_bytes,
+                             .poison_reads = true};
+    if (bus != NULL && tb_axi_profile_find(bus) == NULL) {
+        snprintf(run->err, sizeof run->err, "bus profile %s is unknown to the testbench", bus);
+        return -1;
+    }
+    run->dev = npu_dev_open(&cfg, run->err, sizeof run->err);
+    if (run->dev == NULL) {
+        return -1;
+    }
+    npu_status status = npu_init(&run->npu, npu_dev_hal(run->dev), wait, timeout_us);
+    if (status != NPU_OK) {
+        tc_driver_failed(run, "npu_init", status, NPU_OK);
+        return -1;
+    }
+    if (run->npu.n != run->n) {
+        tc_fail(run, "config: MESH_N", "CONFIG.MESH_N reads %u, expected %u", run->npu.n, run->n);
+        return -1;
+    }
+    return 0;
+}
+
+void tc_close(tc_run *run) {
+    if (run->dev == NULL) {
+        return;
+    }
+    if (!npu_dev_finish(run->dev)) {
+        take_device_failure(run);
+    }
+    run->stats.total_cycles = npu_dev_cycles(run->dev);
+    run->stats.has_time = run->kind != NPU_DEV_MODEL;
+    npu_dev_time_split(run->dev, &run->stats.rtl_s, &run->stats.harness_s);
+    run->result->cycles += npu_dev_cycles(run->dev);
+    run->result->trace_hash = tb_hash_u64(run->result->trace_hash, npu_dev_trace_hash(run->dev));
+    npu_dev_close(run->dev);
+    run->dev = NULL;
+}
+
+bool tc_read(tc_run *run, uint32_t offset, uint32_t *value) {
+    const npu_hal *hal = npu_dev_hal(run->dev);
+    *value = 0;
+    if (hal->reg_read(hal->ctx, offset, value) == NPU_HAL_OK) {
+        return true;
+    }
+    tc_fail(run, "register read failed", "register 0x%03X: the read was not answered with OKAY", offset);
+    return false;
+}
+
+bool tc_write(tc_run *run, uint32_t offset, uint32_t value) {
+    const npu_hal *hal = npu_dev_hal(run->dev);
+    if (hal->reg_write(hal->ctx, offset, value) == NPU_HAL_OK) {
+        return true;
+    }
+    tc_fail(run, "register write failed", "register 0x%03X: the write was not answered with OKAY", offset);
+    return false;
+}
+
+bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, uint32_t want) {
+    uint32_t value = 0;
+    if (!tc_read(run, offset, &value)) {
+        return false;
+    }
+    if ((value & mask) != (want & mask)) {
+        char signature[96];
+        snprintf(signature, sizeof signature, "register %s", name);
+        tc_fail(run, signature, "%s (0x%03X) reads 0x%08X, expected 0x%08X in the bits 0x%08X", name, offset, value, want & mask, mask);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,161 @@
+/* main.c - the program `tandem`: operators, tests and stored cases on the whole NPU. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static double cpu_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The command that shows this failure again; also into the result, for the runner. */
+static void reproducer(const cli_options *o, const tc_run *run, const tb_result *result, char *dst, size_t size) {
+    if (o->command == CLI_REPRO || result->case_path[0] != '\0') {
+        snprintf(dst, size, "make repro CASE=%s", o->command == CLI_REPRO ? o->case_file : result->case_path);
+        return;
+    }
+    int at = snprintf(dst, size, "make repro TEST=%s SEED=0x%016" PRIx64 " CFG=%s", run->test->name, run->seed, NPU_CFG_NAME);
+    for (size_t i = 0; i < run->knobs->count && at > 0 && (size_t)at < size; i++) {
+        const tb_knob *k = &run->knobs->table[i];
+        if (!run->knobs->pinned[i]) {
+            continue;
+        }
+        if (k->kind == TB_KNOB_ENUM) {
+            at += snprintf(dst + at, size - (size_t)at, " %s=%s", k->name, k->names[run->knobs->value[i]]);
+        } else {
+            at += snprintf(dst + at, size - (size_t)at, " %s=%" PRId64, k->name, run->knobs->value[i]);
+        }
+    }
+}
+
+/* One line for the failure, one for the way back to it. */
+static void report_failure(const cli_options *o, const tc_run *run, tb_result *result) {
+    char again[1024];
+    char err[512];
+    if (o->command != CLI_REPRO &&
+        cli_case_store(o->case_dir, run->test, run->seed, run->knobs, result->case_path, sizeof result->case_path, err, sizeof err) != 0) {
+        fprintf(stderr, "%s: %s\n", o->prog, err);
+    }
+    if (o->command == CLI_REPRO) {
+        snprintf(result->case_path, sizeof result->case_path, "%s", o->case_file);
+    }
+    reproducer(o, run, result, again, sizeof again);
+    tb_kv_set(&result->extra, "repro", again);
+    if (run->wave != NULL) {
+        tb_kv_set(&result->extra, "wave", run->wave);
+    }
+    printf("FAIL test=%s seed=0x%016" PRIx64 " cfg=%s : %s\n%s\n", run->test->name, run->seed, NPU_CFG_NAME, result->message, again);
+}
+
+/* Execute one resolved case. 0 or -1 (could not run). */
+static int execute(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err,
+                   size_t err_size) {
+    tc_run run = {.test = test, .n = NPU_CFG_N, .seed = seed, .knobs = knobs, .kind = o->kind, .wave = o->wave, .result = result};
+    const double begin = cpu_seconds();
+    const int rc = test->execute(&run);
+    tc_close(&run);
+    if (rc != 0 && result->outcome == TB_PASS) {
+        snprintf(err, err_size, "%s", run.err);
+        return -1;
+    }
+    if (result->outcome == TB_PASS && o->command == CLI_RUN && !o->quiet && run.stats.measured) {
+        cli_print_stats(stdout, &run.stats, NPU_CFG_N, cpu_seconds() - begin);
+    }
+    if (result->outcome != TB_PASS) {
+        report_failure(o, &run, result);
+    }
+    return 0;
+}
+
+static int write_case(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *err, size_t err_size) {
+    tb_kv kv;
+    tb_kv_init(&kv);
+    int rc = cli_case_to_kv(test, seed, knobs, &kv);
+    if (rc != 0) {
+        snprintf(err, err_size, "out of memory");
+    } else if (o->print_case) {
+        rc = tb_kv_write(&kv, stdout);
+        if (rc != 0) {
+            snprintf(err, err_size, "stdout: cannot be written");
+        }
+    } else {
+        rc = tb_kv_save(&kv, o->case_file, err, err_size);
+    }
+    tb_kv_free(&kv);
+    return rc;
+}
+
+/* Generated cases, one after the other until one fails. */
+static int run_generated(cli_options *o, tb_result *result, char *err, size_t err_size) {
+    char text[512];
+    for (uint64_t i = 0; i < o->count && result->outcome == TB_PASS; i++) {
+        const uint64_t seed = o->have_seed || o->command == CLI_RUN ? o->seed : tb_rng_test_seed(o->run_seed, o->test->name, o->index + i);
+        if (o->test->generate(NPU_CFG_N, seed, o->command == CLI_RUN, &o->knobs, text, sizeof text) != 0) {
+            snprintf(err, err_size, "%s: %s", o->test->name, text);
+            return -1;
+        }
+        if ((o->print_case || o->case_file != NULL) && write_case(o, o->test, seed, &o->knobs, err, err_size) != 0) {
+            return -1;
+        }
+        if (!o->print_case && execute(o, o->test, seed, &o->knobs, result, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int run_stored(cli_options *o, tb_result *result, char *err, size_t err_size) {
+    uint64_t seed = 0;
+    if (cli_case_load(o->case_file, &o->test, &seed, &o->knobs, err, err_size) != 0) {
+        return -1;
+    }
+    return execute(o, o->test, seed, &o->knobs, result, err, err_size);
+}
+
+static int run_cases(cli_options *o) {
+    char err[1024] = "";
+    tb_result result;
+    tb_result_init(&result);
+    tb_sim_catch_signals();
+    const int rc = o->command == CLI_REPRO ? run_stored(o, &result, err, sizeof err) : run_generated(o, &result, err, sizeof err);
+    if (rc != 0) {
+        fprintf(stderr, "%s: %s\n", o->prog, err);
+        tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
+    } else if (result.outcome == TB_PASS && !o->quiet && !o->print_case) {
+        printf("PASS test=%s cfg=%s device=%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->test->name, NPU_CFG_NAME,
+               cli_kind_name(o->kind), o->count, result.cycles, result.trace_hash);
+    }
+    int status = tb_result_exit(&result);
+    if (o->result != NULL && !o->print_case && tb_result_save(&result, o->result, err, sizeof err) != 0) {
+        fprintf(stderr, "%s: %s\n", o->prog, err);
+        status = status == 0 ? 1 : status;
+    }
+    tb_result_free(&result);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    char err[1024] = "";
+    cli_options o;
+    int status = 0;
+    if (cli_parse(&o, argc, argv, err, sizeof err) != 0) {
+        fprintf(stderr, "%s: %s\n", argv[0], err);
+        return 2;
+    }
+    if (o.help) {
+        cli_usage(stdout, &o);
+    } else if (o.command == CLI_LIST) {
+        cli_list(stdout, o.json);
+    } else {
+        status = run_cases(&o);
+    }
+    if (fflush(stdout) != 0) {
+        fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);
+        status = status == 0 ? 1 : status;
+    }
+    return status;
+}

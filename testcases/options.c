@@ -1,0 +1,258 @@
+/* options.c - the command line of `tandem`. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_COUNT UINT64_C(1000000)
+
+static const char *const kind_names[] = {"model", "rtl", "tandem"};
+
+const char *cli_kind_name(npu_dev_kind kind) {
+    return kind_names[kind];
+}
+
+static void usage_commands(FILE *out, const cli_options *o) {
+    fprintf(out,
+            "usage: %s COMMAND ... (mesh size %s)\n\n"
+            "  run OP [knob=value ...]     one operator, with its performance\n"
+            "  test NAME [knob=value ...]  constrained-random cases of a test\n"
+            "  repro FILE                  one stored case (also: case FILE)\n"
+            "  list [--json]               tests, knobs and their ranges\n\n"
+            "Each command answers --help. Exit status: 0 passed, 1 failed, 2 bad input.\n",
+            o->prog, NPU_CFG_NAME);
+}
+
+static void usage_options(FILE *out, cli_command command) {
+    fputs("\noptions:\n"
+          "  --device D      model, rtl or tandem (both, compared; the default where\n"
+          "                  the program contains the RTL)\n"
+          "  --wave F        FST waveform (needs a debug build)\n"
+          "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
+          "  --case-dir D    store the case of a failure there (build/cases)\n"
+          "  --quiet         print nothing when all is well\n",
+          out);
+    if (command != CLI_REPRO) {
+        fputs("  --seed S        the case of this seed\n"
+              "  --case F        write the resolved case to F as well\n"
+              "  --print-case    write the resolved case to stdout, do not execute it\n",
+              out);
+    }
+    if (command == CLI_TEST) {
+        fputs("  --run-seed R --index I --count K\n"
+              "                  cases I .. I+K-1 of run R (1, 0, 1), up to the first failure\n",
+              out);
+    }
+}
+
+void cli_usage(FILE *out, const cli_options *o) {
+    static const char *const heads[] = {
+        "run OP [knob=value ...] [options]\n\nOne operator. Knobs that are not pinned are drawn from the seed; splits are left to\n"
+        "the driver and the bus is ideal unless pinned.\n",
+        "test NAME [knob=value ...] [options]\n\nConstrained-random cases. A pinned knob is not drawn.\n",
+        "repro FILE [options]\n\nOne stored case.\n", "list [--json]\n\nTests, knobs and their ranges.\n"};
+    if (o->command > CLI_LIST) {
+        usage_commands(out, o);
+        return;
+    }
+    fprintf(out, "usage: %s %s", o->prog, heads[o->command]);
+    if (o->command != CLI_LIST) {
+        usage_options(out, o->command);
+    }
+    if (o->test != NULL) {
+        fprintf(out, "\nknobs of %s (%s):\n", o->test->name, o->test->help);
+        tb_knobs_list(o->test->knobs, o->test->knob_count, out);
+    } else if (o->command <= CLI_TEST) {
+        fputs(o->command == CLI_RUN ? "\noperators:" : "\ntests:", out);
+        for (size_t i = 0; i < tc_test_count; i++) {
+            if (o->command == CLI_TEST || tc_tests[i]->is_operator) {
+                fprintf(out, " %s", tc_tests[i]->name);
+            }
+        }
+        fputs("\n", out);
+    }
+}
+
+static int number_option(const char *name, const char *value, uint64_t lo, uint64_t hi, uint64_t *out, char *err, size_t err_size) {
+    if (value == NULL || tb_parse_u64(value, out) != 0 || *out < lo || *out > hi) {
+        snprintf(err, err_size, "%s: expected a number %" PRIu64 "..%" PRIu64 ", got %.60s", name, lo, hi,
+                 value == NULL ? "nothing" : value);
+        return -1;
+    }
+    return 0;
+}
+
+static int device_option(const char *value, npu_dev_kind *kind, char *err, size_t err_size) {
+    for (int i = 0; value != NULL && i < 3; i++) {
+        if (strcmp(value, kind_names[i]) == 0) {
+            *kind = (npu_dev_kind)i;
+            return 0;
+        }
+    }
+    snprintf(err, err_size, "--device: expected model, rtl or tandem, got %.60s", value == NULL ? "nothing" : value);
+    return -1;
+}
+
+/* An option with a value; 1: not one of them. */
+static int value_option(cli_options *o, const char *name, const char *value, char *err, size_t err_size) {
+    const struct {
+        const char *name;
+        uint64_t lo, hi, *out;
+        bool *given;
+    } numbers[] = {{"--seed", 0, UINT64_MAX, &o->seed, &o->have_seed},
+                   {"--run-seed", 0, UINT64_MAX, &o->run_seed, &o->have_run},
+                   {"--index", 0, UINT64_MAX - MAX_COUNT, &o->index, &o->have_run},
+                   {"--count", 1, MAX_COUNT, &o->count, &o->have_run}};
+    const struct {
+        const char *name;
+        const char **out;
+    } texts[] = {{"--case", &o->case_file}, {"--case-dir", &o->case_dir}, {"--wave", &o->wave}, {"--result", &o->result}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (strcmp(name, numbers[i].name) == 0) {
+            if (o->command == CLI_REPRO || o->command == CLI_LIST || (o->command == CLI_RUN && i > 0)) {
+                return 1;
+            }
+            *numbers[i].given = true;
+            return number_option(name, value, numbers[i].lo, numbers[i].hi, numbers[i].out, err, err_size);
+        }
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(name, texts[i].name) == 0) {
+            if (o->command == CLI_LIST || (o->command == CLI_REPRO && i == 0)) {
+                return 1;
+            }
+            if (value == NULL || value[0] == '\0') {
+                snprintf(err, err_size, "%s: expected a file or folder name", name);
+                return -1;
+            }
+            *texts[i].out = value;
+            return 0;
+        }
+    }
+    return strcmp(name, "--device") == 0 && o->command != CLI_LIST ? device_option(value, &o->kind, err, err_size) : 1;
+}
+
+/* 1: not one of them. */
+static int flag_option(cli_options *o, const char *name) {
+    const bool cases = o->command == CLI_RUN || o->command == CLI_TEST;
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        o->help = true;
+    } else if (strcmp(name, "--json") == 0 && o->command == CLI_LIST) {
+        o->json = true;
+    } else if (strcmp(name, "--quiet") == 0 && o->command != CLI_LIST) {
+        o->quiet = true;
+    } else if (strcmp(name, "--print-case") == 0 && cases) {
+        o->print_case = true;
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
+/* The operator, test or file that a command is about. */
+static int subject(cli_options *o, const char *arg, char *err, size_t err_size) {
+    if (o->command == CLI_REPRO) {
+        o->case_file = arg;
+        return 0;
+    }
+    o->test = tc_test_find(arg);
+    if (o->test != NULL && (o->command == CLI_TEST || o->test->is_operator)) {
+        tb_knobs_init(&o->knobs, o->test->knobs, o->test->knob_count);
+        return 0;
+    }
+    size_t at = (size_t)snprintf(err, err_size, "unknown %s %.60s, expected one of:", o->command == CLI_RUN ? "operator" : "test", arg);
+    for (size_t i = 0; i < tc_test_count && at < err_size; i++) {
+        if (o->command == CLI_TEST || tc_tests[i]->is_operator) {
+            at += (size_t)snprintf(err + at, err_size - at, " %s", tc_tests[i]->name);
+        }
+    }
+    o->test = NULL;
+    return -1;
+}
+
+static int command_of(cli_options *o, const char *arg, char *err, size_t err_size) {
+    static const struct {
+        const char *name;
+        cli_command command;
+    } commands[] = {{"run", CLI_RUN}, {"test", CLI_TEST}, {"repro", CLI_REPRO}, {"case", CLI_REPRO}, {"list", CLI_LIST}};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(arg, commands[i].name) == 0) {
+            o->command = commands[i].command;
+            return 0;
+        }
+    }
+    snprintf(err, err_size, "unknown command %.60s, expected run, test, repro or list (--help)", arg);
+    return -1;
+}
+
+/* What is given must fit together. */
+static int check_options(const cli_options *o, bool have_subject, char *err, size_t err_size) {
+    static const char *const missing[] = {"run: expected an operator (--help lists them)", "test: expected a test (--help lists them)",
+                                          "repro: expected a case file"};
+    if (o->command != CLI_LIST && !have_subject) {
+        snprintf(err, err_size, "%s", missing[o->command]);
+        return -1;
+    }
+    if (o->have_seed && o->have_run) {
+        snprintf(err, err_size, "--seed names one case: expected no --run-seed, --index or --count beside it");
+        return -1;
+    }
+    if (o->count > 1 && (o->wave != NULL || (o->case_file != NULL && o->command != CLI_REPRO))) {
+        snprintf(err, err_size, "--wave and --case are for one case: expected --count 1");
+        return -1;
+    }
+    if (o->kind != NPU_DEV_MODEL && tb_shim_get() == NULL) {
+        snprintf(err, err_size, "--device %s: this program contains no RTL, expected model", cli_kind_name(o->kind));
+        return -1;
+    }
+    if (o->kind == NPU_DEV_MODEL && o->wave != NULL) {
+        snprintf(err, err_size, "--wave: the model has no waveform, expected --device rtl or tandem");
+        return -1;
+    }
+    return 0;
+}
+
+int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size) {
+    bool have_subject = false;
+    *o = (cli_options){
+        .prog = argv[0], .command = (cli_command)(CLI_LIST + 1), .case_dir = "build/cases", .run_seed = 1, .seed = 1, .count = 1};
+    o->kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM;
+    if (argc < 2) {
+        snprintf(err, err_size, "expected a command: run, test, repro or list (--help)");
+        return -1;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        o->help = true;
+        return 0;
+    }
+    if (command_of(o, argv[1], err, err_size) != 0) {
+        return -1;
+    }
+    for (int i = 2; i < argc; i++) {
+        const char *arg = argv[i];
+        int rc = 0;
+        if (arg[0] == '-') {
+            if (flag_option(o, arg) == 0) {
+                continue;
+            }
+            rc = value_option(o, arg, i + 1 < argc ? argv[i + 1] : NULL, err, err_size);
+            i++;
+            if (rc > 0) {
+                snprintf(err, err_size, "%s: unknown option %.60s (--help lists them)", argv[1], arg);
+            }
+        } else if (!have_subject && o->command != CLI_LIST) {
+            rc = subject(o, arg, err, err_size);
+            have_subject = true;
+        } else if (o->test != NULL) {
+            rc = tb_knobs_pin(&o->knobs, arg, err, err_size);
+        } else {
+            snprintf(err, err_size, "%s: unexpected argument %.60s", argv[1], arg);
+            rc = -1;
+        }
+        if (rc != 0) {
+            return -1;
+        }
+    }
+    return o->help ? 0 : check_options(o, have_subject, err, err_size);
+}

@@ -1,0 +1,101 @@
+/*
+ * tests.h - the tests of the whole NPU: a table of generators and executors, and what executors share.
+ *
+ * A case is a test, a configuration, a seed and the value of every knob of the test (docs/architecture.md section 2). The generator fills the knobs; the
+ * executor reads nothing but the case.
+ */
+#ifndef TESTCASES_TESTS_H
+#define TESTCASES_TESTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device.h"
+#include "npu.h"
+#include "tb.h"
+
+/* What an executor measured, for `tandem run`. */
+typedef struct tc_stats {
+    bool measured;
+    char what[256];                /* the operator, in one line */
+    char tasks[128];               /* how it was cut */
+    uint64_t cycles;               /* clock cycles from the first register access of the operator to the last; 0 without RTL */
+    uint64_t macs;                 /* multiply-accumulates that the operator asks for */
+    uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu.md section 5 */
+    bool has_time;                 /* the following two: RTL took part */
+    double rtl_s, harness_s;       /* CPU time in the model of the RTL and around it */
+    uint64_t total_cycles;         /* of the whole simulation */
+} tc_stats;
+
+struct tc_test;
+
+/* One case in execution. */
+typedef struct tc_run {
+    const struct tc_test *test;
+    uint32_t n;            /* mesh size */
+    uint64_t seed;         /* of the case */
+    const tb_knobs *knobs; /* of the case */
+    npu_dev_kind kind;
+    const char *wave; /* FST file or NULL */
+    tb_result *result;
+    npu_dev *dev; /* open between tc_open() and tc_close() */
+    npu npu;      /* the driver's device */
+    tc_stats stats;
+    char err[512]; /* why the case could not be run */
+} tc_run;
+
+typedef struct tc_test {
+    const char *name;
+    const char *help; /* one line */
+    bool is_operator; /* `tandem run` knows it */
+    const tb_knob *knobs;
+    size_t knob_count;
+    /*
+     * Fill every knob that is not pinned. plain: what is no part of the operator itself (splits, bus timing, a second run) is left at its simplest value instead of
+     * being drawn. -1 with one line: the pinned knobs contradict each other.
+     */
+    int (*generate)(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+    /* Can these knobs be executed? -1 with one line: no. */
+    int (*check)(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
+    /* Execute. Failures go into run->result. -1 with run->err: it could not be run. */
+    int (*execute)(tc_run *run);
+} tc_test;
+
+extern const tc_test tc_conv;
+extern const tc_test tc_regs;
+extern const tc_test tc_bus_error;
+
+extern const tc_test *const tc_tests[];
+extern const size_t tc_test_count;
+/* By name; NULL: unknown. */
+const tc_test *tc_test_find(const char *name);
+
+/* ---- for executors (env.c) ---- */
+
+/* Names of the bus profiles of tb_axi_profiles, for an ENUM knob. */
+#define TC_BUS_COUNT 6
+extern const char *const tc_bus_names[TC_BUS_COUNT];
+
+/* Open the device and start the driver on it. 0; -1 with run->err (could not run) or with a failure in run->result. bus: profile or NULL. */
+int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us);
+/* End checks, cycles and trace hash into run->result, device closed. Safe when nothing is open. */
+void tc_close(tc_run *run);
+/* Note a failure: stable signature, then one line. The device's own failure, if it has one, takes precedence. */
+void tc_fail(tc_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Note that the driver answered `got` where `want` was expected. */
+void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status want);
+/* Nothing failed so far, on the device and in the executor. */
+bool tc_ok(const tc_run *run);
+/* Register access of directed tests through the HAL; false: it failed, noted. */
+bool tc_read(tc_run *run, uint32_t offset, uint32_t *value);
+bool tc_write(tc_run *run, uint32_t offset, uint32_t value);
+/* Read a register and expect a value in the bits of the mask. */
+bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, uint32_t want);
+
+/* Value of a knob as it is used in sizes. */
+static inline uint32_t tc_knob(const tb_knobs *knobs, const char *name) {
+    return (uint32_t)tb_knobs_get(knobs, name);
+}
+
+#endif
