@@ -228,7 +228,7 @@ static void check_not_trivial(placed *p, const uint8_t *out) {
     const bool ordinary = tb_knobs_get(k, "data") == CONV_UNIFORM && tb_knobs_get(k, "wdata") == CONV_W_UNIFORM &&
                           tb_knobs_get(k, "wscale") == CONV_WSCALE_PLAIN &&
                           (tb_knobs_get(k, "in_scale") == CONV_SCALE_CALIB || tb_knobs_get(k, "in_scale") == CONV_SCALE_POW2) &&
-                          p->conv.act == NPU_ACT_NONE;
+                          p->conv.act == NPU_ACT_NONE && tb_knobs_get(k, "bias") != 2;
     if (!ordinary || (uint64_t)p->ow * p->oh * p->conv.oc < 32) {
         return;
     }

@@ -39,13 +39,25 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* A draw of its own, beside that of the knob's value. */
+static bool chance(const gen *g, const char *name, uint32_t num, uint32_t den) {
+    const tb_rng stream = tb_rng_stream(g->seed, name);
+    tb_rng rng = tb_rng_fork(&stream, 1);
+    return tb_rng_chance(&rng, num, den);
+}
+
+/* In [1, hi]: small values in half of the cases, large ones in the other half. */
+static void draw_size(const gen *g, const char *name, int64_t hi) {
+    draw_in(g, name, chance(g, name, 1, 2) ? 1 : hi / 3 + 1, hi);
+}
+
 /* Ranges of maps, channels and kernels for each class of shapes. */
 static void draw_class(const gen *g) {
     const int64_t n = g->n;
-    draw_in(g, "iw", 1, 48);
-    draw_in(g, "ih", 1, 48);
-    draw_in(g, "ic", 1, 4 * n);
-    draw_in(g, "oc", 1, 4 * n);
+    draw_size(g, "iw", 48);
+    draw_size(g, "ih", 48);
+    draw_size(g, "ic", 4 * n);
+    draw_size(g, "oc", 4 * n);
     switch (g->shape) {
     case POINT:
         put(g, "iw", 1);
@@ -223,11 +235,6 @@ static void fit_budget(const gen *g) {
         while (cost(g, false, false) > budget(g->n) / 2 && shrink(g, protect != 0)) {
         }
     }
-}
-
-static bool chance(const gen *g, const char *stream, uint32_t num, uint32_t den) {
-    tb_rng rng = tb_rng_stream(g->seed, stream);
-    return tb_rng_chance(&rng, num, den);
 }
 
 /* A limit in channels that cuts `channels` into at most `pieces` slices; 0 when there is nothing to cut. */
