@@ -62,6 +62,7 @@ typedef struct bench {
     uint64_t last_vector, next_vector; /* cycle of the last vector; when the next one must come (0: any time) */
     bool first_vector_seen;
     uint64_t tiles_started;
+    int8_t wgt_read[32], ifm_read[2][32]; /* what the buffers show from the next cycle on */
     tb_rng rng, rng_data;
     unit_stall task_stall, ifm_stall, wgt_stall, ofm_stall;
 } bench;
@@ -225,11 +226,11 @@ static void serve_reads(unit *u, bench *b) {
             unit_fail(u, "wgt_re_o", "cycle %" PRIu64 ": read of word %" PRIu32 " of bank %" PRIu32 ", which is not full", u->cycle, word, bank);
             return;
         }
-        unit_set_slice(b->wgt_rdata, 0, b->bank[bank][word], N);
+        memcpy(b->wgt_read, b->bank[bank][word], N);
     }
     if (tb_get(b->ifm_re)) {
         for (uint32_t s = 0; s < 2; s++) {
-            unit_set_slice(b->ifm_rd[s], 0, b->ring[tb_get(b->ifm_ra[s]) % IFM_WORDS], N);
+            memcpy(b->ifm_read[s], b->ring[tb_get(b->ifm_ra[s]) % IFM_WORDS], N);
         }
     }
 }
@@ -281,6 +282,9 @@ static void cycle(unit *u, bench *b, bool offer) {
     serve_reads(u, b);
     take_back(u, b);
     unit_edge(u);
+    unit_set_slice(b->wgt_rdata, 0, b->wgt_read, N);
+    unit_set_slice(b->ifm_rd[0], 0, b->ifm_read[0], N);
+    unit_set_slice(b->ifm_rd[1], 0, b->ifm_read[1], N);
 }
 
 static void find_ports(unit *u, bench *b) {
