@@ -151,10 +151,23 @@ static bool check_irq(tc_run *run) {
            tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) && irq_line(run, false);
 }
 
+/* The hardware looks at a task for some cycles before it refuses it. */
+static bool wait_idle(tc_run *run) {
+    uint32_t status = 0;
+    for (unsigned i = 0; i < 10000 && status != READY; i++) {
+        if (!tc_read(run, NPU_REG_STATUS, &status)) {
+            return false;
+        }
+    }
+    if (status != READY) {
+        tc_fail(run, "regs: never idle", "STATUS is 0x%X after 10000 reads, expected 0x%X", status, READY);
+    }
+    return status == READY;
+}
+
 static bool check_refused(tc_run *run, uint32_t base, setting change) {
-    return write_task(run, base, change, true) && tc_expect(run, "GEMM_COUNT", NPU_REG_GEMM_COUNT, UINT32_MAX, 0) &&
-           tc_expect(run, "STATUS", NPU_REG_STATUS, UINT32_MAX, READY) && check_irq(run) &&
-           check_w1c(run, "ERR", NPU_REG_ERR, NPU_ERR_CONFIG_MASK);
+    return write_task(run, base, change, true) && wait_idle(run) && tc_expect(run, "GEMM_COUNT", NPU_REG_GEMM_COUNT, UINT32_MAX, 0) &&
+           check_irq(run) && check_w1c(run, "ERR", NPU_REG_ERR, NPU_ERR_CONFIG_MASK);
 }
 
 /* One setting each that docs/npu.md section 3 forbids. */
