@@ -199,7 +199,7 @@ static uint64_t cost(const gen *g, bool second, bool with_split) {
 
 /* Clock cycles of a case: well below a second of simulation. */
 static uint64_t budget(uint32_t n) {
-    return n == 4 ? 120000 : n == 8 ? 100000 : 80000;
+    return n == 4 ? 300000 : n == 8 ? 250000 : n == 16 ? 200000 : 160000;
 }
 
 /* Which of the sizes make the class what it is. */
