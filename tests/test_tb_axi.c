@@ -241,8 +241,14 @@ static void run(const char *profile, uint64_t seed, bool slow, bool inject, outc
     }
     assert_int_equal(t.r_at, BURSTS);
     assert_int_equal(tb_axi_slave_pending(&slave), 0);
-    *out = (outcome){.cycles = cycle, .hash = hash, .violations = mon.violations, .events = ddr.events, .wrong = t.wrong,
-                     .error_beats = t.error_beats, .error_resps = t.error_resps, .errors = {slave.errors[0], slave.errors[1]}};
+    *out = (outcome){.cycles = cycle,
+                     .hash = hash,
+                     .violations = mon.violations,
+                     .events = ddr.events,
+                     .wrong = t.wrong,
+                     .error_beats = t.error_beats,
+                     .error_resps = t.error_resps,
+                     .errors = {slave.errors[0], slave.errors[1]}};
     if (mon.violations > 0) {
         char text[300];
         tb_axi_violation_text(&mon, &mon.first[0], text, sizeof text);
@@ -454,11 +460,11 @@ static const struct {
     uint32_t width;
     bool input;
 } fake_ports[] = {
-    {"clk_i", 1, true},           {"rst_ni", 1, true},          {"x_awvalid_o", 1, false}, {"x_awready_i", 1, true},  {"x_awaddr_o", 40, false},
-    {"x_awlen_o", 8, false},      {"x_wvalid_o", 1, false},     {"x_wready_i", 1, true},   {"x_wdata_o", 256, false}, {"x_wstrb_o", 32, false},
-    {"x_wlast_o", 1, false},      {"x_bvalid_i", 1, true},      {"x_bready_o", 1, false},  {"x_bresp_i", 2, true},    {"x_arvalid_o", 1, false},
-    {"x_arready_i", 1, true},     {"x_araddr_o", 40, false},    {"x_rvalid_i", 1, true},   {"x_rready_o", 1, false},  {"x_rdata_i", 256, true},
-    {"x_rresp_i", 2, true},       {"x_rlast_i", 1, true},       {"count_o", 96, false},    {"y_wdata", 24, false},    {"y_rdata", 24, true},
+    {"clk_i", 1, true},       {"rst_ni", 1, true},       {"x_awvalid_o", 1, false}, {"x_awready_i", 1, true},  {"x_awaddr_o", 40, false},
+    {"x_awlen_o", 8, false},  {"x_wvalid_o", 1, false},  {"x_wready_i", 1, true},   {"x_wdata_o", 256, false}, {"x_wstrb_o", 32, false},
+    {"x_wlast_o", 1, false},  {"x_bvalid_i", 1, true},   {"x_bready_o", 1, false},  {"x_bresp_i", 2, true},    {"x_arvalid_o", 1, false},
+    {"x_arready_i", 1, true}, {"x_araddr_o", 40, false}, {"x_rvalid_i", 1, true},   {"x_rready_o", 1, false},  {"x_rdata_i", 256, true},
+    {"x_rresp_i", 2, true},   {"x_rlast_i", 1, true},    {"count_o", 96, false},    {"y_wdata", 24, false},    {"y_rdata", 24, true},
 };
 #define FAKE_PORTS (sizeof fake_ports / sizeof fake_ports[0])
 
@@ -502,8 +508,14 @@ static bool fake_finished(void *inst) {
 static const char *fake_message(void *inst) {
     return ((fake *)inst)->failed ? "[49] %Error: fifo.sv:77: Assertion failed in top.u: overflow" : NULL;
 }
-static const tb_shim fake_shim = {.top = "fake", .nports = FAKE_PORTS, .create = fake_create, .destroy = fake_destroy, .ports = fake_list,
-                                  .eval = fake_eval, .finished = fake_finished, .assert_message = fake_message};
+static const tb_shim fake_shim = {.top = "fake",
+                                  .nports = FAKE_PORTS,
+                                  .create = fake_create,
+                                  .destroy = fake_destroy,
+                                  .ports = fake_list,
+                                  .eval = fake_eval,
+                                  .finished = fake_finished,
+                                  .assert_message = fake_message};
 
 static void simulation(void **state) {
     (void)state;
@@ -598,9 +610,14 @@ static void fields(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slave_in_every_profile), cmocka_unit_test(slave_injects_errors), cmocka_unit_test(slave_full_rate_and_decerr),
-        cmocka_unit_test(profile_names),          cmocka_unit_test(registers),            cmocka_unit_test(simulation),
-        cmocka_unit_test(binding),                cmocka_unit_test(fields),
+        cmocka_unit_test(slave_in_every_profile),
+        cmocka_unit_test(slave_injects_errors),
+        cmocka_unit_test(slave_full_rate_and_decerr),
+        cmocka_unit_test(profile_names),
+        cmocka_unit_test(registers),
+        cmocka_unit_test(simulation),
+        cmocka_unit_test(binding),
+        cmocka_unit_test(fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

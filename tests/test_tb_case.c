@@ -263,10 +263,11 @@ static void knobs_refuse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rng_values_are_pinned), cmocka_unit_test(rng_streams_are_independent), cmocka_unit_test(rng_ranges_hold),
-        cmocka_unit_test(rng_hard_floats),       cmocka_unit_test(kv_round_trip),               cmocka_unit_test(kv_errors_have_lines),
-        cmocka_unit_test(kv_survives_anything),  cmocka_unit_test(numbers),                     cmocka_unit_test(knobs_draw_and_pin),
-        cmocka_unit_test(knobs_refuse),
+        cmocka_unit_test(rng_values_are_pinned), cmocka_unit_test(rng_streams_are_independent),
+        cmocka_unit_test(rng_ranges_hold),       cmocka_unit_test(rng_hard_floats),
+        cmocka_unit_test(kv_round_trip),         cmocka_unit_test(kv_errors_have_lines),
+        cmocka_unit_test(kv_survives_anything),  cmocka_unit_test(numbers),
+        cmocka_unit_test(knobs_draw_and_pin),    cmocka_unit_test(knobs_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -297,9 +297,9 @@ static void watchdog_bites(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ddr_bounds),      cmocka_unit_test(ddr_against_flat), cmocka_unit_test(ddr_beats),
-        cmocka_unit_test(ddr_compare),     cmocka_unit_test(scoreboard_finds_first), cmocka_unit_test(scoreboard_ring),
-        cmocka_unit_test(result_file),     cmocka_unit_test(watchdog_bites),
+        cmocka_unit_test(ddr_bounds),  cmocka_unit_test(ddr_against_flat),       cmocka_unit_test(ddr_beats),
+        cmocka_unit_test(ddr_compare), cmocka_unit_test(scoreboard_finds_first), cmocka_unit_test(scoreboard_ring),
+        cmocka_unit_test(result_file), cmocka_unit_test(watchdog_bites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

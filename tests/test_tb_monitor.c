@@ -550,7 +550,8 @@ static void violations_are_kept(void **state) {
     assert_int_equal(b.mon.violations, 40);
     char text[300];
     tb_axi_violation_text(&b.mon, &b.mon.first[0], text, sizeof text);
-    assert_string_equal(text, "AXI4_ERRS_RID on p (R) at cycle 2, address 0x0: read data of ID 0, but no read of that ID was accepted at an earlier edge");
+    assert_string_equal(
+        text, "AXI4_ERRS_RID on p (R) at cycle 2, address 0x0: read data of ID 0, but no read of that ID was accepted at an earlier edge");
     tb_axi_mon_free(&b.mon);
 }
 
@@ -594,9 +595,15 @@ static void beat_lanes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_hold_and_break),  cmocka_unit_test(responses_in_reset),       cmocka_unit_test(reset_forgets),
-        cmocka_unit_test(deep_and_out_of_order), cmocka_unit_test(data_long_before_address), cmocka_unit_test(lite_rules),
-        cmocka_unit_test(trace_hash),            cmocka_unit_test(violations_are_kept),      cmocka_unit_test(beat_lanes),
+        cmocka_unit_test(rules_hold_and_break),
+        cmocka_unit_test(responses_in_reset),
+        cmocka_unit_test(reset_forgets),
+        cmocka_unit_test(deep_and_out_of_order),
+        cmocka_unit_test(data_long_before_address),
+        cmocka_unit_test(lite_rules),
+        cmocka_unit_test(trace_hash),
+        cmocka_unit_test(violations_are_kept),
+        cmocka_unit_test(beat_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
