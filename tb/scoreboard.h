@@ -53,7 +53,7 @@ bool tb_sb_pop(tb_scoreboard *sb, uint64_t cycle, const void *actual, size_t cou
 size_t tb_sb_pending(const tb_scoreboard *sb);
 /* End of test: no mismatch and nothing pending. */
 bool tb_sb_done(const tb_scoreboard *sb);
-/* One line: the first mismatch, or how many elements are missing, or "ok". "mesh: column 5, block 17, cycle 20481: got -312, expected -310" */
+/* One line: the first mismatch, or how many elements are missing, or "ok". "adder: transaction 0, lane 5, cycle 20481: got -312, expected -310" */
 void tb_sb_report(const tb_scoreboard *sb, char *dst, size_t size);
 
 #endif
