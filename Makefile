@@ -27,6 +27,7 @@ include scripts/host.mk
 include scripts/rtl.mk
 include scripts/checks.mk
 include scripts/jobs.mk
+include scripts/testcases.mk
 
 .PHONY: help clean regs format
 

@@ -112,6 +112,9 @@ static void draw_class(const gen *g) {
 
 /* One side of the kernel: larger than pinned padding, not larger than a pinned map. */
 static void draw_kernel_side(const gen *g, const char *side, const char *map, const char *pad0, const char *pad1) {
+    if (pinned(g, "k") && get(g, "k") != 0) {
+        return;
+    }
     int64_t lo = 1;
     int64_t hi = 7;
     lo = pinned(g, "p") ? most(lo, get(g, "p") + 1) : lo;
@@ -249,11 +252,12 @@ static void draw_channel_limit(const gen *g, const char *name, int64_t channels,
 
 static void draw_split(const gen *g, bool second) {
     const npu_conv c = conv_of(g->knobs);
-    npu_conv_plan p;
-    if (npu_conv_plan_make(g->n, &c, NULL, &p) != NPU_OK) {
-        return; /* conv_check() says why */
-    }
     const char *max_oh = second ? "max_oh2" : "max_oh";
+    npu_conv_plan p;
+    if (npu_conv_plan_make(g->n, &c, NULL, &p) != NPU_OK) { /* conv_check() says why */
+        put(g, max_oh, 0);
+        return;
+    }
     if (p.oh > 1 && chance(g, max_oh, 1, 2)) {
         draw_in(g, max_oh, most(1, p.oh / 10), p.oh - 1);
     } else {
