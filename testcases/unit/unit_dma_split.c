@@ -1,0 +1,255 @@
+/* dut: dma_split */
+/*
+ * Random jobs of four requesters against the golden model's bursts. The bench plays the requesters, the address channel, the queue of burst descriptions and the
+ * answers of the bus; with flushes. Checked: the grant, every description and the burst that follows it one cycle later, bursts in flight, throughput (a burst in
+ * every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+#define REQS 4u
+#define QUEUE 2u
+#define OUTSTANDING 16u
+#define BURSTS_MAX 4097u
+#define JOB_MAX ((1u << 24) - 1)
+
+static const tb_knob knobs[] = {
+    {"jobs", 1, 100000, TB_KNOB_UNIFORM, NULL, NULL, "jobs accepted"},
+    {"size", 1, JOB_MAX, TB_KNOB_SMALL, NULL, NULL, "largest job in bytes"},
+    {"flush", 0, 100, TB_KNOB_SMALL, NULL, NULL, "flushes in 1000 cycles"},
+    UNIT_STALL_KNOB("req", "percent of cycles in which an idle requester stays idle"),
+    UNIT_STALL_KNOB("ax", "percent of cycles in which the address channel waits"),
+    UNIT_STALL_KNOB("bst", "percent of cycles without room for a description"),
+    UNIT_STALL_KNOB("done", "percent of cycles in which no burst completes"),
+    UNIT_STALL_RUN_KNOB,
+};
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    const int64_t size = tb_knobs_get(k, "size");
+    tb_knobs_draw_in(k, "jobs", seed, 10, size > 100000 ? 40 : 400);
+    tb_knobs_draw_in(k, "flush", seed, 0, 30);
+}
+
+typedef struct job {
+    uint32_t addr, bytes, id;
+} job;
+
+typedef struct bench {
+    tb_sig clr, req_valid, req_ready, req_addr, req_bytes, ax_addr, ax_len, ax_valid, ax_ready, bst_push, bst_ready, bst_id, bst_len,
+        bst_first, bst_last, bst_off, bst_end, bst_tail, done, jobs_idle, bus_idle;
+    job offer[REQS];
+    bool on[REQS];
+    job queue[QUEUE];
+    uint32_t head, queued;
+    cm_dma_burst bursts[BURSTS_MAX]; /* of the job at the head */
+    size_t count, next;
+    cm_dma_burst shown; /* on the address channel */
+    bool showing;
+    uint32_t flight, taken; /* presented and not done; of these taken from the address channel */
+    uint32_t flush_left;
+    bool clr_on, ax_go, bst_go, done_on;
+    uint64_t accepted, bursts_out;
+    unit_stall req_stall[REQS], ax_stall, bst_stall, done_stall;
+    tb_rng rng;
+} bench;
+
+/* Any bytes; many jobs near 4 KB lines, some past the end of the address space, where the address wraps. */
+static void draw_job(const unit *u, bench *b, uint32_t id) {
+    job *j = &b->offer[id];
+    j->id = id;
+    j->bytes = (uint32_t)tb_rng_small(&b->rng, 1, (uint64_t)unit_knob(u, "size"));
+    j->addr = tb_rng_u32(&b->rng);
+    switch (tb_rng_range(&b->rng, 0, 7)) {
+    case 0:
+        j->addr &= ~UINT32_C(15);
+        break;
+    case 1: /* ends near a line */
+        j->addr = (j->addr & ~UINT32_C(4095)) - j->bytes + (uint32_t)tb_rng_range(&b->rng, 0, 40) - 20;
+        break;
+    case 2: /* starts near a line */
+        j->addr = (j->addr & ~UINT32_C(4095)) + (uint32_t)tb_rng_range(&b->rng, 0, 40) - 20;
+        break;
+    case 3: /* whole lines */
+        j->addr &= ~UINT32_C(4095);
+        j->bytes = j->bytes < 4096 || tb_rng_chance(&b->rng, 1, 2) ? j->bytes : j->bytes & ~UINT32_C(4095);
+        break;
+    case 4:
+        j->addr |= UINT32_C(0xffffe000);
+        break;
+    default:
+        break;
+    }
+}
+
+static void drive(const unit *u, bench *b) {
+    uint64_t valid = 0;
+    if (b->flush_left == 0 && tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "flush"), 1000)) {
+        b->flush_left = (uint32_t)tb_rng_range(&b->rng, 1, 20);
+    }
+    b->clr_on = b->flush_left > 0;
+    b->flush_left -= b->clr_on;
+    for (uint32_t i = 0; i < REQS; i++) {
+        if (!b->on[i] && b->accepted < (uint64_t)unit_knob(u, "jobs") && unit_go(&b->req_stall[i])) {
+            draw_job(u, b, i);
+            b->on[i] = true;
+        }
+        tb_set_field(b->req_addr, 32 * i, 32, b->on[i] ? b->offer[i].addr : tb_rng_u32(&b->rng));
+        tb_set_field(b->req_bytes, 24 * i, 24, b->on[i] ? b->offer[i].bytes : tb_rng_u32(&b->rng) >> 8);
+        valid |= (uint64_t)b->on[i] << i;
+    }
+    b->ax_go = unit_go(&b->ax_stall);
+    b->bst_go = unit_go(&b->bst_stall);
+    b->done_on = b->taken > 0 && unit_go(&b->done_stall);
+    tb_set(b->req_valid, valid);
+    tb_set(b->clr, b->clr_on);
+    tb_set(b->ax_ready, b->ax_go);
+    tb_set(b->bst_ready, b->bst_go);
+    tb_set(b->done, b->done_on);
+}
+
+static void expect_field(unit *u, const bench *b, const char *name, uint64_t got, uint64_t expected) {
+    if (got != expected) {
+        unit_fail(u, name, "%s, burst %" PRIu64 ", cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, name, b->bursts_out,
+                  u->cycle, got, expected);
+    }
+}
+
+static void check_description(unit *u, bench *b) {
+    const job *j = &b->queue[b->head];
+    const cm_dma_burst *k = &b->bursts[b->next];
+    expect_field(u, b, "bst_id_o", tb_get(b->bst_id), j->id);
+    expect_field(u, b, "bst_len_o", tb_get(b->bst_len), k->beats - 1);
+    expect_field(u, b, "bst_first_o", tb_get(b->bst_first), b->next == 0);
+    expect_field(u, b, "bst_last_o", tb_get(b->bst_last), b->next + 1 == b->count);
+    expect_field(u, b, "bst_off_o", tb_get(b->bst_off), j->addr & 15u);
+    expect_field(u, b, "bst_end_o", tb_get(b->bst_end), (j->addr + j->bytes - 1) & 15u);
+    expect_field(u, b, "bst_tail_o", tb_get(b->bst_tail), j->bytes & 15u);
+}
+
+/* The requester with the lowest index, when there is room. */
+static int expected_grant(const bench *b) {
+    for (uint32_t i = 0; i < REQS; i++) {
+        if (b->on[i]) {
+            return b->clr_on || b->queued == QUEUE ? -1 : (int)i;
+        }
+    }
+    return -1;
+}
+
+static void cut_head(bench *b) {
+    if (b->queued > 0) {
+        b->count = cm_dma_split(b->queue[b->head].addr, b->queue[b->head].bytes, b->bursts, BURSTS_MAX);
+    }
+    b->next = 0;
+}
+
+/* The edge: a burst moves to the address channel, a job into the queue. */
+static void advance(bench *b, bool push, int grant) {
+    const bool take = b->showing && b->ax_go;
+    const bool was_empty = b->queued == 0;
+    b->taken += take;
+    b->taken -= b->done_on;
+    b->flight -= b->done_on;
+    b->showing = b->showing && !take;
+    bool new_head = false;
+    if (push) {
+        b->shown = b->bursts[b->next++];
+        b->showing = true;
+        b->flight++;
+        b->bursts_out++;
+        if (b->next == b->count) {
+            b->head = (b->head + 1) % QUEUE;
+            b->queued--;
+            new_head = true;
+        }
+    }
+    if (grant >= 0) {
+        b->queue[(b->head + b->queued++) % QUEUE] = b->offer[grant];
+        b->on[grant] = false;
+        b->accepted++;
+        new_head = new_head || was_empty;
+    }
+    if (b->clr_on) {
+        b->queued = 0;
+    }
+    if (new_head) {
+        cut_head(b);
+    }
+}
+
+static void sample(unit *u, bench *b) {
+    const int grant = expected_grant(b);
+    expect_field(u, b, "req_ready_o", tb_get(b->req_ready), grant < 0 ? 0 : UINT64_C(1) << grant);
+    expect_field(u, b, "ax_valid_o", tb_get(b->ax_valid), b->showing);
+    if (b->showing) {
+        expect_field(u, b, "ax_addr_o", tb_get(b->ax_addr), b->shown.addr);
+        expect_field(u, b, "ax_len_o", tb_get(b->ax_len), b->shown.beats - 1);
+    }
+    expect_field(u, b, "jobs_idle_o", tb_get(b->jobs_idle), b->queued == 0);
+    expect_field(u, b, "bus_idle_o", tb_get(b->bus_idle), b->flight == 0);
+    const bool push = b->queued > 0 && !b->clr_on && (!b->showing || b->ax_go) && b->bst_go && b->flight < OUTSTANDING;
+    expect_field(u, b, "bst_push_o", tb_get(b->bst_push), push);
+    if (push) {
+        check_description(u, b);
+    }
+    u->hash = tb_hash_u64(u->hash, tb_get(b->ax_addr) ^ u->cycle << 32);
+    advance(b, push, grant);
+}
+
+static void find_ports(unit *u, bench *b) {
+    const struct {
+        tb_sig *sig;
+        const char *name;
+    } ports[] = {{&b->clr, "clr_i"},           {&b->req_valid, "req_valid_i"}, {&b->req_ready, "req_ready_o"},
+                 {&b->req_addr, "req_addr_i"}, {&b->req_bytes, "req_bytes_i"}, {&b->ax_addr, "ax_addr_o"},
+                 {&b->ax_len, "ax_len_o"},     {&b->ax_valid, "ax_valid_o"},   {&b->ax_ready, "ax_ready_i"},
+                 {&b->bst_push, "bst_push_o"}, {&b->bst_ready, "bst_ready_i"}, {&b->bst_id, "bst_id_o"},
+                 {&b->bst_len, "bst_len_o"},   {&b->bst_first, "bst_first_o"}, {&b->bst_last, "bst_last_o"},
+                 {&b->bst_off, "bst_off_o"},   {&b->bst_end, "bst_end_o"},     {&b->bst_tail, "bst_tail_o"},
+                 {&b->done, "done_i"},         {&b->jobs_idle, "jobs_idle_o"}, {&b->bus_idle, "bus_idle_o"}};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        *ports[i].sig = unit_port(u, ports[i].name);
+    }
+}
+
+static bool busy(const unit *u, const bench *b) {
+    bool any = b->accepted < (uint64_t)unit_knob(u, "jobs") || b->queued > 0 || b->flight > 0;
+    for (uint32_t i = 0; i < REQS; i++) {
+        any = any || b->on[i];
+    }
+    return any;
+}
+
+static int run(unit *u) {
+    bench *b = calloc(1, sizeof *b);
+    if (!b) {
+        return -1;
+    }
+    find_ports(u, b);
+    b->rng = unit_stream(u, "jobs");
+    b->ax_stall = unit_stall_make(u, "ax");
+    b->bst_stall = unit_stall_make(u, "bst");
+    b->done_stall = unit_stall_make(u, "done");
+    for (uint32_t i = 0; i < REQS; i++) {
+        b->req_stall[i] = unit_stall_make(u, "req");
+        b->req_stall[i].rng = tb_rng_fork(&b->req_stall[i].rng, i);
+    }
+    unit_reset(u);
+    for (uint32_t quiet = 0; quiet < 20 && unit_ok(u); quiet += !busy(u, b)) {
+        drive(u, b);
+        unit_settle(u);
+        sample(u, b);
+        unit_edge(u);
+    }
+    free(b);
+    return 0;
+}
+
+const unit_bench unit_this_bench = {.name = "dma_split",
+                                    .about = "arbitration, burst cutting and outstanding limit of a DMA channel",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};
