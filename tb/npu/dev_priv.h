@@ -59,6 +59,7 @@ struct npu_dev {
     cm_device *model;
     tb_ddr model_ddr;
     bool model_faulted;
+    double model_seconds; /* CPU time of its tasks */
 
     /* tandem */
     npu_inflight inflight;

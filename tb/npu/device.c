@@ -239,6 +239,7 @@ void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness) {
     *harness = 0;
     if (dev->has_rtl) {
         tb_sim_time_split(&dev->sim, rtl, harness);
+        *harness = *harness > dev->model_seconds ? *harness - dev->model_seconds : 0;
     }
 }
 

@@ -66,7 +66,7 @@ const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev);
 uint64_t npu_dev_cycles(const npu_dev *dev); /* RTL clock cycles; 0 for the model */
 uint64_t npu_dev_macs(const npu_dev *dev);   /* MACs executed by the golden model; 0 for RTL alone */
 uint64_t npu_dev_trace_hash(const npu_dev *dev);
-/* Seconds of CPU time in the Verilated model and in the harness around it since npu_dev_open (sampled). */
+/* Seconds of CPU time in the Verilated model (sampled) and in everything else since npu_dev_open, the golden model's tasks left out. */
 void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
 
 /* Reset in place: registers, queues and in-flight transactions are gone, memory stays. */

@@ -75,7 +75,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static double cpu_seconds(void) {
+double tb_sim_cpu_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
@@ -169,7 +169,7 @@ int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) 
         return -1;
     }
     calibrate(sim);
-    sim->cpu_start = cpu_seconds();
+    sim->cpu_start = tb_sim_cpu_seconds();
     return 0;
 }
 
@@ -310,7 +310,7 @@ void tb_sim_reset(tb_sim *sim, unsigned cycles) {
 }
 
 void tb_sim_time_split(const tb_sim *sim, double *design, double *rest) {
-    const double all = cpu_seconds() - sim->cpu_start;
+    const double all = tb_sim_cpu_seconds() - sim->cpu_start;
     double in = 0;
     if (sim->evals_timed > 0) {
         in = (double)sim->eval_ns * 1e-9 * (double)sim->cycle / (double)sim->evals_timed;
