@@ -106,10 +106,11 @@ package fp_pkg;
     logic        y_sub;
     logic [10:0] ex;
     logic [7:0]  d;
-    logic [63:0] mx;
-    logic [63:0] my;
-    logic [63:0] r;
-    logic [5:0]  l;
+    logic [31:0] mx;
+    logic [31:0] my;
+    logic [31:0] ys;
+    logic [31:0] r;
+    logic [4:0]  l;
     if (a[30:0] >= b[30:0]) begin
       x = a;
       y = b;
@@ -124,15 +125,16 @@ package fp_pkg;
       ex = {3'd0, x[30:23]} + {10'd0, x[30:23] == 8'd0};
       y_sub = y[30:23] == 8'd0;
       d = ex[7:0] - y[30:23] - {7'd0, y_sub};
-      mx = {1'b0, x[30:23] != 8'd0, x[22:0], 39'd0};
-      // 40 places down nothing but "not zero" of the smaller operand can reach the rounding
-      if (d > 8'd39) my = {63'd0, y[30:0] != 31'd0};
-      else my = {1'b0, !y_sub, y[22:0], 39'd0} >> d[5:0];
+      mx = {1'b0, x[30:23] != 8'd0, x[22:0], 7'd0};
+      ys = {1'b0, !y_sub, y[22:0], 7'd0};
+      my = d > 8'd31 ? 32'd0 : ys >> d[4:0];
+      // bits shifted out count as "not zero" in the lowest place: that is all the rounding needs to know of them
+      if (d > 8'd31 ? ys != 32'd0 : my << d[4:0] != ys) my[0] = 1'b1;
       if (x[31] == y[31]) r = mx + my;
       else r = mx - my;
-      l = fp_clz64_f(r);
-      if (r == 64'd0) fp_add_f = {x[31] & y[31], 31'd0};
-      else fp_add_f = fp_pack_f(x[31], ex + 11'd1 - {5'd0, l}, r << l);
+      l = fp_clz32_f(r);
+      if (r == 32'd0) fp_add_f = {x[31] & y[31], 31'd0};
+      else fp_add_f = fp_pack_f(x[31], ex + 11'd1 - {6'd0, l}, {r << l, 32'd0});
     end
   endfunction
 
