@@ -186,6 +186,8 @@ void npu_dev_alloc_reset(npu_dev *dev) {
     if (dev->has_rtl && dev->has_model && dev->pending) {
         npu_compare_now(dev);
     }
+    npu_inflight_clear(&dev->inflight);
+    dev->undefined = false;
     dev->bufs = 0;
     dev->next_addr = NPU_DEV_DDR_BASE + GUARD;
     tb_ddr_clear(&dev->ddr);
