@@ -574,6 +574,8 @@ def test_budget(bench):
 def test_terminal_shows_progress(bench):
     bench.suite("unit slow cfg=n8 count=3\nunit fail cfg=n8\n")
     done = subprocess.run(["script", "-qec", f"{PROGRAM} run --suite t.suite --jobs 1", "/dev/null"], cwd=bench.path, capture_output=True, text=True)
+    if "failed to create pseudo-terminal" in done.stderr:
+        pytest.skip("not run: this machine has no pseudo-terminals")
     assert done.returncode == 1
     assert re.search(r"\[2/4\] 0 failed  \d+\.\d jobs/s  0:0\d  eta 0:0\d", done.stdout)
     assert done.stdout.rstrip().endswith("3 passed, 1 failed")
