@@ -24,7 +24,8 @@ deps-dev: ## install the packages of the optional tools
 # ---- regressions ----
 given = $(filter command environment,$(firstword $(origin $(1))))
 RUNNER = $(HOST)/tandem-regress
-RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(call given,CFG),--cfg $(CFG))
+# ASan reserves terabytes of address space
+RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
 
 regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
