@@ -67,7 +67,8 @@ int64_t unit_knob(const unit *u, const char *name);
 
 /* Bytes as activations or weights are: kind 0 uniform, 1 the ends of the range, 2 mostly zero, 3 small. */
 void unit_fill_i8(tb_rng *rng, int kind, int8_t *dst, size_t count);
-#define UNIT_DATA_KNOB {"data", 0, 3, TB_KNOB_ENUM, unit_data_names, NULL, "distribution of the data"}
+#define UNIT_DATA_KNOB                                                                                                                     \
+    { "data", 0, 3, TB_KNOB_ENUM, unit_data_names, NULL, "distribution of the data" }
 extern const char *const unit_data_names[4];
 
 /* A side of a handshake that hesitates: `percent` of its cycles, in runs of 1..run cycles. */
@@ -83,8 +84,10 @@ unit_stall unit_stall_make(const unit *u, const char *name);
 /* True in cycles in which this side is willing. One call a cycle. */
 bool unit_go(unit_stall *stall);
 
-#define UNIT_STALL_KNOB(NAME, HELP) {"stall_" NAME, 0, 95, TB_KNOB_WEIGHTED, NULL, unit_stall_weights, HELP}
-#define UNIT_STALL_RUN_KNOB {"stall_run", 1, 16, TB_KNOB_SMALL, NULL, NULL, "longest run of stalled or willing cycles"}
+#define UNIT_STALL_KNOB(NAME, HELP)                                                                                                        \
+    { "stall_" NAME, 0, 95, TB_KNOB_WEIGHTED, NULL, unit_stall_weights, HELP }
+#define UNIT_STALL_RUN_KNOB                                                                                                                \
+    { "stall_run", 1, 16, TB_KNOB_SMALL, NULL, NULL, "longest run of stalled or willing cycles" }
 /* A third of the cases without a stall, few with extreme ones. */
 extern const uint32_t unit_stall_weights[96];
 
@@ -94,7 +97,8 @@ int unit_expect_init(unit *u, size_t elem_bytes, const char *dim_name, uint32_t 
 /* Compare and hash. */
 void unit_check(unit *u, const void *actual, size_t count);
 /* Expect `count` elements at this moment; the text says where in the unit's own terms (block, pixel ...). False: some differ, noted as a failure. */
-bool unit_compare(unit *u, const void *actual, const void *expected, size_t count, const char *where, ...) __attribute__((format(printf, 5, 6)));
+bool unit_compare(unit *u, const void *actual, const void *expected, size_t count, const char *where, ...)
+    __attribute__((format(printf, 5, 6)));
 /* Note a failure: `kind` is a stable name for bucketing, the rest one line for a person. Later ones are dropped. */
 void unit_fail(unit *u, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* got != expected of a single signal: one line with name and cycle. */

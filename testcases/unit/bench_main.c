@@ -161,7 +161,8 @@ static void generate(tb_knobs *knobs, uint64_t seed) {
 static int store_case(const options *o, const tb_knobs *knobs, uint64_t seed, tb_result *result, char *err, size_t err_size) {
     tb_kv kv;
     tb_kv_init(&kv);
-    snprintf(result->case_path, sizeof result->case_path, "%s/unit-%s-%s-%016" PRIx64 ".case", o->case_dir, unit_this_bench.name, NPU_CFG_NAME, seed);
+    snprintf(result->case_path, sizeof result->case_path, "%s/unit-%s-%s-%016" PRIx64 ".case", o->case_dir, unit_this_bench.name,
+             NPU_CFG_NAME, seed);
     int rc = case_to_kv(knobs, seed, &kv);
     if (rc != 0) {
         snprintf(err, err_size, "%s: out of memory", o->case_dir);
@@ -210,7 +211,8 @@ static void final_checks(unit *u) {
 
 /* The executor around a bench: 0 or -1 (could not run). */
 static int execute(const options *o, const tb_knobs *knobs, uint64_t seed, tb_result *result, char *err, size_t err_size) {
-    unit u = {.name = unit_this_bench.name, .seed = seed, .knobs = knobs, .max_cycles = o->max_cycles, .hash = TB_HASH_INIT, .result = result};
+    unit u = {
+        .name = unit_this_bench.name, .seed = seed, .knobs = knobs, .max_cycles = o->max_cycles, .hash = TB_HASH_INIT, .result = result};
     int rc = open_model(&u, o, err, err_size);
     if (rc == 0) {
         rc = unit_this_bench.run(&u);
@@ -305,8 +307,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s: %s\n", argv[0], err);
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
     } else if (result.outcome == TB_PASS && !o.print_case) {
-        printf("PASS unit-%s cfg=%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", unit_this_bench.name, NPU_CFG_NAME, o.count, result.cycles,
-               result.trace_hash);
+        printf("PASS unit-%s cfg=%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", unit_this_bench.name, NPU_CFG_NAME,
+               o.count, result.cycles, result.trace_hash);
     }
     int status = tb_result_exit(&result);
     if (o.result && !o.print_case && tb_result_save(&result, o.result, err, sizeof err) != 0) {

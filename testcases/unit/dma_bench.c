@@ -53,8 +53,8 @@ static void check_burst(unit *u, dma_bus *bus, const tb_axi_ax *ax) {
     const cm_dma_burst *want = &bus->burst[bus->burst_out % DMA_QUEUE];
     if (ax->addr != want->addr || ax->len + 1u != want->beats || ax->size != 4 || ax->burst != TB_AXI_INCR || ax->id != 0) {
         unit_fail(u, "burst",
-                  "burst %" PRIu64 ", cycle %" PRIu64 ": got address 0x%08" PRIx64 " beats %u size %u burst %u id %" PRIu32 ", expected address 0x%08" PRIx32
-                  " beats %" PRIu32 " size 4 burst 1 id 0",
+                  "burst %" PRIu64 ", cycle %" PRIu64 ": got address 0x%08" PRIx64 " beats %u size %u burst %u id %" PRIu32
+                  ", expected address 0x%08" PRIx32 " beats %" PRIu32 " size 4 burst 1 id 0",
                   bus->burst_out, u->cycle, ax->addr, ax->len + 1u, ax->size, ax->burst, ax->id, want->addr, want->beats);
     }
     bus->burst_out++;
@@ -80,7 +80,8 @@ void dma_bus_sample(unit *u, dma_bus *bus) {
     }
     const uint32_t flight = bus->write ? bus->mon.stats.max_writes : bus->mon.stats.max_reads;
     if (flight > DMA_OUTSTANDING) {
-        unit_fail(u, "outstanding", "cycle %" PRIu64 ": %" PRIu32 " bursts in flight, expected at most %u", u->cycle, flight, DMA_OUTSTANDING);
+        unit_fail(u, "outstanding", "cycle %" PRIu64 ": %" PRIu32 " bursts in flight, expected at most %u", u->cycle, flight,
+                  DMA_OUTSTANDING);
     }
 }
 

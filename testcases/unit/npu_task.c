@@ -12,15 +12,37 @@ typedef struct field {
 } field;
 
 static void list_fields(const cm_gemm_task *t, field *f) {
-    const field all[FIELDS] = {
-        {"in_scale", 32, t->in_scale},   {"psum_addr", 32, t->psum_addr}, {"ofm_cstep", 32, t->ofm_cstep}, {"ofm_addr", 32, t->ofm_addr},
-        {"bias_addr", 32, t->bias_addr}, {"oscale_addr", 32, t->oscale_addr}, {"wgt_addr", 32, t->wgt_addr}, {"ifm_cstep", 32, t->ifm_cstep},
-        {"ifm_addr", 32, t->ifm_addr},   {"group", 8, t->group},          {"oc", 16, t->oc},               {"oh", 16, t->oh},
-        {"ow", 16, t->ow},               {"ic", 16, t->ic},               {"ih", 16, t->ih},               {"iw", 16, t->iw},
-        {"pad_t", 8, t->pad_t},          {"pad_l", 8, t->pad_l},          {"dh", 8, t->dh},                {"dw", 8, t->dw},
-        {"sh", 8, t->sh},                {"sw", 8, t->sw},                {"kh", 8, t->kh},                {"kw", 8, t->kw},
-        {"act_relu", 1, t->act_relu},    {"psum_add", 1, t->psum_add},    {"raw_out", 1, t->raw_out},      {"oscale_en", 1, t->oscale_en},
-        {"bias_en", 1, t->bias_en},      {"fence", 1, t->fence},          {"op_dw", 1, 0}};
+    const field all[FIELDS] = {{"in_scale", 32, t->in_scale},
+                               {"psum_addr", 32, t->psum_addr},
+                               {"ofm_cstep", 32, t->ofm_cstep},
+                               {"ofm_addr", 32, t->ofm_addr},
+                               {"bias_addr", 32, t->bias_addr},
+                               {"oscale_addr", 32, t->oscale_addr},
+                               {"wgt_addr", 32, t->wgt_addr},
+                               {"ifm_cstep", 32, t->ifm_cstep},
+                               {"ifm_addr", 32, t->ifm_addr},
+                               {"group", 8, t->group},
+                               {"oc", 16, t->oc},
+                               {"oh", 16, t->oh},
+                               {"ow", 16, t->ow},
+                               {"ic", 16, t->ic},
+                               {"ih", 16, t->ih},
+                               {"iw", 16, t->iw},
+                               {"pad_t", 8, t->pad_t},
+                               {"pad_l", 8, t->pad_l},
+                               {"dh", 8, t->dh},
+                               {"dw", 8, t->dw},
+                               {"sh", 8, t->sh},
+                               {"sw", 8, t->sw},
+                               {"kh", 8, t->kh},
+                               {"kw", 8, t->kw},
+                               {"act_relu", 1, t->act_relu},
+                               {"psum_add", 1, t->psum_add},
+                               {"raw_out", 1, t->raw_out},
+                               {"oscale_en", 1, t->oscale_en},
+                               {"bias_en", 1, t->bias_en},
+                               {"fence", 1, t->fence},
+                               {"op_dw", 1, 0}};
     for (size_t i = 0; i < FIELDS; i++) {
         f[i] = all[i];
     }

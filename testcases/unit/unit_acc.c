@@ -169,5 +169,9 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {
-    .name = "acc", .about = "accumulators of a tile", .knobs = knobs, .nknobs = sizeof knobs / sizeof *knobs, .constrain = constrain, .run = run};
+const unit_bench unit_this_bench = {.name = "acc",
+                                    .about = "accumulators of a tile",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};

@@ -17,7 +17,8 @@ static const tb_knob knobs[] = {
     DMA_SIZE_KNOB,
     DMA_PROFILE_KNOB,
     {"errors", 0, 6, TB_KNOB_SMALL, NULL, NULL, "bursts answered with an error"},
-    {"flush", 0, 20, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, "flushes in 10000 cycles"},
+    {"flush", 0, 20, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+     "flushes in 10000 cycles"},
     UNIT_STALL_KNOB("req", "percent of cycles in which a requester is silent"),
     UNIT_STALL_KNOB("dat", "percent of cycles in which data wait"),
     UNIT_STALL_RUN_KNOB,
@@ -69,8 +70,8 @@ static void sample_request(unit *u, bench *b) {
     const uint64_t ready = tb_get(b->req_ready);
     const uint64_t lowest = valid & (~valid + 1);
     if ((ready & valid & ~lowest) != 0 || (b->flush_left > 0 && (ready & valid) != 0)) {
-        unit_fail(u, "req_ready_o", "cycle %" PRIu64 ": valid 0x%" PRIx64 " ready 0x%" PRIx64 ", expected ready for the lowest only%s", u->cycle, valid, ready,
-                  b->flush_left > 0 ? ", and not during a flush" : "");
+        unit_fail(u, "req_ready_o", "cycle %" PRIu64 ": valid 0x%" PRIx64 " ready 0x%" PRIx64 ", expected ready for the lowest only%s",
+                  u->cycle, valid, ready, b->flush_left > 0 ? ", and not during a flush" : "");
         return;
     }
     for (uint32_t i = 0; i < REQS; i++) {
@@ -99,7 +100,8 @@ static void take_beat(unit *u, bench *b) {
         expected[i] = b->bytes[b->bytes_out++ % BYTES];
     }
     unit_get_slice(b->dat, 0, got, 16);
-    unit_compare(u, got, expected, 16, "job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), beat %" PRIu32, b->out, job->addr, job->bytes, b->beat);
+    unit_compare(u, got, expected, 16, "job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), beat %" PRIu32, b->out, job->addr, job->bytes,
+                 b->beat);
     unit_expect_value(u, "dat_id_o", tb_get(b->dat_id), job->requester);
     const bool last = at + 16 >= job->bytes;
     unit_expect_value(u, "dat_last_o", tb_get(b->dat_last), last);
@@ -196,9 +198,12 @@ static void setup(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
         const char *name;
-    } ports[] = {{&b->flush, "rd_flush_i"},         {&b->idle, "rd_idle_o"},           {&b->req_valid, "rd_req_valid_i"}, {&b->req_ready, "rd_req_ready_o"},
-                 {&b->req_addr, "rd_req_addr_i"},   {&b->req_bytes, "rd_req_bytes_i"}, {&b->dat_valid, "rd_dat_valid_o"}, {&b->dat_ready, "rd_dat_ready_i"},
-                 {&b->dat_id, "rd_dat_id_o"},       {&b->dat, "rd_dat_o"},             {&b->dat_last, "rd_dat_last_o"},   {&b->err, "rd_err_o"},
+    } ports[] = {{&b->flush, "rd_flush_i"},         {&b->idle, "rd_idle_o"},
+                 {&b->req_valid, "rd_req_valid_i"}, {&b->req_ready, "rd_req_ready_o"},
+                 {&b->req_addr, "rd_req_addr_i"},   {&b->req_bytes, "rd_req_bytes_i"},
+                 {&b->dat_valid, "rd_dat_valid_o"}, {&b->dat_ready, "rd_dat_ready_i"},
+                 {&b->dat_id, "rd_dat_id_o"},       {&b->dat, "rd_dat_o"},
+                 {&b->dat_last, "rd_dat_last_o"},   {&b->err, "rd_err_o"},
                  {&b->ev_beat, "rd_ev_beat_o"},     {&b->ev_burst, "rd_ev_burst_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);

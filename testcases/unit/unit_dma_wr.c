@@ -19,7 +19,8 @@ static const tb_knob knobs[] = {
     DMA_SIZE_KNOB,
     DMA_PROFILE_KNOB,
     {"errors", 0, 6, TB_KNOB_SMALL, NULL, NULL, "bursts answered with an error"},
-    {"flush", 0, 20, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, "flushes in 10000 cycles"},
+    {"flush", 0, 20, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+     "flushes in 10000 cycles"},
     UNIT_STALL_KNOB("req", "percent of cycles in which a requester is silent"),
     UNIT_STALL_KNOB("dat", "percent of cycles without data"),
     UNIT_STALL_RUN_KNOB,
@@ -107,8 +108,8 @@ static void sample_requesters(unit *u, bench *b) {
     const uint64_t taken = tb_get(b->dat_valid) & tb_get(b->dat_ready);
     const uint64_t lowest = valid & (~valid + 1);
     if ((ready & valid & ~lowest) != 0 || (b->flush_left > 0 && ((ready & valid) | taken) != 0)) {
-        unit_fail(u, "req_ready_o", "cycle %" PRIu64 ": valid 0x%" PRIx64 " ready 0x%" PRIx64 ", expected ready for the lowest only%s", u->cycle, valid, ready,
-                  b->flush_left > 0 ? ", and nothing taken during a flush" : "");
+        unit_fail(u, "req_ready_o", "cycle %" PRIu64 ": valid 0x%" PRIx64 " ready 0x%" PRIx64 ", expected ready for the lowest only%s",
+                  u->cycle, valid, ready, b->flush_left > 0 ? ", and nothing taken during a flush" : "");
         return;
     }
     for (uint32_t i = 0; i < REQS; i++) {
@@ -138,7 +139,8 @@ static void check_w(unit *u, bench *b) {
         expected[lane] = b->bytes[b->bytes_out++ % BYTES];
     }
     unit_expect_value(u, "wstrb", tb_get(p->w_strb), strobes);
-    unit_compare(u, got, expected, 16, "job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), byte %" PRIu32, b->w_job, job->addr, job->bytes, b->w_at);
+    unit_compare(u, got, expected, 16, "job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), byte %" PRIu32, b->w_job, job->addr,
+                 job->bytes, b->w_at);
     if (b->w_at == job->bytes) {
         b->w_at = 0;
         b->w_job++;
@@ -234,8 +236,9 @@ static void final_checks(unit *u, bench *b) {
     }
     tb_ddr_diff diff;
     if (unit_ok(u) && !tb_ddr_compare(&b->bus.mem, &b->ref, &diff)) {
-        unit_fail(u, "memory", "cycle %" PRIu64 ", address 0x%08" PRIx64 ": got 0x%02x%s, expected 0x%02x%s (%" PRIu64 " bytes differ)", u->cycle, diff.addr, diff.a,
-                  diff.a_written ? "" : " (never written)", diff.b, diff.b_written ? "" : " (never written)", diff.count);
+        unit_fail(u, "memory", "cycle %" PRIu64 ", address 0x%08" PRIx64 ": got 0x%02x%s, expected 0x%02x%s (%" PRIu64 " bytes differ)",
+                  u->cycle, diff.addr, diff.a, diff.a_written ? "" : " (never written)", diff.b, diff.b_written ? "" : " (never written)",
+                  diff.count);
     }
 }
 
@@ -243,9 +246,18 @@ static void setup(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
         const char *name;
-    } ports[] = {{&b->flush, "wr_flush_i"},       {&b->idle, "wr_idle_o"},           {&b->req_valid, "wr_req_valid_i"}, {&b->req_ready, "wr_req_ready_o"},
-                 {&b->req_addr, "wr_req_addr_i"}, {&b->req_bytes, "wr_req_bytes_i"}, {&b->dat_valid, "wr_dat_valid_i"}, {&b->dat_ready, "wr_dat_ready_o"},
-                 {&b->dat, "wr_dat_i"},           {&b->err, "wr_err_o"},             {&b->ev_beat, "wr_ev_beat_o"},     {&b->ev_burst, "wr_ev_burst_o"}};
+    } ports[] = {{&b->flush, "wr_flush_i"},
+                 {&b->idle, "wr_idle_o"},
+                 {&b->req_valid, "wr_req_valid_i"},
+                 {&b->req_ready, "wr_req_ready_o"},
+                 {&b->req_addr, "wr_req_addr_i"},
+                 {&b->req_bytes, "wr_req_bytes_i"},
+                 {&b->dat_valid, "wr_dat_valid_i"},
+                 {&b->dat_ready, "wr_dat_ready_o"},
+                 {&b->dat, "wr_dat_i"},
+                 {&b->err, "wr_err_o"},
+                 {&b->ev_beat, "wr_ev_beat_o"},
+                 {&b->ev_burst, "wr_ev_burst_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);
     }

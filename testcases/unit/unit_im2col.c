@@ -49,8 +49,8 @@ typedef struct past {
 } past;
 
 typedef struct bench {
-    tb_sig task_valid, task, pop, ifm_all, pix_ready, wgt_full, wgt_release, free, free_words, tile_room, tile_start, wgt_re, wgt_bank, wgt_raddr, wgt_rdata, ifm_re,
-        ifm_ra[2], ifm_rd[2], mesh_en, wgt_p, wgt_word, sel, act[2], act_valid, acc_first, acc_last;
+    tb_sig task_valid, task, pop, ifm_all, pix_ready, wgt_full, wgt_release, free, free_words, tile_room, tile_start, wgt_re, wgt_bank,
+        wgt_raddr, wgt_rdata, ifm_re, ifm_ra[2], ifm_rd[2], mesh_en, wgt_p, wgt_word, sel, act[2], act_valid, acc_first, acc_last;
     cm_gemm_task t;
     uint32_t icb, ocb, tiles, blocks; /* blocks of a tile */
     bool active;
@@ -60,7 +60,7 @@ typedef struct bench {
     int8_t (*bank[2])[32];
     bool full[2];
     uint32_t fill_bank, filled, read_bank, released; /* banks of this task */
-    int8_t (*weights)[32]; /* of all output blocks of the task */
+    int8_t (*weights)[32];                           /* of all output blocks of the task */
     /* the next vector to come */
     uint32_t ob, tile, block, step;
     int8_t *expected; /* vectors of the current block */
@@ -159,8 +159,8 @@ static void check_weights(unit *u, bench *b, bool sel) {
     for (uint32_t i = 0; i < N; i++) {
         const past *h = &b->history[(u->cycle - N + i) % HISTORY];
         const int8_t *word = b->weights[((size_t)b->ob * b->blocks + b->block) * N + (N - 1 - i)];
-        unit_compare(u, h->word, word, N, "weights of output block %" PRIu32 ", tile %" PRIu32 ", block %" PRIu32 ", word %" PRIu32, b->ob, b->tile, b->block,
-                     N - 1 - i);
+        unit_compare(u, h->word, word, N, "weights of output block %" PRIu32 ", tile %" PRIu32 ", block %" PRIu32 ", word %" PRIu32, b->ob,
+                     b->tile, b->block, N - 1 - i);
         unit_expect_value(u, "wgt_p_o at a block's weights", h->p, sel);
         unit_expect_value(u, "mesh_en_o at a block's weights", h->en, 1);
     }
@@ -174,7 +174,8 @@ static void check_vector(unit *u, bench *b) {
     }
     const bool sel = tb_get(b->sel) != 0;
     if (b->next_vector != 0 && u->cycle != b->next_vector) {
-        unit_fail(u, "gap", "cycle %" PRIu64 ": gap inside tile %" PRIu32 ", expected a vector in cycle %" PRIu64, u->cycle, b->tile, b->next_vector);
+        unit_fail(u, "gap", "cycle %" PRIu64 ": gap inside tile %" PRIu32 ", expected a vector in cycle %" PRIu64, u->cycle, b->tile,
+                  b->next_vector);
     }
     if (b->step == 0) {
         expect_block(b);
@@ -186,7 +187,8 @@ static void check_vector(unit *u, bench *b) {
     for (uint32_t s = 0; s < 2; s++) {
         unit_get_slice(b->act[s], 0, got, N);
         unit_compare(u, got, &b->expected[(2 * b->step + s) * N], N,
-                     "output block %" PRIu32 ", tile %" PRIu32 ", block %" PRIu32 ", stream %" PRIu32 ", vector %" PRIu32, b->ob, b->tile, b->block, s, b->step);
+                     "output block %" PRIu32 ", tile %" PRIu32 ", block %" PRIu32 ", stream %" PRIu32 ", vector %" PRIu32, b->ob, b->tile,
+                     b->block, s, b->step);
     }
     b->last_vector = u->cycle;
     b->first_vector_seen = true;
@@ -229,7 +231,8 @@ static void serve_reads(unit *u, bench *b) {
         const uint32_t bank = (uint32_t)tb_get(b->wgt_bank);
         const uint32_t word = (uint32_t)tb_get(b->wgt_raddr);
         if (!b->full[bank] || word >= WGT_WORDS) {
-            unit_fail(u, "wgt_re_o", "cycle %" PRIu64 ": read of word %" PRIu32 " of bank %" PRIu32 ", which is not full", u->cycle, word, bank);
+            unit_fail(u, "wgt_re_o", "cycle %" PRIu64 ": read of word %" PRIu32 " of bank %" PRIu32 ", which is not full", u->cycle, word,
+                      bank);
             return;
         }
         memcpy(b->wgt_read, b->bank[bank][word], N);
@@ -297,13 +300,34 @@ static void find_ports(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
         const char *name;
-    } ports[] = {{&b->task_valid, "task_valid_i"}, {&b->task, "task_i"},           {&b->pop, "task_pop_o"},         {&b->ifm_all, "ifm_all_i"},
-                 {&b->pix_ready, "pix_ready_i"},   {&b->wgt_full, "wgt_full_i"},   {&b->wgt_release, "wgt_release_o"}, {&b->free, "free_o"},
-                 {&b->free_words, "free_words_o"}, {&b->tile_room, "tile_room_i"}, {&b->tile_start, "tile_start_o"}, {&b->wgt_re, "wgt_re_o"},
-                 {&b->wgt_bank, "wgt_bank_o"},     {&b->wgt_raddr, "wgt_raddr_o"}, {&b->wgt_rdata, "wgt_rdata_i"},   {&b->ifm_re, "ifm_re_o"},
-                 {&b->ifm_ra[0], "ifm_raddr0_o"},  {&b->ifm_ra[1], "ifm_raddr1_o"}, {&b->ifm_rd[0], "ifm_rdata0_i"}, {&b->ifm_rd[1], "ifm_rdata1_i"},
-                 {&b->mesh_en, "mesh_en_o"},       {&b->wgt_p, "wgt_p_o"},         {&b->wgt_word, "wgt_word_o"},     {&b->sel, "sel_o"},
-                 {&b->act[0], "act0_o"},           {&b->act[1], "act1_o"},         {&b->act_valid, "act_valid_o"},   {&b->acc_first, "acc_first_o"},
+    } ports[] = {{&b->task_valid, "task_valid_i"},
+                 {&b->task, "task_i"},
+                 {&b->pop, "task_pop_o"},
+                 {&b->ifm_all, "ifm_all_i"},
+                 {&b->pix_ready, "pix_ready_i"},
+                 {&b->wgt_full, "wgt_full_i"},
+                 {&b->wgt_release, "wgt_release_o"},
+                 {&b->free, "free_o"},
+                 {&b->free_words, "free_words_o"},
+                 {&b->tile_room, "tile_room_i"},
+                 {&b->tile_start, "tile_start_o"},
+                 {&b->wgt_re, "wgt_re_o"},
+                 {&b->wgt_bank, "wgt_bank_o"},
+                 {&b->wgt_raddr, "wgt_raddr_o"},
+                 {&b->wgt_rdata, "wgt_rdata_i"},
+                 {&b->ifm_re, "ifm_re_o"},
+                 {&b->ifm_ra[0], "ifm_raddr0_o"},
+                 {&b->ifm_ra[1], "ifm_raddr1_o"},
+                 {&b->ifm_rd[0], "ifm_rdata0_i"},
+                 {&b->ifm_rd[1], "ifm_rdata1_i"},
+                 {&b->mesh_en, "mesh_en_o"},
+                 {&b->wgt_p, "wgt_p_o"},
+                 {&b->wgt_word, "wgt_word_o"},
+                 {&b->sel, "sel_o"},
+                 {&b->act[0], "act0_o"},
+                 {&b->act[1], "act1_o"},
+                 {&b->act_valid, "act_valid_o"},
+                 {&b->acc_first, "acc_first_o"},
                  {&b->acc_last, "acc_last_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);

@@ -37,8 +37,8 @@ typedef struct job {
 } job;
 
 typedef struct bench {
-    tb_sig scale, cstep, stride, job_valid, job_ready, job_addr, job_nch, job_cnt, job_waddr, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat,
-        wr_valid, wr_ready, wr_addr, wr_data, done;
+    tb_sig scale, cstep, stride, job_valid, job_ready, job_addr, job_nch, job_cnt, job_waddr, req_valid, req_ready, req_addr, req_bytes,
+        dat_valid, dat_ready, dat, wr_valid, wr_ready, wr_addr, wr_data, done;
     job ring[JOBS];
     uint64_t offered, taken, finished; /* jobs: drawn, accepted by the unit, written out */
     uint64_t req_job, dat_job, total;
@@ -188,11 +188,26 @@ static void find_ports(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
         const char *name;
-    } ports[] = {{&b->scale, "cfg_in_scale_i"}, {&b->cstep, "cfg_cstep_i"},   {&b->stride, "cfg_stride_i"}, {&b->job_valid, "job_valid_i"},
-                 {&b->job_ready, "job_ready_o"}, {&b->job_addr, "job_addr_i"}, {&b->job_nch, "job_nch_i"},   {&b->job_cnt, "job_cnt_i"},
-                 {&b->job_waddr, "job_waddr_i"}, {&b->req_valid, "req_valid_o"}, {&b->req_ready, "req_ready_i"}, {&b->req_addr, "req_addr_o"},
-                 {&b->req_bytes, "req_bytes_o"}, {&b->dat_valid, "dat_valid_i"}, {&b->dat_ready, "dat_ready_o"}, {&b->dat, "dat_i"},
-                 {&b->wr_valid, "wr_valid_o"},   {&b->wr_ready, "wr_ready_i"}, {&b->wr_addr, "wr_addr_o"},   {&b->wr_data, "wr_data_o"},
+    } ports[] = {{&b->scale, "cfg_in_scale_i"},
+                 {&b->cstep, "cfg_cstep_i"},
+                 {&b->stride, "cfg_stride_i"},
+                 {&b->job_valid, "job_valid_i"},
+                 {&b->job_ready, "job_ready_o"},
+                 {&b->job_addr, "job_addr_i"},
+                 {&b->job_nch, "job_nch_i"},
+                 {&b->job_cnt, "job_cnt_i"},
+                 {&b->job_waddr, "job_waddr_i"},
+                 {&b->req_valid, "req_valid_o"},
+                 {&b->req_ready, "req_ready_i"},
+                 {&b->req_addr, "req_addr_o"},
+                 {&b->req_bytes, "req_bytes_o"},
+                 {&b->dat_valid, "dat_valid_i"},
+                 {&b->dat_ready, "dat_ready_o"},
+                 {&b->dat, "dat_i"},
+                 {&b->wr_valid, "wr_valid_o"},
+                 {&b->wr_ready, "wr_ready_i"},
+                 {&b->wr_addr, "wr_addr_o"},
+                 {&b->wr_data, "wr_data_o"},
                  {&b->done, "done_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);

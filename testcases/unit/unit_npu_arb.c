@@ -66,5 +66,9 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {
-    .name = "npu_arb", .about = "fixed-priority arbiter", .knobs = knobs, .nknobs = sizeof knobs / sizeof *knobs, .constrain = constrain, .run = run};
+const unit_bench unit_this_bench = {.name = "npu_arb",
+                                    .about = "fixed-priority arbiter",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};

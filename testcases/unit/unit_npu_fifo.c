@@ -65,8 +65,8 @@ static void sample(unit *u, lane *l, const ports *p) {
                  {"count_o", tb_get_field(p->count, 8 * i, 8), l->count}};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
         if (flags[f].got != flags[f].expected) {
-            unit_fail(u, flags[f].name, "%s of depth %" PRIu32 ", cycle %" PRIu64 ": got %" PRIu64 ", expected %" PRIu64, flags[f].name, depth, u->cycle,
-                      flags[f].got, flags[f].expected);
+            unit_fail(u, flags[f].name, "%s of depth %" PRIu32 ", cycle %" PRIu64 ": got %" PRIu64 ", expected %" PRIu64, flags[f].name,
+                      depth, u->cycle, flags[f].got, flags[f].expected);
         }
     }
     if (!unit_ok(u)) {
@@ -140,5 +140,9 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {
-    .name = "npu_fifo", .about = "FIFO at five depths against a queue", .knobs = knobs, .nknobs = sizeof knobs / sizeof *knobs, .constrain = constrain, .run = run};
+const unit_bench unit_this_bench = {.name = "npu_fifo",
+                                    .about = "FIFO at five depths against a queue",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};

@@ -25,7 +25,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 
 typedef struct box {
     tb_sig clr, in_valid, in_ready, in_data, out_valid, out_ready, out_data;
-    uint32_t n;       /* bytes of a word */
+    uint32_t n; /* bytes of a word */
     uint8_t beat[BEAT];
     bool valid, clear;
     uint8_t bytes[2 * BEAT]; /* taken in and not yet out */

@@ -207,9 +207,10 @@ static uint32_t plausible(bench *b, uint32_t offset) {
     case NPU_REG_GEMM_OFM_SIZE:
         return lo | (hi << 16);
     case NPU_REG_GEMM_CTRL:
-        return (bits & (NPU_GEMM_CTRL_FENCE_MASK | NPU_GEMM_CTRL_EXT_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK | 0x0007f800u)) | NPU_GEMM_CTRL_LAYOUT_MASK |
-               ((bits & 1u) ? NPU_GEMM_CTRL_DIV_IC_MASK : bits & (NPU_GEMM_CTRL_BIAS_MASK | NPU_GEMM_CTRL_OSCALE_MASK)) | ((1 + bits % 3) << 3) |
-               ((1 + (bits >> 4) % 2) << 6);
+        return (bits & (NPU_GEMM_CTRL_FENCE_MASK | NPU_GEMM_CTRL_EXT_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK | 0x0007f800u)) |
+               NPU_GEMM_CTRL_LAYOUT_MASK |
+               ((bits & 1u) ? NPU_GEMM_CTRL_DIV_IC_MASK : bits & (NPU_GEMM_CTRL_BIAS_MASK | NPU_GEMM_CTRL_OSCALE_MASK)) |
+               ((1 + bits % 3) << 3) | ((1 + (bits >> 4) % 2) << 6);
     case NPU_REG_GEMM_EXT_KERNEL:
         return 0x01010000u | (1 + (bits & 3u)) | ((1 + ((bits >> 2) & 3u)) << 8);
     case NPU_REG_GEMM_EXT_STRIDE:
@@ -236,7 +237,8 @@ static uint32_t edgy(bench *b, uint32_t offset) {
 
 static void start_access(const unit *u, bench *b) {
     static const uint32_t control[] = {NPU_REG_IRQ_STATUS, NPU_REG_IRQ_ENABLE, NPU_REG_ERR, NPU_REG_PERF_CTRL, NPU_REG_PERF_SEL};
-    static const uint32_t watched[] = {NPU_REG_STATUS, NPU_REG_IRQ_STATUS, NPU_REG_IRQ_ID, NPU_REG_ERR, NPU_REG_GEMM_COUNT, NPU_REG_PERF_LO, NPU_REG_PERF_HI};
+    static const uint32_t watched[] = {NPU_REG_STATUS,     NPU_REG_IRQ_STATUS, NPU_REG_IRQ_ID, NPU_REG_ERR,
+                                       NPU_REG_GEMM_COUNT, NPU_REG_PERF_LO,    NPU_REG_PERF_HI};
     tb_rng *r = &b->rng;
     const uint64_t kind = tb_rng_range(r, 0, 99);
     bool write = true;
@@ -319,8 +321,8 @@ static void follow_access(unit *u, bench *b) {
         if (!b->bus.write && !b->captured) {
             unit_fail(u, "rvalid_o", "cycle %" PRIu64 ": read data too early", u->cycle);
         } else if (!b->bus.write && b->check_read && b->bus.value != b->read_value) {
-            unit_fail(u, "read", "register 0x%03x, cycle %" PRIu64 ": got 0x%08" PRIx32 ", expected 0x%08" PRIx32, (unsigned)b->bus.addr & 0x1fcu, u->cycle,
-                      b->bus.value, b->read_value);
+            unit_fail(u, "read", "register 0x%03x, cycle %" PRIu64 ": got 0x%08" PRIx32 ", expected 0x%08" PRIx32,
+                      (unsigned)b->bus.addr & 0x1fcu, u->cycle, b->bus.value, b->read_value);
         }
     }
 }
@@ -367,8 +369,9 @@ static int setup(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
         const char *name;
-    } ports[] = {{&b->task_valid, "task_valid_o"}, {&b->task_ready, "task_ready_i"}, {&b->task, "task_o"},   {&b->busy, "gemm_busy_i"}, {&b->done, "task_done_i"},
-                 {&b->bus_err, "bus_err_i"},       {&b->perf, "perf_event_i"},       {&b->srst, "srst_o"},   {&b->drained, "drained_i"}};
+    } ports[] = {{&b->task_valid, "task_valid_o"}, {&b->task_ready, "task_ready_i"}, {&b->task, "task_o"},       {&b->busy, "gemm_busy_i"},
+                 {&b->done, "task_done_i"},        {&b->bus_err, "bus_err_i"},       {&b->perf, "perf_event_i"}, {&b->srst, "srst_o"},
+                 {&b->drained, "drained_i"}};
     for (size_t i = 0; i < 3; i++) {
         b->irq[i] = unit_port(u, irq[i]);
     }

@@ -55,8 +55,9 @@ typedef struct chan {
 } chan;
 
 typedef struct bench {
-    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias, ofm_re, ofm_col, ofm_addr, ofm_data, ps_req_valid,
-        ps_req_ready, ps_req_addr, ps_req_bytes, psum_valid, psum_ready, psum, wr_req_valid, wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data;
+    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias, ofm_re, ofm_col,
+        ofm_addr, ofm_data, ps_req_valid, ps_req_ready, ps_req_addr, ps_req_bytes, psum_valid, psum_ready, psum, wr_req_valid, wr_req_ready,
+        wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data;
     work w[TASKS];
     uint32_t tasks, current;
     uint32_t tile_task, tile_ob, tile_index; /* next tile to arrive */
@@ -278,7 +279,8 @@ static void sample_result(unit *u, bench *b, uint32_t c) {
         const int32_t sum = w->sums[(((size_t)k->ob * w->tiles + pixel / TILE) * N + k->col) * TILE + pixel % TILE];
         expected[i] = cm_post(&w->t, sum, w->psums[(size_t)oc * w->pixels + pixel], w->oscale[oc], w->bias[oc]);
     }
-    unit_compare(u, got, expected, count, "task %" PRIu32 ", output channel %" PRIu32 ", pixel %" PRIu32, b->current, oc, k->tile * TILE + 4 * k->word);
+    unit_compare(u, got, expected, count, "task %" PRIu32 ", output channel %" PRIu32 ", pixel %" PRIu32, b->current, oc,
+                 k->tile * TILE + 4 * k->word);
     if (4 * ++k->word >= job_pixels(w, k)) {
         next_job(w, k, c);
     }
@@ -333,7 +335,8 @@ static void cycle(unit *u, bench *b, bool valid, bool par, bool done) {
     unit_settle(u);
     for (uint32_t c = 0; c < 2; c++) {
         if (tb_get_field(b->wait, c, 1) && !b->ch[c].wr_req.end) {
-            unit_fail(u, "task_wait_o", "channel %" PRIu32 ", cycle %" PRIu64 ": waits for the end with requests still to come", c, u->cycle);
+            unit_fail(u, "task_wait_o", "channel %" PRIu32 ", cycle %" PRIu64 ": waits for the end with requests still to come", c,
+                      u->cycle);
         }
         sample_result(u, b, c);
         sample_psum(b, c);
@@ -373,16 +376,36 @@ static void setup(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
         const char *name;
-    } ports[] = {{&b->task_valid, "task_valid_i"},       {&b->task, "task_i"},                     {&b->par_ready, "par_ready_i"},
-                 {&b->wait, "task_wait_o"},              {&b->done, "task_done_i"},                {&b->tile, "tile_i"},
-                 {&b->free, "free_o"},                   {&b->free_tiles, "free_tiles_o"},         {&b->par_re, "par_re_o"},
-                 {&b->par_addr, "par_addr_o"},           {&b->par_oscale, "par_oscale_i"},         {&b->par_bias, "par_bias_i"},
-                 {&b->ofm_re, "ofm_re_o"},               {&b->ofm_col, "ofm_col_o"},               {&b->ofm_addr, "ofm_addr_o"},
-                 {&b->ofm_data, "ofm_data_i"},           {&b->ps_req_valid, "psum_req_valid_o"},   {&b->ps_req_ready, "psum_req_ready_i"},
-                 {&b->ps_req_addr, "psum_req_addr_o"},   {&b->ps_req_bytes, "psum_req_bytes_o"},   {&b->psum_valid, "psum_valid_i"},
-                 {&b->psum_ready, "psum_ready_o"},       {&b->psum, "psum_i"},                     {&b->wr_req_valid, "wr_req_valid_o"},
-                 {&b->wr_req_ready, "wr_req_ready_i"},   {&b->wr_req_addr, "wr_req_addr_o"},       {&b->wr_req_bytes, "wr_req_bytes_o"},
-                 {&b->wr_valid, "wr_valid_o"},           {&b->wr_ready, "wr_ready_i"},             {&b->wr_data, "wr_data_o"}};
+    } ports[] = {{&b->task_valid, "task_valid_i"},
+                 {&b->task, "task_i"},
+                 {&b->par_ready, "par_ready_i"},
+                 {&b->wait, "task_wait_o"},
+                 {&b->done, "task_done_i"},
+                 {&b->tile, "tile_i"},
+                 {&b->free, "free_o"},
+                 {&b->free_tiles, "free_tiles_o"},
+                 {&b->par_re, "par_re_o"},
+                 {&b->par_addr, "par_addr_o"},
+                 {&b->par_oscale, "par_oscale_i"},
+                 {&b->par_bias, "par_bias_i"},
+                 {&b->ofm_re, "ofm_re_o"},
+                 {&b->ofm_col, "ofm_col_o"},
+                 {&b->ofm_addr, "ofm_addr_o"},
+                 {&b->ofm_data, "ofm_data_i"},
+                 {&b->ps_req_valid, "psum_req_valid_o"},
+                 {&b->ps_req_ready, "psum_req_ready_i"},
+                 {&b->ps_req_addr, "psum_req_addr_o"},
+                 {&b->ps_req_bytes, "psum_req_bytes_o"},
+                 {&b->psum_valid, "psum_valid_i"},
+                 {&b->psum_ready, "psum_ready_o"},
+                 {&b->psum, "psum_i"},
+                 {&b->wr_req_valid, "wr_req_valid_o"},
+                 {&b->wr_req_ready, "wr_req_ready_i"},
+                 {&b->wr_req_addr, "wr_req_addr_o"},
+                 {&b->wr_req_bytes, "wr_req_bytes_o"},
+                 {&b->wr_valid, "wr_valid_o"},
+                 {&b->wr_ready, "wr_ready_i"},
+                 {&b->wr_data, "wr_data_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);
     }
