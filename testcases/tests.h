@@ -65,6 +65,7 @@ typedef struct tc_test {
 extern const tc_test tc_conv;
 extern const tc_test tc_regs;
 extern const tc_test tc_bus_error;
+extern const tc_test tc_chain;
 
 extern const tc_test *const tc_tests[];
 extern const size_t tc_test_count;

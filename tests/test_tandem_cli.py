@@ -29,7 +29,7 @@ def case_of(*args):
     (["run", "pool"], "unknown operator pool, expected one of: conv"),
     (["run", "regs"], "unknown operator regs"),
     (["test"], "expected a test"),
-    (["test", "convolution"], "unknown test convolution, expected one of: conv regs bus_error"),
+    (["test", "convolution"], "unknown test convolution, expected one of: conv regs bus_error chain"),
     (["test", "conv", "kk=3"], "unknown knob kk"),
     (["test", "conv", "k"], "expected name=value"),
     (["test", "conv", "k=9"], "k=9: expected 0..7"),
@@ -101,7 +101,7 @@ def test_list():
     data = json.loads(tandem("list", "--json").stdout)
     assert data["cfg"] == "n8"
     names = [t["name"] for t in data["tests"]]
-    assert names == ["conv", "regs", "bus_error"]
+    assert names == ["conv", "regs", "bus_error", "chain"]
     for test in data["tests"]:
         for knob in test["knobs"]:
             assert knob["lowest"] <= knob["highest"] and knob["help"]
