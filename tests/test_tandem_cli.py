@@ -189,3 +189,13 @@ def test_full_stdout():
     with open("/dev/full", "w") as full:
         done = subprocess.run([str(PROGRAM), "list"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "stdout" in done.stderr
+
+
+@pytest.mark.parametrize("case", sorted((ROOT / "testcases/cases").glob("*-n8-*.case")), ids=lambda case: case.stem)
+def test_stored_cases(case):
+    done = tandem("repro", case)
+    assert done.returncode == 0 and done.stdout.startswith("PASS test=conv cfg=n8 device=model cases=1"), done.stdout + done.stderr
+
+
+def test_stored_cases_exist():
+    assert len(list((ROOT / "testcases/cases").glob("*-n8-*.case"))) >= 10
