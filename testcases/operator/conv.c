@@ -10,6 +10,7 @@
 #define FILL 0xA5u /* what output memory holds before: gaps between channels must keep it */
 #define PLACE_MAX 4096u
 #define TIMEOUT_US 200000u
+#define REFERENCE_POINTS 32u
 
 /* The operands and one output in device memory. */
 typedef struct placed {
@@ -242,6 +243,27 @@ static void check_not_trivial(placed *p, const uint8_t *out) {
     tc_fail(p->run, "conv: constant output", "all outputs are 0x%08X", word_at(out));
 }
 
+/* Some outputs, the corners among them, against the definition. */
+static void check_reference(placed *p, const uint8_t *out) {
+    tb_rng rng = tb_rng_stream(p->run->seed, "conv.reference");
+    const npu_conv *c = &p->conv;
+    for (unsigned i = 0; i < REFERENCE_POINTS && tc_ok(p->run); i++) {
+        uint32_t oc = (uint32_t)tb_rng_range(&rng, 0, c->oc - 1);
+        uint32_t y = (uint32_t)tb_rng_range(&rng, 0, p->oh - 1);
+        uint32_t x = (uint32_t)tb_rng_range(&rng, 0, p->ow - 1);
+        if (i < 8) {
+            oc = (i & 1) != 0 ? c->oc - 1 : 0;
+            y = (i & 2) != 0 ? p->oh - 1 : 0;
+            x = (i & 4) != 0 ? p->ow - 1 : 0;
+        }
+        const uint32_t want = conv_reference(c, p->tensors, oc, y, x);
+        const uint32_t got = word_at(out + (size_t)oc * c->ofm_cstep + ((size_t)y * p->ow + x) * 4);
+        if (got != want) {
+            tc_fail(p->run, "conv: reference", "channel %u row %u column %u: got 0x%08X, the definition gives 0x%08X", oc, y, x, got, want);
+        }
+    }
+}
+
 static int run_both(placed *p) {
     uint8_t *first = malloc(p->ofm_bytes);
     uint8_t *second = malloc(p->ofm_bytes);
@@ -252,6 +274,7 @@ static int run_both(placed *p) {
         rc = run_once(p, false, first);
         if (rc == 0 && tc_ok(p->run)) {
             check_not_trivial(p, first);
+            check_reference(p, first);
         }
         if (rc == 0 && tc_ok(p->run) && tb_knobs_get(p->knobs, "second") != 0) {
             rc = run_once(p, true, second);

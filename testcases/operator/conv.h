@@ -63,4 +63,7 @@ typedef struct conv_tensors {
 int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const tb_knobs *knobs, uint64_t seed);
 void conv_tensors_free(conv_tensors *t);
 
+/* One output as FP32 bits, computed from the definition. conv->in_scale is set. */
+uint32_t conv_reference(const npu_conv *conv, const conv_tensors *t, uint32_t oc, uint32_t oy, uint32_t ox);
+
 #endif

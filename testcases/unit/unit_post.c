@@ -19,8 +19,8 @@
 
 static const tb_knob knobs[] = {
     {"tasks", 1, TASKS, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
-    {"pixels", 1, 1500, TB_KNOB_SMALL, NULL, NULL, "most output pixels"},
-    {"channels", 1, 100, TB_KNOB_SMALL, NULL, NULL, "most output channels"},
+    {"pixels", 1, 1500, TB_KNOB_UNIFORM, NULL, NULL, "most output pixels"},
+    {"channels", 1, 100, TB_KNOB_UNIFORM, NULL, NULL, "most output channels"},
     {"group", 1, 128, TB_KNOB_SMALL, NULL, NULL, "most tiles written back together"},
     {"values", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: factors and biases are any floats"},
     UNIT_STALL_KNOB("task", "percent of cycles in which a task, its factors or its end wait"),
@@ -30,6 +30,12 @@ static const tb_knob knobs[] = {
     UNIT_STALL_KNOB("wr", "percent of cycles in which results wait"),
     UNIT_STALL_RUN_KNOB,
 };
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    tb_knobs_draw_in(k, "tasks", seed, 2, 6);
+    tb_knobs_draw_in(k, "pixels", seed, 1, 600);
+    tb_knobs_draw_in(k, "channels", seed, 1, 3 * N);
+}
 
 typedef struct work {
     cm_gemm_task t;
@@ -453,5 +459,9 @@ static int run(unit *u) {
     return rc;
 }
 
-const unit_bench unit_this_bench = {
-    .name = "post", .about = "sums to results, written back", .knobs = knobs, .nknobs = sizeof knobs / sizeof *knobs, .run = run};
+const unit_bench unit_this_bench = {.name = "post",
+                                    .about = "sums to results, written back",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};
