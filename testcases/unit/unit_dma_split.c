@@ -59,7 +59,8 @@ typedef struct bench {
 static void draw_job(const unit *u, bench *b, uint32_t id) {
     job *j = &b->offer[id];
     j->id = id;
-    j->bytes = (uint32_t)tb_rng_small(&b->rng, 1, (uint64_t)unit_knob(u, "size"));
+    const uint64_t size = (uint64_t)unit_knob(u, "size");
+    j->bytes = (uint32_t)(tb_rng_chance(&b->rng, 1, 8) ? tb_rng_range(&b->rng, size / 2 + 1, size) : tb_rng_small(&b->rng, 1, size));
     j->addr = tb_rng_u32(&b->rng);
     switch (tb_rng_range(&b->rng, 0, 7)) {
     case 0:

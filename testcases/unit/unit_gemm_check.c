@@ -50,14 +50,14 @@ static void pair(tb_rng *rng, uint32_t limit, uint32_t amax, uint32_t bmax, bool
 }
 
 static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
-    const uint32_t icb = (uint32_t)tb_rng_small(rng, 1, 4608 / N);
+    const uint32_t icb = over == 5 ? 4608 / N + 1 : (uint32_t)tb_rng_small(rng, 1, 4608 / N);
     cm_gemm_task *t = &s->t;
     task_noise_fields(rng, t);
     const uint32_t ic = range(rng, (icb - 1) * N + 1, icb * N);
     t->ic = ic < 65535 ? ic : 65535;
     const uint32_t map = 16384 / icb < 65535 ? 16384 / icb : 65535;
     pair(rng, map, 65535, 65535, over == 1, &t->iw, &t->ih);
-    pair(rng, 4608 / N / icb, 255, 255, over == 2, &t->kw, &t->kh);
+    pair(rng, over == 5 ? 1 : 4608 / N / icb, 255, 255, over == 2, &t->kw, &t->kh);
     pair(rng, 65535, 65535, 65535, over == 3, &t->ow, &t->oh);
     t->oc = over == 4 ? range(rng, 1025, 65535) : tb_rng_chance(rng, 1, 4) ? 1024 : range(rng, 1, 1024);
     uint32_t *const nonzero[] = {&t->sw, &t->sh, &t->dw, &t->dh};
@@ -133,9 +133,9 @@ static void draw(const unit *u, tb_rng *rng, settings *s) {
         return;
     }
     const bool broken = tb_rng_chance(rng, (uint32_t)unit_knob(u, "flaws"), 100);
-    const uint32_t over = broken ? range(rng, 0, 8) : 0; /* 1..4: a size, otherwise another rule */
+    const uint32_t over = broken ? range(rng, 0, 9) : 0; /* 1..5: a size, otherwise another rule */
     draw_legal(rng, s, over);
-    if (broken && (over == 0 || over > 4)) {
+    if (broken && (over == 0 || over > 5)) {
         flaw(rng, s);
     }
     s->t.act_relu = s->act == 1;

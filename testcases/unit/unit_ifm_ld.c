@@ -33,8 +33,14 @@ static const tb_knob knobs[] = {
 };
 
 static void constrain(tb_knobs *k, uint64_t seed) {
+    tb_rng rng = tb_rng_stream(seed, "contention");
+    if (tb_rng_chance(&rng, 1, 2)) { /* small tasks alone never fill the ring */
+        tb_knobs_draw_in(k, "words", seed, tb_rng_chance(&rng, 1, 2) ? RING : 5000, RING);
+        tb_knobs_draw_in(k, "full", seed, 15, 60);
+    } else {
+        tb_knobs_draw_in(k, "full", seed, 0, 25);
+    }
     tb_knobs_draw_in(k, "tasks", seed, 3, tb_knobs_get(k, "words") > 4096 ? 6 : 12);
-    tb_knobs_draw_in(k, "full", seed, 0, 25);
 }
 
 typedef struct bench {
@@ -73,12 +79,17 @@ static uint32_t draw_icb(const unit *u, bench *b, uint32_t words) {
 static void draw_task(const unit *u, bench *b) {
     const uint32_t most = (uint32_t)unit_knob(u, "words");
     const bool full = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "full"), 100);
-    const uint32_t words = full ? most : (uint32_t)tb_rng_small(&b->rng, 1, most);
+    const uint32_t words =
+        full ? most : (uint32_t)(tb_rng_chance(&b->rng, 1, 2) ? tb_rng_small(&b->rng, 1, most) : tb_rng_range(&b->rng, 1, most));
     cm_gemm_task *t = &b->t;
     task_noise_fields(&b->rng, t);
     b->icb = draw_icb(u, b, words);
+    while (full && words % b->icb != 0) { /* nothing is left over */
+        b->icb--;
+    }
     const uint32_t area = words / b->icb;
-    t->iw = full ? area : (uint32_t)tb_rng_range(&b->rng, 1, area);
+    const bool whole = area >= CHUNK && tb_rng_chance(&b->rng, 1, 4); /* chunks only */
+    t->iw = full ? area : whole ? CHUNK : (uint32_t)tb_rng_range(&b->rng, 1, area);
     t->ih = area / t->iw;
     if (tb_rng_chance(&b->rng, 1, 2)) {
         const uint32_t swap = t->iw;

@@ -16,7 +16,7 @@ static const tb_knob knobs[] = {
     {"clear", 0, 500, TB_KNOB_SMALL, NULL, NULL, "clears in 1000 cycles"},
     {"clr", 0, 500, TB_KNOB_SMALL, NULL, NULL, "soft resets in 1000 cycles"},
     {"busy", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles in which an event happens"},
-    UNIT_STALL_KNOB("run", "percent of cycles in which nothing counts"),
+    UNIT_STALL_KNOB("count", "percent of cycles in which nothing counts"),
     UNIT_STALL_RUN_KNOB,
 };
 
@@ -25,6 +25,14 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "snap", seed, 1, 200);
     tb_knobs_draw_in(k, "clear", seed, 0, 50);
     tb_knobs_draw_in(k, "clr", seed, 0, 20);
+    tb_rng rng = tb_rng_stream(seed, "long");
+    if (tb_rng_chance(&rng, 1, 6)) { /* counts past 16 bits */
+        tb_knobs_draw_in(k, "cycles", seed, 150000, 200000);
+        tb_knobs_draw_in(k, "busy", seed, 90, 100);
+        tb_knobs_draw_in(k, "clear", seed, 0, 0);
+        tb_knobs_draw_in(k, "clr", seed, 0, 0);
+        tb_knobs_draw_in(k, "stall_count", seed, 0, 20);
+    }
 }
 
 typedef struct model {
@@ -75,7 +83,7 @@ static int run(unit *u) {
                  clear = unit_port(u, "clear_i"), sel = unit_port(u, "sel_i"), lo = unit_port(u, "lo_o"), hi = unit_port(u, "hi_o");
     tb_rng rng = unit_stream(u, "events");
     tb_rng pick = unit_stream(u, "select");
-    unit_stall run_stall = unit_stall_make(u, "run");
+    unit_stall run_stall = unit_stall_make(u, "count");
     model m = {{0}, {0}};
     inputs in;
     unit_reset(u);
