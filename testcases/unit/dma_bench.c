@@ -114,7 +114,8 @@ dma_job dma_draw_job(tb_rng *rng, uint32_t size_max) {
         job.addr = (uint32_t)tb_rng_range(rng, 0, room) & ~15u;
         break;
     case 1: /* ends or begins within two beats of a 4 KB line */
-        job.addr = ((uint32_t)tb_rng_range(rng, 1, DMA_SIZE / 4096 - 8) * 4096) + (uint32_t)tb_rng_range_i64(rng, -32, 32);
+        job.addr = (uint32_t)tb_rng_range(rng, 1, DMA_SIZE / 4096 - 8) * 4096;
+        job.addr += (uint32_t)tb_rng_range_i64(rng, -32, 32);
         if (tb_rng_chance(rng, 1, 2) && job.addr >= job.bytes) {
             job.addr -= job.bytes;
         }

@@ -37,9 +37,10 @@ static uint32_t fraction(tb_rng *rng) {
     }
 }
 
-static uint32_t pack(uint32_t sign, int64_t exponent, uint32_t frac) {
+/* Draws the fraction after the exponent, which the caller has drawn: two draws in one expression would depend on the compiler. */
+static uint32_t pack(tb_rng *rng, uint32_t sign, int64_t exponent) {
     const int64_t e = exponent < 0 ? 0 : exponent > 255 ? 255 : exponent;
-    return (sign & SIGN) | ((uint32_t)e << 23) | (frac & FRAC);
+    return (sign & SIGN) | ((uint32_t)e << 23) | fraction(rng);
 }
 
 static int64_t exponent_of(uint32_t v) {
@@ -54,16 +55,16 @@ void fp_operands_mul(tb_rng *rng, uint32_t *a, uint32_t *b) {
         *b = tb_rng_f32_hard(rng);
         return;
     case 1: /* product near the smallest normal and below */
-        *a = pack(signs, tb_rng_range_i64(rng, 0, 150), fraction(rng));
-        *b = pack(signs << 1, 127 - exponent_of(*a) + tb_rng_range_i64(rng, -26, 3), fraction(rng));
+        *a = pack(rng, signs, tb_rng_range_i64(rng, 0, 150));
+        *b = pack(rng, signs << 1, 127 - exponent_of(*a) + tb_rng_range_i64(rng, -26, 3));
         return;
     case 2: /* product near the largest finite number */
-        *a = pack(signs, tb_rng_range_i64(rng, 110, 254), fraction(rng));
-        *b = pack(signs << 1, 381 - exponent_of(*a) + tb_rng_range_i64(rng, -2, 2), fraction(rng));
+        *a = pack(rng, signs, tb_rng_range_i64(rng, 110, 254));
+        *b = pack(rng, signs << 1, 381 - exponent_of(*a) + tb_rng_range_i64(rng, -2, 2));
         return;
     default:
-        *a = pack(signs, tb_rng_range_i64(rng, 64, 190), fraction(rng));
-        *b = pack(signs << 1, tb_rng_range_i64(rng, 64, 190), fraction(rng));
+        *a = pack(rng, signs, tb_rng_range_i64(rng, 64, 190));
+        *b = pack(rng, signs << 1, tb_rng_range_i64(rng, 64, 190));
         return;
     }
 }
@@ -77,16 +78,16 @@ void fp_operands_add(tb_rng *rng, uint32_t *a, uint32_t *b) {
         y = tb_rng_f32_hard(rng);
         break;
     case 1: /* nearly equal magnitudes: cancellation */
-        x = pack(bits, tb_rng_range_i64(rng, 0, 254), fraction(rng));
+        x = pack(rng, bits, tb_rng_range_i64(rng, 0, 254));
         y = (x ^ (bits & SIGN)) + (uint32_t)tb_rng_range_i64(rng, -3, 3);
         break;
     case 2: /* the smaller one decides the rounding */
-        x = pack(bits, tb_rng_range_i64(rng, 20, 254), fraction(rng));
-        y = pack(bits << 1, exponent_of(x) - tb_rng_range_i64(rng, 20, 28), fraction(rng));
+        x = pack(rng, bits, tb_rng_range_i64(rng, 20, 254));
+        y = pack(rng, bits << 1, exponent_of(x) - tb_rng_range_i64(rng, 20, 28));
         break;
     default:
-        x = pack(bits, tb_rng_range_i64(rng, 0, 254), fraction(rng));
-        y = pack(bits << 1, exponent_of(x) + tb_rng_range_i64(rng, -45, 2), fraction(rng));
+        x = pack(rng, bits, tb_rng_range_i64(rng, 0, 254));
+        y = pack(rng, bits << 1, exponent_of(x) + tb_rng_range_i64(rng, -45, 2));
         break;
     }
     const bool swap = tb_rng_chance(rng, 1, 2);
@@ -129,10 +130,10 @@ void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b) {
         *a = (*a + (uint32_t)tb_rng_range_i64(rng, -1, 1)) ^ sign;
         return;
     case 2:
-        *a = pack(sign, tb_rng_range_i64(rng, 118, 136), fraction(rng));
+        *a = pack(rng, sign, tb_rng_range_i64(rng, 118, 136));
         return;
     default:
-        *a = pack(sign, tb_rng_range_i64(rng, 124, 133), tb_rng_u32(rng));
+        *a = pack(rng, sign, tb_rng_range_i64(rng, 124, 133));
         return;
     }
 }

@@ -64,7 +64,7 @@ static void draw_values(const unit *u, bench *b, job *j) {
 
 static void offer_job(const unit *u, bench *b) {
     job *j = &b->ring[b->offered % JOBS];
-    j->addr = (tb_rng_u32(&b->rng) & 0x0ffffff0u) | (4u * (tb_rng_u32(&b->rng) & 3u));
+    j->addr = tb_rng_u32(&b->rng) & 0x0ffffffcu;
     j->channels = tb_rng_chance(&b->rng, 1, 2) ? N : (uint32_t)tb_rng_range(&b->rng, 1, N);
     j->count = (uint32_t)tb_rng_range(&b->rng, (uint64_t)unit_knob(u, "pixels"), PIXELS);
     j->waddr = tb_rng_u32(&b->rng) & 0x3fffu;

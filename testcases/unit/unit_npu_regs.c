@@ -232,7 +232,8 @@ static uint32_t edgy(bench *b, uint32_t offset) {
     const uint32_t a = sizes[tb_rng_range(&b->rng, 0, 10)];
     const uint32_t c = sizes[tb_rng_range(&b->rng, 0, 10)];
     const bool size = offset == NPU_REG_GEMM_IFM_SIZE || offset == NPU_REG_GEMM_CHANNELS || offset == NPU_REG_GEMM_OFM_SIZE;
-    return size ? a | (c << 16) : plausible(b, offset) ^ (1u << tb_rng_range(&b->rng, 0, 31));
+    const uint32_t flip = 1u << tb_rng_range(&b->rng, 0, 31);
+    return size ? a | (c << 16) : plausible(b, offset) ^ flip;
 }
 
 static void start_access(const unit *u, bench *b) {
