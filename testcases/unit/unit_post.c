@@ -33,7 +33,7 @@ static const tb_knob knobs[] = {
 
 static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "tasks", seed, 2, 6);
-    tb_knobs_draw_in(k, "pixels", seed, 1, 600);
+    tb_knobs_draw_in(k, "pixels", seed, 1, 1500);
     tb_knobs_draw_in(k, "channels", seed, 1, 3 * N);
 }
 
@@ -94,8 +94,10 @@ static int make_work(const unit *u, bench *b, work *w) {
     t->oscale_en = !t->raw_out && ((bits >> 3) & 3u) != 0;
     t->bias_en = !t->raw_out && ((bits >> 5) & 3u) != 0;
     t->act_relu = !t->raw_out && ((bits >> 7) & 1u);
-    const uint32_t pixels = (uint32_t)tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "pixels"));
-    t->ow = (uint32_t)tb_rng_range(&b->rng, 1, pixels);
+    const uint64_t most = (uint64_t)unit_knob(u, "pixels");
+    const bool large = tb_rng_chance(&b->rng, 1, 2);
+    const uint32_t pixels = (uint32_t)tb_rng_range(&b->rng, large ? most / 2 + 1 : 1, most);
+    t->ow = (uint32_t)tb_rng_small(&b->rng, 1, pixels);
     t->oh = pixels / t->ow;
     t->oc = (uint32_t)tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "channels"));
     t->group = (uint32_t)tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "group"));
