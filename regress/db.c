@@ -38,7 +38,7 @@ static const char *const migrations[] = {
     " run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
     " idx INTEGER NOT NULL,"
     " attempt INTEGER NOT NULL DEFAULT 1,"
-    " what TEXT NOT NULL," /* unit, test, network */
+    " what TEXT NOT NULL," /* unit, test, network, case */
     " test TEXT NOT NULL,"
     " cfg TEXT NOT NULL,"
     " kind TEXT NOT NULL,"

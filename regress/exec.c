@@ -134,7 +134,10 @@ bool reg_command_build(reg_command *command, const reg_job *job, const char *bui
     if (job->what == REG_TEST) {
         good = good && add_word(command, &used, &argc, "test") && add_word(command, &used, &argc, job->name);
     }
-    if (job->what != REG_NETWORK) {
+    if (job->what == REG_CASE) {
+        good = good && add_word(command, &used, &argc, "repro");
+    }
+    if (reg_has_cases(job->what)) {
         (void)reg_format(number, sizeof number, "0x%llx", (unsigned long long)seed);
         good = good && add_word(command, &used, &argc, "--run-seed") && add_word(command, &used, &argc, number);
         (void)reg_format(number, sizeof number, "%llu", (unsigned long long)job->index);

@@ -36,6 +36,7 @@ static const char help_text[] = "tandem-regress - run lists of verification jobs
                                 "  --build-dir DIR    where the programs are (default build)\n"
                                 "  --suite-dir DIR    where named suites are (default regress/suites)\n"
                                 "  --unit-dir DIR     folder behind \"unit all\" (default testcases/unit)\n"
+                                "  --stored-dir DIR   folder behind \"case all\" (default testcases/cases)\n"
                                 "  --junit FILE       write the run as JUnit XML (run, report)\n"
                                 "  --help             this text\n"
                                 "\n"
@@ -113,7 +114,8 @@ static reg_status take_value(options *o, const char *name, const char *value) {
                  {"--junit", &o->junit},
                  {"--suite-dir", &o->suite_dir},
                  {"--kind", &o->expand.kind},
-                 {"--unit-dir", &o->expand.unit_dir}};
+                 {"--unit-dir", &o->expand.unit_dir},
+                 {"--stored-dir", &o->expand.stored_dir}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (strcmp(name, texts[i].name) == 0) {
             if (value[0] == '\0') {
@@ -441,6 +443,7 @@ int main(int argc, char **argv) {
                  .expand = {.kind = "fast",
                             .cfg = {true, true, true, true},
                             .unit_dir = "testcases/unit",
+                            .stored_dir = "testcases/cases",
                             .timeout_s = DEFAULT_TIMEOUT_S,
                             .memory_mb = DEFAULT_MEMORY_MB}};
     for (int i = 1; i < argc; i++) {

@@ -52,7 +52,7 @@ void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_
     const char *red = progress->terminal ? "\033[31m" : "";
     const char *plain = progress->terminal ? "\033[0m" : "";
     printf("%s%s%s %s %s %s-%s", red, result->outcome, plain, reg_what_name(job->what), job->name, job->cfg, job->kind);
-    if (job->what != REG_NETWORK) {
+    if (reg_has_cases(job->what)) {
         printf(" index %" PRIu64, job->index);
     }
     printf(": %s | %s\n", result->message, result->repro);

@@ -55,12 +55,12 @@ void reg_report_abort(reg_report_file *report);
 
 /* ---- suite.c: what to run ---- */
 
-typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2 } reg_what;
+typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3 } reg_what;
 
 /* One process to run. */
 typedef struct reg_job {
     reg_what what;
-    char name[REG_NAME_MAX]; /* unit, test or network */
+    char name[REG_NAME_MAX]; /* unit, test, network or stored case */
     char cfg[8];             /* n4, n8, n16, n32 */
     char kind[8];            /* fast, debug, tap, cov, san */
     char args[REG_ARGS_MAX]; /* further arguments, separated by blanks; may be empty */
@@ -79,6 +79,7 @@ typedef struct reg_suite_options {
     uint32_t timeout_s;      /* for lines that do not say */
     uint32_t memory_mb;      /* for lines that do not say */
     const char *unit_dir;    /* whose unit_*.c are "unit all" */
+    const char *stored_dir;  /* whose *.case are "case all" */
 } reg_suite_options;
 
 typedef struct reg_suite {
@@ -92,8 +93,11 @@ typedef struct reg_suite {
 
 extern const char *const reg_cfg_names[REG_CFG_COUNT];
 
-/* "unit", "test", "network". */
+/* "unit", "test", "network", "case". */
 const char *reg_what_name(reg_what what);
+
+/* Draws its cases from the run seed: a unit or a test. A network and a stored case are what they are. */
+bool reg_has_cases(reg_what what);
 
 /* True when the name is one of the kinds of build. */
 bool reg_kind_known(const char *kind);

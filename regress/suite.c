@@ -64,9 +64,24 @@ static reg_status bad(const suite_reader *reader, const char *fmt, ...) {
     return REG_USAGE;
 }
 
+#define REG_WHATS 4
+static const char *const what_names[REG_WHATS] = {"unit", "test", "network", "case"};
+
 const char *reg_what_name(reg_what what) {
-    static const char *const names[] = {"unit", "test", "network"};
-    return names[what];
+    return what_names[what];
+}
+
+bool reg_has_cases(reg_what what) {
+    return what == REG_UNIT || what == REG_TEST;
+}
+
+/* REG_WHATS: no such word. */
+static reg_what what_of(const char *word) {
+    size_t i = 0;
+    while (i < REG_WHATS && strcmp(word, what_names[i]) != 0) {
+        i++;
+    }
+    return (reg_what)i;
 }
 
 bool reg_kind_known(const char *kind) {
@@ -215,8 +230,11 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (!seen[KEY_CFG]) {
         return bad(reader, "cfg= is missing (expected cfg=n8, or several separated by commas)");
     }
-    if (line->job.what == REG_NETWORK && (seen[KEY_COUNT] || seen[KEY_INDEX] || seen[KEY_CASES])) {
-        return bad(reader, "a network has no count, index or cases");
+    if (!reg_has_cases(line->job.what) && (seen[KEY_COUNT] || seen[KEY_INDEX] || seen[KEY_CASES])) {
+        return bad(reader, "a %s has no count, index or cases", line->job.what == REG_NETWORK ? "network" : "stored case");
+    }
+    if (line->job.what == REG_CASE && (strcmp(line->job.name, "all") == 0) != (line->job.args[0] == '\0')) {
+        return bad(reader, "case: expected \"case all\", or \"case NAME ... -- FILE\"");
     }
     if (repeat && seen[KEY_DETERMINISM]) {
         return bad(reader, "repeat already runs every job twice: determinism= has no meaning here");
@@ -256,6 +274,59 @@ static reg_status expand_all_units(const suite_reader *reader, suite_line *line)
     return status;
 }
 
+static int is_stored(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".case") == 0;
+}
+
+/* Keep of the line's configurations the one that the case file names. */
+static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
+    char text[256];
+    bool known = false;
+    FILE *in = fopen(line->job.args, "r");
+    if (in == NULL) {
+        return bad(reader, "case all: %s: %s", line->job.args, strerror(errno));
+    }
+    while (fgets(text, sizeof text, in) != NULL) {
+        text[strcspn(text, "\r\n")] = '\0';
+        for (size_t c = 0; c < REG_CFG_COUNT && strncmp(text, "cfg=", 4) == 0; c++) {
+            const bool same = strcmp(text + 4, reg_cfg_names[c]) == 0;
+            line->cfg[c] = line->cfg[c] && same;
+            known = known || same;
+        }
+    }
+    (void)fclose(in);
+    return known ? REG_OK : bad(reader, "case all: %s names no cfg", line->job.args);
+}
+
+/* "case all": the line once for every NAME.case of the folder of stored cases, in order of their names, for the configuration that the case names. */
+static reg_status expand_all_stored(const suite_reader *reader, const suite_line *line) {
+    struct dirent **entries = NULL;
+    const char *dir = reader->options->stored_dir;
+    int count = scandir(dir, &entries, is_stored, alphasort);
+    if (count <= 0) {
+        free(entries);
+        return bad(reader, "case all: no *.case in %s", dir);
+    }
+    reg_status status = REG_OK;
+    for (int i = 0; i < count; i++) {
+        suite_line one = *line;
+        char *name = entries[i]->d_name;
+        bool fits = reg_format(one.job.args, sizeof one.job.args, "%s/%s", dir, name);
+        name[strlen(name) - strlen(".case")] = '\0';
+        if (status == REG_OK && (!fits || strchr(one.job.args, ' ') != NULL || !name_valid(name))) {
+            status = bad(reader, "case all: %s/%s.case is no name for a case", dir, name);
+        } else if (status == REG_OK) {
+            (void)reg_format(one.job.name, sizeof one.job.name, "%s", name);
+            status = cfg_of_stored(reader, &one);
+            status = status == REG_OK ? expand_line(reader, &one) : status;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
 static reg_status parse_jobs(const suite_reader *reader, const char *word, bool repeat, char **rest, const char *blanks) {
     suite_line line;
     bool seen[KEY_TOTAL] = {false};
@@ -265,7 +336,7 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
     line.job.timeout_s = reader->options->timeout_s;
     line.job.memory_mb = reader->options->memory_mb;
     (void)reg_format(line.job.kind, sizeof line.job.kind, "%s", reader->options->kind);
-    line.job.what = strcmp(word, "unit") == 0 ? REG_UNIT : strcmp(word, "test") == 0 ? REG_TEST : REG_NETWORK;
+    line.job.what = what_of(word);
     const char *name = strtok_r(NULL, blanks, rest);
     if (name == NULL || !name_valid(name)) {
         return bad(reader, "%s: expected a name of small letters, digits, - and _, not \"%s\"", word, name == NULL ? "" : name);
@@ -284,8 +355,11 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
     if (repeat) {
         line.determinism = line.count;
     }
-    bool all = line.job.what == REG_UNIT && strcmp(line.job.name, "all") == 0;
-    return all ? expand_all_units(reader, &line) : expand_line(reader, &line);
+    bool all = strcmp(line.job.name, "all") == 0;
+    if (all && line.job.what == REG_CASE) {
+        return expand_all_stored(reader, &line);
+    }
+    return all && line.job.what == REG_UNIT ? expand_all_units(reader, &line) : expand_line(reader, &line);
 }
 
 /* The lines that set one value for the whole suite. */
@@ -328,13 +402,13 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (repeat) {
         word = strtok_r(NULL, blanks, &rest);
         if (word == NULL) {
-            return bad(reader, "repeat: expected unit, test or network after it");
+            return bad(reader, "repeat: expected unit, test, network or case after it");
         }
     }
-    if (strcmp(word, "unit") == 0 || strcmp(word, "test") == 0 || strcmp(word, "network") == 0) {
+    if (what_of(word) != REG_WHATS) {
         return parse_jobs(reader, word, repeat, &rest, blanks);
     }
-    return bad(reader, "\"%s\" is unknown (expected unit, test, network, repeat, budget, seed or suite)", word);
+    return bad(reader, "\"%s\" is unknown (expected unit, test, network, case, repeat, budget, seed or suite)", word);
 }
 
 /* The suite is called after its file unless a line names it. */
@@ -406,7 +480,7 @@ void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out) {
         }
         fprintf(out, "%s%s %s cfg=%s kind=%s", job->checked_twice ? "repeat " : "", reg_what_name(job->what), job->name, job->cfg,
                 job->kind);
-        if (job->what != REG_NETWORK) {
+        if (reg_has_cases(job->what)) {
             fprintf(out, " index=%" PRIu64 " cases=%u", job->index, job->cases);
         }
         fprintf(out, " timeout=%u memory=%u%s%s\n", job->timeout_s, job->memory_mb, job->args[0] == '\0' ? "" : " -- ", job->args);
@@ -418,6 +492,7 @@ bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_
     case REG_UNIT:
         return reg_format(out, size, "%s/%s-%s/unit-%s", build_dir, job->cfg, job->kind, job->name);
     case REG_TEST:
+    case REG_CASE:
         return reg_format(out, size, "%s/%s-%s/tandem", build_dir, job->cfg, job->kind);
     default:
         return reg_format(out, size, "%s/%s-%s/tandem-net", build_dir, job->cfg, job->kind);

@@ -406,7 +406,11 @@ def test_two_runners_at_once(bench):
         ("unit mesh cfg=n8 timeout=99999999999999999999", "timeout="),
         ("unit mesh cfg=n8 kind=quick", "kind=quick"),
         ("unit mesh cfg=n8 determinism=2", "more than count"),
-        ("repeat", "expected unit, test or network"),
+        ("repeat", "expected unit, test, network or case"),
+        ("case all cfg=n8", "case all: no *.case in testcases/cases"),
+        ("case old cfg=n8", 'expected "case all", or "case NAME'),
+        ("case all cfg=n8 -- a.case", 'expected "case all", or "case NAME'),
+        ("case all cfg=n8 count=2", "a stored case has no count"),
         ("repeat unit mesh cfg=n8 determinism=1", "already"),
         ("network digits cfg=n8 count=2", "no count"),
         ("budget", "expected one value"),
@@ -462,6 +466,23 @@ def test_unit_all(bench):
     (units / "unit_Bad.c").write_text("")
     done = bench.run("unit all cfg=n8\n")
     assert done.returncode == 2 and "unit_Bad.c is no name" in done.stderr
+
+
+def test_case_all(bench):
+    cases = bench.path / "testcases/cases"
+    cases.mkdir(parents=True)
+    for name, cfg in (("b-new", "n8"), ("a-old", "n4"), ("c-big", "n32")):
+        (cases / f"{name}.case").write_text(f"test=conv\ncfg={cfg}\nseed=0x1\n")
+    (cases / "notes.txt").write_text("")
+    listed = bench.run("case all cfg=n4,n8\n", "--print-jobs").stdout
+    assert [line.split()[:3] for line in listed.splitlines()[2:]] == [["case", "a-old", "cfg=n4"], ["case", "b-new", "cfg=n8"]]
+    assert bench.run(listed, "--print-jobs").stdout == listed
+    commands = bench.call("list", bench.suite(listed)).stdout.splitlines()
+    assert commands[0].startswith("build/n4-fast/tandem repro testcases/cases/a-old.case")
+    assert last_line(bench.run("case all cfg=n4,n8\n")) == "2 passed, 0 failed"
+    (cases / "d-odd.case").write_text("test=conv\n")
+    done = bench.run("case all cfg=n8\n")
+    assert done.returncode == 2 and "d-odd.case names no cfg" in done.stderr
 
 
 def test_cfg_restricts(bench):

@@ -8,8 +8,9 @@
 // Flow         tiles_i pulses when a tile is complete in ofm_buf; tiles_free_o/free_cnt_o return them. A result is read
 //              only when the send FIFO has room for it, so the arithmetic never stalls.
 // Throughput   One word of four results a cycle. Latency: 6 cycles from the ofm_buf read to the send FIFO.
-// Completion   task_wait_o: everything of the task at the head has been handed to dma_wr; the surroundings answer with
-//              task_done_i (a pulse, to both units) when the last write response has come.
+// Completion   task_wait_o: dma_wr has taken every write job of the task at the head (their last results may still be in the send
+//              FIFO, so dma_wr is not idle); the surroundings answer with task_done_i (a pulse, to both units) when dma_wr is
+//              idle, that is, when the last write response has come.
 `include "npu_assert.svh"
 
 module post #(
