@@ -39,14 +39,16 @@ static uint32_t draw_in_scale(tb_rng *rng, conv_scale kind) {
 /* A value that lands at `q` after the quantiser, where that is possible. */
 static uint32_t unquantise(float q, uint32_t in_scale) {
     float scale = fabsf(float_of(in_scale));
-    bool usable = isfinite(scale) && scale >= 1e-3f && scale <= 1e6f;
+    bool usable = isfinite(scale) && scale >= 1e-4f && scale <= 1e6f;
     return bits_of(usable ? q / scale : q);
 }
 
 static uint32_t draw_input(tb_rng *rng, conv_data kind, size_t i, uint32_t in_scale) {
     switch (kind) {
-    case CONV_EXTREME: /* both ends, and far beyond */
-        return unquantise((tb_rng_chance(rng, 1, 2) ? 1.0f : -1.0f) * (tb_rng_chance(rng, 1, 4) ? 1e9f : 127.0f), in_scale);
+    case CONV_EXTREME: { /* both ends, and far beyond */
+        const float sign = tb_rng_chance(rng, 1, 2) ? 1.0f : -1.0f; /* one draw a statement: C leaves their order within one open */
+        return unquantise(sign * (tb_rng_chance(rng, 1, 4) ? 1e9f : 127.0f), in_scale);
+    }
     case CONV_ZEROS:
         return tb_rng_chance(rng, 1, 2) ? 0 : 0x80000000u;
     case CONV_SPARSE:
@@ -55,8 +57,10 @@ static uint32_t draw_input(tb_rng *rng, conv_data kind, size_t i, uint32_t in_sc
         return unquantise((float)(i % 255) - 127.0f, in_scale);
     case CONV_SPECIALS:
         return tb_rng_f32_hard(rng);
-    case CONV_HALVES: /* halves, and the floats next to them */
-        return unquantise((float)tb_rng_range_i64(rng, -130, 129) + 0.5f, in_scale) + (uint32_t)tb_rng_range(rng, 0, 2) - 1u;
+    case CONV_HALVES: { /* halves, and the floats next to them */
+        const uint32_t half = unquantise((float)tb_rng_range_i64(rng, -130, 129) + 0.5f, in_scale);
+        return half + (uint32_t)tb_rng_range(rng, 0, 2) - 1u;
+    }
     case CONV_UNIFORM:
     case CONV_DATA_COUNT:
         break;
