@@ -45,7 +45,7 @@ static uint32_t unquantise(float q, uint32_t in_scale) {
 
 static uint32_t draw_input(tb_rng *rng, conv_data kind, size_t i, uint32_t in_scale) {
     switch (kind) {
-    case CONV_EXTREME: { /* both ends, and far beyond */
+    case CONV_EXTREME: {                                            /* both ends, and far beyond */
         const float sign = tb_rng_chance(rng, 1, 2) ? 1.0f : -1.0f; /* one draw a statement: C leaves their order within one open */
         return unquantise(sign * (tb_rng_chance(rng, 1, 4) ? 1e9f : 127.0f), in_scale);
     }
