@@ -24,7 +24,7 @@ static void reproducer(const cli_options *o, const tc_run *run, const tb_result 
         if (!run->knobs->pinned[i]) {
             continue;
         }
-        if (k->kind == TB_KNOB_ENUM) {
+        if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
             at += snprintf(dst + at, size - (size_t)at, " %s=%s", k->name, k->names[run->knobs->value[i]]);
         } else {
             at += snprintf(dst + at, size - (size_t)at, " %s=%" PRId64, k->name, run->knobs->value[i]);

@@ -61,7 +61,7 @@ static void json_knob(FILE *out, const tb_knob *k) {
     fputs("{\"name\": ", out);
     json_text(out, k->name);
     fprintf(out, ", \"lowest\": %" PRId64 ", \"highest\": %" PRId64 ", ", k->lo, k->hi);
-    if (k->kind == TB_KNOB_ENUM) {
+    if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
         fputs("\"values\": [", out);
         for (int64_t i = 0; i <= k->hi; i++) {
             fputs(i == 0 ? "" : ", ", out);

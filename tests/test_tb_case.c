@@ -241,6 +241,38 @@ static void knobs_draw_and_pin(void **state) {
     tb_kv_free(&kv);
 }
 
+/* A case that was stored before a knob existed. */
+static void knobs_later(void **state) {
+    (void)state;
+    static const tb_knob older[] = {{"k", 1, 7, TB_KNOB_UNIFORM, NULL, NULL, "kernel"}};
+    static const tb_knob newer[] = {{"k", 1, 7, TB_KNOB_UNIFORM, NULL, NULL, "kernel"},
+                                    {"dil", 1, 9, TB_KNOB_SMALL | TB_KNOB_LATER, NULL, NULL, "dilation"}};
+    char err[200];
+    tb_knobs k;
+    tb_kv kv;
+    tb_kv_init(&kv);
+    tb_knobs_init(&k, older, 1);
+    tb_knobs_draw(&k, 5);
+    assert_int_equal(tb_knobs_to_kv(&k, &kv), 0);
+    tb_knobs_init(&k, newer, 2);
+    bool above = false;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        tb_knobs_draw(&k, seed); /* the flag does not change the draw */
+        above = above || tb_knobs_get(&k, "dil") > 1;
+    }
+    assert_true(above);
+    assert_int_equal(tb_knobs_from_kv(&k, &kv, err, sizeof err), 0);
+    assert_int_equal(tb_knobs_get(&k, "dil"), 1);
+    assert_int_equal(tb_kv_set(&kv, "dil", "4"), 0);
+    assert_int_equal(tb_knobs_from_kv(&k, &kv, err, sizeof err), 0);
+    assert_int_equal(tb_knobs_get(&k, "dil"), 4);
+    /* without the flag the knob must be there */
+    tb_kv_free(&kv);
+    tb_kv_init(&kv);
+    assert_int_equal(tb_knobs_from_kv(&k, &kv, err, sizeof err), -1);
+    tb_kv_free(&kv);
+}
+
 static void knobs_refuse(void **state) {
     (void)state;
     char err[300];
@@ -267,7 +299,8 @@ int main(void) {
         cmocka_unit_test(rng_ranges_hold),       cmocka_unit_test(rng_hard_floats),
         cmocka_unit_test(kv_round_trip),         cmocka_unit_test(kv_errors_have_lines),
         cmocka_unit_test(kv_survives_anything),  cmocka_unit_test(numbers),
-        cmocka_unit_test(knobs_draw_and_pin),    cmocka_unit_test(knobs_refuse),
+        cmocka_unit_test(knobs_draw_and_pin),    cmocka_unit_test(knobs_later),
+        cmocka_unit_test(knobs_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

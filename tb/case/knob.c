@@ -26,7 +26,7 @@ int tb_knobs_find(const tb_knobs *knobs, const char *name) {
 }
 
 void tb_knob_range_text(const tb_knob *knob, char *dst, size_t size) {
-    if (knob->kind != TB_KNOB_ENUM) {
+    if (tb_knob_kind_of(knob) != TB_KNOB_ENUM) {
         snprintf(dst, size, "%" PRId64 "..%" PRId64, knob->lo, knob->hi);
         return;
     }
@@ -46,7 +46,7 @@ static int bad_value(const tb_knob *k, const char *value, char *err, size_t err_
 }
 
 static int parse_value(const tb_knob *k, const char *text, int64_t *out) {
-    if (k->kind == TB_KNOB_ENUM) {
+    if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
         for (int64_t i = 0; i <= k->hi; i++) {
             if (strcmp(k->names[i], text) == 0) {
                 *out = i;
@@ -105,7 +105,7 @@ int tb_knobs_pin(tb_knobs *knobs, const char *text, char *err, size_t err_size) 
 }
 
 static int64_t draw_one(const tb_knob *k, tb_rng rng, int64_t lo, int64_t hi) {
-    switch (k->kind) {
+    switch (tb_knob_kind_of(k)) {
     case TB_KNOB_SMALL: {
         const uint64_t where = tb_rng_range(&rng, 0, 15);
         if (where < 2) {
@@ -120,6 +120,7 @@ static int64_t draw_one(const tb_knob *k, tb_rng rng, int64_t lo, int64_t hi) {
         }
         break;
     case TB_KNOB_UNIFORM:
+    case TB_KNOB_LATER: /* a flag, never a kind */
         break;
     }
     return tb_rng_range_i64(&rng, lo, hi);
@@ -155,7 +156,7 @@ int64_t tb_knobs_get(const tb_knobs *knobs, const char *name) {
 
 const char *tb_knobs_get_name(const tb_knobs *knobs, const char *name) {
     const int i = tb_knobs_find(knobs, name);
-    return i < 0 || knobs->table[i].kind != TB_KNOB_ENUM ? NULL : knobs->table[i].names[knobs->value[i]];
+    return i < 0 || tb_knob_kind_of(&knobs->table[i]) != TB_KNOB_ENUM ? NULL : knobs->table[i].names[knobs->value[i]];
 }
 
 bool tb_knobs_is_pinned(const tb_knobs *knobs, const char *name) {
@@ -175,8 +176,8 @@ int tb_knobs_set(tb_knobs *knobs, const char *name, int64_t value) {
 int tb_knobs_to_kv(const tb_knobs *knobs, tb_kv *kv) {
     for (size_t i = 0; i < knobs->count; i++) {
         const tb_knob *k = &knobs->table[i];
-        const int rc =
-            k->kind == TB_KNOB_ENUM ? tb_kv_set(kv, k->name, k->names[knobs->value[i]]) : tb_kv_set_i64(kv, k->name, knobs->value[i]);
+        const int rc = tb_knob_kind_of(k) == TB_KNOB_ENUM ? tb_kv_set(kv, k->name, k->names[knobs->value[i]])
+                                                          : tb_kv_set_i64(kv, k->name, knobs->value[i]);
         if (rc != 0) {
             return -1;
         }
@@ -188,6 +189,10 @@ int tb_knobs_from_kv(tb_knobs *knobs, const tb_kv *kv, char *err, size_t err_siz
     for (size_t i = 0; i < knobs->count; i++) {
         const tb_knob *k = &knobs->table[i];
         const char *text;
+        if (((unsigned)k->kind & (unsigned)TB_KNOB_LATER) != 0 && tb_kv_find(kv, k->name) == NULL) {
+            knobs->value[i] = k->lo;
+            continue;
+        }
         if (tb_kv_get_str(kv, k->name, &text, err, err_size) != 0) {
             return -1;
         }

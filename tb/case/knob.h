@@ -17,10 +17,15 @@
 #define TB_KNOB_MAX 64u
 
 typedef enum tb_knob_kind {
-    TB_KNOB_UNIFORM, /* every value equally likely */
-    TB_KNOB_SMALL,   /* log-uniform: small values likely; the ends get one draw in sixteen each */
-    TB_KNOB_ENUM,    /* one of names[0 .. hi]; lo must be 0; weight may be NULL */
-    TB_KNOB_WEIGHTED /* lo .. hi with weight[value - lo] */
+    TB_KNOB_UNIFORM,  /* every value equally likely */
+    TB_KNOB_SMALL,    /* log-uniform: small values likely; the ends get one draw in sixteen each */
+    TB_KNOB_ENUM,     /* one of names[0 .. hi]; lo must be 0; weight may be NULL */
+    TB_KNOB_WEIGHTED, /* lo .. hi with weight[value - lo] */
+    /*
+     * Flag, added to a kind: the knob came after cases had been stored. A case that does not name it means lo, so lo must be what the test did before;
+     * that is how stored cases outlive new knobs.
+     */
+    TB_KNOB_LATER = 0x10
 } tb_knob_kind;
 
 typedef struct tb_knob {
@@ -31,6 +36,11 @@ typedef struct tb_knob {
     const uint32_t *weight;   /* hi - lo + 1 weights, or NULL */
     const char *help;
 } tb_knob;
+
+/* The kind without its flag. */
+static inline tb_knob_kind tb_knob_kind_of(const tb_knob *knob) {
+    return (tb_knob_kind)((unsigned)knob->kind & ~(unsigned)TB_KNOB_LATER);
+}
 
 typedef struct tb_knobs {
     const tb_knob *table;
@@ -60,7 +70,7 @@ bool tb_knobs_is_pinned(const tb_knobs *knobs, const char *name);
 /* Set a value by a program (a derived one). -1: unknown name or not legal. */
 int tb_knobs_set(tb_knobs *knobs, const char *name, int64_t value);
 
-/* All knobs into case text, and back (every knob must be there and legal; other keys are left alone). 0 or -1. */
+/* All knobs into case text, and back (every knob must be there, TB_KNOB_LATER apart, and legal; other keys are left alone). 0 or -1. */
 int tb_knobs_to_kv(const tb_knobs *knobs, tb_kv *kv);
 int tb_knobs_from_kv(tb_knobs *knobs, const tb_kv *kv, char *err, size_t err_size);
 /* The table as text: name, legal values, help; one line a knob. */
