@@ -22,7 +22,7 @@ typedef enum npu_status {
     NPU_ERR_STRIDE,        /* stride larger than 7 */
     NPU_ERR_PADDING,       /* padding not smaller than the kernel's extent */
     NPU_ERR_TOO_SMALL,     /* the padded input is smaller than the kernel: no output */
-    NPU_ERR_TOO_LARGE,     /* a dimension above 65535, or kernel rows of one channel block do not fit the input buffer */
+    NPU_ERR_TOO_LARGE,     /* a dimension of input or output above 65535 */
     NPU_ERR_ALIGN,         /* an address or channel step is not aligned as docs/npu.md asks */
     NPU_ERR_CSTEP,         /* a channel step is smaller than a channel */
     NPU_ERR_ADDR_OVERFLOW, /* a buffer runs past the end of the 32-bit address space */
@@ -78,6 +78,7 @@ typedef struct npu_conv {
 
 /* Limits that a caller may put on the splits; 0 means: the driver decides. Results never depend on them. */
 typedef struct npu_conv_split {
+    uint32_t max_ow; /* output columns of a task; below ow, tasks take segments of rows (row_split) */
     uint32_t max_oh; /* output rows of a task */
     uint32_t max_ic; /* input channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
     uint32_t max_oc; /* output channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
@@ -85,12 +86,16 @@ typedef struct npu_conv_split {
     bool serial;     /* wait for each task before the next is started */
 } npu_conv_split;
 
-/* How a convolution is cut into tasks. */
+/*
+ * How a convolution is cut into tasks. With row_split a task takes a segment of one output row (oh_task is 1) and one kernel row, so that rows of any length run:
+ * for correctness, not for speed. Without it ow_task is ow, and a task takes all kernel rows.
+ */
 typedef struct npu_conv_plan {
     uint32_t n;
     uint32_t ow, oh;
-    uint32_t oh_task, ic_task, oc_task; /* size of all tasks but the last along each dimension */
-    uint32_t oh_tasks, ic_tasks, oc_tasks;
+    uint32_t ow_task, oh_task, ic_task, oc_task; /* size of all tasks but the last along each dimension */
+    uint32_t ow_tasks, oh_tasks, ic_tasks, oc_tasks;
+    bool row_split;
     uint32_t group;
     bool serial;
     uint32_t wgt_bytes;   /* size of the packed weights */
@@ -101,8 +106,8 @@ typedef struct npu_conv_plan {
 npu_status npu_conv_plan_make(uint32_t n, const npu_conv *conv, const npu_conv_split *split, npu_conv_plan *plan);
 
 /*
- * Rearrange INT8 weights [oc][ic][kh][kw] into the packed form of the plan: for each slice of input channels, for each block of output channels, as docs/npu.md
- * section 3 says. dst_bytes must be at least plan->wgt_bytes.
+ * Rearrange INT8 weights [oc][ic][kh][kw] into the packed form of the plan: for each slice of input channels (with row_split: and for each kernel row of it),
+ * for each block of output channels, as docs/npu.md section 3 says. dst_bytes must be at least plan->wgt_bytes.
  */
 npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes);
 

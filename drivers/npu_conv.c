@@ -1,8 +1,8 @@
 /*
  * npu_conv.c - run a planned convolution.
  *
- * Tasks run output channels outermost, then input channels, then rows. So the partial sums that a task reads were written oh_tasks tasks earlier, and one fence at
- * the start of each slice of input channels is enough: the row tasks inside a slice overlap.
+ * Tasks run output channels outermost, then slices of input channels (with row_split: of input channels and kernel rows), then rows and their segments. So the
+ * partial sums that a task reads were written in an earlier slice, and one fence at the start of each slice is enough: the tasks inside a slice overlap.
  */
 #include "npu_priv.h"
 
@@ -17,10 +17,21 @@ typedef struct range {
 
 /* One task, as the loops of npu_conv_run() place it. */
 typedef struct task {
-    uint32_t oc0, oc, ic0, ic, oh0, oh;
-    npu_rows rows;
+    uint32_t oc0, oc, ic0, ic, kh0, kh, oh0, oh, ow0, ow;
+    npu_span rows, columns; /* of the input */
+    bool first, last;       /* the first and the last slice that these output pixels get */
     bool fence;
 } task;
+
+/* What the loops carry. */
+typedef struct run {
+    npu *dev;
+    const npu_conv *c;
+    const npu_conv_plan *plan;
+    uint32_t others; /* tasks that may be in flight when one more starts */
+    uint32_t launched;
+    bool fence; /* the next task waits for all before it */
+} run;
 
 static range map_range(uint32_t addr, uint32_t cstep, uint32_t channels, uint32_t w, uint32_t h) {
     range r;
@@ -91,13 +102,13 @@ static void invalidate_output(const npu *dev, const npu_conv *c, const npu_conv_
 }
 
 static uint32_t output_addr(const npu_conv *c, const npu_conv_plan *plan, const task *t) {
-    return c->ofm_addr + t->oc0 * c->ofm_cstep + t->oh0 * plan->ow * 4;
+    return c->ofm_addr + t->oc0 * c->ofm_cstep + (t->oh0 * plan->ow + t->ow0) * 4;
 }
 
-/* Exactly the bytes that the task writes: the gap at the end of a channel is not among them. */
+/* Exactly the bytes that the task writes: the gap at the end of a channel is not among them. Whole rows or one segment: contiguous. */
 static void declare_output(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
     const npu_hal *hal = dev->hal;
-    uint32_t bytes = t->oh * plan->ow * 4;
+    uint32_t bytes = t->oh * t->ow * 4;
     uint32_t addr = output_addr(c, plan, t);
     if (hal->task_output == NULL) {
         return;
@@ -122,33 +133,34 @@ static npu_status write_regs(const npu *dev, const uint32_t (*regs)[2], size_t c
 static npu_status write_geometry(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
     uint32_t icb_before = npu_div_up(t->ic0, plan->n);
     uint32_t icb = npu_div_up(t->ic, plan->n);
-    uint32_t taps = c->kw * c->kh;
-    /* Slices of input channels one after the other; in each, blocks of output channels. */
-    uint32_t wgt_words = (npu_div_up(c->oc, plan->n) * icb_before + t->oc0 / plan->n * icb) * taps * plan->n;
+    uint32_t ocb = npu_div_up(c->oc, plan->n);
+    /* Slices of input channels one after the other; in each, kernel rows when they are apart; in each of those, blocks of output channels. */
+    uint32_t wgt_blocks = ocb * (icb_before * c->kh + icb * t->kh0) + t->oc0 / plan->n * icb * t->kh;
+    uint32_t wgt_words = wgt_blocks * c->kw * plan->n;
     const uint32_t regs[][2] = {
-        {NPU_REG_GEMM_IFM_ADDR, c->ifm_addr + t->ic0 * c->ifm_cstep + t->rows.ih0 * c->iw * 4},
+        {NPU_REG_GEMM_IFM_ADDR, c->ifm_addr + t->ic0 * c->ifm_cstep + (t->rows.first * c->iw + t->columns.first) * 4},
         {NPU_REG_GEMM_IFM_CSTEP, c->ifm_cstep},
         {NPU_REG_GEMM_WGT_ADDR, c->wgt_addr + wgt_words * plan->n},
         {NPU_REG_GEMM_OFM_ADDR, output_addr(c, plan, t)},
         {NPU_REG_GEMM_OFM_CSTEP, c->ofm_cstep},
-        {NPU_REG_GEMM_IFM_SIZE, NPU_FIELD(NPU_GEMM_IFM_SIZE_IW, c->iw) | NPU_FIELD(NPU_GEMM_IFM_SIZE_IH, t->rows.ih)},
+        {NPU_REG_GEMM_IFM_SIZE, NPU_FIELD(NPU_GEMM_IFM_SIZE_IW, t->columns.count) | NPU_FIELD(NPU_GEMM_IFM_SIZE_IH, t->rows.count)},
         {NPU_REG_GEMM_CHANNELS, NPU_FIELD(NPU_GEMM_CHANNELS_IC, t->ic) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, t->oc)},
-        {NPU_REG_GEMM_OFM_SIZE, NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, plan->ow) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, t->oh)},
+        {NPU_REG_GEMM_OFM_SIZE, NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, t->ow) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, t->oh)},
         {NPU_REG_GEMM_IN_SCALE, c->in_scale},
         {NPU_REG_GEMM_GROUP, NPU_FIELD(NPU_GEMM_GROUP_TILES, plan->group)},
     };
     return write_regs(dev, regs, sizeof(regs) / sizeof(regs[0]));
 }
 
-/* What happens to the sums: raw out of every slice of input channels but the last, added up in every slice but the first. */
+/* What happens to the sums: raw out of every slice but the last, added up in every slice but the first. */
 static npu_status write_post(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t, uint32_t *ctrl) {
     npu_status status = NPU_OK;
     uint32_t act = NPU_GEMM_ACT_TYPE_NONE;
-    if (t->ic0 != 0) {
+    if (!t->first) {
         *ctrl |= NPU_GEMM_CTRL_PSUM_ADD_MASK;
         status = npu_reg_write(dev, NPU_REG_GEMM_PSUM_ADDR, output_addr(c, plan, t));
     }
-    if (t->ic0 + t->ic < c->ic) {
+    if (!t->last) {
         *ctrl |= NPU_GEMM_CTRL_DIV_IC_MASK;
     } else {
         *ctrl |= NPU_GEMM_CTRL_OSCALE_MASK;
@@ -165,20 +177,22 @@ static npu_status write_post(const npu *dev, const npu_conv *c, const npu_conv_p
 }
 
 static npu_status write_kernel(const npu *dev, const npu_conv *c, const task *t, uint32_t *ctrl) {
-    bool square = c->kw == c->kh && c->stride_w == c->stride_h;
-    if (square && c->pad_l <= 3 && c->pad_r <= 3 && t->rows.pad_t <= 3 && t->rows.pad_b <= 3) {
+    const npu_span *x = &t->columns;
+    const npu_span *y = &t->rows;
+    bool square = c->kw == t->kh && c->stride_w == c->stride_h;
+    if (square && x->before <= 3 && x->after <= 3 && y->before <= 3 && y->after <= 3) {
         *ctrl |= NPU_FIELD(NPU_GEMM_CTRL_KERNEL, c->kw) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, c->stride_w) |
-                 NPU_FIELD(NPU_GEMM_CTRL_PAD_LEFT, c->pad_l) | NPU_FIELD(NPU_GEMM_CTRL_PAD_RIGHT, c->pad_r) |
-                 NPU_FIELD(NPU_GEMM_CTRL_PAD_TOP, t->rows.pad_t) | NPU_FIELD(NPU_GEMM_CTRL_PAD_BOTTOM, t->rows.pad_b);
+                 NPU_FIELD(NPU_GEMM_CTRL_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_CTRL_PAD_RIGHT, x->after) |
+                 NPU_FIELD(NPU_GEMM_CTRL_PAD_TOP, y->before) | NPU_FIELD(NPU_GEMM_CTRL_PAD_BOTTOM, y->after);
         return NPU_OK;
     }
     *ctrl |= NPU_GEMM_CTRL_EXT_MASK;
     const uint32_t regs[][2] = {
-        {NPU_REG_GEMM_EXT_KERNEL, NPU_FIELD(NPU_GEMM_EXT_KERNEL_KW, c->kw) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_KH, c->kh) |
+        {NPU_REG_GEMM_EXT_KERNEL, NPU_FIELD(NPU_GEMM_EXT_KERNEL_KW, c->kw) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_KH, t->kh) |
                                       NPU_FIELD(NPU_GEMM_EXT_KERNEL_DW, c->dil_w) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_DH, c->dil_h)},
         {NPU_REG_GEMM_EXT_STRIDE, NPU_FIELD(NPU_GEMM_EXT_STRIDE_SW, c->stride_w) | NPU_FIELD(NPU_GEMM_EXT_STRIDE_SH, c->stride_h)},
-        {NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, c->pad_l) | NPU_FIELD(NPU_GEMM_EXT_PAD_RIGHT, c->pad_r) |
-                                   NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, t->rows.pad_t) | NPU_FIELD(NPU_GEMM_EXT_PAD_BOTTOM, t->rows.pad_b)},
+        {NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_RIGHT, x->after) |
+                                   NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, y->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_BOTTOM, y->after)},
     };
     return write_regs(dev, regs, sizeof(regs) / sizeof(regs[0]));
 }
@@ -205,27 +219,62 @@ static npu_status start_task(npu *dev, const npu_conv *c, const npu_conv_plan *p
     return status;
 }
 
+static npu_status launch(run *r, task *t) {
+    npu_status status = r->launched > r->others ? npu_gemm_wait(r->dev, r->others) : NPU_OK;
+    t->fence = r->fence;
+    r->fence = false;
+    r->launched++;
+    return status != NPU_OK ? status : start_task(r->dev, r->c, r->plan, t);
+}
+
+/* The tasks of some output rows, from left to right. */
+static npu_status run_rows(run *r, task *t) {
+    const npu_conv *c = r->c;
+    const npu_conv_plan *plan = r->plan;
+    npu_status status = NPU_OK;
+    t->rows = npu_conv_rows(c, t->kh0, t->kh, t->oh0, t->oh);
+    if (t->rows.count == 0) {
+        return NPU_OK; /* A kernel row in the padding adds nothing. Another one lies in the map (padding is smaller than the kernel), so its slice writes. */
+    }
+    t->first = t->ic0 == 0 && (t->kh0 == 0 || t->rows.first == 0);
+    t->last = t->ic0 + t->ic == c->ic && (t->kh0 + t->kh == c->kh || t->rows.first + t->rows.count == c->ih);
+    for (t->ow0 = 0; t->ow0 < plan->ow && status == NPU_OK; t->ow0 += plan->ow_task) {
+        t->ow = npu_min(plan->ow_task, plan->ow - t->ow0);
+        if (plan->row_split) {
+            t->columns = npu_conv_columns(c, t->ow0, t->ow);
+        } else { /* several rows: all columns, needed or not */
+            t->columns = (npu_span){.first = 0, .count = c->iw, .before = c->pad_l, .after = c->pad_r};
+        }
+        status = launch(r, t);
+    }
+    return status;
+}
+
+static npu_status run_slice(run *r, task *t) {
+    npu_status status = NPU_OK;
+    for (t->oh0 = 0; t->oh0 < r->plan->oh && status == NPU_OK; t->oh0 += r->plan->oh_task) {
+        t->oh = npu_min(r->plan->oh_task, r->plan->oh - t->oh0);
+        status = run_rows(r, t);
+    }
+    return status;
+}
+
 static npu_status run_tasks(npu *dev, const npu_conv *c, const npu_conv_plan *plan) {
-    const uint32_t others = plan->serial ? 0 : MAX_IN_FLIGHT - 1;
-    uint32_t launched = 0;
+    /* The first task of all reads what an earlier operator wrote. */
+    run r = {.dev = dev, .c = c, .plan = plan, .others = plan->serial ? 0 : MAX_IN_FLIGHT - 1, .launched = 0, .fence = true};
+    npu_status status = NPU_OK;
     task t;
+    t.kh = npu_conv_kh_task(c, plan);
     for (t.oc0 = 0; t.oc0 < c->oc; t.oc0 += plan->oc_task) {
         t.oc = npu_min(plan->oc_task, c->oc - t.oc0);
         for (t.ic0 = 0; t.ic0 < c->ic; t.ic0 += plan->ic_task) {
             t.ic = npu_min(plan->ic_task, c->ic - t.ic0);
-            for (t.oh0 = 0; t.oh0 < plan->oh; t.oh0 += plan->oh_task) {
-                t.oh = npu_min(plan->oh_task, plan->oh - t.oh0);
-                t.rows = npu_conv_rows(c, t.oh0, t.oh);
-                /* The first task of a slice reads sums that were written just now; the first of all, what an earlier operator wrote. */
-                t.fence = launched == 0 || (t.ic0 != 0 && t.oh0 == 0);
-                npu_status status = launched > others ? npu_gemm_wait(dev, others) : NPU_OK;
-                if (status == NPU_OK) {
-                    status = start_task(dev, c, plan, &t);
-                }
+            for (t.kh0 = 0; t.kh0 < c->kh; t.kh0 += t.kh) {
+                r.fence = r.fence || t.ic0 != 0 || t.kh0 != 0; /* reads sums that the slice before wrote just now */
+                status = run_slice(&r, &t);
                 if (status != NPU_OK) {
                     return status;
                 }
-                launched++;
             }
         }
     }

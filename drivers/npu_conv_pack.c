@@ -15,6 +15,21 @@ static void pack_block(const npu_conv *conv, uint32_t n, uint32_t oc0, uint32_t 
     }
 }
 
+/* What a slice has for n output channels from oc0: kernel rows from kh0, input channels from ic0. Returns the end of what was written. */
+static int8_t *pack_blocks(const npu_conv *conv, const npu_conv_plan *plan, uint32_t oc0, uint32_t ic0, uint32_t kh0, const int8_t *weights,
+                           int8_t *dst) {
+    uint32_t n = plan->n;
+    uint32_t ic_end = npu_min(conv->ic, ic0 + plan->ic_task);
+    size_t tap_end = (size_t)(kh0 + npu_conv_kh_task(conv, plan)) * conv->kw;
+    for (size_t tap = (size_t)kh0 * conv->kw; tap < tap_end; tap++) {
+        for (uint32_t ic = ic0; ic < ic_end; ic += n) {
+            pack_block(conv, n, oc0, ic, ic_end, tap, weights, dst);
+            dst += (size_t)n * n;
+        }
+    }
+    return dst;
+}
+
 npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes) {
     if (conv == NULL || plan == NULL || weights == NULL || dst == NULL) {
         return NPU_ERR_ARG;
@@ -27,15 +42,11 @@ npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan
         return NPU_ERR_BUF_SIZE;
     }
     uint32_t n = plan->n;
-    size_t taps = (size_t)conv->kh * conv->kw;
-    for (uint32_t slice = 0; slice < conv->ic; slice += plan->ic_task) {
-        uint32_t slice_end = npu_min(conv->ic, slice + plan->ic_task);
-        for (uint32_t oc0 = 0; oc0 < conv->oc; oc0 += n) {
-            for (size_t tap = 0; tap < taps; tap++) {
-                for (uint32_t ic0 = slice; ic0 < slice_end; ic0 += n) {
-                    pack_block(conv, n, oc0, ic0, slice_end, tap, weights, dst);
-                    dst += (size_t)n * n;
-                }
+    uint32_t kh_task = npu_conv_kh_task(conv, plan);
+    for (uint32_t ic0 = 0; ic0 < conv->ic; ic0 += plan->ic_task) {
+        for (uint32_t kh0 = 0; kh0 < conv->kh; kh0 += kh_task) {
+            for (uint32_t oc0 = 0; oc0 < conv->oc; oc0 += n) {
+                dst = pack_blocks(conv, plan, oc0, ic0, kh0, weights, dst);
             }
         }
     }

@@ -30,7 +30,7 @@ const char *npu_strerror(npu_status status) {
     case NPU_ERR_TOO_SMALL:
         return "padded input smaller than the kernel";
     case NPU_ERR_TOO_LARGE:
-        return "dimension above 65535, or kernel rows exceed the input buffer";
+        return "dimension above 65535";
     case NPU_ERR_ALIGN:
         return "misaligned address or channel step";
     case NPU_ERR_CSTEP:

@@ -52,11 +52,19 @@ npu_status npu_conv_shape(const npu_conv *conv, uint32_t *ow, uint32_t *oh);
 /* Is this a plan for this convolution whose every task the hardware can do? NPU_ERR_SPLIT when not. */
 npu_status npu_conv_plan_check(const npu_conv *conv, const npu_conv_plan *plan);
 
-/* The input rows that output rows oh0 .. oh0+oh-1 need. */
-typedef struct npu_rows {
-    uint32_t ih0, ih;      /* first row and number of rows, inside the map */
-    uint32_t pad_t, pad_b; /* rows of padding above and below them */
-} npu_rows;
-npu_rows npu_conv_rows(const npu_conv *conv, uint32_t oh0, uint32_t oh);
+/* Input rows (or columns): those inside the map, and the padding around them. */
+typedef struct npu_span {
+    uint32_t first, count;
+    uint32_t before, after; /* padding; count is 0 when there is nothing but padding */
+} npu_span;
+/* The input rows that kernel rows k0 .. k0+k-1 of output rows oh0 .. oh0+oh-1 need. */
+npu_span npu_conv_rows(const npu_conv *conv, uint32_t k0, uint32_t k, uint32_t oh0, uint32_t oh);
+/* The input columns that output columns ow0 .. ow0+ow-1 need; never without a column inside the map. */
+npu_span npu_conv_columns(const npu_conv *conv, uint32_t ow0, uint32_t ow);
+
+/* Kernel rows of a task. */
+static inline uint32_t npu_conv_kh_task(const npu_conv *conv, const npu_conv_plan *plan) {
+    return plan->row_split ? 1u : conv->kh;
+}
 
 #endif

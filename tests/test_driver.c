@@ -202,27 +202,53 @@ static uint32_t up(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;
 }
 
+static uint32_t rows_for_one(const npu_conv *c) {
+    return c->ih < c->kh ? c->ih : c->kh;
+}
+
+/* Input of `count` output lines from `at`, by the definition; there is always some. */
+static uint32_t inputs(uint32_t at, uint32_t count, uint32_t stride, uint32_t pad, uint32_t kernel, uint32_t map) {
+    int64_t first = (int64_t)at * stride - pad;
+    int64_t end = (int64_t)(at + count - 1) * stride - pad + kernel;
+    first = first < 0 ? 0 : first;
+    end = end > map ? map : end;
+    assert_true(end > first);
+    return (uint32_t)(end - first);
+}
+
+/* The input of each task fits: whole rows, or a segment of one row. */
+static void check_inputs(const npu_conv *c, const npu_conv_plan *p) {
+    uint32_t icb = up(p->ic_task, p->n);
+    if (p->row_split) {
+        assert_int_equal(p->oh_task, 1);
+        for (uint32_t ow0 = 0; ow0 < p->ow; ow0 += p->ow_task) {
+            uint32_t columns = p->ow - ow0 < p->ow_task ? p->ow - ow0 : p->ow_task;
+            assert_true((uint64_t)inputs(ow0, columns, c->stride_w, c->pad_l, c->kw, c->iw) * icb <= 8192);
+        }
+        return;
+    }
+    assert_int_equal(p->ow_task, p->ow);
+    for (uint32_t oh0 = 0; oh0 < p->oh; oh0 += p->oh_task) {
+        uint32_t rows = p->oh - oh0 < p->oh_task ? p->oh - oh0 : p->oh_task;
+        assert_true((uint64_t)inputs(oh0, rows, c->stride_h, c->pad_t, c->kh, c->ih) * c->iw * icb <= 16384);
+    }
+}
+
 /* The limits of docs/npu.md section 3, for each task that the plan stands for. */
 static void check_plan(const npu_conv *c, const npu_conv_plan *p) {
     assert_int_equal(p->ow, (c->iw + c->pad_l + c->pad_r - c->kw) / c->stride_w + 1);
     assert_int_equal(p->oh, (c->ih + c->pad_t + c->pad_b - c->kh) / c->stride_h + 1);
+    assert_true(p->ow_task > 0 && p->ow_task <= p->ow);
+    assert_int_equal(p->ow_tasks, up(p->ow, p->ow_task));
     assert_int_equal(p->oh_tasks, up(p->oh, p->oh_task));
     assert_int_equal(p->ic_tasks, up(c->ic, p->ic_task));
     assert_int_equal(p->oc_tasks, up(c->oc, p->oc_task));
     assert_true(p->oc_task <= 1024 && p->oc_task <= c->oc && p->ic_task <= c->ic && p->oh_task <= p->oh);
     assert_true(p->ic_tasks == 1 || p->ic_task % p->n == 0);
     assert_true(p->oc_tasks == 1 || p->oc_task % p->n == 0);
-    assert_true(c->kh * c->kw * up(p->ic_task, p->n) * p->n <= 4608);
-    assert_true(p->ow * p->oh_task <= 65535);
-    for (uint32_t oh0 = 0; oh0 < p->oh; oh0 += p->oh_task) {
-        uint32_t rows = p->oh - oh0 < p->oh_task ? p->oh - oh0 : p->oh_task;
-        int64_t first = (int64_t)oh0 * c->stride_h - c->pad_t;
-        int64_t end = (int64_t)(oh0 + rows - 1) * c->stride_h - c->pad_t + c->kh;
-        first = first < 0 ? 0 : first;
-        end = end > c->ih ? c->ih : end;
-        assert_true(end > first);
-        assert_true((uint64_t)(end - first) * c->iw * up(p->ic_task, p->n) <= 16384);
-    }
+    assert_true((p->row_split ? 1 : c->kh) * c->kw * up(p->ic_task, p->n) * p->n <= 4608);
+    assert_true(p->ow_task * p->oh_task <= 65535);
+    check_inputs(c, p);
     assert_int_equal(p->wgt_bytes, up(c->oc, p->n) * up(c->ic, p->n) * c->kh * c->kw * p->n * p->n);
     assert_int_equal(p->param_bytes, up(c->oc, 4) * 16);
 }
@@ -235,10 +261,12 @@ static void plan_random(void **state) {
     (void)state;
     static const uint32_t sizes[] = {4, 8, 16, 32};
     unsigned planned = 0;
+    unsigned row_splits = 0;
     srand(1);
     for (int i = 0; i < 20000; i++) {
         uint32_t n = sizes[draw(0, 3)];
-        npu_conv c = shape(draw(1, draw(1, 4000)), draw(1, draw(1, 500)), draw(1, draw(1, 2000)), draw(1, draw(1, 2500)), 1, 1, 0);
+        npu_conv c = shape(draw(1, draw(1, i % 8 == 0 ? 60000 : 4000)), draw(1, draw(1, 500)), draw(1, draw(1, 2000)),
+                           draw(1, draw(1, 2500)), 1, 1, 0);
         c.kw = draw(1, 7);
         c.kh = draw(1, 7);
         c.stride_w = draw(1, 7);
@@ -247,7 +275,8 @@ static void plan_random(void **state) {
         c.pad_r = draw(0, c.kw - 1);
         c.pad_t = draw(0, c.kh - 1);
         c.pad_b = draw(0, c.kh - 1);
-        npu_conv_split split = {.max_oh = draw(0, 1) * draw(1, 50),
+        npu_conv_split split = {.max_ow = (draw(0, 3) == 0) * draw(1, 5000),
+                                .max_oh = draw(0, 1) * draw(1, 50),
                                 .max_ic = draw(0, 1) * draw(n, 300),
                                 .max_oc = draw(0, 1) * draw(n, 1500),
                                 .group = draw(0, 1) * draw(1, 255),
@@ -256,12 +285,14 @@ static void plan_random(void **state) {
         npu_status status = npu_conv_plan_make(n, &c, &split, &p);
         if (status != NPU_OK) {
             bool small = c.iw + c.pad_l + c.pad_r < c.kw || c.ih + c.pad_t + c.pad_b < c.kh;
-            uint32_t rows = c.ih < c.kh ? c.ih : c.kh;
-            assert_int_equal(status, small ? NPU_ERR_TOO_SMALL : NPU_ERR_TOO_LARGE);
-            assert_true(small || rows * c.iw > 16384);
+            assert_true(small);
+            assert_int_equal(status, NPU_ERR_TOO_SMALL);
             continue;
         }
         planned++;
+        row_splits += p.row_split;
+        assert_int_equal(p.row_split, rows_for_one(&c) * c.iw > 16384 || (split.max_ow != 0 && split.max_ow < p.ow));
+        assert_true(split.max_ow == 0 || p.ow_task <= split.max_ow);
         check_plan(&c, &p);
         assert_true(split.max_oh == 0 || p.oh_task <= split.max_oh);
         assert_true(split.max_ic == 0 || p.ic_task <= split.max_ic);
@@ -269,7 +300,66 @@ static void plan_random(void **state) {
         assert_int_equal(p.serial, split.serial);
         assert_int_equal(p.group, split.group != 0 ? split.group : 128 / n);
     }
-    assert_true(planned > 10000);
+    assert_true(planned > 10000 && row_splits > 1000);
+}
+
+/* Rows as long as a dimension can be, at the least and the greatest mesh size. */
+static void plan_long_rows(void **state) {
+    (void)state;
+    static const uint32_t sizes[] = {4, 32};
+    for (int i = 0; i < 2; i++) {
+        uint32_t n = sizes[i];
+        npu_conv_plan p;
+        npu_conv c = shape(65535, 7, 3, 5, 7, 1, 3);
+        assert_int_equal(npu_conv_plan_make(n, &c, NULL, &p), NPU_OK);
+        check_plan(&c, &p);
+        assert_true(p.row_split);
+        assert_int_equal(p.ow, 65535);
+        assert_int_equal(p.oh_tasks, 7);
+        assert_int_equal(p.ow_tasks, 9); /* of at most 8192 - 6 pixels */
+        assert_int_equal(p.ow_task, 7282);
+        c.ih = 1; /* kernel rows above and below the map, whichever it is */
+        assert_int_equal(npu_conv_plan_make(n, &c, NULL, &p), NPU_OK);
+        check_plan(&c, &p);
+        assert_true(p.row_split && p.oh == 1);
+        c = shape(65535, 65535, 65535, 65535, 1, 1, 0); /* the largest of all */
+        assert_int_equal(npu_conv_plan_make(n, &c, NULL, &p), NPU_ERR_ADDR_OVERFLOW);
+        c.oc = 20;
+        assert_int_equal(npu_conv_plan_make(n, &c, NULL, &p), NPU_OK);
+        check_plan(&c, &p);
+        assert_int_equal(p.ic_task, 16 * n); /* 512 columns of 16 blocks */
+        assert_int_equal(p.ow_task, 512);
+        c = shape(65535, 2, 300, 20, 7, 7, 6);
+        assert_int_equal(npu_conv_plan_make(n, &c, NULL, &p), NPU_OK);
+        check_plan(&c, &p);
+    }
+}
+
+/* Where whole rows end and segments begin. */
+static void plan_row_split_limits(void **state) {
+    (void)state;
+    npu_conv_plan p;
+    npu_conv c = shape(5461, 9, 4, 4, 3, 1, 1);
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_false(p.row_split);
+    c.iw = 5462; /* three rows of it are 16386 words */
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_true(p.row_split);
+    assert_int_equal(p.ow_task, 5462);
+    c.ih = 2; /* no window has more rows than there are */
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_false(p.row_split);
+    c = shape(16385, 1, 4, 4, 1, 1, 0);
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_true(p.row_split);
+    assert_int_equal(p.ow_tasks, 3);
+    c = shape(20, 9, 4, 4, 3, 1, 1);
+    assert_int_equal(npu_conv_plan_make(4, &c, &(npu_conv_split){.max_ow = 20}, &p), NPU_OK);
+    assert_false(p.row_split);
+    assert_int_equal(npu_conv_plan_make(4, &c, &(npu_conv_split){.max_ow = 19}, &p), NPU_OK);
+    assert_true(p.row_split);
+    assert_int_equal(p.ow_task, 10);
+    assert_int_equal(p.oh_tasks, 9);
 }
 
 /* Two tasks together in the input buffer; no split that is not needed. */
@@ -341,7 +431,6 @@ static void plan_errors(void **state) {
     PLAN_ERROR(NPU_ERR_TOO_LARGE, ih = 65536);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, ic = 65536);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, oc = 0xFFFFFFFFu);
-    PLAN_ERROR(NPU_ERR_TOO_LARGE, iw = 5462); /* three rows of it are 16386 words */
 }
 
 static void plan_more_errors(void **state) {
@@ -349,6 +438,8 @@ static void plan_more_errors(void **state) {
     npu_conv c = shape(2, 2, 1, 1, 5, 1, 1);
     expect_plan(NPU_ERR_TOO_SMALL, &c, NULL);
     c = shape(1, 65535, 1, 1, 3, 1, 2);
+    expect_plan(NPU_ERR_TOO_LARGE, &c, NULL);
+    c = shape(65535, 1, 1, 1, 3, 1, 2);
     expect_plan(NPU_ERR_TOO_LARGE, &c, NULL);
     c = shape(20, 20, 65535, 65535, 7, 1, 1);
     expect_plan(NPU_ERR_ADDR_OVERFLOW, &c, NULL);
@@ -377,7 +468,7 @@ static void pack_weights(void **state) {
         npu_conv c = shape(9, 9, draw(1, 70), draw(1, 70), 1, 1, 0);
         c.kw = draw(1, 4);
         c.kh = draw(1, 4);
-        npu_conv_split split = {.max_ic = draw(0, 1) * draw(n, 80)};
+        npu_conv_split split = {.max_ow = draw(0, 1) * draw(1, 5), .max_ic = draw(0, 1) * draw(n, 80)};
         npu_conv_plan p;
         assert_int_equal(npu_conv_plan_make(n, &c, &split, &p), NPU_OK);
         size_t count = (size_t)c.oc * c.ic * c.kh * c.kw;
@@ -389,7 +480,9 @@ static void pack_weights(void **state) {
         }
         memset(packed, 0x77, p.wgt_bytes + 1);
         want[p.wgt_bytes] = 0x77;
-        /* Each weight to its place: slices before this one, then the formula of docs/npu.md section 3. */
+        assert_int_equal(p.row_split, split.max_ow != 0);
+        /* Each weight to its place: slices before this one, then the formula of docs/npu.md section 3 with the kernel rows of the slice. */
+        uint32_t slice_kh = p.row_split ? 1 : c.kh;
         for (uint32_t oc = 0; oc < c.oc; oc++) {
             for (uint32_t ic = 0; ic < c.ic; ic++) {
                 uint32_t slice = ic / p.ic_task;
@@ -398,8 +491,10 @@ static void pack_weights(void **state) {
                 size_t base = (size_t)slice * p.ic_task / n * up(c.oc, n) * c.kh * c.kw * n * n;
                 for (uint32_t kh = 0; kh < c.kh; kh++) {
                     for (uint32_t kw = 0; kw < c.kw; kw++) {
-                        size_t word = ((((size_t)(oc / n) * c.kh + kh) * c.kw + kw) * up(slice_ic, n) + in_slice / n) * n + in_slice % n;
-                        want[base + word * n + oc % n] = w[(((size_t)oc * c.ic + ic) * c.kh + kh) * c.kw + kw];
+                        size_t row = (size_t)(kh / slice_kh) * up(slice_ic, n) * up(c.oc, n) * c.kw * n * n;
+                        size_t word = ((((size_t)(oc / n) * slice_kh + kh % slice_kh) * c.kw + kw) * up(slice_ic, n) + in_slice / n) * n +
+                                      in_slice % n;
+                        want[base + row + word * n + oc % n] = w[(((size_t)oc * c.ic + ic) * c.kh + kh) * c.kw + kw];
                     }
                 }
             }
@@ -474,6 +569,8 @@ int main(void) {
         cmocka_unit_test(perf_faults),
         cmocka_unit_test(plan_random),
         cmocka_unit_test(plan_sizes),
+        cmocka_unit_test(plan_long_rows),
+        cmocka_unit_test(plan_row_split_limits),
         cmocka_unit_test(plan_errors),
         cmocka_unit_test(plan_more_errors),
         cmocka_unit_test(pack_weights),

@@ -272,6 +272,70 @@ static void split_serial(void **state) {
     split_tasks(true);
 }
 
+/*
+ * Rows in segments: 10 x 3 x 12 -> 5 x 2 x 6, kernel 3, stride 2, padding 1; two slices of input channels times three kernel rows, segments of 3 and 2 pixels.
+ * Output row 0 has its first kernel row above the map, output row 1 its last one below it: 16 tasks.
+ */
+static void expect_segment(mock_npu *m, const npu_conv *c, unsigned i, unsigned ky, unsigned oy, unsigned seg, bool fence) {
+    uint32_t ofm = (oy * 5 + seg * 3) * 4;
+    uint32_t y = oy * 2 + ky - 1;
+    uint32_t ctrl = EN | LAYOUT | EXT | (fence ? FENCE : 0);
+    npu_conv part = *c; /* input columns 0..5 behind one of padding, then 5..9 */
+    part.iw = seg == 0 ? 6 : 5;
+    mock_read(m, NPU_REG_STATUS, READY);
+    expect_outputs(m, c, ofm, 6, seg == 0 ? 12 : 8);
+    expect_geometry(m, &part, i * 8 * c->ifm_cstep + (y * 10 + seg * 5) * 4, (i * 3 + ky) * 3 * 64, ofm, 1, i == 0 ? 8 : 4, 6,
+                    seg == 0 ? 3 : 2, 1, 16);
+    if (i != 0 || ky != (oy == 0 ? 1 : 0)) {
+        ctrl |= PSUM;
+        mock_write(m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);
+    }
+    if (i == 1 && ky == (oy == 0 ? 2 : 1)) {
+        ctrl |= OSCALE | BIAS;
+        mock_write(m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
+        mock_write(m, NPU_REG_GEMM_BIAS_ADDR, BIA);
+        mock_write(m, NPU_REG_GEMM_ACT, 1);
+    } else {
+        ctrl |= DIV_IC;
+        mock_write(m, NPU_REG_GEMM_ACT, 0);
+    }
+    mock_write(m, NPU_REG_GEMM_EXT_KERNEL, 0x01010103u);
+    mock_write(m, NPU_REG_GEMM_EXT_STRIDE, 0x0202u);
+    mock_write(m, NPU_REG_GEMM_EXT_PAD, seg == 0 ? 1 : 0);
+    mock_write(m, NPU_REG_GEMM_CTRL, ctrl);
+}
+
+static void split_rows(void **state) {
+    (void)state;
+    static const struct { unsigned ky, oy; } order[] = {{0, 1}, {1, 0}, {1, 1}, {2, 0}};
+    mock_npu m;
+    mock_init(&m);
+    npu dev = mock_device(&m, NPU_WAIT_IRQ);
+    npu_conv c = small_conv();
+    c.ih = 3;
+    c.ic = 12;
+    c.ifm_cstep = 128;
+    c.ofm_cstep = 48;
+    npu_conv_split split = {.max_ow = 3, .max_ic = 8};
+    npu_conv_plan p = plan_of(&c, &split);
+    assert_int_equal(p.wgt_bytes, 2 * 9 * 64);
+    expect_begin(&m, &c, &p, 0);
+    for (unsigned t = 0; t < 16; t++) {
+        unsigned o = t / 2 % 4;
+        if (t > 1) {
+            expect_look(&m, t - 2);
+            expect_irq(&m);
+            expect_look(&m, t - 1);
+        }
+        expect_segment(&m, &c, t / 8, order[o].ky, order[o].oy, t % 2, t % 2 == 0 && o != 2);
+    }
+    expect_look(&m, 16);
+    expect_end(&m, &c, &p);
+    assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
+    mock_done(&m);
+    assert_int_equal(dev.started, 16);
+}
+
 /* ---- failures of the device ---- */
 
 /* A HAL fault at each register access and interrupt wait in turn ends the run at once. */
@@ -534,6 +598,10 @@ static void bad_plans(void **state) {
     REFUSED(NPU_ERR_SPLIT, p.oh--);
     REFUSED(NPU_ERR_SPLIT, p.wgt_bytes += 64);
     REFUSED(NPU_ERR_SPLIT, p.param_bytes = 0);
+    REFUSED(NPU_ERR_SPLIT, p.ow_task = 0);
+    REFUSED(NPU_ERR_SPLIT, p.ow_tasks = 2);
+    REFUSED(NPU_ERR_SPLIT, (p.ow_task = 3, p.ow_tasks = 2)); /* segments without row_split */
+    REFUSED(NPU_ERR_SPLIT, p.row_split = true);              /* several rows with it */
     REFUSED(NPU_ERR_SPLIT, p.oh_task = 0);
     REFUSED(NPU_ERR_SPLIT, p.ic_task = 0);
     REFUSED(NPU_ERR_SPLIT, p.oc_task = 0);
@@ -555,6 +623,13 @@ static void bad_plans(void **state) {
     npu_conv_plan p = plan_of(&big, NULL);
     p.oh_task = p.oh;
     p.oh_tasks = 1;
+    expect_refusal(NPU_ERR_SPLIT, &big, &p);
+    big = small_conv();
+    big.iw = 40000;
+    big.ih = 9;
+    p = plan_of(&big, NULL);
+    p.ow_task = 10000;
+    p.ow_tasks = 2;
     expect_refusal(NPU_ERR_SPLIT, &big, &p);
     big = small_conv();
     big.ic = 1000;
@@ -596,6 +671,7 @@ int main(void) {
         cmocka_unit_test(count_too_far), cmocka_unit_test(busy),
         cmocka_unit_test(bad_buffers),   cmocka_unit_test(tight_buffers),
         cmocka_unit_test(bad_plans),     cmocka_unit_test(null_arguments),
+        cmocka_unit_test(split_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

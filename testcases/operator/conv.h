@@ -13,6 +13,7 @@ typedef enum conv_shape {
     ROW,   /* one row */
     TINY,  /* kernel larger than the map, padding around it */
     WIDE,  /* long rows */
+    BROAD, /* rows of which the input buffer does not hold what one output row needs */
     TALL,  /* many rows */
     ROWS,  /* a map larger than the input buffer */
     DEEP,  /* weights larger than the weight buffer */
@@ -46,6 +47,9 @@ typedef enum conv_wscale { CONV_WSCALE_PLAIN, CONV_WSCALE_ZEROS, CONV_WSCALE_HAR
 /* The convolution (without addresses and input scale) and one of its two splits that the knobs describe. */
 npu_conv conv_of(const tb_knobs *knobs);
 npu_conv_split conv_split_of(const tb_knobs *knobs, bool second);
+
+/* Tasks of a plan: slices of kernel rows that lie in the padding do not run. */
+uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan);
 
 int conv_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
 int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);

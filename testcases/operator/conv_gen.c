@@ -79,6 +79,13 @@ static void draw_class(const gen *g) {
         draw_in(g, "ic", 1, n);
         draw_in(g, "oc", 1, n);
         break;
+    case BROAD:
+        draw_in(g, "ih", 1, 4);
+        draw_in(g, "k", 2, 4);
+        draw_in(g, "iw", 16384 / most(1, least(get(g, "ih"), get(g, "k"))) + 1, 20000);
+        draw_in(g, "ic", 1, 2);
+        draw_in(g, "oc", 1, 2);
+        break;
     case TALL:
         draw_in(g, "iw", 1, 3);
         draw_in(g, "ih", 300, 2000);
@@ -178,8 +185,24 @@ static void draw_padding(const gen *g) {
     put(g, "ih", most(get(g, "ih"), get(g, "kh") - 2 * p));
 }
 
+/* Cycles of a beat of data, by the bus. */
+static const uint32_t slowness[TC_BUS_COUNT] = {1, 1, 2, 4, 4, 4};
+
 static uint64_t up(uint64_t a, uint64_t b) {
     return (a + b - 1) / b;
+}
+
+/* Roughly the clock cycles of a plan with row_split: each task loads its segment of one input row and its weights. */
+static uint64_t cost_of_segments(const gen *g, const npu_conv *c, const npu_conv_plan *p) {
+    const uint64_t n = g->n;
+    const uint64_t tasks = conv_tasks(c, p);
+    const uint64_t icb = up(p->ic_task, n);
+    const uint64_t ocb = up(p->oc_task, n);
+    const uint64_t mesh = up(p->ow_task, 2 * n) * n * c->kw * icb * ocb;
+    const uint64_t segment = (uint64_t)(p->ow_task - 1) * c->stride_w + c->kw;
+    const uint64_t loads = segment * p->ic_task / 4 + icb * ocb * c->kw * n * n / 16;
+    const uint64_t stores = (uint64_t)p->ow_task * p->oc_task * 2 / 4;
+    return tasks * (mesh + (loads + stores) * slowness[get(g, "bus")] + 400);
 }
 
 /* Roughly the clock cycles of one run. UINT64_MAX: no plan. */
@@ -190,13 +213,15 @@ static uint64_t cost(const gen *g, bool second, bool with_split) {
     if (npu_conv_plan_make(g->n, &c, with_split ? &split : NULL, &p) != NPU_OK) {
         return UINT64_MAX;
     }
+    if (p.row_split) {
+        return cost_of_segments(g, &c, &p);
+    }
     const uint64_t n = g->n;
-    const uint64_t tasks = (uint64_t)p.oh_tasks * p.ic_tasks * p.oc_tasks;
+    const uint64_t tasks = conv_tasks(&c, &p);
     const uint64_t mesh = p.oh_tasks * up((uint64_t)p.ow * p.oh_task, 2 * n) * n * c.kh * c.kw * up(c.ic, n) * up(c.oc, n);
     const uint64_t rows = (uint64_t)p.oh_tasks * ((uint64_t)(p.oh_task - 1) * c.stride_h + c.kh);
     const uint64_t loads = p.oc_tasks * rows * c.iw * c.ic / 4 + p.oh_tasks * (uint64_t)p.wgt_bytes / 16;
     const uint64_t stores = (uint64_t)p.ow * p.oh * c.oc * (2 * p.ic_tasks - 1) / 4;
-    static const uint32_t slowness[TC_BUS_COUNT] = {1, 1, 2, 4, 4, 4};
     return mesh + (loads + stores) * slowness[get(g, "bus")] + tasks * 400;
 }
 
@@ -208,8 +233,8 @@ static uint64_t budget(uint32_t n) {
 /* Which of the sizes make the class what it is. */
 static bool protected_size(conv_shape shape, const char *name) {
     const bool map = name[0] == 'i' && name[1] != 'c';
-    return (map && (shape == ROWS || shape == WIDE || shape == TALL)) || (shape == DEEP && name[1] == 'c' && name[0] == 'i') ||
-           (shape == MANY && name[0] == 'o');
+    return (map && (shape == ROWS || shape == WIDE || shape == BROAD || shape == TALL)) ||
+           (shape == DEEP && name[1] == 'c' && name[0] == 'i') || (shape == MANY && name[0] == 'o');
 }
 
 /* Make the largest size that is free smaller; false: there is none. */
@@ -252,11 +277,18 @@ static void draw_channel_limit(const gen *g, const char *name, int64_t channels,
 
 static void draw_split(const gen *g, bool second) {
     const npu_conv c = conv_of(g->knobs);
+    const char *max_ow = second ? "max_ow2" : "max_ow";
     const char *max_oh = second ? "max_oh2" : "max_oh";
     npu_conv_plan p;
     if (npu_conv_plan_make(g->n, &c, NULL, &p) != NPU_OK) { /* conv_check() says why */
+        put(g, max_ow, 0);
         put(g, max_oh, 0);
         return;
+    }
+    if (p.ow > 1 && chance(g, max_ow, 1, 4)) {
+        draw_in(g, max_ow, most(1, p.ow / 5), p.ow - 1);
+    } else {
+        put(g, max_ow, 0);
     }
     if (p.oh > 1 && chance(g, max_oh, 1, 2)) {
         draw_in(g, max_oh, most(1, p.oh / 10), p.oh - 1);
@@ -265,6 +297,9 @@ static void draw_split(const gen *g, bool second) {
     }
     draw_channel_limit(g, second ? "max_ic2" : "max_ic", c.ic, 5);
     draw_channel_limit(g, second ? "max_oc2" : "max_oc", c.oc, 5);
+    if (cost(g, second, true) > budget(g->n)) {
+        put(g, max_ow, 0);
+    }
     if (cost(g, second, true) > budget(g->n)) {
         put(g, max_oh, 0);
         put(g, second ? "max_ic2" : "max_ic", 0);
@@ -276,15 +311,16 @@ static void draw_split(const gen *g, bool second) {
 static void differ(const gen *g) {
     const npu_conv_split a = conv_split_of(g->knobs, false);
     const npu_conv_split b = conv_split_of(g->knobs, true);
-    if (a.max_oh == b.max_oh && a.max_ic == b.max_ic && a.max_oc == b.max_oc && a.group == b.group && a.serial == b.serial) {
+    if (a.max_ow == b.max_ow && a.max_oh == b.max_oh && a.max_ic == b.max_ic && a.max_oc == b.max_oc && a.group == b.group &&
+        a.serial == b.serial) {
         put(g, "serial2", a.serial ? 0 : 1);
         put(g, "group2", a.group == 1 ? 2 : 1);
     }
 }
 
 static void no_frills(const gen *g) {
-    static const char *const names[] = {"max_oh",  "max_ic", "max_oc",  "group", "serial", "second", "max_oh2", "max_ic2",
-                                        "max_oc2", "group2", "serial2", "gap",   "place",  "bus",    "wait"};
+    static const char *const names[] = {"max_ow",  "max_ow2", "max_oh", "max_ic",  "max_oc", "group", "serial", "second", "max_oh2",
+                                        "max_ic2", "max_oc2", "group2", "serial2", "gap",    "place", "bus",    "wait"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         put(g, names[i], 0);
     }

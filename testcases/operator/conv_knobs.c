@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static const char *const shape_names[CONV_SHAPE_COUNT] = {"any", "point", "row", "tiny", "wide", "tall", "rows", "deep", "many"};
+static const char *const shape_names[CONV_SHAPE_COUNT] = {"any", "point", "row", "tiny", "wide", "broad", "tall", "rows", "deep", "many"};
 static const char *const data_names[CONV_DATA_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves"};
 static const char *const wdata_names[CONV_W_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp"};
 static const char *const scale_names[CONV_SCALE_COUNT] = {"calib", "pow2", "tiny", "huge", "special"};
@@ -11,7 +11,7 @@ static const char *const wscale_names[CONV_WSCALE_COUNT] = {"plain", "zeros", "h
 static const char *const act_names[] = {"none", "relu"};
 static const char *const wait_names[] = {"irq", "poll"};
 
-static const uint32_t shape_weight[CONV_SHAPE_COUNT] = {16, 2, 2, 3, 2, 2, 3, 3, 1};
+static const uint32_t shape_weight[CONV_SHAPE_COUNT] = {16, 2, 2, 3, 2, 1, 2, 3, 3, 1};
 static const uint32_t kernel_weight[] = {4, 4, 1, 8, 1, 3, 1, 3};
 static const uint32_t stride_weight[] = {3, 10, 6, 1, 1, 1, 1, 1};
 static const uint32_t pad_weight[] = {6, 5, 6, 2, 1, 1, 1, 1};
@@ -28,7 +28,7 @@ static const tb_knob knobs_of_conv[] = {
     {"ic", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "input channels"},
     {"oc", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "output channels"},
     {"ih", 1, 16384, TB_KNOB_SMALL, NULL, NULL, "input rows"},
-    {"iw", 1, 16384, TB_KNOB_SMALL, NULL, NULL, "input columns"},
+    {"iw", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input columns"},
     {"k", 0, 7, TB_KNOB_WEIGHTED, NULL, kernel_weight, "square kernel; 0: kw and kh"},
     {"kw", 1, 7, TB_KNOB_UNIFORM, NULL, NULL, "kernel columns"},
     {"kh", 1, 7, TB_KNOB_UNIFORM, NULL, NULL, "kernel rows"},
@@ -46,12 +46,15 @@ static const tb_knob knobs_of_conv[] = {
     {"wdata", 0, CONV_W_COUNT - 1, TB_KNOB_ENUM, wdata_names, wdata_weight, "weights"},
     {"in_scale", 0, CONV_SCALE_COUNT - 1, TB_KNOB_ENUM, scale_names, scale_weight, "scale of the input quantiser"},
     {"wscale", 0, CONV_WSCALE_COUNT - 1, TB_KNOB_ENUM, wscale_names, wscale_weight, "weight scales, which give the output scales"},
+    {"max_ow", 0, 65535, TB_KNOB_SMALL, NULL, NULL,
+     "most output columns of a task; below the width, tasks take one kernel row and a segment of a row; 0: the driver decides"},
     {"max_oh", 0, 16384, TB_KNOB_SMALL, NULL, NULL, "most output rows of a task; 0: the driver decides"},
     {"max_ic", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "most input channels of a task; 0 or at least N"},
     {"max_oc", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "most output channels of a task; 0 or at least N"},
     {"group", 0, 255, TB_KNOB_SMALL, NULL, NULL, "tiles written back together; 0: the driver decides"},
     {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: one task in flight"},
     {"second", 0, 1, TB_KNOB_WEIGHTED, NULL, second_weight, "1: run again with the splits below and expect the same bytes"},
+    {"max_ow2", 0, 65535, TB_KNOB_SMALL, NULL, NULL, "max_ow of the second run"},
     {"max_oh2", 0, 16384, TB_KNOB_SMALL, NULL, NULL, "max_oh of the second run"},
     {"max_ic2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_ic of the second run"},
     {"max_oc2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_oc of the second run"},
@@ -94,12 +97,26 @@ npu_conv conv_of(const tb_knobs *knobs) {
 }
 
 npu_conv_split conv_split_of(const tb_knobs *knobs, bool second) {
-    npu_conv_split split = {.max_oh = tc_knob(knobs, second ? "max_oh2" : "max_oh"),
+    npu_conv_split split = {.max_ow = tc_knob(knobs, second ? "max_ow2" : "max_ow"),
+                            .max_oh = tc_knob(knobs, second ? "max_oh2" : "max_oh"),
                             .max_ic = tc_knob(knobs, second ? "max_ic2" : "max_ic"),
                             .max_oc = tc_knob(knobs, second ? "max_oc2" : "max_oc"),
                             .group = tc_knob(knobs, second ? "group2" : "group"),
                             .serial = tc_knob(knobs, second ? "serial2" : "serial") != 0};
     return split;
+}
+
+uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan) {
+    uint64_t row_tasks = plan->oh_tasks;
+    if (plan->row_split) {
+        row_tasks = 0;
+        for (uint64_t y = 0; y < (uint64_t)plan->oh * conv->stride_h; y += conv->stride_h) {
+            for (uint64_t k = 0; k < conv->kh; k++) {
+                row_tasks += y + k >= conv->pad_t && y + k < (uint64_t)conv->pad_t + conv->ih;
+            }
+        }
+    }
+    return row_tasks * plan->ow_tasks * plan->ic_tasks * plan->oc_tasks;
 }
 
 int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
@@ -117,11 +134,11 @@ int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
         const npu_conv_split split = conv_split_of(knobs, second != 0);
         const npu_status status = npu_conv_plan_make(n, &conv, &split, &plan);
         if (status != NPU_OK) {
-            snprintf(
-                err, err_size,
-                "impossible convolution (iw=%u ih=%u ic=%u oc=%u kw=%u kh=%u pl=%u pr=%u pt=%u pb=%u max_oh=%u max_ic=%u max_oc=%u): %s",
-                conv.iw, conv.ih, conv.ic, conv.oc, conv.kw, conv.kh, conv.pad_l, conv.pad_r, conv.pad_t, conv.pad_b, split.max_oh,
-                split.max_ic, split.max_oc, npu_strerror(status));
+            snprintf(err, err_size,
+                     "impossible convolution (iw=%u ih=%u ic=%u oc=%u kw=%u kh=%u pl=%u pr=%u pt=%u pb=%u max_ow=%u max_oh=%u max_ic=%u "
+                     "max_oc=%u): %s",
+                     conv.iw, conv.ih, conv.ic, conv.oc, conv.kw, conv.kh, conv.pad_l, conv.pad_r, conv.pad_t, conv.pad_b, split.max_ow,
+                     split.max_oh, split.max_ic, split.max_oc, npu_strerror(status));
             return -1;
         }
     }
