@@ -22,7 +22,7 @@ typedef struct mock_call {
     npu_hal_status answer;
 } mock_call;
 
-#define MOCK_MAX 1024
+#define MOCK_MAX 2048
 
 typedef struct mock_npu {
     npu_hal hal;

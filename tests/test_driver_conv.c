@@ -273,27 +273,38 @@ static void split_serial(void **state) {
 }
 
 /*
- * Rows in segments: 10 x 3 x 12 -> 5 x 2 x 6, kernel 3, stride 2, padding 1; two slices of input channels times three kernel rows, segments of 3 and 2 pixels.
- * Output row 0 has its first kernel row above the map, output row 1 its last one below it: 16 tasks.
+ * Rows in segments: 10 x 3 x 20 -> 5 x 2 x 12, kernel 3, stride 2, padding 1; two slices of output channels, in each of them two slices of input channels times
+ * three kernel rows, segments of 3 and 2 pixels. Output row 0 has its first kernel row above the map, output row 1 its last one below it: 32 tasks.
  */
-static void expect_segment(mock_npu *m, const npu_conv *c, unsigned i, unsigned ky, unsigned oy, unsigned seg, bool fence) {
-    uint32_t ofm = (oy * 5 + seg * 3) * 4;
+typedef struct segment {
+    unsigned o, i, ky, oy, seg;
+    bool fence;
+} segment;
+
+static void expect_segment(mock_npu *m, const npu_conv *c, const segment *s) {
+    unsigned i = s->i;
+    unsigned ky = s->ky;
+    unsigned oy = s->oy;
+    unsigned seg = s->seg;
+    uint32_t oc = s->o == 0 ? 8 : 4;
+    uint32_t ofm = s->o * 8 * c->ofm_cstep + (oy * 5 + seg * 3) * 4;
+    /* slice 0: two blocks of outputs times 3 taps times 2 blocks of 64 bytes for each kernel row; slice 1: one block of inputs */
+    uint32_t wgt = i == 0 ? (ky * 2 + s->o) * 3 * 2 * 64 : 3 * 2 * 3 * 2 * 64 + (ky * 2 + s->o) * 3 * 64;
     uint32_t y = oy * 2 + ky - 1;
-    uint32_t ctrl = EN | LAYOUT | EXT | (fence ? FENCE : 0);
+    uint32_t ctrl = EN | LAYOUT | EXT | (s->fence ? FENCE : 0);
     npu_conv part = *c; /* input columns 0..5 behind one of padding, then 5..9 */
     part.iw = seg == 0 ? 6 : 5;
     mock_read(m, NPU_REG_STATUS, READY);
-    expect_outputs(m, c, ofm, 6, seg == 0 ? 12 : 8);
-    expect_geometry(m, &part, i * 8 * c->ifm_cstep + (y * 10 + seg * 5) * 4, (i * 3 + ky) * 3 * 64, ofm, 1, i == 0 ? 8 : 4, 6,
-                    seg == 0 ? 3 : 2, 1, 16);
+    expect_outputs(m, c, ofm, oc, seg == 0 ? 12 : 8);
+    expect_geometry(m, &part, i * 16 * c->ifm_cstep + (y * 10 + seg * 5) * 4, wgt, ofm, 1, i == 0 ? 16 : 4, oc, seg == 0 ? 3 : 2, 1, 16);
     if (i != 0 || ky != (oy == 0 ? 1 : 0)) {
         ctrl |= PSUM;
         mock_write(m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);
     }
     if (i == 1 && ky == (oy == 0 ? 2 : 1)) {
         ctrl |= OSCALE | BIAS;
-        mock_write(m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
-        mock_write(m, NPU_REG_GEMM_BIAS_ADDR, BIA);
+        mock_write(m, NPU_REG_GEMM_OSCALE_ADDR, OSC + s->o * 32);
+        mock_write(m, NPU_REG_GEMM_BIAS_ADDR, BIA + s->o * 32);
         mock_write(m, NPU_REG_GEMM_ACT, 1);
     } else {
         ctrl |= DIV_IC;
@@ -313,27 +324,30 @@ static void split_rows(void **state) {
     npu dev = mock_device(&m, NPU_WAIT_IRQ);
     npu_conv c = small_conv();
     c.ih = 3;
-    c.ic = 12;
+    c.ic = 20;
+    c.oc = 12;
     c.ifm_cstep = 128;
     c.ofm_cstep = 48;
-    npu_conv_split split = {.max_ow = 3, .max_ic = 8};
+    npu_conv_split split = {.max_ow = 3, .max_ic = 16, .max_oc = 8};
     npu_conv_plan p = plan_of(&c, &split);
-    assert_int_equal(p.wgt_bytes, 2 * 9 * 64);
+    assert_int_equal(p.wgt_bytes, 2 * 3 * 9 * 64);
     expect_begin(&m, &c, &p, 0);
-    for (unsigned t = 0; t < 16; t++) {
-        unsigned o = t / 2 % 4;
+    for (unsigned t = 0; t < 32; t++) {
+        unsigned at = t / 2 % 4;
         if (t > 1) {
             expect_look(&m, t - 2);
             expect_irq(&m);
             expect_look(&m, t - 1);
         }
-        expect_segment(&m, &c, t / 8, order[o].ky, order[o].oy, t % 2, t % 2 == 0 && o != 2);
+        /* the first of each slice that adds sums, and the very first */
+        bool fence = t % 2 == 0 && at != 2 && (t == 0 || t % 16 != 0);
+        expect_segment(&m, &c, &(segment){t / 16, t / 8 % 2, order[at].ky, order[at].oy, t % 2, fence});
     }
-    expect_look(&m, 16);
+    expect_look(&m, 32);
     expect_end(&m, &c, &p);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
     mock_done(&m);
-    assert_int_equal(dev.started, 16);
+    assert_int_equal(dev.started, 32);
 }
 
 /* ---- failures of the device ---- */
