@@ -96,9 +96,7 @@ void tc_close(tc_run *run) {
     if (!npu_dev_finish(run->dev)) {
         take_device_failure(run);
     }
-    run->stats.total_cycles = npu_dev_cycles(run->dev);
     run->stats.has_time = run->kind != NPU_DEV_MODEL;
-    npu_dev_time_split(run->dev, &run->stats.rtl_s, &run->stats.harness_s);
     run->result->cycles += npu_dev_cycles(run->dev);
     run->result->trace_hash = tb_hash_u64(run->result->trace_hash, npu_dev_trace_hash(run->dev));
     npu_dev_close(run->dev);

@@ -40,9 +40,10 @@ void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
         }
         fputs("\n", out);
     }
-    fprintf(out, "  %-28s %.0f in %.2f s of CPU time\n", "simulated cycles per second", cpu > 0 ? (double)s->total_cycles / cpu : 0.0, cpu);
-    fprintf(out, "  %-28s %.1f %%, the RTL model takes the rest\n", "share of the testbench",
-            percent(s->harness_s, s->harness_s + s->rtl_s));
+    const double sim_s = s->rtl_s + s->harness_s;
+    fprintf(out, "  %-28s %.0f, golden model apart\n", "simulated cycles per second", sim_s > 0 ? (double)s->cycles / sim_s : 0.0);
+    fprintf(out, "  %-28s %.1f %% of that time, the RTL takes the rest\n", "testbench's own share", percent(s->harness_s, sim_s));
+    fprintf(out, "  %-28s %.2f s\n", "CPU time in all", cpu);
 }
 
 /* Names and help texts of this program contain no character that JSON would escape, but a file of another language may. */

@@ -24,8 +24,7 @@ typedef struct tc_stats {
     uint64_t macs;                 /* multiply-accumulates that the operator asks for */
     uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu.md section 5 */
     bool has_time;                 /* the following two: RTL took part */
-    double rtl_s, harness_s;       /* CPU time in the model of the RTL and around it */
-    uint64_t total_cycles;         /* of the whole simulation */
+    double rtl_s, harness_s;       /* CPU time of those cycles in the model of the RTL and around it; the golden model's is in neither */
 } tc_stats;
 
 struct tc_test;

@@ -152,11 +152,26 @@ static void check_gaps(placed *p, const uint8_t *out) {
     }
 }
 
-static void measure(placed *p, const npu_conv_plan *plan, uint64_t cycles) {
+/* Cycles and CPU time of the device so far. */
+typedef struct instant {
+    uint64_t cycles;
+    double rtl_s, harness_s;
+} instant;
+
+static instant now(const tc_run *run) {
+    instant t = {.cycles = npu_dev_cycles(run->dev)};
+    npu_dev_time_split(run->dev, &t.rtl_s, &t.harness_s);
+    return t;
+}
+
+static void measure(placed *p, const npu_conv_plan *plan, instant start) {
     const npu_conv *c = &p->conv;
+    const instant end = now(p->run);
     tc_stats *s = &p->run->stats;
     s->measured = true;
-    s->cycles = cycles;
+    s->cycles = end.cycles - start.cycles;
+    s->rtl_s = end.rtl_s - start.rtl_s;
+    s->harness_s = end.harness_s - start.harness_s;
     s->macs = (uint64_t)plan->ow * plan->oh * c->oc * c->ic * c->kw * c->kh;
     if (plan->row_split) { /* only those of the kernel rows that run */
         s->macs /= (uint64_t)plan->oh * c->kh;
@@ -187,12 +202,12 @@ static int run_once(placed *p, bool second, uint8_t *out) {
     if (!second) {
         status = npu_perf_clear(&run->npu);
     }
-    const uint64_t start = npu_dev_cycles(run->dev);
+    const instant start = now(run);
     if (status == NPU_OK) {
         status = npu_conv_run(&run->npu, &p->conv, &plan);
     }
     if (!second) {
-        measure(p, &plan, npu_dev_cycles(run->dev) - start);
+        measure(p, &plan, start);
     }
     if (status == NPU_OK && !second) {
         status = npu_perf_read(&run->npu, run->stats.perf, NPU_PERF_COUNT);
