@@ -1,5 +1,5 @@
 # Compilers, flags, folders.
-PYTHON := /usr/bin/python3
+export PYTHON ?= /usr/bin/python3
 CCACHE := $(shell command -v ccache 2>/dev/null)
 
 CFGS := n4 n8 n16 n32

@@ -3,7 +3,7 @@
 set -u
 cd "$(dirname "$0")/.."
 
-PYTHON=/usr/bin/python3
+PYTHON=${PYTHON:-/usr/bin/python3}
 VERILATOR=${VERILATOR:-verilator}
 # words of the design under test that the framework must not know
 DUT_WORDS='npu|gemm|conv|convolution'

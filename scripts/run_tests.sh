@@ -42,11 +42,11 @@ done
 
 for script in tests/test_*.py; do
     [ -e "$script" ] || continue
-    if ! /usr/bin/python3 -c 'import pytest' 2>/dev/null; then
+    if ! "${PYTHON:-/usr/bin/python3}" -c 'import pytest' 2>/dev/null; then
         echo "not run: $(basename "$script") needs python3-pytest (make deps)"
         continue
     fi
-    /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider "$script" >"$log" 2>&1 </dev/null
+    "${PYTHON:-/usr/bin/python3}" -m pytest -q -rs -p no:cacheprovider "$script" >"$log" 2>&1 </dev/null
     status=$?
     p=$(grep -oE '[0-9]+ passed' "$log" | tail -n 1 | cut -d' ' -f1)
     f=$(grep -oE '[0-9]+ (failed|errors?)' "$log" | awk '{ s += $1 } END { print s + 0 }')
