@@ -2,7 +2,9 @@
 import json
 import os
 import resource
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -169,9 +171,8 @@ def test_result_file(tmp_path):
 
 
 def limit_file_size():
+    # SIGXFSZ keeps its default action here, as in a user's shell: the program itself must survive it
     resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
-    import signal
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 @pytest.mark.parametrize("option", ["--result", "--case"])
@@ -183,6 +184,19 @@ def test_full_disk(option, tmp_path):
     assert list(tmp_path.iterdir()) == []
     done = tandem("test", "conv", option, tmp_path / "nowhere" / "f")
     assert done.returncode != 0 and len(done.stderr.splitlines()) == 1
+
+
+def test_interrupt_ends_the_model():
+    """Nothing but a simulation defers SIGINT; without one a single Ctrl-C must end the program."""
+    job = subprocess.Popen([str(PROGRAM), "test", "conv", "--count", "1000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        time.sleep(0.3)
+        assert job.poll() is None
+        job.send_signal(signal.SIGINT)
+        assert job.wait(timeout=10) == -signal.SIGINT
+    finally:
+        job.kill()
+        job.communicate()
 
 
 def test_full_stdout():

@@ -1,6 +1,7 @@
 /* main.c - program tandem-net: accuracy of a network in FP32 and INT8, and its INT8 convolutions on the RTL bit for bit. */
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,7 @@ int main(int argc, char **argv) {
                                  {"--images", &o.images}, {"--calib", &o.calib},  {"--device", &o.device},     {"--bus", &o.bus},
                                  {"--wave", &o.wave},     {"--result", &o.result}};
     bool quantise = false;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     const struct {
         const char *name;
         bool *value;
@@ -253,5 +255,8 @@ int main(int argc, char **argv) {
         i++;
     }
     int status = complete(&o, quantise);
+    if (o.wave != NULL) { /* an interrupted run leaves a readable waveform */
+        tb_sim_catch_signals();
+    }
     return status != 0 ? status : netjob_run(&o);
 }
