@@ -16,6 +16,29 @@ uint32_t cm_fp_add(uint32_t a, uint32_t b);
 uint32_t cm_fp_i32_to_f32(int32_t v);
 int8_t cm_fp_f32_to_i8(uint32_t v); /* half away from zero, -127..127, NaN -> 0 */
 uint32_t cm_fp_relu(uint32_t v);    /* v > 0 ? v : +0 */
+int32_t cm_fp_f32_to_i32(uint32_t v); /* round to nearest even, saturate, NaN -> 0 */
+bool cm_fp_lt(uint32_t a, uint32_t b); /* a < b; false when one is NaN; -0 equals +0 */
+bool cm_fp_le(uint32_t a, uint32_t b);
+bool cm_fp_eq(uint32_t a, uint32_t b);
+
+/* ---- act: activations (docs/npu.md section 2) ---- */
+typedef enum cm_act {
+    CM_ACT_NONE,
+    CM_ACT_RELU,
+    CM_ACT_LEAKY,
+    CM_ACT_CLIP,
+    CM_ACT_HARDSWISH,
+    CM_ACT_HARDSIGMOID,
+    CM_ACT_SIGMOID,
+    CM_ACT_TANH,
+    CM_ACT_SWISH,
+    CM_ACT_MISH,
+    CM_ACT_ELU,
+    CM_ACT_SOFTPLUS,
+    CM_ACT_COUNT
+} cm_act;
+/* One value. p: the four FP32 parameters P0..P3. act: 0..CM_ACT_COUNT-1. */
+uint32_t cm_activate(uint32_t act, const uint32_t p[4], uint32_t v);
 
 /* ---- memory of a device ---- */
 typedef struct cm_mem {
@@ -39,11 +62,13 @@ void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale,
 
 /* ---- geometry of a GEMM task, as the engines see it ---- */
 typedef struct cm_gemm_task {
-    bool fence, bias_en, oscale_en, raw_out, psum_add, act_relu;
+    uint32_t op; /* 0 convolution, 1 depthwise, 2 convert */
+    bool fence, bias_en, oscale_en, raw_out, psum_add, nhwc_in, requant, wgt_res, wgt_keep;
+    uint32_t act; /* cm_act */
     uint32_t kw, kh, sw, sh, dw, dh, pad_l, pad_t;
     uint32_t iw, ih, ic, ow, oh, oc, group;
-    uint32_t ifm_addr, ifm_cstep, wgt_addr, oscale_addr, bias_addr, ofm_addr, ofm_cstep, psum_addr;
-    uint32_t in_scale;
+    uint32_t ifm_addr, ifm_cstep, wgt_addr, oscale_addr, bias_addr, ofm_addr, ofm_cstep, psum_addr, psum_cstep;
+    uint32_t in_scale, out_scale, act_p[4];
 } cm_gemm_task;
 
 /*
@@ -63,6 +88,40 @@ void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
 /* ---- post: one result. psum is added before anything else when t->psum_add. Returns FP32 bits, or the int32 itself when t->raw_out ---- */
 uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t oscale, uint32_t bias);
 
+/* ---- requant: one result of cm_post as INT8 (t->requant) ---- */
+int8_t cm_requant(const cm_gemm_task *t, uint32_t y);
+
+/* ---- transpose: out[j*n + i] = in[i*n + j], n x n bytes ---- */
+void cm_transpose(uint32_t n, const int8_t *in, int8_t *out);
+
+/* ---- alu (docs/npu.md section 3.3) ---- */
+typedef struct cm_alu_task {
+    uint32_t op, p_kind, q_kind; /* ALU_CTRL */
+    bool dup;
+    uint32_t act; /* cm_act */
+    uint32_t count, rows, planes;
+    uint32_t a_addr, a_rstep, a_pstep, b_addr, b_rstep, b_pstep, o_addr, o_rstep, o_pstep;
+    uint32_t p, q, p_addr, q_addr;
+    uint32_t act_p[4];
+} cm_alu_task;
+/* One element of an operation that does not reduce, before the activation. */
+uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q);
+/* Decode the ALU registers of regs[128]; false when docs/npu.md section 3.3 "Limits" refuses the task. */
+bool cm_alu_decode(const uint32_t *regs, cm_alu_task *out);
+/* Execute on memory. *result: the value of ALU_RESULT (DOT, SUM; else untouched). false: a memory access failed. */
+bool cm_alu_run(const cm_alu_task *task, const cm_mem *mem, uint32_t *result);
+
+/* ---- pool (docs/npu.md section 3.4) ---- */
+typedef struct cm_pool_task {
+    bool avg, int8, exclude;
+    uint32_t kw, kh, sw, sh, pad_l, pad_t;
+    uint32_t iw, ih, ow, oh, c;
+    uint32_t ifm_addr, ifm_cstep, ifm_rstep, ofm_addr, ofm_cstep, ofm_rstep;
+    uint32_t recip, tab_addr;
+} cm_pool_task;
+bool cm_pool_decode(uint32_t n, const uint32_t *regs, cm_pool_task *out);
+bool cm_pool_run(uint32_t n, const cm_pool_task *task, const cm_mem *mem);
+
 /* ---- device: the register interface of docs/registers.md over a memory ---- */
 typedef struct cm_device cm_device;
 /* n: 4, 8, 16 or 32. NULL when out of memory or n is not one of these. */
@@ -77,7 +136,7 @@ uint32_t cm_device_irq(const cm_device *dev);
 uint64_t cm_device_faults(const cm_device *dev);
 /* Multiply-accumulates executed since creation. */
 uint64_t cm_device_macs(const cm_device *dev);
-/* Called for every completed task when set (tests, logs). */
+/* Called for every completed GEMM task when set (tests, logs). */
 typedef void cm_task_hook(void *ctx, const cm_gemm_task *task);
 void cm_device_on_task(cm_device *dev, cm_task_hook *hook, void *ctx);
 

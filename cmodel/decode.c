@@ -52,7 +52,7 @@ static void decode_options(const uint32_t *regs, cm_gemm_task *t) {
     t->oscale_en = GET(regs, GEMM_CTRL, OSCALE) != 0;
     t->raw_out = GET(regs, GEMM_CTRL, DIV_IC) != 0;
     t->psum_add = GET(regs, GEMM_CTRL, PSUM_ADD) != 0;
-    t->act_relu = GET(regs, GEMM_ACT, TYPE) == NPU_GEMM_ACT_TYPE_RELU;
+    t->act = GET(regs, GEMM_ACT, TYPE);
 }
 
 static bool modes_exist(const uint32_t *regs) {
@@ -85,7 +85,7 @@ bool cm_gemm_fits(uint32_t n, const cm_gemm_task *t) {
     if (t->oc > CM_MAX_OC || in_pixels > 65535 || out_pixels > 65535 || in_pixels * icbs > CM_IFM_WORDS || wgt_words > CM_WGT_WORDS) {
         return false;
     }
-    return !(t->raw_out && (t->oscale_en || t->bias_en || t->act_relu));
+    return !(t->raw_out && (t->oscale_en || t->bias_en || t->act != CM_ACT_NONE));
 }
 
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out) {

@@ -18,5 +18,5 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
     if (t->bias_en) {
         y = cm_fp_add(y, bias);
     }
-    return t->act_relu ? cm_fp_relu(y) : y;
+    return t->act == CM_ACT_RELU ? cm_fp_relu(y) : y;
 }

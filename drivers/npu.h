@@ -18,15 +18,15 @@ typedef enum npu_status {
     NPU_ERR_ARG,           /* null pointer or a value outside its enum */
     NPU_ERR_NO_DEVICE,     /* the ID register does not read as an NPU, or its version or N is unknown */
     NPU_ERR_ZERO_SIZE,     /* a size, kernel, stride or dilation is zero */
-    NPU_ERR_KERNEL,        /* kernel larger than 7, or a dilation other than 1 */
-    NPU_ERR_STRIDE,        /* stride larger than 7 */
-    NPU_ERR_PADDING,       /* padding not smaller than the kernel's extent */
+    NPU_ERR_KERNEL,        /* kernel or window larger than the hardware can do */
+    NPU_ERR_STRIDE,        /* stride or dilation larger than 255 */
+    NPU_ERR_PADDING,       /* padding larger than 255, or (pooling) not smaller than the window */
     NPU_ERR_TOO_SMALL,     /* the padded input is smaller than the kernel: no output */
     NPU_ERR_TOO_LARGE,     /* a dimension of input or output above 65535 */
     NPU_ERR_ALIGN,         /* an address or channel step is not aligned as docs/npu.md asks */
     NPU_ERR_CSTEP,         /* a channel step is smaller than a channel */
     NPU_ERR_ADDR_OVERFLOW, /* a buffer runs past the end of the 32-bit address space */
-    NPU_ERR_OVERLAP,       /* the output overlaps the input, the weights or the factors */
+    NPU_ERR_OVERLAP,       /* the output (or the scratch buffer) overlaps another buffer of the operator */
     NPU_ERR_SPLIT,         /* a requested split is impossible */
     NPU_ERR_BUF_SIZE,      /* a buffer of the caller is too small */
     NPU_ERR_BUSY,          /* the device has unfinished tasks that this driver did not start */
@@ -34,6 +34,12 @@ typedef enum npu_status {
     NPU_ERR_BUS,           /* the device reported a bus error */
     NPU_ERR_DEVICE,        /* the device reported a configuration or overrun error */
     NPU_ERR_HAL,           /* the HAL reported a fault */
+    NPU_ERR_GROUPS,        /* groups do not divide the channels */
+    NPU_ERR_ACT,           /* activation unknown, or its parameters make no sense (alpha 0 where it divides) */
+    NPU_ERR_LAYOUT,        /* a combination of layouts or options that the hardware cannot do */
+    NPU_ERR_SCRATCH,       /* the scratch buffer is missing or too small (the plan says how much is needed) */
+    NPU_ERR_EMPTY_WINDOW,  /* a pooling window lies in the padding altogether */
+    NPU_ERR_NO_UNIT,       /* this device was built without the ALU or the POOL */
     NPU_STATUS_COUNT
 } npu_status;
 
@@ -48,32 +54,62 @@ typedef struct npu {
     uint32_t n;          /* mesh size */
     npu_wait wait;       /* how to wait for completion */
     uint32_t timeout_us; /* longest wait for one task, in microseconds */
-    uint16_t started;    /* tasks started since reset, modulo 65536 */
+    uint16_t started;    /* GEMM tasks started since reset, modulo 65536 */
     uint32_t last_err;   /* ERR register at the last NPU_ERR_BUS or NPU_ERR_DEVICE */
 } npu;
 
 /* Check ID, read N, soft-reset the device, enable the interrupts that `wait` needs. Errors: NPU_ERR_ARG, NPU_ERR_NO_DEVICE, NPU_ERR_TIMEOUT, NPU_ERR_HAL. */
 npu_status npu_init(npu *dev, const npu_hal *hal, npu_wait wait, uint32_t timeout_us);
 
-typedef enum npu_act { NPU_ACT_NONE = 0, NPU_ACT_RELU = 1 } npu_act;
+/* Activations, the numbers of GEMM_ACT.TYPE (docs/npu.md section 2). */
+typedef enum npu_act {
+    NPU_ACT_NONE = 0,
+    NPU_ACT_RELU = 1,
+    NPU_ACT_LEAKY = 2,       /* act_p[0]: slope */
+    NPU_ACT_CLIP = 3,        /* act_p[0]: min, act_p[1]: max */
+    NPU_ACT_HARDSWISH = 4,   /* act_p[0]: alpha (not 0), act_p[1]: beta */
+    NPU_ACT_HARDSIGMOID = 5, /* act_p[0]: alpha (not 0), act_p[1]: beta */
+    NPU_ACT_SIGMOID = 6,
+    NPU_ACT_TANH = 7,
+    NPU_ACT_SWISH = 8,
+    NPU_ACT_MISH = 9,
+    NPU_ACT_ELU = 10, /* act_p[0]: alpha */
+    NPU_ACT_SOFTPLUS = 11,
+    NPU_ACT_COUNT
+} npu_act;
+
+typedef enum npu_layout { NPU_FP32_NCHW = 0, NPU_INT8_NHWC = 1 } npu_layout;
+
+/* A tensor of w x h pixels and c channels in device memory. step: NCHW: bytes from channel to channel, a multiple of 16 (of 4 where w*h = 1);
+ * NHWC: pixel pitch in bytes, a multiple of N, at least align(c,N). addr: a multiple of 4 (NHWC: of N). */
+typedef struct npu_tensor {
+    uint32_t addr, step;
+    uint32_t w, h, c; /* 1..65535 */
+    npu_layout layout;
+} npu_tensor;
 
 /*
- * A convolution: FP32 NCHW in, FP32 NCHW out, INT8 inside.
+ * A convolution; INT8 inside. groups = ic = oc is a depthwise convolution.
  * ow = (iw + pad_l + pad_r - ((kw-1)*dil_w + 1)) / stride_w + 1 (rounded down), oh likewise.
  */
 typedef struct npu_conv {
     uint32_t iw, ih, ic, oc;             /* 1..65535 */
-    uint32_t kw, kh;                     /* 1..7 */
-    uint32_t stride_w, stride_h;         /* 1..7 */
-    uint32_t dil_w, dil_h;               /* 1 in this version */
-    uint32_t pad_l, pad_r, pad_t, pad_b; /* smaller than the kernel's extent */
+    uint32_t kw, kh;                     /* 1..255, as far as a kernel row of one block of channels fits: kw*N*N bytes in wgt_buf */
+    uint32_t stride_w, stride_h;         /* 1..255 */
+    uint32_t dil_w, dil_h;               /* 1..255 */
+    uint32_t pad_l, pad_r, pad_t, pad_b; /* 0..255 */
+    uint32_t groups;                     /* 1..ic, divides ic and oc */
     npu_act act;
+    uint32_t act_p[2]; /* FP32 bits, see npu_act */
     bool has_bias;
-    uint32_t in_scale;               /* FP32 bits: quantiser of the input */
-    uint32_t ifm_addr, ifm_cstep;    /* input: multiple of 16; bytes from channel to channel, multiple of 16 */
-    uint32_t wgt_addr;               /* packed weights (npu_conv_pack_weights), multiple of 16 */
+    npu_layout in_layout, out_layout;
+    uint32_t in_scale;             /* FP32 bits: quantiser of an FP32 input */
+    uint32_t out_scale;            /* FP32 bits: quantiser of an INT8 output */
+    uint32_t ifm_addr, ifm_cstep;  /* input, see npu_tensor */
+    uint32_t wgt_addr;             /* packed weights (npu_conv_pack_weights), multiple of 16 */
     uint32_t oscale_addr, bias_addr; /* FP32, align(oc,4) entries, multiple of 16 */
-    uint32_t ofm_addr, ofm_cstep;    /* output: multiple of 16; step multiple of 16 */
+    uint32_t ofm_addr, ofm_cstep;  /* output, see npu_tensor */
+    uint32_t scratch_addr, scratch_bytes; /* partial sums of an INT8 output, multiple of 16; plan->scratch_bytes says how many, 0 when none are needed */
 } npu_conv;
 
 /* Limits that a caller may put on the splits; 0 means: the driver decides. Results never depend on them. */
@@ -100,6 +136,7 @@ typedef struct npu_conv_plan {
     bool serial;
     uint32_t wgt_bytes;   /* size of the packed weights */
     uint32_t param_bytes; /* size of the oscale array and of the bias array, each */
+    uint32_t scratch_bytes; /* scratch that npu_conv needs */
 } npu_conv_plan;
 
 /* Check a convolution (addresses excepted) and decide its splits. Errors: see npu_status; `plan` is untouched on error. */
@@ -124,8 +161,84 @@ npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan,
  */
 npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *plan);
 
-/* Read all performance counters at one instant into out[0..count-1] (docs/npu.md section 5). */
-#define NPU_PERF_COUNT 13
+/*
+ * Fully connected: out[o] = sum over i of in[i] * w[o][i]. The input is in_len FP32 values side by side (address a multiple of 16; read up to the next multiple of 16 bytes) or an
+ * INT8 NHWC vector (one pixel); the output out_len FP32 values side by side or one INT8 pixel. Fills *conv with the convolution that computes it (addresses, factors, activation are the
+ * caller's to fill in); pack weights with npu_linear_pack_weights(), run with npu_conv_run().
+ */
+npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout, npu_conv *conv);
+/* weights: [out_len][in_len]. */
+npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len, const int8_t *weights, int8_t *dst, size_t dst_bytes);
+
+/*
+ * Change layout and precision: FP32 NCHW -> INT8 NHWC (quantise with `scale`, 127/threshold), INT8 NHWC -> FP32 NCHW (dequantise: y = f32(q) * scale; the array at factor_addr, align(c,4) FP32 values,
+ * is written by npu_convert_make_factors()). Same w, h, c.
+ */
+typedef struct npu_convert {
+    npu_tensor in, out;
+    uint32_t scale; /* FP32 bits */
+    uint32_t factor_addr;
+} npu_convert;
+npu_status npu_convert_make_factors(const npu_convert *cv, float *dst, size_t dst_bytes);
+npu_status npu_convert_run(npu *dev, const npu_convert *cv);
+
+/* Pooling: out.w = (in.w + pad_l + pad_r - kw) / stride_w + 1, rounded down or (ceil_mode) up; a last window that would start in the right padding is dropped. */
+typedef struct npu_pool {
+    npu_tensor in, out; /* same layout, same c; out.w and out.h must be what npu_pool_shape() says */
+    bool average;
+    bool exclude_pad;      /* average over real elements only */
+    bool ceil_mode, global; /* global: the window is the map; window, stride and padding are ignored */
+    uint32_t kw, kh, stride_w, stride_h;         /* 1..255 */
+    uint32_t pad_l, pad_r, pad_t, pad_b;         /* smaller than the window */
+    uint32_t table_addr, table_bytes; /* FP32 average with exclude_pad: factors written by npu_pool_make_table(), multiple of 4 */
+} npu_pool;
+npu_status npu_pool_shape(const npu_pool *pool, uint32_t *ow, uint32_t *oh);
+/* Bytes of the factor table, 0 when none is needed. */
+npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes);
+npu_status npu_pool_make_table(const npu_pool *pool, float *dst, size_t dst_bytes);
+npu_status npu_pool_run(npu *dev, const npu_pool *pool);
+
+/* Operations of the ALU, the numbers of ALU_CTRL.OP (docs/npu.md section 3.3). */
+typedef enum npu_alu_op {
+    NPU_ALU_COPY, NPU_ALU_ADD, NPU_ALU_SUB, NPU_ALU_RSUB, NPU_ALU_MUL, NPU_ALU_MULADD, NPU_ALU_ADDMUL, NPU_ALU_MAX, NPU_ALU_MIN, NPU_ALU_GT, NPU_ALU_GE, NPU_ALU_EQ, NPU_ALU_ABS,
+    NPU_ALU_ADD_I32, NPU_ALU_DOT, NPU_ALU_SUM, NPU_ALU_OP_COUNT
+} npu_alu_op;
+/* Where p or q comes from: a scalar, the tensor b, or an array with one FP32 for each channel. */
+typedef enum npu_operand { NPU_SCALAR = 0, NPU_VECTOR = 1, NPU_CHANNEL = 2 } npu_operand;
+
+/*
+ * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)). a, b (where used) and out have the same w, h, c; out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and bias per
+ * channel is MULADD with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm.
+ */
+typedef struct npu_eltwise {
+    npu_alu_op op; /* neither DOT nor SUM */
+    npu_operand p_kind, q_kind;
+    npu_tensor a, b, out;
+    uint32_t p, q;           /* FP32 bits */
+    uint32_t p_addr, q_addr; /* arrays of c FP32, multiple of 4 */
+    npu_act act;
+    uint32_t act_p[2];
+} npu_eltwise;
+npu_status npu_eltwise_run(npu *dev, const npu_eltwise *op);
+
+/* Inner product of two FP32 vectors of len elements (addresses multiples of 4): *result gets the FP32 bits. scale: FP32 bits, multiplies the sum. The result is also written to out_addr. */
+npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr, uint32_t *result);
+/* Global average of an FP32 NCHW tensor: out is c FP32 values, out_step bytes apart (a multiple of 4). */
+npu_status npu_global_average_run(npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step);
+/* Nearest upsampling by 2: out.w = 2*in.w, out.h = 2*in.h, same layout and c. */
+npu_status npu_upsample2x_run(npu *dev, const npu_tensor *in, const npu_tensor *out);
+/* Copy a tensor, same layout and shape, other steps: a branch of a concat that could not be written in place. */
+npu_status npu_copy_run(npu *dev, const npu_tensor *in, const npu_tensor *out);
+
+/*
+ * Operators at the same time. A job is an operator that is cut into tasks of one unit; npu_jobs_run() feeds all of them, each unit as it becomes free, and returns when all are done. Jobs of one unit run one after another in the order of
+ * the array. The buffers of jobs of different units must not depend on each other. The *_run functions above are npu_jobs_run() of one job.
+ */
+typedef enum npu_unit { NPU_UNIT_ALU = 0, NPU_UNIT_POOL = 1, NPU_UNIT_GEMM = 2, NPU_UNIT_COUNT } npu_unit;
+typedef struct npu_job npu_job; /* see npu_job.h for its size; made by the functions below */
+
+/* Read all performance counters at one instant into out[0..count-1] (docs/npu.md section 5; numbers that do not exist read 0). */
+#define NPU_PERF_COUNT 52
 npu_status npu_perf_read(npu *dev, uint64_t *out, size_t count);
 npu_status npu_perf_clear(npu *dev);
 

@@ -109,7 +109,7 @@ module npu_top #(
   output logic         irq_gemm_o
 );
 
-  localparam int unsigned Rq = npu_pkg::RdReqs;
+  localparam int unsigned Rq = npu_pkg::GemmRdReqs;
 
   logic task_valid, task_ready, task_done, busy, srst, eng_rst_n;
   npu_pkg::gemm_task_t gemm_task;
@@ -190,7 +190,7 @@ module npu_top #(
     .rd_req_bytes_o(rd_req_bytes),
     .rd_valid_i(rd_valid),
     .rd_ready_o(rd_ready),
-    .rd_id_i(rd_id),
+    .rd_id_i({1'b0, rd_id[3:2], 1'b0, rd_id[1:0]}),
     .rd_data_i(rd_data),
     .wr_req_valid_o(wr_req_valid),
     .wr_req_ready_i(wr_req_ready),
@@ -216,7 +216,7 @@ module npu_top #(
     .req_bytes_i(rd_req_bytes[24*Rq*0+:24*Rq]),
     .dat_valid_o(rd_valid[0]),
     .dat_ready_i(rd_ready[0]),
-    .dat_id_o(rd_id[2*0+:2]),
+    .dat_id_o(rd_id[1:0]),
     .dat_o(rd_data[128*0+:128]),
     .dat_last_o(rd_last[0]),
     .arid_o(m0_axi_arid),
@@ -293,7 +293,7 @@ module npu_top #(
     .req_bytes_i(rd_req_bytes[24*Rq*1+:24*Rq]),
     .dat_valid_o(rd_valid[1]),
     .dat_ready_i(rd_ready[1]),
-    .dat_id_o(rd_id[2*1+:2]),
+    .dat_id_o(rd_id[3:2]),
     .dat_o(rd_data[128*1+:128]),
     .dat_last_o(rd_last[1]),
     .arid_o(m1_axi_arid),

@@ -87,7 +87,7 @@ static void test_extended_fields(void **state) {
     assert_int_equal(t.ofm_cstep, 0x400);
     assert_int_equal(t.psum_addr, 0x700C);
     assert_int_equal(t.in_scale, 0x3F000000);
-    assert_false(t.fence || t.bias_en || t.oscale_en || t.raw_out || t.psum_add || t.act_relu);
+    assert_false(t.fence || t.bias_en || t.oscale_en || t.raw_out || t.psum_add || (t.act == CM_ACT_RELU));
 }
 
 static void test_short_fields_and_options(void **state) {
@@ -110,13 +110,13 @@ static void test_short_fields_and_options(void **state) {
     assert_int_equal(t.sw * 100 + t.sh, 606);
     assert_int_equal(t.dw * 100 + t.dh, 101);
     assert_int_equal(t.pad_l * 100 + t.pad_t, 102);
-    assert_true(t.bias_en && t.fence && !t.oscale_en && !t.psum_add && !t.raw_out && !t.act_relu);
+    assert_true(t.bias_en && t.fence && !t.oscale_en && !t.psum_add && !t.raw_out && !(t.act == CM_ACT_RELU));
     SET(r, GEMM_CTRL, BIAS, 0);
     SET(r, GEMM_CTRL, OSCALE, 1);
     SET(r, GEMM_CTRL, PSUM_ADD, 1);
     SET(r, GEMM_ACT, TYPE, 1);
     assert_true(cm_gemm_decode(8, r, &t));
-    assert_true(!t.bias_en && t.oscale_en && t.psum_add && !t.raw_out && t.act_relu);
+    assert_true(!t.bias_en && t.oscale_en && t.psum_add && !t.raw_out && (t.act == CM_ACT_RELU));
     SET(r, GEMM_CTRL, KERNEL, 0);
     assert_false(ok(8, r));
     SET(r, GEMM_CTRL, KERNEL, 1);

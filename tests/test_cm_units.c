@@ -232,7 +232,7 @@ static void test_post_steps(void **state) {
     assert_int_equal(post(&t, 10, 9, 0.5f, 4.0f), float_bits(5.0f));
     t.bias_en = true;
     assert_int_equal(post(&t, 10, 9, 0.5f, -7.0f), float_bits(-2.0f));
-    t.act_relu = true;
+    t.act = CM_ACT_RELU;
     assert_int_equal(post(&t, 10, 9, 0.5f, -7.0f), 0u);
     t.psum_add = true;
     assert_int_equal(post(&t, 10, 9, 0.5f, -7.0f), float_bits(2.5f));
@@ -258,7 +258,7 @@ static void test_post_special_factors(void **state) {
     assert_int_equal(cm_post(&t, 5, 0, 0x7F800000u, 0xFF800000u), 0x7FC00000u); /* inf - inf */
     assert_int_equal(cm_post(&t, -5, 0, 0, 0x80000000u), 0x80000000u);          /* -0 + -0 */
     assert_int_equal(cm_post(&t, 3, 0, 0x00000001u, 0), 0x00000003u);           /* subnormal */
-    t.act_relu = true;
+    t.act = CM_ACT_RELU;
     assert_int_equal(cm_post(&t, 0, 0, 0x7F800000u, 0), 0u);  /* a NaN is not above 0 */
     assert_int_equal(cm_post(&t, -5, 0, 0, 0x80000000u), 0u); /* -0 becomes +0 */
     assert_int_equal(cm_post(&t, 5, 0, 0x7F800000u, 0), 0x7F800000u);

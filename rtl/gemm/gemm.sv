@@ -15,13 +15,13 @@ module gemm #(
   output logic                          task_done_o,
   output logic                          busy_o,
   // read channels 0 and 1
-  output logic [2*npu_pkg::RdReqs-1:0]  rd_req_valid_o,
-  input  logic [2*npu_pkg::RdReqs-1:0]  rd_req_ready_i,
-  output logic [64*npu_pkg::RdReqs-1:0] rd_req_addr_o,
-  output logic [48*npu_pkg::RdReqs-1:0] rd_req_bytes_o,
+  output logic [2*npu_pkg::GemmRdReqs-1:0]  rd_req_valid_o,
+  input  logic [2*npu_pkg::GemmRdReqs-1:0]  rd_req_ready_i,
+  output logic [64*npu_pkg::GemmRdReqs-1:0] rd_req_addr_o,
+  output logic [48*npu_pkg::GemmRdReqs-1:0] rd_req_bytes_o,
   input  logic [1:0]                    rd_valid_i,
   output logic [1:0]                    rd_ready_o,
-  input  logic [3:0]                    rd_id_i,
+  input  logic [2*npu_pkg::RdIdW-1:0]     rd_id_i,
   input  logic [255:0]                  rd_data_i,
   // write channels 0 and 1
   output logic [1:0]                    wr_req_valid_o,
@@ -38,7 +38,7 @@ module gemm #(
 
   localparam int unsigned Aw = npu_pkg::IfmAw;
   localparam int unsigned Ln = $clog2(N);
-  localparam int unsigned Rq = npu_pkg::RdReqs;
+  localparam int unsigned Rq = npu_pkg::GemmRdReqs;
   localparam int unsigned TileCap = 4 * npu_pkg::OfmDepth / N;  // tiles that ofm_buf holds
   localparam int unsigned Tw = npu_pkg::OfmAw + 1;
 
@@ -83,9 +83,9 @@ module gemm #(
   logic [2*Rq-1:0] d_valid, d_ready;
   for (genvar ch = 0; ch < 2; ch++) begin : g_rd
     for (genvar r = 0; r < Rq; r++) begin : g_dst
-      assign d_valid[Rq*ch+r] = rd_valid_i[ch] && rd_id_i[2*ch+:2] == 2'(r);
+      assign d_valid[Rq*ch+r] = rd_valid_i[ch] && rd_id_i[npu_pkg::RdIdW*ch+:npu_pkg::RdIdW] == npu_pkg::RdIdW'(r);
     end
-    assign rd_ready_o[ch] = d_ready[Rq*ch+32'(rd_id_i[2*ch+:2])];
+    assign rd_ready_o[ch] = d_ready[Rq*ch+32'(rd_id_i[npu_pkg::RdIdW*ch+:2])];
   end
 
   // ---------------------------------------------------------------- input loader, layout, ifm_buf

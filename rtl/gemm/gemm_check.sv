@@ -125,7 +125,7 @@ module gemm_check #(
 
   // fields that no limit speaks of
   logic unused;
-  assign unused = ^{task_i.fence, task_i.psum_add, task_i.op_dw, task_i.act_relu, task_i.pad_l, task_i.pad_t, task_i.group,
+  assign unused = ^{task_i.fence, task_i.psum_add, task_i.op, task_i.act, task_i.nhwc_in, task_i.requant, task_i.wgt_res, task_i.wgt_keep, task_i.psum_cstep, task_i.out_scale, task_i.act_p0, task_i.act_p1, task_i.act_p2, task_i.act_p3, task_i.pad_l, task_i.pad_t, task_i.group,
                     task_i.in_scale, ctrl_i};
 
   `NPU_ASSERT(StepRange, step_q <= 3'd6)

@@ -298,7 +298,7 @@ module post #(
     if (v_q[4]) begin
       for (int unsigned l = 0; l < 4; l++)
         res_q[32*l+:32] <= task_i.raw_out ? raw4_q[32*l+:32] :
-            task_i.act_relu ? fp_pkg::fp_relu_f(task_i.bias_en ? add[32*l+:32] : add_in_q[32*l+:32]) :
+            task_i.act == npu_pkg::ActRelu ? fp_pkg::fp_relu_f(task_i.bias_en ? add[32*l+:32] : add_in_q[32*l+:32]) :
             task_i.bias_en ? add[32*l+:32] : add_in_q[32*l+:32];
     end
   end

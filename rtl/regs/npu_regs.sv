@@ -175,9 +175,15 @@ module npu_regs #(
   // ------------------------------------------------------------------------------------------------ GEMM registers
   // One flat vector, word i is the register at GemmBase + 4*i.
   localparam logic [8:0] GemmBase = npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_OFFSET;
-  localparam logic [8:0] GemmEnd = npu_regs_pkg::NPU_REG_GEMM_GROUP_OFFSET;
+  localparam logic [8:0] GemmEnd = npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_OFFSET;
   localparam int unsigned GemmRegs = (32'(GemmEnd) - 32'(GemmBase)) / 4 + 1;
   localparam logic [32*GemmRegs-1:0] GemmMask = {
+    npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_ACT_P3_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_ACT_P2_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_ACT_P1_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_ACT_P0_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_OUT_SCALE_MASK,
     npu_regs_pkg::NPU_REG_GEMM_GROUP_MASK,
     npu_regs_pkg::NPU_REG_GEMM_ACT_MASK,
     npu_regs_pkg::NPU_REG_GEMM_EXT_PAD_MASK,
@@ -231,6 +237,18 @@ module npu_regs #(
   logic [31:0] r_ext_pad;
   logic [31:0] r_act;
   logic [31:0] r_group;
+  logic [31:0] r_out_scale;
+  logic [31:0] r_act_p0;
+  logic [31:0] r_act_p1;
+  logic [31:0] r_act_p2;
+  logic [31:0] r_act_p3;
+  logic [31:0] r_psum_cstep;
+  assign r_out_scale = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_OUT_SCALE_OFFSET) - 32'(GemmBase))+:32];
+  assign r_act_p0 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P0_OFFSET) - 32'(GemmBase))+:32];
+  assign r_act_p1 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P1_OFFSET) - 32'(GemmBase))+:32];
+  assign r_act_p2 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P2_OFFSET) - 32'(GemmBase))+:32];
+  assign r_act_p3 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P3_OFFSET) - 32'(GemmBase))+:32];
+  assign r_psum_cstep = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_OFFSET) - 32'(GemmBase))+:32];
   assign r_ifm_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_OFFSET) - 32'(GemmBase))+:32];
   assign r_ifm_cstep = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_IFM_CSTEP_OFFSET) - 32'(GemmBase))+:32];
   assign r_wgt_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_WGT_ADDR_OFFSET) - 32'(GemmBase))+:32];
@@ -305,13 +323,17 @@ module npu_regs #(
         SlotFree: if (wr_start) slot_q <= SlotSnap;
         SlotSnap: begin
           slot_q <= SlotStart;
-          task_q.op_dw <= op == npu_regs_pkg::NPU_GEMM_CTRL_OP_DEPTHWISE;
+          task_q.op <= op;
+          task_q.nhwc_in <= !r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_LAYOUT_LSB];
+          task_q.requant <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_REQUANT_LSB];
+          task_q.wgt_res <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_WGT_RES_LSB];
+          task_q.wgt_keep <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_WGT_KEEP_LSB];
           task_q.fence <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_FENCE_LSB];
           task_q.bias_en <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_BIAS_LSB];
           task_q.oscale_en <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_OSCALE_LSB];
           task_q.raw_out <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_DIV_IC_LSB];
           task_q.psum_add <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_PSUM_ADD_LSB];
-          task_q.act_relu <= act == npu_regs_pkg::NPU_GEMM_ACT_TYPE_RELU;
+          task_q.act <= act;
           if (ext) begin
             task_q.kw <= r_ext_kernel[npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KW_LSB+:npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KW_WIDTH];
             task_q.kh <= r_ext_kernel[npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KH_LSB+:npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KH_WIDTH];
@@ -347,6 +369,12 @@ module npu_regs #(
           task_q.ofm_cstep <= r_ofm_cstep;
           task_q.psum_addr <= r_psum_addr;
           task_q.in_scale <= r_in_scale;
+          task_q.out_scale <= r_out_scale;
+          task_q.act_p0 <= r_act_p0;
+          task_q.act_p1 <= r_act_p1;
+          task_q.act_p2 <= r_act_p2;
+          task_q.act_p3 <= r_act_p3;
+          task_q.psum_cstep <= r_psum_cstep;
           snap_ctrl_q <= r_ctrl;
           snap_act_q <= act;
         end

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#define FIELDS 31u
+#define FIELDS 41u
 
 typedef struct field {
     const char *name;
@@ -12,7 +12,13 @@ typedef struct field {
 } field;
 
 static void list_fields(const cm_gemm_task *t, field *f) {
-    const field all[FIELDS] = {{"in_scale", 32, t->in_scale},
+    const field all[FIELDS] = {{"act_p3", 32, t->act_p[3]},
+                               {"act_p2", 32, t->act_p[2]},
+                               {"act_p1", 32, t->act_p[1]},
+                               {"act_p0", 32, t->act_p[0]},
+                               {"out_scale", 32, t->out_scale},
+                               {"in_scale", 32, t->in_scale},
+                               {"psum_cstep", 32, t->psum_cstep},
                                {"psum_addr", 32, t->psum_addr},
                                {"ofm_cstep", 32, t->ofm_cstep},
                                {"ofm_addr", 32, t->ofm_addr},
@@ -36,13 +42,17 @@ static void list_fields(const cm_gemm_task *t, field *f) {
                                {"sw", 8, t->sw},
                                {"kh", 8, t->kh},
                                {"kw", 8, t->kw},
-                               {"act_relu", 1, t->act_relu},
+                               {"act", 4, t->act},
+                               {"wgt_keep", 1, t->wgt_keep},
+                               {"wgt_res", 1, t->wgt_res},
+                               {"requant", 1, t->requant},
+                               {"nhwc_in", 1, t->nhwc_in},
                                {"psum_add", 1, t->psum_add},
                                {"raw_out", 1, t->raw_out},
                                {"oscale_en", 1, t->oscale_en},
                                {"bias_en", 1, t->bias_en},
                                {"fence", 1, t->fence},
-                               {"op_dw", 1, 0}};
+                               {"op", 2, t->op}};
     for (size_t i = 0; i < FIELDS; i++) {
         f[i] = all[i];
     }

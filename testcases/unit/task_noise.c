@@ -10,7 +10,7 @@ void task_noise_fields(tb_rng *rng, cm_gemm_task *task) {
     uint32_t *const halves[] = {&task->iw, &task->ih, &task->ic, &task->ow, &task->oh, &task->oc};
     uint32_t *const words[] = {&task->ifm_addr, &task->ifm_cstep, &task->wgt_addr,  &task->oscale_addr, &task->bias_addr,
                                &task->ofm_addr, &task->ofm_cstep, &task->psum_addr, &task->in_scale};
-    bool *const bits[] = {&task->fence, &task->bias_en, &task->oscale_en, &task->raw_out, &task->psum_add, &task->act_relu};
+    bool *const bits[] = {&task->fence, &task->bias_en, &task->oscale_en, &task->raw_out, &task->psum_add, &task->nhwc_in};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         *bytes[i] = tb_rng_u32(rng) >> 24;
     }

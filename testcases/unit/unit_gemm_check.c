@@ -138,7 +138,7 @@ static void draw(const unit *u, tb_rng *rng, settings *s) {
     if (broken && (over == 0 || over > 5)) {
         flaw(rng, s);
     }
-    s->t.act_relu = s->act == 1;
+    s->t.act = s->act;
 }
 
 #define PUT(field, value) (((uint32_t)(value) << NPU_##field##_LSB) & NPU_##field##_MASK)

@@ -93,7 +93,7 @@ static int make_work(const unit *u, bench *b, work *w) {
     t->psum_add = (bits >> 2) & 1u;
     t->oscale_en = !t->raw_out && ((bits >> 3) & 3u) != 0;
     t->bias_en = !t->raw_out && ((bits >> 5) & 3u) != 0;
-    t->act_relu = !t->raw_out && ((bits >> 7) & 1u);
+    t->act = !t->raw_out && ((bits >> 7) & 1u);
     const uint64_t most = (uint64_t)unit_knob(u, "pixels");
     const bool large = tb_rng_chance(&b->rng, 1, 2);
     const uint32_t pixels = (uint32_t)tb_rng_range(&b->rng, large ? most / 2 + 1 : 1, most);
