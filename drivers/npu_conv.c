@@ -159,6 +159,7 @@ static npu_status write_post(const npu *dev, const npu_conv *c, const npu_conv_p
     if (!t->first) {
         *ctrl |= NPU_GEMM_CTRL_PSUM_ADD_MASK;
         status = npu_reg_write(dev, NPU_REG_GEMM_PSUM_ADDR, output_addr(c, plan, t));
+        status = status != NPU_OK ? status : npu_reg_write(dev, NPU_REG_GEMM_PSUM_CSTEP, c->ofm_cstep);
     }
     if (!t->last) {
         *ctrl |= NPU_GEMM_CTRL_DIV_IC_MASK;

@@ -165,7 +165,7 @@ static void plan_rows(const npu_conv *conv, const npu_conv_split *split, npu_con
 }
 
 npu_status npu_conv_plan_make(uint32_t n, const npu_conv *conv, const npu_conv_split *split, npu_conv_plan *plan) {
-    static const npu_conv_split driver_decides = {0, 0, 0, 0, 0, false};
+    static const npu_conv_split driver_decides = {0};
     uint32_t ow = 0;
     uint32_t oh = 0;
     if (!npu_is_mesh_size(n) || conv == NULL || plan == NULL) {

@@ -22,11 +22,11 @@ const char *npu_strerror(npu_status status) {
     case NPU_ERR_ZERO_SIZE:
         return "a size, kernel, stride or dilation is zero";
     case NPU_ERR_KERNEL:
-        return "kernel larger than 7, or dilated";
+        return "kernel or window larger than the hardware can do";
     case NPU_ERR_STRIDE:
-        return "stride larger than 7";
+        return "stride or dilation larger than 255";
     case NPU_ERR_PADDING:
-        return "padding not smaller than the kernel";
+        return "padding larger than 255, or (pooling) not smaller than the window";
     case NPU_ERR_TOO_SMALL:
         return "padded input smaller than the kernel";
     case NPU_ERR_TOO_LARGE:
@@ -53,6 +53,18 @@ const char *npu_strerror(npu_status status) {
         return "device refused a task";
     case NPU_ERR_HAL:
         return "register access failed";
+    case NPU_ERR_GROUPS:
+        return "groups do not divide the channels";
+    case NPU_ERR_ACT:
+        return "unknown activation, or parameters that make no sense for it";
+    case NPU_ERR_LAYOUT:
+        return "combination of layouts or options that the hardware cannot do";
+    case NPU_ERR_SCRATCH:
+        return "scratch buffer missing or too small";
+    case NPU_ERR_EMPTY_WINDOW:
+        return "a pooling window lies in the padding altogether";
+    case NPU_ERR_NO_UNIT:
+        return "this device was built without the unit";
     case NPU_STATUS_COUNT:
         break;
     }

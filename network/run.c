@@ -116,6 +116,7 @@ static void describe(const net_rt *rt, uint32_t number, npu_conv *c) {
     c->stride_h = conv->stride_h;
     c->dil_w = conv->dilation_w;
     c->dil_h = conv->dilation_h;
+    c->groups = 1;
     c->pad_l = conv->pad_l;
     c->pad_r = conv->pad_r;
     c->pad_t = conv->pad_t;

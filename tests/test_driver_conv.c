@@ -34,6 +34,7 @@ static npu_conv small_conv(void) {
                   .stride_h = 2,
                   .dil_w = 1,
                   .dil_h = 1,
+                  .groups = 1,
                   .pad_l = 1,
                   .pad_r = 1,
                   .pad_t = 1,
@@ -218,6 +219,7 @@ static void expect_split_task(mock_npu *m, const npu_conv *c, unsigned o, unsign
     if (i == 1) {
         ctrl |= PSUM | OSCALE | BIAS | (r == 0 ? FENCE : 0);
         mock_write(m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);
+        mock_write(m, NPU_REG_GEMM_PSUM_CSTEP, c->ofm_cstep);
         mock_write(m, NPU_REG_GEMM_OSCALE_ADDR, OSC + o * 32);
         mock_write(m, NPU_REG_GEMM_BIAS_ADDR, BIA + o * 32);
         mock_write(m, NPU_REG_GEMM_ACT, 1);
@@ -300,6 +302,7 @@ static void expect_segment(mock_npu *m, const npu_conv *c, const segment *s) {
     if (i != 0 || ky != (oy == 0 ? 1 : 0)) {
         ctrl |= PSUM;
         mock_write(m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);
+        mock_write(m, NPU_REG_GEMM_PSUM_CSTEP, c->ofm_cstep);
     }
     if (i == 1 && ky == (oy == 0 ? 2 : 1)) {
         ctrl |= OSCALE | BIAS;

@@ -11,7 +11,7 @@
 #include "npu.h"
 
 static npu_conv shape(uint32_t iw, uint32_t ih, uint32_t ic, uint32_t oc, uint32_t k, uint32_t s, uint32_t p) {
-    npu_conv c = {.iw = iw, .ih = ih, .ic = ic, .oc = oc, .kw = k, .kh = k, .stride_w = s, .stride_h = s, .dil_w = 1, .dil_h = 1};
+    npu_conv c = {.iw = iw, .ih = ih, .ic = ic, .oc = oc, .kw = k, .kh = k, .stride_w = s, .stride_h = s, .dil_w = 1, .dil_h = 1, .groups = 1};
     c.pad_l = c.pad_r = c.pad_t = c.pad_b = p;
     return c;
 }

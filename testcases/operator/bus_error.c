@@ -82,6 +82,7 @@ static int make(tc_run *run, op *o) {
                          .stride_h = 1,
                          .dil_w = 1,
                          .dil_h = 1,
+                         .groups = 1,
                          .pad_l = 1,
                          .pad_r = 1,
                          .pad_t = 1,

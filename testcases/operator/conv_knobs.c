@@ -87,6 +87,7 @@ npu_conv conv_of(const tb_knobs *knobs) {
                   .stride_h = tc_knob(knobs, "sh"),
                   .dil_w = 1,
                   .dil_h = 1,
+                  .groups = 1,
                   .pad_l = tc_knob(knobs, "pl"),
                   .pad_r = tc_knob(knobs, "pr"),
                   .pad_t = tc_knob(knobs, "pt"),
