@@ -5,8 +5,9 @@
 #define UNIT_TASK_NOISE_H
 
 #include "bench.h"
+#include "npu_task.h"
 
-#define TASK_BITS 463u /* of npu_pkg::gemm_task_t */
+#define TASK_BITS GEMM_TASK_BITS
 
 /* Every field random over its whole width. */
 void task_noise_fields(tb_rng *rng, cm_gemm_task *task);

@@ -13,7 +13,7 @@
 #define LAST (ENGINES - 1u)
 #define DEPTH 4u
 #define WORDS ((TASK_BITS + 31u) / 32u)
-#define FENCE_BIT (TASK_BITS - 2u) /* the second field from the top */
+#define FENCE_BIT (TASK_BITS - 3u) /* below the two bits of op */
 
 static const tb_knob knobs[] = {
     {"tasks", 1, 100000, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
