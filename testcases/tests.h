@@ -15,6 +15,17 @@
 #include "npu.h"
 #include "tb.h"
 
+/*
+ * What an operator cannot do without, however it is cut into tasks: each executor fills it from the shape. The report prints the time that follows from it beside
+ * the time that was measured.
+ */
+typedef struct tc_bounds {
+    const char *op;       /* "conv", "max pooling", ..; NULL: not filled */
+    uint64_t mac_cycles;  /* cycles of the mesh with every PE at work: MACs / (2*N*N), rounded up; 0 where the mesh has no part in it */
+    uint64_t read_bytes;  /* every operand once, weights and factors included */
+    uint64_t write_bytes; /* the result once */
+} tc_bounds;
+
 /* What an executor measured, for `tandem run`. */
 typedef struct tc_stats {
     bool measured;
@@ -22,6 +33,7 @@ typedef struct tc_stats {
     char tasks[128];               /* how it was cut */
     uint64_t cycles;               /* clock cycles from the first register access of the operator to the last; 0 without RTL */
     uint64_t macs;                 /* multiply-accumulates that the operator asks for */
+    tc_bounds bounds;
     uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu.md section 5 */
     bool has_time;                 /* the following two: RTL took part */
     double rtl_s, harness_s;       /* CPU time of those cycles in the model of the RTL and around it; the golden model's is in neither */
