@@ -113,7 +113,10 @@ module npu_top #(
 
   logic task_valid, task_ready, task_done, busy, srst, eng_rst_n;
   npu_pkg::gemm_task_t gemm_task;
-  logic [1:0] rd_idle, wr_idle, rd_err, wr_err, rd_beat, wr_beat, rd_burst, wr_burst;
+  logic [1:0] rd_idle, wr_idle, wr_idle_req, wr_err, rd_beat, wr_beat, rd_burst, wr_burst;
+  logic [2*Rq-1:0] rd_err;
+  logic [7:0] wait_event;  // {wr1, wr0, rd1, rd0} x {user or data, bus}
+  logic [19:0] inflight;  // {wr1, wr0, rd1, rd0}
   logic [3:0] gemm_event;
 
   // The register's srst is a flip-flop, so the gate has no glitch that matters: rst_ni dominates.
@@ -151,7 +154,7 @@ module npu_top #(
     .task_o(gemm_task),
     .gemm_busy_i(busy),
     .task_done_i(task_done),
-    .bus_err_i({wr_err, rd_err}),
+    .bus_err_i({wr_err, |rd_err[Rq*1+:Rq], |rd_err[Rq*0+:Rq]}),
     .perf_event_i({
       wr_burst[1], wr_burst[0], rd_burst[1], rd_burst[0], gemm_event[3], gemm_event[2], gemm_event[1], wr_beat[1],
       wr_beat[0], rd_beat[1], rd_beat[0], gemm_event[0], 1'b1
@@ -172,7 +175,7 @@ module npu_top #(
   logic [255:0] wr_data;
   logic unused;
 
-  assign unused = ^rd_last;  // consumers count
+  assign unused = ^{rd_last, wr_idle_req, wait_event, inflight};  // consumers count
 
   gemm #(
     .N(N)
@@ -236,9 +239,12 @@ module npu_top #(
     .rlast_i(m0_axi_rlast),
     .rvalid_i(m0_axi_rvalid),
     .rready_o(m0_axi_rready),
-    .err_o(rd_err[0]),
+    .err_o(rd_err[Rq*0+:Rq]),
     .ev_beat_o(rd_beat[0]),
-    .ev_burst_o(rd_burst[0])
+    .ev_burst_o(rd_burst[0]),
+    .ev_wait_bus_o(wait_event[2*0]),
+    .ev_wait_user_o(wait_event[2*0+1]),
+    .inflight_o(inflight[5*0+:5])
   );
 
   dma_wr #(
@@ -275,9 +281,13 @@ module npu_top #(
     .bresp_i(m0_axi_bresp),
     .bvalid_i(m0_axi_bvalid),
     .bready_o(m0_axi_bready),
+    .idle_req_o(wr_idle_req[0]),
     .err_o(wr_err[0]),
     .ev_beat_o(wr_beat[0]),
-    .ev_burst_o(wr_burst[0])
+    .ev_burst_o(wr_burst[0]),
+    .ev_wait_bus_o(wait_event[2*2]),
+    .ev_wait_data_o(wait_event[2*2+1]),
+    .inflight_o(inflight[5*2+:5])
   );
 
   dma_rd #(
@@ -313,9 +323,12 @@ module npu_top #(
     .rlast_i(m1_axi_rlast),
     .rvalid_i(m1_axi_rvalid),
     .rready_o(m1_axi_rready),
-    .err_o(rd_err[1]),
+    .err_o(rd_err[Rq*1+:Rq]),
     .ev_beat_o(rd_beat[1]),
-    .ev_burst_o(rd_burst[1])
+    .ev_burst_o(rd_burst[1]),
+    .ev_wait_bus_o(wait_event[2*1]),
+    .ev_wait_user_o(wait_event[2*1+1]),
+    .inflight_o(inflight[5*1+:5])
   );
 
   dma_wr #(
@@ -352,9 +365,13 @@ module npu_top #(
     .bresp_i(m1_axi_bresp),
     .bvalid_i(m1_axi_bvalid),
     .bready_o(m1_axi_bready),
+    .idle_req_o(wr_idle_req[1]),
     .err_o(wr_err[1]),
     .ev_beat_o(wr_beat[1]),
-    .ev_burst_o(wr_burst[1])
+    .ev_burst_o(wr_burst[1]),
+    .ev_wait_bus_o(wait_event[2*3]),
+    .ev_wait_data_o(wait_event[2*3+1]),
+    .inflight_o(inflight[5*3+:5])
   );
 
 endmodule

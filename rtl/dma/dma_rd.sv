@@ -26,8 +26,11 @@
 //   until it is taken), R data are taken at full rate and dropped, dat_valid_o falls in the next cycle. Dropping
 //   continues after flush_i falls until the bus is drained; req_ready_o is 0 until then.
 // idle_o: no burst in flight, no job queued, no data pending in the output.
-// err_o: one-cycle pulse, one cycle after an R beat with SLVERR or DECERR. Such a beat is data like any other.
-// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after an R or AR handshake.
+// err_o[i]: one-cycle pulse, one cycle after an R beat with SLVERR or DECERR of a job of requester i. Such a beat is data like
+//   any other.
+// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after an R or AR handshake. ev_wait_bus_o: 1 in the cycle after one in which
+//   bursts were in flight and rvalid_i was 0, or an address was not taken. ev_wait_user_o: 1 in the cycle after one in which
+//   data waited for dat_ready_i. inflight_o: bursts presented and not complete.
 //
 // No path leads from an AXI input to an AXI output without a register.
 `include "npu_assert.svh"
@@ -70,9 +73,12 @@ module dma_rd #(
     input logic rvalid_i,
     output logic rready_o,
 
-    output logic err_o,
+    output logic [NumReq-1:0] err_o,
     output logic ev_beat_o,
-    output logic ev_burst_o
+    output logic ev_burst_o,
+    output logic ev_wait_bus_o,
+    output logic ev_wait_user_o,
+    output logic [4:0] inflight_o
 );
 
   localparam int unsigned Outstanding = npu_pkg::AxiOutstanding;
@@ -101,6 +107,7 @@ module dma_rd #(
   logic [3:0] bst_off;
   logic [3:0] bst_end;
   logic [3:0] bst_tail;
+  logic [IdW-1:0] done_id;
   logic r_done;
   assign r_done = rvalid_i & rready_o & rlast_i;
   dma_split #(
@@ -127,8 +134,10 @@ module dma_rd #(
       .bst_end_o(bst_end),
       .bst_tail_o(bst_tail),
       .done_i(r_done),
+      .done_id_o(done_id),
       .jobs_idle_o(jobs_idle),
-      .bus_idle_o(bus_idle)
+      .bus_idle_o(bus_idle),
+      .flight_o(inflight_o)
   );
 
   assign arid_o = 1'b0;
@@ -287,15 +296,21 @@ module dma_rd #(
   assign dat_last_o = dat_last_q;
 
   // ------------------------------------------------------------------------------------------------ status
+  logic r_failed;
+  assign r_failed = rvalid_i & rready_o & rresp_i[1];
   assign idle_o = bus_idle & jobs_idle & ~info_valid & ~skid_valid & ~tail_q & ~dat_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      err_o <= 1'b0;
+      err_o <= '0;
       ev_beat_o <= 1'b0;
       ev_burst_o <= 1'b0;
+      ev_wait_bus_o <= 1'b0;
+      ev_wait_user_o <= 1'b0;
     end else begin
-      err_o <= rvalid_i & rready_o & rresp_i[1];
+      err_o <= NumReq'(r_failed) << done_id;
+      ev_wait_bus_o <= (arvalid_o & ~arready_i) | (~bus_idle & ~rvalid_i);
+      ev_wait_user_o <= dat_valid_q & ~dat_ready_i;
       ev_beat_o <= rvalid_i & rready_o;
       ev_burst_o <= arvalid_o & arready_i;
     end
@@ -308,6 +323,7 @@ module dma_rd #(
   // ------------------------------------------------------------------------------------------------ assertions
   `NPU_ASSERT(InfoCoversData, !(skid_valid && !info_valid))
   `NPU_ASSERT(TailAlone, !(tail_q && skid_pop))
+  `NPU_ASSERT_ONEHOT0(OneError, err_o)
   `NPU_ASSERT(IdNeverOther, !rvalid_i || rid_i == 1'b0)
   `NPU_ASSERT_STABLE(dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
 

@@ -10,6 +10,8 @@
 // bst_push_o is 1 in the cycle before a burst appears on ax_*_o; then bst_*_o describe it: requester, beats - 1, whether it
 //   begins or ends its job, and of the job: first lane (off), last lane of the last beat (end), low four bits of the number of
 //   bytes (tail). The parent queues that; a burst waits while bst_ready_i is 0.
+// flight_o: bursts in flight; done_id_o: requester of the oldest of them, that is, of the one that answers next (bursts are
+//   answered in order because all have the same ID). Meaningless while none is in flight.
 // clr_i (level) drops the queued jobs and accepts none; a burst already presented stays until it is taken.
 //
 // Latency: accepted request -> ax_valid_o 2 cycles. Throughput: one burst a cycle. No path from ax_ready_i or done_i to ax_*_o
@@ -18,7 +20,8 @@
 
 module dma_split #(
     parameter int unsigned NumReq = 4,  // requesters, at least 1
-    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1
+    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
+    localparam int unsigned CntW = $clog2(npu_pkg::AxiOutstanding + 1)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -45,12 +48,13 @@ module dma_split #(
     output logic [3:0] bst_tail_o,
 
     input logic done_i,
+    output logic [IdW-1:0] done_id_o,
     output logic jobs_idle_o,  // no job queued
-    output logic bus_idle_o  // no burst in flight
+    output logic bus_idle_o,  // no burst in flight
+    output logic [CntW-1:0] flight_o
 );
 
   localparam int unsigned Outstanding = npu_pkg::AxiOutstanding;
-  localparam int unsigned CntW = $clog2(Outstanding + 1);
 
   // ------------------------------------------------------------------------------------------------ arbiter and job queue
   logic sel_valid;
@@ -148,6 +152,26 @@ module dma_split #(
     end
   end
 
+  // requesters of the bursts in flight, oldest first
+  localparam int unsigned OwnW = $clog2(Outstanding);
+  logic [IdW-1:0] own [Outstanding];
+  logic [OwnW-1:0] own_wr_q;
+  logic [OwnW-1:0] own_rd_q;
+  always_ff @(posedge clk_i) begin
+    if (push) own[own_wr_q] <= bst_id_o;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      own_wr_q <= '0;
+      own_rd_q <= '0;
+    end else begin
+      if (push) own_wr_q <= own_wr_q + 1'b1;
+      if (done_i) own_rd_q <= own_rd_q + 1'b1;
+    end
+  end
+  assign done_id_o = own[own_rd_q];
+  assign flight_o = flight_q;
+
   assign ax_addr_o = ax_addr_q;
   assign ax_len_o = ax_len_q;
   assign ax_valid_o = ax_valid_q;
@@ -170,6 +194,7 @@ module dma_split #(
   `NPU_ASSERT(JobNotEmpty, !(sel_valid && sel_bytes == 24'd0))
   `NPU_ASSERT(FlightRange, flight_q <= Outstanding[CntW-1:0])
   `NPU_ASSERT(DoneOfPresented, !(done_i && flight_q == '0))
+  `NPU_ASSERT(OwnersCounted, own_wr_q - own_rd_q == flight_q[OwnW-1:0])
   `NPU_ASSERT(PresentedCounted, !(ax_valid_q && flight_q == '0))
   `NPU_ASSERT(BeatsLeft, !(job_valid && more_q && beats_q == 21'd0))
   `NPU_ASSERT(LenRange, !push || cur_len < 9'd256)

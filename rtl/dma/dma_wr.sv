@@ -26,8 +26,11 @@
 //   the two-entry output FIFO keep theirs); no data are taken. Dropping continues after flush_i falls until the bus is
 //   drained; req_ready_o and wdat_ready_o are 0 until then.
 // idle_o: no job queued, all beats sent, all responses arrived.
-// err_o: one-cycle pulse, one cycle after a B response SLVERR or DECERR.
-// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after a W or AW handshake.
+// idle_req_o[i]: the same for the jobs of requester i alone; 0 from the cycle after the acceptance of a job on.
+// err_o[i]: one-cycle pulse, one cycle after a B response SLVERR or DECERR for a job of requester i.
+// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after a W or AW handshake. ev_wait_bus_o: 1 in the cycle after one in which
+//   a data beat or an address was not taken. ev_wait_data_o: 1 in the cycle after one in which a burst and room for a beat were
+//   there and the requester had no data. inflight_o: bursts presented on AW whose response has not arrived.
 //
 // No path leads from an AXI input to an AXI output without a register; bready_o is 1 always.
 `include "npu_assert.svh"
@@ -71,9 +74,13 @@ module dma_wr #(
     input logic bvalid_i,
     output logic bready_o,
 
-    output logic err_o,
+    output logic [NumReq-1:0] idle_req_o,
+    output logic [NumReq-1:0] err_o,
     output logic ev_beat_o,
-    output logic ev_burst_o
+    output logic ev_burst_o,
+    output logic ev_wait_bus_o,
+    output logic ev_wait_data_o,
+    output logic [4:0] inflight_o
 );
 
   localparam int unsigned Outstanding = npu_pkg::AxiOutstanding;
@@ -102,6 +109,7 @@ module dma_wr #(
   logic [3:0] bst_off;
   logic [3:0] bst_end;
   logic [3:0] bst_tail;
+  logic [IdW-1:0] done_id;
   dma_split #(
       .NumReq(NumReq)
   ) u_split (
@@ -126,8 +134,10 @@ module dma_wr #(
       .bst_end_o(bst_end),
       .bst_tail_o(bst_tail),
       .done_i(bvalid_i),
+      .done_id_o(done_id),
       .jobs_idle_o(jobs_idle),
-      .bus_idle_o(bus_idle)
+      .bus_idle_o(bus_idle),
+      .flight_o(inflight_o)
   );
 
   assign awid_o = 1'b0;
@@ -257,15 +267,45 @@ module dma_wr #(
 
   // ------------------------------------------------------------------------------------------------ status
   assign bready_o = 1'b1;
+  logic b_failed;
+  assign b_failed = bvalid_i & bresp_i[1];
   assign idle_o = bus_idle & jobs_idle;
+
+  // What each requester has under way: jobs in the queue of dma_split, and bursts from their push there to their response.
+  logic [2*NumReq-1:0] req_jobs_q;
+  logic [CntW*NumReq-1:0] req_bursts_q;
+  logic [NumReq-1:0] accept;
+  assign accept = req_ready_o & req_valid_i;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      req_jobs_q <= '0;
+      req_bursts_q <= '0;
+    end else if (dropping || bst_push || bvalid_i || accept != '0) begin
+      for (int unsigned i = 0; i < NumReq; i++) begin
+        req_jobs_q[2*i+:2] <= dropping ? 2'd0 : req_jobs_q[2*i+:2] + {1'b0, accept[i]} -
+            {1'b0, bst_push && bst_last && (bst_id == i[IdW-1:0])};
+        req_bursts_q[CntW*i+:CntW] <= req_bursts_q[CntW*i+:CntW] + CntW'(bst_push && (bst_id == i[IdW-1:0])) -
+            CntW'(bvalid_i && (done_id == i[IdW-1:0]));
+      end
+    end
+  end
+  always_comb begin
+    for (int unsigned i = 0; i < NumReq; i++) begin
+      idle_req_o[i] = (req_jobs_q[2*i+:2] == 2'd0) && (req_bursts_q[CntW*i+:CntW] == '0);
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      err_o <= 1'b0;
+      err_o <= '0;
       ev_beat_o <= 1'b0;
       ev_burst_o <= 1'b0;
+      ev_wait_bus_o <= 1'b0;
+      ev_wait_data_o <= 1'b0;
     end else begin
-      err_o <= bvalid_i & bresp_i[1];
+      err_o <= NumReq'(b_failed) << done_id;
+      ev_wait_bus_o <= (awvalid_o & ~awready_i) | (wvalid_o & ~wready_i);
+      ev_wait_data_o <= info_valid & out_wready & ~step;
       ev_beat_o <= wvalid_o & wready_i;
       ev_burst_o <= awvalid_o & awready_i;
     end
@@ -280,6 +320,8 @@ module dma_wr #(
   `NPU_ASSERT(DataOwed, !wvalid_o || !bus_idle)
   `NPU_ASSERT(IdleMeansEmpty, !idle_o || !(info_valid || wvalid_o || awvalid_o))
   `NPU_ASSERT(BeatRange, !info_valid || beat_q <= inf_len)
+  `NPU_ASSERT(IdleOfAll, idle_o == (&idle_req_o))
+  `NPU_ASSERT_ONEHOT0(OneError, err_o)
   `NPU_ASSERT(IdNeverOther, !bvalid_i || bid_i == 1'b0)
   `NPU_ASSERT_STABLE(wvalid_o, wready_i, {wdata_o, wstrb_o, wlast_o})
 

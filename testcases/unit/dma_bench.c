@@ -29,6 +29,9 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write) {
         tb_ddr_free(&bus->mem);
         return -1;
     }
+    bus->err = unit_port(u, write ? "wr_err_o" : "rd_err_o");
+    bus->wait_bus = unit_port(u, write ? "wr_ev_wait_bus_o" : "rd_ev_wait_bus_o");
+    bus->inflight = unit_port(u, write ? "wr_inflight_o" : "rd_inflight_o");
     bus->up = true;
     return 0;
 }
@@ -60,6 +63,27 @@ static void check_burst(unit *u, dma_bus *bus, const tb_axi_ax *ax) {
     bus->burst_out++;
 }
 
+/* Pulses and levels of this cycle, and what the pulses of the next one must be. */
+static void check_status(unit *u, dma_bus *bus, const tb_axi_ax *ax) {
+    const tb_axi_port *p = &bus->port;
+    const uint64_t flight = bus->burst_out + ax->valid - bus->answered;
+    const bool data_waits = bus->write ? *p->w_valid && !*p->w_ready : flight > 0 && !*p->r_valid;
+    const bool answer = bus->write ? *p->b_valid && *p->b_ready : *p->r_valid && *p->r_ready;
+    const uint64_t resp = bus->write ? *p->b_resp : *p->r_resp;
+    unit_expect_value(u, "err_o", tb_get(bus->err), bus->err_due);
+    unit_expect_value(u, "ev_wait_bus_o", tb_get(bus->wait_bus), bus->wait_due);
+    unit_expect_value(u, "inflight_o", tb_get(bus->inflight), flight);
+    bus->wait_due = (ax->valid && !ax->ready) || data_waits;
+    bus->err_due = 0;
+    if (answer && flight > 0) {
+        const uint32_t owner = bus->owner[bus->answered % DMA_QUEUE];
+        const bool complete = bus->write || *p->r_last;
+        bus->err_due = resp >= TB_AXI_SLVERR ? UINT64_C(1) << owner : 0;
+        bus->answered += complete;
+        bus->owed[owner] -= complete;
+    }
+}
+
 void dma_bus_sample(unit *u, dma_bus *bus) {
     tb_axi_sample s;
     tb_axi_sample_port(&bus->port, u->cycle, true, &s);
@@ -72,6 +96,7 @@ void dma_bus_sample(unit *u, dma_bus *bus) {
         tb_axi_violation_text(&bus->mon, &bus->mon.first[0], text, sizeof text);
         unit_fail(u, tb_axi_rule_name(bus->mon.first[0].rule), "%s", text);
     }
+    check_status(u, bus, ax);
     if (ax->valid && ax->ready) {
         check_burst(u, bus, ax);
     }
@@ -85,23 +110,25 @@ void dma_bus_sample(unit *u, dma_bus *bus) {
     }
 }
 
-void dma_bus_expect(unit *u, dma_bus *bus, uint32_t addr, uint32_t bytes) {
+void dma_bus_expect(unit *u, dma_bus *bus, const dma_job *job) {
     cm_dma_burst cut[16];
-    const size_t count = cm_dma_split(addr, bytes, cut, 16);
+    const size_t count = cm_dma_split(job->addr, job->bytes, cut, 16);
     if (count > 16) {
-        unit_fail(u, "bench", "a job of %" PRIu32 " bytes has too many bursts for the bench", bytes);
+        unit_fail(u, "bench", "a job of %" PRIu32 " bytes has too many bursts for the bench", job->bytes);
         return;
     }
     for (size_t i = 0; i < count; i++) {
+        bus->owner[bus->burst_in % DMA_QUEUE] = job->requester;
         bus->burst[bus->burst_in++ % DMA_QUEUE] = cut[i];
     }
+    bus->owed[job->requester] += (uint32_t)count;
 }
 
 void dma_bus_flush(dma_bus *bus) {
     const bool shown = *(bus->write ? bus->port.aw.valid : bus->port.ar.valid) != 0;
     const uint64_t keep = bus->burst_out + (shown ? 1u : 0u);
-    if (keep < bus->burst_in) {
-        bus->burst_in = keep;
+    while (bus->burst_in > keep) {
+        bus->owed[bus->owner[--bus->burst_in % DMA_QUEUE]]--;
     }
 }
 

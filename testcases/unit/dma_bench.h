@@ -10,6 +10,7 @@
 #define DMA_SIZE UINT32_C(0x00100000)
 #define DMA_QUEUE 512u /* bursts and jobs remembered, a power of two */
 #define DMA_OUTSTANDING 16u
+#define DMA_REQS_MAX 4u
 
 extern const char *const dma_profile_names[6];
 #define DMA_PROFILE_KNOB                                                                                                                   \
@@ -31,7 +32,13 @@ typedef struct dma_bus {
     bool write;
     /* bursts that the model expects on the address channel and that have not come */
     cm_dma_burst burst[DMA_QUEUE];
+    uint32_t owner[DMA_QUEUE]; /* requester of each */
     uint64_t burst_in, burst_out;
+    uint64_t answered;           /* bursts whose answer is complete */
+    uint32_t owed[DMA_REQS_MAX]; /* bursts of each requester that are expected or not answered */
+    tb_sig err, wait_bus, inflight;
+    uint64_t err_due; /* what err_o and ev_wait_bus_o must be in this cycle */
+    bool wait_due;
 } dma_bus;
 
 /* Bind ports m_*, make memory and slave with the profile of knob `bus`. write: which address channel is checked. 0 or -1. */
@@ -39,10 +46,10 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write);
 void dma_bus_close(dma_bus *bus);
 /* Before settle. */
 void dma_bus_drive(unit *u, dma_bus *bus);
-/* After settle: protocol rules, the address channel against the expected bursts, at most 16 in flight. */
+/* After settle: protocol rules, the address channel against the expected bursts, at most 16 in flight; errors for the right requester, waiting and bursts in flight. */
 void dma_bus_sample(unit *u, dma_bus *bus);
 /* Expect the bursts of a job. */
-void dma_bus_expect(unit *u, dma_bus *bus, uint32_t addr, uint32_t bytes);
+void dma_bus_expect(unit *u, dma_bus *bus, const dma_job *job);
 /* After a flush: forget what has not been presented; a burst whose valid is up now may still be taken. */
 void dma_bus_flush(dma_bus *bus);
 

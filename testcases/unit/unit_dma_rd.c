@@ -1,7 +1,7 @@
 /* dut: dma_bench */
 /*
  * Four requesters with jobs of any size and alignment, a slave with random timing and errors, flushes in between. Bursts, data, requester, last flag, error and
- * event pulses, priority and idle are checked.
+ * event pulses, waiting, bursts in flight, priority and idle are checked.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 
 typedef struct bench {
     dma_bus bus;
-    tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat_id, dat, dat_last, err, ev_beat, ev_burst;
+    tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat_id, dat, dat_last, err, ev_beat, ev_burst,
+        ev_wait;
     bool want[REQS]; /* a job is on offer */
     dma_job offer[REQS];
     dma_job queue[DMA_QUEUE]; /* accepted, data not complete */
@@ -44,6 +45,7 @@ typedef struct bench {
     uint64_t dropped_bursts; /* bursts before this one belong to flushed jobs */
     uint64_t left, err_pulses, beat_pulses, burst_pulses;
     uint32_t flush_left, idle_due;
+    bool wait_due; /* ev_wait_user_o of this cycle */
     unit_stall req_stall[REQS], dat_stall;
     tb_rng rng_job, rng_flush;
 } bench;
@@ -77,7 +79,7 @@ static void sample_request(unit *u, bench *b) {
     for (uint32_t i = 0; i < REQS; i++) {
         if ((valid & ready) >> i & 1u) {
             b->queue[b->in++ % DMA_QUEUE] = b->offer[i];
-            dma_bus_expect(u, &b->bus, b->offer[i].addr, b->offer[i].bytes);
+            dma_bus_expect(u, &b->bus, &b->offer[i]);
             b->want[i] = false;
         }
     }
@@ -140,7 +142,7 @@ static void begin_flush(bench *b) {
 }
 
 static void count_pulses(bench *b) {
-    b->err_pulses += tb_get(b->err);
+    b->err_pulses += tb_get(b->err) != 0;
     b->beat_pulses += tb_get(b->ev_beat);
     b->burst_pulses += tb_get(b->ev_burst);
 }
@@ -172,6 +174,8 @@ static void cycle(unit *u, bench *b) {
     } else {
         b->idle_due = 0;
     }
+    unit_expect_value(u, "ev_wait_user_o", tb_get(b->ev_wait), b->wait_due);
+    b->wait_due = tb_get(b->dat_valid) && !dat_ready;
     sample_bus_data(b);
     dma_bus_sample(u, &b->bus);
     count_pulses(b);
@@ -204,7 +208,8 @@ static void setup(unit *u, bench *b) {
                  {&b->dat_valid, "rd_dat_valid_o"}, {&b->dat_ready, "rd_dat_ready_i"},
                  {&b->dat_id, "rd_dat_id_o"},       {&b->dat, "rd_dat_o"},
                  {&b->dat_last, "rd_dat_last_o"},   {&b->err, "rd_err_o"},
-                 {&b->ev_beat, "rd_ev_beat_o"},     {&b->ev_burst, "rd_ev_burst_o"}};
+                 {&b->ev_beat, "rd_ev_beat_o"},     {&b->ev_burst, "rd_ev_burst_o"},
+                 {&b->ev_wait, "rd_ev_wait_user_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);
     }

@@ -1,7 +1,7 @@
 /* dut: dma_split */
 /*
  * Random jobs of four requesters against the golden model's bursts. The bench plays the requesters, the address channel, the queue of burst descriptions and the
- * answers of the bus; with flushes. Checked: the grant, every description and the burst that follows it one cycle later, bursts in flight, throughput (a burst in
+ * answers of the bus; with flushes. Checked: the grant, every description and the burst that follows it one cycle later, bursts in flight and whose they are, throughput (a burst in
  * every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
  */
 #include <inttypes.h>
@@ -38,7 +38,7 @@ typedef struct job {
 
 typedef struct bench {
     tb_sig clr, req_valid, req_ready, req_addr, req_bytes, ax_addr, ax_len, ax_valid, ax_ready, bst_push, bst_ready, bst_id, bst_len,
-        bst_first, bst_last, bst_off, bst_end, bst_tail, done, jobs_idle, bus_idle;
+        bst_first, bst_last, bst_off, bst_end, bst_tail, done, done_id, jobs_idle, bus_idle, flight_o;
     job offer[REQS];
     bool on[REQS];
     job queue[QUEUE];
@@ -47,6 +47,8 @@ typedef struct bench {
     size_t count, next;
     cm_dma_burst shown; /* on the address channel */
     bool showing;
+    uint32_t owner[OUTSTANDING]; /* of the bursts in flight, oldest first from owner[bursts_done % OUTSTANDING] */
+    uint64_t bursts_done;
     uint32_t flight, taken; /* presented and not done; of these taken from the address channel */
     uint32_t flush_left;
     bool clr_on, ax_go, bst_go, done_on;
@@ -153,13 +155,14 @@ static void advance(bench *b, bool push, int grant) {
     b->taken += take;
     b->taken -= b->done_on;
     b->flight -= b->done_on;
+    b->bursts_done += b->done_on;
     b->showing = b->showing && !take;
     bool new_head = false;
     if (push) {
         b->shown = b->bursts[b->next++];
         b->showing = true;
         b->flight++;
-        b->bursts_out++;
+        b->owner[b->bursts_out++ % OUTSTANDING] = b->queue[b->head].id;
         if (b->next == b->count) {
             b->head = (b->head + 1) % QUEUE;
             b->queued--;
@@ -190,6 +193,10 @@ static void sample(unit *u, bench *b) {
     }
     expect_field(u, b, "jobs_idle_o", tb_get(b->jobs_idle), b->queued == 0);
     expect_field(u, b, "bus_idle_o", tb_get(b->bus_idle), b->flight == 0);
+    expect_field(u, b, "flight_o", tb_get(b->flight_o), b->flight);
+    if (b->flight > 0) {
+        expect_field(u, b, "done_id_o", tb_get(b->done_id), b->owner[b->bursts_done % OUTSTANDING]);
+    }
     const bool push = b->queued > 0 && !b->clr_on && (!b->showing || b->ax_go) && b->bst_go && b->flight < OUTSTANDING;
     expect_field(u, b, "bst_push_o", tb_get(b->bst_push), push);
     if (push) {
@@ -209,7 +216,8 @@ static void find_ports(unit *u, bench *b) {
                  {&b->bst_push, "bst_push_o"}, {&b->bst_ready, "bst_ready_i"}, {&b->bst_id, "bst_id_o"},
                  {&b->bst_len, "bst_len_o"},   {&b->bst_first, "bst_first_o"}, {&b->bst_last, "bst_last_o"},
                  {&b->bst_off, "bst_off_o"},   {&b->bst_end, "bst_end_o"},     {&b->bst_tail, "bst_tail_o"},
-                 {&b->done, "done_i"},         {&b->jobs_idle, "jobs_idle_o"}, {&b->bus_idle, "bus_idle_o"}};
+                 {&b->done, "done_i"},         {&b->jobs_idle, "jobs_idle_o"}, {&b->bus_idle, "bus_idle_o"},
+                 {&b->done_id, "done_id_o"},   {&b->flight_o, "flight_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);
     }

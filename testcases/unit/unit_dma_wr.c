@@ -1,7 +1,7 @@
 /* dut: dma_bench */
 /*
  * Two requesters with jobs of any size and alignment and their data, a slave with random timing and errors, flushes in between. Bursts, every strobe and byte on W,
- * the memory at the end, error and event pulses, priority and idle are checked.
+ * the memory at the end, error and event pulses, priority, idle, waiting and bursts in flight are checked.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ typedef struct requester {
 typedef struct bench {
     dma_bus bus;
     tb_ddr ref; /* the memory as it must be */
-    tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat, err, ev_beat, ev_burst;
+    tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat, err, ev_beat, ev_burst, ev_wait, idle_req;
     requester req[REQS];
     dma_job queue[DMA_QUEUE]; /* accepted, not complete */
     uint64_t in, done;        /* jobs accepted; complete (all responses) */
@@ -54,6 +54,7 @@ typedef struct bench {
     uint32_t fuzzies;
     uint64_t left, err_pulses, beat_pulses, burst_pulses;
     uint32_t flush_left;
+    bool wait_due; /* ev_wait_data_o of this cycle */
     tb_rng rng_job, rng_data, rng_flush;
 } bench;
 
@@ -92,7 +93,7 @@ static void drive(const unit *u, bench *b) {
 static void accept_job(unit *u, bench *b, requester *r) {
     dma_job *job = &b->queue[b->in++ % DMA_QUEUE];
     *job = r->offer;
-    dma_bus_expect(u, &b->bus, job->addr, job->bytes);
+    dma_bus_expect(u, &b->bus, job);
     job->end_burst = b->bus.burst_in;
     for (uint32_t at = 0; at < job->bytes; at++) {
         const uint8_t byte = r->beat[(r->offer_beat + at / 16) % BEATS][at % 16];
@@ -188,6 +189,16 @@ static void begin_flush(bench *b) {
     }
 }
 
+/* Whose jobs are under way, and a burst without data: a requester that is asked and has none. */
+static void check_status(unit *u, bench *b) {
+    const uint64_t ready = tb_get(b->dat_ready);
+    for (uint32_t i = 0; i < REQS; i++) {
+        unit_expect_value(u, "idle_req_o", (tb_get(b->idle_req) >> i) & 1u, b->bus.owed[i] == 0);
+    }
+    unit_expect_value(u, "ev_wait_data_o", tb_get(b->ev_wait), b->wait_due);
+    b->wait_due = ready != 0 && (ready & tb_get(b->dat_valid)) == 0;
+}
+
 static void cycle(unit *u, bench *b, uint32_t flush_rate) {
     const bool flush_now = b->flush_left == 0 && tb_rng_chance(&b->rng_flush, flush_rate, 10000);
     if (flush_now) {
@@ -196,6 +207,7 @@ static void cycle(unit *u, bench *b, uint32_t flush_rate) {
     drive(u, b);
     dma_bus_drive(u, &b->bus);
     unit_settle(u);
+    check_status(u, b);
     if (flush_now) {
         dma_bus_flush(&b->bus);
         b->dropped_bursts = b->bus.burst_in;
@@ -203,7 +215,7 @@ static void cycle(unit *u, bench *b, uint32_t flush_rate) {
     sample_requesters(u, b);
     sample_bus_data(u, b);
     dma_bus_sample(u, &b->bus);
-    b->err_pulses += tb_get(b->err);
+    b->err_pulses += tb_get(b->err) != 0;
     b->beat_pulses += tb_get(b->ev_beat);
     b->burst_pulses += tb_get(b->ev_burst);
     unit_edge(u);
@@ -257,7 +269,9 @@ static void setup(unit *u, bench *b) {
                  {&b->dat, "wr_dat_i"},
                  {&b->err, "wr_err_o"},
                  {&b->ev_beat, "wr_ev_beat_o"},
-                 {&b->ev_burst, "wr_ev_burst_o"}};
+                 {&b->ev_burst, "wr_ev_burst_o"},
+                 {&b->ev_wait, "wr_ev_wait_data_o"},
+                 {&b->idle_req, "wr_idle_req_o"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);
     }

@@ -14,9 +14,12 @@ module dma_bench (
     output logic [  1:0] rd_dat_id_o,
     output logic [127:0] rd_dat_o,
     output logic         rd_dat_last_o,
-    output logic         rd_err_o,
+    output logic [  3:0] rd_err_o,
     output logic         rd_ev_beat_o,
     output logic         rd_ev_burst_o,
+    output logic         rd_ev_wait_bus_o,
+    output logic         rd_ev_wait_user_o,
+    output logic [  4:0] rd_inflight_o,
     // dma_wr: two requesters
     input  logic         wr_flush_i,
     output logic         wr_idle_o,
@@ -27,9 +30,13 @@ module dma_bench (
     input  logic [  1:0] wr_dat_valid_i,
     output logic [  1:0] wr_dat_ready_o,
     input  logic [255:0] wr_dat_i,
-    output logic         wr_err_o,
+    output logic [  1:0] wr_idle_req_o,
+    output logic [  1:0] wr_err_o,
     output logic         wr_ev_beat_o,
     output logic         wr_ev_burst_o,
+    output logic         wr_ev_wait_bus_o,
+    output logic         wr_ev_wait_data_o,
+    output logic [  4:0] wr_inflight_o,
     // AXI4
     output logic         m_awid_o,
     output logic [ 31:0] m_awaddr_o,
@@ -105,7 +112,10 @@ module dma_bench (
     .rready_o(m_rready_o),
     .err_o(rd_err_o),
     .ev_beat_o(rd_ev_beat_o),
-    .ev_burst_o(rd_ev_burst_o)
+    .ev_burst_o(rd_ev_burst_o),
+    .ev_wait_bus_o(rd_ev_wait_bus_o),
+    .ev_wait_user_o(rd_ev_wait_user_o),
+    .inflight_o(rd_inflight_o)
   );
 
   dma_wr #(
@@ -142,9 +152,13 @@ module dma_bench (
     .bresp_i(m_bresp_i),
     .bvalid_i(m_bvalid_i),
     .bready_o(m_bready_o),
+    .idle_req_o(wr_idle_req_o),
     .err_o(wr_err_o),
     .ev_beat_o(wr_ev_beat_o),
-    .ev_burst_o(wr_ev_burst_o)
+    .ev_burst_o(wr_ev_burst_o),
+    .ev_wait_bus_o(wr_ev_wait_bus_o),
+    .ev_wait_data_o(wr_ev_wait_data_o),
+    .inflight_o(wr_inflight_o)
   );
 
 endmodule
