@@ -430,64 +430,156 @@ static void refused(void **state) {
     npu_dev_close(dev);
 }
 
-/* Conflicts between tasks in flight. */
+/* ---- conflicts between tasks in flight ---- */
+
+#define REG(name) regs[NPU_REG_##name / 4]
+
+/* A GEMM task: 4 x 1 pixels, 2 channels 64 bytes apart, 1x1 kernel. */
+static void gemm_regs(uint32_t *regs, uint32_t ifm, uint32_t ofm, bool fence) {
+    memset(regs, 0, NPU_REG_WORDS * sizeof *regs);
+    REG(GEMM_CTRL) = NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB |
+                     (fence ? NPU_GEMM_CTRL_FENCE_MASK : 0);
+    REG(GEMM_IFM_SIZE) = REG(GEMM_OFM_SIZE) = 1u << 16 | 4;
+    REG(GEMM_CHANNELS) = 2u << 16 | 2;
+    REG(GEMM_IFM_ADDR) = ifm;
+    REG(GEMM_OFM_ADDR) = ofm;
+    REG(GEMM_IFM_CSTEP) = REG(GEMM_OFM_CSTEP) = 64;
+    REG(GEMM_WGT_ADDR) = 0x2000;
+}
+
+static void alu_regs(uint32_t *regs, uint32_t op, uint32_t a, uint32_t o) {
+    memset(regs, 0, NPU_REG_WORDS * sizeof *regs);
+    REG(ALU_CTRL) = op << NPU_ALU_CTRL_OP_LSB;
+    REG(ALU_A_ADDR) = a;
+    REG(ALU_O_ADDR) = o;
+    REG(ALU_A_RSTEP) = REG(ALU_O_RSTEP) = 32;
+    REG(ALU_SIZE) = 4;
+    REG(ALU_ROWS) = 1u << 16 | 2;
+}
+
+typedef struct window {
+    npu_inflight f;
+    uint32_t done[UNITS], seq[UNITS];
+    uint64_t where;
+} window;
+
+static bool start(window *w, unsigned unit, const uint32_t *regs) {
+    return npu_inflight_start(&w->f, unit, regs, 4, ++w->seq[unit], w->done, &w->where);
+}
+
+static void forget(window *w) {
+    npu_inflight_free(&w->f);
+    memset(w, 0, sizeof *w);
+}
+
 static void live_buffers(void **state) {
     (void)state;
+    uint32_t regs[NPU_REG_WORDS];
+    window w;
+    memset(&w, 0, sizeof w);
+    gemm_regs(regs, 0x1000, 0x3000, false);
+    assert_true(start(&w, UNIT_GEMM, regs));
+    gemm_regs(regs, 0x1000, 0x3010, false); /* the rows below, in between the channels of the first task */
+    assert_true(start(&w, UNIT_GEMM, regs));
+    gemm_regs(regs, 0x1000, 0x300c, false);
+    assert_false(start(&w, UNIT_GEMM, regs));
+    assert_int_equal(w.where, 0x300c);
+    forget(&w);
+    gemm_regs(regs, 0x1000, 0x3000, false);
+    assert_true(start(&w, UNIT_GEMM, regs));
+    gemm_regs(regs, 0x3040, 0x4000, false); /* reads what the first one writes */
+    assert_false(start(&w, UNIT_GEMM, regs));
+    assert_int_equal(w.where, 0x3040);
+    forget(&w);
+    gemm_regs(regs, 0x1000, 0x3000, false);
+    assert_true(start(&w, UNIT_GEMM, regs));
+    w.done[UNIT_GEMM] = 1; /* the first one is complete */
+    gemm_regs(regs, 0x3000, 0x4000, false);
+    assert_true(start(&w, UNIT_GEMM, regs));
+    gemm_regs(regs, 0x4000, 0x3000, true); /* fenced */
+    assert_true(start(&w, UNIT_GEMM, regs));
+    npu_inflight_output(&w.f, 0x5000, 16);
+    gemm_regs(regs, 0x1000, 0x3000, false);
+    assert_true(start(&w, UNIT_GEMM, regs)); /* the declaration counts, not the registers */
+    gemm_regs(regs, 0x1000, 0x500c, false);
+    assert_false(start(&w, UNIT_GEMM, regs));
+    forget(&w);
+}
+
+/* Units know nothing of each other's order; a fence is for the GEMM alone; the ALU orders its own tasks. */
+static void live_units(void **state) {
+    (void)state;
+    uint32_t regs[NPU_REG_WORDS];
+    window w;
+    memset(&w, 0, sizeof w);
+    gemm_regs(regs, 0x1000, 0x3000, false);
+    assert_true(start(&w, UNIT_GEMM, regs));
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x3010, 0x6000); /* rows of 16 bytes in the gaps of the GEMM's channels: 3010, 3030 */
+    assert_true(start(&w, UNIT_ALU, regs));
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x6000, 0x6000); /* the ALU's own result, in place */
+    assert_true(start(&w, UNIT_ALU, regs));
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x3020, 0x7000); /* second row reads 3040 */
+    assert_false(start(&w, UNIT_ALU, regs));
+    assert_int_equal(w.where, 0x3040);
+    gemm_regs(regs, 0x1000, 0x6020, true); /* a fence does not wait for the ALU */
+    assert_false(start(&w, UNIT_GEMM, regs));
+    assert_int_equal(w.where, 0x6020);
+    w.done[UNIT_ALU] = 3;
+    gemm_regs(regs, 0x1000, 0x6020, true);
+    assert_true(start(&w, UNIT_GEMM, regs));
+    forget(&w);
+}
+
+/* What a bus error makes undefined: the unit's outputs, and what was computed from them. */
+static void live_taint(void **state) {
+    (void)state;
+    uint32_t regs[NPU_REG_WORDS];
+    window w;
+    memset(&w, 0, sizeof w);
+    gemm_regs(regs, 0x1000, 0x3000, false);
+    assert_true(start(&w, UNIT_GEMM, regs));
+    w.done[UNIT_GEMM] = 1;
+    alu_regs(regs, NPU_ALU_CTRL_OP_SUM, 0x3000, 0x6000);
+    assert_true(start(&w, UNIT_ALU, regs));
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x8000, 0x9000);
+    assert_true(start(&w, UNIT_ALU, regs));
+    npu_inflight_taint(&w.f, 1u << UNIT_GEMM);
+    assert_true(w.f.task[0].tainted && w.f.task[1].tainted && w.f.task[1].reduces && !w.f.task[2].tainted);
+    npu_inflight_taint(&w.f, 1u << UNIT_POOL);
+    assert_false(w.f.task[0].tainted || w.f.task[1].tainted || w.f.task[2].tainted);
+    assert_int_equal(npu_inflight_users(&w.f, 0x3000, 16, false), 1u << UNIT_ALU);
+    assert_int_equal(npu_inflight_users(&w.f, 0x3000, 16, true), 1u << UNIT_GEMM);
+    assert_int_equal(npu_inflight_users(&w.f, 0x6000, 16, true), 1u << UNIT_ALU); /* a sum of each row, 32 bytes apart */
+    assert_int_equal(npu_inflight_users(&w.f, 0x6010, 16, true), 0);
+    forget(&w);
+}
+
+static void declared_outputs(void **state) {
+    (void)state;
     npu_inflight f;
-    memset(&f, 0, sizeof f);
     uint64_t where = 0;
-    cm_gemm_task t = {.kw = 1,
-                      .kh = 1,
-                      .sw = 1,
-                      .sh = 1,
-                      .dw = 1,
-                      .dh = 1,
-                      .iw = 4,
-                      .ih = 1,
-                      .ic = 2,
-                      .ow = 4,
-                      .oh = 1,
-                      .oc = 2,
-                      .ifm_addr = 0x1000,
-                      .ifm_cstep = 64,
-                      .wgt_addr = 0x2000,
-                      .ofm_addr = 0x3000,
-                      .ofm_cstep = 64};
-    assert_true(npu_inflight_start(&f, &t, 4, 1, 0, &where));
-    t.ofm_addr = 0x3010; /* the rows below, in between the channels of the first task */
-    assert_true(npu_inflight_start(&f, &t, 4, 2, 0, &where));
-    t.ofm_addr = 0x300c;
-    assert_false(npu_inflight_start(&f, &t, 4, 3, 0, &where));
-    assert_int_equal(where, 0x300c);
-    npu_inflight_clear(&f);
-    t.ofm_addr = 0x3000;
-    assert_true(npu_inflight_start(&f, &t, 4, 1, 0, &where));
-    t.ofm_addr = 0x4000;
-    t.ifm_addr = 0x3040; /* reads what the first one writes */
-    assert_false(npu_inflight_start(&f, &t, 4, 2, 0, &where));
-    assert_int_equal(where, 0x3040);
-    npu_inflight_clear(&f);
-    t.ifm_addr = 0x1000;
-    t.ofm_addr = 0x3000;
-    assert_true(npu_inflight_start(&f, &t, 4, 1, 0, &where));
-    t.ifm_addr = 0x3000;
-    t.ofm_addr = 0x4000;
-    assert_true(npu_inflight_start(&f, &t, 4, 2, 1, &where)); /* the first one is complete */
-    t.fence = true;
-    t.ifm_addr = 0x4000;
-    t.ofm_addr = 0x3000;
-    assert_true(npu_inflight_start(&f, &t, 4, 3, 1, &where)); /* fenced */
-    npu_inflight_output(&f, 0x5000, 16);
-    t.fence = false;
-    t.ifm_addr = 0x1000;
-    assert_true(npu_inflight_start(&f, &t, 4, 4, 1, &where)); /* the declaration counts, not the task */
+    memset(&f, 0, sizeof f);
+    assert_true(npu_inflight_covered(&f, 0x100, 4, &where)); /* nothing was declared */
+    npu_inflight_output(&f, 0x200, 16);
+    npu_inflight_output(&f, 0x100, 16);
+    npu_inflight_output(&f, 0x110, 8);
+    npu_inflight_declared(&f);
+    assert_int_equal(f.next.count, 2);
+    assert_true(npu_inflight_covered(&f, 0x100, 24, &where));
+    assert_true(npu_inflight_covered(&f, 0x20c, 4, &where));
+    assert_false(npu_inflight_covered(&f, 0x114, 8, &where));
+    assert_int_equal(where, 0x118);
+    assert_false(npu_inflight_covered(&f, 0x1fc, 4, &where));
+    assert_int_equal(where, 0x1fc);
     npu_inflight_free(&f);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_alone),   cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees), cmocka_unit_test(tandem_finds),
-        cmocka_unit_test(hang_is_found), cmocka_unit_test(refused),         cmocka_unit_test(live_buffers),
+        cmocka_unit_test(model_alone),      cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees),
+        cmocka_unit_test(tandem_finds),     cmocka_unit_test(hang_is_found),   cmocka_unit_test(refused),
+        cmocka_unit_test(live_buffers),     cmocka_unit_test(live_units),      cmocka_unit_test(live_taint),
+        cmocka_unit_test(declared_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

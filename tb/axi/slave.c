@@ -271,10 +271,16 @@ static void take_w(tb_axi_slave *s) {
     }
 }
 
+static void note_error(tb_axi_slave *s, unsigned dir, uint64_t addr) {
+    s->error_addr[dir][s->errors[dir]++ % TB_AXI_SLAVE_ERRORS] = addr;
+}
+
 static void r_taken(tb_axi_slave *s) {
     const tb_axi_profile *prof = s->profile;
     tb_axi_read_slot *slot = &s->rd[s->rd_head & MASK];
-    s->errors[0] += *s->port->r_resp >= TB_AXI_SLVERR ? 1 : 0;
+    if (*s->port->r_resp >= TB_AXI_SLVERR) {
+        note_error(s, 0, slot->addr / s->port->bytes * s->port->bytes + (uint64_t)s->rd_beat * s->port->bytes);
+    }
     s->r_live = false;
     if (s->rd_beat++ == slot->len) {
         s->rd_head++;
@@ -286,7 +292,9 @@ static void r_taken(tb_axi_slave *s) {
 }
 
 static void b_taken(tb_axi_slave *s) {
-    s->errors[1] += *s->port->b_resp >= TB_AXI_SLVERR ? 1 : 0;
+    if (*s->port->b_resp >= TB_AXI_SLVERR) {
+        note_error(s, 1, s->wr[s->wr_head & MASK].addr);
+    }
     s->b_live = false;
     memset(&s->wr[s->wr_head & MASK], 0, sizeof s->wr[0]);
     s->wr_head++;

@@ -68,6 +68,7 @@ typedef struct tb_axi_write_slot {
 
 #define TB_AXI_SLAVE_CAP 64u /* bursts each way, a power of two */
 #define TB_AXI_SLAVE_INJECT 8u
+#define TB_AXI_SLAVE_ERRORS 32u /* addresses kept */
 
 typedef struct tb_axi_slave {
     tb_axi_port *port;
@@ -93,6 +94,8 @@ typedef struct tb_axi_slave {
     uint32_t injects[2];
     uint64_t bursts[2]; /* accepted: reads, writes */
     uint64_t errors[2]; /* error responses handed over */
+    /* their addresses, number i in place i % TB_AXI_SLAVE_ERRORS: of the beat (reads), of the burst (writes) */
+    uint64_t error_addr[2][TB_AXI_SLAVE_ERRORS];
 } tb_axi_slave;
 
 /* 0 or -1 (out of memory). The port, the memory and the profile must outlive the slave. */

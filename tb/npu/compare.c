@@ -23,8 +23,40 @@ uint32_t npu_reg_fields(uint32_t offset) {
     return 0;
 }
 
+#define UNIT(name, ch0_rd, ch0_wr, ch1_rd, ch1_wr)                                                                                         \
+    {                                                                                                                                      \
+#name, NPU_REG_##name##_CTRL, NPU_##name##_CTRL_EN_MASK, NPU_REG_##name##_COUNT, NPU_##name##_COUNT_DONE_MASK,                     \
+            NPU_STATUS_##name##_BUSY_MASK, NPU_IRQ_STATUS_##name##_MASK, {                                                                 \
+            {ch0_rd, ch0_wr}, {                                                                                                            \
+                ch1_rd, ch1_wr                                                                                                             \
+            }                                                                                                                              \
+        }                                                                                                                                  \
+    }
+const npu_unit_regs npu_units[UNITS] = {
+    [UNIT_ALU] = UNIT(ALU, NPU_ERR_ALU_BUS_RD0_MASK, NPU_ERR_ALU_BUS_WR0_MASK, NPU_ERR_ALU_BUS_RD1_MASK, NPU_ERR_ALU_BUS_WR1_MASK),
+    [UNIT_POOL] = UNIT(POOL, NPU_ERR_POOL_BUS_RD0_MASK, NPU_ERR_POOL_BUS_WR0_MASK, NPU_ERR_POOL_BUS_RD1_MASK, NPU_ERR_POOL_BUS_WR1_MASK),
+    [UNIT_GEMM] = UNIT(GEMM, NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_WR0_MASK, NPU_ERR_BUS_RD1_MASK, NPU_ERR_BUS_WR1_MASK),
+};
+#undef UNIT
+
+/* Row of the n-th w1c register; NULL: there are fewer. */
+static const reg_row *event_row(int n) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].w1c != 0 && n-- == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
 int npu_reg_events(uint32_t offset) {
-    return offset == NPU_REG_IRQ_STATUS ? EV_IRQ : offset == NPU_REG_ERR ? EV_ERR : -1;
+    const reg_row *r;
+    for (int w = 0; w < (int)MAX_EVENT_REGS && (r = event_row(w)) != NULL; w++) {
+        if (r->offset == offset) {
+            return w;
+        }
+    }
+    return -1;
 }
 
 void npu_events_rtl(npu_dev *dev, int which, uint32_t value) {
@@ -32,60 +64,136 @@ void npu_events_rtl(npu_dev *dev, int which, uint32_t value) {
 }
 
 void npu_events_model(npu_dev *dev) {
-    dev->ev[EV_IRQ].model |= cm_device_read(dev->model, NPU_REG_IRQ_STATUS) & ~dev->ev[EV_IRQ].stale_model;
-    dev->ev[EV_ERR].model |= cm_device_read(dev->model, NPU_REG_ERR) & ~dev->ev[EV_ERR].stale_model;
-}
-
-/* ERR bits that the bus earned since the last compare point. */
-static uint32_t bus_errors(npu_dev *dev, bool take) {
-    static const uint32_t bit[NPU_DEV_CHANNELS][2] = {{NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_WR0_MASK},
-                                                      {NPU_ERR_BUS_RD1_MASK, NPU_ERR_BUS_WR1_MASK}};
-    uint32_t mask = 0;
-    for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
-        for (unsigned d = 0; d < 2; d++) {
-            if (dev->slave[c].errors[d] != dev->errors_seen[c][d]) {
-                mask |= bit[c][d];
-            }
-            if (take) {
-                dev->errors_seen[c][d] = dev->slave[c].errors[d];
-            }
-        }
+    const reg_row *r;
+    for (int w = 0; w < (int)MAX_EVENT_REGS && (r = event_row(w)) != NULL; w++) {
+        dev->ev[w].model |= cm_device_read(dev->model, r->offset) & ~dev->ev[w].stale_model;
     }
-    return mask;
 }
 
-#define BUS_ERRORS (NPU_ERR_BUS_RD0_MASK | NPU_ERR_BUS_RD1_MASK | NPU_ERR_BUS_WR0_MASK | NPU_ERR_BUS_WR1_MASK)
+/*
+ * What the bus did since the last compare point. The model has no bus: the errors to expect are those that the bus really gave. The address of the beat says whose
+ * they are; where several units touch that address, or none is known to, one of them must have noticed.
+ */
+typedef struct bus_view {
+    uint32_t must, may; /* ERR bits that have to be set; that may be set as well */
+    uint32_t one_of[8]; /* groups of which at least one bit is set */
+    size_t groups;
+    uint32_t units; /* mask: outputs undefined */
+} bus_view;
 
-static void compare_events(npu_dev *dev, uint32_t bus) {
-    static const char *const names[EVS] = {"IRQ_STATUS", "ERR"};
-    static const uint32_t offsets[EVS] = {NPU_REG_IRQ_STATUS, NPU_REG_ERR};
-    dev->ev[EV_IRQ].rtl |= dev->irq_seen;
-    npu_events_model(dev);
-    for (int w = 0; w < EVS; w++) {
-        dev_events *ev = &dev->ev[w];
-        uint32_t now = 0;
-        if (!npu_rtl_read(dev, offsets[w], &now)) {
+#define BUS_BLOCK 16u /* the widest extent that a read may have beyond its bytes */
+
+static uint32_t err_bits(uint32_t units, unsigned channel, unsigned dir) {
+    uint32_t bits = 0;
+    for (unsigned u = 0; u < UNITS; u++) {
+        bits |= (units >> u & 1u) != 0 ? npu_units[u].bus_err[channel][dir] : 0;
+    }
+    return bits;
+}
+
+static void add_error(const npu_dev *dev, unsigned channel, unsigned dir, bool known, uint64_t addr, bus_view *view) {
+    uint32_t users = known ? npu_inflight_users(&dev->inflight, addr / BUS_BLOCK * BUS_BLOCK, BUS_BLOCK, dir == 1) : 0;
+    if (users == 0) { /* a task that reads more than it needs, or one from before a reset */
+        users = dev->pending;
+    }
+    const uint32_t bits = err_bits(users, channel, dir);
+    view->units |= users;
+    if ((users & (users - 1)) == 0) {
+        view->must |= bits;
+        return;
+    }
+    view->may |= bits;
+    for (size_t i = 0; i < view->groups; i++) {
+        if (view->one_of[i] == bits) {
             return;
         }
-        npu_events_rtl(dev, w, now);
-        uint32_t expected = ev->model;
-        if (w == EV_ERR) {
-            /* the model has no bus: its errors are those that the bus really gave */
-            expected = (expected & ~BUS_ERRORS) | bus;
-        } else if (bus != 0) {
-            expected |= NPU_IRQ_STATUS_GEMM_MASK;
+    }
+    if (view->groups < sizeof view->one_of / sizeof view->one_of[0]) {
+        view->one_of[view->groups++] = bits;
+    }
+}
+
+static void take_bus_errors(npu_dev *dev, bus_view *view) {
+    memset(view, 0, sizeof *view);
+    for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
+        for (unsigned d = 0; d < 2; d++) {
+            const tb_axi_slave *slave = &dev->slave[c];
+            for (uint64_t i = dev->errors_seen[c][d]; i < slave->errors[d]; i++) {
+                const bool known = slave->errors[d] - i <= TB_AXI_SLAVE_ERRORS;
+                i = known ? i : slave->errors[d] - TB_AXI_SLAVE_ERRORS - 1; /* the forgotten ones at once */
+                add_error(dev, c, d, known, slave->error_addr[d][i % TB_AXI_SLAVE_ERRORS], view);
+            }
+            dev->errors_seen[c][d] = slave->errors[d];
         }
-        const uint32_t differ = (ev->rtl ^ expected) & ~(ev->stale_rtl | ev->stale_model | ev->unsure);
-        if (differ != 0) {
+    }
+}
+
+static uint32_t all_bus_bits(void) {
+    const uint32_t all = (1u << UNITS) - 1;
+    return err_bits(all, 0, 0) | err_bits(all, 0, 1) | err_bits(all, 1, 0) | err_bits(all, 1, 1);
+}
+
+/* Interrupts of the units that own these ERR bits. */
+static uint32_t irq_of(uint32_t err) {
+    uint32_t irq = 0;
+    for (unsigned u = 0; u < UNITS; u++) {
+        const uint32_t(*b)[2] = npu_units[u].bus_err;
+        irq |= (err & (b[0][0] | b[0][1] | b[1][0] | b[1][1])) != 0 ? npu_units[u].irq_mask : 0;
+    }
+    return irq;
+}
+
+/* Of ERR: what must differ from the model, and what may. */
+static void expect_events(const npu_dev *dev, const reg_row *r, const dev_events *ev, const bus_view *bus, uint32_t *expected,
+                          uint32_t *loose) {
+    const int err = npu_reg_events(NPU_REG_ERR);
+    *expected = ev->model;
+    *loose = ev->stale_rtl | ev->stale_model | ev->unsure;
+    if (r->offset == NPU_REG_ERR) {
+        *expected = (*expected & ~all_bus_bits()) | bus->must;
+        *loose |= bus->may & ~bus->must;
+    } else if (r->offset == NPU_REG_IRQ_STATUS) {
+        *expected |= irq_of(bus->must | (bus->may & dev->ev[err].rtl));
+        *loose |= irq_of(bus->may) & ~irq_of(bus->must | dev->ev[err].rtl);
+    }
+}
+
+/* An error that several units may have met: one of them has noticed. */
+static void check_groups(npu_dev *dev, const dev_events *err, const bus_view *bus) {
+    for (size_t i = 0; i < bus->groups; i++) {
+        const uint32_t bits = bus->one_of[i];
+        if (((err->rtl | err->stale_rtl | err->unsure) & bits) == 0) {
+            npu_dev_fail(dev, "event:ERR", "the bus answered with an error, but none of the bits 0x%08x of ERR rose", bits);
+        }
+    }
+}
+
+static void compare_events(npu_dev *dev, const bus_view *bus) {
+    uint32_t now[MAX_EVENT_REGS] = {0};
+    const reg_row *r;
+    dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].rtl |= dev->irq_seen;
+    npu_events_model(dev);
+    for (int w = 0; w < (int)MAX_EVENT_REGS && (r = event_row(w)) != NULL; w++) {
+        if (!npu_rtl_read(dev, r->offset, &now[w])) {
+            return;
+        }
+        npu_events_rtl(dev, w, now[w]);
+    }
+    check_groups(dev, &dev->ev[npu_reg_events(NPU_REG_ERR)], bus);
+    for (int w = 0; w < (int)MAX_EVENT_REGS && (r = event_row(w)) != NULL; w++) {
+        uint32_t expected;
+        uint32_t loose;
+        expect_events(dev, r, &dev->ev[w], bus, &expected, &loose);
+        if (((dev->ev[w].rtl ^ expected) & ~loose) != 0) {
             char signature[64];
-            snprintf(signature, sizeof signature, "event:%s", names[w]);
-            npu_dev_fail(dev, signature, "events of %s since the last compare point: RTL 0x%08x, expected 0x%08x", names[w], ev->rtl,
+            snprintf(signature, sizeof signature, "event:%s", r->name);
+            npu_dev_fail(dev, signature, "events of %s since the last compare point: RTL 0x%08x, expected 0x%08x", r->name, dev->ev[w].rtl,
                          expected);
             return;
         }
-        ev->rtl = ev->model = ev->unsure = 0;
-        ev->stale_rtl = now;
-        ev->stale_model = cm_device_read(dev->model, offsets[w]);
+    }
+    for (int w = 0; w < (int)MAX_EVENT_REGS && (r = event_row(w)) != NULL; w++) {
+        dev->ev[w] = (dev_events){.stale_rtl = now[w], .stale_model = cm_device_read(dev->model, r->offset)};
     }
     dev->irq_seen = 0;
 }
@@ -94,7 +202,7 @@ static void compare_regs(npu_dev *dev) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const reg_row *r = &rows[i];
         uint32_t got = 0;
-        if (r->access == NPU_ACCESS_WO || r->exact == 0) {
+        if (r->access == NPU_ACCESS_WO || r->exact == 0 || (r->offset == NPU_REG_ALU_RESULT && dev->result_undefined)) {
             continue;
         }
         if (!npu_rtl_read(dev, r->offset, &got)) {
@@ -113,9 +221,21 @@ static void compare_regs(npu_dev *dev) {
 
 /* Outputs of tasks that met a bus error are undefined: take the RTL's bytes over, so that every other byte can be compared. */
 static void take_over(npu_dev *dev) {
-    const npu_ranges *w = &dev->inflight.writes;
-    for (size_t i = 0; i < w->count; i++) {
-        tb_ddr_copy_range(&dev->model_ddr, &dev->ddr, w->r[i].begin, w->r[i].end - w->r[i].begin);
+    npu_inflight *f = &dev->inflight;
+    const npu_range *w = f->writes.r;
+    npu_inflight_taint(f, dev->undefined);
+    for (size_t i = 0; i < f->tasks; i++) {
+        const npu_flight *t = &f->task[i];
+        for (size_t j = t->writes; j < t->writes_end && t->tainted; j++) {
+            tb_ddr_copy_range(&dev->model_ddr, &dev->ddr, w[j].begin, w[j].end - w[j].begin);
+        }
+    }
+}
+
+static void note_result(npu_dev *dev) {
+    const npu_inflight *f = &dev->inflight;
+    for (size_t i = f->live_from; i < f->tasks; i++) {
+        dev->result_undefined = f->task[i].reduces ? f->task[i].tainted : dev->result_undefined;
     }
 }
 
@@ -143,30 +263,43 @@ static void compare_memory(npu_dev *dev, bool all) {
 }
 
 static void compare_all(npu_dev *dev, bool whole_memory) {
-    const uint32_t bus = bus_errors(dev, true);
-    dev->undefined = dev->undefined || bus != 0 || dev->model_faulted;
-    dev->model_faulted = false;
-    if (dev->undefined) {
+    bus_view bus;
+    take_bus_errors(dev, &bus);
+    dev->undefined |= bus.units;
+    if (dev->undefined != 0) {
         take_over(dev);
     }
+    note_result(dev);
     compare_memory(dev, whole_memory);
     if (!npu_dev_failed(dev)) {
-        compare_events(dev, bus);
+        compare_events(dev, &bus);
     }
     if (!npu_dev_failed(dev)) {
         compare_regs(dev);
     }
     npu_inflight_clear(&dev->inflight);
-    dev->undefined = false;
-    dev->pending = false;
+    dev->undefined = 0;
+    dev->pending = 0;
 }
 
-void npu_compare_point(npu_dev *dev, uint32_t count) {
-    if (!dev->has_model || !dev->has_rtl || !dev->pending || npu_dev_failed(dev)) {
+uint32_t npu_unfinished(npu_dev *dev) {
+    uint32_t units = 0;
+    for (unsigned u = 0; u < UNITS; u++) {
+        const uint32_t started = cm_device_read(dev->model, npu_units[u].count);
+        units |= ((dev->done_seen[u] ^ started) & npu_units[u].done_mask) != 0 ? 1u << u : 0;
+    }
+    return units;
+}
+
+void npu_compare_point(npu_dev *dev) {
+    if (!dev->has_model || dev->pending == 0 || npu_dev_failed(dev) || npu_unfinished(dev) != 0) {
         return;
     }
-    if (((count ^ cm_device_read(dev->model, NPU_REG_GEMM_COUNT)) & NPU_GEMM_COUNT_DONE_MASK) == 0) {
+    if (dev->has_rtl) {
         compare_all(dev, false);
+    } else {
+        npu_inflight_clear(&dev->inflight);
+        dev->pending = 0;
     }
 }
 
@@ -174,14 +307,17 @@ void npu_compare_now(npu_dev *dev) {
     if (!dev->has_model || !dev->has_rtl || npu_dev_failed(dev)) {
         return;
     }
-    uint32_t count = 0;
-    if (!npu_rtl_read(dev, NPU_REG_GEMM_COUNT, &count)) {
-        return;
-    }
-    const uint32_t expected = cm_device_read(dev->model, NPU_REG_GEMM_COUNT);
-    if (count != expected) {
-        npu_dev_fail(dev, "tandem:count", "the RTL has completed %u tasks, the model %u", count, expected);
-        return;
+    for (unsigned u = 0; u < UNITS; u++) {
+        uint32_t count = 0;
+        if (!npu_rtl_read(dev, npu_units[u].count, &count)) {
+            return;
+        }
+        const uint32_t expected = cm_device_read(dev->model, npu_units[u].count);
+        if (count != expected) {
+            npu_dev_fail(dev, "tandem:count", "the %s of the RTL has completed %u tasks, the model's %u", npu_units[u].name, count,
+                         expected);
+            return;
+        }
     }
     compare_all(dev, true);
 }

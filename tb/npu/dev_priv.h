@@ -10,6 +10,7 @@
 #include "npu_regs.h"
 
 #define NPU_DEV_CHANNELS 2u
+#define NPU_REG_WORDS 128u         /* the register space, in words */
 #define NPU_DEV_CYCLES_PER_US 200u /* the clock of the simulated device: 200 MHz */
 #define NPU_DEV_REG_TIMEOUT 10000u /* cycles that one register access may take */
 
@@ -28,7 +29,18 @@ typedef struct dev_events {
     uint32_t unsure;                 /* cleared by the driver at the very moment when they may have risen */
 } dev_events;
 
-enum { EV_IRQ, EV_ERR, EVS };
+#define MAX_EVENT_REGS 4u /* registers of class w1c */
+
+/* What the registers of a unit are called; the same three times. */
+typedef struct npu_unit_regs {
+    const char *name;
+    uint32_t ctrl, en_mask;    /* a write with this bit starts a task */
+    uint32_t count, done_mask; /* completed tasks */
+    uint32_t busy_mask;        /* in STATUS */
+    uint32_t irq_mask;         /* in IRQ_STATUS */
+    uint32_t bus_err[2][2];    /* in ERR: [channel][0 read, 1 write] */
+} npu_unit_regs;
+extern const npu_unit_regs npu_units[UNITS];
 
 struct npu_dev {
     npu_dev_cfg cfg;
@@ -58,15 +70,17 @@ struct npu_dev {
     /* model side */
     cm_device *model;
     tb_ddr model_ddr;
-    bool model_faulted;
+    uint32_t model_unit;  /* mask of the unit whose task it executes now */
     double model_seconds; /* CPU time of its tasks */
 
-    /* tandem */
+    /* tandem; masks have a bit for each unit */
     npu_inflight inflight;
-    bool pending;       /* something was started since the last compare point */
-    uint32_t done_seen; /* GEMM_COUNT.DONE as the driver last saw it */
-    bool undefined;     /* outputs of this window are undefined: bus error or reset on the way */
-    dev_events ev[EVS];
+    uint32_t pending;          /* units that started something since the last compare point */
+    uint32_t done_seen[UNITS]; /* COUNT as the driver last read it */
+    uint32_t known[UNITS];     /* tasks that the driver knows to be complete: by COUNT, or because STATUS shows the unit idle */
+    uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
+    bool result_undefined;     /* so is ALU_RESULT, until the next reduction */
+    dev_events ev[MAX_EVENT_REGS];
     bool finished;
 };
 
@@ -92,17 +106,21 @@ void npu_rtl_check_idle(npu_dev *dev);
 
 /* ---- hal.c ---- */
 void npu_hal_fill(npu_dev *dev);
+/* Registers and tasks are gone (soft reset, reset); memory stays. */
+void npu_hal_on_reset(npu_dev *dev);
 
 /* ---- compare.c ---- */
 /* All fields of a register as a mask; 0 for an offset without a register. */
 uint32_t npu_reg_fields(uint32_t offset);
-/* Index EV_IRQ or EV_ERR of a w1c register, -1 for others. */
+/* Number of a w1c register among those, -1 for others. */
 int npu_reg_events(uint32_t offset);
 /* A value of an event register was seen, before or without clearing. */
 void npu_events_rtl(npu_dev *dev, int which, uint32_t value);
 void npu_events_model(npu_dev *dev);
-/* Compare if every started task is complete on the RTL side; count: GEMM_COUNT.DONE as just read. */
-void npu_compare_point(npu_dev *dev, uint32_t count);
+/* Units (mask) whose COUNT, as the driver read it last, is not yet that of the golden device. */
+uint32_t npu_unfinished(npu_dev *dev);
+/* Compare if every started task is complete, as far as the driver has read the counts. */
+void npu_compare_point(npu_dev *dev);
 void npu_compare_now(npu_dev *dev);
 
 #endif

@@ -40,7 +40,7 @@ static bool model_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
     npu_dev *dev = (npu_dev *)ctx;
     uint64_t where;
     if (!tb_ddr_read(&dev->model_ddr, addr, dst, bytes)) {
-        dev->model_faulted = true;
+        dev->undefined |= dev->model_unit;
         return false;
     }
     if (dev->cfg.poison_reads && tb_ddr_find_unwritten(&dev->model_ddr, addr, bytes, &where)) {
@@ -55,7 +55,7 @@ static bool model_write(void *ctx, uint32_t addr, const void *src, uint32_t byte
     npu_dev *dev = (npu_dev *)ctx;
     uint64_t where;
     if (!tb_ddr_inside(&dev->model_ddr, addr, bytes)) {
-        dev->model_faulted = true;
+        dev->undefined |= dev->model_unit;
         return false;
     }
     if (tb_ddr_find_protected(&dev->model_ddr, addr, bytes, &where)) {
@@ -64,25 +64,13 @@ static bool model_write(void *ctx, uint32_t addr, const void *src, uint32_t byte
         npu_dev_fail(dev, "mem:write-outside:model", "a task writes 0x%08" PRIx64 " (%s), outside the declared outputs", where, text);
         return true;
     }
-    return tb_ddr_write(&dev->model_ddr, addr, src, bytes);
-}
-
-static void model_task(void *ctx, const cm_gemm_task *task) {
-    npu_dev *dev = (npu_dev *)ctx;
-    uint64_t where = 0;
-    if (!dev->has_rtl) {
-        dev->inflight.next.count = 0;
-        return;
-    }
-    const uint32_t seq = cm_device_read(dev->model, NPU_REG_GEMM_COUNT);
-    if (!npu_inflight_start(&dev->inflight, task, dev->cfg.n, seq, dev->done_seen, &where)) {
+    if (!npu_inflight_covered(&dev->inflight, addr, bytes, &where)) {
         char text[96];
         npu_dev_where(dev, where, text, sizeof text);
-        npu_dev_fail(dev, "driver:overlap", "tasks in flight touch each other's buffers at 0x%08" PRIx64 " (%s)", where, text);
+        npu_dev_fail(dev, "driver:undeclared", "a task writes 0x%08" PRIx64 " (%s), which the driver did not declare as its output", where,
+                     text);
     }
-    if (dev->inflight.oom) {
-        npu_dev_fail(dev, "host:memory", "out of memory for the tasks in flight");
-    }
+    return tb_ddr_write(&dev->model_ddr, addr, src, bytes);
 }
 
 static int model_open(npu_dev *dev, char *err, size_t err_size) {
@@ -92,7 +80,6 @@ static int model_open(npu_dev *dev, char *err, size_t err_size) {
         snprintf(err, err_size, "mesh size %u: expected 4, 8, 16 or 32 (or out of memory)", dev->cfg.n);
         return -1;
     }
-    cm_device_on_task(dev->model, model_task, dev);
     return 0;
 }
 
@@ -183,11 +170,11 @@ uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kin
 }
 
 void npu_dev_alloc_reset(npu_dev *dev) {
-    if (dev->has_rtl && dev->has_model && dev->pending) {
+    if (dev->has_rtl && dev->has_model && dev->pending != 0) {
         npu_compare_now(dev);
     }
     npu_inflight_clear(&dev->inflight);
-    dev->undefined = false;
+    dev->undefined = 0;
     dev->bufs = 0;
     dev->next_addr = NPU_DEV_DDR_BASE + GUARD;
     tb_ddr_clear(&dev->ddr);
@@ -250,17 +237,12 @@ void npu_dev_reset(npu_dev *dev) {
         return;
     }
     if (dev->has_model) {
-        dev->undefined = dev->undefined || dev->pending;
         cm_device_write(dev->model, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK, 0xf);
     }
     if (dev->has_rtl) {
         npu_rtl_reset(dev);
     }
-    dev->pending = false;
-    dev->irq_enable = dev->irq_seen = dev->done_seen = 0;
-    dev->inflight.next.count = 0;
-    dev->inflight.live_from = dev->inflight.tasks;
-    memset(dev->ev, 0, sizeof dev->ev);
+    npu_hal_on_reset(dev);
 }
 
 void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k) {

@@ -19,6 +19,22 @@ static void check_reserved(npu_dev *dev, uint32_t offset, uint32_t value) {
     }
 }
 
+/* What the driver learns about finished tasks from a register. */
+static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
+    bool count = false;
+    for (unsigned u = 0; u < UNITS; u++) {
+        if (offset == npu_units[u].count) {
+            dev->done_seen[u] = dev->known[u] = value & npu_units[u].done_mask;
+            count = true;
+        } else if (offset == NPU_REG_STATUS && (value & npu_units[u].busy_mask) == 0 && dev->has_model) {
+            dev->known[u] = cm_device_read(dev->model, npu_units[u].count) & npu_units[u].done_mask;
+        }
+    }
+    if (count) {
+        npu_compare_point(dev);
+    }
+}
+
 static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
     npu_dev *dev = (npu_dev *)ctx;
     *value = 0;
@@ -27,6 +43,7 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
     }
     if (!dev->has_rtl) {
         *value = cm_device_read(dev->model, offset);
+        note_read(dev, offset, *value);
         return NPU_HAL_OK;
     }
     if (!npu_rtl_read(dev, offset, value)) {
@@ -37,11 +54,18 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
     if (which >= 0) {
         npu_events_rtl(dev, which, *value);
     }
-    if (offset == NPU_REG_GEMM_COUNT) {
-        dev->done_seen = *value;
-        npu_compare_point(dev, *value);
-    }
+    note_read(dev, offset, *value);
     return status_of(dev);
+}
+
+/* COUNT of every unit, from the RTL. */
+static bool read_counts(npu_dev *dev, uint32_t *count) {
+    for (unsigned u = 0; u < UNITS; u++) {
+        if (!npu_rtl_read(dev, npu_units[u].count, &count[u])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /*
@@ -50,10 +74,10 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
  */
 static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
     uint32_t flags = 0;
-    uint32_t before = 0;
-    uint32_t after = 0;
-    const bool blind = which == EV_IRQ && (dev->irq_enable & value) != value && dev->pending;
-    if (blind && !npu_rtl_read(dev, NPU_REG_GEMM_COUNT, &before)) {
+    uint32_t before[UNITS] = {0};
+    uint32_t after[UNITS] = {0};
+    const bool blind = offset == NPU_REG_IRQ_STATUS && (value & ~dev->irq_enable) != 0 && dev->pending != 0;
+    if (blind && !read_counts(dev, before)) {
         return false;
     }
     if (!npu_rtl_read(dev, offset, &flags)) {
@@ -63,39 +87,76 @@ static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t valu
     if (!npu_rtl_write(dev, offset, value)) {
         return false;
     }
-    if (blind && !npu_rtl_read(dev, NPU_REG_GEMM_COUNT, &after)) {
+    if (blind && !read_counts(dev, after)) {
         return false;
     }
-    if (before != after) {
-        dev->ev[which].unsure |= value;
+    for (unsigned u = 0; u < UNITS; u++) {
+        if (before[u] != after[u]) {
+            dev->ev[which].unsure |= value & npu_units[u].irq_mask;
+        }
     }
     dev->ev[which].stale_rtl &= ~value;
     dev->ev[which].stale_model &= ~value;
     return true;
 }
 
-static void on_soft_reset(npu_dev *dev) {
+void npu_hal_on_reset(npu_dev *dev) {
     /* what was in flight stops anywhere */
-    dev->undefined = dev->undefined || dev->pending;
-    dev->pending = false;
+    dev->undefined |= dev->pending;
+    dev->pending = 0;
     dev->irq_enable = 0;
     dev->irq_seen = 0;
-    dev->done_seen = 0;
-    dev->inflight.next.count = 0;
-    dev->inflight.live_from = dev->inflight.tasks;
+    dev->result_undefined = false;
+    memset(dev->done_seen, 0, sizeof dev->done_seen);
+    memset(dev->known, 0, sizeof dev->known);
     memset(dev->ev, 0, sizeof dev->ev);
+    npu_inflight_stop(&dev->inflight);
+}
+
+/* The golden device has taken a task: it may be in flight on the RTL from now on. */
+static void note_task(npu_dev *dev, unsigned unit, uint32_t seq) {
+    uint32_t regs[NPU_REG_WORDS];
+    uint64_t where = 0;
+    for (uint32_t i = 0; i < NPU_REG_WORDS; i++) {
+        regs[i] = cm_device_read(dev->model, 4 * i);
+    }
+    if (!npu_inflight_start(&dev->inflight, unit, regs, dev->cfg.n, seq, dev->known, &where)) {
+        char text[96];
+        npu_dev_where(dev, where, text, sizeof text);
+        npu_dev_fail(dev, "driver:overlap", "tasks in flight touch each other's buffers at 0x%08" PRIx64 " (%s), the last one on the %s",
+                     where, text, npu_units[unit].name);
+    }
+    if (dev->inflight.oom) {
+        npu_dev_fail(dev, "host:memory", "out of memory for the tasks in flight");
+    }
 }
 
 /* The golden device executes a task in the write that starts it; its time belongs neither to the RTL nor to the harness. */
-static void model_write(npu_dev *dev, uint32_t offset, uint32_t value) {
-    if (offset != NPU_REG_GEMM_CTRL || (value & NPU_GEMM_CTRL_EN_MASK) == 0) {
-        cm_device_write(dev->model, offset, value, 0xf);
-        return;
-    }
+static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
+    const npu_unit_regs *r = &npu_units[unit];
     const double start = tb_sim_cpu_seconds();
-    dev->pending = true;
-    cm_device_write(dev->model, offset, value, 0xf);
+    const uint32_t before = cm_device_read(dev->model, r->count);
+    npu_inflight_declared(&dev->inflight);
+    dev->pending |= 1u << unit;
+    dev->model_unit = 1u << unit;
+    cm_device_write(dev->model, r->ctrl, value, 0xf);
+    dev->model_unit = 0;
+    const uint32_t after = cm_device_read(dev->model, r->count);
     dev->model_seconds += tb_sim_cpu_seconds() - start;
+    if (after != before) {
+        note_task(dev, unit, after & r->done_mask);
+    }
+    dev->inflight.next.count = 0; /* also of a task that was refused */
+}
+
+static void model_write(npu_dev *dev, uint32_t offset, uint32_t value) {
+    for (unsigned u = 0; u < UNITS; u++) {
+        if (offset == npu_units[u].ctrl && (value & npu_units[u].en_mask) != 0) {
+            model_start(dev, u, value);
+            return;
+        }
+    }
+    cm_device_write(dev->model, offset, value, 0xf);
 }
 
 static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
@@ -119,7 +180,7 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
         model_write(dev, offset, value);
     }
     if (offset == NPU_REG_CTRL && (value & NPU_CTRL_SOFT_RESET_MASK) != 0) {
-        on_soft_reset(dev);
+        npu_hal_on_reset(dev);
     }
     return status_of(dev);
 }
