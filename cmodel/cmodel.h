@@ -81,6 +81,8 @@ void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint3
 
 /* ---- mesh: out[j][c] = sum over r of act[j][r] * wgt[r][c] for the 2n pixels of a tile; act [2n][n], wgt [n][n] (word r, byte c), out [2n][n] int32 ---- */
 void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
+/* The same for a diagonal of weights (DEPTHWISE): out[j][c] = act[j][c] * wgt[c]; wgt NULL: all weights are 1 (CONVERT). */
+void cm_mesh_diagonal(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
 
 /* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps ---- */
 void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
@@ -127,21 +129,25 @@ typedef struct cm_device cm_device;
 /* n: 4, 8, 16 or 32. NULL when out of memory or n is not one of these. */
 cm_device *cm_device_new(uint32_t n, const cm_mem *mem);
 void cm_device_free(cm_device *dev);
-/* Offsets 0..508. A write of GEMM_CTRL with EN = 1 executes the task at once. Reads of timed fields return their reset values, IRQ_ID excepted. */
+/* Build parameters EnAlu and EnPool; both units are there when this is not called. Resets the registers. */
+void cm_device_set_units(cm_device *dev, bool alu, bool pool);
+/* Offsets 0..508. A write of GEMM_CTRL, ALU_CTRL or POOL_CTRL with EN = 1 executes the task at once. Reads of timed fields return their reset values, IRQ_ID excepted. */
 uint32_t cm_device_read(cm_device *dev, uint32_t offset);
 void cm_device_write(cm_device *dev, uint32_t offset, uint32_t value, uint32_t byte_strobes);
 /* Current interrupt lines: bit 0 ALU, 1 POOL, 2 GEMM. */
 uint32_t cm_device_irq(const cm_device *dev);
 /* Number of memory accesses that failed (range not mapped) since creation. */
 uint64_t cm_device_faults(const cm_device *dev);
-/* Multiply-accumulates executed since creation. */
+/* Multiply-accumulates of convolutions (depthwise ones too) executed since creation. */
 uint64_t cm_device_macs(const cm_device *dev);
 /* Called for every completed GEMM task when set (tests, logs). */
 typedef void cm_task_hook(void *ctx, const cm_gemm_task *task);
 void cm_device_on_task(cm_device *dev, cm_task_hook *hook, void *ctx);
 
-/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu.md section 3 "Limits" refuses it. */
+/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu.md section 3.2 "Limits" refuses it, whatever ran before. */
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out);
+/* The rest of the limits: false when the task wants to keep the weights (WGT_KEEP) and `before`, the task accepted before it (NULL: none), did not leave them. */
+bool cm_gemm_follows(const cm_gemm_task *before, const cm_gemm_task *task);
 /* Execute one task on memory with the unit models; ic/oc/map as in the task. false: a memory access failed. */
 bool cm_gemm_run(uint32_t n, const cm_gemm_task *task, const cm_mem *mem);
 

@@ -5,8 +5,6 @@
 #include "gemm.h"
 #include "regs.h"
 
-#include "npu_regs.h"
-
 #include <stdlib.h>
 
 struct cm_device {
@@ -16,6 +14,8 @@ struct cm_device {
     uint64_t macs;
     cm_task_hook *hook;
     void *hook_ctx;
+    bool has_before; /* a GEMM task was accepted since reset: `before` is the last one */
+    cm_gemm_task before;
     cm_gemm_buffers buf;
 };
 
@@ -26,7 +26,10 @@ cm_device *cm_device_new(uint32_t n, const cm_mem *mem) {
     cm_device *dev = calloc(1, sizeof *dev);
     if (dev != NULL) {
         dev->mem = *mem;
-        cm_regs_reset(&dev->regs, n);
+        dev->regs.n = n;
+        dev->regs.has_alu = true;
+        dev->regs.has_pool = true;
+        cm_regs_reset(&dev->regs);
     }
     return dev;
 }
@@ -35,35 +38,76 @@ void cm_device_free(cm_device *dev) {
     free(dev);
 }
 
+static void reset(cm_device *dev) {
+    cm_regs_reset(&dev->regs);
+    dev->has_before = false;
+}
+
+void cm_device_set_units(cm_device *dev, bool alu, bool pool) {
+    dev->regs.has_alu = alu;
+    dev->regs.has_pool = pool;
+    reset(dev);
+}
+
 uint32_t cm_device_read(cm_device *dev, uint32_t offset) {
     return cm_regs_read(&dev->regs, offset);
 }
 
 /*
- * The specification does not say which channel reads what, so the model reports all its failed reads on channel 0. In tandem bus errors come
- * from the RTL alone; this is for the model as the only device.
+ * The specification says of few accesses which channel makes them, so the model reports all its failed reads on channel 0, and on channel 0 the
+ * failed writes that no rule gives to channel 1. In tandem bus errors come from the RTL alone; this is for the model as the only device.
  */
-static uint32_t err_of(const cm_gemm_faults *f) {
-    return (f->reads ? NPU_ERR_BUS_RD0_MASK : 0) | (f->writes[0] ? NPU_ERR_BUS_WR0_MASK : 0) | (f->writes[1] ? NPU_ERR_BUS_WR1_MASK : 0);
+static void finish(cm_device *dev, cm_unit unit, const cm_faults *f) {
+    dev->faults += f->reads + f->writes[0] + f->writes[1];
+    cm_regs_raise_err(&dev->regs, unit,
+                      (f->reads ? NPU_ERR_BUS_RD0_MASK : 0) | (f->writes[0] ? NPU_ERR_BUS_WR0_MASK : 0) |
+                          (f->writes[1] ? NPU_ERR_BUS_WR1_MASK : 0));
+    cm_regs_task_done(&dev->regs, unit);
+}
+
+/* Multiplications of the operator as it is asked for, without the padding of channels and tiles. */
+static uint64_t macs_of(const cm_gemm_task *t) {
+    uint64_t one_channel = (uint64_t)t->ow * t->oh * t->oc * t->kw * t->kh;
+    return t->op == NPU_GEMM_CTRL_OP_CONV ? one_channel * t->ic : t->op == NPU_GEMM_CTRL_OP_DEPTHWISE ? one_channel : 0;
 }
 
 static void start_gemm(cm_device *dev) {
-    uint32_t n = dev->regs.n;
     cm_gemm_task task;
-    cm_gemm_faults faults = {0};
-    if (!cm_gemm_decode(n, dev->regs.value, &task)) {
-        cm_regs_raise_err(&dev->regs, NPU_ERR_CONFIG_MASK);
+    cm_faults faults = {0};
+    if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) || !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
+        cm_regs_raise_err(&dev->regs, CM_UNIT_GEMM, NPU_ERR_CONFIG_MASK);
         return;
     }
-    cm_gemm_execute(n, &task, &dev->mem, &dev->buf, &faults);
-    dev->faults += faults.reads + faults.writes[0] + faults.writes[1];
-    /* those of the convolution as it is asked for, without the padding of channels and tiles */
-    dev->macs += (uint64_t)task.ow * task.oh * task.oc * task.ic * task.kw * task.kh;
-    cm_regs_raise_err(&dev->regs, err_of(&faults));
-    cm_regs_task_done(&dev->regs);
+    dev->has_before = true;
+    dev->before = task;
+    cm_gemm_execute(dev->regs.n, &task, &dev->mem, &dev->buf, &faults);
+    dev->macs += macs_of(&task);
+    finish(dev, CM_UNIT_GEMM, &faults);
     if (dev->hook != NULL) {
         dev->hook(dev->hook_ctx, &task);
     }
+}
+
+static void start_alu(cm_device *dev) {
+    cm_alu_task task;
+    cm_faults faults = {0};
+    if (!dev->regs.has_alu || !cm_alu_decode(dev->regs.value, &task)) {
+        cm_regs_raise_err(&dev->regs, CM_UNIT_ALU, NPU_ERR_CONFIG_MASK);
+        return;
+    }
+    cm_alu_execute(&task, &dev->mem, &dev->regs.value[NPU_REG_ALU_RESULT / 4], &faults);
+    finish(dev, CM_UNIT_ALU, &faults);
+}
+
+static void start_pool(cm_device *dev) {
+    cm_pool_task task;
+    cm_faults faults = {0};
+    if (!dev->regs.has_pool || !cm_pool_decode(dev->regs.n, dev->regs.value, &task)) {
+        cm_regs_raise_err(&dev->regs, CM_UNIT_POOL, NPU_ERR_CONFIG_MASK);
+        return;
+    }
+    cm_pool_execute(dev->regs.n, &task, &dev->mem, &faults);
+    finish(dev, CM_UNIT_POOL, &faults);
 }
 
 void cm_device_write(cm_device *dev, uint32_t offset, uint32_t value, uint32_t byte_strobes) {
@@ -71,8 +115,14 @@ void cm_device_write(cm_device *dev, uint32_t offset, uint32_t value, uint32_t b
     case CM_REG_START_GEMM:
         start_gemm(dev);
         break;
+    case CM_REG_START_ALU:
+        start_alu(dev);
+        break;
+    case CM_REG_START_POOL:
+        start_pool(dev);
+        break;
     case CM_REG_SOFT_RESET:
-        cm_regs_reset(&dev->regs, dev->regs.n);
+        reset(dev);
         break;
     case CM_REG_NOTHING:
         break;

@@ -1,7 +1,8 @@
 /*
- * gemm.c - execution of one GEMM task, tile by tile with the unit models: docs/npu.md sections 3 and 4.
+ * gemm.c - execution of one GEMM task, tile by tile with the unit models: docs/npu.md sections 3.2 and 4.
  */
 #include "gemm.h"
+#include "regs.h"
 
 #include <string.h>
 
@@ -9,46 +10,78 @@ static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-static uint32_t blocks_of(uint32_t channels, uint32_t n) {
-    return (channels + n - 1) / n;
-}
-
-/* Everything a step needs to know; only a shorthand for the parameters. */
+/* What all steps of a task share. */
 typedef struct gemm_run {
     uint32_t n;
     const cm_gemm_task *t;
     const cm_mem *mem;
     cm_gemm_buffers *buf;
-    cm_gemm_faults *faults;
+    cm_faults *faults;
+    uint32_t row0, row1; /* rows row0..row1-1 of the input are in buf->ifm */
 } gemm_run;
 
-static void mem_read(const gemm_run *g, uint32_t addr, void *dst, uint32_t bytes) {
-    if (!g->mem->read(g->mem->ctx, addr, dst, bytes)) {
-        memset(dst, 0, bytes);
-        g->faults->reads++;
-    }
-}
-
-/* Input map: quantise and re-order it into words of N channels, [y][x][icb]. */
-static void load_ifm(const gemm_run *g) {
+/* FP32 NCHW: `count` pixels from pixel p0 on, quantised and re-ordered into words of N channels, dst[pixel][icb]. */
+static void load_fp32(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *dst) {
     const cm_gemm_task *t = g->t;
     uint32_t n = g->n;
-    uint32_t icbs = blocks_of(t->ic, n);
-    uint32_t pixels = t->iw * t->ih;
+    uint32_t icbs = cm_gemm_blocks(t->ic, n);
     int8_t words[CM_LAYOUT_PIXELS * CM_MAX_N];
     for (uint32_t icb = 0; icb < icbs; icb++) {
         uint32_t channels = min_u32(n, t->ic - icb * n);
-        for (uint32_t p = 0; p < pixels; p += CM_LAYOUT_PIXELS) {
-            uint32_t count = min_u32(CM_LAYOUT_PIXELS, pixels - p);
+        for (uint32_t p = 0; p < count; p += CM_LAYOUT_PIXELS) {
+            uint32_t part = min_u32(CM_LAYOUT_PIXELS, count - p);
             for (uint32_t c = 0; c < channels; c++) {
-                uint32_t addr = t->ifm_addr + (icb * n + c) * t->ifm_cstep + 4 * p;
-                mem_read(g, addr, &g->buf->pixels[c * count], 4 * count);
+                uint32_t addr = t->ifm_addr + (icb * n + c) * t->ifm_cstep + 4 * (p0 + p);
+                cm_exec_read(g->mem, g->faults, addr, &g->buf->pixels[c * part], 4 * part);
             }
-            cm_layout(n, channels, count, t->in_scale, g->buf->pixels, words);
-            for (uint32_t i = 0; i < count; i++) {
-                memcpy(&g->buf->ifm[((size_t)(p + i) * icbs + icb) * n], &words[i * n], n);
+            cm_layout(n, channels, part, t->in_scale, g->buf->pixels, words);
+            for (uint32_t i = 0; i < part; i++) {
+                memcpy(&dst[((size_t)(p + i) * icbs + icb) * n], &words[i * n], n);
             }
         }
+    }
+}
+
+/* INT8 NHWC: the same words as they are; channels that do not exist are zero. */
+static void load_int8(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *dst) {
+    const cm_gemm_task *t = g->t;
+    size_t bytes = (size_t)cm_gemm_blocks(t->ic, g->n) * g->n;
+    memset(dst, 0, count * bytes);
+    for (uint32_t p = 0; p < count; p++) {
+        cm_exec_read(g->mem, g->faults, t->ifm_addr + (p0 + p) * t->ifm_cstep, &dst[p * bytes], t->ic);
+    }
+}
+
+/* Make rows row0..row1-1 those in buf->ifm. The first row only ever moves down; rows that are there already are not loaded again. */
+static void load_rows(gemm_run *g, uint32_t row0, uint32_t row1) {
+    const cm_gemm_task *t = g->t;
+    size_t row_bytes = (size_t)t->iw * cm_gemm_blocks(t->ic, g->n) * g->n;
+    uint32_t have = g->row1 > row0 ? g->row1 - row0 : 0;
+    if (have > 0) {
+        memmove(g->buf->ifm, &g->buf->ifm[(row0 - g->row0) * row_bytes], have * row_bytes);
+    }
+    if (row1 > row0 + have) {
+        uint32_t count = (row1 - row0 - have) * t->iw;
+        int8_t *dst = &g->buf->ifm[have * row_bytes];
+        if (t->nhwc_in) {
+            load_int8(g, (row0 + have) * t->iw, count, dst);
+        } else {
+            load_fp32(g, (row0 + have) * t->iw, count, dst);
+        }
+    }
+    g->row0 = row0;
+    g->row1 = row0 + have > row1 ? row0 + have : row1;
+}
+
+/* The input rows that output pixels p0..p1-1 look at, as far as they are inside the map. */
+static void load_rows_of(gemm_run *g, uint32_t p0, uint32_t p1) {
+    const cm_gemm_task *t = g->t;
+    uint32_t begin = p0 / t->ow * t->sh; /* counted from the top of the padding, so that it stays positive */
+    uint32_t end = (p1 - 1) / t->ow * t->sh + (t->kh - 1) * t->dh + 1;
+    begin = min_u32(begin > t->pad_t ? begin - t->pad_t : 0, t->ih);
+    end = min_u32(end > t->pad_t ? end - t->pad_t : 0, t->ih);
+    if (end > begin) {
+        load_rows(g, begin, end);
     }
 }
 
@@ -56,28 +89,52 @@ static void load_factors(const gemm_run *g) {
     const cm_gemm_task *t = g->t;
     uint32_t bytes = 4 * ((t->oc + 3) / 4 * 4);
     if (t->oscale_en) {
-        mem_read(g, t->oscale_addr, g->buf->oscale, bytes);
+        cm_exec_read(g->mem, g->faults, t->oscale_addr, g->buf->oscale, bytes);
     }
     if (t->bias_en) {
-        mem_read(g, t->bias_addr, g->buf->bias, bytes);
+        cm_exec_read(g->mem, g->faults, t->bias_addr, g->buf->bias, bytes);
+    }
+}
+
+/* Weights of block ocb; in memory each block starts on a multiple of 16 bytes. */
+static void load_weights(const gemm_run *g, uint32_t ocb, int8_t *dst) {
+    uint32_t bytes = (uint32_t)cm_gemm_wgt_words(g->n, g->t) * g->n;
+    if (bytes > 0) {
+        cm_exec_read(g->mem, g->faults, g->t->wgt_addr + ocb * ((bytes + 15) / 16 * 16), dst, bytes);
+    }
+}
+
+/* All blocks of a tile at one kernel position; DEPTHWISE and CONVERT have one, whose weights stand on a diagonal. */
+static void compute_position(const gemm_run *g, const cm_gemm_task *view, uint32_t ocb, uint32_t tile, uint32_t ky, uint32_t kx,
+                             const int8_t *wgt) {
+    cm_gemm_buffers *buf = g->buf;
+    uint32_t n = g->n;
+    uint32_t icbs = cm_gemm_blocks(view->ic, n);
+    uint32_t position = ky * view->kw + kx;
+    if (view->op != NPU_GEMM_CTRL_OP_CONV) {
+        cm_im2col_block(view, n, buf->ifm, tile, ky, kx, ocb, buf->act);
+        cm_mesh_diagonal(n, buf->act, view->op == NPU_GEMM_CTRL_OP_CONVERT ? NULL : &wgt[position * n], buf->product);
+        cm_acc(position == 0, (size_t)2 * n * n, buf->product, buf->acc);
+        return;
+    }
+    for (uint32_t icb = 0; icb < icbs; icb++) {
+        uint32_t block = position * icbs + icb;
+        cm_im2col_block(view, n, buf->ifm, tile, ky, kx, icb, buf->act);
+        cm_mesh_block(n, buf->act, &wgt[(size_t)block * n * n], buf->product);
+        cm_acc(block == 0, (size_t)2 * n * n, buf->product, buf->acc);
     }
 }
 
 /* One tile: all its blocks through im2col, mesh and acc, then into the ofm buffer at pixel `at` of each channel. */
-static void compute_tile(const gemm_run *g, uint32_t tile, uint32_t at) {
-    const cm_gemm_task *t = g->t;
+static void compute_tile(const gemm_run *g, uint32_t ocb, uint32_t tile, uint32_t at, const int8_t *wgt) {
     cm_gemm_buffers *buf = g->buf;
     uint32_t n = g->n;
-    uint32_t icbs = blocks_of(t->ic, n);
-    size_t block = 0;
-    for (uint32_t ky = 0; ky < t->kh; ky++) {
-        for (uint32_t kx = 0; kx < t->kw; kx++) {
-            for (uint32_t icb = 0; icb < icbs; icb++) {
-                cm_im2col_block(t, n, buf->ifm, tile, ky, kx, icb, buf->act);
-                cm_mesh_block(n, buf->act, &buf->wgt[block * n * n], buf->product);
-                cm_acc(block == 0, (size_t)2 * n * n, buf->product, buf->acc);
-                block++;
-            }
+    cm_gemm_task view = *g->t; /* the rows in buf->ifm as a map of their own */
+    view.pad_t += g->row0;
+    view.ih = g->row1 - g->row0;
+    for (uint32_t ky = 0; ky < view.kh; ky++) {
+        for (uint32_t kx = 0; kx < view.kw; kx++) {
+            compute_position(g, &view, ocb, tile, ky, kx, wgt);
         }
     }
     for (uint32_t c = 0; c < n; c++) {
@@ -87,56 +144,88 @@ static void compute_tile(const gemm_run *g, uint32_t tile, uint32_t at) {
     }
 }
 
-/* Post-process and write back `count` pixels from pixel p0 on, of the channels of block ocb that exist. */
-static void write_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t count) {
+/* `count` results of output channel oc from pixel p0 on into buf->result. */
+static void post_channel(const gemm_run *g, uint32_t oc, uint32_t p0, uint32_t count) {
     const cm_gemm_task *t = g->t;
     cm_gemm_buffers *buf = g->buf;
-    uint32_t channels = min_u32(g->n, t->oc - ocb * g->n);
-    for (uint32_t c = 0; c < channels; c++) {
-        uint32_t oc = ocb * g->n + c;
-        uint32_t at = oc * t->ofm_cstep + 4 * p0;
-        uint32_t oscale = t->oscale_en ? buf->oscale[oc] : 0;
-        uint32_t bias = t->bias_en ? buf->bias[oc] : 0;
-        if (t->psum_add) {
-            mem_read(g, t->psum_addr + at, buf->psum, 4 * count);
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            buf->result[i] = cm_post(t, buf->ofm[c * CM_GROUP_PIXELS + i], t->psum_add ? buf->psum[i] : 0, oscale, bias);
-        }
-        if (!g->mem->write(g->mem->ctx, t->ofm_addr + at, buf->result, 4 * count)) {
-            g->faults->writes[oc % 2]++;
-        }
+    const int32_t *sums = &buf->ofm[oc % g->n * CM_GROUP_PIXELS];
+    uint32_t oscale = t->oscale_en ? buf->oscale[oc] : 0;
+    uint32_t bias = t->bias_en ? buf->bias[oc] : 0;
+    if (t->psum_add) {
+        cm_exec_read(g->mem, g->faults, t->psum_addr + oc * t->psum_cstep + 4 * p0, buf->psum, 4 * count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        buf->result[i] = cm_post(t, sums[i], t->psum_add ? buf->psum[i] : 0, oscale, bias);
     }
 }
 
-void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_gemm_faults *faults) {
+/* Post-process and write back `count` pixels from pixel p0 on of block ocb. Of an NCHW output only the channels that exist are there. */
+static void write_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t count) {
+    const cm_gemm_task *t = g->t;
+    cm_gemm_buffers *buf = g->buf;
+    uint32_t n = g->n;
+    uint32_t channels = min_u32(n, t->oc - ocb * n);
+    memset(buf->words, 0, (size_t)count * n);
+    for (uint32_t c = 0; c < channels; c++) {
+        uint32_t oc = ocb * n + c;
+        post_channel(g, oc, p0, count);
+        if (!t->requant) {
+            cm_exec_write(g->mem, g->faults, oc % 2, t->ofm_addr + oc * t->ofm_cstep + 4 * p0, buf->result, 4 * count);
+            continue;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            buf->words[i * n + c] = cm_requant(t, buf->result[i]);
+        }
+    }
+    for (uint32_t i = 0; t->requant && i < count; i++) {
+        cm_exec_write(g->mem, g->faults, 0, t->ofm_addr + (p0 + i) * t->ofm_cstep + ocb * n, &buf->words[i * n], n);
+    }
+}
+
+/* Output pixels p0..p1-1 of block ocb. */
+static void run_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t p1, const int8_t *wgt) {
+    for (uint32_t p = p0; p < p1; p += 2 * g->n) {
+        compute_tile(g, ocb, p / (2 * g->n), p - p0, wgt);
+    }
+    write_group(g, ocb, p0, p1 - p0);
+}
+
+void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults) {
     gemm_run g = {.n = n, .t = t, .mem = mem, .buf = buf, .faults = faults};
     uint32_t pixels = t->ow * t->oh;
-    uint32_t tiles = (pixels + 2 * n - 1) / (2 * n);
-    uint32_t group = min_u32(t->group == 0 ? 1 : t->group, CM_GROUP_PIXELS / (2 * n));
-    uint32_t wgt_bytes = t->kh * t->kw * blocks_of(t->ic, n) * n * n; /* of one block of output channels */
+    uint32_t group = 2 * n * cm_gemm_group(n, t->group);
+    uint32_t ocbs = cm_gemm_blocks(t->oc, n);
+    size_t wgt_bytes = (size_t)cm_gemm_wgt_words(n, t) * n;
 
-    load_ifm(&g);
     load_factors(&g);
-    for (uint32_t ocb = 0; ocb < blocks_of(t->oc, n); ocb++) {
-        mem_read(&g, t->wgt_addr + ocb * wgt_bytes, buf->wgt, wgt_bytes);
-        for (uint32_t first = 0; first < tiles; first += group) {
-            uint32_t p0 = first * 2 * n;
-            uint32_t last = min_u32(first + group, tiles);
-            for (uint32_t tile = first; tile < last; tile++) {
-                compute_tile(&g, tile, tile * 2 * n - p0);
+    if (!t->wgt_res) {
+        load_rows(&g, 0, t->ih);
+        for (uint32_t ocb = 0; ocb < ocbs; ocb++) {
+            load_weights(&g, ocb, buf->wgt);
+            for (uint32_t p = 0; p < pixels; p += group) {
+                run_group(&g, ocb, p, min_u32(p + group, pixels), buf->wgt);
             }
-            write_group(&g, ocb, p0, min_u32(last * 2 * n, pixels) - p0);
+        }
+        return;
+    }
+    for (uint32_t ocb = 0; ocb < ocbs; ocb++) {
+        load_weights(&g, ocb, &buf->wgt[ocb * wgt_bytes]);
+    }
+    for (uint32_t p = 0; p < pixels; p += group) {
+        uint32_t end = min_u32(p + group, pixels);
+        load_rows_of(&g, p, end);
+        for (uint32_t ocb = 0; ocb < ocbs; ocb++) {
+            run_group(&g, ocb, p, end, &buf->wgt[ocb * wgt_bytes]);
         }
     }
 }
 
 bool cm_gemm_run(uint32_t n, const cm_gemm_task *task, const cm_mem *mem) {
     cm_gemm_buffers buf; /* on the stack because this function may not allocate; a device owns its own */
-    cm_gemm_faults faults = {0};
+    cm_faults faults = {0};
     if (!cm_gemm_fits(n, task)) {
         return false;
     }
     cm_gemm_execute(n, task, mem, &buf, &faults);
-    return faults.reads == 0 && faults.writes[0] == 0 && faults.writes[1] == 0;
+    return cm_exec_clean(&faults);
 }

@@ -4,7 +4,7 @@
 #ifndef CM_GEMM_H
 #define CM_GEMM_H
 
-#include "cmodel.h"
+#include "exec.h"
 
 /* Sizes of the NPU's buffers at N = 32 (docs/npu.md section 4). */
 #define CM_MAX_N 32u
@@ -14,10 +14,10 @@
 #define CM_GROUP_PIXELS 1024u /* pixels of the largest write-back group, at any N: half of the ofm buffer */
 #define CM_LAYOUT_PIXELS 64u  /* pixels of one layout job */
 
-/* The on-chip memories, about 0.9 MB. Contents mean nothing between tasks. */
+/* The on-chip memories, about 1.1 MB. Contents mean nothing between tasks. */
 typedef struct cm_gemm_buffers {
     int8_t ifm[CM_IFM_WORDS * CM_MAX_N];
-    int8_t wgt[CM_WGT_WORDS * CM_MAX_N];
+    int8_t wgt[2 * CM_WGT_WORDS * CM_MAX_N]; /* blocks of output channels one after the other */
     uint32_t oscale[CM_MAX_OC];
     uint32_t bias[CM_MAX_OC];
     uint32_t pixels[CM_MAX_N * CM_LAYOUT_PIXELS];
@@ -27,18 +27,27 @@ typedef struct cm_gemm_buffers {
     int32_t ofm[CM_MAX_N * CM_GROUP_PIXELS]; /* [channel][pixel of the group] */
     int32_t psum[CM_GROUP_PIXELS];
     uint32_t result[CM_GROUP_PIXELS];
+    int8_t words[CM_GROUP_PIXELS * CM_MAX_N]; /* [pixel of the group][channel] */
 } cm_gemm_buffers;
 
-/* Failed memory accesses of a task. Bytes that could not be read count as zero. */
-typedef struct cm_gemm_faults {
-    uint64_t reads;
-    uint64_t writes[2]; /* by DMA channel */
-} cm_gemm_faults;
+/* Blocks of n channels. */
+static inline uint32_t cm_gemm_blocks(uint32_t channels, uint32_t n) {
+    return (channels + n - 1) / n;
+}
 
-/* True when sizes and options are inside the limits of docs/npu.md section 3 (addresses are not looked at). */
+/* Tiles written back together, from the value of the register. */
+static inline uint32_t cm_gemm_group(uint32_t n, uint32_t tiles) {
+    uint32_t most = CM_GROUP_PIXELS / (2 * n);
+    return tiles == 0 ? 1 : tiles > most ? most : tiles;
+}
+
+/* Words of weights (n bytes) of one block of output channels. */
+uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t);
+
+/* True when sizes and options are inside the limits of docs/npu.md section 3.2 (addresses and the task before are not looked at). */
 bool cm_gemm_fits(uint32_t n, const cm_gemm_task *t);
 
 /* Execute a task for which cm_gemm_fits() holds; adds to *faults. */
-void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_gemm_faults *faults);
+void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults);
 
 #endif

@@ -39,3 +39,11 @@ void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *ou
         break; /* no such mesh */
     }
 }
+
+void cm_mesh_diagonal(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out) {
+    for (uint32_t j = 0; j < 2 * n; j++) {
+        for (uint32_t c = 0; c < n; c++) {
+            out[j * n + c] = act[j * n + c] * (wgt != NULL ? wgt[c] : 1);
+        }
+    }
+}

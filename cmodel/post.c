@@ -1,5 +1,5 @@
 /*
- * post.c - from an int32 sum to the 32 bits that are written: docs/npu.md section 2.
+ * post.c - from an int32 sum to the 32 bits, or the INT8, that are written: docs/npu.md section 2.
  */
 #include "cmodel.h"
 
@@ -18,5 +18,9 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
     if (t->bias_en) {
         y = cm_fp_add(y, bias);
     }
-    return t->act == CM_ACT_RELU ? cm_fp_relu(y) : y;
+    return cm_activate(t->act, t->act_p, y);
+}
+
+int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
+    return cm_fp_f32_to_i8(cm_fp_mul(y, t->out_scale));
 }

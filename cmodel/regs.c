@@ -1,9 +1,7 @@
 /*
- * regs.c - the register file: docs/registers.md (regs/npu.regs), docs/npu.md section 3 "Order of effects".
+ * regs.c - the register file: docs/registers.md (regs/npu.regs), docs/npu.md section 3.5 (order of effects).
  */
 #include "regs.h"
-
-#include "npu_regs.h"
 
 #include <string.h>
 
@@ -37,13 +35,27 @@ static uint32_t strobe_mask(uint32_t byte_strobes) {
     return mask;
 }
 
-void cm_regs_reset(cm_regs *r, uint32_t n) {
+/* Where the register file keeps what belongs to a unit. */
+typedef struct unit_info {
+    uint32_t ctrl, enable; /* the register that starts a task, and its bit */
+    cm_reg_action start;
+    uint32_t count;   /* COUNT register */
+    uint32_t err_lsb; /* the unit's byte in ERR */
+} unit_info;
+
+static const unit_info units[CM_UNIT_COUNT] = {
+    [CM_UNIT_ALU] = {NPU_REG_ALU_CTRL, NPU_ALU_CTRL_EN_MASK, CM_REG_START_ALU, NPU_REG_ALU_COUNT, NPU_ERR_ALU_BUS_RD0_LSB},
+    [CM_UNIT_POOL] = {NPU_REG_POOL_CTRL, NPU_POOL_CTRL_EN_MASK, CM_REG_START_POOL, NPU_REG_POOL_COUNT, NPU_ERR_POOL_BUS_RD0_LSB},
+    [CM_UNIT_GEMM] = {NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_EN_MASK, CM_REG_START_GEMM, NPU_REG_GEMM_COUNT, NPU_ERR_BUS_RD0_LSB},
+};
+
+void cm_regs_reset(cm_regs *r) {
     memset(r->value, 0, sizeof r->value);
-    r->n = n;
     for (size_t i = 0; i < sizeof reg_table / sizeof reg_table[0]; i++) {
         r->value[reg_table[i].offset / 4] = reg_table[i].reset;
     }
-    r->value[NPU_REG_CONFIG / 4] |= n << NPU_CONFIG_MESH_N_LSB; /* EN_ALU and EN_POOL stay 0: those blocks are not there */
+    r->value[NPU_REG_CONFIG / 4] |=
+        r->n << NPU_CONFIG_MESH_N_LSB | (uint32_t)r->has_alu << NPU_CONFIG_EN_ALU_LSB | (uint32_t)r->has_pool << NPU_CONFIG_EN_POOL_LSB;
 }
 
 uint32_t cm_regs_irq(const cm_regs *r) {
@@ -52,7 +64,7 @@ uint32_t cm_regs_irq(const cm_regs *r) {
 
 static uint32_t irq_id(const cm_regs *r) {
     uint32_t lines = cm_regs_irq(r);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < CM_UNIT_COUNT; i++) {
         if (lines >> i & 1u) {
             return i + 1;
         }
@@ -90,22 +102,24 @@ cm_reg_action cm_regs_write(cm_regs *r, uint32_t offset, uint32_t value, uint32_
         *word = (*word & ~mask) | (value & mask);
         break;
     }
-    if (offset == NPU_REG_GEMM_CTRL && (*word & NPU_GEMM_CTRL_EN_MASK)) {
-        *word &= ~NPU_GEMM_CTRL_EN_MASK; /* reads back 0 */
-        return CM_REG_START_GEMM;
+    for (size_t u = 0; u < CM_UNIT_COUNT; u++) {
+        if (offset == units[u].ctrl && (*word & units[u].enable)) {
+            *word &= ~units[u].enable; /* reads back 0 */
+            return units[u].start;
+        }
     }
     return CM_REG_NOTHING;
 }
 
-void cm_regs_raise_err(cm_regs *r, uint32_t err_bits) {
-    if (err_bits != 0) {
-        r->value[NPU_REG_ERR / 4] |= err_bits;
-        r->value[NPU_REG_IRQ_STATUS / 4] |= NPU_IRQ_STATUS_GEMM_MASK;
+void cm_regs_raise_err(cm_regs *r, cm_unit unit, uint32_t bits) {
+    if (bits != 0) {
+        r->value[NPU_REG_ERR / 4] |= bits << units[unit].err_lsb;
+        r->value[NPU_REG_IRQ_STATUS / 4] |= 1u << unit;
     }
 }
 
-void cm_regs_task_done(cm_regs *r) {
-    uint32_t *count = &r->value[NPU_REG_GEMM_COUNT / 4];
-    *count = (*count + 1) & NPU_GEMM_COUNT_DONE_MASK;
-    r->value[NPU_REG_IRQ_STATUS / 4] |= NPU_IRQ_STATUS_GEMM_MASK;
+void cm_regs_task_done(cm_regs *r, cm_unit unit) {
+    uint32_t *count = &r->value[units[unit].count / 4];
+    *count = (*count + 1) & NPU_GEMM_COUNT_DONE_MASK; /* the same field in the three registers */
+    r->value[NPU_REG_IRQ_STATUS / 4] |= 1u << unit;
 }
