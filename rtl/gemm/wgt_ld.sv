@@ -1,10 +1,28 @@
 // Weight loader: fills one bank of wgt_buf with the weights of every second block of N output channels.
 //
-// The blocks of all tasks form one sequence; bank Bank takes the blocks with that parity. A block is KH*KW*ICB*N words of N
-// bytes, contiguous in memory (docs/npu.md section 3); it is read in pieces of at most 1 KB so that other requesters of the
-// channel get their turn.
-// Handshake    full_o: the bank holds a complete block; release_i (from im2col) frees it and the next block is fetched, also
-//              that of the next task. task_pop_o pulses when the task needs nothing more from this bank.
+// A block is W words of N bytes, contiguous in memory (docs/npu.md section 3.2): KH*KW*ICB*N for CONV, KH*KW for DEPTHWISE,
+// where blocks start on multiples of 16 bytes: what the last beat holds beyond the block is dropped. CONVERT has no weights:
+// the task is popped at once and im2col neither checks nor releases anything for it. Blocks are read in pieces of at most
+// 1 KB so that other requesters of the channel get their turn.
+//
+// Ping-pong    (WGT_RES = 0) The blocks of all such tasks form one sequence, which other tasks do not count in; bank Bank
+//              takes the blocks with that parity, each from bank word 0 on. full_o: the bank holds a complete block;
+//              release_i frees it, full_o falls in the next cycle and the next block is fetched, also that of the next task.
+// Resident     (WGT_RES = 1) Bank Bank takes the blocks ocb of the task with ocb % 2 == Bank, block ocb from bank word
+//              (ocb / 2) * W on. It belongs to the task from the moment when all that was in it is released until one
+//              release_i at the end of the task; that comes for a bank without blocks of the task, too. Block ocb may be
+//              used when blocks_o > ocb / 2, while later blocks are still being written: the bank must take a write and a read
+//              in one cycle.
+// Kept         (WGT_RES = WGT_KEEP = 1) Nothing is loaded; when the task before is released, blocks_o is that one's count.
+// blocks_o     counts for the oldest resident task that is not released, 0 as long as nothing of it is here. In the cycle
+//              of release_i it still counts for the task that is released; in the cycle after it is the count of the task
+//              before for a kept task that is on offer, else 0.
+// release_i    for a resident task not earlier than 4 cycles after both the task has been offered and the task before has
+//              been released.
+//
+// Tasks of all kinds follow each other in any order. task_pop_o pulses when the task needs nothing more from memory.
+// busy_o: a block is being read. Requests of a resident task are limited to 2 KB in flight after its first block, so that
+// they share the channel with the input.
 `include "npu_assert.svh"
 
 module wgt_ld #(
@@ -16,6 +34,7 @@ module wgt_ld #(
   input  logic                      task_valid_i,
   input  npu_pkg::gemm_task_t       task_i,
   output logic                      task_pop_o,
+  output logic                      busy_o,
   output logic                      req_valid_o,
   input  logic                      req_ready_i,
   output logic [31:0]               req_addr_o,
@@ -27,104 +46,205 @@ module wgt_ld #(
   output logic [npu_pkg::WgtAw-1:0] waddr_o,
   output logic [8*N-1:0]            wdata_o,
   output logic                      full_o,
+  output logic [9:0]                blocks_o,
   input  logic                      release_i
 );
 
   localparam int unsigned Ln = $clog2(N);
   localparam int unsigned Aw = npu_pkg::WgtAw;
   localparam logic [17:0] Piece = 18'd1024;
+  localparam logic [13:0] PieceBeats = 14'd64;
 
-  typedef enum logic [2:0] {Idle, Prep, Check, Load} state_e;
+  typedef enum logic [2:0] {Idle, Prep, Check, Load, Done} state_e;
   state_e state_q;
 
-  logic          par_q;      // parity of the task's first block in the sequence of all blocks
+  logic          par_q;       // parity of the task's first block in the sequence of all ping-pong blocks
+  logic          held_q;      // the bank belongs to a resident task
+  logic [9:0]    kept_q;      // blocks of the resident task that was loaded last
   logic [15:0]   icb, ocb;
   logic [16:0]   taps_q;
-  logic [Aw-1:0] words_q;    // words of a block
-  logic [17:0]   bytes;      // bytes of a block
-  logic [15:0]   blk_q;      // block within the task
-  logic [31:0]   addr_q;
-  logic [17:0]   left_q;     // bytes not requested yet
-  logic [Aw-1:0] cnt_q;      // words written
-  logic          done;
+  logic [31:0]   words;       // words of a block
+  logic [Aw-1:0] words_q;
+  logic [17:0]   bytes;       // bytes of a block
+  logic [31:0]   step;        // bytes from one block to the next
+  logic          bank_free;
+  logic          keep_take;
 
   assign icb = 16'((17'(task_i.ic) + 17'(N - 1)) >> Ln);
   assign ocb = 16'((17'(task_i.oc) + 17'(N - 1)) >> Ln);
+  assign words = task_i.op == npu_pkg::OpDepthwise ? 32'(taps_q) : (32'(taps_q) * 32'(icb)) << Ln;
   assign bytes = 18'(words_q) << Ln;
-  assign req_valid_o = state_q == Load && left_q != '0;
-  assign req_addr_o = addr_q;
-  assign req_bytes_o = {6'd0, left_q > Piece ? Piece : left_q};
-  assign waddr_o = cnt_q;
-  assign done = state_q == Load && cnt_q == words_q;
-  assign task_pop_o = state_q == Check && blk_q >= ocb;
+  assign step = ((words << Ln) + 32'd15) & ~32'd15;
+
+  // ---------------------------------------------------------------- requests
+  logic [15:0]   rq_blk_q;    // block within the task
+  logic [31:0]   rq_addr_q;   // of that block
+  logic [17:0]   rq_done_q;   // bytes of it that are requested
+  logic          rq_more_q;   // something of the task (ping-pong: of the block) is left to request
+  logic          rq_first_q;  // nothing or a part of the first block is requested
+  logic [31:0]   step_q;      // bytes to the bank's next block
+  logic [13:0]   flight_q;    // beats requested and not taken
+  logic [17:0]   rq_left;
+  logic          req_go, beat_go;
+
+  assign rq_left = bytes - rq_done_q;
+  assign req_valid_o = state_q == Load && rq_more_q && (rq_first_q || flight_q <= PieceBeats);
+  assign req_addr_o = rq_addr_q + 32'(rq_done_q);
+  assign req_bytes_o = {6'd0, rq_left > Piece ? Piece : rq_left};
+  assign req_go = req_valid_o && req_ready_i;
+
+  // ---------------------------------------------------------------- words
+  logic [15:0]   blk_q;       // block of the data
+  logic [Aw-1:0] cnt_q;       // word of the block
+  logic [Aw-1:0] waddr_q;
+  logic          last_word, block_done, last_blk;
+  logic          gear_ready;
+
+  assign last_word = cnt_q + 1'b1 == words_q;
+  assign last_blk = 17'(blk_q) + 17'd2 >= 17'(ocb);
+  assign block_done = we_o && last_word;
+  assign waddr_o = waddr_q;
+  assign dat_ready_o = gear_ready || last_word;  // the rest of the beat is not needed
+  assign beat_go = dat_valid_i && dat_ready_o;
 
   npu_gearbox #(
     .N(N)
   ) u_gearbox (
     .clk_i,
     .rst_ni,
-    .clr_i(1'b0),
+    .clr_i(block_done),
     .in_valid_i(dat_valid_i),
-    .in_ready_o(dat_ready_o),
+    .in_ready_o(gear_ready),
     .in_data_i(dat_i),
     .out_valid_o(we_o),
     .out_ready_i(1'b1),
     .out_data_o(wdata_o)
   );
 
+  // ---------------------------------------------------------------- control
+  assign bank_free = !(full_o || held_q) || release_i;
+  assign keep_take = state_q == Idle && task_valid_i && task_i.op != npu_pkg::OpConvert && task_i.wgt_res && task_i.wgt_keep &&
+                     bank_free;
+  assign task_pop_o = keep_take || state_q == Done || (state_q == Idle && task_valid_i && task_i.op == npu_pkg::OpConvert);
+  assign busy_o = state_q == Load;
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= Idle;
       par_q <= 1'b0;
-      taps_q <= '0;
-      words_q <= '0;
-      blk_q <= '0;
-      addr_q <= '0;
-      left_q <= '0;
-      cnt_q <= '0;
+      held_q <= 1'b0;
       full_o <= 1'b0;
+      blocks_o <= '0;
+      kept_q <= '0;
     end else begin
-      if (release_i) full_o <= 1'b0;
+      if (release_i) begin
+        full_o <= 1'b0;
+        held_q <= 1'b0;
+        blocks_o <= '0;
+      end
       unique case (state_q)
         Idle: begin
-          taps_q <= 17'(task_i.kw) * 17'(task_i.kh);
-          blk_q <= par_q != Bank ? 16'd1 : 16'd0;
-          if (task_valid_i) state_q <= Prep;
+          if (keep_take) begin
+            held_q <= 1'b1;
+            blocks_o <= kept_q;
+          end else if (task_valid_i && task_i.op != npu_pkg::OpConvert && !(task_i.wgt_res && task_i.wgt_keep)) begin
+            state_q <= Prep;
+          end
         end
-        Prep: begin
-          words_q <= Aw'((32'(taps_q) * 32'(icb)) << Ln);
-          addr_q <= task_i.wgt_addr + (blk_q[0] ? ((32'(taps_q) * 32'(icb)) << (2 * Ln)) : 32'd0);
-          state_q <= Check;
-        end
+        Prep: state_q <= Check;
         Check: begin
-          left_q <= bytes;
-          cnt_q <= '0;
-          if (task_pop_o) begin
-            par_q <= par_q ^ ocb[0];
-            state_q <= Idle;
-          end else if (!full_o) begin
+          if (task_i.wgt_res) begin
+            if (bank_free) begin
+              held_q <= 1'b1;
+              kept_q <= '0;
+              state_q <= blk_q >= ocb ? Done : Load;
+            end
+          end else if (blk_q >= ocb) begin
+            state_q <= Done;
+          end else if (bank_free) begin
             state_q <= Load;
           end
         end
-        default: begin
-          if (req_valid_o && req_ready_i) begin
-            left_q <= left_q - req_bytes_o[17:0];
-            addr_q <= addr_q + {8'd0, req_bytes_o};
-          end
-          if (we_o) cnt_q <= cnt_q + 1'b1;
-          if (done) begin
+        Load:
+        if (block_done) begin
+          if (task_i.wgt_res) begin
+            blocks_o <= blocks_o + 10'd1;
+            kept_q <= kept_q + 10'd1;
+          end else begin
             full_o <= 1'b1;
-            blk_q <= blk_q + 16'd2;
-            addr_q <= addr_q + 32'(bytes);  // skip the other bank's block
-            state_q <= Check;
           end
+          if (last_blk) state_q <= Done;
+          else if (!task_i.wgt_res) state_q <= Check;
+        end
+        default: begin
+          if (!task_i.wgt_res) par_q <= par_q ^ ocb[0];
+          state_q <= Idle;
         end
       endcase
     end
   end
 
-  `NPU_ASSERT(wgt_ld_no_stray_data, !we_o || (state_q == Load && cnt_q < words_q))
-  `NPU_ASSERT(wgt_ld_release_full, !release_i || full_o)
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      taps_q <= '0;
+      words_q <= '0;
+      step_q <= '0;
+      rq_blk_q <= '0;
+      rq_addr_q <= '0;
+      rq_done_q <= '0;
+      rq_more_q <= 1'b0;
+      rq_first_q <= 1'b0;
+      flight_q <= '0;
+      blk_q <= '0;
+      cnt_q <= '0;
+      waddr_q <= '0;
+    end else begin
+      unique case (state_q)
+        Idle: begin
+          taps_q <= 17'(task_i.kw) * 17'(task_i.kh);
+          blk_q <= {15'd0, task_i.wgt_res ? Bank : par_q != Bank};
+          flight_q <= '0;
+        end
+        Prep: begin
+          words_q <= words[Aw-1:0];
+          step_q <= step << 1;
+          rq_addr_q <= task_i.wgt_addr + (blk_q[0] ? step : 32'd0);
+        end
+        Check: begin
+          rq_blk_q <= blk_q;
+          rq_done_q <= '0;
+          rq_more_q <= 1'b1;
+          rq_first_q <= 1'b1;
+          cnt_q <= '0;
+          waddr_q <= '0;
+        end
+        Load: begin
+          if (req_go) begin
+            rq_done_q <= rq_done_q + req_bytes_o[17:0];
+            if (rq_left <= Piece) begin
+              rq_done_q <= '0;
+              rq_addr_q <= rq_addr_q + step_q;
+              rq_blk_q <= rq_blk_q + 16'd2;
+              rq_more_q <= task_i.wgt_res && 17'(rq_blk_q) + 17'd2 < 17'(ocb);
+              rq_first_q <= 1'b0;
+            end
+          end
+          flight_q <= flight_q + (req_go ? 14'((req_bytes_o + 24'd15) >> 4) : 14'd0) - 14'(beat_go);
+          if (we_o) begin
+            cnt_q <= last_word ? '0 : cnt_q + 1'b1;
+            waddr_q <= waddr_q + 1'b1;
+          end
+          if (block_done) blk_q <= blk_q + 16'd2;
+        end
+        default: ;
+      endcase
+    end
+  end
+
+  `NPU_ASSERT(wgt_ld_no_stray_data, !we_o || (state_q == Load && flight_q != '0))
+  `NPU_ASSERT(wgt_ld_bank_range, !we_o || 32'(waddr_q) < npu_pkg::WgtDepth)
+  `NPU_ASSERT(wgt_ld_release_held, !release_i || full_o || held_q)
+  `NPU_ASSERT(wgt_ld_one_owner, !(full_o && held_q))
   `NPU_ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
 
 endmodule

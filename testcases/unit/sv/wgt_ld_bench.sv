@@ -24,6 +24,9 @@ module wgt_ld_bench #(
   output logic [8*N-1:0]            wdata0_o,
   output logic [8*N-1:0]            wdata1_o,
   output logic [1:0]                full_o,
+  output logic [9:0]                blocks0_o,
+  output logic [9:0]                blocks1_o,
+  output logic [1:0]                busy_o,
   input  logic [1:0]                release_i
 );
 
@@ -47,6 +50,8 @@ module wgt_ld_bench #(
     .waddr_o(waddr0_o),
     .wdata_o(wdata0_o),
     .full_o(full_o[0]),
+    .blocks_o(blocks0_o),
+    .busy_o(busy_o[0]),
     .release_i(release_i[0])
   );
 
@@ -70,6 +75,8 @@ module wgt_ld_bench #(
     .waddr_o(waddr1_o),
     .wdata_o(wdata1_o),
     .full_o(full_o[1]),
+    .blocks_o(blocks1_o),
+    .busy_o(busy_o[1]),
     .release_i(release_i[1])
   );
 
