@@ -64,3 +64,37 @@ int8_t cm_fp_f32_to_i8(uint32_t v) {
 uint32_t cm_fp_relu(uint32_t v) {
     return to_float(v) > 0.0f ? v : 0u;
 }
+
+int32_t cm_fp_f32_to_i32(uint32_t v) {
+    double d = to_float(v); /* holds a float and its neighbouring integers exactly */
+    if (d != d) {
+        return 0;
+    }
+    if (d >= 2147483647.0) {
+        return INT32_MAX;
+    }
+    if (d <= -2147483648.0) {
+        return INT32_MIN;
+    }
+    int32_t whole = (int32_t)d; /* towards zero */
+    double rest = d - whole;
+    if (rest > 0.5 || (rest == 0.5 && (whole & 1))) {
+        return whole + 1;
+    }
+    if (rest < -0.5 || (rest == -0.5 && (whole & 1))) {
+        return whole - 1;
+    }
+    return whole;
+}
+
+bool cm_fp_lt(uint32_t a, uint32_t b) {
+    return to_float(a) < to_float(b);
+}
+
+bool cm_fp_le(uint32_t a, uint32_t b) {
+    return to_float(a) <= to_float(b);
+}
+
+bool cm_fp_eq(uint32_t a, uint32_t b) {
+    return to_float(a) == to_float(b);
+}

@@ -177,4 +177,42 @@ package fp_pkg;
     fp_relu_f = (v[31] || v[30:0] > 31'h7F80_0000) ? 32'd0 : v;
   endfunction
 
+  function automatic logic fp_is_nan_f(input logic [31:0] v);
+    fp_is_nan_f = (v & 32'h7FFF_FFFF) > 32'h7F80_0000;
+  endfunction
+
+  // a < b; false when one is NaN; -0 equals +0
+  function automatic logic fp_lt_f(input logic [31:0] a, input logic [31:0] b);
+    if (fp_is_nan_f(a) || fp_is_nan_f(b)) fp_lt_f = 1'b0;
+    else if (a[31] != b[31]) fp_lt_f = a[31] && (a[30:0] | b[30:0]) != 31'd0;
+    else fp_lt_f = a[31] ? a[30:0] > b[30:0] : a[30:0] < b[30:0];
+  endfunction
+
+  // a == b; false when one is NaN; -0 equals +0
+  function automatic logic fp_eq_f(input logic [31:0] a, input logic [31:0] b);
+    fp_eq_f = !fp_is_nan_f(a) && !fp_is_nan_f(b) && (a == b || (a[30:0] | b[30:0]) == 31'd0);
+  endfunction
+
+  // a <= b; false when one is NaN; -0 equals +0
+  function automatic logic fp_le_f(input logic [31:0] a, input logic [31:0] b);
+    fp_le_f = fp_lt_f(a, b) || fp_eq_f(a, b);
+  endfunction
+
+  // Round to nearest even, saturate; NaN gives 0.
+  function automatic logic [31:0] fp_f32_to_i32_f(input logic [31:0] v);
+    logic [63:0] w;  // |v| * 2^32
+    logic [31:0] mag;
+    logic [5:0]  sh;
+    w = 64'd0;
+    if (v[30:23] >= 8'd158) begin
+      if (fp_is_nan_f(v)) fp_f32_to_i32_f = 32'd0;
+      else fp_f32_to_i32_f = v[31] ? 32'h8000_0000 : 32'h7FFF_FFFF;
+    end else begin
+      sh = 6'(v[30:23] - 8'd118);
+      if (v[30:23] >= 8'd126) w = {40'd0, 1'b1, v[22:0]} << sh;
+      mag = w[63:32] + {31'd0, w[31] && (w[32] || w[30:0] != 31'd0)};
+      fp_f32_to_i32_f = v[31] ? 32'd0 - mag : mag;
+    end
+  endfunction
+
 endpackage

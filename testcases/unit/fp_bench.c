@@ -138,6 +138,56 @@ void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b) {
     }
 }
 
+void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    const bool pick = tb_rng_chance(rng, 1, 2);
+    *a = tb_rng_f32_hard(rng);
+    if (pick) {
+        *a = tb_rng_u32(rng);
+    }
+    switch (tb_rng_range(rng, 0, 4)) {
+    case 0: /* equal, NaN included */
+        *b = *a;
+        return;
+    case 1: /* the other sign: -0 equals +0 */
+        *b = *a ^ SIGN;
+        return;
+    case 2: /* a few units apart, perhaps across zero or into infinity and NaN */
+        *b = *a + (uint32_t)tb_rng_range_i64(rng, -3, 3);
+        return;
+    case 3: /* the same exponent */
+        *b = (*a & ~FRAC) | fraction(rng);
+        return;
+    default:
+        *b = tb_rng_f32_hard(rng);
+        return;
+    }
+}
+
+void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    const uint32_t sign = tb_rng_u32(rng) & SIGN;
+    *b = 0;
+    switch (tb_rng_range(rng, 0, 4)) {
+    case 0:
+        *a = tb_rng_f32_hard(rng);
+        return;
+    case 1: /* k + 1/2, and one unit in the last place beside it */
+        *a = tb_rng_u32(rng);
+        *a = cm_fp_i32_to_f32((int32_t)(*a >> tb_rng_range(rng, 7, 31)));
+        *a = exponent_of(*a) > 0 ? *a - (1u << 23) : *a;
+        *a = (*a + (uint32_t)tb_rng_range_i64(rng, -1, 1)) ^ sign;
+        return;
+    case 2: /* the ends of int32 */
+        *a = (0x4F000000u + (uint32_t)tb_rng_range_i64(rng, -4, 4)) | sign;
+        return;
+    case 3: /* the last bits before the point */
+        *a = pack(rng, sign, tb_rng_range_i64(rng, 145, 151));
+        return;
+    default:
+        *a = pack(rng, sign, tb_rng_range_i64(rng, 120, 160));
+        return;
+    }
+}
+
 int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t bytes) {
     const tb_sig en = unit_port(u, "en_i");
     const tb_sig a_port = unit_port(u, "a_i");

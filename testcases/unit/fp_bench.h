@@ -1,5 +1,5 @@
 /*
- * fp_bench.h - what the four floating-point benches share: operands with the corners likely, and the clocking of a unit with one register.
+ * fp_bench.h - what the floating-point benches share: operands with the corners likely, and the clocking of a unit with one register.
  */
 #ifndef FP_BENCH_H
 #define FP_BENCH_H
@@ -23,6 +23,10 @@ void fp_operands_add(tb_rng *rng, uint32_t *a, uint32_t *b);
 void fp_operand_i32(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Floats between -130 and 130 with the halves likely, and all corners. */
 void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b);
+/* Equal, negated, neighbouring and unrelated pairs; zeros of both signs, infinities, NaN. */
+void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b);
+/* Floats around the halves, around 2^23..2^24 and around the ends of int32. */
+void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b);
 
 /* The executor: knob `vectors` operations through ports a_i (b_i where the unit has it), en_i, y_o of `bytes` bytes; y_o must hold while en_i is low. */
 int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t bytes);

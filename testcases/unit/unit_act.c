@@ -1,0 +1,156 @@
+/* dut: act */
+/*
+ * Runs of vectors through one function after the other, each lane against cm_activate(). Values lie on and beside the borders of the segments and the bounds of the
+ * functions with some likelihood; parameters are what a driver writes or anything at all. valid_o is checked in every cycle: the latency is fixed.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define LANES 4u
+#define LATENCY 6u /* of every function: header of the module */
+#define SIGN 0x80000000u
+
+static const char *const act_names[] = {"none", "relu",  "leaky", "clip", "hardswish", "hardsigmoid", "sigmoid",
+                                        "tanh", "swish", "mish",  "elu",  "softplus",  "any"};
+
+static const tb_knob knobs[] = {
+    {"act", 0, 12, TB_KNOB_ENUM, act_names, NULL, "the function; any: one drawn for each run"},
+    {"runs", 1, 10000, TB_KNOB_UNIFORM, NULL, NULL, "runs: functions and parameters change between them"},
+    {"vectors", 1, 100000, TB_KNOB_UNIFORM, NULL, NULL, "most vectors of a run"},
+    UNIT_STALL_KNOB("in", "percent of cycles without a vector"),
+    UNIT_STALL_RUN_KNOB,
+};
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    tb_knobs_draw_in(k, "runs", seed, 10, 100);
+    tb_knobs_draw_in(k, "vectors", seed, 200, 1000);
+}
+
+typedef struct box {
+    tb_sig valid, act, p[4], x, valid_out, y;
+    uint32_t type, param[4];
+    tb_rng data, shape;
+    bool in_flight[LATENCY];
+    uint32_t expected[LATENCY][LANES], input[LATENCY][LANES];
+} box;
+
+static uint32_t bits_of(float f) {
+    uint32_t v;
+    memcpy(&v, &f, sizeof v);
+    return v;
+}
+
+/* What a driver writes for the function, sometimes anything. */
+static void draw_params(box *b) {
+    const float alpha = tb_rng_f32_range(&b->shape, 0.05f, 0.5f);
+    const float beta = tb_rng_f32_range(&b->shape, 0.0f, 1.0f);
+    const float lo = tb_rng_f32_range(&b->shape, -8.0f, 2.0f);
+    const bool hard = b->type == CM_ACT_HARDSWISH || b->type == CM_ACT_HARDSIGMOID;
+    b->param[0] = bits_of(b->type == CM_ACT_CLIP ? lo : alpha);
+    b->param[1] = bits_of(b->type == CM_ACT_CLIP ? lo + 4.0f * alpha : beta);
+    b->param[2] = bits_of(hard ? -beta / alpha : beta);
+    b->param[3] = bits_of(hard ? 1.0f / alpha - beta / alpha : beta);
+    for (uint32_t i = 0; i < 4; i++) {
+        if (tb_rng_chance(&b->shape, 1, 6)) {
+            b->param[i] = tb_rng_f32_hard(&b->shape);
+        }
+    }
+}
+
+static uint32_t draw_value(box *b) {
+    const uint32_t bits = tb_rng_u32(&b->data);
+    const uint32_t sign = bits & SIGN;
+    const uint32_t beside = (uint32_t)tb_rng_range_i64(&b->data, -2, 2);
+    switch (tb_rng_range(&b->data, 0, 7)) {
+    case 0:
+        return tb_rng_f32_hard(&b->data);
+    case 1: /* a border of a segment: quarters up to 8, and beside it */
+        return ((bits_of((float)(bits & 31u) * 0.25f) & ~SIGN) + ((bits & 31u) ? beside : beside & 3u)) | sign;
+    case 2: /* a parameter and beside it: the bounds */
+        return b->param[bits & 3u] + beside;
+    case 3: /* anything at all */
+        return tb_rng_u32(&b->data);
+    case 4: /* small */
+        return bits_of(tb_rng_f32_range(&b->data, -0.6f, 0.6f));
+    default:
+        return bits_of(tb_rng_f32_range(&b->data, -9.0f, 9.0f));
+    }
+}
+
+/* One cycle: perhaps a vector in, the pipeline's last stage out. */
+static void cycle(unit *u, box *b, bool in) {
+    uint32_t x[LANES], y[LANES];
+    for (uint32_t l = 0; l < LANES; l++) {
+        x[l] = draw_value(b);
+    }
+    tb_set(b->valid, in);
+    unit_set_slice(b->x, 0, x, sizeof x);
+    unit_settle(u);
+    unit_expect_value(u, "valid_o", tb_get(b->valid_out), b->in_flight[LATENCY - 1]);
+    if (b->in_flight[LATENCY - 1] && unit_ok(u)) {
+        const uint32_t *v = b->input[LATENCY - 1];
+        unit_get_slice(b->y, 0, y, sizeof y);
+        unit_compare(u, y, b->expected[LATENCY - 1], LANES,
+                     "%s, p 0x%08" PRIx32 " 0x%08" PRIx32 " 0x%08" PRIx32 " 0x%08" PRIx32 ", v 0x%08" PRIx32 " 0x%08" PRIx32 " 0x%08" PRIx32
+                     " 0x%08" PRIx32,
+                     act_names[b->type], b->param[0], b->param[1], b->param[2], b->param[3], v[0], v[1], v[2], v[3]);
+    }
+    for (uint32_t s = LATENCY - 1; s > 0; s--) {
+        b->in_flight[s] = b->in_flight[s - 1];
+        memcpy(b->expected[s], b->expected[s - 1], sizeof b->expected[s]);
+        memcpy(b->input[s], b->input[s - 1], sizeof b->input[s]);
+    }
+    b->in_flight[0] = in;
+    for (uint32_t l = 0; l < LANES; l++) {
+        b->input[0][l] = x[l];
+        b->expected[0][l] = in ? cm_activate(b->type, b->param, x[l]) : 0;
+    }
+    unit_edge(u);
+}
+
+static void set_function(unit *u, box *b) {
+    const uint32_t type = (uint32_t)unit_knob(u, "act");
+    b->type = type < CM_ACT_COUNT ? type : (uint32_t)tb_rng_range(&b->shape, 0, CM_ACT_COUNT - 1);
+    draw_params(b);
+    tb_set(b->act, b->type);
+    for (uint32_t i = 0; i < 4; i++) {
+        tb_set(b->p[i], b->param[i]);
+    }
+}
+
+static int run(unit *u) {
+    box b = {.valid = unit_port(u, "valid_i"),
+             .act = unit_port(u, "act_i"),
+             .p = {unit_port(u, "p0_i"), unit_port(u, "p1_i"), unit_port(u, "p2_i"), unit_port(u, "p3_i")},
+             .x = unit_port(u, "x_i"),
+             .valid_out = unit_port(u, "valid_o"),
+             .y = unit_port(u, "y_o"),
+             .data = unit_stream(u, "data"),
+             .shape = unit_stream(u, "shape")};
+    unit_stall in = unit_stall_make(u, "in");
+    if (unit_expect_init(u, 4, "lane", LANES, false) != 0) {
+        return -1;
+    }
+    unit_reset(u);
+    for (uint64_t r = (uint64_t)unit_knob(u, "runs"); r > 0 && unit_ok(u); r--) {
+        set_function(u, &b);
+        for (uint64_t left = tb_rng_range(&b.shape, 1, (uint64_t)unit_knob(u, "vectors")); left > 0 && unit_ok(u);) {
+            const bool go = unit_go(&in);
+            cycle(u, &b, go);
+            left -= go;
+        }
+        for (uint32_t i = 0; i < LATENCY && unit_ok(u); i++) {
+            cycle(u, &b, false);
+        }
+    }
+    return 0;
+}
+
+const unit_bench unit_this_bench = {.name = "act",
+                                    .about = "activation unit against the golden model",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};

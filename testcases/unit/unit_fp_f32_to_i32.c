@@ -1,0 +1,19 @@
+/* dut: fp_f32_to_i32 */
+#include "fp_bench.h"
+
+static uint32_t model(uint32_t a, uint32_t b) {
+    (void)b;
+    return (uint32_t)cm_fp_f32_to_i32(a);
+}
+
+static int run(unit *u) {
+    return fp_bench_run(u, model, fp_operand_f32_i32, 4);
+}
+
+const unit_bench unit_this_bench = {.name = "fp_f32_to_i32",
+                                    .about = "binary32 to int32 against the golden model",
+                                    .knobs = fp_bench_knobs,
+                                    .nknobs = FP_BENCH_KNOBS,
+                                    .constrain = fp_bench_constrain,
+                                    .run = run,
+                                    .no_reset = true};

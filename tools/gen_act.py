@@ -1,0 +1,360 @@
+#!/usr/bin/python3
+"""The fitted activation functions: fit their coefficients, or generate the tables of RTL and model from them.
+
+`gen_act.py fit` computes the table of coefficients. Without a command the SystemVerilog package and the C header are written from
+that table. `gen_act.py report` measures the errors of the table in float32 against the functions, over a dense subset of all inputs."""
+
+import argparse
+import math
+import os
+import re
+import struct
+import sys
+from decimal import Decimal, getcontext
+
+SEGMENTS = 16
+# name, bound R; in the order of the table
+FUNCTIONS = (("SIGMOID", 8), ("TANH", 4), ("SWISH", 8), ("MISH", 8), ("EXPM1", 8), ("SOFTPLUS", 8))
+NAMES = tuple(name for name, _ in FUNCTIONS)
+BOUND = dict(FUNCTIONS)
+SIGNS = "+-"
+GRID = 96  # points of a segment at which the fit looks for its largest error
+
+
+class Bad(Exception):
+    """A mistake in the table of coefficients: line number and text."""
+
+    def __init__(self, line, text):
+        super().__init__(text)
+        self.line = line
+        self.text = text
+
+
+# ---------------------------------------------------------------- the functions, in decimal arithmetic: the same digits on every machine
+getcontext().prec = 40
+
+
+def exact(name, x):
+    one = Decimal(1)
+    if name == "SIGMOID":
+        return one / (one + (-x).exp())
+    if name == "TANH":
+        e = (2 * x).exp()
+        return (e - one) / (e + one)
+    if name == "SWISH":
+        return x / (one + (-x).exp())
+    if name == "MISH":  # tanh(ln(1 + e^x)) = ((1 + e^x)^2 - 1) / ((1 + e^x)^2 + 1)
+        s = (one + x.exp()) ** 2
+        return x * (s - one) / (s + one)
+    if name == "EXPM1":
+        return x.exp() - one
+    return (one + x.exp()).ln()  # SOFTPLUS
+
+
+# ---------------------------------------------------------------- fit: minimax polynomial of degree 2 on a segment
+def solve(rows, rhs):
+    """Gauss elimination with pivots."""
+    n = len(rhs)
+    m = [list(row) + [b] for row, b in zip(rows, rhs)]
+    for col in range(n):
+        top = max(range(col, n), key=lambda r: abs(m[r][col]))
+        m[col], m[top] = m[top], m[col]
+        for r in range(n):
+            if r != col:
+                f = m[r][col] / m[col][col]
+                m[r] = [a - f * b for a, b in zip(m[r], m[col])]
+    return [m[i][n] / m[i][i] for i in range(n)]
+
+
+def minimax(name, lo, hi, fixed):
+    """[c0, c1, c2] with the smallest largest error on lo..hi (exchange algorithm, one point a step). fixed: c0, or None."""
+    xs = [lo + (hi - lo) * k / GRID for k in range(GRID + 1)]
+    if fixed is not None:
+        xs = [x for x in xs if x != 0]
+    fs = [exact(name, x) - (fixed or 0) for x in xs]
+    powers = (1, 2) if fixed is not None else (0, 1, 2)
+    n = len(powers) + 1
+    ref = [len(xs) * (2 * k + 1) // (2 * n) for k in range(n)]
+    for _ in range(200):
+        rows = [[xs[i] ** p for p in powers] + [Decimal((-1) ** k)] for k, i in enumerate(ref)]
+        sol = solve(rows, [fs[i] for i in ref])
+        level = abs(sol[-1])
+        errs = [f - sum(c * x ** p for c, p in zip(sol, powers)) for x, f in zip(xs, fs)]
+        worst = max(range(len(xs)), key=lambda i: abs(errs[i]))
+        if abs(errs[worst]) <= level * Decimal("1.000001"):
+            break
+        # the new point replaces the neighbour whose error has its sign, or the far end
+        ups = [k for k, i in enumerate(ref) if i > worst]
+        k = ups[0] if ups else n
+        if k < n and (errs[ref[k]] > 0) == (errs[worst] > 0):
+            ref[k] = worst
+        elif k > 0 and (errs[ref[k - 1]] > 0) == (errs[worst] > 0):
+            ref[k - 1] = worst
+        elif k == 0:
+            ref = [worst] + ref[:-1]
+        else:
+            ref = ref[1:] + [worst]
+    else:
+        raise SystemExit("gen_act: %s %s..%s: the fit does not converge" % (name, lo, hi))
+    return ([fixed] if fixed is not None else []) + sol[:-1]
+
+
+def f32_bits(value):
+    return struct.unpack("<I", struct.pack("<f", float(value)))[0]
+
+
+def f32_value(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def segment(name, sign, i):
+    """[c0, c1, c2] of a segment. Where the other half follows from a symmetry, the positive one is fitted."""
+    step = Decimal(BOUND[name]) / SEGMENTS
+    # the value at 0 is exact (as exact as FP32 can say it)
+    fixed = Decimal(f32_value(f32_bits(exact(name, Decimal(0))))) if i == 0 else None
+    if sign == "+" and name == "EXPM1":
+        return [Decimal(0)] * 3  # only +0 gets here: ELU passes positive values
+    if sign == "+":
+        return minimax(name, i * step, (i + 1) * step, fixed)
+    if name in ("MISH", "EXPM1"):
+        return minimax(name, -(i + 1) * step, -i * step, fixed)
+    c0, c1, c2 = segment(name, "+", i)
+    if name == "TANH":  # f(-x) = -f(x)
+        return [-c0, c1, -c2]
+    if name == "SIGMOID":  # f(-x) = 1 - f(x)
+        return [1 - c0, c1, -c2]
+    return [c0, 1 - c1, c2]  # SWISH, SOFTPLUS: f(-x) = f(x) - x
+
+
+def fit():
+    out = ["# Coefficients of the fitted activations (docs/activations.md): function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
+           "# Written by `tools/gen_act.py fit`; `make regs` generates rtl/act/npu_act_pkg.sv and cmodel/act_table.h from it."]
+    for name in NAMES:
+        for sign in SIGNS:
+            for i in range(SEGMENTS):
+                c = [f32_bits(x) for x in segment(name, sign, i)]
+                out.append("%s %s %d %08X %08X %08X" % (name, sign, i, c[2], c[1], c[0]))
+    return "\n".join(out) + "\n"
+
+
+# ---------------------------------------------------------------- the table
+def parse(lines):
+    """(function, sign, segment) -> (c2, c1, c0)."""
+    table = {}
+    for num, raw in enumerate(lines, 1):
+        words = raw.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 6:
+            raise Bad(num, "expected: FUNCTION SIGN SEGMENT C2 C1 C0")
+        name, sign, seg = words[:3]
+        if name not in NAMES:
+            raise Bad(num, "unknown function '%s': expected one of %s" % (name, ", ".join(NAMES)))
+        if sign not in ("+", "-"):
+            raise Bad(num, "sign '%s': expected + or -" % sign)
+        if not re.match(r"[0-9]{1,2}\Z", seg) or int(seg) >= SEGMENTS:
+            raise Bad(num, "segment '%s': expected 0..%d" % (seg, SEGMENTS - 1))
+        coeffs = []
+        for word in words[3:]:
+            if not re.match(r"[0-9A-Fa-f]{8}\Z", word):
+                raise Bad(num, "coefficient '%s': expected 8 hexadecimal digits" % word)
+            coeffs.append(int(word, 16))
+            if (coeffs[-1] >> 23 & 255) == 255:
+                raise Bad(num, "coefficient '%s' is not finite" % word)
+        key = (name, sign, int(seg))
+        if key in table:
+            raise Bad(num, "%s %s %s is there twice" % (name, sign, seg))
+        table[key] = tuple(coeffs)
+    for key in ((n, s, i) for n in NAMES for s in SIGNS for i in range(SEGMENTS)):
+        if key not in table:
+            raise Bad(len(lines), "%s %s %d is missing" % key)
+    return table
+
+
+def rows(table):
+    return [(key, table[key]) for key in ((n, s, i) for n in NAMES for s in SIGNS for i in range(SEGMENTS))]
+
+
+def gen_sv(table):
+    size = len(NAMES) * 2 * SEGMENTS
+    out = ["// Coefficients of the fitted activations (docs/npu.md section 2).",
+           "//",
+           "// Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.",
+           "// Entry {function, sign, segment}; entry 0 in the lowest bits.",
+           "package npu_act_pkg;", "",
+           "  localparam int unsigned ActLatency = 6;  // cycles of act", ""]
+    for i, (name, _) in enumerate(FUNCTIONS):
+        out.append("  localparam logic [2:0] Fit%s = 3'd%d;" % (name.capitalize(), i))
+    out += ["", "  // |v| from 2^(FitExp - 127) on gives the limit; a segment is 2^(FitExp - 131) wide"]
+    for name, bound in FUNCTIONS:
+        out.append("  localparam logic [7:0] Fit%sExp = 8'd%d;" % (name.capitalize(), 127 + int(math.log2(bound))))
+    out += ["", "  localparam int unsigned FitEntries = %d;" % size]
+    for k, coeff in ((0, "C2"), (1, "C1"), (2, "C0")):
+        out.append("")
+        out.append("  localparam logic [32*FitEntries-1:0] Fit%s = {" % coeff)
+        words = ["32'h%08X" % c[k] for _, c in reversed(rows(table))]
+        for at in range(0, size, 8):
+            out.append("    " + ", ".join(words[at:at + 8]) + ("," if at + 8 < size else ""))
+        out.append("  };")
+    out += ["", "endpackage", ""]
+    return "\n".join(out)
+
+
+def gen_c(table):
+    out = ["/*", " * act_table.h - coefficients of the fitted activations (docs/npu.md section 2).", " *",
+           " * Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.", " */",
+           "#ifndef ACT_TABLE_H", "#define ACT_TABLE_H", "", "#include <stdint.h>", "", "/* clang-format off */", ""]
+    for i, name in enumerate(NAMES):
+        out.append("#define ACT_FIT_%s %d" % (name, i))
+    out += ["#define ACT_FIT_COUNT %d" % len(NAMES), "#define ACT_FIT_SEGMENTS %d" % SEGMENTS, "",
+            "/* R of each function */", "static const float act_fit_bound[ACT_FIT_COUNT] = {%s};" %
+            ", ".join("%d.0f" % b for _, b in FUNCTIONS), "",
+            "/* c2, c1, c0 as FP32 bits: function, sign bit of v, segment */",
+            "static const uint32_t act_fit[ACT_FIT_COUNT][2][ACT_FIT_SEGMENTS][3] = {"]
+    for name in NAMES:
+        out.append("    {   /* %s */" % name)
+        for sign in SIGNS:
+            out.append("        {")
+            for i in range(SEGMENTS):
+                out.append("            {0x%08Xu, 0x%08Xu, 0x%08Xu}," % table[(name, sign, i)])
+            out.append("        },")
+        out.append("    },")
+    out += ["};", "", "/* clang-format on */", "", "#endif", ""]
+    return "\n".join(out)
+
+
+# ---------------------------------------------------------------- report: float32 in the NPU's order of operations, with numpy
+def evaluate(np, table, name, v):
+    """The NPU's value for an array of float32 (no NaN)."""
+    f = np.float32
+    bound = f(BOUND[name])
+    coeffs = np.array([c for key, c in rows(table) if key[0] == name], dtype=np.uint32).view(f)
+    coeffs = coeffs.reshape(2 * SEGMENTS, 3)
+    inside = np.abs(v) < bound
+    x = np.where(inside, v, f(0))
+    seg = np.floor(np.abs(x) * f(SEGMENTS / BOUND[name])).astype(np.int64) + SEGMENTS * np.signbit(v)
+    c = coeffs[seg]
+    y = ((c[:, 0] * x + c[:, 1]) * x) + c[:, 2]
+    limits = {"SIGMOID": (f(0), f(1)), "TANH": (f(-1), f(1)), "EXPM1": (f(-1), v)}
+    neg, pos = limits.get(name, (f(0), v))
+    return np.where(inside, y, np.where(v > 0, pos, neg))
+
+
+def reference(np, name, v):
+    """The function in float64."""
+    x = v.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if name == "SIGMOID":
+            y = 1 / (1 + np.exp(-x))
+        elif name == "TANH":
+            y = np.tanh(x)
+        elif name == "SWISH":
+            y = x / (1 + np.exp(-x))
+        elif name == "MISH":
+            y = x * np.tanh(np.log1p(np.exp(np.minimum(x, 700))))
+        elif name == "EXPM1":
+            y = np.expm1(np.minimum(x, 700))
+        else:
+            y = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+    return y
+
+
+def samples(np):
+    """All float32 whose low 12 bits are zero, and 4 on each side of every border of a segment; no NaN, no infinity."""
+    bits = np.arange(1 << 20, dtype=np.uint32) << np.uint32(12)
+    border = np.array(sorted({b * i / SEGMENTS for b in (4, 8) for i in range(SEGMENTS + 1)}), dtype=np.float32).view(np.uint32)
+    near = (border.astype(np.int64)[:, None] + np.arange(-4, 5)[None, :]).ravel()
+    near = near[near >= 0].astype(np.uint32)
+    bits = np.concatenate([bits, near, near | np.uint32(1 << 31)])
+    v = bits.view(np.float32)
+    return v[np.isfinite(v)]
+
+
+def measure(np, table, name):
+    """Largest error over samples(), relative to max(1, |x|) where the target is; and where."""
+    v = samples(np)
+    if name == "EXPM1":
+        v = v[~(v > 0)]  # the other half is the identity
+    err = np.abs(evaluate(np, table, name, v).astype(np.float64) - reference(np, name, v))
+    if name not in ("SIGMOID", "TANH"):
+        err = err / np.maximum(1.0, np.abs(v.astype(np.float64)))
+    at = int(np.argmax(err))
+    return float(err[at]), float(v[at])
+
+
+def report(table):
+    import numpy as np
+    print("function  largest error  at (relative to max(1,|x|), SIGMOID and TANH absolute)")
+    for name in NAMES:
+        err, at = measure(np, table, name)
+        print("%-9s %.3e      %.9g" % (name, err, at))
+
+
+# ---------------------------------------------------------------- files
+def write_file(path, text):
+    tmp = path + ".tmp"
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(tmp, "w", encoding="ascii") as out:
+            out.write(text)
+        os.replace(tmp, path)
+    except OSError as err:
+        if os.path.exists(tmp):
+            os.unlink(tmp)
+        raise SystemExit("gen_act: %s: %s" % (path, err.strerror))
+
+
+def read_file(path):
+    try:
+        with open(path, encoding="ascii") as src:
+            return src.read()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def read_table(path):
+    try:
+        with open(path, encoding="ascii") as src:
+            return parse(src.read().splitlines())
+    except OSError as err:
+        print("gen_act: %s: %s" % (path, err.strerror), file=sys.stderr)
+    except UnicodeDecodeError:
+        print("gen_act: %s: not ASCII text" % path, file=sys.stderr)
+    except Bad as bad:
+        print("gen_act: %s:%d: %s" % (path, bad.line, bad.text), file=sys.stderr)
+    return None
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, epilog="Exit status: 0 done or up to date, 1 stale (--check) or not written, 2 bad table or usage.")
+    ap.add_argument("command", nargs="?", choices=("generate", "fit", "report"), default="generate",
+                    help="generate the tables of RTL and model (default), fit the coefficients, or report the errors (needs numpy)")
+    ap.add_argument("--table", default="regs/act_fit.txt", help="table of coefficients (default: %(default)s)")
+    ap.add_argument("--sv", default="rtl/act/npu_act_pkg.sv", help="SystemVerilog package (default: %(default)s)")
+    ap.add_argument("--header", default="cmodel/act_table.h", help="C header (default: %(default)s)")
+    ap.add_argument("--check", action="store_true", help="write nothing; fail when a file that the command writes is stale")
+    args = ap.parse_args()
+    if args.command == "report" and args.check:
+        ap.error("report writes nothing: --check has no meaning")
+    if args.command == "fit":
+        files = ((args.table, fit()),)
+    else:
+        table = read_table(args.table)
+        if table is None:
+            return 2
+        if args.command == "report":
+            report(table)
+            return 0
+        files = ((args.sv, gen_sv(table)), (args.header, gen_c(table)))
+    stale = False
+    for path, text in files:
+        if not args.check:
+            write_file(path, text)
+        elif read_file(path) != text:
+            print("gen_act: %s is stale, run `%s`" % (path, "tools/gen_act.py fit" if args.command == "fit" else "make regs"), file=sys.stderr)
+            stale = True
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
