@@ -143,6 +143,7 @@ static void run_part(rig *r, const shape *s, const part *p) {
         {NPU_REG_GEMM_OFM_ADDR, (p->raw ? PSUM : OFM) + out},
         {NPU_REG_GEMM_OFM_CSTEP, step(s->ow, s->oh)},
         {NPU_REG_GEMM_PSUM_ADDR, PSUM + out},
+        {NPU_REG_GEMM_PSUM_CSTEP, step(s->ow, s->oh)},
         {NPU_REG_GEMM_IFM_SIZE, s->iw | (s->ih - row0) << 16},
         {NPU_REG_GEMM_CHANNELS, (p->ic1 - p->ic0) | (p->oc1 - p->oc0) << 16},
         {NPU_REG_GEMM_OFM_SIZE, s->ow | (p->oh1 - p->oh0) << 16},

@@ -16,6 +16,9 @@
 #define MEM_BYTES 0x1000u
 #define CTRL_1X1 (NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB)
 
+#define CONFIG_N8 (8u | NPU_CONFIG_EN_ALU_MASK | NPU_CONFIG_EN_POOL_MASK)
+#define STATUS_IDLE (NPU_STATUS_GEMM_READY_MASK | NPU_STATUS_ALU_READY_MASK | NPU_STATUS_POOL_READY_MASK)
+
 typedef struct fixture {
     uint8_t mem[MEM_BYTES];
     cm_device *dev;
@@ -91,11 +94,11 @@ static float result(const fixture *f) {
 static void test_identity(void **state) {
     fixture *f = *state;
     assert_int_equal(rd(f, NPU_REG_ID), 0x4E500001u);
-    assert_int_equal(rd(f, NPU_REG_CONFIG), 8); /* N; no ALU, no POOL */
+    assert_int_equal(rd(f, NPU_REG_CONFIG), 0x308); /* N, ALU, POOL */
     wr(f, NPU_REG_ID, 0);
     wr(f, NPU_REG_CONFIG, 0xFFFFFFFFu);
     assert_int_equal(rd(f, NPU_REG_ID), 0x4E500001u);
-    assert_int_equal(rd(f, NPU_REG_CONFIG), 8);
+    assert_int_equal(rd(f, NPU_REG_CONFIG), CONFIG_N8);
     cm_mem mem = {f, mem_read, mem_write};
     static const uint32_t bad[] = {0, 1, 5, 31, 33, 64};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -115,7 +118,7 @@ static void test_reset_values_and_holes(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         expect[rows[i].offset / 4] = rows[i].reset;
     }
-    expect[NPU_REG_CONFIG / 4] = 8;
+    expect[NPU_REG_CONFIG / 4] = CONFIG_N8;
     for (uint32_t w = 0; w < 128; w++) {
         assert_int_equal(rd(f, w * 4), expect[w]);
     }
@@ -140,7 +143,8 @@ static void test_write_masks_and_strobes(void **state) {
         if (rows[i].access != NPU_ACCESS_RW) {
             continue;
         }
-        uint32_t start = rows[i].offset == NPU_REG_GEMM_CTRL ? NPU_GEMM_CTRL_EN_MASK : 0; /* starts a task; tested elsewhere */
+        bool starts = rows[i].offset == NPU_REG_GEMM_CTRL || rows[i].offset == NPU_REG_ALU_CTRL || rows[i].offset == NPU_REG_POOL_CTRL;
+        uint32_t start = starts ? 1 : 0; /* EN starts a task; tested elsewhere */
         uint32_t ones = ~start;
         wr(f, rows[i].offset, ones);
         assert_int_equal(rd(f, rows[i].offset), rows[i].exact & ones);
@@ -175,7 +179,7 @@ static void test_task_completes(void **state) {
     assert_true(result(f) == 15.0f);
     assert_int_equal(rd(f, NPU_REG_GEMM_CTRL), CTRL_1X1 & ~NPU_GEMM_CTRL_EN_MASK);
     assert_int_equal(rd(f, NPU_REG_GEMM_COUNT), 1);
-    assert_int_equal(rd(f, NPU_REG_STATUS), NPU_STATUS_GEMM_READY_MASK);
+    assert_int_equal(rd(f, NPU_REG_STATUS), STATUS_IDLE);
     assert_int_equal(rd(f, NPU_REG_ERR), 0);
     assert_int_equal(rd(f, NPU_REG_IRQ_STATUS), 4);
     assert_int_equal(rd(f, NPU_REG_IRQ_ID), 0);
@@ -235,7 +239,7 @@ static void test_config_error_drops_the_task(void **state) {
     assert_int_equal(f->hooks, 0);
     assert_int_equal(cm_device_macs(f->dev), 0);
     assert_int_equal(rd(f, NPU_REG_GEMM_CTRL) & NPU_GEMM_CTRL_EN_MASK, 0);
-    wr(f, NPU_REG_ERR, 0x2F); /* every bit but the one that is set */
+    wr(f, NPU_REG_ERR, 0x3F3F2F); /* every bit but the one that is set */
     assert_int_equal(rd(f, NPU_REG_ERR), NPU_ERR_CONFIG_MASK);
     wr(f, NPU_REG_ERR, NPU_ERR_CONFIG_MASK);
     assert_int_equal(rd(f, NPU_REG_ERR), 0);
@@ -259,7 +263,7 @@ static void test_soft_reset(void **state) {
     assert_int_equal(rd(f, NPU_REG_GEMM_COUNT), 1);
     wr(f, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(rd(f, rows[i].offset), rows[i].offset == NPU_REG_CONFIG ? 8 : rows[i].reset);
+        assert_int_equal(rd(f, rows[i].offset), rows[i].offset == NPU_REG_CONFIG ? CONFIG_N8 : rows[i].reset);
     }
     assert_int_equal(cm_device_irq(f->dev), 0);
     assert_true(result(f) == 15.0f); /* memory stays */
