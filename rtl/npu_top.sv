@@ -1,9 +1,12 @@
-// The NPU: register file, GEMM path, two AXI4 DMA channels (docs/npu.md section 1).
+// The NPU: register file, GEMM path, ALU, POOL, two AXI4 DMA channels (docs/npu.md section 1).
 //
-// Soft reset: srst stops the DMA channels (transactions in flight end on the bus) and holds the GEMM path in reset until both
-// are drained.
+// Each DMA channel has one read side, shared by the requesters npu_pkg::RdId*, and one write side with the shared output buffer
+// (send_buf), shared by npu_pkg::WrId*. Soft reset: srst stops the DMA channels (transactions in flight end on the bus) and
+// holds the engines in reset until all are drained.
 module npu_top #(
-  parameter int unsigned N = 8  // mesh size: 4, 8, 16 or 32
+  parameter int unsigned N = 8,     // mesh size: 4, 8, 16 or 32
+  parameter bit EnAlu = 1'b1,       // the ALU is there
+  parameter bit EnPool = 1'b1       // the POOL is there
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -106,21 +109,67 @@ module npu_top #(
   // interrupts
   output logic         irq_alu_o,
   output logic         irq_pool_o,
-  output logic         irq_gemm_o
+  output logic         irq_gemm_o,
+  // debug: events and levels of this cycle (docs/npu.md section 5)
+  output logic [npu_pkg::PerfEvents-1:0]    perf_event_o,
+  output logic [16*npu_pkg::PerfLevels-1:0] perf_level_o
 );
 
-  localparam int unsigned Rq = npu_pkg::GemmRdReqs;
+  localparam int unsigned Rq = npu_pkg::RdReqs;
+  localparam int unsigned Gq = npu_pkg::GemmRdReqs;
+  localparam int unsigned Wq = npu_pkg::WrReqs;
+  localparam int unsigned Iw = npu_pkg::RdIdW;
+  localparam int unsigned RdAlu = npu_pkg::RdIdAlu;
+  localparam int unsigned RdPool = npu_pkg::RdIdPool;
+  localparam int unsigned WrGemm = npu_pkg::WrIdGemm;
+  localparam int unsigned WrAlu = npu_pkg::WrIdAlu;
+  localparam int unsigned WrPool = npu_pkg::WrIdPool;
 
-  logic task_valid, task_ready, task_done, busy, srst, eng_rst_n;
+  logic srst, eng_rst_n;
+  logic gemm_valid, gemm_ready, gemm_done, gemm_busy;
   npu_pkg::gemm_task_t gemm_task;
-  logic [1:0] rd_idle, wr_idle, wr_idle_req, wr_err, rd_beat, wr_beat, rd_burst, wr_burst;
+  logic alu_valid, alu_ready, alu_done, alu_busy, alu_result_we;
+  npu_pkg::alu_task_t alu_task;
+  logic [31:0] alu_result;
+  logic pool_valid, pool_ready, pool_done, pool_busy;
+  npu_pkg::pool_task_t pool_task;
+  logic [9:0] gemm_event;
+  logic [4:0] alu_event;
+  logic [2:0] pool_event;
+  logic [15:0] level_ofm, level_ifm;
+  logic [11:0] bus_err;
+
+  // of both channels
+  logic [1:0] rd_idle, wr_idle, rd_beat, wr_beat, rd_burst, wr_burst, rd_wait_bus, rd_wait_user, wr_wait_bus, wr_wait_data;
+  logic [9:0] rd_inflight, wr_inflight;
   logic [2*Rq-1:0] rd_err;
-  logic [7:0] wait_event;  // {wr1, wr0, rd1, rd0} x {user or data, bus}
-  logic [19:0] inflight;  // {wr1, wr0, rd1, rd0}
-  logic [3:0] gemm_event;
+  logic [2*Wq-1:0] wr_err, wr_idle_req;
+  logic [32*Wq-1:0] send_level;
 
   // The register's srst is a flip-flop, so the gate has no glitch that matters: rst_ni dominates.
   assign eng_rst_n = rst_ni && !srst;
+
+  // {pool, alu, gemm} x {wr1, wr0, rd1, rd0}
+  assign bus_err = {
+    wr_err[Wq+WrPool], wr_err[WrPool], rd_err[Rq+RdPool], rd_err[RdPool],
+    wr_err[Wq+WrAlu], wr_err[WrAlu], rd_err[Rq+RdAlu], rd_err[RdAlu],
+    wr_err[Wq+WrGemm], wr_err[WrGemm], |rd_err[Rq+:Gq], |rd_err[0+:Gq]
+  };
+
+  assign perf_event_o = {
+    alu_event[4:3], gemm_busy, pool_event[2:0], alu_event[2:0], gemm_event[9:4], wr_wait_data, wr_wait_bus, rd_wait_user,
+    rd_wait_bus, wr_burst, rd_burst, gemm_event[3:1], wr_beat, rd_beat, gemm_event[0], 1'b1
+  };
+  assign perf_level_o = {
+    11'd0, wr_inflight[9:5], 11'd0, wr_inflight[4:0], 11'd0, rd_inflight[9:5], 11'd0, rd_inflight[4:0], level_ifm, level_ofm,
+    send_level[16*(Wq+WrAlu)+:16], send_level[16*WrAlu+:16], send_level[16*(Wq+WrPool)+:16], send_level[16*WrPool+:16],
+    send_level[16*(Wq+WrGemm)+:16], send_level[16*WrGemm+:16]
+  };
+
+  assign alu_valid = 1'b0;
+  assign alu_task = '0;
+  assign pool_valid = 1'b0;
+  assign pool_task = '0;
 
   npu_regs #(
     .N(N)
@@ -149,63 +198,137 @@ module npu_top #(
     .irq_alu_o,
     .irq_pool_o,
     .irq_gemm_o,
-    .task_valid_o(task_valid),
-    .task_ready_i(task_ready),
+    .task_valid_o(gemm_valid),
+    .task_ready_i(gemm_ready),
     .task_o(gemm_task),
-    .gemm_busy_i(busy),
-    .task_done_i(task_done),
-    .bus_err_i({wr_err, |rd_err[Rq*1+:Rq], |rd_err[Rq*0+:Rq]}),
-    .perf_event_i({
-      wr_burst[1], wr_burst[0], rd_burst[1], rd_burst[0], gemm_event[3], gemm_event[2], gemm_event[1], wr_beat[1],
-      wr_beat[0], rd_beat[1], rd_beat[0], gemm_event[0], 1'b1
-    }),
+    .gemm_busy_i(gemm_busy),
+    .task_done_i(gemm_done),
+    .bus_err_i({|{bus_err[11], bus_err[7], bus_err[3]}, |{bus_err[10], bus_err[6], bus_err[2]}, |{bus_err[9], bus_err[5], bus_err[1]}, |{bus_err[8], bus_err[4], bus_err[0]}}),
+    .perf_event_i(perf_event_o[12:0]),
     .srst_o(srst),
     .drained_i(rd_idle == 2'b11 && wr_idle == 2'b11)
   );
 
+  // ---------------------------------------------------------------- requesters of both channels
   logic [2*Rq-1:0] rd_req_valid, rd_req_ready;
   logic [64*Rq-1:0] rd_req_addr;
   logic [48*Rq-1:0] rd_req_bytes;
-  logic [1:0] rd_valid, rd_ready, rd_last;
-  logic [3:0] rd_id;
+  logic [1:0] rd_valid, rd_ready;
+  logic [2*Iw-1:0] rd_id;
   logic [255:0] rd_data;
-  logic [1:0] wr_req_valid, wr_req_ready, wr_valid, wr_ready;
-  logic [63:0] wr_req_addr;
-  logic [47:0] wr_req_bytes;
-  logic [255:0] wr_data;
-  logic unused;
+  logic [2*Wq-1:0] wr_req_valid, wr_req_ready, wr_valid, wr_ready;
+  logic [64*Wq-1:0] wr_req_addr;
+  logic [48*Wq-1:0] wr_req_bytes;
+  logic [256*Wq-1:0] wr_data;
 
-  assign unused = ^{rd_last, wr_idle_req, wait_event, inflight};  // consumers count
+  logic [2*Gq-1:0] g_rd_req_valid, g_rd_req_ready;
+  logic [64*Gq-1:0] g_rd_req_addr;
+  logic [48*Gq-1:0] g_rd_req_bytes;
+  logic [1:0] g_rd_valid, g_rd_ready;
+  logic [1:0] g_wr_req_valid, g_wr_valid, a_wr_req_valid, a_wr_valid, p_wr_req_valid, p_wr_valid;
+  logic [63:0] g_wr_req_addr, a_wr_req_addr, p_wr_req_addr;
+  logic [47:0] g_wr_req_bytes, a_wr_req_bytes, p_wr_req_bytes;
+  logic [255:0] g_wr_data, a_wr_data, p_wr_data;
+  logic [1:0] a_rd_req_valid, a_rd_ready, p_rd_req_valid, p_rd_ready;
+  logic [63:0] a_rd_req_addr, p_rd_req_addr;
+  logic [47:0] a_rd_req_bytes, p_rd_req_bytes;
+  logic [1:0] a_rd_valid, p_rd_valid;
+
+  for (genvar ch = 0; ch < 2; ch++) begin : g_map
+    assign rd_req_valid[Rq*ch+:Rq] = {p_rd_req_valid[ch], a_rd_req_valid[ch], g_rd_req_valid[Gq*ch+:Gq]};
+    assign rd_req_addr[32*Rq*ch+:32*Rq] = {p_rd_req_addr[32*ch+:32], a_rd_req_addr[32*ch+:32], g_rd_req_addr[32*Gq*ch+:32*Gq]};
+    assign rd_req_bytes[24*Rq*ch+:24*Rq] = {
+      p_rd_req_bytes[24*ch+:24], a_rd_req_bytes[24*ch+:24], g_rd_req_bytes[24*Gq*ch+:24*Gq]
+    };
+    assign g_rd_req_ready[Gq*ch+:Gq] = rd_req_ready[Rq*ch+:Gq];
+    assign g_rd_valid[ch] = rd_valid[ch] && rd_id[Iw*ch+:Iw] < Iw'(Gq);
+    assign a_rd_valid[ch] = rd_valid[ch] && rd_id[Iw*ch+:Iw] == Iw'(RdAlu);
+    assign p_rd_valid[ch] = rd_valid[ch] && rd_id[Iw*ch+:Iw] == Iw'(RdPool);
+    assign rd_ready[ch] = rd_id[Iw*ch+:Iw] == Iw'(RdAlu) ? a_rd_ready[ch] :
+                          rd_id[Iw*ch+:Iw] == Iw'(RdPool) ? p_rd_ready[ch] : g_rd_ready[ch];
+
+    // in the order of npu_pkg::WrId*: GEMM, POOL, ALU
+    assign wr_req_valid[Wq*ch+:Wq] = {a_wr_req_valid[ch], p_wr_req_valid[ch], g_wr_req_valid[ch]};
+    assign wr_req_addr[32*Wq*ch+:32*Wq] = {a_wr_req_addr[32*ch+:32], p_wr_req_addr[32*ch+:32], g_wr_req_addr[32*ch+:32]};
+    assign wr_req_bytes[24*Wq*ch+:24*Wq] = {a_wr_req_bytes[24*ch+:24], p_wr_req_bytes[24*ch+:24], g_wr_req_bytes[24*ch+:24]};
+    assign wr_valid[Wq*ch+:Wq] = {a_wr_valid[ch], p_wr_valid[ch], g_wr_valid[ch]};
+    assign wr_data[128*Wq*ch+:128*Wq] = {a_wr_data[128*ch+:128], p_wr_data[128*ch+:128], g_wr_data[128*ch+:128]};
+  end
 
   gemm #(
     .N(N)
   ) u_gemm (
     .clk_i,
     .rst_ni(eng_rst_n),
-    .task_valid_i(task_valid),
-    .task_ready_o(task_ready),
+    .task_valid_i(gemm_valid),
+    .task_ready_o(gemm_ready),
     .task_i(gemm_task),
-    .task_done_o(task_done),
-    .busy_o(busy),
-    .rd_req_valid_o(rd_req_valid),
-    .rd_req_ready_i(rd_req_ready),
-    .rd_req_addr_o(rd_req_addr),
-    .rd_req_bytes_o(rd_req_bytes),
-    .rd_valid_i(rd_valid),
-    .rd_ready_o(rd_ready),
-    .rd_id_i({1'b0, rd_id[3:2], 1'b0, rd_id[1:0]}),
+    .task_done_o(gemm_done),
+    .busy_o(gemm_busy),
+    .rd_req_valid_o(g_rd_req_valid),
+    .rd_req_ready_i(g_rd_req_ready),
+    .rd_req_addr_o(g_rd_req_addr),
+    .rd_req_bytes_o(g_rd_req_bytes),
+    .rd_valid_i(g_rd_valid),
+    .rd_ready_o(g_rd_ready),
+    .rd_id_i(rd_id),
     .rd_data_i(rd_data),
-    .wr_req_valid_o(wr_req_valid),
-    .wr_req_ready_i(wr_req_ready),
-    .wr_req_addr_o(wr_req_addr),
-    .wr_req_bytes_o(wr_req_bytes),
-    .wr_valid_o(wr_valid),
-    .wr_ready_i(wr_ready),
-    .wr_data_o(wr_data),
-    .wr_idle_i(wr_idle),
-    .event_o(gemm_event)
+    .wr_req_valid_o(g_wr_req_valid),
+    .wr_req_ready_i({wr_req_ready[Wq+WrGemm], wr_req_ready[WrGemm]}),
+    .wr_req_addr_o(g_wr_req_addr),
+    .wr_req_bytes_o(g_wr_req_bytes),
+    .wr_valid_o(g_wr_valid),
+    .wr_ready_i({wr_ready[Wq+WrGemm], wr_ready[WrGemm]}),
+    .wr_data_o(g_wr_data),
+    .wr_idle_i({wr_idle_req[Wq+WrGemm], wr_idle_req[WrGemm]}),
+    .wr_level_i({send_level[16*(Wq+WrGemm)+:16], send_level[16*WrGemm+:16]}),
+    .event_o(gemm_event),
+    .level_ofm_o(level_ofm),
+    .level_ifm_o(level_ifm)
   );
 
+  if (1) begin : g_no_alu
+    logic unused;
+    assign unused = ^{alu_valid, alu_task, a_rd_valid, rd_req_ready[Rq+RdAlu], rd_req_ready[RdAlu], wr_req_ready[Wq+WrAlu], wr_req_ready[WrAlu],
+                      wr_ready[Wq+WrAlu], wr_ready[WrAlu], wr_idle_req[Wq+WrAlu], wr_idle_req[WrAlu]};
+    assign alu_ready = 1'b0;
+    assign alu_done = 1'b0;
+    assign alu_busy = 1'b0;
+    assign alu_result_we = 1'b0;
+    assign alu_result = '0;
+    assign a_rd_req_valid = '0;
+    assign a_rd_req_addr = '0;
+    assign a_rd_req_bytes = '0;
+    assign a_rd_ready = '0;
+    assign a_wr_req_valid = '0;
+    assign a_wr_req_addr = '0;
+    assign a_wr_req_bytes = '0;
+    assign a_wr_valid = '0;
+    assign a_wr_data = '0;
+    assign alu_event = '0;
+  end
+
+  if (1) begin : g_no_pool
+    logic unused;
+    assign unused = ^{pool_valid, pool_task, p_rd_valid, rd_req_ready[Rq+RdPool], rd_req_ready[RdPool], wr_req_ready[Wq+WrPool], wr_req_ready[WrPool],
+                      wr_ready[Wq+WrPool], wr_ready[WrPool], wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]};
+    assign pool_ready = 1'b0;
+    assign pool_done = 1'b0;
+    assign pool_busy = 1'b0;
+    assign p_rd_req_valid = '0;
+    assign p_rd_req_addr = '0;
+    assign p_rd_req_bytes = '0;
+    assign p_rd_ready = '0;
+    assign p_wr_req_valid = '0;
+    assign p_wr_req_addr = '0;
+    assign p_wr_req_bytes = '0;
+    assign p_wr_valid = '0;
+    assign p_wr_data = '0;
+    assign pool_event = '0;
+  end
+
+  // ---------------------------------------------------------------- DMA channels
+  logic unused_last0;  // consumers count
   dma_rd #(
     .NumReq(Rq)
   ) u_dma_rd0 (
@@ -219,9 +342,9 @@ module npu_top #(
     .req_bytes_i(rd_req_bytes[24*Rq*0+:24*Rq]),
     .dat_valid_o(rd_valid[0]),
     .dat_ready_i(rd_ready[0]),
-    .dat_id_o(rd_id[1:0]),
+    .dat_id_o(rd_id[Iw*0+:Iw]),
     .dat_o(rd_data[128*0+:128]),
-    .dat_last_o(rd_last[0]),
+    .dat_last_o(unused_last0),
     .arid_o(m0_axi_arid),
     .araddr_o(m0_axi_araddr),
     .arlen_o(m0_axi_arlen),
@@ -242,25 +365,39 @@ module npu_top #(
     .err_o(rd_err[Rq*0+:Rq]),
     .ev_beat_o(rd_beat[0]),
     .ev_burst_o(rd_burst[0]),
-    .ev_wait_bus_o(wait_event[2*0]),
-    .ev_wait_user_o(wait_event[2*0+1]),
-    .inflight_o(inflight[5*0+:5])
+    .ev_wait_bus_o(rd_wait_bus[0]),
+    .ev_wait_user_o(rd_wait_user[0]),
+    .inflight_o(rd_inflight[5*0+:5])
+  );
+
+  logic [Wq-1:0] send_valid0, send_ready0;
+  logic [128*Wq-1:0] send_data0;
+  send_buf u_send_buf0 (
+    .clk_i,
+    .rst_ni(eng_rst_n),
+    .wvalid_i(wr_valid[Wq*0+:Wq]),
+    .wready_o(wr_ready[Wq*0+:Wq]),
+    .wdata_i(wr_data[128*Wq*0+:128*Wq]),
+    .rvalid_o(send_valid0),
+    .rready_i(send_ready0),
+    .rdata_o(send_data0),
+    .level_o(send_level[16*Wq*0+:16*Wq])
   );
 
   dma_wr #(
-    .NumReq(1)
+    .NumReq(Wq)
   ) u_dma_wr0 (
     .clk_i,
     .rst_ni,
     .flush_i(srst),
     .idle_o(wr_idle[0]),
-    .req_valid_i(wr_req_valid[0]),
-    .req_ready_o(wr_req_ready[0]),
-    .req_addr_i(wr_req_addr[32*0+:32]),
-    .req_bytes_i(wr_req_bytes[24*0+:24]),
-    .wdat_valid_i(wr_valid[0]),
-    .wdat_ready_o(wr_ready[0]),
-    .wdat_i(wr_data[128*0+:128]),
+    .req_valid_i(wr_req_valid[Wq*0+:Wq]),
+    .req_ready_o(wr_req_ready[Wq*0+:Wq]),
+    .req_addr_i(wr_req_addr[32*Wq*0+:32*Wq]),
+    .req_bytes_i(wr_req_bytes[24*Wq*0+:24*Wq]),
+    .wdat_valid_i(send_valid0),
+    .wdat_ready_o(send_ready0),
+    .wdat_i(send_data0),
     .awid_o(m0_axi_awid),
     .awaddr_o(m0_axi_awaddr),
     .awlen_o(m0_axi_awlen),
@@ -281,15 +418,16 @@ module npu_top #(
     .bresp_i(m0_axi_bresp),
     .bvalid_i(m0_axi_bvalid),
     .bready_o(m0_axi_bready),
-    .idle_req_o(wr_idle_req[0]),
-    .err_o(wr_err[0]),
+    .idle_req_o(wr_idle_req[Wq*0+:Wq]),
+    .err_o(wr_err[Wq*0+:Wq]),
     .ev_beat_o(wr_beat[0]),
     .ev_burst_o(wr_burst[0]),
-    .ev_wait_bus_o(wait_event[2*2]),
-    .ev_wait_data_o(wait_event[2*2+1]),
-    .inflight_o(inflight[5*2+:5])
+    .ev_wait_bus_o(wr_wait_bus[0]),
+    .ev_wait_data_o(wr_wait_data[0]),
+    .inflight_o(wr_inflight[5*0+:5])
   );
 
+  logic unused_last1;  // consumers count
   dma_rd #(
     .NumReq(Rq)
   ) u_dma_rd1 (
@@ -303,9 +441,9 @@ module npu_top #(
     .req_bytes_i(rd_req_bytes[24*Rq*1+:24*Rq]),
     .dat_valid_o(rd_valid[1]),
     .dat_ready_i(rd_ready[1]),
-    .dat_id_o(rd_id[3:2]),
+    .dat_id_o(rd_id[Iw*1+:Iw]),
     .dat_o(rd_data[128*1+:128]),
-    .dat_last_o(rd_last[1]),
+    .dat_last_o(unused_last1),
     .arid_o(m1_axi_arid),
     .araddr_o(m1_axi_araddr),
     .arlen_o(m1_axi_arlen),
@@ -326,25 +464,39 @@ module npu_top #(
     .err_o(rd_err[Rq*1+:Rq]),
     .ev_beat_o(rd_beat[1]),
     .ev_burst_o(rd_burst[1]),
-    .ev_wait_bus_o(wait_event[2*1]),
-    .ev_wait_user_o(wait_event[2*1+1]),
-    .inflight_o(inflight[5*1+:5])
+    .ev_wait_bus_o(rd_wait_bus[1]),
+    .ev_wait_user_o(rd_wait_user[1]),
+    .inflight_o(rd_inflight[5*1+:5])
+  );
+
+  logic [Wq-1:0] send_valid1, send_ready1;
+  logic [128*Wq-1:0] send_data1;
+  send_buf u_send_buf1 (
+    .clk_i,
+    .rst_ni(eng_rst_n),
+    .wvalid_i(wr_valid[Wq*1+:Wq]),
+    .wready_o(wr_ready[Wq*1+:Wq]),
+    .wdata_i(wr_data[128*Wq*1+:128*Wq]),
+    .rvalid_o(send_valid1),
+    .rready_i(send_ready1),
+    .rdata_o(send_data1),
+    .level_o(send_level[16*Wq*1+:16*Wq])
   );
 
   dma_wr #(
-    .NumReq(1)
+    .NumReq(Wq)
   ) u_dma_wr1 (
     .clk_i,
     .rst_ni,
     .flush_i(srst),
     .idle_o(wr_idle[1]),
-    .req_valid_i(wr_req_valid[1]),
-    .req_ready_o(wr_req_ready[1]),
-    .req_addr_i(wr_req_addr[32*1+:32]),
-    .req_bytes_i(wr_req_bytes[24*1+:24]),
-    .wdat_valid_i(wr_valid[1]),
-    .wdat_ready_o(wr_ready[1]),
-    .wdat_i(wr_data[128*1+:128]),
+    .req_valid_i(wr_req_valid[Wq*1+:Wq]),
+    .req_ready_o(wr_req_ready[Wq*1+:Wq]),
+    .req_addr_i(wr_req_addr[32*Wq*1+:32*Wq]),
+    .req_bytes_i(wr_req_bytes[24*Wq*1+:24*Wq]),
+    .wdat_valid_i(send_valid1),
+    .wdat_ready_o(send_ready1),
+    .wdat_i(send_data1),
     .awid_o(m1_axi_awid),
     .awaddr_o(m1_axi_awaddr),
     .awlen_o(m1_axi_awlen),
@@ -365,13 +517,13 @@ module npu_top #(
     .bresp_i(m1_axi_bresp),
     .bvalid_i(m1_axi_bvalid),
     .bready_o(m1_axi_bready),
-    .idle_req_o(wr_idle_req[1]),
-    .err_o(wr_err[1]),
+    .idle_req_o(wr_idle_req[Wq*1+:Wq]),
+    .err_o(wr_err[Wq*1+:Wq]),
     .ev_beat_o(wr_beat[1]),
     .ev_burst_o(wr_burst[1]),
-    .ev_wait_bus_o(wait_event[2*3]),
-    .ev_wait_data_o(wait_event[2*3+1]),
-    .inflight_o(inflight[5*3+:5])
+    .ev_wait_bus_o(wr_wait_bus[1]),
+    .ev_wait_data_o(wr_wait_data[1]),
+    .inflight_o(wr_inflight[5*1+:5])
   );
 
 endmodule

@@ -32,8 +32,12 @@ module gemm #(
   input  logic [1:0]                    wr_ready_i,
   output logic [255:0]                  wr_data_o,
   input  logic [1:0]                    wr_idle_i,
-  // events: mesh works, im2col waits for input, for weights, for room
-  output logic [3:0]                    event_o
+  input  logic [31:0]                   wr_level_i,  // words of this path in send_buf 0 and 1
+  // events: mesh works; im2col waits for input, for weights, for room; a loader works; post works; post 0, 1 waits for room in
+  // send_buf; post 0, 1 waits for partial sums
+  output logic [9:0]                    event_o,
+  output logic [15:0]                   level_ofm_o,  // tiles in ofm_buf
+  output logic [15:0]                   level_ifm_o   // words in ifm_buf
 );
 
   localparam int unsigned Aw = npu_pkg::IfmAw;
@@ -41,6 +45,7 @@ module gemm #(
   localparam int unsigned Rq = npu_pkg::GemmRdReqs;
   localparam int unsigned TileCap = 4 * npu_pkg::OfmDepth / N;  // tiles that ofm_buf holds
   localparam int unsigned Tw = npu_pkg::OfmAw + 1;
+  localparam int unsigned Cols = N >= 16 ? 4 : N / 4;
 
   // engines of the queue
   localparam int unsigned EIfm = 0;
@@ -181,7 +186,8 @@ module gemm #(
   );
 
   // ---------------------------------------------------------------- weights
-  logic [1:0] wgt_we, wgt_full, wgt_release;
+  logic [1:0] wgt_we, wgt_full, wgt_release, wgt_busy;
+  logic [19:0] wgt_blocks;
   logic [2*npu_pkg::WgtAw-1:0] wgt_wa;
   logic [16*N-1:0] wgt_wd;
   logic wgt_re, wgt_bank;
@@ -198,6 +204,7 @@ module gemm #(
       .task_valid_i(t_valid[EWgt0+ch]),
       .task_i(ch == 0 ? t_wgt0 : t_wgt1),
       .task_pop_o(t_pop[EWgt0+ch]),
+      .busy_o(wgt_busy[ch]),
       .req_valid_o(rd_req_valid_o[Rq*ch+npu_pkg::RdIdWgt]),
       .req_ready_i(rd_req_ready_i[Rq*ch+npu_pkg::RdIdWgt]),
       .req_addr_o(rd_req_addr_o[32*(Rq*ch+npu_pkg::RdIdWgt)+:32]),
@@ -209,6 +216,7 @@ module gemm #(
       .waddr_o(wgt_wa[npu_pkg::WgtAw*ch+:npu_pkg::WgtAw]),
       .wdata_o(wgt_wd[8*N*ch+:8*N]),
       .full_o(wgt_full[ch]),
+      .blocks_o(wgt_blocks[10*ch+:10]),
       .release_i(wgt_release[ch])
     );
   end
@@ -301,6 +309,7 @@ module gemm #(
     .ifm_all_i(t_ptr[3*EIfm+:3] != t_ptr[3*EIm+:3]),
     .pix_ready_i(pix_ready),
     .wgt_full_i(wgt_full),
+    .wgt_blocks_i(wgt_blocks),
     .wgt_release_o(wgt_release),
     .free_o(ifm_free),
     .free_words_o(ifm_free_words),
@@ -330,6 +339,12 @@ module gemm #(
   );
 
   assign event_o[0] = act_valid;
+  assign event_o[4] = t_valid[EIfm] || wgt_busy != 2'b00 || t_valid[EPar];
+  assign event_o[5] = post_event0[0] || post_event1[0];
+  assign event_o[6] = post_event0[1];
+  assign event_o[7] = post_event1[1];
+  assign event_o[8] = post_event0[2];
+  assign event_o[9] = post_event1[2];
 
   mesh #(
     .N(N)
@@ -393,9 +408,9 @@ module gemm #(
   end
 
   logic [1:0] ofm_re;
-  logic [Ln-2:0] ofm_col0, ofm_col1;
+  logic [Ln-1:0] ofm_col0, ofm_col1;
   logic [npu_pkg::OfmAw:0] ofm_ra0, ofm_ra1;
-  logic [127:0] ofm_rd0, ofm_rd1;
+  logic [128*Cols-1:0] ofm_rd0, ofm_rd1;
 
   ofm_buf #(
     .N(N)
@@ -405,6 +420,7 @@ module gemm #(
     .we_i(sum_valid),
     .wdata0_i(sum0),
     .wdata1_i(sum1),
+    .wide_i(t_post.requant),
     .re_i(ofm_re),
     .rcol0_i(ofm_col0),
     .rcol1_i(ofm_col1),
@@ -416,6 +432,7 @@ module gemm #(
 
   // ---------------------------------------------------------------- post and write-back
   logic [1:0] post_wait;
+  logic [2:0] post_event0, post_event1;
   logic par_ready;
 
   assign par_ready = t_ptr[3*EPar+:3] != t_ptr[3*EPost+:3];
@@ -457,7 +474,9 @@ module gemm #(
     .wr_req_bytes_o(wr_req_bytes_o[23:0]),
     .wr_valid_o(wr_valid_o[0]),
     .wr_ready_i(wr_ready_i[0]),
-    .wr_data_o(wr_data_o[127:0])
+    .wr_data_o(wr_data_o[127:0]),
+    .wr_level_i(wr_level_i[15:0]),
+    .event_o(post_event0)
   );
 
   post #(
@@ -495,8 +514,13 @@ module gemm #(
     .wr_req_bytes_o(wr_req_bytes_o[47:24]),
     .wr_valid_o(wr_valid_o[1]),
     .wr_ready_i(wr_ready_i[1]),
-    .wr_data_o(wr_data_o[255:128])
+    .wr_data_o(wr_data_o[255:128]),
+    .wr_level_i(wr_level_i[31:16]),
+    .event_o(post_event1)
   );
+
+  assign level_ofm_o = 16'(TileCap) - (room0_q < room1_q ? 16'(room0_q) : 16'(room1_q));
+  assign level_ifm_o = '0;
 
   `NPU_ASSERT(gemm_room_range, room0_q <= Tw'(TileCap) && room1_q <= Tw'(TileCap))
   `NPU_ASSERT(gemm_room_underflow, !tile_start || tile_room)

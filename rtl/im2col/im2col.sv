@@ -2,6 +2,9 @@
 //
 // Order        For each block of N output channels, for each tile of 2N output pixels, for kh, kw, ic block: one block of N
 //              cycles (ic fastest; thesis section 3.3.1). Stream 0 takes the even pixels of the tile, stream 1 the odd ones.
+//              With wgt_res: for each group of G tiles, for each block of output channels, for each tile of the group.
+// Depthwise    A block is N channels and one tap: the input words of that channel block, and one weight word, which becomes
+//              the diagonal of the block's N weight words (convert: ones). No ic loop.
 // Two stages   In the weight stage the N words of a block leave wgt_buf, last word first; in the activation stage, N cycles
 //              later, the row vectors of the same block leave ifm_buf while the weight stage works on the next block. Both
 //              stages step together every N cycles.
@@ -11,7 +14,8 @@
 //              then on nothing stalls, so mesh and acc need no back-pressure.
 // Outputs      wgt_p_o/wgt_word_o, sel_o/act*_o: to the mesh, one cycle after the buffer reads. acc_first_o and acc_last_o
 //              mark vectors of a tile's first and last block (act_valid_o: a vector at all). mesh_en_o: the array has work.
-// Ring         ifm_base follows the allocation of ifm_ld; free_o returns the words of a task when its last vector is read.
+// Ring         ifm_base follows the allocation of ifm_ld. free_o returns words: with wgt_res row by row, when no tile that is
+//              still to come (or under way) reads them and they have arrived; the rest, or all, when the task is over.
 `include "npu_assert.svh"
 
 module im2col #(
@@ -25,7 +29,8 @@ module im2col #(
   // progress of the loaders
   input  logic                      ifm_all_i,     // the whole input of this task has arrived
   input  logic [16:0]               pix_ready_i,   // else: so many pixels of it
-  input  logic [1:0]                wgt_full_i,
+  input  logic [1:0]                wgt_full_i,    // bank holds the next block
+  input  logic [19:0]               wgt_blocks_i,  // wgt_res: blocks in bank 0 (low half) and bank 1
   output logic [1:0]                wgt_release_o,
   output logic                      free_o,
   output logic [npu_pkg::IfmAw:0]   free_words_o,
@@ -62,6 +67,7 @@ module im2col #(
   localparam int unsigned Ln = $clog2(N);
   localparam int unsigned Cw = 27;  // signed coordinates: 65535 * 255 + 255 * 255 fits
   // enabled cycles after the last vector until acc has handed over the last sum
+  localparam int unsigned MaxGroup = 2 * npu_pkg::OfmDepth / N;
   localparam int unsigned DrainCycles = 2 * N + 4;
 
   // ---------------------------------------------------------------- constants of a task
@@ -71,6 +77,7 @@ module im2col #(
   logic [15:0]          icb;
   logic [15:0]          ocb_q;
   logic [Aw-1:0]        c_row_q;      // words of an input row; all word counts are modulo the ring
+  logic [Aw:0]          c_rowwords_q; // the same, as a number
   logic [Aw-1:0]        c_sw_q;       // words from one output pixel to the next in a row
   logic [Aw-1:0]        c_shrow_q;    // words from one output row to the next
   logic [Aw-1:0]        c_dw_q, c_dhrow_q;
@@ -87,14 +94,28 @@ module im2col #(
   logic [Aw:0]          words_q;
   logic [16:0]          npix_q;
   logic [Cw-1:0]        y_span_q;     // (kh - 1) * dh + 1
+  logic [15:0]          taps_q;
+  logic [npu_pkg::WgtAw-1:0] c_wblk_q;  // words of weights of a block of output channels
+  logic                 diag;         // one channel block at a time
+  logic [8:0]           group;        // tiles of a group
 
   assign icb = 16'((17'(task_i.ic) + 17'(N - 1)) >> Ln);
+  assign diag = task_i.op != npu_pkg::OpConv;
+  assign group = task_i.group == 8'd0 ? 9'd1 : 32'(task_i.group) > MaxGroup ? 9'(MaxGroup) : {1'b0, task_i.group};
   assign x_first = -$signed(Cw'(task_i.pad_l));
   assign y_first = -$signed(Cw'(task_i.pad_t));
 
+  // a row coordinate as a number of rows of the map
+  function automatic logic [15:0] clip_row(input logic signed [Cw-1:0] y, input logic [15:0] ih);
+    if (y <= 0) clip_row = '0;
+    else if (y >= $signed({{(Cw - 16) {1'b0}}, ih})) clip_row = ih;
+    else clip_row = y[15:0];
+  endfunction
+
   // ---------------------------------------------------------------- weight stage
   logic                 w_valid_q;
-  logic                 w_first_q, w_last_q, w_tile_last_q;
+  logic                 w_first_q, w_last_q;
+  logic                 w_rel_q;       // the last tile that needs the weights (wgt_res: of the task)
   logic                 w_p_q;
   logic [7:0]           w_kx_q, w_ky_q;
   logic [15:0]          w_ib_q;
@@ -104,7 +125,10 @@ module im2col #(
   logic signed [Cw-1:0] w_dx_q, w_dy_q;
   logic [npu_pkg::WgtAw-1:0] w_base_q; // first word of the block
   logic                 w_bank_q;
+  logic                 pp_q;          // bank of the next block without wgt_res
+  logic [15:0]          w_top_q;       // rows of the input that the tile's group does not need
   logic [15:0]          blk_q;         // block of N output channels
+  logic [npu_pkg::WgtAw-1:0] blk_base_q;  // wgt_res: its first word in its bank
   logic [Ln-1:0]        step_q;
 
   // tile at the head (the next one to start, or the one in the weight stage)
@@ -112,6 +136,13 @@ module im2col #(
   logic [15:0]          tl_ow_q;
   logic signed [Cw-1:0] tl_x_q, tl_y_q;
   logic [Aw-1:0]        tl_a_q;
+  logic [8:0]           tl_cnt_q;      // tile of the group (wgt_res)
+  logic                 tl_done_q;     // every tile has begun
+  // where the tiles start again for the next block: the task's first tile, with wgt_res the group's
+  logic [16:0]          rs_pix_q;
+  logic [15:0]          rs_ow_q;
+  logic signed [Cw-1:0] rs_x_q, rs_y_q;
+  logic [Aw-1:0]        rs_a_q;
   logic                 tl_known_q;    // rows have been checked for this tile
   logic [16:0]          tl_need_q;     // pixels that must have arrived
   logic                 tl_need_v_q;
@@ -123,6 +154,7 @@ module im2col #(
   // ---------------------------------------------------------------- activation stage
   logic                 a_valid_q, a_first_q, a_last_q;
   logic                 a_sel_q;
+  logic [15:0]          a_top_q;
   logic signed [Cw-1:0] a_dx_q, a_dy_q;
   logic [Aw-1:0]        a_tap_q;
   // start of the tile, and the walk over its pixels: position of the even pixel
@@ -140,13 +172,20 @@ module im2col #(
   logic tile_begin;
   logic next_bank;
   logic w_mid;
+  logic wgt_there;
+  logic tl_is_last;   // of the map
+  logic seg_last;     // of the group or of the map: the next block starts over
+  logic blk_last;
 
   assign step_last = step_q == Ln'(N - 1);
-  assign next_bank = w_bank_q ^ (|wgt_release_o);  // the bank of the tile that would start now
+  // the bank of the tile that would start now
+  assign next_bank = task_i.wgt_res ? blk_q[0] : pp_q ^ (|wgt_release_o);
+  assign wgt_there = task_i.op == npu_pkg::OpConvert ||
+                     (task_i.wgt_res ? 16'(wgt_blocks_i[10*32'(next_bank)+:10]) > (blk_q >> 1) : wgt_full_i[next_bank]);
   assign boundary = (!w_valid_q && !a_valid_q) || step_last;
   assign w_mid = w_valid_q && !w_last_q;  // the tile in the weight stage has more blocks
-  assign more_blocks = blk_q != ocb_q;
-  assign start_ok = state_q == Run && more_blocks && tl_known_q && wgt_full_i[next_bank] && tile_room_i;
+  assign more_blocks = !tl_done_q;
+  assign start_ok = state_q == Run && more_blocks && tl_known_q && wgt_there && tile_room_i;
   assign tile_begin = boundary && !w_mid && start_ok;
   assign w_next_valid = w_mid || start_ok;
   assign tile_start_o = tile_begin;
@@ -184,12 +223,39 @@ module im2col #(
 
   assign wait_ofm_o = state_q == Run && boundary && !w_mid && more_blocks && !tile_room_i;
   assign wait_ifm_o = state_q == Run && boundary && !w_mid && more_blocks && tile_room_i && !tl_known_q;
-  assign wait_wgt_o = state_q == Run && boundary && !w_mid && more_blocks && tile_room_i && tl_known_q && !wgt_full_i[next_bank];
+  assign wait_wgt_o = state_q == Run && boundary && !w_mid && more_blocks && tile_room_i && tl_known_q && !wgt_there;
 
   // ---------------------------------------------------------------- control
-  assign task_pop_o = state_q == Finish && !a_valid_q && !w_valid_q;
-  assign free_o = task_pop_o;
-  assign free_words_o = words_q;
+  assign task_pop_o = state_q == Finish && !a_valid_q && !w_valid_q && ifm_all_i;
+
+  // Rows below `top` are not needed any more. They are given back one a cycle, and only what has arrived.
+  logic [15:0]          top;
+  logic [15:0]          freed_rows_q;
+  logic [16:0]          freed_pix_q, freed_pix_next;
+  logic [Aw:0]          freed_words_q;
+  logic                 free_row;
+  assign top = a_valid_q ? a_top_q : w_valid_q ? w_top_q : state_q == Finish ? task_i.ih : clip_row(rs_y_q, task_i.ih);
+  assign freed_pix_next = freed_pix_q + {1'b0, task_i.iw};
+  assign free_row = task_i.wgt_res && (state_q == Run || state_q == Finish) && !task_pop_o && freed_rows_q < top &&
+                    (ifm_all_i || freed_pix_next <= pix_ready_i);
+  assign free_o = task_pop_o || free_row;
+  assign free_words_o = task_pop_o ? words_q - freed_words_q : c_rowwords_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      freed_rows_q <= '0;
+      freed_pix_q <= '0;
+      freed_words_q <= '0;
+    end else if (state_q == PrepA) begin
+      freed_rows_q <= '0;
+      freed_pix_q <= '0;
+      freed_words_q <= '0;
+    end else if (free_row) begin
+      freed_rows_q <= freed_rows_q + 16'd1;
+      freed_pix_q <= freed_pix_next;
+      freed_words_q <= freed_words_q + c_rowwords_q;
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -218,6 +284,8 @@ module im2col #(
     if (state_q == PrepA) begin
       ocb_q <= 16'((17'(task_i.oc) + 17'(N - 1)) >> Ln);
       c_row_q <= Aw'(32'(task_i.iw) * 32'(icb));
+      c_rowwords_q <= (Aw + 1)'(32'(task_i.iw) * 32'(icb));
+      taps_q <= 16'(task_i.kw) * 16'(task_i.kh);
       c_sw_q <= Aw'(32'(task_i.sw) * 32'(icb));
       c_dw_q <= Aw'(32'(task_i.dw) * 32'(icb));
       npix_q <= 17'(task_i.ow) * 17'(task_i.oh);
@@ -226,6 +294,7 @@ module im2col #(
       div_rem_q <= 7'(2 * N);
     end
     if (state_q == PrepB) begin
+      c_wblk_q <= npu_pkg::WgtAw'(diag ? 32'(taps_q) : (32'(taps_q) * 32'(icb)) << Ln);
       c_shrow_q <= Aw'(32'(task_i.sh) * 32'(c_row_q));
       c_dhrow_q <= Aw'(32'(task_i.dh) * 32'(c_row_q));
       words_q <= (Aw + 1)'(32'(task_i.ih) * 32'(task_i.iw) * 32'(icb));
@@ -246,13 +315,14 @@ module im2col #(
   end
 
   // ---------------------------------------------------------------- weight stage
-  assign wgt_re_o = w_valid_q;
+  assign wgt_re_o = w_valid_q && task_i.op != npu_pkg::OpConvert;
   assign wgt_bank_o = w_bank_q;
-  assign wgt_raddr_o = w_base_q + npu_pkg::WgtAw'(N - 1) - npu_pkg::WgtAw'(step_q);
-  assign wgt_release_o = w_valid_q && step_last && w_last_q && w_tile_last_q ? (w_bank_q ? 2'b10 : 2'b01) : 2'b00;
+  assign wgt_raddr_o = diag ? w_base_q : w_base_q + npu_pkg::WgtAw'(N - 1) - npu_pkg::WgtAw'(step_q);
+  assign wgt_release_o = !(w_valid_q && step_last && w_last_q && w_rel_q) || task_i.op == npu_pkg::OpConvert ? 2'b00 :
+                         task_i.wgt_res ? 2'b11 : w_bank_q ? 2'b10 : 2'b01;
 
   logic w_ib_last, w_kx_last;
-  assign w_ib_last = w_ib_q + 16'd1 == icb;
+  assign w_ib_last = diag || w_ib_q + 16'd1 == icb;
   assign w_kx_last = w_kx_q + 8'd1 == task_i.kw;
 
   // position of the next block within the tile
@@ -296,17 +366,20 @@ module im2col #(
   end
 
   logic n_last;  // the next block is the last of its tile
-  assign n_last = n_ib + 16'd1 == icb && n_kx + 8'd1 == task_i.kw && n_ky + 8'd1 == task_i.kh;
+  assign n_last = (diag || n_ib + 16'd1 == icb) && n_kx + 8'd1 == task_i.kw && n_ky + 8'd1 == task_i.kh;
 
-  logic tl_is_last;
   assign tl_is_last = tl_pix_q + 17'(2 * N) >= npix_q;
+  assign seg_last = tl_is_last || (task_i.wgt_res && tl_cnt_q + 9'd1 == group);
+  assign blk_last = blk_q + 16'd1 == ocb_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       w_valid_q <= 1'b0;
       w_first_q <= 1'b0;
       w_last_q <= 1'b0;
-      w_tile_last_q <= 1'b0;
+      w_rel_q <= 1'b0;
+      w_top_q <= '0;
+      pp_q <= 1'b0;
       w_p_q <= 1'b0;
       w_kx_q <= '0;
       w_ky_q <= '0;
@@ -322,7 +395,7 @@ module im2col #(
     end else begin
       step_q <= (boundary || !(w_valid_q || a_valid_q)) ? '0 : step_q + 1'b1;
       if (w_valid_q && step_last) w_p_q <= !w_p_q;
-      if (w_valid_q && step_last && w_last_q && w_tile_last_q) w_bank_q <= !w_bank_q;
+      if (wgt_release_o != 2'b00 && !task_i.wgt_res) pp_q <= !pp_q;
       if (boundary) begin
         w_valid_q <= w_next_valid;
         if (w_next_valid) begin
@@ -336,8 +409,12 @@ module im2col #(
           w_tap_col_q <= n_tap_col;
           w_dx_q <= n_dx;
           w_dy_q <= n_dy;
-          w_base_q <= w_mid ? w_base_q + npu_pkg::WgtAw'(N) : '0;
-          if (!w_mid) w_tile_last_q <= tl_is_last;
+          w_base_q <= w_mid ? w_base_q + npu_pkg::WgtAw'(diag ? 1 : N) : task_i.wgt_res ? blk_base_q : '0;
+          if (!w_mid) begin
+            w_bank_q <= next_bank;
+            w_rel_q <= task_i.wgt_res ? tl_is_last && blk_last : seg_last;
+            w_top_q <= clip_row(rs_y_q, task_i.ih);
+          end
         end
       end
     end
@@ -356,29 +433,60 @@ module im2col #(
       tl_x_q <= x_first;
       tl_y_q <= y_first;
       tl_a_q <= adr_first_q;
+      rs_pix_q <= '0;
+      rs_ow_q <= '0;
+      rs_x_q <= x_first;
+      rs_y_q <= y_first;
+      rs_a_q <= adr_first_q;
       blk_q <= '0;
+      blk_base_q <= '0;
+      tl_cnt_q <= '0;
+      tl_done_q <= 1'b0;
     end else if (tile_begin) begin
       c_pix_q <= tl_pix_q;
       c_ow_q <= tl_ow_q;
       c_x_q <= tl_x_q;
       c_y_q <= tl_y_q;
-      c_a_q <= tl_a_q;
-      if (tl_is_last) begin
-        tl_pix_q <= '0;
-        tl_ow_q <= '0;
-        tl_x_q <= x_first;
-        tl_y_q <= y_first;
-        tl_a_q <= adr_first_q;
+      c_a_q <= diag ? tl_a_q + Aw'(blk_q) : tl_a_q;
+      tl_cnt_q <= seg_last ? '0 : tl_cnt_q + 9'd1;
+      if (seg_last && !blk_last) begin  // the same tiles for the next block
+        tl_pix_q <= rs_pix_q;
+        tl_ow_q <= rs_ow_q;
+        tl_x_q <= rs_x_q;
+        tl_y_q <= rs_y_q;
+        tl_a_q <= rs_a_q;
         blk_q <= blk_q + 16'd1;
+        if (blk_q[0]) blk_base_q <= blk_base_q + c_wblk_q;
       end else begin
-        tl_pix_q <= tl_pix_q + 17'(2 * N);
-        tl_ow_q <= tl_end_row ? 16'(tl_end_ow - {1'b0, task_i.ow}) : tl_end_ow[15:0];
-        tl_x_q <= tl_x_q + t_x_q - (tl_end_row ? c_xwrap_q : '0);
-        tl_y_q <= tl_y_q + t_y_q + (tl_end_row ? $signed(Cw'(task_i.sh)) : '0);
-        tl_a_q <= tl_a_q + t_a_q + (tl_end_row ? c_awrap_q : '0);
+        tl_pix_q <= tn_pix;
+        tl_ow_q <= tn_ow;
+        tl_x_q <= tn_x;
+        tl_y_q <= tn_y;
+        tl_a_q <= tn_a;
+        if (seg_last) begin
+          blk_q <= '0;
+          blk_base_q <= '0;
+          rs_pix_q <= tn_pix;
+          rs_ow_q <= tn_ow;
+          rs_x_q <= tn_x;
+          rs_y_q <= tn_y;
+          rs_a_q <= tn_a;
+        end
+        tl_done_q <= tl_is_last && blk_last;
       end
     end
   end
+
+  // the tile after the one at the head
+  logic [16:0]          tn_pix;
+  logic [15:0]          tn_ow;
+  logic signed [Cw-1:0] tn_x, tn_y;
+  logic [Aw-1:0]        tn_a;
+  assign tn_pix = tl_pix_q + 17'(2 * N);
+  assign tn_ow = tl_end_row ? 16'(tl_end_ow - {1'b0, task_i.ow}) : tl_end_ow[15:0];
+  assign tn_x = tl_x_q + t_x_q - (tl_end_row ? c_xwrap_q : '0);
+  assign tn_y = tl_y_q + t_y_q + (tl_end_row ? $signed(Cw'(task_i.sh)) : '0);
+  assign tn_a = tl_a_q + t_a_q + (tl_end_row ? c_awrap_q : '0);
 
   // ---------------------------------------------------------------- activation stage
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -387,11 +495,13 @@ module im2col #(
       a_first_q <= 1'b0;
       a_last_q <= 1'b0;
       a_sel_q <= 1'b0;
+      a_top_q <= '0;
     end else if (boundary) begin
       a_valid_q <= w_valid_q;
       a_first_q <= w_first_q;
       a_last_q <= w_last_q;
       a_sel_q <= w_p_q;
+      a_top_q <= w_top_q;
     end
   end
 
@@ -476,12 +586,31 @@ module im2col #(
     end
   end
 
-  assign wgt_word_o = wgt_rdata_i;
+  // depthwise: word r of the block has its weight in byte r only
+  logic [Ln-1:0] w_row_q;
+  logic [1:0]    w_op_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      w_row_q <= '0;
+      w_op_q <= '0;
+    end else if (w_valid_q) begin
+      w_row_q <= Ln'(N - 1) - step_q;
+      w_op_q <= task_i.op;
+    end
+  end
+  always_comb begin
+    wgt_word_o = wgt_rdata_i;
+    if (w_op_q != npu_pkg::OpConv) begin
+      for (int unsigned c = 0; c < N; c++)
+        wgt_word_o[8*c+:8] = (w_op_q == npu_pkg::OpConvert ? 8'd1 : wgt_rdata_i[8*c+:8]) & {8{w_row_q == Ln'(c)}};
+    end
+  end
   assign act0_o = ifm_rdata0_i & {(8 * N) {in0_q}};
   assign act1_o = ifm_rdata1_i & {(8 * N) {in1_q}};
 
-  `NPU_ASSERT(im2col_weights_there, !w_valid_q || wgt_full_i[w_bank_q])
+  `NPU_ASSERT(im2col_weights_there, !w_valid_q || task_i.op == npu_pkg::OpConvert || task_i.wgt_res || wgt_full_i[w_bank_q])
+  `NPU_ASSERT(im2col_freed_range, freed_rows_q <= task_i.ih || !task_valid_i)
   `NPU_ASSERT(im2col_step_range, step_q == '0 || w_valid_q || a_valid_q)
-  `NPU_ASSERT(im2col_weight_range, !w_valid_q || 32'(wgt_raddr_o) < npu_pkg::WgtDepth)
+  `NPU_ASSERT(im2col_weight_range, !wgt_re_o || 32'(wgt_raddr_o) < npu_pkg::WgtDepth)
 
 endmodule

@@ -1,0 +1,308 @@
+// Requantiser: turns FP32 results of every second word of pixels into INT8 NHWC and its write jobs; one in each post.
+//
+// Function     q = f32_to_i8(y * out_scale) on 4*Cols lanes (docs/npu.md section 2; thesis section 3.6.2), rows of N pixels of
+//              one channel through the N x N transposer, pixels of N channels to memory.
+// Blocks       A block is a tile's share of this unit: the N pixels 8k + 4*Chan + i (k < N/4, i < 4) of the 2N pixels of a
+//              tile, times N channels. blk_* describes it: address of pixel 4*Chan of the tile, pixels of the tile that exist
+//              (from 1 to 2N), channels that exist, whether it is the last of the task (the transposer then flushes itself). The
+//              results of a block follow on in_*, channels ascending: passes of Cols channels (single_i: one channel), N/4
+//              words of four pixels each; lane 4*j + i is pixel i of channel j of the pass. Channels that do not exist are written
+//              0, pixels that do not exist are not written.
+// Flow         in_* never waits: a pass may be started only when fewer than Slots are between the first word and pop_o.
+// Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes for each pixel.
+// Throughput   One word in a cycle; out N bytes or a beat of 16 a cycle, what is less. Latency: the transposer's block.
+// idle_o       Every job of the blocks taken has been accepted.
+`include "npu_assert.svh"
+
+module requant #(
+  parameter int unsigned N = 8,
+  parameter bit Chan = 1'b0,
+  localparam int unsigned Cols = N >= 16 ? 4 : N / 4,
+  localparam int unsigned Slots = N >= 16 ? 8 : 16
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic [31:0]          out_scale_i,
+  input  logic [31:0]          pitch_i,
+  input  logic                 single_i,
+  input  logic                 blk_valid_i,
+  output logic                 blk_ready_o,
+  input  logic [31:0]          blk_addr_i,
+  input  logic [$clog2(N)+1:0] blk_npix_i,
+  input  logic [$clog2(N):0]   blk_nch_i,
+  input  logic                 blk_last_i,
+  input  logic                 in_valid_i,
+  input  logic [128*Cols-1:0]  in_data_i,
+  output logic                 pop_o,
+  output logic                 idle_o,
+  output logic                 wr_req_valid_o,
+  input  logic                 wr_req_ready_i,
+  output logic [31:0]          wr_req_addr_o,
+  output logic [23:0]          wr_req_bytes_o,
+  output logic                 wr_valid_o,
+  input  logic                 wr_ready_i,
+  output logic [127:0]         wr_data_o
+);
+
+  localparam int unsigned Ln = $clog2(N);
+  localparam int unsigned Lanes = 4 * Cols;
+  localparam int unsigned Words = N / 4;      // words of a pass, runs of a block
+  localparam int unsigned Sw = $clog2(Slots);
+  localparam int unsigned Ww = Words > 1 ? $clog2(Words) : 1;
+  localparam int unsigned Blocks = 8;
+
+  logic is_packed;
+  assign is_packed = pitch_i == 32'(N);
+
+  // ---------------------------------------------------------------- block descriptors for the three walkers
+  logic j_ready, d_ready, l_ready, j_valid, d_valid, l_valid, j_pop, d_pop, l_pop;
+  logic [31:0] j_addr;
+  logic [Ln+1:0] j_npix, d_npix;
+  logic [Ln:0] d_nch;
+  logic l_last;
+  logic blk_take;
+  logic [3:0] unused_cnt0, unused_cnt1, unused_cnt2;
+
+  assign blk_ready_o = j_ready && d_ready && l_ready;
+  assign blk_take = blk_valid_i && blk_ready_o;
+
+  npu_fifo #(
+    .Width(32 + Ln + 2),
+    .Depth(Blocks)
+  ) u_blk_job (
+    .clk_i,
+    .rst_ni,
+    .clr_i(1'b0),
+    .wvalid_i(blk_take),
+    .wready_o(j_ready),
+    .wdata_i({blk_addr_i, blk_npix_i}),
+    .rvalid_o(j_valid),
+    .rready_i(j_pop),
+    .rdata_o({j_addr, j_npix}),
+    .count_o(unused_cnt0)
+  );
+  npu_fifo #(
+    .Width(2 * Ln + 3),
+    .Depth(Blocks)
+  ) u_blk_data (
+    .clk_i,
+    .rst_ni,
+    .clr_i(1'b0),
+    .wvalid_i(blk_take),
+    .wready_o(d_ready),
+    .wdata_i({blk_npix_i, blk_nch_i}),
+    .rvalid_o(d_valid),
+    .rready_i(d_pop),
+    .rdata_o({d_npix, d_nch}),
+    .count_o(unused_cnt1)
+  );
+  npu_fifo #(
+    .Width(1),
+    .Depth(Blocks)
+  ) u_blk_last (
+    .clk_i,
+    .rst_ni,
+    .clr_i(1'b0),
+    .wvalid_i(blk_take),
+    .wready_o(l_ready),
+    .wdata_i(blk_last_i),
+    .rvalid_o(l_valid),
+    .rready_i(l_pop),
+    .rdata_o(l_last),
+    .count_o(unused_cnt2)
+  );
+
+  // ---------------------------------------------------------------- arithmetic: two cycles
+  logic [1:0] v_q;
+  logic [32*Lanes-1:0] product;
+  logic [8*Lanes-1:0] bytes;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) v_q <= '0;
+    else v_q <= {v_q[0], in_valid_i};
+  end
+
+  for (genvar l = 0; l < Lanes; l++) begin : g_lane
+    fp_mul u_mul (
+      .clk_i,
+      .en_i(in_valid_i),
+      .a_i(in_data_i[32*l+:32]),
+      .b_i(out_scale_i),
+      .y_o(product[32*l+:32])
+    );
+    fp_f32_to_i8 u_cvt (
+      .clk_i,
+      .en_i(v_q[0]),
+      .a_i(product[32*l+:32]),
+      .y_o(bytes[8*l+:8])
+    );
+  end
+
+  // ---------------------------------------------------------------- gather: rows of N pixels of one channel
+  logic [Ww-1:0] k_q;
+  logic [Sw-1:0] wslot_q, rslot_q;
+  logic [Sw:0]   used_q;      // complete passes that wait
+  logic          pass_done;
+  logic [8*N*Cols-1:0] rows;  // rows of the pass at the head
+  logic [1:0]    row_q;       // row of the pass
+  logic [Ln-1:0] ch_q;        // row of the block
+  logic          row_last, tr_valid, tr_ready, tr_last, row_take;
+
+  assign pass_done = v_q[1] && k_q == Ww'(Words - 1);
+  assign tr_valid = used_q != '0 && l_valid;
+  assign row_take = tr_valid && tr_ready;
+  assign row_last = single_i || row_q == 2'(Cols - 1);
+  assign pop_o = row_take && row_last;
+  assign l_pop = row_take && ch_q == Ln'(N - 1);
+  assign tr_last = l_last && ch_q == Ln'(N - 1);
+
+  for (genvar j = 0; j < Cols; j++) begin : g_row
+    logic [8*N-1:0] mem[Slots];
+    always_ff @(posedge clk_i) begin
+      if (v_q[1]) mem[wslot_q][32*k_q+:32] <= bytes[32*j+:32];
+    end
+    assign rows[8*N*j+:8*N] = mem[rslot_q];
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      k_q <= '0;
+      wslot_q <= '0;
+      rslot_q <= '0;
+      used_q <= '0;
+      row_q <= '0;
+      ch_q <= '0;
+    end else begin
+      if (v_q[1]) k_q <= pass_done ? '0 : k_q + 1'b1;
+      if (pass_done) wslot_q <= wslot_q + 1'b1;
+      if (pop_o) rslot_q <= rslot_q + 1'b1;
+      used_q <= used_q + (Sw + 1)'(pass_done) - (Sw + 1)'(pop_o);
+      if (row_take) begin
+        row_q <= row_last ? '0 : row_q + 2'd1;
+        ch_q <= ch_q + 1'b1;
+      end
+    end
+  end
+
+  logic           px_valid, px_ready;
+  logic [8*N-1:0] px_raw, px;
+
+  transpose #(
+    .N(N)
+  ) u_transpose (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(tr_valid),
+    .in_ready_o(tr_ready),
+    .in_data_i(rows[8*N*32'(row_q)+:8*N]),
+    .in_last_i(tr_last),
+    .out_valid_o(px_valid),
+    .out_ready_i(px_ready),
+    .out_data_o(px_raw)
+  );
+
+  // ---------------------------------------------------------------- pixels to beats
+  logic [Ln-1:0] i_q;        // pixel of the block
+  logic [Ln+2:0] px_index;   // pixel of the tile
+  logic          keep;
+
+  // Pixel i of the block is pixel 8*(i/4) + 4*Chan + i%4 of the tile.
+  assign px_index = (Ln + 3)'(8 * (32'(i_q) / 4) + 4 * 32'(Chan) + 32'(i_q[1:0]));
+  assign keep = px_index < {1'b0, d_npix};
+  assign d_pop = px_valid && px_ready && i_q == Ln'(N - 1);
+
+  always_comb begin
+    for (int unsigned c = 0; c < N; c++) px[8*c+:8] = px_raw[8*c+:8] & {8{c < 32'(d_nch)}};
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) i_q <= '0;
+    else if (px_valid && px_ready) i_q <= i_q + 1'b1;
+  end
+
+  if (N == 32) begin : g_two_beats
+    logic half_q;
+    assign wr_valid_o = px_valid && d_valid && keep;
+    assign wr_data_o = half_q ? px[8*N-1-:128] : px[127:0];
+    assign px_ready = d_valid && (!keep || (half_q && wr_ready_i));
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) half_q <= 1'b0;
+      else if (wr_valid_o && wr_ready_i) half_q <= !half_q;
+    end
+  end else if (N == 16) begin : g_one_beat
+    assign wr_valid_o = px_valid && d_valid && keep;
+    assign wr_data_o = px;
+    assign px_ready = d_valid && (!keep || wr_ready_i);
+  end else begin : g_pack
+    localparam int unsigned Per = 16 / N;  // pixels of a beat: 2 or 4
+    localparam int unsigned Pw = $clog2(Per);
+    logic [127:0] beat_q, beat;
+    logic [Pw-1:0] sub;
+    logic emit, next_exists;
+    assign sub = is_packed ? i_q[Pw-1:0] : '0;
+    assign next_exists = i_q[1:0] != 2'd3 && px_index + 1'b1 < {1'b0, d_npix};
+    assign emit = !is_packed || sub == Pw'(Per - 1) || !next_exists;
+    always_comb begin
+      beat = beat_q;
+      beat[8*N*32'(sub)+:8*N] = px;
+    end
+    assign wr_valid_o = px_valid && d_valid && keep && emit;
+    assign wr_data_o = beat;
+    assign px_ready = d_valid && (!keep || !emit || wr_ready_i);
+    always_ff @(posedge clk_i) begin
+      if (px_valid && px_ready && keep) beat_q <= beat;
+    end
+  end
+
+  // ---------------------------------------------------------------- jobs
+  logic [Ww-1:0] run_q;
+  logic [1:0]    ji_q;        // pixel of the run
+  logic          j_begin_q;   // the next step is the first of its block
+  logic [31:0]   run_addr_q, run_addr, px_addr_q, px_addr;
+  logic [Ln+2:0] run_pix;     // first pixel of the run within the tile
+  logic [Ln+2:0] run_left;
+  logic [2:0]    run_n;       // pixels of the run that exist
+  logic          job_go, run_end, blk_end;
+
+  assign run_pix = (Ln + 3)'(8 * 32'(run_q) + 4 * 32'(Chan));
+  assign run_left = run_pix < {1'b0, j_npix} ? {1'b0, j_npix} - run_pix : '0;
+  assign run_n = run_left > (Ln + 3)'(4) ? 3'd4 : run_left[2:0];
+  assign run_addr = j_begin_q ? j_addr : run_addr_q;
+  assign px_addr = ji_q == 2'd0 ? run_addr : px_addr_q;
+  assign wr_req_valid_o = j_valid && run_n != 3'd0;
+  assign wr_req_addr_o = px_addr;
+  assign wr_req_bytes_o = is_packed ? 24'(run_n) << Ln : 24'(N);
+  assign job_go = j_valid && (run_n == 3'd0 || wr_req_ready_i);
+  assign run_end = is_packed || run_n == 3'd0 || {1'b0, ji_q} + 3'd1 == run_n;
+  assign blk_end = run_n < 3'd4 || run_q == Ww'(Words - 1);
+  assign j_pop = job_go && run_end && blk_end;
+  assign idle_o = !j_valid;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      run_q <= '0;
+      ji_q <= '0;
+      j_begin_q <= 1'b1;
+      run_addr_q <= '0;
+      px_addr_q <= '0;
+    end else if (job_go) begin
+      if (run_end) begin
+        run_q <= blk_end ? '0 : run_q + 1'b1;
+        ji_q <= '0;
+        j_begin_q <= blk_end;
+        run_addr_q <= run_addr + {pitch_i[28:0], 3'd0};
+      end else begin
+        ji_q <= ji_q + 2'd1;
+        px_addr_q <= px_addr + pitch_i;
+        run_addr_q <= run_addr;
+        j_begin_q <= 1'b0;
+      end
+    end
+  end
+
+  `NPU_ASSERT(requant_slots, used_q <= (Sw + 1)'(Slots))
+  `NPU_ASSERT(requant_block_known, !px_valid || d_valid)
+  `NPU_ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, wr_data_o)
+
+endmodule
