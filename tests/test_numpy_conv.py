@@ -4,76 +4,34 @@
 2. The INT8 convolutions of SqueezeNet against tensors that ncnn computed, where that data is present
    (TANDEM_DATA, or ../shared/data beside the repository).
 
-The model is compiled from cmodel/*.c into a temporary shared object and driven by register writes.
+The model is compiled from cmodel/*.c into a temporary shared object and driven by register writes (numpy_model.py).
 """
 
-import ctypes
-import os
-import pathlib
-import shutil
 import struct
-import subprocess
 import tarfile
 
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = pathlib.Path(os.environ.get("TANDEM_DATA") or ROOT.parent / "shared" / "data")
-FULL = os.environ.get("TANDEM_CHECK") == "1"
+from numpy_model import DATA, FULL, SPECIAL, Image, align, bits, canonical, f32_to_i8, load_model, wrap32
+
 CASES = 1000 if FULL else 200
 
 # register offsets, written from docs/registers.md on purpose: the model takes them from the generated header
 REG = dict(
     IFM_ADDR=0x0C0, IFM_CSTEP=0x0C4, WGT_ADDR=0x0C8, OSCALE_ADDR=0x0CC, BIAS_ADDR=0x0D0, OFM_ADDR=0x0D4, OFM_CSTEP=0x0D8, PSUM_ADDR=0x0DC,
     IFM_SIZE=0x0E0, CHANNELS=0x0E4, OFM_SIZE=0x0E8, IN_SCALE=0x0EC, CTRL=0x0F0, EXT_KERNEL=0x0F4, EXT_STRIDE=0x0F8, EXT_PAD=0x0FC,
-    ACT=0x100, GROUP=0x104,
+    ACT=0x100, GROUP=0x104, PSUM_CSTEP=0x11C,
 )
 EN, BIAS, LAYOUT, OSCALE, DIV_IC, EXT, PSUM_ADD = 1, 1 << 19, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25
 
 
-def align(x, n):
-    return (x + n - 1) // n * n
-
-
-def bits(x):
-    return struct.unpack("<I", struct.pack("<f", x))[0]
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    cc = os.environ.get("CC", "gcc")
-    if shutil.which(cc) is None:
-        pytest.skip(f"not run: needs {cc}")
-    lib = tmp_path_factory.mktemp("cm") / "libcm.so"
-    sources = sorted(str(p) for p in (ROOT / "cmodel").glob("*.c")) + [str(ROOT / "tests" / "cm_flat.c")]
-    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
-    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel", f"-I{ROOT}/drivers", "-o", str(lib), *sources], check=True)
-    so = ctypes.CDLL(str(lib))
-
-    def run(n, mem, writes):
-        """Returns ERR, GEMM_COUNT, IRQ_STATUS, MACs after the register writes; mem (uint8) is changed in place."""
-        w = np.array(writes, dtype=np.uint32).reshape(-1)
-        res = np.zeros(4, dtype=np.uint32)
-        ptr = lambda a: a.ctypes.data_as(ctypes.c_void_p)
-        assert so.cm_flat_run(ctypes.c_uint32(n), ptr(mem), ctypes.c_uint32(mem.size), ptr(w), ctypes.c_uint32(w.size // 2), ptr(res)) == 0
-        return [int(v) for v in res]
-
-    return run
+    return load_model(tmp_path_factory.mktemp("cm"))
 
 
 # ---- the independent implementation -------------------------------------------------------------------------------------------------
-
-
-def f32_to_i8(v):
-    """Half away from zero, clamped to +-127; NaN gives 0. float64 holds |v| + 0.5 without rounding where it matters."""
-    wide = np.nan_to_num(v.astype(np.float64), nan=0.0, posinf=1e9, neginf=-1e9)
-    away = np.copysign(np.floor(np.minimum(np.abs(wide), 1000.0) + 0.5), wide)
-    return np.clip(away, -127, 127).astype(np.int8)
-
-
-def wrap32(v):
-    return ((v + 2**31) % 2**32 - 2**31).astype(np.int32)
 
 
 def conv_sums(q, w, oh, ow, stride, dil, pad):
@@ -91,13 +49,6 @@ def conv_sums(q, w, oh, ow, stride, dil, pad):
             window = padded[:, y:y + (oh - 1) * stride[0] + 1:stride[0], x:x + (ow - 1) * stride[1] + 1:stride[1]]
             total += w[:, :, ky, kx].astype(np.float64) @ window.reshape(ic, oh * ow)
     return total.astype(np.int64).reshape(oc, oh, ow)
-
-
-def canonical(y):
-    """Bits of float32 values, every NaN as 0x7FC00000."""
-    b = y.view(np.uint32).copy()
-    b[np.isnan(y)] = 0x7FC00000
-    return b
 
 
 def expected_bits(c):
@@ -140,26 +91,6 @@ def nchw_bytes(x, cstep, gap):
     return out.reshape(-1)
 
 
-class Image:
-    """A memory being laid out: random bytes with the buffers of the case in it."""
-
-    def __init__(self, rng):
-        self.rng, self.parts, self.size = rng, [], 0
-
-    def add(self, data, offset=0):
-        data = np.ascontiguousarray(data).view(np.uint8)
-        addr = align(self.size, 16) + 16 * int(self.rng.integers(1, 5)) + offset
-        self.parts.append((addr, data))
-        self.size = addr + data.size
-        return addr
-
-    def build(self):
-        mem = self.rng.integers(0, 256, align(self.size, 16) + 64, dtype=np.uint8)
-        for addr, data in self.parts:
-            mem[addr:addr + data.size] = data
-        return mem
-
-
 def padded_factors(rng, v, oc):
     out = rng.integers(0, 2**32, align(oc, 4), dtype=np.uint32).view(np.float32)
     out[:oc] = v
@@ -188,7 +119,7 @@ def task_writes(c, rng, addr):
     return ext + [
         (REG["IFM_ADDR"], addr["ifm"]), (REG["IFM_CSTEP"], c["ifm_cstep"]), (REG["WGT_ADDR"], addr["wgt"]),
         (REG["OSCALE_ADDR"], addr["oscale"]), (REG["BIAS_ADDR"], addr["bias"]), (REG["OFM_ADDR"], addr["ofm"]),
-        (REG["OFM_CSTEP"], c["ofm_cstep"]), (REG["PSUM_ADDR"], addr["psum"]), (REG["IFM_SIZE"], iw | ih << 16),
+        (REG["OFM_CSTEP"], c["ofm_cstep"]), (REG["PSUM_ADDR"], addr["psum"]), (REG["PSUM_CSTEP"], addr["psum_cstep"]), (REG["IFM_SIZE"], iw | ih << 16),
         (REG["CHANNELS"], ic | c["w"].shape[0] << 16), (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16), (REG["IN_SCALE"], bits(c["in_scale"])),
         (REG["ACT"], int(c["relu"])), (REG["GROUP"], c["group"]), (REG["CTRL"], ctrl),
     ]
@@ -208,8 +139,9 @@ def run_case(model, c, rng):
         if c[name] is not None:
             addr[name] = im.add(padded_factors(rng, c[name], oc))
     ofm_old = gaps(oc * c["ofm_cstep"])
-    psum = None if c["psum"] is None else nchw_bytes(c["psum"].astype(np.int32), c["ofm_cstep"], ofm_old)
-    in_place = psum is not None and rng.random() < 0.5
+    in_place = c["psum"] is not None and rng.random() < 0.5
+    addr["psum_cstep"] = c["ofm_cstep"] if in_place or c["psum"] is None else c["psum_cstep"]
+    psum = None if c["psum"] is None else nchw_bytes(c["psum"].astype(np.int32), addr["psum_cstep"], ofm_old if in_place else gaps(oc * addr["psum_cstep"]))
     addr["psum"] = 0 if psum is None or in_place else im.add(psum, shift())
     addr["ofm"] = im.add(psum if in_place else ofm_old, shift())
     if in_place:
@@ -218,15 +150,12 @@ def run_case(model, c, rng):
     want = mem.copy()
     old = want[addr["ofm"]:addr["ofm"] + oc * c["ofm_cstep"]]
     old[:] = nchw_bytes(expected_bits(c), c["ofm_cstep"], old.copy())
-    err, done, irq, _ = model(c["n"], mem, task_writes(c, rng, addr))
+    err, done, irq = model(c["n"], mem, task_writes(c, rng, addr))[:3]
     assert (err, done, irq) == (0, 1, 4), f"ERR {err:#x}, GEMM_COUNT {done}, IRQ_STATUS {irq:#x}"
     return mem, want
 
 
 # ---- random cases -------------------------------------------------------------------------------------------------------------------
-
-SPECIAL = np.array([0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000,
-                    0x7FC00000, 0xFFC12345, 0x7F800001, 0x3F000000, 0xBF000000, 0x3EFFFFFF, 0x42FE0000], dtype=np.uint32).view(np.float32)
 
 
 def random_floats(rng, shape, scale, kinds):
@@ -297,8 +226,9 @@ def random_case(rng):
         bias=None if raw or rng.random() < 0.3 else factors(10.0 ** rng.uniform(-4, 4)),
         relu=not raw and bool(rng.random() < 0.4),
         psum=rng.integers(-2**31, 2**31, (g["oc"], g["oh"], g["ow"])) if rng.random() < 0.25 else None,
-        ifm_cstep=align(g["ih"] * g["iw"] * 4, 16) + 16 * int(rng.integers(0, 3)),
-        ofm_cstep=align(g["oh"] * g["ow"] * 4, 16) + 16 * int(rng.integers(0, 3)),
+        ifm_cstep=g["ih"] * g["iw"] * 4 + 4 * int(rng.integers(0, 9)),
+        ofm_cstep=g["oh"] * g["ow"] * 4 + 4 * int(rng.integers(0, 9)),
+        psum_cstep=g["oh"] * g["ow"] * 4 + 4 * int(rng.integers(0, 9)),
         group=int(rng.integers(0, 256)) if rng.random() < 0.5 else int(rng.integers(0, 4)),
     )
 
@@ -407,7 +337,7 @@ def run_layer(model, n, x, layer, in_scale, oscale):
         writes += [(REG["IFM_ADDR"], ifm + 4 * first * iw), (REG["OFM_ADDR"], ofm + 4 * o * ow), (REG["IFM_SIZE"], iw | (last - first) << 16),
                    (REG["OFM_SIZE"], ow | count << 16), (REG["CTRL"], EN | LAYOUT | OSCALE | BIAS | k << 3 | s << 6 | pad << 11 | pad_t << 15)]
         tasks += 1
-    err, done, _, _ = model(n, mem, writes)
+    err, done = model(n, mem, writes)[:2]
     assert (err, done) == (0, tasks), f"{layer['name']}: ERR {err:#x}, {done} of {tasks} tasks"
     out = mem[ofm:ofm + oc * ofm_cstep].reshape(oc, ofm_cstep)[:, :4 * oh * ow]
     return np.ascontiguousarray(out).view(np.uint32).reshape(oc, oh, ow)
