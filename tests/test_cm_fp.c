@@ -294,6 +294,105 @@ static void test_f32_to_i8(void **state) {
     }
 }
 
+/* In integers: truncate, then look at what was cut off. */
+static int32_t ref_f32_to_i32(uint32_t v) {
+    if (is_nan(v)) {
+        return 0;
+    }
+    parts p = unpack(v);
+    if (is_inf(v) || (p.exp >= 8 && p.mant)) { /* mant is below 2^24 and, here, at least 2^23 */
+        return p.sign ? INT32_MIN : INT32_MAX;
+    }
+    int64_t mag;
+    if (p.exp >= 0) {
+        mag = (int64_t)(p.mant << p.exp);
+    } else if (p.exp < -40) {
+        mag = 0;
+    } else {
+        const uint64_t rest = p.mant & ((1ull << -p.exp) - 1), half = 1ull << (-p.exp - 1);
+        mag = (int64_t)(p.mant >> -p.exp);
+        mag += rest > half || (rest == half && (mag & 1));
+    }
+    mag = p.sign ? -mag : mag;
+    return mag > INT32_MAX ? INT32_MAX : mag < INT32_MIN ? INT32_MIN : (int32_t)mag;
+}
+
+static void test_f32_to_i32(void **state) {
+    (void)state;
+    static const struct {
+        float in;
+        int32_t out;
+    } known[] = {{0.5f, 0},
+                 {-0.5f, 0},
+                 {0.50000006f, 1},
+                 {1.5f, 2},
+                 {2.5f, 2},
+                 {-2.5f, -2},
+                 {-3.5f, -4},
+                 {8388607.5f, 8388608},
+                 {8388606.5f, 8388606},
+                 {16777216.0f, 16777216},
+                 {2147483520.0f, 2147483520},
+                 {2147483648.0f, INT32_MAX},
+                 {-2147483648.0f, INT32_MIN},
+                 {-2147483904.0f, INT32_MIN},
+                 {1e-40f, 0},
+                 {3e38f, INT32_MAX}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        assert_int_equal(cm_fp_f32_to_i32(float_bits(known[i].in)), known[i].out);
+        assert_int_equal(ref_f32_to_i32(float_bits(known[i].in)), known[i].out);
+    }
+    assert_int_equal(cm_fp_f32_to_i32(NAN_OUT), 0);
+    assert_int_equal(cm_fp_f32_to_i32(0xFF800001u), 0);
+    assert_int_equal(cm_fp_f32_to_i32(INF), INT32_MAX);
+    assert_int_equal(cm_fp_f32_to_i32(INF | SIGN), INT32_MIN);
+    uint64_t seed = 5;
+    for (int i = 0; i < VECTORS; i++) {
+        uint32_t v = corner(&seed);
+        if (i & 1) { /* exponents at which something happens */
+            v = (v & ~0x7F800000u) | (uint32_t)(120 + next(&seed) % 42) << 23;
+        }
+        if (cm_fp_f32_to_i32(v) != ref_f32_to_i32(v)) {
+            fail_msg("%08x: %d, expected %d", v, cm_fp_f32_to_i32(v), ref_f32_to_i32(v));
+        }
+    }
+}
+
+/* Position on the line of numbers; both zeros are at 0. */
+static int64_t place(uint32_t v) {
+    return v & SIGN ? -(int64_t)(v & ~SIGN) : (int64_t)v;
+}
+
+static void check_compare(uint32_t a, uint32_t b) {
+    const int ordered = !is_nan(a) && !is_nan(b);
+    const int lt = ordered && place(a) < place(b), eq = ordered && place(a) == place(b);
+    if (cm_fp_lt(a, b) != lt || cm_fp_le(a, b) != (lt || eq) || cm_fp_eq(a, b) != eq) {
+        fail_msg("%08x, %08x: lt %d le %d eq %d, expected %d %d %d", a, b, cm_fp_lt(a, b), cm_fp_le(a, b), cm_fp_eq(a, b), lt, lt || eq,
+                 eq);
+    }
+}
+
+static void test_compare(void **state) {
+    (void)state;
+    static const uint32_t hard[] = {0,           SIGN,        1,           SIGN | 1, 0x007FFFFFu, 0x00800000u, 0x3F800000u,
+                                    0xBF800000u, 0x7F7FFFFFu, 0xFF7FFFFFu, INF,      SIGN | INF,  NAN_OUT,     0xFFC12345u};
+    const size_t count = sizeof hard / sizeof hard[0];
+    for (size_t i = 0; i < count * count; i++) {
+        check_compare(hard[i / count], hard[i % count]);
+    }
+    assert_true(cm_fp_eq(0, SIGN));
+    assert_true(cm_fp_le(0, SIGN));
+    assert_false(cm_fp_lt(SIGN, 0));
+    assert_false(cm_fp_eq(NAN_OUT, NAN_OUT));
+    uint64_t seed = 6;
+    for (int i = 0; i < VECTORS; i++) {
+        uint32_t a = corner(&seed);
+        uint32_t b = i & 1 ? corner(&seed) : a + (uint32_t)(next(&seed) % 5) - 2u;
+        check_compare(a, b);
+        check_compare(a, b ^ SIGN);
+    }
+}
+
 static void test_relu(void **state) {
     (void)state;
     static const uint32_t kept[] = {0x3F800000u, 0x00000001u, INF, 0x7F7FFFFFu};
@@ -310,6 +409,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_values), cmocka_unit_test(test_mul_add_random), cmocka_unit_test(test_products_around_smallest),
         cmocka_unit_test(test_i32_to_f32),   cmocka_unit_test(test_f32_to_i8),      cmocka_unit_test(test_relu),
+        cmocka_unit_test(test_f32_to_i32),   cmocka_unit_test(test_compare),
     };
     return cmocka_run_group_tests_name("cm_fp", tests, NULL, NULL);
 }
