@@ -1,12 +1,14 @@
 # Host libraries and programs: everything that does not depend on the mesh size.
 SRC_cmodel := $(wildcard cmodel/*.c)
 SRC_drivers := $(wildcard drivers/npu*.c)
+# hosted code beside the freestanding driver
+SRC_halmmio := drivers/hal_mmio.c
 SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
 SRC_tbnpu := $(wildcard tb/npu/*.c)
 SRC_network := $(wildcard network/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers tb tbnpu network noshim
+LIBS := cmodel drivers halmmio tb tbnpu network noshim
 
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
