@@ -199,3 +199,45 @@ def random_bits(rng, shape, kind=None):
         hit = rng.random(shape) < 0.3
         v[hit] = rng.choice(SPECIAL, int(hit.sum()))
     return v.view(np.uint32)
+
+
+# ---- convolutions and their tensors ---------------------------------------------------------------------------------------------------
+
+def conv_sums(q, w, oh, ow, stride, dil, pad):
+    """Sums of a direct convolution as int64. q [ic][ih][iw], w [oc][ic][kh][kw], stride/dil (y, x), pad (top, left)."""
+    ic, ih, iw = q.shape
+    oc, _, kh, kw = w.shape
+    rows = max(pad[0] + ih, (oh - 1) * stride[0] + (kh - 1) * dil[0] + 1)
+    cols = max(pad[1] + iw, (ow - 1) * stride[1] + (kw - 1) * dil[1] + 1)
+    padded = np.zeros((ic, rows, cols), dtype=np.float64)
+    padded[:, pad[0]:pad[0] + ih, pad[1]:pad[1] + iw] = q
+    total = np.zeros((oc, oh * ow), dtype=np.float64)  # exact: far below 2^53
+    for ky in range(kh):
+        for kx in range(kw):
+            y, x = ky * dil[0], kx * dil[1]
+            window = padded[:, y:y + (oh - 1) * stride[0] + 1:stride[0], x:x + (ow - 1) * stride[1] + 1:stride[1]]
+            total += w[:, :, ky, kx].astype(np.float64) @ window.reshape(ic, oh * ow)
+    return total.astype(np.int64).reshape(oc, oh, ow)
+
+
+def pack_weights(w, n):
+    """[ocb][kh][kw][icb][row = input channel][byte = output channel]."""
+    oc, ic, kh, kw = w.shape
+    full = np.zeros((align(oc, n), align(ic, n), kh, kw), dtype=np.int8)
+    full[:oc, :ic] = w
+    blocks = full.reshape(full.shape[0] // n, n, full.shape[1] // n, n, kh, kw)
+    return np.ascontiguousarray(blocks.transpose(0, 4, 5, 2, 3, 1)).reshape(-1)
+
+
+def nchw_bytes(x, cstep, gap):
+    """[c][h][w] of 4-byte elements, each channel at a multiple of cstep, gaps filled from `gap`."""
+    out = gap[:x.shape[0] * cstep].copy().reshape(x.shape[0], cstep)
+    size = x.shape[1] * x.shape[2] * 4
+    out[:, :size] = np.ascontiguousarray(x).view(np.uint8).reshape(x.shape[0], size)
+    return out.reshape(-1)
+
+
+def padded_factors(rng, v, oc):
+    out = rng.integers(0, 2**32, align(oc, 4), dtype=np.uint32).view(np.float32)
+    out[:oc] = v
+    return out
