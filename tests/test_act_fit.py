@@ -1,0 +1,98 @@
+"""The fitted activations: the table of coefficients, its generator, the errors in float32."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import gen_act  # noqa: E402
+
+TABLE = ROOT / "regs/act_fit.txt"
+GOAL = 1e-3
+
+
+def gen(*args, cwd=ROOT):
+    return subprocess.run([str(ROOT / "tools/gen_act.py"), *args], cwd=cwd, capture_output=True, text=True)
+
+
+def to(tmp_path):
+    return "--sv", str(tmp_path / "a.sv"), "--header", str(tmp_path / "a.h")
+
+
+def test_committed_files_are_current():
+    run = gen("--check")
+    assert run.returncode == 0, run.stderr
+    run = gen("fit", "--check")  # the fit is decimal arithmetic: the same digits everywhere
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("name", gen_act.NAMES)
+def test_error(name):
+    import numpy
+    table = gen_act.parse(TABLE.read_text().splitlines())
+    err, at = gen_act.measure(numpy, table, name)
+    assert err <= GOAL, "%s: %g at %.9g" % (name, err, at)
+
+
+def test_error_is_measured():
+    """A coefficient that is off by one part in fifty shows."""
+    import numpy
+    table = gen_act.parse(TABLE.read_text().splitlines())
+    for name in gen_act.NAMES:
+        bad = dict(table)
+        c2, c1, c0 = bad[(name, "-", 3)]
+        bad[(name, "-", 3)] = (c2, gen_act.f32_bits(gen_act.f32_value(c1) * 1.02), c0)
+        assert gen_act.measure(numpy, bad, name)[0] > GOAL
+
+
+def test_report():
+    run = gen("report")
+    assert run.returncode == 0, run.stderr
+    assert [line.split()[0] for line in run.stdout.splitlines()[1:]] == list(gen_act.NAMES)
+
+
+def test_stale_files(tmp_path):
+    assert gen("--check", *to(tmp_path)).returncode == 1
+    assert gen(*to(tmp_path)).returncode == 0
+    assert gen("--check", *to(tmp_path)).returncode == 0
+    assert (tmp_path / "a.sv").read_text() == (ROOT / "rtl/act/npu_act_pkg.sv").read_text()
+    (tmp_path / "a.h").write_text("")
+    stale = gen("--check", *to(tmp_path))
+    assert stale.returncode == 1 and "a.h is stale" in stale.stderr
+    table = tmp_path / "fit.txt"
+    table.write_text("")
+    assert gen("fit", "--check", "--table", str(table)).returncode == 1
+
+
+@pytest.mark.parametrize("old, new, line, text", [
+    ("TANH + 3", "TANN + 3", 38, "unknown function"),
+    ("TANH + 3", "TANH 0 3", 38, "expected + or -"),
+    ("TANH + 3", "TANH + 16", 38, "segment"),
+    ("TANH + 3", "TANH + 2", 38, "twice"),
+    ("TANH + 3 ", "TANH + 3 7F800000 ", 38, "expected:"),
+    ("TANH + 0 B", "TANH + 0 G", 35, "8 hexadecimal digits"),
+    ("TANH + 0 BDE65219", "TANH + 0 7F800000", 35, "not finite"),
+    ("TANH + 3", "# TANH + 3", 194, "TANH + 3 is missing"),
+])
+def test_bad_table(tmp_path, old, new, line, text):
+    good = TABLE.read_text()
+    assert old in good
+    bad = tmp_path / "bad.txt"
+    bad.write_text(good.replace(old, new, 1))
+    run = gen("--table", str(bad), *to(tmp_path))
+    assert run.returncode == 2
+    assert "bad.txt:%d:" % line in run.stderr and text in run.stderr and len(run.stderr.splitlines()) == 1
+    assert not (tmp_path / "a.sv").exists()
+
+
+def test_usage(tmp_path):
+    assert gen("--help").returncode == 0
+    assert gen("nonsense").returncode == 2
+    assert gen("report", "--check").returncode == 2
+    missing = gen("--table", str(tmp_path / "none.txt"))
+    assert missing.returncode == 2 and "none.txt" in missing.stderr
+    unwritable = gen("--sv", "/proc/none/a.sv", "--header", str(tmp_path / "a.h"))
+    assert unwritable.returncode == 1 and len(unwritable.stderr.splitlines()) == 1
