@@ -102,6 +102,8 @@ module gemm #(
   logic [6:0]    job_cnt;
   logic [Aw-1:0] job_waddr, job_stride;
   logic [16:0]   pix_ready;
+  logic          ifm_busy;
+  logic [2:0]    ifm_loaded;
   logic [1:0]    lw_valid, lw_ready;
   logic [2*Aw-1:0] lw_addr;
   logic [16*N-1:0] lw_data;
@@ -114,8 +116,10 @@ module gemm #(
     .task_valid_i(t_valid[EIfm]),
     .task_i(t_ifm),
     .task_pop_o(t_pop[EIfm]),
+    .busy_o(ifm_busy),
     .free_i(ifm_free),
     .free_words_i(ifm_free_words),
+    .level_o(level_ifm_o),
     .job_valid_o(job_valid),
     .job_ready_i(job_ready),
     .job_addr_o(job_addr),
@@ -124,7 +128,8 @@ module gemm #(
     .job_waddr_o(job_waddr),
     .job_stride_o(job_stride),
     .job_done_i(job_done),
-    .pix_ready_o(pix_ready)
+    .pix_ready_o(pix_ready),
+    .loaded_o(ifm_loaded)
   );
 
   for (genvar ch = 0; ch < 2; ch++) begin : g_layout
@@ -136,6 +141,7 @@ module gemm #(
       .cfg_in_scale_i(t_ifm.in_scale),
       .cfg_cstep_i(t_ifm.ifm_cstep),
       .cfg_stride_i(job_stride),
+      .cfg_nhwc_i(t_ifm.nhwc_in),
       .job_valid_i(job_valid[ch]),
       .job_ready_o(job_ready[ch]),
       .job_addr_i(job_addr),
@@ -306,7 +312,7 @@ module gemm #(
     .task_valid_i(t_valid[EIm]),
     .task_i(t_im),
     .task_pop_o(t_pop[EIm]),
-    .ifm_all_i(t_ptr[3*EIfm+:3] != t_ptr[3*EIm+:3]),
+    .ifm_all_i(ifm_loaded != t_ptr[3*EIm+:3]),
     .pix_ready_i(pix_ready),
     .wgt_full_i(wgt_full),
     .wgt_blocks_i(wgt_blocks),
@@ -339,7 +345,7 @@ module gemm #(
   );
 
   assign event_o[0] = act_valid;
-  assign event_o[4] = t_valid[EIfm] || wgt_busy != 2'b00 || t_valid[EPar];
+  assign event_o[4] = ifm_busy || wgt_busy != 2'b00 || t_valid[EPar];
   assign event_o[5] = post_event0[0] || post_event1[0];
   assign event_o[6] = post_event0[1];
   assign event_o[7] = post_event1[1];
@@ -520,7 +526,6 @@ module gemm #(
   );
 
   assign level_ofm_o = 16'(TileCap) - (room0_q < room1_q ? 16'(room0_q) : 16'(room1_q));
-  assign level_ifm_o = '0;
 
   `NPU_ASSERT(gemm_room_range, room0_q <= Tw'(TileCap) && room1_q <= Tw'(TileCap))
   `NPU_ASSERT(gemm_room_underflow, !tile_start || tile_room)

@@ -1,14 +1,22 @@
-// Layout: turns FP32 NCHW from memory into quantised words of N channels for ifm_buf. One unit on each read channel.
+// Layout: turns a part of the input map into words of N int8 channels for ifm_buf. One unit on each read channel.
 //
-// Job          job_* : `cnt` (1..64) consecutive pixels of `nch` (1..N) consecutive channels; channel c starts at byte
-//              address addr + c*cstep. Pixel i becomes the word at waddr + i*stride of ifm_buf; channels from nch on are 0.
-// Function     q = f32_to_i8(v * in_scale) (docs/npu.md section 2; thesis section 3.3.2). A small RAM of 16 x 32 bit for
-//              each channel turns rows of four pixels of one channel into columns of N channels of one pixel; two banks, so
-//              that one fills while the other drains (a single bank would cost a ninth of the bus at N = 32).
-// Requests     One read of 4*cnt bytes for each channel, channels ascending, jobs in order; they run ahead of the data.
-// Throughput   Four elements in (one beat) and one word out a cycle.
-// Latency      First word out 5 cycles after a job's last beat when ifm_buf takes it. done_o pulses with the last word.
-// cfg_*        Constant while jobs are in flight.
+// Jobs         job_* and cfg_* (all sampled when the job is taken) describe `cnt` (1..64) consecutive pixels.
+//   FP32 NCHW  (cfg_nhwc_i = 0) `nch` (1..N) consecutive channels; channel c starts at byte address addr + c*cstep. Pixel i
+//              becomes the word at waddr + i*stride of ifm_buf: q = f32_to_i8(v * in_scale); channels from nch on are 0.
+//   INT8 NHWC  (cfg_nhwc_i = 1) All blocks of the pixels: stride is their number, cstep the pitch of the pixels, nch the number
+//              of channels of the last block (those from nch on are forced to 0). Block b of pixel p becomes the word at
+//              waddr + p*stride + b; a stride of 0 stands for 2^14.
+// Function     docs/npu.md section 2; thesis section 3.3.2. FP32: a small RAM of 16 x 32 bit for each channel turns rows of
+//              four pixels of one channel into columns of N channels of one pixel; two banks, so that one fills while the
+//              other drains (a single bank would cost a ninth of the bus at N = 32). INT8: the words only change their width.
+// Requests     FP32: one read of 4*cnt bytes for each channel, channels ascending. INT8: one read of all bytes where pixels
+//              follow each other without a gap, else one for each pixel; in pieces of at most 1 KB, so that other requesters
+//              get their turn. Jobs in order; up to four jobs run ahead of the data. Data are taken in order and wait for
+//              nothing but ifm_buf.
+// Throughput   FP32: four elements in (one beat) and one word out a cycle. INT8: a beat or a word a cycle, whichever is less.
+//              The only gap between jobs: an INT8 job waits until FP32 jobs before it have left.
+// Latency      FP32: first word out 5 cycles after a job's last beat when ifm_buf takes it; INT8: a cycle after its beat.
+//              done_o pulses with the last word of each job, in job order.
 `include "npu_assert.svh"
 
 module layout #(
@@ -19,6 +27,7 @@ module layout #(
   input  logic [31:0]               cfg_in_scale_i,
   input  logic [31:0]               cfg_cstep_i,
   input  logic [npu_pkg::IfmAw-1:0] cfg_stride_i,
+  input  logic                      cfg_nhwc_i,
   input  logic                      job_valid_i,
   output logic                      job_ready_o,
   input  logic [31:0]               job_addr_i,
@@ -41,42 +50,74 @@ module layout #(
 
   localparam int unsigned Cw = $clog2(N);
   localparam int unsigned Aw = npu_pkg::IfmAw;
-  localparam int unsigned QueueW = Cw + 1 + 7 + Aw;
+  localparam int unsigned QueueW = 2 + Cw + 1 + 7 + Aw + Aw + 32;
+  localparam int unsigned Bw = Aw + 1 + Cw + 6;  // bytes of a job: 64 pixels of 2^14 blocks
+  localparam logic [Bw-1:0] Piece = Bw'(1024);
 
-  // ---------------------------------------------------------------- requests
+  // ---------------------------------------------------------------- requests: rows of bytes, `cstep` apart
   logic          rq_busy_q;
-  logic [Cw:0]   rq_left_q;
-  logic [31:0]   rq_addr_q;
-  logic [6:0]    rq_cnt_q;
+  logic [6:0]    rq_rows_q;       // rows left, this one included
+  logic [Bw-1:0] rq_left_q;       // bytes left of this row
+  logic [Bw-1:0] rq_row_q;        // bytes of a row
+  logic [31:0]   rq_addr_q;       // next byte
+  logic [31:0]   rq_next_q;       // next row
+  logic [31:0]   rq_step_q;
+  logic          rq_row_end;
   logic          queue_ready;
   logic          queue_valid;
   logic          queue_pop;
   logic          job_take;
+  logic [Bw-1:0] pix_bytes;       // INT8: bytes of a pixel
+  logic          dense;           // INT8: pixels follow each other without a gap
+  logic          q_nhwc, q_dense;
   logic [Cw:0]   q_nch;
   logic [6:0]    q_cnt;
-  logic [Aw-1:0] q_waddr;
+  logic [Aw-1:0] q_waddr, q_stride;
+  logic [31:0]   q_scale;
 
+  assign pix_bytes = Bw'({cfg_stride_i == '0, cfg_stride_i}) << Cw;
+  assign dense = cfg_cstep_i == 32'(pix_bytes);
   assign job_ready_o = !rq_busy_q && queue_ready;
   assign job_take = job_valid_i && job_ready_o;
+  assign rq_row_end = rq_left_q <= Piece;
   assign req_valid_o = rq_busy_q;
   assign req_addr_o = rq_addr_q;
-  assign req_bytes_o = {15'd0, rq_cnt_q, 2'd0};
+  assign req_bytes_o = rq_row_end ? 24'(rq_left_q) : 24'(Piece);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       rq_busy_q <= 1'b0;
+      rq_rows_q <= '0;
       rq_left_q <= '0;
+      rq_row_q <= '0;
       rq_addr_q <= '0;
-      rq_cnt_q <= '0;
+      rq_next_q <= '0;
+      rq_step_q <= '0;
     end else if (job_take) begin
       rq_busy_q <= 1'b1;
-      rq_left_q <= job_nch_i;
       rq_addr_q <= job_addr_i;
-      rq_cnt_q <= job_cnt_i;
+      rq_next_q <= job_addr_i + cfg_cstep_i;
+      rq_step_q <= cfg_cstep_i;
+      if (!cfg_nhwc_i) begin
+        rq_rows_q <= 7'(job_nch_i);
+        rq_left_q <= Bw'({job_cnt_i, 2'd0});
+        rq_row_q <= Bw'({job_cnt_i, 2'd0});
+      end else begin
+        rq_rows_q <= dense ? 7'd1 : job_cnt_i;
+        rq_left_q <= dense ? pix_bytes * Bw'(job_cnt_i) : pix_bytes;
+        rq_row_q <= pix_bytes;
+      end
     end else if (rq_busy_q && req_ready_i) begin
-      rq_busy_q <= rq_left_q != 1;
-      rq_left_q <= rq_left_q - 1'b1;
-      rq_addr_q <= rq_addr_q + cfg_cstep_i;
+      if (rq_row_end) begin
+        rq_busy_q <= rq_rows_q != 7'd1;
+        rq_rows_q <= rq_rows_q - 7'd1;
+        rq_left_q <= rq_row_q;
+        rq_addr_q <= rq_next_q;
+        rq_next_q <= rq_next_q + rq_step_q;
+      end else begin
+        rq_left_q <= rq_left_q - Piece;
+        rq_addr_q <= rq_addr_q + 32'(Piece);
+      end
     end
   end
 
@@ -90,10 +131,10 @@ module layout #(
     .clr_i(1'b0),
     .wvalid_i(job_take),
     .wready_o(queue_ready),
-    .wdata_i({job_nch_i, job_cnt_i, job_waddr_i}),
+    .wdata_i({cfg_nhwc_i, dense, job_nch_i, job_cnt_i, job_waddr_i, cfg_stride_i, cfg_in_scale_i}),
     .rvalid_o(queue_valid),
     .rready_i(queue_pop),
-    .rdata_o({q_nch, q_cnt, q_waddr}),
+    .rdata_o({q_nhwc, q_dense, q_nch, q_cnt, q_waddr, q_stride, q_scale}),
     .count_o(unused_queue_count)
   );
 
@@ -103,7 +144,7 @@ module layout #(
   logic [3:0]    fill_beat_q;
   logic [1:0]    held_q;  // bank belongs to a job whose data has all been taken
   logic [1:0]    full_q;  // bank is ready to drain
-  logic          take;
+  logic          fill_ready, take, fill_pop;
   logic          last_beat;
   logic          last_ch;
   logic [1:0]    drain_free;
@@ -113,15 +154,16 @@ module layout #(
   logic [127:0]  product;
   logic [31:0]   quad;
 
-  assign dat_ready_o = queue_valid && !held_q[fill_bank_q];
-  assign take = dat_valid_i && dat_ready_o;
+  assign fill_ready = queue_valid && !q_nhwc && !held_q[fill_bank_q];
+  assign take = dat_valid_i && fill_ready;
   assign last_beat = {1'b0, fill_beat_q, 2'b00} + 7'd4 >= q_cnt;
   assign last_ch = {1'b0, fill_ch_q} + 1'b1 == q_nch;
-  assign queue_pop = take && last_beat && last_ch;
+  assign fill_pop = take && last_beat && last_ch;
 
   logic [Cw:0]   meta_nch_q[2];
   logic [6:0]    meta_cnt_q[2];
   logic [Aw-1:0] meta_waddr_q[2];
+  logic [Aw-1:0] meta_stride_q[2];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -138,11 +180,11 @@ module layout #(
       if (take) begin
         fill_beat_q <= last_beat ? '0 : fill_beat_q + 1'b1;
         if (last_beat) fill_ch_q <= last_ch ? '0 : fill_ch_q + 1'b1;
-        if (queue_pop) fill_bank_q <= !fill_bank_q;
+        if (fill_pop) fill_bank_q <= !fill_bank_q;
       end
       for (int unsigned b = 0; b < 2; b++) begin
         if (drain_free[b]) held_q[b] <= 1'b0;
-        else if (queue_pop && fill_bank_q == b[0]) held_q[b] <= 1'b1;
+        else if (fill_pop && fill_bank_q == b[0]) held_q[b] <= 1'b1;
         if (drain_free[b]) full_q[b] <= 1'b0;
         else if (cvt_v_q && cvt_l_q && cvt_a_q[4] == b[0]) full_q[b] <= 1'b1;
       end
@@ -152,16 +194,17 @@ module layout #(
   always_ff @(posedge clk_i) begin
     if (take) begin
       mul_a_q <= {fill_ch_q, fill_bank_q, fill_beat_q};
-      mul_l_q <= queue_pop;
+      mul_l_q <= fill_pop;
     end
     if (mul_v_q) begin
       cvt_a_q <= mul_a_q;
       cvt_l_q <= mul_l_q;
     end
-    if (queue_pop) begin
+    if (fill_pop) begin
       meta_nch_q[fill_bank_q] <= q_nch;
       meta_cnt_q[fill_bank_q] <= q_cnt;
       meta_waddr_q[fill_bank_q] <= q_waddr;
+      meta_stride_q[fill_bank_q] <= q_stride;
     end
   end
 
@@ -170,7 +213,7 @@ module layout #(
       .clk_i,
       .en_i(take),
       .a_i(dat_i[32*l+:32]),
-      .b_i(cfg_in_scale_i),
+      .b_i(q_scale),
       .y_o(product[32*l+:32])
     );
     fp_f32_to_i8 u_cvt (
@@ -186,15 +229,15 @@ module layout #(
   logic [32*N-1:0] row_q;
   logic            rd_en;
   logic [4:0]      rd_addr;
+  logic [5:0]      drain_pix_q;
 
   always_ff @(posedge clk_i) begin
     if (cvt_v_q) mem[cvt_a_q[4:0]][32*cvt_a_q[Cw+4:5]+:32] <= quad;
-    if (rd_en) row_q <= mem[rd_addr];
+    if (rd_en && drain_pix_q[1:0] == 2'd0) row_q <= mem[rd_addr];  // a row lasts four pixels
   end
 
   // ---------------------------------------------------------------- drain: one pixel of N channels a cycle
   logic          drain_bank_q;
-  logic [5:0]    drain_pix_q;
   logic [Aw-1:0] drain_addr_q;
   logic          drain_first;
   logic          drain_last;
@@ -204,6 +247,7 @@ module layout #(
   logic [Aw-1:0] row_addr_q;
   logic          out_v_q, out_l_q;
   logic          row_go, out_go;
+  logic          pass_go, pass_last;
 
   assign out_go = !out_v_q || wr_ready_i;
   assign row_go = !row_v_q || out_go;
@@ -227,29 +271,78 @@ module layout #(
         if (drain_last) drain_bank_q <= !drain_bank_q;
       end
       if (row_go) row_v_q <= rd_en;
-      if (out_go) out_v_q <= row_v_q;
+      if (out_go) out_v_q <= row_v_q || pass_go;
     end
   end
 
+  // ---------------------------------------------------------------- INT8: words pass when the FP32 path is empty
+  logic           pass_on;
+  logic           gear_ready, gear_valid;
+  logic [8*N-1:0] gear_word;
+  logic [Aw-1:0]  pass_blk_q;   // block of the pixel
+  logic [6:0]     pass_pix_q;
+  logic [Aw-1:0]  pass_word_q;  // word of the job
+  logic           last_blk, row_last;
+
+  assign pass_on = queue_valid && q_nhwc && held_q == 2'b00 && !row_v_q;
+  assign last_blk = pass_blk_q + 1'b1 == q_stride;
+  assign pass_last = last_blk && pass_pix_q + 7'd1 == q_cnt;
+  assign row_last = q_dense ? pass_last : last_blk;  // the rest of its beat is not needed
+  assign pass_go = gear_valid && out_go;
+  assign queue_pop = fill_pop || (pass_go && pass_last);
+  assign dat_ready_o = fill_ready || (pass_on && (gear_ready || (out_go && row_last)));
+
+  npu_gearbox #(
+    .N(N)
+  ) u_gearbox (
+    .clk_i,
+    .rst_ni,
+    .clr_i(pass_go && row_last),
+    .in_valid_i(dat_valid_i && pass_on),
+    .in_ready_o(gear_ready),
+    .in_data_i(dat_i),
+    .out_valid_o(gear_valid),
+    .out_ready_i(out_go),
+    .out_data_o(gear_word)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      pass_blk_q <= '0;
+      pass_pix_q <= '0;
+      pass_word_q <= '0;
+    end else if (pass_go) begin
+      pass_word_q <= pass_last ? '0 : pass_word_q + 1'b1;
+      pass_blk_q <= last_blk ? '0 : pass_blk_q + 1'b1;
+      if (last_blk) pass_pix_q <= pass_last ? '0 : pass_pix_q + 7'd1;
+    end
+  end
+
+  // ---------------------------------------------------------------- words of both kinds
   always_ff @(posedge clk_i) begin
     if (rd_en) begin
       row_b_q <= drain_pix_q[1:0];
       row_l_q <= drain_last;
       row_nch_q <= meta_nch_q[drain_bank_q];
       row_addr_q <= drain_first ? meta_waddr_q[drain_bank_q] : drain_addr_q;
-      drain_addr_q <= (drain_first ? meta_waddr_q[drain_bank_q] : drain_addr_q) + cfg_stride_i;
+      drain_addr_q <= (drain_first ? meta_waddr_q[drain_bank_q] : drain_addr_q) + meta_stride_q[drain_bank_q];
     end
     if (row_v_q && out_go) begin
       out_l_q <= row_l_q;
       wr_addr_o <= row_addr_q;
       for (int unsigned c = 0; c < N; c++)
         wr_data_o[8*c+:8] <= row_q[32*c+8*32'(row_b_q)+:8] & {8{c < 32'(row_nch_q)}};
+    end else if (pass_go) begin
+      out_l_q <= pass_last;
+      wr_addr_o <= q_waddr + pass_word_q;
+      for (int unsigned c = 0; c < N; c++) wr_data_o[8*c+:8] <= gear_word[8*c+:8] & {8{!last_blk || c < 32'(q_nch)}};
     end
   end
 
   `NPU_ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
   `NPU_ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
   `NPU_ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_a_q[4]]))
+  `NPU_ASSERT(layout_one_source, !(pass_go && row_v_q))
   `NPU_ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
   `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
 

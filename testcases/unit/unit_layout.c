@@ -1,7 +1,7 @@
 /* dut: layout */
 /*
- * Tasks of several jobs. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of requests, zeros past the job's last byte) and ifm_buf
- * (words). Addresses of requests and words, the words themselves and the place of done_o are checked.
+ * Jobs of both kinds, mixed. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of requests, anything past the last byte of a read) and
+ * ifm_buf (words). Addresses and sizes of requests, addresses of words, the words themselves and the place of done_o are checked.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,12 +11,17 @@
 
 #define N ((uint32_t)NPU_CFG_N)
 #define PIXELS 64u
-#define JOBS 8u /* in flight, more than the unit takes */
+#define BLOCKS 40u /* of N channels, of an INT8 job */
+#define JOBS 8u    /* in flight, more than the unit takes */
+#define PIECE 1024u
+#define WORDS_MAX (PIXELS * BLOCKS)
 
 static const tb_knob knobs[] = {
-    {"tasks", 1, 1000, TB_KNOB_UNIFORM, NULL, NULL, "tasks: scale, channel step and word stride stay"},
+    {"tasks", 1, 1000, TB_KNOB_UNIFORM, NULL, NULL, "tasks: kind, scale, channel step and word stride stay"},
     {"jobs", 1, 100, TB_KNOB_UNIFORM, NULL, NULL, "most jobs of a task"},
     {"pixels", 1, PIXELS, TB_KNOB_SMALL, NULL, NULL, "fewest pixels of a job"},
+    {"int8", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with INT8 input"},
+    {"blocks", 1, BLOCKS, TB_KNOB_SMALL, NULL, NULL, "most blocks of channels of INT8 input"},
     {"values", 0, 1, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){2, 1}, "0: values around the quantiser's range; 1: any float"},
     UNIT_STALL_KNOB("job", "percent of cycles without a job on offer"),
     UNIT_STALL_KNOB("req", "percent of cycles in which requests wait"),
@@ -30,69 +35,157 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "jobs", seed, 2, 16);
 }
 
+/* Bytes in memory: `rows` reads of `row` bytes each, `step` apart from `addr` on. */
 typedef struct job {
+    bool int8;
+    uint32_t scale, step, stride;
     uint32_t addr, channels, count, waddr;
-    uint32_t in[32 * PIXELS]; /* channel, pixel */
-    int8_t out[PIXELS * 32];  /* pixel, channel */
+    uint32_t rows, row, words;
+    uint8_t in[32 * 4 * PIXELS > WORDS_MAX * 32 ? 32 * 4 * PIXELS : WORDS_MAX * 32]; /* row after row */
+    int8_t out[WORDS_MAX * 32];
 } job;
 
 typedef struct bench {
-    tb_sig scale, cstep, stride, job_valid, job_ready, job_addr, job_nch, job_cnt, job_waddr, req_valid, req_ready, req_addr, req_bytes,
-        dat_valid, dat_ready, dat, wr_valid, wr_ready, wr_addr, wr_data, done;
-    job ring[JOBS];
+    tb_sig scale, cstep, stride, nhwc, job_valid, job_ready, job_addr, job_nch, job_cnt, job_waddr, req_valid, req_ready, req_addr,
+        req_bytes, dat_valid, dat_ready, dat, wr_valid, wr_ready, wr_addr, wr_data, done;
+    job *ring;
+    job task;                          /* kind, scale, step and stride of the task */
+    uint64_t left;                     /* jobs of the task that are not offered */
+    int64_t tasks;                     /* tasks not begun */
     uint64_t offered, taken, finished; /* jobs: drawn, accepted by the unit, written out */
-    uint64_t req_job, dat_job, total;
-    uint32_t req_ch, dat_ch, dat_beat; /* next request; next beat of data */
-    uint32_t out_pixel;
-    uint32_t cfg_scale, cfg_cstep, cfg_stride;
+    uint64_t req_job, dat_job;
+    uint32_t req_row, req_byte, dat_row, dat_byte; /* next request; next beat of data */
+    uint64_t beats_asked, beats_given;
+    uint32_t out_word;
     bool job_on, dat_on;
     unit_stall job_stall, req_stall, dat_stall, wr_stall;
     tb_rng rng;
 } bench;
 
-static void draw_values(const unit *u, bench *b, job *j) {
+static void draw_fp32(const unit *u, bench *b, job *j) {
     const bool any = unit_knob(u, "values") == 1;
+    uint32_t in[32 * PIXELS];
     tb_rng rng = tb_rng_fork(&b->rng, b->offered);
     for (uint32_t i = 0; i < j->channels * j->count; i++) {
         const float real = tb_rng_f32_range(&rng, -140.0f, 140.0f);
         uint32_t bits;
         memcpy(&bits, &real, 4);
-        j->in[i] = any ? tb_rng_f32_hard(&rng) : bits;
+        in[i] = any ? tb_rng_f32_hard(&rng) : bits;
     }
-    cm_layout(N, j->channels, j->count, b->cfg_scale, j->in, j->out);
+    memcpy(j->in, in, 4 * j->channels * j->count);
+    cm_layout(N, j->channels, j->count, j->scale, in, j->out);
+    j->rows = j->channels;
+    j->row = 4 * j->count;
+    j->words = j->count;
+}
+
+/* All bytes but the channels past the last one are the words themselves. */
+static void draw_int8(bench *b, job *j) {
+    const uint32_t pixel = j->stride * N;
+    tb_rng rng = tb_rng_fork(&b->rng, b->offered);
+    tb_rng_fill(&rng, j->in, j->count * pixel);
+    memcpy(j->out, j->in, j->count * pixel);
+    for (uint32_t i = 0; i < j->count; i++) {
+        memset(&j->out[(i + 1) * pixel - (N - j->channels)], 0, N - j->channels);
+    }
+    const bool dense = j->step == pixel;
+    j->rows = dense ? 1 : j->count;
+    j->row = dense ? j->count * pixel : pixel;
+    j->words = j->count * j->stride;
+}
+
+static void draw_task(const unit *u, bench *b) {
+    static const uint32_t steps[] = {16, 64, 4096, 0x12340};
+    job *t = &b->task;
+    b->left = tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "jobs"));
+    const float real = tb_rng_f32_range(&b->rng, 0.25f, 4.0f);
+    memcpy(&t->scale, &real, 4);
+    if (tb_rng_chance(&b->rng, 1, 8)) {
+        t->scale = tb_rng_f32_hard(&b->rng);
+    }
+    t->int8 = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
+    t->step = steps[tb_rng_range(&b->rng, 0, 3)];
+    t->stride = (uint32_t)tb_rng_range(&b->rng, 1, 256);
+    if (t->int8) {
+        const uint32_t gaps[] = {0, 0, N, (uint32_t)tb_rng_range(&b->rng, 1, 1000) * N};
+        t->stride = (uint32_t)tb_rng_small(&b->rng, 1, (uint64_t)unit_knob(u, "blocks"));
+        t->step = t->stride * N + gaps[tb_rng_range(&b->rng, 0, 3)];
+    }
 }
 
 static void offer_job(const unit *u, bench *b) {
     job *j = &b->ring[b->offered % JOBS];
+    j->int8 = b->task.int8;
+    j->scale = b->task.scale;
+    j->step = b->task.step;
+    j->stride = b->task.stride;
     j->addr = tb_rng_u32(&b->rng) & 0x0ffffffcu;
     j->channels = tb_rng_chance(&b->rng, 1, 2) ? N : (uint32_t)tb_rng_range(&b->rng, 1, N);
     j->count = (uint32_t)tb_rng_range(&b->rng, (uint64_t)unit_knob(u, "pixels"), PIXELS);
     j->waddr = tb_rng_u32(&b->rng) & 0x3fffu;
-    draw_values(u, b, j);
+    if (j->int8) {
+        draw_int8(b, j);
+    } else {
+        draw_fp32(u, b, j);
+    }
     b->offered++;
+    b->left--;
     b->job_on = true;
+    tb_set(b->scale, j->scale);
+    tb_set(b->cstep, j->step);
+    tb_set(b->stride, j->stride);
+    tb_set(b->nhwc, j->int8);
     tb_set(b->job_addr, j->addr);
     tb_set(b->job_nch, j->channels);
     tb_set(b->job_cnt, j->count);
     tb_set(b->job_waddr, j->waddr);
 }
 
-/* Data may come for requests that were accepted before this cycle. */
-static bool data_due(const bench *b) {
-    return b->dat_job < b->req_job || (b->dat_job == b->req_job && b->dat_ch < b->req_ch);
+static void drive_job(const unit *u, bench *b) {
+    if (b->job_on) {
+        return;
+    }
+    if (b->left == 0 && b->tasks > 0) {
+        b->tasks--;
+        draw_task(u, b);
+    }
+    if (b->left > 0 && b->offered - b->finished < JOBS && unit_go(&b->job_stall)) {
+        offer_job(u, b);
+    } else { /* nothing is kept from here */
+        tb_set(b->scale, tb_rng_u32(&b->rng));
+        tb_set(b->cstep, tb_rng_u32(&b->rng));
+        tb_set(b->stride, tb_rng_u32(&b->rng) & 0x3fffu);
+        tb_set(b->nhwc, tb_rng_u32(&b->rng) & 1u);
+    }
+    tb_set(b->job_valid, b->job_on);
 }
 
+/* Data may come for requests that were accepted before this cycle. */
 static void drive_data(bench *b) {
-    if (!b->dat_on && data_due(b) && unit_go(&b->dat_stall)) {
+    if (!b->dat_on && b->beats_given < b->beats_asked && unit_go(&b->dat_stall)) {
         const job *j = &b->ring[b->dat_job % JOBS];
-        uint32_t beat[4] = {0};
-        for (uint32_t i = 0; i < 4 && 4 * b->dat_beat + i < j->count; i++) {
-            beat[i] = j->in[b->dat_ch * j->count + 4 * b->dat_beat + i];
-        }
+        const uint32_t left = j->row - b->dat_byte;
+        uint8_t beat[16];
+        tb_rng_fill(&b->rng, beat, sizeof beat);
+        memcpy(beat, &j->in[b->dat_row * j->row + b->dat_byte], left < 16 ? left : 16);
         unit_set_slice(b->dat, 0, beat, sizeof beat);
         b->dat_on = true;
     }
     tb_set(b->dat_valid, b->dat_on);
+}
+
+static void take_data(bench *b) {
+    const job *j = &b->ring[b->dat_job % JOBS];
+    b->dat_on = false;
+    b->beats_given++;
+    b->dat_byte += 16;
+    if (b->dat_byte >= j->row) {
+        b->dat_byte = 0;
+        if (++b->dat_row == j->rows) {
+            b->dat_row = 0;
+            b->dat_job++;
+        }
+    }
 }
 
 static void take_request(unit *u, bench *b) {
@@ -101,49 +194,47 @@ static void take_request(unit *u, bench *b) {
         unit_fail(u, "request", "cycle %" PRIu64 ": a request without a job", u->cycle);
         return;
     }
-    unit_expect_value(u, "req_addr_o", tb_get(b->req_addr), j->addr + b->req_ch * b->cfg_cstep);
-    unit_expect_value(u, "req_bytes_o", tb_get(b->req_bytes), 4 * j->count);
-    if (++b->req_ch == j->channels) {
-        b->req_ch = 0;
-        b->req_job++;
+    const uint32_t left = j->row - b->req_byte, bytes = left < PIECE ? left : PIECE;
+    unit_expect_value(u, "req_addr_o", tb_get(b->req_addr), j->addr + b->req_row * j->step + b->req_byte);
+    unit_expect_value(u, "req_bytes_o", tb_get(b->req_bytes), bytes);
+    b->beats_asked += (bytes + 15) / 16;
+    b->req_byte += bytes;
+    if (b->req_byte == j->row) {
+        b->req_byte = 0;
+        if (++b->req_row == j->rows) {
+            b->req_row = 0;
+            b->req_job++;
+        }
     }
 }
 
 static void take_word(unit *u, bench *b) {
     int8_t got[32];
     const job *j = &b->ring[b->finished % JOBS];
-    if (b->finished == b->dat_job) {
+    if (b->finished == b->taken || (!j->int8 && b->finished == b->dat_job)) {
         unit_fail(u, "word", "cycle %" PRIu64 ": a word before its job's data is complete", u->cycle);
         return;
     }
-    unit_expect_value(u, "wr_addr_o", tb_get(b->wr_addr), (j->waddr + b->out_pixel * b->cfg_stride) & 0x3fffu);
+    unit_expect_value(u, "wr_addr_o", tb_get(b->wr_addr), (j->waddr + b->out_word * (j->int8 ? 1 : j->stride)) & 0x3fffu);
     unit_get_slice(b->wr_data, 0, got, N);
-    unit_compare(u, got, &j->out[b->out_pixel * N], N, "job %" PRIu64 ", pixel %" PRIu32, b->finished, b->out_pixel);
-    const bool last = ++b->out_pixel == j->count;
+    unit_compare(u, got, &j->out[b->out_word * N], N, "%s job %" PRIu64 ", word %" PRIu32, j->int8 ? "INT8" : "FP32", b->finished,
+                 b->out_word);
+    const bool last = ++b->out_word == j->words;
     unit_expect_value(u, "done_o", tb_get(b->done), last);
     if (last) {
-        b->out_pixel = 0;
+        b->out_word = 0;
         b->finished++;
     }
 }
 
 static void sample(unit *u, bench *b, bool req_ready, bool wr_ready) {
-    const bool word = wr_ready && tb_get(b->wr_valid);
-    if (word) {
+    if (wr_ready && tb_get(b->wr_valid)) {
         take_word(u, b);
     } else {
         unit_expect_value(u, "done_o", tb_get(b->done), 0);
     }
     if (b->dat_on && tb_get(b->dat_ready)) {
-        const job *j = &b->ring[b->dat_job % JOBS];
-        b->dat_on = false;
-        if (4 * ++b->dat_beat >= j->count) {
-            b->dat_beat = 0;
-            if (++b->dat_ch == j->channels) {
-                b->dat_ch = 0;
-                b->dat_job++;
-            }
-        }
+        take_data(b);
     }
     if (req_ready && tb_get(b->req_valid)) {
         take_request(u, b);
@@ -154,25 +245,10 @@ static void sample(unit *u, bench *b, bool req_ready, bool wr_ready) {
     }
 }
 
-/* New configuration, then jobs until all of them are written. */
-static void run_task(unit *u, bench *b) {
-    static const uint32_t steps[] = {16, 64, 4096, 0x12340};
-    b->total = b->finished + tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "jobs"));
-    const float real = tb_rng_f32_range(&b->rng, 0.25f, 4.0f);
-    memcpy(&b->cfg_scale, &real, 4);
-    if (tb_rng_chance(&b->rng, 1, 8)) {
-        b->cfg_scale = tb_rng_f32_hard(&b->rng);
-    }
-    b->cfg_cstep = steps[tb_rng_range(&b->rng, 0, 3)];
-    b->cfg_stride = (uint32_t)tb_rng_range(&b->rng, 1, 256);
-    tb_set(b->scale, b->cfg_scale);
-    tb_set(b->cstep, b->cfg_cstep);
-    tb_set(b->stride, b->cfg_stride);
-    while (unit_ok(u) && b->finished < b->total) {
-        if (!b->job_on && b->offered < b->total && b->offered - b->finished < JOBS && unit_go(&b->job_stall)) {
-            offer_job(u, b);
-        }
-        tb_set(b->job_valid, b->job_on);
+/* Until all jobs of all tasks are written. */
+static void play(unit *u, bench *b) {
+    while (unit_ok(u) && (b->tasks > 0 || b->left > 0 || b->finished < b->offered)) {
+        drive_job(u, b);
         drive_data(b);
         const bool req_ready = unit_go(&b->req_stall);
         const bool wr_ready = unit_go(&b->wr_stall);
@@ -191,6 +267,7 @@ static void find_ports(unit *u, bench *b) {
     } ports[] = {{&b->scale, "cfg_in_scale_i"},
                  {&b->cstep, "cfg_cstep_i"},
                  {&b->stride, "cfg_stride_i"},
+                 {&b->nhwc, "cfg_nhwc_i"},
                  {&b->job_valid, "job_valid_i"},
                  {&b->job_ready, "job_ready_o"},
                  {&b->job_addr, "job_addr_i"},
@@ -216,26 +293,27 @@ static void find_ports(unit *u, bench *b) {
 
 static int run(unit *u) {
     bench *b = calloc(1, sizeof *b);
-    if (!b || unit_expect_init(u, 1, "channel", N, true) != 0) {
-        free(b);
-        return -1;
+    job *ring = calloc(JOBS, sizeof *ring);
+    const bool able = b && ring && unit_expect_init(u, 1, "channel", N, true) == 0;
+    if (able) {
+        find_ports(u, b);
+        b->ring = ring;
+        b->rng = unit_stream(u, "shape");
+        b->job_stall = unit_stall_make(u, "job");
+        b->req_stall = unit_stall_make(u, "req");
+        b->dat_stall = unit_stall_make(u, "dat");
+        b->wr_stall = unit_stall_make(u, "wr");
+        b->tasks = unit_knob(u, "tasks");
+        unit_reset(u);
+        play(u, b);
     }
-    find_ports(u, b);
-    b->rng = unit_stream(u, "shape");
-    b->job_stall = unit_stall_make(u, "job");
-    b->req_stall = unit_stall_make(u, "req");
-    b->dat_stall = unit_stall_make(u, "dat");
-    b->wr_stall = unit_stall_make(u, "wr");
-    unit_reset(u);
-    for (int64_t t = unit_knob(u, "tasks"); t > 0 && unit_ok(u); t--) {
-        run_task(u, b);
-    }
+    free(ring);
     free(b);
-    return 0;
+    return able ? 0 : -1;
 }
 
 const unit_bench unit_this_bench = {.name = "layout",
-                                    .about = "FP32 channels to quantised words of N channels",
+                                    .about = "FP32 channels and INT8 pixels to words of N channels",
                                     .knobs = knobs,
                                     .nknobs = sizeof knobs / sizeof *knobs,
                                     .constrain = constrain,
