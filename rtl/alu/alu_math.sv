@@ -130,7 +130,7 @@ module alu_math (
   logic [127:0] tree_b;
   logic [1:0]   tree_to;
   logic         row_end3;
-  assign row_end3 = v3_q && !tree_mul_q && reduce && place3_q[4];
+  assign row_end3 = v3_q && reduce && place3_q[4];
   assign tree_add = tree_q && step_q != TreeMul;
   assign tree_mul = tree_q && step_q == TreeMul;
   assign word_ok_o = !(tree_q && step_q == TreeMul - 4'd2);

@@ -1,0 +1,585 @@
+/*
+ * The ALU on random tasks in a random memory. The bench plays the two read channels (in order, realigned, as dma_rd), send_buf and the two write channels; after
+ * each task the whole memory is what the golden model makes of it. With pace=ideal the memory never waits and the cycles of long rows are bounded.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "npu_task.h"
+
+#define BASE UINT32_C(0x40000000)
+#define MEM UINT32_C(0x00100000)
+#define TASKS 8u
+#define JOBS 64u
+#define SEND 256u         /* words of send_buf */
+#define MOST 24000u       /* elements of a task */
+#define IDEAL_LATENCY 10u /* cycles from a read request to its first word */
+#define OP_DOT 14u
+#define OP_SUM 15u
+
+static const char *const pace_names[2] = {"random", "ideal"};
+static const char *const block_names[3] = {"free", "data", "jobs"};
+static const char *const value_names[4] = {"mild", "hard", "few", "mixed"};
+
+static const tb_knob knobs[] = {
+    {"tasks", 1, TASKS, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
+    {"count", 1, 20000, TB_KNOB_SMALL, NULL, NULL, "most elements of a row"},
+    {"rows", 1, 300, TB_KNOB_SMALL, NULL, NULL, "most rows of a plane"},
+    {"planes", 1, 40, TB_KNOB_SMALL, NULL, NULL, "most planes"},
+    {"op", 0, 16, TB_KNOB_UNIFORM, NULL, NULL, "operation; 16: any"},
+    {"values", 0, 3, TB_KNOB_ENUM, value_names, NULL, "data: everyday, corners of FP32, few different ones, everyday with corners"},
+    {"latency", 0, 100, TB_KNOB_SMALL, NULL, NULL, "cycles from a request to its first word, and to a write response"},
+    {"pace", 0, 1, TB_KNOB_ENUM, pace_names, NULL, "ideal: no stall, long rows, bounded time"},
+    {"block", 0, 2, TB_KNOB_ENUM, block_names, NULL, "writes wait until no read is pending: their data, or also their jobs"},
+    UNIT_STALL_KNOB("task", "percent of cycles in which no task comes"),
+    UNIT_STALL_KNOB("req", "percent of cycles in which read requests wait"),
+    UNIT_STALL_KNOB("rd", "percent of cycles without read data"),
+    UNIT_STALL_KNOB("send", "percent of cycles in which send_buf takes no word"),
+    UNIT_STALL_KNOB("job", "percent of cycles in which write requests wait"),
+    UNIT_STALL_KNOB("wr", "percent of cycles in which the write channel takes no word"),
+    UNIT_STALL_RUN_KNOB,
+};
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    tb_knobs_draw_in(k, "tasks", seed, 2, 6);
+    tb_knobs_draw_in(k, "op", seed, 16, 16);
+}
+
+typedef struct job {
+    uint32_t addr, bytes, done;
+    uint64_t at; /* cycle of its request, or of its last word */
+} job;
+
+typedef struct queue {
+    job job[JOBS];
+    uint64_t in, out;
+} queue;
+
+typedef struct chan {
+    queue rd, wr;
+    uint64_t answered; /* write jobs whose response has come */
+    bool rd_on, block_now;
+    uint8_t word[16];        /* that the read channel holds out */
+    uint8_t send[SEND][16];  /* send_buf */
+    uint64_t pushed, popped; /* its words */
+    uint64_t claimed;        /* of these: belong to write jobs */
+    bool was_req;            /* the request was there in the cycle before */
+    unit_stall req, data, sendb, jobs, drain;
+} chan;
+
+typedef struct extent {
+    uint32_t lo, hi; /* offsets in memory */
+} extent;
+
+typedef struct bench {
+    tb_sig task_valid, task_ready, task, done, busy, result_we, result, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid,
+        rd_ready, rd_data, wr_req_valid, wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_level, wr_idle, event;
+    uint8_t *mem, *golden;
+    uint32_t used; /* bytes of memory given away in this task */
+    cm_alu_task t;
+    extent ext[5]; /* operands that may be read */
+    uint32_t exts;
+    chan ch[2];
+    unit_stall task_stall;
+    tb_rng rng, rng_data;
+    bool ideal, seen_done, seen_result;
+    uint32_t block, latency, got_result;
+    int values;
+} bench;
+
+/* ---- tasks ---- */
+
+static bool reduces(const cm_alu_task *t) {
+    return t->op == OP_DOT || t->op == OP_SUM;
+}
+
+static bool uses_p(const cm_alu_task *t) {
+    return t->op != 0 && t->op != 12 && t->op != OP_SUM;
+}
+
+static bool uses_q(const cm_alu_task *t) {
+    return t->op == 5 || t->op == 6;
+}
+
+static bool has_vector(const cm_alu_task *t) {
+    return (uses_p(t) && t->p_kind == 1) || (uses_q(t) && t->q_kind == 1);
+}
+
+static uint32_t draw_value(bench *b) {
+    static const uint32_t few[8] = {0, 0x80000000u, 0x3f800000u, 0xbf800000u, 0x40000000u, 0x7fc00001u, 0x7f800000u, 0x00000001u};
+    const float f = tb_rng_f32_range(&b->rng_data, -9.0f, 9.0f);
+    const uint32_t hard = tb_rng_f32_hard(&b->rng_data);
+    uint32_t mild;
+    memcpy(&mild, &f, 4);
+    switch (b->values) {
+    case 0:
+        return mild;
+    case 1:
+        return hard;
+    case 2:
+        return few[hard >> 3 & 7u];
+    default:
+        return tb_rng_chance(&b->rng_data, 1, 100) ? hard : mild;
+    }
+}
+
+static uint32_t small_gap(bench *b, uint32_t most_words) {
+    return 4 * (uint32_t)tb_rng_range(&b->rng, 0, most_words);
+}
+
+/*
+ * A place for rows of `bytes` bytes: rows of a plane side by side, or planes inside rows, steps of either sign. shared: rows or planes may be the same again.
+ * Addresses are often not multiples of 16.
+ */
+static void place(bench *b, uint32_t bytes, bool shared, uint32_t *addr, uint32_t *rstep, uint32_t *pstep) {
+    const cm_alu_task *t = &b->t;
+    const uint32_t gap = tb_rng_chance(&b->rng, 1, 2) ? 0 : small_gap(b, 9);
+    const bool planes_inside = tb_rng_chance(&b->rng, 1, 4);
+    const bool same_row = shared && tb_rng_chance(&b->rng, 1, 5);
+    const bool same_plane = shared && tb_rng_chance(&b->rng, 1, 5);
+    const uint32_t rows = same_row ? 1 : t->rows, planes = same_plane ? 1 : t->planes;
+    uint32_t r, p;
+    if (planes_inside) {
+        p = bytes + gap;
+        r = p * planes + small_gap(b, 2);
+    } else {
+        r = bytes + gap;
+        p = r * rows + small_gap(b, 2);
+    }
+    const uint32_t lead = small_gap(b, 40);
+    const uint32_t lo = b->used + lead;
+    const uint32_t span = (rows - 1) * r + (planes - 1) * p + bytes;
+    const bool up_rows = tb_rng_chance(&b->rng, 4, 5), up_planes = tb_rng_chance(&b->rng, 4, 5);
+    *addr = BASE + lo + (up_rows ? 0 : (rows - 1) * r) + (up_planes ? 0 : (planes - 1) * p);
+    *rstep = same_row ? 0 : up_rows ? r : 0u - r;
+    *pstep = same_plane ? 0 : up_planes ? p : 0u - p;
+    b->ext[b->exts] = (extent){lo, lo + span};
+    b->used = lo + span;
+}
+
+static void place_array(bench *b, uint32_t *addr) {
+    const uint32_t lo = b->used + small_gap(b, 40);
+    *addr = BASE + lo;
+    b->used = lo + 4 * b->t.planes;
+    b->ext[b->exts++] = (extent){lo, b->used};
+}
+
+static void draw_shape(const unit *u, bench *b) {
+    cm_alu_task *t = &b->t;
+    if (b->ideal) {
+        t->planes = 1;
+        t->rows = reduces(t) ? 4 : 1;
+        t->count = (uint32_t)tb_rng_range(&b->rng, 8000, 16384) / t->rows;
+        return;
+    }
+    t->count = (uint32_t)tb_rng_small(&b->rng, 1, (uint64_t)unit_knob(u, "count"));
+    const uint64_t rows = MOST / t->count < (uint64_t)unit_knob(u, "rows") ? MOST / t->count : (uint64_t)unit_knob(u, "rows");
+    t->rows = (uint32_t)tb_rng_small(&b->rng, 1, rows);
+    const uint64_t planes = MOST / (t->count * t->rows);
+    t->planes = (uint32_t)tb_rng_small(&b->rng, 1, planes < (uint64_t)unit_knob(u, "planes") ? planes : (uint64_t)unit_knob(u, "planes"));
+}
+
+/* Operands that the operation does not use lie outside of memory. */
+static void draw_places(bench *b) {
+    cm_alu_task *t = &b->t;
+    const uint32_t bytes = 4 * t->count;
+    const bool in_place = !t->dup && tb_rng_chance(&b->rng, 1, 3);
+    const bool onto_b = has_vector(t) && in_place && tb_rng_chance(&b->rng, 1, 2);
+    b->used = 0;
+    b->exts = 0;
+    place(b, bytes, !in_place || onto_b, &t->a_addr, &t->a_rstep, &t->a_pstep);
+    b->exts++;
+    if (has_vector(t)) {
+        place(b, bytes, !onto_b, &t->b_addr, &t->b_rstep, &t->b_pstep);
+        b->exts++;
+    }
+    if (uses_p(t) && t->p_kind == 2) {
+        place_array(b, &t->p_addr);
+    }
+    if (uses_q(t) && t->q_kind == 2) {
+        place_array(b, &t->q_addr);
+    }
+    if (in_place) {
+        t->o_addr = onto_b ? t->b_addr : t->a_addr;
+        t->o_rstep = onto_b ? t->b_rstep : t->a_rstep;
+        t->o_pstep = onto_b ? t->b_pstep : t->a_pstep;
+    } else {
+        place(b, reduces(t) ? 4 : t->dup ? 2 * bytes : bytes, false, &t->o_addr, &t->o_rstep, &t->o_pstep);
+    }
+}
+
+static void draw_task(const unit *u, bench *b) {
+    cm_alu_task *t = &b->t;
+    const uint32_t bits = tb_rng_u32(&b->rng);
+    *t = (cm_alu_task){.b_addr = 16, .p_addr = 32, .q_addr = 48, .b_rstep = bits & ~3u, .b_pstep = bits << 2};
+    const uint32_t op = (uint32_t)unit_knob(u, "op");
+    t->op = op < 16 ? op : (uint32_t)tb_rng_range(&b->rng, 0, 15);
+    t->p_kind = (uint32_t)tb_rng_range(&b->rng, 0, 2);
+    t->q_kind = reduces(t) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, 2);
+    if (t->p_kind == 1 && t->q_kind == 1) {
+        t->q_kind = (bits & 1u) ? 2 : 0;
+    }
+    t->dup = !reduces(t) && (bits & 0x30u) == 0;
+    t->act = t->op == 13 || (bits & 0x40u) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, CM_ACT_COUNT - 1);
+    t->p = draw_value(b);
+    t->q = draw_value(b);
+    for (uint32_t i = 0; i < 4; i++) {
+        t->act_p[i] = draw_value(b);
+    }
+    draw_shape(u, b);
+    draw_places(b);
+}
+
+/* ---- golden memory ---- */
+
+static bool golden_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
+    const bench *b = ctx;
+    if (addr < BASE || addr - BASE > MEM || bytes > MEM - (addr - BASE)) {
+        return false;
+    }
+    memcpy(dst, b->golden + (addr - BASE), bytes);
+    return true;
+}
+
+static bool golden_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) {
+    bench *b = ctx;
+    if (addr < BASE || addr - BASE > MEM || bytes > MEM - (addr - BASE)) {
+        return false;
+    }
+    memcpy(b->golden + (addr - BASE), src, bytes);
+    return true;
+}
+
+/* ---- read channel ---- */
+
+static bool inside(const bench *b, const job *j) {
+    for (uint32_t i = 0; i < b->exts; i++) {
+        const uint32_t lo = BASE + b->ext[i].lo;
+        if (j->addr >= lo && j->addr - lo + j->bytes <= b->ext[i].hi - b->ext[i].lo) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool reads_pending(const chan *h) {
+    return h->rd.in != h->rd.out;
+}
+
+/* Data are read from memory when they are first held out: as late as can be. */
+static void drive_read(const unit *u, bench *b, uint32_t c) {
+    chan *h = &b->ch[c];
+    const bool go = unit_go(&h->data);
+    const job *j = &h->rd.job[h->rd.out % JOBS];
+    if (!h->rd_on && go && reads_pending(h) && u->cycle >= j->at + b->latency) {
+        const uint32_t left = j->bytes - j->done;
+        h->rd_on = true;
+        memset(h->word, 0, 16);
+        memcpy(h->word, b->mem + (j->addr - BASE) + j->done, left < 16 ? left : 16);
+    }
+    tb_set_field(b->rd_valid, c, 1, h->rd_on);
+    unit_set_slice(b->rd_data, 16 * c, h->word, 16);
+    tb_set_field(b->rd_req_ready, c, 1, unit_go(&h->req) && h->rd.in - h->rd.out < JOBS);
+}
+
+static void sample_read(unit *u, bench *b, uint32_t c) {
+    chan *h = &b->ch[c];
+    if (h->rd_on && tb_get_field(b->rd_ready, c, 1)) {
+        job *j = &h->rd.job[h->rd.out % JOBS];
+        h->rd_on = false;
+        j->done += 16;
+        h->rd.out += j->done >= j->bytes;
+    }
+    if (tb_get_field(b->rd_req_valid, c, 1) && tb_get_field(b->rd_req_ready, c, 1)) {
+        const job j = {.addr = (uint32_t)tb_get_field(b->rd_req_addr, 32 * c, 32),
+                       .bytes = (uint32_t)tb_get_field(b->rd_req_bytes, 24 * c, 24),
+                       .at = u->cycle};
+        if (j.bytes == 0 || !inside(b, &j)) {
+            unit_fail(u, "read", "channel %" PRIu32 ", cycle %" PRIu64 ": reads %" PRIu32 " bytes at 0x%" PRIx32 ", no operand is there", c,
+                      u->cycle, j.bytes, j.addr);
+            return;
+        }
+        h->rd.job[h->rd.in++ % JOBS] = j;
+    }
+}
+
+/* ---- send_buf and write channel ---- */
+
+static void drive_write(const unit *u, bench *b, uint32_t c) {
+    chan *h = &b->ch[c];
+    const uint64_t level = h->pushed - h->popped;
+    h->block_now = b->block && reads_pending(h);
+    tb_set_field(b->wr_ready, c, 1, unit_go(&h->sendb) && level < SEND);
+    tb_set_field(b->wr_req_ready, c, 1, unit_go(&h->jobs) && h->wr.in - h->wr.out < JOBS && !(h->block_now && b->block == 2));
+    tb_set_field(b->wr_level, 16 * c, 16, level);
+    while (h->answered != h->wr.out && u->cycle >= h->wr.job[h->answered % JOBS].at + b->latency) {
+        h->answered++;
+    }
+    tb_set_field(b->wr_idle, c, 1, h->answered == h->wr.in);
+}
+
+static void sample_job(unit *u, bench *b, uint32_t c) {
+    chan *h = &b->ch[c];
+    const job j = {.addr = (uint32_t)tb_get_field(b->wr_req_addr, 32 * c, 32),
+                   .bytes = (uint32_t)tb_get_field(b->wr_req_bytes, 24 * c, 24)};
+    if (j.bytes == 0 || j.addr < BASE || j.addr - BASE >= MEM || j.bytes > MEM - (j.addr - BASE)) {
+        unit_fail(u, "write", "channel %" PRIu32 ", cycle %" PRIu64 ": writes %" PRIu32 " bytes at 0x%" PRIx32 ", outside of memory", c,
+                  u->cycle, j.bytes, j.addr);
+        return;
+    }
+    h->claimed += (j.bytes + 15) / 16;
+    if (h->claimed > h->pushed) {
+        unit_fail(u, "early job", "channel %" PRIu32 ", cycle %" PRIu64 ": a write job comes before all its words", c, u->cycle);
+    }
+    if (h->wr.in - h->answered == JOBS) { /* a response that is waited for would be overwritten: let it come now */
+        h->answered++;
+    }
+    h->wr.job[h->wr.in++ % JOBS] = j;
+}
+
+static void sample_write(unit *u, bench *b, uint32_t c) {
+    chan *h = &b->ch[c];
+    const bool go = unit_go(&h->drain);
+    if (go && !h->block_now && h->wr.in != h->wr.out) {
+        job *j = &h->wr.job[h->wr.out % JOBS];
+        const uint32_t left = j->bytes - j->done;
+        const uint32_t n = left < 16 ? left : 16;
+        memcpy(b->mem + (j->addr - BASE) + j->done, h->send[h->popped++ % SEND], n);
+        j->done += n;
+        j->at = u->cycle;
+        h->wr.out += j->done == j->bytes;
+    }
+    const bool valid = tb_get_field(b->wr_valid, c, 1), ready = tb_get_field(b->wr_ready, c, 1);
+    const bool room = tb_get_field(b->wr_level, 16 * c, 16) < SEND;
+    if (valid && !room) {
+        unit_fail(u, "room", "channel %" PRIu32 ", cycle %" PRIu64 ": a word for send_buf, which is full", c, u->cycle);
+    }
+    unit_expect_value(u, "event_o word of results", tb_get_field(b->event, 3 + c, 1), valid && ready);
+    if (tb_get_field(b->wr_req_valid, c, 1) && tb_get_field(b->wr_req_ready, c, 1)) {
+        sample_job(u, b, c);
+    }
+    if (valid && ready) {
+        unit_get_slice(b->wr_data, 16 * c, h->send[h->pushed++ % SEND], 16);
+    }
+}
+
+/* ---- a cycle ---- */
+
+/* Waiting for operands: it must be seen when a read is pending without data, and not when nothing is asked for. Waiting for room: when a word cannot leave. */
+static void check_events(unit *u, const bench *b) {
+    const bool busy = tb_get(b->busy) != 0;
+    bool must = false, may = false, stuck = false;
+    for (uint32_t c = 0; c < 2; c++) {
+        const chan *h = &b->ch[c];
+        must = must || (reads_pending(h) && !h->rd_on);
+        may = may || ((reads_pending(h) || tb_get_field(b->rd_req_valid, c, 1)) && !h->rd_on);
+        stuck = stuck || (tb_get_field(b->wr_valid, c, 1) && !tb_get_field(b->wr_ready, c, 1));
+    }
+    const uint64_t event = tb_get(b->event);
+    unit_expect_value(u, "event_o busy", event & 1u, busy);
+    if ((must && !(event & 2u)) || (!may && (event & 2u))) {
+        unit_fail(u, "event_o data", "cycle %" PRIu64 ": event 1 (waits for operands) is %d", u->cycle, (event & 2u) != 0);
+    }
+    if ((stuck || !busy) && stuck != ((event & 4u) != 0)) {
+        unit_fail(u, "event_o room", "cycle %" PRIu64 ": event 2 (waits for room) is %d", u->cycle, (event & 4u) != 0);
+    }
+}
+
+static void cycle(unit *u, bench *b, bool valid) {
+    tb_set(b->task_valid, valid);
+    for (uint32_t c = 0; c < 2; c++) {
+        drive_read(u, b, c);
+        drive_write(u, b, c);
+    }
+    unit_settle(u);
+    check_events(u, b);
+    for (uint32_t c = 0; c < 2; c++) {
+        sample_write(u, b, c);
+        sample_read(u, b, c);
+    }
+    if (tb_get(b->result_we)) {
+        b->got_result = (uint32_t)tb_get(b->result);
+        if (b->seen_result || !reduces(&b->t)) {
+            unit_fail(u, "result_we_o", "cycle %" PRIu64 ": a result too many", u->cycle);
+        }
+        b->seen_result = true;
+    }
+    b->seen_done = tb_get(b->done) != 0;
+    unit_edge(u);
+}
+
+/* ---- a task ---- */
+
+static void check_memory(unit *u, const bench *b, uint32_t number) {
+    const cm_alu_task *t = &b->t;
+    const uint32_t words = reduces(t) ? 1 : t->dup ? 2 * t->count : t->count;
+    for (uint32_t p = 0; p < t->planes; p++) {
+        for (uint32_t r = 0; r < t->rows; r++) {
+            const uint32_t at = t->o_addr + p * t->o_pstep + r * t->o_rstep - BASE;
+            if (!unit_compare(u, b->mem + at, b->golden + at, words, "task %" PRIu32 " (op %" PRIu32 "), plane %" PRIu32 ", row %" PRIu32,
+                              number, t->op, p, r)) {
+                return;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < MEM; i++) {
+        if (b->mem[i] != b->golden[i]) {
+            unit_fail(u, "stray write", "task %" PRIu32 " (op %" PRIu32 "): byte 0x%" PRIx32 " is 0x%02x, expected 0x%02x", number, t->op,
+                      BASE + i, b->mem[i], b->golden[i]);
+            return;
+        }
+    }
+}
+
+/*
+ * 8 elements a cycle; 4 with a vector operand or two results each; 3 with both, since results cannot leave while B comes. A tenth and 200 cycles more for chunks,
+ * begin and end.
+ */
+static void check_pace(unit *u, const bench *b, uint64_t cycles) {
+    const cm_alu_task *t = &b->t;
+    const uint64_t elements = (uint64_t)t->count * t->rows * t->planes;
+    const uint64_t rate = has_vector(t) && t->dup ? 3 : has_vector(t) || t->dup ? 4 : 8;
+    const uint64_t bound = elements / rate * 11 / 10 + 200;
+    if (cycles > bound) {
+        unit_fail(u, "pace", "op %" PRIu32 " on %" PRIu64 " elements: %" PRIu64 " cycles, expected at most %" PRIu64, t->op, elements,
+                  cycles, bound);
+    }
+}
+
+static void run_task(unit *u, bench *b, uint32_t number) {
+    draw_task(u, b);
+    for (uint32_t at = 0; at < b->used + 256; at += 4) {
+        const uint32_t v = draw_value(b);
+        memcpy(b->mem + at, &v, 4);
+    }
+    memcpy(b->golden, b->mem, MEM);
+    const cm_mem mem = {b, golden_read, golden_write};
+    uint32_t result = 0;
+    if (!cm_alu_run(&b->t, &mem, &result)) {
+        unit_fail(u, "model", "task %" PRIu32 ": the golden model leaves memory", number);
+    }
+    while (unit_ok(u) && !unit_go(&b->task_stall)) {
+        unit_expect_value(u, "busy_o", tb_get(b->busy), 0);
+        cycle(u, b, false);
+    }
+    npu_alu_task_set(b->task, &b->t);
+    b->seen_result = false;
+    unit_settle(u);
+    unit_expect_value(u, "task_ready_o", tb_get(b->task_ready), 1);
+    const uint64_t begin = u->cycle;
+    cycle(u, b, true);
+    npu_alu_task_set(b->task, &(cm_alu_task){.op = 31, .count = 0xffffff, .rows = 0xffff}); /* it has been taken */
+    while (unit_ok(u) && !b->seen_done) {
+        unit_expect_value(u, "task_ready_o", tb_get(b->task_ready), 0);
+        cycle(u, b, true);
+    }
+    const uint64_t end = u->cycle;
+    for (uint32_t c = 0; c < 2 && unit_ok(u); c++) {
+        const chan *h = &b->ch[c];
+        if (h->answered != h->wr.in || h->popped != h->pushed || reads_pending(h)) {
+            unit_fail(u, "task_done_o", "channel %" PRIu32 ", cycle %" PRIu64 ": done with work left", c, u->cycle);
+        }
+    }
+    if (unit_ok(u)) {
+        unit_expect_value(u, "result_we_o of a reduction", b->seen_result, reduces(&b->t));
+        unit_expect_value(u, "result_o", b->seen_result ? b->got_result : 0, b->seen_result ? result : 0);
+        check_memory(u, b, number);
+        if (b->ideal) {
+            check_pace(u, b, end - begin);
+        }
+    }
+}
+
+static void find_ports(unit *u, bench *b) {
+    const struct {
+        tb_sig *sig;
+        const char *name;
+    } ports[] = {{&b->task_valid, "task_valid_i"},
+                 {&b->task_ready, "task_ready_o"},
+                 {&b->task, "task_i"},
+                 {&b->done, "task_done_o"},
+                 {&b->busy, "busy_o"},
+                 {&b->result_we, "result_we_o"},
+                 {&b->result, "result_o"},
+                 {&b->rd_req_valid, "rd_req_valid_o"},
+                 {&b->rd_req_ready, "rd_req_ready_i"},
+                 {&b->rd_req_addr, "rd_req_addr_o"},
+                 {&b->rd_req_bytes, "rd_req_bytes_o"},
+                 {&b->rd_valid, "rd_valid_i"},
+                 {&b->rd_ready, "rd_ready_o"},
+                 {&b->rd_data, "rd_data_i"},
+                 {&b->wr_req_valid, "wr_req_valid_o"},
+                 {&b->wr_req_ready, "wr_req_ready_i"},
+                 {&b->wr_req_addr, "wr_req_addr_o"},
+                 {&b->wr_req_bytes, "wr_req_bytes_o"},
+                 {&b->wr_valid, "wr_valid_o"},
+                 {&b->wr_ready, "wr_ready_i"},
+                 {&b->wr_data, "wr_data_o"},
+                 {&b->wr_level, "wr_level_i"},
+                 {&b->wr_idle, "wr_idle_i"},
+                 {&b->event, "event_o"}};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        *ports[i].sig = unit_port(u, ports[i].name);
+    }
+}
+
+static void setup(unit *u, bench *b) {
+    find_ports(u, b);
+    b->rng = unit_stream(u, "shape");
+    b->rng_data = unit_stream(u, "values");
+    b->task_stall = unit_stall_make(u, "task");
+    b->values = (int)unit_knob(u, "values");
+    b->ideal = unit_knob(u, "pace") != 0;
+    b->block = b->ideal ? 0 : (uint32_t)unit_knob(u, "block");
+    b->latency = b->ideal ? IDEAL_LATENCY : (uint32_t)unit_knob(u, "latency");
+    for (uint32_t c = 0; c < 2; c++) {
+        chan *h = &b->ch[c];
+        h->req = unit_stall_make(u, "req");
+        h->data = unit_stall_make(u, "rd");
+        h->sendb = unit_stall_make(u, "send");
+        h->jobs = unit_stall_make(u, "job");
+        h->drain = unit_stall_make(u, "wr");
+        unit_stall *const all[] = {&h->req, &h->data, &h->sendb, &h->jobs, &h->drain};
+        for (uint32_t i = 0; i < 5; i++) {
+            all[i]->rng = tb_rng_fork(&all[i]->rng, 2 * i + c);
+            all[i]->percent = b->ideal ? 0 : all[i]->percent;
+        }
+    }
+    tb_rng_fill(&b->rng_data, b->mem, MEM);
+}
+
+static int run(unit *u) {
+    bench *b = calloc(1, sizeof *b);
+    int rc = -1;
+    if (b) {
+        b->mem = malloc(MEM);
+        b->golden = malloc(MEM);
+    }
+    if (b && b->mem && b->golden && unit_expect_init(u, 4, "element", 1u << 24, false) == 0) {
+        setup(u, b);
+        tb_set(b->wr_idle, 3);
+        unit_reset(u);
+        const uint32_t tasks = (uint32_t)unit_knob(u, "tasks");
+        for (uint32_t i = 0; i < tasks && unit_ok(u); i++) {
+            run_task(u, b, i);
+        }
+        rc = 0;
+    }
+    if (b) {
+        free(b->mem);
+        free(b->golden);
+    }
+    free(b);
+    return rc;
+}
+
+const unit_bench unit_this_bench = {
+    .name = "alu",
+    .about = "the ALU: random tasks of all operations in a random memory, golden model, pace of long rows",
+    .knobs = knobs,
+    .nknobs = sizeof knobs / sizeof *knobs,
+    .constrain = constrain,
+    .run = run,
+};
