@@ -1,5 +1,5 @@
 # Packages, regressions, single runs.
-.PHONY: deps deps-dev regress run unit repro network
+.PHONY: deps deps-dev regress run perf unit repro network
 
 # What `make regress` and `make test` need, and nothing else.
 DEPS := build-essential ccache clang clang-format git libcmocka-dev libjansson-dev libsqlite3-dev make pkg-config python3 python3-numpy python3-pytest \
@@ -44,6 +44,11 @@ run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst]
 	$(call need,OP,make run OP=conv [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS)
+
+perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg WINDOW=cycles]
+	$(call need,OP,make perf OP=conv [knob=value ...])
+	@$(BUILD_QUIETLY) $(OUT)/tandem
+	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) $(if $(WINDOW),--window $(WINDOW))
 
 unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [knob=value ...]
 	$(call need,UNIT,one of $(UNITS))

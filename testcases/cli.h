@@ -16,7 +16,9 @@ typedef struct cli_options {
     const char *case_dir;  /* where cases of failures go */
     const char *wave, *result;
     uint64_t seed, run_seed, index, count;
-    bool have_seed, have_run, json, quiet, help, print_case;
+    bool have_seed, have_run, json, quiet, help, print_case, perf, have_window;
+    const char *perf_svg; /* --perf: picture of the time series, or NULL */
+    uint64_t perf_window;
     npu_dev_kind kind;
     tb_knobs knobs; /* with the pins of the command line */
 } cli_options;
@@ -36,6 +38,11 @@ int cli_case_load(const char *path, const tc_test **test, uint64_t *seed, tb_kno
 /* Store the case of a failure in a folder, which is made when it does not exist; its path goes into path. -1 with one line in err. */
 int cli_case_store(const char *dir, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size, char *err,
                    size_t err_size);
+
+/* --perf: every counter, and the time series of a run as text. */
+void cli_print_perf(FILE *out, const tc_stats *stats, uint32_t n);
+/* The time series as a picture. 0; -1 with one line in err. */
+int cli_perf_svg(const char *path, const tc_stats *stats, uint32_t n, char *err, size_t err_size);
 
 /* The measurements of a run. */
 void cli_print_stats(FILE *out, const tc_stats *stats, uint32_t n, double cpu_seconds);

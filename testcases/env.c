@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const tc_test *const tc_tests[] = {&tc_conv, &tc_regs, &tc_bus_error, &tc_chain};
@@ -77,6 +78,9 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
     if (run->dev == NULL) {
         return -1;
     }
+    if (run->perf) {
+        npu_dev_perf_start(run->dev, run->perf_window);
+    }
     npu_status status = npu_init(&run->npu, npu_dev_hal(run->dev), wait, timeout_us);
     if (status != NPU_OK) {
         tc_driver_failed(run, "npu_init", status, NPU_OK);
@@ -89,9 +93,25 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
     return 0;
 }
 
+/* The time series outlives the device. */
+static void take_series(tc_run *run) {
+    const npu_dev_perf_window *windows;
+    const size_t count = npu_dev_perf_stop(run->dev, &windows);
+    free(run->series);
+    run->series = count > 0 ? malloc(count * sizeof *windows) : NULL;
+    run->stats.series = run->series;
+    run->stats.series_count = run->series != NULL ? count : 0;
+    if (run->series != NULL) {
+        memcpy(run->series, windows, count * sizeof *windows);
+    }
+}
+
 void tc_close(tc_run *run) {
     if (run->dev == NULL) {
         return;
+    }
+    if (run->perf) {
+        take_series(run);
     }
     if (!npu_dev_finish(run->dev)) {
         take_device_failure(run);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -56,20 +57,31 @@ static void report_failure(const cli_options *o, const tc_run *run, tb_result *r
 static int execute(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err,
                    size_t err_size) {
     tc_run run = {.test = test, .n = NPU_CFG_N, .seed = seed, .knobs = knobs, .kind = o->kind, .wave = o->wave, .result = result};
+    run.perf = o->perf;
+    run.perf_window = (uint32_t)o->perf_window;
     const double begin = cpu_seconds();
-    const int rc = test->execute(&run);
+    int rc = test->execute(&run);
     tc_close(&run);
     if (rc != 0 && result->outcome == TB_PASS) {
         snprintf(err, err_size, "%s", run.err);
+        free(run.series);
         return -1;
     }
+    rc = 0;
     if (result->outcome == TB_PASS && o->command == CLI_RUN && !o->quiet && run.stats.measured) {
         cli_print_stats(stdout, &run.stats, NPU_CFG_N, cpu_seconds() - begin);
+        if (o->perf) {
+            cli_print_perf(stdout, &run.stats, NPU_CFG_N);
+        }
+    }
+    if (result->outcome == TB_PASS && o->perf_svg != NULL) {
+        rc = cli_perf_svg(o->perf_svg, &run.stats, NPU_CFG_N, err, err_size);
     }
     if (result->outcome != TB_PASS) {
         report_failure(o, &run, result);
     }
-    return 0;
+    free(run.series);
+    return rc;
 }
 
 static int write_case(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *err, size_t err_size) {

@@ -39,6 +39,12 @@ static void usage_options(FILE *out, cli_command command) {
               "  --print-case    write the resolved case to stdout, do not execute it\n",
               out);
     }
+    if (command == CLI_RUN) {
+        fputs("  --perf [F.svg]  all performance counters and what happened over time, also as a\n"
+              "                  picture\n"
+              "  --window W      cycles of one row of it (fits by itself)\n",
+              out);
+    }
     if (command == CLI_TEST) {
         fputs("  --run-seed R --index I --count K\n"
               "                  cases I .. I+K-1 of run R (1, 0, 1), up to the first failure\n",
@@ -103,14 +109,16 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
     } numbers[] = {{"--seed", 0, UINT64_MAX, &o->seed, &o->have_seed},
                    {"--run-seed", 0, UINT64_MAX, &o->run_seed, &o->have_run},
                    {"--index", 0, UINT64_MAX - MAX_COUNT, &o->index, &o->have_run},
-                   {"--count", 1, MAX_COUNT, &o->count, &o->have_run}};
+                   {"--count", 1, MAX_COUNT, &o->count, &o->have_run},
+                   {"--window", 1, UINT32_MAX, &o->perf_window, &o->have_window}};
+    const size_t window = sizeof numbers / sizeof numbers[0] - 1;
     const struct {
         const char *name;
         const char **out;
     } texts[] = {{"--case", &o->case_file}, {"--case-dir", &o->case_dir}, {"--wave", &o->wave}, {"--result", &o->result}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
-            if (o->command == CLI_REPRO || o->command == CLI_LIST || (o->command == CLI_RUN && i > 0)) {
+            if (o->command == CLI_REPRO || o->command == CLI_LIST || (o->command == CLI_RUN ? i > 0 && i != window : i == window)) {
                 return 1;
             }
             *numbers[i].given = true;
@@ -148,6 +156,11 @@ static int flag_option(cli_options *o, const char *name) {
         return 1;
     }
     return 0;
+}
+
+static bool is_svg(const char *arg) {
+    const size_t length = arg != NULL ? strlen(arg) : 0;
+    return length > 4 && arg[0] != '-' && strcmp(arg + length - 4, ".svg") == 0;
 }
 
 /* The operator, test or file that a command is about. */
@@ -206,6 +219,14 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
         snprintf(err, err_size, "--device %s: this program contains no RTL, expected model", cli_kind_name(o->kind));
         return -1;
     }
+    if (o->have_window && !o->perf) {
+        snprintf(err, err_size, "--window: expected --perf beside it");
+        return -1;
+    }
+    if (o->kind == NPU_DEV_MODEL && o->perf) {
+        snprintf(err, err_size, "--perf: the model has no clock, expected --device rtl or tandem");
+        return -1;
+    }
     if (o->kind == NPU_DEV_MODEL && o->wave != NULL) {
         snprintf(err, err_size, "--wave: the model has no waveform, expected --device rtl or tandem");
         return -1;
@@ -233,6 +254,11 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
         const char *arg = argv[i];
         int rc = 0;
         if (arg[0] == '-') {
+            if (o->command == CLI_RUN && strcmp(arg, "--perf") == 0) {
+                o->perf = true;
+                o->perf_svg = is_svg(argv[i + 1]) ? argv[++i] : NULL;
+                continue;
+            }
             if (flag_option(o, arg) == 0) {
                 continue;
             }

@@ -5,41 +5,107 @@
 #include <stdio.h>
 
 #define BEAT_BYTES 16u
+#define CHANNELS 2u
 
-static const char *const counter_names[NPU_PERF_COUNT] = {"cycles with a task",        "mesh works",
-                                                          "read beats, channel 0",     "read beats, channel 1",
-                                                          "write beats, channel 0",    "write beats, channel 1",
-                                                          "im2col waits for rows",     "im2col waits for weights",
-                                                          "im2col waits for ofm room", "read bursts, channel 0",
-                                                          "read bursts, channel 1",    "write bursts, channel 0",
-                                                          "write bursts, channel 1"};
+/* Counters of docs/npu.md section 5 that the short form names. */
+enum {
+    CYCLES = 0,
+    MESH = 1,
+    RD_BEATS = 2,
+    WR_BEATS = 4,
+    WAIT_ROWS = 6,
+    WAIT_WEIGHTS = 7,
+    WAIT_OFM = 8,
+    LOAD = 21,
+    WRITE_BACK = 22,
+    POST_ROOM = 23,
+    POST_PSUM = 25,
+    ALU_BUSY = 27,
+    ALU_OPERANDS = 28,
+    ALU_ROOM = 29,
+    POOL_BUSY = 30,
+    POOL_INPUT = 31,
+    POOL_ROOM = 32,
+    GEMM_BUSY = 33
+};
 
 static double percent(double part, double whole) {
     return whole > 0 ? 100.0 * part / whole : 0.0;
+}
+
+static void print_cycles(FILE *out, const char *name, uint64_t part, uint64_t whole) {
+    fprintf(out, "    %-26s %12" PRIu64 " %5.1f %%\n", name, part, percent((double)part, (double)whole));
+}
+
+/* What each unit that had work did with its time. */
+static void print_units(FILE *out, const uint64_t *p) {
+    if ((p[GEMM_BUSY] | p[MESH]) != 0) {
+        print_cycles(out, "GEMM load", p[LOAD], p[CYCLES]);
+        print_cycles(out, "GEMM compute (mesh works)", p[MESH], p[CYCLES]);
+        print_cycles(out, "GEMM write-back", p[WRITE_BACK], p[CYCLES]);
+        print_cycles(out, "stall: input rows", p[WAIT_ROWS], p[CYCLES]);
+        print_cycles(out, "stall: weights", p[WAIT_WEIGHTS], p[CYCLES]);
+        print_cycles(out, "stall: room in ofm_buf", p[WAIT_OFM], p[CYCLES]);
+        print_cycles(out, "post waits: send_buf", p[POST_ROOM] + p[POST_ROOM + 1], CHANNELS * p[CYCLES]);
+        print_cycles(out, "post waits: partial sums", p[POST_PSUM] + p[POST_PSUM + 1], CHANNELS * p[CYCLES]);
+    }
+    if (p[ALU_BUSY] != 0) {
+        const uint64_t stall = p[ALU_OPERANDS] + p[ALU_ROOM];
+        print_cycles(out, "ALU busy", p[ALU_BUSY], p[CYCLES]);
+        print_cycles(out, "ALU compute", p[ALU_BUSY] > stall ? p[ALU_BUSY] - stall : 0, p[CYCLES]);
+        print_cycles(out, "stall: operands (load)", p[ALU_OPERANDS], p[CYCLES]);
+        print_cycles(out, "stall: send_buf (write)", p[ALU_ROOM], p[CYCLES]);
+    }
+    if (p[POOL_BUSY] != 0) {
+        const uint64_t stall = p[POOL_INPUT] + p[POOL_ROOM];
+        print_cycles(out, "POOL busy", p[POOL_BUSY], p[CYCLES]);
+        print_cycles(out, "POOL compute", p[POOL_BUSY] > stall ? p[POOL_BUSY] - stall : 0, p[CYCLES]);
+        print_cycles(out, "stall: input (load)", p[POOL_INPUT], p[CYCLES]);
+        print_cycles(out, "stall: send_buf (write)", p[POOL_ROOM], p[CYCLES]);
+    }
+    print_cycles(out, "read bus, both channels", p[RD_BEATS] + p[RD_BEATS + 1], CHANNELS * p[CYCLES]);
+    print_cycles(out, "write bus, both channels", p[WR_BEATS] + p[WR_BEATS + 1], CHANNELS * p[CYCLES]);
+}
+
+/* How much of the time that it took an operator needed at least; several bounds, the largest one counts. */
+static void print_bounds(FILE *out, const tc_stats *s) {
+    const uint64_t per_cycle = CHANNELS * BEAT_BYTES;
+    const tc_bounds *b = &s->bounds;
+    const uint64_t took = s->perf[CYCLES] != 0 ? s->perf[CYCLES] : s->cycles;
+    const uint64_t bus_rd = (b->read_bytes + per_cycle - 1) / per_cycle;
+    const uint64_t bus_wr = (b->write_bytes + per_cycle - 1) / per_cycle;
+    if (b->op == NULL) {
+        return;
+    }
+    fprintf(out, "  %s needs at least these cycles; share of the %" PRIu64 " with a task:\n", b->op, took);
+    if (b->mac_cycles != 0) {
+        print_cycles(out, "MAC bound", b->mac_cycles, took);
+    }
+    print_cycles(out, "read bus bound", bus_rd, took);
+    print_cycles(out, "write bus bound", bus_wr, took);
 }
 
 void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
     const uint64_t *p = s->perf;
     fprintf(out, "%s\n", s->what);
     fprintf(out, "  %-28s %s\n", "tasks", s->tasks);
-    fprintf(out, "  %-28s %" PRIu64 "\n", "MACs", s->macs);
+    if (s->macs != 0) {
+        fprintf(out, "  %-28s %" PRIu64 "\n", "MACs", s->macs);
+    }
     if (!s->has_time) {
         fprintf(out, "  cycles, bus and counters: not measured, the model has no clock\n");
         return;
     }
-    const uint32_t peak = 2 * n * n;
     fprintf(out, "  %-28s %" PRIu64 "\n", "cycles, register accesses in", s->cycles);
-    fprintf(out, "  %-28s %.1f %% of %u a cycle\n", "MAC utilisation", percent((double)s->macs, (double)s->cycles * peak), peak);
-    fprintf(out, "  %-28s %" PRIu64 " read, %" PRIu64 " written\n", "bytes moved (whole beats)", (p[2] + p[3]) * BEAT_BYTES,
-            (p[4] + p[5]) * BEAT_BYTES);
-    fprintf(out, "  performance counters:\n");
-    for (size_t i = 0; i < NPU_PERF_COUNT; i++) {
-        fprintf(out, "    %-26s %" PRIu64, counter_names[i], p[i]);
-        if (i == 1 || (i >= 6 && i <= 8)) {
-            fprintf(out, " (%.1f %%)", percent((double)p[i], (double)p[0]));
-        }
-        fputs("\n", out);
+    if (s->macs != 0) {
+        const uint32_t peak = 2 * n * n;
+        fprintf(out, "  %-28s %.1f %% of %u a cycle\n", "MAC utilisation", percent((double)s->macs, (double)s->cycles * peak), peak);
     }
+    fprintf(out, "  %-28s %" PRIu64 " read, %" PRIu64 " written\n", "bytes moved (whole beats)",
+            (p[RD_BEATS] + p[RD_BEATS + 1]) * BEAT_BYTES, (p[WR_BEATS] + p[WR_BEATS + 1]) * BEAT_BYTES);
+    fprintf(out, "  %-28s %" PRIu64 "; share of them:\n", "cycles with a task", p[CYCLES]);
+    print_units(out, p);
+    print_bounds(out, s);
     const double sim_s = s->rtl_s + s->harness_s;
     fprintf(out, "  %-28s %.0f, golden model apart\n", "simulated cycles per second", sim_s > 0 ? (double)s->cycles / sim_s : 0.0);
     fprintf(out, "  %-28s %.1f %% of that time, the RTL takes the rest\n", "testbench's own share", percent(s->harness_s, sim_s));

@@ -29,14 +29,16 @@ typedef struct tc_bounds {
 /* What an executor measured, for `tandem run`. */
 typedef struct tc_stats {
     bool measured;
-    char what[256];                /* the operator, in one line */
-    char tasks[128];               /* how it was cut */
-    uint64_t cycles;               /* clock cycles from the first register access of the operator to the last; 0 without RTL */
-    uint64_t macs;                 /* multiply-accumulates that the operator asks for */
+    char what[256];  /* the operator, in one line */
+    char tasks[128]; /* how it was cut */
+    uint64_t cycles; /* clock cycles from the first register access of the operator to the last; 0 without RTL */
+    uint64_t macs;   /* multiply-accumulates that the operator asks for */
     tc_bounds bounds;
     uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu.md section 5 */
     bool has_time;                 /* the following two: RTL took part */
     double rtl_s, harness_s;       /* CPU time of those cycles in the model of the RTL and around it; the golden model's is in neither */
+    const npu_dev_perf_window *series; /* --perf: what happened over time, owned by tc_run; NULL: not sampled */
+    size_t series_count;
 } tc_stats;
 
 struct tc_test;
@@ -48,11 +50,14 @@ typedef struct tc_run {
     uint64_t seed;         /* of the case */
     const tb_knobs *knobs; /* of the case */
     npu_dev_kind kind;
-    const char *wave; /* FST file or NULL */
+    const char *wave;     /* FST file or NULL */
+    bool perf;            /* sample the debug port */
+    uint32_t perf_window; /* cycles of a window, 0: fitting */
     tb_result *result;
     npu_dev *dev; /* open between tc_open() and tc_close() */
     npu npu;      /* the driver's device */
     tc_stats stats;
+    npu_dev_perf_window *series;
     char err[512]; /* why the case could not be run */
 } tc_run;
 

@@ -33,7 +33,7 @@ typedef enum fault {
     FAULTS
 } fault;
 
-enum { P_CLK, P_RST, P_AXIL, P_M0 = P_AXIL + 17, P_M1 = P_M0 + 34, P_IRQ = P_M1 + 34, P_COUNT = P_IRQ + 3 };
+enum { P_CLK, P_RST, P_AXIL, P_M0 = P_AXIL + 17, P_M1 = P_M0 + 34, P_IRQ = P_M1 + 34, P_PERF = P_IRQ + 3, P_COUNT = P_PERF + 2 };
 
 static const struct {
     const char *name;
@@ -52,9 +52,10 @@ static const struct {
              {"rresp", 2, true},   {"rlast", 1, true},    {"rvalid", 1, true},  {"rready", 1, false}};
 
 typedef struct stand_in {
-    uint64_t wire[P_COUNT][2];
+    uint64_t wire[P_COUNT][4];
     char name[P_COUNT][32];
     cm_device *model;
+    uint64_t edges;
     uint8_t last_clk;
     bool have_aw, have_w, failed;
     uint32_t aw, w;
@@ -64,6 +65,9 @@ typedef struct stand_in {
 static fault now;
 static npu_dev *under_test;
 static uint32_t output_addr, input_addr;
+static uint64_t perf_from; /* the debug port moves for PERF_CYCLES cycles from this edge on */
+static bool without_perf;
+#define PERF_CYCLES 1000u
 
 static bool backdoor_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
     (void)ctx;
@@ -108,8 +112,11 @@ static void s_ports(void *inst, tb_shim_port *out) {
             snprintf(s->name[i], sizeof s->name[i], "m%d_axi_%s", i < P_M1 ? 0 : 1, axi[k].name);
             width = axi[k].width;
             input = axi[k].input;
-        } else {
+        } else if (i < P_PERF) {
             snprintf(s->name[i], sizeof s->name[i], "%s", irq[i - P_IRQ]);
+        } else {
+            snprintf(s->name[i], sizeof s->name[i], "%s", i == P_PERF ? "perf_event_o" : "perf_level_o");
+            width = i != P_PERF ? 192 : without_perf ? 35 : 36;
         }
         out[i] = (tb_shim_port){.name = s->name[i], .width = width, .input = input, .ptr = s->wire[i]};
     }
@@ -160,7 +167,18 @@ static void spoil(stand_in *s) {
     s->failed = now == ASSERTION;
 }
 
+/* Event 1 in every cycle, event 35 in each fourth; mark 40 counts up, mark 51 is 9. */
+static void s_perf(stand_in *s) {
+    const uint64_t at = ++s->edges - perf_from;
+    const bool on = perf_from != 0 && s->edges >= perf_from && at < PERF_CYCLES;
+    uint64_t *level = wire(s, "perf_level_o");
+    *wire(s, "perf_event_o") = on ? UINT64_C(2) | (at % 4 == 0 ? UINT64_C(1) << 35 : 0) : 0;
+    level[0] = on ? at : 0;
+    level[2] = on ? UINT64_C(9) << 48 : 0;
+}
+
 static void s_edge(stand_in *s) {
+    s_perf(s);
     uint64_t *bvalid = wire(s, "s_axil_bvalid");
     uint64_t *rvalid = wire(s, "s_axil_rvalid");
     static const char *const master[3] = {"m0_axi_aw", "m0_axi_w", "m1_axi_ar"};
@@ -430,6 +448,58 @@ static void refused(void **state) {
     npu_dev_close(dev);
 }
 
+/* ---- time series ---- */
+
+static void time_series(void **state) {
+    (void)state;
+    const npu_dev_perf_window *w;
+    now = GOOD;
+    npu_dev *dev = open_dev(NPU_DEV_RTL);
+    const npu_hal *hal = npu_dev_hal(dev);
+    const uint64_t base = npu_dev_cycles(dev);
+    perf_from = base + 100;
+    assert_true(npu_dev_perf_start(dev, 0));
+    hal->delay_us(hal->ctx, 8); /* 1600 cycles */
+    size_t count = npu_dev_perf_stop(dev, &w);
+    assert_true(count >= 48 && count <= 96);
+    uint64_t sum[3] = {0, 0, 0};
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(w[i].from, w[0].from + (uint64_t)i * w[0].cycles);
+        assert_int_equal(w[i].level[0], i + 1 == count ? PERF_CYCLES - 1 : (i + 1) * w[0].cycles - 1);
+        assert_int_equal(w[i].level[11], 9);
+        sum[0] += w[i].event[0];
+        sum[1] += w[i].event[1];
+        sum[2] += w[i].event[35];
+    }
+    assert_true(sum[0] == 0 && sum[1] == PERF_CYCLES && sum[2] == PERF_CYCLES / 4);
+    /* windows of a given width */
+    uint32_t v = 0;
+    assert_int_equal(hal->reg_read(hal->ctx, NPU_REG_ID, &v), NPU_HAL_OK); /* for the watchdog */
+    perf_from = npu_dev_cycles(dev) + 100;
+    assert_true(npu_dev_perf_start(dev, 7));
+    hal->delay_us(hal->ctx, 8);
+    count = npu_dev_perf_stop(dev, &w);
+    assert_int_equal(count, (PERF_CYCLES + 6) / 7);
+    assert_int_equal(w[0].event[1], 7);
+    assert_int_equal(w[count - 1].event[1], PERF_CYCLES % 7);
+    /* nothing happens */
+    assert_int_equal(hal->reg_read(hal->ctx, NPU_REG_ID, &v), NPU_HAL_OK);
+    perf_from = 0;
+    assert_true(npu_dev_perf_start(dev, 0));
+    hal->delay_us(hal->ctx, 1);
+    assert_int_equal(npu_dev_perf_stop(dev, &w), 0);
+    npu_dev_close(dev);
+    without_perf = true; /* a port of another width is not the port */
+    dev = open_dev(NPU_DEV_RTL);
+    assert_false(npu_dev_perf_start(dev, 0));
+    npu_dev_close(dev);
+    without_perf = false;
+    dev = open_dev(NPU_DEV_MODEL);
+    assert_false(npu_dev_perf_start(dev, 0));
+    assert_int_equal(npu_dev_perf_stop(dev, &w), 0);
+    npu_dev_close(dev);
+}
+
 /* ---- conflicts between tasks in flight ---- */
 
 #define REG(name) regs[NPU_REG_##name / 4]
@@ -576,10 +646,10 @@ static void declared_outputs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_alone),      cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees),
-        cmocka_unit_test(tandem_finds),     cmocka_unit_test(hang_is_found),   cmocka_unit_test(refused),
-        cmocka_unit_test(live_buffers),     cmocka_unit_test(live_units),      cmocka_unit_test(live_taint),
-        cmocka_unit_test(declared_outputs),
+        cmocka_unit_test(model_alone),  cmocka_unit_test(unwritten_input),  cmocka_unit_test(tandem_agrees),
+        cmocka_unit_test(tandem_finds), cmocka_unit_test(hang_is_found),    cmocka_unit_test(refused),
+        cmocka_unit_test(live_buffers), cmocka_unit_test(live_units),       cmocka_unit_test(time_series),
+        cmocka_unit_test(live_taint),   cmocka_unit_test(declared_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

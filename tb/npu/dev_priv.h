@@ -42,6 +42,14 @@ typedef struct npu_unit_regs {
 } npu_unit_regs;
 extern const npu_unit_regs npu_units[UNITS];
 
+typedef struct npu_perf_sampler {
+    bool on, fixed; /* fixed: the width of a window does not grow */
+    tb_sig events, levels;
+    npu_dev_perf_window *window;
+    size_t count, cap;
+    uint32_t width;
+} npu_perf_sampler;
+
 struct npu_dev {
     npu_dev_cfg cfg;
     npu_dev_failure failure;
@@ -64,6 +72,7 @@ struct npu_dev {
     uint32_t irq_now, irq_seen; /* lines now; lines that rose since the last compare point */
     uint32_t irq_enable;        /* last value that the driver wrote */
     uint64_t hash;
+    npu_perf_sampler perf;
     uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
     bool rtl_gone;                             /* no register access any more */
 
@@ -103,6 +112,11 @@ bool npu_rtl_read(npu_dev *dev, uint32_t offset, uint32_t *value);
 bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value);
 /* Nothing may be in flight on the buses. */
 void npu_rtl_check_idle(npu_dev *dev);
+
+/* ---- perf.c ---- */
+/* After settle, while the sampler is on. */
+void npu_perf_sample(npu_dev *dev);
+void npu_perf_free(npu_dev *dev);
 
 /* ---- hal.c ---- */
 void npu_hal_fill(npu_dev *dev);

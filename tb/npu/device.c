@@ -126,6 +126,7 @@ void npu_dev_close(npu_dev *dev) {
     npu_rtl_close(dev);
     cm_device_free(dev->model);
     npu_inflight_free(&dev->inflight);
+    npu_perf_free(dev);
     tb_ddr_free(&dev->ddr);
     tb_ddr_free(&dev->model_ddr);
     free(dev->buf);

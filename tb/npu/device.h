@@ -69,6 +69,26 @@ uint64_t npu_dev_trace_hash(const npu_dev *dev);
 /* Seconds of CPU time in the Verilated model (sampled) and in everything else since npu_dev_open, the golden model's tasks left out. */
 void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
 
+/*
+ * ---- a look inside: what happens over time, from the debug port of the RTL (docs/npu.md section 5) ----
+ */
+#define NPU_DEV_PERF_EVENTS 36u      /* counters 0.. */
+#define NPU_DEV_PERF_LEVELS 12u      /* marks */
+#define NPU_DEV_PERF_FIRST_LEVEL 40u /* number of the first mark */
+typedef struct npu_dev_perf_window {
+    uint64_t from; /* first cycle */
+    uint32_t cycles;
+    uint32_t event[NPU_DEV_PERF_EVENTS]; /* cycles with this event */
+    uint16_t level[NPU_DEV_PERF_LEVELS]; /* the highest */
+} npu_dev_perf_window;
+/*
+ * Sample every cycle from the first one in which anything happens. window: cycles of a window; 0: as many as make 48 to 96 windows of the whole (a window a cycle where it is
+ * shorter). false: there is no such port (the model; RTL without it), nothing is sampled.
+ */
+bool npu_dev_perf_start(npu_dev *dev, uint32_t window);
+/* Stop; returns the number of windows up to the last one in which anything happened. They are the device's, until it starts again or is closed. */
+size_t npu_dev_perf_stop(npu_dev *dev, const npu_dev_perf_window **windows);
+
 /* Reset in place: registers, queues and in-flight transactions are gone, memory stays. */
 void npu_dev_reset(npu_dev *dev);
 /* Answer the k-th burst (0 = next) of a kind on a channel with SLVERR: dir 0 read, 1 write. RTL and tandem only. */

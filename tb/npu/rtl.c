@@ -73,6 +73,9 @@ bool npu_rtl_step(void *ctx) {
     tb_axi_slave_sample(&dev->slave[0]);
     tb_axi_slave_sample(&dev->slave[1]);
     tb_lite_sample(&dev->lite);
+    if (dev->perf.on) {
+        npu_perf_sample(dev);
+    }
     const bool go = tb_sim_edge(sim);
     const uint32_t irq = (uint32_t)*dev->irq_pin[0] | (uint32_t)*dev->irq_pin[1] << 1 | (uint32_t)*dev->irq_pin[2] << 2;
     dev->irq_seen |= irq & ~dev->irq_now;

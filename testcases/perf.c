@@ -1,0 +1,317 @@
+/* perf.c - `tandem run --perf`: every performance counter, and what happened over time as text and as a picture. */
+#include "cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- counters, grouped by unit (docs/npu.md section 5) ---- */
+
+typedef struct counter {
+    uint32_t number;
+    const char *name;
+    char unit; /* 'c' cycles, printed with their share; 'n' a number; 'm' a mark */
+} counter;
+
+typedef struct group {
+    const char *name;
+    counter counter[14];
+} group;
+
+static const group groups[] = {
+    {"GEMM",
+     {{33, "busy", 'c'},
+      {1, "compute: mesh works", 'c'},
+      {21, "load", 'c'},
+      {22, "write-back", 'c'},
+      {6, "stall: input rows", 'c'},
+      {7, "stall: weights", 'c'},
+      {8, "stall: room in ofm_buf", 'c'},
+      {23, "post 0 waits for send_buf", 'c'},
+      {24, "post 1 waits for send_buf", 'c'},
+      {25, "post 0 waits for sums", 'c'},
+      {26, "post 1 waits for sums", 'c'},
+      {46, "ofm_buf: most tiles", 'm'},
+      {47, "ifm_buf: most words", 'm'}}},
+    {"ALU",
+     {{27, "busy", 'c'},
+      {28, "stall: operands", 'c'},
+      {29, "stall: send_buf", 'c'},
+      {34, "results out, channel 0", 'c'},
+      {35, "results out, channel 1", 'c'}}},
+    {"POOL", {{30, "busy", 'c'}, {31, "stall: input", 'c'}, {32, "stall: send_buf", 'c'}}},
+    {"read channel 0",
+     {{2, "beats", 'c'},
+      {9, "bursts", 'n'},
+      {13, "waits for the bus", 'c'},
+      {15, "consumer waits", 'c'},
+      {48, "most bursts in flight", 'm'}}},
+    {"read channel 1",
+     {{3, "beats", 'c'},
+      {10, "bursts", 'n'},
+      {14, "waits for the bus", 'c'},
+      {16, "consumer waits", 'c'},
+      {49, "most bursts in flight", 'm'}}},
+    {"write channel 0",
+     {{4, "beats", 'c'},
+      {11, "bursts", 'n'},
+      {17, "waits for the bus", 'c'},
+      {19, "waits for data", 'c'},
+      {50, "most bursts in flight", 'm'},
+      {40, "send_buf: words of GEMM", 'm'},
+      {42, "send_buf: words of POOL", 'm'},
+      {44, "send_buf: words of ALU", 'm'}}},
+    {"write channel 1",
+     {{5, "beats", 'c'},
+      {12, "bursts", 'n'},
+      {18, "waits for the bus", 'c'},
+      {20, "waits for data", 'c'},
+      {51, "most bursts in flight", 'm'},
+      {41, "send_buf: words of GEMM", 'm'},
+      {43, "send_buf: words of POOL", 'm'},
+      {45, "send_buf: words of ALU", 'm'}}},
+};
+
+static double percent(double part, double whole) {
+    return whole > 0 ? 100.0 * part / whole : 0.0;
+}
+
+static void print_counters(FILE *out, const uint64_t *p) {
+    fprintf(out, "performance counters over %" PRIu64 " cycles with a task:\n", p[0]);
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+        fprintf(out, "  %s\n", groups[g].name);
+        for (const counter *c = groups[g].counter; c->name != NULL; c++) {
+            fprintf(out, "    %2u %-28s %12" PRIu64, c->number, c->name, p[c->number]);
+            if (c->unit == 'c') {
+                fprintf(out, " %5.1f %%", percent((double)p[c->number], (double)p[0]));
+            }
+            fputs("\n", out);
+        }
+    }
+}
+
+/* ---- tracks of the time series ---- */
+
+typedef struct track {
+    const char *head; /* three letters or so, for the table */
+    const char *name; /* for the picture */
+    uint32_t number;  /* of the counter or mark */
+    uint32_t full;    /* marks: what counts as full; 0: an event, full is every cycle */
+} track;
+
+#define IFM_WORDS 16384u
+#define OFM_SUMS 1024u /* a tile of mesh size n takes n of them */
+#define SEND_GEMM 512u
+#define SEND_OTHER 256u
+#define IN_FLIGHT 16u
+#define OFM_TILES 46u
+
+static const track tracks[] = {
+    {"rd0", "read channel 0", 2, 0},
+    {"rd1", "read channel 1", 3, 0},
+    {"wr0", "write channel 0", 4, 0},
+    {"wr1", "write channel 1", 5, 0},
+    {"mesh", "mesh works", 1, 0},
+    {"rows", "stall: input rows", 6, 0},
+    {"wgt", "stall: weights", 7, 0},
+    {"ofm", "stall: room in ofm_buf", 8, 0},
+    {"load", "GEMM load", 21, 0},
+    {"post", "GEMM write-back", 22, 0},
+    {"p0wt", "post 0 waits for send_buf", 23, 0},
+    {"p1wt", "post 1 waits for send_buf", 24, 0},
+    {"ps0", "post 0 waits for partial sums", 25, 0},
+    {"ps1", "post 1 waits for partial sums", 26, 0},
+    {"alu", "ALU busy", 27, 0},
+    {"a-op", "ALU waits for operands", 28, 0},
+    {"a-wr", "ALU waits for send_buf", 29, 0},
+    {"pool", "POOL busy", 30, 0},
+    {"p-in", "POOL waits for input", 31, 0},
+    {"p-wr", "POOL waits for send_buf", 32, 0},
+    {"r0bs", "read channel 0 waits for the bus", 13, 0},
+    {"r1bs", "read channel 1 waits for the bus", 14, 0},
+    {"w0bs", "write channel 0 waits for the bus", 17, 0},
+    {"w1bs", "write channel 1 waits for the bus", 18, 0},
+    {"IFM", "ifm_buf level", 47, IFM_WORDS},
+    {"OFM", "ofm_buf level", OFM_TILES, OFM_SUMS},
+    {"SG0", "send_buf 0, GEMM", 40, SEND_GEMM},
+    {"SG1", "send_buf 1, GEMM", 41, SEND_GEMM},
+    {"SP0", "send_buf 0, POOL", 42, SEND_OTHER},
+    {"SP1", "send_buf 1, POOL", 43, SEND_OTHER},
+    {"SA0", "send_buf 0, ALU", 44, SEND_OTHER},
+    {"SA1", "send_buf 1, ALU", 45, SEND_OTHER},
+    {"FR0", "bursts in flight, read channel 0", 48, IN_FLIGHT},
+    {"FR1", "bursts in flight, read channel 1", 49, IN_FLIGHT},
+    {"FW0", "bursts in flight, write channel 0", 50, IN_FLIGHT},
+    {"FW1", "bursts in flight, write channel 1", 51, IN_FLIGHT},
+};
+#define TRACKS (sizeof tracks / sizeof tracks[0])
+
+/* 0 .. 1 */
+static double value(const track *t, const npu_dev_perf_window *w, uint32_t n) {
+    double v;
+    if (t->full == 0) {
+        v = (double)w->event[t->number] / w->cycles;
+    } else {
+        v = (double)w->level[t->number - NPU_DEV_PERF_FIRST_LEVEL] / (t->number == OFM_TILES ? OFM_SUMS / n : t->full);
+    }
+    return v < 1 ? v : 1;
+}
+
+/* Tracks on which anything happened. */
+static size_t used_tracks(const tc_stats *s, const track **used) {
+    size_t count = 0;
+    for (size_t t = 0; t < TRACKS; t++) {
+        bool any = false;
+        for (size_t i = 0; i < s->series_count && !any; i++) {
+            any = value(&tracks[t], &s->series[i], 1) > 0;
+        }
+        if (any) {
+            used[count++] = &tracks[t];
+        }
+    }
+    return count;
+}
+
+/* One cell: percent and a bar of eighths. */
+static void print_cell(FILE *out, double v) {
+    static const char *const bar[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+    if (v <= 0) {
+        fputs("    .", out);
+        return;
+    }
+    const unsigned eighths = (unsigned)(v * 8 + 0.5);
+    fprintf(out, " %3.0f%s", 100 * v, bar[eighths > 0 ? eighths : 1]);
+}
+
+static void print_series(FILE *out, const tc_stats *s, uint32_t n) {
+    const track *used[TRACKS];
+    const size_t count = used_tracks(s, used);
+    fprintf(out, "over time: one line is %u cycles; percent of its cycles (small letters), highest level in percent of full (capitals)\n",
+            s->series[0].cycles);
+    for (size_t t = 0; t < count; t++) {
+        fprintf(out, "  %-5s %s\n", used[t]->head, used[t]->name);
+    }
+    fprintf(out, "  %10s", "cycle");
+    for (size_t t = 0; t < count; t++) {
+        fprintf(out, " %4s", used[t]->head);
+    }
+    fputs("\n", out);
+    for (size_t i = 0; i < s->series_count; i++) {
+        fprintf(out, "  %10" PRIu64, s->series[i].from);
+        for (size_t t = 0; t < count; t++) {
+            print_cell(out, value(used[t], &s->series[i], n));
+        }
+        fputs("\n", out);
+    }
+}
+
+void cli_print_perf(FILE *out, const tc_stats *s, uint32_t n) {
+    print_counters(out, s->perf);
+    if (s->series_count == 0) {
+        fprintf(out, "over time: not sampled: this RTL has no ports perf_event_o and perf_level_o, or nothing happened\n");
+        return;
+    }
+    print_series(out, s, n);
+}
+
+/* ---- picture ---- */
+
+#define LABEL_W 230.0
+#define PLOT_W 900.0
+#define TRACK_H 24.0
+#define GAP_H 6.0
+#define HEAD_H 52.0
+
+static const char *colour(const track *t) {
+    if (t->full != 0) {
+        return "#7a7f87";
+    }
+    return strstr(t->name, "stall") != NULL || strstr(t->name, "wait") != NULL ? "#c8553d"
+           : t->number <= 5 && t->number >= 2                                  ? "#2f6f9f"
+                                                                               : "#3f8f5f";
+}
+
+static void svg_text(FILE *f, const char *text) {
+    for (; *text != '\0'; text++) {
+        if (*text == '<') {
+            fputs("&lt;", f);
+        } else if (*text == '>') {
+            fputs("&gt;", f);
+        } else if (*text == '&') {
+            fputs("&amp;", f);
+        } else {
+            fputc(*text, f);
+        }
+    }
+}
+
+static void svg_track(FILE *f, const tc_stats *s, const track *t, uint32_t n, double top, double first, double per_cycle) {
+    fprintf(f, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LABEL_W - 8, top + TRACK_H / 2 + 4, t->name);
+    fprintf(f, "<rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" fill=\"#f2f3f5\"/>\n<path fill=\"%s\" d=\"M%.1f %.1f", LABEL_W,
+            top, PLOT_W, TRACK_H, colour(t), LABEL_W, top + TRACK_H);
+    for (size_t i = 0; i < s->series_count; i++) {
+        const npu_dev_perf_window *w = &s->series[i];
+        const double x = LABEL_W + ((double)w->from - first) * per_cycle;
+        const double y = top + TRACK_H * (1 - value(t, w, n));
+        fprintf(f, "L%.2f %.2fL%.2f %.2f", x, y, x + w->cycles * per_cycle, y);
+    }
+    fprintf(f, "L%.1f %.1fZ\"/>\n", LABEL_W + PLOT_W, top + TRACK_H);
+}
+
+static void svg_write(FILE *f, const tc_stats *s, uint32_t n) {
+    const track *used[TRACKS];
+    const size_t count = used_tracks(s, used);
+    const npu_dev_perf_window *last = &s->series[s->series_count - 1];
+    const double first = (double)s->series[0].from;
+    const double cycles = (double)(last->from + last->cycles) - first;
+    const double height = HEAD_H + (double)count * (TRACK_H + GAP_H) + 30;
+    fprintf(f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" "
+            "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"20\" font-size=\"14\">",
+            LABEL_W + PLOT_W + 30, height, LABEL_W + PLOT_W + 30, height);
+    svg_text(f, s->what);
+    fprintf(
+        f,
+        "</text>\n<text x=\"12\" y=\"38\" fill=\"#555555\">%.0f cycles, windows of %u; blue: beats on the bus, green: work, red: waiting, "
+        "grey: levels (full height: full)</text>\n",
+        cycles, s->series[0].cycles);
+    for (size_t t = 0; t < count; t++) {
+        svg_track(f, s, used[t], n, HEAD_H + (double)t * (TRACK_H + GAP_H), first, PLOT_W / cycles);
+    }
+    const double axis = HEAD_H + (double)count * (TRACK_H + GAP_H);
+    for (int i = 0; i <= 10; i++) {
+        const double x = LABEL_W + PLOT_W * i / 10;
+        fprintf(f,
+                "<path stroke=\"#bbbbbb\" d=\"M%.1f %.1fv5\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
+                "fill=\"#555555\">%.0f</text>\n",
+                x, axis, x, axis + 18, cycles * i / 10);
+    }
+    fputs("</svg>\n", f);
+}
+
+int cli_perf_svg(const char *path, const tc_stats *s, uint32_t n, char *err, size_t err_size) {
+    char temp[1024];
+    if (s->series_count == 0) {
+        printf("%s: not written: nothing was sampled\n", path);
+        return 0;
+    }
+    if (snprintf(temp, sizeof temp, "%s.tmp", path) >= (int)sizeof temp) {
+        snprintf(err, err_size, "%.60s..: path too long", path);
+        return -1;
+    }
+    FILE *f = fopen(temp, "w");
+    if (f == NULL) {
+        snprintf(err, err_size, "%s: %s", temp, strerror(errno));
+        return -1;
+    }
+    svg_write(f, s, n);
+    const bool bad = ferror(f) != 0;
+    if (fclose(f) != 0 || bad || rename(temp, path) != 0) {
+        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(errno));
+        remove(temp);
+        return -1;
+    }
+    printf("%s: written\n", path);
+    return 0;
+}
