@@ -1,5 +1,5 @@
 /*
- * test_cm_units.c - dma, layout, im2col, mesh, acc and post of the golden model, each against the specification in other words.
+ * test_cm_units.c - dma, layout, im2col, mesh, acc, post and requant of the golden model, each against the specification in other words.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,6 +202,26 @@ static void test_mesh(void **state) {
     }
 }
 
+static void test_mesh_diagonal(void **state) {
+    (void)state;
+    uint64_t seed = 8;
+    for (int round = 0; round < 8; round++) {
+        uint32_t n = sizes[round % 4];
+        int8_t act[2 * 32 * 32], wgt[32 * 32] = {0}, row[32];
+        int32_t out[2 * 32 * 32], full[2 * 32 * 32];
+        for (size_t i = 0; i < sizeof act; i++) {
+            act[i] = (int8_t)(next(&seed) & 0xFF);
+        }
+        for (uint32_t c = 0; c < n; c++) {
+            row[c] = round < 4 ? 1 : (int8_t)(next(&seed) & 0xFF);
+            wgt[c * n + c] = row[c];
+        }
+        cm_mesh_block(n, act, wgt, full); /* the same weights as a whole block */
+        cm_mesh_diagonal(n, act, round < 4 ? NULL : row, out);
+        assert_memory_equal(out, full, 2 * n * n * sizeof *out);
+    }
+}
+
 static void test_acc(void **state) {
     (void)state;
     int32_t acc[4] = {1, 2, 3, 4};
@@ -271,6 +291,40 @@ static void test_post_no_fused_step(void **state) {
     assert_int_equal(cm_post(&t, 4097, 0, 0x3F800800u, float_bits(-4098.0f)), 0u);
 }
 
+static void test_post_activations(void **state) {
+    (void)state;
+    cm_gemm_task t = {.bias_en = true, .act_p = {0x40000000, 0x40800000, 0xC0000000, 0x40E00000}}; /* 2, 4, -2, 7 */
+    for (t.act = 0; t.act < CM_ACT_COUNT; t.act++) {
+        for (int v = -12; v <= 12; v++) {
+            uint32_t y = cm_post(&t, v, 0, 0, float_bits(0.25f));
+            assert_int_equal(y, cm_activate(t.act, t.act_p, float_bits((float)v + 0.25f)));
+        }
+    }
+    t.act = CM_ACT_LEAKY;
+    assert_int_equal(post(&t, -3, 0, 0, 1.0f), float_bits(-4.0f));
+    t.act = CM_ACT_CLIP;
+    assert_int_equal(post(&t, 9, 0, 0, 0.0f), float_bits(4.0f));
+    t.raw_out = true;
+    assert_int_equal(post(&t, 9, 0, 0, 0.0f), 9);
+}
+
+static void test_requant(void **state) {
+    (void)state;
+    cm_gemm_task t = {.out_scale = 0x3F000000}; /* 0.5 */
+    for (int v = -300; v <= 300; v++) {
+        int want = v < 0 ? -((-v + 1) / 2) : (v + 1) / 2; /* half away from zero */
+        want = want > 127 ? 127 : want < -127 ? -127 : want;
+        assert_int_equal(cm_requant(&t, float_bits((float)v)), want);
+    }
+    assert_int_equal(cm_requant(&t, 0x7FC00000), 0);
+    assert_int_equal(cm_requant(&t, 0xFF800000), -127);
+    t.out_scale = 0x7F800000;
+    assert_int_equal(cm_requant(&t, 0), 0); /* 0 * inf */
+    t.out_scale = 0x3FFFFFFF;               /* just below 2: 0.5 ulp of the product matters before the rounding to INT8 */
+    assert_int_equal(cm_requant(&t, 0x3E800001), 1);
+    assert_int_equal(cm_requant(&t, 0x3E800000), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dma_split),
@@ -279,11 +333,14 @@ int main(void) {
         cmocka_unit_test(test_layout_nan_from_scale),
         cmocka_unit_test(test_im2col),
         cmocka_unit_test(test_mesh),
+        cmocka_unit_test(test_mesh_diagonal),
         cmocka_unit_test(test_acc),
         cmocka_unit_test(test_post_steps),
         cmocka_unit_test(test_post_psum_wraps_before_conversion),
         cmocka_unit_test(test_post_special_factors),
         cmocka_unit_test(test_post_no_fused_step),
+        cmocka_unit_test(test_post_activations),
+        cmocka_unit_test(test_requant),
     };
     return cmocka_run_group_tests_name("cm_units", tests, NULL, NULL);
 }
