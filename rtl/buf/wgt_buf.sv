@@ -1,7 +1,8 @@
 // Weight buffer: two banks (ping-pong) of 4608 words of N INT8, each bank with one write port; one read port over both.
 //
-// A bank is written by its loader while the other one is read by im2col; each bank sees a read or a write in a cycle, never
-// both, so a single-port RAM serves. Latency: data one cycle after re_i.
+// With ping-pong a bank is written while the other one is read. With resident weights the later blocks of a bank arrive while
+// im2col reads the first ones, so a bank is a 1R1W memory (the thesis has single-port ones and no resident weights). A word is
+// never read in the cycle in which it is written. Latency: data one cycle after re_i.
 `include "npu_assert.svh"
 
 module wgt_buf
@@ -30,7 +31,7 @@ module wgt_buf
     if (re_i) rdata_o <= rbank_i ? mem1[raddr_i] : mem0[raddr_i];
   end
 
-  `NPU_ASSERT(wgt_buf_bank_single_port0, !(we_i[0] && re_i && !rbank_i))
-  `NPU_ASSERT(wgt_buf_bank_single_port1, !(we_i[1] && re_i && rbank_i))
+  `NPU_ASSERT(wgt_buf_read_new0, !(we_i[0] && re_i && !rbank_i && raddr_i == waddr0_i))
+  `NPU_ASSERT(wgt_buf_read_new1, !(we_i[1] && re_i && rbank_i && raddr_i == waddr1_i))
 
 endmodule

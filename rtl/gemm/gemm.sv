@@ -442,7 +442,8 @@ module gemm #(
   logic par_ready;
 
   assign par_ready = t_ptr[3*EPar+:3] != t_ptr[3*EPost+:3];
-  assign task_done_o = post_wait == 2'b11 && wr_idle_i == 2'b11;
+  // Rows that no output needs may still be on their way when the last result is written: im2col drops the task after the last.
+  assign task_done_o = post_wait == 2'b11 && wr_idle_i == 2'b11 && t_ptr[3*EIm+:3] != t_ptr[3*EPost+:3];
   assign t_pop[EPost] = task_done_o;
 
   post #(
