@@ -167,12 +167,12 @@ static void spoil(stand_in *s) {
     s->failed = now == ASSERTION;
 }
 
-/* Event 1 in every cycle, event 35 in each fourth; mark 40 counts up, mark 51 is 9. */
+/* Event 0 always, event 1 in every cycle, event 35 in each fourth; mark 40 counts up, mark 51 is 9. */
 static void s_perf(stand_in *s) {
     const uint64_t at = ++s->edges - perf_from;
     const bool on = perf_from != 0 && s->edges >= perf_from && at < PERF_CYCLES;
     uint64_t *level = wire(s, "perf_level_o");
-    *wire(s, "perf_event_o") = on ? UINT64_C(2) | (at % 4 == 0 ? UINT64_C(1) << 35 : 0) : 0;
+    *wire(s, "perf_event_o") = 1 | (on ? UINT64_C(2) | (at % 4 == 0 ? UINT64_C(1) << 35 : 0) : 0);
     level[0] = on ? at : 0;
     level[2] = on ? UINT64_C(9) << 48 : 0;
 }

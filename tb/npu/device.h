@@ -78,7 +78,7 @@ void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
 typedef struct npu_dev_perf_window {
     uint64_t from; /* first cycle */
     uint32_t cycles;
-    uint32_t event[NPU_DEV_PERF_EVENTS]; /* cycles with this event */
+    uint32_t event[NPU_DEV_PERF_EVENTS]; /* cycles with this event; number 0, every cycle, is left out */
     uint16_t level[NPU_DEV_PERF_LEVELS]; /* the highest */
 } npu_dev_perf_window;
 /*

@@ -69,7 +69,7 @@ static npu_dev_perf_window *window_now(npu_dev *dev) {
 
 void npu_perf_sample(npu_dev *dev) {
     npu_perf_sampler *p = &dev->perf;
-    uint64_t events = tb_get(p->events);
+    uint64_t events = tb_get(p->events) & ~UINT64_C(1); /* event 0 is every cycle */
     if (events == 0 && p->count == 0) {
         return; /* nothing has begun */
     }

@@ -171,6 +171,9 @@ static int check_size(npu_dev *dev, char *err, size_t err_size) {
         snprintf(err, err_size, "this program simulates mesh size %u, expected %u", n, dev->cfg.n);
         return -1;
     }
+    if (dev->has_model) { /* which units this build has is a parameter of both sides */
+        cm_device_set_units(dev->model, (config & NPU_CONFIG_EN_ALU_MASK) != 0, (config & NPU_CONFIG_EN_POOL_MASK) != 0);
+    }
     return 0;
 }
 
