@@ -11,7 +11,7 @@
 // Flow         in_* never waits: a pass may be started only when fewer than Slots are between the first word and pop_o.
 // Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes for each pixel.
 // Throughput   One word in a cycle; out N bytes or a beat of 16 a cycle, what is less. Latency: the transposer's block.
-// idle_o       Every job of the blocks taken has been accepted.
+// idle_o       Every job of the blocks taken has been accepted and every byte has gone to send_buf.
 `include "npu_assert.svh"
 
 module requant #(
@@ -276,7 +276,7 @@ module requant #(
   assign run_end = is_packed || run_n == 3'd0 || {1'b0, ji_q} + 3'd1 == run_n;
   assign blk_end = run_n < 3'd4 || run_q == Ww'(Words - 1);
   assign j_pop = job_go && run_end && blk_end;
-  assign idle_o = !j_valid;
+  assign idle_o = !j_valid && !d_valid;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
