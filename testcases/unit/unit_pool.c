@@ -1,0 +1,371 @@
+/* dut: pool */
+/*
+ * Random tasks over the whole legal space against the golden model on a memory image. The bench plays both read channels (data in job order, any delay), the send
+ * buffers and both write channels (jobs in order, responses late). Checked: every read inside the tensors and the table, data always taken, a write job only when
+ * its words are in the send buffer, every written byte against the model, every byte of the output written once, done only after the last response; and, with an
+ * ideal memory, the rate.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool_bench.h"
+
+#define JOBS 32u  /* of a channel */
+#define ROOM 256u /* words of a send buffer */
+#define QUIET 20u
+#define LATENCY_IDEAL 8u
+
+static const tb_knob knobs[] = {
+    {"tasks", 1, 1000, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
+    {"work", 100, 1000000, TB_KNOB_SMALL, NULL, NULL, "most taps of a task on one channel, about"},
+    {"shape", 0, POOL_SHAPES - 1, TB_KNOB_ENUM, pool_shape_names, NULL, "windows and maps"},
+    {"int8", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of INT8 tasks"},
+    {"avg", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of averages"},
+    {"hard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: FP32 corner values"},
+    {"same", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all INT8 elements are alike"},
+    {"channels", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "most channels"},
+    {"latency", 1, 300, TB_KNOB_SMALL, NULL, NULL, "longest time from a read job to its data and from data to a response"},
+    {"ideal", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: known shapes on an ideal memory, and their rate"},
+    UNIT_DATA_KNOB,
+    UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
+    UNIT_STALL_KNOB("rreq", "percent of cycles in which a read request waits"),
+    UNIT_STALL_KNOB("rdat", "percent of cycles without read data"),
+    UNIT_STALL_KNOB("room", "percent of cycles in which a send buffer takes nothing"),
+    UNIT_STALL_KNOB("wreq", "percent of cycles in which a write request waits"),
+    UNIT_STALL_KNOB("wdat", "percent of cycles in which a write channel takes nothing"),
+    UNIT_STALL_RUN_KNOB,
+};
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    tb_rng rng = tb_rng_stream(seed, "constrain");
+    const int64_t ideal = tb_rng_chance(&rng, 1, 16) ? 1 : 0;
+    const int64_t most = tb_rng_chance(&rng, 1, 10) ? 65535 : 140;
+    const int64_t full = tb_rng_chance(&rng, 1, 30) ? POOL_FULL : 0; /* long */
+    tb_knobs_draw_in(k, "ideal", seed, ideal, ideal);
+    tb_knobs_draw_in(k, "work", seed, 500, 20000);
+    tb_knobs_draw_in(k, "channels", seed, 1, most);
+    tb_knobs_draw_in(k, "shape", seed, full, full ? full : POOL_TALL);
+    tb_knobs_draw_in(k, "tasks", seed, 1, full ? 1 : ideal ? 8 : 6);
+}
+
+typedef struct job {
+    uint32_t addr, bytes, pos;
+    uint64_t ready_at;
+} job;
+
+typedef struct queue {
+    job at[JOBS];
+    uint32_t in, out;
+} queue;
+
+typedef struct chan {
+    queue rd, wr;
+    uint8_t buf[ROOM][16];
+    uint32_t buf_in, buf_out;
+    uint64_t resp_at; /* of the last write job */
+    bool rd_ready, rd_data, wr_room, wr_ready;
+    unit_stall rreq, rdat, room, wreq, wdat;
+} chan;
+
+typedef struct bench {
+    tb_sig task_valid, task_ready, task, done, busy, event;
+    tb_sig rreq_valid, rreq_ready, rreq_addr, rreq_bytes, rvalid, rready, rdata;
+    tb_sig wreq_valid, wreq_ready, wreq_addr, wreq_bytes, wvalid, wready, wdata, level, idle;
+    pool_image image;
+    pool_space space;
+    cm_pool_task t;
+    chan ch[2];
+    bool ideal, on, running;
+    uint32_t started, finished, latency;
+    uint64_t start_cycle;
+    unit_stall task_stall;
+    tb_rng rng, noise;
+} bench;
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+static void offer_task(unit *u, bench *b) {
+    b->space.index = b->started;
+    if (!pool_draw(&b->rng, &b->space, &b->t, &b->image)) {
+        unit_fail(u, "model", "task %" PRIu32 ": the golden model refuses the task of the bench", b->started);
+    }
+    pool_set_task(b->task, &b->t);
+    b->on = true;
+}
+
+/* ---- drive ---- */
+static bool go(const bench *b, unit_stall *stall) {
+    const bool willing = unit_go(stall);
+    return b->ideal || willing;
+}
+
+static void drive_chan(bench *b, uint64_t now, uint32_t c) {
+    chan *ch = &b->ch[c];
+    uint8_t beat[16];
+    tb_rng_fill(&b->noise, beat, sizeof beat);
+    ch->rd_ready = go(b, &ch->rreq) && ch->rd.in - ch->rd.out < 18;
+    const job *j = &ch->rd.at[ch->rd.out % JOBS];
+    ch->rd_data = ch->rd.in != ch->rd.out && now >= j->ready_at && go(b, &ch->rdat);
+    if (ch->rd_data) {
+        memset(beat, 0, sizeof beat);
+        memcpy(beat, b->image.now + (j->addr - POOL_BASE) + j->pos, least(16, j->bytes - j->pos));
+    }
+    unit_set_slice(b->rdata, 16 * c, beat, sizeof beat);
+    ch->wr_room = go(b, &ch->room) && ch->buf_in - ch->buf_out < ROOM;
+    ch->wr_ready = go(b, &ch->wreq) && ch->wr.in - ch->wr.out < 18;
+}
+
+static void drive(unit *u, bench *b) {
+    if (!b->on && !b->running && b->started < (uint32_t)unit_knob(u, "tasks") && (unit_go(&b->task_stall) || b->ideal)) {
+        offer_task(u, b);
+    } else if (!b->on) {
+        uint8_t bytes[64];
+        tb_rng_fill(&b->noise, bytes, sizeof bytes);
+        unit_set_slice(b->task, 0, bytes, 48);
+    }
+    tb_set(b->task_valid, b->on);
+    uint32_t idle = 0;
+    uint32_t level = 0;
+    for (uint32_t c = 0; c < 2; c++) {
+        const chan *ch = &b->ch[c];
+        drive_chan(b, u->cycle, c);
+        idle |= (uint32_t)(ch->wr.in == ch->wr.out && u->cycle >= ch->resp_at) << c;
+        level |= (ch->buf_in - ch->buf_out) << (16 * c);
+    }
+    tb_set(b->rreq_ready, b->ch[0].rd_ready | (uint32_t)b->ch[1].rd_ready << 1);
+    tb_set(b->rvalid, b->ch[0].rd_data | (uint32_t)b->ch[1].rd_data << 1);
+    tb_set(b->wready, b->ch[0].wr_room | (uint32_t)b->ch[1].wr_room << 1);
+    tb_set(b->wreq_ready, b->ch[0].wr_ready | (uint32_t)b->ch[1].wr_ready << 1);
+    tb_set(b->level, level);
+    tb_set(b->idle, idle);
+}
+
+/* ---- sample ---- */
+static bool allowed(unit *u, bench *b, uint32_t c, uint32_t addr, uint32_t bytes, uint8_t want) {
+    bool good = bytes > 0 && pool_inside(addr, bytes);
+    for (uint32_t i = 0; good && i < bytes; i++) {
+        good = (b->image.mark[addr - POOL_BASE + i] & (want | POOL_WRITTEN)) == want;
+    }
+    if (!good) {
+        unit_fail(u, want == POOL_READ ? "read request" : "write request",
+                  "task %" PRIu32 ", channel %" PRIu32 ", cycle %" PRIu64 ": %s of %" PRIu32 " bytes at 0x%08" PRIx32
+                  ", expected bytes of the task's tensors%s",
+                  b->started, c, u->cycle, want == POOL_READ ? "read" : "write", bytes, addr, want == POOL_READ ? "" : ", each once");
+    }
+    return good;
+}
+
+static uint64_t late(bench *b) {
+    return b->ideal ? LATENCY_IDEAL : tb_rng_range(&b->noise, 1, b->latency);
+}
+
+static void sample_reads(unit *u, bench *b, uint32_t c) {
+    chan *ch = &b->ch[c];
+    if (ch->rd_data) {
+        job *j = &ch->rd.at[ch->rd.out % JOBS];
+        unit_expect_value(u, "rd_ready_o", tb_get(b->rready) >> c & 1u, 1);
+        j->pos += 16;
+        ch->rd.out += j->pos >= j->bytes;
+    }
+    if ((tb_get(b->rreq_valid) >> c & 1u) && ch->rd_ready) {
+        const uint32_t addr = (uint32_t)tb_get_field(b->rreq_addr, 32 * c, 32);
+        const uint32_t bytes = (uint32_t)tb_get_field(b->rreq_bytes, 24 * c, 24);
+        u->hash = tb_hash_u64(u->hash, u->cycle ^ (uint64_t)addr << 32);
+        if (allowed(u, b, c, addr, bytes, POOL_READ)) {
+            ch->rd.at[ch->rd.in++ % JOBS] = (job){.addr = addr, .bytes = bytes, .ready_at = u->cycle + late(b)};
+        }
+    }
+}
+
+/* A word of the write job in front leaves the send buffer. */
+static void serve_write(unit *u, bench *b, uint32_t c) {
+    chan *ch = &b->ch[c];
+    job *j = &ch->wr.at[ch->wr.out % JOBS];
+    if (ch->wr.in == ch->wr.out || !go(b, &ch->wdat)) {
+        return;
+    }
+    const uint32_t addr = j->addr + j->pos;
+    const uint32_t bytes = least(16, j->bytes - j->pos);
+    const uint8_t *word = ch->buf[ch->buf_out++ % ROOM];
+    unit_compare(u, word, b->image.expected + (addr - POOL_BASE), bytes,
+                 "task %" PRIu32 ", channel %" PRIu32 ", bytes at output + 0x%" PRIx32, b->started, c, addr - b->t.ofm_addr);
+    for (uint32_t i = 0; i < bytes; i++) {
+        b->image.mark[addr - POOL_BASE + i] |= POOL_WRITTEN;
+    }
+    j->pos += 16;
+    if (j->pos >= j->bytes) {
+        ch->wr.out++;
+        ch->resp_at = u->cycle + late(b);
+    }
+}
+
+static void sample_writes(unit *u, bench *b, uint32_t c) {
+    chan *ch = &b->ch[c];
+    serve_write(u, b, c);
+    if ((tb_get(b->wreq_valid) >> c & 1u) && ch->wr_ready) {
+        const uint32_t addr = (uint32_t)tb_get_field(b->wreq_addr, 32 * c, 32);
+        const uint32_t bytes = (uint32_t)tb_get_field(b->wreq_bytes, 24 * c, 24);
+        uint32_t owed = (bytes + 15) / 16;
+        for (uint32_t i = ch->wr.out; i != ch->wr.in; i++) {
+            const job *j = &ch->wr.at[i % JOBS];
+            owed += (j->bytes - j->pos + 15) / 16;
+        }
+        if (owed > ch->buf_in - ch->buf_out) {
+            unit_fail(u, "deadlock rule",
+                      "task %" PRIu32 ", channel %" PRIu32 ", cycle %" PRIu64 ": write jobs of %" PRIu32 " words, %" PRIu32
+                      " are in send_buf",
+                      b->started, c, u->cycle, owed, ch->buf_in - ch->buf_out);
+        } else if (allowed(u, b, c, addr, bytes, POOL_WRITE)) {
+            ch->wr.at[ch->wr.in++ % JOBS] = (job){.addr = addr, .bytes = bytes};
+        }
+    }
+    if ((tb_get(b->wvalid) >> c & 1u) && ch->wr_room) {
+        unit_get_slice(b->wdata, 16 * c, ch->buf[ch->buf_in++ % ROOM], 16);
+    }
+}
+
+/* The bound of the bench's brief: taps of 16 channels (INT8: 64) a cycle or 32 bytes of input a cycle, a third more for all that is lost. */
+static void check_rate(unit *u, const bench *b) {
+    const cm_pool_task *t = &b->t;
+    const uint64_t taps = pool_taps(t);
+    const uint64_t input = (uint64_t)t->iw * t->ih * (t->int8 ? 1 : 4) * t->c / 32;
+    const uint64_t bound = (taps > input ? taps : input) * 13 / 10 + 500;
+    const uint64_t got = u->cycle - b->start_cycle;
+    if (got > bound) {
+        unit_fail(u, "rate",
+                  "task %" PRIu32 ": %" PRIu64 " cycles on an ideal memory, expected at most %" PRIu64 " (taps %" PRIu64 ", input %" PRIu64
+                  ")",
+                  b->started, got, bound, taps, input);
+    }
+}
+
+static void sample_done(unit *u, bench *b) {
+    bool idle = true;
+    for (uint32_t c = 0; c < 2; c++) {
+        const chan *ch = &b->ch[c];
+        idle = idle && ch->rd.in == ch->rd.out && ch->wr.in == ch->wr.out && ch->buf_in == ch->buf_out && u->cycle >= ch->resp_at;
+    }
+    for (uint32_t i = 0; i < b->image.used && idle; i++) {
+        if ((b->image.mark[i] & (POOL_WRITE | POOL_WRITTEN)) == POOL_WRITE) {
+            unit_fail(u, "not written", "task %" PRIu32 ": done without byte 0x%" PRIx32 " of the output", b->started,
+                      POOL_BASE + i - b->t.ofm_addr);
+            return;
+        }
+    }
+    if (!idle || !b->running) {
+        unit_fail(u, "task_done_o", "task %" PRIu32 ", cycle %" PRIu64 ": got 1 while %s, expected 0", b->started, u->cycle,
+                  b->running ? "jobs are not complete" : "no task runs");
+    } else if (b->ideal) {
+        check_rate(u, b);
+    }
+    b->running = false;
+    b->finished++;
+}
+
+static void sample(unit *u, bench *b) {
+    const bool ready = tb_get(b->task_ready) != 0;
+    unit_expect_value(u, "busy_o", tb_get(b->busy), b->running);
+    unit_expect_value(u, "event_o[0]", tb_get(b->event) & 1u, b->running);
+    for (uint32_t c = 0; c < 2 && unit_ok(u); c++) {
+        sample_reads(u, b, c);
+        sample_writes(u, b, c);
+    }
+    if (tb_get(b->done)) {
+        sample_done(u, b);
+    }
+    if (b->on && ready) {
+        b->on = false;
+        b->running = true;
+        b->started++;
+        b->start_cycle = u->cycle;
+    }
+}
+
+static void find_ports(unit *u, bench *b) {
+    const struct {
+        tb_sig *sig;
+        const char *name;
+    } ports[] = {{&b->task_valid, "task_valid_i"},
+                 {&b->task_ready, "task_ready_o"},
+                 {&b->task, "task_i"},
+                 {&b->done, "task_done_o"},
+                 {&b->busy, "busy_o"},
+                 {&b->event, "event_o"},
+                 {&b->rreq_valid, "rd_req_valid_o"},
+                 {&b->rreq_ready, "rd_req_ready_i"},
+                 {&b->rreq_addr, "rd_req_addr_o"},
+                 {&b->rreq_bytes, "rd_req_bytes_o"},
+                 {&b->rvalid, "rd_valid_i"},
+                 {&b->rready, "rd_ready_o"},
+                 {&b->rdata, "rd_data_i"},
+                 {&b->wreq_valid, "wr_req_valid_o"},
+                 {&b->wreq_ready, "wr_req_ready_i"},
+                 {&b->wreq_addr, "wr_req_addr_o"},
+                 {&b->wreq_bytes, "wr_req_bytes_o"},
+                 {&b->wvalid, "wr_valid_o"},
+                 {&b->wready, "wr_ready_i"},
+                 {&b->wdata, "wr_data_o"},
+                 {&b->level, "wr_level_i"},
+                 {&b->idle, "wr_idle_i"}};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        *ports[i].sig = unit_port(u, ports[i].name);
+    }
+}
+
+static void setup(unit *u, bench *b) {
+    static const char *const names[5] = {"rreq", "rdat", "room", "wreq", "wdat"};
+    find_ports(u, b);
+    b->rng = unit_stream(u, "shape");
+    b->noise = unit_stream(u, "noise");
+    b->ideal = unit_knob(u, "ideal") != 0;
+    b->space = (pool_space){.shape = (uint32_t)unit_knob(u, "shape"),
+                            .work = (uint64_t)unit_knob(u, "work"),
+                            .channels = (uint32_t)unit_knob(u, "channels"),
+                            .int8 = (uint32_t)unit_knob(u, "int8"),
+                            .avg = (uint32_t)unit_knob(u, "avg"),
+                            .hard = unit_knob(u, "hard") != 0,
+                            .same = unit_knob(u, "same") != 0,
+                            .data = (int)unit_knob(u, "data"),
+                            .ideal = b->ideal};
+    b->latency = (uint32_t)unit_knob(u, "latency");
+    b->task_stall = unit_stall_make(u, "task");
+    for (uint32_t c = 0; c < 2; c++) {
+        unit_stall *const stalls[5] = {&b->ch[c].rreq, &b->ch[c].rdat, &b->ch[c].room, &b->ch[c].wreq, &b->ch[c].wdat};
+        for (uint32_t i = 0; i < 5; i++) {
+            *stalls[i] = unit_stall_make(u, names[i]);
+            stalls[i]->rng = tb_rng_fork(&stalls[i]->rng, c);
+        }
+    }
+}
+
+static int run(unit *u) {
+    bench *b = calloc(1, sizeof *b);
+    uint8_t *memory = calloc(3, POOL_IMAGE);
+    if (!b || !memory || unit_expect_init(u, 1, "byte", 16, false) != 0) {
+        free(b);
+        free(memory);
+        return -1;
+    }
+    b->image = (pool_image){.now = memory, .expected = memory + POOL_IMAGE, .mark = memory + 2 * POOL_IMAGE};
+    setup(u, b);
+    unit_reset(u);
+    for (uint32_t quiet = 0; quiet < QUIET && unit_ok(u); quiet += b->finished == (uint32_t)unit_knob(u, "tasks")) {
+        drive(u, b);
+        unit_settle(u);
+        sample(u, b);
+        unit_edge(u);
+    }
+    free(memory);
+    free(b);
+    return 0;
+}
+
+const unit_bench unit_this_bench = {.name = "pool",
+                                    .about = "maximum and average over windows, both DMA channels",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};
