@@ -18,13 +18,13 @@ typedef enum npu_status {
     NPU_ERR_ARG,           /* null pointer or a value outside its enum */
     NPU_ERR_NO_DEVICE,     /* the ID register does not read as an NPU, or its version or N is unknown */
     NPU_ERR_ZERO_SIZE,     /* a size, kernel, stride or dilation is zero */
-    NPU_ERR_KERNEL,        /* kernel or window larger than the hardware can do */
+    NPU_ERR_KERNEL,        /* kernel or window larger than 255, or than the hardware can do in one piece */
     NPU_ERR_STRIDE,        /* stride or dilation larger than 255 */
     NPU_ERR_PADDING,       /* padding larger than 255, or (pooling) not smaller than the window */
     NPU_ERR_TOO_SMALL,     /* the padded input is smaller than the kernel: no output */
     NPU_ERR_TOO_LARGE,     /* a dimension of input or output above 65535 */
     NPU_ERR_ALIGN,         /* an address or channel step is not aligned as docs/npu.md asks */
-    NPU_ERR_CSTEP,         /* a channel step is smaller than a channel */
+    NPU_ERR_CSTEP,         /* a channel step is smaller than a channel, or a pixel pitch smaller than a pixel */
     NPU_ERR_ADDR_OVERFLOW, /* a buffer runs past the end of the 32-bit address space */
     NPU_ERR_OVERLAP,       /* the output (or the scratch buffer) overlaps another buffer of the operator */
     NPU_ERR_SPLIT,         /* a requested split is impossible */
@@ -40,6 +40,7 @@ typedef enum npu_status {
     NPU_ERR_SCRATCH,       /* the scratch buffer is missing or too small (the plan says how much is needed) */
     NPU_ERR_EMPTY_WINDOW,  /* a pooling window lies in the padding altogether */
     NPU_ERR_NO_UNIT,       /* this device was built without the ALU or the POOL */
+    NPU_ERR_SHAPE,         /* the tensors of an operator do not fit each other */
     NPU_STATUS_COUNT
 } npu_status;
 
@@ -48,17 +49,21 @@ const char *npu_strerror(npu_status status);
 
 typedef enum npu_wait { NPU_WAIT_IRQ = 0, NPU_WAIT_POLL = 1 } npu_wait;
 
+/* The units that run tasks; the same order as the interrupt lines. */
+typedef enum npu_unit { NPU_UNIT_ALU = 0, NPU_UNIT_POOL = 1, NPU_UNIT_GEMM = 2, NPU_UNIT_COUNT } npu_unit;
+
 /* The device as the driver sees it; filled by npu_init(). */
 typedef struct npu {
     const npu_hal *hal;
-    uint32_t n;          /* mesh size */
-    npu_wait wait;       /* how to wait for completion */
-    uint32_t timeout_us; /* longest wait for one task, in microseconds */
-    uint16_t started;    /* GEMM tasks started since reset, modulo 65536 */
-    uint32_t last_err;   /* ERR register at the last NPU_ERR_BUS or NPU_ERR_DEVICE */
+    uint32_t n;                       /* mesh size */
+    uint32_t units;                   /* bit u: the device has unit u */
+    npu_wait wait;                    /* how to wait for completion */
+    uint32_t timeout_us;              /* longest wait for one task, in microseconds */
+    uint16_t started[NPU_UNIT_COUNT]; /* tasks started since reset, modulo 65536 */
+    uint32_t last_err;                /* bits of the failed unit in ERR at the last NPU_ERR_BUS or NPU_ERR_DEVICE */
 } npu;
 
-/* Check ID, read N, soft-reset the device, enable the interrupts that `wait` needs. Errors: NPU_ERR_ARG, NPU_ERR_NO_DEVICE, NPU_ERR_TIMEOUT, NPU_ERR_HAL. */
+/* Check ID, read N and the units there are, soft-reset the device, enable the interrupts that `wait` needs. Errors: NPU_ERR_ARG, NPU_ERR_NO_DEVICE, NPU_ERR_TIMEOUT, NPU_ERR_HAL. */
 npu_status npu_init(npu *dev, const npu_hal *hal, npu_wait wait, uint32_t timeout_us);
 
 /* Activations, the numbers of GEMM_ACT.TYPE (docs/npu.md section 2). */
@@ -94,7 +99,7 @@ typedef struct npu_tensor {
  */
 typedef struct npu_conv {
     uint32_t iw, ih, ic, oc;             /* 1..65535 */
-    uint32_t kw, kh;                     /* 1..255, as far as a kernel row of one block of channels fits: kw*N*N bytes in wgt_buf */
+    uint32_t kw, kh;                     /* 1..255; kw*N at most 4608 unless depthwise (so kw at most 144 where N = 32) */
     uint32_t stride_w, stride_h;         /* 1..255 */
     uint32_t dil_w, dil_h;               /* 1..255 */
     uint32_t pad_l, pad_r, pad_t, pad_b; /* 0..255 */
@@ -103,47 +108,56 @@ typedef struct npu_conv {
     uint32_t act_p[2]; /* FP32 bits, see npu_act */
     bool has_bias;
     npu_layout in_layout, out_layout;
-    uint32_t in_scale;             /* FP32 bits: quantiser of an FP32 input */
-    uint32_t out_scale;            /* FP32 bits: quantiser of an INT8 output */
-    uint32_t ifm_addr, ifm_cstep;  /* input, see npu_tensor */
-    uint32_t wgt_addr;             /* packed weights (npu_conv_pack_weights), multiple of 16 */
-    uint32_t oscale_addr, bias_addr; /* FP32, align(oc,4) entries, multiple of 16 */
-    uint32_t ofm_addr, ofm_cstep;  /* output, see npu_tensor */
-    uint32_t scratch_addr, scratch_bytes; /* partial sums of an INT8 output, multiple of 16; plan->scratch_bytes says how many, 0 when none are needed */
+    uint32_t in_scale;                    /* FP32 bits: quantiser of the input (INT8: the one it was made with) */
+    uint32_t out_scale;                   /* FP32 bits: quantiser of an INT8 output */
+    uint32_t ifm_addr, ifm_cstep;         /* input, see npu_tensor */
+    uint32_t wgt_addr;                    /* packed weights (npu_conv_pack_weights), multiple of 16 */
+    uint32_t oscale_addr, bias_addr;      /* FP32, align(oc,4) entries, multiple of 16 */
+    uint32_t ofm_addr, ofm_cstep;         /* output, see npu_tensor */
+    uint32_t scratch_addr, scratch_bytes; /* partial sums of an INT8 output, multiple of 16; at least plan->scratch_bytes */
 } npu_conv;
 
 /* Limits that a caller may put on the splits; 0 means: the driver decides. Results never depend on them. */
 typedef struct npu_conv_split {
-    uint32_t max_ow; /* output columns of a task; below ow, tasks take segments of rows (row_split) */
-    uint32_t max_oh; /* output rows of a task */
-    uint32_t max_ic; /* input channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
-    uint32_t max_oc; /* output channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
-    uint32_t group;  /* tiles written back together, at most 255 */
-    bool serial;     /* wait for each task before the next is started */
+    uint32_t max_ow;  /* output columns of a task; below ow, tasks take segments of rows (row_split) */
+    uint32_t max_oh;  /* output rows of a task */
+    uint32_t max_ic;  /* input channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
+    uint32_t max_oc;  /* output channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
+    uint32_t group;   /* tiles written back together, at most 255 */
+    bool serial;      /* wait for each task before the next is started */
+    bool no_resident; /* never keep weights on chip while the input streams */
 } npu_conv_split;
 
+/* Operators of the GEMM, the numbers of GEMM_CTRL.OP. */
+typedef enum npu_gemm_op { NPU_GEMM_CONV = 0, NPU_GEMM_DEPTHWISE = 1, NPU_GEMM_CONVERT = 2 } npu_gemm_op;
+
 /*
- * How a convolution is cut into tasks. With row_split a task takes a segment of one output row (oh_task is 1) and one kernel row, so that rows of any length run:
- * for correctness, not for speed. Without it ow_task is ow, and a task takes all kernel rows.
+ * How a convolution is cut into tasks. Groups are computed in batches: `merge` groups as one convolution of merge*ic/groups by merge*oc/groups channels with block-diagonal weights; the sizes below
+ * are those of one batch (the last one may be smaller). Sums of slices of input channels and of kernel rows are added in memory.
+ * With row_split a task takes a segment of one output row (oh_task is 1) and one kernel row, so that rows of any length run: for correctness, not for speed. Without it ow_task is ow.
  */
 typedef struct npu_conv_plan {
     uint32_t n;
+    npu_gemm_op op;
     uint32_t ow, oh;
-    uint32_t ow_task, oh_task, ic_task, oc_task; /* size of all tasks but the last along each dimension */
-    uint32_t ow_tasks, oh_tasks, ic_tasks, oc_tasks;
+    uint32_t merge, group_tasks; /* groups of a batch; batches */
+    uint32_t ow_task, oh_task, ic_task, oc_task,
+        kh_task; /* size of all tasks but the last along each dimension; DEPTHWISE: ic_task is oc_task */
+    uint32_t ow_tasks, oh_tasks, ic_tasks, oc_tasks, kh_tasks;
     bool row_split;
+    bool resident; /* weights stay on chip (WGT_RES), rows of the input stream */
     uint32_t group;
     bool serial;
-    uint32_t wgt_bytes;   /* size of the packed weights */
-    uint32_t param_bytes; /* size of the oscale array and of the bias array, each */
-    uint32_t scratch_bytes; /* scratch that npu_conv needs */
+    uint32_t wgt_bytes;     /* size of the packed weights */
+    uint32_t param_bytes;   /* size of the oscale array and of the bias array, each */
+    uint32_t scratch_bytes; /* scratch that npu_conv_run() needs */
 } npu_conv_plan;
 
 /* Check a convolution (addresses excepted) and decide its splits. Errors: see npu_status; `plan` is untouched on error. */
 npu_status npu_conv_plan_make(uint32_t n, const npu_conv *conv, const npu_conv_split *split, npu_conv_plan *plan);
 
 /*
- * Rearrange INT8 weights [oc][ic][kh][kw] into the packed form of the plan: for each slice of input channels (with row_split: and for each kernel row of it),
+ * Rearrange INT8 weights [oc][ic/groups][kh][kw] into the packed form of the plan: for each batch of groups, for each slice of input channels, for each slice of kernel rows,
  * for each block of output channels, as docs/npu.md section 3 says. dst_bytes must be at least plan->wgt_bytes.
  */
 npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes);
@@ -155,7 +169,7 @@ npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan
 npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst, size_t dst_bytes);
 
 /*
- * Run it. Checks everything, starts the tasks (two in flight unless serial), waits for the last. Serves the operator alone: no other caller may start tasks meanwhile.
+ * Run it. Checks everything, starts the tasks (several in flight unless serial), waits for the last. Serves the operator alone: no other caller may start tasks meanwhile.
  * After NPU_ERR_TIMEOUT or NPU_ERR_HAL, call npu_init() before the next operation; after NPU_ERR_BUS and NPU_ERR_DEVICE the device has come to rest (or the next
  * operation answers NPU_ERR_BUSY). The output is undefined after any error.
  */
@@ -168,7 +182,8 @@ npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *pla
  */
 npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout, npu_conv *conv);
 /* weights: [out_len][in_len]. */
-npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len, const int8_t *weights, int8_t *dst, size_t dst_bytes);
+npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len, const int8_t *weights, int8_t *dst,
+                                   size_t dst_bytes);
 
 /*
  * Change layout and precision: FP32 NCHW -> INT8 NHWC (quantise with `scale`, 127/threshold), INT8 NHWC -> FP32 NCHW (dequantise: y = f32(q) * scale; the array at factor_addr, align(c,4) FP32 values,
@@ -182,26 +197,45 @@ typedef struct npu_convert {
 npu_status npu_convert_make_factors(const npu_convert *cv, float *dst, size_t dst_bytes);
 npu_status npu_convert_run(npu *dev, const npu_convert *cv);
 
-/* Pooling: out.w = (in.w + pad_l + pad_r - kw) / stride_w + 1, rounded down or (ceil_mode) up; a last window that would start in the right padding is dropped. */
+/*
+ * Pooling: out.w = (in.w + pad_l + pad_r - kw) / stride_w + 1, rounded down or (ceil_mode) up; a last window that would start in the right padding is dropped.
+ * The FP32 global average is a reduction of the ALU (npu_global_average_run: 32 accumulators), at any size; all else runs on the POOL, global up to maps of 255 x 255.
+ */
 typedef struct npu_pool {
     npu_tensor in, out; /* same layout, same c; out.w and out.h must be what npu_pool_shape() says */
     bool average;
-    bool exclude_pad;      /* average over real elements only */
-    bool ceil_mode, global; /* global: the window is the map; window, stride and padding are ignored */
-    uint32_t kw, kh, stride_w, stride_h;         /* 1..255 */
-    uint32_t pad_l, pad_r, pad_t, pad_b;         /* smaller than the window */
-    uint32_t table_addr, table_bytes; /* FP32 average with exclude_pad: factors written by npu_pool_make_table(), multiple of 4 */
+    bool exclude_pad;                    /* average over real elements only */
+    bool ceil_mode, global;              /* global: the window is the map; window, stride and padding are ignored */
+    uint32_t kw, kh, stride_w, stride_h; /* 1..255 */
+    uint32_t pad_l, pad_r, pad_t, pad_b; /* smaller than the window */
+    uint32_t table_addr, table_bytes;    /* FP32 average with exclude_pad: factors written by npu_pool_make_table(), multiple of 4 */
 } npu_pool;
+/* Size of the output; looks at in.w and in.h and the window, not at addresses. */
 npu_status npu_pool_shape(const npu_pool *pool, uint32_t *ow, uint32_t *oh);
-/* Bytes of the factor table, 0 when none is needed. */
+/* Bytes of the factor table, 0 when none is needed. Looks at what npu_pool_shape() does and at in.layout. */
 npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes);
 npu_status npu_pool_make_table(const npu_pool *pool, float *dst, size_t dst_bytes);
 npu_status npu_pool_run(npu *dev, const npu_pool *pool);
 
 /* Operations of the ALU, the numbers of ALU_CTRL.OP (docs/npu.md section 3.3). */
 typedef enum npu_alu_op {
-    NPU_ALU_COPY, NPU_ALU_ADD, NPU_ALU_SUB, NPU_ALU_RSUB, NPU_ALU_MUL, NPU_ALU_MULADD, NPU_ALU_ADDMUL, NPU_ALU_MAX, NPU_ALU_MIN, NPU_ALU_GT, NPU_ALU_GE, NPU_ALU_EQ, NPU_ALU_ABS,
-    NPU_ALU_ADD_I32, NPU_ALU_DOT, NPU_ALU_SUM, NPU_ALU_OP_COUNT
+    NPU_ALU_COPY,
+    NPU_ALU_ADD,
+    NPU_ALU_SUB,
+    NPU_ALU_RSUB,
+    NPU_ALU_MUL,
+    NPU_ALU_MULADD,
+    NPU_ALU_ADDMUL,
+    NPU_ALU_MAX,
+    NPU_ALU_MIN,
+    NPU_ALU_GT,
+    NPU_ALU_GE,
+    NPU_ALU_EQ,
+    NPU_ALU_ABS,
+    NPU_ALU_ADD_I32,
+    NPU_ALU_DOT,
+    NPU_ALU_SUM,
+    NPU_ALU_OP_COUNT
 } npu_alu_op;
 /* Where p or q comes from: a scalar, the tensor b, or an array with one FP32 for each channel. */
 typedef enum npu_operand { NPU_SCALAR = 0, NPU_VECTOR = 1, NPU_CHANNEL = 2 } npu_operand;
@@ -231,15 +265,83 @@ npu_status npu_upsample2x_run(npu *dev, const npu_tensor *in, const npu_tensor *
 npu_status npu_copy_run(npu *dev, const npu_tensor *in, const npu_tensor *out);
 
 /*
- * Operators at the same time. A job is an operator that is cut into tasks of one unit; npu_jobs_run() feeds all of them, each unit as it becomes free, and returns when all are done. Jobs of one unit run one after another in the order of
- * the array. The buffers of jobs of different units must not depend on each other. The *_run functions above are npu_jobs_run() of one job.
+ * Operators at the same time. A job is an operator that is cut into tasks of one unit; npu_jobs_run() feeds all of them, each unit as it becomes free, and returns when all are done. Jobs of one unit
+ * run one after another in the order of the array, so a later one may read what an earlier one of the same unit wrote. The output of a job must not touch a buffer of a job of another unit (NPU_ERR_OVERLAP).
+ * The *_run functions above are npu_jobs_run() of one job.
+ *
+ * Each job gets its status. A job whose unit failed before it began does not run and gets the same status as the failed one. The status of npu_jobs_run() is that of the first failed job
+ * of the array, or an error of the arguments, in which case nothing has run. The members of a job are the driver's; `status` may be read.
  */
-typedef enum npu_unit { NPU_UNIT_ALU = 0, NPU_UNIT_POOL = 1, NPU_UNIT_GEMM = 2, NPU_UNIT_COUNT } npu_unit;
-typedef struct npu_job npu_job; /* see npu_job.h for its size; made by the functions below */
+typedef struct npu_job npu_job;
+struct npu_task;
+npu_status npu_job_conv(npu_job *job, const npu *dev, const npu_conv *conv, const npu_conv_plan *plan);
+npu_status npu_job_convert(npu_job *job, const npu *dev, const npu_convert *cv);
+npu_status npu_job_pool(npu_job *job, const npu *dev, const npu_pool *pool);
+npu_status npu_job_eltwise(npu_job *job, const npu *dev, const npu_eltwise *op);
+/* The result goes to out_addr only. */
+npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr);
+npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step);
+npu_status npu_job_upsample2x(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
+npu_status npu_job_copy(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
+npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count);
 
 /* Read all performance counters at one instant into out[0..count-1] (docs/npu.md section 5; numbers that do not exist read 0). */
 #define NPU_PERF_COUNT 52
 npu_status npu_perf_read(npu *dev, uint64_t *out, size_t count);
 npu_status npu_perf_clear(npu *dev);
+
+/* ---- what a job consists of; for the driver's files only, here so that callers can allocate jobs ---- */
+
+/* `pieces` ranges of `bytes` bytes, `step` bytes apart. */
+typedef struct npu_area {
+    uint32_t addr, step, pieces;
+    uint64_t bytes;
+} npu_area;
+
+typedef enum npu_use { NPU_READ, NPU_WRITE, NPU_SCRATCH } npu_use;
+
+#define NPU_JOB_AREAS 6
+
+typedef struct npu_conv_state {
+    npu_conv conv;
+    npu_conv_plan plan;
+    uint32_t g, oc0, ic0, kh0, oh0, ow0; /* where the next task begins */
+    bool fence;                          /* the next task waits for all before it */
+    uint32_t kept[4];                    /* weights on chip: address, kernel rows, input channels, output channels; no channels: none */
+} npu_conv_state;
+
+typedef struct npu_convert_state {
+    npu_convert cv;
+    uint32_t n, c0, p0;
+} npu_convert_state;
+
+typedef struct npu_pool_state {
+    npu_pool pool;
+    uint32_t n, strip, x0;
+} npu_pool_state;
+
+typedef struct npu_alu_state {
+    uint32_t ctrl, act, act_p[4];
+    uint32_t a_addr, a_rstep, a_pstep, b_addr, b_rstep, b_pstep, o_addr[4], o_rstep, o_pstep;
+    uint32_t count, rows, planes, out_count;
+    uint32_t p, q, p_addr, q_addr;
+    uint32_t tasks, at; /* one for each o_addr */
+} npu_alu_state;
+
+struct npu_job {
+    npu_status status;
+    npu_unit unit;
+    bool serial;
+    bool (*next)(npu_job *job, struct npu_task *task); /* false: no more tasks */
+    uint32_t areas;
+    npu_area area[NPU_JOB_AREAS];
+    npu_use use[NPU_JOB_AREAS];
+    union {
+        npu_conv_state conv;
+        npu_convert_state convert;
+        npu_pool_state pool;
+        npu_alu_state alu;
+    } s;
+};
 
 #endif

@@ -1,306 +1,356 @@
 /*
- * npu_conv.c - run a planned convolution.
+ * npu_conv.c - the tasks of a planned convolution.
  *
- * Tasks run output channels outermost, then slices of input channels (with row_split: of input channels and kernel rows), then rows and their segments. So the
- * partial sums that a task reads were written in an earlier slice, and one fence at the start of each slice is enough: the tasks inside a slice overlap.
+ * Batches of groups outermost, then output channels, then slices of input channels and of kernel rows, then rows and their segments. So the partial sums that a task reads were written in an earlier
+ * slice, and one fence at the start of each slice is enough: the tasks inside a slice overlap.
  */
 #include "npu_priv.h"
 
-/* Tasks in flight: one computes while the next loads. */
-#define MAX_IN_FLIGHT 2u
-
 #define ALIGN_BYTES 16u
 
-typedef struct range {
-    uint64_t begin, end;
-} range;
+/* One task. Channels count from the first one of the convolution. */
+typedef struct part {
+    uint32_t ic0, ic, oc0, oc, kh0, kh, oh0, oh, ow0, ow;
+    npu_span rows, columns;
+    bool empty;       /* every window lies in the padding altogether */
+    bool first, last; /* the first and the last slice that these output pixels get */
+} part;
 
-/* One task, as the loops of npu_conv_run() place it. */
-typedef struct task {
-    uint32_t oc0, oc, ic0, ic, kh0, kh, oh0, oh, ow0, ow;
-    npu_span rows, columns; /* of the input */
-    bool first, last;       /* the first and the last slice that these output pixels get */
-    bool fence;
-} task;
-
-/* What the loops carry. */
-typedef struct run {
-    npu *dev;
-    const npu_conv *c;
-    const npu_conv_plan *plan;
-    uint32_t others; /* tasks that may be in flight when one more starts */
-    uint32_t launched;
-    bool fence; /* the next task waits for all before it */
-} run;
-
-static range map_range(uint32_t addr, uint32_t cstep, uint32_t channels, uint32_t w, uint32_t h) {
-    range r;
-    r.begin = addr;
-    r.end = r.begin + (uint64_t)(channels - 1) * cstep + (uint64_t)w * h * 4;
-    return r;
+static bool int8_in(const npu_conv *c) {
+    return c->in_layout == NPU_INT8_NHWC;
 }
 
-static range flat_range(uint32_t addr, uint32_t bytes) {
-    range r;
-    r.begin = addr;
-    r.end = r.begin + bytes;
-    return r;
+static bool int8_out(const npu_conv *c) {
+    return c->out_layout == NPU_INT8_NHWC;
 }
 
-static bool overlap(range a, range b) {
-    return a.begin < b.end && b.begin < a.end;
+/* ---- where tasks lie ---- */
+
+static uint32_t output_addr(const npu_conv_state *s, const part *t) {
+    const npu_conv *c = &s->conv;
+    uint32_t pixel = t->oh0 * s->plan.ow + t->ow0;
+    return int8_out(c) ? c->ofm_addr + pixel * c->ofm_cstep + t->oc0 : c->ofm_addr + t->oc0 * c->ofm_cstep + pixel * 4;
 }
 
-static bool overflows(range r) {
-    return r.end > (uint64_t)UINT32_MAX + 1;
+/* Partial sums: in the FP32 output itself; beside an INT8 one, for the output channels of one task at a time. */
+static uint32_t psum_step(const npu_conv_state *s) {
+    return int8_out(&s->conv) ? (uint32_t)npu_conv_scratch_step(&s->plan) : s->conv.ofm_cstep;
 }
 
-static npu_status check_buffers(const npu_conv *c, const npu_conv_plan *plan) {
-    uint32_t bias_addr = c->has_bias ? c->bias_addr : 0;
-    if (((c->ifm_addr | c->ifm_cstep | c->wgt_addr | c->oscale_addr | bias_addr | c->ofm_addr | c->ofm_cstep) & (ALIGN_BYTES - 1)) != 0) {
-        return NPU_ERR_ALIGN;
-    }
-    if (c->ifm_cstep < (uint64_t)c->iw * c->ih * 4 || c->ofm_cstep < (uint64_t)plan->ow * plan->oh * 4) {
-        return NPU_ERR_CSTEP;
-    }
-    range ifm = map_range(c->ifm_addr, c->ifm_cstep, c->ic, c->iw, c->ih);
-    range ofm = map_range(c->ofm_addr, c->ofm_cstep, c->oc, plan->ow, plan->oh);
-    range wgt = flat_range(c->wgt_addr, plan->wgt_bytes);
-    range oscale = flat_range(c->oscale_addr, plan->param_bytes);
-    range bias = flat_range(bias_addr, c->has_bias ? plan->param_bytes : 0);
-    if (overflows(ifm) || overflows(ofm) || overflows(wgt) || overflows(oscale) || overflows(bias)) {
-        return NPU_ERR_ADDR_OVERFLOW;
-    }
-    if (overlap(ofm, ifm) || overlap(ofm, wgt) || overlap(ofm, oscale) || (c->has_bias && overlap(ofm, bias))) {
-        return NPU_ERR_OVERLAP;
-    }
-    return NPU_OK;
+static uint32_t psum_addr(const npu_conv_state *s, const part *t) {
+    uint32_t pixel = t->oh0 * s->plan.ow + t->ow0;
+    return int8_out(&s->conv) ? s->conv.scratch_addr + pixel * 4 : output_addr(s, t);
 }
 
-static void flush_buffers(const npu *dev, const npu_conv *c, const npu_conv_plan *plan) {
-    const npu_hal *hal = dev->hal;
-    range ifm = map_range(c->ifm_addr, c->ifm_cstep, c->ic, c->iw, c->ih);
-    range ofm = map_range(c->ofm_addr, c->ofm_cstep, c->oc, plan->ow, plan->oh);
-    if (hal->cache_flush == NULL) {
-        return;
-    }
-    hal->cache_flush(hal->ctx, c->ifm_addr, (uint32_t)(ifm.end - ifm.begin));
-    hal->cache_flush(hal->ctx, c->wgt_addr, plan->wgt_bytes);
-    hal->cache_flush(hal->ctx, c->oscale_addr, plan->param_bytes);
-    if (c->has_bias) {
-        hal->cache_flush(hal->ctx, c->bias_addr, plan->param_bytes);
-    }
-    /* A dirty line written back later would destroy results. */
-    hal->cache_flush(hal->ctx, c->ofm_addr, (uint32_t)(ofm.end - ofm.begin));
+static uint32_t input_addr(const npu_conv_state *s, const part *t) {
+    const npu_conv *c = &s->conv;
+    uint32_t pixel = t->rows.first * c->iw + t->columns.first;
+    return int8_in(c) ? c->ifm_addr + pixel * c->ifm_cstep + t->ic0 : c->ifm_addr + t->ic0 * c->ifm_cstep + pixel * 4;
 }
 
-static void invalidate_output(const npu *dev, const npu_conv *c, const npu_conv_plan *plan) {
-    range ofm = map_range(c->ofm_addr, c->ofm_cstep, c->oc, plan->ow, plan->oh);
-    if (dev->hal->cache_invalidate != NULL) {
-        dev->hal->cache_invalidate(dev->hal->ctx, c->ofm_addr, (uint32_t)(ofm.end - ofm.begin));
+static uint32_t weight_addr(const npu_conv_state *s, const part *t) {
+    const npu_conv *c = &s->conv;
+    const npu_conv_plan *p = &s->plan;
+    uint32_t icg = c->ic / c->groups;
+    uint32_t ocg = c->oc / c->groups;
+    if (p->op == NPU_GEMM_DEPTHWISE) {
+        uint64_t slices = npu_conv_wgt_bytes(c, p, npu_div_up(c->oc, p->n), p->kh_task, 1) * (t->kh0 / p->kh_task);
+        return c->wgt_addr + (uint32_t)(slices + npu_conv_wgt_bytes(c, p, t->oc0 / p->n, t->kh, 1));
     }
+    /* Batches one after the other; in each, slices of input channels; in each of those, of kernel rows; in each of those, blocks of output channels. */
+    uint32_t groups = npu_conv_batch_groups(c, p, s->g);
+    uint32_t ocb = npu_div_up(groups * ocg, p->n);
+    uint32_t icb = npu_div_up(t->ic, p->n);
+    uint64_t bytes = npu_conv_wgt_bytes(c, p, npu_div_up(p->merge * ocg, p->n), c->kh, npu_div_up(p->merge * icg, p->n)) * s->g;
+    bytes += npu_conv_wgt_bytes(c, p, ocb, c->kh, s->ic0 / p->n) + npu_conv_wgt_bytes(c, p, ocb, t->kh0, icb);
+    return c->wgt_addr + (uint32_t)(bytes + npu_conv_wgt_bytes(c, p, s->oc0 / p->n, t->kh, icb));
 }
 
-static uint32_t output_addr(const npu_conv *c, const npu_conv_plan *plan, const task *t) {
-    return c->ofm_addr + t->oc0 * c->ofm_cstep + (t->oh0 * plan->ow + t->ow0) * 4;
+/* ---- registers ---- */
+
+static void put_geometry(const npu_conv_state *s, const part *t, npu_task *task) {
+    const npu_conv *c = &s->conv;
+    npu_task_put(task, NPU_REG_GEMM_IFM_ADDR, input_addr(s, t));
+    npu_task_put(task, NPU_REG_GEMM_IFM_CSTEP, c->ifm_cstep);
+    npu_task_put(task, NPU_REG_GEMM_WGT_ADDR, weight_addr(s, t));
+    npu_task_put(task, NPU_REG_GEMM_OFM_ADDR, t->last ? output_addr(s, t) : psum_addr(s, t));
+    npu_task_put(task, NPU_REG_GEMM_OFM_CSTEP, t->last ? c->ofm_cstep : psum_step(s));
+    npu_task_put(task, NPU_REG_GEMM_IFM_SIZE,
+                 NPU_FIELD(NPU_GEMM_IFM_SIZE_IW, t->columns.count) | NPU_FIELD(NPU_GEMM_IFM_SIZE_IH, t->rows.count));
+    npu_task_put(task, NPU_REG_GEMM_CHANNELS, NPU_FIELD(NPU_GEMM_CHANNELS_IC, t->ic) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, t->oc));
+    npu_task_put(task, NPU_REG_GEMM_OFM_SIZE, NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, t->ow) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, t->oh));
+    npu_task_put(task, NPU_REG_GEMM_IN_SCALE, c->in_scale);
+    npu_task_put(task, NPU_REG_GEMM_GROUP, NPU_FIELD(NPU_GEMM_GROUP_TILES, s->plan.group));
 }
 
-/* Exactly the bytes that the task writes: the gap at the end of a channel is not among them. Whole rows or one segment: contiguous. */
-static void declare_output(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
-    const npu_hal *hal = dev->hal;
-    uint32_t bytes = t->oh * t->ow * 4;
-    uint32_t addr = output_addr(c, plan, t);
-    if (hal->task_output == NULL) {
-        return;
+static void put_act(const npu_conv *c, npu_task *task) {
+    static const uint32_t regs[4] = {NPU_REG_GEMM_ACT_P0, NPU_REG_GEMM_ACT_P1, NPU_REG_GEMM_ACT_P2, NPU_REG_GEMM_ACT_P3};
+    uint32_t params[4];
+    uint32_t used = npu_act_params(c->act, c->act_p, params);
+    for (uint32_t i = 0; i < used; i++) {
+        npu_task_put(task, regs[i], params[i]);
     }
-    if (bytes == c->ofm_cstep) {
-        hal->task_output(hal->ctx, addr, bytes * t->oc);
-        return;
-    }
-    for (uint32_t i = 0; i < t->oc; i++) {
-        hal->task_output(hal->ctx, addr + i * c->ofm_cstep, bytes);
-    }
+    npu_task_put(task, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, c->act));
 }
 
-static npu_status write_regs(const npu *dev, const uint32_t (*regs)[2], size_t count) {
-    npu_status status = NPU_OK;
-    for (size_t i = 0; i < count && status == NPU_OK; i++) {
-        status = npu_reg_write(dev, regs[i][0], regs[i][1]);
-    }
-    return status;
-}
-
-static npu_status write_geometry(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
-    uint32_t icb_before = npu_div_up(t->ic0, plan->n);
-    uint32_t icb = npu_div_up(t->ic, plan->n);
-    uint32_t ocb = npu_div_up(c->oc, plan->n);
-    /* Slices of input channels one after the other; in each, kernel rows when they are apart; in each of those, blocks of output channels. */
-    uint32_t wgt_blocks = ocb * (icb_before * c->kh + icb * t->kh0) + t->oc0 / plan->n * icb * t->kh;
-    uint32_t wgt_words = wgt_blocks * c->kw * plan->n;
-    const uint32_t regs[][2] = {
-        {NPU_REG_GEMM_IFM_ADDR, c->ifm_addr + t->ic0 * c->ifm_cstep + (t->rows.first * c->iw + t->columns.first) * 4},
-        {NPU_REG_GEMM_IFM_CSTEP, c->ifm_cstep},
-        {NPU_REG_GEMM_WGT_ADDR, c->wgt_addr + wgt_words * plan->n},
-        {NPU_REG_GEMM_OFM_ADDR, output_addr(c, plan, t)},
-        {NPU_REG_GEMM_OFM_CSTEP, c->ofm_cstep},
-        {NPU_REG_GEMM_IFM_SIZE, NPU_FIELD(NPU_GEMM_IFM_SIZE_IW, t->columns.count) | NPU_FIELD(NPU_GEMM_IFM_SIZE_IH, t->rows.count)},
-        {NPU_REG_GEMM_CHANNELS, NPU_FIELD(NPU_GEMM_CHANNELS_IC, t->ic) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, t->oc)},
-        {NPU_REG_GEMM_OFM_SIZE, NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, t->ow) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, t->oh)},
-        {NPU_REG_GEMM_IN_SCALE, c->in_scale},
-        {NPU_REG_GEMM_GROUP, NPU_FIELD(NPU_GEMM_GROUP_TILES, plan->group)},
-    };
-    return write_regs(dev, regs, sizeof(regs) / sizeof(regs[0]));
-}
-
-/* What happens to the sums: raw out of every slice but the last, added up in every slice but the first. */
-static npu_status write_post(const npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t, uint32_t *ctrl) {
-    npu_status status = NPU_OK;
-    uint32_t act = NPU_GEMM_ACT_TYPE_NONE;
+/* What happens to the sums: raw out of every slice but the last, added up in every slice but the first. Returns bits of GEMM_CTRL. */
+static uint32_t put_post(const npu_conv_state *s, const part *t, npu_task *task) {
+    const npu_conv *c = &s->conv;
+    uint32_t ctrl = 0;
     if (!t->first) {
-        *ctrl |= NPU_GEMM_CTRL_PSUM_ADD_MASK;
-        status = npu_reg_write(dev, NPU_REG_GEMM_PSUM_ADDR, output_addr(c, plan, t));
-        status = status != NPU_OK ? status : npu_reg_write(dev, NPU_REG_GEMM_PSUM_CSTEP, c->ofm_cstep);
+        ctrl |= NPU_GEMM_CTRL_PSUM_ADD_MASK;
+        npu_task_put(task, NPU_REG_GEMM_PSUM_ADDR, psum_addr(s, t));
+        npu_task_put(task, NPU_REG_GEMM_PSUM_CSTEP, psum_step(s));
     }
     if (!t->last) {
-        *ctrl |= NPU_GEMM_CTRL_DIV_IC_MASK;
-    } else {
-        *ctrl |= NPU_GEMM_CTRL_OSCALE_MASK;
-        act = c->act == NPU_ACT_RELU ? NPU_GEMM_ACT_TYPE_RELU : NPU_GEMM_ACT_TYPE_NONE;
-        if (status == NPU_OK) {
-            status = npu_reg_write(dev, NPU_REG_GEMM_OSCALE_ADDR, c->oscale_addr + t->oc0 * 4);
-        }
-        if (status == NPU_OK && c->has_bias) {
-            *ctrl |= NPU_GEMM_CTRL_BIAS_MASK;
-            status = npu_reg_write(dev, NPU_REG_GEMM_BIAS_ADDR, c->bias_addr + t->oc0 * 4);
-        }
+        npu_task_put(task, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, NPU_ACT_NONE));
+        return ctrl | NPU_GEMM_CTRL_DIV_IC_MASK;
     }
-    return status != NPU_OK ? status : npu_reg_write(dev, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, act));
+    ctrl |= NPU_GEMM_CTRL_OSCALE_MASK;
+    npu_task_put(task, NPU_REG_GEMM_OSCALE_ADDR, c->oscale_addr + t->oc0 * 4);
+    if (c->has_bias) {
+        ctrl |= NPU_GEMM_CTRL_BIAS_MASK;
+        npu_task_put(task, NPU_REG_GEMM_BIAS_ADDR, c->bias_addr + t->oc0 * 4);
+    }
+    if (int8_out(c)) {
+        ctrl |= NPU_GEMM_CTRL_REQUANT_MASK;
+        npu_task_put(task, NPU_REG_GEMM_OUT_SCALE, c->out_scale);
+    }
+    put_act(c, task);
+    return ctrl;
 }
 
-static npu_status write_kernel(const npu *dev, const npu_conv *c, const task *t, uint32_t *ctrl) {
+/* The short form where it reaches, else the extended one. Returns bits of GEMM_CTRL. */
+static uint32_t put_kernel(const npu_conv_state *s, const part *t, npu_task *task) {
+    const npu_conv *c = &s->conv;
     const npu_span *x = &t->columns;
     const npu_span *y = &t->rows;
-    bool square = c->kw == t->kh && c->stride_w == c->stride_h;
+    if (t->empty) { /* one position, above the map for all rows */
+        npu_task_put(task, NPU_REG_GEMM_EXT_KERNEL, 0x01010101u);
+        npu_task_put(task, NPU_REG_GEMM_EXT_STRIDE, 0x0101u);
+        npu_task_put(task, NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, t->oh));
+        return NPU_GEMM_CTRL_EXT_MASK;
+    }
+    bool square = c->kw == t->kh && c->kw <= 7 && c->stride_w == c->stride_h && c->stride_w <= 7 && c->dil_w == 1 && c->dil_h == 1;
     if (square && x->before <= 3 && x->after <= 3 && y->before <= 3 && y->after <= 3) {
-        *ctrl |= NPU_FIELD(NPU_GEMM_CTRL_KERNEL, c->kw) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, c->stride_w) |
-                 NPU_FIELD(NPU_GEMM_CTRL_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_CTRL_PAD_RIGHT, x->after) |
-                 NPU_FIELD(NPU_GEMM_CTRL_PAD_TOP, y->before) | NPU_FIELD(NPU_GEMM_CTRL_PAD_BOTTOM, y->after);
-        return NPU_OK;
+        return NPU_FIELD(NPU_GEMM_CTRL_KERNEL, c->kw) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, c->stride_w) |
+               NPU_FIELD(NPU_GEMM_CTRL_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_CTRL_PAD_RIGHT, x->after) |
+               NPU_FIELD(NPU_GEMM_CTRL_PAD_TOP, y->before) | NPU_FIELD(NPU_GEMM_CTRL_PAD_BOTTOM, y->after);
     }
-    *ctrl |= NPU_GEMM_CTRL_EXT_MASK;
-    const uint32_t regs[][2] = {
-        {NPU_REG_GEMM_EXT_KERNEL, NPU_FIELD(NPU_GEMM_EXT_KERNEL_KW, c->kw) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_KH, t->kh) |
-                                      NPU_FIELD(NPU_GEMM_EXT_KERNEL_DW, c->dil_w) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_DH, c->dil_h)},
-        {NPU_REG_GEMM_EXT_STRIDE, NPU_FIELD(NPU_GEMM_EXT_STRIDE_SW, c->stride_w) | NPU_FIELD(NPU_GEMM_EXT_STRIDE_SH, c->stride_h)},
-        {NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_RIGHT, x->after) |
-                                   NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, y->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_BOTTOM, y->after)},
-    };
-    return write_regs(dev, regs, sizeof(regs) / sizeof(regs[0]));
+    npu_task_put(task, NPU_REG_GEMM_EXT_KERNEL,
+                 NPU_FIELD(NPU_GEMM_EXT_KERNEL_KW, c->kw) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_KH, t->kh) |
+                     NPU_FIELD(NPU_GEMM_EXT_KERNEL_DW, c->dil_w) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_DH, c->dil_h));
+    npu_task_put(task, NPU_REG_GEMM_EXT_STRIDE,
+                 NPU_FIELD(NPU_GEMM_EXT_STRIDE_SW, c->stride_w) | NPU_FIELD(NPU_GEMM_EXT_STRIDE_SH, c->stride_h));
+    /* right and bottom are informative and may be larger than their field */
+    npu_task_put(task, NPU_REG_GEMM_EXT_PAD,
+                 NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_RIGHT, npu_min(x->after, NPU_MAX_BYTE)) |
+                     NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, y->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_BOTTOM, npu_min(y->after, NPU_MAX_BYTE)));
+    return NPU_GEMM_CTRL_EXT_MASK;
 }
 
-static npu_status start_task(npu *dev, const npu_conv *c, const npu_conv_plan *plan, const task *t) {
-    uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | (t->fence ? NPU_GEMM_CTRL_FENCE_MASK : 0);
-    npu_status status = npu_gemm_wait_ready(dev);
-    if (status == NPU_OK) {
-        declare_output(dev, c, plan, t);
-        status = write_geometry(dev, c, plan, t);
+/* Weights that stay: those of the task before, if they are the same. */
+static uint32_t keep_weights(npu_conv_state *s, const part *t, uint32_t wgt_addr) {
+    const uint32_t now[4] = {wgt_addr, t->kh, t->ic, t->oc};
+    bool resident = s->plan.resident && !t->empty;
+    bool same = resident && s->kept[3] != 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        same = same && s->kept[i] == now[i];
+        s->kept[i] = resident ? now[i] : 0;
     }
-    if (status == NPU_OK) {
-        status = write_post(dev, c, plan, t, &ctrl);
-    }
-    if (status == NPU_OK) {
-        status = write_kernel(dev, c, t, &ctrl);
-    }
-    if (status == NPU_OK) {
-        status = npu_reg_write(dev, NPU_REG_GEMM_CTRL, ctrl);
-    }
-    if (status == NPU_OK) {
-        dev->started++;
-    }
-    return status;
+    return (resident ? NPU_GEMM_CTRL_WGT_RES_MASK : 0) | (same ? NPU_GEMM_CTRL_WGT_KEEP_MASK : 0);
 }
 
-static npu_status launch(run *r, task *t) {
-    npu_status status = r->launched > r->others ? npu_gemm_wait(r->dev, r->others) : NPU_OK;
-    t->fence = r->fence;
-    r->fence = false;
-    r->launched++;
-    return status != NPU_OK ? status : start_task(r->dev, r->c, r->plan, t);
+static void output_of(const npu_conv_state *s, const part *t, npu_output *out) {
+    const npu_conv *c = &s->conv;
+    *out = (npu_output){.addr = psum_addr(s, t), .bytes = t->oh * t->ow * 4, .rows = t->oc, .step = psum_step(s), .planes = 1, .pstep = 0};
+    if (t->last && int8_out(c)) {
+        out->addr = output_addr(s, t);
+        out->bytes = npu_align(t->oc, s->plan.n);
+        out->rows = t->oh * t->ow;
+        out->step = c->ofm_cstep;
+    }
 }
 
-/* The tasks of some output rows, from left to right. */
-static npu_status run_rows(run *r, task *t) {
-    const npu_conv *c = r->c;
-    const npu_conv_plan *plan = r->plan;
-    npu_status status = NPU_OK;
+static void put_task(npu_conv_state *s, const part *t, npu_task *task) {
+    uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_FIELD(NPU_GEMM_CTRL_OP, s->plan.op);
+    ctrl |= int8_in(&s->conv) ? 0 : NPU_GEMM_CTRL_LAYOUT_MASK;
+    ctrl |= s->fence ? NPU_GEMM_CTRL_FENCE_MASK : 0;
+    ctrl |= keep_weights(s, t, weight_addr(s, t));
+    put_geometry(s, t, task);
+    ctrl |= put_post(s, t, task);
+    ctrl |= put_kernel(s, t, task);
+    npu_task_put(task, NPU_REG_GEMM_CTRL, ctrl);
+    output_of(s, t, &task->out);
+    s->fence = false;
+}
+
+/* ---- the loops ---- */
+
+/* Does a slice of kernel rows from kh0 see the map in these output rows? */
+static bool slice_sees_map(const npu_conv_state *s, uint32_t kh0, const part *t) {
+    uint32_t kh = npu_min(s->plan.kh_task, s->conv.kh - kh0);
+    return npu_conv_rows(&s->conv, kh0, kh, t->oh0, t->oh).count != 0;
+}
+
+/* The task where the loops are. false: it has nothing to do. */
+static bool part_at(const npu_conv_state *s, part *t) {
+    const npu_conv *c = &s->conv;
+    const npu_conv_plan *p = &s->plan;
+    uint32_t groups = npu_conv_batch_groups(c, p, s->g);
+    uint32_t before = s->g * p->merge;
+    bool depthwise = p->op == NPU_GEMM_DEPTHWISE;
+    t->oc = npu_min(p->oc_task, c->oc / c->groups * groups - s->oc0);
+    t->ic = depthwise ? t->oc : npu_min(p->ic_task, c->ic / c->groups * groups - s->ic0);
+    t->oc0 = c->oc / c->groups * before + s->oc0;
+    t->ic0 = depthwise ? t->oc0 : c->ic / c->groups * before + s->ic0;
+    t->kh0 = s->kh0;
+    t->kh = npu_min(p->kh_task, c->kh - s->kh0);
+    t->oh0 = s->oh0;
+    t->oh = npu_min(p->oh_task, p->oh - s->oh0);
+    t->ow0 = s->ow0;
+    t->ow = npu_min(p->ow_task, p->ow - s->ow0);
     t->rows = npu_conv_rows(c, t->kh0, t->kh, t->oh0, t->oh);
-    if (t->rows.count == 0) {
-        return NPU_OK; /* A kernel row in the padding adds nothing. Another one lies in the map (padding is smaller than the kernel), so its slice writes. */
+    t->columns = (npu_span){.first = 0, .count = c->iw, .before = c->pad_l, .after = c->pad_r};
+    if (p->row_split) { /* else several rows: all columns, needed or not */
+        t->columns = npu_conv_columns(c, t->ow0, t->ow);
     }
-    t->first = t->ic0 == 0 && (t->kh0 == 0 || t->rows.first == 0);
-    t->last = t->ic0 + t->ic == c->ic && (t->kh0 + t->kh == c->kh || t->rows.first + t->rows.count == c->ih);
-    for (t->ow0 = 0; t->ow0 < plan->ow && status == NPU_OK; t->ow0 += plan->ow_task) {
-        t->ow = npu_min(plan->ow_task, plan->ow - t->ow0);
-        if (plan->row_split) {
-            t->columns = npu_conv_columns(c, t->ow0, t->ow);
-        } else { /* several rows: all columns, needed or not */
-            t->columns = (npu_span){.first = 0, .count = c->iw, .before = c->pad_l, .after = c->pad_r};
+    /* The kernel slices that see the map: those outside add nothing. */
+    uint32_t first_k = c->kh;
+    uint32_t last_k = 0;
+    for (uint32_t k = 0; k < c->kh && t->columns.count != 0; k += p->kh_task) {
+        if (slice_sees_map(s, k, t)) {
+            first_k = npu_min(first_k, k);
+            last_k = k;
         }
-        status = launch(r, t);
+    }
+    bool ic_last = depthwise || s->ic0 + t->ic == c->ic / c->groups * groups;
+    t->empty = first_k == c->kh;
+    if (t->empty) { /* these pixels get zeros, once */
+        t->rows = (npu_span){0, 1, 0, 0};
+        t->columns = (npu_span){0, 1, 0, 0};
+        t->first = true;
+        t->last = true;
+        return ic_last && t->kh0 + t->kh == c->kh;
+    }
+    t->first = s->ic0 == 0 && t->kh0 == first_k;
+    t->last = ic_last && t->kh0 == last_k;
+    return t->rows.count != 0;
+}
+
+/* Step a loop; true when it starts again. */
+static bool step(uint32_t *at, uint32_t size, uint32_t total) {
+    *at += size;
+    if (*at < total) {
+        return false;
+    }
+    *at = 0;
+    return true;
+}
+
+/* The next place of the slice, or of the next one. true: it is the next slice. */
+static bool advance(npu_conv_state *s) {
+    const npu_conv *c = &s->conv;
+    const npu_conv_plan *p = &s->plan;
+    uint32_t groups = npu_conv_batch_groups(c, p, s->g);
+    uint32_t ic = p->op == NPU_GEMM_DEPTHWISE ? 0 : c->ic / c->groups * groups;
+    if (!step(&s->ow0, p->ow_task, p->ow) || !step(&s->oh0, p->oh_task, p->oh)) {
+        return false;
+    }
+    if (step(&s->kh0, p->kh_task, c->kh) && step(&s->ic0, p->ic_task, ic) && step(&s->oc0, p->oc_task, c->oc / c->groups * groups)) {
+        s->g++;
+    }
+    return true;
+}
+
+/* Does the slice where the loops are read sums that the one before wrote, or write sums where others may still be read? */
+static bool slice_waits(const npu_conv_state *s) {
+    bool sums = s->plan.kh_tasks > 1 || s->plan.ic_tasks > 1;
+    return sums && (s->kh0 != 0 || s->ic0 != 0 || int8_out(&s->conv));
+}
+
+static bool next_conv(npu_job *job, npu_task *task) {
+    npu_conv_state *s = &job->s.conv;
+    part t;
+    while (s->g < s->plan.group_tasks) {
+        bool has_work = part_at(s, &t);
+        if (has_work) {
+            put_task(s, &t, task);
+        }
+        if (advance(s)) {
+            s->fence = s->fence || slice_waits(s);
+        }
+        if (has_work) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- checks ---- */
+
+static npu_status check_tensors(const npu_conv *c, const npu_conv_plan *plan, npu_area *ifm, npu_area *ofm) {
+    npu_tensor in = {.addr = c->ifm_addr, .step = c->ifm_cstep, .w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
+    npu_tensor out = {.addr = c->ofm_addr, .step = c->ofm_cstep, .w = plan->ow, .h = plan->oh, .c = c->oc, .layout = c->out_layout};
+    npu_status status = npu_tensor_check(&in, plan->n);
+    *ifm = npu_tensor_area(&in, plan->n);
+    *ofm = npu_tensor_area(&out, plan->n);
+    return status != NPU_OK ? status : npu_tensor_check(&out, plan->n);
+}
+
+static npu_status add_areas(npu_job *job, const npu_conv *c, const npu_conv_plan *plan) {
+    npu_area ifm;
+    npu_area ofm;
+    uint32_t scratch_addr = plan->scratch_bytes != 0 ? c->scratch_addr : 0;
+    uint32_t bias_addr = c->has_bias ? c->bias_addr : 0;
+    npu_status status = check_tensors(c, plan, &ifm, &ofm);
+    if (status == NPU_OK && ((c->wgt_addr | c->oscale_addr | bias_addr | scratch_addr) & (ALIGN_BYTES - 1)) != 0) {
+        status = NPU_ERR_ALIGN;
+    }
+    if (status == NPU_OK && c->scratch_bytes < plan->scratch_bytes) {
+        status = NPU_ERR_SCRATCH;
+    }
+    const npu_area area[NPU_JOB_AREAS] = {ifm,
+                                          npu_flat_area(c->wgt_addr, plan->wgt_bytes),
+                                          npu_flat_area(c->oscale_addr, plan->param_bytes),
+                                          npu_flat_area(bias_addr, c->has_bias ? plan->param_bytes : 0),
+                                          ofm,
+                                          npu_flat_area(scratch_addr, plan->scratch_bytes)};
+    static const npu_use use[NPU_JOB_AREAS] = {NPU_READ, NPU_READ, NPU_READ, NPU_READ, NPU_WRITE, NPU_SCRATCH};
+    for (uint32_t i = 0; i < NPU_JOB_AREAS && status == NPU_OK; i++) {
+        status = npu_job_area(job, area[i], use[i], false);
     }
     return status;
 }
 
-static npu_status run_slice(run *r, task *t) {
-    npu_status status = NPU_OK;
-    for (t->oh0 = 0; t->oh0 < r->plan->oh && status == NPU_OK; t->oh0 += r->plan->oh_task) {
-        t->oh = npu_min(r->plan->oh_task, r->plan->oh - t->oh0);
-        status = run_rows(r, t);
-    }
-    return status;
-}
-
-static npu_status run_tasks(npu *dev, const npu_conv *c, const npu_conv_plan *plan) {
-    /* The first task of all reads what an earlier operator wrote. */
-    run r = {.dev = dev, .c = c, .plan = plan, .others = plan->serial ? 0 : MAX_IN_FLIGHT - 1, .launched = 0, .fence = true};
-    npu_status status = NPU_OK;
-    task t;
-    t.kh = npu_conv_kh_task(c, plan);
-    for (t.oc0 = 0; t.oc0 < c->oc; t.oc0 += plan->oc_task) {
-        t.oc = npu_min(plan->oc_task, c->oc - t.oc0);
-        for (t.ic0 = 0; t.ic0 < c->ic; t.ic0 += plan->ic_task) {
-            t.ic = npu_min(plan->ic_task, c->ic - t.ic0);
-            for (t.kh0 = 0; t.kh0 < c->kh; t.kh0 += t.kh) {
-                r.fence = r.fence || t.ic0 != 0 || t.kh0 != 0; /* reads sums that the slice before wrote just now */
-                status = run_slice(&r, &t);
-                if (status != NPU_OK) {
-                    return status;
-                }
-            }
-        }
-    }
-    return npu_gemm_wait(dev, 0);
-}
-
-npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *plan) {
-    if (dev == NULL || dev->hal == NULL || conv == NULL || plan == NULL) {
+npu_status npu_job_conv(npu_job *job, const npu *dev, const npu_conv *conv, const npu_conv_plan *plan) {
+    if (conv == NULL || plan == NULL) {
         return NPU_ERR_ARG;
     }
-    npu_status status = npu_conv_plan_check(conv, plan);
+    npu_status status = npu_job_begin(job, dev, NPU_UNIT_GEMM, next_conv);
+    if (status == NPU_OK) {
+        status = npu_conv_plan_check(conv, plan);
+    }
     if (status == NPU_OK && plan->n != dev->n) {
         status = NPU_ERR_SPLIT;
     }
     if (status == NPU_OK) {
-        status = check_buffers(conv, plan);
-    }
-    if (status == NPU_OK) {
-        status = npu_gemm_check_idle(dev);
+        status = add_areas(job, conv, plan);
     }
     if (status != NPU_OK) {
         return status;
     }
-    flush_buffers(dev, conv, plan);
-    status = run_tasks(dev, conv, plan);
-    invalidate_output(dev, conv, plan);
-    return status;
+    npu_conv_state *s = &job->s.conv;
+    s->conv = *conv;
+    s->plan = *plan;
+    s->g = s->oc0 = s->ic0 = s->kh0 = s->oh0 = s->ow0 = 0;
+    s->fence = true; /* the first task of all reads what an earlier operator wrote */
+    s->kept[3] = 0;
+    job->serial = plan->serial;
+    return NPU_OK;
+}
+
+npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *plan) {
+    npu_job job;
+    return npu_job_run(dev, &job, npu_job_conv(&job, dev, conv, plan));
 }

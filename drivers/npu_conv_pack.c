@@ -3,84 +3,178 @@
  */
 #include "npu_priv.h"
 
-/* One block: n input channels from ic0 (below ic_end) by n output channels from oc0, at one kernel position. */
-static void pack_block(const npu_conv *conv, uint32_t n, uint32_t oc0, uint32_t ic0, uint32_t ic_end, size_t tap, const int8_t *weights,
-                       int8_t *dst) {
-    size_t taps = (size_t)conv->kh * conv->kw;
-    for (uint32_t r = 0; r < n; r++) {
-        for (uint32_t c = 0; c < n; c++) {
-            bool exists = ic0 + r < ic_end && oc0 + c < conv->oc;
-            dst[(size_t)r * n + c] = exists ? weights[((size_t)(oc0 + c) * conv->ic + ic0 + r) * taps + tap] : (int8_t)0;
-        }
+/* The weights of a caller: one row for each output channel, with icg * taps of them; what is missing at its end is zero. */
+typedef struct source {
+    const int8_t *weights;
+    uint32_t row; /* weights of an output channel */
+    uint32_t icg, ocg;
+    uint32_t taps;
+    uint32_t oc; /* output channels before the batch */
+    uint32_t batch_ic, batch_oc;
+} source;
+
+/* The weight from input channel ic to output channel oc of the batch: zero between groups and where there is no channel. */
+static int8_t weight_at(const source *s, uint32_t oc, uint32_t ic, uint32_t tap) {
+    if (oc >= s->batch_oc || ic >= s->batch_ic) {
+        return 0;
     }
+    if (s->batch_ic != s->icg) {
+        if (oc / s->ocg != ic / s->icg) {
+            return 0;
+        }
+        ic %= s->icg;
+    }
+    uint64_t at = (uint64_t)ic * s->taps + tap;
+    return at < s->row ? s->weights[(uint64_t)(s->oc + oc) * s->row + at] : (int8_t)0;
 }
 
-/* What a slice has for n output channels from oc0: kernel rows from kh0, input channels from ic0. Returns the end of what was written. */
-static int8_t *pack_blocks(const npu_conv *conv, const npu_conv_plan *plan, uint32_t oc0, uint32_t ic0, uint32_t kh0, const int8_t *weights,
-                           int8_t *dst) {
-    uint32_t n = plan->n;
-    uint32_t ic_end = npu_min(conv->ic, ic0 + plan->ic_task);
-    size_t tap_end = (size_t)(kh0 + npu_conv_kh_task(conv, plan)) * conv->kw;
-    for (size_t tap = (size_t)kh0 * conv->kw; tap < tap_end; tap++) {
-        for (uint32_t ic = ic0; ic < ic_end; ic += n) {
-            pack_block(conv, n, oc0, ic, ic_end, tap, weights, dst);
-            dst += (size_t)n * n;
+/* One block: n input channels from ic0 by n output channels from oc0, at one kernel position. Returns the end of what was written. */
+static int8_t *pack_block(const source *s, uint32_t n, uint32_t oc0, uint32_t ic0, uint32_t tap, int8_t *dst) {
+    for (uint32_t r = 0; r < n; r++) {
+        for (uint32_t c = 0; c < n; c++) {
+            *dst++ = weight_at(s, oc0 + c, ic0 + r, tap);
         }
     }
     return dst;
 }
 
-npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes) {
-    if (conv == NULL || plan == NULL || weights == NULL || dst == NULL) {
+/* One batch of groups: slices of input channels, slices of kernel rows, blocks of output channels. */
+static int8_t *pack_batch(const npu_conv *conv, const npu_conv_plan *plan, const source *s, int8_t *dst) {
+    uint32_t n = plan->n;
+    for (uint32_t ic0 = 0; ic0 < s->batch_ic; ic0 += plan->ic_task) {
+        uint32_t ic_end = npu_min(s->batch_ic, ic0 + plan->ic_task);
+        for (uint32_t kh0 = 0; kh0 < conv->kh; kh0 += plan->kh_task) {
+            uint32_t tap_end = npu_min(conv->kh, kh0 + plan->kh_task) * conv->kw;
+            for (uint32_t oc0 = 0; oc0 < s->batch_oc; oc0 += n) {
+                for (uint32_t tap = kh0 * conv->kw; tap < tap_end; tap++) {
+                    for (uint32_t ic = ic0; ic < ic_end; ic += n) {
+                        dst = pack_block(s, n, oc0, ic, tap, dst);
+                    }
+                }
+            }
+        }
+    }
+    return dst;
+}
+
+/* Slices of kernel rows, in each of them blocks of channels, each on a multiple of 16 bytes. */
+static void pack_depthwise(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst) {
+    uint32_t n = plan->n;
+    uint32_t taps = conv->kh * conv->kw;
+    for (uint32_t kh0 = 0; kh0 < conv->kh; kh0 += plan->kh_task) {
+        uint32_t tap0 = kh0 * conv->kw;
+        uint32_t tap_end = npu_min(conv->kh, kh0 + plan->kh_task) * conv->kw;
+        uint32_t bytes = (tap_end - tap0) * n;
+        for (uint32_t c0 = 0; c0 < conv->ic; c0 += n) {
+            for (uint32_t i = 0; i < npu_align(bytes, 16); i++) {
+                uint32_t c = c0 + i % n;
+                bool exists = i < bytes && c < conv->ic;
+                *dst++ = exists ? weights[(uint64_t)c * taps + tap0 + i / n] : (int8_t)0;
+            }
+        }
+    }
+}
+
+static npu_status check_pack(const npu_conv *conv, const npu_conv_plan *plan, const void *src, const void *dst, size_t have, bool params) {
+    if (conv == NULL || plan == NULL || src == NULL || dst == NULL) {
         return NPU_ERR_ARG;
     }
     npu_status status = npu_conv_plan_check(conv, plan);
+    if (status == NPU_OK && have < (params ? plan->param_bytes : plan->wgt_bytes)) {
+        status = NPU_ERR_BUF_SIZE;
+    }
+    return status;
+}
+
+static void pack(const npu_conv *conv, const npu_conv_plan *plan, uint32_t row, const int8_t *weights, int8_t *dst) {
+    source s = {
+        .weights = weights, .row = row, .icg = conv->ic / conv->groups, .ocg = conv->oc / conv->groups, .taps = conv->kh * conv->kw};
+    for (uint32_t g = 0; g < plan->group_tasks; g++) {
+        uint32_t groups = npu_conv_batch_groups(conv, plan, g);
+        s.oc = g * plan->merge * s.ocg;
+        s.batch_ic = groups * s.icg;
+        s.batch_oc = groups * s.ocg;
+        dst = pack_batch(conv, plan, &s, dst);
+    }
+}
+
+npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes) {
+    npu_status status = check_pack(conv, plan, weights, dst, dst_bytes, false);
     if (status != NPU_OK) {
         return status;
     }
-    if (dst_bytes < plan->wgt_bytes) {
-        return NPU_ERR_BUF_SIZE;
-    }
-    uint32_t n = plan->n;
-    uint32_t kh_task = npu_conv_kh_task(conv, plan);
-    for (uint32_t ic0 = 0; ic0 < conv->ic; ic0 += plan->ic_task) {
-        for (uint32_t kh0 = 0; kh0 < conv->kh; kh0 += kh_task) {
-            for (uint32_t oc0 = 0; oc0 < conv->oc; oc0 += n) {
-                dst = pack_blocks(conv, plan, oc0, ic0, kh0, weights, dst);
-            }
-        }
+    if (plan->op == NPU_GEMM_DEPTHWISE) {
+        pack_depthwise(conv, plan, weights, dst);
+    } else {
+        pack(conv, plan, conv->ic / conv->groups * conv->kh * conv->kw, weights, dst);
     }
     return NPU_OK;
 }
 
-static float float_of_bits(uint32_t bits) {
-    union {
-        uint32_t u;
-        float f;
-    } v;
-    v.u = bits;
-    return v.f;
-}
+/* ---- fully connected ---- */
 
-npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst, size_t dst_bytes) {
-    if (conv == NULL || plan == NULL || w_scale == NULL || dst == NULL) {
+/* An FP32 vector is read as channels of so many pixels: bursts of 16 bytes, and blocks of N channels in each of the kernel's columns. */
+#define VECTOR_PIXELS 4u
+
+npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout, npu_conv *conv) {
+    if (!npu_is_mesh_size(n) || conv == NULL || (in_layout != NPU_FP32_NCHW && in_layout != NPU_INT8_NHWC) ||
+        (out_layout != NPU_FP32_NCHW && out_layout != NPU_INT8_NHWC)) {
         return NPU_ERR_ARG;
     }
-    npu_status status = npu_conv_plan_check(conv, plan);
+    if (in_len == 0 || out_len == 0) {
+        return NPU_ERR_ZERO_SIZE;
+    }
+    bool int8 = in_layout == NPU_INT8_NHWC;
+    uint32_t pixels = int8 ? 1 : VECTOR_PIXELS;
+    if (npu_div_up(in_len, pixels) > NPU_MAX_DIM || out_len > NPU_MAX_DIM) {
+        return NPU_ERR_TOO_LARGE;
+    }
+    npu_conv c = {.iw = pixels,
+                  .ih = 1,
+                  .ic = npu_div_up(in_len, pixels),
+                  .oc = out_len,
+                  .kw = pixels,
+                  .kh = 1,
+                  .stride_w = 1,
+                  .stride_h = 1,
+                  .dil_w = 1,
+                  .dil_h = 1,
+                  .groups = 1,
+                  .act = NPU_ACT_NONE,
+                  .in_layout = in_layout,
+                  .out_layout = out_layout};
+    c.ifm_cstep = int8 ? npu_align(in_len, n) : VECTOR_PIXELS * 4;
+    c.ofm_cstep = out_layout == NPU_INT8_NHWC ? npu_align(out_len, n) : 4;
+    *conv = c;
+    return NPU_OK;
+}
+
+npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len, const int8_t *weights, int8_t *dst,
+                                   size_t dst_bytes) {
+    npu_status status = check_pack(conv, plan, weights, dst, dst_bytes, false);
     if (status != NPU_OK) {
         return status;
     }
-    if (dst_bytes < plan->param_bytes) {
-        return NPU_ERR_BUF_SIZE;
+    if (conv->groups != 1 || conv->kh != 1 || conv->iw != conv->kw || npu_div_up(in_len, conv->kw) != conv->ic) {
+        return NPU_ERR_SHAPE;
     }
-    float in_scale = float_of_bits(conv->in_scale);
+    pack(conv, plan, in_len, weights, dst);
+    return NPU_OK;
+}
+
+/* ---- factors ---- */
+
+npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst, size_t dst_bytes) {
+    npu_status status = check_pack(conv, plan, w_scale, dst, dst_bytes, true);
+    if (status != NPU_OK) {
+        return status;
+    }
+    float in_scale = npu_float(conv->in_scale);
     for (uint32_t c = 0; c < plan->param_bytes / 4; c++) {
         dst[c] = 0.0f;
         if (c < conv->oc && w_scale[c] != 0.0f) {
             float product = in_scale * w_scale[c];
-            float value = 1.0f / product;
-            /* The payload of a NaN depends on the processor; results must not. */
-            dst[c] = value != value ? float_of_bits(0x7FC00000u) : value;
+            dst[c] = npu_float(npu_bits(1.0f / product));
         }
     }
     return NPU_OK;

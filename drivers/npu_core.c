@@ -1,15 +1,9 @@
 /*
- * npu_core.c - device, registers, waiting and performance counters.
+ * npu_core.c - device, registers and performance counters.
  */
 #include "npu_priv.h"
 
 #define POLL_US 1u
-
-/* Interrupts that may announce what was already seen: one for each task in flight and one for an error. */
-#define MAX_STALE_IRQS 8u
-
-#define ERR_BUS_MASK (NPU_ERR_BUS_RD0_MASK | NPU_ERR_BUS_RD1_MASK | NPU_ERR_BUS_WR0_MASK | NPU_ERR_BUS_WR1_MASK)
-#define ERR_ALL_MASK (ERR_BUS_MASK | NPU_ERR_CONFIG_MASK | NPU_ERR_OVERRUN_MASK)
 
 const char *npu_strerror(npu_status status) {
     switch (status) {
@@ -22,7 +16,7 @@ const char *npu_strerror(npu_status status) {
     case NPU_ERR_ZERO_SIZE:
         return "a size, kernel, stride or dilation is zero";
     case NPU_ERR_KERNEL:
-        return "kernel or window larger than the hardware can do";
+        return "kernel or window larger than 255, or than the hardware can do";
     case NPU_ERR_STRIDE:
         return "stride or dilation larger than 255";
     case NPU_ERR_PADDING:
@@ -34,11 +28,11 @@ const char *npu_strerror(npu_status status) {
     case NPU_ERR_ALIGN:
         return "misaligned address or channel step";
     case NPU_ERR_CSTEP:
-        return "channel step smaller than a channel";
+        return "step smaller than a channel or a pixel";
     case NPU_ERR_ADDR_OVERFLOW:
         return "buffer runs past the end of the address space";
     case NPU_ERR_OVERLAP:
-        return "output overlaps an input buffer";
+        return "output or scratch buffer overlaps another buffer";
     case NPU_ERR_SPLIT:
         return "impossible split";
     case NPU_ERR_BUF_SIZE:
@@ -65,6 +59,8 @@ const char *npu_strerror(npu_status status) {
         return "a pooling window lies in the padding altogether";
     case NPU_ERR_NO_UNIT:
         return "this device was built without the unit";
+    case NPU_ERR_SHAPE:
+        return "tensors do not fit each other";
     case NPU_STATUS_COUNT:
         break;
     }
@@ -79,8 +75,7 @@ npu_status npu_reg_write(const npu *dev, uint32_t offset, uint32_t value) {
     return dev->hal->reg_write(dev->hal->ctx, offset, value) == NPU_HAL_OK ? NPU_OK : NPU_ERR_HAL;
 }
 
-/* Poll until (register & mask) == want, at most timeout_us. */
-static npu_status poll_reg(const npu *dev, uint32_t offset, uint32_t mask, uint32_t want) {
+npu_status npu_reg_poll(const npu *dev, uint32_t offset, uint32_t mask, uint32_t want) {
     for (uint32_t waited = 0;;) {
         uint32_t value = 0;
         npu_status status = npu_reg_read(dev, offset, &value);
@@ -113,6 +108,9 @@ static npu_status identify(npu *dev) {
         return status;
     }
     dev->n = (config & NPU_CONFIG_MESH_N_MASK) >> NPU_CONFIG_MESH_N_LSB;
+    dev->units = 1u << NPU_UNIT_GEMM;
+    dev->units |= (config & NPU_CONFIG_EN_ALU_MASK) != 0 ? 1u << NPU_UNIT_ALU : 0;
+    dev->units |= (config & NPU_CONFIG_EN_POOL_MASK) != 0 ? 1u << NPU_UNIT_POOL : 0;
     return npu_is_mesh_size(dev->n) ? NPU_OK : NPU_ERR_NO_DEVICE;
 }
 
@@ -126,118 +124,21 @@ npu_status npu_init(npu *dev, const npu_hal *hal, npu_wait wait, uint32_t timeou
     dev->hal = hal;
     dev->wait = wait;
     dev->timeout_us = timeout_us;
-    dev->started = 0;
     dev->last_err = 0;
+    for (uint32_t u = 0; u < NPU_UNIT_COUNT; u++) {
+        dev->started[u] = 0;
+    }
     npu_status status = identify(dev);
     if (status == NPU_OK) {
         status = npu_reg_write(dev, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK);
     }
     if (status == NPU_OK) {
-        status = poll_reg(dev, NPU_REG_STATUS, NPU_STATUS_RESETTING_MASK, 0);
+        status = npu_reg_poll(dev, NPU_REG_STATUS, NPU_STATUS_RESETTING_MASK, 0);
     }
     if (status == NPU_OK) {
-        status = npu_reg_write(dev, NPU_REG_IRQ_ENABLE, wait == NPU_WAIT_IRQ ? NPU_IRQ_ENABLE_GEMM_MASK : 0);
+        status = npu_reg_write(dev, NPU_REG_IRQ_ENABLE, wait == NPU_WAIT_IRQ ? dev->units : 0);
     }
     return status;
-}
-
-npu_status npu_gemm_check_idle(const npu *dev) {
-    uint32_t device_status = 0;
-    uint32_t count = 0;
-    npu_status status = npu_reg_read(dev, NPU_REG_STATUS, &device_status);
-    if (status == NPU_OK) {
-        status = npu_reg_read(dev, NPU_REG_GEMM_COUNT, &count);
-    }
-    if (status != NPU_OK) {
-        return status;
-    }
-    if ((device_status & (NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_RESETTING_MASK)) != 0 || count != dev->started) {
-        return NPU_ERR_BUSY;
-    }
-    return NPU_OK;
-}
-
-/* Bring the device to rest after an error, so that the next operation starts clean. The error found is what the caller learns, whatever happens here. */
-static npu_status recover(npu *dev, uint32_t err) {
-    uint32_t late = 0;
-    uint32_t count = 0;
-    dev->last_err = err;
-    if (poll_reg(dev, NPU_REG_STATUS, NPU_STATUS_GEMM_BUSY_MASK, 0) == NPU_OK && npu_reg_read(dev, NPU_REG_ERR, &late) == NPU_OK &&
-        npu_reg_write(dev, NPU_REG_ERR, ERR_ALL_MASK) == NPU_OK &&
-        npu_reg_write(dev, NPU_REG_IRQ_STATUS, NPU_IRQ_STATUS_GEMM_MASK) == NPU_OK &&
-        npu_reg_read(dev, NPU_REG_GEMM_COUNT, &count) == NPU_OK) {
-        dev->last_err = err | late;
-        /* A refused task was counted in `started` and will never complete. */
-        dev->started = (uint16_t)count;
-    }
-    return (dev->last_err & ERR_BUS_MASK) != 0 ? NPU_ERR_BUS : NPU_ERR_DEVICE;
-}
-
-/* One look at the device. The event flag is cleared first: what happens after that raises it again, so no event is lost. */
-static npu_status look(npu *dev, uint16_t *in_flight) {
-    uint32_t err = 0;
-    uint32_t count = 0;
-    npu_status status = npu_reg_write(dev, NPU_REG_IRQ_STATUS, NPU_IRQ_STATUS_GEMM_MASK);
-    if (status == NPU_OK) {
-        status = npu_reg_read(dev, NPU_REG_ERR, &err);
-    }
-    if (status == NPU_OK && err != 0) {
-        return recover(dev, err);
-    }
-    if (status == NPU_OK) {
-        status = npu_reg_read(dev, NPU_REG_GEMM_COUNT, &count);
-    }
-    *in_flight = (uint16_t)(dev->started - count);
-    return status;
-}
-
-/* Wait for news: an interrupt, or the time between two polls. */
-static npu_status wait_event(const npu *dev, uint32_t *waited, uint32_t *stale) {
-    if (dev->wait == NPU_WAIT_POLL) {
-        if (*waited >= dev->timeout_us) {
-            return NPU_ERR_TIMEOUT;
-        }
-        dev->hal->delay_us(dev->hal->ctx, POLL_US);
-        *waited += POLL_US;
-        return NPU_OK;
-    }
-    /* A line that is high without news, time after time, is no sign of life. */
-    if ((*stale)++ >= MAX_STALE_IRQS) {
-        return NPU_ERR_TIMEOUT;
-    }
-    switch (dev->hal->wait_irq(dev->hal->ctx, NPU_HAL_IRQ_GEMM, dev->timeout_us)) {
-    case NPU_HAL_OK:
-        return NPU_OK;
-    case NPU_HAL_TIMEOUT:
-        return NPU_ERR_TIMEOUT;
-    case NPU_HAL_FAULT:
-        break;
-    }
-    return NPU_ERR_HAL;
-}
-
-npu_status npu_gemm_wait(npu *dev, uint32_t max_in_flight) {
-    uint32_t waited = 0;
-    uint32_t stale = 0;
-    uint16_t in_flight = 0;
-    uint16_t before = 0;
-    npu_status status = look(dev, &in_flight);
-    while (status == NPU_OK && in_flight > max_in_flight) {
-        before = in_flight;
-        status = wait_event(dev, &waited, &stale);
-        if (status == NPU_OK) {
-            status = look(dev, &in_flight);
-        }
-        if (in_flight != before) { /* the time-out is for one task */
-            waited = 0;
-            stale = 0;
-        }
-    }
-    return status;
-}
-
-npu_status npu_gemm_wait_ready(npu *dev) {
-    return poll_reg(dev, NPU_REG_STATUS, NPU_STATUS_GEMM_READY_MASK, NPU_STATUS_GEMM_READY_MASK);
 }
 
 npu_status npu_perf_read(npu *dev, uint64_t *out, size_t count) {

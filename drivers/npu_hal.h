@@ -32,8 +32,15 @@ typedef struct npu_hal {
     /* Write back (flush) or drop (invalidate) the CPU's cached copy of a byte range of device memory. NULL where memory is coherent. */
     void (*cache_flush)(void *ctx, uint32_t addr, uint32_t bytes);
     void (*cache_invalidate)(void *ctx, uint32_t addr, uint32_t bytes);
-    /* Tell the environment which bytes the next started task writes (NULL: nobody wants to know). Checked by the testbench. */
+    /*
+     * Tell the environment which bytes the next started task writes (NULL: nobody wants to know); called once for each range, right before the registers of the task are written. Checked by the testbench.
+     */
     void (*task_output)(void *ctx, uint32_t addr, uint32_t bytes);
+    /*
+     * The same for `rows` ranges of `bytes` bytes, `step` bytes from one to the next: channels, pixels of an NHWC tensor that shares its buffer, rows of a strip. What lies between is not written. NULL: task_output is called
+     * for each range instead. An environment that tracks ranges should have it: a task may write 65535 pixels.
+     */
+    void (*task_output_rows)(void *ctx, uint32_t addr, uint32_t bytes, uint32_t rows, uint32_t step);
 } npu_hal;
 
 #endif

@@ -7,39 +7,38 @@
 #include "npu.h"
 #include "npu_regs.h"
 
-/* Limits of one GEMM task, docs/npu.md section 3. */
+/* Limits of the tasks, docs/npu.md section 3. */
 #define NPU_IFM_WORDS 16384u
 #define NPU_WGT_WORDS 4608u
 #define NPU_MAX_PIXELS 65535u
 #define NPU_MAX_TASK_OC 1024u
 #define NPU_MAX_DIM 65535u
-#define NPU_MAX_KERNEL 7u
-#define NPU_MAX_STRIDE 7u
-#define NPU_MAX_GROUP 255u
+#define NPU_MAX_BYTE 255u /* kernels, strides, dilations, padding, groups of tiles */
+#define NPU_POOL_COLUMNS 512u
+#define NPU_POOL_RESULTS 64u
+#define NPU_ALU_MAX_COUNT 0xFFFFFFu
+
+#define NPU_ADDRESS_SPACE ((uint64_t)UINT32_MAX + 1)
+#define NPU_F32_ONE 0x3F800000u
 
 /* Place a value in a register field. */
 #define NPU_FIELD(field, value) (((uint32_t)(value) << field##_LSB) & field##_MASK)
-
-/* Register access; NPU_ERR_HAL when the HAL reports a fault. */
-npu_status npu_reg_read(const npu *dev, uint32_t offset, uint32_t *value);
-npu_status npu_reg_write(const npu *dev, uint32_t offset, uint32_t value);
-
-/* NPU_ERR_BUSY when a task runs that this driver did not start, or one that it gave up on. */
-npu_status npu_gemm_check_idle(const npu *dev);
-/*
- * Wait until at most max_in_flight started tasks are incomplete. Errors: NPU_ERR_TIMEOUT, NPU_ERR_HAL; NPU_ERR_BUS and NPU_ERR_DEVICE after the device
- * has come to rest and its error flags are cleared.
- */
-npu_status npu_gemm_wait(npu *dev, uint32_t max_in_flight);
-/* Wait until the device takes another task. Errors as npu_gemm_wait(). */
-npu_status npu_gemm_wait_ready(npu *dev);
 
 static inline uint32_t npu_min(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+static inline uint32_t npu_max(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
 static inline uint32_t npu_div_up(uint32_t a, uint32_t b) {
     return a / b + (a % b != 0 ? 1u : 0u);
+}
+
+/* a: at most 65535 or so: nothing near the end of uint32_t */
+static inline uint32_t npu_align(uint32_t a, uint32_t b) {
+    return npu_div_up(a, b) * b;
 }
 
 /* Does `n` name a mesh size? */
@@ -47,24 +46,92 @@ static inline bool npu_is_mesh_size(uint32_t n) {
     return n == 4 || n == 8 || n == 16 || n == 32;
 }
 
-/* Check the shape of a convolution and compute its output size. */
-npu_status npu_conv_shape(const npu_conv *conv, uint32_t *ow, uint32_t *oh);
+/* ---- npu_core.c: registers ---- */
+
+/* Register access; NPU_ERR_HAL when the HAL reports a fault. */
+npu_status npu_reg_read(const npu *dev, uint32_t offset, uint32_t *value);
+npu_status npu_reg_write(const npu *dev, uint32_t offset, uint32_t value);
+/* Poll until (register & mask) == want, at most the time-out of the device. */
+npu_status npu_reg_poll(const npu *dev, uint32_t offset, uint32_t mask, uint32_t want);
+
+/* ---- npu_check.c: arguments, buffers, floating point ---- */
+
+float npu_float(uint32_t bits);
+/* Whatever NaN an operation made, the bits are 0x7FC00000: its payload depends on the processor, results must not. */
+uint32_t npu_bits(float value);
+/* f32(1 / count); count is at most 2^24. */
+uint32_t npu_reciprocal(uint32_t count);
+
+/* A known activation whose parameters make sense; NPU_ERR_ACT. */
+npu_status npu_act_check(npu_act act, const uint32_t act_p[2]);
+/* The four parameters of the hardware; returns how many the activation uses. */
+uint32_t npu_act_params(npu_act act, const uint32_t act_p[2], uint32_t out[4]);
+
+/* Sizes, layout, alignment, steps, and the end of the address space. */
+npu_status npu_tensor_check(const npu_tensor *t, uint32_t n);
+npu_area npu_tensor_area(const npu_tensor *t, uint32_t n);
+npu_area npu_flat_area(uint32_t addr, uint64_t bytes);
+bool npu_area_overflows(const npu_area *a);
+/* Have they a byte in common? May also say so of areas with different steps that interleave. */
+bool npu_area_overlap(const npu_area *a, const npu_area *b);
+static inline bool npu_area_same(const npu_area *a, const npu_area *b) {
+    return a->addr == b->addr && (a->pieces == 1 || a->step == b->step) && a->pieces == b->pieces && a->bytes == b->bytes;
+}
+
+/* ---- npu_jobs.c: tasks and jobs ---- */
+
+#define NPU_TASK_REGS 32
+
+/* Bytes that a task writes: planes of rows. */
+typedef struct npu_output {
+    uint32_t addr, bytes, rows, step, planes, pstep;
+} npu_output;
+
+/* Register writes of one task, in order; the last one starts it. */
+typedef struct npu_task {
+    uint32_t count;
+    uint32_t reg[NPU_TASK_REGS][2];
+    npu_output out;
+} npu_task;
+
+static inline void npu_task_put(npu_task *task, uint32_t offset, uint32_t value) {
+    task->reg[task->count][0] = offset;
+    task->reg[task->count][1] = value;
+    task->count++;
+}
+
+/* An empty job of a unit. NPU_ERR_ARG, NPU_ERR_NO_UNIT. */
+npu_status npu_job_begin(npu_job *job, const npu *dev, npu_unit unit, bool (*next)(npu_job *job, npu_task *task));
+/* Another buffer of the job. NPU_ERR_ADDR_OVERFLOW; NPU_ERR_OVERLAP when it is written and touches another one, or the other way round. in_place: it may be exactly another one. */
+npu_status npu_job_area(npu_job *job, npu_area area, npu_use use, bool in_place);
+/* The one job, at once; `status` is what making it said. */
+npu_status npu_job_run(npu *dev, npu_job *job, npu_status status);
+
+/* ---- convolution ---- */
+
 /* Is this a plan for this convolution whose every task the hardware can do? NPU_ERR_SPLIT when not. */
 npu_status npu_conv_plan_check(const npu_conv *conv, const npu_conv_plan *plan);
 
-/* Input rows (or columns): those inside the map, and the padding around them. */
+/* Lines of the input: those inside the map, and the padding around them. */
 typedef struct npu_span {
-    uint32_t first, count;
-    uint32_t before, after; /* padding; count is 0 when there is nothing but padding */
+    uint32_t first, count; /* count is 0 when there is nothing but padding */
+    uint32_t before, after;
 } npu_span;
 /* The input rows that kernel rows k0 .. k0+k-1 of output rows oh0 .. oh0+oh-1 need. */
 npu_span npu_conv_rows(const npu_conv *conv, uint32_t k0, uint32_t k, uint32_t oh0, uint32_t oh);
-/* The input columns that output columns ow0 .. ow0+ow-1 need; never without a column inside the map. */
+/* The input columns that output columns ow0 .. ow0+ow-1 need. */
 npu_span npu_conv_columns(const npu_conv *conv, uint32_t ow0, uint32_t ow);
 
-/* Kernel rows of a task. */
-static inline uint32_t npu_conv_kh_task(const npu_conv *conv, const npu_conv_plan *plan) {
-    return plan->row_split ? 1u : conv->kh;
+/* Bytes of packed weights of `blocks` blocks of output channels, for k kernel rows and icb blocks of input channels. */
+uint64_t npu_conv_wgt_bytes(const npu_conv *conv, const npu_conv_plan *plan, uint32_t blocks, uint32_t k, uint32_t icb);
+/* Bytes from channel to channel of the partial sums in the scratch buffer. */
+static inline uint64_t npu_conv_scratch_step(const npu_conv_plan *plan) {
+    return ((uint64_t)plan->ow * plan->oh * 4 + 15) / 16 * 16;
+}
+
+/* Input and output channels of a batch of groups. */
+static inline uint32_t npu_conv_batch_groups(const npu_conv *conv, const npu_conv_plan *plan, uint32_t batch) {
+    return npu_min(plan->merge, conv->groups - batch * plan->merge);
 }
 
 #endif

@@ -101,7 +101,7 @@ static void mock_invalidate(void *ctx, uint32_t addr, uint32_t bytes) {
 static inline void mock_init(mock_npu *m) {
     m->count = 0;
     m->at = 0;
-    m->hal = (npu_hal){m, mock_reg_read, mock_reg_write, mock_wait_irq, mock_delay_us, mock_flush, mock_invalidate, mock_task_output};
+    m->hal = (npu_hal){m, mock_reg_read, mock_reg_write, mock_wait_irq, mock_delay_us, mock_flush, mock_invalidate, mock_task_output, NULL};
 }
 
 /* Every call of the script was made. */
@@ -113,7 +113,7 @@ static inline void mock_done(const mock_npu *m) {
 
 /* A device as npu_init() leaves it. */
 static inline npu mock_device(mock_npu *m, npu_wait wait) {
-    npu dev = {.hal = &m->hal, .n = 8, .wait = wait, .timeout_us = 50};
+    npu dev = {.hal = &m->hal, .n = 8, .units = 7, .wait = wait, .timeout_us = 50};
     return dev;
 }
 

@@ -36,11 +36,14 @@ static void init_irq(void **state) {
     mock_read(&m, NPU_REG_STATUS, NPU_STATUS_RESETTING_MASK);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
     mock_read(&m, NPU_REG_STATUS, NPU_STATUS_GEMM_READY_MASK);
-    mock_write(&m, NPU_REG_IRQ_ENABLE, NPU_IRQ_ENABLE_GEMM_MASK);
+    mock_write(&m, NPU_REG_IRQ_ENABLE, NPU_IRQ_ENABLE_GEMM_MASK | NPU_IRQ_ENABLE_ALU_MASK);
     assert_int_equal(npu_init(&dev, &m.hal, NPU_WAIT_IRQ, 50), NPU_OK);
     mock_done(&m);
     assert_int_equal(dev.n, 8);
-    assert_int_equal(dev.started, 0);
+    assert_int_equal(dev.units, 1u << NPU_UNIT_GEMM | 1u << NPU_UNIT_ALU);
+    for (int u = 0; u < NPU_UNIT_COUNT; u++) {
+        assert_int_equal(dev.started[u], 0);
+    }
 }
 
 static void init_poll(void **state) {

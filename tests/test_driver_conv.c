@@ -11,6 +11,8 @@
 #define DIV_IC NPU_GEMM_CTRL_DIV_IC_MASK
 #define PSUM NPU_GEMM_CTRL_PSUM_ADD_MASK
 #define EXT NPU_GEMM_CTRL_EXT_MASK
+#define RES NPU_GEMM_CTRL_WGT_RES_MASK
+#define KEEP NPU_GEMM_CTRL_WGT_KEEP_MASK
 
 #define IFM 0x10000000u
 #define WGT 0x20000000u
@@ -115,13 +117,13 @@ static void expect_small_task(mock_npu *m, const npu_conv *c) {
     mock_write(m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
     mock_write(m, NPU_REG_GEMM_BIAS_ADDR, BIA);
     mock_write(m, NPU_REG_GEMM_ACT, 1);
-    mock_write(m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | BIAS | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
+    mock_write(m, NPU_REG_GEMM_CTRL,
+               EN | LAYOUT | FENCE | RES | OSCALE | BIAS | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
 }
 
 static void expect_small_conv(mock_npu *m, const npu_conv *c, const npu_conv_plan *p) {
     expect_begin(m, c, p, 0);
     expect_small_task(m, c);
-    expect_look(m, 0);
     expect_irq(m);
     expect_look(m, 1);
     expect_end(m, c, p);
@@ -137,7 +139,7 @@ static void one_task_irq(void **state) {
     expect_small_conv(&m, &c, &p);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
     mock_done(&m);
-    assert_int_equal(dev.started, 1);
+    assert_int_equal(dev.started[NPU_UNIT_GEMM], 1);
 }
 
 /* Without bias, activation, caches and somebody who wants to know outputs; the counter wraps. */
@@ -149,7 +151,7 @@ static void one_task_poll(void **state) {
     m.hal.cache_invalidate = NULL;
     m.hal.task_output = NULL;
     npu dev = mock_device(&m, NPU_WAIT_POLL);
-    dev.started = 65535;
+    dev.started[NPU_UNIT_GEMM] = 65535;
     npu_conv c = small_conv();
     c.has_bias = false;
     c.bias_addr = 3; /* not looked at */
@@ -163,13 +165,14 @@ static void one_task_poll(void **state) {
     expect_geometry(&m, &c, 0, 0, 0, 9, 3, 6, 5, 5, 16);
     mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
     mock_write(&m, NPU_REG_GEMM_ACT, 0);
-    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
+    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | RES | OSCALE | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
+    mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
     expect_look(&m, 65535);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
     expect_look(&m, 0);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
     mock_done(&m);
-    assert_int_equal(dev.started, 0);
+    assert_int_equal(dev.started[NPU_UNIT_GEMM], 0);
 }
 
 /* The extended form: rectangular kernel; whole channels without gap are declared as one range. */
@@ -198,7 +201,8 @@ static void extended_form(void **state) {
     mock_write(&m, NPU_REG_GEMM_EXT_KERNEL, 0x01010305u);
     mock_write(&m, NPU_REG_GEMM_EXT_STRIDE, 0x0302u);
     mock_write(&m, NPU_REG_GEMM_EXT_PAD, 0x00010004u); /* the last row of windows ends with the map: no row of bottom padding is used */
-    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | BIAS | EXT);
+    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | RES | OSCALE | BIAS | EXT);
+    expect_irq(&m);
     expect_look(&m, 1);
     expect_end(&m, &c, &p);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
@@ -247,24 +251,29 @@ static void split_tasks(bool serial) {
     expect_begin(&m, &c, &p, 0);
     for (unsigned t = 0; t < 8; t++) {
         if (serial && t > 0) {
-            expect_look(&m, t);
-        } else if (t > 1) {
-            expect_look(&m, t - 2); /* both still in flight: a third must wait */
             expect_irq(&m);
-            expect_look(&m, t - 1);
+            expect_look(&m, t);
+        } else if (t > 3) { /* a fifth must wait */
+            expect_irq(&m);
+            expect_look(&m, t - 4);
+            expect_irq(&m);
+            expect_look(&m, t - 3);
         }
         expect_split_task(&m, &c, t / 4, t / 2 % 2, t % 2);
     }
-    expect_look(&m, 7);
+    if (!serial) {
+        expect_irq(&m);
+        expect_look(&m, 7);
+    }
     expect_irq(&m);
     expect_look(&m, 8);
     expect_end(&m, &c, &p);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
     mock_done(&m);
-    assert_int_equal(dev.started, 8);
+    assert_int_equal(dev.started[NPU_UNIT_GEMM], 8);
 }
 
-static void split_two_in_flight(void **state) {
+static void split_four_in_flight(void **state) {
     (void)state;
     split_tasks(false);
 }
@@ -272,6 +281,48 @@ static void split_two_in_flight(void **state) {
 static void split_serial(void **state) {
     (void)state;
     split_tasks(true);
+}
+
+/* Weights stay on chip: the second block of rows keeps those that the first one loaded, in each slice of input channels. */
+static void resident_rows(void **state) {
+    (void)state;
+    mock_npu m;
+    mock_init(&m);
+    npu dev = mock_device(&m, NPU_WAIT_IRQ);
+    npu_conv c = small_conv();
+    c.iw = 4;
+    c.ih = 6;
+    c.ic = 20;
+    c.oc = 12;
+    c.stride_w = c.stride_h = 1;
+    c.ifm_cstep = 96;
+    c.ofm_cstep = 96;
+    npu_conv_split split = {.max_oh = 3, .max_ic = 16, .group = 7};
+    npu_conv_plan p = plan_of(&c, &split);
+    assert_true(p.resident);
+    expect_begin(&m, &c, &p, 0);
+    for (uint32_t t = 0; t < 4; t++) {
+        uint32_t r = t % 2;
+        uint32_t ofm = r * 3 * 4 * 4;
+        uint32_t ctrl = EN | LAYOUT | RES | (r == 0 ? FENCE : KEEP) | 3u << 3 | 1u << 6 | 1u << 11 | 1u << 13;
+        ctrl |= r == 0 ? 1u << 15 : 1u << 17;
+        mock_read(&m, NPU_REG_STATUS, READY);
+        expect_outputs(&m, &c, ofm, 12, 48);
+        expect_geometry(&m, &c, t / 2 * 16 * 96 + r * 2 * 4 * 4, t / 2 * 2 * 9 * 2 * 64, ofm, 4, t < 2 ? 16 : 4, 12, 4, 3, 7);
+        if (t >= 2) {
+            mock_write(&m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);
+            mock_write(&m, NPU_REG_GEMM_PSUM_CSTEP, 96);
+            mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
+            mock_write(&m, NPU_REG_GEMM_BIAS_ADDR, BIA);
+        }
+        mock_write(&m, NPU_REG_GEMM_ACT, t < 2 ? 0 : 1);
+        mock_write(&m, NPU_REG_GEMM_CTRL, ctrl | (t < 2 ? DIV_IC : PSUM | OSCALE | BIAS));
+    }
+    expect_irq(&m);
+    expect_look(&m, 4);
+    expect_end(&m, &c, &p);
+    assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
+    mock_done(&m);
 }
 
 /*
@@ -337,20 +388,20 @@ static void split_rows(void **state) {
     expect_begin(&m, &c, &p, 0);
     for (unsigned t = 0; t < 32; t++) {
         unsigned at = t / 2 % 4;
-        if (t > 1) {
-            expect_look(&m, t - 2);
+        if (t > 3) {
             expect_irq(&m);
-            expect_look(&m, t - 1);
+            expect_look(&m, t - 3);
         }
         /* the first of each slice that adds sums, and the very first */
         bool fence = t % 2 == 0 && at != 2 && (t == 0 || t % 16 != 0);
         expect_segment(&m, &c, &(segment){t / 16, t / 8 % 2, order[at].ky, order[at].oy, t % 2, fence});
     }
+    expect_irq(&m);
     expect_look(&m, 32);
     expect_end(&m, &c, &p);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
     mock_done(&m);
-    assert_int_equal(dev.started, 32);
+    assert_int_equal(dev.started[NPU_UNIT_GEMM], 32);
 }
 
 /* ---- failures of the device ---- */
@@ -393,7 +444,6 @@ static void error_flag(uint32_t err, uint32_t late, npu_status want) {
     bool dropped = (err & (NPU_ERR_CONFIG_MASK | NPU_ERR_OVERRUN_MASK)) != 0;
     expect_begin(&m, &c, &p, 0);
     expect_small_task(&m, &c);
-    expect_look(&m, 0);
     expect_irq(&m);
     mock_write(&m, NPU_REG_IRQ_STATUS, GEMM_IRQ);
     mock_read(&m, NPU_REG_ERR, err);
@@ -408,7 +458,7 @@ static void error_flag(uint32_t err, uint32_t late, npu_status want) {
     assert_int_equal(npu_conv_run(&dev, &c, &p), want);
     mock_done(&m);
     assert_int_equal(dev.last_err, err | late);
-    assert_int_equal(dev.started, dropped ? 0 : 1);
+    assert_int_equal(dev.started[NPU_UNIT_GEMM], dropped ? 0 : 1);
 }
 
 static void error_flags(void **state) {
@@ -432,6 +482,7 @@ static void error_without_rest(void **state) {
     npu_conv_plan p = plan_of(&c, NULL);
     expect_begin(&m, &c, &p, 0);
     expect_small_task(&m, &c);
+    mock_add(&m, MOCK_IRQ, NPU_HAL_IRQ_GEMM, 2, NPU_HAL_OK);
     mock_write(&m, NPU_REG_IRQ_STATUS, GEMM_IRQ);
     mock_read(&m, NPU_REG_ERR, NPU_ERR_BUS_WR0_MASK);
     mock_read(&m, NPU_REG_STATUS, BUSY);
@@ -456,7 +507,6 @@ static void timeout_irq(void **state) {
     npu_conv_plan p = plan_of(&c, NULL);
     expect_begin(&m, &c, &p, 0);
     expect_small_task(&m, &c);
-    expect_look(&m, 0);
     mock_add(&m, MOCK_IRQ, NPU_HAL_IRQ_GEMM, 50, NPU_HAL_TIMEOUT);
     expect_end(&m, &c, &p);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_ERR_TIMEOUT);
@@ -473,7 +523,6 @@ static void timeout_stale_irq(void **state) {
     npu_conv_plan p = plan_of(&c, NULL);
     expect_begin(&m, &c, &p, 0);
     expect_small_task(&m, &c);
-    expect_look(&m, 0);
     for (int i = 0; i < 8; i++) {
         expect_irq(&m);
         expect_look(&m, 0);
@@ -493,7 +542,6 @@ static void timeout_poll(void **state) {
     npu_conv_plan p = plan_of(&c, NULL);
     expect_begin(&m, &c, &p, 0);
     expect_small_task(&m, &c);
-    expect_look(&m, 0);
     for (int i = 0; i < 3; i++) {
         mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
         expect_look(&m, 0);
@@ -530,6 +578,7 @@ static void count_too_far(void **state) {
     npu_conv_plan p = plan_of(&c, NULL);
     expect_begin(&m, &c, &p, 0);
     expect_small_task(&m, &c);
+    expect_irq(&m);
     expect_look(&m, 2);
     mock_add(&m, MOCK_IRQ, NPU_HAL_IRQ_GEMM, 50, NPU_HAL_TIMEOUT);
     expect_end(&m, &c, &p);
@@ -573,12 +622,12 @@ static void expect_refusal(npu_status want, const npu_conv *c, const npu_conv_pl
 
 static void bad_buffers(void **state) {
     (void)state;
-    REFUSED(NPU_ERR_ALIGN, c.ifm_addr += 4);
+    REFUSED(NPU_ERR_ALIGN, c.ifm_addr += 2);
     REFUSED(NPU_ERR_ALIGN, c.ifm_cstep += 8);
     REFUSED(NPU_ERR_ALIGN, c.wgt_addr += 1);
     REFUSED(NPU_ERR_ALIGN, c.oscale_addr += 4);
     REFUSED(NPU_ERR_ALIGN, c.bias_addr += 8);
-    REFUSED(NPU_ERR_ALIGN, c.ofm_addr += 12);
+    REFUSED(NPU_ERR_ALIGN, c.ofm_addr += 1);
     REFUSED(NPU_ERR_ALIGN, c.ofm_cstep += 4);
     REFUSED(NPU_ERR_CSTEP, c.ifm_cstep = 352);
     REFUSED(NPU_ERR_CSTEP, c.ofm_cstep = 96);
@@ -632,7 +681,13 @@ static void bad_plans(void **state) {
     REFUSED(NPU_ERR_SPLIT, (p.oc_task = 4, p.oc_tasks = 2));
     REFUSED(NPU_ERR_SPLIT, p.n = 16);
     REFUSED(NPU_ERR_ARG, p.n = 7);
-    REFUSED(NPU_ERR_KERNEL, c.kw = 9);
+    REFUSED(NPU_ERR_KERNEL, c.kw = 256);
+    REFUSED(NPU_ERR_SPLIT, p.op = NPU_GEMM_DEPTHWISE);
+    REFUSED(NPU_ERR_SPLIT, p.kh_task = 0);
+    REFUSED(NPU_ERR_SPLIT, p.kh_tasks = 2);
+    REFUSED(NPU_ERR_SPLIT, p.merge = 0);
+    REFUSED(NPU_ERR_SPLIT, p.group_tasks = 2);
+    REFUSED(NPU_ERR_SPLIT, p.scratch_bytes = 16);
     /* more rows or weights than the buffers hold */
     npu_conv big = small_conv();
     big.iw = 1000;
@@ -680,7 +735,7 @@ static void null_arguments(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_task_irq),  cmocka_unit_test(one_task_poll),
-        cmocka_unit_test(extended_form), cmocka_unit_test(split_two_in_flight),
+        cmocka_unit_test(extended_form), cmocka_unit_test(split_four_in_flight),
         cmocka_unit_test(split_serial),  cmocka_unit_test(hal_faults),
         cmocka_unit_test(error_flags),   cmocka_unit_test(error_without_rest),
         cmocka_unit_test(timeout_irq),   cmocka_unit_test(timeout_stale_irq),
@@ -688,7 +743,7 @@ int main(void) {
         cmocka_unit_test(count_too_far), cmocka_unit_test(busy),
         cmocka_unit_test(bad_buffers),   cmocka_unit_test(tight_buffers),
         cmocka_unit_test(bad_plans),     cmocka_unit_test(null_arguments),
-        cmocka_unit_test(split_rows),
+        cmocka_unit_test(split_rows),    cmocka_unit_test(resident_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

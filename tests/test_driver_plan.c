@@ -11,7 +11,8 @@
 #include "npu.h"
 
 static npu_conv shape(uint32_t iw, uint32_t ih, uint32_t ic, uint32_t oc, uint32_t k, uint32_t s, uint32_t p) {
-    npu_conv c = {.iw = iw, .ih = ih, .ic = ic, .oc = oc, .kw = k, .kh = k, .stride_w = s, .stride_h = s, .dil_w = 1, .dil_h = 1, .groups = 1};
+    npu_conv c = {
+        .iw = iw, .ih = ih, .ic = ic, .oc = oc, .kw = k, .kh = k, .stride_w = s, .stride_h = s, .dil_w = 1, .dil_h = 1, .groups = 1};
     c.pad_l = c.pad_r = c.pad_t = c.pad_b = p;
     return c;
 }
@@ -20,59 +21,142 @@ static uint32_t up(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;
 }
 
-static uint32_t rows_for_one(const npu_conv *c) {
-    return c->ih < c->kh ? c->ih : c->kh;
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
 }
 
-/* Input of `count` output lines from `at`, by the definition; there is always some. */
-static uint32_t inputs(uint32_t at, uint32_t count, uint32_t stride, uint32_t pad, uint32_t kernel, uint32_t map) {
-    int64_t first = (int64_t)at * stride - pad;
-    int64_t end = (int64_t)(at + count - 1) * stride - pad + kernel;
+/* Lines of the map from the first to the last that `count` output lines see, by the definition. */
+static uint32_t inputs(int64_t at, uint32_t count, uint32_t stride, uint32_t pad, uint32_t k0, uint32_t k, uint32_t dil, uint32_t map) {
+    int64_t first = at * stride + (int64_t)k0 * dil - pad;
+    int64_t end = (at + count - 1) * stride + (int64_t)(k0 + k - 1) * dil - pad + 1;
     first = first < 0 ? 0 : first;
     end = end > map ? map : end;
-    assert_true(end > first);
-    return (uint32_t)(end - first);
+    return end > first ? (uint32_t)(end - first) : 0;
 }
 
-/* The input of each task fits: whole rows, or a segment of one row. */
+/* docs/npu.md section 3.2: rows of one group, where rows stream. */
+static uint32_t window_rows(const npu_conv *c, const npu_conv_plan *p, uint32_t ih, uint32_t oh, uint32_t kh) {
+    uint32_t g = least(p->group, 512 / p->n);
+    uint32_t rows = least(oh, 1 + (2 * p->n * g + p->ow - 2) / p->ow);
+    return least(ih, (rows - 1) * c->stride_h + (kh - 1) * c->dil_h + 1);
+}
+
+/* The input of each task fits: whole rows, on chip or streaming, or a segment of one row. */
 static void check_inputs(const npu_conv *c, const npu_conv_plan *p) {
-    uint32_t icb = up(p->ic_task, p->n);
+    uint64_t icb = up(p->ic_task, p->n);
     if (p->row_split) {
-        assert_int_equal(p->oh_task, 1);
+        assert_true(p->oh_task == 1 && p->kh_task == 1 && !p->resident);
         for (uint32_t ow0 = 0; ow0 < p->ow; ow0 += p->ow_task) {
-            uint32_t columns = p->ow - ow0 < p->ow_task ? p->ow - ow0 : p->ow_task;
-            assert_true((uint64_t)inputs(ow0, columns, c->stride_w, c->pad_l, c->kw, c->iw) * icb <= 8192);
+            uint32_t columns = least(p->ow - ow0, p->ow_task);
+            assert_true(inputs(ow0, columns, c->stride_w, c->pad_l, 0, c->kw, c->dil_w, c->iw) * icb <= 16384);
         }
         return;
     }
     assert_int_equal(p->ow_task, p->ow);
-    for (uint32_t oh0 = 0; oh0 < p->oh; oh0 += p->oh_task) {
-        uint32_t rows = p->oh - oh0 < p->oh_task ? p->oh - oh0 : p->oh_task;
-        assert_true((uint64_t)inputs(oh0, rows, c->stride_h, c->pad_t, c->kh, c->ih) * c->iw * icb <= 16384);
+    for (uint32_t kh0 = 0; kh0 < c->kh; kh0 += p->kh_task) {
+        uint32_t kh = least(c->kh - kh0, p->kh_task);
+        for (uint32_t oh0 = 0; oh0 < p->oh; oh0 += p->oh_task) {
+            uint32_t rows = least(p->oh - oh0, p->oh_task);
+            uint64_t ih = inputs(oh0, rows, c->stride_h, c->pad_t, kh0, kh, c->dil_h, c->ih);
+            if (p->resident) {
+                assert_true(ih * c->iw <= 65535);
+                assert_true(((uint64_t)window_rows(c, p, (uint32_t)ih, rows, kh) * c->iw + 64) * icb <= 16384);
+            } else {
+                assert_true(ih * c->iw * icb <= 16384);
+            }
+        }
     }
+}
+
+/* Channels of a batch of groups: all limits hold for the largest one. */
+static void check_channels(const npu_conv *c, const npu_conv_plan *p) {
+    uint32_t icg = c->ic / c->groups;
+    uint32_t ocg = c->oc / c->groups;
+    uint32_t icb = up(p->ic_task, p->n);
+    bool depthwise = c->groups > 1 && c->groups == c->ic && c->groups == c->oc;
+    assert_int_equal(p->op, depthwise ? NPU_GEMM_DEPTHWISE : NPU_GEMM_CONV);
+    assert_int_equal(p->group_tasks, up(c->groups, p->merge));
+    assert_true(p->merge <= c->groups && p->oc_task <= 1024);
+    assert_int_equal(p->oc_tasks, up(ocg * p->merge, p->oc_task));
+    assert_true(p->oc_tasks == 1 || p->oc_task % p->n == 0);
+    if (p->group_tasks > 1) {
+        assert_true(c->in_layout == NPU_FP32_NCHW || p->merge * icg % p->n == 0);
+        assert_true(p->merge * ocg % (c->out_layout == NPU_FP32_NCHW ? 4 : p->n) == 0);
+    }
+    uint32_t words = p->kh_task * c->kw * (depthwise ? 1 : icb * p->n);
+    assert_true(words <= 4608);
+    assert_true(!p->resident || up(up(p->oc_task, p->n), 2) * words <= 4608);
+    if (depthwise) {
+        assert_true(p->merge == c->groups && p->ic_task == p->oc_task && p->ic_tasks == 1);
+        return;
+    }
+    assert_int_equal(p->ic_tasks, up(icg * p->merge, p->ic_task));
+    assert_true(p->ic_tasks == 1 || p->ic_task % p->n == 0);
+}
+
+static void check_bytes(const npu_conv *c, const npu_conv_plan *p) {
+    uint64_t wgt = 0;
+    if (p->op == NPU_GEMM_DEPTHWISE) {
+        for (uint32_t kh0 = 0; kh0 < c->kh; kh0 += p->kh_task) {
+            wgt += (uint64_t)up(c->ic, p->n) * up(least(c->kh - kh0, p->kh_task) * c->kw * p->n, 16) * 16;
+        }
+    } else {
+        for (uint32_t g = 0; g < c->groups; g += p->merge) {
+            uint64_t groups = least(c->groups - g, p->merge);
+            wgt += (uint64_t)up(c->oc / c->groups * (uint32_t)groups, p->n) * up(c->ic / c->groups * (uint32_t)groups, p->n) * c->kh *
+                   c->kw * p->n * p->n;
+        }
+    }
+    bool sums = c->out_layout == NPU_INT8_NHWC && (p->ic_tasks > 1 || p->kh_tasks > 1);
+    assert_true(p->wgt_bytes == wgt);
+    assert_int_equal(p->param_bytes, up(c->oc, 4) * 16);
+    assert_int_equal(p->scratch_bytes, sums ? up(p->ow * p->oh * 4, 16) * 16 * p->oc_task : 0);
 }
 
 /* The limits of docs/npu.md section 3, for each task that the plan stands for. */
 static void check_plan(const npu_conv *c, const npu_conv_plan *p) {
-    assert_int_equal(p->ow, (c->iw + c->pad_l + c->pad_r - c->kw) / c->stride_w + 1);
-    assert_int_equal(p->oh, (c->ih + c->pad_t + c->pad_b - c->kh) / c->stride_h + 1);
+    assert_int_equal(p->ow, (c->iw + c->pad_l + c->pad_r - (c->kw - 1) * c->dil_w - 1) / c->stride_w + 1);
+    assert_int_equal(p->oh, (c->ih + c->pad_t + c->pad_b - (c->kh - 1) * c->dil_h - 1) / c->stride_h + 1);
     assert_true(p->ow_task > 0 && p->ow_task <= p->ow);
     assert_int_equal(p->ow_tasks, up(p->ow, p->ow_task));
     assert_int_equal(p->oh_tasks, up(p->oh, p->oh_task));
-    assert_int_equal(p->ic_tasks, up(c->ic, p->ic_task));
-    assert_int_equal(p->oc_tasks, up(c->oc, p->oc_task));
-    assert_true(p->oc_task <= 1024 && p->oc_task <= c->oc && p->ic_task <= c->ic && p->oh_task <= p->oh);
-    assert_true(p->ic_tasks == 1 || p->ic_task % p->n == 0);
-    assert_true(p->oc_tasks == 1 || p->oc_task % p->n == 0);
-    assert_true((p->row_split ? 1 : c->kh) * c->kw * up(p->ic_task, p->n) * p->n <= 4608);
+    assert_int_equal(p->kh_tasks, up(c->kh, p->kh_task));
+    assert_true(p->oh_task <= p->oh && p->kh_task <= c->kh);
     assert_true(p->ow_task * p->oh_task <= 65535);
     check_inputs(c, p);
-    assert_int_equal(p->wgt_bytes, up(c->oc, p->n) * up(c->ic, p->n) * c->kh * c->kw * p->n * p->n);
-    assert_int_equal(p->param_bytes, up(c->oc, 4) * 16);
+    check_channels(c, p);
+    check_bytes(c, p);
 }
 
 static uint32_t draw(uint32_t lo, uint32_t hi) {
     return lo + (uint32_t)rand() % (hi - lo + 1);
+}
+
+/* Any legal convolution: plain, grouped or depthwise. */
+static npu_conv draw_conv(int i) {
+    npu_conv c =
+        shape(draw(1, draw(1, i % 8 == 0 ? 60000 : 4000)), draw(1, draw(1, 500)), draw(1, draw(1, 2000)), draw(1, draw(1, 2500)), 1, 1, 0);
+    uint32_t most = i % 5 == 0 ? 20 : 7;
+    c.kw = draw(1, most);
+    c.kh = draw(1, i % 25 == 0 ? 255 : most);
+    c.stride_w = draw(1, 7);
+    c.stride_h = draw(1, i % 7 == 0 ? 255 : 7);
+    c.dil_w = i % 3 == 0 ? draw(1, 9) : 1;
+    c.dil_h = i % 3 == 0 ? draw(1, 255) : 1;
+    c.pad_l = draw(0, i % 9 == 0 ? 255 : c.kw - 1);
+    c.pad_r = draw(0, c.kw - 1);
+    c.pad_t = draw(0, c.kh - 1);
+    c.pad_b = draw(0, i % 11 == 0 ? 255 : c.kh - 1);
+    c.in_layout = (npu_layout)draw(0, 1);
+    c.out_layout = (npu_layout)draw(0, 1);
+    if (i % 4 == 1) {
+        c.groups = draw(2, 60);
+        c.ic = c.groups * draw(1, 20);
+        c.oc = c.groups * draw(1, 20);
+    } else if (i % 4 == 2) {
+        c.groups = c.oc = c.ic;
+    }
+    return c;
 }
 
 static void plan_random(void **state) {
@@ -80,45 +164,45 @@ static void plan_random(void **state) {
     static const uint32_t sizes[] = {4, 8, 16, 32};
     unsigned planned = 0;
     unsigned row_splits = 0;
+    unsigned residents = 0;
+    unsigned scratches = 0;
+    unsigned batches = 0;
     srand(1);
     for (int i = 0; i < 20000; i++) {
         uint32_t n = sizes[draw(0, 3)];
-        npu_conv c = shape(draw(1, draw(1, i % 8 == 0 ? 60000 : 4000)), draw(1, draw(1, 500)), draw(1, draw(1, 2000)),
-                           draw(1, draw(1, 2500)), 1, 1, 0);
-        c.kw = draw(1, 7);
-        c.kh = draw(1, 7);
-        c.stride_w = draw(1, 7);
-        c.stride_h = draw(1, 7);
-        c.pad_l = draw(0, c.kw - 1);
-        c.pad_r = draw(0, c.kw - 1);
-        c.pad_t = draw(0, c.kh - 1);
-        c.pad_b = draw(0, c.kh - 1);
+        npu_conv c = draw_conv(i);
         npu_conv_split split = {.max_ow = (draw(0, 3) == 0) * draw(1, 5000),
                                 .max_oh = draw(0, 1) * draw(1, 50),
                                 .max_ic = draw(0, 1) * draw(n, 300),
                                 .max_oc = draw(0, 1) * draw(n, 1500),
                                 .group = draw(0, 1) * draw(1, 255),
-                                .serial = draw(0, 1) == 1};
+                                .serial = draw(0, 1) == 1,
+                                .no_resident = draw(0, 3) == 0};
         npu_conv_plan p;
         npu_status status = npu_conv_plan_make(n, &c, &split, &p);
         if (status != NPU_OK) {
-            bool small = c.iw + c.pad_l + c.pad_r < c.kw || c.ih + c.pad_t + c.pad_b < c.kh;
-            assert_true(small);
-            assert_int_equal(status, NPU_ERR_TOO_SMALL);
+            bool small = c.iw + c.pad_l + c.pad_r < (c.kw - 1) * c.dil_w + 1 || c.ih + c.pad_t + c.pad_b < (c.kh - 1) * c.dil_h + 1;
+            assert_int_equal(status, small ? NPU_ERR_TOO_SMALL : NPU_ERR_ADDR_OVERFLOW);
+            uint64_t weights = (uint64_t)up(c.oc, n) * n * up(c.ic, n) * n * c.kh * c.kw;
+            assert_true(small || c.out_layout == NPU_INT8_NHWC || weights > UINT32_MAX); /* partial sums or weights beyond 4 GB */
             continue;
         }
         planned++;
         row_splits += p.row_split;
-        assert_int_equal(p.row_split, rows_for_one(&c) * c.iw > 16384 || (split.max_ow != 0 && split.max_ow < p.ow));
+        residents += p.resident;
+        scratches += p.scratch_bytes != 0;
+        batches += p.group_tasks > 1;
+        assert_int_equal(p.row_split, c.iw > 16384 || (split.max_ow != 0 && split.max_ow < p.ow));
         assert_true(split.max_ow == 0 || p.ow_task <= split.max_ow);
         check_plan(&c, &p);
         assert_true(split.max_oh == 0 || p.oh_task <= split.max_oh);
         assert_true(split.max_ic == 0 || p.ic_task <= split.max_ic);
         assert_true(split.max_oc == 0 || p.oc_task <= split.max_oc);
         assert_int_equal(p.serial, split.serial);
-        assert_int_equal(p.group, split.group != 0 ? split.group : 128 / n);
+        assert_false(p.resident && split.no_resident);
+        assert_true(split.group != 0 ? p.group == split.group : p.group == 128 / n || (p.resident && p.group < 128 / n));
     }
-    assert_true(planned > 10000 && row_splits > 1000);
+    assert_true(planned > 8000 && row_splits > 1000 && residents > 3000 && scratches > 500 && batches > 500);
 }
 
 /* Rows as long as a dimension can be, at the least and the greatest mesh size. */
@@ -153,21 +237,23 @@ static void plan_long_rows(void **state) {
     }
 }
 
-/* Where whole rows end and segments begin. */
+/* Where whole rows end and segments begin; before that, kernel rows are taken apart. */
 static void plan_row_split_limits(void **state) {
     (void)state;
     npu_conv_plan p;
     npu_conv c = shape(5461, 9, 4, 4, 3, 1, 1);
     assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
-    assert_false(p.row_split);
-    c.iw = 5462; /* three rows of it are 16386 words */
-    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
-    assert_true(p.row_split);
-    assert_int_equal(p.ow_task, 5462);
-    c.ih = 2; /* no window has more rows than there are */
+    assert_int_equal(p.kh_tasks, 1);
+    c.iw = 5462; /* three rows of it are 16386 words: slices of two kernel rows and of one */
     assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
     assert_false(p.row_split);
-    c = shape(16385, 1, 4, 4, 1, 1, 0);
+    assert_int_equal(p.kh_task, 2);
+    assert_int_equal(p.kh_tasks, 2);
+    c.iw = 16384;
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_false(p.row_split);
+    assert_int_equal(p.kh_tasks, 3);
+    c.iw = 16385;
     assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
     assert_true(p.row_split);
     assert_int_equal(p.ow_tasks, 3);
@@ -180,31 +266,102 @@ static void plan_row_split_limits(void **state) {
     assert_int_equal(p.oh_tasks, 9);
 }
 
-/* Two tasks together in the input buffer; no split that is not needed. */
+/* Input on chip: two tasks together in the input buffer; no split that is not needed. */
 static void plan_sizes(void **state) {
     (void)state;
+    const npu_conv_split off = {.no_resident = true};
     npu_conv_plan p;
     npu_conv c = shape(64, 64, 64, 128, 3, 1, 1);
-    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK); /* 64 * 64 * 2 = 8192 words: one task */
+    assert_int_equal(npu_conv_plan_make(32, &c, &off, &p), NPU_OK); /* 64 * 64 * 2 = 8192 words: one task */
     assert_int_equal(p.oh_tasks * p.ic_tasks * p.oc_tasks, 1);
     c.ih = 65;
-    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_int_equal(npu_conv_plan_make(32, &c, &off, &p), NPU_OK);
     assert_int_equal(p.oh_tasks, 2);
     assert_int_equal(p.oh_task, 33);
     c = shape(3000, 9, 4, 4, 3, 1, 1); /* three rows of 3000 words: two tasks do not fit together, five rows fit */
-    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_int_equal(npu_conv_plan_make(4, &c, &off, &p), NPU_OK);
     assert_int_equal(p.oh_task, 3);
     c = shape(7, 7, 512, 2048, 3, 1, 1); /* 9 * 512 = 4608 words of weights */
-    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_int_equal(npu_conv_plan_make(32, &c, &off, &p), NPU_OK);
     assert_int_equal(p.ic_tasks, 1);
     assert_int_equal(p.oc_tasks, 2);
     assert_int_equal(p.oc_task, 1024);
     c.ic = 513;
-    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_int_equal(npu_conv_plan_make(32, &c, &off, &p), NPU_OK);
     assert_int_equal(p.ic_tasks, 2);
     c = shape(16384, 3, 1, 1, 1, 1, 0);
-    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_int_equal(npu_conv_plan_make(4, &c, &off, &p), NPU_OK);
     assert_int_equal(p.oh_task, 1);
+    c = shape(64, 64, 16, 16, 12, 1, 5); /* 144 taps fit with one block of channels at N = 32, 169 do not */
+    assert_int_equal(npu_conv_plan_make(32, &c, &off, &p), NPU_OK);
+    assert_int_equal(p.kh_tasks, 1);
+    c.kw = c.kh = 13;
+    assert_int_equal(npu_conv_plan_make(32, &c, &off, &p), NPU_OK);
+    assert_int_equal(p.kh_tasks, 2);
+    assert_int_equal(p.kh_task, 7);
+}
+
+/* Weights on chip: the shapes that the cycle table of the project names. */
+static void plan_resident(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t side, ic, oc, oh_tasks, oc_tasks;
+    } rows[] = {{32, 128, 128, 1, 1}, {104, 256, 128, 1, 1}, {208, 256, 64, 1, 1}, {416, 32, 64, 3, 1}};
+    npu_conv_plan p;
+    npu_conv c;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        c = shape(rows[i].side, rows[i].side, rows[i].ic, rows[i].oc, 3, 1, 0);
+        assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+        assert_true(p.resident);
+        assert_int_equal(p.oh_tasks, rows[i].oh_tasks);
+        assert_int_equal(p.oc_tasks, rows[i].oc_tasks);
+        assert_int_equal(p.ic_tasks, 1);
+        c.groups = c.oc = c.ic;
+        assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+        assert_true(p.resident);
+        assert_int_equal(p.oc_tasks, 1); /* all channels in one task */
+    }
+    c = shape(32, 32, 128, 512, 3, 2, 0); /* sixteen blocks of weights are too many, the map fits: it stays, the weights stream */
+    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_false(p.resident);
+    assert_int_equal(p.oh_tasks * p.oc_tasks, 1);
+    c = shape(200, 200, 128, 512, 3, 1, 1); /* neither fits: the input twice is less than the weights ten times */
+    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_true(p.resident || p.oh_tasks > 1);
+}
+
+/* Groups: as many together as pay, and as alignment asks. */
+static void plan_groups(void **state) {
+    (void)state;
+    npu_conv_plan p;
+    npu_conv c = shape(56, 56, 256, 256, 3, 1, 1);
+    c.groups = 32; /* of 8 x 8 channels: four make a block of N = 32 */
+    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.merge, 4);
+    assert_int_equal(p.group_tasks, 8);
+    assert_int_equal(npu_conv_plan_make(8, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.merge, 1);
+    c.groups = 2;
+    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.merge, 1);
+    c = shape(5, 5, 30, 30, 1, 1, 0); /* small: one batch is cheaper than many */
+    c.groups = 10;
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.merge, 10);
+    c = shape(50, 50, 60, 60, 3, 1, 1);
+    c.groups = 20; /* of 3 channels: factors begin at multiples of 4, INT8 pixels at multiples of N */
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.merge % 4, 0);
+    c.in_layout = NPU_INT8_NHWC;
+    assert_int_equal(npu_conv_plan_make(16, &c, NULL, &p), NPU_OK);
+    assert_true(p.merge % 16 == 0 || p.merge == 20);
+    c = shape(9, 9, 6, 6, 3, 1, 1);
+    c.groups = 6;
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.op, NPU_GEMM_DEPTHWISE);
+    c.oc = 12;
+    assert_int_equal(npu_conv_plan_make(4, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.op, NPU_GEMM_CONV);
 }
 
 static void expect_plan(npu_status want, const npu_conv *c, const npu_conv_split *split) {
@@ -235,16 +392,25 @@ static void plan_errors(void **state) {
     PLAN_ERROR(NPU_ERR_ZERO_SIZE, stride_h = 0);
     PLAN_ERROR(NPU_ERR_ZERO_SIZE, dil_w = 0);
     PLAN_ERROR(NPU_ERR_ZERO_SIZE, dil_h = 0);
-    PLAN_ERROR(NPU_ERR_KERNEL, kw = 8);
-    PLAN_ERROR(NPU_ERR_KERNEL, kh = 8);
-    PLAN_ERROR(NPU_ERR_KERNEL, dil_w = 2);
-    PLAN_ERROR(NPU_ERR_KERNEL, dil_h = 0xFFFFFFFFu);
-    PLAN_ERROR(NPU_ERR_STRIDE, stride_w = 8);
-    PLAN_ERROR(NPU_ERR_STRIDE, stride_h = 8);
-    PLAN_ERROR(NPU_ERR_PADDING, pad_l = 3);
-    PLAN_ERROR(NPU_ERR_PADDING, pad_r = 3);
+    PLAN_ERROR(NPU_ERR_ZERO_SIZE, groups = 0);
+    PLAN_ERROR(NPU_ERR_KERNEL, kw = 256);
+    PLAN_ERROR(NPU_ERR_KERNEL, kh = 256);
+    PLAN_ERROR(NPU_ERR_STRIDE, dil_w = 256);
+    PLAN_ERROR(NPU_ERR_STRIDE, dil_h = 0xFFFFFFFFu);
+    PLAN_ERROR(NPU_ERR_STRIDE, stride_w = 256);
+    PLAN_ERROR(NPU_ERR_STRIDE, stride_h = 256);
+    PLAN_ERROR(NPU_ERR_PADDING, pad_l = 256);
+    PLAN_ERROR(NPU_ERR_PADDING, pad_r = 256);
     PLAN_ERROR(NPU_ERR_PADDING, pad_t = 0xFFFFFFFFu);
-    PLAN_ERROR(NPU_ERR_PADDING, pad_b = 3);
+    PLAN_ERROR(NPU_ERR_PADDING, pad_b = 256);
+    PLAN_ERROR(NPU_ERR_GROUPS, groups = 3);
+    PLAN_ERROR(NPU_ERR_GROUPS, groups = 40);
+    PLAN_ERROR(NPU_ERR_GROUPS, oc = 21; c.groups = 5);
+    PLAN_ERROR(NPU_ERR_ACT, act = NPU_ACT_COUNT);
+    PLAN_ERROR(NPU_ERR_ACT, act = NPU_ACT_HARDSWISH); /* alpha is 0 */
+    PLAN_ERROR(NPU_ERR_ACT, act = NPU_ACT_HARDSIGMOID; c.act_p[0] = 0x80000000u);
+    PLAN_ERROR(NPU_ERR_ARG, in_layout = (npu_layout)2);
+    PLAN_ERROR(NPU_ERR_ARG, out_layout = (npu_layout)2);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, iw = 65536);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, ih = 65536);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, ic = 65536);
@@ -262,9 +428,17 @@ static void plan_more_errors(void **state) {
     c = shape(20, 20, 65535, 65535, 7, 1, 1);
     expect_plan(NPU_ERR_ADDR_OVERFLOW, &c, NULL);
     c = shape(20, 20, 20, 20, 3, 1, 1);
-    c.act = (npu_act)2;
-    expect_plan(NPU_ERR_ARG, &c, NULL);
-    c.act = NPU_ACT_NONE;
+    npu_conv wide = shape(20000, 3, 1, 1, 1, 1, 0); /* a segment of a row must hold the kernel */
+    wide.kw = 255;
+    wide.dil_w = 70;
+    expect_plan(NPU_ERR_KERNEL, &wide, NULL);
+    wide = shape(300, 3, 1, 1, 1, 1, 0); /* 145 columns of one block at N = 32 */
+    wide.kw = 145;
+    npu_conv_plan plan;
+    assert_int_equal(npu_conv_plan_make(32, &wide, NULL, &plan), NPU_ERR_KERNEL);
+    assert_int_equal(npu_conv_plan_make(16, &wide, NULL, &plan), NPU_OK);
+    wide.ic = wide.oc = wide.groups = 2;
+    assert_int_equal(npu_conv_plan_make(32, &wide, NULL, &plan), NPU_OK);
     expect_plan(NPU_ERR_SPLIT, &c, &(npu_conv_split){.max_ic = 7});
     expect_plan(NPU_ERR_SPLIT, &c, &(npu_conv_split){.max_oc = 1});
     expect_plan(NPU_ERR_SPLIT, &c, &(npu_conv_split){.group = 256});
@@ -376,9 +550,12 @@ static void pack_bad_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plan_random),           cmocka_unit_test(plan_sizes),  cmocka_unit_test(plan_long_rows),
-        cmocka_unit_test(plan_row_split_limits), cmocka_unit_test(plan_errors), cmocka_unit_test(plan_more_errors),
-        cmocka_unit_test(pack_weights),          cmocka_unit_test(oscale),      cmocka_unit_test(pack_bad_arguments),
+        cmocka_unit_test(plan_random),        cmocka_unit_test(plan_sizes),
+        cmocka_unit_test(plan_long_rows),     cmocka_unit_test(plan_row_split_limits),
+        cmocka_unit_test(plan_resident),      cmocka_unit_test(plan_groups),
+        cmocka_unit_test(plan_errors),        cmocka_unit_test(plan_more_errors),
+        cmocka_unit_test(pack_weights),       cmocka_unit_test(oscale),
+        cmocka_unit_test(pack_bad_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

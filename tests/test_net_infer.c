@@ -360,7 +360,7 @@ static void test_refused(void **state) {
     assert_int_equal(net_ref_new(&g, &ref, &err), NET_ERR_UNSUPPORTED);
     net_graph_free(&g);
     float absmax[2] = {0.0f, 1.0f};
-    random_network(&g, "7767517\n2 2\nInput in 0 1 x 0=20 1=20 2=1\nConvolution big 1 1 x y 0=1 1=9 6=81\n", 1);
+    random_network(&g, "7767517\n2 2\nInput in 0 1 x 0=20000 1=1 2=1\nConvolution big 1 1 x y 0=1 1=255 11=1 2=70 12=1 6=255\n", 1);
     assert_int_equal(net_quantize(&g, absmax, &err), NET_OK);
     assert_int_equal(net_rt_new(&g, dev, &rt, &err), NET_ERR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "t:4: layer 'big' cannot run on the NPU: "));

@@ -108,7 +108,7 @@ npu_conv_split conv_split_of(const tb_knobs *knobs, bool second) {
 }
 
 uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan) {
-    uint64_t row_tasks = plan->oh_tasks;
+    uint64_t row_tasks = (uint64_t)plan->oh_tasks * plan->kh_tasks;
     if (plan->row_split) {
         row_tasks = 0;
         for (uint64_t y = 0; y < (uint64_t)plan->oh * conv->stride_h; y += conv->stride_h) {
@@ -117,7 +117,7 @@ uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan) {
             }
         }
     }
-    return row_tasks * plan->ow_tasks * plan->ic_tasks * plan->oc_tasks;
+    return row_tasks * plan->ow_tasks * plan->ic_tasks * plan->oc_tasks * plan->group_tasks;
 }
 
 int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
