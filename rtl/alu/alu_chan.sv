@@ -56,7 +56,7 @@ module alu_chan (
 
   localparam int unsigned SrcDepth = 2 * npu_pkg::AluChunk;
   localparam int unsigned SrcAw = $clog2(SrcDepth);
-  localparam int unsigned Jobs = 16;       // chunks asked for and not yet written
+  localparam int unsigned Slots = 16;      // chunks asked for and not yet written
   localparam int unsigned OutDepth = 32;   // words on the way to send_buf: covers the latency of the arithmetic
   localparam int unsigned Latency = 4 + npu_act_pkg::ActLatency;
   localparam int unsigned Ow = $clog2(OutDepth + 1);
@@ -80,35 +80,6 @@ module alu_chan (
   assign vec = p_vec || q_vec;
 
   // ------------------------------------------------------------------------------------------------ requests
-  localparam int unsigned ChunkW = 5 * 32 + 9 + 3;
-  logic [1:0]  unused_chunks;
-  logic        c_valid;
-  logic        c_pop;
-  logic [31:0] c_a;
-  logic [31:0] c_b;
-  logic [31:0] c_o;
-  logic [31:0] c_p;
-  logic [31:0] c_q;
-  logic [8:0]  c_count;
-  logic        c_plane;
-  logic        c_first;
-  logic        c_last;
-  npu_fifo #(
-    .Width(ChunkW),
-    .Depth(2)
-  ) u_chunks (
-    .clk_i,
-    .rst_ni,
-    .clr_i(1'b0),
-    .wvalid_i(chunk_valid_i),
-    .wready_o(chunk_ready_o),
-    .wdata_i({chunk_a_i, chunk_b_i, chunk_o_i, chunk_p_i, chunk_q_i, chunk_count_i, chunk_plane_i, chunk_first_i, chunk_last_i}),
-    .rvalid_o(c_valid),
-    .rready_i(c_pop),
-    .rdata_o({c_a, c_b, c_o, c_p, c_q, c_count, c_plane, c_first, c_last}),
-    .count_o(unused_chunks)
-  );
-
   logic [6:0]  c_words;       // of A
   logic [7:0]  c_out;         // of results
   logic [2:0]  sent_q;        // B, Q, P have been asked for
@@ -119,35 +90,32 @@ module alu_chan (
   logic        rd_req;
   logic [15:0] owed_q;        // words reserved in send_buf that are not there yet
   logic [SrcAw:0] src_used_q;
-  logic        d_ready;
-  logic        j_ready;
+  logic        free;          // a slot
   logic        word_out;
   logic        a_take;
-  logic        c_job;         // the chunk has a write job
 
-  assign c_words = 7'((c_count + 9'd3) >> 2);
-  assign c_job = !reduce || c_last;
+  assign c_words = 7'((chunk_count_i + 9'd3) >> 2);
   always_comb begin
-    if (reduce) c_out = {7'd0, c_last};
-    else if (task_i.dup) c_out = 8'((c_count + 9'd1) >> 1);
+    if (reduce) c_out = {7'd0, chunk_last_i};
+    else if (task_i.dup) c_out = 8'((chunk_count_i + 9'd1) >> 1);
     else c_out = {1'b0, c_words};
   end
-  assign need = {vec, q_plane && c_plane, p_plane && c_plane} & ~sent_q;
-  assign room = d_ready && j_ready && wr_level_i + owed_q + {8'd0, c_out} <= 16'(npu_pkg::SendAlu) &&
+  assign need = {vec, q_plane && chunk_plane_i, p_plane && chunk_plane_i} & ~sent_q;
+  assign room = free && wr_level_i + owed_q + {8'd0, c_out} <= 16'(npu_pkg::SendAlu) &&
       (!vec || src_used_q + {1'b0, c_words} <= (SrcAw + 1)'(SrcDepth));
-  assign reserve = c_valid && !reserved_q && room;
-  assign rd_req_valid_o = c_valid && (reserved_q || room);
+  assign reserve = chunk_valid_i && !reserved_q && room;
+  assign rd_req_valid_o = chunk_valid_i && (reserved_q || room);
   assign rd_req = rd_req_valid_o && rd_req_ready_i;
-  assign c_pop = rd_req && need == 3'd0;
+  assign chunk_ready_o = rd_req && need == 3'd0;
 
   always_comb begin
-    rd_req_addr_o = c_a;
-    rd_req_bytes_o = {13'd0, c_count, 2'd0};
+    rd_req_addr_o = chunk_a_i;
+    rd_req_bytes_o = {13'd0, chunk_count_i, 2'd0};
     if (need[0] || need[1]) begin
-      rd_req_addr_o = need[0] ? c_p : c_q;
+      rd_req_addr_o = need[0] ? chunk_p_i : chunk_q_i;
       rd_req_bytes_o = 24'd4;
     end else if (need[2]) begin
-      rd_req_addr_o = c_b;
+      rd_req_addr_o = chunk_b_i;
     end
   end
 
@@ -155,10 +123,10 @@ module alu_chan (
     if (!rst_ni) begin
       sent_q <= '0;
       reserved_q <= 1'b0;
-    end else if (c_valid) begin
-      if (c_pop) sent_q <= '0;
+    end else if (chunk_valid_i) begin
+      if (chunk_ready_o) sent_q <= '0;
       else if (rd_req) sent_q <= sent_q | (need & (~need + 3'd1));
-      reserved_q <= rd_req_valid_o && !c_pop;
+      reserved_q <= rd_req_valid_o && !chunk_ready_o;
     end
   end
 
@@ -172,36 +140,59 @@ module alu_chan (
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ data in
-  localparam int unsigned DataW = 2 + 7 + 2 + 2;
-  logic [$clog2(Jobs+1)-1:0] unused_data;
+  // ------------------------------------------------------------------------------------------------ chunks on the way
+  // A slot holds a chunk from its reservation on; data and write jobs follow with pointers of their own.
+  localparam int unsigned SlotW = 32 + 9 + 8 + 5;
+  localparam int unsigned Pw = $clog2(Slots) + 1;
+  logic [SlotW-1:0] slot[Slots];
+  logic [Pw-1:0] slot_q;      // next one to reserve
+  logic [Pw-1:0] data_q;      // the one whose data come
+  logic [Pw-1:0] job_q;       // the one to be written next
   logic        d_valid;
   logic        d_pop;
   logic        d_p;           // a word with P, Q comes first
   logic        d_q;
-  logic [6:0]  d_words;
-  logic [1:0]  d_tail;        // elements in the last word, 0 counts as 4
+  logic [8:0]  d_count;
   logic        d_first;
   logic        d_last;
-  npu_fifo #(
-    .Width(DataW),
-    .Depth(Jobs)
-  ) u_data (
-    .clk_i,
-    .rst_ni,
-    .clr_i(1'b0),
-    .wvalid_i(reserve),
-    .wready_o(d_ready),
-    .wdata_i({p_plane && c_plane, q_plane && c_plane, c_words, c_count[1:0], c_first, c_last}),
-    .rvalid_o(d_valid),
-    .rready_i(d_pop),
-    .rdata_o({d_p, d_q, d_words, d_tail, d_first, d_last}),
-    .count_o(unused_data)
-  );
+  logic        j_valid;
+  logic        j_pop;
+  logic        j_job;         // it has a write job
+  logic [31:0] j_addr;
+  logic [8:0]  j_count;
+  logic [7:0]  j_words;
+  logic [31:0] unused_addr;
+  logic [7:0]  unused_words;
+  logic        unused_job;
+  logic [3:0]  unused_flags;
+  assign free = slot_q - job_q != Pw'(Slots);
+  assign d_valid = slot_q != data_q;
+  assign j_valid = slot_q != job_q;
+  assign {unused_addr, d_count, unused_words, unused_job, d_p, d_q, d_first, d_last} = slot[data_q[Pw-2:0]];
+  assign {j_addr, j_count, j_words, j_job, unused_flags} = slot[job_q[Pw-2:0]];
 
+  always_ff @(posedge clk_i) begin
+    if (reserve)
+      slot[slot_q[Pw-2:0]] <= {chunk_o_i, chunk_count_i, c_out, !reduce || chunk_last_i, p_plane && chunk_plane_i,
+                               q_plane && chunk_plane_i, chunk_first_i, chunk_last_i};
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      slot_q <= '0;
+      data_q <= '0;
+      job_q <= '0;
+    end else begin
+      if (reserve) slot_q <= slot_q + 1'b1;
+      if (d_pop) data_q <= data_q + 1'b1;
+      if (j_pop) job_q <= job_q + 1'b1;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------ data in
   logic [2:0]  got_q;         // B, Q, P have come
   logic [2:0]  due;           // what still comes before A
   logic [6:0]  word_q;        // word of B or A
+  logic [6:0]  d_words;
   logic        word_end;
   logic        take;
   logic        math_ready;
@@ -212,6 +203,7 @@ module alu_chan (
   logic [3:0]  lanes;
 
   assign due = {vec, d_q, d_p} & ~got_q;
+  assign d_words = 7'((d_count + 9'd3) >> 2);
   assign word_end = word_q == d_words - 7'd1;
   assign rd_ready_o = d_valid && (due != 3'd0 || math_ready);
   assign take = rd_valid_i && rd_ready_o;
@@ -219,7 +211,7 @@ module alu_chan (
   assign d_pop = a_take && word_end;
   always_comb begin
     lanes = 4'b1111;
-    if (word_end && d_tail != 2'd0) lanes = 4'b0111 >> (2'd3 - d_tail);
+    if (word_end && d_count[1:0] != 2'd0) lanes = 4'b0111 >> (2'd3 - d_count[1:0]);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -313,27 +305,36 @@ module alu_chan (
   end
 
   // ------------------------------------------------------------------------------------------------ results
-  logic [Ow-1:0] unused_out;
-  logic          f_ready;
-  logic          f_valid;
-  logic          f_two;
-  logic [127:0]  f_data;
-  logic          half_q;      // the first word of a pair has left
-  npu_fifo #(
-    .Width(129),
-    .Depth(OutDepth)
-  ) u_out (
-    .clk_i,
-    .rst_ni,
-    .clr_i(1'b0),
-    .wvalid_i(y_valid),
-    .wready_o(f_ready),
-    .wdata_i({task_i.dup && two_q[Latency-1], y}),
-    .rvalid_o(f_valid),
-    .rready_i(leave),
-    .rdata_o({f_two, f_data}),
-    .count_o(unused_out)
-  );
+  // A ring without a count of its own: flight_q keeps it from overflowing.
+  logic [128:0]   ring[OutDepth];
+  logic [Ow-2:0]  ring_wptr_q;
+  logic [Ow-2:0]  ring_rptr_q;
+  logic [Ow-1:0]  ring_count_q;
+  logic           f_valid;
+  logic           f_two;
+  logic [127:0]   f_data;
+  logic           half_q;     // the first word of a pair has left
+  assign f_valid = ring_count_q != '0;
+  always_comb begin
+    {f_two, f_data} = '0;
+    if (f_valid) {f_two, f_data} = ring[ring_rptr_q];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (y_valid) ring[ring_wptr_q] <= {task_i.dup && two_q[Latency-1], y};
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      ring_wptr_q <= '0;
+      ring_rptr_q <= '0;
+      ring_count_q <= '0;
+    end else if (y_valid || leave) begin
+      ring_wptr_q <= ring_wptr_q + (Ow - 1)'(y_valid);
+      ring_rptr_q <= ring_rptr_q + (Ow - 1)'(leave);
+      ring_count_q <= ring_count_q + Ow'(y_valid) - Ow'(leave);
+    end
+  end
+
   assign wr_valid_o = f_valid;
   assign word_out = f_valid && wr_ready_i;
   assign leave = word_out && (half_q || !f_two);
@@ -356,53 +357,34 @@ module alu_chan (
   end
 
   // ------------------------------------------------------------------------------------------------ write jobs
-  logic [$clog2(Jobs+1)-1:0] unused_jobs;
-  logic        j_valid;
-  logic        j_pop;
-  logic [31:0] j_addr;
-  logic [8:0]  j_count;
-  logic [7:0]  j_words;
   logic [15:0] there_q;       // words in send_buf that no job has asked for
-  npu_fifo #(
-    .Width(32 + 9 + 8),
-    .Depth(Jobs)
-  ) u_jobs (
-    .clk_i,
-    .rst_ni,
-    .clr_i(1'b0),
-    .wvalid_i(reserve && c_job),
-    .wready_o(j_ready),
-    .wdata_i({c_o, c_count, c_out}),
-    .rvalid_o(j_valid),
-    .rready_i(j_pop),
-    .rdata_o({j_addr, j_count, j_words}),
-    .count_o(unused_jobs)
-  );
-  assign wr_req_valid_o = j_valid && there_q >= {8'd0, j_words};
-  assign j_pop = wr_req_valid_o && wr_req_ready_i;
+  logic        job;
+  assign wr_req_valid_o = j_valid && j_job && there_q >= {8'd0, j_words};
+  assign job = wr_req_valid_o && wr_req_ready_i;
+  assign j_pop = job || (j_valid && !j_job && job_q != data_q);
   assign wr_req_addr_o = j_addr;
   assign wr_req_bytes_o = reduce ? 24'd4 : task_i.dup ? {12'd0, j_count, 3'd0} : {13'd0, j_count, 2'd0};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) there_q <= '0;
-    else if (word_out || j_pop) there_q <= there_q + 16'(word_out) - (j_pop ? {8'd0, j_words} : 16'd0);
+    else if (word_out || job) there_q <= there_q + 16'(word_out) - (job ? {8'd0, j_words} : 16'd0);
   end
 
-  assign idle_o = !c_valid && !j_valid;
+  assign idle_o = !chunk_valid_i && !j_valid;
   assign ev_data_o = d_valid && !rd_valid_i;
-  assign ev_room_o = (c_valid && !reserved_q && !room) || (f_valid && !wr_ready_i);
+  assign ev_room_o = (chunk_valid_i && !reserved_q && !room) || (f_valid && !wr_ready_i);
   assign ev_word_o = word_out;
 
   // ------------------------------------------------------------------------------------------------ assertions
+  // few and with cheap conditions in front: an idle ALU is simulated in every run
   `NPU_ASSERT(alu_chan_data_expected, !rd_valid_i || d_valid)
-  `NPU_ASSERT(alu_chan_out_room, !y_valid || f_ready)
-  `NPU_ASSERT(alu_chan_send_room, wr_level_i + owed_q <= 16'(npu_pkg::SendAlu))
-  `NPU_ASSERT(alu_chan_owed, !word_out || owed_q != 16'd0)
-  `NPU_ASSERT(alu_chan_src_range, src_used_q <= (SrcAw + 1)'(SrcDepth))
-  `NPU_ASSERT(alu_chan_count, !c_valid || (c_count != 9'd0 && c_count <= 9'(4 * npu_pkg::AluChunk)))
-  `NPU_ASSERT(alu_chan_quiet, !idle_o || d_valid || (owed_q == 16'd0 && there_q == 16'd0 && src_used_q == '0))
+  `NPU_ASSERT(alu_chan_ring, !y_valid || ring_count_q != Ow'(OutDepth))
+  `NPU_ASSERT(alu_chan_word, !word_out || owed_q != 16'd0)
+  `NPU_ASSERT(alu_chan_room, !j_valid || (wr_level_i + owed_q <= 16'(npu_pkg::SendAlu) && src_used_q <= (SrcAw + 1)'(SrcDepth) &&
+      slot_q - job_q <= Pw'(Slots) && data_q - job_q <= slot_q - job_q))
+  `NPU_ASSERT(alu_chan_count, !chunk_valid_i || (chunk_count_i != 9'd0 && chunk_count_i <= 9'(4 * npu_pkg::AluChunk)))
+  `NPU_ASSERT(alu_chan_quiet, !idle_o || (owed_q == 16'd0 && there_q == 16'd0 && src_used_q == '0 && flight_q == '0))
   `NPU_ASSERT_STABLE(rd_req_valid_o, rd_req_ready_i, {rd_req_addr_o, rd_req_bytes_o})
   `NPU_ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
-  `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, wr_data_o)
 
 endmodule

@@ -310,9 +310,7 @@ module alu_math (
     .y_o
   );
 
-  `NPU_ASSERT(alu_math_word, !valid_i || word_ok_o)
-  `NPU_ASSERT(alu_math_last, !(valid_i && last_i && reduce) || last_ok_o)
-  `NPU_ASSERT(alu_math_slot, !(tree_mul && v1_q))
-  `NPU_ASSERT(alu_math_tree, !row_end3 || !tree_q || step_q == TreeMul)
+  `NPU_ASSERT(alu_math_word, !valid_i || !reduce || (word_ok_o && (!last_i || last_ok_o)))
+  `NPU_ASSERT(alu_math_tree, !tree_q || !((tree_mul && v1_q) || (row_end3 && !tree_mul)))
 
 endmodule

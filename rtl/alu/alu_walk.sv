@@ -140,6 +140,5 @@ module alu_walk #(
 
   `NPU_ASSERT(alu_walk_sizes, !busy_q || (left_q != 24'd0 && rows_q != 16'd0 && planes_q != 16'd0))
   `NPU_ASSERT(alu_walk_start, !start_i || done_o)
-  `NPU_ASSERT_STABLE(chunk_valid_o, chunk_ready_i, {chunk_a_o, chunk_b_o, chunk_o_o, chunk_count_o})
 
 endmodule

@@ -171,7 +171,8 @@ static void draw_shape(const unit *u, bench *b) {
     if (b->ideal) {
         t->planes = 1;
         t->rows = reduces(t) ? 4 : 1;
-        t->count = (uint32_t)tb_rng_range(&b->rng, 8000, 16384) / t->rows;
+        const bool most = tb_rng_chance(&b->rng, 1, 4);
+        t->count = (uint32_t)tb_rng_range(&b->rng, most ? 16384 : 8000, 16384) / t->rows;
         return;
     }
     t->count = (uint32_t)tb_rng_small(&b->rng, 1, (uint64_t)unit_knob(u, "count"));
