@@ -609,7 +609,7 @@ module im2col #(
   assign act1_o = ifm_rdata1_i & {(8 * N) {in1_q}};
 
   `NPU_ASSERT(im2col_weights_there, !w_valid_q || task_i.op == npu_pkg::OpConvert || task_i.wgt_res || wgt_full_i[w_bank_q])
-  `NPU_ASSERT(im2col_freed_range, freed_rows_q <= task_i.ih || !task_valid_i)
+  `NPU_ASSERT(im2col_freed_range, freed_rows_q <= task_i.ih || (state_q != Run && state_q != Finish))
   `NPU_ASSERT(im2col_step_range, step_q == '0 || w_valid_q || a_valid_q)
   `NPU_ASSERT(im2col_weight_range, !wgt_re_o || 32'(wgt_raddr_o) < npu_pkg::WgtDepth)
 
