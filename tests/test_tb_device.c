@@ -22,6 +22,7 @@ static npu_status convolve(npu_dev *dev, npu_wait wait, uint32_t skip_input) {
                   .stride_h = 1,
                   .dil_w = 1,
                   .dil_h = 1,
+                  .groups = 1,
                   .pad_l = 1,
                   .pad_r = 1,
                   .pad_t = 1,

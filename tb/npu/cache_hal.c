@@ -177,6 +177,11 @@ static void task_output(void *ctx, uint32_t addr, uint32_t bytes) {
     c->below->task_output(c->below->ctx, addr, bytes);
 }
 
+static void task_output_rows(void *ctx, uint32_t addr, uint32_t bytes, uint32_t rows, uint32_t step) {
+    npu_cache *c = (npu_cache *)ctx;
+    c->below->task_output_rows(c->below->ctx, addr, bytes, rows, step);
+}
+
 /* false: this call is left out. */
 static bool count_call(npu_cache *c, bool invalidate, uint32_t addr, uint32_t bytes) {
     churn(c);
@@ -237,7 +242,8 @@ npu_cache *npu_cache_new(npu_dev *dev, uint64_t seed) {
                        .delay_us = delay_us,
                        .cache_flush = cache_flush,
                        .cache_invalidate = cache_invalidate,
-                       .task_output = task_output};
+                       .task_output = task_output,
+                       .task_output_rows = task_output_rows};
     return c;
 }
 

@@ -224,6 +224,12 @@ static void task_output(void *ctx, uint32_t addr, uint32_t bytes) {
     npu_inflight_output(&dev->inflight, addr, bytes);
 }
 
+static void task_output_rows(void *ctx, uint32_t addr, uint32_t bytes, uint32_t rows, uint32_t step) {
+    for (uint32_t r = 0; r < rows; r++) {
+        task_output(ctx, addr + r * step, bytes);
+    }
+}
+
 void npu_hal_fill(npu_dev *dev) {
     dev->hal = (npu_hal){.ctx = dev,
                          .reg_read = reg_read,
@@ -232,5 +238,6 @@ void npu_hal_fill(npu_dev *dev) {
                          .delay_us = delay_us,
                          .cache_flush = NULL,
                          .cache_invalidate = NULL,
-                         .task_output = task_output};
+                         .task_output = task_output,
+                         .task_output_rows = task_output_rows};
 }
