@@ -166,13 +166,10 @@ module npu_top #(
     send_level[16*(Wq+WrGemm)+:16], send_level[16*WrGemm+:16]
   };
 
-  assign alu_valid = 1'b0;
-  assign alu_task = '0;
-  assign pool_valid = 1'b0;
-  assign pool_task = '0;
-
   npu_regs #(
-    .N(N)
+    .N(N),
+    .EnAlu(EnAlu),
+    .EnPool(EnPool)
   ) u_regs (
     .clk_i,
     .rst_ni,
@@ -203,8 +200,21 @@ module npu_top #(
     .task_o(gemm_task),
     .gemm_busy_i(gemm_busy),
     .task_done_i(gemm_done),
-    .bus_err_i({|{bus_err[11], bus_err[7], bus_err[3]}, |{bus_err[10], bus_err[6], bus_err[2]}, |{bus_err[9], bus_err[5], bus_err[1]}, |{bus_err[8], bus_err[4], bus_err[0]}}),
-    .perf_event_i(perf_event_o[12:0]),
+    .alu_task_valid_o(alu_valid),
+    .alu_task_ready_i(alu_ready),
+    .alu_task_o(alu_task),
+    .alu_busy_i(alu_busy),
+    .alu_done_i(alu_done),
+    .alu_result_we_i(alu_result_we),
+    .alu_result_i(alu_result),
+    .pool_task_valid_o(pool_valid),
+    .pool_task_ready_i(pool_ready),
+    .pool_task_o(pool_task),
+    .pool_busy_i(pool_busy),
+    .pool_done_i(pool_done),
+    .bus_err_i(bus_err),
+    .perf_event_i(perf_event_o),
+    .perf_level_i(perf_level_o),
     .srst_o(srst),
     .drained_i(rd_idle == 2'b11 && wr_idle == 2'b11)
   );
@@ -287,7 +297,36 @@ module npu_top #(
     .level_ifm_o(level_ifm)
   );
 
-  if (1) begin : g_no_alu
+  if (EnAlu) begin : g_alu
+    alu u_alu (
+      .clk_i,
+      .rst_ni(eng_rst_n),
+      .task_valid_i(alu_valid),
+      .task_ready_o(alu_ready),
+      .task_i(alu_task),
+      .task_done_o(alu_done),
+      .busy_o(alu_busy),
+      .result_we_o(alu_result_we),
+      .result_o(alu_result),
+      .rd_req_valid_o(a_rd_req_valid),
+      .rd_req_ready_i({rd_req_ready[Rq+RdAlu], rd_req_ready[RdAlu]}),
+      .rd_req_addr_o(a_rd_req_addr),
+      .rd_req_bytes_o(a_rd_req_bytes),
+      .rd_valid_i(a_rd_valid),
+      .rd_ready_o(a_rd_ready),
+      .rd_data_i(rd_data),
+      .wr_req_valid_o(a_wr_req_valid),
+      .wr_req_ready_i({wr_req_ready[Wq+WrAlu], wr_req_ready[WrAlu]}),
+      .wr_req_addr_o(a_wr_req_addr),
+      .wr_req_bytes_o(a_wr_req_bytes),
+      .wr_valid_o(a_wr_valid),
+      .wr_ready_i({wr_ready[Wq+WrAlu], wr_ready[WrAlu]}),
+      .wr_data_o(a_wr_data),
+      .wr_level_i({send_level[16*(Wq+WrAlu)+:16], send_level[16*WrAlu+:16]}),
+      .wr_idle_i({wr_idle_req[Wq+WrAlu], wr_idle_req[WrAlu]}),
+      .event_o(alu_event)
+    );
+  end else begin : g_no_alu
     logic unused;
     assign unused = ^{alu_valid, alu_task, a_rd_valid, rd_req_ready[Rq+RdAlu], rd_req_ready[RdAlu], wr_req_ready[Wq+WrAlu], wr_req_ready[WrAlu],
                       wr_ready[Wq+WrAlu], wr_ready[WrAlu], wr_idle_req[Wq+WrAlu], wr_idle_req[WrAlu]};
@@ -308,7 +347,36 @@ module npu_top #(
     assign alu_event = '0;
   end
 
-  if (1) begin : g_no_pool
+  if (EnPool) begin : g_pool
+    pool #(
+      .N(N)
+    ) u_pool (
+      .clk_i,
+      .rst_ni(eng_rst_n),
+      .task_valid_i(pool_valid),
+      .task_ready_o(pool_ready),
+      .task_i(pool_task),
+      .task_done_o(pool_done),
+      .busy_o(pool_busy),
+      .rd_req_valid_o(p_rd_req_valid),
+      .rd_req_ready_i({rd_req_ready[Rq+RdPool], rd_req_ready[RdPool]}),
+      .rd_req_addr_o(p_rd_req_addr),
+      .rd_req_bytes_o(p_rd_req_bytes),
+      .rd_valid_i(p_rd_valid),
+      .rd_ready_o(p_rd_ready),
+      .rd_data_i(rd_data),
+      .wr_req_valid_o(p_wr_req_valid),
+      .wr_req_ready_i({wr_req_ready[Wq+WrPool], wr_req_ready[WrPool]}),
+      .wr_req_addr_o(p_wr_req_addr),
+      .wr_req_bytes_o(p_wr_req_bytes),
+      .wr_valid_o(p_wr_valid),
+      .wr_ready_i({wr_ready[Wq+WrPool], wr_ready[WrPool]}),
+      .wr_data_o(p_wr_data),
+      .wr_level_i({send_level[16*(Wq+WrPool)+:16], send_level[16*WrPool+:16]}),
+      .wr_idle_i({wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]}),
+      .event_o(pool_event)
+    );
+  end else begin : g_no_pool
     logic unused;
     assign unused = ^{pool_valid, pool_task, p_rd_valid, rd_req_ready[Rq+RdPool], rd_req_ready[RdPool], wr_req_ready[Wq+WrPool], wr_req_ready[WrPool],
                       wr_ready[Wq+WrPool], wr_ready[WrPool], wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]};

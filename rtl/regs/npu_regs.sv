@@ -1,4 +1,4 @@
-// Register file: AXI4-Lite slave, interrupts, GEMM task start, counters (docs/registers.md, docs/npu.md sections 3 and 5).
+// Register file: AXI4-Lite slave, interrupts, start of tasks, counters (docs/registers.md, docs/npu.md sections 3 and 5).
 //
 // AXI4-Lite
 //   32-bit data, 9-bit address, address bits 1:0 ignored, responses always OKAY. AW and W may come in any order; one write
@@ -6,31 +6,36 @@
 //   and W handshakes (later only while an earlier response waits for bready_i) and its response is valid one cycle later, so
 //   a read started after the response sees the write. Read: AR handshake in cycle 0, data in cycle 2. Byte strobes are honoured.
 //
-// Task start
-//   A write to GEMM_CTRL with byte 0 strobed and EN = 1 takes the values of all GEMM registers, the new GEMM_CTRL
-//   included, decodes short or extended form into task_o and checks it (gemm_check, 6 cycles). A good task is presented
-//   on task_valid_o (stable until task_ready_i), a bad one sets ERR.CONFIG and IRQ_STATUS.GEMM. STATUS.GEMM_READY is 0
-//   from the cycle after the write until the task is taken or dropped; a start in that time sets ERR.OVERRUN and
-//   IRQ_STATUS.GEMM and is dropped (GEMM_CTRL itself is written). task_valid_o rises 9 cycles after the write takes effect. task_o.group is
-//   GEMM_GROUP.TILES limited to 1 .. 512/N, half of the ofm buffer.
-//   STATUS.GEMM_BUSY is the pending task or gemm_busy_i: gemm_busy_i must be 1 from the cycle after the task handshake on.
+// Task start, the same for GEMM, ALU and POOL
+//   A write to <unit>_CTRL with byte 0 strobed and EN = 1 takes the values of all registers of the unit, the new <unit>_CTRL
+//   included, into a slot (gemm_slot, alu_slot, pool_slot) and checks them. A good task is presented on *task_valid_o (stable
+//   until *task_ready_i), a bad one sets the CONFIG bit of its unit in ERR and the unit's bit in IRQ_STATUS. STATUS.*_READY is 0
+//   from the cycle after the write until the task is taken or dropped; a start in that time sets the OVERRUN bit and the unit's
+//   bit in IRQ_STATUS and is dropped (<unit>_CTRL itself is written). *task_valid_o rises after the write takes effect: GEMM 10
+//   cycles (WGT_RES 17), ALU 4, POOL 6. STATUS.*_BUSY is the pending task or *_busy_i: *_busy_i must be 1 from the cycle after
+//   the task handshake on. A unit that is left out (EnAlu, EnPool = 0) answers a start with its CONFIG bit one cycle later and
+//   stays READY; its inputs are not used.
 //
 // Events (one-cycle pulses)
-//   task_done_i: GEMM_COUNT.DONE + 1 and IRQ_STATUS.GEMM, at the same edge. bus_err_i {wr1, wr0, rd1, rd0}: the ERR bit and
-//   IRQ_STATUS.GEMM. An event wins over a write of 1 to clear at the same edge. perf_event_i: docs/npu.md section 5,
-//   counted while STATUS.GEMM_BUSY; perf_event_i[0] is tied to 1 outside.
+//   *_done_i: COUNT.DONE + 1 and the unit's bit in IRQ_STATUS, at the same edge. bus_err_i {pool, alu, gemm} x {wr1, wr0, rd1, rd0}:
+//   the ERR bit and the IRQ_STATUS bit of that unit. An event wins over a write of 1 to clear at the same edge.
+//   alu_result_we_i: alu_result_i is the result of the task that completes next (or now); ALU_RESULT takes it when it does.
+//   perf_event_i, perf_level_i: docs/npu.md section 5, counted while STATUS shows a unit busy; perf_event_i[0] is tied to 1
+//   outside.
 //
 // Soft reset
 //   A write of 1 to CTRL.SOFT_RESET raises srst_o in the next cycle; it stays up for at least 4 cycles (so that drained_i may
-//   be registered once or twice) and until drained_i is 1. The pending task is dropped, no start and no event
+//   be registered once or twice) and until drained_i is 1. The pending tasks are dropped, no start and no event
 //   counts in that time, writes to registers are lost; at its end all registers have their reset values.
-//   STATUS: RESETTING = 1, GEMM_READY = 0, GEMM_BUSY = 0 meanwhile.
+//   STATUS: RESETTING = 1 and all other bits 0 meanwhile.
 //
-// Parameter: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits.
+// Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is there.
 `include "npu_assert.svh"
 
 module npu_regs #(
-    parameter int unsigned N = 8
+    parameter int unsigned N = 8,
+    parameter bit EnAlu = 1'b1,
+    parameter bit EnPool = 1'b1
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -65,8 +70,23 @@ module npu_regs #(
     input logic gemm_busy_i,
     input logic task_done_i,
 
-    input logic [3:0] bus_err_i,
-    input logic [12:0] perf_event_i,
+    output logic alu_task_valid_o,
+    input logic alu_task_ready_i,
+    output npu_pkg::alu_task_t alu_task_o,
+    input logic alu_busy_i,
+    input logic alu_done_i,
+    input logic alu_result_we_i,
+    input logic [31:0] alu_result_i,
+
+    output logic pool_task_valid_o,
+    input logic pool_task_ready_i,
+    output npu_pkg::pool_task_t pool_task_o,
+    input logic pool_busy_i,
+    input logic pool_done_i,
+
+    input logic [11:0] bus_err_i,
+    input logic [npu_pkg::PerfEvents-1:0] perf_event_i,
+    input logic [16*npu_pkg::PerfLevels-1:0] perf_level_i,
 
     output logic srst_o,
     input logic drained_i
@@ -141,21 +161,23 @@ module npu_regs #(
   assign wr_mask = {{8{wstrb_q[3]}}, {8{wstrb_q[2]}}, {8{wstrb_q[1]}}, {8{wstrb_q[0]}}};
   assign wr_ones = wr_en ? (wdata_q & wr_mask) : 32'd0;
 
+  logic srst_q;
   logic wr_srst;
-  logic wr_start;
+  logic [2:0] wr_start;  // in the order of ERR: GEMM, ALU, POOL
   logic wr_snap;
   logic wr_clear;
   logic [31:0] clr_irq;
   logic [31:0] clr_err;
   assign wr_srst = (wr_addr == npu_regs_pkg::NPU_REG_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_CTRL_SOFT_RESET_LSB];
-  assign wr_start = (wr_addr == npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_GEMM_CTRL_EN_LSB];
+  assign wr_start[0] = (wr_addr == npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_GEMM_CTRL_EN_LSB] & ~srst_q;
+  assign wr_start[1] = (wr_addr == npu_regs_pkg::NPU_REG_ALU_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_ALU_CTRL_EN_LSB] & ~srst_q;
+  assign wr_start[2] = (wr_addr == npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_POOL_CTRL_EN_LSB] & ~srst_q;
   assign wr_snap = (wr_addr == npu_regs_pkg::NPU_REG_PERF_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_PERF_CTRL_SNAPSHOT_LSB];
   assign wr_clear = (wr_addr == npu_regs_pkg::NPU_REG_PERF_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_PERF_CTRL_CLEAR_LSB];
   assign clr_irq = (wr_addr == npu_regs_pkg::NPU_REG_IRQ_STATUS_OFFSET) ? wr_ones : 32'd0;
   assign clr_err = (wr_addr == npu_regs_pkg::NPU_REG_ERR_OFFSET) ? wr_ones : 32'd0;
 
   // ------------------------------------------------------------------------------------------------ soft reset
-  logic srst_q;
   logic [1:0] srst_min_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -172,284 +194,229 @@ module npu_regs #(
   end
   assign srst_o = srst_q;
 
-  // ------------------------------------------------------------------------------------------------ GEMM registers
-  // One flat vector, word i is the register at GemmBase + 4*i.
-  localparam logic [8:0] GemmBase = npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_OFFSET;
-  localparam logic [8:0] GemmEnd = npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_OFFSET;
-  localparam int unsigned GemmRegs = (32'(GemmEnd) - 32'(GemmBase)) / 4 + 1;
-  localparam logic [32*GemmRegs-1:0] GemmMask = {
-    npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_ACT_P3_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_ACT_P2_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_ACT_P1_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_ACT_P0_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_OUT_SCALE_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_GROUP_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_ACT_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_EXT_PAD_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_EXT_STRIDE_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_EXT_KERNEL_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_CTRL_MASK & ~npu_regs_pkg::NPU_GEMM_CTRL_EN_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_IN_SCALE_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_OFM_SIZE_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_CHANNELS_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_IFM_SIZE_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_PSUM_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_OFM_CSTEP_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_OFM_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_BIAS_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_OSCALE_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_WGT_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_IFM_CSTEP_MASK,
+  // ------------------------------------------------------------------------------------------------ task registers
+  // One flat vector for the three units, word i is the register at TaskBase + 4*i; the bits that exist.
+  localparam logic [8:0] TaskBase = npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_OFFSET;
+  localparam logic [8:0] TaskEnd = npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET;
+  localparam int unsigned TaskRegs = (32'(TaskEnd) - 32'(TaskBase)) / 4 + 1;
+  localparam int unsigned TaskW = 32 * TaskRegs;
+  localparam logic [TaskW-1:0] TaskMask = {
+    npu_regs_pkg::NPU_REG_POOL_CTRL_MASK & ~npu_regs_pkg::NPU_POOL_CTRL_EN_MASK, npu_regs_pkg::NPU_REG_POOL_TAB_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_POOL_RECIP_MASK, npu_regs_pkg::NPU_REG_POOL_PAD_MASK, npu_regs_pkg::NPU_REG_POOL_WINDOW_MASK,
+    npu_regs_pkg::NPU_REG_POOL_CHANNELS_MASK, npu_regs_pkg::NPU_REG_POOL_OFM_SIZE_MASK,
+    npu_regs_pkg::NPU_REG_POOL_IFM_SIZE_MASK, npu_regs_pkg::NPU_REG_POOL_OFM_RSTEP_MASK,
+    npu_regs_pkg::NPU_REG_POOL_OFM_CSTEP_MASK, npu_regs_pkg::NPU_REG_POOL_OFM_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_POOL_IFM_RSTEP_MASK, npu_regs_pkg::NPU_REG_POOL_IFM_CSTEP_MASK,
+    npu_regs_pkg::NPU_REG_POOL_IFM_ADDR_MASK, 32'd0, 32'd0, 32'd0, npu_regs_pkg::NPU_REG_ALU_ACT_P3_MASK,
+    npu_regs_pkg::NPU_REG_ALU_ACT_P2_MASK, npu_regs_pkg::NPU_REG_ALU_ACT_P1_MASK, npu_regs_pkg::NPU_REG_ALU_ACT_P0_MASK,
+    npu_regs_pkg::NPU_REG_ALU_ACT_MASK, npu_regs_pkg::NPU_REG_ALU_CTRL_MASK & ~npu_regs_pkg::NPU_ALU_CTRL_EN_MASK,
+    npu_regs_pkg::NPU_REG_ALU_Q_ADDR_MASK, npu_regs_pkg::NPU_REG_ALU_P_ADDR_MASK, npu_regs_pkg::NPU_REG_ALU_Q_MASK,
+    npu_regs_pkg::NPU_REG_ALU_P_MASK, npu_regs_pkg::NPU_REG_ALU_ROWS_MASK, npu_regs_pkg::NPU_REG_ALU_SIZE_MASK,
+    npu_regs_pkg::NPU_REG_ALU_O_PSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_O_RSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_O_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_ALU_B_PSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_B_RSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_B_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_ALU_A_PSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_A_RSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_A_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_P3_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_P2_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_ACT_P1_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_P0_MASK, npu_regs_pkg::NPU_REG_GEMM_OUT_SCALE_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_GROUP_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_MASK, npu_regs_pkg::NPU_REG_GEMM_EXT_PAD_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_EXT_STRIDE_MASK, npu_regs_pkg::NPU_REG_GEMM_EXT_KERNEL_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_CTRL_MASK & ~npu_regs_pkg::NPU_GEMM_CTRL_EN_MASK, npu_regs_pkg::NPU_REG_GEMM_IN_SCALE_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_OFM_SIZE_MASK, npu_regs_pkg::NPU_REG_GEMM_CHANNELS_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_IFM_SIZE_MASK, npu_regs_pkg::NPU_REG_GEMM_PSUM_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_OFM_CSTEP_MASK, npu_regs_pkg::NPU_REG_GEMM_OFM_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_BIAS_ADDR_MASK, npu_regs_pkg::NPU_REG_GEMM_OSCALE_ADDR_MASK,
+    npu_regs_pkg::NPU_REG_GEMM_WGT_ADDR_MASK, npu_regs_pkg::NPU_REG_GEMM_IFM_CSTEP_MASK,
     npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_MASK
   };
 
-  logic [32*GemmRegs-1:0] gemm_q;
-  logic wr_gemm;
-  logic [4:0] wr_idx;
-  logic [4:0] rd_idx;
+  logic [TaskW-1:0] task_q;
+  logic wr_task;
+  logic rd_task;
+  logic [5:0] wr_idx;
+  logic [5:0] rd_idx;
   logic [31:0] wr_bits;
-  assign wr_gemm = wr_en && (wr_addr >= GemmBase) && (wr_addr <= GemmEnd);
-  assign wr_idx = 5'(aw_word_q - GemmBase[8:2]);
-  assign rd_idx = 5'(ar_word_q - GemmBase[8:2]);
-  assign wr_bits = wr_mask & GemmMask[32*wr_idx+:32];
+  assign wr_task = wr_en && (wr_addr >= TaskBase) && (wr_addr <= TaskEnd);
+  assign rd_task = (ar_word_q >= TaskBase[8:2]) && (ar_word_q <= TaskEnd[8:2]);
+  assign wr_idx = 6'(aw_word_q - TaskBase[8:2]);
+  assign rd_idx = 6'(ar_word_q - TaskBase[8:2]);
+  assign wr_bits = wr_task ? wr_mask & TaskMask[32*wr_idx+:32] : 32'd0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) gemm_q <= '0;
-    else if (srst_q) gemm_q <= '0;
-    else if (wr_gemm) gemm_q[32*wr_idx+:32] <= (gemm_q[32*wr_idx+:32] & ~wr_bits) | (wdata_q & wr_bits);
+    if (!rst_ni) task_q <= '0;
+    else if (srst_q) task_q <= '0;
+    else if (wr_task) task_q[32*wr_idx+:32] <= (task_q[32*wr_idx+:32] & ~wr_bits) | (wdata_q & wr_bits);
   end
 
-  logic [31:0] r_ifm_addr;
-  logic [31:0] r_ifm_cstep;
-  logic [31:0] r_wgt_addr;
-  logic [31:0] r_oscale_addr;
-  logic [31:0] r_bias_addr;
-  logic [31:0] r_ofm_addr;
-  logic [31:0] r_ofm_cstep;
-  logic [31:0] r_psum_addr;
-  logic [31:0] r_ifm_size;
-  logic [31:0] r_channels;
-  logic [31:0] r_ofm_size;
-  logic [31:0] r_in_scale;
-  logic [31:0] r_ctrl;
-  logic [31:0] r_ext_kernel;
-  logic [31:0] r_ext_stride;
-  logic [31:0] r_ext_pad;
-  logic [31:0] r_act;
-  logic [31:0] r_group;
-  logic [31:0] r_out_scale;
-  logic [31:0] r_act_p0;
-  logic [31:0] r_act_p1;
-  logic [31:0] r_act_p2;
-  logic [31:0] r_act_p3;
-  logic [31:0] r_psum_cstep;
-  assign r_out_scale = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_OUT_SCALE_OFFSET) - 32'(GemmBase))+:32];
-  assign r_act_p0 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P0_OFFSET) - 32'(GemmBase))+:32];
-  assign r_act_p1 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P1_OFFSET) - 32'(GemmBase))+:32];
-  assign r_act_p2 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P2_OFFSET) - 32'(GemmBase))+:32];
-  assign r_act_p3 = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_P3_OFFSET) - 32'(GemmBase))+:32];
-  assign r_psum_cstep = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ifm_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ifm_cstep = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_IFM_CSTEP_OFFSET) - 32'(GemmBase))+:32];
-  assign r_wgt_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_WGT_ADDR_OFFSET) - 32'(GemmBase))+:32];
-  assign r_oscale_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_OSCALE_ADDR_OFFSET) - 32'(GemmBase))+:32];
-  assign r_bias_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_BIAS_ADDR_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ofm_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_OFM_ADDR_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ofm_cstep = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_OFM_CSTEP_OFFSET) - 32'(GemmBase))+:32];
-  assign r_psum_addr = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_PSUM_ADDR_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ifm_size = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_IFM_SIZE_OFFSET) - 32'(GemmBase))+:32];
-  assign r_channels = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_CHANNELS_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ofm_size = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_OFM_SIZE_OFFSET) - 32'(GemmBase))+:32];
-  assign r_in_scale = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_IN_SCALE_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ctrl = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ext_kernel = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_EXT_KERNEL_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ext_stride = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_EXT_STRIDE_OFFSET) - 32'(GemmBase))+:32];
-  assign r_ext_pad = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_EXT_PAD_OFFSET) - 32'(GemmBase))+:32];
-  assign r_act = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_ACT_OFFSET) - 32'(GemmBase))+:32];
-  assign r_group = gemm_q[8*(32'(npu_regs_pkg::NPU_REG_GEMM_GROUP_OFFSET) - 32'(GemmBase))+:32];
+  // ------------------------------------------------------------------------------------------------ task slots
+  // vectors of the three units in the order of ERR: GEMM, ALU, POOL
+  logic [2:0] slot_free;
+  logic [2:0] set_config;
+  logic [2:0] set_overrun;
 
-  // ------------------------------------------------------------------------------------------------ task decode
-  localparam logic [7:0] GroupMax = 8'(npu_pkg::OfmDepth * 2 / N);
-  logic ext;
-  logic [1:0] op;
-  logic [3:0] act;
-  logic [7:0] group;
-  assign op = r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_OP_LSB+:npu_regs_pkg::NPU_GEMM_CTRL_OP_WIDTH];
-  assign act = r_act[npu_regs_pkg::NPU_GEMM_ACT_TYPE_LSB+:npu_regs_pkg::NPU_GEMM_ACT_TYPE_WIDTH];
-  assign ext = r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_EXT_LSB];
-  assign group = r_group[npu_regs_pkg::NPU_GEMM_GROUP_TILES_LSB+:npu_regs_pkg::NPU_GEMM_GROUP_TILES_WIDTH];
-
-  // ------------------------------------------------------------------------------------------------ task slot
-  localparam logic [2:0] SlotFree = 3'd0;
-  localparam logic [2:0] SlotSnap = 3'd1;  // the registers hold the task, task_q takes it
-  localparam logic [2:0] SlotStart = 3'd2;
-  localparam logic [2:0] SlotCheck = 3'd3;
-  localparam logic [2:0] SlotValid = 3'd4;
-  logic [2:0] slot_q;
-  npu_pkg::gemm_task_t task_q;
-  logic [31:0] snap_ctrl_q;
-  logic [3:0] snap_act_q;
-  logic check_busy;
-  logic check_done;
-  logic check_ok;
-  logic set_config;
-  logic set_overrun;
-
-  gemm_check #(
-      .N(N)
-  ) u_check (
+  gemm_slot #(
+      .N(N),
+      .RegsW(TaskW)
+  ) u_gemm (
       .clk_i,
       .rst_ni,
       .clr_i(srst_q),
-      .start_i(slot_q == SlotStart),
-      .task_i(task_q),
-      .ctrl_i(snap_ctrl_q),
-      .act_i(snap_act_q),
-      .busy_o(check_busy),
-      .done_o(check_done),
-      .ok_o(check_ok)
+      .start_i(wr_start[0]),
+      .regs_i(task_q),
+      .free_o(slot_free[0]),
+      .task_valid_o,
+      .task_ready_i,
+      .task_o,
+      .set_config_o(set_config[0]),
+      .set_overrun_o(set_overrun[0])
   );
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      slot_q <= SlotFree;
-      task_q <= '0;
-      snap_ctrl_q <= '0;
-      snap_act_q <= '0;
-    end else if (srst_q) begin
-      slot_q <= SlotFree;
-    end else begin
-      case (slot_q)
-        SlotFree: if (wr_start) slot_q <= SlotSnap;
-        SlotSnap: begin
-          slot_q <= SlotStart;
-          task_q.op <= op;
-          task_q.nhwc_in <= !r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_LAYOUT_LSB];
-          task_q.requant <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_REQUANT_LSB];
-          task_q.wgt_res <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_WGT_RES_LSB];
-          task_q.wgt_keep <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_WGT_KEEP_LSB];
-          task_q.fence <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_FENCE_LSB];
-          task_q.bias_en <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_BIAS_LSB];
-          task_q.oscale_en <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_OSCALE_LSB];
-          task_q.raw_out <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_DIV_IC_LSB];
-          task_q.psum_add <= r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_PSUM_ADD_LSB];
-          task_q.act <= act;
-          if (ext) begin
-            task_q.kw <= r_ext_kernel[npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KW_LSB+:npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KW_WIDTH];
-            task_q.kh <= r_ext_kernel[npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KH_LSB+:npu_regs_pkg::NPU_GEMM_EXT_KERNEL_KH_WIDTH];
-            task_q.dw <= r_ext_kernel[npu_regs_pkg::NPU_GEMM_EXT_KERNEL_DW_LSB+:npu_regs_pkg::NPU_GEMM_EXT_KERNEL_DW_WIDTH];
-            task_q.dh <= r_ext_kernel[npu_regs_pkg::NPU_GEMM_EXT_KERNEL_DH_LSB+:npu_regs_pkg::NPU_GEMM_EXT_KERNEL_DH_WIDTH];
-            task_q.sw <= r_ext_stride[npu_regs_pkg::NPU_GEMM_EXT_STRIDE_SW_LSB+:npu_regs_pkg::NPU_GEMM_EXT_STRIDE_SW_WIDTH];
-            task_q.sh <= r_ext_stride[npu_regs_pkg::NPU_GEMM_EXT_STRIDE_SH_LSB+:npu_regs_pkg::NPU_GEMM_EXT_STRIDE_SH_WIDTH];
-            task_q.pad_l <= r_ext_pad[npu_regs_pkg::NPU_GEMM_EXT_PAD_LEFT_LSB+:npu_regs_pkg::NPU_GEMM_EXT_PAD_LEFT_WIDTH];
-            task_q.pad_t <= r_ext_pad[npu_regs_pkg::NPU_GEMM_EXT_PAD_TOP_LSB+:npu_regs_pkg::NPU_GEMM_EXT_PAD_TOP_WIDTH];
-          end else begin
-            task_q.kw <= {5'd0, r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_KERNEL_LSB+:npu_regs_pkg::NPU_GEMM_CTRL_KERNEL_WIDTH]};
-            task_q.kh <= {5'd0, r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_KERNEL_LSB+:npu_regs_pkg::NPU_GEMM_CTRL_KERNEL_WIDTH]};
-            task_q.dw <= 8'd1;
-            task_q.dh <= 8'd1;
-            task_q.sw <= {5'd0, r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_STRIDE_LSB+:npu_regs_pkg::NPU_GEMM_CTRL_STRIDE_WIDTH]};
-            task_q.sh <= {5'd0, r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_STRIDE_LSB+:npu_regs_pkg::NPU_GEMM_CTRL_STRIDE_WIDTH]};
-            task_q.pad_l <= {6'd0, r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_PAD_LEFT_LSB+:npu_regs_pkg::NPU_GEMM_CTRL_PAD_LEFT_WIDTH]};
-            task_q.pad_t <= {6'd0, r_ctrl[npu_regs_pkg::NPU_GEMM_CTRL_PAD_TOP_LSB+:npu_regs_pkg::NPU_GEMM_CTRL_PAD_TOP_WIDTH]};
-          end
-          task_q.iw <= r_ifm_size[npu_regs_pkg::NPU_GEMM_IFM_SIZE_IW_LSB+:npu_regs_pkg::NPU_GEMM_IFM_SIZE_IW_WIDTH];
-          task_q.ih <= r_ifm_size[npu_regs_pkg::NPU_GEMM_IFM_SIZE_IH_LSB+:npu_regs_pkg::NPU_GEMM_IFM_SIZE_IH_WIDTH];
-          task_q.ic <= r_channels[npu_regs_pkg::NPU_GEMM_CHANNELS_IC_LSB+:npu_regs_pkg::NPU_GEMM_CHANNELS_IC_WIDTH];
-          task_q.ow <= r_ofm_size[npu_regs_pkg::NPU_GEMM_OFM_SIZE_OW_LSB+:npu_regs_pkg::NPU_GEMM_OFM_SIZE_OW_WIDTH];
-          task_q.oh <= r_ofm_size[npu_regs_pkg::NPU_GEMM_OFM_SIZE_OH_LSB+:npu_regs_pkg::NPU_GEMM_OFM_SIZE_OH_WIDTH];
-          task_q.oc <= r_channels[npu_regs_pkg::NPU_GEMM_CHANNELS_OC_LSB+:npu_regs_pkg::NPU_GEMM_CHANNELS_OC_WIDTH];
-          task_q.group <= (group == 8'd0) ? 8'd1 : (group > GroupMax) ? GroupMax : group;
-          task_q.ifm_addr <= r_ifm_addr;
-          task_q.ifm_cstep <= r_ifm_cstep;
-          task_q.wgt_addr <= r_wgt_addr;
-          task_q.oscale_addr <= r_oscale_addr;
-          task_q.bias_addr <= r_bias_addr;
-          task_q.ofm_addr <= r_ofm_addr;
-          task_q.ofm_cstep <= r_ofm_cstep;
-          task_q.psum_addr <= r_psum_addr;
-          task_q.in_scale <= r_in_scale;
-          task_q.out_scale <= r_out_scale;
-          task_q.act_p0 <= r_act_p0;
-          task_q.act_p1 <= r_act_p1;
-          task_q.act_p2 <= r_act_p2;
-          task_q.act_p3 <= r_act_p3;
-          task_q.psum_cstep <= r_psum_cstep;
-          snap_ctrl_q <= r_ctrl;
-          snap_act_q <= act;
-        end
-        SlotStart: slot_q <= SlotCheck;
-        SlotCheck: if (check_done) slot_q <= check_ok ? SlotValid : SlotFree;
-        default: if (task_ready_i) slot_q <= SlotFree;
-      endcase
-    end
+  if (EnAlu) begin : g_alu
+    alu_slot #(
+        .RegsW(TaskW)
+    ) u_alu (
+        .clk_i,
+        .rst_ni,
+        .clr_i(srst_q),
+        .start_i(wr_start[1]),
+        .regs_i(task_q),
+        .free_o(slot_free[1]),
+        .task_valid_o(alu_task_valid_o),
+        .task_ready_i(alu_task_ready_i),
+        .task_o(alu_task_o),
+        .set_config_o(set_config[1]),
+        .set_overrun_o(set_overrun[1])
+    );
+  end else begin : g_no_alu
+    assign slot_free[1] = 1'b1;
+    assign alu_task_valid_o = 1'b0;
+    assign alu_task_o = '0;
+    assign set_config[1] = wr_start[1];
+    assign set_overrun[1] = 1'b0;
+    logic unused_alu;
+    assign unused_alu = alu_task_ready_i;
   end
 
-  assign task_valid_o = slot_q == SlotValid;
-  assign task_o = task_q;
-  assign set_config = (slot_q == SlotCheck) & check_done & ~check_ok;
-  assign set_overrun = wr_start & (slot_q != SlotFree);
+  if (EnPool) begin : g_pool
+    pool_slot #(
+        .N(N),
+        .RegsW(TaskW)
+    ) u_pool (
+        .clk_i,
+        .rst_ni,
+        .clr_i(srst_q),
+        .start_i(wr_start[2]),
+        .regs_i(task_q),
+        .free_o(slot_free[2]),
+        .task_valid_o(pool_task_valid_o),
+        .task_ready_i(pool_task_ready_i),
+        .task_o(pool_task_o),
+        .set_config_o(set_config[2]),
+        .set_overrun_o(set_overrun[2])
+    );
+  end else begin : g_no_pool
+    assign slot_free[2] = 1'b1;
+    assign pool_task_valid_o = 1'b0;
+    assign pool_task_o = '0;
+    assign set_config[2] = wr_start[2];
+    assign set_overrun[2] = 1'b0;
+    logic unused_pool;
+    assign unused_pool = pool_task_ready_i;
+  end
 
   // ------------------------------------------------------------------------------------------------ status, events
-  logic gemm_busy;
-  logic irq_gemm_q;
+  logic [2:0] unit_busy;
+  logic [2:0] unit_done;
+  logic [2:0] unit_err;
+  logic [2:0] irq_set;  // in the order of IRQ_STATUS: ALU, POOL, GEMM
+  logic [2:0] irq_q;
   logic [2:0] irq_en_q;
-  logic [5:0] err_q;
-  logic [5:0] err_set;
-  logic [15:0] count_q;
+  logic [31:0] err_q;
+  logic [31:0] err_set;
+  logic [15:0] gemm_count_q;
+  logic [15:0] alu_count_q;
+  logic [15:0] pool_count_q;
   logic [5:0] perf_sel_q;
-  assign gemm_busy = ~srst_q & ((slot_q != SlotFree) | gemm_busy_i);
+  assign unit_busy = srst_q ? 3'd0 : ~slot_free | {EnPool & pool_busy_i, EnAlu & alu_busy_i, gemm_busy_i};
+  assign unit_done = {EnPool & pool_done_i, EnAlu & alu_done_i, task_done_i};
   always_comb begin
-    err_set = 6'd0;
-    err_set[npu_regs_pkg::NPU_ERR_BUS_RD0_LSB] = bus_err_i[0];
-    err_set[npu_regs_pkg::NPU_ERR_BUS_RD1_LSB] = bus_err_i[1];
-    err_set[npu_regs_pkg::NPU_ERR_BUS_WR0_LSB] = bus_err_i[2];
-    err_set[npu_regs_pkg::NPU_ERR_BUS_WR1_LSB] = bus_err_i[3];
-    err_set[npu_regs_pkg::NPU_ERR_CONFIG_LSB] = set_config;
-    err_set[npu_regs_pkg::NPU_ERR_OVERRUN_LSB] = set_overrun;
+    err_set = 32'd0;
+    for (int unsigned i = 0; i < 3; i++) begin
+      err_set[8*i+:4] = bus_err_i[4*i+:4];
+      err_set[8*i+npu_regs_pkg::NPU_ERR_CONFIG_LSB] = set_config[i];
+      err_set[8*i+npu_regs_pkg::NPU_ERR_OVERRUN_LSB] = set_overrun[i];
+      unit_err[i] = err_set[8*i+:6] != 6'd0;
+    end
+    irq_set = 3'd0;
+    irq_set[npu_regs_pkg::NPU_IRQ_STATUS_GEMM_LSB] = unit_done[0] | unit_err[0];
+    irq_set[npu_regs_pkg::NPU_IRQ_STATUS_ALU_LSB] = unit_done[1] | unit_err[1];
+    irq_set[npu_regs_pkg::NPU_IRQ_STATUS_POOL_LSB] = unit_done[2] | unit_err[2];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      irq_gemm_q <= 1'b0;
+      irq_q <= '0;
       irq_en_q <= '0;
       err_q <= '0;
-      count_q <= '0;
+      gemm_count_q <= '0;
+      alu_count_q <= '0;
+      pool_count_q <= '0;
       perf_sel_q <= '0;
     end else if (srst_q) begin
-      irq_gemm_q <= 1'b0;
+      irq_q <= '0;
       irq_en_q <= '0;
       err_q <= '0;
-      count_q <= '0;
+      gemm_count_q <= '0;
+      alu_count_q <= '0;
+      pool_count_q <= '0;
       perf_sel_q <= '0;
     end else begin
-      irq_gemm_q <= (irq_gemm_q & ~clr_irq[npu_regs_pkg::NPU_IRQ_STATUS_GEMM_LSB]) | task_done_i | (err_set != 6'd0);
-      err_q <= (err_q & ~clr_err[5:0]) | err_set;
-      if (task_done_i) count_q <= count_q + 16'd1;
+      irq_q <= (irq_q & ~clr_irq[2:0]) | irq_set;
+      err_q <= (err_q & ~clr_err) | err_set;
+      if (unit_done[0]) gemm_count_q <= gemm_count_q + 16'd1;
+      if (unit_done[1]) alu_count_q <= alu_count_q + 16'd1;
+      if (unit_done[2]) pool_count_q <= pool_count_q + 16'd1;
       if (wr_en && wr_addr == npu_regs_pkg::NPU_REG_IRQ_ENABLE_OFFSET && wstrb_q[0]) irq_en_q <= wdata_q[2:0];
       if (wr_en && wr_addr == npu_regs_pkg::NPU_REG_PERF_SEL_OFFSET && wstrb_q[0]) perf_sel_q <= wdata_q[5:0];
     end
   end
 
-  // ALU and POOL are not there: their status bits stay 0
-  logic [2:0] irq_status;
   logic [2:0] irq_line;
-  assign irq_status = {irq_gemm_q, 2'b00};
-  assign irq_line = irq_status & irq_en_q;
+  assign irq_line = irq_q & irq_en_q;
   assign irq_alu_o = irq_line[npu_regs_pkg::NPU_IRQ_STATUS_ALU_LSB];
   assign irq_pool_o = irq_line[npu_regs_pkg::NPU_IRQ_STATUS_POOL_LSB];
   assign irq_gemm_o = irq_line[npu_regs_pkg::NPU_IRQ_STATUS_GEMM_LSB];
 
+  // The result of a running task waits here until the task completes.
+  logic [31:0] alu_result_q;
+  logic [31:0] alu_pend_q;
+  logic alu_have_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      alu_result_q <= '0;
+      alu_pend_q <= '0;
+      alu_have_q <= 1'b0;
+    end else if (srst_q) begin
+      alu_result_q <= '0;
+      alu_have_q <= 1'b0;
+    end else if (EnAlu) begin
+      if (alu_result_we_i) alu_pend_q <= alu_result_i;
+      alu_have_q <= (alu_have_q | alu_result_we_i) & ~alu_done_i;
+      if (alu_done_i && alu_result_we_i) alu_result_q <= alu_result_i;
+      else if (alu_done_i && alu_have_q) alu_result_q <= alu_pend_q;
+    end
+  end
+
   logic [31:0] perf_lo;
   logic [15:0] perf_hi;
+  logic rd_perf;
   npu_perf u_perf (
       .clk_i,
       .rst_ni,
       .clr_i(srst_q),
-      .run_i(gemm_busy),
+      .run_i(unit_busy != 3'd0),
       .event_i(perf_event_i),
+      .level_i(perf_level_i),
       .snap_i(wr_snap),
       .clear_i(wr_clear),
+      .rd_i(rd_perf),
       .sel_i(perf_sel_q),
       .lo_o(perf_lo),
       .hi_o(perf_hi)
@@ -458,12 +425,22 @@ module npu_regs #(
   // ------------------------------------------------------------------------------------------------ read decode
   logic [8:0] rd_addr;
   logic [31:0] rd_status;
+  logic [31:0] rd_config;
   assign rd_addr = {ar_word_q, 2'b00};
+  // one cycle before rd_en at the earliest: the copy is read at the AR handshake
+  assign rd_perf = arvalid_i && arready_o && (araddr_i[8:2] == npu_regs_pkg::NPU_REG_PERF_LO_OFFSET[8:2] || araddr_i[8:2] == npu_regs_pkg::NPU_REG_PERF_HI_OFFSET[8:2]);
   always_comb begin
+    rd_config = npu_regs_pkg::NPU_REG_CONFIG_RESET | (N << npu_regs_pkg::NPU_CONFIG_MESH_N_LSB);
+    rd_config[npu_regs_pkg::NPU_CONFIG_EN_ALU_LSB] = EnAlu;
+    rd_config[npu_regs_pkg::NPU_CONFIG_EN_POOL_LSB] = EnPool;
     rd_status = 32'd0;
-    rd_status[npu_regs_pkg::NPU_STATUS_GEMM_BUSY_LSB] = gemm_busy;
-    rd_status[npu_regs_pkg::NPU_STATUS_GEMM_READY_LSB] = (slot_q == SlotFree) & ~srst_q;
     rd_status[npu_regs_pkg::NPU_STATUS_RESETTING_LSB] = srst_q;
+    rd_status[npu_regs_pkg::NPU_STATUS_GEMM_BUSY_LSB] = unit_busy[0];
+    rd_status[npu_regs_pkg::NPU_STATUS_GEMM_READY_LSB] = slot_free[0] & ~srst_q;
+    rd_status[npu_regs_pkg::NPU_STATUS_ALU_BUSY_LSB] = unit_busy[1];
+    rd_status[npu_regs_pkg::NPU_STATUS_ALU_READY_LSB] = slot_free[1] & ~srst_q;
+    rd_status[npu_regs_pkg::NPU_STATUS_POOL_BUSY_LSB] = unit_busy[2];
+    rd_status[npu_regs_pkg::NPU_STATUS_POOL_READY_LSB] = slot_free[2] & ~srst_q;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -473,37 +450,40 @@ module npu_regs #(
       rdata_q <= 32'd0;
       case (rd_addr)
         npu_regs_pkg::NPU_REG_ID_OFFSET: rdata_q <= npu_regs_pkg::NPU_REG_ID_RESET;
-        npu_regs_pkg::NPU_REG_CONFIG_OFFSET:
-        rdata_q <= npu_regs_pkg::NPU_REG_CONFIG_RESET | (N << npu_regs_pkg::NPU_CONFIG_MESH_N_LSB);
+        npu_regs_pkg::NPU_REG_CONFIG_OFFSET: rdata_q <= rd_config;
         npu_regs_pkg::NPU_REG_STATUS_OFFSET: rdata_q <= rd_status;
-        npu_regs_pkg::NPU_REG_IRQ_STATUS_OFFSET: rdata_q <= {29'd0, irq_status};
+        npu_regs_pkg::NPU_REG_IRQ_STATUS_OFFSET: rdata_q <= {29'd0, irq_q};
         npu_regs_pkg::NPU_REG_IRQ_ENABLE_OFFSET: rdata_q <= {29'd0, irq_en_q};
         npu_regs_pkg::NPU_REG_IRQ_ID_OFFSET:
         rdata_q <= irq_line[0] ? 32'd1 : irq_line[1] ? 32'd2 : irq_line[2] ? 32'd3 : 32'd0;
-        npu_regs_pkg::NPU_REG_ERR_OFFSET: rdata_q <= {26'd0, err_q};
-        npu_regs_pkg::NPU_REG_GEMM_COUNT_OFFSET: rdata_q <= {16'd0, count_q};
+        npu_regs_pkg::NPU_REG_ERR_OFFSET: rdata_q <= err_q;
+        npu_regs_pkg::NPU_REG_GEMM_COUNT_OFFSET: rdata_q <= {16'd0, gemm_count_q};
+        npu_regs_pkg::NPU_REG_ALU_COUNT_OFFSET: rdata_q <= {16'd0, alu_count_q};
+        npu_regs_pkg::NPU_REG_POOL_COUNT_OFFSET: rdata_q <= {16'd0, pool_count_q};
+        npu_regs_pkg::NPU_REG_ALU_RESULT_OFFSET: rdata_q <= alu_result_q;
         npu_regs_pkg::NPU_REG_PERF_SEL_OFFSET: rdata_q <= {26'd0, perf_sel_q};
         npu_regs_pkg::NPU_REG_PERF_LO_OFFSET: rdata_q <= perf_lo;
         npu_regs_pkg::NPU_REG_PERF_HI_OFFSET: rdata_q <= {16'd0, perf_hi};
-        default: if (rd_addr >= GemmBase && rd_addr <= GemmEnd) rdata_q <= gemm_q[32*rd_idx+:32];
+        default: if (rd_task) rdata_q <= task_q[32*rd_idx+:32];
       endcase
     end
   end
 
-  // protection, byte address bits and bits that no field names
+  // protection, byte address bits, bits that no field names, inputs of units that are left out
   logic unused;
-  assign unused = ^{awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq, clr_err, r_ext_stride, r_ext_pad, r_act, r_group};
+  assign unused = ^{
+    awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq, alu_busy_i, alu_done_i, alu_result_we_i, alu_result_i, pool_busy_i,
+    pool_done_i
+  };
 
   // ------------------------------------------------------------------------------------------------ assertions
-  `NPU_ASSERT(SlotRange, slot_q <= SlotValid)
-  `NPU_ASSERT(CheckInSlot, !check_busy || slot_q == SlotCheck)
-  `NPU_ASSERT(IndexRange, !wr_gemm || 32'(wr_idx) < GemmRegs)
-  `NPU_ASSERT(SoftResetNoTask, !(srst_q && $past(srst_q) && task_valid_o))
-  `NPU_ASSERT(BusyAfterTask, !$past(task_valid_o && task_ready_i && !srst_q && rst_ni) || gemm_busy_i || srst_q)
-  // two fields stand for the whole task, which one statement loads: comparing all 463 bits costs a simulator 20 ns a cycle
-  `NPU_ASSERT_STABLE(task_valid_o, task_ready_i || srst_q, {task_o.ifm_addr, task_o.ofm_addr})
+  `NPU_ASSERT(IndexRange, !wr_task || 32'(wr_idx) < TaskRegs)
+  `NPU_ASSERT(ErrBits, (err_q & ~npu_regs_pkg::NPU_REG_ERR_MASK) == 32'd0)
+  `NPU_ASSERT(SoftResetNoTask, !(srst_q && $past(srst_q) && (task_valid_o || alu_task_valid_o || pool_task_valid_o)))
+  `NPU_ASSERT(BusyAfterGemm, !$past(task_valid_o && task_ready_i && !srst_q && rst_ni) || gemm_busy_i || srst_q)
+  `NPU_ASSERT(BusyAfterAlu, !$past(alu_task_valid_o && alu_task_ready_i && !srst_q && rst_ni) || alu_busy_i || srst_q)
+  `NPU_ASSERT(BusyAfterPool, !$past(pool_task_valid_o && pool_task_ready_i && !srst_q && rst_ni) || pool_busy_i || srst_q)
   `NPU_ASSERT_STABLE(bvalid_o, bready_i, bresp_o)
-  `NPU_ASSERT(LoadOnlyWhenFree, !(slot_q == SlotSnap && (task_valid_o || check_busy)))
   `NPU_ASSERT_STABLE(rvalid_o, rready_i, {rdata_o, rresp_o})
 
 endmodule

@@ -9,7 +9,7 @@
 
 #define TASK_BITS GEMM_TASK_BITS
 
-/* Every field random over its whole width. */
+/* Every field random over its whole width, but for those that change what most units do: op, wgt_res and wgt_keep stay. */
 void task_noise_fields(tb_rng *rng, cm_gemm_task *task);
 /* All bits of a task port random. */
 void task_noise_port(tb_rng *rng, tb_sig port);

@@ -1,84 +1,131 @@
 /* dut: gemm_check */
 /*
- * Random register settings, most of them at the edge of one limit, through the check; the verdict is that of the golden model's decoder. The latency is checked
- * and checks are broken off at any moment.
+ * Random register settings, most of them at the edge of one limit, through the check; the verdict is that of the golden model's decoder. Resident and kept weights
+ * follow each other. The latency is checked and checks are broken off at any moment.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
-#include "bench.h"
+#include "check_bench.h"
 #include "npu_regs.h"
 #include "npu_task.h"
 #include "task_noise.h"
 
 #define N ((uint32_t)NPU_CFG_N)
-#define LATENCY 6u /* start to verdict */
-
-static const tb_knob knobs[] = {
-    {"checks", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "checks"},
-    {"wild", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of settings from anywhere, hardly ever legal"},
-    {"flaws", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of settings with one rule broken"},
-    {"abort", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of checks that are broken off"},
-    UNIT_STALL_KNOB("start", "percent of cycles without a start"),
-    UNIT_STALL_RUN_KNOB,
-};
-
-static void constrain(tb_knobs *k, uint64_t seed) {
-    tb_knobs_draw_in(k, "checks", seed, 500, 3000);
-    tb_knobs_draw_in(k, "wild", seed, 0, 20);
-    tb_knobs_draw_in(k, "abort", seed, 0, 30);
-}
+#define LATENCY 7u           /* start to verdict */
+#define LATENCY_RESIDENT 14u /* with WGT_RES */
+#define IFM_WORDS 16384u
+#define WGT_WORDS 4608u
 
 /* Settings as software writes them. */
 typedef struct settings {
     cm_gemm_task t;
-    uint32_t op, pad_mode, layout, requant, act, other; /* other: bits of GEMM_CTRL that no rule speaks of */
+    uint32_t pad_mode, other; /* other: bits of GEMM_CTRL that no rule speaks of */
 } settings;
 
-static uint32_t range(tb_rng *rng, uint32_t lo, uint32_t hi) {
-    return (uint32_t)tb_rng_range(rng, lo, hi);
+typedef struct bench {
+    tb_sig task, pad_mode;
+    settings s;
+    cm_gemm_task before, decoded; /* accepted last; of the check that runs */
+    bool has_before;
+} bench;
+
+/* What is broken: 0 nothing, or one of these sizes. */
+enum { OVER_MAP = 1, OVER_WEIGHTS, OVER_PIXELS, OVER_OC, OVER_IC, OVER_ROWS, OVER_COUNT };
+
+/* Channels and kernel; the weights just fit into a bank, resident or not. */
+static void draw_weights(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
+    const bool conv = t->op == 0;
+    const uint32_t blocks = 1024 / N;
+    const uint32_t icb = over == OVER_IC ? WGT_WORDS / N + 1 : (uint32_t)tb_rng_small(rng, 1, conv ? WGT_WORDS / N : blocks);
+    const uint32_t ic = check_range(rng, (icb - 1) * N + 1, icb * N);
+    t->ic = ic < 65535 ? ic : 65535;
+    t->oc = over == OVER_OC ? check_range(rng, 1025, 65535) : tb_rng_chance(rng, 1, 4) ? 1024 : (uint32_t)tb_rng_small(rng, 1, 1024);
+    t->oc = conv ? t->oc : t->ic;
+    uint32_t words = conv ? WGT_WORDS / N / icb : WGT_WORDS;
+    if (t->wgt_res) {
+        uint32_t half = ((t->oc + N - 1) / N + 1) / 2;
+        if (conv && half > words && over != OVER_OC) {
+            half = words < 1 ? 1 : check_range(rng, 1, words);
+            t->oc = check_range(rng, 2 * (half - 1) * N + 1, 2 * half * N < 1024 ? 2 * half * N : 1024);
+        }
+        words /= half;
+    }
+    check_pair(rng, words < 1 ? 1 : words, 255, 255, over == OVER_WEIGHTS, &t->kw, &t->kh);
 }
 
-/* Two factors up to amax and bmax whose product is about limit: just inside, exact where possible, or (over) just outside where possible. */
-static void pair(tb_rng *rng, uint32_t limit, uint32_t amax, uint32_t bmax, bool over, uint32_t *a, uint32_t *b) {
-    const uint32_t first = (uint32_t)tb_rng_small(rng, 1, limit < amax ? limit : amax);
-    uint32_t second = limit / first + (over ? 1 : 0);
-    if (!over && tb_rng_chance(rng, 1, 3)) {
-        second = range(rng, 1, second);
+/* Input rows of a group of tiles at most, the height of the map aside. */
+static uint32_t group_rows(const cm_gemm_task *t) {
+    const uint32_t touched = 1 + (2 * N * t->group + t->ow - 2) / t->ow;
+    return ((touched < t->oh ? touched : t->oh) - 1) * t->sh + (t->kh - 1) * t->dh + 1;
+}
+
+/* A map that is larger than the buffer, and rows of a group that just fit. */
+static void draw_streamed(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
+    const uint32_t icb = (t->ic + N - 1) / N;
+    if (icb * 64 >= IFM_WORDS) {
+        return;
     }
-    *a = first;
-    *b = second < 1 ? 1 : second > bmax ? bmax : second;
+    t->sh = (uint32_t)tb_rng_small(rng, 1, 8);
+    t->dh = (uint32_t)tb_rng_small(rng, 1, 4);
+    t->ow = (uint32_t)tb_rng_small(rng, 1, 600);
+    t->oh = (uint32_t)tb_rng_small(rng, 1, 65535 / t->ow);
+    const uint32_t rows = group_rows(t);
+    const uint32_t room = IFM_WORDS / icb - 64;
+    t->iw = room / rows + (over == OVER_ROWS ? 1 : 0);
+    t->iw = t->iw < 1 ? 1 : t->iw;
+    t->ih = check_range(rng, rows - (rows > 1), 65535 / t->iw < rows ? rows : 65535 / t->iw);
+    t->ih = t->ih > 65535 ? 65535 : t->ih;
+}
+
+static void draw_tensors(tb_rng *rng, cm_gemm_task *t) {
+    uint32_t *const ifm[] = {&t->ifm_addr, &t->ifm_cstep};
+    uint32_t *const ofm[] = {&t->ofm_addr, &t->ofm_cstep};
+    uint32_t *const by4[] = {&t->psum_addr, &t->psum_cstep};
+    uint32_t *const by16[] = {&t->wgt_addr, &t->oscale_addr, &t->bias_addr};
+    for (size_t i = 0; i < 2; i++) {
+        *ifm[i] &= t->nhwc_in ? ~(N - 1) : ~UINT32_C(3);
+        *ofm[i] &= t->requant ? ~(N - 1) : ~UINT32_C(3);
+        *by4[i] &= ~UINT32_C(3);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        *by16[i] &= ~UINT32_C(15);
+    }
+    /* the pitch of an INT8 tensor: exact, some more, anything */
+    const uint32_t exact[2] = {(t->ic + N - 1) / N * N, (t->oc + N - 1) / N * N};
+    uint32_t *const pitch[2] = {&t->ifm_cstep, &t->ofm_cstep};
+    for (size_t i = 0; i < 2; i++) {
+        if ((i == 0 ? t->nhwc_in : t->requant) && (tb_rng_chance(rng, 3, 4) || *pitch[i] < exact[i])) {
+            *pitch[i] = exact[i] + N * check_range(rng, 0, 2);
+        }
+    }
 }
 
 static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
-    const uint32_t icb = over == 5 ? 4608 / N + 1 : (uint32_t)tb_rng_small(rng, 1, 4608 / N);
     cm_gemm_task *t = &s->t;
     task_noise_fields(rng, t);
-    const uint32_t ic = range(rng, (icb - 1) * N + 1, icb * N);
-    t->ic = ic < 65535 ? ic : 65535;
-    const uint32_t map = 16384 / icb < 65535 ? 16384 / icb : 65535;
-    pair(rng, map, 65535, 65535, over == 1, &t->iw, &t->ih);
-    pair(rng, over == 5 ? 1 : 4608 / N / icb, 255, 255, over == 2, &t->kw, &t->kh);
-    pair(rng, 65535, 65535, 65535, over == 3, &t->ow, &t->oh);
-    t->oc = over == 4 ? range(rng, 1025, 65535) : tb_rng_chance(rng, 1, 4) ? 1024 : range(rng, 1, 1024);
+    t->op = tb_rng_chance(rng, 2, 3) ? 0 : check_range(rng, 1, 2);
+    t->group = check_range(rng, 1, 512 / N);
+    t->wgt_res = tb_rng_chance(rng, 1, 2);
+    t->wgt_keep = false;
     uint32_t *const nonzero[] = {&t->sw, &t->sh, &t->dw, &t->dh};
     for (size_t i = 0; i < 4; i++) {
-        *nonzero[i] = range(rng, 1, 255);
+        *nonzero[i] = check_range(rng, 1, 255);
     }
-    uint32_t *const by4[] = {&t->ifm_addr, &t->ofm_addr, &t->psum_addr};
-    uint32_t *const by16[] = {&t->ifm_cstep, &t->ofm_cstep, &t->wgt_addr, &t->oscale_addr, &t->bias_addr};
-    for (size_t i = 0; i < 3; i++) {
-        *by4[i] &= ~UINT32_C(3);
+    draw_weights(rng, t, over);
+    const uint32_t map = IFM_WORDS / ((t->ic + N - 1) / N) < 65535 ? IFM_WORDS / ((t->ic + N - 1) / N) : 65535;
+    check_pair(rng, map, 65535, 65535, over == OVER_MAP, &t->iw, &t->ih);
+    check_pair(rng, 65535, 65535, 65535, over == OVER_PIXELS, &t->ow, &t->oh);
+    if (t->wgt_res && (over == OVER_ROWS || (over != OVER_MAP && over != OVER_PIXELS && tb_rng_chance(rng, 2, 3)))) {
+        draw_streamed(rng, t, over);
     }
-    for (size_t i = 0; i < 5; i++) {
-        *by16[i] &= ~UINT32_C(15);
-    }
-    s->op = s->pad_mode = s->requant = 0;
-    s->layout = 1;
-    s->act = range(rng, 0, 1);
+    draw_tensors(rng, t);
+    s->pad_mode = 0;
     s->other = tb_rng_u32(rng);
+    t->act = check_range(rng, 0, 11);
     if (t->raw_out) {
-        t->oscale_en = t->bias_en = false;
-        s->act = 0;
+        t->oscale_en = t->bias_en = t->requant = false;
+        t->act = 0;
     }
 }
 
@@ -86,78 +133,95 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
 static void flaw(tb_rng *rng, settings *s) {
     cm_gemm_task *t = &s->t;
     uint32_t *const zero[] = {&t->iw, &t->ih, &t->ic, &t->ow, &t->oh, &t->oc, &t->kw, &t->kh, &t->sw, &t->sh, &t->dw, &t->dh};
-    uint32_t *const by4[] = {&t->ifm_addr, &t->ofm_addr, &t->psum_addr};
-    uint32_t *const by16[] = {&t->ifm_cstep, &t->ofm_cstep, &t->wgt_addr, &t->oscale_addr, &t->bias_addr};
-    switch (range(rng, 0, 7)) {
+    uint32_t *const tensor[] = {&t->ifm_addr, &t->ifm_cstep, &t->ofm_addr, &t->ofm_cstep, &t->psum_addr, &t->psum_cstep};
+    uint32_t *const by16[] = {&t->wgt_addr, &t->oscale_addr, &t->bias_addr};
+    switch (check_range(rng, 0, 8)) {
     case 0:
-        *zero[range(rng, 0, 11)] = 0;
+        *zero[check_range(rng, 0, 11)] = 0;
         break;
-    case 1:
-        *by4[range(rng, 0, 2)] |= 1u << range(rng, 0, 1);
+    case 1: /* an odd number of words is legal where a tensor is not INT8 */
+        *tensor[check_range(rng, 0, 5)] ^= 1u << check_range(rng, 0, 4);
         break;
     case 2:
-        *by16[range(rng, 0, 4)] |= 1u << range(rng, 0, 3);
+        *by16[check_range(rng, 0, 2)] |= 1u << check_range(rng, 0, 3);
         break;
     case 3:
-        s->op = range(rng, 1, 3);
+        t->op = check_range(rng, 0, 3);
         break;
     case 4:
-        s->pad_mode = range(rng, 1, 3);
+        s->pad_mode = check_range(rng, 1, 3);
         break;
-    case 5:
-        s->layout = range(rng, 0, 1);
-        s->requant = 1 - s->layout * range(rng, 0, 1);
+    case 5: /* a pitch below the channels */
+        *(tb_rng_chance(rng, 1, 2) ? &t->ifm_cstep : &t->ofm_cstep) = N * check_range(rng, 0, 8);
+        t->nhwc_in = tb_rng_chance(rng, 3, 4);
+        t->requant = tb_rng_chance(rng, 3, 4);
         break;
     case 6:
-        s->act = range(rng, 2, 15);
+        t->act = check_range(rng, 12, 15);
+        break;
+    case 7:
+        t->wgt_keep = true;
+        t->wgt_res = tb_rng_chance(rng, 1, 2);
         break;
     default:
         t->raw_out = true;
-        t->oscale_en = tb_rng_chance(rng, 1, 3);
-        t->bias_en = tb_rng_chance(rng, 1, 3);
-        s->act = range(rng, 0, 1);
+        t->oscale_en = tb_rng_chance(rng, 1, 4);
+        t->bias_en = tb_rng_chance(rng, 1, 4);
+        t->requant = tb_rng_chance(rng, 1, 4);
+        t->act = tb_rng_chance(rng, 1, 2) ? 0 : check_range(rng, 0, 11);
         break;
     }
 }
 
-static void draw(const unit *u, tb_rng *rng, settings *s) {
-    if (tb_rng_chance(rng, (uint32_t)unit_knob(u, "wild"), 100)) {
-        draw_legal(rng, s, 0);
-        /* sizes from anywhere: products up to 2^32 whose low halves may look legal */
-        uint32_t *const any[] = {&s->t.iw, &s->t.ih, &s->t.ic, &s->t.ow, &s->t.oh};
-        for (size_t i = 0; i < 5; i++) {
-            *any[i] = tb_rng_chance(rng, 1, 2) ? 1u << range(rng, 0, 15) : (uint32_t)tb_rng_small(rng, 0, 65535);
-        }
-        s->t.kw = (uint32_t)tb_rng_small(rng, 0, 255);
-        s->t.kh = (uint32_t)tb_rng_small(rng, 0, 255);
-        return;
+/* Sizes from anywhere: products up to 2^32 whose low halves may look legal. */
+static void draw_wild(tb_rng *rng, settings *s) {
+    uint32_t *const any[] = {&s->t.iw, &s->t.ih, &s->t.ic, &s->t.ow, &s->t.oh};
+    draw_legal(rng, s, 0);
+    for (size_t i = 0; i < 5; i++) {
+        *any[i] = tb_rng_chance(rng, 1, 2) ? 1u << check_range(rng, 0, 15) : (uint32_t)tb_rng_small(rng, 0, 65535);
     }
-    const bool broken = tb_rng_chance(rng, (uint32_t)unit_knob(u, "flaws"), 100);
-    const uint32_t over = broken ? range(rng, 0, 9) : 0; /* 1..5: a size, otherwise another rule */
-    draw_legal(rng, s, over);
-    if (broken && (over == 0 || over > 5)) {
-        flaw(rng, s);
+    s->t.kw = (uint32_t)tb_rng_small(rng, 0, 255);
+    s->t.kh = (uint32_t)tb_rng_small(rng, 0, 255);
+}
+
+/* The weights of the task before, or nearly those. */
+static void draw_keep(tb_rng *rng, bench *b, bool broken) {
+    cm_gemm_task *t = &b->s.t;
+    uint32_t *const same[] = {&t->op, &t->kw, &t->kh, &t->ic, &t->oc};
+    *t = b->before;
+    t->wgt_res = t->wgt_keep = true;
+    t->fence = tb_rng_chance(rng, 1, 2);
+    t->oscale_addr = tb_rng_u32(rng) & ~UINT32_C(15);
+    b->s.pad_mode = 0;
+    if (broken && tb_rng_chance(rng, 1, 3)) {
+        t->wgt_addr ^= 16u << check_range(rng, 0, 27);
+    } else if (broken && tb_rng_chance(rng, 1, 4)) {
+        t->wgt_res = false;
+    } else if (broken) {
+        uint32_t *const field = same[check_range(rng, 0, 4)];
+        *field = *field > 1 && tb_rng_chance(rng, 1, 2) ? *field - 1 : *field + 1;
+        *field &= field == &t->op ? 3u : field == &t->kw || field == &t->kh ? 255u : 65535u;
     }
-    s->t.act = s->act;
 }
 
 #define PUT(field, value) (((uint32_t)(value) << NPU_##field##_LSB) & NPU_##field##_MASK)
 
 static uint32_t control(const settings *s) {
+    const cm_gemm_task *t = &s->t;
     const uint32_t ruled = NPU_GEMM_CTRL_OP_MASK | NPU_GEMM_CTRL_PAD_MODE_MASK | NPU_GEMM_CTRL_BIAS_MASK | NPU_GEMM_CTRL_REQUANT_MASK |
                            NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_OSCALE_MASK | NPU_GEMM_CTRL_DIV_IC_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK |
-                           NPU_GEMM_CTRL_FENCE_MASK;
-    return (s->other & ~ruled) | PUT(GEMM_CTRL_OP, s->op) | PUT(GEMM_CTRL_PAD_MODE, s->pad_mode) | PUT(GEMM_CTRL_BIAS, s->t.bias_en) |
-           PUT(GEMM_CTRL_REQUANT, s->requant) | PUT(GEMM_CTRL_LAYOUT, s->layout) | PUT(GEMM_CTRL_OSCALE, s->t.oscale_en) |
-           PUT(GEMM_CTRL_DIV_IC, s->t.raw_out) | PUT(GEMM_CTRL_PSUM_ADD, s->t.psum_add) | PUT(GEMM_CTRL_FENCE, s->t.fence);
+                           NPU_GEMM_CTRL_FENCE_MASK | NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK;
+    return (s->other & ~ruled) | PUT(GEMM_CTRL_OP, t->op) | PUT(GEMM_CTRL_PAD_MODE, s->pad_mode) | PUT(GEMM_CTRL_BIAS, t->bias_en) |
+           PUT(GEMM_CTRL_REQUANT, t->requant) | PUT(GEMM_CTRL_LAYOUT, !t->nhwc_in) | PUT(GEMM_CTRL_OSCALE, t->oscale_en) |
+           PUT(GEMM_CTRL_DIV_IC, t->raw_out) | PUT(GEMM_CTRL_PSUM_ADD, t->psum_add) | PUT(GEMM_CTRL_FENCE, t->fence) |
+           PUT(GEMM_CTRL_WGT_RES, t->wgt_res) | PUT(GEMM_CTRL_WGT_KEEP, t->wgt_keep);
 }
 
 /* The golden model's verdict on the registers. Geometry goes through the extended registers, which hold every value. */
-static bool legal(const settings *s) {
-    const cm_gemm_task *t = &s->t;
+static bool legal(bench *b) {
+    const cm_gemm_task *t = &b->s.t;
     uint32_t regs[128] = {0};
-    cm_gemm_task out;
-    regs[NPU_REG_GEMM_CTRL / 4] = control(s) | NPU_GEMM_CTRL_EXT_MASK;
+    regs[NPU_REG_GEMM_CTRL / 4] = control(&b->s) | NPU_GEMM_CTRL_EXT_MASK;
     regs[NPU_REG_GEMM_EXT_KERNEL / 4] =
         PUT(GEMM_EXT_KERNEL_KW, t->kw) | PUT(GEMM_EXT_KERNEL_KH, t->kh) | PUT(GEMM_EXT_KERNEL_DW, t->dw) | PUT(GEMM_EXT_KERNEL_DH, t->dh);
     regs[NPU_REG_GEMM_EXT_STRIDE / 4] = PUT(GEMM_EXT_STRIDE_SW, t->sw) | PUT(GEMM_EXT_STRIDE_SH, t->sh);
@@ -165,7 +229,7 @@ static bool legal(const settings *s) {
     regs[NPU_REG_GEMM_IFM_SIZE / 4] = PUT(GEMM_IFM_SIZE_IW, t->iw) | PUT(GEMM_IFM_SIZE_IH, t->ih);
     regs[NPU_REG_GEMM_CHANNELS / 4] = PUT(GEMM_CHANNELS_IC, t->ic) | PUT(GEMM_CHANNELS_OC, t->oc);
     regs[NPU_REG_GEMM_OFM_SIZE / 4] = PUT(GEMM_OFM_SIZE_OW, t->ow) | PUT(GEMM_OFM_SIZE_OH, t->oh);
-    regs[NPU_REG_GEMM_ACT / 4] = PUT(GEMM_ACT_TYPE, s->act);
+    regs[NPU_REG_GEMM_ACT / 4] = PUT(GEMM_ACT_TYPE, t->act);
     regs[NPU_REG_GEMM_GROUP / 4] = PUT(GEMM_GROUP_TILES, t->group);
     regs[NPU_REG_GEMM_IFM_ADDR / 4] = t->ifm_addr;
     regs[NPU_REG_GEMM_IFM_CSTEP / 4] = t->ifm_cstep;
@@ -175,89 +239,72 @@ static bool legal(const settings *s) {
     regs[NPU_REG_GEMM_OFM_ADDR / 4] = t->ofm_addr;
     regs[NPU_REG_GEMM_OFM_CSTEP / 4] = t->ofm_cstep;
     regs[NPU_REG_GEMM_PSUM_ADDR / 4] = t->psum_addr;
+    regs[NPU_REG_GEMM_PSUM_CSTEP / 4] = t->psum_cstep;
     regs[NPU_REG_GEMM_IN_SCALE / 4] = t->in_scale;
-    return cm_gemm_decode(N, regs, &out);
+    return cm_gemm_decode(N, regs, &b->decoded) && cm_gemm_follows(b->has_before ? &b->before : NULL, &b->decoded);
 }
 
-typedef struct bench {
-    tb_sig clr, start, task, ctrl, act, busy, done, ok;
-    settings s;
-    uint32_t age;   /* cycles since the start, 0: none runs */
-    uint32_t abort; /* age at which it is broken off, 0: never */
-    uint64_t checks;
-    bool expected;
-    unit_stall start_stall;
-    tb_rng rng, when;
-} bench;
-
-static void drive(const unit *u, bench *b) {
-    const bool start = b->age == 0 && unit_go(&b->start_stall);
-    if (start) {
-        draw(u, &b->rng, &b->s);
-        b->expected = legal(&b->s);
-        b->abort = tb_rng_chance(&b->when, (uint32_t)unit_knob(u, "abort"), 100) ? range(&b->when, 1, LATENCY) : 0;
-        npu_task_set(b->task, &b->s.t);
-        tb_set_field(b->task, TASK_BITS - 1, 1, b->s.op == NPU_GEMM_CTRL_OP_DEPTHWISE);
-        tb_set(b->ctrl, control(&b->s));
-        tb_set(b->act, b->s.act);
-    } else if (b->age == 0) {
-        task_noise_port(&b->rng, b->task);
-        tb_set(b->ctrl, tb_rng_u32(&b->rng));
-        tb_set(b->act, tb_rng_u32(&b->rng));
+static void draw(const unit *u, void *ctx, tb_rng *rng, bool *expected, uint32_t *latency) {
+    bench *b = ctx;
+    const bool broken = tb_rng_chance(rng, (uint32_t)unit_knob(u, "flaws"), 100);
+    const uint32_t over = broken ? check_range(rng, 0, 2 * OVER_COUNT) : 0;
+    if (tb_rng_chance(rng, (uint32_t)unit_knob(u, "wild"), 100)) {
+        draw_wild(rng, &b->s);
+    } else if (b->has_before && b->before.wgt_res && tb_rng_chance(rng, 1, 2)) {
+        draw_keep(rng, b, broken);
+    } else {
+        draw_legal(rng, &b->s, over);
+        if (broken && (over == 0 || over >= OVER_COUNT)) {
+            flaw(rng, &b->s);
+        }
     }
-    tb_set(b->start, start);
-    tb_set(b->clr, b->age > 0 ? b->age == b->abort : !start && tb_rng_chance(&b->when, 1, 16));
+    *expected = legal(b);
+    *latency = b->s.t.wgt_res ? LATENCY_RESIDENT : LATENCY;
+    npu_task_set(b->task, &b->s.t);
+    tb_set(b->pad_mode, b->s.pad_mode);
 }
 
-static void sample(unit *u, bench *b) {
+static void noise(void *ctx, tb_rng *rng) {
+    const bench *b = ctx;
+    task_noise_port(rng, b->task);
+    tb_set(b->pad_mode, tb_rng_u32(rng) & 3u);
+}
+
+static void describe(const void *ctx, char *text, size_t size) {
+    const bench *b = ctx;
     const cm_gemm_task *t = &b->s.t;
-    const bool verdict = b->age == LATENCY;
-    unit_expect_value(u, "busy_o", tb_get(b->busy), b->age > 0);
-    unit_expect_value(u, "done_o", tb_get(b->done), verdict);
-    if (verdict && (tb_get(b->ok) != 0) != b->expected) {
-        unit_fail(u, "ok_o",
-                  "ok_o, check %" PRIu64 ", cycle %" PRIu64 ": got %d, expected %d (iw %" PRIu32 " ih %" PRIu32 " ic %" PRIu32
-                  " ow %" PRIu32 " oh %" PRIu32 " oc %" PRIu32 " kw %" PRIu32 " kh %" PRIu32 " op %" PRIu32 " pad_mode %" PRIu32
-                  " layout %" PRIu32 " requant %" PRIu32 " act %" PRIu32 " div_ic %d oscale %d bias %d)",
-                  b->checks, u->cycle, !b->expected, b->expected, t->iw, t->ih, t->ic, t->ow, t->oh, t->oc, t->kw, t->kh, b->s.op,
-                  b->s.pad_mode, b->s.layout, b->s.requant, b->s.act, t->raw_out, t->oscale_en, t->bias_en);
-    }
-    if (tb_get(b->start)) {
-        b->age = 1;
-    } else if (verdict || (b->age > 0 && b->age == b->abort)) {
-        b->age = 0;
-        b->checks++;
-    } else if (b->age > 0) {
-        b->age++;
+    snprintf(text, size,
+             "op %u iw %u ih %u ic %u ow %u oh %u oc %u kw %u kh %u sh %u dh %u group %u pad_mode %u nhwc %d requant %d act %u div_ic %d "
+             "oscale %d "
+             "bias %d res %d keep %d ifm 0x%x/0x%x ofm 0x%x/0x%x",
+             (unsigned)t->op, (unsigned)t->iw, (unsigned)t->ih, (unsigned)t->ic, (unsigned)t->ow, (unsigned)t->oh, (unsigned)t->oc,
+             (unsigned)t->kw, (unsigned)t->kh, (unsigned)t->sh, (unsigned)t->dh, (unsigned)t->group, (unsigned)b->s.pad_mode, t->nhwc_in,
+             t->requant, (unsigned)t->act, t->raw_out, t->oscale_en, t->bias_en, t->wgt_res, t->wgt_keep, (unsigned)t->ifm_addr,
+             (unsigned)t->ifm_cstep, (unsigned)t->ofm_addr, (unsigned)t->ofm_cstep);
+}
+
+static void verdict(void *ctx, bool accepted) {
+    bench *b = ctx;
+    if (accepted) {
+        b->before = b->decoded;
+        b->has_before = true;
     }
 }
+
+static void forget(void *ctx) {
+    ((bench *)ctx)->has_before = false;
+}
+
+static const check_ops ops = {GEMM_TASK_BITS, draw, noise, describe, verdict, forget};
 
 static int run(unit *u) {
-    bench b = {.clr = unit_port(u, "clr_i"),
-               .start = unit_port(u, "start_i"),
-               .task = unit_port(u, "task_i"),
-               .ctrl = unit_port(u, "ctrl_i"),
-               .act = unit_port(u, "act_i"),
-               .busy = unit_port(u, "busy_o"),
-               .done = unit_port(u, "done_o"),
-               .ok = unit_port(u, "ok_o")};
-    unit_expect_value(u, "bits of a task", b.task.width, TASK_BITS);
-    b.start_stall = unit_stall_make(u, "start");
-    b.rng = unit_stream(u, "settings");
-    b.when = unit_stream(u, "when");
-    unit_reset(u);
-    while (unit_ok(u) && b.checks < (uint64_t)unit_knob(u, "checks")) {
-        drive(u, &b);
-        unit_settle(u);
-        sample(u, &b);
-        unit_edge(u);
-    }
-    return 0;
+    bench b = {.task = unit_port(u, "task_i"), .pad_mode = unit_port(u, "pad_mode_i")};
+    return check_bench_run(u, &ops, &b);
 }
 
 const unit_bench unit_this_bench = {.name = "gemm_check",
-                                    .about = "limits of a task against the golden model's decoder",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
+                                    .about = "limits of a GEMM task against the golden model's decoder",
+                                    .knobs = check_bench_knobs,
+                                    .nknobs = CHECK_BENCH_KNOBS,
+                                    .constrain = check_bench_constrain,
                                     .run = run};

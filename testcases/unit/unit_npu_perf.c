@@ -1,13 +1,15 @@
 /* dut: npu_perf */
 /*
- * Random events, snapshots and clears against counters in C, compared in every cycle. Counts stay below the number of cycles, so carries above bit 20 or so do not
- * happen here.
+ * Random events, levels, snapshots and clears against counters and marks in C, compared in every cycle. Counts stay below the number of cycles, so
+ * carries above bit 20 or so do not happen here.
  */
 #include <inttypes.h>
 
 #include "bench.h"
 
-#define COUNTERS 13u
+#define COUNTERS 36u
+#define MARKS 12u
+#define FIRST_MARK 40u
 #define MASK48 ((UINT64_C(1) << 48) - 1)
 
 static const tb_knob knobs[] = {
@@ -16,12 +18,13 @@ static const tb_knob knobs[] = {
     {"clear", 0, 500, TB_KNOB_SMALL, NULL, NULL, "clears in 1000 cycles"},
     {"clr", 0, 500, TB_KNOB_SMALL, NULL, NULL, "soft resets in 1000 cycles"},
     {"busy", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles in which an event happens"},
+    {"level", 0, 65535, TB_KNOB_SMALL, NULL, NULL, "highest level"},
     UNIT_STALL_KNOB("count", "percent of cycles in which nothing counts"),
     UNIT_STALL_RUN_KNOB,
 };
 
 static void constrain(tb_knobs *k, uint64_t seed) {
-    tb_knobs_draw_in(k, "cycles", seed, 500, 80000);
+    tb_knobs_draw_in(k, "cycles", seed, 500, 30000);
     tb_knobs_draw_in(k, "snap", seed, 1, 200);
     tb_knobs_draw_in(k, "clear", seed, 0, 50);
     tb_knobs_draw_in(k, "clr", seed, 0, 20);
@@ -37,19 +40,34 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 
 typedef struct model {
     uint64_t count[COUNTERS], copy[COUNTERS];
+    uint32_t mark[MARKS], mark_copy[MARKS];
 } model;
 
 typedef struct inputs {
-    bool clr, run, snap, clear;
-    uint32_t events;
+    bool clr, run, snap, clear, rd;
+    uint64_t events;
+    uint32_t level[MARKS];
 } inputs;
 
-static void step(model *m, const inputs *in) {
-    for (uint32_t i = 0; i < COUNTERS; i++) {
-        if (in->clr) {
-            m->count[i] = m->copy[i] = 0;
-            continue;
+static void step_marks(model *m, const inputs *in) {
+    for (uint32_t i = 0; i < MARKS; i++) {
+        if (in->snap) {
+            m->mark_copy[i] = m->mark[i];
+            m->mark[i] = 0;
         }
+        if (in->run && in->level[i] > m->mark[i]) {
+            m->mark[i] = in->level[i];
+        }
+    }
+}
+
+static void step(model *m, const inputs *in) {
+    if (in->clr) {
+        *m = (model){{0}, {0}, {0}, {0}};
+        return;
+    }
+    step_marks(m, in);
+    for (uint32_t i = 0; i < COUNTERS; i++) {
         if (in->snap) {
             m->copy[i] = m->count[i];
         }
@@ -61,50 +79,79 @@ static void step(model *m, const inputs *in) {
     }
 }
 
+static uint64_t number(const model *m, uint32_t which) {
+    if (which < COUNTERS) {
+        return m->copy[which];
+    }
+    return which >= FIRST_MARK && which < FIRST_MARK + MARKS ? m->mark_copy[which - FIRST_MARK] : 0;
+}
+
 static bool chance(const unit *u, tb_rng *rng, const char *knob) {
     return tb_rng_chance(rng, (uint32_t)unit_knob(u, knob), 1000);
 }
 
 static void draw(const unit *u, tb_rng *rng, unit_stall *run_stall, inputs *in) {
     const uint32_t busy = (uint32_t)unit_knob(u, "busy");
-    *in = (inputs){.run = unit_go(run_stall)};
+    in->run = unit_go(run_stall);
     in->snap = chance(u, rng, "snap");
     /* one clear in four together with a snapshot: their order is part of the contract */
     in->clear = chance(u, rng, "clear") || (in->snap && chance(u, rng, "clear") && tb_rng_chance(rng, 1, 4));
     in->snap = in->snap || (in->clear && tb_rng_chance(rng, 1, 4));
     in->clr = chance(u, rng, "clr");
+    in->rd = tb_rng_chance(rng, 2, 3);
+    in->events = 0;
     for (uint32_t i = 0; i < COUNTERS; i++) {
-        in->events |= (uint32_t)tb_rng_chance(rng, busy, 100) << i;
+        in->events |= (uint64_t)tb_rng_chance(rng, busy, 100) << i;
+    }
+    in->level[tb_rng_range(rng, 0, MARKS - 1)] = (uint32_t)tb_rng_small(rng, 0, (uint64_t)unit_knob(u, "level"));
+}
+
+typedef struct ports {
+    tb_sig clr, run, event, level, snap, clear, rd, sel, lo, hi;
+} ports;
+
+static void drive(const ports *p, const inputs *in, uint32_t which) {
+    tb_set(p->clr, in->clr);
+    tb_set(p->run, in->run);
+    tb_set(p->event, in->events);
+    tb_set(p->snap, in->snap);
+    tb_set(p->clear, in->clear);
+    tb_set(p->rd, in->rd);
+    tb_set(p->sel, which);
+    for (uint32_t i = 0; i < MARKS; i++) {
+        tb_set_field(p->level, 16 * i, 16, in->level[i]);
     }
 }
 
 static int run(unit *u) {
-    const tb_sig clr = unit_port(u, "clr_i"), run_i = unit_port(u, "run_i"), event = unit_port(u, "event_i"), snap = unit_port(u, "snap_i"),
-                 clear = unit_port(u, "clear_i"), sel = unit_port(u, "sel_i"), lo = unit_port(u, "lo_o"), hi = unit_port(u, "hi_o");
+    const ports p = {.clr = unit_port(u, "clr_i"),
+                     .run = unit_port(u, "run_i"),
+                     .event = unit_port(u, "event_i"),
+                     .level = unit_port(u, "level_i"),
+                     .snap = unit_port(u, "snap_i"),
+                     .clear = unit_port(u, "clear_i"),
+                     .rd = unit_port(u, "rd_i"),
+                     .sel = unit_port(u, "sel_i"),
+                     .lo = unit_port(u, "lo_o"),
+                     .hi = unit_port(u, "hi_o")};
     tb_rng rng = unit_stream(u, "events");
     tb_rng pick = unit_stream(u, "select");
     unit_stall run_stall = unit_stall_make(u, "count");
-    model m = {{0}, {0}};
-    inputs in;
+    model m = {{0}, {0}, {0}, {0}};
+    inputs in = {0};
+    uint64_t expected = 0;
     unit_reset(u);
     for (int64_t left = unit_knob(u, "cycles"); left > 0 && unit_ok(u); left--) {
-        /* numbers past the last counter read as 0 */
-        const uint32_t which = (uint32_t)tb_rng_range(&pick, 0, tb_rng_chance(&pick, 1, 8) ? 63 : COUNTERS - 1);
+        const uint32_t which = (uint32_t)tb_rng_range(&pick, 0, 63); /* numbers that do not exist read as 0 */
         draw(u, &rng, &run_stall, &in);
-        tb_set(clr, in.clr);
-        tb_set(run_i, in.run);
-        tb_set(event, in.events);
-        tb_set(snap, in.snap);
-        tb_set(clear, in.clear);
-        tb_set(sel, which);
+        drive(&p, &in, which);
         unit_settle(u);
-        const uint64_t got = tb_get(lo) | tb_get(hi) << 32;
-        const uint64_t expected = which < COUNTERS ? m.copy[which] : 0;
+        const uint64_t got = tb_get(p.lo) | tb_get(p.hi) << 32;
         u->hash = tb_hash_u64(u->hash, got);
         if (got != expected) {
-            unit_fail(u, "copy", "counter %" PRIu32 ", cycle %" PRIu64 ": got %" PRIu64 ", expected %" PRIu64, which, u->cycle, got,
-                      expected);
+            unit_fail(u, "copy", "number read before cycle %" PRIu64 ": got %" PRIu64 ", expected %" PRIu64, u->cycle, got, expected);
         }
+        expected = in.clr ? 0 : in.rd ? number(&m, which) : expected;
         step(&m, &in);
         unit_edge(u);
     }
@@ -112,7 +159,7 @@ static int run(unit *u) {
 }
 
 const unit_bench unit_this_bench = {.name = "npu_perf",
-                                    .about = "performance counters, snapshot and clear against counters in C",
+                                    .about = "performance counters, marks, snapshot and clear against a model in C",
                                     .knobs = knobs,
                                     .nknobs = sizeof knobs / sizeof *knobs,
                                     .constrain = constrain,

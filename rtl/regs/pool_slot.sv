@@ -1,0 +1,122 @@
+// Task slot of the POOL: from the write that starts a task to its handshake with the unit. Part of npu_regs.
+//
+// What it does
+//   start_i is 1 in the cycle in which the write of POOL_CTRL with EN = 1 takes effect; regs_i, the words of the task registers
+//   from GEMM_IFM_ADDR up, holds the new values one cycle later and is copied then. The settings are
+//   checked (pool_check); a good task is presented on task_valid_o, stable until task_ready_i, for a bad one set_config_o pulses.
+//   free_o is 0 from the cycle after start_i until the task is taken or dropped; a start in that time is dropped and
+//   set_overrun_o pulses with it. clr_i (soft reset) drops the task.
+//
+// Latency: task_valid_o rises 6 cycles after start_i.
+// Parameters: N, the mesh size; RegsW, the bits of regs_i.
+`include "npu_assert.svh"
+`include "npu_field.svh"
+
+module pool_slot #(
+    parameter int unsigned N = 8,
+    parameter int unsigned RegsW = 1984
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic clr_i,
+    input logic start_i,
+    input logic [RegsW-1:0] regs_i,
+    output logic free_o,
+    output logic task_valid_o,
+    input logic task_ready_i,
+    output npu_pkg::pool_task_t task_o,
+    output logic set_config_o,
+    output logic set_overrun_o
+);
+
+  localparam logic [2:0] Free = 3'd0;
+  localparam logic [2:0] Snap = 3'd1;  // the registers hold the task, task_q takes it
+  localparam logic [2:0] Start = 3'd2;
+  localparam logic [2:0] Check = 3'd3;
+  localparam logic [2:0] Valid = 3'd4;
+  logic [2:0] slot_q;
+  npu_pkg::pool_task_t task_q;
+  logic [1:0] kind;
+  logic [1:0] type_q;
+  logic check_busy;
+  logic check_done;
+  logic check_ok;
+
+  assign kind = `NPU_FIELD(POOL_CTRL, TYPE);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      slot_q <= Free;
+    end else if (clr_i) begin
+      slot_q <= Free;
+    end else begin
+      case (slot_q)
+        Free: if (start_i) slot_q <= Snap;
+        Snap: slot_q <= Start;
+        Start: slot_q <= Check;
+        Check: if (check_done) slot_q <= check_ok ? Valid : Free;
+        default: if (task_ready_i) slot_q <= Free;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      task_q <= '0;
+      type_q <= '0;
+    end else if (slot_q == Snap) begin
+      task_q.avg <= kind == npu_regs_pkg::NPU_POOL_CTRL_TYPE_AVG;
+      type_q <= kind;
+      task_q.int8 <= `NPU_FIELD(POOL_CTRL, INT8);
+      task_q.exclude <= `NPU_FIELD(POOL_CTRL, EXCLUDE_PAD);
+      task_q.kw <= `NPU_FIELD(POOL_WINDOW, KW);
+      task_q.kh <= `NPU_FIELD(POOL_WINDOW, KH);
+      task_q.sw <= `NPU_FIELD(POOL_WINDOW, SW);
+      task_q.sh <= `NPU_FIELD(POOL_WINDOW, SH);
+      task_q.pad_l <= `NPU_FIELD(POOL_PAD, LEFT);
+      task_q.pad_t <= `NPU_FIELD(POOL_PAD, TOP);
+      task_q.iw <= `NPU_FIELD(POOL_IFM_SIZE, IW);
+      task_q.ih <= `NPU_FIELD(POOL_IFM_SIZE, IH);
+      task_q.ow <= `NPU_FIELD(POOL_OFM_SIZE, OW);
+      task_q.oh <= `NPU_FIELD(POOL_OFM_SIZE, OH);
+      task_q.c <= `NPU_FIELD(POOL_CHANNELS, C);
+      task_q.ifm_addr <= `NPU_FIELD(POOL_IFM_ADDR, ADDR);
+      task_q.ifm_cstep <= `NPU_FIELD(POOL_IFM_CSTEP, BYTES);
+      task_q.ifm_rstep <= `NPU_FIELD(POOL_IFM_RSTEP, BYTES);
+      task_q.ofm_addr <= `NPU_FIELD(POOL_OFM_ADDR, ADDR);
+      task_q.ofm_cstep <= `NPU_FIELD(POOL_OFM_CSTEP, BYTES);
+      task_q.ofm_rstep <= `NPU_FIELD(POOL_OFM_RSTEP, BYTES);
+      task_q.recip <= `NPU_FIELD(POOL_RECIP, VALUE);
+      task_q.tab_addr <= `NPU_FIELD(POOL_TAB_ADDR, ADDR);
+    end
+  end
+
+  pool_check #(
+      .N(N)
+  ) u_check (
+      .clk_i,
+      .rst_ni,
+      .clr_i,
+      .start_i(slot_q == Start),
+      .task_i(task_q),
+      .type_i(type_q),
+      .busy_o(check_busy),
+      .done_o(check_done),
+      .ok_o(check_ok)
+  );
+
+  assign free_o = slot_q == Free;
+  assign task_valid_o = slot_q == Valid;
+  assign task_o = task_q;
+  assign set_config_o = (slot_q == Check) & check_done & ~check_ok;
+  assign set_overrun_o = start_i & (slot_q != Free);
+
+  // registers of other units
+  logic unused;
+  assign unused = ^regs_i;
+
+  `NPU_ASSERT(SlotRange, slot_q <= Valid)
+  `NPU_ASSERT(CheckInSlot, !check_busy || slot_q == Check)
+  `NPU_ASSERT_STABLE(task_valid_o, task_ready_i || clr_i, {task_o.ifm_addr, task_o.ofm_addr})
+
+endmodule

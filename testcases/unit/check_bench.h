@@ -1,0 +1,33 @@
+/*
+ * check_bench.h - what the benches of gemm_check, alu_check and pool_check share: starts, checks broken off at any moment, latency and verdict.
+ */
+#ifndef CHECK_BENCH_H
+#define CHECK_BENCH_H
+
+#include "bench.h"
+
+#define CHECK_BENCH_KNOBS 6u
+extern const tb_knob check_bench_knobs[CHECK_BENCH_KNOBS];
+void check_bench_constrain(tb_knobs *knobs, uint64_t seed);
+
+typedef struct check_ops {
+    uint32_t task_bits;
+    /* Draw settings and drive them. Also sets the expected verdict and the cycles from the start to it. */
+    void (*draw)(const unit *u, void *ctx, tb_rng *rng, bool *legal, uint32_t *latency);
+    /* Drive anything: no check runs. */
+    void (*noise)(void *ctx, tb_rng *rng);
+    /* The settings in one line, for a failure. */
+    void (*describe)(const void *ctx, char *text, size_t size);
+    /* NULL, or: a check ended with its verdict; the unit was cleared. */
+    void (*verdict)(void *ctx, bool legal);
+    void (*clear)(void *ctx);
+} check_ops;
+
+/* The executor. 0 or -1. */
+int check_bench_run(unit *u, const check_ops *ops, void *ctx);
+
+uint32_t check_range(tb_rng *rng, uint32_t lo, uint32_t hi);
+/* Two factors up to amax and bmax whose product is about limit: just inside, exact where possible, or (over) just outside where possible. */
+void check_pair(tb_rng *rng, uint32_t limit, uint32_t amax, uint32_t bmax, bool over, uint32_t *a, uint32_t *b);
+
+#endif

@@ -1,0 +1,182 @@
+/* dut: pool_check */
+/*
+ * Random settings of the POOL, many at the edge of a limit or with one rule broken, through the check; the verdict is that of the golden model's decoder. The latency
+ * is checked and checks are broken off.
+ */
+#include <stdio.h>
+
+#include "check_bench.h"
+#include "npu_regs.h"
+#include "npu_task.h"
+#include "task_noise.h"
+
+#define N ((uint32_t)NPU_CFG_N)
+#define LATENCY 3u
+
+typedef struct bench {
+    tb_sig task, type;
+    cm_pool_task t;
+    uint32_t type_value; /* POOL_CTRL.TYPE */
+} bench;
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+/* Windows of one dimension. past: the last one begins just past the map. */
+static void draw_windows(tb_rng *rng, uint32_t in_max, uint32_t out_max, bool past, uint32_t *in, uint32_t *out, uint32_t *k, uint32_t *s,
+                         uint32_t *pad) {
+    *in = (uint32_t)tb_rng_small(rng, 1, in_max);
+    *k = (uint32_t)tb_rng_small(rng, 1, 255);
+    *s = (uint32_t)tb_rng_small(rng, 1, 255);
+    *pad = tb_rng_chance(rng, 1, 2) ? check_range(rng, 0, *k - 1) : 0;
+    const uint32_t most = (*in + *pad - 1) / *s + 1; /* windows that are not empty */
+    *out = past ? least(most + 1, 65535) : least(most, out_max);
+    if (!past && tb_rng_chance(rng, 1, 2)) {
+        *out = check_range(rng, 1, *out);
+    }
+}
+
+static void draw_legal(tb_rng *rng, bench *b, uint32_t past) {
+    cm_pool_task *t = &b->t;
+    uint32_t *const tensor[] = {&t->ifm_addr, &t->ifm_cstep, &t->ifm_rstep, &t->ofm_addr, &t->ofm_cstep, &t->ofm_rstep};
+    b->type_value = check_range(rng, 0, 1);
+    t->avg = b->type_value == 1;
+    t->int8 = tb_rng_chance(rng, 1, 2);
+    t->exclude = tb_rng_chance(rng, 1, 2);
+    draw_windows(rng, 512, 64, past == 1, &t->iw, &t->ow, &t->kw, &t->sw, &t->pad_l);
+    draw_windows(rng, 65535, 65535, past == 2, &t->ih, &t->oh, &t->kh, &t->sh, &t->pad_t);
+    t->c = (uint32_t)tb_rng_small(rng, 1, 65535);
+    for (size_t i = 0; i < 6; i++) {
+        *tensor[i] = tb_rng_u32(rng) & (t->int8 ? ~(N - 1) : ~UINT32_C(3));
+    }
+    uint32_t *const pitch[2] = {&t->ifm_cstep, &t->ofm_cstep};
+    const uint32_t exact = (t->c + N - 1) / N * N;
+    for (size_t i = 0; i < 2 && t->int8; i++) {
+        if (*pitch[i] < exact || tb_rng_chance(rng, 3, 4)) {
+            *pitch[i] = exact + N * check_range(rng, 0, 2);
+        }
+    }
+    t->recip = tb_rng_u32(rng);
+    t->tab_addr = tb_rng_u32(rng) & ~UINT32_C(3);
+}
+
+/* Break one rule that is not a product. */
+static void flaw(tb_rng *rng, bench *b) {
+    cm_pool_task *t = &b->t;
+    uint32_t *const zero[] = {&t->iw, &t->ih, &t->ow, &t->oh, &t->c, &t->kw, &t->kh, &t->sw, &t->sh};
+    uint32_t *const tensor[] = {&t->ifm_addr, &t->ifm_cstep, &t->ifm_rstep, &t->ofm_addr, &t->ofm_cstep, &t->ofm_rstep};
+    switch (check_range(rng, 0, 6)) {
+    case 0:
+        *zero[check_range(rng, 0, 8)] = 0;
+        break;
+    case 1: /* an odd number of words is legal for FP32 */
+        *tensor[check_range(rng, 0, 5)] ^= 1u << check_range(rng, 0, 4);
+        break;
+    case 2:
+        t->tab_addr |= 1u << check_range(rng, 0, 1);
+        break;
+    case 3:
+        *(tb_rng_chance(rng, 1, 2) ? &t->ifm_cstep : &t->ofm_cstep) = (t->c - 1) / N * N;
+        break;
+    case 4:
+        t->pad_l = tb_rng_chance(rng, 1, 2) ? check_range(rng, t->kw, 255) : t->pad_l;
+        t->pad_t = tb_rng_chance(rng, 1, 2) ? check_range(rng, t->kh, 255) : t->pad_t;
+        break;
+    case 5:
+        b->type_value = check_range(rng, 2, 3);
+        break;
+    default: /* the largest maps, with windows that fit */
+        t->iw = tb_rng_chance(rng, 1, 2) ? check_range(rng, 512, 514) : t->iw;
+        t->ow = check_range(rng, 60, 67);
+        t->iw = t->iw < t->ow ? t->ow : t->iw;
+        t->sw = 1;
+        break;
+    }
+}
+
+#define PUT(field, value) (((uint32_t)(value) << NPU_##field##_LSB) & NPU_##field##_MASK)
+
+static bool legal(const bench *b) {
+    const cm_pool_task *t = &b->t;
+    uint32_t regs[128] = {0};
+    cm_pool_task out;
+    regs[NPU_REG_POOL_IFM_ADDR / 4] = t->ifm_addr;
+    regs[NPU_REG_POOL_IFM_CSTEP / 4] = t->ifm_cstep;
+    regs[NPU_REG_POOL_IFM_RSTEP / 4] = t->ifm_rstep;
+    regs[NPU_REG_POOL_OFM_ADDR / 4] = t->ofm_addr;
+    regs[NPU_REG_POOL_OFM_CSTEP / 4] = t->ofm_cstep;
+    regs[NPU_REG_POOL_OFM_RSTEP / 4] = t->ofm_rstep;
+    regs[NPU_REG_POOL_IFM_SIZE / 4] = PUT(POOL_IFM_SIZE_IW, t->iw) | PUT(POOL_IFM_SIZE_IH, t->ih);
+    regs[NPU_REG_POOL_OFM_SIZE / 4] = PUT(POOL_OFM_SIZE_OW, t->ow) | PUT(POOL_OFM_SIZE_OH, t->oh);
+    regs[NPU_REG_POOL_CHANNELS / 4] = PUT(POOL_CHANNELS_C, t->c);
+    regs[NPU_REG_POOL_WINDOW / 4] =
+        PUT(POOL_WINDOW_KW, t->kw) | PUT(POOL_WINDOW_KH, t->kh) | PUT(POOL_WINDOW_SW, t->sw) | PUT(POOL_WINDOW_SH, t->sh);
+    regs[NPU_REG_POOL_PAD / 4] = PUT(POOL_PAD_LEFT, t->pad_l) | PUT(POOL_PAD_TOP, t->pad_t);
+    regs[NPU_REG_POOL_RECIP / 4] = t->recip;
+    regs[NPU_REG_POOL_TAB_ADDR / 4] = t->tab_addr;
+    regs[NPU_REG_POOL_CTRL / 4] =
+        PUT(POOL_CTRL_TYPE, b->type_value) | PUT(POOL_CTRL_INT8, t->int8) | PUT(POOL_CTRL_EXCLUDE_PAD, t->exclude);
+    return cm_pool_decode(N, regs, &out);
+}
+
+/* Sizes from anywhere: products whose low halves may look legal. */
+static void draw_wild(tb_rng *rng, bench *b) {
+    uint32_t *const any[] = {&b->t.ih, &b->t.oh, &b->t.iw, &b->t.ow};
+    draw_legal(rng, b, 0);
+    for (size_t i = 0; i < 4; i++) {
+        *any[i] = (uint32_t)tb_rng_small(rng, 0, i < 2 || tb_rng_chance(rng, 1, 4) ? 65535 : 600);
+    }
+    b->t.sw = (uint32_t)tb_rng_small(rng, 0, 255);
+    b->t.sh = (uint32_t)tb_rng_small(rng, 0, 255);
+}
+
+static void draw(const unit *u, void *ctx, tb_rng *rng, bool *expected, uint32_t *latency) {
+    bench *b = ctx;
+    const bool broken = tb_rng_chance(rng, (uint32_t)unit_knob(u, "flaws"), 100);
+    const uint32_t past = broken ? check_range(rng, 0, 5) : 0; /* 1, 2: an empty window, otherwise another rule */
+    if (tb_rng_chance(rng, (uint32_t)unit_knob(u, "wild"), 100)) {
+        draw_wild(rng, b);
+    } else {
+        draw_legal(rng, b, past);
+        if (broken && (past == 0 || past > 2)) {
+            flaw(rng, b);
+        }
+    }
+    *expected = legal(b);
+    *latency = LATENCY;
+    npu_pool_task_set(b->task, &b->t);
+    tb_set(b->type, b->type_value);
+}
+
+static void noise(void *ctx, tb_rng *rng) {
+    const bench *b = ctx;
+    task_noise_port(rng, b->task);
+    tb_set(b->type, tb_rng_u32(rng) & 3u);
+}
+
+static void describe(const void *ctx, char *text, size_t size) {
+    const bench *b = ctx;
+    const cm_pool_task *t = &b->t;
+    snprintf(text, size,
+             "type %u int8 %d iw %u ih %u ow %u oh %u c %u kw %u kh %u sw %u sh %u left %u top %u ifm 0x%x/0x%x/0x%x ofm 0x%x/0x%x/0x%x "
+             "table 0x%x",
+             (unsigned)b->type_value, t->int8, (unsigned)t->iw, (unsigned)t->ih, (unsigned)t->ow, (unsigned)t->oh, (unsigned)t->c,
+             (unsigned)t->kw, (unsigned)t->kh, (unsigned)t->sw, (unsigned)t->sh, (unsigned)t->pad_l, (unsigned)t->pad_t,
+             (unsigned)t->ifm_addr, (unsigned)t->ifm_cstep, (unsigned)t->ifm_rstep, (unsigned)t->ofm_addr, (unsigned)t->ofm_cstep,
+             (unsigned)t->ofm_rstep, (unsigned)t->tab_addr);
+}
+
+static const check_ops ops = {POOL_TASK_BITS, draw, noise, describe, NULL, NULL};
+
+static int run(unit *u) {
+    bench b = {.task = unit_port(u, "task_i"), .type = unit_port(u, "type_i")};
+    return check_bench_run(u, &ops, &b);
+}
+
+const unit_bench unit_this_bench = {.name = "pool_check",
+                                    .about = "limits of a POOL task against the golden model's decoder",
+                                    .knobs = check_bench_knobs,
+                                    .nknobs = CHECK_BENCH_KNOBS,
+                                    .constrain = check_bench_constrain,
+                                    .run = run};
