@@ -1,5 +1,5 @@
 /*
- * test_cm_units.c - dma, layout, im2col, mesh, acc, post and requant of the golden model, each against the specification in other words.
+ * test_cm_units.c - dma, layout, im2col, mesh, acc, post, requant and transpose of the golden model, each against the specification in other words.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -325,6 +325,23 @@ static void test_requant(void **state) {
     assert_int_equal(cm_requant(&t, 0x3E800000), 0);
 }
 
+static void test_transpose(void **state) {
+    (void)state;
+    for (size_t s = 0; s < 4; s++) {
+        uint32_t n = sizes[s];
+        int8_t in[32 * 32], out[32 * 32], back[32 * 32];
+        for (uint32_t i = 0; i < n * n; i++) {
+            in[i] = (int8_t)(i * 7 + i / 256);
+        }
+        cm_transpose(n, in, out);
+        for (uint32_t i = 0; i < n * n; i++) {
+            assert_int_equal(out[i], in[i % n * n + i / n]);
+        }
+        cm_transpose(n, out, back);
+        assert_memory_equal(back, in, n * n);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dma_split),
@@ -341,6 +358,7 @@ int main(void) {
         cmocka_unit_test(test_post_no_fused_step),
         cmocka_unit_test(test_post_activations),
         cmocka_unit_test(test_requant),
+        cmocka_unit_test(test_transpose),
     };
     return cmocka_run_group_tests_name("cm_units", tests, NULL, NULL);
 }
