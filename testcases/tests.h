@@ -82,6 +82,7 @@ extern const tc_test tc_conv;
 extern const tc_test tc_regs;
 extern const tc_test tc_bus_error;
 extern const tc_test tc_chain;
+extern const tc_test tc_sequence;
 
 extern const tc_test *const tc_tests[];
 extern const size_t tc_test_count;
