@@ -250,6 +250,7 @@ module gemm #(
   logic [127:0] par_os0, par_os1, par_bi0, par_bi1;
   logic [npu_pkg::ParAw:0] par_free_words;
   logic [1:0] par_d_ready;
+  logic       par_busy;
 
   assign par_free_words = t_post.oscale_en || t_post.bias_en ? (npu_pkg::ParAw + 1)'((t_post.oc + 16'd3) >> 2) : '0;
 
@@ -259,6 +260,7 @@ module gemm #(
     .task_valid_i(t_valid[EPar]),
     .task_i(t_par),
     .task_pop_o(t_pop[EPar]),
+    .busy_o(par_busy),
     .free_i(task_done_o),
     .free_words_i(par_free_words),
     .req_valid_o(par_req_valid),
@@ -345,7 +347,7 @@ module gemm #(
   );
 
   assign event_o[0] = act_valid;
-  assign event_o[4] = ifm_busy || wgt_busy != 2'b00 || t_valid[EPar];
+  assign event_o[4] = ifm_busy || wgt_busy != 2'b00 || par_busy;
   assign event_o[5] = post_event0[0] || post_event1[0];
   assign event_o[6] = post_event0[1];
   assign event_o[7] = post_event1[1];

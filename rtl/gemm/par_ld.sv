@@ -2,7 +2,7 @@
 //
 // A task with neither takes no room. Words are allocated in task order in a ring of 256 (1024 channels); post, which computes
 // the same bases, frees them when a task is complete (free_*). task_pop_o pulses when both arrays have arrived: post waits
-// for that before it starts the task.
+// for that before it starts the task. busy_o: an array of the task is being read.
 `include "npu_assert.svh"
 
 module par_ld (
@@ -11,6 +11,7 @@ module par_ld (
   input  logic                      task_valid_i,
   input  npu_pkg::gemm_task_t       task_i,
   output logic                      task_pop_o,
+  output logic                      busy_o,
   input  logic                      free_i,
   input  logic [npu_pkg::ParAw:0]   free_words_i,
   output logic [1:0]                req_valid_o,
@@ -50,7 +51,8 @@ module par_ld (
   assign we_o = dat_valid_i;
   assign waddr0_o = waddr0_q;
   assign waddr1_o = waddr1_q;
-  assign task_pop_o = state_q == Load && req_q == 2'b00 && left0_q == '0 && left1_q == '0;
+  assign busy_o = req_q != 2'b00 || left0_q != '0 || left1_q != '0;
+  assign task_pop_o = state_q == Load && !busy_o;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -62,7 +62,8 @@ module layout #(
   logic [31:0]   rq_addr_q;       // next byte
   logic [31:0]   rq_next_q;       // next row
   logic [31:0]   rq_step_q;
-  logic          rq_row_end;
+  logic          rq_row_end;      // the request is the last one of the row
+  logic          rq_end;          // the last request of the job is taken
   logic          queue_ready;
   logic          queue_valid;
   logic          queue_pop;
@@ -77,7 +78,8 @@ module layout #(
 
   assign pix_bytes = Bw'({cfg_stride_i == '0, cfg_stride_i}) << Cw;
   assign dense = cfg_cstep_i == 32'(pix_bytes);
-  assign job_ready_o = !rq_busy_q && queue_ready;
+  assign rq_end = req_ready_i && rq_row_end && rq_rows_q == 7'd1;
+  assign job_ready_o = (!rq_busy_q || rq_end) && queue_ready;  // jobs of a pixel are as short as N requests: no gap
   assign job_take = job_valid_i && job_ready_o;
   assign rq_row_end = rq_left_q <= Piece;
   assign req_valid_o = rq_busy_q;

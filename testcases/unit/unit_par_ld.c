@@ -41,7 +41,7 @@ typedef struct array {
 } array;
 
 typedef struct bench {
-    tb_sig task_valid, task, pop, free, free_words, req_valid, req_ready, req_addr[2], req_bytes, dat_valid, dat_ready, we, waddr[2];
+    tb_sig task_valid, task, pop, busy, free, free_words, req_valid, req_ready, req_addr[2], req_bytes, dat_valid, dat_ready, we, waddr[2];
     cm_gemm_task t;
     array part[2];
     uint32_t words, base;
@@ -117,6 +117,19 @@ static void expect_field(unit *u, const bench *b, const char *name, uint32_t cha
     }
 }
 
+/* Busy while an array has data to come; it may be so before the first request is on offer. */
+static void sample_busy(unit *u, const bench *b) {
+    bool owed = false, asks = false;
+    for (uint32_t c = 0; c < 2; c++) {
+        owed = owed || (b->on && b->begun && b->part[c].came < b->part[c].bytes);
+        asks = asks || (b->on && b->part[c].came < b->part[c].bytes);
+    }
+    const bool busy = tb_get(b->busy) != 0;
+    if ((owed && !busy) || (!asks && busy)) {
+        unit_fail(u, "busy_o", "busy_o, task %" PRIu32 ", cycle %" PRIu64 ": got %d, expected %d", b->popped, u->cycle, busy, owed);
+    }
+}
+
 static void sample_request(unit *u, bench *b, uint32_t c) {
     array *p = &b->part[c];
     const bool valid = tb_get(b->req_valid) >> c & 1u;
@@ -172,6 +185,7 @@ static void sample_pop(unit *u, bench *b) {
 }
 
 static void sample(unit *u, bench *b) {
+    sample_busy(u, b);
     sample_pop(u, b); /* before the data of this cycle */
     for (uint32_t c = 0; c < 2 && unit_ok(u); c++) {
         sample_data(u, b, c); /* before the requests of this cycle: data was asked for earlier */
@@ -189,6 +203,7 @@ static void find_ports(unit *u, bench *b) {
     } ports[] = {{&b->task_valid, "task_valid_i"},
                  {&b->task, "task_i"},
                  {&b->pop, "task_pop_o"},
+                 {&b->busy, "busy_o"},
                  {&b->free, "free_i"},
                  {&b->free_words, "free_words_i"},
                  {&b->req_valid, "req_valid_o"},

@@ -1,0 +1,336 @@
+/* dut: ifm_path_bench */
+/*
+ * The way of the input from memory to ifm_buf: loader, both layout units and the shared write port together. The bench plays the queue, two read channels with a latency
+ * (one beat a cycle each) and im2col, which looks at pixels when they count as ready and frees them. Checked: the words of all pixels, and for tasks of one kind without
+ * stalls the time: no more than 3 percent and 170 cycles (the last words of both units take turns) above what channels and write port need, 10 percent and 300 where
+ * FP32 jobs are uneven.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "npu_task.h"
+#include "task_noise.h"
+
+#define N ((uint32_t)NPU_CFG_N)
+#define RING 16384u
+#define CHUNK 64u
+#define QUEUE 4u
+#define REQS 16u    /* of a channel in flight */
+#define BETWEEN 20u /* cycles that small tasks may lose between each other */
+
+static const tb_knob knobs[] = {
+    {"tasks", 1, 100, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
+    {"iw", 1, 1024, TB_KNOB_SMALL, NULL, NULL, "columns of the input, most of them with vary"},
+    {"ih", 1, 1024, TB_KNOB_SMALL, NULL, NULL, "rows"},
+    {"ic", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "channels"},
+    {"int8", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with INT8 input"},
+    {"gap", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: INT8 pixels do not follow each other without a gap"},
+    {"vary", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: sizes are drawn up to iw, ih, ic"},
+    {"latency", 1, 60, TB_KNOB_SMALL, NULL, NULL, "cycles from a request to its first beat"},
+    UNIT_STALL_KNOB("req", "percent of cycles in which a request waits"),
+    UNIT_STALL_KNOB("dat", "percent of cycles without data"),
+    UNIT_STALL_KNOB("free", "percent of cycles in which im2col frees nothing"),
+    UNIT_STALL_RUN_KNOB,
+};
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    static const char *const stalls[] = {"stall_req", "stall_dat", "stall_free"};
+    tb_rng rng = tb_rng_stream(seed, "speed");
+    if (tb_rng_chance(&rng, 2, 5)) { /* measure: tasks of one kind and size */
+        const int64_t int8 = tb_rng_chance(&rng, 1, 3) ? 100 : 0;
+        for (uint32_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
+            tb_knobs_draw_in(k, stalls[i], seed, 0, 0);
+        }
+        tb_knobs_draw_in(k, "int8", seed, int8, int8);
+        tb_knobs_draw_in(k, "latency", seed, 1, 20);
+        tb_knobs_draw_in(k, "vary", seed, 0, 0);
+    }
+    tb_knobs_draw_in(k, "tasks", seed, 1, 6);
+    tb_knobs_draw_in(k, "iw", seed, 1, 100);
+    tb_knobs_draw_in(k, "ih", seed, 1, 40);
+    tb_knobs_draw_in(k, "ic", seed, 1, tb_knobs_get(k, "iw") * tb_knobs_get(k, "ih") > 400 ? 80 : 300);
+}
+
+typedef struct request {
+    uint32_t addr, left; /* bytes */
+    uint64_t due;        /* cycle of the first beat */
+} request;
+
+typedef struct channel {
+    tb_sig req_addr, req_bytes, dat;
+    request queue[REQS];
+    uint32_t in, out;
+    bool ready, dat_on;
+    uint64_t beats;
+    unit_stall req_stall, dat_stall;
+} channel;
+
+typedef struct map {
+    cm_gemm_task t;
+    uint32_t pixels, icb, base;
+} map;
+
+typedef struct bench {
+    tb_sig task_valid, task, pop, free, free_words, pix_ready, loaded, req_valid, req_ready, dat_valid, dat_ready, we, waddr, wdata;
+    map maps[QUEUE + 1];
+    uint32_t offered, popped; /* tasks */
+    uint32_t base;
+    channel chan[2];
+    int8_t ring[RING][32];
+    uint64_t words;
+    uint32_t use_task, use_pixel, use_ready; /* im2col: next pixel to look at, pixels of the task that are ready */
+    uint32_t loaded_seen;
+    uint32_t freeing;
+    uint64_t begin, end; /* cycles of the first offer and of the last task loaded */
+    bool ragged;         /* FP32 jobs that drain more slowly than they fill: two banks do not make up for that */
+    unit_stall free_stall;
+    tb_rng rng, memory;
+} bench;
+
+/* Memory: floats around the quantiser's range. */
+static uint32_t word_at(const bench *b, uint32_t addr) {
+    const uint64_t h = tb_rng_at(&b->memory, addr / 4);
+    const float real = (float)((int32_t)(h >> 40) - (1 << 23)) * (140.0f / (float)(1 << 23));
+    uint32_t bits;
+    memcpy(&bits, &real, 4);
+    return bits;
+}
+
+static uint32_t draw_size(const unit *u, bench *b, const char *name) {
+    const uint32_t most = (uint32_t)unit_knob(u, name);
+    return unit_knob(u, "vary") == 1 ? (uint32_t)tb_rng_small(&b->rng, 1, most) : most;
+}
+
+static void draw_task(const unit *u, bench *b, map *m) {
+    cm_gemm_task *t = &m->t;
+    task_noise_fields(&b->rng, t);
+    t->iw = draw_size(u, b, "iw");
+    t->ih = draw_size(u, b, "ih");
+    t->ic = least(draw_size(u, b, "ic"), RING * N);
+    t->nhwc_in = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
+    m->icb = (t->ic + N - 1) / N;
+    m->pixels = t->iw * t->ih;
+    if (least(m->pixels, CHUNK) * m->icb > RING || m->pixels > 65535) { /* a chunk must fit, and sizes have 16 bits */
+        t->iw = t->ih = m->pixels = 1;
+    }
+    const float real = tb_rng_f32_range(&b->rng, 0.5f, 2.0f);
+    memcpy(&t->in_scale, &real, 4);
+    t->ifm_addr = tb_rng_u32(&b->rng) & 0x00fffff0u;
+    t->ifm_cstep = (m->pixels * 4 + 15) & ~15u;
+    if (t->nhwc_in) {
+        const uint32_t gap = unit_knob(u, "gap") == 1 ? (uint32_t)tb_rng_range(&b->rng, 1, 8) * N : 0;
+        t->ifm_addr += (uint32_t)tb_rng_range(&b->rng, 0, 3) * N;
+        t->ifm_cstep = m->icb * N + gap;
+    }
+}
+
+static void offer_task(const unit *u, bench *b) {
+    map *m = &b->maps[b->offered % (QUEUE + 1)];
+    draw_task(u, b, m);
+    m->base = b->base;
+    b->base = (b->base + m->pixels * m->icb) % RING;
+    b->ragged = b->ragged || (!m->t.nhwc_in && (m->t.ic % N != 0 || (N <= 8 && m->pixels % CHUNK != 0)));
+    npu_task_set(b->task, &m->t);
+    b->begin = b->offered == 0 ? u->cycle : b->begin;
+    b->offered++;
+}
+
+static void drive_channel(const unit *u, bench *b, uint32_t c) {
+    channel *ch = &b->chan[c];
+    ch->ready = ch->in - ch->out < REQS && unit_go(&ch->req_stall);
+    if (!ch->dat_on && ch->in != ch->out && u->cycle >= ch->queue[ch->out % REQS].due && unit_go(&ch->dat_stall)) {
+        uint32_t beat[5];
+        const uint32_t addr = ch->queue[ch->out % REQS].addr;
+        for (uint32_t i = 0; i < 5; i++) {
+            beat[i] = word_at(b, (addr & ~3u) + 4 * i);
+        }
+        unit_set_slice(ch->dat, 0, (const uint8_t *)beat + addr % 4, 16);
+        ch->dat_on = true;
+    }
+}
+
+/* Pixels that are ready are looked at in the cycle in which they count as ready, and freed some time later. */
+static void drive_free(bench *b) {
+    const map *m = &b->maps[b->use_task % (QUEUE + 1)];
+    b->freeing = b->use_ready > b->use_pixel && unit_go(&b->free_stall) ? b->use_ready - b->use_pixel : 0;
+    tb_set(b->free, b->freeing > 0);
+    tb_set(b->free_words, b->freeing * m->icb);
+}
+
+static void drive(const unit *u, bench *b) {
+    const bool on = b->offered > b->popped;
+    if (!on && b->offered < (uint32_t)unit_knob(u, "tasks") && b->offered - b->use_task < QUEUE) {
+        offer_task(u, b);
+    }
+    tb_set(b->task_valid, b->offered > b->popped);
+    drive_channel(u, b, 0);
+    drive_channel(u, b, 1);
+    drive_free(b);
+    tb_set(b->req_ready, b->chan[0].ready | (uint32_t)b->chan[1].ready << 1);
+    tb_set(b->dat_valid, b->chan[0].dat_on | (uint32_t)b->chan[1].dat_on << 1);
+}
+
+static int8_t golden(const bench *b, const map *m, uint32_t pixel, uint32_t channel_no) {
+    if (channel_no >= m->t.ic) {
+        return 0;
+    }
+    if (m->t.nhwc_in) {
+        const uint32_t addr = m->t.ifm_addr + pixel * m->t.ifm_cstep + channel_no;
+        return (int8_t)(uint8_t)(word_at(b, addr) >> 8 * (addr % 4));
+    }
+    return cm_fp_f32_to_i8(cm_fp_mul(word_at(b, m->t.ifm_addr + channel_no * m->t.ifm_cstep + 4 * pixel), m->t.in_scale));
+}
+
+static void check_pixel(unit *u, const bench *b, const map *m, uint32_t pixel) {
+    for (uint32_t blk = 0; blk < m->icb && unit_ok(u); blk++) {
+        int8_t expected[32];
+        for (uint32_t c = 0; c < N; c++) {
+            expected[c] = golden(b, m, pixel, blk * N + c);
+        }
+        unit_compare(u, b->ring[(m->base + pixel * m->icb + blk) % RING], expected, N,
+                     "task %" PRIu32 " (%" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %s), pixel %" PRIu32 ", block %" PRIu32, b->use_task,
+                     m->t.iw, m->t.ih, m->t.ic, m->t.nhwc_in ? "INT8" : "FP32", pixel, blk);
+    }
+}
+
+static void sample_channel(bench *b, const unit *u, uint32_t c) {
+    channel *ch = &b->chan[c];
+    if (ch->dat_on && (tb_get(b->dat_ready) >> c & 1u)) {
+        request *r = &ch->queue[ch->out % REQS];
+        ch->dat_on = false;
+        ch->beats++;
+        r->addr += 16;
+        r->left -= least(16, r->left);
+        ch->out += r->left == 0;
+    }
+    if (ch->ready && (tb_get(b->req_valid) >> c & 1u)) {
+        ch->queue[ch->in++ % REQS] = (request){.addr = (uint32_t)tb_get(ch->req_addr),
+                                               .left = (uint32_t)tb_get(ch->req_bytes),
+                                               .due = u->cycle + (uint64_t)unit_knob(u, "latency")};
+    }
+}
+
+/* Progress as the unit says, for the task that im2col works on. */
+static void sample_ready(unit *u, bench *b) {
+    const map *m = &b->maps[b->use_task % (QUEUE + 1)];
+    if (tb_get(b->loaded) != b->loaded_seen % 8) {
+        b->loaded_seen++;
+        b->end = u->cycle;
+    }
+    const uint32_t before = b->use_ready;
+    b->use_ready = b->loaded_seen > b->use_task                                ? m->pixels
+                   : b->use_task < b->offered && b->use_task == b->loaded_seen ? least((uint32_t)tb_get(b->pix_ready), m->pixels)
+                                                                               : 0;
+    for (uint32_t p = before; p < b->use_ready; p++) {
+        check_pixel(u, b, m, p);
+    }
+}
+
+static void sample(unit *u, bench *b) {
+    sample_ready(u, b);
+    if (tb_get(b->we)) {
+        unit_get_slice(b->wdata, 0, b->ring[tb_get(b->waddr)], N);
+        b->words++;
+    }
+    sample_channel(b, u, 0);
+    sample_channel(b, u, 1);
+    b->popped += tb_get(b->pop) != 0;
+    b->use_pixel += b->freeing;
+    if (b->freeing > 0 && b->use_pixel == b->maps[b->use_task % (QUEUE + 1)].pixels) {
+        b->use_task++;
+        b->use_pixel = b->use_ready = 0;
+    }
+}
+
+static void check_time(unit *u, const bench *b) {
+    const channel *c = b->chan;
+    const bool mixed = unit_knob(u, "vary") == 1 || unit_knob(u, "int8") % 100 != 0;
+    if (mixed || c[0].req_stall.percent + c[1].dat_stall.percent + b->free_stall.percent != 0) {
+        return;
+    }
+    uint64_t need = c[0].beats > c[1].beats ? c[0].beats : c[1].beats;
+    need = b->words > need ? b->words : need;
+    /* only so many requests are in flight, each for a latency at least: short ones wait for that */
+    const uint64_t latency = (uint64_t)unit_knob(u, "latency");
+    const uint64_t waits = (c[0].in > c[1].in ? c[0].in : c[1].in) * (latency + 2) / REQS;
+    uint64_t most = need + (b->ragged ? need / 10 + 300 : need * 3 / 100 + 170) + latency + (waits > need ? waits : 0);
+    most += (uint64_t)(b->offered - 1) * BETWEEN;
+    if (b->end - b->begin > most) {
+        unit_fail(u, "time",
+                  "%" PRIu64 " cycles for %" PRIu64 " and %" PRIu64 " beats on the channels and %" PRIu64
+                  " words, expected at most %" PRIu64,
+                  b->end - b->begin, c[0].beats, c[1].beats, b->words, most);
+    }
+}
+
+static void find_ports(unit *u, bench *b) {
+    const struct {
+        tb_sig *sig;
+        const char *name;
+    } ports[] = {{&b->task_valid, "task_valid_i"},
+                 {&b->task, "task_i"},
+                 {&b->pop, "task_pop_o"},
+                 {&b->free, "free_i"},
+                 {&b->free_words, "free_words_i"},
+                 {&b->pix_ready, "pix_ready_o"},
+                 {&b->loaded, "loaded_o"},
+                 {&b->req_valid, "req_valid_o"},
+                 {&b->req_ready, "req_ready_i"},
+                 {&b->chan[0].req_addr, "req_addr0_o"},
+                 {&b->chan[1].req_addr, "req_addr1_o"},
+                 {&b->chan[0].req_bytes, "req_bytes0_o"},
+                 {&b->chan[1].req_bytes, "req_bytes1_o"},
+                 {&b->dat_valid, "dat_valid_i"},
+                 {&b->dat_ready, "dat_ready_o"},
+                 {&b->chan[0].dat, "dat0_i"},
+                 {&b->chan[1].dat, "dat1_i"},
+                 {&b->we, "we_o"},
+                 {&b->waddr, "waddr_o"},
+                 {&b->wdata, "wdata_o"}};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        *ports[i].sig = unit_port(u, ports[i].name);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        b->chan[i].req_stall = unit_stall_make(u, "req");
+        b->chan[i].dat_stall = unit_stall_make(u, "dat");
+        b->chan[i].req_stall.rng = tb_rng_fork(&b->chan[i].req_stall.rng, i);
+        b->chan[i].dat_stall.rng = tb_rng_fork(&b->chan[i].dat_stall.rng, i);
+    }
+    b->free_stall = unit_stall_make(u, "free");
+    b->rng = unit_stream(u, "shape");
+    b->memory = unit_stream(u, "memory");
+}
+
+static int run(unit *u) {
+    bench *b = calloc(1, sizeof *b);
+    if (!b || unit_expect_init(u, 1, "channel", N, true) != 0) {
+        free(b);
+        return -1;
+    }
+    find_ports(u, b);
+    unit_reset(u);
+    while (unit_ok(u) && b->use_task < (uint32_t)unit_knob(u, "tasks")) {
+        drive(u, b);
+        unit_settle(u);
+        sample(u, b);
+        unit_edge(u);
+    }
+    if (unit_ok(u)) {
+        check_time(u, b);
+    }
+    free(b);
+    return 0;
+}
+
+const unit_bench unit_this_bench = {.name = "ifm_path",
+                                    .about = "input from memory to ifm_buf: words and speed",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run};
