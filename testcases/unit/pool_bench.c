@@ -38,7 +38,7 @@ static void draw_map(tb_rng *rng, uint32_t shape, cm_pool_task *t) {
         break;
     case POOL_WIDE:
         t->iw = draw(rng, 65, 512);
-        t->ih = draw_small(rng, 1, 20);
+        t->ih = draw_small(rng, 1, 40);
         break;
     case POOL_SMALL:
         t->iw = draw(rng, 1, 9);
@@ -52,6 +52,9 @@ static void draw_map(tb_rng *rng, uint32_t shape, cm_pool_task *t) {
         t->iw = draw_small(rng, 1, 130);
         t->ih = draw_small(rng, 1, 130);
         break;
+    }
+    if (tb_rng_chance(rng, 1, shape == POOL_WIDE ? 2 : 5)) { /* rows that fill the line memory exactly */
+        t->iw = UINT32_C(1) << draw(rng, 0, 9);
     }
 }
 
@@ -110,6 +113,9 @@ static void draw_shape(tb_rng *rng, const pool_space *s, cm_pool_task *t) {
         draw_dims(rng, s->shape == POOL_MIXED ? draw(rng, POOL_HUGE, POOL_TALL) : s->shape, t);
     } while (!affordable(s, t, 1));
     t->c = draw_small(rng, 1, s->channels);
+    if (t->int8 && tb_rng_chance(rng, 1, 3)) { /* few words in the last block of a pixel */
+        t->c = least(s->channels, 32 * draw(rng, 0, 2) + draw(rng, 1, 12));
+    }
     while (t->c > 1 && !affordable(s, t, t->c)) {
         t->c /= 2;
     }
