@@ -1,15 +1,18 @@
 /*
  * regs.c - directed test of the registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset.
  */
-#include "../tests.h"
+#include "regs.h"
 
 #include "npu_regs.h"
 
 #include <stdio.h>
 
 #define TIMEOUT_US 1000u
-#define READY NPU_STATUS_GEMM_READY_MASK
-#define GEMM_IRQ NPU_IRQ_STATUS_GEMM_MASK
+#define READY NPU_REG_STATUS_RESET
+#define ALL_IRQS (NPU_IRQ_ENABLE_ALU_MASK | NPU_IRQ_ENABLE_POOL_MASK | NPU_IRQ_ENABLE_GEMM_MASK)
+#define UNITS 3u
+
+static const regs_unit *const units[UNITS] = {&regs_gemm, &regs_alu, &regs_pool};
 
 typedef struct reg {
     const char *name;
@@ -82,8 +85,8 @@ static bool check_writable(tc_run *run, unsigned rounds) {
         for (size_t i = 0; i < REGS; i++) {
             const reg *r = &regs[i];
             uint32_t v = round == 0 ? UINT32_MAX : round == 1 ? 0 : tb_rng_u32(&rng);
-            if (r->offset == NPU_REG_GEMM_CTRL) {
-                v &= ~NPU_GEMM_CTRL_EN_MASK;
+            for (size_t k = 0; k < UNITS; k++) { /* no task starts */
+                v &= r->offset == units[k]->ctrl ? ~units[k]->en : UINT32_MAX;
             }
             value[i] = r->access == NPU_ACCESS_RW ? v & r->exact : idle_value(run, r);
             if ((r->access == NPU_ACCESS_RW || r->access == NPU_ACCESS_RO) && !tc_write(run, r->offset, v)) {
@@ -100,59 +103,33 @@ static bool check_writable(tc_run *run, unsigned rounds) {
     return true;
 }
 
-/* The smallest task: one pixel, one channel, kernel 1. Its registers, GEMM_CTRL last. */
-typedef struct setting {
-    uint32_t offset, value;
-} setting;
-
-#define SETTINGS 16
-#define CTRL_MIN (NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB)
-
-static bool write_task(tc_run *run, uint32_t base, setting change, bool start) {
-    const setting task[SETTINGS] = {
-        {NPU_REG_GEMM_IFM_ADDR, base},          {NPU_REG_GEMM_IFM_CSTEP, 16},         {NPU_REG_GEMM_WGT_ADDR, base + 0x100},
-        {NPU_REG_GEMM_OSCALE_ADDR, base},       {NPU_REG_GEMM_BIAS_ADDR, base},       {NPU_REG_GEMM_OFM_ADDR, base + 0x800},
-        {NPU_REG_GEMM_OFM_CSTEP, 16},           {NPU_REG_GEMM_PSUM_ADDR, base},       {NPU_REG_GEMM_IFM_SIZE, 0x00010001u},
-        {NPU_REG_GEMM_CHANNELS, 0x00010001u},   {NPU_REG_GEMM_OFM_SIZE, 0x00010001u}, {NPU_REG_GEMM_IN_SCALE, 0x3F800000u},
-        {NPU_REG_GEMM_EXT_KERNEL, 0x01010101u}, {NPU_REG_GEMM_EXT_STRIDE, 0x0101u},   {NPU_REG_GEMM_ACT, 0},
-        {NPU_REG_GEMM_CTRL, CTRL_MIN}};
-    for (size_t i = 0; i < SETTINGS; i++) {
-        uint32_t value = task[i].offset == change.offset ? change.value : task[i].value;
-        value |= task[i].offset == NPU_REG_GEMM_CTRL && start ? NPU_GEMM_CTRL_EN_MASK : 0;
-        if (!tc_write(run, task[i].offset, value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* An event flag goes when a 1 is written to it, and only then. */
-static bool check_w1c(tc_run *run, const char *name, uint32_t offset, uint32_t flag) {
+bool regs_check_w1c(tc_run *run, const char *name, uint32_t offset, uint32_t flag) {
     return tc_expect(run, name, offset, UINT32_MAX, flag) && tc_write(run, offset, 0) && tc_expect(run, name, offset, UINT32_MAX, flag) &&
            tc_write(run, offset, ~flag) && tc_expect(run, name, offset, UINT32_MAX, flag) && tc_write(run, offset, flag) &&
            tc_expect(run, name, offset, UINT32_MAX, 0);
 }
 
-static bool irq_line(tc_run *run, bool want) {
+static bool irq_line(tc_run *run, const regs_unit *unit, bool want) {
     const npu_hal *hal = npu_dev_hal(run->dev);
-    const npu_hal_status got = hal->wait_irq(hal->ctx, NPU_HAL_IRQ_GEMM, 1);
+    const npu_hal_status got = hal->wait_irq(hal->ctx, unit->line, 1);
     if (got != (want ? NPU_HAL_OK : NPU_HAL_TIMEOUT)) {
-        tc_fail(run, "regs: interrupt line", "the GEMM interrupt line is %s, expected %s", want ? "low" : "high", want ? "high" : "low");
+        tc_fail(run, "regs: interrupt line", "the %s interrupt line is %s, expected %s", unit->name, want ? "low" : "high",
+                want ? "high" : "low");
         return false;
     }
     return true;
 }
 
-/* Status, mask, line and identification of the interrupt that is raised by now. */
-static bool check_irq(tc_run *run) {
-    return tc_write(run, NPU_REG_IRQ_ENABLE, 0) && tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) && irq_line(run, false) &&
-           tc_write(run, NPU_REG_IRQ_ENABLE, NPU_IRQ_ENABLE_GEMM_MASK) && tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 3) &&
-           irq_line(run, true) && check_w1c(run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, GEMM_IRQ) &&
-           tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) && irq_line(run, false);
+/* The interrupts of the other units are enabled while this one's is not. */
+bool regs_check_irq(tc_run *run, const regs_unit *unit) {
+    return tc_write(run, NPU_REG_IRQ_ENABLE, ALL_IRQS & ~unit->irq) && tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) &&
+           irq_line(run, unit, false) && tc_write(run, NPU_REG_IRQ_ENABLE, unit->irq) &&
+           tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, unit->id) && irq_line(run, unit, true) &&
+           regs_check_w1c(run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, unit->irq) && tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) &&
+           irq_line(run, unit, false);
 }
 
-/* The hardware looks at a task for some cycles before it refuses it. */
-static bool wait_idle(tc_run *run) {
+bool regs_wait_idle(tc_run *run) {
     uint32_t status = 0;
     for (unsigned i = 0; i < 10000 && status != READY; i++) {
         if (!tc_read(run, NPU_REG_STATUS, &status)) {
@@ -165,72 +142,17 @@ static bool wait_idle(tc_run *run) {
     return status == READY;
 }
 
-static bool check_refused(tc_run *run, uint32_t base, setting change) {
-    return write_task(run, base, change, true) && wait_idle(run) && tc_expect(run, "GEMM_COUNT", NPU_REG_GEMM_COUNT, UINT32_MAX, 0) &&
-           check_irq(run) && check_w1c(run, "ERR", NPU_REG_ERR, NPU_ERR_CONFIG_MASK);
-}
-
-/* One setting each that docs/npu.md section 3 forbids. */
-static bool check_limits(tc_run *run, uint32_t base) {
-    const uint32_t n = run->n;
-    const uint32_t ext = NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_EXT_MASK;
-    const uint32_t raw = CTRL_MIN | NPU_GEMM_CTRL_DIV_IC_MASK;
-    const setting bad[] = {
-        {NPU_REG_GEMM_CTRL, CTRL_MIN | 1u << NPU_GEMM_CTRL_OP_LSB},
-        {NPU_REG_GEMM_CTRL, CTRL_MIN | 2u << NPU_GEMM_CTRL_OP_LSB},
-        {NPU_REG_GEMM_CTRL, CTRL_MIN | 1u << NPU_GEMM_CTRL_PAD_MODE_LSB},
-        {NPU_REG_GEMM_CTRL, CTRL_MIN & ~NPU_GEMM_CTRL_LAYOUT_MASK},
-        {NPU_REG_GEMM_CTRL, CTRL_MIN | NPU_GEMM_CTRL_REQUANT_MASK},
-        {NPU_REG_GEMM_CTRL, CTRL_MIN & ~NPU_GEMM_CTRL_KERNEL_MASK},
-        {NPU_REG_GEMM_CTRL, CTRL_MIN & ~NPU_GEMM_CTRL_STRIDE_MASK},
-        {NPU_REG_GEMM_CTRL, raw | NPU_GEMM_CTRL_OSCALE_MASK},
-        {NPU_REG_GEMM_CTRL, raw | NPU_GEMM_CTRL_BIAS_MASK},
-        {NPU_REG_GEMM_ACT, 2},
-        {NPU_REG_GEMM_ACT, 15},
-        {NPU_REG_GEMM_IFM_SIZE, 0x00010000u},
-        {NPU_REG_GEMM_IFM_SIZE, 0x00000001u},
-        {NPU_REG_GEMM_CHANNELS, 0x00010000u},
-        {NPU_REG_GEMM_CHANNELS, 0x00000001u},
-        {NPU_REG_GEMM_CHANNELS, 1025u << 16 | 1u},
-        {NPU_REG_GEMM_CHANNELS, 1u << 16 | (4608u + 1u)},
-        {NPU_REG_GEMM_CHANNELS, 1u << 16 | 65535u},
-        {NPU_REG_GEMM_OFM_SIZE, 0x00010000u},
-        {NPU_REG_GEMM_OFM_SIZE, 0x00000001u},
-        {NPU_REG_GEMM_OFM_SIZE, 256u << 16 | 256u},
-        {NPU_REG_GEMM_IFM_SIZE, 2u << 16 | 8193u},
-        {NPU_REG_GEMM_IFM_SIZE, 0xFFFFFFFFu},
-        {NPU_REG_GEMM_IFM_ADDR, base + 2},
-        {NPU_REG_GEMM_IFM_CSTEP, 24},
-        {NPU_REG_GEMM_WGT_ADDR, base + 8},
-        {NPU_REG_GEMM_OSCALE_ADDR, base + 4},
-        {NPU_REG_GEMM_BIAS_ADDR, base + 8},
-        {NPU_REG_GEMM_OFM_ADDR, base + 1},
-        {NPU_REG_GEMM_OFM_CSTEP, 4},
-        {NPU_REG_GEMM_PSUM_ADDR, base + 3},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        if (!check_refused(run, base, bad[i])) {
+bool regs_wait_count(tc_run *run, const regs_unit *unit, uint32_t want) {
+    uint32_t count = 0;
+    for (unsigned i = 0; i < 10000 && count != want; i++) {
+        if (!tc_read(run, unit->count, &count)) {
             return false;
         }
     }
-    /* zeros in the extended form: kw, kh, dw, dh, sw, sh; and more taps than the weight buffer holds */
-    const setting bad_ext[] = {
-        {NPU_REG_GEMM_EXT_KERNEL, 0x01010100u},
-        {NPU_REG_GEMM_EXT_KERNEL, 0x01010001u},
-        {NPU_REG_GEMM_EXT_KERNEL, 0x01000101u},
-        {NPU_REG_GEMM_EXT_KERNEL, 0x00010101u},
-        {NPU_REG_GEMM_EXT_STRIDE, 0x0100u},
-        {NPU_REG_GEMM_EXT_STRIDE, 0x0001u},
-        {NPU_REG_GEMM_EXT_KERNEL, 0x01010000u | (4608u / n / 16u + 1u) << 8 | 16u},
-    };
-    for (size_t i = 0; i < sizeof bad_ext / sizeof bad_ext[0]; i++) {
-        if (!write_task(run, base, bad_ext[i], false) || !tc_write(run, NPU_REG_GEMM_CTRL, ext | NPU_GEMM_CTRL_EN_MASK) ||
-            !tc_expect(run, "GEMM_COUNT", NPU_REG_GEMM_COUNT, UINT32_MAX, 0) || !check_irq(run) ||
-            !check_w1c(run, "ERR", NPU_REG_ERR, NPU_ERR_CONFIG_MASK)) {
-            return false;
-        }
+    if (count != want) {
+        tc_fail(run, "regs: tasks completed", "%s is %u after 10000 reads, expected %u", unit->count_name, count, want);
     }
-    return true;
+    return count == want;
 }
 
 static int fill(tc_run *run, uint32_t addr, uint32_t bytes) {
@@ -245,76 +167,62 @@ static int fill(tc_run *run, uint32_t addr, uint32_t bytes) {
 }
 
 static uint32_t task_memory(tc_run *run) {
-    const uint32_t base = npu_dev_alloc(run->dev, 4096, 4096, NPU_BUF_SCRATCH);
+    const uint32_t base = npu_dev_alloc(run->dev, REGS_BYTES, 4096, NPU_BUF_SCRATCH);
     if (base == 0) {
         snprintf(run->err, sizeof run->err, "regs: no device memory");
     }
-    return base != 0 && fill(run, base, 4096) == 0 ? base : 0;
+    return base != 0 && fill(run, base, REGS_BYTES) == 0 ? base : 0;
 }
 
-static bool wait_count(tc_run *run, uint32_t want) {
-    uint32_t count = 0;
-    for (unsigned i = 0; i < 10000 && count != want; i++) {
-        if (!tc_read(run, NPU_REG_GEMM_COUNT, &count)) {
+/* Is the unit in this build? */
+static bool present(tc_run *run, const regs_unit *unit, bool *there) {
+    uint32_t config = 0;
+    const bool ok = tc_read(run, NPU_REG_CONFIG, &config);
+    *there = unit->present == 0 || (config & unit->present) != 0;
+    return ok;
+}
+
+/* Refused and legal tasks of each unit. */
+static bool check_tasks(tc_run *run, uint32_t base) {
+    for (size_t i = 0; i < UNITS; i++) {
+        bool there = false;
+        if (!present(run, units[i], &there)) {
+            return false;
+        }
+        const bool good = there ? regs_check_limits(run, units[i], base) && regs_check_legal(run, units[i], base)
+                                : regs_check_absent(run, units[i], base);
+        if (!good || !soft_reset(run) || !check_reset_values(run)) {
             return false;
         }
     }
-    if (count != want) {
-        tc_fail(run, "regs: GEMM_COUNT", "GEMM_COUNT is %u after 10000 reads, expected %u", count, want);
-    }
-    return count == want;
-}
-
-/* The task that all refused ones were made from is a legal one: it completes. */
-static bool check_legal(tc_run *run, uint32_t base) {
-    const npu_hal *hal = npu_dev_hal(run->dev);
-    hal->task_output(hal->ctx, base + 0x800, 4);
-    return write_task(run, base, (setting){0, 0}, true) && wait_count(run, 1) && tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) &&
-           check_irq(run);
-}
-
-/* Start tasks until the device takes no more: the one too many is dropped, the others complete. The model is never busy, so this is for the RTL alone. */
-static bool check_overrun(tc_run *run, uint32_t base) {
-    const npu_hal *hal = npu_dev_hal(run->dev);
-    uint32_t started = 0;
-    uint32_t status = READY;
-    hal->task_output(hal->ctx, base + 0x800, 1024);
-    /* 16 x 16 pixels, so that tasks take longer than a register access */
-    if (!write_task(run, base, (setting){NPU_REG_GEMM_OFM_SIZE, 0x00100010u}, false)) {
-        return false;
-    }
-    while (started < 64) {
-        if (!tc_read(run, NPU_REG_STATUS, &status)) {
-            return false;
-        }
-        if (!tc_write(run, NPU_REG_GEMM_CTRL, CTRL_MIN | NPU_GEMM_CTRL_EN_MASK)) {
-            return false;
-        }
-        if ((status & READY) == 0) {
-            break;
-        }
-        started++;
-    }
-    if (started == 64) {
-        tc_fail(run, "regs: never full", "64 tasks were started and STATUS.GEMM_READY was never 0");
-        return false;
-    }
-    /* A task may have been taken between the look at STATUS and the start. */
-    uint32_t err = 0;
-    if (!tc_read(run, NPU_REG_ERR, &err)) {
-        return false;
-    }
-    started += (err & NPU_ERR_OVERRUN_MASK) != 0 ? 0 : 1;
-    return wait_count(run, started) && tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, err & NPU_ERR_OVERRUN_MASK) && soft_reset(run) &&
-           check_reset_values(run);
+    return true;
 }
 
 /* A reset in the middle of tasks: everything reads as after reset, and a task runs. */
-static bool check_reset_while_busy(tc_run *run, uint32_t base) {
+static bool check_reset_while_busy(tc_run *run, const regs_unit *unit, uint32_t base) {
     const npu_hal *hal = npu_dev_hal(run->dev);
-    hal->task_output(hal->ctx, base + 0x800, 1024);
-    return write_task(run, base, (setting){NPU_REG_GEMM_OFM_SIZE, 0x00100010u}, true) && soft_reset(run) && check_reset_values(run) &&
-           check_legal(run, base);
+    hal->task_output(hal->ctx, base + REGS_OUT, unit->longer_bytes);
+    return regs_write_task(run, unit, base, &unit->longer, true) && soft_reset(run) && check_reset_values(run) &&
+           regs_check_legal(run, unit, base);
+}
+
+/* The model is never busy, so this is for the RTL alone. */
+static bool check_busy_units(tc_run *run, uint32_t base) {
+    for (size_t i = 0; i < UNITS; i++) {
+        bool there = false;
+        if (!present(run, units[i], &there)) {
+            return false;
+        }
+        if (!there) {
+            printf("not run: overrun and reset of a busy %s: it is not in this build\n", units[i]->name);
+            continue;
+        }
+        if (!soft_reset(run) || !regs_check_overrun(run, units[i], base) || !soft_reset(run) || !check_reset_values(run) ||
+            !check_reset_while_busy(run, units[i], base)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static int on_rtl_alone(tc_run *run, const char *bus, uint64_t seed) {
@@ -327,7 +235,7 @@ static int on_rtl_alone(tc_run *run, const char *bus, uint64_t seed) {
     if (base == 0) {
         return -1;
     }
-    (void)(soft_reset(run) && check_overrun(run, base) && check_reset_while_busy(run, base)); /* what goes wrong is noted */
+    (void)check_busy_units(run, base); /* what goes wrong is noted */
     return 0;
 }
 
@@ -343,7 +251,7 @@ static int execute(tc_run *run) {
     }
     const bool good = soft_reset(run) && check_reset_values(run) && check_unused(run) &&
                       check_writable(run, tc_knob(run->knobs, "rounds")) && soft_reset(run) && check_reset_values(run) &&
-                      check_limits(run, base) && check_legal(run, base) && soft_reset(run) && check_reset_values(run);
+                      check_tasks(run, base);
     if (run->kind == NPU_DEV_MODEL) {
         printf("not run: overrun and reset of a busy device: the model is never busy\n");
         return 0;
