@@ -1,44 +1,47 @@
-// Both post units of the NPU side by side: index 0 for even, 1 for odd output channels.
+// Both post units of the NPU side by side: index 0 for even, 1 for odd output channels (REQUANT: for pixels 8k + 0..3 and 8k + 4..7).
 module post_bench #(
-    parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  localparam int unsigned Cols = N >= 16 ? 4 : N / 4
 ) (
-    input  logic                            clk_i,
-    input  logic                            rst_ni,
-    input  logic                            task_valid_i,
-    input  npu_pkg::gemm_task_t             task_i,
-    input  logic                            par_ready_i,
-    output logic [1:0]                      task_wait_o,
-    input  logic                            task_done_i,
-    input  logic                            tile_i,
-    output logic [1:0]                      free_o,
-    output logic [2*(npu_pkg::OfmAw+1)-1:0] free_tiles_o,
-    output logic [1:0]                      par_re_o,
-    output logic [2*npu_pkg::ParAw-1:0]     par_addr_o,
-    input  logic [255:0]                    par_oscale_i,
-    input  logic [255:0]                    par_bias_i,
-    output logic [1:0]                      ofm_re_o,
-    output logic [2*($clog2(N)-1)-1:0]      ofm_col_o,
-    output logic [2*(npu_pkg::OfmAw+1)-1:0] ofm_addr_o,
-    input  logic [255:0]                    ofm_data_i,
-    output logic [1:0]                      psum_req_valid_o,
-    input  logic [1:0]                      psum_req_ready_i,
-    output logic [63:0]                     psum_req_addr_o,
-    output logic [47:0]                     psum_req_bytes_o,
-    input  logic [1:0]                      psum_valid_i,
-    output logic [1:0]                      psum_ready_o,
-    input  logic [255:0]                    psum_i,
-    output logic [1:0]                      wr_req_valid_o,
-    input  logic [1:0]                      wr_req_ready_i,
-    output logic [63:0]                     wr_req_addr_o,
-    output logic [47:0]                     wr_req_bytes_o,
-    output logic [1:0]                      wr_valid_o,
-    input  logic [1:0]                      wr_ready_i,
-    output logic [255:0]                    wr_data_o
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  logic                            task_valid_i,
+  input  npu_pkg::gemm_task_t             task_i,
+  input  logic                            par_ready_i,
+  output logic [1:0]                      task_wait_o,
+  input  logic                            task_done_i,
+  input  logic                            tile_i,
+  output logic [1:0]                      free_o,
+  output logic [2*(npu_pkg::OfmAw+1)-1:0] free_tiles_o,
+  output logic [1:0]                      par_re_o,
+  output logic [2*npu_pkg::ParAw-1:0]     par_addr_o,
+  input  logic [255:0]                    par_oscale_i,
+  input  logic [255:0]                    par_bias_i,
+  output logic [1:0]                      ofm_re_o,
+  output logic [2*$clog2(N)-1:0]          ofm_col_o,
+  output logic [2*(npu_pkg::OfmAw+1)-1:0] ofm_addr_o,
+  input  logic [2*128*Cols-1:0]           ofm_data_i,
+  output logic [1:0]                      psum_req_valid_o,
+  input  logic [1:0]                      psum_req_ready_i,
+  output logic [63:0]                     psum_req_addr_o,
+  output logic [47:0]                     psum_req_bytes_o,
+  input  logic [1:0]                      psum_valid_i,
+  output logic [1:0]                      psum_ready_o,
+  input  logic [255:0]                    psum_i,
+  output logic [1:0]                      wr_req_valid_o,
+  input  logic [1:0]                      wr_req_ready_i,
+  output logic [63:0]                     wr_req_addr_o,
+  output logic [47:0]                     wr_req_bytes_o,
+  output logic [1:0]                      wr_valid_o,
+  input  logic [1:0]                      wr_ready_i,
+  output logic [255:0]                    wr_data_o,
+  input  logic [31:0]                     wr_level_i,
+  output logic [5:0]                      event_o
 );
 
   localparam int unsigned Tw = npu_pkg::OfmAw + 1;
   localparam int unsigned Pw = npu_pkg::ParAw;
-  localparam int unsigned Cw = $clog2(N) - 1;
+  localparam int unsigned Cw = $clog2(N);
 
   for (genvar c = 0; c < 2; c++) begin : g_chan
     post #(
@@ -62,7 +65,7 @@ module post_bench #(
       .ofm_re_o(ofm_re_o[c]),
       .ofm_col_o(ofm_col_o[Cw*c+:Cw]),
       .ofm_addr_o(ofm_addr_o[Tw*c+:Tw]),
-      .ofm_data_i(ofm_data_i[128*c+:128]),
+      .ofm_data_i(ofm_data_i[128*Cols*c+:128*Cols]),
       .psum_req_valid_o(psum_req_valid_o[c]),
       .psum_req_ready_i(psum_req_ready_i[c]),
       .psum_req_addr_o(psum_req_addr_o[32*c+:32]),
@@ -76,7 +79,9 @@ module post_bench #(
       .wr_req_bytes_o(wr_req_bytes_o[24*c+:24]),
       .wr_valid_o(wr_valid_o[c]),
       .wr_ready_i(wr_ready_i[c]),
-      .wr_data_o(wr_data_o[128*c+:128])
+      .wr_data_o(wr_data_o[128*c+:128]),
+      .wr_level_i(wr_level_i[16*c+:16]),
+      .event_o(event_o[3*c+:3])
     );
   end
 
