@@ -352,7 +352,7 @@ static void cycle(unit *u, bench *b, bool valid, bool par, bool done) {
 /* Cycles of a task when nobody hesitates and its tiles are there: FP32 4 results a cycle, REQUANT 4*COLS of them, or what the array, the write jobs or the partial
  * sums take; a few for each group. */
 static uint64_t task_cycles(const post_work *w) {
-    uint64_t sum = 60;
+    uint64_t sum = 60 + (w->group < w->tiles ? w->group : w->tiles); /* of which the first group's tiles arrive one a cycle */
     for (post_walk k = post_first(w, POST_GROUPS, 0); !k.end; post_next(w, &k)) {
         const uint64_t tiles = post_group_tiles(w, &k);
         const uint64_t words = tiles * (N / 2) > 3 ? tiles * (N / 2) : 3;
@@ -378,8 +378,10 @@ static void run_task(unit *u, bench *b) {
         cycle(u, b, true, true, false);
     }
     if (unit_ok(u) && b->calm && u->cycle - begin > most) {
-        unit_fail(u, "pace", "task %" PRIu32 " took %" PRIu64 " cycles without a stall, expected at most %" PRIu64, b->current,
-                  u->cycle - begin, most);
+        unit_fail(u, "pace",
+                  "task %" PRIu32 " (requant %d, psum_add %d, wgt_res %d, %" PRIu32 " channels, %" PRIu32 " pixels, group %" PRIu32
+                  ") took %" PRIu64 " cycles without a stall, expected at most %" PRIu64,
+                  b->current, w->t.requant, w->t.psum_add, w->t.wgt_res, w->t.oc, w->pixels, w->group, u->cycle - begin, most);
     }
     if (unit_ok(u)) {
         cycle(u, b, true, true, true);
