@@ -65,3 +65,8 @@ NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAG
 network: ## a network on model and RTL: the digits job, or NET= BIN= IMAGES= [CALIB= DEVICE= COUNT=]
 	@$(BUILD_QUIETLY) $(OUT)/tandem-net
 	$(OUT)/tandem-net $(NET_ARGS)
+
+.PHONY: figures
+figures: ## the published cycle figures beside those of the RTL (N=32, full size, about 3 minutes)
+	@$(MAKE) --no-print-directory CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
+	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown)

@@ -88,6 +88,12 @@ ifneq ($(SRC_tandem),)
 PROGRAMS += $(OUT)/tandem
 endif
 
+# published cycle figures beside those of the RTL (make bench)
+-include $(OUT)/obj/bench/figures.d
+$(OUT)/bench-figures: $(OUT)/obj/bench/figures.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(call link,$(OUT)/obj/bench/figures.o,npu_top,$(TANDEM_LIBS))
+
 SRC_net := $(wildcard network/main/*.c)
 OBJ_net := $(SRC_net:%.c=$(OUT)/obj/%.o)
 -include $(OBJ_net:.o=.d)

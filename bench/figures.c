@@ -1,0 +1,266 @@
+/*
+ * figures.c - the published cycle figures beside what the RTL needs: every row runs through the driver on the RTL alone, with the ideal bus profile, at full size.
+ *
+ * Published: thesis tables behind docs/performance.md. The bounds are those of the rows: the mesh at full use, 32 bytes read and 32 bytes written a cycle, each byte once.
+ */
+#include "device.h"
+#include "npu.h"
+#include "tb.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { CONV, DW, SWISH };
+
+typedef struct row {
+    const char *table; /* group of rows */
+    enum kind kind;
+    bool requant; /* INT8 NHWC in and out */
+    uint32_t iw, ih, ic, oc, k, s, p;
+    uint64_t published; /* cycles (mem + comp, or the time at 200 MHz); 0: none */
+    double goal;        /* share of the published figure that is allowed; 0: none */
+} row;
+
+/* clang-format off */
+static const row rows[] = {
+    {"conv", CONV, false, 32, 32, 128, 128, 3, 1, 0, 25600 + 74542, 0.80},
+    {"conv", CONV, false, 104, 104, 256, 128, 3, 1, 0, 494592 + 1641233, 0.80},
+    {"conv", CONV, false, 208, 208, 256, 64, 3, 1, 0, 2107904 + 3678112, 0.80},
+    {"conv", CONV, false, 416, 416, 32, 64, 3, 1, 0, 751680 + 1695215, 0.80},
+    {"conv", CONV, true, 32, 32, 128, 128, 3, 1, 0, 13312 + 70672, 0.90},
+    {"conv", CONV, true, 104, 104, 256, 128, 3, 1, 0, 205824 + 1542989, 0.90},
+    {"conv", CONV, true, 208, 208, 256, 64, 3, 1, 0, 722944 + 3208415, 0.90},
+    {"conv", CONV, true, 416, 416, 32, 64, 3, 1, 0, 190976 + 1615411, 0.90},
+    {"dw", DW, false, 32, 32, 32, 32, 3, 1, 0, 4114 + 6325, 0.80},
+    {"dw", DW, false, 96, 96, 128, 128, 3, 1, 0, 154840 + 211665, 0.80},
+    {"dw", DW, false, 208, 208, 256, 256, 3, 1, 0, 1835744 + 2103070, 0.80},
+    {"dw", DW, false, 416, 416, 128, 128, 3, 1, 0, 3619552 + 4186219, 0.80},
+    {"dw", DW, true, 32, 32, 32, 32, 3, 1, 0, 1042 + 5967, 0.80},
+    {"dw", DW, true, 96, 96, 128, 128, 3, 1, 0, 39128 + 175532, 0.80},
+    {"dw", DW, true, 208, 208, 256, 256, 3, 1, 0, 450784 + 1633343, 0.80},
+    {"dw", DW, true, 416, 416, 128, 128, 3, 1, 0, 900576 + 3337766, 0.80},
+    {"time", CONV, false, 32, 32, 128, 512, 3, 2, 1, 704 * 200, 0.80},
+    {"time", CONV, false, 32, 32, 256, 256, 3, 1, 1, 2015 * 200, 0.80},
+    {"time", CONV, false, 32, 32, 256, 512, 1, 1, 0, 812 * 200, 0.80},
+    {"time", CONV, false, 64, 64, 128, 1024, 3, 2, 1, 3779 * 200, 1.00},
+    {"time", DW, false, 128, 128, 128, 128, 3, 2, 1, 3140 * 200, 0.80},
+    {"time", DW, false, 128, 128, 256, 256, 3, 1, 1, 9890 * 200, 0.80},
+    {"time", DW, false, 128, 128, 512, 512, 1, 1, 0, 16260 * 200, 0.80},
+    {"time", DW, false, 64, 64, 1024, 1024, 3, 2, 1, 7460 * 200, 0.80},
+    {"time", SWISH, false, 256, 256, 128, 128, 1, 1, 0, 8710 * 200, 0.80},
+    {"time", SWISH, false, 256, 256, 256, 256, 1, 1, 0, 17290 * 200, 0.80},
+    {"time", SWISH, false, 256, 256, 512, 512, 1, 1, 0, 34360 * 200, 0.80},
+    {"stall", CONV, false, 32, 32, 32, 128, 1, 1, 0, 0, 0},
+    {"stall", CONV, true, 32, 32, 32, 128, 1, 1, 0, 0, 0},
+    {"stall", CONV, false, 128, 128, 32, 64, 1, 1, 0, 0, 0},
+    {"stall", CONV, true, 128, 128, 32, 64, 1, 1, 0, 0, 0},
+    {"stall", DW, false, 64, 64, 64, 64, 3, 1, 0, 0, 0},
+    {"stall", DW, true, 64, 64, 64, 64, 3, 1, 0, 0, 0},
+    {"stall", DW, false, 128, 128, 32, 32, 3, 1, 0, 0, 0},
+    {"stall", DW, true, 128, 128, 32, 32, 3, 1, 0, 0, 0},
+};
+/* clang-format on */
+
+/* Cycles that nothing can avoid: the three bounds, and what lies before the first tile (its rows and the first block of weights at 32 bytes a cycle) and after the last (its group is written). */
+typedef struct bounds {
+    uint64_t mesh, read, write, fill, drain;
+} bounds;
+
+static uint64_t div_up(uint64_t a, uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static npu_conv conv_of(const row *r) {
+    npu_conv c = {.iw = r->iw,
+                  .ih = r->ih,
+                  .ic = r->ic,
+                  .oc = r->oc,
+                  .kw = r->k,
+                  .kh = r->k,
+                  .stride_w = r->s,
+                  .stride_h = r->s,
+                  .dil_w = 1,
+                  .dil_h = 1};
+    c.pad_l = c.pad_r = c.pad_t = c.pad_b = r->p;
+    c.groups = r->kind == DW ? r->ic : 1;
+    c.in_layout = c.out_layout = r->requant ? NPU_INT8_NHWC : NPU_FP32_NCHW;
+    c.act = NPU_ACT_NONE;
+    c.has_bias = true;
+    return c;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+#define GROUP_PIXELS 256u /* that the driver writes back together */
+
+/* Bounds of a row on a mesh of size n; ow and oh of the plan. */
+static bounds bounds_of(const row *r, uint32_t n, uint32_t ow, uint32_t oh) {
+    const uint64_t in = (uint64_t)r->iw * r->ih * r->ic;
+    const uint64_t out = (uint64_t)ow * oh * r->oc;
+    const uint64_t weights = r->kind == CONV ? (uint64_t)r->k * r->k * r->ic * r->oc : r->kind == DW ? (uint64_t)r->k * r->k * r->ic : 0;
+    const uint64_t elem = r->requant ? 1 : 4;
+    bounds b = {0, div_up(in * elem + weights, 32), div_up(out * elem, 32), 0, 0};
+    if (r->kind != SWISH) {
+        const uint64_t group = out < (uint64_t)GROUP_PIXELS * n ? out : (uint64_t)GROUP_PIXELS * n;
+        const uint64_t rows = min_u64((div_up(2 * n, ow) - 1) * r->s + r->k - r->p, r->ih);
+        const uint64_t block = (uint64_t)r->k * r->k * (r->kind == CONV ? r->ic : 1) * (r->oc < n ? r->oc : n);
+        b.fill = div_up(rows * r->iw * r->ic * elem + block, 32);
+        b.drain = div_up(group * elem, 32);
+        b.mesh = div_up((uint64_t)ow * oh, 2 * n) * n * r->k * r->k * div_up(r->oc, n) * (r->kind == CONV ? div_up(r->ic, n) : 1);
+    }
+    return b;
+}
+
+static uint32_t buffer(npu_dev *dev, uint64_t bytes, bool fill, npu_buf_kind kind) {
+    const uint32_t addr = npu_dev_alloc(dev, (uint32_t)bytes, 64, kind);
+    static uint32_t block[1 << 16];
+    tb_rng rng = tb_rng_stream(bytes, "figures");
+    for (size_t i = 0; i < sizeof block / sizeof block[0]; i++) {
+        const float v = tb_rng_f32_range(&rng, -2.0f, 2.0f);
+        memcpy(&block[i], &v, 4);
+    }
+    for (uint64_t at = 0; fill && addr != 0 && at < bytes; at += sizeof block) {
+        const uint64_t part = bytes - at < sizeof block ? bytes - at : sizeof block;
+        npu_dev_write(dev, addr + (uint32_t)at, block, part);
+    }
+    return addr;
+}
+
+static uint32_t f32(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, 4);
+    return bits;
+}
+
+static npu_status run_conv(npu_dev *dev, npu *drv, const row *r, bounds *b, uint64_t *cycles) {
+    npu_conv c = conv_of(r);
+    npu_conv_plan plan;
+    npu_status status = npu_conv_plan_make(drv->n, &c, NULL, &plan);
+    if (status != NPU_OK) {
+        return status;
+    }
+    const uint32_t n = drv->n;
+    const uint32_t in_pix = r->iw * r->ih;
+    const uint32_t out_pix = plan.ow * plan.oh;
+    *b = bounds_of(r, n, plan.ow, plan.oh);
+    c.ifm_cstep = r->requant ? (uint32_t)div_up(r->ic, n) * n : (in_pix * 4 + 15) & ~15u;
+    c.ofm_cstep = r->requant ? (uint32_t)div_up(r->oc, n) * n : (out_pix * 4 + 15) & ~15u;
+    c.in_scale = f32(30.0f);
+    c.out_scale = f32(2.0f);
+    c.ifm_addr = buffer(dev, r->requant ? (uint64_t)in_pix * c.ifm_cstep : (uint64_t)r->ic * c.ifm_cstep, true, NPU_BUF_IN);
+    c.wgt_addr = buffer(dev, plan.wgt_bytes, true, NPU_BUF_IN);
+    c.oscale_addr = buffer(dev, plan.param_bytes, true, NPU_BUF_IN);
+    c.bias_addr = buffer(dev, plan.param_bytes, true, NPU_BUF_IN);
+    c.ofm_addr = buffer(dev, r->requant ? (uint64_t)out_pix * c.ofm_cstep : (uint64_t)r->oc * c.ofm_cstep, false, NPU_BUF_OUT);
+    c.scratch_bytes = plan.scratch_bytes;
+    c.scratch_addr = plan.scratch_bytes != 0 ? buffer(dev, plan.scratch_bytes, false, NPU_BUF_SCRATCH) : 0;
+    const uint64_t before = npu_dev_cycles(dev);
+    status = npu_conv_run(drv, &c, &plan);
+    *cycles = npu_dev_cycles(dev) - before;
+    return status;
+}
+
+static npu_status run_swish(npu_dev *dev, npu *drv, const row *r, bounds *b, uint64_t *cycles) {
+    const uint32_t step = r->iw * r->ih * 4;
+    const uint32_t addr = buffer(dev, (uint64_t)step * r->ic, true, NPU_BUF_SCRATCH);
+    const npu_tensor t = {.addr = addr, .step = step, .w = r->iw, .h = r->ih, .c = r->ic, .layout = NPU_FP32_NCHW};
+    const npu_eltwise op = {.op = NPU_ALU_COPY, .a = t, .b = t, .out = t, .act = NPU_ACT_SWISH};
+    *b = bounds_of(r, drv->n, r->iw, r->ih);
+    const uint64_t before = npu_dev_cycles(dev);
+    const npu_status status = npu_eltwise_run(drv, &op);
+    *cycles = npu_dev_cycles(dev) - before;
+    return status;
+}
+
+/* One row. The line, or what went wrong. */
+static int run_row(const row *r, bool markdown) {
+    char err[256];
+    const npu_dev_cfg cfg = {.kind = NPU_DEV_RTL, .n = NPU_CFG_N, .seed = 1, .bus_profile = "ideal", .ddr_bytes = 1ull << 29};
+    npu drv;
+    bounds b = {0, 0, 0, 0, 0};
+    uint64_t cycles = 0;
+    uint64_t perf[NPU_PERF_COUNT] = {0};
+    npu_dev *dev = npu_dev_open(&cfg, err, sizeof err);
+    if (dev == NULL) {
+        fprintf(stderr, "figures: %s\n", err);
+        return 1;
+    }
+    npu_status status = npu_init(&drv, npu_dev_hal(dev), NPU_WAIT_IRQ, 1000000);
+    if (status == NPU_OK) {
+        status = npu_perf_clear(&drv);
+    }
+    if (status == NPU_OK) {
+        status = r->kind == SWISH ? run_swish(dev, &drv, r, &b, &cycles) : run_conv(dev, &drv, r, &b, &cycles);
+    }
+    if (status == NPU_OK) {
+        status = npu_perf_read(&drv, perf, NPU_PERF_COUNT);
+    }
+    const npu_dev_failure *f = npu_dev_get_failure(dev);
+    const uint64_t bound = max_u64(b.mesh, max_u64(b.read, b.write));
+    const char *bar = markdown ? "| " : "";
+    printf("%s%-5s %s %4u,%4u,%4u %4u k%u s%u %s", bar,
+           r->kind == CONV ? "conv"
+           : r->kind == DW ? "dw"
+                           : "swish",
+           r->requant ? "INT8" : "FP32", r->iw, r->ih, r->ic, r->oc, r->k, r->s, bar);
+    if (status != NPU_OK || f->signature[0] != '\0') {
+        printf("FAILED: %s %s\n", npu_strerror(status), f->message);
+    } else {
+        const bool within = (double)cycles <= 1.10 * (double)bound + (double)(b.fill + b.drain);
+        printf("%8llu %s%8llu %8llu %8llu %s%5llu %5llu %s%5.3f %s%s", (unsigned long long)cycles, bar, (unsigned long long)b.mesh,
+               (unsigned long long)b.read, (unsigned long long)b.write, bar, (unsigned long long)b.fill, (unsigned long long)b.drain, bar,
+               (double)cycles / (double)bound, within ? "yes " : "NO  ", bar);
+        if (r->published != 0) {
+            printf("%8llu %s%5.3f %s%s", (unsigned long long)r->published, bar, (double)cycles / (double)r->published, bar,
+                   (double)cycles <= r->goal * (double)r->published ? "yes" : "NO");
+        } else {
+            printf("stall %.2f %% (32 B a cycle: %.2f %%)", 100.0 * (1.0 - (double)b.mesh / (double)cycles),
+                   100.0 * (1.0 - (double)b.mesh / (double)bound));
+        }
+        printf(" %s(waits %llu/%llu/%llu)%s\n", bar, (unsigned long long)perf[6], (unsigned long long)perf[7], (unsigned long long)perf[8],
+               markdown ? " |" : "");
+    }
+    fflush(stdout);
+    npu_dev_close(dev);
+    return status != NPU_OK || f->signature[0] != '\0';
+}
+
+int main(int argc, char **argv) {
+    const char *only = NULL;
+    int at = -1;
+    bool markdown = false;
+    int failed = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            printf("usage: %s [--table conv|dw|time|stall] [--row INDEX] [--markdown]\n\nRuns the rows of the published cycle figures on "
+                   "the RTL (ideal bus). Columns: operator; cycles; bounds of mesh, read, "
+                   "write;\nfill and drain; cycles / largest bound and whether it is within 1.10 x bound + fill + drain; published cycles; "
+                   "cycles / published; goal met; cycles in which im2col waited for input/weights/room.\n",
+                   argv[0]);
+            return 0;
+        }
+        if (strcmp(argv[i], "--table") == 0 && i + 1 < argc) {
+            only = argv[++i];
+        } else if (strcmp(argv[i], "--row") == 0 && i + 1 < argc) {
+            at = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--markdown") == 0) {
+            markdown = true;
+        } else {
+            fprintf(stderr, "%s: %s: expected --table, --row, --markdown or --help\n", argv[0], argv[i]);
+            return 2;
+        }
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if ((only == NULL || strcmp(only, rows[i].table) == 0) && (at < 0 || (size_t)at == i)) {
+            failed |= run_row(&rows[i], markdown);
+        }
+    }
+    return failed;
+}
