@@ -109,9 +109,9 @@ static bounds bounds_of(const row *r, uint32_t n, uint32_t ow, uint32_t oh) {
     bounds b = {0, div_up(in * elem + weights, 32), div_up(out * elem, 32), 0, 0};
     if (r->kind != SWISH) {
         const uint64_t group = out < (uint64_t)GROUP_PIXELS * n ? out : (uint64_t)GROUP_PIXELS * n;
-        const uint64_t rows = min_u64((div_up(2 * n, ow) - 1) * r->s + r->k - r->p, r->ih);
+        const uint64_t in_rows = min_u64((div_up(2 * n, ow) - 1) * r->s + r->k - r->p, r->ih);
         const uint64_t block = (uint64_t)r->k * r->k * (r->kind == CONV ? r->ic : 1) * (r->oc < n ? r->oc : n);
-        b.fill = div_up(rows * r->iw * r->ic * elem + block, 32);
+        b.fill = div_up(in_rows * r->iw * r->ic * elem + block, 32);
         b.drain = div_up(group * elem, 32);
         b.mesh = div_up((uint64_t)ow * oh, 2 * n) * n * r->k * r->k * div_up(r->oc, n) * (r->kind == CONV ? div_up(r->ic, n) : 1);
     }
