@@ -81,7 +81,8 @@ typedef struct bus_view {
     uint32_t units; /* mask: outputs undefined */
 } bus_view;
 
-#define BUS_BLOCK 16u /* the widest extent that a read may have beyond its bytes */
+#define REFUSE_CYCLES 32u /* from the start of a task to its error, and some more */
+#define BUS_BLOCK 16u     /* the widest extent that a read may have beyond its bytes */
 
 static uint32_t err_bits(uint32_t units, unsigned channel, unsigned dir) {
     uint32_t bits = 0;
@@ -126,6 +127,15 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
             dev->errors_seen[c][d] = slave->errors[d];
         }
     }
+}
+
+bool npu_bus_error_waits(const npu_dev *dev) {
+    for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
+        if (dev->errors_seen[c][0] != dev->slave[c].errors[0] || dev->errors_seen[c][1] != dev->slave[c].errors[1]) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static uint32_t all_bus_bits(void) {
@@ -262,8 +272,16 @@ static void compare_memory(npu_dev *dev, bool all) {
                  d.count, d.addr, where, d.a, d.b, got, expected);
 }
 
+/* The RTL may still be looking at the settings of a task that it is about to refuse: counts do not tell when it is done with that. */
+static void let_refuse(npu_dev *dev) {
+    for (unsigned i = 0; dev->refused && i < REFUSE_CYCLES && npu_rtl_step(dev); i++) {
+    }
+    dev->refused = false;
+}
+
 static void compare_all(npu_dev *dev, bool whole_memory) {
     bus_view bus;
+    let_refuse(dev);
     take_bus_errors(dev, &bus);
     dev->undefined |= bus.units;
     if (dev->undefined != 0) {
@@ -278,6 +296,9 @@ static void compare_all(npu_dev *dev, bool whole_memory) {
         compare_regs(dev);
     }
     npu_inflight_clear(&dev->inflight);
+    for (unsigned u = 0; u < UNITS; u++) {
+        dev->begun[u] = cm_device_read(dev->model, npu_units[u].count);
+    }
     dev->undefined = 0;
     dev->pending = 0;
 }

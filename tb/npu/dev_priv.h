@@ -87,7 +87,9 @@ struct npu_dev {
     uint32_t pending;          /* units that started something since the last compare point */
     uint32_t done_seen[UNITS]; /* COUNT as the driver last read it */
     uint32_t known[UNITS];     /* tasks that the driver knows to be complete: by COUNT, or because STATUS shows the unit idle */
+    uint32_t begun[UNITS];     /* COUNT when this window began */
     uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
+    bool refused;              /* the golden device refused a task in this window */
     bool result_undefined;     /* so is ALU_RESULT, until the next reduction */
     dev_events ev[MAX_EVENT_REGS];
     bool finished;
@@ -131,6 +133,8 @@ int npu_reg_events(uint32_t offset);
 /* A value of an event register was seen, before or without clearing. */
 void npu_events_rtl(npu_dev *dev, int which, uint32_t value);
 void npu_events_model(npu_dev *dev);
+/* Has the bus answered with an error since the last compare point? */
+bool npu_bus_error_waits(const npu_dev *dev);
 /* Units (mask) whose COUNT, as the driver read it last, is not yet that of the golden device. */
 uint32_t npu_unfinished(npu_dev *dev);
 /* Compare if every started task is complete, as far as the driver has read the counts. */

@@ -69,6 +69,32 @@ static bool read_counts(npu_dev *dev, uint32_t *count) {
 }
 
 /*
+ * Flags were cleared that had been 1 since before this window: an event in the meantime did not show. There was none of a unit when its count is still that of the beginning and no error
+ * came up.
+ */
+static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
+    const uint32_t stale = dev->ev[which].stale_rtl & value;
+    if (stale == 0 || dev->pending == 0) {
+        return true;
+    }
+    if (offset != NPU_REG_IRQ_STATUS || dev->refused || npu_bus_error_waits(dev)) {
+        dev->ev[which].unsure |= stale;
+        return true;
+    }
+    for (unsigned u = 0; u < UNITS; u++) {
+        uint32_t count = 0;
+        if ((stale & npu_units[u].irq_mask) == 0) {
+            continue;
+        }
+        if (!npu_rtl_read(dev, npu_units[u].count, &count)) {
+            return false;
+        }
+        dev->ev[which].unsure |= count != dev->begun[u] ? npu_units[u].irq_mask : 0;
+    }
+    return true;
+}
+
+/*
  * A write that clears event flags: look at the flags first, so that none goes unseen. One that rises between the look and the write is lost to us as it is to
  * the driver. With the line enabled its pin shows it; else an unchanged count of tasks proves that nothing happened in between.
  */
@@ -95,6 +121,9 @@ static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t valu
             dev->ev[which].unsure |= value & npu_units[u].irq_mask;
         }
     }
+    if (!clear_stale(dev, which, offset, value)) {
+        return false;
+    }
     dev->ev[which].stale_rtl &= ~value;
     dev->ev[which].stale_model &= ~value;
     return true;
@@ -109,6 +138,8 @@ void npu_hal_on_reset(npu_dev *dev) {
     dev->result_undefined = false;
     memset(dev->done_seen, 0, sizeof dev->done_seen);
     memset(dev->known, 0, sizeof dev->known);
+    memset(dev->begun, 0, sizeof dev->begun);
+    dev->refused = false;
     memset(dev->ev, 0, sizeof dev->ev);
     npu_inflight_stop(&dev->inflight);
 }
@@ -143,8 +174,12 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     dev->model_unit = 0;
     const uint32_t after = cm_device_read(dev->model, r->count);
     dev->model_seconds += tb_sim_cpu_seconds() - start;
+    dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].model |=
+        r->irq_mask; /* also where the flag was 1 before: done or refused, both are events */
     if (after != before) {
         note_task(dev, unit, after & r->done_mask);
+    } else {
+        dev->refused = true;
     }
     dev->inflight.next.count = 0; /* also of a task that was refused */
 }
