@@ -36,6 +36,7 @@ typedef enum fault {
     LATE_POOL,    /* the POOL does not get done */
     BUS_ERROR,    /* the ALU meets a bus error and says so; its output is spoilt */
     BLAMES_POOL,  /* the same, but it shows as the POOL's */
+    LATE_ALU,     /* no fault: the ALU takes a while */
     NO_BLAME,     /* the same, but nothing shows */
     FAULTS
 } fault;
@@ -67,6 +68,10 @@ typedef struct stand_in {
     bool have_aw, have_w, failed;
     uint32_t aw, w;
     uint32_t err; /* errors that the model knows nothing of */
+    /* the ALU is done LATE_EDGES after its start: what shows until then */
+    uint64_t alu_done_at;
+    uint32_t alu_count;
+    bool alu_irq;
 } stand_in;
 
 /* The test steers the stand-in through these: the shim interface has no other way in. */
@@ -76,6 +81,7 @@ static uint32_t output_addr, input_addr;
 static uint64_t perf_from; /* the debug port moves for PERF_CYCLES cycles from this edge on */
 static bool without_perf;
 #define PERF_CYCLES 1000u
+#define LATE_EDGES 200u
 
 static bool backdoor_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
     (void)ctx;
@@ -148,6 +154,10 @@ static uint32_t reg_value(stand_in *s, uint32_t offset) {
     v &= now == NO_POOL_IRQ && offset == NPU_REG_IRQ_STATUS ? ~NPU_IRQ_STATUS_POOL_MASK : UINT32_MAX;
     v |= offset == NPU_REG_ERR ? s->err : 0;
     v ^= now == WRONG_RESULT && offset == NPU_REG_ALU_RESULT ? 1 : 0;
+    if (now == LATE_ALU && offset == NPU_REG_IRQ_STATUS) {
+        v = (v & ~NPU_IRQ_STATUS_ALU_MASK) | (s->alu_irq ? NPU_IRQ_STATUS_ALU_MASK : 0);
+    }
+    v = now == LATE_ALU && offset == NPU_REG_ALU_COUNT ? s->alu_count : v;
     v = now == LATE_POOL && offset == NPU_REG_POOL_COUNT ? 0 : v;
     v = now == LOST_TASK && offset == NPU_REG_GEMM_COUNT ? 0 : v;
     return v;
@@ -191,7 +201,7 @@ static void s_perf(stand_in *s) {
 
 /* The ALU has met a bus error: on channel 1, reading its input. */
 static void spoil_alu(stand_in *s) {
-    if (now < BUS_ERROR) {
+    if (now < BUS_ERROR || now == LATE_ALU) {
         return;
     }
     *wire(s, "m1_axi_araddr") = input_addr;
@@ -208,8 +218,17 @@ static void s_response(stand_in *s) {
     }
 }
 
+static void s_late(stand_in *s) {
+    if (s->alu_done_at != 0 && s->edges >= s->alu_done_at) {
+        s->alu_done_at = 0;
+        s->alu_irq = true;
+        s->alu_count = cm_device_read(s->model, NPU_REG_ALU_COUNT);
+    }
+}
+
 static void s_edge(stand_in *s) {
     s_perf(s);
+    s_late(s);
     s_response(s);
     uint64_t *bvalid = wire(s, "s_axil_bvalid");
     uint64_t *rvalid = wire(s, "s_axil_rvalid");
@@ -240,7 +259,9 @@ static void s_edge(stand_in *s) {
         }
         if (s->aw == NPU_REG_ALU_CTRL && (s->w & NPU_ALU_CTRL_EN_MASK) != 0) {
             spoil_alu(s);
+            s->alu_done_at = s->edges + LATE_EDGES;
         }
+        s->alu_irq = s->alu_irq && !(s->aw == NPU_REG_IRQ_STATUS && (s->w & NPU_IRQ_STATUS_ALU_MASK) != 0);
         s->err &= s->aw == NPU_REG_ERR ? ~s->w : UINT32_MAX;
     }
     if (*wire(s, "s_axil_arvalid") & *wire(s, "s_axil_arready")) {
@@ -252,7 +273,7 @@ static void s_edge(stand_in *s) {
     *wire(s, "s_axil_wready") = ready & (s->have_w || *bvalid ? 0 : 1);
     *wire(s, "s_axil_arready") = ready & (*rvalid ? 0 : 1);
     const uint32_t irq = cm_device_irq(s->model);
-    *wire(s, "irq_alu_o") = irq & 1;
+    *wire(s, "irq_alu_o") = now == LATE_ALU ? (s->alu_irq ? 1 : 0) : irq & 1;
     *wire(s, "irq_pool_o") = now == NO_POOL_IRQ ? 0 : irq >> 1 & 1;
     *wire(s, "irq_gemm_o") = now == NO_IRQ ? 0 : irq >> 2;
 }

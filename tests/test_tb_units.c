@@ -117,6 +117,32 @@ static void three_units_find(void **state) {
     }
 }
 
+/* Flags that are still set when a window begins, and events that fall on them. */
+static void stale_flags(void **state) {
+    (void)state;
+    for (unsigned late = 0; late < 2; late++) {
+        three t;
+        open_three(&t, LATE_ALU);
+        const npu_hal *hal = npu_dev_hal(t.dev);
+        start_alu(t.dev, false, t.a, t.abs);
+        reg(t.dev, NPU_REG_IRQ_STATUS, NPU_IRQ_STATUS_ALU_MASK); /* too early on the RTL; the model's flag is gone */
+        assert_int_equal(reg_of(t.dev, NPU_REG_ALU_COUNT), 0);
+        hal->delay_us(hal->ctx, 2);
+        assert_int_equal(reg_of(t.dev, NPU_REG_ALU_COUNT), 1);
+        assert_int_equal(t.dev->pending, 0); /* a window begins with the RTL's flag set */
+        start_alu(t.dev, true, t.b, t.sum);
+        hal->delay_us(hal->ctx, late != 0 ? 2 : 0); /* the second task is done before its flag is cleared, or after */
+        reg(t.dev, NPU_REG_IRQ_STATUS, NPU_IRQ_STATUS_ALU_MASK);
+        assert_int_equal(t.dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].unsure, late != 0 ? NPU_IRQ_STATUS_ALU_MASK : 0);
+        hal->delay_us(hal->ctx, 2);
+        assert_int_equal(reg_of(t.dev, NPU_REG_ALU_COUNT), 2);
+        npu_dev_finish(t.dev);
+        assert_string_equal(npu_dev_get_failure(t.dev)->message, "");
+        npu_dev_close(t.dev);
+    }
+    now = GOOD;
+}
+
 /* Only the output of the unit that met the error is undefined. */
 static void others_stay_defined(void **state) {
     (void)state;
@@ -362,9 +388,10 @@ static void declared_outputs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_units),   cmocka_unit_test(three_units_find), cmocka_unit_test(others_stay_defined),
-        cmocka_unit_test(driver_errors), cmocka_unit_test(live_buffers),     cmocka_unit_test(live_units),
-        cmocka_unit_test(live_taint),    cmocka_unit_test(declared_outputs), cmocka_unit_test(time_series),
+        cmocka_unit_test(three_units),         cmocka_unit_test(three_units_find), cmocka_unit_test(stale_flags),
+        cmocka_unit_test(others_stay_defined), cmocka_unit_test(driver_errors),    cmocka_unit_test(live_buffers),
+        cmocka_unit_test(live_units),          cmocka_unit_test(live_taint),       cmocka_unit_test(declared_outputs),
+        cmocka_unit_test(time_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
