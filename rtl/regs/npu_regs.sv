@@ -384,23 +384,19 @@ module npu_regs #(
   assign irq_pool_o = irq_line[npu_regs_pkg::NPU_IRQ_STATUS_POOL_LSB];
   assign irq_gemm_o = irq_line[npu_regs_pkg::NPU_IRQ_STATUS_GEMM_LSB];
 
-  // The result of a running task waits here until the task completes.
+  // The result of a running task waits here until the task completes. A task without one leaves it as it was.
   logic [31:0] alu_result_q;
-  logic [31:0] alu_pend_q;
-  logic alu_have_q;
+  logic [31:0] alu_next_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       alu_result_q <= '0;
-      alu_pend_q <= '0;
-      alu_have_q <= 1'b0;
+      alu_next_q <= '0;
     end else if (srst_q) begin
       alu_result_q <= '0;
-      alu_have_q <= 1'b0;
+      alu_next_q <= '0;
     end else if (EnAlu) begin
-      if (alu_result_we_i) alu_pend_q <= alu_result_i;
-      alu_have_q <= (alu_have_q | alu_result_we_i) & ~alu_done_i;
-      if (alu_done_i && alu_result_we_i) alu_result_q <= alu_result_i;
-      else if (alu_done_i && alu_have_q) alu_result_q <= alu_pend_q;
+      if (alu_result_we_i) alu_next_q <= alu_result_i;
+      if (alu_done_i) alu_result_q <= alu_result_we_i ? alu_result_i : alu_next_q;
     end
   end
 

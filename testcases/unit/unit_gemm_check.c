@@ -27,7 +27,8 @@ typedef struct bench {
     tb_sig task, pad_mode;
     settings s;
     cm_gemm_task before, decoded; /* accepted last; of the check that runs */
-    bool has_before;
+    bool has_before;              /* since the last clear */
+    uint64_t accepted;
 } bench;
 
 /* What is broken: 0 nothing, or one of these sizes. */
@@ -78,6 +79,23 @@ static void draw_streamed(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
     t->ih = t->ih > 65535 ? 65535 : t->ih;
 }
 
+/* Rows of a group whose number, or whose words, do not fit into 16 bits: what is left of them would. */
+static void draw_wrapped(tb_rng *rng, cm_gemm_task *t) {
+    t->ow = 1;
+    t->group = 512 / N;
+    t->oh = check_range(rng, 1030, 65535);
+    t->dh = 1;
+    if (tb_rng_chance(rng, 1, 2)) { /* 65472 .. 65535 words */
+        t->iw = check_range(rng, 40, 63);
+        t->ih = 65535 / t->iw;
+        t->sh = 255;
+    } else { /* 65536 rows and some; 1023 output rows beyond the first */
+        t->iw = 1;
+        t->ih = check_range(rng, 50000, 65535);
+        t->sh = 65;
+    }
+}
+
 static void draw_tensors(tb_rng *rng, cm_gemm_task *t) {
     uint32_t *const ifm[] = {&t->ifm_addr, &t->ifm_cstep};
     uint32_t *const ofm[] = {&t->ofm_addr, &t->ofm_cstep};
@@ -118,6 +136,9 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
     check_pair(rng, 65535, 65535, 65535, over == OVER_PIXELS, &t->ow, &t->oh);
     if (t->wgt_res && (over == OVER_ROWS || (over != OVER_MAP && over != OVER_PIXELS && tb_rng_chance(rng, 2, 3)))) {
         draw_streamed(rng, t, over);
+        if (over == OVER_ROWS && tb_rng_chance(rng, 1, 2)) {
+            draw_wrapped(rng, t);
+        }
     }
     draw_tensors(rng, t);
     s->pad_mode = 0;
@@ -250,7 +271,7 @@ static void draw(const unit *u, void *ctx, tb_rng *rng, bool *expected, uint32_t
     const uint32_t over = broken ? check_range(rng, 0, 2 * OVER_COUNT) : 0;
     if (tb_rng_chance(rng, (uint32_t)unit_knob(u, "wild"), 100)) {
         draw_wild(rng, &b->s);
-    } else if (b->has_before && b->before.wgt_res && tb_rng_chance(rng, 1, 2)) {
+    } else if (b->accepted > 0 && tb_rng_chance(rng, 1, b->has_before && b->before.wgt_res ? 2 : 8)) {
         draw_keep(rng, b, broken);
     } else {
         draw_legal(rng, &b->s, over);
@@ -288,6 +309,7 @@ static void verdict(void *ctx, bool accepted) {
     if (accepted) {
         b->before = b->decoded;
         b->has_before = true;
+        b->accepted++;
     }
 }
 
