@@ -87,9 +87,12 @@ module ofm_buf #(
   end
 
   always_comb begin
-    rdata0_o = rd0[128*Cols*grp0_q+:128*Cols];
-    rdata1_o = rd1[128*Cols*grp1_q+:128*Cols];
-    if (!wide_q) begin
+    rdata0_o = '0;
+    rdata1_o = '0;
+    if (wide_q) begin
+      rdata0_o = rd0[128*Cols*grp0_q+:128*Cols];
+      rdata1_o = rd1[128*Cols*grp1_q+:128*Cols];
+    end else begin
       rdata0_o[127:0] = bank0_q ? rd1[256*rcol0_q+:128] : rd0[256*rcol0_q+:128];
       rdata1_o[127:0] = bank1_q ? rd1[256*rcol1_q+128+:128] : rd0[256*rcol1_q+128+:128];
     end

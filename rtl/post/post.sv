@@ -432,11 +432,14 @@ module post #(
   logic [1:0] ocol_q;  // column of the wide read that lanes 0..3 take
 
   always_comb begin
-    for (int unsigned j = 0; j < Cols; j++) begin
-      os0[32*j+:32] = par_oscale_i[32*((32'(pcol_q) + j)%4)+:32];
-      bi0[32*j+:32] = par_bias_i[32*((32'(pcol_q) + j)%4)+:32];
-    end
-    if (!wide) begin
+    os0 = '0;
+    bi0 = '0;
+    if (wide) begin
+      for (int unsigned j = 0; j < Cols; j++) begin
+        os0[32*j+:32] = par_oscale_i[32*((32'(pcol_q) + j)%4)+:32];
+        bi0[32*j+:32] = par_bias_i[32*((32'(pcol_q) + j)%4)+:32];
+      end
+    end else begin
       os0[31:0] = osf_q;
       bi0[31:0] = bif_q;
     end

@@ -161,7 +161,7 @@ module requant #(
     always_ff @(posedge clk_i) begin
       if (v_q[1]) mem[wslot_q][32*k_q+:32] <= bytes[32*j+:32];
     end
-    assign rows[8*N*j+:8*N] = mem[rslot_q];
+    assign rows[8*N*j+:8*N] = used_q != '0 ? mem[rslot_q] : '0;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -211,8 +211,12 @@ module requant #(
   assign keep = px_index < {1'b0, d_npix};
   assign d_pop = px_valid && px_ready && i_q == Ln'(N - 1);
 
+  // the conditions below save the simulator wide work in idle cycles
   always_comb begin
-    for (int unsigned c = 0; c < N; c++) px[8*c+:8] = px_raw[8*c+:8] & {8{c < 32'(d_nch)}};
+    px = px_raw;
+    if (px_valid && d_nch != (Ln + 1)'(N)) begin
+      for (int unsigned c = 0; c < N; c++) px[8*c+:8] = px_raw[8*c+:8] & {8{c < 32'(d_nch)}};
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
