@@ -1,5 +1,6 @@
 /*
- * driver_rig.h - the driver on the golden device, watched: what the device reads was flushed, what a task writes is exactly what the driver declared for it.
+ * driver_rig.h - the driver on the golden device, watched: what the device reads was flushed, what a task writes is exactly what the driver declared for it, and GEMM tasks that may overlap in time
+ * (no fence between them) do not touch each other's results.
  */
 #ifndef DRIVER_RIG_H
 #define DRIVER_RIG_H
@@ -28,14 +29,23 @@ typedef struct rig {
     cm_device *model;
     npu_hal hal;
     npu dev;
-    uint32_t top;                      /* end of what is allocated */
-    uint64_t declared, written, tasks; /* bytes of the task to come, those of it that were written; tasks started */
-    uint32_t list[4096][2];            /* what was declared, to forget it */
-    size_t listed;
+    uint32_t top;               /* end of what is allocated */
+    uint64_t declared, written; /* bytes of the task to come, those of it that were written */
+    uint32_t tasks;             /* number of the task to come, from 1 */
+    uint32_t fence;             /* the last GEMM task with a fence: those before it are complete */
+    bool gemm;                  /* a GEMM task runs */
+    uint32_t *reader, *writer;  /* for each byte: the task that touched it last */
 } rig;
 
 static inline uint32_t rig_draw(uint32_t lo, uint32_t hi) {
     return lo + (uint32_t)rand() % (hi - lo + 1);
+}
+
+/* Bytes that another GEMM task touches, which may run at the same time. */
+static void rig_conflict(const rig *r, const uint32_t *other, uint32_t at, const char *what) {
+    if (r->gemm && other[at] != r->tasks && other[at] >= r->fence) {
+        fail_msg("tasks %u and %u without a fence between them: 0x%08X %s", other[at], r->tasks, RIG_BASE + at, what);
+    }
 }
 
 static bool rig_mem_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
@@ -49,6 +59,8 @@ static bool rig_mem_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
         if (!known) {
             fail_msg("the device reads 0x%08X, which was not flushed", addr + i);
         }
+        rig_conflict(r, r->writer, addr + i - RIG_BASE, "was written and is read");
+        r->reader[addr + i - RIG_BASE] = r->tasks;
     }
     memcpy(dst, r->mem + (addr - RIG_BASE), bytes);
     return true;
@@ -59,11 +71,14 @@ static bool rig_mem_write(void *ctx, uint32_t addr, const void *src, uint32_t by
     for (uint32_t i = 0; i < bytes; i++) {
         uint8_t *f = &r->flags[addr + i - RIG_BASE];
         if ((*f & RIG_DECLARED) == 0) {
-            fail_msg("task %llu writes 0x%08X, which the driver did not declare", (unsigned long long)r->tasks, addr + i);
+            fail_msg("task %u writes 0x%08X, which the driver did not declare", r->tasks, addr + i);
         }
         if ((*f & RIG_FLUSHED) == 0) {
-            fail_msg("task %llu writes 0x%08X, which was not flushed", (unsigned long long)r->tasks, addr + i);
+            fail_msg("task %u writes 0x%08X, which was not flushed", r->tasks, addr + i);
         }
+        rig_conflict(r, r->writer, addr + i - RIG_BASE, "was written and is written");
+        rig_conflict(r, r->reader, addr + i - RIG_BASE, "was read and is written");
+        r->writer[addr + i - RIG_BASE] = r->tasks;
         *f &= (uint8_t)~RIG_DECLARED;
         *f |= RIG_WRITTEN;
         r->written++;
@@ -80,14 +95,16 @@ static npu_hal_status rig_reg_read(void *ctx, uint32_t offset, uint32_t *value) 
 
 static npu_hal_status rig_reg_write(void *ctx, uint32_t offset, uint32_t value) {
     rig *r = ctx;
+    r->gemm = offset == NPU_REG_GEMM_CTRL;
+    r->fence = r->gemm && (value & NPU_GEMM_CTRL_FENCE_MASK) != 0 ? r->tasks : r->fence;
     cm_device_write(r->model, offset, value, 0xF);
     if ((offset == NPU_REG_GEMM_CTRL || offset == NPU_REG_ALU_CTRL || offset == NPU_REG_POOL_CTRL) && (value & 1u) != 0) {
         uint32_t err = cm_device_read(r->model, NPU_REG_ERR);
         if (err != 0) {
-            fail_msg("task %llu: ERR = 0x%08X", (unsigned long long)r->tasks, err);
+            fail_msg("task %u: ERR = 0x%08X", r->tasks, err);
         }
         if (r->declared != r->written) {
-            fail_msg("task %llu wrote %llu bytes of the %llu declared", (unsigned long long)r->tasks, (unsigned long long)r->written,
+            fail_msg("task %u wrote %llu bytes of the %llu declared", r->tasks, (unsigned long long)r->written,
                      (unsigned long long)r->declared);
         }
         r->tasks++;
@@ -152,6 +169,11 @@ static inline void rig_open(rig *r, uint32_t n) {
     r->flags = calloc(1, RIG_BYTES);
     assert_non_null(r->mem);
     assert_non_null(r->flags);
+    r->reader = calloc(RIG_BYTES, sizeof *r->reader);
+    r->writer = calloc(RIG_BYTES, sizeof *r->writer);
+    assert_non_null(r->reader);
+    assert_non_null(r->writer);
+    r->tasks = r->fence = 1;
     cm_mem mem = {r, rig_mem_read, rig_mem_write};
     r->model = cm_device_new(n, &mem);
     assert_non_null(r->model);
@@ -172,12 +194,16 @@ static inline void rig_close(rig *r) {
     cm_device_free(r->model);
     free(r->mem);
     free(r->flags);
+    free(r->reader);
+    free(r->writer);
 }
 
 /* Forget all buffers. */
 static inline void rig_reset(rig *r) {
     memset(r->mem, RIG_GUARD, r->top);
     memset(r->flags, 0, r->top);
+    memset(r->reader, 0, r->top * sizeof *r->reader);
+    memset(r->writer, 0, r->top * sizeof *r->writer);
     r->top = 64;
 }
 

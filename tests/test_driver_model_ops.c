@@ -185,6 +185,9 @@ static void pool(void **state) {
         npu_pool p = {.average = true, .kw = 250, .kh = 3, .stride_w = 70, .stride_h = 1, .pad_l = 249, .pad_r = 249};
         pool_case(&r, p, 2000, 3, 2, NPU_FP32_NCHW); /* strips that the stride limits */
         pool_case(&r, p, 2000, 3, 2, NPU_INT8_NHWC);
+        p = (npu_pool){.kw = 200, .kh = 1, .stride_w = 1, .stride_h = 1, .pad_l = 150};
+        pool_case(&r, p, 400, 2, 2, NPU_FP32_NCHW); /* padding of more than one strip */
+        pool_case(&r, p, 400, 2, 2, NPU_INT8_NHWC);
         p = (npu_pool){.global = true};
         pool_case(&r, p, 255, 40, 2, NPU_FP32_NCHW);
         p.average = true;
