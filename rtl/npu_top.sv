@@ -6,7 +6,8 @@
 module npu_top #(
   parameter int unsigned N = 8,     // mesh size: 4, 8, 16 or 32
   parameter bit EnAlu = 1'b1,       // the ALU is there
-  parameter bit EnPool = 1'b1       // the POOL is there
+  parameter bit EnPool = 1'b1,      // the POOL is there
+  parameter bit ClkGate = 1'b1      // units without work get no clock
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -265,10 +266,29 @@ module npu_top #(
     assign wr_data[128*Wq*ch+:128*Wq] = {a_wr_data[128*ch+:128], p_wr_data[128*ch+:128], g_wr_data[128*ch+:128]};
   end
 
+  // ---------------------------------------------------------------- clocks of the units
+  // A unit's clock runs from the offer of a task to four cycles after the last one is complete (its pulses end then).
+  logic [2:0] unit_work, unit_clk;  // {pool, alu, gemm}
+  logic [3:0] tail_q[3];
+  assign unit_work = {pool_valid | pool_busy, alu_valid | alu_busy, gemm_valid | gemm_busy};
+  for (genvar u = 0; u < 3; u++) begin : g_clk
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) tail_q[u] <= '1;
+      else tail_q[u] <= {tail_q[u][2:0], unit_work[u] || srst};
+    end
+    npu_clk_gate #(
+      .Gate(ClkGate)
+    ) u_gate (
+      .clk_i,
+      .en_i(unit_work[u] || tail_q[u] != '0),
+      .clk_o(unit_clk[u])
+    );
+  end
+
   gemm #(
     .N(N)
   ) u_gemm (
-    .clk_i,
+    .clk_i(unit_clk[0]),
     .rst_ni(eng_rst_n),
     .task_valid_i(gemm_valid),
     .task_ready_o(gemm_ready),
@@ -299,7 +319,7 @@ module npu_top #(
 
   if (EnAlu) begin : g_alu
     alu u_alu (
-      .clk_i,
+      .clk_i(unit_clk[1]),
       .rst_ni(eng_rst_n),
       .task_valid_i(alu_valid),
       .task_ready_o(alu_ready),
@@ -351,7 +371,7 @@ module npu_top #(
     pool #(
       .N(N)
     ) u_pool (
-      .clk_i,
+      .clk_i(unit_clk[2]),
       .rst_ni(eng_rst_n),
       .task_valid_i(pool_valid),
       .task_ready_o(pool_ready),
