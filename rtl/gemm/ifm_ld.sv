@@ -149,10 +149,7 @@ module ifm_ld #(
   logic [15:0] need0, need1, need_a, need_b;
   logic        chunk_done, task_done;
   logic [5:0]  flight_q;          // jobs in the layout units
-  logic [16:0] npix_up;
   logic [2:0]  unused_track_count;
-
-  assign npix_up = npix_q + 17'd63;
 
   npu_fifo #(
     .Width(28),
@@ -163,7 +160,7 @@ module ifm_ld #(
     .clr_i(1'b0),
     .wvalid_i(state_q == Prep),
     .wready_o(track_ready),
-    .wdata_i({task_i.nhwc_in, icb, npix_up[16:6]}),
+    .wdata_i({task_i.nhwc_in, icb, 11'((npix_q + 17'd63) >> 6)}),
     .rvalid_o(head_valid),
     .rready_i(task_done),
     .rdata_o({head_nhwc, head_icb, head_chunks}),
