@@ -94,6 +94,7 @@ module im2col #(
   logic [Aw:0]          words_q;
   logic [16:0]          npix_q;
   logic [Cw-1:0]        y_span_q;     // (kh - 1) * dh + 1
+  logic signed [Cw-1:0] y_end_q;      // rows from here on are needed by no output
   logic [15:0]          taps_q;
   logic [npu_pkg::WgtAw-1:0] c_wblk_q;  // words of weights of a block of output channels
   logic                 diag;         // one channel block at a time
@@ -201,6 +202,7 @@ module im2col #(
     if (tl_end_row && tl_end_ow != {1'b0, task_i.ow}) tl_ylast = tl_ylast + $signed(Cw'(task_i.sh));
     else if (tl_end_ow == 17'd0) tl_ylast = tl_ylast - $signed(Cw'(task_i.sh));
     tl_ylast = tl_ylast + $signed(y_span_q);
+    if (tl_ylast > y_end_q) tl_ylast = y_end_q;  // the last tile may end beyond the map, and the ring need not hold more rows
     if (tl_ylast <= 0) rows_need = '0;
     else if (tl_ylast >= $signed(Cw'(task_i.ih))) rows_need = {1'b0, task_i.ih};
     else rows_need = tl_ylast[16:0];
@@ -309,6 +311,7 @@ module im2col #(
       c_awrap_q <= c_shrow_q - Aw'(32'(task_i.ow) * 32'(c_sw_q));
       t_x_q <= $signed(Cw'(32'(div_rem_q) * 32'(task_i.sw)));
       t_y_q <= $signed(Cw'(32'(tile_dq_q) * 32'(task_i.sh)));
+      y_end_q <= y_first + $signed(Cw'((32'(task_i.oh) - 32'd1) * 32'(task_i.sh))) + $signed(y_span_q);
       t_a_q <= Aw'(32'(tile_dq_q) * 32'(c_shrow_q)) + Aw'(32'(div_rem_q) * 32'(c_sw_q));
     end
     if (state_q == PrepD) c_wrap_q <= c_awrap_q + c_sw_q;
