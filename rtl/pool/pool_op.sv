@@ -114,17 +114,16 @@ module pool_op (
   logic [AccW-1:0] acc_q;
   logic [255:0]    add_q;   // FP32 sums
   logic [255:0]    max_q;
-  logic [AccW-1:0] sum_q;   // INT8 sums
+  logic [AccW-1:0] sum;     // INT8 sums, in place
   logic [255:0]    add_a;
   logic [255:0]    max_t;
-  logic [AccW-1:0] sum_t;
   logic [31:0]     ma;
   logic [31:0]     mv;
   logic [7:0]      bv;
 
   always_comb begin
-    add_a = add_q;
-    if (b_valid_q && b_first_q) add_a = b_init_q ? '0 : acc_q[255:0];
+    add_a = '0;
+    if (b_valid_q && fp_avg && !(b_first_q && b_init_q)) add_a = b_first_q ? acc_q[255:0] : add_q;
   end
 
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
@@ -135,11 +134,6 @@ module pool_op (
       .b_i(line_i[32*l+:32]),
       .y_o(add_q[32*l+:32])
     );
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (tap_valid_i && tap_first_i && !tap_init_i) acc_q <= acc_mem[tap_ow_i];
-    if (c_last_q && !c_fin_q) acc_mem[c_addr_q[5:0]] <= i8_avg ? sum_q : {{AccW - 256{1'b0}}, avg_i ? add_q : max_q};
   end
 
   always_ff @(posedge clk_i) begin
@@ -161,15 +155,6 @@ module pool_op (
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (b_valid_q && i8_avg) begin
-      sum_t = b_first_q ? (b_init_q ? '0 : acc_q) : sum_q;
-      for (int unsigned i = 0; i < Bytes; i++)
-        sum_t[SumW*i+:SumW] = sum_t[SumW*i+:SumW] + {{SumW - 8{line_i[8*i+7]}}, line_i[8*i+:8]};
-      sum_q <= sum_t;
-    end
-  end
-
   // ------------------------------------------------------------------------------------------------ FP32 average: times the factor
   logic [31:0]  factor;
   logic [255:0] mul_q;
@@ -184,7 +169,8 @@ module pool_op (
     );
   end
 
-  // ------------------------------------------------------------------------------------------------ INT8 average: division
+  // ------------------------------------------------------------------------------------------------ INT8 sums and division
+  // One process, so that sums are read before they are updated in place.
   logic [SumW:0]   rest[Bytes];  // below 2*den_q, as the quotient is at most 128
   logic [7:0]      quo[Bytes];
   logic [SumW-1:0] mag;
@@ -224,11 +210,17 @@ module pool_op (
       div_addr_q <= c_addr_q;
       live_q <= ~(32'hFFFF_FFFF << c_chans_q);
       for (int unsigned i = 0; i < Bytes; i++) begin
-        mag = sum_q[SumW*i+:SumW];
+        mag = sum[SumW*i+:SumW];
         neg_q[i] <= mag[SumW-1];
         if (mag[SumW-1]) mag = '0 - mag;
         rest[i] = {1'b0, mag} + {10'd0, c_count_q[15:1]};
       end
+    end
+    if (c_last_q && !c_fin_q) acc_mem[c_addr_q[5:0]] <= i8_avg ? sum : {{AccW - 256{1'b0}}, avg_i ? add_q : max_q};
+    if (tap_valid_i && tap_first_i && !tap_init_i) acc_q <= acc_mem[tap_ow_i];
+    if (b_valid_q && i8_avg) begin
+      if (b_first_q) sum = b_init_q ? '0 : acc_q;
+      for (int unsigned i = 0; i < Bytes; i++) sum[SumW*i+:SumW] = sum[SumW*i+:SumW] + {{SumW - 8{line_i[8*i+7]}}, line_i[8*i+:8]};
     end
   end
 
@@ -246,10 +238,14 @@ module pool_op (
   // ------------------------------------------------------------------------------------------------ results
   always_comb begin
     out_we_o = d_valid_q || div_valid_q || (c_fin_q && !avg_i);
-    out_end_o = d_end_q;
-    out_addr_o = d_addr_q;
-    out_data_o = mul_q;
-    if (div_valid_q) begin
+    out_end_o = 1'b0;
+    out_addr_o = '0;
+    out_data_o = '0;
+    if (d_valid_q) begin
+      out_end_o = d_end_q;
+      out_addr_o = d_addr_q;
+      out_data_o = mul_q;
+    end else if (div_valid_q) begin
       out_end_o = res_end_q;
       out_addr_o = res_addr_q;
       out_data_o = div_q;

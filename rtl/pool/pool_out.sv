@@ -49,15 +49,30 @@ module pool_out #(
 
   // ------------------------------------------------------------------------------------------------ geometry
   logic [3:0] lanes;
-  logic       packed_px;
   logic       one;
   logic [9:0] words;  // of a job
   logic [5:0] last_job;
-  assign lanes = rem_q >= 17'd8 ? 4'd8 : rem_q[3:0];
-  assign packed_px = task_i.ofm_cstep == {26'd0, lanes, 2'd0};
-  assign one = !task_i.int8 || lanes == 4'd1;
-  assign words = !task_i.int8 ? {3'd0, task_i.ow[6:0]} : packed_px ? {3'd0, task_i.ow[6:0]} * {6'd0, lanes} : {6'd0, lanes};
-  assign last_job = !task_i.int8 ? {2'd0, lanes - 4'd1} : packed_px ? '0 : 6'(task_i.ow - 16'd1);
+
+  // zero while nothing happens: a simulator then computes nothing
+  always_comb begin
+    lanes = '0;
+    one = 1'b0;
+    words = '0;
+    last_job = '0;
+    if (state_q != Idle) begin
+      lanes = rem_q >= 17'd8 ? 4'd8 : rem_q[3:0];
+      one = !task_i.int8 || lanes == 4'd1;
+      if (!task_i.int8) begin
+        words = {3'd0, task_i.ow[6:0]};
+        last_job = {2'd0, lanes - 4'd1};
+      end else if (task_i.ofm_cstep == {26'd0, lanes, 2'd0}) begin
+        words = {3'd0, task_i.ow[6:0]} * {6'd0, lanes};
+      end else begin
+        words = {6'd0, lanes};
+        last_job = 6'(task_i.ow - 16'd1);
+      end
+    end
+  end
 
   // ------------------------------------------------------------------------------------------------ walk over the words of the row
   logic adv;       // the read stage moves

@@ -85,14 +85,6 @@ module pool_seq #(
   logic signed [17:0] y0_next;
   logic               tab_missing;
   logic [9:0]         slot;
-  assign y1 = y0_q[16:0] + {9'd0, task_i.kh};  // positive
-  assign y0_next = y0_q + $signed({10'd0, task_i.sh});
-  assign first = y0_q < 0 ? '0 : y0_q[16:0];
-  assign last = y1 > {1'b0, task_i.ih} ? {1'b0, task_i.ih} : y1;
-  assign rows = last[7:0] - first[7:0];
-  assign tab_missing = tab_en_i && !(tab_ok_q && (tab_whole_i || tab_row_q == rows));
-  assign slot = 10'(task_i.iw + 16'd3) & ~10'd3;
-
   logic signed [11:0] x1;
   logic signed [11:0] x0_next;
   logic [9:0]         col_end;
@@ -101,14 +93,46 @@ module pool_seq #(
   logic               last_row;
   logic               last_col;
   logic               tap;
-  assign x1 = x0_q + $signed({4'd0, task_i.kw});
-  assign x0_next = x0_q + $signed({4'd0, task_i.sw});
-  assign col_first = x0_q < 0 ? '0 : x0_q[9:0];
-  assign col_end = x1[10:0] > task_i.iw[10:0] ? task_i.iw[9:0] : x1[9:0];
-  assign last_tap = x_q + 10'd1 == col_end;
-  assign last_row = y_q + 17'd1 == end_q;
-  assign last_col = ow_q == 6'(task_i.ow - 16'd1);
-  assign tap = state_q == Tap && !(slow_i && last_row && last_tap && pause_q != '0);
+
+  // zero while nothing happens: a simulator then computes nothing
+  always_comb begin
+    y1 = '0;
+    y0_next = '0;
+    first = '0;
+    last = '0;
+    rows = '0;
+    tab_missing = 1'b0;
+    slot = '0;
+    last_row = 1'b0;
+    x1 = '0;
+    x0_next = '0;
+    col_first = '0;
+    col_end = '0;
+    last_tap = 1'b0;
+    last_col = 1'b0;
+    tap = 1'b0;
+    if (busy_o) begin
+      slot = 10'(task_i.iw + 16'd3) & ~10'd3;
+      last_row = y_q + 17'd1 == end_q;
+      y0_next = y0_q + $signed({10'd0, task_i.sh});
+      if (state_q == Win) begin
+        y1 = y0_q[16:0] + {9'd0, task_i.kh};  // positive
+        first = y0_q < 0 ? '0 : y0_q[16:0];
+        last = y1 > {1'b0, task_i.ih} ? {1'b0, task_i.ih} : y1;
+        rows = last[7:0] - first[7:0];
+        tab_missing = tab_en_i && !(tab_ok_q && (tab_whole_i || tab_row_q == rows));
+      end
+      if (state_q == Tap) begin
+        x1 = x0_q + $signed({4'd0, task_i.kw});
+        x0_next = x0_q + $signed({4'd0, task_i.sw});
+        col_first = x0_q < 0 ? '0 : x0_q[9:0];
+        col_end = x1[10:0] > task_i.iw[10:0] ? task_i.iw[9:0] : x1[9:0];
+        last_tap = x_q + 10'd1 == col_end;
+        last_col = ow_q == 6'(task_i.ow - 16'd1);
+        tap = !(slow_i && last_row && last_tap && pause_q != '0);
+      end
+    end
+  end
 
   assign tap_valid_o = tap;
   assign tap_addr_o = addr_q + x_q;
