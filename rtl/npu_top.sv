@@ -348,7 +348,7 @@ module npu_top #(
     );
   end else begin : g_no_alu
     logic unused;
-    assign unused = ^{alu_valid, alu_task, a_rd_valid, rd_req_ready[Rq+RdAlu], rd_req_ready[RdAlu], wr_req_ready[Wq+WrAlu], wr_req_ready[WrAlu],
+    assign unused = ^{unit_clk[1], alu_valid, alu_task, a_rd_valid, rd_req_ready[Rq+RdAlu], rd_req_ready[RdAlu], wr_req_ready[Wq+WrAlu], wr_req_ready[WrAlu],
                       wr_ready[Wq+WrAlu], wr_ready[WrAlu], wr_idle_req[Wq+WrAlu], wr_idle_req[WrAlu]};
     assign alu_ready = 1'b0;
     assign alu_done = 1'b0;
@@ -398,7 +398,7 @@ module npu_top #(
     );
   end else begin : g_no_pool
     logic unused;
-    assign unused = ^{pool_valid, pool_task, p_rd_valid, rd_req_ready[Rq+RdPool], rd_req_ready[RdPool], wr_req_ready[Wq+WrPool], wr_req_ready[WrPool],
+    assign unused = ^{unit_clk[2], pool_valid, pool_task, p_rd_valid, rd_req_ready[Rq+RdPool], rd_req_ready[RdPool], wr_req_ready[Wq+WrPool], wr_req_ready[WrPool],
                       wr_ready[Wq+WrPool], wr_ready[WrPool], wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]};
     assign pool_ready = 1'b0;
     assign pool_done = 1'b0;

@@ -54,9 +54,11 @@ no_inline_waivers() {
     ! grep -rnE '(verilator|verilint)[ \t]+lint_(off|on|save|restore)' rtl --include='*.sv' --include='*.svh'
 }
 
-verilator_lint() {
+verilator_lint() { # N, more parameters
+    local n=$1
+    shift
     # shellcheck disable=SC2046
-    "$VERILATOR" --lint-only -Wall -GN="$1" --top-module npu_top -Irtl/lib rtl/lint.vlt $(rtl_files)
+    "$VERILATOR" --lint-only -Wall -GN="$n" "$@" --top-module npu_top -Irtl/lib rtl/lint.vlt $(rtl_files)
 }
 
 yosys_reads() {
@@ -93,6 +95,9 @@ if [ ! -f rtl/npu_top.sv ]; then
 else
     if need "$VERILATOR" deps "Verilator lint"; then
         for n in 4 8 16 32; do check "Verilator lint, N=$n" verilator_lint $n; done
+        check "Verilator lint, N=8 without ALU" verilator_lint 8 -GEnAlu=0
+        check "Verilator lint, N=8 without POOL" verilator_lint 8 -GEnPool=0
+        check "Verilator lint, N=8 without ALU, POOL and clock gates" verilator_lint 8 -GEnAlu=0 -GEnPool=0 -GClkGate=0
     fi
     if need yosys deps "Yosys elaboration"; then
         for n in 4 8; do check "Yosys elaboration, N=$n" yosys_reads $n; done
