@@ -47,6 +47,9 @@ static void draw_shape(cm_gemm_task *t, const im2col_limits *l, tb_rng *rng) {
 /* The derived numbers; false: outside the limits. */
 static bool derive(im2col_work *w, const im2col_limits *l) {
     const cm_gemm_task *t = &w->t;
+    if (t->iw * t->ih > 65535 || t->ow * t->oh > 65535) {
+        return false;
+    }
     w->icb = (t->ic + N - 1) / N;
     w->ocb = (t->oc + N - 1) / N;
     w->pixels = t->iw * t->ih;

@@ -22,11 +22,11 @@
 static const tb_knob knobs[] = {
     {"tasks", 1, TASKS, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
     {"ahead", 0, 3, TB_KNOB_UNIFORM, NULL, NULL, "tasks that the loaders may be ahead"},
-    {"kernel", 1, 7, TB_KNOB_UNIFORM, NULL, NULL, "largest kernel"},
-    {"stride", 1, 7, TB_KNOB_UNIFORM, NULL, NULL, "largest stride"},
-    {"dilation", 1, 3, TB_KNOB_SMALL, NULL, NULL, "largest dilation"},
-    {"pad", 0, 6, TB_KNOB_SMALL, NULL, NULL, "most padding"},
-    {"map", 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "largest input rows and columns"},
+    {"kernel", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "largest kernel"},
+    {"stride", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "largest stride"},
+    {"dilation", 1, 255, TB_KNOB_SMALL, NULL, NULL, "largest dilation"},
+    {"pad", 0, 255, TB_KNOB_SMALL, NULL, NULL, "most padding"},
+    {"map", 1, 4096, TB_KNOB_UNIFORM, NULL, NULL, "largest input rows and columns"},
     {"channels", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "most channels"},
     {"group", 1, 128, TB_KNOB_SMALL, NULL, NULL, "most tiles of a group"},
     {"work", 100, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "most cycles of the mesh for a task"},
@@ -41,11 +41,14 @@ static const tb_knob knobs[] = {
 static void constrain(tb_knobs *k, uint64_t seed) {
     /* mostly maps of several tiles, with strides: the walk over rows is where the unit can go wrong */
     tb_knobs_draw_in(k, "tasks", seed, 4, 12);
-    tb_knobs_draw_in(k, "kernel", seed, 1, 4);
-    tb_knobs_draw_in(k, "stride", seed, 1, 4);
+    const bool wild = seed % 8 == 3; /* now and then the ends of the fields */
+    tb_knobs_draw_in(k, "kernel", seed, 1, wild ? 255 : 4);
+    tb_knobs_draw_in(k, "stride", seed, 1, wild ? 255 : 4);
+    tb_knobs_draw_in(k, "dilation", seed, 1, wild ? 255 : 3);
+    tb_knobs_draw_in(k, "pad", seed, 0, wild ? 255 : 6);
     tb_knobs_draw_in(k, "arrive", seed, 1, 8);
     tb_knobs_draw_in(k, "work", seed, 4000, 12000);
-    tb_knobs_draw_in(k, "map", seed, 6, seed % 5 == 1 ? 128 : 40);
+    tb_knobs_draw_in(k, "map", seed, 6, wild ? 4096 : seed % 5 == 1 ? 128 : 40);
     tb_knobs_draw_in(k, "channels", seed, 1, seed % 5 == 2 ? 16 * N : 3 * N);
     if (seed % 4 == 0) { /* nobody hesitates: no gaps */
         static const char *const stalls[] = {"stall_ifm", "stall_wgt", "stall_ofm"};
