@@ -79,10 +79,13 @@ typedef struct tc_test {
 } tc_test;
 
 extern const tc_test tc_conv;
+extern const tc_test tc_dw;
+extern const tc_test tc_linear;
 extern const tc_test tc_regs;
 extern const tc_test tc_bus_error;
 extern const tc_test tc_chain;
 extern const tc_test tc_sequence;
+extern const tc_test tc_pool;
 
 extern const tc_test *const tc_tests[];
 extern const size_t tc_test_count;

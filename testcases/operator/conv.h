@@ -1,23 +1,32 @@
 /*
- * conv.h - private to the conv test: knobs, shapes, data.
+ * conv.h - private to the tests conv, dw, linear, int8_chain and concat: knobs, shapes, data, definition.
  */
 #ifndef TESTCASES_CONV_H
 #define TESTCASES_CONV_H
 
 #include "../tests.h"
+#include "gemm_io.h"
+#include "gemm_ref.h"
 
 /* Kinds of shapes that the generator looks for. */
 typedef enum conv_shape {
     ANY,
-    POINT, /* 1 x 1 maps */
-    ROW,   /* one row */
-    TINY,  /* kernel larger than the map, padding around it */
-    WIDE,  /* long rows */
-    BROAD, /* rows of which the input buffer does not hold what one output row needs */
-    TALL,  /* many rows */
-    ROWS,  /* a map larger than the input buffer */
-    DEEP,  /* weights larger than the weight buffer */
-    MANY,  /* more output channels than a task may have */
+    POINT,   /* 1 x 1 maps */
+    ROW,     /* one row */
+    TINY,    /* kernel larger than the map, padding around it */
+    WIDE,    /* long rows */
+    BROAD,   /* rows of which the input buffer does not hold what one output row needs */
+    TALL,    /* many rows */
+    ROWS,    /* a map larger than the input buffer */
+    DEEP,    /* weights larger than the weight buffer */
+    MANY,    /* more output channels than a task may have */
+    DW,      /* depthwise */
+    GROUPED, /* a few channels in each of several groups */
+    DILATED, /* kernels with holes */
+    STRIDED, /* strides up to 255 */
+    PADDED,  /* padding up to 255: windows that see nothing of the map */
+    LARGE,   /* kernels from 8 up */
+    STREAM,  /* more pixels than a task may have */
     CONV_SHAPE_COUNT
 } conv_shape;
 
@@ -44,30 +53,96 @@ typedef enum conv_scale {
 typedef enum conv_wdata { CONV_W_UNIFORM, CONV_W_EXTREME, CONV_W_ZEROS, CONV_W_SPARSE, CONV_W_RAMP, CONV_W_COUNT } conv_wdata;
 typedef enum conv_wscale { CONV_WSCALE_PLAIN, CONV_WSCALE_ZEROS, CONV_WSCALE_HARD, CONV_WSCALE_COUNT } conv_wscale;
 
-/* The convolution (without addresses and input scale) and one of its two splits that the knobs describe. */
-npu_conv conv_of(const tb_knobs *knobs);
+/* Names of their values, for knobs. */
+extern const char *const conv_data_names[CONV_DATA_COUNT];
+extern const char *const conv_wdata_names[CONV_W_COUNT];
+extern const char *const conv_scale_names[CONV_SCALE_COUNT];
+extern const char *const conv_wscale_names[CONV_WSCALE_COUNT];
+extern const char *const conv_act_names[NPU_ACT_COUNT];
+extern const char *const conv_layout_names[2];
+extern const char *const conv_wait_names[2];
+
+/*
+ * A case. What is to be computed (`math`), and the convolution that the driver is given (`drive`): another one where the test is `linear`. Neither has addresses or scales.
+ */
+typedef struct conv_case {
+    bool linear;
+    npu_conv math, drive;
+} conv_case;
+/* From the knobs of conv, dw or linear. The driver's answer, where it makes the convolution itself (linear). */
+npu_status conv_case_of(uint32_t n, const tb_knobs *knobs, conv_case *out);
 npu_conv_split conv_split_of(const tb_knobs *knobs, bool second);
 
-/* Tasks of a plan: slices of kernel rows that lie in the padding do not run. */
+/* conv_cost.c: tasks of a plan (slices of kernel rows that lie in the padding do not run); roughly its clock cycles; cycles that a case may take. */
 uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan);
+uint64_t conv_cost(uint32_t n, const npu_conv *conv, const npu_conv_plan *plan, uint32_t bus);
+uint64_t conv_budget(uint32_t n);
+/* Do these tensors fit into device memory? -1 with one line. */
+int conv_check_memory(const npu_conv *conv, const npu_conv_plan *plan, char *err, size_t err_size);
+/* Bytes of device memory: all buffers, with room for shifts, guards and a second run. */
+uint64_t conv_memory(const npu_conv *conv, const npu_conv_plan *plan);
 
+/* conv_gen.c */
 int conv_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+/* linear.c */
+int linear_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+/* conv_split.c: draw the splits of both runs, within the budget. */
+void conv_draw_splits(uint32_t n, uint64_t seed, tb_knobs *knobs);
 int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 int conv_execute(tc_run *run);
 
 /* The host's copy of the operands. */
 typedef struct conv_tensors {
-    uint32_t *input; /* FP32 bits, [ic][ih][iw] */
-    int8_t *weights; /* [oc][ic][kh][kw] */
-    float *w_scale;  /* [oc] */
-    uint32_t *bias;  /* FP32 bits, [oc] */
-    uint32_t in_scale;
+    uint32_t *input;   /* FP32 bits, [ic][ih][iw]; INT8 inputs: NULL */
+    int8_t *quantised; /* the same as the mesh sees it */
+    int8_t *weights;   /* [oc][ic/groups][kh][kw] */
+    float *w_scale;    /* [oc] */
+    uint32_t *bias;    /* FP32 bits, [oc] */
 } conv_tensors;
-/* Everything from the seed and the knobs. -1: out of memory. Release with conv_tensors_free(), also after an error. */
-int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const tb_knobs *knobs, uint64_t seed);
+
+/* What the operands of one convolution are drawn from. */
+typedef struct conv_draw {
+    uint64_t seed;
+    conv_data data;
+    conv_wdata wdata;
+    conv_scale in_scale, out_scale;
+    conv_wscale wscale;
+    bool hard_bias, hard_act;
+} conv_draw;
+conv_draw conv_draw_of(const tb_knobs *knobs, uint64_t seed);
+/* in_scale, out_scale and act_p of a convolution whose shape, layouts and activation are set. */
+void conv_draw_factors(const conv_draw *d, npu_conv *conv);
+/* A scale of a quantiser; calibrated ones are 127 / threshold, the threshold between these two. */
+uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi);
+/* `count` values of an input tensor that a quantiser with this scale maps to the whole range of INT8, as `kind` says. */
+void conv_draw_f32(tb_rng *rng, conv_data kind, uint32_t in_scale, uint32_t *dst, size_t count);
+/*
+ * All operands. quantised: NULL, or the INT8 input that there is already, which becomes the tensors'. -1: out of memory. Release with conv_tensors_free(), also after an error.
+ */
+int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const conv_draw *d, int8_t *quantised);
 void conv_tensors_free(conv_tensors *t);
 
-/* One output as FP32 bits, computed from the definition. conv->in_scale is set. */
+/* One output before its activation, as FP32 bits, computed from the definition. conv->in_scale is set. */
 uint32_t conv_reference(const npu_conv *conv, const conv_tensors *t, uint32_t oc, uint32_t oy, uint32_t ox);
+
+/* conv_op.c: a convolution with its operands on the device. */
+typedef struct conv_op {
+    tc_run *run;
+    const char *name;     /* of the layer, for streams and messages */
+    bool linear;          /* drive was made by npu_linear_make() */
+    npu_conv math, drive; /* scales and activation set in both; addresses in `drive` */
+    npu_conv_plan plan;   /* of drive */
+    npu_tensor in, out;   /* as they lie in memory */
+    const conv_tensors *t;
+    uint16_t tasks; /* that it took */
+} conv_op;
+/* in and out without addresses: shape, layout and step. gap: units between channels or pixels. */
+void conv_op_tensors(conv_op *op, uint32_t gap, bool tight);
+/* Put weights, factors and bias there, reserve the scratch. */
+int conv_op_params(conv_op *op);
+/* Compare `points` outputs, corners among them, of the image of `out` with the definition; 0: all of them. */
+void conv_op_check(conv_op *op, const uint8_t *image, uint32_t points);
+/* What it is and how it is cut, into run->stats. */
+void conv_op_describe(const conv_op *op);
 
 #endif
