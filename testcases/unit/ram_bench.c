@@ -39,7 +39,7 @@ static void set_bit(tb_sig port, uint32_t bit, bool value) {
     tb_set_field(port, bit, 1, value);
 }
 
-/* Draw and drive this cycle's reads; writes are drawn afterwards since a bank that is read may not be written. */
+/* Draw and drive this cycle's reads; writes are drawn afterwards since a word of a bank that is read may not be written. */
 static void drive_reads(bench *b) {
     for (uint32_t i = 0; i < b->enables; i++) {
         b->on[i] = unit_go(&b->rd[i]);
@@ -70,9 +70,9 @@ static void drive_writes(bench *b) {
     uint8_t word[32];
     for (uint32_t i = 0; i < b->writes; i++) {
         const ram_write *w = &b->desc->write[i];
-        const bool busy = b->desc->bank_port && b->on[0] && b->bank == w->mem;
-        const bool on = unit_go(&b->wr[i]) && !busy;
         const uint32_t a = draw_addr(b);
+        const bool busy = b->desc->bank_port && b->on[0] && b->bank == w->mem && a == b->addr[0];
+        const bool on = unit_go(&b->wr[i]) && !busy;
         tb_rng_fill(&b->rng_data, word, b->desc->bytes);
         set_bit(b->we[i], w->bit, on);
         tb_set(b->waddr[i], a);

@@ -39,7 +39,7 @@ typedef struct ram_desc {
     ram_enable enable[RAM_PORTS]; /* read enables */
     const char *addr[RAM_PORTS];  /* read addresses; NULL ends the list */
     ram_read read[RAM_PORTS];
-    const char *bank_port; /* single-port banks: the bank that is read is not written in that cycle. NULL: none */
+    const char *bank_port; /* chooses the bank that is read; the word that is read is not written in that cycle. NULL: no banks */
 } ram_desc;
 
 #define RAM_BENCH_KNOBS 5u

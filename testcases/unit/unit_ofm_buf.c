@@ -1,7 +1,8 @@
 /* dut: ofm_buf */
 /*
- * Columns write pairs of pixels at their own pace; words of four pixels are read while their ring still holds them. A column never runs more than its 1024 pixel
- * pairs ahead of what has been freed, as im2col's credit guarantees.
+ * Columns write pairs of pixels at their own pace; words of four pixels are read while their ring still holds them, one of a column of the port's parity or, wide,
+ * those of several neighbouring columns from the port's bank. A column never runs more than its 1024 pixel pairs ahead of what has been freed, as im2col's credit
+ * guarantees.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,9 +13,12 @@
 #define N ((uint32_t)NPU_CFG_N)
 #define PAIRS 1024u /* of a column */
 #define WORDS (PAIRS / 2)
+#define COLS (N >= 16 ? 4u : N / 4) /* columns of a wide read */
 
 static const tb_knob knobs[] = {
     {"cycles", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "cycles"},
+    {"wide", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles with wide reads"},
+    {"free", 1, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of reads after which the oldest words are freed"},
     UNIT_STALL_KNOB("wr", "percent of cycles in which a column rests"),
     UNIT_STALL_KNOB("rd", "percent of cycles in which a read port rests"),
     UNIT_STALL_RUN_KNOB,
@@ -25,7 +29,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 }
 
 typedef struct bench {
-    tb_sig we, wdata[2], re, rcol[2], raddr[2], rdata[2];
+    tb_sig we, wdata[2], wide, re, rcol[2], raddr[2], rdata[2];
     int32_t mem[32][PAIRS][2];
     uint64_t pairs[32];  /* written by each column */
     uint64_t oldest[32]; /* pairs before this one are freed */
@@ -33,24 +37,45 @@ typedef struct bench {
     tb_rng rng_data, rng_addr;
 } bench;
 
-/* Choose a complete word of a column of this port's parity; false: none. */
-static bool drive_read(bench *b, uint32_t port, int32_t *expected, uint32_t *col, uint64_t *word) {
-    *col = 2 * (uint32_t)tb_rng_range(&b->rng_addr, 0, N / 2 - 1) + port;
-    const uint64_t first = b->oldest[*col] / 2;
-    const uint64_t end = b->pairs[*col] / 2;
-    const bool on = unit_go(&b->rd[port]) && first < end;
-    *word = tb_rng_range(&b->rng_addr, first, first < end ? end - 1 : first);
-    tb_set_field(b->re, port, 1, on);
-    tb_set(b->rcol[port], *col / 2);
-    tb_set(b->raddr[port], *word % WORDS);
-    if (on) {
-        memcpy(expected, b->mem[*col][(2 * *word) % PAIRS], 4 * sizeof *expected);
-        /* the oldest word is freed sometimes, so that the ring goes round */
-        if (tb_rng_chance(&b->rng_addr, 3, 4)) {
-            b->oldest[*col] = 2 * (first + 1);
+/* What a port reads: `cols` columns from `col` on. */
+typedef struct access {
+    bool on;
+    uint32_t col, cols;
+    uint64_t word;
+    int32_t expected[4][4];
+} access;
+
+/* Choose a word that all columns hold completely, wide: of the port's bank. */
+static void drive_read(const unit *u, bench *b, uint32_t port, bool wide, access *a) {
+    a->cols = wide ? COLS : 1;
+    const uint32_t index = (uint32_t)tb_rng_range(&b->rng_addr, 0, wide ? N / COLS - 1 : N / 2 - 1);
+    a->col = wide ? COLS * index : 2 * index + port;
+    uint64_t first = 0;
+    uint64_t end = UINT64_MAX;
+    for (uint32_t c = a->col; c < a->col + a->cols; c++) {
+        first = b->oldest[c] / 2 > first ? b->oldest[c] / 2 : first;
+        end = b->pairs[c] / 2 < end ? b->pairs[c] / 2 : end;
+    }
+    a->word = tb_rng_range(&b->rng_addr, first, first < end ? end - 1 : first);
+    if (wide && a->word % 2 != port) {
+        a->word += a->word + 1 < end ? 1 : a->word > first ? UINT64_MAX : 0; /* one on, or one back */
+    }
+    a->on = unit_go(&b->rd[port]) && first < end && (!wide || a->word % 2 == port);
+    tb_set_field(b->re, port, 1, a->on);
+    tb_set(b->rcol[port], index);
+    tb_set(b->raddr[port], (wide ? a->word ^ tb_rng_range(&b->rng_addr, 0, 1) : a->word) % WORDS);
+    if (!a->on) {
+        return;
+    }
+    for (uint32_t j = 0; j < a->cols; j++) {
+        memcpy(a->expected[j], b->mem[a->col + j][(2 * a->word) % PAIRS], sizeof a->expected[j]);
+    }
+    /* words are freed sometimes, so that the ring goes round */
+    if (tb_rng_chance(&b->rng_addr, (uint32_t)unit_knob(u, "free"), 100)) {
+        for (uint32_t c = a->col; c < a->col + a->cols; c++) {
+            b->oldest[c] = 2 * (b->oldest[c] / 2 + 1 < end ? b->oldest[c] / 2 + 1 : end);
         }
     }
-    return on;
 }
 
 static void drive_writes(bench *b) {
@@ -70,6 +95,7 @@ static void drive_writes(bench *b) {
 
 static void setup(unit *u, bench *b) {
     b->we = unit_port(u, "we_i");
+    b->wide = unit_port(u, "wide_i");
     b->re = unit_port(u, "re_i");
     const char *const names[2][4] = {{"wdata0_i", "rcol0_i", "raddr0_i", "rdata0_o"}, {"wdata1_i", "rcol1_i", "raddr1_i", "rdata1_o"}};
     for (uint32_t p = 0; p < 2; p++) {
@@ -97,12 +123,11 @@ static int run(unit *u) {
     setup(u, b);
     unit_reset(u);
     for (int64_t k = unit_knob(u, "cycles"); k > 0 && unit_ok(u); k--) {
-        int32_t expected[2][4], got[4];
-        uint32_t col[2];
-        uint64_t word[2];
-        bool on[2];
+        access a[2];
+        const bool wide = tb_rng_chance(&b->rng_addr, (uint32_t)unit_knob(u, "wide"), 100);
+        tb_set(b->wide, wide);
         for (uint32_t p = 0; p < 2; p++) {
-            on[p] = drive_read(b, p, expected[p], &col[p], &word[p]);
+            drive_read(u, b, p, wide, &a[p]);
         }
         drive_writes(b);
         unit_settle(u);
@@ -110,9 +135,11 @@ static int run(unit *u) {
             break;
         }
         for (uint32_t p = 0; p < 2; p++) {
-            if (on[p]) {
-                unit_get_slice(b->rdata[p], 0, got, sizeof got);
-                unit_compare(u, got, expected[p], 4, "port %" PRIu32 ", column %" PRIu32 ", word %" PRIu64, p, col[p], word[p]);
+            int32_t got[4];
+            for (uint32_t j = 0; a[p].on && j < a[p].cols; j++) {
+                unit_get_slice(b->rdata[p], 16 * j, got, sizeof got);
+                unit_compare(u, got, a[p].expected[j], 4, "port %" PRIu32 ", %s read, column %" PRIu32 ", word %" PRIu64, p,
+                             wide ? "wide" : "narrow", a[p].col + j, a[p].word);
             }
         }
     }

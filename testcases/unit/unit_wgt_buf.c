@@ -15,7 +15,7 @@ static int run(unit *u) {
 }
 
 const unit_bench unit_this_bench = {.name = "wgt_buf",
-                                    .about = "weight buffer: two single-port banks",
+                                    .about = "weight buffer: two banks, each read and written in the same cycle",
                                     .knobs = ram_bench_knobs,
                                     .nknobs = RAM_BENCH_KNOBS,
                                     .constrain = ram_bench_constrain,
