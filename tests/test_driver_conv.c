@@ -113,12 +113,11 @@ static void expect_irq(mock_npu *m) {
 static void expect_small_task(mock_npu *m, const npu_conv *c) {
     mock_read(m, NPU_REG_STATUS, READY);
     expect_outputs(m, c, 0, 6, 100);
-    expect_geometry(m, c, 0, 0, 0, 9, 3, 6, 5, 5, 16);
+    expect_geometry(m, c, 0, 0, 0, 9, 3, 6, 5, 5, 8);
     mock_write(m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
     mock_write(m, NPU_REG_GEMM_BIAS_ADDR, BIA);
     mock_write(m, NPU_REG_GEMM_ACT, 1);
-    mock_write(m, NPU_REG_GEMM_CTRL,
-               EN | LAYOUT | FENCE | RES | OSCALE | BIAS | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
+    mock_write(m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | BIAS | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
 }
 
 static void expect_small_conv(mock_npu *m, const npu_conv *c, const npu_conv_plan *p) {
@@ -162,10 +161,10 @@ static void one_task_poll(void **state) {
     mock_read(&m, NPU_REG_STATUS, 0);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
     mock_read(&m, NPU_REG_STATUS, READY);
-    expect_geometry(&m, &c, 0, 0, 0, 9, 3, 6, 5, 5, 16);
+    expect_geometry(&m, &c, 0, 0, 0, 9, 3, 6, 5, 5, 8);
     mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
     mock_write(&m, NPU_REG_GEMM_ACT, 0);
-    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | RES | OSCALE | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
+    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
     expect_look(&m, 65535);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
@@ -194,14 +193,14 @@ static void extended_form(void **state) {
     expect_begin(&m, &c, &p, 0);
     mock_read(&m, NPU_REG_STATUS, READY);
     mock_add(&m, MOCK_OUTPUT, OFM, 6 * 48, NPU_HAL_OK);
-    expect_geometry(&m, &c, 0, 0, 0, 8, 3, 6, 4, 3, 16);
+    expect_geometry(&m, &c, 0, 0, 0, 8, 3, 6, 4, 3, 8);
     mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
     mock_write(&m, NPU_REG_GEMM_BIAS_ADDR, BIA);
     mock_write(&m, NPU_REG_GEMM_ACT, 1);
     mock_write(&m, NPU_REG_GEMM_EXT_KERNEL, 0x01010305u);
     mock_write(&m, NPU_REG_GEMM_EXT_STRIDE, 0x0302u);
     mock_write(&m, NPU_REG_GEMM_EXT_PAD, 0x00010004u); /* the last row of windows ends with the map: no row of bottom padding is used */
-    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | RES | OSCALE | BIAS | EXT);
+    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | BIAS | EXT);
     expect_irq(&m);
     expect_look(&m, 1);
     expect_end(&m, &c, &p);
@@ -246,7 +245,7 @@ static void split_tasks(bool serial) {
     c.stride_w = c.stride_h = 1;
     c.ifm_cstep = 96;
     c.ofm_cstep = 96;
-    npu_conv_split split = {.max_oh = 3, .max_ic = 16, .max_oc = 8, .group = 7, .serial = serial};
+    npu_conv_split split = {.max_oh = 3, .max_ic = 16, .max_oc = 8, .group = 7, .serial = serial, .no_resident = true};
     npu_conv_plan p = plan_of(&c, &split);
     expect_begin(&m, &c, &p, 0);
     for (unsigned t = 0; t < 8; t++) {
@@ -283,43 +282,36 @@ static void split_serial(void **state) {
     split_tasks(true);
 }
 
-/* Weights stay on chip: the second block of rows keeps those that the first one loaded, in each slice of input channels. */
+/* Weights stay on chip: a map of more than 65535 pixels, whose second and third block of rows keep what the first one loaded. */
 static void resident_rows(void **state) {
     (void)state;
     mock_npu m;
     mock_init(&m);
     npu dev = mock_device(&m, NPU_WAIT_IRQ);
     npu_conv c = small_conv();
-    c.iw = 4;
-    c.ih = 6;
-    c.ic = 20;
-    c.oc = 12;
+    c.iw = 400;
+    c.ih = 400;
     c.stride_w = c.stride_h = 1;
-    c.ifm_cstep = 96;
-    c.ofm_cstep = 96;
-    npu_conv_split split = {.max_oh = 3, .max_ic = 16, .group = 7};
-    npu_conv_plan p = plan_of(&c, &split);
+    c.act = NPU_ACT_NONE;
+    c.has_bias = false;
+    c.ifm_cstep = c.ofm_cstep = 400 * 400 * 4;
+    npu_conv_plan p = plan_of(&c, NULL);
     assert_true(p.resident);
+    assert_int_equal(p.oh_task, 134);
     expect_begin(&m, &c, &p, 0);
-    for (uint32_t t = 0; t < 4; t++) {
-        uint32_t r = t % 2;
-        uint32_t ofm = r * 3 * 4 * 4;
-        uint32_t ctrl = EN | LAYOUT | RES | (r == 0 ? FENCE : KEEP) | 3u << 3 | 1u << 6 | 1u << 11 | 1u << 13;
-        ctrl |= r == 0 ? 1u << 15 : 1u << 17;
+    for (uint32_t t = 0; t < 3; t++) {
+        uint32_t ctrl = EN | LAYOUT | RES | OSCALE | (t == 0 ? FENCE : KEEP) | 3u << 3 | 1u << 6 | 1u << 11 | 1u << 13;
+        uint32_t rows = t == 2 ? 132 : 134;
+        ctrl |= (t == 0 ? 1u << 15 : 0) | (t == 2 ? 1u << 17 : 0);
         mock_read(&m, NPU_REG_STATUS, READY);
-        expect_outputs(&m, &c, ofm, 12, 48);
-        expect_geometry(&m, &c, t / 2 * 16 * 96 + r * 2 * 4 * 4, t / 2 * 2 * 9 * 2 * 64, ofm, 4, t < 2 ? 16 : 4, 12, 4, 3, 7);
-        if (t >= 2) {
-            mock_write(&m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);
-            mock_write(&m, NPU_REG_GEMM_PSUM_CSTEP, 96);
-            mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
-            mock_write(&m, NPU_REG_GEMM_BIAS_ADDR, BIA);
-        }
-        mock_write(&m, NPU_REG_GEMM_ACT, t < 2 ? 0 : 1);
-        mock_write(&m, NPU_REG_GEMM_CTRL, ctrl | (t < 2 ? DIV_IC : PSUM | OSCALE | BIAS));
+        expect_outputs(&m, &c, t * 134 * 1600, 6, rows * 1600);
+        expect_geometry(&m, &c, t == 0 ? 0 : (t * 134 - 1) * 1600, 0, t * 134 * 1600, t == 1 ? 136 : rows + 1, 3, 6, 400, rows, 8);
+        mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
+        mock_write(&m, NPU_REG_GEMM_ACT, 0);
+        mock_write(&m, NPU_REG_GEMM_CTRL, ctrl);
     }
     expect_irq(&m);
-    expect_look(&m, 4);
+    expect_look(&m, 3);
     expect_end(&m, &c, &p);
     assert_int_equal(npu_conv_run(&dev, &c, &p), NPU_OK);
     mock_done(&m);
@@ -349,7 +341,7 @@ static void expect_segment(mock_npu *m, const npu_conv *c, const segment *s) {
     part.iw = seg == 0 ? 6 : 5;
     mock_read(m, NPU_REG_STATUS, READY);
     expect_outputs(m, c, ofm, oc, seg == 0 ? 12 : 8);
-    expect_geometry(m, &part, i * 16 * c->ifm_cstep + (y * 10 + seg * 5) * 4, wgt, ofm, 1, i == 0 ? 16 : 4, oc, seg == 0 ? 3 : 2, 1, 16);
+    expect_geometry(m, &part, i * 16 * c->ifm_cstep + (y * 10 + seg * 5) * 4, wgt, ofm, 1, i == 0 ? 16 : 4, oc, seg == 0 ? 3 : 2, 1, 8);
     if (i != 0 || ky != (oy == 0 ? 1 : 0)) {
         ctrl |= PSUM;
         mock_write(m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);

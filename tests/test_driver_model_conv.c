@@ -161,7 +161,7 @@ static npu_conv draw_legal(uint32_t n, int i) {
 static void random_convs(uint32_t n, int count) {
     rig r;
     operands o;
-    unsigned batches = 0, scratches = 0, depthwise = 0, kernel_slices = 0;
+    unsigned batches = 0, scratches = 0, depthwise = 0, kernel_slices = 0, residents = 0, keeps = 0;
     srand(n);
     rig_open(&r, n);
     for (int i = 0; i < count; i++) {
@@ -179,8 +179,11 @@ static void random_convs(uint32_t n, int count) {
         scratches += o.p.scratch_bytes != 0;
         depthwise += o.p.op == NPU_GEMM_DEPTHWISE;
         kernel_slices += o.p.kh_tasks > 1;
+        residents += o.p.resident && o.p.op == NPU_GEMM_CONV;
+        keeps += o.p.resident && o.p.oh_tasks > 1;
     }
     assert_true(batches > 0 && scratches > 0 && depthwise > 0 && kernel_slices > 0);
+    assert_true(residents > 10 && keeps > 10);
     rig_close(&r);
 }
 

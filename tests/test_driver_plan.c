@@ -200,7 +200,8 @@ static void plan_random(void **state) {
         assert_true(split.max_oc == 0 || p.oc_task <= split.max_oc);
         assert_int_equal(p.serial, split.serial);
         assert_false(p.resident && split.no_resident);
-        assert_true(split.group != 0 ? p.group == split.group : p.group == 128 / n || (p.resident && p.group < 128 / n));
+        uint32_t group = (c.out_layout == NPU_FP32_NCHW ? 64 : 128) / n;
+        assert_true(split.group != 0 ? p.group == split.group : p.group == group || (p.resident && p.group < group));
     }
     assert_true(planned > 8000 && row_splits > 1000 && residents > 3000 && scratches > 500 && batches > 500);
 }
@@ -306,7 +307,7 @@ static void plan_resident(void **state) {
     (void)state;
     static const struct {
         uint32_t side, ic, oc, oh_tasks, oc_tasks;
-    } rows[] = {{32, 128, 128, 1, 1}, {104, 256, 128, 1, 1}, {208, 256, 64, 1, 1}, {416, 32, 64, 3, 1}};
+    } rows[] = {{104, 256, 128, 1, 1}, {208, 256, 64, 1, 1}, {416, 32, 64, 3, 1}};
     npu_conv_plan p;
     npu_conv c;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -321,10 +322,21 @@ static void plan_resident(void **state) {
         assert_true(p.resident);
         assert_int_equal(p.oc_tasks, 1); /* all channels in one task */
     }
-    c = shape(32, 32, 128, 512, 3, 2, 0); /* sixteen blocks of weights are too many, the map fits: it stays, the weights stream */
+    c = shape(32, 32, 128, 128, 3, 1, 0); /* the map fits and arrives while the first block of outputs is computed */
     assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
     assert_false(p.resident);
     assert_int_equal(p.oh_tasks * p.oc_tasks, 1);
+    c = shape(32, 32, 256, 512, 1, 1, 0); /* it fits, but would arrive late */
+    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_true(p.resident);
+    c = shape(32, 32, 128, 512, 3, 2, 1); /* late, too, and the weights do not fit: two blocks of rows begin earlier than one */
+    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_false(p.resident);
+    assert_int_equal(p.oh_tasks, 2);
+    c.iw = c.ih = 31; /* 15 x 15 outputs have no halves of whole tiles */
+    c.pad_l = c.pad_r = c.pad_t = c.pad_b = 0;
+    assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
+    assert_int_equal(p.oh_tasks, 1);
     c = shape(200, 200, 128, 512, 3, 1, 1); /* neither fits: the input twice is less than the weights ten times */
     assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
     assert_true(p.resident || p.oh_tasks > 1);
