@@ -37,8 +37,9 @@ help: ## this table
 	@echo "  CFG=$(CFG) (n4 n8 n16 n32)  SUITE=$(SUITE) (smoke default nightly)  SEED=$(SEED)  JOBS=$(JOBS)"
 	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
 
-regs: ## registers: generate the SV package, the C header and docs/registers.md
+regs: ## generated sources: registers (SV, C, docs/registers.md) and activation tables (SV, C)
 	$(PYTHON) tools/gen_regs.py
+	$(PYTHON) tools/gen_act.py
 
 format: ## run clang-format over the C and C++ sources
 	clang-format -i $(C_SOURCES)
