@@ -149,7 +149,10 @@ module ifm_ld #(
   logic [15:0] need0, need1, need_a, need_b;
   logic        chunk_done, task_done;
   logic [5:0]  flight_q;          // jobs in the layout units
+  logic [10:0] chunks_all;        // chunks of the task
   logic [2:0]  unused_track_count;
+
+  assign chunks_all = 11'((npix_q + 17'd63) >> 6);
 
   npu_fifo #(
     .Width(28),
@@ -160,7 +163,7 @@ module ifm_ld #(
     .clr_i(1'b0),
     .wvalid_i(state_q == Prep),
     .wready_o(track_ready),
-    .wdata_i({task_i.nhwc_in, icb, 11'((npix_q + 17'd63) >> 6)}),
+    .wdata_i({task_i.nhwc_in, icb, chunks_all}),
     .rvalid_o(head_valid),
     .rready_i(task_done),
     .rdata_o({head_nhwc, head_icb, head_chunks}),
