@@ -81,6 +81,7 @@ typedef struct tc_test {
 extern const tc_test tc_conv;
 extern const tc_test tc_dw;
 extern const tc_test tc_linear;
+extern const tc_test tc_convert;
 extern const tc_test tc_regs;
 extern const tc_test tc_bus_error;
 extern const tc_test tc_chain;

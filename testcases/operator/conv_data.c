@@ -96,7 +96,9 @@ static float output_size(const npu_conv *conv) {
 
 void conv_draw_factors(const conv_draw *d, npu_conv *conv) {
     tb_rng rng = tb_rng_stream(d->seed, "tensor.in_scale");
-    conv->in_scale = conv_draw_scale(&rng, d->in_scale, 0.05f, 200.0f);
+    if (conv->in_scale == 0) {
+        conv->in_scale = conv_draw_scale(&rng, d->in_scale, 0.05f, 200.0f);
+    }
     draw_act(d, conv);
     rng = tb_rng_stream(d->seed, "tensor.out_scale");
     const float size = output_size(conv);

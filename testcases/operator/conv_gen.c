@@ -121,7 +121,7 @@ static void draw_class(const gen *g) {
         break;
     case ROWS: /* a map of more words than two tasks may have together */
         draw_in(g, "iw", 32, 160);
-        put(g, "ih", 8192 / get(g, "iw") + 1 + get(g, "ih"));
+        put(g, "ih", (chance(g, "ih", 1, 2) ? 8192 : 16384) / get(g, "iw") + 1 + get(g, "ih"));
         draw_in(g, "ic", 1, least(n, 8));
         draw_in(g, "oc", 1, n);
         break;
@@ -181,9 +181,9 @@ static void draw_groups(const gen *g) {
                            : pinned(g, "oc")                  ? get(g, "oc")
                                                               : 0;
         tb_rng rng = beside(g, "groups", 1);
-        const int64_t wish = (int64_t)tb_rng_range(&rng, 2, 3 * (uint64_t)g->n / 2);
+        const int64_t wish = (int64_t)tb_rng_range(&rng, 2, chance(g, "ic", 1, 2) ? g->n : 4 * (uint64_t)g->n);
         put(g, "groups", of != 0 ? divisor(of, wish) : wish);
-        if (chance(g, "groups", 2, 3)) { /* few channels in each: several groups fit into one block */
+        if (chance(g, "oc", 1, 2)) { /* few channels in each: several groups fit into one block */
             draw_pair(g, "ic", "oc", 1, g->n);
         }
     }
@@ -219,12 +219,16 @@ static void draw_both(const gen *g, const char *all, const char *a, const char *
 
 static void draw_kernel(const gen *g) {
     const bool large = g->shape == LARGE && chance(g, "kw", 1, 4);
-    const int64_t k_lo = g->shape == LARGE ? (large ? 1 : 8) : g->shape == TINY ? 5 : g->shape == DEEP ? 3 : g->shape == BROAD ? 1 : 1;
+    const int64_t k_lo = g->shape == LARGE ? (large ? 1 : 8) : g->shape == TINY ? 5 : g->shape == DEEP ? 3 : 1;
     const int64_t k_hi = g->shape == LARGE ? (large ? 40 : 11) : g->shape == BROAD ? 4 : g->shape == MANY || g->shape == STREAM ? 3 : 7;
     const bool k_class =
         g->shape == LARGE || g->shape == TINY || g->shape == DEEP || g->shape == BROAD || g->shape == MANY || g->shape == STREAM;
     draw_both(g, "k", "kw", "kh", k_lo, k_hi, k_class);
-    draw_both(g, "s", "sw", "sh", 1, g->shape == STRIDED ? 255 : 7, g->shape == STRIDED);
+    draw_both(g, "s", "sw", "sh", g->shape == STREAM ? 2 : 1,
+              g->shape == STRIDED  ? 255
+              : g->shape == STREAM ? 4
+                                   : 7,
+              g->shape == STRIDED || g->shape == STREAM);
     draw_both(g, "d", "dil_w", "dil_h", 1, g->shape == DILATED ? 9 : 3, g->shape == DILATED);
     if (g->plain) {
         put(g, "dil_w", most(1, get(g, "d")));

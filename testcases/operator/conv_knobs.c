@@ -11,7 +11,7 @@ const char *const conv_act_names[NPU_ACT_COUNT] = {"none",    "relu", "leaky", "
 const char *const conv_layout_names[2] = {"fp32", "int8"};
 const char *const conv_wait_names[2] = {"irq", "poll"};
 
-static const uint32_t shape_weight[CONV_SHAPE_COUNT] = {16, 2, 2, 3, 2, 1, 2, 3, 3, 1, 5, 5, 3, 2, 2, 3, 1};
+static const uint32_t shape_weight[CONV_SHAPE_COUNT] = {16, 2, 2, 3, 2, 1, 2, 4, 3, 1, 5, 6, 3, 2, 2, 3, 2};
 /* Values beyond those that are written out: now and then. Those of 0, the first, leave it to the single knobs. */
 static const uint32_t kernel_weight[256] = {4, 4, 1, 8, 1, 3, 1, 3, 1, 1, 1, 1};
 static const uint32_t stride_weight[256] = {3, 10, 6, 1, 1, 1, 1, 1};
