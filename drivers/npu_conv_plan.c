@@ -9,9 +9,8 @@
 /* Input rows of one group of pixels, where rows stream: the rest of the buffer takes those of the next groups. */
 #define WINDOW_GOAL (NPU_IFM_WORDS / 8u * 5u)
 
-/* Output pixels that are written back together: half a KB of one FP32 channel, or pixels of INT8; long bursts, and a short end of the task. */
-#define FP32_GROUP_PIXELS 128u
-#define INT8_GROUP_PIXELS 256u
+/* Output pixels that are written back together: half a KB of one FP32 channel. Long bursts, and a short end of the task. */
+#define GROUP_PIXELS 128u
 
 /* What both channels of the bus carry in a cycle. */
 #define BUS_BYTES 32u
@@ -246,8 +245,7 @@ static npu_status plan_cuts(const npu_conv *c, const npu_conv_split *split, npu_
     /* Whole rows only where one of one block of channels fits: nothing smaller can be cut without row_split. */
     p->row_split = c->iw > NPU_IFM_WORDS || (split->max_ow != 0 && split->max_ow < p->ow);
     p->resident = false;
-    p->group = c->out_layout == NPU_FP32_NCHW ? FP32_GROUP_PIXELS / (2 * p->n) : INT8_GROUP_PIXELS / (2 * p->n);
-    p->group = split->group != 0 ? split->group : p->group;
+    p->group = split->group != 0 ? split->group : GROUP_PIXELS / (2 * p->n);
     p->serial = split->serial;
     p->oh_task = split->max_oh; /* so far: the most that the caller wants */
     npu_status status = plan_slices(c, split, p);

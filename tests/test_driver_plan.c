@@ -200,7 +200,7 @@ static void plan_random(void **state) {
         assert_true(split.max_oc == 0 || p.oc_task <= split.max_oc);
         assert_int_equal(p.serial, split.serial);
         assert_false(p.resident && split.no_resident);
-        uint32_t group = (c.out_layout == NPU_FP32_NCHW ? 64 : 128) / n;
+        uint32_t group = 64 / n;
         assert_true(split.group != 0 ? p.group == split.group : p.group == group || (p.resident && p.group < group));
     }
     assert_true(planned > 8000 && row_splits > 1000 && residents > 3000 && scratches > 500 && batches > 500);
