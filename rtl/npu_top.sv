@@ -269,18 +269,20 @@ module npu_top #(
   // ---------------------------------------------------------------- clocks of the units
   // A unit's clock runs from the offer of a task to four cycles after the last one is complete (its pulses end then).
   logic [2:0] unit_work, unit_clk;  // {pool, alu, gemm}
-  logic [3:0] tail_q[3];
   assign unit_work = {pool_valid | pool_busy, alu_valid | alu_busy, gemm_valid | gemm_busy};
   for (genvar u = 0; u < 3; u++) begin : g_clk
+    logic [3:0] tail_q;
+    logic en;
+    assign en = unit_work[u] || tail_q != 4'd0;
     always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) tail_q[u] <= '1;
-      else tail_q[u] <= {tail_q[u][2:0], unit_work[u] || srst};
+      if (!rst_ni) tail_q <= '1;
+      else tail_q <= {tail_q[2:0], unit_work[u] || srst};
     end
     npu_clk_gate #(
       .Gate(ClkGate)
     ) u_gate (
       .clk_i,
-      .en_i(unit_work[u] || tail_q[u] != '0),
+      .en_i(en),
       .clk_o(unit_clk[u])
     );
   end

@@ -165,7 +165,9 @@ static bool wait_all(tc_run *run, const uint32_t started[NPU_UNIT_COUNT], const 
 static int draw(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *task) {
     const uint32_t pinned = tc_knob(run->knobs, "units");
     const uint32_t unit = pinned != ANY ? pinned : (uint32_t)tb_rng_range(rng, GEMM, POOL);
-    return unit == GEMM ? seq_draw_gemm(run, rng, before, task) : unit == ALU ? seq_draw_alu(run, rng, task) : seq_draw_pool(run, rng, task);
+    return unit == GEMM  ? seq_draw_gemm(run, rng, before, task)
+           : unit == ALU ? seq_draw_alu(run, rng, task)
+                         : seq_draw_pool(run, rng, task);
 }
 
 static int run_tasks(tc_run *run) {
@@ -202,7 +204,8 @@ static int run_tasks(tc_run *run) {
 }
 
 static int execute(tc_run *run) {
-    const int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20, NPU_WAIT_POLL, TIMEOUT_US);
+    const int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20,
+                           NPU_WAIT_POLL, TIMEOUT_US);
     return rc != 0 ? rc : run_tasks(run);
 }
 

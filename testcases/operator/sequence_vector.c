@@ -88,7 +88,8 @@ int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *t) {
     memset(t, 0, sizeof *t);
     t->unit = NPU_UNIT_ALU;
     draw_alu_shape(rng, &s);
-    if (!make_alu_operands(run, rng, &s, t) || !make_alu_planes(run, rng, alu_uses_p(s.op) && s.p_kind == PLANE, s.planes, NPU_REG_ALU_P_ADDR, t) ||
+    if (!make_alu_operands(run, rng, &s, t) ||
+        !make_alu_planes(run, rng, alu_uses_p(s.op) && s.p_kind == PLANE, s.planes, NPU_REG_ALU_P_ADDR, t) ||
         !make_alu_planes(run, rng, alu_uses_q(s.op) && s.q_kind == PLANE, s.planes, NPU_REG_ALU_Q_ADDR, t)) {
         return seq_no_memory(run);
     }
@@ -101,10 +102,10 @@ int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *t) {
         seq_write(t, NPU_REG_ALU_ACT_P0 + 4 * i, seq_float(rng));
     }
     seq_write(t, NPU_REG_ALU_CTRL,
-              NPU_ALU_CTRL_EN_MASK | s.op << NPU_ALU_CTRL_OP_LSB | s.p_kind << NPU_ALU_CTRL_P_KIND_LSB | s.q_kind << NPU_ALU_CTRL_Q_KIND_LSB |
-                  (s.dup ? NPU_ALU_CTRL_DUP_MASK : 0));
-    snprintf(t->what, sizeof t->what, "ALU op=%u p=%u q=%u count=%u rows=%u planes=%u act=%u%s%s", s.op, s.p_kind, s.q_kind, s.count, s.rows, s.planes, s.act,
-             s.dup ? " dup" : "", s.in_place ? " in place" : "");
+              NPU_ALU_CTRL_EN_MASK | s.op << NPU_ALU_CTRL_OP_LSB | s.p_kind << NPU_ALU_CTRL_P_KIND_LSB |
+                  s.q_kind << NPU_ALU_CTRL_Q_KIND_LSB | (s.dup ? NPU_ALU_CTRL_DUP_MASK : 0));
+    snprintf(t->what, sizeof t->what, "ALU op=%u p=%u q=%u count=%u rows=%u planes=%u act=%u%s%s", s.op, s.p_kind, s.q_kind, s.count,
+             s.rows, s.planes, s.act, s.dup ? " dup" : "", s.in_place ? " in place" : "");
     return 0;
 }
 
@@ -194,9 +195,10 @@ int seq_draw_pool(tc_run *run, tb_rng *rng, seq_task *t) {
     seq_write(t, NPU_REG_POOL_PAD, s.left | s.top << 8);
     seq_write(t, NPU_REG_POOL_RECIP, recip);
     seq_write(t, NPU_REG_POOL_TAB_ADDR, tab);
-    seq_write(t, NPU_REG_POOL_CTRL, NPU_POOL_CTRL_EN_MASK | (s.avg ? 1u : 0u) << NPU_POOL_CTRL_TYPE_LSB | (s.int8 ? NPU_POOL_CTRL_INT8_MASK : 0) |
-                                        (s.exclude ? NPU_POOL_CTRL_EXCLUDE_PAD_MASK : 0));
-    snprintf(t->what, sizeof t->what, "POOL %s%s%s k=%ux%u s=%ux%u pad=%u,%u in=%ux%u out=%ux%u c=%u", s.avg ? "avg" : "max", s.int8 ? " i8" : "", s.exclude ? " excl" : "",
-             s.kw, s.kh, s.sw, s.sh, s.left, s.top, s.iw, s.ih, s.ow, s.oh, s.c);
+    seq_write(t, NPU_REG_POOL_CTRL,
+              NPU_POOL_CTRL_EN_MASK | (s.avg ? 1u : 0u) << NPU_POOL_CTRL_TYPE_LSB | (s.int8 ? NPU_POOL_CTRL_INT8_MASK : 0) |
+                  (s.exclude ? NPU_POOL_CTRL_EXCLUDE_PAD_MASK : 0));
+    snprintf(t->what, sizeof t->what, "POOL %s%s%s k=%ux%u s=%ux%u pad=%u,%u in=%ux%u out=%ux%u c=%u", s.avg ? "avg" : "max",
+             s.int8 ? " i8" : "", s.exclude ? " excl" : "", s.kw, s.kh, s.sw, s.sh, s.left, s.top, s.iw, s.ih, s.ow, s.oh, s.c);
     return 0;
 }
