@@ -98,7 +98,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-#define GROUP_PIXELS 256u /* that the driver writes back together */
+#define GROUP_PIXELS 128u /* that the driver writes back together */
 
 /* Bounds of a row on a mesh of size n; ow and oh of the plan. */
 static bounds bounds_of(const row *r, uint32_t n, uint32_t ow, uint32_t oh) {
