@@ -138,7 +138,7 @@ int conv_execute(tc_run *run) {
     op.drive.in_scale = op.math.in_scale;
     op.drive.out_scale = op.math.out_scale;
     memcpy(op.drive.act_p, op.math.act_p, sizeof op.math.act_p);
-    int rc = conv_tensors_make(&tensors, &op.math, &draw, NULL);
+    int rc = conv_tensors_make(&tensors, &op.math, &draw);
     if (rc != 0) {
         gemm_no_memory(run);
     }

@@ -116,10 +116,8 @@ void conv_draw_factors(const conv_draw *d, npu_conv *conv);
 uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi);
 /* `count` values of an input tensor that a quantiser with this scale maps to the whole range of INT8, as `kind` says. */
 void conv_draw_f32(tb_rng *rng, conv_data kind, uint32_t in_scale, uint32_t *dst, size_t count);
-/*
- * All operands. quantised: NULL, or the INT8 input that there is already, which becomes the tensors'. -1: out of memory. Release with conv_tensors_free(), also after an error.
- */
-int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const conv_draw *d, int8_t *quantised);
+/* All operands. -1: out of memory. Release with conv_tensors_free(), also after an error. */
+int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const conv_draw *d);
 void conv_tensors_free(conv_tensors *t);
 
 /* One output before its activation, as FP32 bits, computed from the definition. conv->in_scale is set. */

@@ -211,21 +211,19 @@ static void fill_params(conv_tensors *t, const npu_conv *conv, const conv_draw *
     }
 }
 
-int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const conv_draw *d, int8_t *quantised) {
+int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const conv_draw *d) {
     const size_t inputs = (size_t)conv->ic * conv->ih * conv->iw;
     const size_t weights = (size_t)conv->oc * (conv->ic / conv->groups) * conv->kh * conv->kw;
     const bool f32 = conv->in_layout == NPU_FP32_NCHW;
     *t = (conv_tensors){.input = f32 ? malloc(inputs * 4) : NULL,
-                        .quantised = quantised != NULL ? quantised : malloc(inputs),
+                        .quantised = malloc(inputs),
                         .weights = malloc(weights),
                         .w_scale = malloc((size_t)conv->oc * 4),
                         .bias = malloc((size_t)conv->oc * 4)};
     if ((f32 && t->input == NULL) || t->quantised == NULL || t->weights == NULL || t->w_scale == NULL || t->bias == NULL) {
         return -1;
     }
-    if (quantised == NULL) {
-        fill_input(t, conv, d, inputs);
-    }
+    fill_input(t, conv, d, inputs);
     fill_params(t, conv, d, weights);
     return 0;
 }
