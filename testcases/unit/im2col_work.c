@@ -130,6 +130,13 @@ void im2col_next(const im2col_work *w, im2col_walk *k) {
     k->end = end == w->tiles;
 }
 
+uint32_t im2col_need(const im2col_work *w, const im2col_walk *k) {
+    const cm_gemm_task *t = &w->t;
+    const uint32_t last = min_u32((k->tile + 1) * 2 * N, t->ow * t->oh) - 1;
+    const int64_t rows = (int64_t)(last / t->ow) * t->sh - t->pad_t + (int64_t)(t->kh - 1) * t->dh + 1;
+    return (rows < 0 ? 0 : rows > t->ih ? t->ih : (uint32_t)rows) * t->iw;
+}
+
 void im2col_vectors(const im2col_work *w, const im2col_walk *k, int8_t *out) {
     const bool conv = w->t.op == CONV;
     const uint32_t tap = conv ? k->block / w->icb : k->block;

@@ -37,6 +37,8 @@ typedef struct im2col_walk {
     bool end;
 } im2col_walk;
 void im2col_next(const im2col_work *w, im2col_walk *k);
+/* Leading pixels of the input that its tile needs, whole rows. */
+uint32_t im2col_need(const im2col_work *w, const im2col_walk *k);
 
 /* The 2N vectors of a block, and word r of its weights. */
 void im2col_vectors(const im2col_work *w, const im2col_walk *k, int8_t *out);

@@ -28,7 +28,7 @@ static const tb_knob knobs[] = {
     {"pad", 0, 255, TB_KNOB_SMALL, NULL, NULL, "most padding"},
     {"map", 1, 4096, TB_KNOB_UNIFORM, NULL, NULL, "largest input rows and columns"},
     {"channels", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "most channels"},
-    {"group", 1, 128, TB_KNOB_SMALL, NULL, NULL, "most tiles of a group"},
+    {"group", 1, 255, TB_KNOB_SMALL, NULL, NULL, "most tiles of a group"},
     {"work", 100, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "most cycles of the mesh for a task"},
     {"arrive", 1, 64, TB_KNOB_SMALL, NULL, NULL, "most pixels that arrive in a cycle"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
@@ -90,6 +90,8 @@ typedef struct bench {
     uint64_t last_vector, next_vector; /* cycle of the last vector; when the next one must come (0: any time) */
     bool first_vector_seen, calm, all_here;
     uint64_t tiles_started;
+    im2col_walk start;                    /* block of the next tile to start */
+    uint32_t late;                        /* cycles in a row of waiting for input that is there */
     int8_t wgt_read[32], ifm_read[2][32]; /* what the buffers show from the next cycle on */
     tb_rng rng, rng_data;
     unit_stall task_stall, ifm_stall, ofm_stall;
@@ -292,6 +294,9 @@ static void take_back(unit *u, bench *b) {
     if (tb_get(b->tile_start)) {
         unit_expect_value(u, "tile_start_o without room", tb_get(b->tile_room), 1);
         b->all_here = b->tiles_started++ == 0 ? b->here_task > b->now : b->all_here;
+        for (uint32_t i = b->now < b->tasks ? b->w[b->now].blocks : 0; i > 0; i--) {
+            im2col_next(&b->w[b->now], &b->start);
+        }
     }
     if (tb_get(b->pop) && unit_ok(u)) {
         const im2col_work *w = &b->w[b->now];
@@ -301,14 +306,22 @@ static void take_back(unit *u, bench *b) {
         unit_expect_value(u, "releases", b->released, w->t.op == 2 ? 0 : w->t.wgt_res ? 1 : w->ocb);
         unit_expect_value(u, "tasks with all vectors out", b->vec_task, b->now + 1);
         b->tiles_started = b->released = 0;
+        b->start = (im2col_walk){0};
         b->now++;
     }
 }
 
-static void check_events(unit *u, const bench *b) {
+static void check_events(unit *u, bench *b) {
     const uint64_t ifm = tb_get(b->wait[0]), wgt = tb_get(b->wait[1]), ofm = tb_get(b->wait[2]);
     if (ifm + wgt + ofm > 1) {
         unit_fail(u, "wait_*_o", "cycle %" PRIu64 ": waits for more than one thing", u->cycle);
+    }
+    /* the check of the rows takes up to 3 cycles */
+    const bool there = b->now < b->tasks && (b->here_task > b->now || b->here_pix >= im2col_need(&b->w[b->now], &b->start));
+    b->late = ifm && there ? b->late + 1 : 0;
+    if (b->late > 3) {
+        unit_fail(u, "wait_ifm_o", "cycle %" PRIu64 ": waits for input of task %" PRIu32 ", tile %" PRIu32 ", all of which is there",
+                  u->cycle, b->now, b->start.tile);
     }
     if (ofm) {
         unit_expect_value(u, "tile_room_i at wait_ofm_o", tb_get(b->tile_room), 0);

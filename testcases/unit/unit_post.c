@@ -25,7 +25,7 @@ static const tb_knob knobs[] = {
     {"tasks", 1, TASKS, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
     {"pixels", 1, 1500, TB_KNOB_UNIFORM, NULL, NULL, "most output pixels"},
     {"channels", 1, 100, TB_KNOB_UNIFORM, NULL, NULL, "most output channels"},
-    {"group", 1, 128, TB_KNOB_SMALL, NULL, NULL, "most tiles written back together"},
+    {"group", 1, 255, TB_KNOB_SMALL, NULL, NULL, "most tiles written back together"},
     {"values", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: factors and biases are any floats"},
     UNIT_STALL_KNOB("task", "percent of cycles in which a task, its factors or its end wait"),
     UNIT_STALL_KNOB("tile", "percent of cycles without a new tile"),

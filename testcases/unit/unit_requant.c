@@ -31,7 +31,7 @@ static const tb_knob knobs[] = {
 
 static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "runs", seed, 3, 16);
-    tb_knobs_draw_in(k, "blocks", seed, 1, 60);
+    tb_knobs_draw_in(k, "blocks", seed, 1, 8 + 256 / N);
     if (seed % 4 == 0) { /* nobody hesitates: the pace is checked */
         static const char *const stalls[] = {"stall_blk", "stall_in", "stall_req", "stall_wr"};
         for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
