@@ -227,7 +227,7 @@ static int run_row(const row *r, bool markdown) {
                    100.0 * (1.0 - (double)b.mesh / (double)bound));
         }
         printf(" %s(waits %llu/%llu/%llu, driver %llu)%s\n", bar, (unsigned long long)perf[6], (unsigned long long)perf[7],
-               (unsigned long long)perf[8], markdown ? " |" : "");
+               (unsigned long long)perf[8], (unsigned long long)(wall - cycles), markdown ? " |" : "");
     }
     fflush(stdout);
     npu_dev_close(dev);
