@@ -18,7 +18,8 @@ uint32_t gemm_align(uint32_t v, uint32_t n) {
 
 uint32_t gemm_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t shift, npu_buf_kind kind) {
     tb_rng rng = tb_rng_stream((uint64_t)tb_knobs_get(run->knobs, "place"), name);
-    const uint32_t past = tc_knob(run->knobs, "place") == 0 ? 0 : 16 * (uint32_t)tb_rng_range(&rng, 0, PLACE_MAX / 16 - 1);
+    const uint32_t unit = run->n > 16 ? run->n : 16; /* INT8 tensors start on a multiple of N */
+    const uint32_t past = tc_knob(run->knobs, "place") == 0 ? 0 : unit * (uint32_t)tb_rng_range(&rng, 0, PLACE_MAX / unit - 1);
     const uint32_t addr = npu_dev_alloc(run->dev, gemm_align16(bytes + shift) + past, PLACE_MAX, kind);
     if (addr == 0) {
         snprintf(run->err, sizeof run->err, "%s: %s of %u bytes does not fit into device memory", run->test->name, name, bytes);
