@@ -56,6 +56,12 @@ static void constrain(tb_knobs *k, uint64_t seed) {
         tb_knobs_draw_in(k, "stall_rdat", seed, 0, 0);
         tb_knobs_draw_in(k, "work", seed, 20000, 70000);
         tb_knobs_draw_in(k, "tasks", seed, 5, 15);
+    } else if (!full && tb_rng_chance(&rng, 1, 12)) { /* tables of factors that are loaded row by row */
+        tb_knobs_draw_in(k, "shape", seed, POOL_HUGE, POOL_HUGE);
+        tb_knobs_draw_in(k, "int8", seed, 0, 0);
+        tb_knobs_draw_in(k, "avg", seed, 100, 100);
+        tb_knobs_draw_in(k, "channels", seed, 1, 20);
+        tb_knobs_draw_in(k, "work", seed, 5000, 20000);
     }
 }
 
