@@ -48,6 +48,9 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "pad", seed, 0, wild ? 255 : 6);
     tb_knobs_draw_in(k, "arrive", seed, 1, 8);
     tb_knobs_draw_in(k, "work", seed, 4000, 12000);
+    if (seed % 7 == 4) { /* more tiles than a group may have */
+        tb_knobs_draw_in(k, "group", seed, 120, 255);
+    }
     tb_knobs_draw_in(k, "map", seed, 6, wild ? 4096 : seed % 5 == 1 ? 128 : 40);
     tb_knobs_draw_in(k, "channels", seed, 1, seed % 5 == 2 ? 16 * N : 3 * N);
     if (seed % 4 == 0) { /* nobody hesitates: no gaps */
