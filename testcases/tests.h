@@ -83,6 +83,7 @@ extern const tc_test tc_dw;
 extern const tc_test tc_linear;
 extern const tc_test tc_convert;
 extern const tc_test tc_int8_chain;
+extern const tc_test tc_concat;
 extern const tc_test tc_regs;
 extern const tc_test tc_bus_error;
 extern const tc_test tc_chain;
