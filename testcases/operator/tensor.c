@@ -1,0 +1,367 @@
+/* tensor.c - tensors of operator tests in device memory, and the frame that runs one operator. */
+#include "tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE 4096u
+#define BEAT 16u
+#define SLACK 64u /* room for what hardware may read beside the data */
+
+const char *const tensor_data_names[TENSOR_DATA_COUNT] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
+const uint32_t tensor_data_weight[TENSOR_DATA_COUNT] = {8, 3, 4, 1, 2, 4};
+const char *const tensor_wait_names[2] = {"irq", "poll"};
+const uint32_t tensor_bus_weight[TC_BUS_COUNT] = {4, 3, 4, 2, 3, 3};
+
+static uint32_t align_to(uint32_t v, uint32_t unit) {
+    return (v + unit - 1) / unit * unit;
+}
+
+static int no_memory(tc_run *run) {
+    snprintf(run->err, sizeof run->err, "%s: out of memory", run->test->name);
+    return -1;
+}
+
+/* ---- data ---- */
+
+static uint32_t bits_of(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, 4);
+    return bits;
+}
+
+static uint32_t int8_value(tb_rng *rng, tensor_data data, size_t i) {
+    int64_t v = 0;
+    switch (data) {
+    case TENSOR_EXTREME:
+        v = tb_rng_chance(rng, 1, 2) ? 127 : -127;
+        break;
+    case TENSOR_HALVES:
+        v = tb_rng_range_i64(rng, -2, 2);
+        break;
+    case TENSOR_ZEROS:
+        break;
+    case TENSOR_RAMP:
+        v = (int64_t)(i % 255) - 127;
+        break;
+    case TENSOR_SPECIALS: /* -128 is no result of the quantiser, but a legal byte */
+        v = tb_rng_chance(rng, 1, 2) ? -128 : tb_rng_range_i64(rng, -128, 127);
+        break;
+    case TENSOR_PLAIN:
+    case TENSOR_DATA_COUNT:
+        v = tb_rng_range_i64(rng, -127, 127);
+        break;
+    }
+    return (uint32_t)v;
+}
+
+static uint32_t fp32_value(tb_rng *rng, tensor_data data, size_t i) {
+    static const uint64_t extremes[] = {0x7F7FFFFFu, 0xFF7FFFFFu, 0x7F000000u, 0xFF000000u,
+                                        0x42FE0000u, 0xC2FE0000u, 0x71C00000u, 0xF1C00000u};
+    switch (data) {
+    case TENSOR_EXTREME:
+        return (uint32_t)tb_rng_pick(rng, extremes, sizeof extremes / sizeof extremes[0]);
+    case TENSOR_HALVES: {
+        const uint32_t half = bits_of((float)tb_rng_range_i64(rng, -130, 129) + 0.5f);
+        return half + (uint32_t)tb_rng_range(rng, 0, 2) - 1u;
+    }
+    case TENSOR_ZEROS:
+        return tb_rng_chance(rng, 1, 2) ? 0 : 0x80000000u;
+    case TENSOR_RAMP:
+        return bits_of((float)(i % 255) - 127.0f);
+    case TENSOR_SPECIALS:
+        return tb_rng_f32_hard(rng);
+    case TENSOR_PLAIN:
+    case TENSOR_DATA_COUNT:
+        break;
+    }
+    return bits_of(tb_rng_f32_range(rng, -4.0f, 4.0f));
+}
+
+uint32_t tensor_value(tb_rng *rng, npu_layout layout, tensor_data data, size_t i) {
+    return layout == NPU_INT8_NHWC ? int8_value(rng, data, i) : fp32_value(rng, data, i);
+}
+
+void tensor_fill(tensor *t, tb_rng *rng, tensor_data data) {
+    for (size_t i = 0; i < t->count; i++) {
+        t->v[i] = tensor_value(rng, t->at.layout, data, i);
+    }
+}
+
+/* ---- device memory ---- */
+
+/* A buffer at an address that is a multiple of `unit`; *base and *capacity describe all of it. 0 with run->err: no room. */
+static uint32_t buffer(tc_run *run, const tensor_place *place, const char *name, uint64_t bytes, uint32_t unit, npu_buf_kind kind,
+                       uint32_t *base, uint32_t *capacity) {
+    const uint32_t where = tc_knob(place->knobs, "place");
+    tb_rng rng = tb_rng_stream(place->seed + where, name);
+    const uint32_t shift = where == 0 ? 0 : unit * (uint32_t)tb_rng_range(&rng, 0, PAGE / unit - 1);
+    *capacity = (uint32_t)bytes + shift + SLACK;
+    *base = bytes + PAGE + SLACK > UINT32_MAX ? 0 : npu_dev_alloc(run->dev, *capacity, PAGE, kind);
+    if (*base == 0) {
+        snprintf(run->err, sizeof run->err, "%s: %s of %" PRIu64 " bytes does not fit into device memory", run->test->name, name, bytes);
+        return 0;
+    }
+    return *base + shift;
+}
+
+static uint32_t draw_gap(const tensor_place *place, const char *name) {
+    const uint32_t most = tc_knob(place->knobs, "gap");
+    const uint32_t where = tc_knob(place->knobs, "place");
+    const tb_rng stream = tb_rng_stream(place->seed + where, name);
+    tb_rng rng = tb_rng_fork(&stream, 1);
+    return where == 0 ? most : (uint32_t)tb_rng_range(&rng, 0, most);
+}
+
+/* Bytes of a piece (channel or pixel) without the gap behind it, and how many there are. */
+static uint32_t piece_bytes(const tc_run *run, const npu_tensor *t) {
+    return t->layout == NPU_INT8_NHWC ? align_to(t->c, run->n) : t->w * t->h * 4;
+}
+
+static uint32_t piece_count(const npu_tensor *t) {
+    return t->layout == NPU_INT8_NHWC ? t->w * t->h : t->c;
+}
+
+int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind, tensor *t) {
+    const bool int8 = shape.layout == NPU_INT8_NHWC;
+    const uint32_t unit = int8 ? run->n : 4;
+    const uint32_t step_unit = int8 ? run->n : shape.w == 1 && shape.h == 1 ? 4u : BEAT;
+    *t = (tensor){.at = shape, .count = (size_t)shape.w * shape.h * shape.c};
+    if (t->count > TENSOR_MAX_ELEMENTS) {
+        return no_memory(run);
+    }
+    t->at.step = align_to(piece_bytes(run, &shape), step_unit) + step_unit * draw_gap(place, name);
+    t->at.addr = buffer(run, place, name, (uint64_t)t->at.step * piece_count(&shape), unit, kind, &t->base, &t->capacity);
+    if (t->at.addr == 0) {
+        return -1;
+    }
+    t->v = calloc(t->count, 4);
+    return t->v == NULL ? no_memory(run) : 0;
+}
+
+void tensor_free(tensor *t) {
+    free(t->v);
+    free(t->image);
+    *t = (tensor){0};
+}
+
+static bool write_at(tc_run *run, tensor *t, uint32_t addr, const void *src, uint32_t bytes) {
+    if (t->image != NULL) {
+        memcpy(t->image + (addr - t->base), src, bytes);
+    }
+    return npu_dev_write(run->dev, addr, src, bytes);
+}
+
+/* One piece of the tensor into `bytes`. */
+static void pack_piece(const tensor *t, uint32_t piece, uint32_t bytes, bool junk_pads, uint8_t *dst) {
+    if (t->at.layout == NPU_FP32_NCHW) {
+        memcpy(dst, t->v + (size_t)piece * t->at.w * t->at.h, bytes);
+        return;
+    }
+    for (uint32_t c = 0; c < bytes; c++) {
+        dst[c] = c < t->at.c ? (uint8_t)t->v[tensor_index(t, c, piece / t->at.w, piece % t->at.w)] : junk_pads ? (uint8_t)(0x91u + c) : 0;
+    }
+}
+
+int tensor_put(tc_run *run, tensor *t, bool junk_pads) {
+    const uint32_t bytes = piece_bytes(run, &t->at);
+    uint8_t *data = malloc(bytes + 2 * BEAT);
+    bool good = data != NULL;
+    for (uint32_t pass = 0; pass < 2; pass++) { /* junk first: pieces may lie closer than the beats around them */
+        for (uint32_t i = 0; good && i < piece_count(&t->at); i++) {
+            const uint32_t addr = t->at.addr + i * t->at.step;
+            const uint32_t first = addr & ~(BEAT - 1);
+            if (pass == 0) {
+                memset(data, 0xFF, bytes + 2 * BEAT);
+                good = write_at(run, t, first, data, align_to(addr + bytes, BEAT) - first);
+            } else {
+                pack_piece(t, i, bytes, junk_pads, data);
+                good = write_at(run, t, addr, data, bytes);
+            }
+        }
+    }
+    free(data);
+    return good ? 0 : no_memory(run);
+}
+
+int tensor_blank(tc_run *run, tensor *t) {
+    free(t->image);
+    t->image = malloc(t->capacity);
+    if (t->image == NULL) {
+        return no_memory(run);
+    }
+    memset(t->image, TENSOR_FILL, t->capacity);
+    return npu_dev_write(run->dev, t->base, t->image, t->capacity) ? 0 : no_memory(run);
+}
+
+uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values, uint32_t count) {
+    uint32_t base;
+    uint32_t capacity;
+    const uint32_t bytes = count * 4;
+    const uint32_t addr = buffer(run, place, name, bytes, 4, NPU_BUF_IN, &base, &capacity);
+    const uint32_t first = addr & ~(BEAT - 1);
+    const uint32_t end = align_to(addr + bytes, BEAT);
+    uint8_t *data = addr == 0 ? NULL : malloc(end - first);
+    if (data == NULL) {
+        if (addr != 0) {
+            no_memory(run);
+        }
+        return 0;
+    }
+    memset(data, 0xFF, end - first);
+    memcpy(data + (addr - first), values, bytes);
+    const bool good = npu_dev_write(run->dev, first, data, end - first);
+    free(data);
+    if (!good) {
+        no_memory(run);
+    }
+    return good ? addr : 0;
+}
+
+/* ---- comparison ---- */
+
+static void wrong_element(tc_run *run, const tensor *t, const char *op, size_t i, uint32_t got) {
+    char signature[96];
+    const uint32_t want = t->v[i];
+    const size_t plane = (size_t)t->at.w * t->at.h;
+    const uint32_t c = (uint32_t)(i / plane);
+    const uint32_t y = (uint32_t)(i % plane / t->at.w);
+    const uint32_t x = (uint32_t)(i % t->at.w);
+    snprintf(signature, sizeof signature, "%s: reference", op);
+    if (t->at.layout == NPU_INT8_NHWC) {
+        tc_fail(run, signature, "%s: channel %u row %u column %u: got %d, the definition gives %d", op, c, y, x, (int)(int32_t)got,
+                (int)(int32_t)want);
+    } else {
+        tc_fail(run, signature, "%s: channel %u row %u column %u: got 0x%08X (%.9g), the definition gives 0x%08X (%.9g)", op, c, y, x, got,
+                (double)tensor_float(got), want, (double)tensor_float(want));
+    }
+}
+
+static uint32_t element(const tensor *t, const uint8_t *memory, uint32_t c, uint32_t y, uint32_t x) {
+    uint32_t bits;
+    const size_t start = t->at.addr - t->base;
+    if (t->at.layout == NPU_INT8_NHWC) {
+        return (uint32_t)(int32_t)(int8_t)memory[start + ((size_t)y * t->at.w + x) * t->at.step + c];
+    }
+    memcpy(&bits, memory + start + (size_t)c * t->at.step + ((size_t)y * t->at.w + x) * 4, 4);
+    return bits;
+}
+
+static bool elements_right(tc_run *run, const tensor *t, const char *op, const uint8_t *memory, tensor_match match, const void *ctx) {
+    size_t i = 0;
+    for (uint32_t c = 0; c < t->at.c; c++) {
+        for (uint32_t y = 0; y < t->at.h; y++) {
+            for (uint32_t x = 0; x < t->at.w; x++, i++) {
+                const uint32_t got = element(t, memory, c, y, x);
+                if (match != NULL ? !match(ctx, i, t->v[i], got) : got != t->v[i]) {
+                    wrong_element(run, t, op, i, got);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* Pad channels are zero, everything else around the elements is as it was. */
+static void check_rest(tc_run *run, const tensor *t, const char *op, const uint8_t *memory) {
+    const uint32_t bytes = piece_bytes(run, &t->at);
+    const uint32_t start = t->at.addr - t->base;
+    const uint64_t length = (uint64_t)piece_count(&t->at) * t->at.step;
+    char signature[96];
+    for (uint32_t at = 0; at < t->capacity; at++) {
+        const uint32_t inside = at - start;
+        const bool owned = at >= start && inside < length && inside % t->at.step < bytes;
+        const bool pad = owned && t->at.layout == NPU_INT8_NHWC && inside % t->at.step >= t->at.c;
+        if (pad && memory[at] != 0) {
+            snprintf(signature, sizeof signature, "%s: pad channel", op);
+            tc_fail(run, signature, "%s: pad channel %u of pixel %u is %u, expected 0", op, inside % t->at.step, inside / t->at.step,
+                    memory[at]);
+            return;
+        }
+        if (!owned && memory[at] != t->image[at]) {
+            snprintf(signature, sizeof signature, "%s: gap written", op);
+            tc_fail(run, signature, "%s: the byte at 0x%08X, beside the output, was written (0x%02X, expected 0x%02X)", op, t->base + at,
+                    memory[at], t->image[at]);
+            return;
+        }
+    }
+}
+
+void tensor_check(tc_run *run, const tensor *t, const char *op, tensor_match match, const void *ctx) {
+    uint8_t *memory = malloc(t->capacity);
+    if (memory == NULL || t->image == NULL || !npu_dev_read(run->dev, t->base, memory, t->capacity)) {
+        tc_fail(run, "output unreadable", "%s: %u bytes of output at 0x%08X cannot be read", op, t->capacity, t->base);
+    } else if (elements_right(run, t, op, memory, match, ctx)) {
+        check_rest(run, t, op, memory);
+    }
+    free(memory);
+}
+
+uint64_t tensor_memory(uint64_t bytes, uint32_t buffers) {
+    const uint64_t mib64 = UINT64_C(64) << 20;
+    return ((bytes + (uint64_t)buffers * 4 * PAGE + (UINT64_C(1) << 20)) / mib64 + 1) * mib64;
+}
+
+/* ---- one operator ---- */
+
+/* Cycles and CPU time of the device so far. */
+typedef struct instant {
+    uint64_t cycles;
+    double rtl_s, harness_s;
+} instant;
+
+static instant now(const tc_run *run) {
+    instant t = {.cycles = npu_dev_cycles(run->dev)};
+    npu_dev_time_split(run->dev, &t.rtl_s, &t.harness_s);
+    return t;
+}
+
+static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
+    tc_stats *s = &run->stats;
+    npu_status status = npu_perf_clear(&run->npu);
+    const uint16_t before[NPU_UNIT_COUNT] = {run->npu.started[0], run->npu.started[1], run->npu.started[2]};
+    const instant start = now(run);
+    if (status == NPU_OK) {
+        status = kind->run(&run->npu, op);
+    }
+    const instant end = now(run);
+    if (status == NPU_OK) {
+        status = npu_perf_read(&run->npu, s->perf, NPU_PERF_COUNT);
+    }
+    if (status != NPU_OK) {
+        tc_driver_failed(run, kind->test->name, status, NPU_OK);
+        return;
+    }
+    s->measured = true;
+    s->cycles = end.cycles - start.cycles;
+    s->rtl_s = end.rtl_s - start.rtl_s;
+    s->harness_s = end.harness_s - start.harness_s;
+    s->bounds = op->bounds;
+    snprintf(s->what, sizeof s->what, "%s", op->what);
+    snprintf(s->tasks, sizeof s->tasks, "%u ALU, %u POOL, %u GEMM", (uint16_t)(run->npu.started[NPU_UNIT_ALU] - before[NPU_UNIT_ALU]),
+             (uint16_t)(run->npu.started[NPU_UNIT_POOL] - before[NPU_UNIT_POOL]),
+             (uint16_t)(run->npu.started[NPU_UNIT_GEMM] - before[NPU_UNIT_GEMM]));
+}
+
+int tensor_execute(tc_run *run, const tensor_kind *kind) {
+    tensor_op *op = calloc(1, kind->size);
+    if (op == NULL) {
+        return no_memory(run);
+    }
+    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
+                     tensor_memory(kind->bytes(run->n, run->knobs), 8), (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
+    if (rc == 0) {
+        rc = kind->prepare(run, run->knobs, run->seed, op);
+    }
+    if (rc == 0 && tc_ok(run)) {
+        run_measured(run, kind, op);
+        if (tc_ok(run)) {
+            kind->verify(run, op);
+        }
+    }
+    kind->release(op);
+    free(op);
+    return rc;
+}
