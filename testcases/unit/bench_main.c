@@ -230,19 +230,34 @@ static int execute(const options *o, const tb_knobs *knobs, uint64_t seed, tb_re
     return rc;
 }
 
+/* A limit on the cycles is no part of the case, but a hang may depend on it. */
+static void print_limit(const options *o) {
+    if (o->max_cycles != DEFAULT_MAX_CYCLES) {
+        printf(" --cycles %" PRIu64, o->max_cycles);
+    }
+    putchar('\n');
+}
+
 static void print_failure(const options *o, const char *prog, const tb_knobs *knobs, uint64_t seed, const tb_result *result) {
     printf("FAIL unit-%s cfg=%s seed=0x%016" PRIx64 ": %s\n", unit_this_bench.name, NPU_CFG_NAME, seed, result->message);
     if (o->case_file || result->case_path[0]) {
-        printf("  reproduce: %s --case %s\n", prog, o->case_file ? o->case_file : result->case_path);
+        printf("  reproduce: %s --case %s", prog, o->case_file ? o->case_file : result->case_path);
+        print_limit(o);
         return;
     }
     printf("  reproduce: %s --seed 0x%016" PRIx64, prog, seed);
     for (size_t i = 0; i < knobs->count; i++) {
-        if (knobs->pinned[i]) {
-            printf(" %s=%" PRId64, knobs->table[i].name, knobs->value[i]);
+        const tb_knob *k = &knobs->table[i];
+        if (!knobs->pinned[i]) {
+            continue;
+        }
+        if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
+            printf(" %s=%s", k->name, k->names[knobs->value[i]]);
+        } else {
+            printf(" %s=%" PRId64, k->name, knobs->value[i]);
         }
     }
-    putchar('\n');
+    print_limit(o);
 }
 
 /* One case after the other until one fails. 0 or -1 (could not run). */

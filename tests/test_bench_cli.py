@@ -1,0 +1,62 @@
+"""The command line of the unit benches: what a failure prints shows it again."""
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host"))
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    program = tmp_path_factory.mktemp("bench") / "unit-toy"
+    libs = [HOST / "libtb.a", HOST / "libcmodel.a"]
+    for lib in libs:
+        if not lib.exists():
+            pytest.skip(f"not run: {lib} is not built")
+    san = ["-fsanitize=address,undefined"] if "san" in HOST.name else []
+    sources = ["tests/bench/toy_bench.c", "testcases/unit/bench_main.c", "testcases/unit/bench_env.c"]
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-Itb", "-Icmodel", "-Itestcases/unit", "-DNPU_CFG_N=8",
+                    '-DNPU_CFG_NAME="n8"', *sources, *map(str, libs), "-lz", "-lm", "-lpthread", "-o", str(program)], cwd=ROOT, check=True)
+    return program
+
+
+def bench(program, *args, **kwargs):
+    return subprocess.run([str(program), *args], capture_output=True, text=True, timeout=60, **kwargs)
+
+
+def reproduce(done):
+    return shlex.split(re.search("^  reproduce: (.*)$", done.stdout, re.M).group(1))
+
+
+@pytest.mark.parametrize("args", [["pace=ideal", "loops=5"], ["pace=ideal", "--count", "20"], ["--count", "50"], ["loops=9", "--count", "20"],
+                                  ["pace=random", "loops=9", "--cycles", "6"]])
+def test_the_printed_line_shows_the_failure_again(toy, args):
+    first = bench(toy, *args)
+    assert first.returncode == 1 and first.stdout.startswith("FAIL unit-toy cfg=n8 seed=0x"), first.stdout + first.stderr
+    line = reproduce(first)
+    again = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert again.returncode == 1 and again.stderr == ""
+    assert again.stdout == first.stdout
+
+
+def test_pinned_knobs_keep_their_names(toy):
+    line = reproduce(bench(toy, "pace=ideal", "loops=5"))
+    assert line[3:] == ["pace=ideal", "loops=5"]
+
+
+def test_a_stored_case_shows_the_failure_again(toy, tmp_path):
+    first = bench(toy, "pace=ideal", "loops=7", "--case-dir", str(tmp_path))
+    line = reproduce(first)
+    assert line[1] == "--case"
+    again = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert again.returncode == 1 and again.stdout == first.stdout
+
+
+def test_names_are_expected(toy):
+    done = bench(toy, "pace=1")
+    assert done.returncode == 2 and done.stdout == "" and "pace=1: expected random|ideal" in done.stderr
