@@ -221,6 +221,7 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     const reg_suite *suite = plan->suite;
     printf("%s: %zu jobs in %.1f s, %d at a time, seed 0x%" PRIx64 ", run %" PRId64 ", logs in %s\n", suite->name, suite->count, elapsed,
            plan->parallel, plan->seed, plan->run, plan->out_dir);
+    (void)reg_report_totals(plan->db, plan->run, stdout);
     (void)reg_report_outcomes(plan->db, plan->run, stdout);
     if (suite->budget_s != 0) {
         double over = elapsed - suite->budget_s;

@@ -277,4 +277,19 @@ int reg_report_diff(reg_db *db, int64_t run_a, int64_t run_b, FILE *out);
 /* One line: counts per outcome. */
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out);
 
+/* ---- totals.c ---- */
+
+/* One test, network, all stored cases or all benches: cases that passed in each configuration (second runs apart), their clock cycles, jobs that did not pass. */
+typedef struct reg_total {
+    char label[80];
+    uint64_t cases[REG_CFG_COUNT];
+    uint64_t cycles;
+    uint64_t not_passed;
+} reg_total;
+
+/* *rows is to be freed. */
+int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count);
+/* The table as text. */
+int reg_report_totals(reg_db *db, int64_t run, FILE *out);
+
 #endif

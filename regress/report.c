@@ -85,6 +85,10 @@ int reg_report_print(reg_db *db, int64_t run, FILE *out) {
     int status = finish_query(db, row, step);
     if (status == REG_OK) {
         fputc('\n', out);
+        status = reg_report_totals(db, run, out);
+    }
+    if (status == REG_OK) {
+        fputc('\n', out);
         status = reg_report_outcomes(db, run, out);
     }
     return status;

@@ -585,6 +585,18 @@ def test_report_and_diff(bench):
     assert done.returncode == 1 and "no run 99" in done.stderr
 
 
+def test_totals(bench):
+    """Cases that passed, by test and configuration; second runs do not count, nor does what failed."""
+    done = bench.run("unit pass cfg=n4,n8 count=3 cases=5\nunit slow cfg=n8\nunit fail cfg=n8 cases=7\nrepeat unit pass cfg=n4 cases=9\n")
+    assert done.returncode == 1
+    lines = bench.call("report").stdout.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("cases passed"))
+    assert lines[head].split() == ["cases", "passed", "n4", "n8", "n16", "n32", "all", "cycles"]
+    assert lines[head + 1].split()[:7] == ["unit", "benches", "24", "16", "0", "0", "40"]
+    assert lines[head + 1].endswith("1 jobs not passed")
+    assert lines[head + 1] in done.stdout.splitlines()
+
+
 def test_budget(bench):
     done = bench.run("budget 1\nunit slow cfg=n8 count=5\n", "--jobs", "1")
     assert done.returncode == 0 and re.search(r"^budget 1 s: overrun by \d\.\d s$", done.stdout, re.M)
@@ -605,7 +617,7 @@ def test_terminal_shows_progress(bench):
 
 def test_pipe_is_quiet(bench):
     done = bench.run("unit pass cfg=n8 count=20\n")
-    assert len(done.stdout.splitlines()) <= 4 and "\r" not in done.stdout and "\x1b" not in done.stdout
+    assert len(done.stdout.splitlines()) <= 6 and "\r" not in done.stdout and "\x1b" not in done.stdout
 
 
 # ---- database ----

@@ -1,0 +1,108 @@
+/* totals.c - how much of what a run has done: cases of each test and configuration, as text and as a page. */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Benches and stored cases are many: one row each. Second runs repeat a case and do not count. */
+static const char totals_sql[] =
+    "SELECT CASE what WHEN 'unit' THEN 'unit benches' WHEN 'case' THEN 'stored cases' ELSE what||' '||test END AS label, cfg,"
+    "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN cases ELSE 0 END),"
+    "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN coalesce(cycles,0) ELSE 0 END),"
+    "  sum(CASE WHEN outcome IS NOT 'pass' THEN 1 ELSE 0 END)"
+    " FROM job WHERE run=? GROUP BY label,cfg"
+    " ORDER BY CASE what WHEN 'test' THEN 0 WHEN 'network' THEN 1 WHEN 'case' THEN 2 ELSE 3 END, label";
+
+static const char *text_at(sqlite3_stmt *stmt, int column) {
+    const unsigned char *text = sqlite3_column_text(stmt, column);
+    return text == NULL ? "" : (const char *)text;
+}
+
+/* The row with this label, which is the last one or a new one. NULL: out of memory. */
+static reg_total *row_of(reg_total **rows, size_t *count, const char *label) {
+    if (*count > 0 && strcmp((*rows)[*count - 1].label, label) == 0) {
+        return &(*rows)[*count - 1];
+    }
+    reg_total *more = realloc(*rows, (*count + 1) * sizeof **rows);
+    if (more == NULL) {
+        return NULL;
+    }
+    *rows = more;
+    more[*count] = (reg_total){0};
+    (void)reg_format(more[*count].label, sizeof more[*count].label, "%s", label);
+    return &more[(*count)++];
+}
+
+int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count) {
+    sqlite3_stmt *stmt = NULL;
+    int step;
+    *rows = NULL;
+    *count = 0;
+    if (reg_db_prepare(db, totals_sql, &stmt) != REG_OK) {
+        return REG_FAIL;
+    }
+    (void)sqlite3_bind_int64(stmt, 1, run);
+    while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
+        reg_total *row = row_of(rows, count, text_at(stmt, 0));
+        if (row == NULL) {
+            reg_error("out of memory");
+            break;
+        }
+        for (int i = 0; i < REG_CFG_COUNT; i++) {
+            if (strcmp(text_at(stmt, 1), reg_cfg_names[i]) == 0) {
+                row->cases[i] += (uint64_t)sqlite3_column_int64(stmt, 2);
+            }
+        }
+        row->cycles += (uint64_t)sqlite3_column_int64(stmt, 3);
+        row->not_passed += (uint64_t)sqlite3_column_int64(stmt, 4);
+    }
+    const int status = step == SQLITE_DONE ? REG_OK : step == SQLITE_ROW ? REG_FAIL : reg_db_fail(db, "read the results");
+    (void)sqlite3_finalize(stmt);
+    if (status != REG_OK) {
+        free(*rows);
+        *rows = NULL;
+        *count = 0;
+    }
+    return status;
+}
+
+static uint64_t all_of(const reg_total *row) {
+    uint64_t sum = 0;
+    for (int i = 0; i < REG_CFG_COUNT; i++) {
+        sum += row->cases[i];
+    }
+    return sum;
+}
+
+static void print_row(FILE *out, const reg_total *row) {
+    fprintf(out, "%-24s", row->label);
+    for (int i = 0; i < REG_CFG_COUNT; i++) {
+        fprintf(out, " %8" PRIu64, row->cases[i]);
+    }
+    fprintf(out, " %9" PRIu64 " %15" PRIu64, all_of(row), row->cycles);
+    if (row->not_passed != 0) {
+        fprintf(out, "  %" PRIu64 " jobs not passed", row->not_passed);
+    }
+    fputc('\n', out);
+}
+
+int reg_report_totals(reg_db *db, int64_t run, FILE *out) {
+    reg_total *rows = NULL;
+    size_t count = 0;
+    if (reg_totals_load(db, run, &rows, &count) != REG_OK) {
+        return REG_FAIL;
+    }
+    fprintf(out, "%-24s", "cases passed");
+    for (int i = 0; i < REG_CFG_COUNT; i++) {
+        fprintf(out, " %8s", reg_cfg_names[i]);
+    }
+    fprintf(out, " %9s %15s\n", "all", "cycles");
+    for (size_t i = 0; i < count; i++) {
+        print_row(out, &rows[i]);
+    }
+    free(rows);
+    return REG_OK;
+}
