@@ -71,12 +71,12 @@ static void draw_sizes(uint32_t n, uint64_t seed, tb_knobs *knobs) {
     case CONVERT_LARGE:
         put(knobs, "w", 256 + near);
         put(knobs, "h", 255 + tb_rng_range_i64(&rng, -1, 3));
-        tb_knobs_draw_in(knobs, "c", seed, 1, 3);
+        tb_knobs_draw_in(knobs, "c", seed, 1, 2);
         break;
     case CONVERT_DEEP:
         put(knobs, "c", 16 * (int64_t)n * tb_rng_range_i64(&rng, 1, 2) + near);
-        tb_knobs_draw_in(knobs, "w", seed, 1, 20);
-        tb_knobs_draw_in(knobs, "h", seed, 1, 12);
+        tb_knobs_draw_in(knobs, "w", seed, 1, 2 + 128 / (int64_t)n);
+        tb_knobs_draw_in(knobs, "h", seed, 1, 8);
         break;
     case CONVERT_ANY:
     case CONVERT_SHAPES:
