@@ -89,6 +89,8 @@ extern const tc_test tc_bus_error;
 extern const tc_test tc_chain;
 extern const tc_test tc_sequence;
 extern const tc_test tc_pool;
+extern const tc_test tc_eltwise;
+extern const tc_test tc_act;
 
 extern const tc_test *const tc_tests[];
 extern const size_t tc_test_count;

@@ -120,20 +120,19 @@ static void draw_window(const tensor_gen *g) {
     draw_padding(g, "kh", "h", "pt", "pb");
 }
 
-/* Roughly the clock cycles of a case, and what reference and model cost beside it. */
-static uint64_t cost(const tb_knobs *knobs) {
+/* Roughly the clock cycles of a case: a place in the window each cycle, for a group of channels. */
+static uint64_t cost(uint32_t n, const tb_knobs *knobs) {
     npu_pool p = pool_of(knobs);
     uint32_t ow = 0;
     uint32_t oh = 0;
     if (npu_pool_shape(&p, &ow, &oh) != NPU_OK) {
         return 0; /* pool_check() says why */
     }
-    const uint64_t elements = p.in.layout == NPU_INT8_NHWC ? 16 : 4;
-    const uint64_t taps = p.global ? (uint64_t)p.in.w * p.in.h : (uint64_t)p.kw * p.kh;
-    const uint64_t work = (uint64_t)p.in.c * oh * (p.global ? p.in.h : p.kh) * ((uint64_t)ow * (p.global ? p.in.w : p.kw)) / elements;
-    const uint64_t load = (uint64_t)p.in.c * p.in.w * p.in.h / elements;
-    const uint64_t store = (uint64_t)p.in.c * ow * oh / elements;
-    return work / 8 + taps + (load + store) * gen_slowness(knobs);
+    const bool int8 = p.in.layout == NPU_INT8_NHWC;
+    const uint64_t group = int8 ? 4 * n : n;
+    const uint64_t places = p.global ? (uint64_t)p.in.w * p.in.h : (uint64_t)p.kw * p.kh;
+    const uint64_t bytes = ((uint64_t)p.in.w * p.in.h + (uint64_t)ow * oh) * p.in.c * (int8 ? 1 : 4);
+    return (p.in.c + group - 1) / group * ow * oh * places + bytes / 32 * gen_slowness(knobs);
 }
 
 int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
@@ -145,7 +144,7 @@ int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *
     draw_window(&g);
     const npu_pool p = pool_of(knobs);
     const int64_t low[] = {1, (int64_t)p.kh - p.pad_t - p.pad_b, (int64_t)p.kw - p.pad_l - p.pad_r};
-    while (cost(knobs) > gen_budget(n) && gen_shrink(&g, sizes, low, shape == POOL_WIDE ? 2 : 3)) {
+    while (cost(n, knobs) > gen_budget(n) && gen_shrink(&g, sizes, low, shape == POOL_WIDE ? 2 : 3)) {
     }
     return pool_check(n, knobs, err, err_size);
 }

@@ -1,0 +1,210 @@
+/*
+ * eltwise.c - the eltwise test: one element-wise operation through the driver, every element against the definition.
+ */
+#include "eltwise.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const op_names[ELTWISE_OPS] = {"copy", "add", "sub", "rsub", "mul", "muladd", "addmul",
+                                                  "max",  "min", "gt",  "ge",   "eq",  "abs",    "add_i32"};
+static const char *const kind_names[] = {"scalar", "vector", "channel"};
+static const char *const named_names[NAMED_COUNT] = {"none", "threshold", "clip", "scale_bias", "dropout", "mean_norm", "residual"};
+static const uint32_t named_weight[NAMED_COUNT] = {20, 1, 1, 2, 1, 1, 2};
+
+static const tb_knob knobs_of_eltwise[] = {
+    {"named", 0, NAMED_COUNT - 1, TB_KNOB_ENUM, named_names, named_weight,
+     "an operator with a name of its own: sets op, p_kind, q_kind, act"},
+    {"op", 0, ELTWISE_OPS - 1, TB_KNOB_ENUM, op_names, NULL, "operation"},
+    {"p_kind", 0, 2, TB_KNOB_ENUM, kind_names, NULL, "where p comes from"},
+    {"q_kind", 0, 2, TB_KNOB_ENUM, kind_names, NULL, "where q comes from"},
+    {"act", 0, NPU_ACT_COUNT - 1, TB_KNOB_ENUM, act_names, NULL, "activation after it"},
+    {"hard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: parameters of the activation from the corners of FP32"},
+    {"w", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "columns"},
+    {"h", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "rows"},
+    {"c", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "channels"},
+    {"in_place", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: the output overwrites operand a"},
+    {"same", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: operands a and b are one tensor"},
+    TENSOR_KNOBS,
+};
+
+typedef struct eltwise_op {
+    tensor_op op;
+    npu_eltwise elt;
+    tensor a, b, out;
+    uint32_t *p, *q; /* one for each channel */
+    act_output expected;
+    bool in_place, b_used;
+} eltwise_op;
+
+static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
+    (void)n;
+    return (UINT64_C(4) * tc_knob(knobs, "w") * tc_knob(knobs, "h") + 16 * (1 + (uint64_t)tc_knob(knobs, "gap"))) * 3 * tc_knob(knobs, "c");
+}
+
+static uint32_t value(const eltwise_op *o, const tb_knobs *knobs, tb_rng *rng, size_t i) {
+    const tensor_data data = (tensor_data)tb_knobs_get(knobs, "data");
+    return o->elt.op == NPU_ALU_ADD_I32 && data == TENSOR_PLAIN ? tb_rng_u32(rng) : tensor_value(rng, NPU_FP32_NCHW, data, i);
+}
+
+static int make_tensor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_buf_kind kind, tensor *t) {
+    const tb_knobs *k = place->knobs;
+    const npu_tensor shape = {.w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c"), .layout = NPU_FP32_NCHW};
+    tb_rng rng = tb_rng_stream(place->seed, name);
+    if (tensor_make(run, place, name, shape, kind, t) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        t->v[i] = value(o, k, &rng, i);
+    }
+    return 0;
+}
+
+/* p or q: a value for each channel, all the same where it is a scalar. Beside the array and the scalar that are not used lies nothing. */
+static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_operand kind, uint32_t *scalar,
+                       uint32_t *addr, uint32_t **values) {
+    const uint32_t channels = o->a.at.c;
+    tb_rng rng = tb_rng_stream(place->seed, name);
+    *values = malloc((size_t)channels * 4);
+    if (*values == NULL) {
+        snprintf(run->err, sizeof run->err, "eltwise: out of memory");
+        return -1;
+    }
+    for (uint32_t c = 0; c < channels; c++) {
+        (*values)[c] = kind == NPU_SCALAR && c > 0 ? (*values)[0] : value(o, place->knobs, &rng, c);
+    }
+    *scalar = kind == NPU_SCALAR ? (*values)[0] : tb_rng_u32(&rng);
+    if (kind == NPU_CHANNEL) {
+        *addr = tensor_put_array(run, place, name, *values, channels);
+        return *addr == 0 ? -1 : 0;
+    }
+    return 0;
+}
+
+static int expect(eltwise_op *o) {
+    const npu_eltwise *e = &o->elt;
+    const size_t plane = (size_t)o->a.at.w * o->a.at.h;
+    for (size_t i = 0; i < o->a.count; i++) {
+        const uint32_t b = o->b_used ? o->b.v[i] : 0;
+        const uint32_t p = e->p_kind == NPU_VECTOR ? b : o->p[i / plane];
+        const uint32_t q = e->q_kind == NPU_VECTOR ? b : o->q[i / plane];
+        o->out.v[i] = eltwise_reference(e->op, o->a.v[i], p, q);
+    }
+    o->expected.act = e->act;
+    o->expected.p[0] = e->act_p[0];
+    o->expected.p[1] = e->act_p[1];
+    return act_expect(&o->expected, &o->out);
+}
+
+static int again(tc_run *run, tensor_op *op) {
+    eltwise_op *o = (eltwise_op *)op;
+    if (tensor_blank(run, o->in_place ? &o->a : &o->out) != 0) {
+        return -1;
+    }
+    return tensor_put(run, &o->a, false);
+}
+
+static int make_tensors(tc_run *run, eltwise_op *o, const tensor_place *place) {
+    const bool same = tb_knobs_get(place->knobs, "same") != 0;
+    npu_eltwise *e = &o->elt;
+    if (make_tensor(run, o, place, "a", o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->a) != 0 ||
+        make_tensor(run, o, place, "output", NPU_BUF_OUT, &o->out) != 0) {
+        return -1;
+    }
+    if (o->b_used && same) {
+        o->b = o->a; /* release() knows */
+    } else if (o->b_used && (make_tensor(run, o, place, "b", NPU_BUF_IN, &o->b) != 0 || tensor_put(run, &o->b, false) != 0)) {
+        return -1;
+    }
+    e->a = o->a.at;
+    e->b = o->b.at;
+    e->out = o->in_place ? o->a.at : o->out.at;
+    return 0;
+}
+
+static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
+    eltwise_op *o = (eltwise_op *)op;
+    npu_eltwise *e = &o->elt;
+    const tensor_place place = {.knobs = knobs, .seed = seed};
+    tb_rng rng = tb_rng_stream(seed, "eltwise.act");
+    *e = (npu_eltwise){.op = (npu_alu_op)tb_knobs_get(knobs, "op"),
+                       .p_kind = (npu_operand)tb_knobs_get(knobs, "p_kind"),
+                       .q_kind = (npu_operand)tb_knobs_get(knobs, "q_kind"),
+                       .act = (npu_act)tb_knobs_get(knobs, "act")};
+    const bool p_b = eltwise_uses_p(e->op) && e->p_kind == NPU_VECTOR;
+    const bool q_b = eltwise_uses_q(e->op) && e->q_kind == NPU_VECTOR;
+    o->in_place = tb_knobs_get(knobs, "in_place") != 0;
+    o->b_used = p_b || q_b;
+    act_draw_params(&rng, e->act, tb_knobs_get(knobs, "hard") != 0, e->act_p);
+    if (make_tensors(run, o, &place) != 0 || make_factor(run, o, &place, "p", e->p_kind, &e->p, &e->p_addr, &o->p) != 0 ||
+        make_factor(run, o, &place, "q", e->q_kind, &e->q, &e->q_addr, &o->q) != 0) {
+        return -1;
+    }
+    if (expect(o) != 0 || again(run, op) != 0) {
+        snprintf(run->err, sizeof run->err, "eltwise: out of memory");
+        return -1;
+    }
+    snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_names[e->op], e->a.w, e->a.h, e->a.c,
+             eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused", eltwise_uses_q(e->op) ? kind_names[e->q_kind] : "unused",
+             act_names[e->act], o->in_place ? ", in place" : "");
+    const uint64_t factors =
+        (eltwise_uses_p(e->op) && e->p_kind == NPU_CHANNEL ? 1u : 0u) + (eltwise_uses_q(e->op) && e->q_kind == NPU_CHANNEL ? 1u : 0u);
+    op->bounds = (tc_bounds){
+        .op = op_names[e->op], .read_bytes = 4 * (o->a.count * (o->b_used ? 2 : 1) + factors * e->a.c), .write_bytes = 4 * o->a.count};
+    return 0;
+}
+
+static npu_status start(const npu *dev, const tensor_op *op, npu_job *job) {
+    return npu_job_eltwise(job, dev, &((const eltwise_op *)op)->elt);
+}
+
+static npu_status run_it(npu *dev, tensor_op *op) {
+    return npu_eltwise_run(dev, &((eltwise_op *)op)->elt);
+}
+
+static void verify(tc_run *run, tensor_op *op) {
+    eltwise_op *o = (eltwise_op *)op;
+    char name[32];
+    tensor expected = o->out;
+    if (o->in_place) { /* the values of the output at the place of the input */
+        expected = o->a;
+        expected.v = o->out.v;
+    }
+    snprintf(name, sizeof name, "eltwise %s", op_names[o->elt.op]);
+    tensor_check(run, &expected, name, act_match, &o->expected);
+}
+
+static void release(tensor_op *op) {
+    eltwise_op *o = (eltwise_op *)op;
+    if (o->b.v != o->a.v) {
+        tensor_free(&o->b);
+    }
+    tensor_free(&o->a);
+    tensor_free(&o->out);
+    free(o->p);
+    free(o->q);
+    free(o->expected.y);
+}
+
+const tensor_kind eltwise_kind = {.test = &tc_eltwise,
+                                  .size = sizeof(eltwise_op),
+                                  .bytes = bytes_of,
+                                  .prepare = prepare,
+                                  .again = again,
+                                  .start = start,
+                                  .run = run_it,
+                                  .verify = verify,
+                                  .release = release};
+
+static int execute(tc_run *run) {
+    return tensor_execute(run, &eltwise_kind);
+}
+
+const tc_test tc_eltwise = {.name = "eltwise",
+                            .help = "element-wise operations, constrained random over operands, activations, layouts, data and bus timing",
+                            .is_operator = true,
+                            .knobs = knobs_of_eltwise,
+                            .knob_count = sizeof knobs_of_eltwise / sizeof knobs_of_eltwise[0],
+                            .generate = eltwise_generate,
+                            .check = eltwise_check,
+                            .execute = execute};

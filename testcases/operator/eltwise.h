@@ -1,0 +1,34 @@
+/*
+ * eltwise.h - private to the eltwise test, and to tests that mix operators.
+ */
+#ifndef TESTCASES_ELTWISE_H
+#define TESTCASES_ELTWISE_H
+
+#include "act.h"
+#include "tensor.h"
+
+bool eltwise_uses_p(npu_alu_op op);
+bool eltwise_uses_q(npu_alu_op op);
+/* op(x, p, q) from the definition; FP32 bits. */
+uint32_t eltwise_reference(npu_alu_op op, uint32_t x, uint32_t p, uint32_t q);
+
+int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
+
+#define ELTWISE_OPS 14 /* NPU_ALU_COPY .. NPU_ALU_ADD_I32 */
+
+/* Operators that have names of their own. */
+typedef enum eltwise_named {
+    NAMED_NONE,
+    NAMED_THRESHOLD,
+    NAMED_CLIP,
+    NAMED_SCALE_BIAS,
+    NAMED_DROPOUT,
+    NAMED_MEAN_NORM,
+    NAMED_RESIDUAL,
+    NAMED_COUNT
+} eltwise_named;
+
+extern const tensor_kind eltwise_kind;
+
+#endif

@@ -1,0 +1,54 @@
+/* eltwise_ref.c - element-wise operations from their definition (docs/registers.md, ALU_CTRL), in the host's own arithmetic. */
+#include "eltwise.h"
+
+bool eltwise_uses_p(npu_alu_op op) {
+    return op != NPU_ALU_COPY && op != NPU_ALU_ABS && op != NPU_ALU_SUM;
+}
+
+bool eltwise_uses_q(npu_alu_op op) {
+    return op == NPU_ALU_MULADD || op == NPU_ALU_ADDMUL;
+}
+
+/* The operations whose result is a new number. */
+static float arithmetic(npu_alu_op op, float x, float p, float q) {
+    float first = 0.0f; /* a variable: each step is rounded */
+    switch (op) {
+    case NPU_ALU_ADD:
+        return x + p;
+    case NPU_ALU_SUB:
+        return x - p;
+    case NPU_ALU_RSUB:
+        return p - x;
+    case NPU_ALU_MUL:
+        return x * p;
+    case NPU_ALU_MULADD:
+        first = x * p;
+        return first + q;
+    case NPU_ALU_ADDMUL:
+        first = x + p;
+        return first * q;
+    case NPU_ALU_GT:
+        return x > p ? 1.0f : 0.0f;
+    case NPU_ALU_GE:
+        return x >= p ? 1.0f : 0.0f;
+    default: /* NPU_ALU_EQ */
+        return x == p ? 1.0f : 0.0f;
+    }
+}
+
+uint32_t eltwise_reference(npu_alu_op op, uint32_t x, uint32_t p, uint32_t q) {
+    switch (op) {
+    case NPU_ALU_COPY:
+        return x;
+    case NPU_ALU_MAX:
+        return tensor_float(x) < tensor_float(p) ? p : x;
+    case NPU_ALU_MIN:
+        return tensor_float(p) < tensor_float(x) ? p : x;
+    case NPU_ALU_ABS:
+        return x & 0x7FFFFFFFu;
+    case NPU_ALU_ADD_I32:
+        return x + p;
+    default:
+        return tensor_bits(arithmetic(op, tensor_float(x), tensor_float(p), tensor_float(q)));
+    }
+}
