@@ -403,7 +403,7 @@ module post #(
   // requant: word 2k + Chan of the tile
   assign ofm_addr_o = r_walk ? ring_q + Ow'(32'(tile_q) * TileWords) + Ow'({rk_q, Chan}) : s_base + Ow'(word_q);
   assign streams_idle = !job_valid;  // every word of the group has been read
-  assign event_o[0] = state_q != Idle;
+  assign event_o[0] = state_q != Idle && (state_q != Group || avail_q >= group || wr_req_valid_o);  // waiting for tiles is none
   assign event_o[1] = (job_valid && !f_room) || (r_walk && !(r_room && r_blk_ok));
   assign event_o[2] = (job_valid && task_i.psum_add && !psum_valid_i) || (r_walk && r_beat && !psum_valid_i);
 
