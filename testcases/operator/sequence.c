@@ -12,19 +12,21 @@
 #include <string.h>
 
 #define TIMEOUT_US 1000000u
-#define MAX_TASKS 16u
 #define MAX_POLLS 20000000u
 
 enum { ANY, GEMM, ALU, POOL };
 static const char *const unit_names[] = {"any", "gemm", "alu", "pool"};
 
+static const uint32_t error_weights[SEQ_MAX_ERRORS + 1] = {12, 3, 2, 1, 1, 1};
 static const tb_knob knobs[] = {
-    {"tasks", 1, MAX_TASKS, TB_KNOB_SMALL, NULL, NULL, "tasks"},
+    {"tasks", 1, SEQ_MAX_TASKS, TB_KNOB_SMALL, NULL, NULL, "tasks"},
     {"units", 0, 3, TB_KNOB_ENUM, unit_names, NULL, "unit of all tasks, or any"},
     {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: wait for each task before the next is started"},
-    {"first", 0, MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn and left out"},
+    {"first", 0, SEQ_MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn and left out"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
+    {"errors", 0, SEQ_MAX_ERRORS, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, error_weights,
+     "bursts answered with SLVERR in a second run; a third one is clean again"},
 };
 
 static const struct {
@@ -170,43 +172,92 @@ static int draw(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *task) {
                          : seq_draw_pool(run, rng, task);
 }
 
-static int run_tasks(tc_run *run) {
+static int draw_all(tc_run *run, seq_list *list) {
     const uint32_t tasks = tc_knob(run->knobs, "tasks");
-    const bool serial = tc_knob(run->knobs, "serial") != 0;
+    const uint32_t first = tc_knob(run->knobs, "first");
     const tb_rng base = tb_rng_stream(run->seed, "sequence.tasks");
-    uint32_t started[NPU_UNIT_COUNT] = {0};
     seq_weights before = {0};
-    seq_task task = {0};
-    for (uint32_t i = 0; i < tasks && tc_ok(run); i++) {
+    for (uint32_t i = 0; i < tasks; i++) {
         tb_rng rng = tb_rng_fork(&base, i);
-        if (i == tc_knob(run->knobs, "first")) {
+        seq_task *task = &list->task[list->count];
+        if (i == first) {
             before = (seq_weights){0};
         }
-        if (draw(run, &rng, &before, &task) != 0) {
+        if (draw(run, &rng, &before, task) != 0) {
             return -1;
         }
-        if (i < tc_knob(run->knobs, "first")) {
-            continue;
-        }
-        snprintf(run->stats.what, sizeof run->stats.what, "%s", task.what);
-        if (!start(run, &task)) {
-            return 0;
-        }
-        started[task.unit]++;
-        if (serial && !wait_all(run, started, task.what)) {
-            return 0;
-        }
-    }
-    if (tc_ok(run) && wait_all(run, started, task.what)) {
-        tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0);
+        list->count += i >= first ? 1 : 0;
     }
     return 0;
 }
 
+bool seq_run(tc_run *run, seq_list *list, bool serial) {
+    uint32_t started[NPU_UNIT_COUNT] = {0};
+    const seq_task *task = NULL;
+    for (uint32_t u = 0; u < NPU_UNIT_COUNT; u++) {
+        if (!tc_read(run, units[u].count_reg, &started[u])) {
+            return false;
+        }
+    }
+    list->runs++;
+    for (list->started = 0; list->started < list->count; list->started++) {
+        task = &list->task[list->started];
+        snprintf(run->stats.what, sizeof run->stats.what, "%s", task->what);
+        if (!start(run, task)) {
+            return false;
+        }
+        started[task->unit] = (started[task->unit] + 1) & 0xFFFF;
+        if (serial && !wait_all(run, started, task->what)) {
+            return false;
+        }
+    }
+    return tc_ok(run) && wait_all(run, started, "after the last task");
+}
+
+/* What ran, for a person who looks at a failure. */
+static void print_list(const tc_run *run, const seq_list *list) {
+    if (list->runs > 1) {
+        printf("sequence: failed in run %u%s\n", list->runs, list->runs == 2 ? ", the one with errors on the bus" : ", after the errors");
+    }
+    for (uint32_t i = 0; i < list->errors; i++) {
+        const seq_error *e = &list->error[i];
+        printf("sequence: SLVERR on %s burst %u of channel %u\n", e->write ? "write" : "read", e->burst, e->channel);
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        printf("sequence: task %u%s: %s\n", i + tc_knob(run->knobs, "first"), i < list->started ? "" : " (not started)",
+               list->task[i].what);
+    }
+}
+
+static void run_tasks(tc_run *run, seq_list *list) {
+    const uint32_t errors = tc_knob(run->knobs, "errors");
+    if (errors != 0 && run->kind == NPU_DEV_MODEL) {
+        printf("not run: errors=%u: the model has no bus that could answer with an error\n", errors);
+    }
+    if (errors != 0 && run->kind != NPU_DEV_MODEL) {
+        seq_run_with_errors(run, list, errors);
+    } else if (seq_run(run, list, tc_knob(run->knobs, "serial") != 0)) {
+        tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0);
+    }
+}
+
 static int execute(tc_run *run) {
-    const int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20,
-                           NPU_WAIT_POLL, TIMEOUT_US);
-    return rc != 0 ? rc : run_tasks(run);
+    seq_list *list = calloc(1, sizeof *list);
+    int rc = list == NULL ? seq_no_memory(run)
+                          : tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20,
+                                    NPU_WAIT_POLL, TIMEOUT_US);
+    if (rc == 0) {
+        rc = draw_all(run, list);
+    }
+    if (rc == 0) {
+        run_tasks(run, list);
+        tc_close(run); /* the checks at the end belong to these tasks */
+        if (run->result->outcome != TB_PASS) {
+            print_list(run, list);
+        }
+    }
+    free(list);
+    return rc;
 }
 
 static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {

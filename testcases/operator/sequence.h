@@ -29,6 +29,27 @@ typedef struct seq_task {
     char what[160]; /* in one line */
 } seq_task;
 
+#define SEQ_MAX_TASKS 16u
+#define SEQ_MAX_ERRORS 5u
+
+/* A burst that is answered with SLVERR. */
+typedef struct seq_error {
+    bool write;
+    uint32_t channel, burst; /* which one of a run, from 0 */
+} seq_error;
+
+typedef struct seq_list {
+    seq_task task[SEQ_MAX_TASKS];
+    uint32_t count, started, runs; /* tasks; those of the last run that were started; runs so far */
+    seq_error error[SEQ_MAX_ERRORS];
+    uint32_t errors;
+} seq_list;
+
+/* Run all tasks, up to the end of the last one. serial: each one alone. false: failed, noted. */
+bool seq_run(tc_run *run, seq_list *list, bool serial);
+/* Clean, with errors on the bus, and clean again; what goes wrong is noted. Needs RTL. */
+void seq_run_with_errors(tc_run *run, seq_list *list, uint32_t errors);
+
 /* Draw a legal task with buffers of its own (allocated and filled). -1 with run->err: out of memory. */
 int seq_draw_gemm(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *task);
 int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *task);
