@@ -91,6 +91,9 @@ extern const tc_test tc_sequence;
 extern const tc_test tc_pool;
 extern const tc_test tc_eltwise;
 extern const tc_test tc_act;
+extern const tc_test tc_reduce;
+extern const tc_test tc_upsample;
+extern const tc_test tc_copy;
 
 extern const tc_test *const tc_tests[];
 extern const size_t tc_test_count;
