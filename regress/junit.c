@@ -22,7 +22,7 @@ static size_t xml_sequence(const unsigned char *p) {
     return overlong || forbidden ? 0 : length;
 }
 
-static void put_escaped(FILE *out, const char *text) {
+void reg_put_escaped(FILE *out, const char *text) {
     const unsigned char *p = (const unsigned char *)(text == NULL ? "" : text);
     while (*p != '\0') {
         size_t length = xml_sequence(p);
@@ -53,7 +53,7 @@ static const char *text_at(sqlite3_stmt *stmt, int column) {
 
 static void put_attribute(FILE *out, const char *name, const char *value) {
     fprintf(out, " %s=\"", name);
-    put_escaped(out, value);
+    reg_put_escaped(out, value);
     fputc('"', out);
 }
 
@@ -83,9 +83,9 @@ static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
     }
     fputc('>', out);
     if (outcome[0] != '\0') {
-        put_escaped(out, text_at(row, 9));
+        reg_put_escaped(out, text_at(row, 9));
         fputs("\nlog: ", out);
-        put_escaped(out, text_at(row, 10));
+        reg_put_escaped(out, text_at(row, 10));
     }
     fprintf(out, "</%s>\n    </testcase>\n", element);
 }

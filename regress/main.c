@@ -38,6 +38,7 @@ static const char help_text[] = "tandem-regress - run lists of verification jobs
                                 "  --unit-dir DIR     folder behind \"unit all\" (default testcases/unit)\n"
                                 "  --stored-dir DIR   folder behind \"case all\" (default testcases/cases)\n"
                                 "  --junit FILE       write the run as JUnit XML (run, report)\n"
+                                "  --html FILE        write the run as a page (run, report)\n"
                                 "  --help             this text\n"
                                 "\n"
                                 "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
@@ -53,6 +54,7 @@ typedef struct options {
     const char *build_dir;
     const char *suite_dir;
     const char *junit;
+    const char *html;
     const char *positional[2];
     int positionals;
     int parallel;
@@ -112,6 +114,7 @@ static reg_status take_value(options *o, const char *name, const char *value) {
                  {"--build-dir", &o->build_dir},
                  {"--seed", &o->seed},
                  {"--junit", &o->junit},
+                 {"--html", &o->html},
                  {"--suite-dir", &o->suite_dir},
                  {"--kind", &o->expand.kind},
                  {"--unit-dir", &o->expand.unit_dir},
@@ -230,10 +233,22 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     if (o->junit != NULL) {
         printf("JUnit XML: %s\n", o->junit);
     }
+    if (o->html != NULL) {
+        printf("page: %s\n", o->html);
+    }
     if (totals->not_run != 0) {
         printf("not run: %zu jobs (%s)\n", totals->not_run, end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
     }
     printf("%zu passed, %zu failed\n", totals->passed, totals->failed);
+}
+
+/* The reports that the command line asks for. */
+static int write_files(const options *o, reg_db *db, int64_t run) {
+    int status = o->junit != NULL ? reg_junit_write(db, run, o->junit) : REG_OK;
+    if (status == REG_OK && o->html != NULL) {
+        status = reg_html_write(db, run, o->html);
+    }
+    return status;
 }
 
 /* The run stands in the database; run its jobs and say how it went. */
@@ -249,7 +264,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
     if (end == REG_END_BROKEN || reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
         return REG_FAIL;
     }
-    if (o->junit != NULL && reg_junit_write(plan->db, plan->run, o->junit) != REG_OK) {
+    if (write_files(o, plan->db, plan->run) != REG_OK) {
         return REG_FAIL;
     }
     print_summary(o, plan, &totals, end, elapsed);
@@ -314,10 +329,13 @@ static int command_run(const options *o) {
     if (status != REG_OK) {
         return status;
     }
-    if (o->junit != NULL && !o->print_jobs) { /* better known now than after the last job */
-        reg_report_file probe;
-        status = reg_report_open(&probe, o->junit);
-        reg_report_abort(&probe);
+    const char *const files[] = {o->junit, o->html};
+    for (size_t i = 0; i < 2 && status == REG_OK && !o->print_jobs; i++) { /* better known now than after the last job */
+        if (files[i] != NULL) {
+            reg_report_file probe;
+            status = reg_report_open(&probe, files[i]);
+            reg_report_abort(&probe);
+        }
     }
     if (status != REG_OK) {
         reg_suite_free(&suite);
@@ -381,7 +399,7 @@ static int command_report(const options *o) {
     }
     status = reg_db_find_run(&db, o->run, &run);
     if (status == REG_OK) {
-        status = o->junit != NULL ? reg_junit_write(&db, run, o->junit) : reg_report_print(&db, run, stdout);
+        status = o->junit != NULL || o->html != NULL ? write_files(o, &db, run) : reg_report_print(&db, run, stdout);
     }
     reg_db_close(&db);
     return status == REG_OK ? close_output(status) : status;

@@ -269,8 +269,11 @@ void reg_host_info(reg_run_info *info);
 /* One line for each suite of a folder. */
 int reg_list_suites(const char *suite_dir, const reg_suite_options *expand);
 
-/* ---- junit.c, report.c ---- */
+/* ---- junit.c, html.c, report.c ---- */
+/* Text inside XML or HTML: what would end it or is no character becomes harmless. */
+void reg_put_escaped(FILE *out, const char *text);
 int reg_junit_write(reg_db *db, int64_t run, const char *path);
+int reg_html_write(reg_db *db, int64_t run, const char *path);
 int reg_report_print(reg_db *db, int64_t run, FILE *out);
 /* Compare outcomes and trace hashes of two runs: 0 when they agree. */
 int reg_report_diff(reg_db *db, int64_t run_a, int64_t run_b, FILE *out);

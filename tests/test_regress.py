@@ -597,6 +597,17 @@ def test_totals(bench):
     assert lines[head + 1] in done.stdout.splitlines()
 
 
+def test_html(bench):
+    done = bench.run("unit pass cfg=n8 cases=5\nunit fail cfg=n8\nunit binary cfg=n8\n", "--html", "r.html")
+    assert done.returncode == 1 and "page: r.html" in done.stdout
+    page = (bench.path / "r.html").read_text()
+    assert "<td>unit benches</td><td>0</td><td>5</td><td>0</td><td>0</td><td>5</td>" in page
+    assert "expected &lt;-310&gt; &amp; &quot;more&quot;" in page and "\x01" not in page
+    bench.call("report", "--html", "again.html")
+    assert (bench.path / "again.html").read_text() == page
+    assert bench.run("unit pass cfg=n8\n", "--html", "none/r.html").returncode == 1
+
+
 def test_budget(bench):
     done = bench.run("budget 1\nunit slow cfg=n8 count=5\n", "--jobs", "1")
     assert done.returncode == 0 and re.search(r"^budget 1 s: overrun by \d\.\d s$", done.stdout, re.M)
