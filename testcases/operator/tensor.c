@@ -289,6 +289,21 @@ static void check_rest(tc_run *run, const tensor *t, const char *op, const uint8
     }
 }
 
+bool tensor_get(tc_run *run, tensor *t) {
+    uint8_t *memory = malloc(t->capacity);
+    const bool good = memory != NULL && npu_dev_read(run->dev, t->base, memory, t->capacity);
+    size_t i = 0;
+    for (uint32_t c = 0; good && c < t->at.c; c++) {
+        for (uint32_t y = 0; y < t->at.h; y++) {
+            for (uint32_t x = 0; x < t->at.w; x++) {
+                t->v[i++] = element(t, memory, c, y, x);
+            }
+        }
+    }
+    free(memory);
+    return good;
+}
+
 void tensor_check(tc_run *run, const tensor *t, const char *op, tensor_match match, const void *ctx) {
     uint8_t *memory = malloc(t->capacity);
     if (memory == NULL || t->image == NULL || !npu_dev_read(run->dev, t->base, memory, t->capacity)) {
@@ -306,27 +321,28 @@ uint64_t tensor_memory(uint64_t bytes, uint32_t buffers) {
 
 /* ---- one operator ---- */
 
-/* Cycles and CPU time of the device so far. */
-typedef struct instant {
-    uint64_t cycles;
-    double rtl_s, harness_s;
-} instant;
-
-static instant now(const tc_run *run) {
-    instant t = {.cycles = npu_dev_cycles(run->dev)};
+tensor_clock tensor_now(const tc_run *run) {
+    tensor_clock t = {.cycles = npu_dev_cycles(run->dev)};
     npu_dev_time_split(run->dev, &t.rtl_s, &t.harness_s);
     return t;
+}
+
+void tensor_measure(tc_run *run, tensor_clock begin) {
+    const tensor_clock end = tensor_now(run);
+    run->stats.cycles = end.cycles - begin.cycles;
+    run->stats.rtl_s = end.rtl_s - begin.rtl_s;
+    run->stats.harness_s = end.harness_s - begin.harness_s;
 }
 
 static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
     tc_stats *s = &run->stats;
     npu_status status = npu_perf_clear(&run->npu);
     const uint16_t before[NPU_UNIT_COUNT] = {run->npu.started[0], run->npu.started[1], run->npu.started[2]};
-    const instant start = now(run);
+    const tensor_clock begin = tensor_now(run);
     if (status == NPU_OK) {
         status = kind->run(&run->npu, op);
     }
-    const instant end = now(run);
+    tensor_measure(run, begin);
     if (status == NPU_OK) {
         status = npu_perf_read(&run->npu, s->perf, NPU_PERF_COUNT);
     }
@@ -335,9 +351,6 @@ static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
         return;
     }
     s->measured = true;
-    s->cycles = end.cycles - start.cycles;
-    s->rtl_s = end.rtl_s - start.rtl_s;
-    s->harness_s = end.harness_s - start.harness_s;
     s->bounds = op->bounds;
     snprintf(s->what, sizeof s->what, "%s", op->what);
     snprintf(s->tasks, sizeof s->tasks, "%u ALU, %u POOL, %u GEMM", (uint16_t)(run->npu.started[NPU_UNIT_ALU] - before[NPU_UNIT_ALU]),

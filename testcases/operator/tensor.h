@@ -99,6 +99,8 @@ int tensor_blank(tc_run *run, tensor *t);
 /* FP32 values side by side at an address that is a multiple of 4, junk around them. 0 with run->err: out of memory. */
 uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values, uint32_t count);
 
+/* v from device memory. false: it cannot be read. */
+bool tensor_get(tc_run *run, tensor *t);
 /* Is `got` right for element i, for which `want` is expected? */
 typedef bool (*tensor_match)(const void *ctx, size_t i, uint32_t want, uint32_t got);
 /* Compare device memory with v and with the image; the first wrong element is named. match NULL: equal bits. */
@@ -132,6 +134,15 @@ typedef struct tensor_kind {
 
 /* execute() of a test of one operator. */
 int tensor_execute(tc_run *run, const tensor_kind *kind);
+
+/* Cycles and CPU time of the device so far. */
+typedef struct tensor_clock {
+    uint64_t cycles;
+    double rtl_s, harness_s;
+} tensor_clock;
+tensor_clock tensor_now(const tc_run *run);
+/* What passed since then, into the stats of the run. */
+void tensor_measure(tc_run *run, tensor_clock begin);
 
 /* ---- generators (tensor_gen.c) ---- */
 
