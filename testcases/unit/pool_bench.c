@@ -38,7 +38,7 @@ static void draw_map(tb_rng *rng, uint32_t shape, cm_pool_task *t) {
         break;
     case POOL_WIDE:
         t->iw = draw(rng, 65, 512);
-        t->ih = draw_small(rng, 1, 40);
+        t->ih = draw(rng, 1, 40);
         break;
     case POOL_SMALL:
         t->iw = draw(rng, 1, 9);
@@ -54,7 +54,7 @@ static void draw_map(tb_rng *rng, uint32_t shape, cm_pool_task *t) {
         break;
     }
     if (tb_rng_chance(rng, 1, shape == POOL_WIDE ? 2 : 5)) { /* rows that fill the line memory exactly */
-        t->iw = UINT32_C(1) << draw(rng, 0, 9);
+        t->iw = UINT32_C(1) << draw(rng, shape == POOL_WIDE ? 5 : 0, 9);
     }
 }
 
@@ -66,6 +66,10 @@ static void draw_window(tb_rng *rng, uint32_t shape, cm_pool_task *t) {
     t->sh = tb_rng_chance(rng, 1, 2) ? t->sw : tb_rng_chance(rng, 1, 8) ? draw(rng, 1, 255) : draw_small(rng, 1, 4);
     if (shape == POOL_TALL) {
         t->sh = draw(rng, 50, 255);
+    }
+    if (shape == POOL_WIDE && tb_rng_chance(rng, 1, 2)) { /* rows are used again by the windows below */
+        t->sh = 1;
+        t->kh = draw(rng, 2, 5);
     }
     t->pad_l = tb_rng_chance(rng, 1, 3) ? 0 : draw(rng, 0, t->kw - 1);
     t->pad_t = tb_rng_chance(rng, 1, 3) ? 0 : draw(rng, 0, t->kh - 1);

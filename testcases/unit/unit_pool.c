@@ -47,9 +47,10 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "channels", seed, 1, most);
     tb_knobs_draw_in(k, "shape", seed, full, full ? full : POOL_TALL);
     tb_knobs_draw_in(k, "tasks", seed, 1, full ? 1 : ideal ? 8 : 6);
-    if (!full && tb_rng_chance(&rng, 1, 12)) { /* few channels, reads far ahead of the taps */
+    if (!full && tb_rng_chance(&rng, 1, 10)) { /* few channels, reads far ahead of the taps */
         tb_knobs_draw_in(k, "shape", seed, POOL_WIDE, POOL_WIDE);
         tb_knobs_draw_in(k, "int8", seed, 80, 100);
+        tb_knobs_draw_in(k, "avg", seed, 50, 100); /* a sum shows each wrong element, a maximum few of them */
         tb_knobs_draw_in(k, "channels", seed, 1, 4);
         tb_knobs_draw_in(k, "latency", seed, 1, 20);
         tb_knobs_draw_in(k, "stall_rreq", seed, 0, 0);
