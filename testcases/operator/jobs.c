@@ -1,6 +1,6 @@
 /*
  * jobs.c - several operators at the same time on GEMM, ALU and POOL, several for one unit among them; before that each one by itself. Both times every result is compared with its
- * definition (convolutions: with each other).
+ * definition (convolutions: with each other). Two jobs of one unit may depend on each other.
  */
 #include "jobs.h"
 
@@ -26,6 +26,7 @@ static const tb_knob knobs[] = {
      "units: any; each unit in turn; only ALU, POOL or GEMM; vector: ALU and POOL"},
     {"skip", 0, (1 << MAX_JOBS) - 1, TB_KNOB_UNIFORM, NULL, NULL, "bit i: operator i is left out (0 unless pinned, to cut a failure down)"},
     {"alone", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: each operator by itself first"},
+    {"chain", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: two more jobs, the first and the last: the last one reads what the first one writes"},
     TENSOR_KNOBS,
 };
 
@@ -40,8 +41,10 @@ typedef struct one {
 
 typedef struct set {
     one one[MAX_JOBS];
-    npu_job job[MAX_JOBS];
+    npu_job job[MAX_JOBS + 2];
     uint32_t count;
+    bool chained;
+    jobs_chain chain;
     uint64_t alone_cycles;
 } set;
 
@@ -115,10 +118,14 @@ static int prepare_all(tc_run *run, set *s) {
     for (uint32_t i = 0; i < s->count; i++) {
         bytes += s->one[i].kind->bytes(run->n, &s->one[i].knobs);
     }
-    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
-                     tensor_memory(bytes, 8 * s->count), (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
+    int rc =
+        tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
+                tensor_memory(bytes + (UINT64_C(2) << 20), 8 * s->count), (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
     for (uint32_t i = 0; i < s->count && rc == 0 && tc_ok(run); i++) {
         rc = s->one[i].kind->prepare(run, &s->one[i].knobs, s->one[i].seed, s->one[i].op);
+    }
+    if (rc == 0 && tc_ok(run) && s->chained) {
+        rc = jobs_chain_prepare(run, run->knobs, run->seed, &s->chain);
     }
     return rc;
 }
@@ -165,14 +172,32 @@ static void describe(tc_run *run, const set *s) {
              s->alone_cycles);
 }
 
-static void run_together(tc_run *run, set *s) {
-    npu_status status = npu_perf_clear(&run->npu);
+/* All jobs of the set, the chain around the others. */
+static npu_status start_all(tc_run *run, set *s, uint32_t *jobs) {
+    npu_status status = NPU_OK;
+    uint32_t count = 0;
+    if (s->chained) {
+        status = jobs_chain_start(&run->npu, &s->chain, 0, &s->job[count++]);
+    }
     for (uint32_t i = 0; i < s->count && status == NPU_OK; i++) {
-        status = s->one[i].kind->start(&run->npu, s->one[i].op, &s->job[i]);
+        status = s->one[i].kind->start(&run->npu, s->one[i].op, &s->job[count++]);
+    }
+    if (s->chained && status == NPU_OK) {
+        status = jobs_chain_start(&run->npu, &s->chain, 1, &s->job[count++]);
+    }
+    *jobs = count;
+    return status;
+}
+
+static void run_together(tc_run *run, set *s) {
+    uint32_t jobs = 0;
+    npu_status status = npu_perf_clear(&run->npu);
+    if (status == NPU_OK) {
+        status = start_all(run, s, &jobs);
     }
     const tensor_clock begin = tensor_now(run);
     if (status == NPU_OK) {
-        status = npu_jobs_run(&run->npu, s->job, s->count);
+        status = npu_jobs_run(&run->npu, s->job, jobs);
     }
     tensor_measure(run, begin);
     if (status == NPU_OK) {
@@ -182,7 +207,7 @@ static void run_together(tc_run *run, set *s) {
         tc_driver_failed(run, "jobs", status, NPU_OK);
         return;
     }
-    for (uint32_t i = 0; i < s->count; i++) {
+    for (uint32_t i = 0; i < jobs; i++) {
         if (s->job[i].status != NPU_OK) {
             tc_driver_failed(run, "a job of a good run", s->job[i].status, NPU_OK);
             return;
@@ -196,6 +221,9 @@ static int run_both(tc_run *run, set *s) {
     if (rc == 0 && tc_ok(run)) {
         run_together(run, s);
         verify_all(run, s);
+        if (tc_ok(run) && s->chained) {
+            jobs_chain_verify(run, &s->chain);
+        }
     }
     return rc;
 }
@@ -206,6 +234,7 @@ static int execute(tc_run *run) {
         snprintf(run->err, sizeof run->err, "jobs: out of memory");
         return -1;
     }
+    s->chained = tb_knobs_get(run->knobs, "chain") != 0;
     int rc = draw_all(run, s);
     if (rc == 0) {
         rc = prepare_all(run, s);
@@ -217,6 +246,7 @@ static int execute(tc_run *run) {
         s->one[i].kind->release(s->one[i].op);
         free(s->one[i].op);
     }
+    jobs_chain_release(&s->chain);
     free(s);
     return rc;
 }
@@ -236,6 +266,9 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char
     gen_start(&g, plain);
     gen_draw_in(&g, "jobs", 2, MAX_JOBS);
     gen_put(&g, "skip", 0);
+    if (plain) {
+        gen_put(&g, "chain", 0);
+    }
     gen_put(&g, "alone", gen_chance(&g, "alone", 3, 4) ? 1 : 0);
     return check(n, drawn, err, err_size);
 }
