@@ -129,6 +129,14 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
     }
 }
 
+void npu_bus_forget(npu_dev *dev) {
+    for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
+        for (unsigned d = 0; d < 2; d++) {
+            dev->errors_seen[c][d] = dev->slave[c].errors[d];
+        }
+    }
+}
+
 bool npu_bus_error_waits(const npu_dev *dev) {
     for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
         if (dev->errors_seen[c][0] != dev->slave[c].errors[0] || dev->errors_seen[c][1] != dev->slave[c].errors[1]) {

@@ -89,6 +89,7 @@ struct npu_dev {
     uint32_t known[UNITS];     /* tasks that the driver knows to be complete: by COUNT, or because STATUS shows the unit idle */
     uint32_t begun[UNITS];     /* COUNT when this window began */
     uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
+    bool resetting;            /* a soft reset was written and its end not yet seen */
     bool refused;              /* the golden device refused a task in this window */
     bool result_undefined;     /* so is ALU_RESULT, until the next reduction */
     dev_events ev[MAX_EVENT_REGS];
@@ -133,6 +134,8 @@ int npu_reg_events(uint32_t offset);
 /* A value of an event register was seen, before or without clearing. */
 void npu_events_rtl(npu_dev *dev, int which, uint32_t value);
 void npu_events_model(npu_dev *dev);
+/* Error responses so far belong to tasks that a reset has dropped. */
+void npu_bus_forget(npu_dev *dev);
 /* Has the bus answered with an error since the last compare point? */
 bool npu_bus_error_waits(const npu_dev *dev);
 /* Units (mask) whose COUNT, as the driver read it last, is not yet that of the golden device. */

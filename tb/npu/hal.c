@@ -19,9 +19,20 @@ static void check_reserved(npu_dev *dev, uint32_t offset, uint32_t value) {
     }
 }
 
+/* Transactions that were in flight at a soft reset have finished, and their errors are nobody's. */
+static void reset_over(npu_dev *dev) {
+    if (dev->resetting) {
+        npu_bus_forget(dev);
+        dev->resetting = false;
+    }
+}
+
 /* What the driver learns about finished tasks from a register. */
 static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     bool count = false;
+    if (offset == NPU_REG_STATUS && (value & NPU_STATUS_RESETTING_MASK) == 0) {
+        reset_over(dev);
+    }
     for (unsigned u = 0; u < UNITS; u++) {
         if (offset == npu_units[u].count) {
             dev->done_seen[u] = dev->known[u] = value & npu_units[u].done_mask;
@@ -131,6 +142,7 @@ static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t valu
 
 void npu_hal_on_reset(npu_dev *dev) {
     /* what was in flight stops anywhere */
+    npu_bus_forget(dev);
     dev->undefined |= dev->pending;
     dev->pending = 0;
     dev->irq_enable = 0;
@@ -167,6 +179,7 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const npu_unit_regs *r = &npu_units[unit];
     const double start = tb_sim_cpu_seconds();
     const uint32_t before = cm_device_read(dev->model, r->count);
+    reset_over(dev);
     npu_inflight_declared(&dev->inflight);
     dev->pending |= 1u << unit;
     dev->model_unit = 1u << unit;
@@ -216,6 +229,7 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
     }
     if (offset == NPU_REG_CTRL && (value & NPU_CTRL_SOFT_RESET_MASK) != 0) {
         npu_hal_on_reset(dev);
+        dev->resetting = true;
     }
     return status_of(dev);
 }
