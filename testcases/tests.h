@@ -88,6 +88,7 @@ extern const tc_test tc_regs;
 extern const tc_test tc_bus_error;
 extern const tc_test tc_chain;
 extern const tc_test tc_sequence;
+extern const tc_test tc_nonsense;
 extern const tc_test tc_pool;
 extern const tc_test tc_eltwise;
 extern const tc_test tc_act;
