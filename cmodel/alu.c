@@ -38,6 +38,8 @@ uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q) {
         return x & ~FP_SIGN;
     case NPU_ALU_CTRL_OP_ADD_I32:
         return x + p;
+    case NPU_ALU_CTRL_OP_PRELU:
+        return cm_fp_lt(0, x) ? x : cm_fp_mul(x, p);
     default: /* COPY, SUM */
         return x;
     }
@@ -58,7 +60,7 @@ static bool uses_q(uint32_t op) {
 static bool alu_fits(const cm_alu_task *t) {
     uint32_t by4 = t->a_addr | t->a_rstep | t->a_pstep | t->b_addr | t->b_rstep | t->b_pstep | t->o_addr | t->o_rstep | t->o_pstep |
                    t->p_addr | t->q_addr;
-    if (t->op > NPU_ALU_CTRL_OP_SUM || t->act >= CM_ACT_COUNT || t->p_kind > NPU_ALU_CTRL_P_KIND_PLANE ||
+    if (t->op > NPU_ALU_CTRL_OP_PRELU || t->act >= CM_ACT_COUNT || t->p_kind > NPU_ALU_CTRL_P_KIND_PLANE ||
         t->q_kind > NPU_ALU_CTRL_Q_KIND_PLANE) {
         return false;
     }

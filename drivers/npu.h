@@ -235,6 +235,7 @@ typedef enum npu_alu_op {
     NPU_ALU_ADD_I32,
     NPU_ALU_DOT,
     NPU_ALU_SUM,
+    NPU_ALU_PRELU,
     NPU_ALU_OP_COUNT
 } npu_alu_op;
 /* Where p or q comes from: a scalar, the tensor b, or an array with one FP32 for each channel. */
@@ -242,7 +243,8 @@ typedef enum npu_operand { NPU_SCALAR = 0, NPU_VECTOR = 1, NPU_CHANNEL = 2 } npu
 
 /*
  * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)). a, b (where used) and out have the same w, h, c; out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and bias per
- * channel is MULADD with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm.
+ * channel is MULADD with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm,
+ * PReLU is PRELU with the slopes at p_addr (NPU_CHANNEL) or one slope for all (NPU_SCALAR).
  */
 typedef struct npu_eltwise {
     npu_alu_op op; /* neither DOT nor SUM */

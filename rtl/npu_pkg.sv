@@ -126,6 +126,7 @@ package npu_pkg;
   localparam logic [4:0] AluAddI32 = 5'd13;
   localparam logic [4:0] AluDot = 5'd14;
   localparam logic [4:0] AluSum = 5'd15;
+  localparam logic [4:0] AluPrelu = 5'd16;
 
   localparam logic [1:0] AluScalar = 2'd0;
   localparam logic [1:0] AluVector = 2'd1;

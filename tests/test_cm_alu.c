@@ -92,7 +92,7 @@ static void test_limits(void **state) {
         SET(r, ALU_CTRL, Q_KIND, 0);
         SET(r, ALU_ACT, TYPE, 0);
         SET(r, ALU_CTRL, OP, v);
-        assert_int_equal(ok(r), v <= 15);
+        assert_int_equal(ok(r), v <= 16);
     }
     for (uint32_t v = 0; v < 16; v++) {
         legal(r);
@@ -152,14 +152,15 @@ static void test_limits_of_single_operations(void **state) {
         SET(r, ALU_ACT, TYPE, act);
         assert_int_equal(ok(r), act == 0);
     }
-    for (uint32_t op = NPU_ALU_CTRL_OP_DOT; op <= NPU_ALU_CTRL_OP_SUM; op++) {
+    for (uint32_t op = NPU_ALU_CTRL_OP_DOT; op <= NPU_ALU_CTRL_OP_PRELU; op++) {
         for (uint32_t q = 0; q < 3; q++) {
             for (uint32_t dup = 0; dup < 2; dup++) {
                 legal(r);
                 SET(r, ALU_CTRL, OP, op);
+                SET(r, ALU_CTRL, P_KIND, NPU_ALU_CTRL_P_KIND_PLANE);
                 SET(r, ALU_CTRL, Q_KIND, q);
                 SET(r, ALU_CTRL, DUP, dup);
-                assert_int_equal(ok(r), q == 0 && dup == 0);
+                assert_int_equal(ok(r), op == NPU_ALU_CTRL_OP_PRELU || (q == 0 && dup == 0));
             }
         }
     }
@@ -221,6 +222,16 @@ static void test_elements(void **state) {
         {NPU_ALU_CTRL_OP_ABS, MINUS_0, 0, 0, 0},
         {NPU_ALU_CTRL_OP_ADD_I32, 0x7FFFFFFF, 1, 0, 0x80000000},
         {NPU_ALU_CTRL_OP_ADD_I32, NAN_X, 0, 0, NAN_X},
+        {NPU_ALU_CTRL_OP_PRELU, THREE, TWO, 9, THREE},
+        {NPU_ALU_CTRL_OP_PRELU, 0xBF800000u, TWO, 9, 0xC0000000u},
+        {NPU_ALU_CTRL_OP_PRELU, 1, TWO, 0, 1},         /* the smallest positive number */
+        {NPU_ALU_CTRL_OP_PRELU, INF, MINUS_0, 0, INF}, /* a positive x does not meet the slope */
+        {NPU_ALU_CTRL_OP_PRELU, ONE, NAN_X, 0, ONE},
+        {NPU_ALU_CTRL_OP_PRELU, 0, 0xBF800000u, 0, MINUS_0}, /* zeros are multiplied */
+        {NPU_ALU_CTRL_OP_PRELU, MINUS_0, TWO, 0, MINUS_0},
+        {NPU_ALU_CTRL_OP_PRELU, 0xFF800000u, 0, 0, NAN_Q},
+        {NPU_ALU_CTRL_OP_PRELU, NAN_X, ONE, 0, NAN_Q}, /* so are NaN, of either sign */
+        {NPU_ALU_CTRL_OP_PRELU, 0x7F812345u, ONE, 0, NAN_Q},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint32_t y = cm_alu_element(rows[i].op, rows[i].x, rows[i].p, rows[i].q);
@@ -270,11 +281,12 @@ static cm_alu_task plain(uint32_t op, uint32_t count) {
 /* Which operand each operation reads; the array of an operand that is not used may be anywhere. */
 static void test_unused_operands_are_not_read(void **state) {
     (void)state;
-    static const bool uses_p[16] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0};
-    static const bool uses_q[16] = {0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* DOT and SUM: scalar only */
+    static const bool uses_p[17] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1};
+    static const bool uses_q[17] = {0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* DOT and SUM: scalar only */
     words m = {0};
     cm_mem mem = {&m, word_read, word_write};
-    for (uint32_t op = 0; op < 16; op++) {
+    for (uint32_t op = 0; op < 17; op++) {
+        const bool reduces = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
         uint32_t result = 7;
         for (uint32_t kind = 0; kind < 3; kind++) {
             cm_alu_task t = plain(op, 3);
@@ -282,11 +294,11 @@ static void test_unused_operands_are_not_read(void **state) {
             assert_int_equal(cm_alu_run(&t, &mem, &result), kind == 0 || !uses_p[op]);
             t.p_kind = 0;
             t.q_kind = kind;
-            if (op < NPU_ALU_CTRL_OP_DOT) {
+            if (!reduces) {
                 assert_int_equal(cm_alu_run(&t, &mem, &result), kind == 0 || !uses_q[op]);
             }
         }
-        assert_int_equal(result, op < NPU_ALU_CTRL_OP_DOT ? 7 : 0); /* the result register is for reductions */
+        assert_int_equal(result, reduces ? 0 : 7); /* the result register is for reductions */
         cm_alu_task t = plain(op, 3);
         t.a_addr = NOWHERE;
         assert_false(cm_alu_run(&t, &mem, &result));
@@ -304,7 +316,7 @@ static void test_run_refuses_what_decode_refuses(void **state) {
     cm_alu_task t = plain(NPU_ALU_CTRL_OP_SUM, 3);
     t.dup = true;
     assert_false(cm_alu_run(&t, &mem, &result));
-    t = plain(16, 3);
+    t = plain(17, 3);
     assert_false(cm_alu_run(&t, &mem, &result));
     assert_int_equal(m.reads + m.writes, 0);
     assert_int_equal(result, 7);

@@ -312,8 +312,9 @@ static void eltwise(void **state) {
     rig r;
     srand(14);
     rig_open(&r, 16);
-    for (uint32_t i = 0; i < 420; i++) {
-        eltwise_case(&r, rig_draw(1, 20), rig_draw(1, 6), rig_draw(1, 9), (npu_alu_op)(i % NPU_ALU_DOT), i / 14 % 3);
+    for (uint32_t i = 0; i < 450; i++) {
+        npu_alu_op op = i % 15 == 14 ? NPU_ALU_PRELU : (npu_alu_op)(i % 15); /* all that do not reduce */
+        eltwise_case(&r, rig_draw(1, 20), rig_draw(1, 6), rig_draw(1, 9), op, i / 15 % 3);
     }
     rig_close(&r);
 }

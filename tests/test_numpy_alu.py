@@ -13,7 +13,7 @@ REG = dict(
     A_ADDR=0x120, A_RSTEP=0x124, A_PSTEP=0x128, B_ADDR=0x12C, B_RSTEP=0x130, B_PSTEP=0x134, O_ADDR=0x138, O_RSTEP=0x13C, O_PSTEP=0x140,
     SIZE=0x144, ROWS=0x148, P=0x14C, Q=0x150, P_ADDR=0x154, Q_ADDR=0x158, CTRL=0x15C, ACT=0x160, ACT_P0=0x164,
 )
-OPS = ("COPY", "ADD", "SUB", "RSUB", "MUL", "MULADD", "ADDMUL", "MAX", "MIN", "GT", "GE", "EQ", "ABS", "ADD_I32", "DOT", "SUM")
+OPS = ("COPY", "ADD", "SUB", "RSUB", "MUL", "MULADD", "ADDMUL", "MAX", "MIN", "GT", "GE", "EQ", "ABS", "ADD_I32", "DOT", "SUM", "PRELU")
 SCALAR, VECTOR, PLANE = 0, 1, 2
 MINUS = np.uint32(0x80000000)
 
@@ -43,6 +43,7 @@ def elementwise(op, x, p, q):
             "EQ": lambda: truth(f32(x) == f32(p)),
             "ABS": lambda: x & ~MINUS,
             "ADD_I32": lambda: x + p,
+            "PRELU": lambda: np.where(f32(x) > 0, x, fmul(x, p)),
         }[op]()
 
 

@@ -25,7 +25,7 @@ module alu_check (
   logic sizes_ok;
   logic [31:0] all_addr;  // the low bits of all addresses and steps together
   assign reduce = (task_i.op == npu_pkg::AluDot) || (task_i.op == npu_pkg::AluSum);
-  assign modes_ok = (task_i.op <= npu_pkg::AluSum) && (task_i.act <= npu_pkg::ActSoftplus) &&
+  assign modes_ok = (task_i.op <= npu_pkg::AluPrelu) && (task_i.act <= npu_pkg::ActSoftplus) &&
       (task_i.p_kind <= npu_pkg::AluPlane) && (task_i.q_kind <= npu_pkg::AluPlane) &&
       !(task_i.p_kind == npu_pkg::AluVector && task_i.q_kind == npu_pkg::AluVector) &&
       !(task_i.op == npu_pkg::AluAddI32 && task_i.act != npu_pkg::ActNone) &&

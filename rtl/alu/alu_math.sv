@@ -1,7 +1,8 @@
 // Arithmetic of one channel of the ALU: four lanes, adder -> multiplier -> adder -> activation, and the 32 accumulators.
 //
 // Function     Elements: y = act(op(x, p, q)) of a word of four elements (docs/npu.md sections 2 and 3.3; thesis section 3.2.2, figure
-//              3-9: one adder, one multiplier and one adder are shared by all operations, comparisons stand beside the first adder).
+//              3-9: one adder, one multiplier and one adder are shared by all operations, comparisons stand beside the first adder; that of
+//              PRELU stands beside the multiplier and lets a positive x pass).
 //              Reductions: word w of a row goes to the accumulators 4*(w mod 8) .. +3; after the last word of a row the first
 //              adder, which reductions do not need, adds the tree 16, 8, 4, 2, 1 while the next row streams; then * q, act.
 // Inputs       valid_i with x_i, the scalars p_i and q_i, the mask of existing lanes, first_i and last_i word of a row (reductions);
@@ -61,10 +62,13 @@ module alu_math (
   logic use_add1;
   logic use_mul;
   logic use_add2;
+  logic prelu;
   assign reduce = op_i == npu_pkg::AluDot || op_i == npu_pkg::AluSum;
   assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub || op_i == npu_pkg::AluAddMul;
-  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMulAdd || op_i == npu_pkg::AluAddMul || op_i == npu_pkg::AluDot;
+  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMulAdd || op_i == npu_pkg::AluAddMul || op_i == npu_pkg::AluDot ||
+      prelu;
   assign use_add2 = op_i == npu_pkg::AluMulAdd || reduce;
+  assign prelu = op_i == npu_pkg::AluPrelu;
 
   // ------------------------------------------------------------------------------------------------ stage 0: the word
   logic         v0_q;
@@ -236,7 +240,9 @@ module alu_math (
     if (tree_mul) begin
       y2 = {96'd0, fp_pkg::fp_mul_f(tree[0][31:0], red_q_i)};
     end else if (v1_q && use_mul) begin
-      for (int unsigned l = 0; l < 4; l++) y2[32*l+:32] = fp_pkg::fp_mul_f(y1_q[32*l+:32], f1_q[32*l+:32]);
+      for (int unsigned l = 0; l < 4; l++) begin
+        if (!prelu || !fp_pkg::fp_lt_f(32'd0, y1_q[32*l+:32])) y2[32*l+:32] = fp_pkg::fp_mul_f(y1_q[32*l+:32], f1_q[32*l+:32]);
+      end
     end
   end
 

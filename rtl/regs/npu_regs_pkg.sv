@@ -782,6 +782,7 @@ package npu_regs_pkg;
   localparam logic [4:0] NPU_ALU_CTRL_OP_ADD_I32 = 5'd13;
   localparam logic [4:0] NPU_ALU_CTRL_OP_DOT = 5'd14;
   localparam logic [4:0] NPU_ALU_CTRL_OP_SUM = 5'd15;
+  localparam logic [4:0] NPU_ALU_CTRL_OP_PRELU = 5'd16;
   localparam int unsigned NPU_ALU_CTRL_P_KIND_LSB = 6;
   localparam int unsigned NPU_ALU_CTRL_P_KIND_WIDTH = 2;
   localparam logic [31:0] NPU_ALU_CTRL_P_KIND_MASK = 32'h000000C0;

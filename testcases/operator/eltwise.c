@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const op_names[ELTWISE_OPS] = {"copy", "add", "sub", "rsub", "mul", "muladd", "addmul",
-                                                  "max",  "min", "gt",  "ge",   "eq",  "abs",    "add_i32"};
+static const char *const op_names[ELTWISE_OPS] = {"copy", "add", "sub", "rsub", "mul", "muladd",  "addmul", "max",
+                                                  "min",  "gt",  "ge",  "eq",   "abs", "add_i32", "prelu"};
 static const char *const kind_names[] = {"scalar", "vector", "channel"};
-static const char *const named_names[NAMED_COUNT] = {"none", "threshold", "clip", "scale_bias", "dropout", "mean_norm", "residual"};
-static const uint32_t named_weight[NAMED_COUNT] = {20, 1, 1, 2, 1, 1, 2};
+static const char *const named_names[NAMED_COUNT] = {"none",    "threshold", "clip",     "scale_bias",
+                                                     "dropout", "mean_norm", "residual", "prelu"};
+static const uint32_t named_weight[NAMED_COUNT] = {20, 1, 1, 2, 1, 1, 2, 2};
 
 static const tb_knob knobs_of_eltwise[] = {
     {"named", 0, NAMED_COUNT - 1, TB_KNOB_ENUM, named_names, named_weight,
@@ -36,6 +37,10 @@ typedef struct eltwise_op {
     act_output expected;
     bool in_place, b_used;
 } eltwise_op;
+
+static const char *op_name(npu_alu_op op) {
+    return op_names[op == NPU_ALU_PRELU ? ELTWISE_PRELU : (int)op];
+}
 
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
     (void)n;
@@ -127,7 +132,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     npu_eltwise *e = &o->elt;
     const tensor_place place = {.knobs = knobs, .seed = seed};
     tb_rng rng = tb_rng_stream(seed, "eltwise.act");
-    *e = (npu_eltwise){.op = (npu_alu_op)tb_knobs_get(knobs, "op"),
+    *e = (npu_eltwise){.op = eltwise_op_of(knobs),
                        .p_kind = (npu_operand)tb_knobs_get(knobs, "p_kind"),
                        .q_kind = (npu_operand)tb_knobs_get(knobs, "q_kind"),
                        .act = (npu_act)tb_knobs_get(knobs, "act")};
@@ -144,13 +149,13 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         snprintf(run->err, sizeof run->err, "eltwise: out of memory");
         return -1;
     }
-    snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_names[e->op], e->a.w, e->a.h, e->a.c,
+    snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_name(e->op), e->a.w, e->a.h, e->a.c,
              eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused", eltwise_uses_q(e->op) ? kind_names[e->q_kind] : "unused",
              act_names[e->act], o->in_place ? ", in place" : "");
     const uint64_t factors =
         (eltwise_uses_p(e->op) && e->p_kind == NPU_CHANNEL ? 1u : 0u) + (eltwise_uses_q(e->op) && e->q_kind == NPU_CHANNEL ? 1u : 0u);
     op->bounds = (tc_bounds){
-        .op = op_names[e->op], .read_bytes = 4 * (o->a.count * (o->b_used ? 2 : 1) + factors * e->a.c), .write_bytes = 4 * o->a.count};
+        .op = op_name(e->op), .read_bytes = 4 * (o->a.count * (o->b_used ? 2 : 1) + factors * e->a.c), .write_bytes = 4 * o->a.count};
     return 0;
 }
 
@@ -170,7 +175,7 @@ static void verify(tc_run *run, tensor_op *op) {
         expected = o->a;
         expected.v = o->out.v;
     }
-    snprintf(name, sizeof name, "eltwise %s", op_names[o->elt.op]);
+    snprintf(name, sizeof name, "eltwise %s", op_name(o->elt.op));
     tensor_check(run, &expected, name, act_match, &o->expected);
 }
 

@@ -15,7 +15,10 @@ uint32_t eltwise_reference(npu_alu_op op, uint32_t x, uint32_t p, uint32_t q);
 int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
 int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 
-#define ELTWISE_OPS 14 /* NPU_ALU_COPY .. NPU_ALU_ADD_I32 */
+/* Values of the knob op: NPU_ALU_COPY .. NPU_ALU_ADD_I32, then PRELU, whose own number lies behind those of the reductions. */
+#define ELTWISE_PRELU 14
+#define ELTWISE_OPS 15
+npu_alu_op eltwise_op_of(const tb_knobs *knobs);
 
 /* Operators that have names of their own. */
 typedef enum eltwise_named {
@@ -26,6 +29,7 @@ typedef enum eltwise_named {
     NAMED_DROPOUT,
     NAMED_MEAN_NORM,
     NAMED_RESIDUAL,
+    NAMED_PRELU,
     NAMED_COUNT
 } eltwise_named;
 

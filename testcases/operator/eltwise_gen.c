@@ -36,6 +36,11 @@ static void draw_named(const tensor_gen *g) {
         gen_put(g, "op", NPU_ALU_ADD);
         gen_put(g, "p_kind", NPU_VECTOR);
         break;
+    case NAMED_PRELU: /* a slope for each channel */
+        gen_put(g, "op", ELTWISE_PRELU);
+        gen_put(g, "p_kind", NPU_CHANNEL);
+        gen_put(g, "act", NPU_ACT_NONE);
+        break;
     case NAMED_NONE:
     case NAMED_COUNT:
         break;
@@ -72,7 +77,7 @@ int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, cha
         gen_put(&g, "named", NAMED_NONE);
     }
     draw_named(&g);
-    const npu_alu_op op = (npu_alu_op)gen_get(&g, "op");
+    const npu_alu_op op = eltwise_op_of(knobs);
     if (op == NPU_ALU_ADD_I32 || (gen_get(&g, "named") == NAMED_NONE && gen_chance(&g, "act", 1, 3))) {
         gen_put(&g, "act", NPU_ACT_NONE);
     }
@@ -87,7 +92,7 @@ int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, cha
 }
 
 int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
-    const npu_alu_op op = (npu_alu_op)tb_knobs_get(knobs, "op");
+    const npu_alu_op op = eltwise_op_of(knobs);
     (void)n;
     if (eltwise_uses_q(op) && tb_knobs_get(knobs, "p_kind") == NPU_VECTOR && tb_knobs_get(knobs, "q_kind") == NPU_VECTOR) {
         snprintf(err, err_size, "p_kind and q_kind: expected at most one vector");

@@ -1,6 +1,11 @@
 /* eltwise_ref.c - element-wise operations from their definition (docs/registers.md, ALU_CTRL), in the host's own arithmetic. */
 #include "eltwise.h"
 
+npu_alu_op eltwise_op_of(const tb_knobs *knobs) {
+    const int64_t op = tb_knobs_get(knobs, "op");
+    return op == ELTWISE_PRELU ? NPU_ALU_PRELU : (npu_alu_op)op;
+}
+
 bool eltwise_uses_p(npu_alu_op op) {
     return op != NPU_ALU_COPY && op != NPU_ALU_ABS && op != NPU_ALU_SUM;
 }
@@ -48,6 +53,8 @@ uint32_t eltwise_reference(npu_alu_op op, uint32_t x, uint32_t p, uint32_t q) {
         return x & 0x7FFFFFFFu;
     case NPU_ALU_ADD_I32:
         return x + p;
+    case NPU_ALU_PRELU:
+        return tensor_float(x) > 0.0f ? x : tensor_bits(tensor_float(x) * tensor_float(p));
     default:
         return tensor_bits(arithmetic(op, tensor_float(x), tensor_float(p), tensor_float(q)));
     }

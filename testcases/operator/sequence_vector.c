@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OP_MULADD = 5, OP_ADDMUL = 6, OP_ADD_I32 = 13, OP_DOT = 14, OP_SUM = 15 };
+enum { OP_MULADD = 5, OP_ADDMUL = 6, OP_ADD_I32 = 13, OP_DOT = 14, OP_SUM = 15, OP_PRELU = 16 };
 enum { SCALAR, VECTOR, PLANE };
 
 typedef struct alu_shape {
@@ -22,20 +22,24 @@ static bool alu_uses_q(uint32_t op) {
     return op == OP_MULADD || op == OP_ADDMUL;
 }
 
+static bool alu_reduces(uint32_t op) {
+    return op == OP_DOT || op == OP_SUM;
+}
+
 static void draw_alu_shape(tb_rng *rng, alu_shape *s) {
     memset(s, 0, sizeof *s);
-    s->op = (uint32_t)tb_rng_range(rng, 0, 15);
+    s->op = (uint32_t)tb_rng_range(rng, 0, OP_PRELU);
     s->count = seq_chance(rng, 4) ? seq_small(rng, 1, 6000) : seq_small(rng, 1, 300);
     s->rows = seq_small(rng, 1, 5);
     s->planes = seq_small(rng, 1, 5);
     s->p_kind = (uint32_t)tb_rng_range(rng, 0, 2);
-    s->q_kind = s->op >= OP_DOT ? SCALAR : (uint32_t)tb_rng_range(rng, 0, 2);
+    s->q_kind = alu_reduces(s->op) ? SCALAR : (uint32_t)tb_rng_range(rng, 0, 2);
     if (s->p_kind == VECTOR && s->q_kind == VECTOR) {
         s->q_kind = PLANE;
     }
     s->act = s->op == OP_ADD_I32 || seq_chance(rng, 2) ? 0u : (uint32_t)tb_rng_range(rng, 1, 11);
-    s->dup = s->op < OP_DOT && seq_chance(rng, 6);
-    s->in_place = s->op < OP_DOT && !s->dup && seq_chance(rng, 4);
+    s->dup = !alu_reduces(s->op) && seq_chance(rng, 6);
+    s->in_place = !alu_reduces(s->op) && !s->dup && seq_chance(rng, 4);
 }
 
 /* Steps of a tensor: rows and planes of `bytes` bytes with small gaps. */
@@ -61,7 +65,7 @@ static bool make_alu_operands(tc_run *run, tb_rng *rng, const alu_shape *s, seq_
     if (a.addr == 0 || (reads_b && b.addr == 0) || !seq_fill_f32(run, rng, a, true) || (reads_b && !seq_fill_f32(run, rng, b, true))) {
         return false;
     }
-    seq_output out = place(rng, s, s->op >= OP_DOT ? 4u : s->dup ? s->count * 8 : s->count * 4);
+    seq_output out = place(rng, s, alu_reduces(s->op) ? 4u : s->dup ? s->count * 8 : s->count * 4);
     if (s->in_place) {
         out = a;
     } else {

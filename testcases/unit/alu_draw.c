@@ -6,6 +6,7 @@
 #define MOST 24000u /* elements of a task */
 #define OP_DOT 14u
 #define OP_SUM 15u
+#define OPS 17u
 
 bool alu_reduces(const cm_alu_task *t) {
     return t->op == OP_DOT || t->op == OP_SUM;
@@ -128,8 +129,8 @@ void alu_draw_task(alu_draw *b, cm_alu_task *t) {
     const uint32_t bits = tb_rng_u32(&b->rng);
     *t = (cm_alu_task){.b_addr = 16, .p_addr = 32, .q_addr = 48, .b_rstep = bits & ~3u, .b_pstep = bits << 2};
     const uint32_t op = b->op;
-    const uint32_t any = (uint32_t)tb_rng_range(&b->rng, 0, 20);
-    t->op = op < 16 ? op : any < 16 ? any : any < 19 ? OP_DOT : OP_SUM;
+    const uint32_t any = (uint32_t)tb_rng_range(&b->rng, 0, OPS + 4);
+    t->op = op < OPS ? op : any < OPS ? any : any < OPS + 3 ? OP_DOT : OP_SUM;
     t->p_kind = (uint32_t)tb_rng_range(&b->rng, 0, 2);
     t->q_kind = alu_reduces(t) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, 2);
     if (t->p_kind == 1 && t->q_kind == 1) {

@@ -26,7 +26,7 @@ static const tb_knob knobs[] = {
     {"count", 1, 20000, TB_KNOB_SMALL, NULL, NULL, "most elements of a row"},
     {"rows", 1, 300, TB_KNOB_SMALL, NULL, NULL, "most rows of a plane"},
     {"planes", 1, 40, TB_KNOB_SMALL, NULL, NULL, "most planes"},
-    {"op", 0, 16, TB_KNOB_UNIFORM, NULL, NULL, "operation; 16: any"},
+    {"op", 0, 17, TB_KNOB_UNIFORM, NULL, NULL, "operation; 17: any"},
     {"values", 0, 3, TB_KNOB_ENUM, value_names, NULL, "data: everyday, corners of FP32, few different ones, everyday with corners"},
     {"latency", 0, 100, TB_KNOB_SMALL, NULL, NULL, "cycles from a request to its first word, and to a write response"},
     {"pace", 0, 1, TB_KNOB_ENUM, pace_names, NULL, "ideal: no stall, long rows, bounded time"},
@@ -42,7 +42,7 @@ static const tb_knob knobs[] = {
 
 static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "tasks", seed, 2, 6);
-    tb_knobs_draw_in(k, "op", seed, 16, 16);
+    tb_knobs_draw_in(k, "op", seed, 17, 17);
 }
 
 typedef struct job {
