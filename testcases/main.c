@@ -169,7 +169,7 @@ int main(int argc, char **argv) {
     } else {
         status = run_cases(&o);
     }
-    if (fflush(stdout) != 0) {
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* ferror: an earlier part of a long text */
         fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);
         status = status == 0 ? 1 : status;
     }

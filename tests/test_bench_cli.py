@@ -57,6 +57,13 @@ def test_a_stored_case_shows_the_failure_again(toy, tmp_path):
     assert again.returncode == 1 and again.stdout == first.stdout
 
 
+@pytest.mark.parametrize("args", [["--list"], ["--help"], ["--print-case", "--count", "400"], ["loops=1"]])
+def test_full_stdout(toy, args):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([str(toy), *args], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode in (1, 2)
+
+
 def test_names_are_expected(toy):
     done = bench(toy, "pace=1")
     assert done.returncode == 2 and done.stdout == "" and "pace=1: expected random|ideal" in done.stderr

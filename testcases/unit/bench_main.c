@@ -315,7 +315,7 @@ int main(int argc, char **argv) {
         } else {
             tb_knobs_list(unit_this_bench.knobs, unit_this_bench.nknobs, stdout);
         }
-        return fflush(stdout) == 0 ? 0 : 1;
+        return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
     }
     tb_sim_catch_signals();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
@@ -332,7 +332,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s: %s\n", argv[0], err);
         status = status == 0 ? 1 : status;
     }
-    if (fflush(stdout) != 0) {
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* ferror: an earlier part of a long text */
         fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);
         status = status == 0 ? 1 : status;
     }
