@@ -30,7 +30,7 @@ RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(fil
 regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
-	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) --junit $(BUILD)/junit.xml $(REGRESS_ARGS)
+	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) --junit $(BUILD)/junit.xml --html $(BUILD)/regress.html $(REGRESS_ARGS)
 
 # ---- single runs; the commands are printed, they work without make ----
 # command-line variables with small letters are knobs: make run OP=conv k=3
