@@ -24,6 +24,12 @@
 /* What one more batch of groups costs: its start, its first rows and its last results; in cycles. */
 #define BATCH_CYCLES 1000u
 
+/* What one more task of a batch costs, in cycles. */
+#define TASK_CYCLES 500u
+
+/* Sizes of a task that are tried for full tiles. */
+#define SIZES_TRIED 64u
+
 /* Cut `total` into the fewest pieces of at most `most`, as equal as possible: size of all but the last, and their number. */
 static void cut(uint32_t total, uint32_t most, uint32_t *size, uint32_t *pieces) {
     *size = npu_div_up(total, npu_div_up(total, most));
@@ -128,6 +134,27 @@ static uint32_t rows_for_start(const npu_conv *c, const npu_conv_plan *p, uint32
     return best;
 }
 
+/*
+ * Output rows of a task, at most `rows`: as equal as possible, or fewer where the tasks then have fewer tiles that are partly empty. A task more costs its start and its end.
+ */
+static uint32_t rows_of_full_tiles(const npu_conv *c, const npu_conv_plan *p, uint32_t rows) {
+    uint32_t ocb = p->op == NPU_GEMM_CONV ? npu_div_up(p->oc_task, p->n) : 1; /* the others compute each block of channels once */
+    uint32_t equal = npu_div_up(p->oh, npu_div_up(p->oh, rows));
+    uint32_t best = equal;
+    uint64_t best_cycles = UINT64_MAX;
+    for (uint32_t size = equal; size > equal / 2 && equal - size < SIZES_TRIED; size--) {
+        uint32_t whole = p->oh / size;
+        uint32_t rest = p->oh % size;
+        uint64_t tiles_cycles = whole * pass_cycles(c, p, size) + (rest != 0 ? pass_cycles(c, p, rest) : 0);
+        uint64_t cycles = tiles_cycles * ocb + (uint64_t)npu_div_up(p->oh, size) * TASK_CYCLES;
+        if (cycles < best_cycles) {
+            best = size;
+            best_cycles = cycles;
+        }
+    }
+    return best;
+}
+
 /* A number of tiles written back together with which the rows of a group fit; 0: none. */
 static uint32_t resident_group(const npu_conv *c, const npu_conv_plan *p, const npu_conv_split *split, uint32_t icb, uint32_t words) {
     uint32_t group = p->group;
@@ -220,7 +247,7 @@ static npu_status plan_pixels(const npu_conv *c, const npu_conv_split *split, np
         columns = split->max_ow != 0 ? npu_min(columns, split->max_ow) : columns;
     } else {
         rows = p->resident ? npu_conv_rows_from(c, p, NPU_MAX_PIXELS / c->iw) : rows_for_start(c, p, rows_at_once(c, p, icb));
-        rows = split->max_oh != 0 ? npu_min(rows, split->max_oh) : rows;
+        rows = split->max_oh != 0 ? npu_min(rows, split->max_oh) : rows != 0 ? rows_of_full_tiles(c, p, rows) : 0;
     }
     if (columns == 0 || rows == 0) {
         return NPU_ERR_KERNEL;
