@@ -29,7 +29,7 @@ static ref_value exactly(uint32_t bits) {
 }
 
 static ref_value nearly(double value, double error) {
-    const double slack = error + fabs(value) * 1e-6; /* the last rounding */
+    const double slack = error + fabs(value) * 1e-6 + 0x1p-149; /* the last rounding, also of a subnormal */
     return (ref_value){.exact = false, .lo = value - slack, .hi = value + slack};
 }
 
