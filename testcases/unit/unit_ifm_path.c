@@ -260,8 +260,6 @@ static void check_time(unit *u, const bench *b) {
     const uint64_t latency = (uint64_t)unit_knob(u, "latency");
     const uint64_t waits = (c[0].in > c[1].in ? c[0].in : c[1].in) * (latency + 2) / REQS;
     uint64_t most = need + (b->ragged ? need / 10 + 300 : need * 3 / 100 + 170) + latency + (waits > need ? waits : 0);
-    /* thin jobs empty their bank in bursts of a word a cycle: a write port that both units keep busy for three quarters of the time delays the next full job once more */
-    most += b->ragged && b->words * 4 > need * 3 ? need / 10 : 0;
     most += (uint64_t)(b->offered - 1) * BETWEEN;
     if (b->end - b->begin > most) {
         unit_fail(u, "time",
