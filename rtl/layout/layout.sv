@@ -7,8 +7,9 @@
 //              of channels of the last block (those from nch on are forced to 0). Block b of pixel p becomes the word at
 //              waddr + p*stride + b; a stride of 0 stands for 2^14.
 // Function     docs/npu.md section 2; thesis section 3.3.2. FP32: a small RAM of 16 x 32 bit for each channel turns rows of
-//              four pixels of one channel into columns of N channels of one pixel; two banks, so that one fills while the
-//              other drains (a single bank would cost a ninth of the bus at N = 32). INT8: the words only change their width.
+//              four pixels of one channel into columns of N channels of one pixel; four banks, so that one fills while
+//              others drain: a job of few channels fills a bank in less time than draining takes, and the write port of
+//              ifm_buf may be busy with the other unit's words. INT8: the words only change their width.
 // Requests     FP32: one read of 4*cnt bytes for each channel, channels ascending. INT8: one read of all bytes where pixels
 //              follow each other without a gap, else one for each pixel; in pieces of at most 1 KB, so that other requesters
 //              get their turn. Jobs in order; up to four jobs run ahead of the data. Data are taken in order and wait for
@@ -51,6 +52,8 @@ module layout #(
   localparam int unsigned Cw = $clog2(N);
   localparam int unsigned Aw = npu_pkg::IfmAw;
   localparam int unsigned QueueW = 2 + Cw + 1 + 7 + Aw + Aw + 32;
+  localparam int unsigned Banks = 4;
+  localparam int unsigned Kw = $clog2(Banks);
   localparam int unsigned Bw = Aw + 1 + Cw + 6;  // bytes of a job: 64 pixels of 2^14 blocks
   localparam logic [Bw-1:0] Piece = Bw'(1024);
 
@@ -141,18 +144,19 @@ module layout #(
   );
 
   // ---------------------------------------------------------------- fill: quantise and write rows of four pixels
-  logic          fill_bank_q;
+  logic [Kw-1:0] fill_bank_q;
   logic [Cw-1:0] fill_ch_q;
   logic [3:0]    fill_beat_q;
-  logic [1:0]    held_q;  // bank belongs to a job whose data has all been taken
-  logic [1:0]    full_q;  // bank is ready to drain
+  logic [Banks-1:0] held_q;  // bank belongs to a job whose data has all been taken
+  logic [Banks-1:0] full_q;  // bank is ready to drain
   logic          fill_ready, take, fill_pop;
   logic          last_beat;
   logic          last_ch;
-  logic [1:0]    drain_free;
+  logic [Banks-1:0] drain_free;
   logic          mul_v_q, cvt_v_q;
-  logic [Cw+4:0] mul_a_q, cvt_a_q;  // {channel, bank, beat}
+  logic [Cw+Kw+3:0] mul_a_q, cvt_a_q;  // {channel, bank, beat}
   logic          mul_l_q, cvt_l_q;  // last beat of a job
+  logic [Kw-1:0] cvt_bank;
   logic [127:0]  product;
   logic [31:0]   quad;
 
@@ -161,15 +165,16 @@ module layout #(
   assign last_beat = {1'b0, fill_beat_q, 2'b00} + 7'd4 >= q_cnt;
   assign last_ch = {1'b0, fill_ch_q} + 1'b1 == q_nch;
   assign fill_pop = take && last_beat && last_ch;
+  assign cvt_bank = cvt_a_q[4+:Kw];
 
-  logic [Cw:0]   meta_nch_q[2];
-  logic [6:0]    meta_cnt_q[2];
-  logic [Aw-1:0] meta_waddr_q[2];
-  logic [Aw-1:0] meta_stride_q[2];
+  logic [Cw:0]   meta_nch_q[Banks];
+  logic [6:0]    meta_cnt_q[Banks];
+  logic [Aw-1:0] meta_waddr_q[Banks];
+  logic [Aw-1:0] meta_stride_q[Banks];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      fill_bank_q <= 1'b0;
+      fill_bank_q <= '0;
       fill_ch_q <= '0;
       fill_beat_q <= '0;
       held_q <= '0;
@@ -182,13 +187,13 @@ module layout #(
       if (take) begin
         fill_beat_q <= last_beat ? '0 : fill_beat_q + 1'b1;
         if (last_beat) fill_ch_q <= last_ch ? '0 : fill_ch_q + 1'b1;
-        if (fill_pop) fill_bank_q <= !fill_bank_q;
+        if (fill_pop) fill_bank_q <= fill_bank_q + 1'b1;
       end
-      for (int unsigned b = 0; b < 2; b++) begin
+      for (int unsigned b = 0; b < Banks; b++) begin
         if (drain_free[b]) held_q[b] <= 1'b0;
-        else if (fill_pop && fill_bank_q == b[0]) held_q[b] <= 1'b1;
+        else if (fill_pop && fill_bank_q == Kw'(b)) held_q[b] <= 1'b1;
         if (drain_free[b]) full_q[b] <= 1'b0;
-        else if (cvt_v_q && cvt_l_q && cvt_a_q[4] == b[0]) full_q[b] <= 1'b1;
+        else if (cvt_v_q && cvt_l_q && cvt_bank == Kw'(b)) full_q[b] <= 1'b1;
       end
     end
   end
@@ -226,20 +231,20 @@ module layout #(
     );
   end
 
-  // ---------------------------------------------------------------- the N channel RAMs, two banks of 16 rows
-  logic [32*N-1:0] mem[32];
+  // ---------------------------------------------------------------- the N channel RAMs, four banks of 16 rows
+  logic [32*N-1:0] mem[16*Banks];
   logic [32*N-1:0] row_q;
   logic            rd_en;
-  logic [4:0]      rd_addr;
+  logic [Kw+3:0]   rd_addr;
   logic [5:0]      drain_pix_q;
 
   always_ff @(posedge clk_i) begin
-    if (cvt_v_q) mem[cvt_a_q[4:0]][32*cvt_a_q[Cw+4:5]+:32] <= quad;
+    if (cvt_v_q) mem[cvt_a_q[Kw+3:0]][32*cvt_a_q[Cw+Kw+3:Kw+4]+:32] <= quad;
     if (rd_en && drain_pix_q[1:0] == 2'd0) row_q <= mem[rd_addr];  // a row lasts four pixels
   end
 
   // ---------------------------------------------------------------- drain: one pixel of N channels a cycle
-  logic          drain_bank_q;
+  logic [Kw-1:0] drain_bank_q;
   logic [Aw-1:0] drain_addr_q;
   logic          drain_first;
   logic          drain_last;
@@ -257,20 +262,20 @@ module layout #(
   assign rd_addr = {drain_bank_q, drain_pix_q[5:2]};
   assign drain_first = drain_pix_q == '0;
   assign drain_last = {1'b0, drain_pix_q} + 7'd1 == meta_cnt_q[drain_bank_q];
-  assign drain_free = rd_en && drain_last ? (drain_bank_q ? 2'b10 : 2'b01) : 2'b00;
+  assign drain_free = rd_en && drain_last ? Banks'(1) << drain_bank_q : '0;
   assign wr_valid_o = out_v_q;
   assign done_o = out_v_q && out_l_q && wr_ready_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      drain_bank_q <= 1'b0;
+      drain_bank_q <= '0;
       drain_pix_q <= '0;
       row_v_q <= 1'b0;
       out_v_q <= 1'b0;
     end else begin
       if (rd_en) begin
         drain_pix_q <= drain_last ? '0 : drain_pix_q + 1'b1;
-        if (drain_last) drain_bank_q <= !drain_bank_q;
+        if (drain_last) drain_bank_q <= drain_bank_q + 1'b1;
       end
       if (row_go) row_v_q <= rd_en;
       if (out_go) out_v_q <= row_v_q || pass_go;
@@ -286,7 +291,7 @@ module layout #(
   logic [Aw-1:0]  pass_word_q;  // word of the job
   logic           last_blk, row_last;
 
-  assign pass_on = queue_valid && q_nhwc && held_q == 2'b00 && !row_v_q;
+  assign pass_on = queue_valid && q_nhwc && held_q == '0 && !row_v_q;
   assign last_blk = pass_blk_q + 1'b1 == q_stride;
   assign pass_last = last_blk && pass_pix_q + 7'd1 == q_cnt;
   assign row_last = q_dense ? pass_last : last_blk;  // the rest of its beat is not needed
@@ -343,7 +348,7 @@ module layout #(
 
   `NPU_ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
   `NPU_ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
-  `NPU_ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_a_q[4]]))
+  `NPU_ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_bank]))
   `NPU_ASSERT(layout_one_source, !(pass_go && row_v_q))
   `NPU_ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
   `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})

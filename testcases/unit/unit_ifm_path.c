@@ -88,7 +88,6 @@ typedef struct bench {
     uint32_t loaded_seen;
     uint32_t freeing;
     uint64_t begin, end; /* cycles of the first offer and of the last task loaded */
-    bool ragged;         /* FP32 jobs that drain more slowly than they fill: two banks do not make up for that */
     unit_stall free_stall;
     tb_rng rng, memory;
 } bench;
@@ -135,7 +134,6 @@ static void offer_task(const unit *u, bench *b) {
     draw_task(u, b, m);
     m->base = b->base;
     b->base = (b->base + m->pixels * m->icb) % RING;
-    b->ragged = b->ragged || (!m->t.nhwc_in && (m->t.ic % N != 0 || (N <= 8 && m->pixels % CHUNK != 0)));
     npu_task_set(b->task, &m->t);
     b->begin = b->offered == 0 ? u->cycle : b->begin;
     b->offered++;
@@ -259,7 +257,7 @@ static void check_time(unit *u, const bench *b) {
     /* only so many requests are in flight, each for a latency at least: short ones wait for that */
     const uint64_t latency = (uint64_t)unit_knob(u, "latency");
     const uint64_t waits = (c[0].in > c[1].in ? c[0].in : c[1].in) * (latency + 2) / REQS;
-    uint64_t most = need + (b->ragged ? need / 10 + 300 : need * 3 / 100 + 170) + latency + (waits > need ? waits : 0);
+    uint64_t most = need + need * 3 / 100 + 170 + latency + (waits > need ? waits : 0);
     most += (uint64_t)(b->offered - 1) * BETWEEN;
     if (b->end - b->begin > most) {
         unit_fail(u, "time",

@@ -1,7 +1,8 @@
 /* dut: layout */
 /*
  * Jobs of both kinds, mixed. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of requests, anything past the last byte of a read) and
- * ifm_buf (words). Addresses and sizes of requests, addresses of words, the words themselves and the place of done_o are checked.
+ * ifm_buf (words). Addresses and sizes of requests, addresses of words, the words themselves and the place of done_o are checked. Each case ends with jobs of N
+ * channels and of one by turns, during which nobody waits: they take no longer than their beats or their words.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define JOBS 8u    /* in flight, more than the unit takes */
 #define PIECE 1024u
 #define WORDS_MAX (PIXELS * BLOCKS)
+#define STEADY 24u /* jobs at full rate, even */
 
 static const tb_knob knobs[] = {
     {"tasks", 1, 1000, TB_KNOB_UNIFORM, NULL, NULL, "tasks: kind, scale, channel step and word stride stay"},
@@ -58,6 +60,7 @@ typedef struct bench {
     uint64_t beats_asked, beats_given;
     uint32_t out_word;
     bool job_on, dat_on;
+    bool steady; /* jobs of N channels and of one by turns */
     unit_stall job_stall, req_stall, dat_stall, wr_stall;
     tb_rng rng;
 } bench;
@@ -122,6 +125,10 @@ static void offer_job(const unit *u, bench *b) {
     j->addr = tb_rng_u32(&b->rng) & 0x0ffffffcu;
     j->channels = tb_rng_chance(&b->rng, 1, 2) ? N : (uint32_t)tb_rng_range(&b->rng, 1, N);
     j->count = (uint32_t)tb_rng_range(&b->rng, (uint64_t)unit_knob(u, "pixels"), PIXELS);
+    if (b->steady) {
+        j->channels = b->left % 2 == 0 ? N : 1;
+        j->count = PIXELS;
+    }
     j->waddr = tb_rng_u32(&b->rng) & 0x3fffu;
     if (j->int8) {
         draw_int8(b, j);
@@ -260,6 +267,22 @@ static void play(unit *u, bench *b) {
     }
 }
 
+/* Rate: fills and drains go on at the same time, whichever of the two takes longer in a job. */
+static void play_steady(unit *u, bench *b) {
+    const uint64_t beats = STEADY / 2 * (N + 1) * (PIXELS / 4), words = STEADY * PIXELS;
+    const uint64_t most = (beats > words ? beats : words) + (N + 1) * (PIXELS / 4) + PIXELS; /* first pair in, last job out */
+    const uint64_t begin = u->cycle;
+    b->job_stall = b->req_stall = b->dat_stall = b->wr_stall = (unit_stall){0};
+    b->steady = true;
+    b->task.int8 = false;
+    b->left = STEADY;
+    play(u, b);
+    if (unit_ok(u) && u->cycle - begin > most) {
+        unit_fail(u, "rate", "%" PRIu64 " cycles for %" PRIu64 " beats and %" PRIu64 " words at full rate, expected at most %" PRIu64,
+                  u->cycle - begin, beats, words, most);
+    }
+}
+
 static void find_ports(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
@@ -306,6 +329,7 @@ static int run(unit *u) {
         b->tasks = unit_knob(u, "tasks");
         unit_reset(u);
         play(u, b);
+        play_steady(u, b);
     }
     free(ring);
     free(b);
