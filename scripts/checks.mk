@@ -3,7 +3,7 @@ C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h
 # sub-makes: keep the jobserver of the caller, else use JOBS processes
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: test check lint mutants
+.PHONY: test check lint mutants act-errors
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
 	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
@@ -17,3 +17,8 @@ lint: ## registers, RTL (Verilator, Yosys), source format, floors, freestanding 
 
 mutants: ## deliberate bugs in tests/mutants must be found by SUITE
 	@SUITE="$(SUITE)" JOBS="$(JOBS)" scripts/mutants.sh
+
+ACT_FITTED := sigmoid tanh swish mish elu softplus
+act-errors: ## largest error of the fitted activations over all 2^32 inputs (minutes)
+	@$(MAKE) -s $(PARALLEL) $(HOST)/tests/test_cm_act
+	@printf '%s\n' $(ACT_FITTED) | xargs -P $(JOBS) -n 1 $(HOST)/tests/test_cm_act sweep

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The fitted activation functions: fit their coefficients, or generate the tables of RTL and model from them.
 
-`gen_act.py fit` computes the table of coefficients. Without a command the SystemVerilog package and the C header are written from
+`gen_act.py fit` computes the table of coefficients (least squares on each segment). Without a command the SystemVerilog package and the C header are written from
 that table. `gen_act.py report` measures the errors of the table in float32 against the functions, over a dense subset of all inputs."""
 
 import argparse
@@ -18,7 +18,8 @@ FUNCTIONS = (("SIGMOID", 8), ("TANH", 4), ("SWISH", 8), ("MISH", 8), ("EXPM1", 8
 NAMES = tuple(name for name, _ in FUNCTIONS)
 BOUND = dict(FUNCTIONS)
 SIGNS = "+-"
-GRID = 96  # points of a segment at which the fit looks for its largest error
+GRID = 96  # points of a segment that the fit looks at
+WEIGHTS = ("chebyshev", "uniform")
 
 
 class Bad(Exception):
@@ -51,7 +52,7 @@ def exact(name, x):
     return (one + x.exp()).ln()  # SOFTPLUS
 
 
-# ---------------------------------------------------------------- fit: minimax polynomial of degree 2 on a segment
+# ---------------------------------------------------------------- fit: least squares, a polynomial of degree 2 on each segment
 def solve(rows, rhs):
     """Gauss elimination with pivots."""
     n = len(rhs)
@@ -66,37 +67,19 @@ def solve(rows, rhs):
     return [m[i][n] / m[i][i] for i in range(n)]
 
 
-def minimax(name, lo, hi, fixed):
-    """[c0, c1, c2] with the smallest largest error on lo..hi (exchange algorithm, one point a step). fixed: c0, or None."""
-    xs = [lo + (hi - lo) * k / GRID for k in range(GRID + 1)]
-    if fixed is not None:
-        xs = [x for x in xs if x != 0]
+def least_squares(name, lo, hi, fixed, weights):
+    """[c0, c1, c2] with the smallest weighted sum of squared errors over GRID points of lo..hi. fixed: c0, or None.
+
+    Chebyshev weights, 1 / sqrt(1 - t^2) with t = -1..1 over the segment, count the ends more: what is left has its extremes nearly level, so its
+    largest error is close to the least that any polynomial of this degree has."""
+    ts = [Decimal(2 * k + 1 - GRID) / GRID for k in range(GRID)]
+    xs = [(lo + hi) / 2 + (hi - lo) / 2 * t for t in ts]
+    ws = [1 / (1 - t * t).sqrt() if weights == "chebyshev" else Decimal(1) for t in ts]
     fs = [exact(name, x) - (fixed or 0) for x in xs]
     powers = (1, 2) if fixed is not None else (0, 1, 2)
-    n = len(powers) + 1
-    ref = [len(xs) * (2 * k + 1) // (2 * n) for k in range(n)]
-    for _ in range(200):
-        rows = [[xs[i] ** p for p in powers] + [Decimal((-1) ** k)] for k, i in enumerate(ref)]
-        sol = solve(rows, [fs[i] for i in ref])
-        level = abs(sol[-1])
-        errs = [f - sum(c * x ** p for c, p in zip(sol, powers)) for x, f in zip(xs, fs)]
-        worst = max(range(len(xs)), key=lambda i: abs(errs[i]))
-        if abs(errs[worst]) <= level * Decimal("1.000001"):
-            break
-        # the new point replaces the neighbour whose error has its sign, or the far end
-        ups = [k for k, i in enumerate(ref) if i > worst]
-        k = ups[0] if ups else n
-        if k < n and (errs[ref[k]] > 0) == (errs[worst] > 0):
-            ref[k] = worst
-        elif k > 0 and (errs[ref[k - 1]] > 0) == (errs[worst] > 0):
-            ref[k - 1] = worst
-        elif k == 0:
-            ref = [worst] + ref[:-1]
-        else:
-            ref = ref[1:] + [worst]
-    else:
-        raise SystemExit("gen_act: %s %s..%s: the fit does not converge" % (name, lo, hi))
-    return ([fixed] if fixed is not None else []) + sol[:-1]
+    normal = [[sum(w * x ** (p + q) for w, x in zip(ws, xs)) for q in powers] for p in powers]
+    right = [sum(w * f * x ** p for w, x, f in zip(ws, xs, fs)) for p in powers]
+    return ([fixed] if fixed is not None else []) + solve(normal, right)
 
 
 def f32_bits(value):
@@ -107,7 +90,7 @@ def f32_value(bits):
     return struct.unpack("<f", struct.pack("<I", bits))[0]
 
 
-def segment(name, sign, i):
+def segment(name, sign, i, weights):
     """[c0, c1, c2] of a segment. Where the other half follows from a symmetry, the positive one is fitted."""
     step = Decimal(BOUND[name]) / SEGMENTS
     # the value at 0 is exact (as exact as FP32 can say it)
@@ -115,10 +98,10 @@ def segment(name, sign, i):
     if sign == "+" and name == "EXPM1":
         return [Decimal(0)] * 3  # only +0 gets here: ELU passes positive values
     if sign == "+":
-        return minimax(name, i * step, (i + 1) * step, fixed)
+        return least_squares(name, i * step, (i + 1) * step, fixed, weights)
     if name in ("MISH", "EXPM1"):
-        return minimax(name, -(i + 1) * step, -i * step, fixed)
-    c0, c1, c2 = segment(name, "+", i)
+        return least_squares(name, -(i + 1) * step, -i * step, fixed, weights)
+    c0, c1, c2 = segment(name, "+", i, weights)
     if name == "TANH":  # f(-x) = -f(x)
         return [-c0, c1, -c2]
     if name == "SIGMOID":  # f(-x) = 1 - f(x)
@@ -126,13 +109,13 @@ def segment(name, sign, i):
     return [c0, 1 - c1, c2]  # SWISH, SOFTPLUS: f(-x) = f(x) - x
 
 
-def fit():
+def fit(weights=WEIGHTS[0]):
     out = ["# Coefficients of the fitted activations (docs/activations.md): function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
            "# Written by `tools/gen_act.py fit`; `make regs` generates rtl/act/npu_act_pkg.sv and cmodel/act_table.h from it."]
     for name in NAMES:
         for sign in SIGNS:
             for i in range(SEGMENTS):
-                c = [f32_bits(x) for x in segment(name, sign, i)]
+                c = [f32_bits(x) for x in segment(name, sign, i, weights)]
                 out.append("%s %s %d %08X %08X %08X" % (name, sign, i, c[2], c[1], c[0]))
     return "\n".join(out) + "\n"
 
@@ -333,11 +316,14 @@ def main():
     ap.add_argument("--sv", default="rtl/act/npu_act_pkg.sv", help="SystemVerilog package (default: %(default)s)")
     ap.add_argument("--header", default="cmodel/act_table.h", help="C header (default: %(default)s)")
     ap.add_argument("--check", action="store_true", help="write nothing; fail when a file that the command writes is stale")
+    ap.add_argument("--weights", choices=WEIGHTS, help="fit: weights of the least squares (default: %s)" % WEIGHTS[0])
     args = ap.parse_args()
+    if args.weights and args.command != "fit":
+        ap.error("--weights belongs to fit")
     if args.command == "report" and args.check:
         ap.error("report writes nothing: --check has no meaning")
     if args.command == "fit":
-        files = ((args.table, fit()),)
+        files = ((args.table, fit(args.weights or WEIGHTS[0])),)
     else:
         table = read_table(args.table)
         if table is None:
