@@ -1,0 +1,115 @@
+/* dut: mesh_equiv_bench */
+/*
+ * The two descriptions of the systolic array on the same inputs: every output, every cycle. The inputs keep no rule of the contract: p and sel change at any
+ * time, weights and activations come without blocks. Only the start is ordered, so that every register of both has been written once.
+ */
+#include <inttypes.h>
+
+#include "bench.h"
+
+#define N ((uint32_t)NPU_CFG_N)
+/* enabled cycles until a word has gone through all rows by way of one weight register: skew, then two cycles a row */
+#define LOAD (3u * N + 2u)
+#define WARM (2u * LOAD + 2u * N + 2u)
+
+static const tb_knob knobs[] = {
+    {"cycles", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "cycles that are compared"},
+    {"p_run", 1, 200, TB_KNOB_SMALL, NULL, NULL, "longest time, in cycles, for which p stays as it is"},
+    {"sel_run", 1, 200, TB_KNOB_SMALL, NULL, NULL, "the same for sel"},
+    UNIT_DATA_KNOB,
+    UNIT_STALL_KNOB("en", "percent of cycles with en_i low"),
+    UNIT_STALL_RUN_KNOB,
+};
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    tb_knobs_draw_in(k, "cycles", seed, 200, 2000);
+}
+
+/* A bit that changes after a random number of cycles. */
+typedef struct flip {
+    tb_rng rng;
+    uint64_t run, left;
+    uint32_t value;
+} flip;
+
+static uint32_t flip_next(flip *f) {
+    if (f->left == 0) {
+        f->left = tb_rng_range(&f->rng, 1, f->run);
+        f->value = tb_rng_u32(&f->rng) & 1u;
+    }
+    f->left--;
+    return f->value;
+}
+
+typedef struct ports {
+    tb_sig en, p, wgt, sel, act0, act1, fast[2], net[2];
+} ports;
+
+static void connect(unit *u, ports *s) {
+    s->en = unit_port(u, "en_i");
+    s->p = unit_port(u, "wgt_p_i");
+    s->wgt = unit_port(u, "wgt_i");
+    s->sel = unit_port(u, "sel_i");
+    s->act0 = unit_port(u, "act0_i");
+    s->act1 = unit_port(u, "act1_i");
+    s->fast[0] = unit_port(u, "fast0_o");
+    s->fast[1] = unit_port(u, "fast1_o");
+    s->net[0] = unit_port(u, "struct0_o");
+    s->net[1] = unit_port(u, "struct1_o");
+}
+
+static void drive_data(const ports *s, tb_rng *rng, int kind) {
+    const tb_sig wide[] = {s->wgt, s->act0, s->act1};
+    int8_t bytes[NPU_CFG_N];
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        unit_fill_i8(rng, kind, bytes, N);
+        unit_set_slice(wide[i], 0, bytes, N);
+    }
+}
+
+static void compare(unit *u, const ports *s) {
+    int32_t fast[NPU_CFG_N], net[NPU_CFG_N];
+    for (uint32_t j = 0; j < 2 && unit_ok(u); j++) {
+        unit_get_slice(s->fast[j], 0, fast, sizeof fast);
+        unit_get_slice(s->net[j], 0, net, sizeof net);
+        unit_compare(u, fast, net, N, "stream %" PRIu32 ", cycle %" PRIu64 " (actual: mesh, expected: mesh_struct)", j, u->cycle);
+    }
+}
+
+static int run(unit *u) {
+    ports s;
+    tb_rng data = unit_stream(u, "data");
+    flip p = {.rng = unit_stream(u, "p"), .run = (uint64_t)unit_knob(u, "p_run")};
+    flip sel = {.rng = unit_stream(u, "sel"), .run = (uint64_t)unit_knob(u, "sel_run")};
+    unit_stall stall = unit_stall_make(u, "en");
+    const int kind = (int)unit_knob(u, "data");
+    uint64_t enabled = 0;
+    connect(u, &s);
+    if (unit_expect_init(u, 4, "column", N, true) != 0) {
+        return -1;
+    }
+    for (int64_t left = unit_knob(u, "cycles"); left > 0 && unit_ok(u);) {
+        const bool warm = enabled >= WARM;
+        const bool enable = unit_go(&stall);
+        tb_set(s.en, enable);
+        tb_set(s.p, warm ? flip_next(&p) : enabled < LOAD);
+        tb_set(s.sel, flip_next(&sel));
+        drive_data(&s, &data, kind);
+        unit_settle(u);
+        if (warm) {
+            compare(u, &s);
+            left--;
+        }
+        unit_edge(u);
+        enabled += enable;
+    }
+    return 0;
+}
+
+const unit_bench unit_this_bench = {.name = "mesh_equiv",
+                                    .about = "systolic array against its netlist of processing elements",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .constrain = constrain,
+                                    .run = run,
+                                    .no_reset = true};
