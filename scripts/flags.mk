@@ -3,7 +3,7 @@ export PYTHON ?= /usr/bin/python3
 CCACHE := $(shell command -v ccache 2>/dev/null)
 
 CFGS := n4 n8 n16 n32
-KINDS := fast debug san
+KINDS := fast tap debug san
 ifeq ($(filter $(CFG),$(CFGS)),)
   $(error CFG=$(CFG): expected one of $(CFGS))
 endif

@@ -4,7 +4,7 @@ SRC_drivers := $(wildcard drivers/npu*.c)
 # hosted code beside the freestanding driver
 SRC_halmmio := drivers/hal_mmio.c
 SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
-SRC_tbnpu := $(wildcard tb/npu/*.c)
+SRC_tbnpu := $(wildcard tb/npu/*.c tb/npu/score/*.c)
 SRC_network := $(wildcard network/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)

@@ -11,11 +11,12 @@ UNIT_SV_DIR := $(wildcard testcases/unit/sv)
 # Lint is a step of its own (make lint): here only errors stop.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
 VFLAGS_fast := --x-assign fast --x-initial fast
+VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
 VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
 
-VM_TRACE := $(if $(filter debug,$(KIND)),1,0)
+VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 # The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.
 VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=0 -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
@@ -73,9 +74,11 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic
 
 # ---- the NPU ----
+# modules bound into the units, which make their signals readable (tb/tap/tap.h)
+TAPS := $(if $(filter tap,$(KIND)),tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv)))
 PROGRAMS :=
 ifneq ($(wildcard rtl/npu_top.sv),)
-$(eval $(call verilated,npu_top,npu_top,-GN=$(N),))
+$(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS),))
 
 SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c)
 OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)

@@ -20,5 +20,7 @@
 #include "sim/result.h"
 #include "sim/sim.h"
 #include "sim/watchdog.h"
+#include "tap/check.h"
+#include "tap/tap.h"
 
 #endif

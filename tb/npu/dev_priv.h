@@ -8,6 +8,7 @@
 #include "device.h"
 #include "inflight.h"
 #include "npu_regs.h"
+#include "score/score.h"
 
 #define NPU_DEV_CHANNELS 2u
 #define NPU_REG_WORDS 128u         /* the register space, in words */
@@ -73,6 +74,8 @@ struct npu_dev {
     uint32_t irq_enable;        /* last value that the driver wrote */
     uint64_t hash;
     npu_perf_sampler perf;
+    tb_checks checks; /* of the units, in builds with taps */
+    npu_score_ctx score;
     uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
     bool rtl_gone;                             /* no register access any more */
 

@@ -32,6 +32,16 @@ static void note_trouble(npu_dev *dev) {
     }
 }
 
+/* A unit did what its golden function does not do. */
+static void note_check(npu_dev *dev) {
+    char text[480];
+    char signature[96];
+    const tb_check_failure *f = &dev->checks.failure[0];
+    snprintf(signature, sizeof signature, "unit:%s:%s", f->check->ops->unit, f->stream);
+    tb_check_text(f, text, sizeof text);
+    npu_dev_fail(dev, signature, "%s", text);
+}
+
 static void note_stop(npu_dev *dev) {
     char signature[96];
     dev->rtl_gone = true;
@@ -75,6 +85,9 @@ bool npu_rtl_step(void *ctx) {
     tb_lite_sample(&dev->lite);
     if (dev->perf.on) {
         npu_perf_sample(dev);
+    }
+    if (dev->checks.count > 0 && !tb_checks_cycle(&dev->checks)) {
+        note_check(dev);
     }
     const bool go = tb_sim_edge(sim);
     const uint32_t irq = (uint32_t)*dev->irq_pin[0] | (uint32_t)*dev->irq_pin[1] << 1 | (uint32_t)*dev->irq_pin[2] << 2;
@@ -202,6 +215,10 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     }
     tb_lite_init(&dev->lite, &dev->port[PORT_AXIL], profile->lite_gap_max, tb_rng_stream(dev->cfg.seed, "axil"));
     tb_watchdog_init(&dev->wd, dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles : 100000);
+    dev->score = (npu_score_ctx){.n = dev->cfg.n};
+    if (tb_checks_open(&dev->checks, &dev->sim, npu_score_all, npu_score_count, NULL, &dev->score, err, err_size) != 0) {
+        return -1;
+    }
     npu_rtl_reset(dev);
     return check_size(dev, err, err_size);
 }
@@ -212,11 +229,15 @@ void npu_rtl_close(npu_dev *dev) {
     }
     tb_axi_slave_free(&dev->slave[0]);
     tb_axi_slave_free(&dev->slave[1]);
+    tb_checks_close(&dev->checks);
     tb_sim_close(&dev->sim);
 }
 
 void npu_rtl_check_idle(npu_dev *dev) {
     for (unsigned i = 0; i < 32 && npu_rtl_step(dev); i++) {
+    }
+    if (dev->checks.count > 0 && !npu_dev_failed(dev) && !tb_checks_finish(&dev->checks)) {
+        note_check(dev);
     }
     for (unsigned i = PORT_M0; i < PORTS && !npu_dev_failed(dev); i++) {
         uint32_t reads;

@@ -26,6 +26,14 @@ typedef struct tb_shim_port {
     void *ptr;
 } tb_shim_port;
 
+/* A signal inside the design that its source marks public; storage as of a port. */
+typedef struct tb_shim_var {
+    const char *scope; /* instance path, from the top module on: "top.u_core.u_fifo" */
+    const char *name;
+    uint32_t width; /* bits */
+    void *ptr;
+} tb_shim_var;
+
 typedef struct tb_shim {
     const char *top; /* module name */
     size_t nports;
@@ -51,6 +59,8 @@ typedef struct tb_shim {
     void (*trace_dump)(void *inst, uint64_t time);
     void (*trace_flush)(void *inst);
     void (*trace_close)(void *inst);
+    /* The first `max` public signals inside the design, ordered by scope, then name; returns how many there are. Arrays are left out. */
+    size_t (*vars)(void *inst, tb_shim_var *out, size_t max);
 } tb_shim;
 
 /* The Verilated top of this program; NULL in a program without one. */

@@ -13,6 +13,7 @@
 #include <string>
 
 #include <verilated.h>
+#include <verilated_syms.h>
 #if VM_TRACE_FST
 #include <verilated_fst_c.h>
 #endif
@@ -114,6 +115,35 @@ void shim_ports(void *handle, tb_shim_port *out) {
     shim_fill_ports(shim_cast(handle)->top.get(), out);
 }
 
+/* Bits of a public signal. Verilator 5.006 keeps one packed range, later versions all of them, with a sum. */
+template <typename Var> auto shim_bits(const Var &var, int) -> decltype(var.entBits()) {
+    return var.entBits();
+}
+template <typename Var> uint32_t shim_bits(const Var &var, long) {
+    return static_cast<uint32_t>(var.packed().elements());
+}
+
+size_t shim_vars(void *handle, tb_shim_var *out, size_t max) {
+    size_t count = 0;
+    const VerilatedScopeNameMap *scopes = shim_cast(handle)->context->scopeNameMap();
+    for (const auto &scope : *scopes) {
+        const VerilatedVarNameMap *vars = scope.second->varsp();
+        if (!vars) {
+            continue;
+        }
+        for (const auto &var : *vars) {
+            if (var.second.udims() > 0 || var.second.isParam()) {
+                continue;
+            }
+            if (count < max) {
+                out[count] = {scope.first, var.first, shim_bits(var.second, 0), var.second.datap()};
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
 void shim_eval(void *handle) {
     shim_inst *inst = shim_cast(handle);
     if (!inst->finished) {
@@ -201,6 +231,7 @@ const tb_shim shim_table = {
 #else
     nullptr,       nullptr,     nullptr,     nullptr,
 #endif
+    shim_vars,
 };
 
 } // namespace

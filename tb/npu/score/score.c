@@ -1,0 +1,52 @@
+/* score.c - the table of checks, and what they share. */
+#include "score.h"
+
+#include <stdio.h>
+
+static int open_gate(tb_check *c, char *err, size_t err_size) {
+    tb_sig en;
+    return tb_check_sig(c, "en_i", 1, &en, err, err_size);
+}
+
+static const tb_check_ops npu_score_clk_gate = {.unit = "npu_clk_gate", .open = open_gate};
+
+const tb_check_ops *const npu_score_all[] = {&npu_score_clk_gate, &npu_score_layout};
+const size_t npu_score_count = sizeof npu_score_all / sizeof *npu_score_all;
+
+/* The gate of each unit's clock, in the order of npu_top. */
+static const char *const gated[] = {"u_gemm", "u_alu", "u_pool"};
+
+/* Is `part` a component of the instance path? */
+static bool inside(const char *path, const char *part) {
+    const size_t length = strlen(part);
+    for (const char *p = strstr(path, part); p != NULL; p = strstr(p + 1, part)) {
+        if (p > path && p[-1] == '.' && (p[length] == '.' || p[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int find_clock(tb_check *c, char *err, size_t err_size) {
+    for (size_t i = 0; i < sizeof gated / sizeof *gated; i++) {
+        if (inside(c->tap->path, gated[i])) {
+            const tb_tap *gate = tb_taps_find(&c->all->taps, "npu_clk_gate", i);
+            if (gate == NULL) {
+                snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, gated[i]);
+                return -1;
+            }
+            return tb_tap_sig(gate, "en_i", 1, &c->clock, err, err_size);
+        }
+    }
+    return 0;
+}
+
+int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *err, size_t err_size) {
+    for (size_t i = 0; i < count; i++) {
+        if (tb_check_sig(c, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    c->reset_n = tb_tap_find(c->tap, "rst_ni");
+    return find_clock(c, err, err_size);
+}

@@ -1,0 +1,44 @@
+/*
+ * score.h - the checks of the NPU's units inside the running NPU (tb/tap/check.h); one file for each unit.
+ *
+ * layout.c follows the signals that tb/npu/taps/tap_layout.sv names, and so on. Predictions come from the golden functions of cmodel.h; where a unit has none
+ * (queues, walkers), the check writes its behaviour down from docs/npu.md.
+ */
+#ifndef NPU_SCORE_H
+#define NPU_SCORE_H
+
+#include <stdlib.h>
+
+#include "cmodel.h"
+#include "tb.h"
+
+/* Parameters of the design; the ctx of all checks. */
+typedef struct npu_score_ctx {
+    uint32_t n;
+} npu_score_ctx;
+
+static inline uint32_t npu_score_n(const tb_check *c) {
+    return ((const npu_score_ctx *)c->all->ctx)->n;
+}
+
+/* Table of wanted signals, for npu_score_bind(). */
+typedef struct npu_score_sig {
+    const char *name;
+    tb_sig *sig;
+} npu_score_sig;
+
+/* Find the signals, the reset (rst_ni, where the tap has it) and the gated clock of the unit that the check sits in. 0 or -1 with one line in err. */
+int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *err, size_t err_size);
+
+/* valid && ready */
+static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
+    return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
+}
+
+/* All checks, and those whose unit a build may leave out. */
+extern const tb_check_ops *const npu_score_all[];
+extern const size_t npu_score_count;
+
+extern const tb_check_ops npu_score_layout;
+
+#endif

@@ -1,0 +1,167 @@
+#include "check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const tb_check_ops *find_ops(const tb_check_ops *const *ops, size_t nops, const char *unit) {
+    for (size_t i = 0; i < nops; i++) {
+        if (strcmp(ops[i]->unit, unit) == 0) {
+            return ops[i];
+        }
+    }
+    return NULL;
+}
+
+static bool listed(const char *const *names, const char *name) {
+    for (; names != NULL && *names != NULL; names++) {
+        if (strcmp(*names, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int open_check(tb_checks *checks, const tb_tap *tap, const tb_check_ops *ops, char *err, size_t err_size) {
+    tb_check *c = &checks->check[checks->count];
+    *c = (tb_check){.ops = ops, .tap = tap, .all = checks};
+    while (tb_taps_find(&checks->taps, tap->kind, c->index) != tap) {
+        c->index++;
+    }
+    c->state = calloc(1, ops->state_bytes > 0 ? ops->state_bytes : 1);
+    if (c->state == NULL) {
+        snprintf(err, err_size, "out of memory");
+        return -1;
+    }
+    checks->count++;
+    return ops->open(c, err, err_size);
+}
+
+int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
+                   char *err, size_t err_size) {
+    memset(checks, 0, sizeof *checks);
+    checks->sim = sim;
+    checks->ctx = ctx;
+    if (tb_taps_open(&checks->taps, sim, err, err_size) != 0) {
+        return -1;
+    }
+    if (checks->taps.count == 0) {
+        return 0;
+    }
+    checks->check = (tb_check *)calloc(checks->taps.count, sizeof *checks->check);
+    if (checks->check == NULL) {
+        snprintf(err, err_size, "out of memory");
+        goto fail;
+    }
+    for (size_t i = 0; i < checks->taps.count; i++) {
+        const tb_tap *tap = &checks->taps.tap[i];
+        const tb_check_ops *o = find_ops(ops, nops, tap->kind);
+        if (o == NULL) {
+            snprintf(err, err_size, "tap of %s: no check knows the kind '%s'", tap->path, tap->kind);
+            goto fail;
+        }
+        if (open_check(checks, tap, o, err, err_size) != 0) {
+            goto fail;
+        }
+    }
+    for (size_t i = 0; i < nops; i++) {
+        if (tb_taps_find(&checks->taps, ops[i]->unit, 0) == NULL && !listed(absent, ops[i]->unit)) {
+            snprintf(err, err_size, "%s: the design has no tap of this kind", ops[i]->unit);
+            goto fail;
+        }
+    }
+    return 0;
+fail:
+    tb_checks_close(checks);
+    return -1;
+}
+
+void tb_checks_close(tb_checks *checks) {
+    for (size_t i = 0; i < checks->count; i++) {
+        tb_check *c = &checks->check[i];
+        if (c->ops->close != NULL) {
+            c->ops->close(c);
+        }
+        free(c->state);
+    }
+    free(checks->check);
+    tb_taps_close(&checks->taps);
+    memset(checks, 0, sizeof *checks);
+}
+
+bool tb_checks_cycle(tb_checks *checks) {
+    for (size_t i = 0; i < checks->count; i++) {
+        tb_check *c = &checks->check[i];
+        if (c->failed || c->ops->cycle == NULL) {
+            continue;
+        }
+        if (c->reset_n.ptr != NULL && *(const uint8_t *)c->reset_n.ptr == 0) {
+            c->ops->clear(c);
+        } else if (c->clock.ptr == NULL || *(const uint8_t *)c->clock.ptr != 0) {
+            c->ops->cycle(c);
+        }
+    }
+    return checks->failures == 0;
+}
+
+bool tb_checks_finish(tb_checks *checks) {
+    for (size_t i = 0; i < checks->count; i++) {
+        tb_check *c = &checks->check[i];
+        if (!c->failed && c->ops->finish != NULL) {
+            c->ops->finish(c);
+        }
+    }
+    return checks->failures == 0;
+}
+
+void tb_check_text(const tb_check_failure *f, char *dst, size_t size) {
+    snprintf(dst, size,
+             "%s %u (%s): %s, task %" PRIu64 ", transaction %" PRIu64 "%s%s, cycle %" PRIu64 ": got %s, expected %s; its input was %s",
+             f->check->ops->unit, f->check->index, f->check->tap->path, f->stream, f->task, f->transaction, f->where[0] != '\0' ? ", " : "",
+             f->where, f->cycle, f->got, f->expected, f->input_right ? "right" : "wrong already");
+}
+
+int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size) {
+    return tb_tap_sig(c->tap, name, width, out, err, err_size);
+}
+
+/* Has one of the units that feed this one failed, directly or through others? Units do not form circles of data. */
+static bool fed_wrong(const tb_checks *checks, const tb_check_ops *ops, unsigned depth) {
+    for (const char *const *in = ops->inputs; depth > 0 && in != NULL && *in != NULL; in++) {
+        for (size_t i = 0; i < checks->count; i++) {
+            const tb_check *c = &checks->check[i];
+            if (strcmp(c->ops->unit, *in) == 0 && (c->failed || fed_wrong(checks, c->ops, depth - 1))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got, const char *expected) {
+    tb_checks *all = c->all;
+    if (c->failed) {
+        return;
+    }
+    if (all->failures < TB_CHECK_KEEP) {
+        tb_check_failure *f = &all->failure[all->failures++];
+        *f = (tb_check_failure){.check = c, .cycle = all->sim->cycle, .task = c->task, .transaction = transaction};
+        snprintf(f->stream, sizeof f->stream, "%s", stream);
+        snprintf(f->where, sizeof f->where, "%s", where != NULL ? where : "");
+        snprintf(f->got, sizeof f->got, "%s", got);
+        snprintf(f->expected, sizeof f->expected, "%s", expected);
+        f->input_right = !fed_wrong(all, c->ops, 4);
+    }
+    c->failed = true;
+}
+
+bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {
+    if (got == expected) {
+        return true;
+    }
+    char g[24], e[24];
+    snprintf(g, sizeof g, "0x%" PRIx64, got);
+    snprintf(e, sizeof e, "0x%" PRIx64, expected);
+    tb_check_fail(c, stream, transaction, NULL, g, e);
+    return false;
+}

@@ -1,0 +1,86 @@
+/*
+ * check.h - scoreboards inside a running design: one check for each tapped unit.
+ *
+ * A check follows its unit's real inputs, lets the golden unit predict the outputs and compares what comes out. As it never sees what the input should have been,
+ * a wrong value is blamed on the unit that made it and on none behind it.
+ */
+#ifndef TB_CHECK_H
+#define TB_CHECK_H
+
+#include "tap/tap.h"
+
+typedef struct tb_check tb_check;
+typedef struct tb_checks tb_checks;
+
+typedef struct tb_check_ops {
+    const char *unit;          /* kind of the tap, and name in reports */
+    const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
+    size_t state_bytes;        /* of tb_check.state, zeroed at open */
+    /* Find the signals (tb_check_sig), allocate. 0 or -1 with one line in err. */
+    int (*open)(tb_check *c, char *err, size_t err_size);
+    /* One cycle in which the unit's clock runs, after settle: look at the handshakes. NULL: the tap only serves other checks, the next three are NULL, too. */
+    void (*cycle)(tb_check *c);
+    /* The unit is in reset: forget everything in flight. */
+    void (*clear)(tb_check *c);
+    /* End of the run, nothing in flight: complain about what never came. May be NULL. */
+    void (*finish)(tb_check *c);
+    /* Release what open allocated. May be NULL. */
+    void (*close)(tb_check *c);
+} tb_check_ops;
+
+struct tb_check {
+    const tb_check_ops *ops;
+    const tb_tap *tap;
+    tb_checks *all;
+    unsigned index; /* number of this instance among those of its unit */
+    void *state;
+    tb_sig reset_n, clock; /* reset, and enable of a gated clock; ptr NULL: never in reset, always running */
+    bool failed;           /* after its first failure a check rests: what it follows is out of step */
+    uint64_t task;         /* number of the unit's task, for reports; counted by the check */
+};
+
+#define TB_CHECK_KEEP 16u /* failures kept, at most one for each check */
+
+typedef struct tb_check_failure {
+    const tb_check *check;
+    char stream[24]; /* output that differs: "data", "addr" ... */
+    uint64_t cycle, task;
+    uint64_t transaction; /* number in the stream */
+    char where[96];       /* element in the terms of the unit: "n 0, c 3, h 12, w 5"; may be empty */
+    char got[80], expected[80];
+    bool input_right; /* no unit that it takes its data from had failed before */
+} tb_check_failure;
+
+struct tb_checks {
+    const tb_sim *sim;
+    tb_taps taps;
+    tb_check *check;
+    size_t count;
+    void *ctx; /* the owner's: parameters of the design that checks need */
+    tb_check_failure failure[TB_CHECK_KEEP];
+    size_t failures;
+};
+
+/*
+ * A check for each tap whose kind is in `ops`; a tap of a kind that is not there is an error. A design without taps has no checks.
+ * Every unit of `ops` must have at least one tap when there are taps at all, unless its name is in `absent` (NULL-terminated, or NULL). 0 or -1.
+ */
+int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
+                   char *err, size_t err_size);
+void tb_checks_close(tb_checks *checks);
+/* Every cycle after settle, before the edge. True while no check has failed. */
+bool tb_checks_cycle(tb_checks *checks);
+/* Nothing is in flight any more. True when no check has failed. */
+bool tb_checks_finish(tb_checks *checks);
+/* One line: "layout 1 (npu_top.u_gemm...): data, task 3, transaction 17, n 0, c 3 ..., cycle 2041: got -12, expected -11; its input was right" */
+void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
+
+/* ---- for checks ---- */
+/* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
+int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
+/* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
+void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got, const char *expected);
+/* The same for integers up to 64 bits, printed in hexadecimal; does nothing when they are equal. True: equal. */
+bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected);
+
+#endif

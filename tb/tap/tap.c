@@ -1,0 +1,99 @@
+#include "tap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The tap's own name in a scope, or NULL: "u_tap_fifo" in "top.u_fifo.u_tap_fifo". */
+static const char *tap_name(const char *scope) {
+    const char *dot = strrchr(scope, '.');
+    return dot != NULL && strncmp(dot + 1, TB_TAP_PREFIX, strlen(TB_TAP_PREFIX)) == 0 ? dot + 1 : NULL;
+}
+
+static int add(tb_taps *taps, const tb_shim_var *var, size_t vars) {
+    const char *name = tap_name(var->scope);
+    const char *scope = var->scope;
+    const char *dot = strchr(scope, '.');
+    const size_t top = (size_t)(dot - scope);
+    if (strncmp(dot + 1, scope, top) == 0 && dot[1 + top] == '.') { /* the model and its top module have one name */
+        scope = dot + 1;
+    }
+    const size_t length = (size_t)(name - 1 - scope);
+    char *path = (char *)malloc(length + 1);
+    if (path == NULL) {
+        return -1;
+    }
+    memcpy(path, scope, length);
+    path[length] = '\0';
+    taps->tap[taps->count++] = (tb_tap){.path = path, .kind = name + strlen(TB_TAP_PREFIX), .var = var, .vars = vars};
+    return 0;
+}
+
+int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
+    memset(taps, 0, sizeof *taps);
+    const tb_shim *shim = sim->cfg.shim;
+    const size_t vars = shim->vars != NULL ? shim->vars(sim->dut, NULL, 0) : 0;
+    if (vars == 0) {
+        return 0;
+    }
+    taps->var = (tb_shim_var *)calloc(vars, sizeof *taps->var);
+    taps->tap = (tb_tap *)calloc(vars, sizeof *taps->tap);
+    if (taps->var == NULL || taps->tap == NULL) {
+        goto oom;
+    }
+    shim->vars(sim->dut, taps->var, vars);
+    for (size_t i = 0; i < vars;) {
+        size_t end = i + 1;
+        while (end < vars && strcmp(taps->var[end].scope, taps->var[i].scope) == 0) {
+            end++;
+        }
+        if (tap_name(taps->var[i].scope) != NULL && add(taps, &taps->var[i], end - i) != 0) {
+            goto oom;
+        }
+        i = end;
+    }
+    return 0;
+oom:
+    tb_taps_close(taps);
+    snprintf(err, err_size, "out of memory");
+    return -1;
+}
+
+void tb_taps_close(tb_taps *taps) {
+    for (size_t i = 0; i < taps->count; i++) {
+        free(taps->tap[i].path);
+    }
+    free(taps->tap);
+    free(taps->var);
+    memset(taps, 0, sizeof *taps);
+}
+
+const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index) {
+    for (size_t i = 0; i < taps->count; i++) {
+        if (strcmp(taps->tap[i].kind, kind) == 0 && index-- == 0) {
+            return &taps->tap[i];
+        }
+    }
+    return NULL;
+}
+
+tb_sig tb_tap_find(const tb_tap *tap, const char *name) {
+    for (size_t i = 0; i < tap->vars; i++) {
+        if (strcmp(tap->var[i].name, name) == 0) {
+            return (tb_sig){.ptr = tap->var[i].ptr, .width = tap->var[i].width};
+        }
+    }
+    return (tb_sig){.ptr = NULL, .width = 0};
+}
+
+int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size) {
+    *out = tb_tap_find(tap, name);
+    if (out->ptr == NULL) {
+        snprintf(err, err_size, "tap of %s: there is no signal %s", tap->path, name);
+        return -1;
+    }
+    if (width != 0 && out->width != width) {
+        snprintf(err, err_size, "tap of %s: signal %s has %u bits, expected %u", tap->path, name, out->width, width);
+        return -1;
+    }
+    return 0;
+}
