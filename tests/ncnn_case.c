@@ -291,8 +291,8 @@ static int8_t draw_int8(rng *r, ncnn_flavour f) {
 static void draw_activation(rng *r, ncnn_layer *l, ncnn_flavour f, float reach) {
     float *p = l->activation_params;
     l->activation_type = draw(r, 0, NCNN_ACTS - 1);
-    p[0] = f == NCNN_HALVES ? 0.5f : uniform(r, 0.01f, 1.0f); /* slope, alpha */
-    p[1] = uniform(r, 0.1f, 3.0f);                            /* beta */
+    p[0] = f == NCNN_HALVES && l->activation_type == NCNN_ACT_LEAKY ? 0.5f : uniform(r, 0.01f, 1.0f); /* slope, alpha */
+    p[1] = uniform(r, 0.1f, 3.0f);                                                                    /* beta */
     if (l->activation_type == NCNN_ACT_CLIP) {
         p[0] = uniform(r, -1.0f, 0.2f) * reach;
         p[1] = uniform(r, 0.2f, 1.0f) * reach;
@@ -307,6 +307,21 @@ static void draw_activation(rng *r, ncnn_layer *l, ncnn_flavour f, float reach) 
             p[i] = drawn;
         }
     }
+}
+
+/* Where the activation changes its formula, or the float beside it. */
+static float border(rng *r, const ncnn_layer *l) {
+    const float *p = l->activation_params;
+    float v = 0.5f * (float)draw(r, -17, 17); /* segments of Sigmoid and Mish */
+    if (l->activation_type == NCNN_ACT_CLIP) {
+        v = p[draw(r, 0, 1)];
+    } else if (l->activation_type == NCNN_ACT_HARDSWISH) {
+        const float lower = -p[1] / p[0];
+        const float inverse = 1.0f / p[0];
+        v = one_in(r, 2) ? lower : inverse + lower;
+    }
+    const int32_t side_of_it = draw(r, -1, 1);
+    return side_of_it == 0 ? v : nextafterf(v, (float)side_of_it * INFINITY);
 }
 
 static void *own(ncnn_case *c, size_t bytes) {
@@ -346,17 +361,17 @@ static int draw_weight_blobs(rng *r, ncnn_case *c, ncnn_layer *l, ncnn_blobs *b)
         scale[i] = draw_weight_scale(r, f, l->bottom_scale);
     }
     const float factor = 1.0f / (l->bottom_scale * scale[0]);
+    draw_activation(r, l, f, factor * 4000.0f * sqrtf((float)products));
     int8_t *w = weight;
     for (int32_t o = 0; o < l->num_output; o++) {
         const bool quiet = (f == NCNN_HALVES || f == NCNN_SPECIAL) && one_in(r, 4);
         const int32_t sign = one_in(r, 2) ? -1 : 1;
-        bias[o] = draw_bias(r, f, factor, products);
+        bias[o] = quiet && one_in(r, 2) ? border(r, l) : draw_bias(r, f, factor, products);
         for (int32_t i = 0; i < products; i++) {
             *w++ = draw_weight(r, f, sign, quiet);
         }
     }
     l->top_scale = draw_top(r, f, factor, products);
-    draw_activation(r, l, f, factor * 4000.0f * sqrtf((float)products));
     *b = (ncnn_blobs){.in = b->in, .weight = weight, .weight_scale = scale, .bias = bias};
     return 0;
 }

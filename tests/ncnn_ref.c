@@ -279,6 +279,7 @@ static float fitted(const work *k, int32_t type, float v) {
         return canonical_nan();
     }
     const bool inside = fabsf(v) < 8.0f;
+    happened(k, NCNN_E_AT_BORDER, fabsf(v) <= 8.0f && 2.0f * v == truncf(2.0f * v));
     if (inside) {
         const int segment = (int)floor(fabs((double)v) * 2.0);
         const float *c = k->fit->c[mish][negative][segment];
@@ -298,6 +299,7 @@ static float clipped(const work *k, float v) {
     const float low = k->l->activation_params[0];
     const float high = k->l->activation_params[1];
     happened(k, NCNN_E_CLIP_CROSSED, !(low <= high));
+    happened(k, NCNN_E_AT_BORDER, v == low || v == high);
     happened(k, NCNN_E_CLIP_LOW, v < low);
     happened(k, NCNN_E_CLIP_HIGH, v > high && !(v < low));
     if (v < low) {
@@ -314,7 +316,8 @@ static float hardswish(const work *k, float v) {
     const float beta = k->l->activation_params[1];
     const float lower = -beta / alpha;
     const float inverse = 1.0f / alpha;
-    const float upper = inverse + lower;
+    const float upper = k->wrong == NCNN_UPPER_IN_ONE ? (1.0f - beta) / alpha : inverse + lower;
+    happened(k, NCNN_E_AT_BORDER, v == lower || v == upper);
     happened(k, NCNN_E_HARDSWISH_OFF, v < lower);
     if (v < lower) {
         return 0.0f;

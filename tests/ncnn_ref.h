@@ -64,6 +64,7 @@ typedef enum ncnn_variant {
     NCNN_BIAS_IN_SUM,         /* bias as an integer in the sum */
     NCNN_ACT_BEFORE_BIAS,
     NCNN_RELU_KEEPS_ZERO, /* max(v, -0) */
+    NCNN_UPPER_IN_ONE,    /* HardSwish: (1 - beta) / alpha */
     NCNN_TOP_IN_FACTOR,   /* (factor * top) and (bias * top) beforehand */
     NCNN_FLUSH,           /* subnormal results become zero */
     NCNN_DOUBLE,          /* everything behind the sum in double, rounded once */
@@ -114,6 +115,7 @@ typedef enum ncnn_event {
     NCNN_E_HARDSWISH_OFF,  /* below the lower bound */
     NCNN_E_HARDSWISH_LINE, /* between the bounds */
     NCNN_E_HARDSWISH_ON,
+    NCNN_E_AT_BORDER, /* v is where Clip, HardSwish, Sigmoid or Mish change their formula */
     NCNN_E_LEAKY_SLOPE,
     NCNN_E_FIT_INSIDE, /* Sigmoid, Mish: a segment */
     NCNN_E_FIT_LIMIT,
