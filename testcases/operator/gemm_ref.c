@@ -85,12 +85,12 @@ static ref_value fitted(npu_act act, const uint32_t act_p[2], uint32_t y) {
     case NPU_ACT_SWISH:
         return nearly(v / (1.0 + exp(-v)), 3.36e-4 * size);
     case NPU_ACT_MISH:
-        return nearly(v * tanh(log1p(exp(v))), 3.78e-4 * size);
+        return nearly(v * tanh(log1p(exp(v))), 4.11e-4 * size);
     case NPU_ACT_SOFTPLUS:
-        return nearly(log1p(exp(v)), 6.24e-5 * size);
+        return nearly(log1p(exp(v)), 6.76e-5 * size);
     default: { /* ELU */
         const double alpha = (double)ref_float(act_p[0]);
-        return nearly(alpha * expm1(v), 6.34e-4 * size * fabs(alpha));
+        return nearly(alpha * expm1(v), 6.64e-4 * size * fabs(alpha));
     }
     }
 }
