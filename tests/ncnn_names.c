@@ -87,6 +87,22 @@ const char *ncnn_event_name(ncnn_event e) {
     return names[e];
 }
 
+bool ncnn_event_is_open(ncnn_event e) {
+    switch (e) {
+    case NCNN_E_IN_NAN:
+    case NCNN_E_IN_INF:
+    case NCNN_E_IN_HUGE:
+    case NCNN_E_SUM_WRAPPED:
+    case NCNN_E_OUT_HUGE:
+    case NCNN_E_OUT_INT8_NAN:
+    case NCNN_E_OUT_INT8_INF:
+    case NCNN_E_CLIP_CROSSED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int ncnn_fit_load(ncnn_fit *fit, const char *path) {
     FILE *file = fopen(path, "r");
     if (file == NULL) {

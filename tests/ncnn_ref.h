@@ -125,6 +125,9 @@ typedef enum ncnn_event {
 
 const char *ncnn_event_name(ncnn_event e);
 
+/* ncnn's arithmetic leaves the result open there; docs/npu.md decides it. */
+bool ncnn_event_is_open(ncnn_event e);
+
 /* Coefficients of Sigmoid and Mish: [function][negative][segment][c2 c1 c0]. */
 typedef struct ncnn_fit {
     float c[2][2][16][3];
