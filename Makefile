@@ -28,6 +28,8 @@ include scripts/rtl.mk
 include scripts/checks.mk
 include scripts/jobs.mk
 include scripts/testcases.mk
+include scripts/ncnn.mk
+include scripts/fp.mk
 
 .PHONY: help clean regs format
 

@@ -36,6 +36,10 @@ uint32_t cm_fp_add(uint32_t a, uint32_t b) {
     return canonical(to_float(a) + to_float(b));
 }
 
+uint32_t cm_fp_sub(uint32_t a, uint32_t b) {
+    return canonical(to_float(a) - to_float(b));
+}
+
 uint32_t cm_fp_i32_to_f32(int32_t v) {
     return to_bits((float)v);
 }
@@ -97,4 +101,12 @@ bool cm_fp_le(uint32_t a, uint32_t b) {
 
 bool cm_fp_eq(uint32_t a, uint32_t b) {
     return to_float(a) == to_float(b);
+}
+
+uint32_t cm_fp_max(uint32_t a, uint32_t b) {
+    return to_float(b) > to_float(a) ? b : a;
+}
+
+uint32_t cm_fp_min(uint32_t a, uint32_t b) {
+    return to_float(b) < to_float(a) ? b : a;
 }

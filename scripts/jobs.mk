@@ -50,11 +50,14 @@ perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) $(if $(WINDOW),--window $(WINDOW))
 
-unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [knob=value ...]
+# vectors from a pipe: the build above the program must not read standard input
+UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)),$(if \
+  $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
+unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [knob=value ...]; an fp unit: [VECTORS=file or -]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
-	@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT)
-	$(OUT)/unit-$(UNIT) $(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)) $(KNOBS) $(WAVE_ARGS)
+	+@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT) </dev/null
+	$(OUT)/unit-$(UNIT) $(UNIT_ARGS) $(KNOBS) $(WAVE_ARGS)
 
 repro: ## one case again: make repro CASE=file, or TEST= SEED= [CFG=]
 	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(KIND)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" \

@@ -67,3 +67,12 @@ def test_full_stdout(toy, args):
 def test_names_are_expected(toy):
     done = bench(toy, "pace=1")
     assert done.returncode == 2 and done.stdout == "" and "pace=1: expected random|ideal" in done.stderr
+
+
+def test_only_fp_units_take_vectors(toy):
+    done = bench(toy, "--vectors", "-", input="3F800000 40000000 40400000 00\n")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.count("\n") == 1 and "unit-toy has no vectors, expected one of the fp units" in done.stderr
+    assert "--vectors FILE" in bench(toy, "--help").stdout
+    done = bench(toy, "--vectors")
+    assert done.returncode == 2 and "--vectors: expected a file" in done.stderr

@@ -186,6 +186,9 @@ static void test_mul_add_random(void **state) {
             fail_msg("%08x, %08x: mul %08x, expected %08x; add %08x, expected %08x", a, b, cm_fp_mul(a, b), ref_mul(a, b), cm_fp_add(a, b),
                      ref_add(a, b));
         }
+        if (cm_fp_sub(a, b) != ref_add(a, b ^ SIGN)) {
+            fail_msg("%08x, %08x: sub %08x, expected %08x", a, b, cm_fp_sub(a, b), ref_add(a, b ^ SIGN));
+        }
     }
 }
 
@@ -370,6 +373,10 @@ static void check_compare(uint32_t a, uint32_t b) {
         fail_msg("%08x, %08x: lt %d le %d eq %d, expected %d %d %d", a, b, cm_fp_lt(a, b), cm_fp_le(a, b), cm_fp_eq(a, b), lt, lt || eq,
                  eq);
     }
+    const uint32_t max = ordered && place(b) > place(a) ? b : a, min = lt || eq || !ordered ? a : b;
+    if (cm_fp_max(a, b) != max || cm_fp_min(a, b) != min) {
+        fail_msg("%08x, %08x: max %08x min %08x, expected %08x %08x", a, b, cm_fp_max(a, b), cm_fp_min(a, b), max, min);
+    }
 }
 
 static void test_compare(void **state) {
@@ -384,6 +391,10 @@ static void test_compare(void **state) {
     assert_true(cm_fp_le(0, SIGN));
     assert_false(cm_fp_lt(SIGN, 0));
     assert_false(cm_fp_eq(NAN_OUT, NAN_OUT));
+    assert_int_equal(cm_fp_max(SIGN, 0), SIGN); /* equal: the first one stays */
+    assert_int_equal(cm_fp_min(0, SIGN), 0);
+    assert_int_equal(cm_fp_max(0xFFC12345u, INF), 0xFFC12345u); /* bits kept */
+    assert_int_equal(cm_fp_min(INF, 0xFFC12345u), INF);
     uint64_t seed = 6;
     for (int i = 0; i < VECTORS; i++) {
         uint32_t a = corner(&seed);

@@ -47,8 +47,8 @@ module alu_math (
   // the operations beside the adder; x itself for those that begin with the multiplier
   function automatic logic [31:0] side_f(input logic [4:0] op, input logic [31:0] x, input logic [31:0] p);
     case (op)
-      npu_pkg::AluMax: side_f = fp_pkg::fp_lt_f(x, p) ? p : x;
-      npu_pkg::AluMin: side_f = fp_pkg::fp_lt_f(p, x) ? p : x;
+      npu_pkg::AluMax: side_f = fp_pkg::fp_max_f(x, p);
+      npu_pkg::AluMin: side_f = fp_pkg::fp_min_f(x, p);
       npu_pkg::AluGt: side_f = fp_pkg::fp_lt_f(p, x) ? 32'h3F80_0000 : 32'd0;
       npu_pkg::AluGe: side_f = fp_pkg::fp_le_f(p, x) ? 32'h3F80_0000 : 32'd0;
       npu_pkg::AluEq: side_f = fp_pkg::fp_eq_f(p, x) ? 32'h3F80_0000 : 32'd0;

@@ -138,6 +138,11 @@ package fp_pkg;
     end
   endfunction
 
+  // a - b
+  function automatic logic [31:0] fp_sub_f(input logic [31:0] a, input logic [31:0] b);
+    fp_sub_f = fp_add_f(a, {!b[31], b[30:0]});
+  endfunction
+
   // Two's complement integer to binary32.
   function automatic logic [31:0] i32_to_f32_f(input logic [31:0] v);
     logic [31:0] m;
@@ -196,6 +201,16 @@ package fp_pkg;
   // a <= b; false when one is NaN; -0 equals +0
   function automatic logic fp_le_f(input logic [31:0] a, input logic [31:0] b);
     fp_le_f = fp_lt_f(a, b) || fp_eq_f(a, b);
+  endfunction
+
+  // b > a ? b : a with the bits of the operand that is chosen; so a when one is NaN, and when the operands are zeros of either sign.
+  function automatic logic [31:0] fp_max_f(input logic [31:0] a, input logic [31:0] b);
+    fp_max_f = fp_lt_f(a, b) ? b : a;
+  endfunction
+
+  // b < a ? b : a; as fp_max_f
+  function automatic logic [31:0] fp_min_f(input logic [31:0] a, input logic [31:0] b);
+    fp_min_f = fp_lt_f(b, a) ? b : a;
   endfunction
 
   // Round to nearest even, saturate; NaN gives 0.

@@ -117,8 +117,6 @@ module pool_op (
   logic [AccW-1:0] sum;     // INT8 sums, in place
   logic [255:0]    add_a;
   logic [255:0]    max_t;
-  logic [31:0]     ma;
-  logic [31:0]     mv;
   logic [7:0]      bv;
 
   always_comb begin
@@ -145,11 +143,7 @@ module pool_op (
           if ($signed(bv) > $signed(max_t[8*i+:8])) max_t[8*i+:8] = bv;
         end
       end else begin
-        for (int unsigned l = 0; l < Lanes; l++) begin
-          ma = max_t[32*l+:32];
-          mv = line_i[32*l+:32];
-          if (fp_pkg::fp_lt_f(ma, mv)) max_t[32*l+:32] = mv;
-        end
+        for (int unsigned l = 0; l < Lanes; l++) max_t[32*l+:32] = fp_pkg::fp_max_f(max_t[32*l+:32], line_i[32*l+:32]);
       end
       max_q <= max_t;
     end

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cmodel.h"
 #include "tb.h"
@@ -40,6 +41,11 @@ typedef struct unit_bench {
     /* Execute. Failures go through unit_fail() or the scoreboard; 0 or -1 (could not run: out of memory, no such port). */
     int (*run)(unit *u);
     bool no_reset; /* the module has no rst_ni */
+    /*
+     * Check a stream of vectors (--vectors) and print the counts; NULL: the unit has no vectors. `where` names the stream. Failures go through unit_fail().
+     * 0, or -1 with one line in err: the stream is malformed, empty or cannot be read.
+     */
+    int (*vectors)(unit *u, FILE *in, const char *where, char *err, size_t err_size);
 } unit_bench;
 
 /* Every bench defines it. */

@@ -1,4 +1,5 @@
 /* bench_main.c - the main program of every unit bench: options, cases, results. */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 
 typedef struct options {
     uint64_t seed, run_seed, index, count, max_cycles;
-    bool have_seed, help, list, print_case;
-    const char *case_file, *case_dir, *wave, *result;
+    bool have_seed, have_case, help, list, print_case; /* have_case: anything that chooses cases was given */
+    const char *case_file, *case_dir, *wave, *result, *vectors;
 } options;
 
 static void usage(FILE *out, const char *prog) {
@@ -20,6 +21,8 @@ static void usage(FILE *out, const char *prog) {
     fputs("  --run-seed R --index I --count K  cases I .. I+K-1 of run R (1, 0, 1)\n"
           "  --seed S        the case of this seed\n"
           "  --case FILE     a stored case\n"
+          "  --vectors FILE  check vectors, a line each: `a b result flags` or `a result flags`, hexadecimal (TestFloat's text form);\n"
+          "                  - is standard input; for the fp units (docs/fp.md)\n"
           "  --print-case    write the case to stdout, do not execute it\n"
           "  --case-dir D    store the case of a failure there\n"
           "  --wave F        FST waveform (needs a build with tracing)\n"
@@ -65,15 +68,21 @@ static int value_option(options *o, const char *name, const char *value, char *e
     const struct {
         const char *name;
         const char **out;
-    } texts[] = {{"--case", &o->case_file}, {"--case-dir", &o->case_dir}, {"--wave", &o->wave}, {"--result", &o->result}};
+    } texts[] = {{"--case", &o->case_file},
+                 {"--case-dir", &o->case_dir},
+                 {"--wave", &o->wave},
+                 {"--result", &o->result},
+                 {"--vectors", &o->vectors}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
             o->have_seed = o->have_seed || i == 0;
+            o->have_case = true;
             return number_option(name, value, numbers[i].lo, numbers[i].hi, numbers[i].out, err, err_size);
         }
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (strcmp(name, texts[i].name) == 0) {
+            o->have_case = o->have_case || i < 2;
             return text_option(name, value, texts[i].out, err, err_size);
         }
     }
@@ -105,6 +114,10 @@ static int parse_args(options *o, tb_knobs *knobs, int argc, char **argv, char *
         } else {
             pinned = true;
         }
+    }
+    if (o->vectors && (o->have_case || o->print_case || pinned)) {
+        snprintf(err, err_size, "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
+        return -1;
     }
     if (o->case_file && (o->have_seed || pinned || o->count > 1)) {
         snprintf(err, err_size, "--case: a stored case fixes everything: no seed, count or knob beside it");
@@ -230,6 +243,32 @@ static int execute(const options *o, const tb_knobs *knobs, uint64_t seed, tb_re
     return rc;
 }
 
+/* The vectors of a stream instead of cases: 0 or -1 (could not run). */
+static int run_vectors(const options *o, tb_result *result, char *err, size_t err_size) {
+    const bool from_stdin = strcmp(o->vectors, "-") == 0;
+    unit u = {.name = unit_this_bench.name, .max_cycles = UINT64_MAX, .hash = TB_HASH_INIT, .result = result};
+    if (!unit_this_bench.vectors) {
+        snprintf(err, err_size, "--vectors: unit-%s has no vectors, expected one of the fp units (docs/fp.md)", u.name);
+        return -1;
+    }
+    FILE *in = from_stdin ? stdin : fopen(o->vectors, "r");
+    if (!in) {
+        snprintf(err, err_size, "%s: cannot be opened: %s", o->vectors, strerror(errno));
+        return -1;
+    }
+    int rc = open_model(&u, o, err, err_size);
+    if (rc == 0) {
+        rc = unit_this_bench.vectors(&u, in, from_stdin ? "stdin" : o->vectors, err, err_size);
+        result->cycles = u.cycle;
+        result->trace_hash = tb_hash_u64(result->trace_hash, tb_hash_final(u.hash));
+    }
+    close_model(&u);
+    if (!from_stdin) {
+        fclose(in);
+    }
+    return rc;
+}
+
 /* A limit on the cycles is no part of the case, but a hang may depend on it. */
 static void print_limit(const options *o) {
     if (o->max_cycles != DEFAULT_MAX_CYCLES) {
@@ -320,10 +359,10 @@ int main(int argc, char **argv) {
     tb_sim_catch_signals();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     tb_result_init(&result);
-    if (run_cases(&o, argv[0], &knobs, &result, err, sizeof err) != 0) {
+    if ((o.vectors ? run_vectors(&o, &result, err, sizeof err) : run_cases(&o, argv[0], &knobs, &result, err, sizeof err)) != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err);
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
-    } else if (result.outcome == TB_PASS && !o.print_case) {
+    } else if (result.outcome == TB_PASS && !o.print_case && !o.vectors) {
         printf("PASS unit-%s cfg=%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", unit_this_bench.name, NPU_CFG_NAME,
                o.count, result.cycles, result.trace_hash);
     }

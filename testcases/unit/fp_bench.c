@@ -188,7 +188,7 @@ void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
     }
 }
 
-int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t bytes) {
+int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, uint32_t mask) {
     const tb_sig en = unit_port(u, "en_i");
     const tb_sig a_port = unit_port(u, "a_i");
     const tb_sig b_port = tb_sim_find(&u->sim, "b_i");
@@ -196,7 +196,7 @@ int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t b
     const uint64_t vectors = (uint64_t)unit_knob(u, "vectors");
     tb_rng rng = unit_stream(u, "operands");
     unit_stall stall = unit_stall_make(u, "in");
-    if (unit_expect_init(u, bytes, NULL, 0, false) != 0) {
+    if (unit_expect_init(u, mask > 0xffu ? 4 : 1, NULL, 0, false) != 0) {
         return -1;
     }
     uint32_t a = 0, b = 0, held = 0;
@@ -212,7 +212,7 @@ int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t b
         if (!unit_edge(u)) {
             break;
         }
-        const uint32_t y = (uint32_t)tb_get(y_port);
+        const uint32_t y = (uint32_t)tb_get(y_port) & mask;
         if (enable) {
             held = model(a, b);
             unit_compare(u, &y, &held, 1, "operation %" PRIu64 ", a 0x%08" PRIx32 ", b 0x%08" PRIx32, done, a, b);

@@ -28,7 +28,13 @@ void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Floats around the halves, around 2^23..2^24 and around the ends of int32. */
 void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b);
 
-/* The executor: knob `vectors` operations through ports a_i (b_i where the unit has it), en_i, y_o of `bytes` bytes; y_o must hold while en_i is low. */
-int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, size_t bytes);
+/* Bits of fp_cmp's y_o. */
+enum { FP_LT, FP_LE, FP_EQ };
+
+/*
+ * The executor: knob `vectors` operations through ports a_i (b_i where the unit has it), en_i, y_o; the bits of `mask` are compared. y_o must hold while en_i
+ * is low.
+ */
+int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, uint32_t mask);
 
 #endif

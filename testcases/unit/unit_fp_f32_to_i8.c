@@ -1,5 +1,6 @@
 /* dut: fp_f32_to_i8 */
 #include "fp_bench.h"
+#include "fp_vectors.h"
 
 static uint32_t model(uint32_t a, uint32_t b) {
     (void)b;
@@ -7,7 +8,11 @@ static uint32_t model(uint32_t a, uint32_t b) {
 }
 
 static int run(unit *u) {
-    return fp_bench_run(u, model, fp_operand_i8, 1);
+    return fp_bench_run(u, model, fp_operand_i8, 0xffu);
+}
+
+static int vectors(unit *u, FILE *in, const char *where, char *err, size_t err_size) {
+    return fp_vectors_run(u, FP_VECTORS_I8, 1, in, where, err, err_size);
 }
 
 const unit_bench unit_this_bench = {.name = "fp_f32_to_i8",
@@ -16,4 +21,5 @@ const unit_bench unit_this_bench = {.name = "fp_f32_to_i8",
                                     .nknobs = FP_BENCH_KNOBS,
                                     .constrain = fp_bench_constrain,
                                     .run = run,
-                                    .no_reset = true};
+                                    .no_reset = true,
+                                    .vectors = vectors};

@@ -1,0 +1,10 @@
+# The contract with ncnn's INT8 arithmetic (docs/ncnn-contract.md): its reference, and its tests alone.
+SRC_ncnnref := $(wildcard tests/ncnn_*.c)
+$(eval $(call library,ncnnref))
+$(HOST)/tests/test_ncnn_contract: $(HOST)/libncnnref.a
+
+.PHONY: ncnn
+ncnn: ## random layers of ncnn against the reference, and SqueezeNet where its data is: [COUNT=cases]
+	@$(BUILD_QUIETLY) $(HOST)/tests/test_ncnn_contract
+	TANDEM_CHECK=1 $(if $(call given,COUNT),TANDEM_NCNN_COUNT=$(COUNT)) $(HOST)/tests/test_ncnn_contract
+	TANDEM_CHECK=1 $(PYTHON) -m pytest -q -s -p no:cacheprovider tests/test_ncnn_contract.py

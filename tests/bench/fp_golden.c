@@ -1,0 +1,106 @@
+/*
+ * fp_golden.c - the golden model behind the ports of an fp unit, in place of a Verilated design: tests of `--vectors` hold the model to the vectors.
+ *
+ * Which operation is told by the name of the bench that it is linked with.
+ */
+#include "../../testcases/unit/fp_bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct golden {
+    uint8_t clk_i, en_i, before;
+    uint32_t a_i, b_i, y_o;
+    uint8_t y8_o;
+    bool narrow;
+    uint32_t (*op)(uint32_t a, uint32_t b);
+} golden;
+
+static uint32_t compare(uint32_t a, uint32_t b) {
+    return (uint32_t)cm_fp_lt(a, b) << FP_LT | (uint32_t)cm_fp_le(a, b) << FP_LE | (uint32_t)cm_fp_eq(a, b) << FP_EQ;
+}
+
+static uint32_t from_i32(uint32_t a, uint32_t b) {
+    (void)b;
+    return cm_fp_i32_to_f32((int32_t)a);
+}
+
+static uint32_t to_i32(uint32_t a, uint32_t b) {
+    (void)b;
+    return (uint32_t)cm_fp_f32_to_i32(a);
+}
+
+static uint32_t to_i8(uint32_t a, uint32_t b) {
+    (void)b;
+    return (uint8_t)cm_fp_f32_to_i8(a);
+}
+
+static const struct {
+    const char *name;
+    uint32_t (*op)(uint32_t a, uint32_t b);
+    bool narrow;
+} ops[] = {{"fp_add", cm_fp_add, false},     {"fp_sub", cm_fp_sub, false},  {"fp_mul", cm_fp_mul, false},
+           {"fp_max", cm_fp_max, false},     {"fp_min", cm_fp_min, false},  {"fp_i32_to_f32", from_i32, false},
+           {"fp_f32_to_i32", to_i32, false}, {"fp_f32_to_i8", to_i8, true}, {"fp_cmp", compare, true},
+           {"fp_eq", compare, true},         {"fp_le", compare, true},      {"fp_lt", compare, true}};
+
+static void *create(const char *const *plusargs, uint64_t init_seed) {
+    (void)plusargs;
+    (void)init_seed;
+    golden *g = calloc(1, sizeof(golden));
+    for (size_t i = 0; g && i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(ops[i].name, unit_this_bench.name) == 0) {
+            g->op = ops[i].op;
+            g->narrow = ops[i].narrow;
+        }
+    }
+    if (g && !g->op) {
+        free(g);
+        return NULL;
+    }
+    return g;
+}
+
+static void destroy(void *inst) {
+    free(inst);
+}
+
+static void ports(void *inst, tb_shim_port *out) {
+    golden *g = (golden *)inst;
+    out[0] = (tb_shim_port){.name = "clk_i", .width = 1, .input = true, .ptr = &g->clk_i};
+    out[1] = (tb_shim_port){.name = "en_i", .width = 1, .input = true, .ptr = &g->en_i};
+    out[2] = (tb_shim_port){.name = "a_i", .width = 32, .input = true, .ptr = &g->a_i};
+    out[3] = (tb_shim_port){.name = "b_i", .width = 32, .input = true, .ptr = &g->b_i};
+    out[4] = (tb_shim_port){.name = "y_o", .width = g->narrow ? 8 : 32, .ptr = g->narrow ? (void *)&g->y8_o : (void *)&g->y_o};
+}
+
+static void eval(void *inst) {
+    golden *g = (golden *)inst;
+    if (g->clk_i && !g->before && g->en_i) {
+        g->y_o = g->op(g->a_i, g->b_i);
+        g->y8_o = (uint8_t)g->y_o;
+    }
+    g->before = g->clk_i;
+}
+
+static bool finished(void *inst) {
+    (void)inst;
+    return false;
+}
+
+static const char *assert_message(void *inst) {
+    (void)inst;
+    return NULL;
+}
+
+const tb_shim *tb_shim_get(void) {
+    static const tb_shim shim = {.top = "golden",
+                                 .nports = 5,
+                                 .create = create,
+                                 .destroy = destroy,
+                                 .ports = ports,
+                                 .eval = eval,
+                                 .finished = finished,
+                                 .assert_message = assert_message};
+    return &shim;
+}
