@@ -19,6 +19,7 @@
 #include "scoreboard.h"
 #include "sim/result.h"
 #include "sim/sim.h"
+#include "sim/snap.h"
 #include "sim/watchdog.h"
 #include "tap/check.h"
 #include "tap/tap.h"

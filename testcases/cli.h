@@ -14,11 +14,13 @@ typedef struct cli_options {
     const tc_test *test;   /* run, test */
     const char *case_file; /* repro: the case to read; run and test: where the resolved case goes, or NULL */
     const char *case_dir;  /* where cases of failures go */
-    const char *wave, *result;
+    const char *wave, *fail_wave, *result;
     uint64_t seed, run_seed, index, count;
     bool have_seed, have_run, json, quiet, help, print_case, perf, have_window;
     const char *perf_svg; /* --perf: picture of the time series, or NULL */
     uint64_t perf_window;
+    uint64_t wave_window; /* --wave-window, 0: not given */
+    bool have_wave_window;
     npu_dev_kind kind;
     tb_knobs knobs; /* with the pins of the command line */
 } cli_options;

@@ -70,6 +70,8 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
                              .seed = device_seed,
                              .bus_profile = bus,
                              .wave = run->wave,
+                             .fail_wave = run->fail_wave,
+                             .wave_window = run->wave_window,
                              .ddr_bytes = ddr_bytes,
                              .poison_reads = true};
     if (bus != NULL && tb_axi_profile_find(bus) == NULL) {
@@ -117,6 +119,14 @@ void tc_close(tc_run *run) {
     }
     if (!npu_dev_finish(run->dev)) {
         take_device_failure(run);
+    }
+    if (run->fail_wave != NULL && run->result->outcome != TB_PASS) {
+        char err[256];
+        if (npu_dev_fail_wave(run->dev, err, sizeof err) == 0) {
+            tb_kv_set(&run->result->extra, "wave", run->fail_wave);
+        } else {
+            fprintf(stderr, "no waveform: %s\n", err);
+        }
     }
     run->stats.has_time = run->kind != NPU_DEV_MODEL;
     run->result->cycles += npu_dev_cycles(run->dev);

@@ -56,7 +56,15 @@ static void report_failure(const cli_options *o, const tc_run *run, tb_result *r
 /* Execute one resolved case. 0 or -1 (could not run). */
 static int execute(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err,
                    size_t err_size) {
-    tc_run run = {.test = test, .n = NPU_CFG_N, .seed = seed, .knobs = knobs, .kind = o->kind, .wave = o->wave, .result = result};
+    tc_run run = {.test = test,
+                  .n = NPU_CFG_N,
+                  .seed = seed,
+                  .knobs = knobs,
+                  .kind = o->kind,
+                  .wave = o->wave,
+                  .fail_wave = o->fail_wave,
+                  .wave_window = o->wave_window,
+                  .result = result};
     run.perf = o->perf;
     run.perf_window = (uint32_t)o->perf_window;
     const double begin = cpu_seconds();

@@ -28,7 +28,9 @@ static void usage_options(FILE *out, cli_command command) {
     fputs("\noptions:\n"
           "  --device D      model, rtl or tandem (both, compared; the default where\n"
           "                  the program contains the RTL)\n"
-          "  --wave F        FST waveform (needs a debug build)\n"
+          "  --wave F        FST waveform of the whole run (needs a build with tracing)\n"
+          "  --fail-wave F   FST waveform around a failure, taken from a snapshot\n"
+          "  --wave-window C its cycles before the failure (2000), a quarter of it after\n"
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
           "  --case-dir D    store the case of a failure there (build/cases)\n"
           "  --quiet         print nothing when all is well\n",
@@ -110,15 +112,21 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                    {"--run-seed", 0, UINT64_MAX, &o->run_seed, &o->have_run},
                    {"--index", 0, UINT64_MAX - MAX_COUNT, &o->index, &o->have_run},
                    {"--count", 1, MAX_COUNT, &o->count, &o->have_run},
-                   {"--window", 1, UINT32_MAX, &o->perf_window, &o->have_window}};
-    const size_t window = sizeof numbers / sizeof numbers[0] - 1;
+                   {"--window", 1, UINT32_MAX, &o->perf_window, &o->have_window},
+                   {"--wave-window", 1, UINT32_MAX, &o->wave_window, &o->have_wave_window}};
+    const size_t window = 4; /* of `run` alone; those behind it belong to all commands that execute */
     const struct {
         const char *name;
         const char **out;
-    } texts[] = {{"--case", &o->case_file}, {"--case-dir", &o->case_dir}, {"--wave", &o->wave}, {"--result", &o->result}};
+    } texts[] = {{"--case", &o->case_file},
+                 {"--case-dir", &o->case_dir},
+                 {"--wave", &o->wave},
+                 {"--fail-wave", &o->fail_wave},
+                 {"--result", &o->result}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
-            if (o->command == CLI_REPRO || o->command == CLI_LIST || (o->command == CLI_RUN ? i > 0 && i != window : i == window)) {
+            const bool known = o->command == CLI_RUN ? i == 0 || i >= window : o->command == CLI_TEST ? i != window : i > window;
+            if (!known || o->command == CLI_LIST) {
                 return 1;
             }
             *numbers[i].given = true;

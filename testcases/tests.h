@@ -50,9 +50,11 @@ typedef struct tc_run {
     uint64_t seed;         /* of the case */
     const tb_knobs *knobs; /* of the case */
     npu_dev_kind kind;
-    const char *wave;     /* FST file or NULL */
-    bool perf;            /* sample the debug port */
-    uint32_t perf_window; /* cycles of a window, 0: fitting */
+    const char *wave;      /* FST file or NULL */
+    const char *fail_wave; /* FST file around a failure, or NULL */
+    uint64_t wave_window;  /* its cycles before the failure; 0: as the device has it */
+    bool perf;             /* sample the debug port */
+    uint32_t perf_window;  /* cycles of a window, 0: fitting */
     tb_result *result;
     npu_dev *dev; /* open between tc_open() and tc_close() */
     npu npu;      /* the driver's device */

@@ -77,7 +77,10 @@ struct npu_dev {
     tb_checks checks; /* of the units, in builds with taps */
     npu_score_ctx score;
     uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
-    bool rtl_gone;                             /* no register access any more */
+    tb_snaps snaps;
+    bool replay, replay_wave; /* this process is a woken snapshot; its waveform was begun */
+    tb_snap_order order;
+    bool rtl_gone; /* no register access any more */
 
     /* model side */
     cm_device *model;
@@ -110,6 +113,9 @@ void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size);
 /* ---- rtl.c ---- */
 int npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
 void npu_rtl_close(npu_dev *dev);
+int npu_rtl_fail_wave(npu_dev *dev, char *err, size_t err_size);
+/* In a woken snapshot: run to its last cycle; does not return. Otherwise nothing. */
+void npu_rtl_replay_out(npu_dev *dev);
 /* One clock cycle; false: failed or stopped. */
 bool npu_rtl_step(void *ctx);
 void npu_rtl_reset(npu_dev *dev);

@@ -233,6 +233,14 @@ void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness) {
     }
 }
 
+int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size) {
+    if (!dev->has_rtl || dev->cfg.fail_wave == NULL) {
+        snprintf(err, err_size, "the device was opened without a waveform of failures");
+        return -1;
+    }
+    return npu_rtl_fail_wave(dev, err, err_size);
+}
+
 void npu_dev_reset(npu_dev *dev) {
     if (npu_dev_failed(dev)) {
         return;

@@ -19,6 +19,8 @@ typedef struct npu_dev_cfg {
     uint64_t seed;            /* bus timing, initial state */
     const char *bus_profile;  /* name of a tb_axi_profile: "ideal" ... "hostile"; NULL: ideal */
     const char *wave;         /* FST file or NULL; needs a build with tracing, else an error */
+    const char *fail_wave;    /* FST file for npu_dev_fail_wave() or NULL; needs a build with tracing, else an error */
+    uint64_t wave_window;     /* cycles of that waveform before the failure, a quarter of it after (0: 2,000) */
     uint64_t ddr_bytes;       /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
     uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */
     bool poison_reads;        /* never-written bytes that are read are a failure (default on in testcases) */
@@ -32,7 +34,7 @@ typedef struct npu_dev npu_dev;
 typedef struct npu_dev_failure {
     char signature[96]; /* stable name for bucketing: unit or port, rule or check, kind */
     char message[512];  /* one line for a person */
-    uint64_t cycle;
+    uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
 } npu_dev_failure;
 
 /* NULL on error, with one line in err. */
@@ -62,6 +64,12 @@ bool npu_dev_compare(npu_dev *dev);
 /* End-of-simulation checks (outstanding transactions, guards) and the final memory into the trace hash. true: no failure so far. */
 bool npu_dev_finish(npu_dev *dev);
 const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev);
+
+/*
+ * Repeat the run from the last snapshot and write cfg.fail_wave around the failure (around now, if the device has none). Takes at most a minute. 0, or -1 with one
+ * line in err. The device is finished after it.
+ */
+int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size);
 
 uint64_t npu_dev_cycles(const npu_dev *dev); /* RTL clock cycles; 0 for the model */
 uint64_t npu_dev_macs(const npu_dev *dev);   /* MACs executed by the golden model; 0 for RTL alone */

@@ -63,14 +63,54 @@ static void note_hang(npu_dev *dev) {
         const int n = snprintf(text + at, sizeof text - at, "; %s: %u reads and %u writes in flight", port_names[i], reads, writes);
         at += n > 0 && (size_t)n < sizeof text - at ? (size_t)n : 0;
     }
+    const uint64_t since = dev->wd.last_cycle;
+    const bool first = !npu_dev_failed(dev);
     npu_dev_fail(dev, "watchdog:hang", "no handshake on any port for %" PRIu64 " cycles%s", dev->wd.limit, text);
+    if (first) {
+        dev->failure.cycle = since;
+    }
+}
+
+static bool step(npu_dev *dev);
+
+/*
+ * A woken snapshot repeats what the testcase does, opens its waveform, and is gone after the last cycle, in the middle of whatever goes on. A failure does not
+ * stop it: the testcase waits in this call then, and the buses answer what is in flight.
+ */
+static bool replay_step(npu_dev *dev) {
+    char err[256];
+    tb_sim *sim = &dev->sim;
+    do {
+        if (!dev->replay_wave && sim->cycle >= dev->order.from) {
+            if (tb_sim_wave_open(sim, dev->order.wave, 0, err, sizeof err) != 0) {
+                tb_snap_exit(&dev->snaps, false);
+            }
+            dev->replay_wave = true;
+        }
+        if (sim->cycle >= dev->order.to || sim->stopped) {
+            tb_sim_wave_close(sim);
+            tb_snap_exit(&dev->snaps, dev->replay_wave);
+        }
+    } while (!step(dev));
+    return true;
 }
 
 bool npu_rtl_step(void *ctx) {
     npu_dev *dev = (npu_dev *)ctx;
+    if (dev->replay) {
+        return replay_step(dev);
+    }
     if (dev->rtl_gone) {
         return false;
     }
+    if (dev->snaps.on && (dev->sim.cycle & 1023u) == 0 && tb_snap_poll(&dev->snaps, dev->sim.cycle, &dev->order) == 1) {
+        dev->replay = true;
+        return replay_step(dev);
+    }
+    return step(dev);
+}
+
+static bool step(npu_dev *dev) {
     tb_sim *sim = &dev->sim;
     const uint64_t cycle = sim->cycle;
     tb_axi_slave_drive(&dev->slave[0], cycle);
@@ -200,6 +240,10 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
         return -1;
     }
     const tb_sim_cfg cfg = {.shim = tb_shim_get(), .seed = dev->cfg.seed, .clk = "clk_i", .rst_n = "rst_ni", .wave = dev->cfg.wave};
+    if (dev->cfg.fail_wave != NULL && tb_shim_get() != NULL && tb_shim_get()->trace_open == NULL) {
+        snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=tap or KIND=debug)", dev->cfg.fail_wave);
+        return -1;
+    }
     if (tb_sim_open(&dev->sim, &cfg, err, err_size) != 0) {
         return -1;
     }
@@ -220,10 +264,33 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
         return -1;
     }
     npu_rtl_reset(dev);
+    if (dev->cfg.fail_wave != NULL) {
+        dev->replay = tb_snap_start(&dev->snaps, 0, dev->sim.cycle, &dev->order) == 1;
+    }
     return check_size(dev, err, err_size);
 }
 
+/* A woken snapshot whose testcase ends early goes on by itself: the buses answer what is in flight, nothing new is started. */
+void npu_rtl_replay_out(npu_dev *dev) {
+    while (dev->replay) {
+        npu_rtl_step(dev);
+    }
+}
+
+int npu_rtl_fail_wave(npu_dev *dev, char *err, size_t err_size) {
+    const uint64_t window = dev->cfg.wave_window != 0 ? dev->cfg.wave_window : 2000;
+    const uint64_t at = npu_dev_failed(dev) ? dev->failure.cycle : dev->sim.cycle;
+    tb_snap_order order = {.from = at > window ? at - window : 0, .to = at + window / 4};
+    if ((size_t)snprintf(order.wave, sizeof order.wave, "%s", dev->cfg.fail_wave) >= sizeof order.wave) {
+        snprintf(err, err_size, "%.100s...: the name is too long", dev->cfg.fail_wave);
+        return -1;
+    }
+    return tb_snap_wake(&dev->snaps, &order, 60.0, err, err_size);
+}
+
 void npu_rtl_close(npu_dev *dev) {
+    npu_rtl_replay_out(dev);
+    tb_snap_stop(&dev->snaps);
     for (unsigned i = 0; i < PORTS; i++) {
         tb_axi_mon_free(&dev->mon[i]);
     }
