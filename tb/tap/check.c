@@ -55,13 +55,17 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
     }
     for (size_t i = 0; i < checks->taps.count; i++) {
         const tb_tap *tap = &checks->taps.tap[i];
-        const tb_check_ops *o = find_ops(ops, nops, tap->kind);
-        if (o == NULL) {
+        if (find_ops(ops, nops, tap->kind) == NULL) {
             snprintf(err, err_size, "tap of %s: no check knows the kind '%s'", tap->path, tap->kind);
             goto fail;
         }
-        if (open_check(checks, tap, o, err, err_size) != 0) {
-            goto fail;
+    }
+    for (size_t k = 0; k < nops; k++) {
+        for (size_t i = 0; i < checks->taps.count; i++) {
+            const tb_tap *tap = &checks->taps.tap[i];
+            if (find_ops(ops, nops, tap->kind) == ops[k] && open_check(checks, tap, ops[k], err, err_size) != 0) {
+                goto fail;
+            }
         }
     }
     for (size_t i = 0; i < nops; i++) {

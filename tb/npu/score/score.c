@@ -10,7 +10,18 @@ static int open_gate(tb_check *c, char *err, size_t err_size) {
 
 static const tb_check_ops npu_score_clk_gate = {.unit = "npu_clk_gate", .open = open_gate};
 
-const tb_check_ops *const npu_score_all[] = {&npu_score_clk_gate, &npu_score_layout};
+/* A unit stands before those that contain it (tb/tap/check.h). */
+/* clang-format off */
+const tb_check_ops *const npu_score_all[] = {
+    &npu_score_clk_gate,
+    &npu_score_fp_mul,
+    &npu_score_fp_add,
+    &npu_score_fp_i32_to_f32,
+    &npu_score_fp_f32_to_i8,
+    &npu_score_act,
+    &npu_score_layout,
+};
+/* clang-format on */
 const size_t npu_score_count = sizeof npu_score_all / sizeof *npu_score_all;
 
 /* The gate of each unit's clock, in the order of npu_top. */
