@@ -16,6 +16,9 @@ VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
 VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
 
+# modules bound into the units, which make their signals readable (tb/tap/tap.h)
+TAPS := $(if $(filter tap,$(KIND)),tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv)))
+
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 # The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.
 VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=0 -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
@@ -35,7 +38,7 @@ $(VLT)/libverilated.a: $(VLT_OBJ)
 	@rm -f $@
 	@ar rcs $@ $^
 
-$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(shell $(VERILATOR) --version 2>/dev/null)))
+$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(shell $(VERILATOR) --version 2>/dev/null)))
 $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
@@ -74,8 +77,6 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic
 
 # ---- the NPU ----
-# modules bound into the units, which make their signals readable (tb/tap/tap.h)
-TAPS := $(if $(filter tap,$(KIND)),tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv)))
 PROGRAMS :=
 ifneq ($(wildcard rtl/npu_top.sv),)
 $(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS),))

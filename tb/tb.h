@@ -15,6 +15,7 @@
 #include "case/knob.h"
 #include "case/kv.h"
 #include "case/rng.h"
+#include "case/shrink.h"
 #include "mem/ddr.h"
 #include "scoreboard.h"
 #include "sim/result.h"

@@ -6,13 +6,13 @@
 
 #include "tests.h"
 
-typedef enum cli_command { CLI_RUN, CLI_TEST, CLI_REPRO, CLI_LIST } cli_command;
+typedef enum cli_command { CLI_RUN, CLI_TEST, CLI_REPRO, CLI_SHRINK, CLI_LIST } cli_command;
 
 typedef struct cli_options {
     const char *prog;
     cli_command command;
     const tc_test *test;   /* run, test */
-    const char *case_file; /* repro: the case to read; run and test: where the resolved case goes, or NULL */
+    const char *case_file; /* repro, shrink: the case to read; run and test: where the resolved case goes, or NULL */
     const char *case_dir;  /* where cases of failures go */
     const char *wave, *fail_wave, *result;
     uint64_t seed, run_seed, index, count;
@@ -22,6 +22,9 @@ typedef struct cli_options {
     uint64_t wave_window; /* --wave-window, 0: not given */
     bool have_wave_window;
     npu_dev_kind kind;
+    const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
+    uint64_t seconds;
+    bool have_seconds;
     tb_knobs knobs; /* with the pins of the command line */
 } cli_options;
 
@@ -40,6 +43,9 @@ int cli_case_load(const char *path, const tc_test **test, uint64_t *seed, tb_kno
 /* Store the case of a failure in a folder, which is made when it does not exist; its path goes into path. -1 with one line in err. */
 int cli_case_store(const char *dir, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size, char *err,
                    size_t err_size);
+
+/* Make the stored case small; exit status. */
+int cli_shrink(const cli_options *o);
 
 /* --perf: every counter, and the time series of a run as text. */
 void cli_print_perf(FILE *out, const tc_stats *stats, uint32_t n);

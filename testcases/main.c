@@ -174,6 +174,8 @@ int main(int argc, char **argv) {
         cli_usage(stdout, &o);
     } else if (o.command == CLI_LIST) {
         cli_list(stdout, o.json);
+    } else if (o.command == CLI_SHRINK) {
+        status = cli_shrink(&o);
     } else {
         status = run_cases(&o);
     }

@@ -19,6 +19,7 @@ static void usage_commands(FILE *out, const cli_options *o) {
             "  run OP [knob=value ...]     one operator, with its performance\n"
             "  test NAME [knob=value ...]  constrained-random cases of a test\n"
             "  repro FILE                  one stored case (also: case FILE)\n"
+            "  shrink FILE                 a failing case made small, with the same failure\n"
             "  list [--json]               tests, knobs and their ranges\n\n"
             "Each command answers --help. Exit status: 0 passed, 1 failed, 2 bad input.\n",
             o->prog, NPU_CFG_NAME);
@@ -35,7 +36,12 @@ static void usage_options(FILE *out, cli_command command) {
           "  --case-dir D    store the case of a failure there (build/cases)\n"
           "  --quiet         print nothing when all is well\n",
           out);
-    if (command != CLI_REPRO) {
+    if (command == CLI_SHRINK) {
+        fputs("  --output F      the small case (FILE with -small before .case)\n"
+              "  --seconds S     stop after so long (120)\n"
+              "  --keep A,B      knobs that stay as they are\n",
+              out);
+    } else if (command != CLI_REPRO) {
         fputs("  --seed S        the case of this seed\n"
               "  --case F        write the resolved case to F as well\n"
               "  --print-case    write the resolved case to stdout, do not execute it\n",
@@ -59,7 +65,9 @@ void cli_usage(FILE *out, const cli_options *o) {
         "run OP [knob=value ...] [options]\n\nOne operator. Knobs that are not pinned are drawn from the seed; splits are left to\n"
         "the driver and the bus is ideal unless pinned.\n",
         "test NAME [knob=value ...] [options]\n\nConstrained-random cases. A pinned knob is not drawn.\n",
-        "repro FILE [options]\n\nOne stored case.\n", "list [--json]\n\nTests, knobs and their ranges.\n"};
+        "repro FILE [options]\n\nOne stored case.\n",
+        "shrink FILE [options]\n\nKnobs of the case move towards their lowest values as long as it fails with the same signature.\n",
+        "list [--json]\n\nTests, knobs and their ranges.\n"};
     if (o->command > CLI_LIST) {
         usage_commands(out, o);
         return;
@@ -102,6 +110,12 @@ static int device_option(const char *value, npu_dev_kind *kind, char *err, size_
     return -1;
 }
 
+/* Does a command take option i of the numbers below? */
+static bool number_known(cli_command command, unsigned i) {
+    static const unsigned of[] = {[CLI_RUN] = 0x31, [CLI_TEST] = 0x2f, [CLI_REPRO] = 0x20, [CLI_SHRINK] = 0x40, [CLI_LIST] = 0};
+    return (of[command] >> i & 1) != 0;
+}
+
 /* An option with a value; 1: not one of them. */
 static int value_option(cli_options *o, const char *name, const char *value, char *err, size_t err_size) {
     const struct {
@@ -113,20 +127,22 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                    {"--index", 0, UINT64_MAX - MAX_COUNT, &o->index, &o->have_run},
                    {"--count", 1, MAX_COUNT, &o->count, &o->have_run},
                    {"--window", 1, UINT32_MAX, &o->perf_window, &o->have_window},
-                   {"--wave-window", 1, UINT32_MAX, &o->wave_window, &o->have_wave_window}};
-    const size_t window = 4; /* of `run` alone; those behind it belong to all commands that execute */
+                   {"--wave-window", 1, UINT32_MAX, &o->wave_window, &o->have_wave_window},
+                   {"--seconds", 1, 1000000, &o->seconds, &o->have_seconds}};
     const struct {
         const char *name;
         const char **out;
-    } texts[] = {{"--case", &o->case_file},
-                 {"--case-dir", &o->case_dir},
-                 {"--wave", &o->wave},
-                 {"--fail-wave", &o->fail_wave},
-                 {"--result", &o->result}};
+        unsigned commands; /* a bit for each that takes it */
+    } texts[] = {{"--case", &o->case_file, 1u << CLI_RUN | 1u << CLI_TEST},
+                 {"--case-dir", &o->case_dir, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--wave", &o->wave, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--fail-wave", &o->fail_wave, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--result", &o->result, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--output", &o->output, 1u << CLI_SHRINK},
+                 {"--keep", &o->keep, 1u << CLI_SHRINK}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
-            const bool known = o->command == CLI_RUN ? i == 0 || i >= window : o->command == CLI_TEST ? i != window : i > window;
-            if (!known || o->command == CLI_LIST) {
+            if (!number_known(o->command, (unsigned)i)) {
                 return 1;
             }
             *numbers[i].given = true;
@@ -135,7 +151,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
     }
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (strcmp(name, texts[i].name) == 0) {
-            if (o->command == CLI_LIST || (o->command == CLI_REPRO && i == 0)) {
+            if ((texts[i].commands >> o->command & 1u) == 0) {
                 return 1;
             }
             if (value == NULL || value[0] == '\0') {
@@ -173,7 +189,7 @@ static bool is_svg(const char *arg) {
 
 /* The operator, test or file that a command is about. */
 static int subject(cli_options *o, const char *arg, char *err, size_t err_size) {
-    if (o->command == CLI_REPRO) {
+    if (o->command == CLI_REPRO || o->command == CLI_SHRINK) {
         o->case_file = arg;
         return 0;
     }
@@ -196,21 +212,22 @@ static int command_of(cli_options *o, const char *arg, char *err, size_t err_siz
     static const struct {
         const char *name;
         cli_command command;
-    } commands[] = {{"run", CLI_RUN}, {"test", CLI_TEST}, {"repro", CLI_REPRO}, {"case", CLI_REPRO}, {"list", CLI_LIST}};
+    } commands[] = {{"run", CLI_RUN},    {"test", CLI_TEST},     {"repro", CLI_REPRO},
+                    {"case", CLI_REPRO}, {"shrink", CLI_SHRINK}, {"list", CLI_LIST}};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(arg, commands[i].name) == 0) {
             o->command = commands[i].command;
             return 0;
         }
     }
-    snprintf(err, err_size, "unknown command %.60s, expected run, test, repro or list (--help)", arg);
+    snprintf(err, err_size, "unknown command %.60s, expected run, test, repro, shrink or list (--help)", arg);
     return -1;
 }
 
 /* What is given must fit together. */
 static int check_options(const cli_options *o, bool have_subject, char *err, size_t err_size) {
     static const char *const missing[] = {"run: expected an operator (--help lists them)", "test: expected a test (--help lists them)",
-                                          "repro: expected a case file"};
+                                          "repro: expected a case file", "shrink: expected a case file"};
     if (o->command != CLI_LIST && !have_subject) {
         snprintf(err, err_size, "%s", missing[o->command]);
         return -1;
@@ -219,7 +236,7 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
         snprintf(err, err_size, "--seed names one case: expected no --run-seed, --index or --count beside it");
         return -1;
     }
-    if (o->count > 1 && (o->wave != NULL || (o->case_file != NULL && o->command != CLI_REPRO))) {
+    if (o->count > 1 && (o->wave != NULL || (o->case_file != NULL && o->command != CLI_REPRO && o->command != CLI_SHRINK))) {
         snprintf(err, err_size, "--wave and --case are for one case: expected --count 1");
         return -1;
     }
@@ -244,11 +261,16 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
 
 int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size) {
     bool have_subject = false;
-    *o = (cli_options){
-        .prog = argv[0], .command = (cli_command)(CLI_LIST + 1), .case_dir = "build/cases", .run_seed = 1, .seed = 1, .count = 1};
+    *o = (cli_options){.prog = argv[0],
+                       .command = (cli_command)(CLI_LIST + 1),
+                       .case_dir = "build/cases",
+                       .run_seed = 1,
+                       .seed = 1,
+                       .count = 1,
+                       .seconds = 120};
     o->kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM;
     if (argc < 2) {
-        snprintf(err, err_size, "expected a command: run, test, repro or list (--help)");
+        snprintf(err, err_size, "expected a command: run, test, repro, shrink or list (--help)");
         return -1;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
