@@ -19,6 +19,8 @@ const tb_check_ops *const npu_score_all[] = {
     &npu_score_fp_i32_to_f32,
     &npu_score_fp_f32_to_i8,
     &npu_score_act,
+    &npu_score_transpose,
+    &npu_score_requant,
     &npu_score_layout,
 };
 /* clang-format on */

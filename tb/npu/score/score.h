@@ -42,5 +42,7 @@ extern const size_t npu_score_count;
 extern const tb_check_ops npu_score_layout;
 extern const tb_check_ops npu_score_fp_mul, npu_score_fp_add, npu_score_fp_i32_to_f32, npu_score_fp_f32_to_i8;
 extern const tb_check_ops npu_score_act;
+extern const tb_check_ops npu_score_transpose;
+extern const tb_check_ops npu_score_requant;
 
 #endif

@@ -1,0 +1,191 @@
+/* requant.c - check of the requantisers: results of a block to INT8 pixels, their write jobs and words. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nhwc.h"
+#include "score.h"
+
+#define N_MAX 32u
+#define BLOCKS 16u /* more than the unit takes before the first one has left */
+
+typedef struct block {
+    npu_score_block b;
+    uint32_t channels;
+    int8_t value[N_MAX * N_MAX]; /* [pixel][channel], channels that do not exist 0 */
+} block;
+
+typedef struct state {
+    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, in_valid, in_data, pop, idle, req_valid, req_ready,
+        req_addr, req_bytes, wr_valid, wr_ready, wr_data;
+    block ring[BLOCKS];
+    uint64_t told, fed, asked, written; /* blocks: described, results complete, all jobs accepted, all words out */
+    uint32_t channel, word;             /* of the block that is fed: first channel of the pass, word of the pass */
+    uint64_t passes;                    /* begun and not given back */
+    npu_score_place job, data;
+    uint64_t jobs, words;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"out_scale_i", &s->scale},
+                                  {"pitch_i", &s->pitch},
+                                  {"single_i", &s->single},
+                                  {"blk_valid_i", &s->blk_valid},
+                                  {"blk_ready_o", &s->blk_ready},
+                                  {"blk_addr_i", &s->blk_addr},
+                                  {"blk_npix_i", &s->blk_npix},
+                                  {"blk_nch_i", &s->blk_nch},
+                                  {"in_valid_i", &s->in_valid},
+                                  {"in_data_i", &s->in_data},
+                                  {"pop_o", &s->pop},
+                                  {"idle_o", &s->idle},
+                                  {"wr_req_valid_o", &s->req_valid},
+                                  {"wr_req_ready_i", &s->req_ready},
+                                  {"wr_req_addr_o", &s->req_addr},
+                                  {"wr_req_bytes_o", &s->req_bytes},
+                                  {"wr_valid_o", &s->wr_valid},
+                                  {"wr_ready_i", &s->wr_ready},
+                                  {"wr_data_o", &s->wr_data}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->told = s->fed = s->asked = s->written = 0;
+    s->channel = s->word = 0;
+    s->passes = 0;
+    s->job = s->data = (npu_score_place){0, 0};
+}
+
+/* Onwards over blocks of which nothing is left. */
+static void settle(state *s) {
+    while (s->asked < s->told && s->job.pixel == s->ring[s->asked % BLOCKS].b.pixels) {
+        s->job.pixel = 0;
+        s->asked++;
+    }
+    while (s->written < s->fed && s->data.pixel == s->ring[s->written % BLOCKS].b.pixels) {
+        s->data.pixel = 0;
+        s->written++;
+    }
+}
+
+static void take_block(tb_check *c, state *s) {
+    if (s->told - s->written >= BLOCKS || s->told - s->asked >= BLOCKS) {
+        tb_check_fail(c, "block", s->told, NULL, "one more block", "blocks that leave first");
+        return;
+    }
+    block *k = &s->ring[s->told++ % BLOCKS];
+    k->b.addr = (uint32_t)tb_get(s->blk_addr);
+    k->b.pitch = (uint32_t)tb_get(s->pitch);
+    k->b.pixels = npu_score_share(c->index, (uint32_t)tb_get(s->blk_npix));
+    k->channels = (uint32_t)tb_get(s->blk_nch);
+    memset(k->value, 0, sizeof k->value);
+}
+
+static void take_results(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c);
+    const uint32_t columns = *(const uint8_t *)s->single.ptr != 0 ? 1 : s->in_data.width / 128;
+    if (s->fed == s->told) {
+        return; /* post's error: results of no block */
+    }
+    const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->scale)};
+    const uint32_t *y = (const uint32_t *)s->in_data.ptr;
+    block *k = &s->ring[s->fed % BLOCKS];
+    s->passes += s->word == 0;
+    for (uint32_t j = 0; j < columns && s->channel + j < k->channels; j++) {
+        for (uint32_t i = 0; i < 4 && 4 * s->word + i < k->b.pixels; i++) {
+            k->value[(4 * s->word + i) * n + s->channel + j] = cm_requant(&scale, y[4 * j + i]);
+        }
+    }
+    if (++s->word == n / 4) {
+        s->word = 0;
+        s->channel += columns;
+        if (s->channel >= n) {
+            s->channel = 0;
+            s->fed++;
+        }
+    }
+}
+
+static void take_job(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c);
+    if (s->asked == s->told) {
+        tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block wants one");
+        return;
+    }
+    const npu_score_block *b = &s->ring[s->asked % BLOCKS].b;
+    tb_check_value(c, "write address", s->jobs, tb_get(s->req_addr), npu_score_job_addr(b, s->job));
+    tb_check_value(c, "write bytes", s->jobs, tb_get(s->req_bytes), npu_score_job_pixels(n, b, s->job) * n);
+    npu_score_next_job(n, b, &s->job);
+    s->jobs++;
+}
+
+static void take_word(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c);
+    if (s->written == s->fed) {
+        tb_check_fail(c, "word", s->words, NULL, "a word", "none: no block is complete");
+        return;
+    }
+    const block *k = &s->ring[s->written % BLOCKS];
+    const uint32_t first = s->data.pixel * n + s->data.byte;
+    const uint32_t bytes = npu_score_word_bytes(n, &k->b, s->data);
+    const int8_t *got = (const int8_t *)s->wr_data.ptr;
+    for (uint32_t i = 0; memcmp(got, &k->value[first], bytes) != 0 && i < bytes; i++) {
+        if (got[i] != k->value[first + i]) {
+            char where[96], g[16], e[16];
+            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32, s->written,
+                     npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n);
+            snprintf(g, sizeof g, "%d", got[i]);
+            snprintf(e, sizeof e, "%d", k->value[first + i]);
+            tb_check_fail(c, "word", s->words, where, g, e);
+            break;
+        }
+    }
+    npu_score_next_word(n, &k->b, &s->data);
+    s->words++;
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (s->asked < s->told || s->written < s->told) {
+        settle(s);
+        if (*(const uint8_t *)s->idle.ptr != 0 && (s->asked < s->told || s->written < s->told)) {
+            tb_check_fail(c, "idle", s->words, NULL, "1", "0: jobs or words are still to come");
+        }
+    }
+    if (npu_score_fire(s->wr_valid, s->wr_ready)) {
+        take_word(c, s);
+    }
+    if (npu_score_fire(s->req_valid, s->req_ready)) {
+        take_job(c, s);
+    }
+    if (*(const uint8_t *)s->in_valid.ptr != 0) {
+        take_results(c, s);
+    }
+    if (*(const uint8_t *)s->pop.ptr != 0) {
+        if (s->passes == 0) {
+            tb_check_fail(c, "pop", s->words, NULL, "a pass given back", "none: no pass was begun");
+        }
+        s->passes--;
+    }
+    if (npu_score_fire(s->blk_valid, s->blk_ready)) {
+        take_block(c, s);
+    }
+}
+
+static void finish(tb_check *c) {
+    state *s = (state *)c->state;
+    settle(s);
+    if (s->asked != s->told || s->written != s->told) {
+        char got[48], expected[40];
+        snprintf(got, sizeof got, "jobs of %" PRIu64 ", words of %" PRIu64 " blocks", s->asked, s->written);
+        snprintf(expected, sizeof expected, "of %" PRIu64, s->told);
+        tb_check_fail(c, "word", s->words, NULL, got, expected);
+    }
+}
+
+static const char *const inputs[] = {"act", NULL};
+
+const tb_check_ops npu_score_requant = {
+    .unit = "requant", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
