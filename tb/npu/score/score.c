@@ -22,6 +22,10 @@ const tb_check_ops *const npu_score_all[] = {
     &npu_score_transpose,
     &npu_score_requant,
     &npu_score_layout,
+    &npu_score_im2col,
+    &npu_score_mesh,
+    &npu_score_acc,
+    &npu_score_ofm_buf,
 };
 /* clang-format on */
 const size_t npu_score_count = sizeof npu_score_all / sizeof *npu_score_all;

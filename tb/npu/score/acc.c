@@ -1,0 +1,101 @@
+/* acc.c - results of the mesh, and the sums of tiles that must come of them. */
+#include "gemm_work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct state {
+    tb_sig en, first, last, ps[2], valid, sum[2];
+    uint32_t n;
+    uint64_t enabled;               /* cycles; not cleared by a reset, as the vectors of im2col are counted the same way */
+    uint64_t first_bits, last_bits; /* flags of the columns: bit c is that of column c */
+    int32_t sums[32][2][32];        /* by slot: all blocks of a tile put the same pixels into the same slot */
+    uint32_t expected;              /* columns whose sums leave now */
+    uint32_t slot;                  /* of these sums */
+    uint64_t count;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"en_i", &s->en},     {"first_i", &s->first}, {"last_i", &s->last},   {"ps0_i", &s->ps[0]},
+                                  {"ps1_i", &s->ps[1]}, {"valid_o", &s->valid}, {"sum0_o", &s->sum[0]}, {"sum1_o", &s->sum[1]}};
+    s->n = npu_score_n(c);
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->first_bits = s->last_bits = 0;
+    s->expected = 0;
+}
+
+static void wrong_sum(tb_check *c, state *s, uint32_t stream, uint32_t col, int32_t got, int32_t expected) {
+    char where[96], g[16], e[16];
+    /* this sum was taken in the enabled cycle before; the mesh had its vector N + 1 + column earlier */
+    npu_score_vector_text(c, s->enabled - 1 - (s->n + 1 + col), stream, col, false, where, sizeof where);
+    snprintf(g, sizeof g, "%" PRId32, got);
+    snprintf(e, sizeof e, "%" PRId32, expected);
+    tb_check_fail(c, "sum", s->count, where, g, e);
+}
+
+static void check_sums(tb_check *c, state *s) {
+    for (uint32_t stream = 0; stream < 2; stream++) {
+        const int32_t *got = (const int32_t *)s->sum[stream].ptr, *expected = s->sums[s->slot][stream];
+        if (npu_score_same(got, expected, 4 * s->n)) {
+            continue;
+        }
+        for (uint32_t col = 0; col < s->n; col++) {
+            if ((s->expected >> col & 1u) != 0 && got[col] != expected[col]) {
+                wrong_sum(c, s, stream, col, got[col], expected[col]);
+                return;
+            }
+        }
+    }
+    s->count++;
+}
+
+/* One line of results; neighbouring columns with the same flag go through the golden function together. */
+static void add(state *s) {
+    const uint32_t slot = s->slot = (uint32_t)(s->enabled % s->n);
+    const uint64_t first = s->first_bits;
+    for (uint32_t from = 0, to; from < s->n; from = to) {
+        const bool flag = (first >> from & 1u) != 0;
+        for (to = from + 1; to < s->n && (first >> to & 1u) == (uint64_t)flag; to++) {
+        }
+        for (uint32_t stream = 0; stream < 2; stream++) {
+            cm_acc(flag, to - from, (const int32_t *)s->ps[stream].ptr + from, &s->sums[slot][stream][from]);
+        }
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const uint32_t valid = (uint32_t)tb_get(s->valid);
+    if ((valid | s->expected) != 0) {
+        if (!tb_check_value(c, "columns with sums", s->count, valid, s->expected)) {
+            return;
+        }
+        check_sums(c, s);
+    }
+    if (*(const uint8_t *)s->en.ptr == 0) {
+        return;
+    }
+    const uint64_t mask = (UINT64_C(1) << s->n) - 1;
+    s->first_bits = (s->first_bits << 1 | *(const uint8_t *)s->first.ptr) & mask;
+    s->last_bits = (s->last_bits << 1 | *(const uint8_t *)s->last.ptr) & mask;
+    add(s);
+    s->expected = (uint32_t)s->last_bits;
+    s->enabled++;
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if ((s->first_bits | s->last_bits) != 0) {
+        tb_check_fail(c, "sum", s->count, NULL, "an end", "sums that are still under way");
+    }
+}
+
+static const char *const inputs[] = {"mesh", NULL};
+
+const tb_check_ops npu_score_acc = {
+    .unit = "acc", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

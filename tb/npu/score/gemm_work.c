@@ -1,0 +1,116 @@
+/* gemm_work.c - tiles and blocks of a GEMM task. */
+#include "gemm_work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static uint32_t min_u32(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+void npu_score_shape_read(npu_score_shape *t, uint32_t n, tb_sig shape) {
+    uint32_t group, res;
+    const struct {
+        uint32_t *field;
+        uint32_t bits;
+    } fields[] = {{&group, 8},  {&t->oc, 16},   {&t->oh, 16},   {&t->ow, 16}, {&t->ic, 16}, {&t->ih, 16},
+                  {&t->iw, 16}, {&t->pad_t, 8}, {&t->pad_l, 8}, {&t->dh, 8},  {&t->dw, 8},  {&t->sh, 8},
+                  {&t->sw, 8},  {&t->kh, 8},    {&t->kw, 8},    {&res, 1},    {&t->op, 2}};
+    uint32_t lsb = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        *fields[i].field = (uint32_t)tb_get_field(shape, lsb, fields[i].bits);
+        lsb += fields[i].bits;
+    }
+    t->wgt_res = res != 0;
+    t->icb = (t->ic + n - 1) / n;
+    t->ocb = (t->oc + n - 1) / n;
+    t->pixels = t->ow * t->oh;
+    t->tiles = (t->pixels + 2 * n - 1) / (2 * n);
+    t->group = group == 0 ? 1 : min_u32(group, 512 / n);
+    t->blocks = t->kw * t->kh * (t->op == NPU_SCORE_CONV ? t->icb : 1);
+    t->words = t->op == NPU_SCORE_CONV ? t->blocks * n : t->op == NPU_SCORE_DEPTHWISE ? t->blocks : 0;
+    t->ifm_words = t->iw * t->ih * t->icb;
+}
+
+void npu_score_walk_block(const npu_score_shape *t, npu_score_walk *k) {
+    k->block++;
+    if (t->op == NPU_SCORE_CONV && ++k->ib < t->icb) {
+        return;
+    }
+    k->ib = t->op == NPU_SCORE_CONV ? 0 : k->ob;
+    if (++k->kx == t->kw) {
+        k->kx = 0;
+        k->ky++;
+    }
+}
+
+void npu_score_walk_tile(const npu_score_shape *t, npu_score_walk *k) {
+    const uint32_t end = t->wgt_res ? min_u32(k->first + t->group, t->tiles) : t->tiles;
+    k->block = k->ky = k->kx = 0;
+    if (++k->tile == end) {
+        k->tile = k->first;
+        if (++k->ob == t->ocb) {
+            k->ob = 0;
+            k->tile = k->first = end;
+            k->end = end == t->tiles;
+        }
+    }
+    k->ib = t->op == NPU_SCORE_CONV ? 0 : k->ob;
+}
+
+static uint32_t clip_row(const npu_score_shape *t, int64_t row) {
+    return row < 0 ? 0 : row > t->ih ? t->ih : (uint32_t)row;
+}
+
+uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_walk *k) {
+    const uint32_t last = min_u32((k->tile + 1) * 2 * n, t->pixels) - 1;
+    const int64_t row = (int64_t)(last / t->ow) * t->sh - t->pad_t + (int64_t)(t->kh - 1) * t->dh;
+    return clip_row(t, row + 1) * t->iw;
+}
+
+uint32_t npu_score_first_row(const npu_score_shape *t, uint32_t n, const npu_score_walk *k) {
+    return k->end ? t->ih : clip_row(t, (int64_t)(k->first * 2 * n / t->ow) * t->sh - t->pad_t);
+}
+
+void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column, bool kernel, char *dst,
+                          size_t size) {
+    const npu_score_shape *t = &w->shape[b->task % NPU_SCORE_SHAPES];
+    const uint32_t p = b->at.tile * 2 * w->n + pixel;
+    char channel[32] = "", position[64] = "", at[48];
+    if (column < w->n) {
+        snprintf(channel, sizeof channel, "output channel %" PRIu32 ", ", b->at.ob * w->n + column);
+    }
+    if (p < t->pixels) {
+        snprintf(at, sizeof at, "output pixel (%" PRIu32 ", %" PRIu32 ")", p / t->ow, p % t->ow);
+    } else {
+        snprintf(at, sizeof at, "pixel %" PRIu32 " past the last", p - t->pixels);
+    }
+    if (kernel) {
+        snprintf(position, sizeof position, ", kernel (%" PRIu32 ", %" PRIu32 "), block %" PRIu32, b->at.ky, b->at.kx, b->at.ib);
+    }
+    snprintf(dst, size, "%s%s%s", channel, at, position);
+}
+
+void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst, size_t size) {
+    const npu_score_work *w = npu_score_work_of(c);
+    dst[0] = '\0';
+    for (uint32_t i = 0; w != NULL && i < NPU_SCORE_BLOCKS && i < w->blocks; i++) {
+        const npu_score_block *b = &w->block[i];
+        if (vector >= b->vector && vector - b->vector < w->n) {
+            c->task = b->task;
+            npu_score_block_text(w, b, 2 * (uint32_t)(vector - b->vector) + stream, column, kernel, dst, size);
+            return;
+        }
+    }
+}
+
+void npu_score_tile_text(tb_check *c, uint64_t tile, uint32_t pixel, uint32_t column, char *dst, size_t size) {
+    const npu_score_work *w = npu_score_work_of(c);
+    dst[0] = '\0';
+    if (w == NULL || tile >= w->tiles || w->tiles - tile > NPU_SCORE_TILES) {
+        return;
+    }
+    const npu_score_block *b = &w->tile[tile % NPU_SCORE_TILES];
+    c->task = b->task;
+    npu_score_block_text(w, b, pixel, column, false, dst, size);
+}

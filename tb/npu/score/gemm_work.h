@@ -1,0 +1,91 @@
+/*
+ * gemm_work.h - the order of work in the GEMM (docs/npu.md section 4.2): tiles, blocks, and where a vector or a sum belongs in the task.
+ */
+#ifndef NPU_GEMM_WORK_H
+#define NPU_GEMM_WORK_H
+
+#include "score.h"
+
+typedef enum npu_score_op { NPU_SCORE_CONV, NPU_SCORE_DEPTHWISE, NPU_SCORE_CONVERT } npu_score_op;
+
+/* A task as im2col sees it, and numbers that follow from it. */
+typedef struct npu_score_shape {
+    uint64_t number;
+    uint32_t op;
+    bool wgt_res;
+    uint32_t kw, kh, sw, sh, dw, dh, pad_l, pad_t, iw, ih, ic, ow, oh, oc;
+    uint32_t icb, ocb, pixels, tiles, group;
+    uint32_t blocks;    /* of a tile */
+    uint32_t words;     /* of weights of a block of output channels */
+    uint32_t ifm_words; /* of the whole input */
+} npu_score_shape;
+
+/* Take the shape from the tap's shape_i. */
+void npu_score_shape_read(npu_score_shape *t, uint32_t n, tb_sig shape);
+
+/* A block in the order in which the mesh works. */
+typedef struct npu_score_walk {
+    uint32_t first; /* tile of the group; without wgt_res of the map */
+    uint32_t ob, tile, block;
+    uint32_t ky, kx, ib; /* kernel position and channel block of the block's input */
+    bool end;            /* there is no such block: the task is over */
+} npu_score_walk;
+
+/* The next block of the tile; it must have one. */
+void npu_score_walk_block(const npu_score_shape *t, npu_score_walk *k);
+/* The first block of the next tile. */
+void npu_score_walk_tile(const npu_score_shape *t, npu_score_walk *k);
+/* Leading pixels of the input that the tile needs, whole rows. */
+uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_walk *k);
+/* The first row of the input that its group needs; ih when none. */
+uint32_t npu_score_first_row(const npu_score_shape *t, uint32_t n, const npu_score_walk *k);
+
+/* ---- what belongs where, for reports of the units behind im2col ---- */
+#define NPU_SCORE_SHAPES 16u /* more than the queue holds */
+#define NPU_SCORE_BLOCKS 16u /* more than are under way */
+#define NPU_SCORE_TILES 512u /* more than ofm_buf holds */
+
+typedef struct npu_score_block {
+    uint64_t vector; /* number of its first vector: cycles in which the mesh was enabled before it */
+    uint64_t task;
+    npu_score_walk at;
+} npu_score_block;
+
+typedef struct npu_score_work {
+    npu_score_shape shape[NPU_SCORE_SHAPES]; /* by task */
+    npu_score_block block[NPU_SCORE_BLOCKS], tile[NPU_SCORE_TILES];
+    uint64_t tasks, blocks, tiles; /* tiles: since reset */
+    uint32_t n;
+} npu_score_work;
+
+static inline npu_score_shape *npu_score_task(npu_score_work *w, uint64_t number) {
+    return &w->shape[number % NPU_SCORE_SHAPES];
+}
+
+/*
+ * Text about pixel `pixel` (0..2N-1) of the tile of a block: "output pixel (3, 17), kernel (0, 2), channel block 1"; with `column` below N its output channel,
+ * too; without `kernel` no position of the kernel.
+ */
+void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column, bool kernel, char *dst,
+                          size_t size);
+
+/* The work that the im2col of this design has done; NULL when it is not watched. */
+const npu_score_work *npu_score_work_of(const tb_check *c);
+/* Where a result of vector number `vector` belongs; sets c->task. An empty text when that is not known. */
+void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst, size_t size);
+/* The same for a sum, by the number of its tile since reset. */
+void npu_score_tile_text(tb_check *c, uint64_t tile, uint32_t pixel, uint32_t column, char *dst, size_t size);
+
+/* Are `bytes` (a multiple of 4) equal? For the few words of a port cheaper than memcmp. */
+static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) {
+    uint32_t differ = 0;
+    for (uint32_t i = 0; i < bytes; i += 4) {
+        uint32_t x, y;
+        memcpy(&x, (const uint8_t *)a + i, 4);
+        memcpy(&y, (const uint8_t *)b + i, 4);
+        differ |= x ^ y;
+    }
+    return differ == 0;
+}
+
+#endif

@@ -1,0 +1,482 @@
+/*
+ * im2col.c - tasks, progress of the loaders and data of the buffers, and the weights and vectors that must come of them.
+ *
+ * The check keeps the unit's two stages: from the start of a tile on, what leaves in which cycle is fixed. When a tile starts is the unit's business, as long as
+ * everything that it needs is there.
+ */
+#include "gemm_work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define RING 16384u
+#define LATE 3u /* cycles that the unit may take to notice that the rows have arrived */
+
+/* What the mesh gets in this cycle; the buffers were read in the one before. */
+typedef struct outputs {
+    bool weight, vector;
+    bool p;
+    npu_score_walk weight_at, vector_at;
+    uint32_t row, step;
+    bool inside[2]; /* stream: the pixel lies in the map */
+    bool sel;
+} outputs;
+
+typedef struct state {
+    tb_sig task_valid, shape, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, release, free, free_words, room, start, wgt_re, wgt_bank,
+        wgt_addr, wgt_data, ifm_re, ifm_addr[2], ifm_data[2], en, p, word, sel, act[2], act_valid, first, last, wait_ifm, wait_wgt,
+        wait_ofm;
+    uint32_t n;
+    /* the task */
+    bool have;
+    npu_score_shape *t;
+    uint32_t base;             /* of its input in the ring */
+    uint32_t freed;            /* words given back */
+    bool pp;                   /* bank of the next block of weights without wgt_res */
+    npu_score_walk next, w, a; /* next tile to start; blocks in the weight stage and the activation stage */
+    uint32_t need;             /* pixels for the next tile */
+    bool w_valid, a_valid, w_bank;
+    bool p_now, a_sel;
+    uint32_t step;
+    uint32_t oh, ow, pixel, oh0, ow0; /* even pixel of this step; first pixel of the tile */
+    outputs out;
+    uint32_t busy; /* cycles for which the array must still run */
+    uint32_t late;
+    uint64_t enabled, weights, vectors; /* not cleared by a reset */
+    npu_score_work work;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"task_valid_i", &s->task_valid},
+                                  {"shape_i", &s->shape},
+                                  {"task_pop_o", &s->pop},
+                                  {"ifm_all_i", &s->ifm_all},
+                                  {"pix_ready_i", &s->pix_ready},
+                                  {"wgt_full_i", &s->wgt_full},
+                                  {"wgt_blocks_i", &s->wgt_blocks},
+                                  {"wgt_release_o", &s->release},
+                                  {"free_o", &s->free},
+                                  {"free_words_o", &s->free_words},
+                                  {"tile_room_i", &s->room},
+                                  {"tile_start_o", &s->start},
+                                  {"wgt_re_o", &s->wgt_re},
+                                  {"wgt_bank_o", &s->wgt_bank},
+                                  {"wgt_raddr_o", &s->wgt_addr},
+                                  {"wgt_rdata_i", &s->wgt_data},
+                                  {"ifm_re_o", &s->ifm_re},
+                                  {"ifm_raddr0_o", &s->ifm_addr[0]},
+                                  {"ifm_raddr1_o", &s->ifm_addr[1]},
+                                  {"ifm_rdata0_i", &s->ifm_data[0]},
+                                  {"ifm_rdata1_i", &s->ifm_data[1]},
+                                  {"mesh_en_o", &s->en},
+                                  {"wgt_p_o", &s->p},
+                                  {"wgt_word_o", &s->word},
+                                  {"sel_o", &s->sel},
+                                  {"act0_o", &s->act[0]},
+                                  {"act1_o", &s->act[1]},
+                                  {"act_valid_o", &s->act_valid},
+                                  {"acc_first_o", &s->first},
+                                  {"acc_last_o", &s->last},
+                                  {"wait_ifm_o", &s->wait_ifm},
+                                  {"wait_wgt_o", &s->wait_wgt},
+                                  {"wait_ofm_o", &s->wait_ofm}};
+    s->n = s->work.n = npu_score_n(c);
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+const npu_score_work *npu_score_work_of(const tb_check *c) {
+    for (size_t i = 0; i < c->all->count; i++) {
+        if (c->all->check[i].ops == &npu_score_im2col) {
+            return &((const state *)c->all->check[i].state)->work;
+        }
+    }
+    return NULL;
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->have = s->pp = s->w_valid = s->a_valid = s->p_now = false;
+    s->base = s->step = s->busy = s->late = 0;
+    s->out = (outputs){0};
+    s->work.tiles = 0;
+}
+
+static inline uint32_t bit(tb_sig s) {
+    return *(const uint8_t *)s.ptr;
+}
+
+/* ---- reports ---- */
+
+static npu_score_block block_at(const state *s, const npu_score_walk *k) {
+    return (npu_score_block){.task = s->t->number, .at = *k};
+}
+
+static void fail_here(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel, const char *got,
+                      const char *expected) {
+    const state *s = (const state *)c->state;
+    char where[96], text[80];
+    const npu_score_block b = block_at(s, k);
+    npu_score_block_text(&s->work, &b, pixel, UINT32_MAX, true, text, sizeof text);
+    snprintf(where, sizeof where, "%s of channels %" PRIu32 "..", text, k->ob * s->n);
+    tb_check_fail(c, stream, transaction, where, got, expected);
+}
+
+static bool check_at(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel, uint64_t got,
+                     uint64_t expected) {
+    if (got == expected) {
+        return true;
+    }
+    char g[24], e[24];
+    snprintf(g, sizeof g, "%" PRIu64, got);
+    snprintf(e, sizeof e, "%" PRIu64, expected);
+    fail_here(c, stream, transaction, k, pixel, g, e);
+    return false;
+}
+
+/* ---- to the mesh ---- */
+
+static void check_word(tb_check *c, state *s) {
+    const outputs *o = &s->out;
+    const int8_t *got = (const int8_t *)s->word.ptr, *data = (const int8_t *)s->wgt_data.ptr;
+    int8_t diagonal[32] = {0};
+    if (s->t->op != NPU_SCORE_CONV) {
+        diagonal[o->row] = s->t->op == NPU_SCORE_CONVERT ? 1 : data[o->row];
+        data = diagonal;
+    }
+    s->weights++;
+    if (npu_score_same(got, data, s->n)) {
+        return;
+    }
+    const npu_score_walk *k = &o->weight_at;
+    uint32_t i = 0;
+    while (got[i] == data[i]) {
+        i++;
+    }
+    char where[96], g[8], e[8];
+    snprintf(where, sizeof where,
+             "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), block %" PRIu32 ", input channel %" PRIu32,
+             k->ob * s->n + i, k->tile, k->ky, k->kx, k->ib, k->ib * s->n + o->row);
+    snprintf(g, sizeof g, "%d", got[i]);
+    snprintf(e, sizeof e, "%d", data[i]);
+    tb_check_fail(c, "weight", s->weights - 1, where, g, e);
+}
+
+static void check_vector(tb_check *c, state *s, uint32_t stream) {
+    static const int8_t zeros[32];
+    const outputs *o = &s->out;
+    const int8_t *got = (const int8_t *)s->act[stream].ptr;
+    const int8_t *data = o->inside[stream] ? (const int8_t *)s->ifm_data[stream].ptr : zeros;
+    if (npu_score_same(got, data, s->n)) {
+        return;
+    }
+    uint32_t i = 0;
+    while (got[i] == data[i]) {
+        i++;
+    }
+    char g[32], e[32];
+    snprintf(g, sizeof g, "%d in channel %" PRIu32, got[i], o->vector_at.ib * s->n + i);
+    snprintf(e, sizeof e, "%d%s", data[i], o->inside[stream] ? "" : ", outside the map");
+    fail_here(c, stream == 0 ? "vector 0" : "vector 1", s->vectors, &o->vector_at, 2 * o->step + stream, g, e);
+}
+
+static void check_vectors(tb_check *c, state *s) {
+    const outputs *o = &s->out;
+    const npu_score_walk *k = &o->vector_at;
+    if (o->step == 0) {
+        s->work.block[s->work.blocks++ % NPU_SCORE_BLOCKS] = (npu_score_block){.vector = s->enabled, .task = s->t->number, .at = *k};
+    }
+    const uint32_t flags = bit(s->first) | bit(s->last) << 1 | bit(s->sel) << 2;
+    const uint32_t expected = (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 | (uint32_t)o->sel << 2;
+    if (flags != expected) {
+        check_at(c, "first block", s->vectors, k, 2 * o->step, flags & 1u, expected & 1u);
+        check_at(c, "last block", s->vectors, k, 2 * o->step, flags >> 1 & 1u, expected >> 1 & 1u);
+        check_at(c, "register select", s->vectors, k, 2 * o->step, flags >> 2, expected >> 2);
+    }
+    check_vector(c, s, 0);
+    check_vector(c, s, 1);
+    s->vectors++;
+    s->busy = 2 * s->n + 2; /* the last column's sums have left acc then */
+}
+
+static void check_outputs(tb_check *c, state *s) {
+    const outputs *o = &s->out;
+    if (bit(s->act_valid) != (uint32_t)o->vector) {
+        tb_check_fail(c, "vector", s->vectors, NULL, o->vector ? "none" : "one", o->vector ? "one: a tile has no gaps" : "none");
+        return;
+    }
+    if (o->vector) {
+        check_vectors(c, s);
+    } else if ((bit(s->first) | bit(s->last)) != 0) {
+        tb_check_fail(c, "first, last block", s->vectors, NULL, "1", "0: there is no vector");
+    }
+    if (o->weight) {
+        check_word(c, s);
+    }
+    const bool en = bit(s->en) != 0;
+    if (en) {
+        tb_check_value(c, "register to load", s->weights, bit(s->p), o->p);
+    } else if (o->weight || s->busy > 0) {
+        tb_check_fail(c, "mesh enable", s->vectors, NULL, "0", "1: weights, vectors or sums are under way");
+    }
+    s->busy -= s->busy > 0;
+    s->enabled += en;
+}
+
+/* ---- reads ---- */
+
+static void check_weight_read(tb_check *c, state *s) {
+    const npu_score_shape *t = s->t;
+    const npu_score_walk *k = &s->w;
+    const bool on = s->w_valid && t->op != NPU_SCORE_CONVERT;
+    if (bit(s->wgt_re) != (uint32_t)on) {
+        tb_check_fail(c, "weight read", s->weights, NULL, on ? "none" : "one", on ? "one" : "none");
+        return;
+    }
+    if (on) {
+        const uint32_t first = t->wgt_res ? (k->ob >> 1) * t->words : 0;
+        const uint32_t word = t->op == NPU_SCORE_CONV ? k->block * s->n + s->n - 1 - s->step : k->block;
+        check_at(c, "weight bank", s->weights, k, 0, bit(s->wgt_bank), s->w_bank);
+        check_at(c, "weight address", s->weights, k, 0, tb_get(s->wgt_addr), first + word);
+    }
+}
+
+/* A bank is given back with the last word of the last tile that needs it. */
+static void check_release(tb_check *c, state *s) {
+    const npu_score_shape *t = s->t;
+    uint32_t expected = 0;
+    if (s->w_valid && s->step == s->n - 1 && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles && t->op != NPU_SCORE_CONVERT) {
+        expected = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
+    }
+    tb_check_value(c, "release of weights", s->weights, bit(s->release), expected);
+    if (expected != 0 && !t->wgt_res) {
+        s->pp = !s->pp;
+    }
+}
+
+static bool input_word(const state *s, uint32_t pixel, uint32_t oh, uint32_t ow, uint32_t *addr) {
+    const npu_score_shape *t = s->t;
+    const int32_t y = (int32_t)(oh * t->sh + s->a.ky * t->dh) - (int32_t)t->pad_t;
+    const int32_t x = (int32_t)(ow * t->sw + s->a.kx * t->dw) - (int32_t)t->pad_l;
+    if (pixel >= t->pixels || y < 0 || y >= (int32_t)t->ih || x < 0 || x >= (int32_t)t->iw) {
+        return false;
+    }
+    *addr = (s->base + ((uint32_t)y * t->iw + (uint32_t)x) * t->icb + s->a.ib) % RING;
+    return true;
+}
+
+static inline void next_pixel(const state *s, uint32_t *oh, uint32_t *ow) {
+    if (++*ow == s->t->ow) {
+        *ow = 0;
+        ++*oh;
+    }
+}
+
+static void check_input_read(tb_check *c, state *s) {
+    if (bit(s->ifm_re) != (uint32_t)s->a_valid) {
+        tb_check_fail(c, "input read", s->vectors, NULL, s->a_valid ? "none" : "one", s->a_valid ? "one" : "none");
+        return;
+    }
+    if (!s->a_valid) {
+        return;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t addr = 0;
+        s->out.inside[i] = input_word(s, s->pixel + i, s->oh, s->ow, &addr);
+        if (s->out.inside[i]) { /* else the word that is read does not matter */
+            check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a, 2 * s->step + i, tb_get(s->ifm_addr[i]), addr);
+        }
+        next_pixel(s, &s->oh, &s->ow);
+    }
+    s->pixel += 2;
+}
+
+/* ---- flow ---- */
+
+static void take_task(tb_check *c, state *s) {
+    c->task = s->work.tasks;
+    s->t = npu_score_task(&s->work, s->work.tasks);
+    s->t->number = s->work.tasks++;
+    npu_score_shape_read(s->t, s->n, s->shape);
+    s->have = true;
+    s->freed = 0;
+    s->next = (npu_score_walk){0};
+    s->need = npu_score_need(s->t, s->n, &s->next);
+}
+
+static bool rows_there(const state *s) {
+    return bit(s->ifm_all) != 0 || tb_get(s->pix_ready) >= s->need;
+}
+
+static bool boundary(const state *s) {
+    return (!s->w_valid && !s->a_valid) || s->step == s->n - 1;
+}
+
+static bool in_tile(const state *s) {
+    return s->w_valid && s->w.block + 1 < s->t->blocks;
+}
+
+/* The bank of the next tile. */
+static bool next_bank(const state *s) {
+    return s->t->wgt_res ? (s->next.ob & 1u) != 0 : s->pp;
+}
+
+static void check_start(tb_check *c, state *s) {
+    const uint64_t tile = s->work.tiles;
+    if (!s->have || s->next.end || !boundary(s) || in_tile(s)) {
+        tb_check_fail(c, "tile start", tile, NULL, "a start", !s->have || s->next.end ? "none: there is no tile" : "none in a block");
+        return;
+    }
+    const uint32_t bank = next_bank(s);
+    const uint64_t blocks = tb_get(s->wgt_blocks) >> (10 * bank) & 0x3ff;
+    const bool weights = s->t->op == NPU_SCORE_CONVERT || (s->t->wgt_res ? blocks > s->next.ob >> 1 : bit(s->wgt_full) >> bank & 1u);
+    if (!rows_there(s)) {
+        char got[40], expected[40];
+        snprintf(got, sizeof got, "%" PRIu64 " pixels of the input", tb_get(s->pix_ready));
+        snprintf(expected, sizeof expected, "%" PRIu32, s->need);
+        fail_here(c, "tile start", tile, &s->next, 0, got, expected);
+    } else if (!weights) {
+        fail_here(c, "tile start", tile, &s->next, 0, "a start", "none before the weights are there");
+    } else if (bit(s->room) == 0) {
+        fail_here(c, "tile start", tile, &s->next, 0, "a start", "none without room in ofm_buf");
+    }
+}
+
+/* Words of the input that may have been given back: all of them arrived, and nobody is still to read them. */
+static uint32_t may_free(const state *s) {
+    const npu_score_walk *k = s->a_valid ? &s->a : s->w_valid ? &s->w : &s->next;
+    const uint32_t pixels = npu_score_first_row(s->t, s->n, k) * s->t->iw;
+    const uint64_t here = bit(s->ifm_all) != 0 ? UINT64_MAX : tb_get(s->pix_ready);
+    return (uint32_t)(here < pixels ? here : pixels) * s->t->icb;
+}
+
+static void check_free(tb_check *c, state *s) {
+    const bool pop = bit(s->pop) != 0;
+    const uint32_t words = (uint32_t)tb_get(s->free_words);
+    char got[40], expected[40];
+    if (!s->have || (pop && (s->w_valid || s->a_valid || !s->next.end || bit(s->ifm_all) == 0))) {
+        tb_check_fail(c, "end of the task", s->work.tasks, NULL, "words returned", s->have ? "more vectors" : "none: no task");
+        return;
+    }
+    const uint32_t limit = pop ? s->t->ifm_words : s->t->wgt_res ? may_free(s) : 0;
+    s->freed += words;
+    if (s->freed > limit || (pop && s->freed < limit)) {
+        snprintf(got, sizeof got, "%" PRIu32 " words returned so far", s->freed);
+        snprintf(expected, sizeof expected, "%s%" PRIu32, pop ? "" : "at most ", limit);
+        tb_check_fail(c, "words returned", s->work.tasks, NULL, got, expected);
+    }
+}
+
+static void check_waits(tb_check *c, state *s) {
+    const uint32_t ifm = bit(s->wait_ifm), wgt = bit(s->wait_wgt), ofm = bit(s->wait_ofm);
+    if (ifm + wgt + ofm > 1 || !s->have || s->next.end || bit(s->start) != 0 || ofm == bit(s->room)) {
+        tb_check_fail(c, "waits", s->work.tiles, NULL, ifm ? "for input" : wgt ? "for weights" : "for room", "another reason, or none");
+        return;
+    }
+    s->late = ifm != 0 && rows_there(s) ? s->late + 1 : 0;
+    if (s->late > LATE) {
+        fail_here(c, "waits", s->work.tiles, &s->next, 0, "for input", "not: its rows are there");
+    }
+}
+
+/* ---- the stages ---- */
+
+static void enter_activation(state *s) {
+    s->a_valid = s->w_valid;
+    if (!s->w_valid) {
+        return;
+    }
+    s->a = s->w;
+    s->a_sel = s->p_now;
+    s->p_now = !s->p_now;
+    if (s->a.block == 0) {
+        const uint32_t first = s->a.tile * 2 * s->n;
+        s->oh0 = first / s->t->ow;
+        s->ow0 = first % s->t->ow;
+    }
+    s->pixel = s->a.tile * 2 * s->n;
+    s->oh = s->oh0;
+    s->ow = s->ow0;
+}
+
+static void enter_weights(state *s, bool start) {
+    if (in_tile(s)) {
+        npu_score_walk_block(s->t, &s->w);
+        return;
+    }
+    s->w_valid = start;
+    if (!start) {
+        return;
+    }
+    s->w = s->next;
+    s->w_bank = next_bank(s);
+    s->work.tile[s->work.tiles++ % NPU_SCORE_TILES] = block_at(s, &s->w);
+    npu_score_walk_tile(s->t, &s->next);
+    s->need = s->next.end ? 0 : npu_score_need(s->t, s->n, &s->next);
+}
+
+static void advance(state *s, bool start) {
+    outputs *o = &s->out;
+    o->weight = s->w_valid;
+    o->vector = s->a_valid;
+    o->p = s->p_now;
+    o->sel = s->a_sel;
+    o->step = s->step;
+    o->row = s->n - 1 - s->step;
+    if (s->step == 0) {
+        o->weight_at = s->w;
+        o->vector_at = s->a;
+    }
+    if (!boundary(s)) {
+        s->step++;
+        return;
+    }
+    s->step = 0;
+    enter_activation(s);
+    enter_weights(s, start);
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    check_outputs(c, s);
+    if (!s->have && bit(s->task_valid) != 0) {
+        take_task(c, s);
+    }
+    check_weight_read(c, s);
+    check_input_read(c, s);
+    check_release(c, s);
+    if ((bit(s->wait_ifm) | bit(s->wait_wgt) | bit(s->wait_ofm)) != 0) {
+        check_waits(c, s);
+    } else {
+        s->late = 0;
+    }
+    const bool start = bit(s->start) != 0;
+    if (start) {
+        check_start(c, s);
+    }
+    if (bit(s->free) != 0) {
+        check_free(c, s);
+    } else if (bit(s->pop) != 0) {
+        tb_check_fail(c, "end of the task", s->work.tasks, NULL, "no words returned", "all that are left");
+    }
+    if (c->failed) {
+        return;
+    }
+    advance(s, start);
+    if (bit(s->pop) != 0) {
+        s->base = (s->base + s->t->ifm_words) % RING;
+        s->have = false;
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->have) {
+        tb_check_fail(c, "end of the task", s->work.tasks, NULL, "none", "all tasks done");
+    }
+}
+
+static const char *const inputs[] = {"gemm_queue", "ifm_ld", "wgt_ld", "ifm_buf", "wgt_buf", NULL};
+
+const tb_check_ops npu_score_im2col = {
+    .unit = "im2col", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

@@ -1,0 +1,151 @@
+/*
+ * mesh.c - weights and vectors of the mesh, and the partial sums that must come of them.
+ *
+ * The mesh has no reset and nothing tells it where a block begins, so the check takes every enabled cycle as it is: both weight registers are chains of N words,
+ * wgt_p_i says which one takes the word of this cycle, and the vectors of this cycle meet the words that the chain sel_i held before. Up to N such vectors in a
+ * row that meet the same words go through the golden function together, which is in time: a vector's first result leaves N + 1 cycles later.
+ */
+#include "gemm_work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LINES 128u /* results that are known and have not left: at most 2N + 2 */
+
+typedef struct chain {
+    int8_t word[32][32]; /* ring */
+    uint64_t words;      /* that ever entered */
+} chain;
+
+typedef struct state {
+    tb_sig en, p, wgt, sel, act[2], ps[2];
+    uint32_t n;
+    chain chain[2];
+    uint64_t enabled; /* cycles; the number of the vectors of this cycle */
+    /* vectors that wait for the golden function: [2 * vector + stream][row] */
+    int8_t act_wait[64 * 32];
+    uint64_t first; /* number of the first one */
+    uint32_t waiting, wait_sel;
+    int32_t line[LINES][2][32]; /* results by the enabled cycle in which they leave */
+    bool unknown[LINES];        /* a vector met words from before the start of the simulation */
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"en_i", &s->en},       {"wgt_p_i", &s->p},     {"wgt_i", &s->wgt},   {"sel_i", &s->sel},
+                                  {"act0_i", &s->act[0]}, {"act1_i", &s->act[1]}, {"ps0_o", &s->ps[0]}, {"ps1_o", &s->ps[1]}};
+    s->n = npu_score_n(c);
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+/* Nothing in a mesh is ever reset. */
+static void clear(tb_check *c) {
+    (void)c;
+}
+
+/* Results of vector j leave column c in cycle first + j + N + 1 + c. */
+static void spread(state *s, const int32_t *out) {
+    const uint32_t n = s->n;
+    const bool unknown = s->chain[s->wait_sel].words < n;
+    for (uint32_t j = 0; j < s->waiting; j++) {
+        const uint64_t leaves = s->first + j + n + 1;
+        for (uint32_t c = 0; c < n; c++) {
+            const uint32_t at = (uint32_t)(leaves + c) % LINES;
+            s->line[at][0][c] = out[2 * j * n + c];
+            s->line[at][1][c] = out[(2 * j + 1) * n + c];
+            s->unknown[at] |= unknown;
+        }
+    }
+}
+
+static void flush(state *s) {
+    const uint32_t n = s->n;
+    const chain *k = &s->chain[s->wait_sel];
+    int8_t wgt[32 * 32];
+    int32_t out[64 * 32];
+    if (s->waiting == 0) {
+        return;
+    }
+    for (uint32_t r = 0; r < n; r++) { /* the newest word is that of row 0 */
+        memcpy(&wgt[r * n], k->word[(k->words - 1 - r) % n], n);
+    }
+    memset(&s->act_wait[2 * s->waiting * n], 0, (size_t)2 * (n - s->waiting) * n);
+    cm_mesh_block(n, s->act_wait, wgt, out);
+    spread(s, out);
+    s->waiting = 0;
+}
+
+static bool zero(const void *p, uint32_t bytes) {
+    static const uint8_t zeros[32];
+    return npu_score_same(p, zeros, bytes);
+}
+
+static void take_vectors(state *s) {
+    const uint32_t n = s->n, sel = *(const uint8_t *)s->sel.ptr;
+    if (s->waiting > 0 && sel != s->wait_sel) {
+        flush(s);
+    }
+    if (s->waiting == 0) { /* vectors of zeros have zeros for results, whatever the weights are */
+        if (zero(s->act[0].ptr, n) && zero(s->act[1].ptr, n)) {
+            return;
+        }
+        s->first = s->enabled;
+        s->wait_sel = sel;
+    }
+    memcpy(&s->act_wait[2 * s->waiting * n], s->act[0].ptr, n);
+    memcpy(&s->act_wait[(2 * s->waiting + 1) * n], s->act[1].ptr, n);
+    if (++s->waiting == n) {
+        flush(s);
+    }
+}
+
+static void take_weights(state *s) {
+    const uint32_t p = *(const uint8_t *)s->p.ptr;
+    if (s->waiting > 0 && p == s->wait_sel) {
+        flush(s);
+    }
+    chain *k = &s->chain[p];
+    memcpy(k->word[k->words++ % s->n], s->wgt.ptr, s->n);
+}
+
+static void check_results(tb_check *c, state *s, int32_t line[2][32]) {
+    const uint32_t n = s->n;
+    for (uint32_t stream = 0; stream < 2; stream++) {
+        const int32_t *got = (const int32_t *)s->ps[stream].ptr;
+        if (npu_score_same(got, line[stream], 4 * n)) {
+            continue;
+        }
+        uint32_t col = 0;
+        while (got[col] == line[stream][col]) {
+            col++;
+        }
+        const uint64_t vector = s->enabled - (n + 1 + col);
+        char where[96], g[16], e[16];
+        npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
+        snprintf(g, sizeof g, "%" PRId32, got[col]);
+        snprintf(e, sizeof e, "%" PRId32, line[stream][col]);
+        tb_check_fail(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, where, g, e);
+        return;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (*(const uint8_t *)s->en.ptr == 0) {
+        return;
+    }
+    const uint32_t at = (uint32_t)s->enabled % LINES;
+    if (s->enabled >= 2 * (uint64_t)s->n && !s->unknown[at]) { /* before, results of what was there at the start leave */
+        check_results(c, s, s->line[at]);
+    }
+    memset(s->line[at], 0, sizeof s->line[at]);
+    s->unknown[at] = false;
+    take_vectors(s);
+    take_weights(s);
+    s->enabled++;
+}
+
+static const char *const inputs[] = {"im2col", NULL};
+
+const tb_check_ops npu_score_mesh = {
+    .unit = "mesh", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};

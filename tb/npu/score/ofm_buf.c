@@ -1,0 +1,125 @@
+/* ofm_buf.c - a copy of the output buffer: what post reads is what acc wrote. */
+#include "gemm_work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PAIRS 1024u /* pixel pairs of a column */
+#define WORDS (PAIRS / 2)
+
+/* What a port read in the cycle before. */
+typedef struct access {
+    bool on;
+    uint32_t col, cols; /* `cols` columns from `col` on */
+    uint32_t word;
+    bool known[4];
+    int32_t expected[4][4];
+} access;
+
+typedef struct state {
+    tb_sig we, wdata[2], wide, re, rcol[2], raddr[2], rdata[2];
+    uint32_t n, cols;
+    int32_t mem[32][WORDS][4];
+    uint64_t pairs[32]; /* written to each column since reset */
+    access port[2];
+    uint64_t reads;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"we_i", &s->we},           {"wdata0_i", &s->wdata[0]}, {"wdata1_i", &s->wdata[1]},
+                                  {"wide_i", &s->wide},       {"re_i", &s->re},           {"rcol0_i", &s->rcol[0]},
+                                  {"rcol1_i", &s->rcol[1]},   {"raddr0_i", &s->raddr[0]}, {"raddr1_i", &s->raddr[1]},
+                                  {"rdata0_o", &s->rdata[0]}, {"rdata1_o", &s->rdata[1]}};
+    s->n = npu_score_n(c);
+    s->cols = s->n >= 16 ? 4 : s->n / 4;
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    memset(s->pairs, 0, sizeof s->pairs);
+    s->port[0].on = s->port[1].on = false;
+}
+
+/* Number of the word since reset, of the last time when it was written. */
+static uint64_t lap(const state *s, uint32_t col, uint32_t word) {
+    const uint64_t words = s->pairs[col] / 2;
+    return words - 1 - (words - 1 - word) % WORDS;
+}
+
+static void compare(tb_check *c, state *s, uint32_t p) {
+    const access *a = &s->port[p];
+    for (uint32_t j = 0; j < a->cols; j++) {
+        const uint8_t *data = (const uint8_t *)s->rdata[p].ptr + 16 * j;
+        if (!a->known[j] || npu_score_same(data, a->expected[j], 16)) {
+            continue;
+        }
+        int32_t got[4];
+        memcpy(got, data, sizeof got);
+        uint32_t i = 0;
+        while (got[i] == a->expected[j][i]) {
+            i++;
+        }
+        const uint64_t first = 4 * lap(s, a->col + j, a->word); /* pixels of the column before the word */
+        char where[96], g[16], e[16];
+        npu_score_tile_text(c, first / (2 * s->n), (uint32_t)(first % (2 * s->n)) + i, a->col + j, where, sizeof where);
+        snprintf(g, sizeof g, "%" PRId32, got[i]);
+        snprintf(e, sizeof e, "%" PRId32, a->expected[j][i]);
+        tb_check_fail(c, p == 0 ? "read port 0" : "read port 1", s->reads, where, g, e);
+    }
+}
+
+static void read_word(state *s, uint32_t p) {
+    access *a = &s->port[p];
+    const bool wide = tb_get(s->wide) != 0;
+    const uint32_t addr = (uint32_t)tb_get(s->raddr[p]), rcol = (uint32_t)tb_get(s->rcol[p]);
+    a->on = true;
+    a->cols = wide ? s->cols : 1;
+    a->col = wide ? s->cols * rcol : 2 * rcol + p;
+    a->word = wide ? (addr & ~1u) | p : addr;
+    s->reads++;
+    if (a->col + a->cols > s->n) { /* no such column: nothing is promised */
+        a->on = false;
+        return;
+    }
+    for (uint32_t j = 0; j < a->cols; j++) {
+        a->known[j] = s->pairs[a->col + j] >= 2 * (uint64_t)a->word + 2;
+        memcpy(a->expected[j], s->mem[a->col + j][a->word], sizeof a->expected[j]);
+    }
+}
+
+static void write_pairs(state *s, uint32_t we) {
+    const int32_t *even = (const int32_t *)s->wdata[0].ptr, *odd = (const int32_t *)s->wdata[1].ptr;
+    for (uint32_t c = 0; c < s->n; c++) {
+        if (we >> c & 1u) {
+            const uint64_t pair = s->pairs[c]++ % PAIRS;
+            int32_t *word = &s->mem[c][pair / 2][2 * (pair % 2)];
+            word[0] = even[c];
+            word[1] = odd[c];
+        }
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const uint32_t re = *(const uint8_t *)s->re.ptr;
+    for (uint32_t p = 0; p < 2; p++) {
+        if (s->port[p].on) {
+            compare(c, s, p);
+            s->port[p].on = false;
+        }
+        if (re >> p & 1u) {
+            read_word(s, p);
+        }
+    }
+    const uint32_t we = (uint32_t)tb_get(s->we);
+    if (we != 0) { /* last: a read of the word that is written gives the old one */
+        write_pairs(s, we);
+    }
+}
+
+static const char *const inputs[] = {"acc", NULL};
+
+const tb_check_ops npu_score_ofm_buf = {
+    .unit = "ofm_buf", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
