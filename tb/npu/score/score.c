@@ -14,6 +14,9 @@ static const tb_check_ops npu_score_clk_gate = {.unit = "npu_clk_gate", .open = 
 /* clang-format off */
 const tb_check_ops *const npu_score_all[] = {
     &npu_score_clk_gate,
+    &npu_score_dma_rd,
+    &npu_score_send_buf,
+    &npu_score_dma_wr,
     &npu_score_fp_mul,
     &npu_score_fp_add,
     &npu_score_fp_i32_to_f32,

@@ -45,5 +45,8 @@ extern const tb_check_ops npu_score_act;
 extern const tb_check_ops npu_score_transpose;
 extern const tb_check_ops npu_score_requant;
 extern const tb_check_ops npu_score_im2col, npu_score_mesh, npu_score_acc, npu_score_ofm_buf;
+extern const tb_check_ops npu_score_dma_rd;
+extern const tb_check_ops npu_score_dma_wr;
+extern const tb_check_ops npu_score_send_buf;
 
 #endif

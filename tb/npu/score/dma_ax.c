@@ -1,0 +1,230 @@
+/* dma_ax.c - requests, bursts, pulses and levels of a DMA channel's side. */
+#include "dma_ax.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LINE 4096u
+#define QUEUE 2u /* jobs accepted that have bursts to come */
+
+int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user, const char *const *names,
+                       uint32_t requesters, char *err, size_t err_size) {
+    const npu_score_sig fixed[] = {{"flush_i", &ax->flush},
+                                   {"idle_o", &ax->idle},
+                                   {"req_valid_i", &ax->req_valid},
+                                   {"req_ready_o", &ax->req_ready},
+                                   {"req_addr_i", &ax->req_addr},
+                                   {"req_bytes_i", &ax->req_bytes},
+                                   {"err_o", &ax->err},
+                                   {"ev_beat_o", &ax->ev_beat},
+                                   {"ev_burst_o", &ax->ev_burst},
+                                   {"ev_wait_bus_o", &ax->ev_wait_bus},
+                                   {wait_user, &ax->ev_wait_user},
+                                   {"inflight_o", &ax->inflight}};
+    const npu_score_sig channel[] = {{"valid_o", &ax->ax_valid}, {"ready_i", &ax->ax_ready}, {"addr_o", &ax->ax_addr},
+                                     {"len_o", &ax->ax_len},     {"id_o", &ax->ax_id},       {"size_o", &ax->ax_size},
+                                     {"burst_o", &ax->ax_burst}, {"lock_o", &ax->ax_lock},   {"cache_o", &ax->ax_cache},
+                                     {"prot_o", &ax->ax_prot},   {"qos_o", &ax->ax_qos}};
+    ax->names = names;
+    ax->requesters = requesters;
+    for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%s%s", prefix, channel[i].name);
+        if (tb_check_sig(c, name, 0, channel[i].sig, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    if (requesters > DMA_REQS_MAX || ax->ax_addr.width != 32) {
+        snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path, DMA_REQS_MAX);
+        return -1;
+    }
+    return npu_score_bind(c, fixed, sizeof fixed / sizeof *fixed, err, err_size);
+}
+
+static void forget_jobs(npu_score_dma_ax *ax) {
+    ax->accepted = ax->cut = 0;
+    ax->rest_addr = ax->rest = 0;
+    ax->words = ax->beats = 0;
+    memset(ax->queued, 0, sizeof ax->queued);
+}
+
+void npu_score_dma_reset(npu_score_dma_ax *ax) {
+    forget_jobs(ax);
+    ax->shown = ax->answered = 0;
+    memset(ax->flying, 0, sizeof ax->flying);
+    ax->offered = ax->draining = false;
+    ax->err_due = ax->ev_due = 0;
+}
+
+void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst, size_t size) {
+    const npu_score_dma_job *j = &ax->job[job % DMA_JOBS];
+    snprintf(dst, size, "%s job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), %s %" PRIu64, ax->names[j->id],
+             ax->requests - ax->accepted + job, j->addr, j->bytes, what, number);
+}
+
+void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number, const uint8_t *got,
+                         const uint8_t *expected, uint32_t mask) {
+    for (uint32_t i = 0; i < 16; i++) {
+        if (((mask >> i) & 1u) != 0 && got[i] != expected[i]) {
+            char where[96], what[32], g[8], e[8];
+            snprintf(what, sizeof what, "byte %" PRIu32 " of beat", i);
+            npu_score_dma_where(ax, job, what, number, where, sizeof where);
+            snprintf(g, sizeof g, "0x%02x", got[i]);
+            snprintf(e, sizeof e, "0x%02x", expected[i]);
+            tb_check_fail(c, stream, number, where, g, e);
+            return;
+        }
+    }
+}
+
+/* A burst that has not been there in the cycle before: it must be the next one of the oldest job that has some left. */
+static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
+    if (ax->cut == ax->accepted) {
+        char got[32];
+        snprintf(got, sizeof got, "0x%08" PRIx64, tb_get(ax->ax_addr));
+        tb_check_fail(c, "burst", ax->bursts, NULL, got, "none: no job needs one");
+        return;
+    }
+    const npu_score_dma_job *j = &ax->job[ax->cut % DMA_JOBS];
+    if (ax->rest == 0) {
+        ax->rest_addr = j->addr;
+        ax->rest = j->bytes;
+    }
+    /* the first burst of so many bytes as may lie in one is the first burst of all of them */
+    cm_dma_split(ax->rest_addr, ax->rest < LINE ? ax->rest : LINE, &ax->now, 1);
+    ax->burst[ax->shown++ % DMA_BURSTS] =
+        (npu_score_dma_burst){.beats = ax->now.beats, .lane = ax->now.addr % 16, .id = j->id, .job = ax->cut};
+    ax->flying[j->id]++;
+    ax->rest_addr += ax->now.bytes;
+    ax->rest -= ax->now.bytes;
+    if (ax->rest == 0) {
+        ax->queued[j->id]--;
+        ax->cut++;
+    }
+    ax->bursts++;
+    if (ax->shown - ax->answered > DMA_OUTSTANDING) {
+        tb_check_fail(c, "burst", ax->bursts, NULL, "17 in flight", "at most 16");
+    }
+}
+
+static void address(tb_check *c, npu_score_dma_ax *ax) {
+    if (npu_score_b(ax->ax_valid) == 0) {
+        if (ax->offered) {
+            tb_check_fail(c, "burst", ax->bursts, NULL, "withdrawn", "waiting for ready");
+        }
+        return;
+    }
+    if (!ax->offered) {
+        new_burst(c, ax);
+    }
+    const uint32_t addr = *(const uint32_t *)ax->ax_addr.ptr;
+    if (addr != ax->now.addr || npu_score_b(ax->ax_len) + 1 != ax->now.beats) {
+        char where[96], got[48], expected[48];
+        npu_score_dma_where(ax, ax->burst[(ax->shown - 1) % DMA_BURSTS].job, "burst", ax->bursts, where, sizeof where);
+        snprintf(got, sizeof got, "0x%08" PRIx32 ", %" PRIu32 " beats", addr, npu_score_b(ax->ax_len) + 1);
+        snprintf(expected, sizeof expected, "0x%08" PRIx32 ", %" PRIu32 " beats", ax->now.addr, ax->now.beats);
+        tb_check_fail(c, "burst", ax->bursts, where, got, expected);
+    }
+    ax->offered = npu_score_b(ax->ax_ready) == 0;
+    if (npu_score_b(ax->ax_id) != 0 || npu_score_b(ax->ax_size) != 4 || npu_score_b(ax->ax_burst) != 1 || npu_score_b(ax->ax_lock) != 0 ||
+        npu_score_b(ax->ax_cache) != 3 || npu_score_b(ax->ax_prot) != 0 || npu_score_b(ax->ax_qos) != 0) {
+        tb_check_fail(c, "burst attributes", ax->bursts, NULL, "others", "id 0, 16 bytes a beat, INCR, cache 3, the rest 0");
+    }
+}
+
+void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax) {
+    address(c, ax);
+    const uint32_t events = npu_score_b(ax->ev_beat) * DMA_EV_BEAT + npu_score_b(ax->ev_burst) * DMA_EV_BURST +
+                            npu_score_b(ax->ev_wait_bus) * DMA_EV_WAIT_BUS + npu_score_b(ax->ev_wait_user) * DMA_EV_WAIT_USER;
+    if (events != ax->ev_due) {
+        char g[40], e[40];
+        snprintf(g, sizeof g, "beat %u, burst %u, waits %u %u", events & 1u, (events >> 1) & 1u, (events >> 2) & 1u, events >> 3);
+        snprintf(e, sizeof e, "beat %u, burst %u, waits %u %u", ax->ev_due & 1u, (ax->ev_due >> 1) & 1u, (ax->ev_due >> 2) & 1u,
+                 ax->ev_due >> 3);
+        tb_check_fail(c, "events", c->all->sim->cycle, NULL, g, e);
+    }
+    const uint32_t err = npu_score_b(ax->err);
+    if (err != ax->err_due) {
+        tb_check_value(c, "errors of requesters", ax->answered, err, ax->err_due);
+    }
+    ax->ev_due = 0;
+    ax->err_due = 0;
+    const uint64_t flight = ax->shown - ax->answered;
+    ax->bus_idle = flight == 0;
+    if (npu_score_b(ax->inflight) != flight) {
+        tb_check_value(c, "bursts in flight", ax->bursts, npu_score_b(ax->inflight), flight);
+    }
+    if (npu_score_b(ax->ax_valid) != 0) {
+        ax->ev_due = ax->offered ? DMA_EV_WAIT_BUS : DMA_EV_BURST;
+    }
+}
+
+static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
+    uint32_t bytes = 0;
+    memcpy(&bytes, (const uint8_t *)ax->req_bytes.ptr + 3 * id, 3);
+    const uint32_t addr = ((const uint32_t *)ax->req_addr.ptr)[id];
+    if (ax->accepted - ax->cut >= QUEUE || bytes == 0) {
+        tb_check_fail(c, "request", ax->requests, ax->names[id], bytes == 0 ? "one of 0 bytes" : "one more taken",
+                      bytes == 0 ? "at least 1" : "at most two wait for their bursts");
+        return;
+    }
+    npu_score_dma_job *j = &ax->job[ax->accepted++ % DMA_JOBS];
+    *j = (npu_score_dma_job){.addr = addr, .bytes = bytes, .id = id, .first_word = ax->words, .first_beat = ax->beats};
+    j->words = (bytes + 15) / 16;
+    j->beats = (addr % 16 + bytes + 15) / 16;
+    ax->words += j->words;
+    ax->beats += j->beats;
+    ax->queued[id]++;
+    ax->requests++;
+}
+
+void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
+    const uint32_t ready = npu_score_b(ax->req_ready);
+    if (ready == 0) {
+        return;
+    }
+    const uint32_t valid = npu_score_b(ax->req_valid);
+    const uint32_t first = valid & (~valid + 1);
+    if (ready != first || npu_score_dma_dropping(ax)) {
+        char got[32], expected[32];
+        snprintf(got, sizeof got, "ready 0x%02" PRIx32, ready);
+        snprintf(expected, sizeof expected, "0x%02" PRIx32 "%s", npu_score_dma_dropping(ax) ? 0u : first,
+                 npu_score_dma_dropping(ax) ? ": flushed" : ": priority");
+        tb_check_fail(c, "request", ax->requests, NULL, got, expected);
+        return;
+    }
+    uint32_t id = 0;
+    while ((first >> id) != 1) {
+        id++;
+    }
+    accept(c, ax, id);
+}
+
+void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {
+    if (ax->answered == ax->shown) {
+        return;
+    }
+    const uint32_t id = ax->burst[ax->answered % DMA_BURSTS].id;
+    if ((resp & 2u) != 0) {
+        ax->err_due = 1u << id;
+    }
+    if (complete) {
+        ax->answered++;
+        ax->flying[id]--;
+    }
+}
+
+npu_score_dma_flush npu_score_dma_end(npu_score_dma_ax *ax) {
+    if (!npu_score_dma_dropping(ax)) {
+        return DMA_GO;
+    }
+    ax->draining = !ax->bus_idle;
+    if (ax->bus_idle) {
+        forget_jobs(ax);
+        return DMA_EMPTY;
+    }
+    ax->cut = ax->accepted;
+    ax->rest = 0;
+    memset(ax->queued, 0, sizeof ax->queued);
+    return DMA_DROP;
+}

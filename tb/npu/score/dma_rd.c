@@ -1,0 +1,176 @@
+/* dma_rd.c - read side of a DMA channel: requests cut into bursts, and the beats of the bus as words of the requesters, in job order. */
+#include "dma_ax.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define BEATS 64u /* ring of bus beats; the unit keeps four */
+#define SKID 2u   /* beats that it takes before it needs them */
+
+typedef struct state {
+    npu_score_dma_ax ax;
+    tb_sig dat_valid, dat_ready, dat_id, dat, dat_last, rdata, rresp, rlast, rvalid, rready;
+    uint8_t beat[BEATS][16];
+    uint64_t beats; /* that came */
+    uint64_t used;  /* beats of which a byte has been on the output */
+    uint64_t job;   /* whose data are on the output */
+    uint32_t word;  /* of that job */
+    bool seen;      /* it is on offer */
+    uint8_t expected[16];
+    uint64_t words; /* in all */
+} state;
+
+static const char *const requesters[] = {"factors", "partial sums", "weights", "input", "ALU", "POOL"}; /* npu_pkg::RdId* */
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {
+        {"dat_valid_o", &s->dat_valid}, {"dat_ready_i", &s->dat_ready}, {"dat_id_o", &s->dat_id}, {"dat_o", &s->dat},
+        {"dat_last_o", &s->dat_last},   {"rdata_i", &s->rdata},         {"rresp_i", &s->rresp},   {"rlast_i", &s->rlast},
+        {"rvalid_i", &s->rvalid},       {"rready_o", &s->rready}};
+    if (npu_score_dma_open(c, &s->ax, "ar", "ev_wait_user_o", requesters, sizeof requesters / sizeof *requesters, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void forget(state *s) {
+    s->beats = s->used = s->job = 0;
+    s->word = 0;
+    s->seen = false;
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    npu_score_dma_reset(&s->ax);
+    forget(s);
+}
+
+/* The word on the output: what it must be, made of one or two bus beats. False: it cannot be there. */
+static bool next_word(tb_check *c, state *s) {
+    if (s->job == s->ax.accepted) {
+        tb_check_fail(c, "data", s->words, NULL, "a word", "none: no job wants data");
+        return false;
+    }
+    const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
+    const uint32_t lane = j->addr % 16, at = 16 * s->word, left = j->bytes - at, bytes = left < 16 ? left : 16;
+    const uint64_t first = j->first_beat + s->word, last = j->first_beat + (lane + at + bytes - 1) / 16;
+    if (last >= s->beats) {
+        char where[96];
+        npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
+        tb_check_fail(c, "data", s->words, where, "a word", "none: its data have not come");
+        return false;
+    }
+    const uint32_t low = bytes < 16 - lane ? bytes : 16 - lane; /* bytes from the first of the two beats */
+    memset(s->expected, 0, sizeof s->expected);
+    memcpy(s->expected, &s->beat[first % BEATS][lane], low);
+    memcpy(&s->expected[low], s->beat[last % BEATS], bytes - low);
+    s->used = last + 1;
+    return true;
+}
+
+static void data(tb_check *c, state *s) {
+    if (!s->seen && !next_word(c, s)) {
+        return;
+    }
+    s->seen = true;
+    const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
+    const bool last = s->word + 1 == j->words;
+    if (memcmp(s->dat.ptr, s->expected, 16) != 0) {
+        npu_score_dma_bytes(c, &s->ax, "data", s->job, s->word, (const uint8_t *)s->dat.ptr, s->expected, 0xffff);
+    }
+    if (npu_score_b(s->dat_id) != j->id || npu_score_b(s->dat_last) != last) {
+        char where[96];
+        npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
+        const uint32_t id = npu_score_b(s->dat_id);
+        tb_check_fail(c, id != j->id ? "requester" : "last", s->words, where,
+                      id == j->id             ? (last ? "0" : "1")
+                      : id < s->ax.requesters ? requesters[id]
+                                              : "no requester",
+                      id == j->id ? (last ? "1" : "0") : requesters[j->id]);
+    }
+    if (npu_score_b(s->dat_ready) == 0) {
+        s->ax.ev_due |= DMA_EV_WAIT_USER;
+        return;
+    }
+    s->seen = false;
+    s->words++;
+    s->word++;
+    if (last) {
+        s->word = 0;
+        s->job++;
+    }
+}
+
+/* Beats that certainly wait in the unit: all that came and were not needed for the words so far. It also keeps the first beat of an unaligned job, which gives
+ * no word by itself. */
+static uint64_t waiting(const state *s) {
+    const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
+    if (s->job < s->ax.accepted && s->used >= j->first_beat + j->beats) {
+        j = &s->ax.job[(s->job + 1) % DMA_JOBS];
+    }
+    const bool kept = s->beats > s->used && j->first_beat == s->used && j->addr % 16 != 0 && j->beats > 1;
+    return s->beats - s->used - kept;
+}
+
+static void bus(tb_check *c, state *s) {
+    npu_score_dma_ax *ax = &s->ax;
+    if (npu_score_b(s->rvalid) == 0) {
+        ax->ev_due |= ax->bus_idle ? 0 : DMA_EV_WAIT_BUS;
+        return;
+    }
+    if (npu_score_b(s->rready) == 0) {
+        return;
+    }
+    ax->ev_due |= DMA_EV_BEAT;
+    if (!npu_score_dma_dropping(ax)) {
+        if (waiting(s) >= SKID) {
+            tb_check_fail(c, "bus data", s->beats, NULL, "a beat taken", "at most two that wait for words before them");
+            return;
+        }
+        memcpy(s->beat[s->beats++ % BEATS], s->rdata.ptr, 16);
+    }
+    npu_score_dma_answer(ax, npu_score_b(s->rresp), npu_score_b(s->rlast) != 0);
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    npu_score_dma_ax *ax = &s->ax;
+    npu_score_dma_outputs(c, ax);
+    const bool idle = ax->bus_idle && s->job == ax->accepted;
+    if (npu_score_b(ax->idle) != idle) {
+        tb_check_value(c, "idle", ax->requests, !idle, idle);
+    }
+    if (npu_score_b(s->dat_valid) != 0) {
+        data(c, s);
+    } else if (s->seen) {
+        tb_check_fail(c, "data", s->words, NULL, "withdrawn", "a word that waits for ready");
+    }
+    bus(c, s);
+    npu_score_dma_requests(c, ax);
+    switch (npu_score_dma_end(ax)) {
+    case DMA_EMPTY:
+        forget(s);
+        break;
+    case DMA_DROP:
+        s->job = ax->accepted;
+        s->word = 0;
+        s->seen = false;
+        break;
+    case DMA_GO:
+        break;
+    }
+}
+
+static void finish(tb_check *c) {
+    state *s = (state *)c->state;
+    if (s->job != s->ax.accepted) {
+        char where[96];
+        npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
+        tb_check_fail(c, "data", s->words, where, "nothing", "a word");
+    }
+}
+
+/* Addresses do not depend on data, so what a unit computes of wrong data is no input here. */
+const tb_check_ops npu_score_dma_rd = {
+    .unit = "dma_rd", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

@@ -1,0 +1,231 @@
+/* dma_wr.c - write side of a DMA channel: requests cut into bursts, words of the requesters as beats with strobes, and whose responses are owed. */
+#include "dma_ax.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define WORDS 16u /* ring of words taken; the unit keeps three */
+#define FIFO 2u   /* beats between the requesters and the bus */
+
+typedef struct state {
+    npu_score_dma_ax ax;
+    tb_sig wdat_valid, wdat_ready, wdat, wdata, wstrb, wlast, wvalid, wready, bresp, bvalid, bready, idle_req;
+    uint8_t word[WORDS][16];
+    uint64_t words;      /* taken */
+    uint64_t source;     /* job whose words are taken */
+    uint64_t burst;      /* that the next beat belongs to */
+    uint32_t burst_beat; /* and its number in it */
+    uint64_t beats;      /* sent */
+    uint64_t word_beats; /* of these: beats that came with a word (the last one of a job may hold the rest of the word before) */
+    bool seen;           /* the beat is on offer */
+    uint8_t data[16];    /* what it must hold, where strobes are 1 */
+    uint32_t strobes;
+    bool owed;      /* flushed: bursts presented still need their beats */
+    uint32_t kept;  /* of these, beats that may have been made before the flush */
+    uint64_t total; /* beats in all */
+} state;
+
+static const char *const requesters[] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"wdat_valid_i", &s->wdat_valid}, {"wdat_ready_o", &s->wdat_ready}, {"wdat_i", &s->wdat},
+                                  {"wdata_o", &s->wdata},           {"wstrb_o", &s->wstrb},           {"wlast_o", &s->wlast},
+                                  {"wvalid_o", &s->wvalid},         {"wready_i", &s->wready},         {"bresp_i", &s->bresp},
+                                  {"bvalid_i", &s->bvalid},         {"bready_o", &s->bready},         {"idle_req_o", &s->idle_req}};
+    if (npu_score_dma_open(c, &s->ax, "aw", "ev_wait_data_o", requesters, sizeof requesters / sizeof *requesters, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void forget(state *s) {
+    s->words = s->source = s->beats = s->word_beats = 0;
+    s->burst = s->ax.shown;
+    s->burst_beat = 0;
+    s->seen = s->owed = false;
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    npu_score_dma_reset(&s->ax);
+    forget(s);
+}
+
+static uint32_t beat_of_job(const state *s, const npu_score_dma_job *j) {
+    return (uint32_t)(s->beats - j->first_beat);
+}
+
+/* What the next beat must be: the low bytes of its own word in the upper lanes, the upper ones of the word before below. False: it cannot be there. */
+static bool next_beat(tb_check *c, state *s, const npu_score_dma_burst *b) {
+    const npu_score_dma_job *j = &s->ax.job[b->job % DMA_JOBS];
+    const uint32_t number = beat_of_job(s, j), lane = j->addr % 16;
+    s->strobes = 0xffff;
+    if (number == 0) {
+        s->strobes &= 0xffffu << lane;
+    }
+    if (number + 1 == j->beats) {
+        s->strobes &= 0xffffu >> (15 - (lane + j->bytes - 1) % 16);
+    }
+    const uint32_t last_word = number < j->words ? number : j->words - 1;
+    if (j->first_word + last_word >= s->words) {
+        char where[96];
+        npu_score_dma_where(&s->ax, b->job, "beat", number, where, sizeof where);
+        tb_check_fail(c, "data", s->total, where, "a beat", "none: its word has not been taken");
+        return false;
+    }
+    memset(s->data, 0, sizeof s->data);
+    if (number > 0) {
+        memcpy(s->data, &s->word[(j->first_word + number - 1) % WORDS][16 - lane], lane);
+    }
+    if (number < j->words) {
+        memcpy(&s->data[lane], s->word[(j->first_word + number) % WORDS], 16 - lane);
+    }
+    return true;
+}
+
+static void compare_beat(tb_check *c, const state *s, const npu_score_dma_burst *b) {
+    const uint32_t strobes = *(const uint16_t *)s->wstrb.ptr;
+    const uint32_t number = beat_of_job(s, &s->ax.job[b->job % DMA_JOBS]);
+    if (strobes != s->strobes) {
+        char where[96], got[16], expected[16];
+        npu_score_dma_where(&s->ax, b->job, "beat", number, where, sizeof where);
+        snprintf(got, sizeof got, "0x%04" PRIx32, strobes);
+        snprintf(expected, sizeof expected, "0x%04" PRIx32, s->strobes);
+        tb_check_fail(c, "strobes", s->total, where, got, expected);
+    } else if (memcmp(s->wdata.ptr, s->data, 16) != 0) {
+        npu_score_dma_bytes(c, &s->ax, "data", b->job, number, (const uint8_t *)s->wdata.ptr, s->data, s->strobes);
+    }
+}
+
+static void sent(state *s, const npu_score_dma_burst *b) {
+    s->word_beats += beat_of_job(s, &s->ax.job[b->job % DMA_JOBS]) < s->ax.job[b->job % DMA_JOBS].words;
+    s->beats++;
+    s->total++;
+    s->seen = false;
+    s->kept -= s->kept > 0;
+    if (++s->burst_beat == b->beats) {
+        s->burst_beat = 0;
+        s->burst++;
+    }
+}
+
+/* A beat on W. Its burst has been on the address channel in a cycle before, as `shown` says. */
+static void bus_data(tb_check *c, state *s, uint64_t shown) {
+    if (s->burst >= shown) {
+        tb_check_fail(c, "data", s->total, NULL, "a beat", "none: no burst needs one");
+        return;
+    }
+    const npu_score_dma_burst *b = &s->ax.burst[s->burst % DMA_BURSTS];
+    const bool blank = s->owed && *(const uint16_t *)s->wstrb.ptr == 0;
+    if (blank) {
+        s->kept = 0;
+    } else if (s->owed && s->kept == 0) {
+        tb_check_fail(c, "strobes", s->total, "flushed", "strobes", "none");
+        return;
+    } else {
+        if (!s->seen && !next_beat(c, s, b)) {
+            return;
+        }
+        s->seen = true;
+        compare_beat(c, s, b);
+    }
+    const uint32_t last = s->burst_beat + 1 == b->beats;
+    if (npu_score_b(s->wlast) != last) {
+        tb_check_value(c, "last", s->total, !last, last);
+    }
+    if (npu_score_b(s->wready) == 0) {
+        s->ax.ev_due |= DMA_EV_WAIT_BUS;
+        return;
+    }
+    s->ax.ev_due |= DMA_EV_BEAT;
+    sent(s, b);
+}
+
+/* Words are taken from the requester whose job has its turn, while there is room for a beat. */
+static void take_word(tb_check *c, state *s, uint64_t word_beats) {
+    const npu_score_dma_ax *ax = &s->ax;
+    const uint32_t ready = npu_score_b(s->wdat_ready);
+    if (ready == 0) {
+        return;
+    }
+    const npu_score_dma_job *j = &ax->job[s->source % DMA_JOBS];
+    const bool any = s->source < ax->accepted && !npu_score_dma_dropping(ax);
+    if (!any || ready != 1u << j->id) {
+        char got[40];
+        snprintf(got, sizeof got, "ready 0x%" PRIx32, ready);
+        tb_check_fail(c, "word", s->words, NULL, got, any ? ax->names[j->id] : "none: no job needs words");
+        return;
+    }
+    if (s->words - word_beats >= FIFO) {
+        tb_check_fail(c, "word", s->words, ax->names[j->id], "one taken", "a place for it first");
+        return;
+    }
+    if ((ready & npu_score_b(s->wdat_valid)) == 0) {
+        s->ax.ev_due |= DMA_EV_WAIT_USER;
+        return;
+    }
+    memcpy(s->word[s->words++ % WORDS], (const uint8_t *)s->wdat.ptr + (size_t)16 * j->id, 16);
+    s->source += s->words == j->first_word + j->words;
+}
+
+static void check_idle(tb_check *c, state *s) {
+    const npu_score_dma_ax *ax = &s->ax;
+    uint32_t idle_req = 0;
+    for (uint32_t i = 0; i < ax->requesters; i++) {
+        idle_req |= (uint32_t)(ax->queued[i] + ax->flying[i] == 0) << i;
+    }
+    if (npu_score_b(s->idle_req) != idle_req) {
+        tb_check_value(c, "requesters that are idle", ax->requests, npu_score_b(s->idle_req), idle_req);
+    }
+    const bool idle = ax->bus_idle && ax->cut == ax->accepted;
+    if (npu_score_b(ax->idle) != idle) {
+        tb_check_value(c, "idle", ax->requests, !idle, idle);
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    npu_score_dma_ax *ax = &s->ax;
+    const uint64_t shown = ax->shown, word_beats = s->word_beats, total = s->total;
+    npu_score_dma_outputs(c, ax);
+    check_idle(c, s);
+    if (npu_score_b(s->wvalid) != 0) {
+        bus_data(c, s, shown);
+    } else if (s->seen) {
+        tb_check_fail(c, "data", s->total, NULL, "withdrawn", "a beat that waits for ready");
+    }
+    take_word(c, s, word_beats);
+    if (npu_score_b(s->bready) == 0) {
+        tb_check_value(c, "response ready", ax->answered, 0, 1);
+    }
+    if (npu_score_b(s->bvalid) != 0) {
+        npu_score_dma_answer(ax, npu_score_b(s->bresp), true);
+    }
+    npu_score_dma_requests(c, ax);
+    switch (npu_score_dma_end(ax)) {
+    case DMA_EMPTY:
+        forget(s);
+        break;
+    case DMA_DROP:
+        if (!s->owed) {
+            s->kept = FIFO - (uint32_t)(s->total - total);
+        }
+        s->owed = true;
+        break;
+    case DMA_GO:
+        break;
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->source != s->ax.accepted || s->ax.shown != s->ax.answered) {
+        tb_check_fail(c, "data", s->total, NULL, s->source != s->ax.accepted ? "words missing" : "responses missing", "all jobs complete");
+    }
+}
+
+static const char *const inputs[] = {"send_buf", NULL};
+
+const tb_check_ops npu_score_dma_wr = {
+    .unit = "dma_wr", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

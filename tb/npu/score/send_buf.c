@@ -1,0 +1,144 @@
+/* send_buf.c - output buffer of a write channel: three FIFOs in one memory, who may write, levels, and words in time for the client that is served. */
+#include "score.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define CLIENTS 3u
+#define DEPTH 512u /* of the largest region */
+#define WORD 16u
+#define SETTLED 4u /* cycles after which a written word can be read, and a client that is served in all of them has a word in each */
+
+static const char *const names[CLIENTS] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
+static const uint32_t size[CLIENTS] = {512, 256, 256};             /* docs/npu.md 4.4 */
+
+typedef struct client {
+    uint64_t in, out;   /* words written, read */
+    uint32_t served;    /* cycles in a row in which its reader was ready */
+    uint64_t at[DEPTH]; /* cycle of the write */
+    uint8_t word[DEPTH][WORD];
+} client;
+
+typedef struct state {
+    tb_sig wvalid, wready, wdata, rvalid, rready, rdata, level;
+    uint64_t levels;   /* as level_o must be */
+    uint32_t has_room; /* clients whose region is not full */
+    client client[CLIENTS];
+} state;
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->levels = 0;
+    s->has_room = (1u << CLIENTS) - 1;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        s->client[i].in = s->client[i].out = 0;
+        s->client[i].served = 0;
+    }
+}
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"wvalid_i", &s->wvalid}, {"wready_o", &s->wready}, {"wdata_i", &s->wdata}, {"rvalid_o", &s->rvalid},
+                                  {"rready_i", &s->rready}, {"rdata_o", &s->rdata},   {"level_o", &s->level}};
+    clear(c);
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void set_level(state *s, uint32_t i) {
+    const uint64_t level = s->client[i].in - s->client[i].out;
+    s->levels = (s->levels & ~(UINT64_C(0xffff) << (16 * i))) | level << (16 * i);
+    s->has_room = (s->has_room & ~(1u << i)) | (uint32_t)(level < size[i]) << i;
+}
+
+static void read_word(tb_check *c, state *s, uint32_t i) {
+    client *k = &s->client[i];
+    if (k->in == k->out) {
+        tb_check_fail(c, "read", k->out, names[i], "a word", "none: it has none");
+        return;
+    }
+    const uint8_t *got = (const uint8_t *)s->rdata.ptr + (size_t)WORD * i, *expected = k->word[k->out % DEPTH];
+    if (memcmp(got, expected, WORD) != 0) {
+        char where[48], g[8], e[8];
+        uint32_t at = 0;
+        while (got[at] == expected[at]) {
+            at++;
+        }
+        snprintf(where, sizeof where, "%s, byte %" PRIu32, names[i], at);
+        snprintf(g, sizeof g, "0x%02x", got[at]);
+        snprintf(e, sizeof e, "0x%02x", expected[at]);
+        tb_check_fail(c, "read", k->out, where, g, e);
+    }
+    k->out++;
+    set_level(s, i);
+}
+
+static void write_word(tb_check *c, state *s, uint32_t i) {
+    client *k = &s->client[i];
+    memcpy(k->word[k->in % DEPTH], (const uint8_t *)s->wdata.ptr + (size_t)WORD * i, WORD);
+    k->at[k->in % DEPTH] = c->all->sim->cycle;
+    k->in++;
+    set_level(s, i);
+}
+
+/* A client that is served gets a word in every cycle, and none waits longer than SETTLED for its first one. */
+static void check_time(tb_check *c, state *s, uint32_t rvalid, uint32_t rready) {
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        client *k = &s->client[i];
+        if (((rready >> i) & 1u) == 0) {
+            k->served = 0;
+            continue;
+        }
+        if (k->served < SETTLED) {
+            k->served++;
+        } else if (((rvalid >> i) & 1u) == 0 && k->in != k->out && c->all->sim->cycle - k->at[k->out % DEPTH] >= SETTLED) {
+            tb_check_fail(c, "read", k->out, names[i], "no word", "one in every cycle for the client that is served");
+        }
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const uint32_t wvalid = *(const uint8_t *)s->wvalid.ptr, wready = *(const uint8_t *)s->wready.ptr;
+    const uint32_t rvalid = *(const uint8_t *)s->rvalid.ptr, rready = *(const uint8_t *)s->rready.ptr;
+    const uint64_t level = *(const uint64_t *)s->level.ptr;
+    if (level != s->levels) {
+        tb_check_value(c, "levels", s->client[0].in + s->client[1].in + s->client[2].in, level, s->levels);
+    }
+    /* all with room down to the first one that writes */
+    const uint32_t wanted = wvalid & s->has_room, first = wanted & (~wanted + 1);
+    const uint32_t may = s->has_room & (first - 1 + first);
+    const uint32_t allowed = first == 0 ? s->has_room : may;
+    if (wready != allowed) {
+        tb_check_value(c, "clients that may write", s->client[0].in + s->client[1].in + s->client[2].in, wready, allowed);
+    }
+    if (rready != 0 || s->client[0].served + s->client[1].served + s->client[2].served != 0) {
+        check_time(c, s, rvalid, rready);
+    }
+    for (uint32_t i = 0; ((rvalid & rready) >> i) != 0; i++) {
+        if ((((rvalid & rready) >> i) & 1u) != 0) {
+            read_word(c, s, i);
+        }
+    }
+    for (uint32_t i = 0; ((wvalid & wready) >> i) != 0; i++) {
+        if ((((wvalid & wready) >> i) & 1u) != 0) {
+            write_word(c, s, i);
+        }
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        const client *k = &s->client[i];
+        if (k->in != k->out) {
+            char got[40];
+            snprintf(got, sizeof got, "%" PRIu64 " words left", k->in - k->out);
+            tb_check_fail(c, "read", k->out, names[i], got, "none at the end");
+        }
+    }
+}
+
+static const char *const inputs[] = {"post", "requant", "transpose", "alu", "alu_chan", "pool", "pool_out", NULL};
+
+const tb_check_ops npu_score_send_buf = {
+    .unit = "send_buf", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
