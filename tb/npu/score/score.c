@@ -29,6 +29,11 @@ const tb_check_ops *const npu_score_all[] = {
     &npu_score_mesh,
     &npu_score_acc,
     &npu_score_ofm_buf,
+    &npu_score_gemm_check,
+    &npu_score_alu_check,
+    &npu_score_pool_check,
+    &npu_score_npu_perf,
+    &npu_score_npu_regs,
 };
 /* clang-format on */
 const size_t npu_score_count = sizeof npu_score_all / sizeof *npu_score_all;

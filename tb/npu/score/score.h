@@ -48,5 +48,10 @@ extern const tb_check_ops npu_score_im2col, npu_score_mesh, npu_score_acc, npu_s
 extern const tb_check_ops npu_score_dma_rd;
 extern const tb_check_ops npu_score_dma_wr;
 extern const tb_check_ops npu_score_send_buf;
+extern const tb_check_ops npu_score_gemm_check;
+extern const tb_check_ops npu_score_alu_check;
+extern const tb_check_ops npu_score_pool_check;
+extern const tb_check_ops npu_score_npu_perf;
+extern const tb_check_ops npu_score_npu_regs;
 
 #endif

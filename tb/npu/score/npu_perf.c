@@ -1,0 +1,125 @@
+/* npu_perf.c - counters and marks of all events and levels, compared when software reads them. */
+#include "score.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define COUNTERS 36u
+#define MARKS 12u
+#define FIRST_MARK 40u
+#define PLANES 8u /* bit k of the counts of all events since the last flush() lies in plane k: a few operations a cycle count them all */
+#define HELD ((1u << PLANES) - 1)
+#define MASK48 ((UINT64_C(1) << 48) - 1)
+
+typedef struct state {
+    tb_sig clr, run, event, level, snap, clear, rd, sel, lo, hi;
+    uint64_t plane[PLANES];
+    uint32_t held; /* cycles in the planes */
+    uint64_t count[COUNTERS], copy[COUNTERS];
+    uint16_t mark[MARKS], mark_copy[MARKS];
+    uint64_t value; /* on the output */
+    uint32_t which; /* its number */
+    uint64_t reads;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"clr_i", &s->clr},     {"run_i", &s->run}, {"event_i", &s->event}, {"level_i", &s->level},
+                                  {"snap_i", &s->snap},   {"rd_i", &s->rd},   {"sel_i", &s->sel},     {"lo_o", &s->lo},
+                                  {"clear_i", &s->clear}, {"hi_o", &s->hi}};
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    if (s->event.width != COUNTERS || s->level.width != 16 * MARKS) {
+        snprintf(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u", c->tap->path, s->event.width,
+                 s->level.width, COUNTERS, 16 * MARKS);
+        return -1;
+    }
+    return 0;
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    memset(s->plane, 0, sizeof s->plane);
+    memset(s->count, 0, sizeof s->count);
+    memset(s->copy, 0, sizeof s->copy);
+    memset(s->mark, 0, sizeof s->mark);
+    memset(s->mark_copy, 0, sizeof s->mark_copy);
+    s->held = 0;
+    s->value = 0;
+}
+
+static void flush(state *s) {
+    for (uint32_t i = 0; i < COUNTERS; i++) {
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < PLANES; k++) {
+            sum |= (s->plane[k] >> i & 1u) << k;
+        }
+        s->count[i] = (s->count[i] + sum) & MASK48;
+    }
+    memset(s->plane, 0, sizeof s->plane);
+    s->held = 0;
+}
+
+static void count(state *s) {
+    uint64_t carry = *(const uint64_t *)s->event.ptr;
+    for (uint32_t k = 0; carry != 0; k++) {
+        const uint64_t next = s->plane[k] & carry;
+        s->plane[k] ^= carry;
+        carry = next;
+    }
+    if (++s->held == HELD) {
+        flush(s);
+    }
+    uint16_t level[MARKS];
+    memcpy(level, s->level.ptr, sizeof level);
+    for (uint32_t i = 0; i < MARKS; i++) {
+        s->mark[i] = level[i] > s->mark[i] ? level[i] : s->mark[i];
+    }
+}
+
+static void snapshot(state *s) {
+    flush(s);
+    memcpy(s->copy, s->count, sizeof s->copy);
+    memcpy(s->mark_copy, s->mark, sizeof s->mark_copy);
+    memset(s->mark, 0, sizeof s->mark);
+}
+
+static void read_copy(state *s) {
+    const uint32_t which = (uint32_t)tb_get(s->sel);
+    s->which = which;
+    s->value = which < COUNTERS ? s->copy[which] : which >= FIRST_MARK && which < FIRST_MARK + MARKS ? s->mark_copy[which - FIRST_MARK] : 0;
+    s->reads++;
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const uint64_t got = *(const uint32_t *)s->lo.ptr | (uint64_t) * (const uint16_t *)s->hi.ptr << 32;
+    if (got != s->value) {
+        char where[40], g[24], e[24];
+        snprintf(where, sizeof where, "number %" PRIu32, s->which);
+        snprintf(g, sizeof g, "%" PRIu64, got);
+        snprintf(e, sizeof e, "%" PRIu64, s->value);
+        tb_check_fail(c, "value", s->reads, where, g, e);
+    }
+    if (tb_get(s->clr) != 0) {
+        clear(c);
+        return;
+    }
+    if (tb_get(s->rd) != 0) { /* before a snapshot of the same cycle */
+        read_copy(s);
+    }
+    if (tb_get(s->snap) != 0) {
+        snapshot(s);
+    }
+    if (tb_get(s->run) != 0) {
+        count(s);
+    }
+    if (tb_get(s->clear) != 0) {
+        memset(s->plane, 0, sizeof s->plane);
+        memset(s->count, 0, sizeof s->count);
+        s->held = 0;
+    }
+}
+
+const tb_check_ops npu_score_npu_perf = {.unit = "npu_perf", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};

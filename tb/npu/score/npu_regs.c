@@ -1,0 +1,412 @@
+/*
+ * npu_regs.c - the register file with its task slots: what each access does and in which cycle, tasks, interrupts, soft reset (header of npu_regs.sv).
+ *
+ * Plain registers and the decoding of tasks are those of the golden model; whatever depends on time is followed here from cycle to cycle.
+ */
+#include "task_bits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "npu_regs.h"
+
+enum { GEMM, ALU, POOL, UNITS }; /* in the order of ERR, and of npu_score_kind */
+
+#define SRST_CYCLES 4u /* shortest soft reset */
+
+static const uint32_t ctrl_reg[UNITS] = {NPU_REG_GEMM_CTRL, NPU_REG_ALU_CTRL, NPU_REG_POOL_CTRL};
+static const uint32_t en_mask[UNITS] = {NPU_GEMM_CTRL_EN_MASK, NPU_ALU_CTRL_EN_MASK, NPU_POOL_CTRL_EN_MASK};
+static const uint32_t irq_bit[UNITS] = {NPU_IRQ_STATUS_GEMM_MASK, NPU_IRQ_STATUS_ALU_MASK, NPU_IRQ_STATUS_POOL_MASK};
+static const uint32_t busy_mask[UNITS] = {NPU_STATUS_GEMM_BUSY_MASK, NPU_STATUS_ALU_BUSY_MASK, NPU_STATUS_POOL_BUSY_MASK};
+static const uint32_t ready_mask[UNITS] = {NPU_STATUS_GEMM_READY_MASK, NPU_STATUS_ALU_READY_MASK, NPU_STATUS_POOL_READY_MASK};
+static const char *const task_names[UNITS] = {"GEMM task", "ALU task", "POOL task"};
+
+/* A task from its start to its handshake. */
+typedef struct slot {
+    bool present;
+    bool pending, good, compared;
+    uint32_t left; /* cycles until it is offered or dropped */
+    npu_score_task task;
+} slot;
+
+/* A channel of requests with the one of responses that belongs to it. */
+typedef struct access {
+    bool have_addr, have_data, valid; /* valid: of the response */
+    uint32_t addr, data, strobes;
+    uint64_t count;
+} access;
+
+typedef struct state {
+    tb_sig awaddr, awvalid, awready, wdata, wstrb, wvalid, wready, bresp, bvalid, bready, araddr, arvalid, arready, rdata, rresp, rvalid,
+        rready;
+    tb_sig irq[3];
+    tb_sig valid[UNITS], ready[UNITS], task[UNITS], busy[UNITS], done[UNITS];
+    tb_sig result_we, result, bus_err, srst, drained;
+    tb_sig perf_run, perf_snap, perf_clear, perf_rd, perf_sel, perf_lo, perf_hi; /* of npu_perf inside */
+    cm_device *regs;
+    access wr, rd;
+    uint32_t rdata_expected;
+    bool rdata_known;
+    slot slot[UNITS];
+    bool has_before;
+    cm_gemm_task before; /* GEMM task accepted last */
+    uint32_t err, irq_status, irq_enable, count[UNITS], alu_result, alu_next;
+    bool resetting;
+    uint32_t reset_age;
+} state;
+
+/* ---- opening ---- */
+
+/* No task runs in the model of the registers. */
+static bool no_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
+    (void)ctx, (void)addr, (void)dst, (void)bytes;
+    return false;
+}
+
+static bool no_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) {
+    (void)ctx, (void)addr, (void)src, (void)bytes;
+    return false;
+}
+
+static int bind_bus(tb_check *c, state *s, char *err, size_t err_size) {
+    const npu_score_sig sigs[] = {{"awaddr_i", &s->awaddr},   {"awvalid_i", &s->awvalid}, {"awready_o", &s->awready},
+                                  {"wdata_i", &s->wdata},     {"wstrb_i", &s->wstrb},     {"wvalid_i", &s->wvalid},
+                                  {"wready_o", &s->wready},   {"bresp_o", &s->bresp},     {"bvalid_o", &s->bvalid},
+                                  {"bready_i", &s->bready},   {"araddr_i", &s->araddr},   {"arvalid_i", &s->arvalid},
+                                  {"arready_o", &s->arready}, {"rdata_o", &s->rdata},     {"rresp_o", &s->rresp},
+                                  {"rvalid_o", &s->rvalid},   {"rready_i", &s->rready}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static int bind_units(tb_check *c, state *s, char *err, size_t err_size) {
+    const npu_score_sig sigs[] = {{"irq_alu_o", &s->irq[0]},
+                                  {"irq_pool_o", &s->irq[1]},
+                                  {"irq_gemm_o", &s->irq[2]},
+                                  {"task_valid_o", &s->valid[GEMM]},
+                                  {"task_ready_i", &s->ready[GEMM]},
+                                  {"task_o", &s->task[GEMM]},
+                                  {"gemm_busy_i", &s->busy[GEMM]},
+                                  {"task_done_i", &s->done[GEMM]},
+                                  {"alu_task_valid_o", &s->valid[ALU]},
+                                  {"alu_task_ready_i", &s->ready[ALU]},
+                                  {"alu_task_o", &s->task[ALU]},
+                                  {"alu_busy_i", &s->busy[ALU]},
+                                  {"alu_done_i", &s->done[ALU]},
+                                  {"alu_result_we_i", &s->result_we},
+                                  {"alu_result_i", &s->result},
+                                  {"pool_task_valid_o", &s->valid[POOL]},
+                                  {"pool_task_ready_i", &s->ready[POOL]},
+                                  {"pool_task_o", &s->task[POOL]},
+                                  {"pool_busy_i", &s->busy[POOL]},
+                                  {"pool_done_i", &s->done[POOL]},
+                                  {"bus_err_i", &s->bus_err},
+                                  {"srst_o", &s->srst},
+                                  {"drained_i", &s->drained}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static int bind_perf(tb_check *c, state *s, char *err, size_t err_size) {
+    const npu_score_sig sigs[] = {{"run_i", &s->perf_run}, {"snap_i", &s->perf_snap}, {"clear_i", &s->perf_clear}, {"rd_i", &s->perf_rd},
+                                  {"sel_i", &s->perf_sel}, {"lo_o", &s->perf_lo},     {"hi_o", &s->perf_hi}};
+    const tb_tap *tap = tb_taps_find(&c->all->taps, "npu_perf", 0);
+    for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
+        if (tap == NULL || tb_tap_sig(tap, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
+            snprintf(err, err_size, "%s: npu_perf has no tap with '%s'", c->tap->path, sigs[i].name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const cm_mem mem = {NULL, no_read, no_write};
+    if (bind_bus(c, s, err, err_size) != 0 || bind_units(c, s, err, err_size) != 0 || bind_perf(c, s, err, err_size) != 0) {
+        return -1;
+    }
+    s->regs = cm_device_new(npu_score_n(c), &mem);
+    if (s->regs == NULL) {
+        snprintf(err, err_size, "out of memory");
+        return -1;
+    }
+    s->slot[GEMM].present = true;
+    s->slot[ALU].present = tb_taps_find(&c->all->taps, "alu_check", 0) != NULL;
+    s->slot[POOL].present = tb_taps_find(&c->all->taps, "pool_check", 0) != NULL;
+    cm_device_set_units(s->regs, s->slot[ALU].present, s->slot[POOL].present);
+    return 0;
+}
+
+static void close(tb_check *c) {
+    cm_device_free(((state *)c->state)->regs);
+}
+
+/* ---- state ---- */
+
+static void reset_registers(state *s) {
+    cm_device_write(s->regs, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK, 0xf);
+    s->err = s->irq_status = s->irq_enable = s->alu_result = s->alu_next = 0;
+    s->has_before = false;
+    for (uint32_t i = 0; i < UNITS; i++) {
+        s->slot[i].pending = false;
+        s->count[i] = 0;
+    }
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    reset_registers(s);
+    s->wr = s->rd = (access){0};
+    s->resetting = false;
+}
+
+static bool offered(const slot *t) {
+    return t->pending && t->left == 0;
+}
+
+static uint32_t status(const state *s) {
+    uint32_t value = 0;
+    if (s->resetting) {
+        return NPU_STATUS_RESETTING_MASK;
+    }
+    for (uint32_t i = 0; i < UNITS; i++) {
+        const slot *t = &s->slot[i];
+        value |= t->pending || (t->present && tb_get(s->busy[i]) != 0) ? busy_mask[i] : 0u;
+        value |= t->pending ? 0u : ready_mask[i];
+    }
+    return value;
+}
+
+static uint32_t read_register(const state *s, uint32_t offset) {
+    const uint32_t lines = s->irq_status & s->irq_enable;
+    switch (offset) {
+    case NPU_REG_STATUS:
+        return status(s);
+    case NPU_REG_IRQ_STATUS:
+        return s->irq_status;
+    case NPU_REG_IRQ_ID:
+        return (lines & 1u) ? 1 : (lines & 2u) ? 2 : (lines & 4u) ? 3 : 0;
+    case NPU_REG_ERR:
+        return s->err;
+    case NPU_REG_GEMM_COUNT:
+        return s->count[GEMM] & 0xffffu;
+    case NPU_REG_ALU_COUNT:
+        return s->count[ALU] & 0xffffu;
+    case NPU_REG_POOL_COUNT:
+        return s->count[POOL] & 0xffffu;
+    case NPU_REG_ALU_RESULT:
+        return s->alu_result;
+    case NPU_REG_PERF_LO:
+        return (uint32_t)tb_get(s->perf_lo);
+    case NPU_REG_PERF_HI:
+        return (uint32_t)tb_get(s->perf_hi);
+    default:
+        return cm_device_read(s->regs, offset);
+    }
+}
+
+/* ---- outputs ---- */
+
+static void compare_read(tb_check *c, state *s) {
+    const uint32_t got = (uint32_t)tb_get(s->rdata);
+    if (s->rdata_known && got != s->rdata_expected) {
+        char where[24], g[16], e[16];
+        snprintf(where, sizeof where, "register 0x%03" PRIx32, s->rd.addr);
+        snprintf(g, sizeof g, "0x%08" PRIx32, got);
+        snprintf(e, sizeof e, "0x%08" PRIx32, s->rdata_expected);
+        tb_check_fail(c, "read data", s->rd.count, where, g, e);
+    }
+}
+
+static void compare_task(tb_check *c, state *s, uint32_t unit) {
+    slot *t = &s->slot[unit];
+    if (!t->compared || tb_get(s->ready[unit]) != 0) {
+        npu_score_task_same(c, task_names[unit], (npu_score_kind)unit, s->task[unit], &t->task);
+        t->compared = true;
+    }
+}
+
+static void compare_outputs(tb_check *c, state *s) {
+    static const char *const valid_names[UNITS] = {"GEMM task valid", "ALU task valid", "POOL task valid"};
+    static const char *const irq_names[3] = {"ALU interrupt", "POOL interrupt", "GEMM interrupt"};
+    for (uint32_t i = 0; i < 3; i++) {
+        tb_check_value(c, irq_names[i], c->task, tb_get(s->irq[i]), (s->irq_status & s->irq_enable) >> i & 1u);
+    }
+    tb_check_value(c, "soft reset", c->task, tb_get(s->srst), s->resetting);
+    for (uint32_t i = 0; i < UNITS && !s->resetting; i++) {
+        if (tb_check_value(c, valid_names[i], c->task, tb_get(s->valid[i]), offered(&s->slot[i])) && offered(&s->slot[i])) {
+            compare_task(c, s, i);
+        }
+    }
+    tb_check_value(c, "write response", s->wr.count, tb_get(s->bvalid), s->wr.valid);
+    if (tb_check_value(c, "read response", s->rd.count, tb_get(s->rvalid), s->rd.valid) && s->rd.valid) {
+        compare_read(c, s);
+        tb_check_value(c, "read response", s->rd.count, tb_get(s->rresp), 0);
+    }
+    if (s->wr.valid) {
+        tb_check_value(c, "write response", s->wr.count, tb_get(s->bresp), 0);
+    }
+}
+
+/* ---- one edge ---- */
+
+typedef struct effect {
+    uint32_t clear_irq, clear_err;
+    bool start[UNITS], reset, snap, clear;
+} effect;
+
+/* What the write that takes effect in this cycle does. */
+static effect write_effect(state *s) {
+    effect e = {0};
+    const uint32_t offset = s->wr.addr;
+    uint32_t value = s->wr.data, ones = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        ones |= (s->wr.strobes >> i) & 1u ? value & (0xffu << (8 * i)) : 0;
+    }
+    e.clear_irq = offset == NPU_REG_IRQ_STATUS ? ones : 0;
+    e.clear_err = offset == NPU_REG_ERR ? ones : 0;
+    e.reset = offset == NPU_REG_CTRL && (ones & NPU_CTRL_SOFT_RESET_MASK) != 0;
+    e.snap = offset == NPU_REG_PERF_CTRL && (ones & NPU_PERF_CTRL_SNAPSHOT_MASK) != 0;
+    e.clear = offset == NPU_REG_PERF_CTRL && (ones & NPU_PERF_CTRL_CLEAR_MASK) != 0;
+    for (uint32_t i = 0; i < UNITS; i++) {
+        if (offset == ctrl_reg[i]) {
+            e.start[i] = (ones & en_mask[i]) != 0;
+            value &= ~en_mask[i]; /* the model of the registers must not execute it */
+        }
+    }
+    if (offset != NPU_REG_CTRL) {
+        cm_device_write(s->regs, offset, value, s->wr.strobes);
+        s->irq_enable = offset == NPU_REG_IRQ_ENABLE ? cm_device_read(s->regs, offset) : s->irq_enable;
+    }
+    return e;
+}
+
+static void start(tb_check *c, state *s, uint32_t unit) {
+    static const uint32_t latency[UNITS] = {10, 4, 6};
+    slot *t = &s->slot[unit];
+    uint32_t regs[NPU_SCORE_REGS];
+    for (uint32_t i = 0; i < NPU_SCORE_REGS; i++) {
+        regs[i] = cm_device_read(s->regs, 4 * i);
+    }
+    t->good = npu_score_task_decode((npu_score_kind)unit, npu_score_n(c), regs, &t->task);
+    t->left = latency[unit];
+    if (unit == GEMM) {
+        t->left += (regs[NPU_REG_GEMM_CTRL / 4] & NPU_GEMM_CTRL_WGT_RES_MASK) != 0 ? 7 : 0;
+        t->good = t->good && cm_gemm_follows(s->has_before ? &s->before : NULL, &t->task.gemm);
+        s->has_before = s->has_before || t->good;
+        s->before = t->good ? t->task.gemm : s->before;
+    }
+    t->pending = true;
+    t->compared = false;
+    t->left--;
+    c->task++;
+}
+
+/* The pending task of a unit: check over, handed on, or a new one. Returns the ERR bits that it sets. */
+static uint32_t step_slot(tb_check *c, state *s, uint32_t unit, bool begin) {
+    slot *t = &s->slot[unit];
+    const bool was_pending = t->pending;
+    uint32_t err = 0;
+    if (!t->present) {
+        return begin ? NPU_ERR_CONFIG_MASK : 0;
+    }
+    if (offered(t)) {
+        t->pending = tb_get(s->ready[unit]) == 0;
+    } else if (t->pending && --t->left == 0 && !t->good) {
+        t->pending = false;
+        err = NPU_ERR_CONFIG_MASK;
+    }
+    if (begin && was_pending) {
+        err |= NPU_ERR_OVERRUN_MASK;
+    } else if (begin) {
+        start(c, s, unit);
+    }
+    return err;
+}
+
+static void step_units(tb_check *c, state *s, const effect *e) {
+    const uint32_t bus_err = (uint32_t)tb_get(s->bus_err);
+    s->irq_status &= ~e->clear_irq;
+    s->err &= ~e->clear_err;
+    for (uint32_t i = 0; i < UNITS; i++) {
+        const uint32_t err = step_slot(c, s, i, e->start[i]) | (bus_err >> (4 * i) & 0xfu);
+        const bool done = s->slot[i].present && tb_get(s->done[i]) != 0;
+        s->count[i] += done;
+        s->err |= err << (8 * i);
+        s->irq_status |= done || err != 0 ? irq_bit[i] : 0;
+    }
+    if (s->slot[ALU].present) {
+        s->alu_next = tb_get(s->result_we) != 0 ? (uint32_t)tb_get(s->result) : s->alu_next;
+        s->alu_result = tb_get(s->done[ALU]) != 0 ? s->alu_next : s->alu_result;
+    }
+}
+
+/* What the counters are told. */
+static void compare_perf(tb_check *c, state *s, const effect *e) {
+    const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
+    tb_check_value(c, "count enable", c->task, tb_get(s->perf_run), (status(s) & any) != 0);
+    tb_check_value(c, "snapshot", s->wr.count, tb_get(s->perf_snap), e->snap);
+    tb_check_value(c, "counter clear", s->wr.count, tb_get(s->perf_clear), e->clear);
+    const uint32_t offset = (uint32_t)tb_get(s->araddr) & 0x1fcu;
+    if (npu_score_fire(s->arvalid, s->arready) && (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI)) {
+        tb_check_value(c, "counter read", s->rd.count, tb_get(s->perf_rd), 1);
+        tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf_sel), cm_device_read(s->regs, NPU_REG_PERF_SEL));
+    }
+}
+
+/* The bus: handshakes of this cycle; a read looks, a write acts in the cycle after its last one. True: a write takes effect. */
+static bool step_bus(state *s) {
+    const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || tb_get(s->bready) != 0);
+    const bool read = s->rd.have_addr && (!s->rd.valid || tb_get(s->rready) != 0);
+    if (read) {
+        s->rdata_known = !s->resetting || s->rd.addr == NPU_REG_STATUS;
+        s->rdata_expected = read_register(s, s->rd.addr);
+    }
+    s->wr.valid = write || (s->wr.valid && tb_get(s->bready) == 0);
+    s->rd.valid = read || (s->rd.valid && tb_get(s->rready) == 0);
+    s->wr.have_addr = s->wr.have_addr && !write;
+    s->wr.have_data = s->wr.have_data && !write;
+    s->rd.have_addr = s->rd.have_addr && !read;
+    s->wr.count += write;
+    s->rd.count += read;
+    return write;
+}
+
+static void step_requests(state *s) {
+    if (npu_score_fire(s->awvalid, s->awready)) {
+        s->wr.have_addr = true;
+        s->wr.addr = (uint32_t)tb_get(s->awaddr) & 0x1fcu;
+    }
+    if (npu_score_fire(s->wvalid, s->wready)) {
+        s->wr.have_data = true;
+        s->wr.data = (uint32_t)tb_get(s->wdata);
+        s->wr.strobes = (uint32_t)tb_get(s->wstrb);
+    }
+    if (npu_score_fire(s->arvalid, s->arready)) {
+        s->rd.have_addr = true;
+        s->rd.addr = (uint32_t)tb_get(s->araddr) & 0x1fcu;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    compare_outputs(c, s);
+    const bool write = step_bus(s);
+    if (s->resetting) { /* writes and events are lost */
+        reset_registers(s);
+        s->resetting = !(++s->reset_age >= SRST_CYCLES && tb_get(s->drained) != 0);
+    } else {
+        const effect e = write ? write_effect(s) : (effect){0};
+        compare_perf(c, s, &e);
+        step_units(c, s, &e);
+        if (e.reset) {
+            s->resetting = true;
+            s->reset_age = 0;
+        }
+    }
+    step_requests(s);
+}
+
+static const char *const inputs[] = {"gemm_check", "alu_check", "pool_check", "npu_perf", "alu", NULL};
+
+const tb_check_ops npu_score_npu_regs = {
+    .unit = "npu_regs", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .close = close};

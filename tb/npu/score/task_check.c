@@ -1,0 +1,102 @@
+/* task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle in which that is known. */
+#include "task_bits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "npu_regs.h"
+
+typedef struct state {
+    tb_sig clr, start, task, mode, busy, done, ok; /* mode: what the task does not hold, GEMM PAD_MODE or POOL TYPE */
+    npu_score_kind kind;
+    bool running, legal;
+    uint32_t left; /* cycles until the verdict */
+    npu_score_task now;
+    bool has_before; /* GEMM: a task passed since the last clear */
+    cm_gemm_task before;
+} state;
+
+static int open_kind(tb_check *c, npu_score_kind kind, const char *mode, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"clr_i", &s->clr},   {"start_i", &s->start}, {"task_i", &s->task},
+                                  {"busy_o", &s->busy}, {"done_o", &s->done},   {"ok_o", &s->ok}};
+    s->kind = kind;
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    c->clock.ptr = NULL; /* part of npu_regs, whose clock always runs */
+    return mode != NULL ? tb_check_sig(c, mode, 2, &s->mode, err, err_size) : 0;
+}
+
+static int open_gemm(tb_check *c, char *err, size_t err_size) {
+    return open_kind(c, NPU_SCORE_GEMM, "pad_mode_i", err, err_size);
+}
+
+static int open_alu(tb_check *c, char *err, size_t err_size) {
+    return open_kind(c, NPU_SCORE_ALU, NULL, err, err_size);
+}
+
+static int open_pool(tb_check *c, char *err, size_t err_size) {
+    return open_kind(c, NPU_SCORE_POOL, "type_i", err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->running = s->has_before = false;
+}
+
+static void begin(tb_check *c, state *s) {
+    uint32_t regs[NPU_SCORE_REGS];
+    npu_score_task decoded;
+    npu_score_task_get(s->kind, s->task, &s->now);
+    npu_score_task_regs(s->kind, &s->now, regs);
+    if (s->kind == NPU_SCORE_GEMM) {
+        regs[NPU_REG_GEMM_CTRL / 4] |= (uint32_t)tb_get(s->mode) << NPU_GEMM_CTRL_PAD_MODE_LSB;
+    } else if (s->kind == NPU_SCORE_POOL) {
+        regs[NPU_REG_POOL_CTRL / 4] &= ~NPU_POOL_CTRL_TYPE_MASK;
+        regs[NPU_REG_POOL_CTRL / 4] |= (uint32_t)tb_get(s->mode) << NPU_POOL_CTRL_TYPE_LSB;
+    }
+    s->legal = npu_score_task_decode(s->kind, npu_score_n(c), regs, &decoded);
+    s->left = s->kind == NPU_SCORE_ALU ? 1 : 3;
+    if (s->kind == NPU_SCORE_GEMM) {
+        s->legal = s->legal && cm_gemm_follows(s->has_before ? &s->before : NULL, &s->now.gemm);
+        s->left = s->now.gemm.wgt_res ? 14 : 7;
+    }
+    s->running = true;
+    c->task++;
+}
+
+static void verdict(tb_check *c, state *s) {
+    const bool ok = tb_get(s->ok) != 0;
+    if (ok != s->legal) {
+        tb_check_fail(c, "verdict", c->task, NULL, ok ? "legal" : "not legal", s->legal ? "legal" : "not legal");
+    }
+    s->running = false;
+    if (s->kind == NPU_SCORE_GEMM && s->legal) {
+        s->before = s->now.gemm;
+        s->has_before = true;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (tb_get(s->clr) != 0) {
+        clear(c);
+        return;
+    }
+    tb_check_value(c, "busy", c->task, tb_get(s->busy), s->running);
+    const bool done = s->running && --s->left == 0;
+    if (tb_check_value(c, "done", c->task, tb_get(s->done), done) && done) {
+        verdict(c, s);
+    }
+    if (tb_get(s->start) != 0) {
+        begin(c, s);
+    }
+}
+
+const tb_check_ops npu_score_gemm_check = {
+    .unit = "gemm_check", .state_bytes = sizeof(state), .open = open_gemm, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_alu_check = {
+    .unit = "alu_check", .state_bytes = sizeof(state), .open = open_alu, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_pool_check = {
+    .unit = "pool_check", .state_bytes = sizeof(state), .open = open_pool, .clear = clear, .cycle = cycle};
