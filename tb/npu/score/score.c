@@ -14,6 +14,11 @@ static const tb_check_ops npu_score_clk_gate = {.unit = "npu_clk_gate", .open = 
 /* clang-format off */
 const tb_check_ops *const npu_score_all[] = {
     &npu_score_clk_gate,
+    &npu_score_end_gemm,
+    &npu_score_end_alu,
+    &npu_score_end_pool,
+    &npu_score_end_regs,
+    &npu_score_npu_top,
     &npu_score_dma_rd,
     &npu_score_send_buf,
     &npu_score_dma_wr,

@@ -1,0 +1,459 @@
+/*
+ * npu_top.c - the wires between units and channels, which no unit can be blamed for: at both ends the same; and the clocks of the units.
+ *
+ * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs (end_*), and the ports of the NPU. A unit's clock
+ * runs from the offer of a task until four cycles after the last one is complete (docs/npu.md 4.5).
+ */
+#include "dma_ax.h"
+
+#include <stdio.h>
+
+#define UNITS 3u
+#define CHANNELS 2u
+#define TAIL 4u     /* cycles that a clock runs on */
+#define UNKNOWN 16u /* cycles after a reset in which it may */
+
+/* One unit's ends. Requesters of a channel are numbered as in npu_pkg::RdId* and WrId*. */
+typedef struct ends {
+    const char *name;
+    uint32_t first, count, wr; /* its first requester of a read channel, how many they are, its requester of a write channel */
+    tb_sig rst, task_valid, busy, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid, rd_ready, rd_data, wr_req_valid,
+        wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_idle, wr_level;
+    tb_sig clock;
+    uint32_t since; /* cycles since it had work */
+    uint32_t unknown;
+} ends;
+
+/* One channel's ends, and the ports of the NPU that it must be connected to. */
+typedef struct channel {
+    tb_sig rd_flush, rd_idle, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat_id, dat, rd_err, rd_beat, rd_burst,
+        rd_wait_bus, rd_wait_user, rd_inflight;
+    tb_sig wr_flush, wr_idle, wreq_valid, wreq_ready, wreq_addr, wreq_bytes, wdat_valid, wdat_ready, wdat, idle_req, wr_err, wr_beat,
+        wr_burst, wr_wait_bus, wr_wait_data, wr_inflight;
+    tb_sig send_rst, wvalid, wready, wdata, rvalid, rready, rdata, level;
+    tb_sig arvalid, arready, araddr, arlen, rvalid_i, rready_o, rdata_i, rresp, rlast, awvalid, awready, awaddr, awlen, wvalid_o, wready_i,
+        wdata_o, wstrb, wlast, bvalid, bready, bresp;
+    tb_sig p_arvalid, p_arready, p_araddr, p_arlen, p_rvalid, p_rready, p_rdata, p_rresp, p_rlast, p_awvalid, p_awready, p_awaddr, p_awlen,
+        p_wvalid, p_wready, p_wdata, p_wstrb, p_wlast, p_bvalid, p_bready, p_bresp;
+} channel;
+
+typedef struct state {
+    ends unit[UNITS]; /* gemm, alu, pool: the order of the clock gates */
+    channel ch[CHANNELS];
+    tb_sig bus_err, srst, drained, gemm_id, perf_event, perf_level;
+} state;
+
+typedef struct wire {
+    const char *name;
+    tb_sig *sig;
+} wire;
+
+static int find(const tb_taps *taps, const char *kind, size_t index, const wire *w, size_t count, char *err, size_t err_size) {
+    const tb_tap *tap = tb_taps_find(taps, kind, index);
+    if (tap == NULL) {
+        snprintf(err, err_size, "npu_top: there is no tap %zu of %s", index, kind);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (tb_tap_sig(tap, w[i].name, 0, w[i].sig, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static int open_unit(tb_check *c, ends *u, size_t index, char *err, size_t err_size) {
+    static const char *const kinds[UNITS] = {"end_gemm", "end_alu", "end_pool"};
+    const wire w[] = {{"rst_ni", &u->rst},
+                      {"task_valid_i", &u->task_valid},
+                      {"busy_o", &u->busy},
+                      {"rd_req_valid_o", &u->rd_req_valid},
+                      {"rd_req_ready_i", &u->rd_req_ready},
+                      {"rd_req_addr_o", &u->rd_req_addr},
+                      {"rd_req_bytes_o", &u->rd_req_bytes},
+                      {"rd_valid_i", &u->rd_valid},
+                      {"rd_ready_o", &u->rd_ready},
+                      {"rd_data_i", &u->rd_data},
+                      {"wr_req_valid_o", &u->wr_req_valid},
+                      {"wr_req_ready_i", &u->wr_req_ready},
+                      {"wr_req_addr_o", &u->wr_req_addr},
+                      {"wr_req_bytes_o", &u->wr_req_bytes},
+                      {"wr_valid_o", &u->wr_valid},
+                      {"wr_ready_i", &u->wr_ready},
+                      {"wr_data_o", &u->wr_data},
+                      {"wr_idle_i", &u->wr_idle},
+                      {"wr_level_i", &u->wr_level}};
+    const wire clock[] = {{"en_i", &u->clock}};
+    if (find(&c->all->taps, kinds[index], 0, w, COUNT(w), err, err_size) != 0) {
+        return -1;
+    }
+    u->unknown = UNKNOWN;
+    return find(&c->all->taps, "npu_clk_gate", index, clock, COUNT(clock), err, err_size);
+}
+
+static int open_read(tb_check *c, channel *k, size_t index, char *err, size_t err_size) {
+    const wire w[] = {{"flush_i", &k->rd_flush},
+                      {"idle_o", &k->rd_idle},
+                      {"req_valid_i", &k->req_valid},
+                      {"req_ready_o", &k->req_ready},
+                      {"req_addr_i", &k->req_addr},
+                      {"req_bytes_i", &k->req_bytes},
+                      {"dat_valid_o", &k->dat_valid},
+                      {"dat_ready_i", &k->dat_ready},
+                      {"dat_id_o", &k->dat_id},
+                      {"dat_o", &k->dat},
+                      {"err_o", &k->rd_err},
+                      {"ev_beat_o", &k->rd_beat},
+                      {"ev_burst_o", &k->rd_burst},
+                      {"ev_wait_bus_o", &k->rd_wait_bus},
+                      {"ev_wait_user_o", &k->rd_wait_user},
+                      {"inflight_o", &k->rd_inflight},
+                      {"arvalid_o", &k->arvalid},
+                      {"arready_i", &k->arready},
+                      {"araddr_o", &k->araddr},
+                      {"arlen_o", &k->arlen},
+                      {"rvalid_i", &k->rvalid_i},
+                      {"rready_o", &k->rready_o},
+                      {"rdata_i", &k->rdata_i},
+                      {"rresp_i", &k->rresp},
+                      {"rlast_i", &k->rlast}};
+    return find(&c->all->taps, "dma_rd", index, w, COUNT(w), err, err_size);
+}
+
+static int open_write(tb_check *c, channel *k, size_t index, char *err, size_t err_size) {
+    const wire w[] = {{"flush_i", &k->wr_flush},
+                      {"idle_o", &k->wr_idle},
+                      {"req_valid_i", &k->wreq_valid},
+                      {"req_ready_o", &k->wreq_ready},
+                      {"req_addr_i", &k->wreq_addr},
+                      {"req_bytes_i", &k->wreq_bytes},
+                      {"wdat_valid_i", &k->wdat_valid},
+                      {"wdat_ready_o", &k->wdat_ready},
+                      {"wdat_i", &k->wdat},
+                      {"idle_req_o", &k->idle_req},
+                      {"err_o", &k->wr_err},
+                      {"ev_beat_o", &k->wr_beat},
+                      {"ev_burst_o", &k->wr_burst},
+                      {"ev_wait_bus_o", &k->wr_wait_bus},
+                      {"ev_wait_data_o", &k->wr_wait_data},
+                      {"inflight_o", &k->wr_inflight},
+                      {"awvalid_o", &k->awvalid},
+                      {"awready_i", &k->awready},
+                      {"awaddr_o", &k->awaddr},
+                      {"awlen_o", &k->awlen},
+                      {"wvalid_o", &k->wvalid_o},
+                      {"wready_i", &k->wready_i},
+                      {"wdata_o", &k->wdata_o},
+                      {"wstrb_o", &k->wstrb},
+                      {"wlast_o", &k->wlast},
+                      {"bvalid_i", &k->bvalid},
+                      {"bready_o", &k->bready},
+                      {"bresp_i", &k->bresp}};
+    const wire send[] = {{"rst_ni", &k->send_rst}, {"wvalid_i", &k->wvalid}, {"wready_o", &k->wready}, {"wdata_i", &k->wdata},
+                         {"rvalid_o", &k->rvalid}, {"rready_i", &k->rready}, {"rdata_o", &k->rdata},   {"level_o", &k->level}};
+    if (find(&c->all->taps, "send_buf", index, send, COUNT(send), err, err_size) != 0) {
+        return -1;
+    }
+    return find(&c->all->taps, "dma_wr", index, w, COUNT(w), err, err_size);
+}
+
+/* Ports of the NPU: those of a simulation need no tap. */
+static int open_ports(const tb_check *c, const char *prefix, const wire *w, size_t count, char *err, size_t err_size) {
+    for (size_t i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s%s", prefix, w[i].name);
+        *w[i].sig = tb_sim_find(c->all->sim, name);
+        if (w[i].sig->ptr == NULL) {
+            snprintf(err, err_size, "npu_top: there is no port %s", name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int open_bus(tb_check *c, channel *k, size_t index, char *err, size_t err_size) {
+    const wire w[] = {{"arvalid", &k->p_arvalid}, {"arready", &k->p_arready}, {"araddr", &k->p_araddr},   {"arlen", &k->p_arlen},
+                      {"rvalid", &k->p_rvalid},   {"rready", &k->p_rready},   {"rdata", &k->p_rdata},     {"rresp", &k->p_rresp},
+                      {"rlast", &k->p_rlast},     {"awvalid", &k->p_awvalid}, {"awready", &k->p_awready}, {"awaddr", &k->p_awaddr},
+                      {"awlen", &k->p_awlen},     {"wvalid", &k->p_wvalid},   {"wready", &k->p_wready},   {"wdata", &k->p_wdata},
+                      {"wstrb", &k->p_wstrb},     {"wlast", &k->p_wlast},     {"bvalid", &k->p_bvalid},   {"bready", &k->p_bready},
+                      {"bresp", &k->p_bresp}};
+    return open_ports(c, index == 0 ? "m0_axi_" : "m1_axi_", w, COUNT(w), err, err_size);
+}
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const wire regs[] = {{"bus_err_i", &s->bus_err}, {"srst_o", &s->srst}, {"drained_i", &s->drained}};
+    const wire id[] = {{"rd_id_i", &s->gemm_id}};
+    const wire perf[] = {{"perf_event_o", &s->perf_event}, {"perf_level_o", &s->perf_level}};
+    const ends units[UNITS] = {{.name = "GEMM", .first = 0, .count = 4, .wr = 0},
+                               {.name = "ALU", .first = 4, .count = 1, .wr = 2},
+                               {.name = "POOL", .first = 5, .count = 1, .wr = 1}};
+    for (size_t i = 0; i < UNITS; i++) {
+        s->unit[i] = units[i];
+        if (open_unit(c, &s->unit[i], i, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < CHANNELS; i++) {
+        if (open_read(c, &s->ch[i], i, err, err_size) != 0 || open_write(c, &s->ch[i], i, err, err_size) != 0 ||
+            open_bus(c, &s->ch[i], i, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    if (find(&c->all->taps, "end_gemm", 0, id, COUNT(id), err, err_size) != 0 ||
+        find(&c->all->taps, "end_regs", 0, regs, COUNT(regs), err, err_size) != 0 ||
+        open_ports(c, "", perf, COUNT(perf), err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_bind(c, NULL, 0, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    for (size_t i = 0; i < UNITS; i++) {
+        s->unit[i].unknown = UNKNOWN;
+    }
+}
+
+static void differs(tb_check *c, const char *stream, uint32_t ch, const char *of, uint64_t got, uint64_t expected) {
+    char where[96], g[24], e[24];
+    snprintf(where, sizeof where, "channel %u%s%s", ch, of != NULL ? ", " : "", of != NULL ? of : "");
+    snprintf(g, sizeof g, "0x%llx", (unsigned long long)got);
+    snprintf(e, sizeof e, "0x%llx", (unsigned long long)expected);
+    tb_check_fail(c, stream, c->all->sim->cycle, where, g, e);
+}
+
+static inline void same(tb_check *c, const char *stream, uint32_t ch, uint32_t got, uint32_t expected) {
+    if (got != expected) {
+        differs(c, stream, ch, NULL, got, expected);
+    }
+}
+
+/* Bytes of two wires; the first one that differs is shown. */
+static inline void same_bytes(tb_check *c, const char *stream, uint32_t ch, const char *of, const void *got, const void *expected,
+                              size_t bytes) {
+    if (memcmp(got, expected, bytes) != 0) {
+        const uint8_t *g = (const uint8_t *)got, *e = (const uint8_t *)expected;
+        size_t at = 0;
+        while (g[at] == e[at]) {
+            at++;
+        }
+        differs(c, stream, ch, of, g[at], e[at]);
+    }
+}
+
+/* `bytes` bytes at index `index` of a wire of such pieces. */
+static inline const void *piece(tb_sig sig, uint32_t index, uint32_t bytes) {
+    return (const uint8_t *)sig.ptr + (size_t)index * bytes;
+}
+
+static inline uint32_t bit(tb_sig sig, uint32_t ch) {
+    return (npu_score_b(sig) >> ch) & 1u;
+}
+
+static void read_requests(tb_check *c, const state *s, uint32_t ch) {
+    const channel *k = &s->ch[ch];
+    uint32_t valid = 0, ready = 0;
+    for (uint32_t i = 0; i < UNITS; i++) {
+        const ends *u = &s->unit[i];
+        const uint32_t mask = (1u << u->count) - 1;
+        valid |= ((npu_score_b(u->rd_req_valid) >> (u->count * ch)) & mask) << u->first;
+        ready |= ((npu_score_b(u->rd_req_ready) >> (u->count * ch)) & mask) << u->first;
+    }
+    same(c, "read requests", ch, npu_score_b(k->req_valid), valid);
+    same(c, "read requests taken", ch, ready, npu_score_b(k->req_ready));
+    if (npu_score_b(k->req_ready) == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < UNITS; i++) {
+        const ends *u = &s->unit[i];
+        for (uint32_t r = 0; r < u->count; r++) {
+            if (((npu_score_b(k->req_ready) >> (u->first + r)) & 1u) != 0) {
+                same_bytes(c, "read address", ch, u->name, piece(k->req_addr, u->first + r, 4), piece(u->rd_req_addr, u->count * ch + r, 4),
+                           4);
+                same_bytes(c, "read bytes", ch, u->name, piece(k->req_bytes, u->first + r, 3), piece(u->rd_req_bytes, u->count * ch + r, 3),
+                           3);
+            }
+        }
+    }
+}
+
+static void read_data(tb_check *c, const state *s, uint32_t ch) {
+    const channel *k = &s->ch[ch];
+    const uint32_t any = npu_score_b(k->dat_valid), id = npu_score_b(k->dat_id);
+    uint32_t valid = 0;
+    for (uint32_t i = 0; i < UNITS; i++) {
+        valid |= bit(s->unit[i].rd_valid, ch) << i;
+    }
+    if (any == 0) {
+        same(c, "read data offered", ch, valid, 0);
+        return;
+    }
+    const uint32_t to = id < 4 ? 0 : id - 3;
+    if (to >= UNITS) {
+        differs(c, "read data offered", ch, "requester", id, 0);
+        return;
+    }
+    const ends *u = &s->unit[to];
+    same(c, "read data offered", ch, valid, 1u << to);
+    same(c, "read data taken", ch, npu_score_b(k->dat_ready), bit(u->rd_ready, ch));
+    same_bytes(c, "read data", ch, u->name, piece(u->rd_data, ch, 16), k->dat.ptr, 16);
+    if (to == 0) {
+        same(c, "read requester", ch, (npu_score_b(s->gemm_id) >> (3 * ch)) & 7u, id);
+    }
+}
+
+static void write_side(tb_check *c, const state *s, uint32_t ch) {
+    const channel *k = &s->ch[ch];
+    uint32_t req_valid = 0, req_ready = 0, valid = 0, ready = 0, idle = 0;
+    for (uint32_t i = 0; i < UNITS; i++) {
+        const ends *u = &s->unit[i];
+        req_valid |= bit(u->wr_req_valid, ch) << u->wr;
+        req_ready |= bit(u->wr_req_ready, ch) << u->wr;
+        valid |= bit(u->wr_valid, ch) << u->wr;
+        ready |= bit(u->wr_ready, ch) << u->wr;
+        idle |= bit(u->wr_idle, ch) << u->wr;
+        same_bytes(c, "level", ch, u->name, piece(u->wr_level, ch, 2), piece(k->level, u->wr, 2), 2);
+        if (((npu_score_b(k->wreq_ready) >> u->wr) & 1u) != 0) {
+            same_bytes(c, "write address", ch, u->name, piece(k->wreq_addr, u->wr, 4), piece(u->wr_req_addr, ch, 4), 4);
+            same_bytes(c, "write bytes", ch, u->name, piece(k->wreq_bytes, u->wr, 3), piece(u->wr_req_bytes, ch, 3), 3);
+        }
+        if (((npu_score_b(k->wready) >> u->wr) & bit(u->wr_valid, ch)) != 0) {
+            same_bytes(c, "write data", ch, u->name, piece(k->wdata, u->wr, 16), piece(u->wr_data, ch, 16), 16);
+        }
+    }
+    same(c, "write requests", ch, npu_score_b(k->wreq_valid), req_valid);
+    same(c, "write requests taken", ch, req_ready, npu_score_b(k->wreq_ready));
+    same(c, "words offered", ch, npu_score_b(k->wvalid), valid);
+    same(c, "words taken", ch, ready, npu_score_b(k->wready));
+    same(c, "write idle", ch, idle, npu_score_b(k->idle_req));
+    same(c, "words waiting", ch, npu_score_b(k->wdat_valid), npu_score_b(k->rvalid));
+    same(c, "words read", ch, npu_score_b(k->rready), npu_score_b(k->wdat_ready));
+    for (uint32_t i = 0; (npu_score_b(k->rvalid) & npu_score_b(k->rready)) >> i != 0; i++) {
+        if (((npu_score_b(k->rvalid) & npu_score_b(k->rready)) >> i & 1u) != 0) {
+            same_bytes(c, "words", ch, NULL, piece(k->wdat, i, 16), piece(k->rdata, i, 16), 16);
+        }
+    }
+}
+
+static void bus(tb_check *c, const state *s, uint32_t ch) {
+    const channel *k = &s->ch[ch];
+    const uint32_t inside = npu_score_b(k->arvalid) | npu_score_b(k->p_arready) << 1 | npu_score_b(k->p_rvalid) << 2 |
+                            npu_score_b(k->rready_o) << 3 | npu_score_b(k->awvalid) << 4 | npu_score_b(k->p_awready) << 5 |
+                            npu_score_b(k->wvalid_o) << 6 | npu_score_b(k->p_wready) << 7 | npu_score_b(k->p_bvalid) << 8 |
+                            npu_score_b(k->bready) << 9;
+    const uint32_t outside = npu_score_b(k->p_arvalid) | npu_score_b(k->arready) << 1 | npu_score_b(k->rvalid_i) << 2 |
+                             npu_score_b(k->p_rready) << 3 | npu_score_b(k->p_awvalid) << 4 | npu_score_b(k->awready) << 5 |
+                             npu_score_b(k->p_wvalid) << 6 | npu_score_b(k->wready_i) << 7 | npu_score_b(k->bvalid) << 8 |
+                             npu_score_b(k->p_bready) << 9;
+    same(c, "AXI handshakes", ch, outside, inside);
+    if ((inside & 1u) != 0) {
+        same_bytes(c, "AR address", ch, NULL, k->p_araddr.ptr, k->araddr.ptr, 4);
+        same(c, "AR length", ch, npu_score_b(k->p_arlen), npu_score_b(k->arlen));
+    }
+    if ((inside & 4u) != 0) {
+        same_bytes(c, "R data", ch, NULL, k->rdata_i.ptr, k->p_rdata.ptr, 16);
+        same(c, "R response, last", ch, npu_score_b(k->rresp) << 1 | npu_score_b(k->rlast),
+             npu_score_b(k->p_rresp) << 1 | npu_score_b(k->p_rlast));
+    }
+    if ((inside & 16u) != 0) {
+        same_bytes(c, "AW address", ch, NULL, k->p_awaddr.ptr, k->awaddr.ptr, 4);
+        same(c, "AW length", ch, npu_score_b(k->p_awlen), npu_score_b(k->awlen));
+    }
+    if ((inside & 64u) != 0) {
+        same_bytes(c, "W data", ch, NULL, k->p_wdata.ptr, k->wdata_o.ptr, 16);
+        same_bytes(c, "W strobes", ch, NULL, k->p_wstrb.ptr, k->wstrb.ptr, 2);
+        same(c, "W last", ch, npu_score_b(k->p_wlast), npu_score_b(k->wlast));
+    }
+    if ((inside & 256u) != 0) {
+        same(c, "B response", ch, npu_score_b(k->bresp), npu_score_b(k->p_bresp));
+    }
+}
+
+/* Soft reset, end of a drain, and errors: {pool, alu, gemm} x {wr1, wr0, rd1, rd0}. */
+static void status(tb_check *c, const state *s) {
+    uint32_t err = 0, drained = 1;
+    const uint32_t srst = npu_score_b(s->srst);
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        const channel *k = &s->ch[ch];
+        drained &= npu_score_b(k->rd_idle) & npu_score_b(k->wr_idle);
+        same(c, "flush", ch, npu_score_b(k->rd_flush) | npu_score_b(k->wr_flush) << 1, srst * 3);
+        same(c, "reset of send_buf", ch, npu_score_b(k->send_rst), !srst);
+        if ((npu_score_b(k->rd_err) | npu_score_b(k->wr_err)) != 0) {
+            static const uint32_t place[UNITS] = {0, 4, 8};
+            for (uint32_t i = 0; i < UNITS; i++) {
+                const ends *u = &s->unit[i];
+                const uint32_t rd = (npu_score_b(k->rd_err) >> u->first) & ((1u << u->count) - 1);
+                err |= (uint32_t)(rd != 0) << (place[i] + ch) | ((npu_score_b(k->wr_err) >> u->wr) & 1u) << (place[i] + 2 + ch);
+            }
+        }
+    }
+    same(c, "errors of units", 0, *(const uint16_t *)s->bus_err.ptr, err);
+    same(c, "drained", 0, npu_score_b(s->drained), drained);
+    for (uint32_t i = 0; i < UNITS; i++) {
+        same(c, "reset of a unit", 0, npu_score_b(s->unit[i].rst), !srst);
+    }
+}
+
+static void clocks(tb_check *c, state *s) {
+    for (uint32_t i = 0; i < UNITS; i++) {
+        ends *u = &s->unit[i];
+        const bool work = (npu_score_b(u->task_valid) | npu_score_b(u->busy)) != 0;
+        const bool runs = npu_score_b(u->clock) != 0;
+        if (work ? !runs : u->unknown == 0 && runs != (u->since < TAIL)) {
+            tb_check_fail(c, "clock", c->all->sim->cycle, u->name, runs ? "runs" : "stands", runs ? "stands" : "runs");
+        }
+        u->unknown -= u->unknown > 0;
+        u->since = work || npu_score_b(s->srst) != 0 ? 0 : u->since + (u->since < TAIL);
+    }
+}
+
+/* Events and levels of the channels, by the numbers of docs/npu.md section 5. */
+static void counters(tb_check *c, const state *s) {
+    const uint16_t *level = (const uint16_t *)s->perf_level.ptr;
+    uint32_t event = 0;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        const channel *k = &s->ch[ch];
+        event |= (npu_score_b(k->rd_beat) << 2 | npu_score_b(k->wr_beat) << 4 | npu_score_b(k->rd_burst) << 9 |
+                  npu_score_b(k->wr_burst) << 11 | npu_score_b(k->rd_wait_bus) << 13 | npu_score_b(k->rd_wait_user) << 15 |
+                  npu_score_b(k->wr_wait_bus) << 17 | npu_score_b(k->wr_wait_data) << 19)
+                 << ch;
+        const uint16_t *words = (const uint16_t *)k->level.ptr;
+        if (level[ch] != words[0] || level[2 + ch] != words[1] || level[4 + ch] != words[2]) {
+            differs(c, "level of a counter", ch, "send_buf", level[ch], words[0]);
+        }
+        same(c, "level of a counter", ch, level[8 + ch], npu_score_b(k->rd_inflight));
+        same(c, "level of a counter", ch, level[10 + ch], npu_score_b(k->wr_inflight));
+    }
+    same(c, "events of counters", 0, (uint32_t)tb_get(s->perf_event) & 0x1ffe3cu, event);
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        read_requests(c, s, ch);
+        read_data(c, s, ch);
+        write_side(c, s, ch);
+        bus(c, s, ch);
+    }
+    status(c, s);
+    clocks(c, s);
+    counters(c, s);
+}
+
+const tb_check_ops npu_score_npu_top = {.unit = "npu_top", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+
+static int open_end(tb_check *c, char *err, size_t err_size) {
+    (void)c;
+    (void)err;
+    (void)err_size;
+    return 0;
+}
+
+const tb_check_ops npu_score_end_gemm = {.unit = "end_gemm", .open = open_end};
+const tb_check_ops npu_score_end_alu = {.unit = "end_alu", .open = open_end};
+const tb_check_ops npu_score_end_pool = {.unit = "end_pool", .open = open_end};
+const tb_check_ops npu_score_end_regs = {.unit = "end_regs", .open = open_end};
