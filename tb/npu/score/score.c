@@ -39,6 +39,13 @@ const tb_check_ops *const npu_score_all[] = {
     &npu_score_pool_check,
     &npu_score_npu_perf,
     &npu_score_npu_regs,
+    &npu_score_gemm_queue,
+    &npu_score_ifm_ld,
+    &npu_score_wgt_ld,
+    &npu_score_par_ld,
+    &npu_score_ifm_buf,
+    &npu_score_wgt_buf,
+    &npu_score_par_buf,
 };
 /* clang-format on */
 const size_t npu_score_count = sizeof npu_score_all / sizeof *npu_score_all;

@@ -1,0 +1,262 @@
+/*
+ * bufs.c - checks of ifm_buf, wgt_buf and par_buf: what is read against a copy of what was written.
+ *
+ * A memory keeps its contents over a reset, and so do the copies. A word that was never written is not compared.
+ */
+#include "score.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define WORD 32u /* bytes at most */
+#define IFM_WORDS 16384u
+#define WGT_WORDS 4608u
+#define PAR_WORDS 256u
+
+/* A memory with one write port. A read of the word that is written at the same edge gives the old one: the write enters the copy a cycle later. */
+typedef struct copy {
+    uint32_t words, bytes; /* of a word */
+    uint8_t *data;
+    uint8_t *known;
+    bool wrote; /* at the last edge */
+    uint32_t at;
+    uint8_t word[WORD];
+} copy;
+
+/* A read port: what was asked for at the last edge. */
+typedef struct port {
+    const copy *from;
+    uint32_t addr;
+    uint64_t reads;
+} port;
+
+static int copy_open(copy *m, uint32_t words, uint32_t bytes, char *err, size_t err_size) {
+    m->words = words;
+    m->bytes = bytes;
+    m->data = (uint8_t *)calloc(words, bytes);
+    m->known = (uint8_t *)calloc(words, 1);
+    if (bytes > WORD || m->data == NULL || m->known == NULL) {
+        snprintf(err, err_size, "out of memory for a copy of %" PRIu32 " words of %" PRIu32 " bytes", words, bytes);
+        return -1;
+    }
+    return 0;
+}
+
+static void copy_close(copy *m) {
+    free(m->data);
+    free(m->known);
+}
+
+static void copy_settle(copy *m) {
+    if (m->wrote) {
+        memcpy(&m->data[m->at * m->bytes], m->word, m->bytes);
+        m->known[m->at] = 1;
+        m->wrote = false;
+    }
+}
+
+static void copy_write(tb_check *c, copy *m, tb_sig addr, tb_sig data) {
+    m->at = (uint32_t)tb_get(addr);
+    if (m->at >= m->words) {
+        char got[24], expected[24];
+        snprintf(got, sizeof got, "%" PRIu32, m->at);
+        snprintf(expected, sizeof expected, "less than %" PRIu32, m->words);
+        tb_check_fail(c, "write address", 0, NULL, got, expected);
+        return;
+    }
+    m->wrote = true;
+    memcpy(m->word, data.ptr, m->bytes);
+}
+
+static void port_ask(port *p, const copy *from, tb_sig addr) {
+    const uint32_t at = (uint32_t)tb_get(addr);
+    p->from = at < from->words && from->known[at] != 0 ? from : NULL;
+    p->addr = at;
+    p->reads++;
+}
+
+/* Before the write of the same edge enters the copy. */
+static void port_compare(tb_check *c, const port *p, const char *stream, const char *name, tb_sig got) {
+    const uint8_t *expected = &p->from->data[p->addr * p->from->bytes], *have = (const uint8_t *)got.ptr;
+    if (memcmp(have, expected, p->from->bytes) == 0) {
+        return;
+    }
+    uint32_t i = 0;
+    while (have[i] == expected[i]) {
+        i++;
+    }
+    char where[96], g[16], e[16];
+    snprintf(where, sizeof where, "%s word %" PRIu32 ", byte %" PRIu32, name, p->addr, i);
+    snprintf(g, sizeof g, "0x%02x", have[i]);
+    snprintf(e, sizeof e, "0x%02x", expected[i]);
+    tb_check_fail(c, stream, p->reads - 1, where, g, e);
+}
+
+/* ---- ifm_buf ---- */
+
+typedef struct ifm_state {
+    tb_sig we, waddr, wdata, re, raddr[2], rdata[2];
+    copy mem;
+    port port[2];
+    bool asked;
+} ifm_state;
+
+static int ifm_open(tb_check *c, char *err, size_t err_size) {
+    ifm_state *s = (ifm_state *)c->state;
+    const npu_score_sig sigs[] = {
+        {"we_i", &s->we},           {"waddr_i", &s->waddr},     {"wdata_i", &s->wdata},     {"re_i", &s->re},
+        {"raddr0_i", &s->raddr[0]}, {"raddr1_i", &s->raddr[1]}, {"rdata0_o", &s->rdata[0]}, {"rdata1_o", &s->rdata[1]},
+    };
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0
+               ? -1
+               : copy_open(&s->mem, IFM_WORDS, npu_score_n(c), err, err_size);
+}
+
+static void ifm_cycle(tb_check *c) {
+    ifm_state *s = (ifm_state *)c->state;
+    if (s->asked) {
+        static const char *const streams[2] = {"data 0", "data 1"};
+        for (uint32_t i = 0; i < 2; i++) {
+            if (s->port[i].from != NULL) {
+                port_compare(c, &s->port[i], streams[i], "ring", s->rdata[i]);
+            }
+        }
+    }
+    copy_settle(&s->mem);
+    s->asked = *(const uint8_t *)s->re.ptr != 0;
+    if (s->asked) {
+        port_ask(&s->port[0], &s->mem, s->raddr[0]);
+        port_ask(&s->port[1], &s->mem, s->raddr[1]);
+    }
+    if (*(const uint8_t *)s->we.ptr != 0) {
+        copy_write(c, &s->mem, s->waddr, s->wdata);
+    }
+}
+
+static void ifm_close(tb_check *c) {
+    copy_close(&((ifm_state *)c->state)->mem);
+}
+
+static const char *const ifm_inputs[] = {"layout", NULL};
+
+const tb_check_ops npu_score_ifm_buf = {
+    .unit = "ifm_buf", .inputs = ifm_inputs, .state_bytes = sizeof(ifm_state), .open = ifm_open, .cycle = ifm_cycle, .close = ifm_close};
+
+/* ---- wgt_buf ---- */
+
+typedef struct wgt_state {
+    tb_sig we, waddr[2], wdata[2], re, rbank, raddr, rdata;
+    copy bank[2];
+    port port;
+    bool asked;
+} wgt_state;
+
+static int wgt_open(tb_check *c, char *err, size_t err_size) {
+    wgt_state *s = (wgt_state *)c->state;
+    const npu_score_sig sigs[] = {
+        {"we_i", &s->we}, {"waddr0_i", &s->waddr[0]}, {"waddr1_i", &s->waddr[1]}, {"wdata0_i", &s->wdata[0]}, {"wdata1_i", &s->wdata[1]},
+        {"re_i", &s->re}, {"rbank_i", &s->rbank},     {"raddr_i", &s->raddr},     {"rdata_o", &s->rdata},
+    };
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
+                   copy_open(&s->bank[0], WGT_WORDS, npu_score_n(c), err, err_size) != 0 ||
+                   copy_open(&s->bank[1], WGT_WORDS, npu_score_n(c), err, err_size) != 0
+               ? -1
+               : 0;
+}
+
+static void wgt_cycle(tb_check *c) {
+    wgt_state *s = (wgt_state *)c->state;
+    if (s->asked && s->port.from != NULL) {
+        port_compare(c, &s->port, "data", s->port.from == &s->bank[1] ? "bank 1" : "bank 0", s->rdata);
+    }
+    copy_settle(&s->bank[0]);
+    copy_settle(&s->bank[1]);
+    s->asked = *(const uint8_t *)s->re.ptr != 0;
+    if (s->asked) {
+        port_ask(&s->port, &s->bank[tb_get(s->rbank) & 1u], s->raddr);
+    }
+    const uint8_t we = *(const uint8_t *)s->we.ptr;
+    for (uint32_t i = 0; we != 0 && i < 2; i++) {
+        if ((we >> i & 1u) != 0) {
+            copy_write(c, &s->bank[i], s->waddr[i], s->wdata[i]);
+        }
+    }
+}
+
+static void wgt_close(tb_check *c) {
+    wgt_state *s = (wgt_state *)c->state;
+    copy_close(&s->bank[0]);
+    copy_close(&s->bank[1]);
+}
+
+static const char *const wgt_inputs[] = {"wgt_ld", NULL};
+
+const tb_check_ops npu_score_wgt_buf = {
+    .unit = "wgt_buf", .inputs = wgt_inputs, .state_bytes = sizeof(wgt_state), .open = wgt_open, .cycle = wgt_cycle, .close = wgt_close};
+
+/* ---- par_buf ---- */
+
+typedef struct par_state {
+    tb_sig we, waddr[2], wdata[2], re, raddr[2], rdata[2][2]; /* rdata: of each port, scale and bias */
+    copy mem[2];                                              /* scales, biases */
+    port port[2][2];
+    uint8_t asked; /* a bit for each port */
+} par_state;
+
+static int par_open(tb_check *c, char *err, size_t err_size) {
+    par_state *s = (par_state *)c->state;
+    const npu_score_sig sigs[] = {
+        {"we_i", &s->we},
+        {"waddr0_i", &s->waddr[0]},
+        {"waddr1_i", &s->waddr[1]},
+        {"wdata0_i", &s->wdata[0]},
+        {"wdata1_i", &s->wdata[1]},
+        {"re_i", &s->re},
+        {"raddr0_i", &s->raddr[0]},
+        {"raddr1_i", &s->raddr[1]},
+        {"oscale0_o", &s->rdata[0][0]},
+        {"bias0_o", &s->rdata[0][1]},
+        {"oscale1_o", &s->rdata[1][0]},
+        {"bias1_o", &s->rdata[1][1]},
+    };
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
+                   copy_open(&s->mem[0], PAR_WORDS, 16, err, err_size) != 0 || copy_open(&s->mem[1], PAR_WORDS, 16, err, err_size) != 0
+               ? -1
+               : 0;
+}
+
+static void par_cycle(tb_check *c) {
+    static const char *const streams[2][2] = {{"oscale 0", "bias 0"}, {"oscale 1", "bias 1"}};
+    par_state *s = (par_state *)c->state;
+    for (uint32_t i = 0; s->asked != 0 && i < 4; i++) {
+        const port *p = &s->port[i / 2][i % 2];
+        if ((s->asked >> i / 2 & 1u) != 0 && p->from != NULL) {
+            port_compare(c, p, streams[i / 2][i % 2], i % 2 == 0 ? "scale" : "bias", s->rdata[i / 2][i % 2]);
+        }
+    }
+    copy_settle(&s->mem[0]);
+    copy_settle(&s->mem[1]);
+    s->asked = *(const uint8_t *)s->re.ptr;
+    for (uint32_t i = 0; s->asked != 0 && i < 4; i++) {
+        if ((s->asked >> i / 2 & 1u) != 0) {
+            port_ask(&s->port[i / 2][i % 2], &s->mem[i % 2], s->raddr[i / 2]);
+        }
+    }
+    const uint8_t we = *(const uint8_t *)s->we.ptr;
+    for (uint32_t i = 0; we != 0 && i < 2; i++) {
+        if ((we >> i & 1u) != 0) {
+            copy_write(c, &s->mem[i], s->waddr[i], s->wdata[i]);
+        }
+    }
+}
+
+static void par_close(tb_check *c) {
+    par_state *s = (par_state *)c->state;
+    copy_close(&s->mem[0]);
+    copy_close(&s->mem[1]);
+}
+
+static const char *const par_inputs[] = {"par_ld", "dma_rd", NULL};
+
+const tb_check_ops npu_score_par_buf = {
+    .unit = "par_buf", .inputs = par_inputs, .state_bytes = sizeof(par_state), .open = par_open, .cycle = par_cycle, .close = par_close};

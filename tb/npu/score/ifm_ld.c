@@ -1,0 +1,292 @@
+/* ifm_ld.c - check of the input loader: layout jobs, room in the ring of ifm_buf, progress. */
+#include "score.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define RING 16384u
+#define CHUNK 64u    /* pixels */
+#define TASKS 8u     /* between offer and complete arrival, a power of two */
+#define CHUNKS 256u  /* handed out and not complete: at most the jobs in the layout units, a power of two */
+#define PATIENCE 32u /* cycles for what depends on nothing else */
+
+typedef struct map {
+    bool int8;
+    uint32_t addr, step, pixels, icb, last; /* last: channels of the last block */
+    uint32_t chunks, base;                  /* base: first word in the ring */
+    uint64_t first;                         /* chunk in the sequence of all tasks */
+} map;
+
+typedef struct state {
+    tb_sig valid, nhwc, iw, ih, ic, addr, step, pop, busy, free, free_words, level, job_valid, job_ready, job_addr, job_nch, job_cnt,
+        job_waddr, job_stride, job_done, pix_ready, loaded;
+    map ring[TASKS];
+    uint64_t popped;             /* tasks whose jobs are handed out: number of the one on offer */
+    bool on, begun, stood;       /* a task is on offer; room for its next chunk is taken; a job stood there and was not taken */
+    uint32_t chunk, block;       /* next job */
+    uint64_t sequence, complete; /* chunks of all tasks: handed out, arrived */
+    uint64_t due[CHUNKS][2];     /* jobs of both units that make each chunk of the sequence complete */
+    uint64_t in[2], out[2];      /* jobs taken and done by each unit */
+    uint32_t base, used;         /* of the ring */
+    uint64_t seen;               /* tasks loaded, as the unit says */
+    uint32_t pixels;             /* ready, as the unit says */
+    uint32_t late, late_job;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},
+                                  {"task_nhwc_in_i", &s->nhwc},
+                                  {"task_iw_i", &s->iw},
+                                  {"task_ih_i", &s->ih},
+                                  {"task_ic_i", &s->ic},
+                                  {"task_ifm_addr_i", &s->addr},
+                                  {"task_ifm_cstep_i", &s->step},
+                                  {"task_pop_o", &s->pop},
+                                  {"busy_o", &s->busy},
+                                  {"free_i", &s->free},
+                                  {"free_words_i", &s->free_words},
+                                  {"level_o", &s->level},
+                                  {"job_valid_o", &s->job_valid},
+                                  {"job_ready_i", &s->job_ready},
+                                  {"job_addr_o", &s->job_addr},
+                                  {"job_nch_o", &s->job_nch},
+                                  {"job_cnt_o", &s->job_cnt},
+                                  {"job_waddr_o", &s->job_waddr},
+                                  {"job_stride_o", &s->job_stride},
+                                  {"job_done_i", &s->job_done},
+                                  {"pix_ready_o", &s->pix_ready},
+                                  {"loaded_o", &s->loaded}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->popped = s->sequence = s->complete = s->seen = 0;
+    s->in[0] = s->in[1] = s->out[0] = s->out[1] = 0;
+    s->chunk = s->block = s->base = s->used = s->pixels = s->late = s->late_job = 0;
+    s->on = s->begun = s->stood = false;
+    c->task = 0;
+}
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+static map *map_of(state *s, uint64_t task) {
+    return &s->ring[task % TASKS];
+}
+
+static void begin_task(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c), channels = (uint32_t)tb_get(s->ic);
+    map *m = map_of(s, s->popped);
+    m->int8 = tb_get(s->nhwc) != 0;
+    m->addr = (uint32_t)tb_get(s->addr);
+    m->step = (uint32_t)tb_get(s->step);
+    m->pixels = (uint32_t)tb_get(s->iw) * (uint32_t)tb_get(s->ih);
+    m->icb = (channels + n - 1) / n;
+    m->last = channels - (m->icb - 1) * n;
+    m->chunks = (m->pixels + CHUNK - 1) / CHUNK;
+    m->base = s->base;
+    m->first = s->sequence;
+    s->on = true;
+    s->begun = false;
+    s->chunk = s->block = 0;
+}
+
+/* Words of the next chunk. */
+static uint32_t chunk_words(state *s) {
+    const map *m = map_of(s, s->popped);
+    return least(CHUNK, m->pixels - s->chunk * CHUNK) * m->icb;
+}
+
+static void begin_chunk(tb_check *c, state *s) {
+    const uint32_t words = chunk_words(s);
+    s->begun = true;
+    s->used += words;
+    if (s->used > RING) {
+        char where[64], got[64];
+        snprintf(where, sizeof where, "pixels from %" PRIu32, s->chunk * CHUNK);
+        snprintf(got, sizeof got, "%" PRIu32 " words in use with the chunk's own %" PRIu32, s->used, words);
+        tb_check_fail(c, "ring", s->in[0] + s->in[1], where, got, "at most 16384");
+    }
+}
+
+static void field(tb_check *c, const state *s, const char *stream, uint64_t got, uint64_t expected) {
+    if (got != expected) {
+        char where[64], g[24], e[24];
+        snprintf(where, sizeof where, "pixels from %" PRIu32 ", channel block %" PRIu32, s->chunk * CHUNK, s->block);
+        snprintf(g, sizeof g, "0x%" PRIx64, got);
+        snprintf(e, sizeof e, "0x%" PRIx64, expected);
+        tb_check_fail(c, stream, s->in[0] + s->in[1], where, g, e);
+    }
+}
+
+static void compare_job(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c);
+    const map *m = map_of(s, s->popped);
+    const uint32_t pixel = s->chunk * CHUNK;
+    const uint32_t offset = m->int8 ? pixel * m->step : s->block * n * m->step + 4 * pixel;
+    field(c, s, "job address", tb_get(s->job_addr), (uint32_t)(m->addr + offset));
+    field(c, s, "job channels", tb_get(s->job_nch), m->int8 || s->block + 1 == m->icb ? m->last : n);
+    field(c, s, "job pixels", tb_get(s->job_cnt), least(CHUNK, m->pixels - pixel));
+    field(c, s, "job word", tb_get(s->job_waddr), (m->base + pixel * m->icb + s->block) % RING);
+    field(c, s, "job stride", tb_get(s->job_stride), m->icb % RING);
+}
+
+/* A job is taken; true: the last one of the task. */
+static bool take_job(tb_check *c, state *s, uint32_t unit) {
+    const map *m = map_of(s, s->popped);
+    s->in[unit]++;
+    if (!m->int8 && ++s->block < m->icb) {
+        return false;
+    }
+    if (s->sequence - s->complete >= CHUNKS) {
+        tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "one more job", "jobs that are done first");
+        return false;
+    }
+    s->due[s->sequence % CHUNKS][0] = s->in[0];
+    s->due[s->sequence++ % CHUNKS][1] = s->in[1];
+    s->block = 0;
+    s->begun = false;
+    return ++s->chunk == m->chunks;
+}
+
+/* The job on offer. True: the last one of the task is taken. */
+static bool see_job(tb_check *c, state *s) {
+    const uint32_t valid = *(const uint8_t *)s->job_valid.ptr;
+    const uint32_t unit = (uint32_t)(s->sequence + s->block) & 1u;
+    if (!s->on) {
+        tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "a job", "none: no task is on offer");
+        return false;
+    }
+    if (valid != 1u << unit) {
+        field(c, s, "job valid", valid, UINT64_C(1) << unit);
+        return false;
+    }
+    if (!s->begun) {
+        begin_chunk(c, s);
+    }
+    const bool taken = (*(const uint8_t *)s->job_ready.ptr & valid) != 0;
+    if (taken || !s->stood) {
+        compare_job(c, s);
+    }
+    s->stood = !taken;
+    return taken && take_job(c, s, unit);
+}
+
+/* No job is on offer: none may have been given up, and one must come soon when there is room. */
+static void see_pause(tb_check *c, state *s) {
+    if (s->stood) {
+        tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "no job", "the one that was not taken");
+    }
+    const bool due = s->on && (s->begun || s->used + chunk_words(s) <= RING);
+    s->late_job = due ? s->late_job + 1 : 0;
+    if (s->late_job > PATIENCE) {
+        field(c, s, "job late", 0, 1);
+    }
+}
+
+/* Chunks of a task that have arrived. */
+static uint32_t lead(state *s, uint64_t task) {
+    const map *m = map_of(s, task);
+    if (task > s->popped || (task == s->popped && !s->on) || s->complete <= m->first) {
+        return 0;
+    }
+    return s->complete - m->first < m->chunks ? (uint32_t)(s->complete - m->first) : m->chunks;
+}
+
+/* Progress must not go ahead of the jobs that were done up to the last cycle, nor stay behind for long. */
+static void see_progress(tb_check *c, state *s) {
+    const uint32_t got = (uint32_t)tb_get(s->pix_ready), loaded = (uint32_t)tb_get(s->loaded);
+    bool moved = false;
+    if (loaded != s->seen % 8) {
+        const bool whole = (s->seen < s->popped || s->on) && lead(s, s->seen) == map_of(s, s->seen)->chunks;
+        if (!tb_check_value(c, "loaded", s->seen, loaded, (s->seen + whole) % 8)) {
+            return;
+        }
+        s->seen++;
+        s->pixels = 0;
+        moved = true;
+    }
+    const uint32_t most = lead(s, s->seen) * CHUNK;
+    if (got > most || got < s->pixels) {
+        char g[48], e[48];
+        snprintf(g, sizeof g, "%" PRIu32 " after %" PRIu32, got, s->pixels);
+        snprintf(e, sizeof e, "at most %" PRIu32 " pixels", most);
+        tb_check_fail(c, "pixels ready", s->seen, NULL, g, e);
+    }
+    const bool behind = got < most || (most > 0 && most == map_of(s, s->seen)->chunks * CHUNK);
+    s->late = behind && !moved && got == s->pixels ? s->late + 1 : 0;
+    if (s->late > PATIENCE) {
+        tb_check_value(c, "pixels ready late", s->seen, got, most);
+    }
+    s->pixels = got;
+}
+
+static void note_done(state *s, uint32_t done) {
+    s->out[0] += done & 1u;
+    s->out[1] += done >> 1;
+    while (s->complete < s->sequence) {
+        const uint64_t *due = s->due[s->complete % CHUNKS];
+        if (s->out[0] < due[0] || s->out[1] < due[1]) {
+            break;
+        }
+        s->complete++;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (!s->on && *(const uint8_t *)s->valid.ptr != 0) {
+        begin_task(c, s);
+    }
+    const bool job = *(const uint8_t *)s->job_valid.ptr != 0;
+    const uint32_t done = *(const uint8_t *)s->job_done.ptr;
+    const bool works = job || s->in[0] != s->out[0] || s->in[1] != s->out[1];
+    if ((*(const uint8_t *)s->busy.ptr != 0) != works) {
+        tb_check_value(c, "busy", s->popped, !works, works);
+    }
+    see_progress(c, s);
+    bool last = false;
+    if (job) {
+        s->late_job = 0;
+        last = see_job(c, s);
+    } else {
+        see_pause(c, s);
+    }
+    if (*(const uint8_t *)s->pop.ptr != last) {
+        tb_check_value(c, "pop", s->popped, !last, last);
+    }
+    if (tb_get(s->level) != s->used) {
+        tb_check_value(c, "level", s->popped, tb_get(s->level), s->used);
+    }
+    if (last) {
+        const map *m = map_of(s, s->popped);
+        s->base = (s->base + m->pixels * m->icb) % RING;
+        s->on = false;
+        s->popped++;
+        c->task++;
+    }
+    if (done != 0) {
+        note_done(s, done);
+    }
+    if (*(const uint8_t *)s->free.ptr != 0) {
+        s->used -= (uint32_t)tb_get(s->free_words);
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->on || s->seen != s->popped) {
+        char got[48], expected[48];
+        snprintf(got, sizeof got, "%" PRIu64 " tasks", s->seen);
+        snprintf(expected, sizeof expected, "%" PRIu64, s->popped + s->on);
+        tb_check_fail(c, "loaded", s->seen, NULL, got, expected);
+    }
+}
+
+static const char *const inputs[] = {"gemm_queue", NULL};
+
+const tb_check_ops npu_score_ifm_ld = {
+    .unit = "ifm_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

@@ -1,0 +1,200 @@
+/* par_ld.c - check of the loader of factors: requests, room and places in the ring of par_buf, and the end of each task. */
+#include "score.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define RING 256u    /* words of four factors */
+#define PATIENCE 16u /* cycles for what depends on nothing else */
+#define BEAT 16u
+
+/* Scales or biases of the task on offer. */
+typedef struct array {
+    uint32_t addr, bytes, asked, came;
+    bool waiting; /* a request stood there and was not taken */
+} array;
+
+typedef struct state {
+    tb_sig valid, oscale_en, bias_en, oc, addr[2], pop, busy, free, free_words, req_valid, req_ready, req_addr[2], req_bytes, dat_valid,
+        dat_ready, we, waddr[2];
+    array part[2];
+    uint32_t words, base, used, late;
+    bool on, begun; /* a task is on offer; its words are allocated */
+    uint64_t requests[2], beats[2];
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},
+                                  {"task_oscale_en_i", &s->oscale_en},
+                                  {"task_bias_en_i", &s->bias_en},
+                                  {"task_oc_i", &s->oc},
+                                  {"task_oscale_addr_i", &s->addr[0]},
+                                  {"task_bias_addr_i", &s->addr[1]},
+                                  {"task_pop_o", &s->pop},
+                                  {"busy_o", &s->busy},
+                                  {"free_i", &s->free},
+                                  {"free_words_i", &s->free_words},
+                                  {"req_valid_o", &s->req_valid},
+                                  {"req_ready_i", &s->req_ready},
+                                  {"req_addr0_o", &s->req_addr[0]},
+                                  {"req_addr1_o", &s->req_addr[1]},
+                                  {"req_bytes_o", &s->req_bytes},
+                                  {"dat_valid_i", &s->dat_valid},
+                                  {"dat_ready_o", &s->dat_ready},
+                                  {"we_o", &s->we},
+                                  {"waddr0_o", &s->waddr[0]},
+                                  {"waddr1_o", &s->waddr[1]}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    memset(s->part, 0, sizeof s->part);
+    s->words = s->base = s->used = s->late = 0;
+    s->on = s->begun = false;
+}
+
+static void begin_task(state *s) {
+    const bool en[2] = {tb_get(s->oscale_en) != 0, tb_get(s->bias_en) != 0};
+    s->on = true;
+    s->begun = false;
+    s->words = en[0] || en[1] ? ((uint32_t)tb_get(s->oc) + 3) / 4 : 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        s->part[i] = (array){.addr = (uint32_t)tb_get(s->addr[i]), .bytes = en[i] ? s->words * BEAT : 0};
+    }
+}
+
+static void allocate(tb_check *c, state *s) {
+    if (s->begun) {
+        return;
+    }
+    s->begun = true;
+    s->used += s->words;
+    if (s->used > RING) {
+        char got[48], expected[48];
+        snprintf(got, sizeof got, "%" PRIu32 " words in use with the task's own %" PRIu32, s->used, s->words);
+        snprintf(expected, sizeof expected, "at most %u", RING);
+        tb_check_fail(c, "ring", c->task, NULL, got, expected);
+    }
+}
+
+static void see_request(tb_check *c, state *s, uint32_t i) {
+    static const char *const streams[2] = {"oscale request", "bias request"};
+    array *p = &s->part[i];
+    if ((*(const uint8_t *)s->req_valid.ptr >> i & 1u) == 0) {
+        tb_check_value(c, streams[i], s->requests[i], 0, p->waiting);
+        return;
+    }
+    const uint32_t bytes = (uint32_t)tb_get(s->req_bytes), left = s->on ? p->bytes - p->asked : 0;
+    char where[48];
+    snprintf(where, sizeof where, "bytes %" PRIu32 ".. of %" PRIu32, p->asked, p->bytes);
+    if (bytes == 0 || bytes > left) {
+        char got[32], expected[32];
+        snprintf(got, sizeof got, "%" PRIu32 " bytes", bytes);
+        snprintf(expected, sizeof expected, "1 to %" PRIu32, left);
+        tb_check_fail(c, streams[i], s->requests[i], where, left == 0 ? "a request" : got, left == 0 ? "none" : expected);
+        return;
+    }
+    allocate(c, s);
+    tb_check_value(c, streams[i], s->requests[i], tb_get(s->req_addr[i]), (uint32_t)(p->addr + p->asked));
+    p->waiting = (*(const uint8_t *)s->req_ready.ptr >> i & 1u) == 0;
+    if (!p->waiting) {
+        p->asked += bytes;
+        s->requests[i]++;
+    }
+}
+
+static void see_data(tb_check *c, state *s, uint32_t i) {
+    static const char *const streams[2] = {"oscale", "bias"};
+    array *p = &s->part[i];
+    const uint32_t valid = *(const uint8_t *)s->dat_valid.ptr >> i & 1u, ready = *(const uint8_t *)s->dat_ready.ptr >> i & 1u;
+    const uint32_t we = *(const uint8_t *)s->we.ptr >> i & 1u;
+    if (valid != 0 && ready == 0) {
+        tb_check_fail(c, streams[i], s->beats[i], NULL, "data that waits", "data taken at once");
+    }
+    if (we != (valid & ready)) {
+        tb_check_fail(c, streams[i], s->beats[i], NULL, we != 0 ? "a write" : "no write", we != 0 ? "none: no data" : "a write");
+    }
+    if (we != 0) {
+        char where[64], got[16], expected[16];
+        const uint32_t at = (s->base + p->came / BEAT) % RING;
+        if (tb_get(s->waddr[i]) != at) {
+            snprintf(where, sizeof where, "channels %" PRIu32 "..%" PRIu32, p->came / 4, p->came / 4 + 3);
+            snprintf(got, sizeof got, "word %" PRIu64, tb_get(s->waddr[i]));
+            snprintf(expected, sizeof expected, "word %" PRIu32, at);
+            tb_check_fail(c, streams[i], s->beats[i], where, got, expected);
+        }
+        p->came += BEAT;
+        s->beats[i]++;
+    }
+}
+
+static bool arrived(const state *s) {
+    return s->part[0].came >= s->part[0].bytes && s->part[1].came >= s->part[1].bytes;
+}
+
+static void see_pop(tb_check *c, state *s) {
+    if (!s->on || !arrived(s)) {
+        tb_check_fail(c, "pop", c->task, NULL, "task given up", s->on ? "data of it first" : "no pop: no task is on offer");
+        return;
+    }
+    allocate(c, s);
+    s->base = (s->base + s->words) % RING;
+    s->on = false;
+    c->task++;
+}
+
+/* What depends only on the unit itself must happen soon. */
+static void see_delay(tb_check *c, state *s) {
+    const bool ask = s->begun ? (s->part[0].asked < s->part[0].bytes && !s->part[0].waiting) ||
+                                    (s->part[1].asked < s->part[1].bytes && !s->part[1].waiting)
+                              : s->used + s->words <= RING;
+    const bool pop = s->begun && arrived(s);
+    s->late = ask || pop ? s->late + 1 : 0;
+    if (s->late > PATIENCE) {
+        tb_check_fail(c, pop ? "pop" : "request", c->task, NULL, "nothing", pop ? "task given up" : "requests: there is room");
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (!s->on) {
+        s->late = 0;
+        if (*(const uint8_t *)s->valid.ptr != 0) {
+            begin_task(s);
+        }
+    }
+    const uint8_t any = *(const uint8_t *)s->req_valid.ptr | *(const uint8_t *)s->dat_valid.ptr | *(const uint8_t *)s->we.ptr;
+    const bool busy = *(const uint8_t *)s->busy.ptr != 0;
+    if (busy ? !s->on || arrived(s) : s->begun && !arrived(s)) {
+        tb_check_value(c, "busy", c->task, busy, !busy);
+    }
+    if (*(const uint8_t *)s->pop.ptr != 0) {
+        see_pop(c, s); /* what comes in the same cycle comes too late for it */
+    }
+    if (s->on || any != 0) {
+        for (uint32_t i = 0; i < 2; i++) {
+            see_data(c, s, i);
+            see_request(c, s, i);
+        }
+    }
+    if (s->on) {
+        see_delay(c, s);
+    }
+    if (*(const uint8_t *)s->free.ptr != 0) {
+        s->used -= (uint32_t)tb_get(s->free_words);
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->on) {
+        tb_check_fail(c, "pop", c->task, NULL, "a task that is not finished", "none");
+    }
+}
+
+static const char *const inputs[] = {"gemm_queue", NULL};
+
+const tb_check_ops npu_score_par_ld = {
+    .unit = "par_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

@@ -1,0 +1,319 @@
+/*
+ * wgt_ld.c - check of the two weight loaders: which blocks they ask for, the words that must come of the data, and what im2col learns of the bank.
+ *
+ * A loader sees the tasks one by one, so each check knows its own bank only: loader b takes every second block (ping-pong: of all blocks, resident: of the task).
+ */
+#include "score.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PIECE 1024u  /* bytes of the longest request */
+#define AHEAD 64u    /* beats in flight beyond which a resident task asks for nothing after its first block */
+#define PATIENCE 16u /* cycles for what depends on nothing else */
+#define BEAT 16u
+#define STREAM 64u /* bytes of data on the way to words: two beats at most */
+#define OP_DEPTHWISE 1u
+#define OP_CONVERT 2u
+
+typedef struct state {
+    tb_sig valid, op, res, keep, kw, kh, ic, oc, addr, pop, busy, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat, we,
+        waddr, wdata, full_o, blocks_o, release;
+    /* the task on offer */
+    bool on, convert, resident, kept;
+    uint32_t base, words, step; /* words of a block, bytes from one block to the next */
+    uint32_t ocb, first, total; /* blocks of the task; the first one of this bank, and how many there are of this bank */
+    uint32_t ask, ask_byte;     /* block of this bank that is being requested, bytes of it that are */
+    uint32_t load, word;        /* block whose data arrive, words of it that have */
+    uint32_t beats;             /* requested and not taken */
+    bool waiting;               /* a request stood there and was not taken */
+    uint8_t stream[STREAM];
+    uint32_t bytes; /* in it */
+    bool seen;      /* the beat on offer is in the stream already: its words may leave before it is taken */
+    bool done;      /* a block became complete in this cycle */
+    bool popped;    /* the task is given up in this cycle */
+    /* the bank */
+    uint32_t sequence;    /* blocks of all ping-pong tasks, modulo 2 */
+    bool whole, full;     /* a complete ping-pong block is there; full_o has said so */
+    bool held, kept_held; /* by a resident task; by one that keeps the weights */
+    uint32_t blocks;      /* of that one that are complete */
+    uint32_t last_blocks; /* of the resident task that was loaded last */
+    uint32_t late, late_full, late_blocks;
+    uint64_t requests, written;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},
+                                  {"task_op_i", &s->op},
+                                  {"task_wgt_res_i", &s->res},
+                                  {"task_wgt_keep_i", &s->keep},
+                                  {"task_kw_i", &s->kw},
+                                  {"task_kh_i", &s->kh},
+                                  {"task_ic_i", &s->ic},
+                                  {"task_oc_i", &s->oc},
+                                  {"task_wgt_addr_i", &s->addr},
+                                  {"task_pop_o", &s->pop},
+                                  {"busy_o", &s->busy},
+                                  {"req_valid_o", &s->req_valid},
+                                  {"req_ready_i", &s->req_ready},
+                                  {"req_addr_o", &s->req_addr},
+                                  {"req_bytes_o", &s->req_bytes},
+                                  {"dat_valid_i", &s->dat_valid},
+                                  {"dat_ready_o", &s->dat_ready},
+                                  {"dat_i", &s->dat},
+                                  {"we_o", &s->we},
+                                  {"waddr_o", &s->waddr},
+                                  {"wdata_o", &s->wdata},
+                                  {"full_o", &s->full_o},
+                                  {"blocks_o", &s->blocks_o},
+                                  {"release_i", &s->release}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->on = s->waiting = s->seen = s->done = s->popped = s->whole = s->full = s->held = s->kept_held = false;
+    s->bytes = s->beats = s->sequence = s->blocks = s->last_blocks = s->late = s->late_full = s->late_blocks = 0;
+    c->task = 0;
+}
+
+/* A task comes on offer: its blocks of this bank. */
+static void begin_task(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->op), taps = (uint32_t)tb_get(s->kw) * (uint32_t)tb_get(s->kh);
+    s->on = true;
+    s->convert = op == OP_CONVERT;
+    s->resident = !s->convert && tb_get(s->res) != 0;
+    s->kept = s->resident && tb_get(s->keep) != 0;
+    s->words = op == OP_DEPTHWISE ? taps : taps * (((uint32_t)tb_get(s->ic) + n - 1) / n) * n;
+    s->step = (s->words * n + BEAT - 1) / BEAT * BEAT;
+    s->base = (uint32_t)tb_get(s->addr);
+    s->ocb = s->convert ? 0 : ((uint32_t)tb_get(s->oc) + n - 1) / n;
+    s->first = s->resident ? c->index : (s->sequence + c->index) & 1u;
+    s->total = s->kept || s->ocb <= s->first ? 0 : (s->ocb - s->first + 1) / 2;
+    s->ask = s->ask_byte = s->load = s->word = s->beats = s->bytes = 0;
+    s->waiting = s->seen = false;
+}
+
+static bool bank_free(const state *s) {
+    return !s->whole && !s->held;
+}
+
+/* May the loader work on a block: a resident task owns the bank by now. */
+static bool may_load(const state *s) {
+    return s->on && (s->resident ? s->held : bank_free(s));
+}
+
+static void fail_at(tb_check *c, const state *s, const char *stream, uint64_t number, uint32_t block, const char *what, uint32_t at,
+                    uint64_t got, uint64_t expected) {
+    char where[96], g[24], e[24];
+    snprintf(where, sizeof where, "block %" PRIu32 " of the task, %s %" PRIu32, s->first + 2 * block, what, at);
+    snprintf(g, sizeof g, "0x%" PRIx64, got);
+    snprintf(e, sizeof e, "0x%" PRIx64, expected);
+    tb_check_fail(c, stream, number, where, g, e);
+}
+
+static void see_request(tb_check *c, state *s) {
+    const uint32_t size = s->words * npu_score_n(c);
+    const bool may = may_load(s) && s->ask < s->total && (s->resident || s->ask == s->load);
+    const uint32_t left = may ? size - s->ask_byte : 0, bytes = (uint32_t)tb_get(s->req_bytes);
+    if (left == 0) {
+        tb_check_fail(c, "request", s->requests, NULL, "a request", s->on ? "none: no block is left, or no room for it" : "none: no task");
+        return;
+    }
+    if (bytes == 0 || bytes > (left < PIECE ? left : PIECE) || (bytes % BEAT != 0 && bytes != left)) {
+        fail_at(c, s, "request bytes", s->requests, s->ask, "byte", s->ask_byte, bytes, left < PIECE ? left : PIECE);
+    }
+    const uint32_t addr = s->base + (s->first + 2 * s->ask) * s->step + s->ask_byte;
+    if (tb_get(s->req_addr) != addr) {
+        fail_at(c, s, "request address", s->requests, s->ask, "byte", s->ask_byte, tb_get(s->req_addr), addr);
+    }
+    if (s->resident && s->ask > 0 && s->beats > AHEAD) {
+        fail_at(c, s, "beats in flight", s->requests, s->ask, "byte", s->ask_byte, s->beats, AHEAD);
+    }
+    s->waiting = *(const uint8_t *)s->req_ready.ptr == 0;
+    if (!s->waiting) {
+        s->requests++;
+        s->beats += (bytes + BEAT - 1) / BEAT;
+        s->ask_byte += bytes;
+        if (s->ask_byte >= size) {
+            s->ask_byte = 0;
+            s->ask++;
+        }
+    }
+}
+
+static void see_beat(tb_check *c, state *s) {
+    if (!s->seen) {
+        if (s->beats == 0 || s->bytes + BEAT > STREAM) {
+            tb_check_fail(c, "data", s->written, NULL, "data taken", s->beats == 0 ? "none: nothing was asked for" : "words written first");
+            return;
+        }
+        memcpy(&s->stream[s->bytes], s->dat.ptr, BEAT);
+        s->bytes += BEAT;
+        s->seen = true;
+    }
+}
+
+static void see_word(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c);
+    if (!may_load(s) || s->load == s->total || s->bytes < n) {
+        tb_check_fail(c, "word", s->written, NULL, "a word", s->bytes < n ? "none: its data have not come" : "none: the bank is in use");
+        return;
+    }
+    const uint32_t place = (s->resident ? s->load * s->words : 0) + s->word;
+    if (tb_get(s->waddr) != place) {
+        fail_at(c, s, "word address", s->written, s->load, "word", s->word, tb_get(s->waddr), place);
+    }
+    const uint8_t *got = (const uint8_t *)s->wdata.ptr;
+    if (memcmp(got, s->stream, n) != 0) {
+        uint32_t i = 0;
+        while (got[i] == s->stream[i]) {
+            i++;
+        }
+        char what[40];
+        snprintf(what, sizeof what, "byte %" PRIu32 " of word", i);
+        fail_at(c, s, "word", s->written, s->load, what, s->word, got[i], s->stream[i]);
+    }
+    if (*(const uint8_t *)s->busy.ptr == 0) {
+        tb_check_value(c, "busy", s->written, 0, 1);
+    }
+    s->written++;
+    s->bytes -= n;
+    memmove(s->stream, &s->stream[n], s->bytes);
+    if (++s->word == s->words) { /* the rest of the beat is not needed */
+        s->bytes = 0;
+        s->word = 0;
+        s->load++;
+        s->done = true;
+    }
+}
+
+/* full_o and blocks_o against the blocks that were complete up to the last cycle. */
+static void see_bank(tb_check *c, state *s) {
+    const bool full = *(const uint8_t *)s->full_o.ptr != 0;
+    const uint32_t blocks = (uint32_t)tb_get(s->blocks_o);
+    if (full != s->full) {
+        if (tb_check_value(c, "full", s->written, full, s->whole)) {
+            s->full = full;
+        }
+        s->late_full = 0;
+    } else if (s->whole != full && ++s->late_full > PATIENCE) {
+        tb_check_value(c, "full late", s->written, full, s->whole);
+    }
+    if (blocks != s->blocks) {
+        if (blocks > s->blocks || s->kept_held || ++s->late_blocks > PATIENCE) {
+            tb_check_value(c, "blocks", s->written, blocks, s->blocks);
+        }
+    } else {
+        s->late_blocks = 0;
+    }
+}
+
+static void see_pop(tb_check *c, state *s, bool release) {
+    const bool loaded = s->kept ? bank_free(s) || release : s->load == s->total;
+    if (!s->on || !loaded) {
+        tb_check_fail(c, "pop", c->task, NULL, "task given up",
+                      !s->on    ? "no pop: no task is on offer"
+                      : s->kept ? "no pop: the task before is not released"
+                                : "blocks of it first");
+        return;
+    }
+    s->sequence = (s->sequence + (s->resident ? 0 : s->ocb)) & 1u;
+    s->popped = true;
+}
+
+/* What depends only on the unit itself must happen soon; kept weights at once. */
+static void see_delay(tb_check *c, state *s, bool release) {
+    const bool request = *(const uint8_t *)s->req_valid.ptr != 0, wanted = s->ask < s->total && (s->resident || s->ask == s->load);
+    const bool limited = s->resident && s->ask > 0 && s->beats > AHEAD;
+    const bool ask = wanted && !request && !limited && may_load(s);
+    const bool word = s->bytes >= npu_score_n(c) && *(const uint8_t *)s->we.ptr == 0;
+    const bool pop = !s->popped && !s->kept && s->load == s->total && (!s->resident || s->held);
+    s->late = ask || word || pop ? s->late + 1 : 0;
+    if (s->late > PATIENCE) {
+        tb_check_fail(c,
+                      ask    ? "request"
+                      : word ? "word"
+                             : "pop",
+                      c->task, NULL, "nothing for many cycles",
+                      ask    ? "a request: there is room"
+                      : word ? "a word: its data are there"
+                             : "task given up");
+    }
+    if (s->kept && !s->popped && (bank_free(s) || release)) {
+        tb_check_fail(c, "pop", c->task, NULL, "no pop", "task given up: its weights are there");
+    }
+}
+
+/* What this cycle makes of the bank. */
+static void update_bank(tb_check *c, state *s, bool release) {
+    if (release) {
+        s->whole = s->full = s->held = s->kept_held = false;
+        s->blocks = 0;
+    }
+    if (s->on && s->resident && !s->held && bank_free(s) && (!s->kept || s->popped)) {
+        s->held = true;
+        s->kept_held = s->kept;
+        s->last_blocks = s->kept ? s->last_blocks : 0;
+        s->blocks = s->last_blocks;
+    }
+    if (s->done) {
+        s->done = false;
+        if (s->resident) {
+            s->blocks = ++s->last_blocks;
+        } else {
+            s->whole = true;
+        }
+    }
+    if (s->popped) {
+        s->popped = s->on = false;
+        c->task++;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (!s->on && *(const uint8_t *)s->valid.ptr != 0) {
+        begin_task(c, s);
+    }
+    const bool release = *(const uint8_t *)s->release.ptr != 0;
+    see_bank(c, s);
+    const bool beat = *(const uint8_t *)s->dat_valid.ptr != 0;
+    if (beat) {
+        see_beat(c, s);
+    }
+    if (*(const uint8_t *)s->we.ptr != 0) {
+        see_word(c, s);
+    }
+    if (*(const uint8_t *)s->pop.ptr != 0) {
+        see_pop(c, s, release);
+    }
+    if (s->on) {
+        see_delay(c, s, release);
+    }
+    if (*(const uint8_t *)s->req_valid.ptr != 0) {
+        see_request(c, s);
+    } else if (s->waiting) {
+        tb_check_fail(c, "request", s->requests, NULL, "no request", "the one that was not taken");
+    }
+    if (beat && *(const uint8_t *)s->dat_ready.ptr != 0) {
+        s->seen = false;
+        s->beats -= s->beats > 0;
+    }
+    if (release || s->on) {
+        update_bank(c, s, release);
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->on) {
+        tb_check_fail(c, "pop", c->task, NULL, "a task that is not finished", "none");
+    }
+}
+
+static const char *const inputs[] = {"gemm_queue", "dma_rd", NULL};
+
+const tb_check_ops npu_score_wgt_ld = {
+    .unit = "wgt_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
