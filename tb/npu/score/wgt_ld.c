@@ -21,6 +21,7 @@ typedef struct state {
         waddr, wdata, full_o, blocks_o, release;
     /* the task on offer */
     bool on, convert, resident, kept;
+    bool mine;                  /* resident: the bank belongs to it */
     uint32_t base, words, step; /* words of a block, bytes from one block to the next */
     uint32_t ocb, first, total; /* blocks of the task; the first one of this bank, and how many there are of this bank */
     uint32_t ask, ask_byte;     /* block of this bank that is being requested, bytes of it that are */
@@ -92,7 +93,7 @@ static void begin_task(tb_check *c, state *s) {
     s->first = s->resident ? c->index : (s->sequence + c->index) & 1u;
     s->total = s->kept || s->ocb <= s->first ? 0 : (s->ocb - s->first + 1) / 2;
     s->ask = s->ask_byte = s->load = s->word = s->beats = s->bytes = 0;
-    s->waiting = s->seen = false;
+    s->waiting = s->seen = s->mine = false;
 }
 
 static bool bank_free(const state *s) {
@@ -101,7 +102,7 @@ static bool bank_free(const state *s) {
 
 /* May the loader work on a block: a resident task owns the bank by now. */
 static bool may_load(const state *s) {
-    return s->on && (s->resident ? s->held : bank_free(s));
+    return s->on && (s->resident ? s->mine : bank_free(s));
 }
 
 static void fail_at(tb_check *c, const state *s, const char *stream, uint64_t number, uint32_t block, const char *what, uint32_t at,
@@ -211,7 +212,7 @@ static void see_bank(tb_check *c, state *s) {
 }
 
 static void see_pop(tb_check *c, state *s, bool release) {
-    const bool loaded = s->kept ? bank_free(s) || release : s->load == s->total;
+    const bool loaded = s->kept ? bank_free(s) || release : s->load == s->total && (!s->resident || s->mine);
     if (!s->on || !loaded) {
         tb_check_fail(c, "pop", c->task, NULL, "task given up",
                       !s->on    ? "no pop: no task is on offer"
@@ -229,7 +230,7 @@ static void see_delay(tb_check *c, state *s, bool release) {
     const bool limited = s->resident && s->ask > 0 && s->beats > AHEAD;
     const bool ask = wanted && !request && !limited && may_load(s);
     const bool word = s->bytes >= npu_score_n(c) && *(const uint8_t *)s->we.ptr == 0;
-    const bool pop = !s->popped && !s->kept && s->load == s->total && (!s->resident || s->held);
+    const bool pop = !s->popped && !s->kept && s->load == s->total && (!s->resident || s->mine);
     s->late = ask || word || pop ? s->late + 1 : 0;
     if (s->late > PATIENCE) {
         tb_check_fail(c,
@@ -252,8 +253,8 @@ static void update_bank(tb_check *c, state *s, bool release) {
         s->whole = s->full = s->held = s->kept_held = false;
         s->blocks = 0;
     }
-    if (s->on && s->resident && !s->held && bank_free(s) && (!s->kept || s->popped)) {
-        s->held = true;
+    if (s->on && s->resident && bank_free(s) && (!s->kept || s->popped)) {
+        s->held = s->mine = true;
         s->kept_held = s->kept;
         s->last_blocks = s->kept ? s->last_blocks : 0;
         s->blocks = s->last_blocks;
