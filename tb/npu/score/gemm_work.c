@@ -76,9 +76,11 @@ void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uin
                           size_t size) {
     const npu_score_shape *t = &w->shape[b->task % NPU_SCORE_SHAPES];
     const uint32_t p = b->at.tile * 2 * w->n + pixel;
-    char channel[32] = "", position[64] = "", at[48];
+    char channel[48], position[64] = "", at[48];
     if (column < w->n) {
         snprintf(channel, sizeof channel, "output channel %" PRIu32 ", ", b->at.ob * w->n + column);
+    } else {
+        snprintf(channel, sizeof channel, "output channels %" PRIu32 "-%" PRIu32 ", ", b->at.ob * w->n, (b->at.ob + 1) * w->n - 1);
     }
     if (p < t->pixels) {
         snprintf(at, sizeof at, "output pixel (%" PRIu32 ", %" PRIu32 ")", p / t->ow, p % t->ow);
@@ -86,7 +88,7 @@ void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uin
         snprintf(at, sizeof at, "pixel %" PRIu32 " past the last", p - t->pixels);
     }
     if (kernel) {
-        snprintf(position, sizeof position, ", kernel (%" PRIu32 ", %" PRIu32 "), block %" PRIu32, b->at.ky, b->at.kx, b->at.ib);
+        snprintf(position, sizeof position, ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32, b->at.ky, b->at.kx, b->at.ib);
     }
     snprintf(dst, size, "%s%s%s", channel, at, position);
 }

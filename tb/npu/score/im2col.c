@@ -115,10 +115,9 @@ static npu_score_block block_at(const state *s, const npu_score_walk *k) {
 static void fail_here(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel, const char *got,
                       const char *expected) {
     const state *s = (const state *)c->state;
-    char where[96], text[80];
+    char where[96];
     const npu_score_block b = block_at(s, k);
-    npu_score_block_text(&s->work, &b, pixel, UINT32_MAX, true, text, sizeof text);
-    snprintf(where, sizeof where, "%s of channels %" PRIu32 "..", text, k->ob * s->n);
+    npu_score_block_text(&s->work, &b, pixel, s->n, true, where, sizeof where);
     tb_check_fail(c, stream, transaction, where, got, expected);
 }
 
@@ -155,8 +154,8 @@ static void check_word(tb_check *c, state *s) {
     }
     char where[96], g[8], e[8];
     snprintf(where, sizeof where,
-             "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), block %" PRIu32 ", input channel %" PRIu32,
-             k->ob * s->n + i, k->tile, k->ky, k->kx, k->ib, k->ib * s->n + o->row);
+             "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32 ", word %" PRIu32,
+             k->ob * s->n + i, k->tile, k->ky, k->kx, k->ib, o->row);
     snprintf(g, sizeof g, "%d", got[i]);
     snprintf(e, sizeof e, "%d", data[i]);
     tb_check_fail(c, "weight", s->weights - 1, where, g, e);
