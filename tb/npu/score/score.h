@@ -56,5 +56,6 @@ extern const tb_check_ops npu_score_pool_check;
 extern const tb_check_ops npu_score_npu_perf;
 extern const tb_check_ops npu_score_npu_regs;
 extern const tb_check_ops npu_score_npu_top, npu_score_end_gemm, npu_score_end_alu, npu_score_end_pool, npu_score_end_regs;
+extern const tb_check_ops npu_score_alu, npu_score_alu_walk, npu_score_alu_chan, npu_score_alu_math;
 
 #endif

@@ -1,0 +1,449 @@
+/*
+ * alu_chan.c - one channel of the ALU: chunks become requests, what is read becomes words for alu_math, its results become words for send_buf and write jobs
+ * (header of alu_chan.sv). The results themselves are those that alu_math really gives: its own check knows whether they are right.
+ */
+#include "alu_part.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SLOTS 16u  /* chunks asked for and not yet written */
+#define SEND 256u  /* words of the ALU in send_buf */
+#define SRC 128u   /* words of src_mem */
+#define FLIGHT 64u /* words between alu_math and send_buf: more than the unit holds */
+#define WORD 16u   /* bytes */
+#define LANES 4u
+
+enum { NEED_P = 1, NEED_Q = 2, NEED_B = 4 }; /* in the order of the requests, A comes last */
+
+/* A chunk from its first request to its write job. */
+typedef struct slot {
+    uint32_t need; /* data before A */
+    uint32_t count, words, out_words;
+    uint32_t o_addr;
+    bool first, last, job;
+} slot;
+
+/* A word on its way from alu_math to send_buf. */
+typedef struct result {
+    uint32_t lanes; /* that exist */
+    uint32_t y[LANES];
+} result;
+
+typedef struct state {
+    tb_sig task, chunk_valid, chunk_ready, a, b, o, p, q, count, plane, first, last, idle, result, req_valid, req_ready, req_addr,
+        req_bytes, dat_valid, dat_ready, dat, job_valid, job_ready, job_addr, job_bytes, word_valid, word_ready, word, level, ev_word;
+    /* of alu_math inside */
+    tb_sig m_op, m_p_vec, m_q_vec, m_red_q, m_act[5], m_valid, m_x, m_p, m_q, m_lanes, m_first, m_last, m_vec, m_word_ok, m_last_ok, m_out,
+        m_y;
+    const tb_check *alu;
+    bool loaded; /* the task is known */
+    cm_alu_task now;
+    bool reduce, vec;
+    uint32_t sent; /* of the chunk on offer: requests that have been accepted */
+    bool reserved; /* it has a slot */
+    slot slot[SLOTS];
+    uint64_t asked, data, jobs;          /* chunks: with a slot, whose data have come, done with */
+    uint32_t got, in_word;               /* of the chunk whose data come: what came before A, word of B or A */
+    uint32_t plane_p, plane_q;           /* of the plane */
+    uint32_t src[SRC][LANES];            /* B */
+    uint64_t src_asked, src_in, src_out; /* words of B: asked for, come, used */
+    bool vec_due;                        /* alu_math is given a word of B in this cycle: the one before src_out */
+    uint32_t entered[FLIGHT];            /* lanes of the words in alu_math that become results */
+    uint64_t entered_in, entered_out;    /* also the numbers of results */
+    result ring[FLIGHT];
+    bool half;                     /* DUP: the first word of a pair has left */
+    uint64_t left;                 /* results that have left */
+    uint64_t owed, words, claimed; /* words for send_buf: room taken for, sent, in write jobs */
+    uint32_t last_word;            /* low 32 bits of the last one */
+    bool result_due;
+    uint64_t requests;
+} state;
+
+static int bind_ports(tb_check *c, state *s, char *err, size_t err_size) {
+    const npu_score_sig sigs[] = {{"task_i", &s->task},
+                                  {"chunk_valid_i", &s->chunk_valid},
+                                  {"chunk_ready_o", &s->chunk_ready},
+                                  {"chunk_a_i", &s->a},
+                                  {"chunk_b_i", &s->b},
+                                  {"chunk_o_i", &s->o},
+                                  {"chunk_p_i", &s->p},
+                                  {"chunk_q_i", &s->q},
+                                  {"chunk_count_i", &s->count},
+                                  {"chunk_plane_i", &s->plane},
+                                  {"chunk_first_i", &s->first},
+                                  {"chunk_last_i", &s->last},
+                                  {"idle_o", &s->idle},
+                                  {"result_o", &s->result},
+                                  {"rd_req_valid_o", &s->req_valid},
+                                  {"rd_req_ready_i", &s->req_ready},
+                                  {"rd_req_addr_o", &s->req_addr},
+                                  {"rd_req_bytes_o", &s->req_bytes},
+                                  {"rd_valid_i", &s->dat_valid},
+                                  {"rd_ready_o", &s->dat_ready},
+                                  {"rd_data_i", &s->dat},
+                                  {"wr_req_valid_o", &s->job_valid},
+                                  {"wr_req_ready_i", &s->job_ready},
+                                  {"wr_req_addr_o", &s->job_addr},
+                                  {"wr_req_bytes_o", &s->job_bytes},
+                                  {"wr_valid_o", &s->word_valid},
+                                  {"wr_ready_i", &s->word_ready},
+                                  {"wr_data_o", &s->word},
+                                  {"wr_level_i", &s->level},
+                                  {"ev_word_o", &s->ev_word}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig math[] = {{"op_i", &s->m_op},
+                                  {"p_vec_i", &s->m_p_vec},
+                                  {"q_vec_i", &s->m_q_vec},
+                                  {"red_q_i", &s->m_red_q},
+                                  {"act_i", &s->m_act[0]},
+                                  {"act_p0_i", &s->m_act[1]},
+                                  {"act_p1_i", &s->m_act[2]},
+                                  {"act_p2_i", &s->m_act[3]},
+                                  {"act_p3_i", &s->m_act[4]},
+                                  {"valid_i", &s->m_valid},
+                                  {"x_i", &s->m_x},
+                                  {"p_i", &s->m_p},
+                                  {"q_i", &s->m_q},
+                                  {"lanes_i", &s->m_lanes},
+                                  {"first_i", &s->m_first},
+                                  {"last_i", &s->m_last},
+                                  {"vec_i", &s->m_vec},
+                                  {"word_ok_o", &s->m_word_ok},
+                                  {"last_ok_o", &s->m_last_ok},
+                                  {"valid_o", &s->m_out},
+                                  {"y_o", &s->m_y}};
+    if (bind_ports(c, s, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_alu_bind(c, "alu_math", 0, math, sizeof math / sizeof *math, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->loaded = s->reserved = s->vec_due = s->half = s->result_due = false;
+    s->sent = s->got = s->in_word = 0;
+    s->asked = s->data = s->jobs = 0;
+    s->src_asked = s->src_in = s->src_out = 0;
+    s->entered_in = s->entered_out = s->left = 0;
+    s->owed = s->words = s->claimed = 0;
+}
+
+static void load_task(state *s) {
+    npu_score_task task;
+    npu_score_task_get(NPU_SCORE_ALU, s->task, &task);
+    s->now = task.alu;
+    s->reduce = npu_score_alu_reduces(task.alu.op);
+    s->vec = (npu_score_alu_uses_p(task.alu.op) && task.alu.p_kind == NPU_ALU_CTRL_P_KIND_VECTOR) ||
+             (npu_score_alu_uses_q(task.alu.op) && task.alu.q_kind == NPU_ALU_CTRL_Q_KIND_VECTOR);
+    s->loaded = true;
+}
+
+static bool plane_p(const state *s) {
+    return npu_score_alu_uses_p(s->now.op) && s->now.p_kind == NPU_ALU_CTRL_P_KIND_PLANE;
+}
+
+static bool plane_q(const state *s) {
+    return npu_score_alu_uses_q(s->now.op) && s->now.q_kind == NPU_ALU_CTRL_Q_KIND_PLANE;
+}
+
+/* ---- requests ---- */
+
+static void reserve(tb_check *c, state *s) {
+    const uint32_t count = (uint32_t)tb_get(s->count);
+    const uint32_t words = (count + LANES - 1) / LANES;
+    const bool last = tb_get(s->last) != 0;
+    const uint32_t need = (plane_p(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_P : 0) |
+                          (plane_q(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_Q : 0) | (s->vec ? (uint32_t)NEED_B : 0);
+    const slot t = {.need = need,
+                    .count = count,
+                    .words = words,
+                    .out_words = s->reduce    ? last
+                                 : s->now.dup ? (count + 1) / 2
+                                              : words,
+                    .o_addr = (uint32_t)tb_get(s->o),
+                    .first = tb_get(s->first) != 0,
+                    .last = last,
+                    .job = !s->reduce || last};
+    const uint64_t send = tb_get(s->level) + (s->owed - s->words) + t.out_words;
+    if (send > SEND) {
+        char got[48];
+        snprintf(got, sizeof got, "for %" PRIu64 " words in send_buf", send);
+        tb_check_fail(c, "request without room", s->requests, NULL, got, "256 at most");
+    }
+    if (s->vec && s->src_asked - s->src_out + words > SRC) {
+        tb_check_fail(c, "request without room", s->requests, NULL, "more words in src_mem", "128 at most");
+    }
+    if (s->asked - s->jobs >= SLOTS) {
+        tb_check_fail(c, "request without room", s->requests, NULL, "one more chunk", "16 at most");
+        return;
+    }
+    s->slot[s->asked++ % SLOTS] = t;
+    s->owed += t.out_words;
+    s->src_asked += s->vec ? words : 0;
+    s->reserved = true;
+}
+
+static void follow_requests(tb_check *c, state *s) {
+    const bool asks = tb_get(s->req_valid) != 0, has_chunk = tb_get(s->chunk_valid) != 0;
+    if (!asks || !has_chunk) {
+        tb_check_value(c, "request", s->requests, asks, asks && has_chunk);
+        tb_check_value(c, "chunk taken", s->asked, has_chunk && tb_get(s->chunk_ready) != 0, 0);
+        return;
+    }
+    if (!s->loaded) {
+        load_task(s);
+    }
+    const bool fresh = !s->reserved;
+    if (fresh) {
+        reserve(c, s);
+    }
+    const bool taken = tb_get(s->req_ready) != 0;
+    const slot *t = &s->slot[(s->asked - 1) % SLOTS];
+    const uint32_t need = t->need & ~s->sent;
+    const uint32_t part = (need & NEED_P) != 0 ? (uint32_t)NEED_P : (need & NEED_Q) != 0 ? (uint32_t)NEED_Q : need & NEED_B;
+    if (fresh || taken) {
+        const tb_sig addr = part == NEED_P ? s->p : part == NEED_Q ? s->q : part == NEED_B ? s->b : s->a;
+        tb_check_value(c, "request address", s->requests, tb_get(s->req_addr), tb_get(addr));
+        tb_check_value(c, "request bytes", s->requests, tb_get(s->req_bytes), part == NEED_P || part == NEED_Q ? 4 : 4 * t->count);
+    }
+    tb_check_value(c, "chunk taken", s->asked - 1, tb_get(s->chunk_ready), taken && part == 0);
+    if (taken) {
+        s->requests++;
+        s->sent = part == 0 ? 0 : s->sent | part;
+        s->reserved = part != 0;
+    }
+}
+
+/* ---- write jobs ---- */
+
+/* Chunks in the middle of a reduced row have no job; they are over when their data have come. */
+static void skip_jobless(state *s) {
+    while (s->jobs < s->data && !s->slot[s->jobs % SLOTS].job) {
+        s->jobs++;
+    }
+}
+
+static void follow_jobs(tb_check *c, state *s) {
+    if (tb_get(s->job_valid) == 0) {
+        return;
+    }
+    const slot *t = &s->slot[s->jobs % SLOTS];
+    if (s->jobs == s->asked || !t->job || s->words - s->claimed < t->out_words) {
+        char got[48];
+        snprintf(got, sizeof got, "a job, %" PRIu64 " words without one sent", s->words - s->claimed);
+        tb_check_fail(c, "write job", s->jobs, NULL, got, "all its words sent before");
+        return;
+    }
+    const uint32_t bytes = s->reduce ? 4 : s->now.dup ? 8 * t->count : 4 * t->count;
+    tb_check_value(c, "write address", s->jobs, tb_get(s->job_addr), t->o_addr);
+    tb_check_value(c, "write bytes", s->jobs, tb_get(s->job_bytes), bytes);
+    if (tb_get(s->job_ready) != 0) {
+        s->claimed += t->out_words;
+        s->jobs++;
+        skip_jobless(s);
+    }
+}
+
+/* ---- words of results ---- */
+
+/* The word that is to leave, and how many of its lanes exist. */
+static uint32_t next_word(const state *s, const result *r, uint32_t word[LANES]) {
+    if (!s->now.dup) {
+        memcpy(word, r->y, WORD);
+        return r->lanes;
+    }
+    const uint32_t at = s->half ? 2 : 0;
+    for (uint32_t i = 0; i < LANES; i++) {
+        word[i] = r->y[at + i / 2];
+    }
+    return r->lanes - at >= 2 ? LANES : 2 * (r->lanes - at);
+}
+
+static void follow_words(tb_check *c, state *s) {
+    const bool sent = npu_score_fire(s->word_valid, s->word_ready);
+    tb_check_value(c, "event word", s->words, tb_get(s->ev_word), sent);
+    if (tb_get(s->word_valid) != 0 && s->left == s->entered_out) {
+        tb_check_fail(c, "word", s->words, NULL, "a word", "none: alu_math has not given it");
+        return;
+    }
+    if (!sent) {
+        return;
+    }
+    const result *r = &s->ring[s->left % FLIGHT];
+    const uint32_t *got = (const uint32_t *)s->word.ptr;
+    uint32_t word[LANES];
+    const uint32_t lanes = next_word(s, r, word);
+    for (uint32_t l = 0; l < lanes; l++) {
+        if (got[l] != word[l]) {
+            char where[40], g[16], e[16];
+            snprintf(where, sizeof where, "element %" PRIu32 " of the word", l);
+            snprintf(g, sizeof g, "0x%08" PRIx32, got[l]);
+            snprintf(e, sizeof e, "0x%08" PRIx32, word[l]);
+            tb_check_fail(c, "word", s->words, where, g, e);
+            break;
+        }
+    }
+    s->last_word = got[0];
+    s->result_due = s->reduce;
+    s->words++;
+    s->half = s->now.dup && !s->half && r->lanes > 2;
+    s->left += !s->half;
+    if (s->words > s->owed) {
+        tb_check_fail(c, "word", s->words, NULL, "a word", "none: no chunk has room for it");
+    }
+}
+
+static void take_result(tb_check *c, state *s) {
+    if (s->entered_in == s->entered_out) {
+        tb_check_fail(c, "result", s->entered_out, NULL, "a result of alu_math", "none: no word is on its way");
+        return;
+    }
+    result *r = &s->ring[s->entered_out % FLIGHT];
+    r->lanes = s->entered[s->entered_out % FLIGHT];
+    memcpy(r->y, s->m_y.ptr, WORD);
+    s->entered_out++;
+}
+
+/* ---- data ---- */
+
+static void compare_bits(tb_check *c, const char *stream, uint64_t number, const void *got, const void *expected, uint32_t lanes) {
+    for (uint32_t l = 0; l < lanes; l++) {
+        const uint32_t g = ((const uint32_t *)got)[l], e = ((const uint32_t *)expected)[l];
+        if (g != e) {
+            char where[24], text[2][16];
+            snprintf(where, sizeof where, "lane %" PRIu32, l);
+            snprintf(text[0], sizeof text[0], "0x%08" PRIx32, g);
+            snprintf(text[1], sizeof text[1], "0x%08" PRIx32, e);
+            tb_check_fail(c, stream, number, where, text[0], text[1]);
+            return;
+        }
+    }
+}
+
+/* Settings that hold while words are in alu_math. */
+static void compare_settings(tb_check *c, const state *s) {
+    const cm_alu_task *t = &s->now;
+    const bool p = npu_score_alu_uses_p(t->op), q = npu_score_alu_uses_q(t->op);
+    tb_check_value(c, "operation", s->data, tb_get(s->m_op), t->op);
+    tb_check_value(c, "p is a vector", s->data, tb_get(s->m_p_vec), p && t->p_kind == NPU_ALU_CTRL_P_KIND_VECTOR);
+    tb_check_value(c, "q is a vector", s->data, tb_get(s->m_q_vec), q && t->q_kind == NPU_ALU_CTRL_Q_KIND_VECTOR);
+    tb_check_value(c, "activation", s->data, tb_get(s->m_act[0]), t->act);
+    for (uint32_t i = 0; i < 4; i++) {
+        tb_check_value(c, "activation parameter", i, tb_get(s->m_act[1 + i]), t->act_p[i]);
+    }
+    if (s->reduce) {
+        tb_check_value(c, "factor", s->data, tb_get(s->m_red_q), t->q);
+    }
+}
+
+static void compare_operands(tb_check *c, const state *s, const slot *t, bool end, uint32_t lanes) {
+    const cm_alu_task *k = &s->now;
+    compare_bits(c, "x", s->in_word, s->m_x.ptr, s->dat.ptr, lanes);
+    tb_check_value(c, "lanes", s->in_word, tb_get(s->m_lanes), (1u << lanes) - 1);
+    if (npu_score_alu_uses_p(k->op) && k->p_kind != NPU_ALU_CTRL_P_KIND_VECTOR) {
+        tb_check_value(c, "p", s->in_word, tb_get(s->m_p), plane_p(s) ? s->plane_p : k->p);
+    }
+    if (npu_score_alu_uses_q(k->op) && k->q_kind != NPU_ALU_CTRL_Q_KIND_VECTOR) {
+        tb_check_value(c, "q", s->in_word, tb_get(s->m_q), plane_q(s) ? s->plane_q : k->q);
+    }
+    if (s->reduce) {
+        tb_check_value(c, "first of row", s->in_word, tb_get(s->m_first), t->first && s->in_word == 0);
+        tb_check_value(c, "last of row", s->in_word, tb_get(s->m_last), t->last && end);
+        tb_check_value(c, "word taken", s->in_word, tb_get(s->m_word_ok) != 0 && (!(t->last && end) || tb_get(s->m_last_ok) != 0), 1);
+    }
+}
+
+/* A word of A, which enters alu_math in this cycle. */
+static void take_a(tb_check *c, state *s, const slot *t) {
+    const bool end = s->in_word + 1 == t->words;
+    const uint32_t lanes = end ? t->count - LANES * s->in_word : LANES;
+    if (s->in_word == 0) {
+        compare_settings(c, s);
+    }
+    compare_operands(c, s, t, end, lanes);
+    s->vec_due = s->vec;
+    s->src_out += s->vec;
+    if (!s->reduce || (t->last && end)) {
+        if (s->entered_in - s->left >= FLIGHT) {
+            tb_check_fail(c, "word taken", s->in_word, NULL, "one more word", "results sent first");
+            return;
+        }
+        s->entered[s->entered_in++ % FLIGHT] = s->reduce ? 1 : lanes;
+    }
+    s->in_word++;
+    if (end) {
+        s->in_word = s->got = 0;
+        s->data++;
+        skip_jobless(s);
+    }
+}
+
+static void take_data(tb_check *c, state *s) {
+    const slot *t = &s->slot[s->data % SLOTS];
+    if (s->data == s->asked) {
+        tb_check_fail(c, "data", s->data, NULL, "data taken", "none: nothing was asked for");
+        return;
+    }
+    const uint32_t due = t->need & ~s->got;
+    tb_check_value(c, "word for alu_math", s->in_word, tb_get(s->m_valid), due == 0);
+    if (due == 0) {
+        take_a(c, s, t);
+    } else if ((due & NEED_P) != 0) {
+        memcpy(&s->plane_p, s->dat.ptr, sizeof s->plane_p);
+        s->got |= NEED_P;
+    } else if ((due & NEED_Q) != 0) {
+        memcpy(&s->plane_q, s->dat.ptr, sizeof s->plane_q);
+        s->got |= NEED_Q;
+    } else {
+        memcpy(s->src[s->src_in++ % SRC], s->dat.ptr, WORD);
+        if (++s->in_word == t->words) {
+            s->in_word = 0;
+            s->got |= NEED_B;
+        }
+    }
+}
+
+/* ---- */
+
+static void follow_end(tb_check *c, state *s) {
+    if (s->result_due) {
+        tb_check_value(c, "result of the row", s->words, tb_get(s->result), s->last_word);
+        s->result_due = false;
+    }
+    if (tb_get(s->idle) != 0) {
+        tb_check_value(c, "idle", s->jobs, tb_get(s->chunk_valid) == 0 && s->jobs == s->asked && s->words == s->owed, 1);
+        s->loaded = false;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
+    c->task = s->alu->task;
+    follow_end(c, s);
+    follow_requests(c, s);
+    follow_jobs(c, s);
+    follow_words(c, s);
+    if (s->vec_due) {
+        compare_bits(c, "vector operand", s->src_out - 1, s->m_vec.ptr, s->src[(s->src_out - 1) % SRC], LANES);
+        s->vec_due = false;
+    }
+    if (npu_score_fire(s->dat_valid, s->dat_ready)) {
+        take_data(c, s);
+    } else {
+        tb_check_value(c, "word for alu_math", s->in_word, tb_get(s->m_valid), 0);
+    }
+    if (tb_get(s->m_out) != 0) {
+        take_result(c, s);
+    }
+}
+
+static const char *const inputs[] = {"alu_walk", "dma_rd", NULL};
+
+const tb_check_ops npu_score_alu_chan = {
+    .unit = "alu_chan", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};

@@ -1,0 +1,208 @@
+/*
+ * alu_math.c - the arithmetic of a channel of the ALU: words in, values that reach the activation and results, each in its cycle (header of alu_math.sv).
+ *
+ * What the activation makes of a value is the business of act, whose check looks at the same cycle.
+ */
+#include "alu_part.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LANES 4u
+#define ACC 32u            /* accumulators of a reduction */
+#define LATENCY 10u        /* from a word to its results */
+#define ACT_LATENCY 6u     /* of these in the activation */
+#define REDUCE_LATENCY 22u /* from the last word of a row */
+#define ROW_GAP 10u        /* cycles from the last word of a row to that of the next one, at least */
+#define MUL_SLOT 12u       /* cycles from the last word of a row to the one that must stay free of words */
+#define RING 32u           /* cycles that a result is known beforehand: more than REDUCE_LATENCY */
+
+/* Values on their way: what the activation is given, and which lanes count. */
+typedef struct entry {
+    bool used;
+    uint32_t lanes, op;
+    uint32_t v[LANES];
+} entry;
+
+typedef struct state {
+    tb_sig op, p_vec, q_vec, red_q, valid, x, p, q, lanes, first, last, vec, word_ok, last_ok, valid_out, y;
+    tb_sig act_valid, act_x, act_y; /* of the activation inside */
+    tb_sig act_cfg[5], act_got[5];  /* its type and parameters, here and there */
+    const tb_check *alu;
+    uint64_t now, last_word; /* cycles; of the last word of a row, 0: none yet */
+    entry ring[RING];        /* by the cycle of the result */
+    bool waiting;            /* a word waits for its vector operand, which comes a cycle later */
+    uint32_t wx[LANES], wp, wq, wlanes;
+    bool wfirst, wlast;
+    uint32_t acc[ACC], word; /* word: of the row, modulo 8 */
+    uint64_t results;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"op_i", &s->op},
+                                  {"p_vec_i", &s->p_vec},
+                                  {"q_vec_i", &s->q_vec},
+                                  {"red_q_i", &s->red_q},
+                                  {"valid_i", &s->valid},
+                                  {"x_i", &s->x},
+                                  {"p_i", &s->p},
+                                  {"q_i", &s->q},
+                                  {"lanes_i", &s->lanes},
+                                  {"first_i", &s->first},
+                                  {"last_i", &s->last},
+                                  {"vec_i", &s->vec},
+                                  {"word_ok_o", &s->word_ok},
+                                  {"last_ok_o", &s->last_ok},
+                                  {"valid_o", &s->valid_out},
+                                  {"y_o", &s->y},
+                                  {"act_i", &s->act_cfg[0]},
+                                  {"act_p0_i", &s->act_cfg[1]},
+                                  {"act_p1_i", &s->act_cfg[2]},
+                                  {"act_p2_i", &s->act_cfg[3]},
+                                  {"act_p3_i", &s->act_cfg[4]}};
+    const npu_score_sig act[] = {{"valid_i", &s->act_valid}, {"x_i", &s->act_x},       {"y_o", &s->act_y},       {"act_i", &s->act_got[0]},
+                                 {"p0_i", &s->act_got[1]},   {"p1_i", &s->act_got[2]}, {"p2_i", &s->act_got[3]}, {"p3_i", &s->act_got[4]}};
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_alu_bind(c, "act", 0, act, sizeof act / sizeof *act, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    memset(s->ring, 0, sizeof s->ring);
+    s->now = s->last_word = 0;
+    s->waiting = false;
+}
+
+/* ---- outputs ---- */
+
+static void fail_value(tb_check *c, const state *s, const char *stream, const entry *e, uint32_t lane, uint32_t got, uint32_t expected) {
+    char where[96], g[16], x[16];
+    snprintf(where, sizeof where, "operation %" PRIu32 ", lane %" PRIu32, e->op, lane);
+    snprintf(g, sizeof g, "0x%08" PRIx32, got);
+    snprintf(x, sizeof x, "0x%08" PRIx32, expected);
+    tb_check_fail(c, stream, s->results, where, g, x);
+}
+
+/* Values that enter the activation. */
+static void compare_values(tb_check *c, const state *s, const entry *e) {
+    const uint32_t *got = (const uint32_t *)s->act_x.ptr;
+    for (uint32_t l = 0; l < LANES; l++) {
+        if ((e->lanes >> l & 1u) != 0 && got[l] != e->v[l]) {
+            fail_value(c, s, "value", e, l, got[l], e->v[l]);
+        }
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        tb_check_value(c, "activation", s->results, tb_get(s->act_got[i]), tb_get(s->act_cfg[i]));
+    }
+}
+
+static void compare_outputs(tb_check *c, state *s) {
+    entry *out = &s->ring[s->now % RING];
+    const entry *in = &s->ring[(s->now + ACT_LATENCY) % RING];
+    if (tb_check_value(c, "value valid", s->results, tb_get(s->act_valid), in->used) && in->used) {
+        compare_values(c, s, in);
+    }
+    if (tb_check_value(c, "result valid", s->results, tb_get(s->valid_out), out->used) && out->used) {
+        const uint32_t *got = (const uint32_t *)s->y.ptr, *expected = (const uint32_t *)s->act_y.ptr;
+        for (uint32_t l = 0; l < LANES; l++) {
+            if ((out->lanes >> l & 1u) != 0 && got[l] != expected[l]) {
+                fail_value(c, s, "result", out, l, got[l], expected[l]);
+            }
+        }
+        out->used = false;
+        s->results++;
+    }
+    if (s->last_word != 0 && npu_score_alu_reduces((uint32_t)tb_get(s->op))) {
+        const uint64_t age = s->now - s->last_word;
+        if (age < ROW_GAP) {
+            tb_check_value(c, "ready for last word", s->results, tb_get(s->last_ok), 0);
+        } else if (age == MUL_SLOT) {
+            tb_check_value(c, "ready for word", s->results, tb_get(s->word_ok), 0);
+        }
+    }
+}
+
+/* ---- arithmetic ---- */
+
+static void add_word(state *s, uint32_t op, const uint32_t p[LANES]) {
+    if (s->wfirst) {
+        memset(s->acc, 0, sizeof s->acc);
+        s->word = 0;
+    }
+    for (uint32_t l = 0; l < LANES; l++) {
+        if ((s->wlanes >> l & 1u) != 0) {
+            uint32_t *acc = &s->acc[(LANES * s->word + l) % ACC];
+            *acc = cm_fp_add(*acc, cm_alu_element(op, s->wx[l], p[l], 0));
+        }
+    }
+    s->word = (s->word + 1) % (ACC / LANES);
+}
+
+static uint32_t sum_of_row(state *s) {
+    for (uint32_t half = ACC / 2; half > 0; half /= 2) {
+        for (uint32_t j = 0; j < half; j++) {
+            s->acc[j] = cm_fp_add(s->acc[j], s->acc[j + half]);
+        }
+    }
+    return cm_fp_mul(s->acc[0], (uint32_t)tb_get(s->red_q));
+}
+
+/* The word of the cycle before, now that its vector operand is there. */
+static void compute(state *s) {
+    const uint32_t *vec = (const uint32_t *)s->vec.ptr;
+    const bool p_vec = tb_get(s->p_vec) != 0, q_vec = tb_get(s->q_vec) != 0;
+    const uint32_t op = (uint32_t)tb_get(s->op);
+    uint32_t p[LANES];
+    s->waiting = false;
+    for (uint32_t l = 0; l < LANES; l++) {
+        p[l] = p_vec ? vec[l] : s->wp;
+    }
+    if (!npu_score_alu_reduces(op)) {
+        entry *e = &s->ring[(s->now - 1 + LATENCY) % RING];
+        *e = (entry){.used = true, .lanes = s->wlanes, .op = op};
+        for (uint32_t l = 0; l < LANES; l++) {
+            e->v[l] = (s->wlanes >> l & 1u) != 0 ? cm_alu_element(op, s->wx[l], p[l], q_vec ? vec[l] : s->wq) : 0;
+        }
+        return;
+    }
+    add_word(s, op, p);
+    if (s->wlast) {
+        entry *e = &s->ring[(s->now - 1 + REDUCE_LATENCY) % RING];
+        *e = (entry){.used = true, .lanes = 1, .op = op, .v = {sum_of_row(s)}};
+    }
+}
+
+static void take_word(state *s) {
+    memcpy(s->wx, s->x.ptr, sizeof s->wx);
+    s->wp = (uint32_t)tb_get(s->p);
+    s->wq = (uint32_t)tb_get(s->q);
+    s->wlanes = (uint32_t)tb_get(s->lanes);
+    s->wfirst = tb_get(s->first) != 0;
+    s->wlast = tb_get(s->last) != 0;
+    s->waiting = true;
+    if (s->wlast) {
+        s->last_word = s->now;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
+    c->task = s->alu->task;
+    s->now++;
+    if (s->waiting) {
+        compute(s);
+    }
+    compare_outputs(c, s);
+    if (tb_get(s->valid) != 0) {
+        take_word(s);
+    }
+}
+
+static const char *const inputs[] = {"act", "alu_chan", NULL};
+
+const tb_check_ops npu_score_alu_math = {
+    .unit = "alu_math", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};

@@ -1,0 +1,165 @@
+/* alu_walk.c - the chunks of a task that belong to one channel, in order (docs/npu.md section 3.3, header of alu_walk.sv). */
+#include "alu_part.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define CHANNELS 2u
+
+typedef struct state {
+    tb_sig start, task, done, last_mine, valid, ready, a, b, o, p, q, count, plane_flag, first, last;
+    const tb_check *alu;
+    npu_score_task now;
+    bool load, active; /* the task is on the port from the cycle after the start on; it is being walked through */
+    bool left;         /* chunks of this channel are to come; the next one: */
+    bool mine, seen;   /* belongs to this channel; is not the first one of its plane here */
+    bool offered;      /* it has been compared */
+    bool last_was_mine;
+    uint32_t plane, row, at; /* at: its first element */
+    uint64_t chunks;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"start_i", &s->start},
+                                  {"task_i", &s->task},
+                                  {"done_o", &s->done},
+                                  {"last_mine_o", &s->last_mine},
+                                  {"chunk_valid_o", &s->valid},
+                                  {"chunk_ready_i", &s->ready},
+                                  {"chunk_a_o", &s->a},
+                                  {"chunk_b_o", &s->b},
+                                  {"chunk_o_o", &s->o},
+                                  {"chunk_p_o", &s->p},
+                                  {"chunk_q_o", &s->q},
+                                  {"chunk_count_o", &s->count},
+                                  {"chunk_plane_o", &s->plane_flag},
+                                  {"chunk_first_o", &s->first},
+                                  {"chunk_last_o", &s->last}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->load = s->active = s->left = s->offered = false;
+}
+
+static uint32_t elements(const state *s) {
+    const uint32_t rest = s->now.alu.count - s->at;
+    return rest < NPU_SCORE_ALU_CHUNK ? rest : NPU_SCORE_ALU_CHUNK;
+}
+
+/* Over one chunk, with all its marks. */
+static void advance(state *s) {
+    const cm_alu_task *t = &s->now.alu;
+    const bool row_ends = s->at + elements(s) == t->count;
+    s->last_was_mine = s->mine;
+    s->seen = s->seen || s->mine;
+    if (row_ends || !npu_score_alu_reduces(t->op)) {
+        s->mine = !s->mine;
+    }
+    s->at += elements(s);
+    if (!row_ends) {
+        return;
+    }
+    s->at = 0;
+    if (++s->row == t->rows) {
+        s->row = 0;
+        s->seen = false;
+        s->left = ++s->plane < t->planes;
+    }
+}
+
+/* To the next chunk of this channel, if there is one. */
+static void find_mine(state *s) {
+    s->offered = false;
+    while (s->left && !s->mine) {
+        if (npu_score_alu_reduces(s->now.alu.op)) { /* the rest of the row with it */
+            s->at = (s->now.alu.count - 1) / NPU_SCORE_ALU_CHUNK * NPU_SCORE_ALU_CHUNK;
+        }
+        advance(s);
+    }
+}
+
+static void load(tb_check *c, state *s) {
+    npu_score_task_get(NPU_SCORE_ALU, s->task, &s->now);
+    s->load = false;
+    s->active = s->left = true;
+    s->mine = c->index % CHANNELS == 0;
+    s->seen = false;
+    s->plane = s->row = s->at = 0;
+    find_mine(s);
+}
+
+static void compare(tb_check *c, const state *s) {
+    const cm_alu_task *t = &s->now.alu;
+    const uint32_t bytes = 4 * s->at;
+    const uint32_t out = npu_score_alu_reduces(t->op) ? 0 : t->dup ? 2 * bytes : bytes;
+    const struct {
+        const char *name;
+        tb_sig sig;
+        uint32_t value;
+    } ports[] = {{"address of A", s->a, t->a_addr + s->plane * t->a_pstep + s->row * t->a_rstep + bytes},
+                 {"address of B", s->b, t->b_addr + s->plane * t->b_pstep + s->row * t->b_rstep + bytes},
+                 {"output address", s->o, t->o_addr + s->plane * t->o_pstep + s->row * t->o_rstep + out},
+                 {"address of P", s->p, t->p_addr + 4 * s->plane},
+                 {"address of Q", s->q, t->q_addr + 4 * s->plane},
+                 {"elements", s->count, elements(s)},
+                 {"first of plane", s->plane_flag, !s->seen},
+                 {"first of row", s->first, s->at == 0},
+                 {"last of row", s->last, s->at + elements(s) == t->count}};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        const uint32_t got = (uint32_t)tb_get(ports[i].sig);
+        if (got != ports[i].value) {
+            char where[96], g[16], e[16];
+            snprintf(where, sizeof where, "plane %" PRIu32 ", row %" PRIu32 ", element %" PRIu32, s->plane, s->row, s->at);
+            snprintf(g, sizeof g, "0x%" PRIx32, got);
+            snprintf(e, sizeof e, "0x%" PRIx32, ports[i].value);
+            tb_check_fail(c, ports[i].name, s->chunks, where, g, e);
+            return;
+        }
+    }
+}
+
+static void take_chunk(tb_check *c, state *s) {
+    const bool taken = tb_get(s->ready) != 0;
+    if (!s->left) {
+        tb_check_fail(c, "chunk", s->chunks, NULL, "a chunk", "none: all have been handed out");
+        return;
+    }
+    if (!s->offered || taken) { /* what is on offer is used before it is taken */
+        compare(c, s);
+        s->offered = true;
+    }
+    if (taken) {
+        s->chunks++;
+        advance(s);
+        find_mine(s);
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const bool done = tb_get(s->done) != 0;
+    s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
+    c->task = s->alu->task;
+    if (tb_get(s->valid) != 0) {
+        take_chunk(c, s);
+    } else if (done && s->active) {
+        tb_check_value(c, "chunks left at the end", s->chunks, s->left, 0);
+        tb_check_value(c, "last one mine", s->chunks, tb_get(s->last_mine), s->last_was_mine);
+        s->active = false;
+    }
+    tb_check_value(c, "done", s->chunks, done, done && !s->load && !s->left);
+    if (s->load) {
+        load(c, s);
+    }
+    if (tb_get(s->start) != 0) {
+        s->load = true;
+    }
+}
+
+static const char *const inputs[] = {"npu_regs", NULL};
+
+const tb_check_ops npu_score_alu_walk = {
+    .unit = "alu_walk", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
