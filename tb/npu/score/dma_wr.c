@@ -176,7 +176,7 @@ static void check_idle(tb_check *c, state *s) {
         idle_req |= (uint32_t)(ax->queued[i] + ax->flying[i] == 0) << i;
     }
     if (npu_score_b(s->idle_req) != idle_req) {
-        tb_check_value(c, "requesters that are idle", ax->requests, npu_score_b(s->idle_req), idle_req);
+        tb_check_value(c, "idle requesters", ax->requests, npu_score_b(s->idle_req), idle_req);
     }
     const bool idle = ax->bus_idle && ax->cut == ax->accepted;
     if (npu_score_b(ax->idle) != idle) {
