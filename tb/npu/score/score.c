@@ -29,6 +29,7 @@ const tb_check_ops *const npu_score_all[] = {
     &npu_score_act,
     &npu_score_transpose,
     &npu_score_requant,
+    &npu_score_post,
     &npu_score_layout,
     &npu_score_im2col,
     &npu_score_mesh,

@@ -46,6 +46,7 @@ extern const tb_check_ops npu_score_fp_mul, npu_score_fp_add, npu_score_fp_i32_t
 extern const tb_check_ops npu_score_act;
 extern const tb_check_ops npu_score_transpose;
 extern const tb_check_ops npu_score_requant;
+extern const tb_check_ops npu_score_post;
 extern const tb_check_ops npu_score_im2col, npu_score_mesh, npu_score_acc, npu_score_ofm_buf;
 extern const tb_check_ops npu_score_dma_rd;
 extern const tb_check_ops npu_score_dma_wr;

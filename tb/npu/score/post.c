@@ -1,0 +1,254 @@
+/*
+ * post.c - check of the two post units: what they read, in which order, and what they make of it.
+ *
+ * Each read of ofm_buf is predicted (docs/npu.md section 4.2), so are requests, factors and the tiles given back. Results come from the sums, factors and partial sums
+ * that the unit really received; where act, an arithmetic unit, requant or transpose inside is wrong, its own check sees it no later and stands before this one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "post_state.h"
+#include "task.h"
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    post_state *s = (post_state *)c->state;
+    const npu_score_sig sigs[] = {{"task_valid_i", &s->task_valid},
+                                  {"task_i", &s->task},
+                                  {"par_ready_i", &s->par_ready},
+                                  {"task_wait_o", &s->wait},
+                                  {"task_done_i", &s->done},
+                                  {"tile_i", &s->tile},
+                                  {"free_o", &s->free},
+                                  {"free_tiles_o", &s->free_tiles},
+                                  {"par_re_o", &s->par_re},
+                                  {"par_addr_o", &s->par_addr},
+                                  {"par_oscale_i", &s->par_oscale},
+                                  {"par_bias_i", &s->par_bias},
+                                  {"ofm_re_o", &s->ofm_re},
+                                  {"ofm_col_o", &s->ofm_col},
+                                  {"ofm_addr_o", &s->ofm_addr},
+                                  {"ofm_data_i", &s->ofm_data},
+                                  {"psum_req_valid_o", &s->ps_valid},
+                                  {"psum_req_ready_i", &s->ps_ready},
+                                  {"psum_req_addr_o", &s->ps_addr},
+                                  {"psum_req_bytes_o", &s->ps_bytes},
+                                  {"psum_valid_i", &s->psum_valid},
+                                  {"psum_ready_o", &s->psum_ready},
+                                  {"psum_i", &s->psum},
+                                  {"wr_req_valid_o", &s->req_valid},
+                                  {"wr_req_ready_i", &s->req_ready},
+                                  {"wr_req_addr_o", &s->req_addr},
+                                  {"wr_req_bytes_o", &s->req_bytes},
+                                  {"wr_valid_o", &s->wr_valid},
+                                  {"wr_ready_i", &s->wr_ready},
+                                  {"wr_data_o", &s->wr_data},
+                                  {"wr_level_i", &s->level},
+                                  {"event_o", &s->event},
+                                  {"pass_pop", &s->pop}};
+    s->n = npu_score_n(c);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    s->cols = s->ofm_data.width / 128;
+    s->most_slots = s->n >= 16 ? 8 : 16;
+    return 0;
+}
+
+static void clear(tb_check *c) {
+    post_state *s = (post_state *)c->state;
+    s->f = (post_flow){.busy = false};
+}
+
+/* ---- what comes out ---- */
+
+static void fp32_differs(tb_check *c, const post_state *s, const post_word *o, uint32_t i, uint32_t got) {
+    char where[96], g[40], e[40];
+    npu_score_post_place(s, o->channel, o->pixel + i, where);
+    if (s->w.t.raw_out) {
+        snprintf(g, sizeof g, "%" PRId32, (int32_t)got);
+        snprintf(e, sizeof e, "%" PRId32, (int32_t)o->y[i]);
+    } else {
+        snprintf(g, sizeof g, "0x%08" PRIx32, got);
+        snprintf(e, sizeof e, "0x%08" PRIx32, o->y[i]);
+    }
+    tb_check_fail(c, "word", s->f.words, where, g, e);
+}
+
+static void word_fp32(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (f->word_out == f->word_in) {
+        tb_check_fail(c, "word", f->words, NULL, "a word", "none: no sums were read for it");
+        return;
+    }
+    const post_word *o = &s->out[f->word_out++ % WORDS];
+    const uint32_t *got = (const uint32_t *)s->wr_data.ptr;
+    for (uint32_t i = 0; i < o->count; i++) {
+        if (got[i] != o->y[i]) {
+            fp32_differs(c, s, o, i, got[i]);
+            break;
+        }
+    }
+    if (!high(s->wr_ready) && tb_get(s->level) >= SEND_WORDS) {
+        tb_check_fail(c, "word", f->words, NULL, "a word", "room in send_buf for it first");
+    }
+    f->words++;
+}
+
+static void word_requant(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    npu_score_post_settle_blocks(s);
+    if (f->left == f->full) {
+        tb_check_fail(c, "word", f->words, NULL, "a word", "none: no tile is complete");
+        return;
+    }
+    const post_block *k = &s->ring[f->left % BLOCKS];
+    const uint32_t first = f->data_at.pixel * s->n + f->data_at.byte;
+    const uint32_t bytes = npu_score_word_bytes(s->n, &k->b, f->data_at);
+    const int8_t *got = (const int8_t *)s->wr_data.ptr, *expected = &k->value[first];
+    if (memcmp(got, expected, bytes) != 0) {
+        uint32_t i = 0;
+        while (got[i] == expected[i]) {
+            i++;
+        }
+        char where[96], g[16], e[16];
+        npu_score_post_place(s, k->ob * s->n + (first + i) % s->n, k->pixel + npu_score_tile_pixel(s->w.chan, (first + i) / s->n), where);
+        snprintf(g, sizeof g, "%d", got[i]);
+        snprintf(e, sizeof e, "%d", expected[i]);
+        tb_check_fail(c, "word", f->words, where, g, e);
+    }
+    npu_score_next_word(s->n, &k->b, &f->data_at);
+    f->words++;
+}
+
+static void take_back(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (!npu_score_post_allowed(c, "tiles given back", f->frees, &f->group)) {
+        return;
+    }
+    if (f->read.groups <= f->group.groups) {
+        tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "its last sums read first");
+    }
+    const uint32_t tiles = npu_score_walk_tiles(&s->w, &f->group);
+    npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles), tiles);
+    f->avail -= tiles;
+    npu_score_walk_next(&s->w, &f->group);
+    f->frees++;
+}
+
+/* ---- task ---- */
+
+static void begin_task(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    cm_gemm_task t;
+    npu_score_gemm_task(s->task, &t);
+    npu_score_work_set(&s->w, &t, s->n, c->index);
+    c->task = s->tasks++;
+    f->busy = true;
+    f->waited = false;
+    f->group = npu_score_walk_first(&s->w, NPU_WALK_GROUPS);
+    f->par = npu_score_walk_first(&s->w, NPU_WALK_CHANNELS);
+    f->job = f->read = npu_score_walk_first(&s->w, t.requant ? NPU_WALK_TILES : NPU_WALK_CHANNELS);
+    f->ps_req = f->ps_dat = npu_score_walk_first(&s->w, t.requant ? NPU_WALK_TILE_CHANNELS : NPU_WALK_CHANNELS);
+    f->ps_req.end = f->ps_dat.end = f->ps_req.end || !t.psum_add;
+    f->job_at = (npu_score_place){0, 0};
+    f->factors = f->channels = 0;
+}
+
+/* The unit says that it has asked for everything. */
+static void check_wait(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    f->waited = true;
+    npu_score_post_settle(s);
+    npu_score_post_settle_blocks(s);
+    const char *missing = !f->job.end                 ? "write jobs"
+                          : !f->ps_req.end            ? "requests for partial sums"
+                          : !f->ps_dat.end            ? "partial sums"
+                          : !f->read.end              ? "sums to read"
+                          : !f->group.end             ? "tiles to give back"
+                          : f->beat_in != f->beat_out ? "partial sums to use"
+                          : f->left != f->begun       ? "pixels to write"
+                                                      : NULL;
+    if (missing != NULL) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "0: there are %s left", missing);
+        tb_check_fail(c, "task_wait", c->task, NULL, "1", expected);
+    }
+}
+
+static void end_task(post_state *s) {
+    post_flow *f = &s->f;
+    f->lost = !f->waited; /* the end of another task, not the unit's mistake: what it does from here on cannot be followed */
+    f->ring += f->group.passed;
+    if (post_any_factors(s)) {
+        f->par_base = (f->par_base + (s->w.t.oc + 3) / 4) % PAR_WORDS;
+    }
+    f->busy = false;
+}
+
+/* Works; waits for room; waits for partial sums. */
+static void check_events(tb_check *c, const post_state *s) {
+    const uint32_t event = *(const uint8_t *)s->event.ptr;
+    if ((high(s->req_valid) || high(s->ofm_re)) && (event & 1u) == 0) {
+        tb_check_fail(c, "event", 0, NULL, "0", "1: it works");
+    }
+    if ((event & 2u) != 0 && !s->w.t.requant && tb_get(s->level) + SLACK < SEND_WORDS) {
+        tb_check_fail(c, "event", 1, NULL, "1", "0: there is room in send_buf");
+    }
+    if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s->psum_valid))) {
+        tb_check_fail(c, "event", 2, NULL, "1", "0: no partial sum is missing");
+    }
+}
+
+/* ---- time ---- */
+
+static void cycle_busy(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    npu_score_post_arrive(c, s);
+    if (high(s->wr_valid)) {
+        if (!s->w.t.requant) {
+            word_fp32(c, s);
+        } else if (high(s->wr_ready)) {
+            word_requant(c, s);
+        }
+    }
+    npu_score_post_follow(c, s);
+    if (high(s->free)) {
+        take_back(c, s);
+    }
+    check_events(c, s);
+    if (high(s->wait) && !f->waited) {
+        check_wait(c, s);
+    }
+    if (high(s->done)) {
+        end_task(s);
+    }
+}
+
+static void cycle(tb_check *c) {
+    post_state *s = (post_state *)c->state;
+    if (s->f.lost) {
+        return;
+    }
+    if (s->f.busy) {
+        cycle_busy(c, s);
+    } else if ((*(const uint8_t *)s->event.ptr | *(const uint8_t *)s->wr_valid.ptr | *(const uint8_t *)s->ofm_re.ptr) != 0) {
+        tb_check_fail(c, "event", 0, NULL, "an event, a read or a word", "none: there is no task");
+    } else if (npu_score_fire(s->task_valid, s->par_ready)) {
+        begin_task(c, s);
+    }
+    s->f.avail += high(s->tile);
+}
+
+static void finish(tb_check *c) {
+    const post_state *s = (const post_state *)c->state;
+    if (!s->f.lost && (s->f.busy || s->f.word_in != s->f.word_out)) {
+        tb_check_fail(c, "word", s->f.words, NULL, "none more", "the rest of the task");
+    }
+}
+
+static const char *const inputs[] = {"ofm_buf", "par_buf",       "dma_rd", "gemm_queue", "act",
+                                     "requant", "fp_i32_to_f32", "fp_mul", "fp_add",     NULL};
+
+const tb_check_ops npu_score_post = {
+    .unit = "post", .inputs = inputs, .state_bytes = sizeof(post_state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

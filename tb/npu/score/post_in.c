@@ -1,0 +1,345 @@
+/* post_in.c - check of post: its requests, and what it reads, each at its place; from sums, factors and partial sums to results. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "post_state.h"
+
+void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel, char where[96]) {
+    snprintf(where, 96, "n 0, c %" PRIu32 ", h %" PRIu32 ", w %" PRIu32, channel, pixel / s->w.t.ow, pixel % s->w.t.ow);
+}
+
+/* Compare with coordinates. */
+void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint64_t got,
+                           uint64_t expected) {
+    if (got != expected) {
+        const post_state *s = (const post_state *)c->state;
+        char where[96], g[24], e[24];
+        npu_score_post_place(s, npu_score_walk_channel(&s->w, k), npu_score_walk_pixel(&s->w, k), where);
+        snprintf(g, sizeof g, "0x%" PRIx64, got);
+        snprintf(e, sizeof e, "0x%" PRIx64, expected);
+        tb_check_fail(c, stream, transaction, where, g, e);
+    }
+}
+
+/* May the unit be at this place? A walk that has reached the group which is given back next needs all its sums. */
+static bool sums_there(const post_state *s, const npu_score_walk *k) {
+    const post_flow *f = &s->f;
+    if (k->groups != f->group.groups) {
+        return k->groups < f->group.groups;
+    }
+    return f->avail >= npu_score_walk_tiles(&s->w, k);
+}
+
+/* A transaction at the place of a walk that exists, and not too early. */
+bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k) {
+    const post_state *s = (const post_state *)c->state;
+    if (!s->f.busy || k->end) {
+        tb_check_fail(c, stream, transaction, NULL, "one more", s->f.busy ? "none: the task has all" : "none: there is no task");
+        return false;
+    }
+    if (!sums_there(s, k)) {
+        char where[96];
+        npu_score_post_place(s, npu_score_walk_channel(&s->w, k), npu_score_walk_pixel(&s->w, k), where);
+        tb_check_fail(c, stream, transaction, where, "it", "sums of the whole group in ofm_buf first");
+        return false;
+    }
+    return true;
+}
+
+/* ---- requests ---- */
+
+/* REQUANT: the block that the walk is at. */
+static npu_score_block block_at(const post_state *s, const npu_score_walk *k) {
+    const uint32_t first = npu_score_walk_pixel(&s->w, k);
+    return (npu_score_block){.addr = s->w.t.ofm_addr + (first + 4 * s->w.chan) * s->w.t.ofm_cstep + k->ob * s->n,
+                             .pitch = s->w.t.ofm_cstep,
+                             .pixels = npu_score_share(s->w.chan, npu_score_walk_pixels(&s->w, k))};
+}
+
+void npu_score_post_settle(post_state *s) {
+    post_flow *f = &s->f;
+    while (s->w.t.requant && !f->job.end && f->job_at.pixel == block_at(s, &f->job).pixels) {
+        f->job_at.pixel = 0;
+        npu_score_walk_next(&s->w, &f->job);
+    }
+}
+
+static void take_job(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    npu_score_post_settle(s);
+    if (!npu_score_post_allowed(c, "write job", f->jobs, &f->job)) {
+        return;
+    }
+    const npu_score_walk *k = &f->job;
+    const uint32_t addr = (uint32_t)tb_get(s->req_addr), bytes = (uint32_t)tb_get(s->req_bytes);
+    if (s->w.t.requant) {
+        const npu_score_block b = block_at(s, k);
+        npu_score_post_expect(c, "write address", f->jobs, k, addr, npu_score_job_addr(&b, f->job_at));
+        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, npu_score_job_pixels(s->n, &b, f->job_at) * s->n);
+        npu_score_next_job(s->n, &b, &f->job_at);
+    } else {
+        const uint32_t first = npu_score_walk_pixel(&s->w, k);
+        npu_score_post_expect(c, "write address", f->jobs, k, addr,
+                              (uint32_t)(s->w.t.ofm_addr + npu_score_walk_channel(&s->w, k) * s->w.t.ofm_cstep + 4 * first));
+        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, 4 * npu_score_walk_pixels(&s->w, k));
+        npu_score_walk_next(&s->w, &f->job);
+    }
+    f->jobs++;
+}
+
+static void take_request(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    const npu_score_walk *k = &f->ps_req;
+    if (!npu_score_post_allowed(c, "read job", f->requests, k)) {
+        return;
+    }
+    const uint32_t offset = npu_score_walk_channel(&s->w, k) * s->w.t.psum_cstep + 4 * npu_score_walk_pixel(&s->w, k);
+    npu_score_post_expect(c, "read address", f->requests, k, tb_get(s->ps_addr), (uint32_t)(s->w.t.psum_addr + offset));
+    npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->ps_bytes), 4 * npu_score_walk_pixels(&s->w, k));
+    npu_score_walk_next(&s->w, &f->ps_req);
+    f->requests++;
+    f->asked++;
+}
+
+/* ---- partial sums, factors, sums ---- */
+
+static void take_beat(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    npu_score_walk *k = &f->ps_dat;
+    if (!f->busy || f->got == f->asked) {
+        tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken", "none: nothing was asked for");
+        return;
+    }
+    if (!s->w.t.requant || k->word % 2 == s->w.chan) { /* REQUANT: the other beats are the other unit's */
+        if (f->beat_in - f->beat_out == BEATS) {
+            tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken", "a read of ofm_buf for those before it");
+            return;
+        }
+        memcpy(s->beat[f->beat_in++ % BEATS], s->psum.ptr, 16);
+    }
+    if (4 * ++k->word >= npu_score_walk_pixels(&s->w, k)) {
+        npu_score_walk_next(&s->w, k);
+        f->got++;
+    }
+}
+
+/* FP32: the factors of the next channel. */
+static void take_factors(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (!post_any_factors(s) || !npu_score_post_allowed(c, "factors", f->factors, &f->par)) {
+        return;
+    }
+    const uint32_t at = f->par_base + npu_score_walk_channel(&s->w, &f->par) / 4;
+    npu_score_post_expect(c, "factor address", f->factors, &f->par, tb_get(s->par_addr), at % PAR_WORDS);
+    if (f->factors - f->channels >= FACTORS) {
+        tb_check_fail(c, "factors", f->factors, NULL, "one more read", "channels read from ofm_buf first");
+        return;
+    }
+    f->par_due = true;
+}
+
+static void factors_arrive(post_state *s) {
+    post_flow *f = &s->f;
+    const uint32_t lane = npu_score_walk_channel(&s->w, &f->par) % 4;
+    uint32_t *dst = s->factor[f->factors++ % FACTORS];
+    dst[0] = ((const uint32_t *)s->par_oscale.ptr)[lane];
+    dst[1] = ((const uint32_t *)s->par_bias.ptr)[lane];
+    npu_score_walk_next(&s->w, &f->par);
+    f->par_due = false;
+}
+
+/* The partial sums of this read. */
+static bool use_beat(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (f->beat_in == f->beat_out) {
+        tb_check_fail(c, "read", f->reads, NULL, "a read", "its partial sums first");
+        return false;
+    }
+    memcpy(f->sums.psum, s->beat[f->beat_out++ % BEATS], 16);
+    return true;
+}
+
+static uint32_t ring_word(const post_state *s, const npu_score_walk *k) {
+    return (uint32_t)((s->f.ring + k->passed) * (s->n / 2));
+}
+
+static void read_fp32(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    npu_score_walk *k = &f->read;
+    npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col), k->col / 2);
+    npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr), (ring_word(s, k) + k->word) % RING_WORDS);
+    if (s->w.t.psum_add && !use_beat(c, s)) {
+        return;
+    }
+    if (post_any_factors(s)) {
+        if (f->channels >= f->factors) {
+            tb_check_fail(c, "read", f->reads, NULL, "a read", "its factors first");
+            return;
+        }
+        f->sums.oscale = s->factor[f->channels % FACTORS][0];
+        f->sums.bias = s->factor[f->channels % FACTORS][1];
+    }
+    const uint32_t left = npu_score_walk_pixels(&s->w, k) - 4 * k->word;
+    f->sums.channel = npu_score_walk_channel(&s->w, k);
+    f->sums.pixel = npu_score_walk_pixel(&s->w, k) + 4 * k->word;
+    f->sums.count = left < 4 ? left : 4;
+    k->word++;
+    if (left <= 4) {
+        f->channels++;
+        npu_score_walk_next(&s->w, k);
+    }
+}
+
+void npu_score_post_settle_blocks(post_state *s) {
+    post_flow *f = &s->f;
+    while (f->left < f->full && f->data_at.pixel == s->ring[f->left % BLOCKS].b.pixels) {
+        f->data_at.pixel = 0;
+        f->left++;
+    }
+}
+
+/* REQUANT: the first read of a pass, and perhaps of its block. */
+static bool begin_pass(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (f->slots >= s->most_slots) {
+        tb_check_fail(c, "read", f->reads, NULL, "a new pass", "a slot of the gather buffer first");
+        return false;
+    }
+    f->slots++;
+    if (f->read.col != 0) {
+        return true;
+    }
+    npu_score_post_settle_blocks(s);
+    if (f->begun - f->left >= BLOCKS) {
+        tb_check_fail(c, "read", f->reads, NULL, "a new tile", "tiles that leave first");
+        return false;
+    }
+    post_block *b = &s->ring[f->begun++ % BLOCKS];
+    b->b = block_at(s, &f->read);
+    b->ob = f->read.ob;
+    b->pixel = npu_score_walk_pixel(&s->w, &f->read);
+    memset(b->value, 0, s->n * s->n);
+    return true;
+}
+
+static void read_requant(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    npu_score_walk *k = &f->read;
+    const uint32_t columns = s->w.t.psum_add ? 1 : s->cols;
+    if (k->word == 0 && !begin_pass(c, s)) {
+        return;
+    }
+    const uint32_t at = (ring_word(s, k) + k->sub * (s->n / 2) + 2 * k->word) % RING_WORDS;
+    npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col), k->col / s->cols);
+    npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr) & ~UINT64_C(1), at);
+    if (post_any_factors(s)) {
+        npu_score_post_expect(c, "factor read", f->reads, k, high(s->par_re), 1);
+        npu_score_post_expect(c, "factor address", f->reads, k, tb_get(s->par_addr),
+                              (f->par_base + npu_score_walk_channel(&s->w, k) / 4) % PAR_WORDS);
+    }
+    const bool exists = npu_score_walk_channel(&s->w, k) < s->w.t.oc && 4 * (2 * k->word + s->w.chan) < npu_score_walk_pixels(&s->w, k);
+    if (s->w.t.psum_add && exists && !use_beat(c, s)) {
+        return;
+    }
+    f->sums.channel = npu_score_walk_channel(&s->w, k);
+    f->sums.col = k->col;
+    f->sums.word = k->word;
+    f->sums.columns = columns;
+    f->sums.last = false;
+    if (++k->word == s->n / 4) {
+        k->word = 0;
+        k->col += columns;
+        if (k->col >= s->n) {
+            k->col = 0;
+            f->sums.last = true;
+            npu_score_walk_next(&s->w, k);
+        }
+    }
+}
+
+static void take_read(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (!npu_score_post_allowed(c, "read", f->reads, &f->read)) {
+        return;
+    }
+    if (s->w.t.requant) {
+        read_requant(c, s);
+    } else {
+        read_fp32(c, s);
+    }
+    f->sums.due = true;
+    f->reads++;
+}
+
+static void sums_fp32(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (f->word_in - f->word_out == WORDS) {
+        tb_check_fail(c, "word", f->words, NULL, "none for many cycles", "words of sums that were read");
+        return;
+    }
+    post_word *o = &s->out[f->word_in++ % WORDS];
+    const int32_t *sum = (const int32_t *)s->ofm_data.ptr;
+    o->channel = f->sums.channel;
+    o->pixel = f->sums.pixel;
+    o->count = f->sums.count;
+    for (uint32_t i = 0; i < o->count; i++) {
+        o->y[i] = cm_post(&s->w.t, sum[i], f->sums.psum[i], f->sums.oscale, f->sums.bias);
+    }
+}
+
+static void sums_requant(post_state *s) {
+    post_flow *f = &s->f;
+    const post_sums *r = &f->sums;
+    post_block *b = &s->ring[(f->begun - 1) % BLOCKS];
+    /* with partial sums one of the columns that were read counts */
+    const int32_t *sum = (const int32_t *)s->ofm_data.ptr + (r->columns == 1 ? 4 * (r->col % s->cols) : 0);
+    const uint32_t *oscale = (const uint32_t *)s->par_oscale.ptr, *bias = (const uint32_t *)s->par_bias.ptr;
+    for (uint32_t j = 0; j < r->columns && r->channel + j < s->w.t.oc; j++) {
+        const uint32_t lane = (r->col + j) % 4;
+        for (uint32_t i = 0; i < 4 && 4 * r->word + i < b->b.pixels; i++) {
+            const uint32_t y = cm_post(&s->w.t, sum[4 * j + i], r->psum[i], oscale[lane], bias[lane]);
+            b->value[(4 * r->word + i) * s->n + r->col + j] = cm_requant(&s->w.t, y);
+        }
+    }
+    f->full += r->last;
+}
+
+/* ---- time ---- */
+
+void npu_score_post_arrive(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (f->sums.due) {
+        f->sums.due = false;
+        if (s->w.t.requant) {
+            sums_requant(s);
+        } else {
+            sums_fp32(c, s);
+        }
+    }
+    if (f->par_due) {
+        factors_arrive(s);
+    }
+}
+
+void npu_score_post_follow(tb_check *c, post_state *s) {
+    /* partial sums first: a read takes them at once */
+    if (npu_score_fire(s->psum_valid, s->psum_ready)) {
+        take_beat(c, s);
+    }
+    if (high(s->ofm_re)) {
+        take_read(c, s);
+    }
+    if (high(s->pop) && s->f.slots > 0) {
+        s->f.slots--;
+    }
+    if (npu_score_fire(s->ps_valid, s->ps_ready)) {
+        take_request(c, s);
+    }
+    if (npu_score_fire(s->req_valid, s->req_ready)) {
+        take_job(c, s);
+    }
+    if (high(s->par_re) && !s->w.t.requant) {
+        take_factors(c, s);
+    }
+}

@@ -1,0 +1,95 @@
+/* post_state.h - what the two files of post's check share: post_in.c follows requests and reads, post.c tasks and results. */
+#ifndef NPU_SCORE_POST_STATE_H
+#define NPU_SCORE_POST_STATE_H
+
+#include "nhwc.h"
+#include "post_walk.h"
+
+#define N_MAX 32u
+#define RING_WORDS 512u /* of a column of ofm_buf */
+#define PAR_WORDS 256u  /* of par_buf */
+#define SEND_WORDS 512u /* of send_buf, this client */
+#define SLACK 40u       /* words on their way from ofm_buf to send_buf, and the room that post leaves */
+#define WORDS 32u       /* FP32 words between their read and send_buf, at most */
+#define FACTORS 8u      /* channels whose factors have been read ahead, at most */
+#define BEATS 4u
+#define BLOCKS 16u /* more than requant takes before the first one has left */
+
+/* An FP32 word of results. */
+typedef struct post_word {
+    uint32_t y[4];
+    uint32_t channel, pixel, count;
+} post_word;
+
+/* The unit's pixels of a tile, requantised. */
+typedef struct post_block {
+    npu_score_block b;
+    uint32_t ob, pixel; /* block of output channels; first pixel of the tile */
+    int8_t value[N_MAX * N_MAX];
+} post_block;
+
+/* The read of the cycle before: its data are there now. */
+typedef struct post_sums {
+    bool due, last; /* last of the block */
+    uint32_t channel, pixel, count;
+    uint32_t col, word, columns; /* REQUANT */
+    uint32_t oscale, bias;       /* FP32 */
+    int32_t psum[4];
+} post_sums;
+
+/* What is in flight. */
+typedef struct post_flow {
+    bool busy, waited, lost;
+    uint32_t par_base; /* word of par_buf */
+    uint64_t ring;     /* tiles before this task */
+    uint64_t avail;    /* complete tiles in ofm_buf */
+    npu_score_walk group, job, ps_req, ps_dat, par, read;
+    post_sums sums;
+    bool par_due;
+    uint64_t factors, channels; /* FP32: channels with factors; channels read */
+    uint64_t word_in, word_out;
+    uint64_t beat_in, beat_out, asked, got; /* partial sums: own beats; requests accepted, and those whose data are complete */
+    uint64_t begun, full, left;             /* blocks */
+    uint32_t slots;
+    npu_score_place job_at, data_at;
+    uint64_t jobs, requests, reads, words, frees;
+} post_flow;
+
+typedef struct post_state {
+    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias, ofm_re, ofm_col,
+        ofm_addr, ofm_data, ps_valid, ps_ready, ps_addr, ps_bytes, psum_valid, psum_ready, psum, req_valid, req_ready, req_addr, req_bytes,
+        wr_valid, wr_ready, wr_data, level, event, pop;
+    npu_score_work w;
+    uint32_t n, cols, most_slots;
+    uint64_t tasks;
+    post_flow f;
+    uint32_t factor[FACTORS][2];
+    post_word out[WORDS];
+    int32_t beat[BEATS][4];
+    post_block ring[BLOCKS];
+} post_state;
+
+static inline bool high(tb_sig s) {
+    return *(const uint8_t *)s.ptr != 0;
+}
+
+static inline bool post_any_factors(const post_state *s) {
+    return s->w.t.oscale_en || s->w.t.bias_en;
+}
+
+/* "n 0, c .., h .., w .." of an output channel and a pixel of the map. */
+void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel, char where[96]);
+/* A transaction at the place of a walk: false, and a failure, when the walk is at its end or the sums of the group are not there yet. */
+bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k);
+/* Compare, with the coordinates of the place. */
+void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint64_t got, uint64_t expected);
+/* REQUANT: the walk of the write jobs onwards over tiles of which this unit writes nothing. */
+void npu_score_post_settle(post_state *s);
+/* REQUANT: the same for the walk of the words. */
+void npu_score_post_settle_blocks(post_state *s);
+/* What was read in the cycle before is there. */
+void npu_score_post_arrive(tb_check *c, post_state *s);
+/* Requests and reads of this cycle. */
+void npu_score_post_follow(tb_check *c, post_state *s);
+
+#endif
