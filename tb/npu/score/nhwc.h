@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
-typedef struct npu_score_block {
+typedef struct npu_score_nhwc {
     uint32_t addr;   /* of pixel 4*chan of the tile */
     uint32_t pitch;  /* bytes from a pixel to the next */
     uint32_t pixels; /* of this share that exist: the first ones */
-} npu_score_block;
+} npu_score_nhwc;
 
 /* Next job or word. */
 typedef struct npu_score_place {
@@ -32,27 +32,27 @@ static inline uint32_t npu_score_tile_pixel(uint32_t chan, uint32_t pixel) {
     return 8 * (pixel / 4) + 4 * chan + pixel % 4;
 }
 
-static inline uint32_t npu_score_job_addr(const npu_score_block *b, npu_score_place at) {
+static inline uint32_t npu_score_job_addr(const npu_score_nhwc *b, npu_score_place at) {
     return b->addr + (8 * (at.pixel / 4) + at.pixel % 4) * b->pitch;
 }
 
-static inline uint32_t npu_score_job_pixels(uint32_t n, const npu_score_block *b, npu_score_place at) {
+static inline uint32_t npu_score_job_pixels(uint32_t n, const npu_score_nhwc *b, npu_score_place at) {
     const uint32_t left = b->pixels - at.pixel;
     return b->pitch != n ? 1 : left < 4 ? left : 4;
 }
 
 /* Bytes of the next word that belong to its job. */
-static inline uint32_t npu_score_word_bytes(uint32_t n, const npu_score_block *b, npu_score_place at) {
+static inline uint32_t npu_score_word_bytes(uint32_t n, const npu_score_nhwc *b, npu_score_place at) {
     const uint32_t left = npu_score_job_pixels(n, b, at) * n - at.byte;
     return left < 16 ? left : 16;
 }
 
-static inline void npu_score_next_job(uint32_t n, const npu_score_block *b, npu_score_place *at) {
+static inline void npu_score_next_job(uint32_t n, const npu_score_nhwc *b, npu_score_place *at) {
     at->pixel += npu_score_job_pixels(n, b, *at);
     at->byte = 0;
 }
 
-static inline void npu_score_next_word(uint32_t n, const npu_score_block *b, npu_score_place *at) {
+static inline void npu_score_next_word(uint32_t n, const npu_score_nhwc *b, npu_score_place *at) {
     at->byte += npu_score_word_bytes(n, b, *at);
     if (at->byte == npu_score_job_pixels(n, b, *at) * n) {
         npu_score_next_job(n, b, at);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "post_state.h"
-#include "task.h"
+#include "task_bits.h"
 
 static int open(tb_check *c, char *err, size_t err_size) {
     post_state *s = (post_state *)c->state;
@@ -129,10 +129,10 @@ static void take_back(tb_check *c, post_state *s) {
     if (f->read.groups <= f->group.groups) {
         tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "its last sums read first");
     }
-    const uint32_t tiles = npu_score_walk_tiles(&s->w, &f->group);
+    const uint32_t tiles = npu_score_post_walk_tiles(&s->w, &f->group);
     npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles), tiles);
     f->avail -= tiles;
-    npu_score_walk_next(&s->w, &f->group);
+    npu_score_post_walk_next(&s->w, &f->group);
     f->frees++;
 }
 
@@ -140,16 +140,17 @@ static void take_back(tb_check *c, post_state *s) {
 
 static void begin_task(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    cm_gemm_task t;
-    npu_score_gemm_task(s->task, &t);
-    npu_score_work_set(&s->w, &t, s->n, c->index);
+    npu_score_task task;
+    npu_score_task_get(NPU_SCORE_GEMM, s->task, &task);
+    const cm_gemm_task t = task.gemm;
+    npu_score_post_work_set(&s->w, &t, s->n, c->index);
     c->task = s->tasks++;
     f->busy = true;
     f->waited = false;
-    f->group = npu_score_walk_first(&s->w, NPU_WALK_GROUPS);
-    f->par = npu_score_walk_first(&s->w, NPU_WALK_CHANNELS);
-    f->job = f->read = npu_score_walk_first(&s->w, t.requant ? NPU_WALK_TILES : NPU_WALK_CHANNELS);
-    f->ps_req = f->ps_dat = npu_score_walk_first(&s->w, t.requant ? NPU_WALK_TILE_CHANNELS : NPU_WALK_CHANNELS);
+    f->group = npu_score_post_walk_first(&s->w, NPU_WALK_GROUPS);
+    f->par = npu_score_post_walk_first(&s->w, NPU_WALK_CHANNELS);
+    f->job = f->read = npu_score_post_walk_first(&s->w, t.requant ? NPU_WALK_TILES : NPU_WALK_CHANNELS);
+    f->ps_req = f->ps_dat = npu_score_post_walk_first(&s->w, t.requant ? NPU_WALK_TILE_CHANNELS : NPU_WALK_CHANNELS);
     f->ps_req.end = f->ps_dat.end = f->ps_req.end || !t.psum_add;
     f->job_at = (npu_score_place){0, 0};
     f->factors = f->channels = 0;

@@ -10,12 +10,12 @@ void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel,
 }
 
 /* Compare with coordinates. */
-void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint64_t got,
+void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k, uint64_t got,
                            uint64_t expected) {
     if (got != expected) {
         const post_state *s = (const post_state *)c->state;
         char where[96], g[24], e[24];
-        npu_score_post_place(s, npu_score_walk_channel(&s->w, k), npu_score_walk_pixel(&s->w, k), where);
+        npu_score_post_place(s, npu_score_post_walk_channel(&s->w, k), npu_score_post_walk_pixel(&s->w, k), where);
         snprintf(g, sizeof g, "0x%" PRIx64, got);
         snprintf(e, sizeof e, "0x%" PRIx64, expected);
         tb_check_fail(c, stream, transaction, where, g, e);
@@ -23,16 +23,16 @@ void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction
 }
 
 /* May the unit be at this place? A walk that has reached the group which is given back next needs all its sums. */
-static bool sums_there(const post_state *s, const npu_score_walk *k) {
+static bool sums_there(const post_state *s, const npu_score_post_walk *k) {
     const post_flow *f = &s->f;
     if (k->groups != f->group.groups) {
         return k->groups < f->group.groups;
     }
-    return f->avail >= npu_score_walk_tiles(&s->w, k);
+    return f->avail >= npu_score_post_walk_tiles(&s->w, k);
 }
 
 /* A transaction at the place of a walk that exists, and not too early. */
-bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k) {
+bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k) {
     const post_state *s = (const post_state *)c->state;
     if (!s->f.busy || k->end) {
         tb_check_fail(c, stream, transaction, NULL, "one more", s->f.busy ? "none: the task has all" : "none: there is no task");
@@ -40,7 +40,7 @@ bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transactio
     }
     if (!sums_there(s, k)) {
         char where[96];
-        npu_score_post_place(s, npu_score_walk_channel(&s->w, k), npu_score_walk_pixel(&s->w, k), where);
+        npu_score_post_place(s, npu_score_post_walk_channel(&s->w, k), npu_score_post_walk_pixel(&s->w, k), where);
         tb_check_fail(c, stream, transaction, where, "it", "sums of the whole group in ofm_buf first");
         return false;
     }
@@ -50,18 +50,18 @@ bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transactio
 /* ---- requests ---- */
 
 /* REQUANT: the block that the walk is at. */
-static npu_score_block block_at(const post_state *s, const npu_score_walk *k) {
-    const uint32_t first = npu_score_walk_pixel(&s->w, k);
-    return (npu_score_block){.addr = s->w.t.ofm_addr + (first + 4 * s->w.chan) * s->w.t.ofm_cstep + k->ob * s->n,
-                             .pitch = s->w.t.ofm_cstep,
-                             .pixels = npu_score_share(s->w.chan, npu_score_walk_pixels(&s->w, k))};
+static npu_score_nhwc block_at(const post_state *s, const npu_score_post_walk *k) {
+    const uint32_t first = npu_score_post_walk_pixel(&s->w, k);
+    return (npu_score_nhwc){.addr = s->w.t.ofm_addr + (first + 4 * s->w.chan) * s->w.t.ofm_cstep + k->ob * s->n,
+                            .pitch = s->w.t.ofm_cstep,
+                            .pixels = npu_score_share(s->w.chan, npu_score_post_walk_pixels(&s->w, k))};
 }
 
 void npu_score_post_settle(post_state *s) {
     post_flow *f = &s->f;
     while (s->w.t.requant && !f->job.end && f->job_at.pixel == block_at(s, &f->job).pixels) {
         f->job_at.pixel = 0;
-        npu_score_walk_next(&s->w, &f->job);
+        npu_score_post_walk_next(&s->w, &f->job);
     }
 }
 
@@ -71,33 +71,33 @@ static void take_job(tb_check *c, post_state *s) {
     if (!npu_score_post_allowed(c, "write job", f->jobs, &f->job)) {
         return;
     }
-    const npu_score_walk *k = &f->job;
+    const npu_score_post_walk *k = &f->job;
     const uint32_t addr = (uint32_t)tb_get(s->req_addr), bytes = (uint32_t)tb_get(s->req_bytes);
     if (s->w.t.requant) {
-        const npu_score_block b = block_at(s, k);
+        const npu_score_nhwc b = block_at(s, k);
         npu_score_post_expect(c, "write address", f->jobs, k, addr, npu_score_job_addr(&b, f->job_at));
         npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, npu_score_job_pixels(s->n, &b, f->job_at) * s->n);
         npu_score_next_job(s->n, &b, &f->job_at);
     } else {
-        const uint32_t first = npu_score_walk_pixel(&s->w, k);
+        const uint32_t first = npu_score_post_walk_pixel(&s->w, k);
         npu_score_post_expect(c, "write address", f->jobs, k, addr,
-                              (uint32_t)(s->w.t.ofm_addr + npu_score_walk_channel(&s->w, k) * s->w.t.ofm_cstep + 4 * first));
-        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, 4 * npu_score_walk_pixels(&s->w, k));
-        npu_score_walk_next(&s->w, &f->job);
+                              (uint32_t)(s->w.t.ofm_addr + npu_score_post_walk_channel(&s->w, k) * s->w.t.ofm_cstep + 4 * first));
+        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, 4 * npu_score_post_walk_pixels(&s->w, k));
+        npu_score_post_walk_next(&s->w, &f->job);
     }
     f->jobs++;
 }
 
 static void take_request(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    const npu_score_walk *k = &f->ps_req;
+    const npu_score_post_walk *k = &f->ps_req;
     if (!npu_score_post_allowed(c, "read job", f->requests, k)) {
         return;
     }
-    const uint32_t offset = npu_score_walk_channel(&s->w, k) * s->w.t.psum_cstep + 4 * npu_score_walk_pixel(&s->w, k);
+    const uint32_t offset = npu_score_post_walk_channel(&s->w, k) * s->w.t.psum_cstep + 4 * npu_score_post_walk_pixel(&s->w, k);
     npu_score_post_expect(c, "read address", f->requests, k, tb_get(s->ps_addr), (uint32_t)(s->w.t.psum_addr + offset));
-    npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->ps_bytes), 4 * npu_score_walk_pixels(&s->w, k));
-    npu_score_walk_next(&s->w, &f->ps_req);
+    npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->ps_bytes), 4 * npu_score_post_walk_pixels(&s->w, k));
+    npu_score_post_walk_next(&s->w, &f->ps_req);
     f->requests++;
     f->asked++;
 }
@@ -106,7 +106,7 @@ static void take_request(tb_check *c, post_state *s) {
 
 static void take_beat(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    npu_score_walk *k = &f->ps_dat;
+    npu_score_post_walk *k = &f->ps_dat;
     if (!f->busy || f->got == f->asked) {
         tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken", "none: nothing was asked for");
         return;
@@ -118,8 +118,8 @@ static void take_beat(tb_check *c, post_state *s) {
         }
         memcpy(s->beat[f->beat_in++ % BEATS], s->psum.ptr, 16);
     }
-    if (4 * ++k->word >= npu_score_walk_pixels(&s->w, k)) {
-        npu_score_walk_next(&s->w, k);
+    if (4 * ++k->word >= npu_score_post_walk_pixels(&s->w, k)) {
+        npu_score_post_walk_next(&s->w, k);
         f->got++;
     }
 }
@@ -130,7 +130,7 @@ static void take_factors(tb_check *c, post_state *s) {
     if (!post_any_factors(s) || !npu_score_post_allowed(c, "factors", f->factors, &f->par)) {
         return;
     }
-    const uint32_t at = f->par_base + npu_score_walk_channel(&s->w, &f->par) / 4;
+    const uint32_t at = f->par_base + npu_score_post_walk_channel(&s->w, &f->par) / 4;
     npu_score_post_expect(c, "factor address", f->factors, &f->par, tb_get(s->par_addr), at % PAR_WORDS);
     if (f->factors - f->channels >= FACTORS) {
         tb_check_fail(c, "factors", f->factors, NULL, "one more read", "channels read from ofm_buf first");
@@ -141,11 +141,11 @@ static void take_factors(tb_check *c, post_state *s) {
 
 static void factors_arrive(post_state *s) {
     post_flow *f = &s->f;
-    const uint32_t lane = npu_score_walk_channel(&s->w, &f->par) % 4;
+    const uint32_t lane = npu_score_post_walk_channel(&s->w, &f->par) % 4;
     uint32_t *dst = s->factor[f->factors++ % FACTORS];
     dst[0] = ((const uint32_t *)s->par_oscale.ptr)[lane];
     dst[1] = ((const uint32_t *)s->par_bias.ptr)[lane];
-    npu_score_walk_next(&s->w, &f->par);
+    npu_score_post_walk_next(&s->w, &f->par);
     f->par_due = false;
 }
 
@@ -160,13 +160,13 @@ static bool use_beat(tb_check *c, post_state *s) {
     return true;
 }
 
-static uint32_t ring_word(const post_state *s, const npu_score_walk *k) {
+static uint32_t ring_word(const post_state *s, const npu_score_post_walk *k) {
     return (uint32_t)((s->f.ring + k->passed) * (s->n / 2));
 }
 
 static void read_fp32(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    npu_score_walk *k = &f->read;
+    npu_score_post_walk *k = &f->read;
     npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col), k->col / 2);
     npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr), (ring_word(s, k) + k->word) % RING_WORDS);
     if (s->w.t.psum_add && !use_beat(c, s)) {
@@ -180,14 +180,14 @@ static void read_fp32(tb_check *c, post_state *s) {
         f->sums.oscale = s->factor[f->channels % FACTORS][0];
         f->sums.bias = s->factor[f->channels % FACTORS][1];
     }
-    const uint32_t left = npu_score_walk_pixels(&s->w, k) - 4 * k->word;
-    f->sums.channel = npu_score_walk_channel(&s->w, k);
-    f->sums.pixel = npu_score_walk_pixel(&s->w, k) + 4 * k->word;
+    const uint32_t left = npu_score_post_walk_pixels(&s->w, k) - 4 * k->word;
+    f->sums.channel = npu_score_post_walk_channel(&s->w, k);
+    f->sums.pixel = npu_score_post_walk_pixel(&s->w, k) + 4 * k->word;
     f->sums.count = left < 4 ? left : 4;
     k->word++;
     if (left <= 4) {
         f->channels++;
-        npu_score_walk_next(&s->w, k);
+        npu_score_post_walk_next(&s->w, k);
     }
 }
 
@@ -218,14 +218,14 @@ static bool begin_pass(tb_check *c, post_state *s) {
     post_block *b = &s->ring[f->begun++ % BLOCKS];
     b->b = block_at(s, &f->read);
     b->ob = f->read.ob;
-    b->pixel = npu_score_walk_pixel(&s->w, &f->read);
+    b->pixel = npu_score_post_walk_pixel(&s->w, &f->read);
     memset(b->value, 0, s->n * s->n);
     return true;
 }
 
 static void read_requant(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    npu_score_walk *k = &f->read;
+    npu_score_post_walk *k = &f->read;
     const uint32_t columns = s->w.t.psum_add ? 1 : s->cols;
     if (k->word == 0 && !begin_pass(c, s)) {
         return;
@@ -236,13 +236,14 @@ static void read_requant(tb_check *c, post_state *s) {
     if (post_any_factors(s)) {
         npu_score_post_expect(c, "factor read", f->reads, k, high(s->par_re), 1);
         npu_score_post_expect(c, "factor address", f->reads, k, tb_get(s->par_addr),
-                              (f->par_base + npu_score_walk_channel(&s->w, k) / 4) % PAR_WORDS);
+                              (f->par_base + npu_score_post_walk_channel(&s->w, k) / 4) % PAR_WORDS);
     }
-    const bool exists = npu_score_walk_channel(&s->w, k) < s->w.t.oc && 4 * (2 * k->word + s->w.chan) < npu_score_walk_pixels(&s->w, k);
+    const bool exists =
+        npu_score_post_walk_channel(&s->w, k) < s->w.t.oc && 4 * (2 * k->word + s->w.chan) < npu_score_post_walk_pixels(&s->w, k);
     if (s->w.t.psum_add && exists && !use_beat(c, s)) {
         return;
     }
-    f->sums.channel = npu_score_walk_channel(&s->w, k);
+    f->sums.channel = npu_score_post_walk_channel(&s->w, k);
     f->sums.col = k->col;
     f->sums.word = k->word;
     f->sums.columns = columns;
@@ -253,7 +254,7 @@ static void read_requant(tb_check *c, post_state *s) {
         if (k->col >= s->n) {
             k->col = 0;
             f->sums.last = true;
-            npu_score_walk_next(&s->w, k);
+            npu_score_post_walk_next(&s->w, k);
         }
     }
 }

@@ -23,7 +23,7 @@ typedef struct post_word {
 
 /* The unit's pixels of a tile, requantised. */
 typedef struct post_block {
-    npu_score_block b;
+    npu_score_nhwc b;
     uint32_t ob, pixel; /* block of output channels; first pixel of the tile */
     int8_t value[N_MAX * N_MAX];
 } post_block;
@@ -43,7 +43,7 @@ typedef struct post_flow {
     uint32_t par_base; /* word of par_buf */
     uint64_t ring;     /* tiles before this task */
     uint64_t avail;    /* complete tiles in ofm_buf */
-    npu_score_walk group, job, ps_req, ps_dat, par, read;
+    npu_score_post_walk group, job, ps_req, ps_dat, par, read;
     post_sums sums;
     bool par_due;
     uint64_t factors, channels; /* FP32: channels with factors; channels read */
@@ -59,7 +59,7 @@ typedef struct post_state {
     tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias, ofm_re, ofm_col,
         ofm_addr, ofm_data, ps_valid, ps_ready, ps_addr, ps_bytes, psum_valid, psum_ready, psum, req_valid, req_ready, req_addr, req_bytes,
         wr_valid, wr_ready, wr_data, level, event, pop;
-    npu_score_work w;
+    npu_score_post_work w;
     uint32_t n, cols, most_slots;
     uint64_t tasks;
     post_flow f;
@@ -80,9 +80,10 @@ static inline bool post_any_factors(const post_state *s) {
 /* "n 0, c .., h .., w .." of an output channel and a pixel of the map. */
 void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel, char where[96]);
 /* A transaction at the place of a walk: false, and a failure, when the walk is at its end or the sums of the group are not there yet. */
-bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k);
+bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k);
 /* Compare, with the coordinates of the place. */
-void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint64_t got, uint64_t expected);
+void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k, uint64_t got,
+                           uint64_t expected);
 /* REQUANT: the walk of the write jobs onwards over tiles of which this unit writes nothing. */
 void npu_score_post_settle(post_state *s);
 /* REQUANT: the same for the walk of the words. */

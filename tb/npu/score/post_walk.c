@@ -1,6 +1,6 @@
 #include "post_walk.h"
 
-void npu_score_work_set(npu_score_work *w, const cm_gemm_task *t, uint32_t n, uint32_t chan) {
+void npu_score_post_work_set(npu_score_post_work *w, const cm_gemm_task *t, uint32_t n, uint32_t chan) {
     const uint32_t most = 512 / n;
     w->t = *t;
     w->n = n;
@@ -11,17 +11,17 @@ void npu_score_work_set(npu_score_work *w, const cm_gemm_task *t, uint32_t n, ui
     w->group = t->group == 0 ? 1 : t->group < most ? t->group : most;
 }
 
-uint32_t npu_score_walk_tiles(const npu_score_work *w, const npu_score_walk *k) {
+uint32_t npu_score_post_walk_tiles(const npu_score_post_work *w, const npu_score_post_walk *k) {
     const uint32_t left = w->tiles - k->tile;
     return left < w->group ? left : w->group;
 }
 
-static bool by_tiles(const npu_score_walk *k) {
+static bool by_tiles(const npu_score_post_walk *k) {
     return k->kind == NPU_WALK_TILES || k->kind == NPU_WALK_TILE_CHANNELS;
 }
 
-static void next_group(const npu_score_work *w, npu_score_walk *k) {
-    const uint32_t tiles = npu_score_walk_tiles(w, k);
+static void next_group(const npu_score_post_work *w, npu_score_post_walk *k) {
+    const uint32_t tiles = npu_score_post_walk_tiles(w, k);
     k->sub = 0;
     k->groups++;
     k->passed += tiles;
@@ -40,19 +40,19 @@ static void next_group(const npu_score_work *w, npu_score_walk *k) {
     }
 }
 
-static uint32_t first_column(const npu_score_work *w, const npu_score_walk *k) {
+static uint32_t first_column(const npu_score_post_work *w, const npu_score_post_walk *k) {
     return k->kind == NPU_WALK_CHANNELS ? w->chan : 0;
 }
 
-static void next_tile(const npu_score_work *w, npu_score_walk *k) {
-    if (++k->sub == npu_score_walk_tiles(w, k)) {
+static void next_tile(const npu_score_post_work *w, npu_score_post_walk *k) {
+    if (++k->sub == npu_score_post_walk_tiles(w, k)) {
         next_group(w, k);
     }
 }
 
 /* Onwards while the column does not exist. */
-static void settle(const npu_score_work *w, npu_score_walk *k) {
-    while (!k->end && (k->col >= w->n || npu_score_walk_channel(w, k) >= w->t.oc)) {
+static void settle(const npu_score_post_work *w, npu_score_post_walk *k) {
+    while (!k->end && (k->col >= w->n || npu_score_post_walk_channel(w, k) >= w->t.oc)) {
         k->col = first_column(w, k);
         if (k->kind == NPU_WALK_CHANNELS) {
             next_group(w, k);
@@ -62,8 +62,8 @@ static void settle(const npu_score_work *w, npu_score_walk *k) {
     }
 }
 
-npu_score_walk npu_score_walk_first(const npu_score_work *w, npu_score_walk_kind kind) {
-    npu_score_walk k = {.kind = kind};
+npu_score_post_walk npu_score_post_walk_first(const npu_score_post_work *w, npu_score_post_walk_kind kind) {
+    npu_score_post_walk k = {.kind = kind};
     k.end = w->tiles == 0 || w->ocb == 0;
     k.col = first_column(w, &k);
     if (kind == NPU_WALK_CHANNELS || kind == NPU_WALK_TILE_CHANNELS) {
@@ -72,7 +72,7 @@ npu_score_walk npu_score_walk_first(const npu_score_work *w, npu_score_walk_kind
     return k;
 }
 
-void npu_score_walk_next(const npu_score_work *w, npu_score_walk *k) {
+void npu_score_post_walk_next(const npu_score_post_work *w, npu_score_post_walk *k) {
     k->word = 0;
     switch (k->kind) {
     case NPU_WALK_GROUPS:
@@ -88,12 +88,12 @@ void npu_score_walk_next(const npu_score_work *w, npu_score_walk *k) {
     }
 }
 
-uint32_t npu_score_walk_pixel(const npu_score_work *w, const npu_score_walk *k) {
+uint32_t npu_score_post_walk_pixel(const npu_score_post_work *w, const npu_score_post_walk *k) {
     return (k->tile + (by_tiles(k) ? k->sub : 0)) * 2 * w->n;
 }
 
-uint32_t npu_score_walk_pixels(const npu_score_work *w, const npu_score_walk *k) {
-    const uint32_t left = w->pixels - npu_score_walk_pixel(w, k);
-    const uint32_t most = (by_tiles(k) ? 1 : npu_score_walk_tiles(w, k)) * 2 * w->n;
+uint32_t npu_score_post_walk_pixels(const npu_score_post_work *w, const npu_score_post_walk *k) {
+    const uint32_t left = w->pixels - npu_score_post_walk_pixel(w, k);
+    const uint32_t most = (by_tiles(k) ? 1 : npu_score_post_walk_tiles(w, k)) * 2 * w->n;
     return left < most ? left : most;
 }

@@ -10,7 +10,7 @@
 #define BLOCKS 16u /* more than the unit takes before the first one has left */
 
 typedef struct block {
-    npu_score_block b;
+    npu_score_nhwc b;
     uint32_t channels;
     int8_t value[N_MAX * N_MAX]; /* [pixel][channel], channels that do not exist 0 */
 } block;
@@ -114,7 +114,7 @@ static void take_job(tb_check *c, state *s) {
         tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block wants one");
         return;
     }
-    const npu_score_block *b = &s->ring[s->asked % BLOCKS].b;
+    const npu_score_nhwc *b = &s->ring[s->asked % BLOCKS].b;
     tb_check_value(c, "write address", s->jobs, tb_get(s->req_addr), npu_score_job_addr(b, s->job));
     tb_check_value(c, "write bytes", s->jobs, tb_get(s->req_bytes), npu_score_job_pixels(n, b, s->job) * n);
     npu_score_next_job(n, b, &s->job);
