@@ -51,6 +51,13 @@ const tb_check_ops *const npu_score_all[] = {
     &npu_score_ifm_buf,
     &npu_score_wgt_buf,
     &npu_score_par_buf,
+    &npu_score_pool_ld,
+    &npu_score_pool_line,
+    &npu_score_pool_seq,
+    &npu_score_pool_op,
+    &npu_score_pool_out,
+    &npu_score_pool_chan,
+    &npu_score_pool,
 };
 /* clang-format on */
 const size_t npu_score_count = sizeof npu_score_all / sizeof *npu_score_all;

@@ -58,5 +58,7 @@ extern const tb_check_ops npu_score_npu_perf;
 extern const tb_check_ops npu_score_npu_regs;
 extern const tb_check_ops npu_score_npu_top, npu_score_end_gemm, npu_score_end_alu, npu_score_end_pool, npu_score_end_regs;
 extern const tb_check_ops npu_score_alu, npu_score_alu_walk, npu_score_alu_chan, npu_score_alu_math;
+extern const tb_check_ops npu_score_pool_ld, npu_score_pool_line, npu_score_pool_seq, npu_score_pool_op, npu_score_pool_out,
+    npu_score_pool_chan, npu_score_pool;
 
 #endif

@@ -1,0 +1,170 @@
+/* pool.c - tasks of the POOL: what its channels are told, that all their write jobs are asked for, and when a task is over. */
+#include "pool_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Inputs of a pool_chan. */
+typedef struct chan {
+    tb_sig task, start, slide, units, shstep, topstep, count, tab_whole;
+    uint64_t jobs, expected; /* write jobs of the task */
+} chan;
+
+typedef struct state {
+    tb_sig valid, ready, task, done, busy, rd_valid, rd_ready, req_valid, req_ready, idle;
+    chan ch[2];
+    bool running, started;
+    cm_pool_task t;
+    uint32_t raw[(387 + 31) / 32];
+} state;
+
+static int open_chan(tb_check *c, chan *ch, size_t index, char *err, size_t err_size) {
+    const tb_tap *tap = tb_taps_find(&c->all->taps, "pool_chan", index);
+    const npu_score_sig sigs[] = {{"task_i", &ch->task},   {"start_i", &ch->start},        {"slide_i", &ch->slide},
+                                  {"units_i", &ch->units}, {"shstep_i", &ch->shstep},      {"topstep_i", &ch->topstep},
+                                  {"count_i", &ch->count}, {"tab_whole_i", &ch->tab_whole}};
+    if (tap == NULL) {
+        snprintf(err, err_size, "%s: there is no tap of its pool_chan %zu", c->tap->path, index);
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
+        if (tb_tap_sig(tap, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {
+        {"task_valid_i", &s->valid},  {"task_ready_o", &s->ready},  {"task_done_o", &s->done},         {"busy_o", &s->busy},
+        {"rd_valid_i", &s->rd_valid}, {"rd_ready_o", &s->rd_ready}, {"wr_req_valid_o", &s->req_valid}, {"wr_req_ready_i", &s->req_ready},
+        {"wr_idle_i", &s->idle}};
+    if (tb_check_sig(c, "task_i", 387, &s->task, err, err_size) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (open_chan(c, &s->ch[i], i, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->running = s->started = false;
+}
+
+/* Write jobs of channel `index`. */
+static uint64_t jobs_of(const cm_pool_task *t, uint32_t units, uint32_t index) {
+    uint64_t jobs = 0;
+    uint32_t words;
+    for (uint32_t group = index; npu_score_pool_lanes(units, group) != 0; group += 2) {
+        jobs += (uint64_t)npu_score_pool_jobs(t, npu_score_pool_lanes(units, group), t->ofm_cstep, t->ow, &words) * t->oh;
+    }
+    return jobs;
+}
+
+static void take_task(tb_check *c, state *s) {
+    if (s->running) {
+        tb_check_fail(c, "task", c->task, NULL, "one more task taken", "none while one runs");
+        return;
+    }
+    c->task++;
+    s->running = true;
+    s->started = false;
+    s->t = npu_score_pool_task(s->task);
+    memcpy(s->raw, s->task.ptr, sizeof s->raw);
+    for (uint32_t i = 0; i < 2; i++) {
+        s->ch[i].jobs = 0;
+        s->ch[i].expected = jobs_of(&s->t, npu_score_pool_units(&s->t, npu_score_n(c)), i);
+    }
+}
+
+/* A channel begins: the task, and what pool has worked out of it. */
+static void start_chan(tb_check *c, const state *s, uint32_t index) {
+    const chan *ch = &s->ch[index];
+    const cm_pool_task *t = &s->t;
+    const uint32_t rows = t->kh < t->ih ? t->kh : t->ih, slot = (t->iw + 3) & ~3u;
+    const npu_score_pool_value v[] = {{"start, slide_i", ch->slide, rows * slot <= NPU_SCORE_POOL_LINE},
+                                      {"start, units_i", ch->units, npu_score_pool_units(t, npu_score_n(c))},
+                                      {"start, shstep_i", ch->shstep, t->sh * t->ifm_rstep},
+                                      {"start, topstep_i", ch->topstep, t->pad_t * t->ifm_rstep},
+                                      {"start, count_i", ch->count, t->kw * t->kh},
+                                      {"start, tab_whole_i", ch->tab_whole, t->kw * t->kh <= 256}};
+    const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
+    char where[96];
+    snprintf(where, sizeof where, "channel %" PRIu32, index);
+    if (memcmp(ch->task.ptr, s->raw, sizeof s->raw) != 0) {
+        tb_check_fail(c, "start, task_i", c->task, where, "other settings", "those of the task that was taken");
+    } else if (wrong != NULL) {
+        npu_score_pool_fail(c, wrong, c->task, where);
+    }
+}
+
+static void take_start(tb_check *c, state *s) {
+    const bool both = (tb_get(s->ch[0].start) & tb_get(s->ch[1].start)) != 0;
+    if (!s->running || s->started || !both) {
+        tb_check_fail(c, "start", c->task, NULL, both ? "start of both channels" : "start of one channel",
+                      "one start of both for each task");
+    }
+    s->started = true;
+    start_chan(c, s, 0);
+    start_chan(c, s, 1);
+}
+
+static void take_done(tb_check *c, state *s) {
+    const bool complete = s->ch[0].jobs == s->ch[0].expected && s->ch[1].jobs == s->ch[1].expected;
+    if (!s->running || !s->started) {
+        tb_check_fail(c, "task done", c->task, NULL, "1", "0: no task runs");
+    } else if (!complete || tb_get(s->idle) != 3) {
+        char got[80], expected[80];
+        snprintf(got, sizeof got, "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u", s->ch[0].jobs, s->ch[1].jobs,
+                 (unsigned)tb_get(s->idle));
+        snprintf(expected, sizeof expected, "0 until %" PRIu64 " and %" PRIu64 " are complete", s->ch[0].expected, s->ch[1].expected);
+        tb_check_fail(c, "task done", c->task, NULL, got, expected);
+    }
+    s->running = false;
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const unsigned jobs = *(const uint8_t *)s->req_valid.ptr & *(const uint8_t *)s->req_ready.ptr;
+    s->ch[0].jobs += jobs & 1u;
+    s->ch[1].jobs += jobs >> 1;
+    tb_check_value(c, "busy", c->task, tb_get(s->busy), s->running);
+    if ((tb_get(s->rd_valid) & ~tb_get(s->rd_ready)) != 0) {
+        tb_check_fail(c, "rd_ready_o", c->task, NULL, "data refused", "always taken");
+    }
+    if ((tb_get(s->ch[0].start) | tb_get(s->ch[1].start)) != 0) {
+        take_start(c, s);
+    }
+    if (tb_get(s->done) != 0) {
+        take_done(c, s);
+    }
+    if (npu_score_fire(s->valid, s->ready)) {
+        take_task(c, s);
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->running) {
+        tb_check_fail(c, "task done", c->task, NULL, "a task that runs for ever", "its end");
+    }
+}
+
+static const char *const inputs[] = {"pool_out", NULL};
+
+const tb_check_ops npu_score_pool = {
+    .unit = "pool", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+
+/* Its tap serves the checks of its parts, and the one above. */
+static int open_part(tb_check *c, char *err, size_t err_size) {
+    tb_sig task;
+    return tb_check_sig(c, "task_i", 387, &task, err, err_size);
+}
+
+const tb_check_ops npu_score_pool_chan = {.unit = "pool_chan", .open = open_part};

@@ -1,0 +1,147 @@
+/* pool_ld.c - the read requests of a POOL channel: rows of the windows in their order, and the table of factors between them. */
+#include "pool_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct state {
+    tb_sig task, start, slide, units, tab_words, free, tab_req, tab_addr, tab_ack, req_valid, req_ready, req_addr, req_bytes;
+    tb_sig job_valid, tab, one, last, addr, lane, lanes, words;
+    npu_score_pool_walk walk;
+    uint32_t y, sub; /* row and its job that come next */
+    uint32_t loaded; /* rows before it */
+    uint32_t used;   /* words of a lane whose rows have not been given back */
+    uint64_t requests;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {
+        {"start_i", &s->start},         {"slide_i", &s->slide},         {"units_i", &s->units},       {"tab_words_i", &s->tab_words},
+        {"free_i", &s->free},           {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr}, {"tab_ack_o", &s->tab_ack},
+        {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr}, {"req_bytes_o", &s->req_bytes},
+        {"job_valid_o", &s->job_valid}, {"job_tab_o", &s->tab},         {"job_one_o", &s->one},       {"job_last_o", &s->last},
+        {"job_addr_o", &s->addr},       {"job_lane_o", &s->lane},       {"job_lanes_o", &s->lanes},   {"job_words_o", &s->words}};
+    if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->walk.active = false;
+    s->used = 0;
+}
+
+/* Windows whose rows have all been loaded ask for nothing. */
+static void skip_loaded(state *s) {
+    while (s->walk.active && s->y >= s->walk.last) {
+        npu_score_pool_next(&s->walk);
+        s->y = s->walk.load;
+    }
+}
+
+static void begin(tb_check *c, state *s) {
+    c->task++;
+    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), tb_get(s->slide) != 0);
+    s->y = s->walk.load;
+    s->sub = s->loaded = 0;
+    skip_loaded(s);
+}
+
+static void take_table(tb_check *c, state *s) {
+    const uint32_t words = (uint32_t)tb_get(s->tab_words);
+    const npu_score_pool_value v[] = {
+        {"table request", s->tab_req, 1},         {"table address", s->req_addr, (uint32_t)tb_get(s->tab_addr)},
+        {"table bytes", s->req_bytes, 4 * words}, {"table job, words", s->words, words},
+        {"table job, place", s->addr, 0},         {"table job, one lane", s->one, 1},
+        {"table job, end of row", s->last, 0}};
+    const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
+    if (wrong != NULL) {
+        npu_score_pool_fail(c, wrong, s->requests, NULL);
+    } else if (s->sub != 0) {
+        tb_check_fail(c, "table request", s->requests, NULL, "a table in a row", "one between rows");
+    }
+}
+
+static void next_job(state *s, uint32_t jobs) {
+    if (++s->sub < jobs) {
+        return;
+    }
+    s->sub = 0;
+    s->loaded++;
+    s->y++;
+    skip_loaded(s);
+}
+
+static void take_row(tb_check *c, state *s) {
+    const npu_score_pool_walk *p = &s->walk;
+    const cm_pool_task *t = &p->t;
+    if (!p->active) {
+        tb_check_fail(c, "request", s->requests, NULL, "a request", "none: all rows of the task have been asked for");
+        return;
+    }
+    uint32_t words;
+    const uint32_t jobs = npu_score_pool_jobs(t, p->lanes, t->ifm_cstep, t->iw, &words);
+    const uint32_t first = t->ifm_addr + p->group * (t->int8 ? 32 : NPU_SCORE_POOL_LANES * t->ifm_cstep) + s->y * t->ifm_rstep;
+    const uint32_t place = s->loaded * p->slot + (t->int8 ? s->sub : 0);
+    const bool one = !t->int8 || p->lanes == 1;
+    const npu_score_pool_value v[] = {{"request address", s->req_addr, first + s->sub * t->ifm_cstep},
+                                      {"request bytes", s->req_bytes, 4 * words},
+                                      {"job, words", s->words, words},
+                                      {"job, place", s->addr, place % NPU_SCORE_POOL_LINE},
+                                      {"job, lane", s->lane, t->int8 ? 0 : s->sub},
+                                      {"job, one lane", s->one, one},
+                                      {"job, end of row", s->last, s->sub == jobs - 1},
+                                      {"job, lanes", s->lanes, one ? (uint32_t)tb_get(s->lanes) : p->lanes}};
+    const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
+    if (wrong != NULL) {
+        char where[96];
+        snprintf(where, sizeof where, "channel %" PRIu32 ", row %" PRIu32 " of the map for output row %" PRIu32 ", %s %" PRIu32,
+                 p->group * (t->int8 ? 32 : 8) + (t->int8 ? 0 : s->sub), s->y, p->oy, t->int8 ? "pixel" : "lane", s->sub);
+        npu_score_pool_fail(c, wrong, s->requests, where);
+        return;
+    }
+    if (s->sub == 0) {
+        s->used += p->slot;
+        if (s->used > NPU_SCORE_POOL_LINE) {
+            tb_check_fail(c, "request", s->requests, NULL, "one more row", "none: the line memory is full");
+        }
+    }
+    next_job(s, jobs);
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const bool fire = npu_score_fire(s->req_valid, s->req_ready);
+    const bool table = fire && tb_get(s->tab) != 0;
+    if ((tb_get(s->job_valid) != 0) != fire) {
+        tb_check_value(c, "job", s->requests, tb_get(s->job_valid), fire);
+    } else if ((tb_get(s->tab_ack) != 0) != table) {
+        tb_check_value(c, "table taken", s->requests, tb_get(s->tab_ack), table);
+    } else if (table) {
+        take_table(c, s);
+    } else if (fire) {
+        take_row(c, s);
+    }
+    s->requests += fire;
+    if (tb_get(s->free) != 0) {
+        s->used -= s->walk.slot < s->used ? s->walk.slot : s->used;
+    }
+    if (tb_get(s->start) != 0) {
+        begin(c, s);
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->walk.active) {
+        tb_check_fail(c, "request", s->requests, NULL, "no more requests", "all rows of the task");
+    }
+}
+
+static const char *const inputs[] = {"pool", "pool_seq", NULL};
+
+const tb_check_ops npu_score_pool_ld = {
+    .unit = "pool_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

@@ -1,0 +1,185 @@
+/* pool_line.c - the line memory of a POOL channel and its table: what the read jobs put there is what comes out. */
+#include "pool_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LANES NPU_SCORE_POOL_LANES
+#define LINE NPU_SCORE_POOL_LINE
+#define TABLE 256u
+#define JOBS 32u
+
+typedef struct job {
+    bool table, one, last;
+    uint32_t addr, lane, lanes, words;
+} job;
+
+typedef struct state {
+    tb_sig job_valid, job_ready, tab, one, last, addr, lane, lanes, words, dat_valid, dat, row_done, tab_done, re, raddr, rdata, tab_re,
+        tab_addr, tab_o;
+    job ring[JOBS];
+    uint64_t pushed, popped;
+    uint32_t word; /* of the job in front, that comes next */
+    uint32_t mem[LINE][LANES];
+    uint8_t known[LINE]; /* a bit for each lane: written since reset */
+    uint32_t table[TABLE];
+    bool table_known[TABLE];
+    bool empty; /* nothing is known */
+    /* reads of the cycle before */
+    bool read, table_read;
+    uint32_t expected[LANES], read_addr, factor, factor_addr;
+    uint8_t mask; /* lanes to compare */
+    uint64_t reads, factors;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"job_valid_i", &s->job_valid},
+                                  {"job_ready_o", &s->job_ready},
+                                  {"job_tab_i", &s->tab},
+                                  {"job_one_i", &s->one},
+                                  {"job_last_i", &s->last},
+                                  {"job_addr_i", &s->addr},
+                                  {"job_lane_i", &s->lane},
+                                  {"job_lanes_i", &s->lanes},
+                                  {"job_words_i", &s->words},
+                                  {"dat_valid_i", &s->dat_valid},
+                                  {"dat_i", &s->dat},
+                                  {"row_done_o", &s->row_done},
+                                  {"tab_done_o", &s->tab_done},
+                                  {"re_i", &s->re},
+                                  {"raddr_i", &s->raddr},
+                                  {"rdata_o", &s->rdata},
+                                  {"tab_re_i", &s->tab_re},
+                                  {"tab_addr_i", &s->tab_addr},
+                                  {"tab_o", &s->tab_o}};
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->pushed = s->popped = 0;
+    s->word = 0;
+    s->read = s->table_read = false;
+    if (!s->empty) {
+        memset(s->known, 0, sizeof s->known);
+        memset(s->table_known, 0, sizeof s->table_known);
+        s->empty = true;
+    }
+}
+
+/* What was read in the cycle before. */
+static void compare_reads(tb_check *c, state *s) {
+    if (s->read && s->mask != 0 && memcmp(s->rdata.ptr, s->expected, sizeof s->expected) != 0) {
+        for (uint32_t l = 0; l < LANES; l++) {
+            uint32_t got;
+            memcpy(&got, (const uint8_t *)s->rdata.ptr + 4 * l, 4);
+            if ((s->mask >> l & 1u) != 0 && got != s->expected[l]) {
+                char where[96], g[24], e[24];
+                snprintf(where, sizeof where, "line memory, lane %" PRIu32 ", word %" PRIu32, l, s->read_addr);
+                snprintf(g, sizeof g, "0x%08" PRIx32, got);
+                snprintf(e, sizeof e, "0x%08" PRIx32, s->expected[l]);
+                tb_check_fail(c, "line", s->reads, where, g, e);
+                break;
+            }
+        }
+    }
+    if (s->table_read && (uint32_t)tb_get(s->tab_o) != s->factor) {
+        char where[96], g[24], e[24];
+        snprintf(where, sizeof where, "table, word %" PRIu32, s->factor_addr);
+        snprintf(g, sizeof g, "0x%08" PRIx64, tb_get(s->tab_o));
+        snprintf(e, sizeof e, "0x%08" PRIx32, s->factor);
+        tb_check_fail(c, "factor", s->factors, where, g, e);
+    }
+    s->read = s->table_read = false;
+}
+
+static void take_reads(state *s) {
+    if (tb_get(s->re) != 0) {
+        s->read_addr = (uint32_t)tb_get(s->raddr);
+        memcpy(s->expected, s->mem[s->read_addr], sizeof s->expected);
+        s->mask = s->known[s->read_addr];
+        s->read = true;
+        s->reads++;
+    }
+    if (tb_get(s->tab_re) != 0) {
+        s->factor_addr = (uint32_t)tb_get(s->tab_addr);
+        s->factor = s->table[s->factor_addr];
+        s->table_read = s->table_known[s->factor_addr];
+        s->factors++;
+    }
+}
+
+/* Word k of a job lies in lane k mod lanes at address k / lanes, or all of them lie in one lane. */
+static void write_beat(state *s, const job *j) {
+    uint32_t beat[4];
+    memcpy(beat, s->dat.ptr, sizeof beat);
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t k = s->word + i;
+        if (j->table) {
+            s->table[(j->addr + k) % TABLE] = beat[i];
+            s->table_known[(j->addr + k) % TABLE] = k < j->words; /* beyond the job: not to be used */
+        } else if (k < j->words) {
+            const uint32_t lane = j->one ? j->lane : (j->lane + k) % j->lanes;
+            const uint32_t addr = (j->addr + (j->one ? k : (j->lane + k) / j->lanes)) % LINE;
+            s->mem[addr][lane % LANES] = beat[i];
+            s->known[addr] = (uint8_t)(s->known[addr] | 1u << lane % LANES);
+        }
+    }
+    s->empty = false;
+}
+
+static void take_data(tb_check *c, state *s) {
+    const job *j = &s->ring[s->popped % JOBS];
+    if (s->popped == s->pushed) {
+        return; /* data that nobody asked for are not this unit's fault */
+    }
+    write_beat(s, j);
+    s->word += 4;
+    const bool end = s->word >= j->words;
+    tb_check_value(c, "row done", s->popped, tb_get(s->row_done), end && j->last);
+    tb_check_value(c, "table done", s->popped, tb_get(s->tab_done), end && j->table);
+    if (end) {
+        s->word = 0;
+        s->popped++;
+    }
+}
+
+static void take_job(tb_check *c, state *s) {
+    if (s->pushed - s->popped == JOBS) {
+        tb_check_fail(c, "job", s->pushed, NULL, "one more job taken", "none: 32 jobs wait for their data");
+        return;
+    }
+    job *j = &s->ring[s->pushed++ % JOBS];
+    j->table = tb_get(s->tab) != 0;
+    j->one = tb_get(s->one) != 0;
+    j->last = tb_get(s->last) != 0;
+    j->addr = (uint32_t)tb_get(s->addr);
+    j->lane = (uint32_t)tb_get(s->lane);
+    j->lanes = (uint32_t)tb_get(s->lanes);
+    j->words = (uint32_t)tb_get(s->words);
+    if (j->lanes == 0) { /* means nothing to a job of one lane */
+        j->lanes = 1;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (s->read || s->table_read) {
+        compare_reads(c, s);
+    }
+    take_reads(s); /* before the data: a read in the cycle of a write gets the old word */
+    if (tb_get(s->dat_valid) != 0) {
+        take_data(c, s);
+    } else if ((tb_get(s->row_done) | tb_get(s->tab_done)) != 0) {
+        tb_check_fail(c, "done", s->popped, NULL, "1", "0: no data come");
+    }
+    if (npu_score_fire(s->job_valid, s->job_ready)) {
+        take_job(c, s);
+    }
+}
+
+static const char *const inputs[] = {"pool_ld", "dma_rd", "pool_seq", NULL};
+
+const tb_check_ops npu_score_pool_line = {
+    .unit = "pool_line", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};

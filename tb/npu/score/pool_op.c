@@ -1,0 +1,240 @@
+/* pool_op.c - running maxima and sums of a POOL channel, and what becomes of them at the end of a window. */
+#include "pool_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LANES NPU_SCORE_POOL_LANES
+#define BYTES (4 * LANES)
+#define COLUMNS 64u
+#define RESULTS 8u /* more than the unit has on their way */
+
+/* Running values: bits of FP32, or sums and maxima of INT8. */
+typedef union values {
+    uint32_t f[LANES];
+    int32_t i[BYTES];
+} values;
+
+typedef struct result {
+    uint32_t data[LANES];
+    uint32_t addr, bytes; /* bytes to compare */
+    uint32_t row;         /* number of the output row in the task */
+    bool end;
+} result;
+
+/* A tap, held until its data are there. */
+typedef struct tap {
+    bool valid, first, init, last, fin, end;
+    uint32_t half, ow, cols, rows, tab, lanes, chans;
+} tap;
+
+typedef struct state {
+    tb_sig task, start, avg, int8, exclude, recip, count, tap_valid, line, tab_re, tab_addr, tab, we, end, addr, data;
+    tb_sig first, init, last, fin, tap_end, half, ow, cols, rows, tap_tab, lanes, chans;
+    tap now;
+    values run, column[COLUMNS];
+    bool scale; /* the FP32 average that ended in the cycle before gets its factor */
+    result ring[RESULTS];
+    uint64_t made, out;
+    uint32_t row; /* output rows complete */
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const tb_tap *chan = tb_taps_find(&c->all->taps, "pool_chan", c->index);
+    const npu_score_sig sigs[] = {{"avg_i", &s->avg},         {"int8_i", &s->int8},      {"exclude_i", &s->exclude},
+                                  {"recip_i", &s->recip},     {"count_i", &s->count},    {"tap_valid_i", &s->tap_valid},
+                                  {"line_i", &s->line},       {"tab_re_o", &s->tab_re},  {"tab_addr_o", &s->tab_addr},
+                                  {"tab_i", &s->tab},         {"out_we_o", &s->we},      {"out_end_o", &s->end},
+                                  {"out_addr_o", &s->addr},   {"out_data_o", &s->data},  {"tap_first_i", &s->first},
+                                  {"tap_init_i", &s->init},   {"tap_last_i", &s->last},  {"tap_fin_i", &s->fin},
+                                  {"tap_end_i", &s->tap_end}, {"tap_half_i", &s->half},  {"tap_ow_i", &s->ow},
+                                  {"tap_cols_i", &s->cols},   {"tap_rows_i", &s->rows},  {"tap_tab_i", &s->tap_tab},
+                                  {"tap_lanes_i", &s->lanes}, {"tap_chans_i", &s->chans}};
+    if (npu_score_pool_port(c, &s->task, err, err_size) != 0 || tb_tap_sig(chan, "start_i", 1, &s->start, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->now.valid = s->scale = false;
+    s->made = s->out = 0;
+    s->row = 0;
+}
+
+/* ---- what comes out ---- */
+/* Result `got` of an element in the terms of the task; the port `task` serves no other purpose here. */
+static void wrong_data(tb_check *c, const state *s, const result *r, const uint8_t *got) {
+    const cm_pool_task t = npu_score_pool_task(s->task);
+    const uint32_t group = 2 * (r->row / (t.oh != 0 ? t.oh : 1)) + c->index, size = t.int8 ? 1 : 4;
+    for (uint32_t i = 0; i < r->bytes; i += size) {
+        const uint8_t *want = (const uint8_t *)r->data + i;
+        if (memcmp(got + i, want, size) == 0) {
+            continue;
+        }
+        char where[96], g[24], e[24];
+        snprintf(where, sizeof where, "channel %" PRIu32 ", output row %" PRIu32 ", column %" PRIu32,
+                 group * (t.int8 ? 32 : LANES) + i / size, r->row % (t.oh != 0 ? t.oh : 1), r->addr % COLUMNS);
+        if (t.int8) {
+            snprintf(g, sizeof g, "%d", (int8_t)got[i]);
+            snprintf(e, sizeof e, "%d", (int8_t)*want);
+        } else {
+            uint32_t v[2];
+            memcpy(&v[0], got + i, 4);
+            memcpy(&v[1], want, 4);
+            snprintf(g, sizeof g, "0x%08" PRIx32, v[0]);
+            snprintf(e, sizeof e, "0x%08" PRIx32, v[1]);
+        }
+        tb_check_fail(c, "result", s->out, where, g, e);
+        return;
+    }
+}
+
+static void take_result(tb_check *c, state *s) {
+    if (s->out == s->made || (s->scale && s->out + 1 == s->made)) {
+        tb_check_fail(c, "result", s->out, NULL, "a result", "none: no window has ended");
+        return;
+    }
+    const result *r = &s->ring[s->out % RESULTS];
+    tb_check_value(c, "result place", s->out, tb_get(s->addr), r->addr);
+    tb_check_value(c, "end of row", s->out, tb_get(s->end), r->end);
+    if (memcmp(s->data.ptr, r->data, r->bytes) != 0) {
+        wrong_data(c, s, r, (const uint8_t *)s->data.ptr);
+    }
+    s->out++;
+}
+
+/* ---- prediction ---- */
+/* Half away from zero, clamped (docs/npu.md section 2). */
+static int8_t divide(int32_t sum, uint32_t count) {
+    const uint32_t size = sum < 0 ? 0u - (uint32_t)sum : (uint32_t)sum;
+    const uint32_t q = (2 * size + count) / (2 * count);
+    const int32_t limited = q > 127 ? 127 : (int32_t)q;
+    return (int8_t)(sum < 0 ? -limited : limited);
+}
+
+static void take_data(state *s, bool avg, bool int8) {
+    const tap *t = &s->now;
+    const bool fresh = t->first && t->init;
+    const uint8_t *line = (const uint8_t *)s->line.ptr;
+    if (t->first && !t->init) {
+        s->run = s->column[t->ow];
+    }
+    if (int8) {
+        for (uint32_t i = 0; i < BYTES; i++) {
+            const int32_t v = (int8_t)line[i], m = s->run.i[i];
+            s->run.i[i] = avg ? (fresh ? v : m + v) : fresh || v > m ? v : m;
+        }
+        return;
+    }
+    uint32_t v[LANES];
+    memcpy(v, line, sizeof v);
+    for (uint32_t l = 0; l < t->lanes; l++) {
+        if (avg) {
+            s->run.f[l] = cm_fp_add(fresh ? 0 : s->run.f[l], v[l]);
+        } else if (fresh || cm_fp_lt(s->run.f[l], v[l])) {
+            s->run.f[l] = v[l];
+        }
+    }
+}
+
+static void end_window(tb_check *c, state *s, bool avg, bool int8) {
+    const tap *t = &s->now;
+    if (s->made - s->out == RESULTS) {
+        tb_check_fail(c, "result", s->out, NULL, "none so far", "the results of eight windows");
+        return;
+    }
+    result *r = &s->ring[s->made++ % RESULTS];
+    *r = (result){.addr = t->half << 6 | t->ow, .bytes = 4 * (t->lanes < LANES ? t->lanes : LANES), .row = s->row, .end = t->end};
+    s->row += t->end;
+    if (!int8) {
+        memcpy(r->data, s->run.f, sizeof r->data);
+        return;
+    }
+    const uint32_t count = tb_get(s->exclude) != 0 ? t->cols * t->rows : (uint32_t)tb_get(s->count);
+    int8_t *y = (int8_t *)r->data;
+    for (uint32_t i = 0; i < t->chans && i < BYTES; i++) {
+        y[i] = avg ? count != 0 ? divide(s->run.i[i], count) : 0 : (int8_t)s->run.i[i];
+    }
+}
+
+/* The data of the tap are there; a factor is asked for in the same cycle. */
+static void follow(tb_check *c, state *s) {
+    const tap *t = &s->now;
+    const bool avg = tb_get(s->avg) != 0, int8 = tb_get(s->int8) != 0;
+    take_data(s, avg, int8);
+    if (!t->last) {
+        return;
+    }
+    if (!t->fin) {
+        s->column[t->ow] = s->run;
+        return;
+    }
+    end_window(c, s, avg, int8);
+    s->scale = avg && !int8;
+    if (s->scale && tb_get(s->exclude) != 0) {
+        tb_check_value(c, "factor", s->made, tb_get(s->tab_re), 1);
+        tb_check_value(c, "factor", s->made, tb_get(s->tab_addr), t->tab);
+    }
+}
+
+static void scale(state *s) {
+    result *r = &s->ring[(s->made - 1) % RESULTS];
+    const uint32_t factor = (uint32_t)tb_get(tb_get(s->exclude) != 0 ? s->tab : s->recip);
+    for (uint32_t l = 0; l < LANES; l++) {
+        r->data[l] = cm_fp_mul(r->data[l], factor);
+    }
+    s->scale = false;
+}
+
+static void take_tap(state *s) {
+    s->now.valid = tb_get(s->tap_valid) != 0;
+    if (!s->now.valid) {
+        return;
+    }
+    s->now = (tap){.valid = true,
+                   .first = tb_get(s->first) != 0,
+                   .init = tb_get(s->init) != 0,
+                   .last = tb_get(s->last) != 0,
+                   .fin = tb_get(s->fin) != 0,
+                   .end = tb_get(s->tap_end) != 0,
+                   .half = (uint32_t)tb_get(s->half),
+                   .ow = (uint32_t)tb_get(s->ow),
+                   .cols = (uint32_t)tb_get(s->cols),
+                   .rows = (uint32_t)tb_get(s->rows),
+                   .tab = (uint32_t)tb_get(s->tap_tab),
+                   .lanes = (uint32_t)tb_get(s->lanes),
+                   .chans = (uint32_t)tb_get(s->chans)};
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (tb_get(s->we) != 0) {
+        take_result(c, s);
+    }
+    if (s->scale) {
+        scale(s);
+    }
+    if (s->now.valid) {
+        follow(c, s);
+    }
+    take_tap(s);
+    if (tb_get(s->start) != 0) {
+        c->task++;
+        s->row = 0;
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->out != s->made) {
+        tb_check_fail(c, "result", s->out, NULL, "no more results", "the result of a window that has ended");
+    }
+}
+
+static const char *const inputs[] = {"pool", "pool_seq", "pool_line", "fp_add", "fp_mul", NULL};
+
+const tb_check_ops npu_score_pool_op = {
+    .unit = "pool_op", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

@@ -1,0 +1,244 @@
+/* pool_seq.c - the taps of a POOL channel in their order, the rows that it gives back, and the factors that it asks for. */
+#include "pool_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { FIRST, INIT, LAST, FIN, END, HALF, OW, COLS, ROWS, LANES, CHANS, TAB, FIELDS }; /* of a tap; all but the address */
+
+static const char *const field_name[FIELDS] = {"tap_first_o", "tap_init_o", "tap_last_o", "tap_fin_o",   "tap_end_o",   "tap_half_o",
+                                               "tap_ow_o",    "tap_cols_o", "tap_rows_o", "tap_lanes_o", "tap_chans_o", "tap_tab_o"};
+
+typedef struct state {
+    tb_sig task, start, slide, units, slow, tab_en, tab_whole, row_done, free, tab_addr, tab_ack, tab_done, release, tap_valid, tap_addr;
+    tb_sig field[FIELDS];
+    npu_score_pool_walk walk;
+    uint32_t y, ow, x, begin, end; /* the tap that comes next; columns of its window inside the map */
+    uint8_t expected[FIELDS];
+    bool use[FIELDS];                 /* those that mean something in this task */
+    uint32_t base;                    /* place of row y in the line memory */
+    uint32_t arrived, freed, to_free; /* rows */
+    uint32_t claimed;                 /* halves of the output memory in use */
+    uint32_t table;                   /* rows of the windows whose factors are there; 0: none yet */
+    bool row_begun;
+    uint64_t taps, rows, finished; /* finished: cycle of the last window's last tap */
+    bool any_finished;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"start_i", &s->start},         {"slide_i", &s->slide},       {"units_i", &s->units},
+                                  {"slow_i", &s->slow},           {"tab_en_i", &s->tab_en},     {"tab_whole_i", &s->tab_whole},
+                                  {"row_done_i", &s->row_done},   {"free_o", &s->free},         {"tab_addr_o", &s->tab_addr},
+                                  {"tab_ack_i", &s->tab_ack},     {"tab_done_i", &s->tab_done}, {"release_i", &s->release},
+                                  {"tap_valid_o", &s->tap_valid}, {"tap_addr_o", &s->tap_addr}};
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (tb_check_sig(c, field_name[i], 0, &s->field[i], err, err_size) != 0) {
+            return -1;
+        }
+    }
+    if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    state *s = (state *)c->state;
+    s->walk.active = false;
+    s->claimed = s->freed = s->to_free = 0;
+    s->any_finished = false;
+}
+
+static uint32_t rows_of(const state *s) {
+    return s->walk.last - s->walk.first;
+}
+
+/* First tap of output column s->ow in row s->y of its window. */
+static void begin_column(state *s) {
+    const cm_pool_task *t = &s->walk.t;
+    npu_score_pool_inside(s->ow, t->sw, t->pad_l, t->kw, t->iw, &s->begin, &s->end);
+    s->x = s->begin;
+    s->expected[OW] = (uint8_t)s->ow;
+    s->expected[END] = s->ow == t->ow - 1;
+    s->expected[COLS] = (uint8_t)(s->end - s->begin);
+    s->expected[TAB] = (uint8_t)((tb_get(s->tab_whole) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
+}
+
+static void begin_row(state *s) {
+    const npu_score_pool_walk *p = &s->walk;
+    const uint32_t channels = p->t.c > p->group * 32 ? p->t.c - p->group * 32 : 0;
+    s->expected[INIT] = s->y == p->first;
+    s->expected[FIN] = s->y == p->last - 1;
+    s->expected[HALF] = s->rows & 1u;
+    s->expected[ROWS] = (uint8_t)rows_of(s);
+    s->expected[LANES] = (uint8_t)p->lanes;
+    s->expected[CHANS] = (uint8_t)(channels < 32 ? channels : 32);
+    s->base = (p->row + s->y - p->first) * p->slot;
+    s->row_begun = false;
+    s->ow = 0;
+    begin_column(s);
+}
+
+static void begin(tb_check *c, state *s) {
+    c->task++;
+    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), tb_get(s->slide) != 0);
+    s->y = s->walk.first;
+    s->rows = 0;
+    s->arrived = s->freed = s->to_free = s->table = 0;
+    memset(s->use, true, sizeof s->use);
+    s->use[TAB] = tb_get(s->tab_en) != 0;
+    s->use[CHANS] = s->walk.t.int8;
+    begin_row(s);
+}
+
+/* A row will not be read again when the windows of the next output row begin below it. */
+static void end_row(state *s) {
+    npu_score_pool_walk *p = &s->walk;
+    const bool fin = s->y == p->last - 1;
+    const uint32_t y = s->y;
+    const bool loaded_once = p->slide && p->oy + 1 < p->t.oh;
+    uint32_t below = 0, end;
+    npu_score_pool_inside(p->oy + 1, p->t.sh, p->t.pad_t, p->t.kh, p->t.ih, &below, &end);
+    s->to_free += !loaded_once || y < below;
+    s->y++;
+    if (fin) {
+        npu_score_pool_next(p);
+        s->y = p->first;
+        s->rows++;
+    }
+    if (p->active) {
+        begin_row(s);
+    }
+}
+
+static void place(const state *s, char where[96]) {
+    const npu_score_pool_walk *p = &s->walk;
+    snprintf(where, 96,
+             "channel %" PRIu32 ", output row %" PRIu32 ", column %" PRIu32 ", tap in row %" PRIu32 ", column %" PRIu32 " of the map",
+             p->group * (p->t.int8 ? 32 : NPU_SCORE_POOL_LANES), p->oy, s->ow, s->y, s->x);
+}
+
+static void fail(tb_check *c, const state *s, const char *stream, const char *got, const char *expected) {
+    char where[96];
+    place(s, where);
+    tb_check_fail(c, stream, s->taps, where, got, expected);
+}
+
+/* Has a row come, may it be worked on, and is what lies behind it done? */
+static void check_row(tb_check *c, state *s) {
+    const npu_score_pool_walk *p = &s->walk;
+    if (s->arrived <= p->row + s->y - p->first) {
+        fail(c, s, "tap", "a tap of a row that has not come", "none");
+    }
+    if (s->freed != s->to_free) {
+        fail(c, s, "free", "a row that is kept", "the row given back");
+    }
+    if (s->expected[FIN] != 0 && ++s->claimed > 2) {
+        fail(c, s, "tap", "a tap of a window's last row", "none: both halves of the output memory are in use");
+    }
+    if (tb_get(s->tab_en) != 0 && (s->table == 0 || (tb_get(s->tab_whole) == 0 && s->table != rows_of(s)))) {
+        fail(c, s, "tap", "a tap", "the factors of its window first");
+    }
+    s->row_begun = true;
+}
+
+static void wrong_tap(tb_check *c, const state *s, uint32_t addr) {
+    char where[96];
+    npu_score_pool_value v[FIELDS + 1] = {{"tap_addr_o", s->tap_addr, addr}};
+    size_t count = 1;
+    for (uint32_t i = 0; i < FIELDS; i++) {
+        if (s->use[i]) {
+            v[count++] = (npu_score_pool_value){field_name[i], s->field[i], s->expected[i]};
+        }
+    }
+    place(s, where);
+    npu_score_pool_fail(c, npu_score_pool_differs(v, count), s->taps, where);
+}
+
+static void take_tap(tb_check *c, state *s) {
+    if (!s->walk.active) {
+        tb_check_fail(c, "tap", s->taps, NULL, "a tap", "none: the task has no more");
+        return;
+    }
+    if (!s->row_begun) {
+        check_row(c, s);
+    }
+    const uint32_t addr = (s->base + s->x) % NPU_SCORE_POOL_LINE;
+    bool right = tb_get(s->tap_addr) == addr;
+    s->expected[FIRST] = s->x == s->begin;
+    s->expected[LAST] = s->x + 1 == s->end;
+    for (uint32_t i = 0; i < FIELDS; i++) {
+        right &= !s->use[i] | (*(const uint8_t *)s->field[i].ptr == s->expected[i]);
+    }
+    if (!right) {
+        wrong_tap(c, s, addr);
+        return;
+    }
+    if (s->expected[LAST] != 0 && s->expected[FIN] != 0) {
+        const uint64_t now = c->all->sim->cycle;
+        if (tb_get(s->slow) != 0 && s->any_finished && now - s->finished < 4) {
+            fail(c, s, "tap", "windows that end less than four cycles apart", "time for the division");
+        }
+        s->finished = now;
+        s->any_finished = true;
+    }
+    s->taps++;
+    if (++s->x < s->end) {
+        return;
+    }
+    if (++s->ow < s->walk.t.ow) {
+        begin_column(s);
+    } else {
+        end_row(s);
+    }
+}
+
+static void take_table(tb_check *c, state *s) {
+    const npu_score_pool_walk *p = &s->walk;
+    const bool whole = tb_get(s->tab_whole) != 0;
+    const bool there = s->table != 0 && (whole || s->table == rows_of(s));
+    if (!p->active || s->row_begun || s->y != p->first || tb_get(s->tab_en) == 0 || there) {
+        fail(c, s, "table address", "factors asked for", "not now");
+        return;
+    }
+    tb_check_value(c, "table address", s->taps, tb_get(s->tab_addr),
+                   (uint32_t)(p->t.tab_addr + (whole ? 0 : 4 * (rows_of(s) - 1) * p->t.kw)));
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if (tb_get(s->free) != 0 && ++s->freed > s->to_free) {
+        fail(c, s, "free", "a row given back", "the row kept");
+    }
+    if (tb_get(s->tap_valid) != 0) {
+        take_tap(c, s);
+    }
+    s->arrived += tb_get(s->row_done) != 0;
+    if (tb_get(s->release) != 0 && s->claimed > 0) {
+        s->claimed--;
+    }
+    if (tb_get(s->tab_ack) != 0) {
+        take_table(c, s);
+    }
+    if (tb_get(s->tab_done) != 0) {
+        s->table = rows_of(s);
+    }
+    if (tb_get(s->start) != 0) {
+        begin(c, s);
+    }
+}
+
+static void finish(tb_check *c) {
+    const state *s = (const state *)c->state;
+    if (s->walk.active) {
+        fail(c, s, "tap", "no more taps", "this one");
+    } else if (s->freed != s->to_free) {
+        tb_check_fail(c, "free", s->taps, NULL, "rows that are kept", "all rows given back");
+    }
+}
+
+static const char *const inputs[] = {"pool", "pool_line", "pool_ld", "pool_out", NULL};
+
+const tb_check_ops npu_score_pool_seq = {
+    .unit = "pool_seq", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};

@@ -1,0 +1,122 @@
+#include "pool_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+uint32_t npu_score_pool_units(const cm_pool_task *t, uint32_t n) {
+    return t->int8 ? (t->c + n - 1) / n * n / 4 : t->c;
+}
+
+cm_pool_task npu_score_pool_task(tb_sig port) {
+    static const uint8_t bits[22] = {32, 32, 32, 32, 32, 32, 32, 32, 16, 16, 16, 16, 16, 8, 8, 8, 8, 8, 8, 1, 1, 1};
+    uint32_t v[22];
+    uint32_t lsb = 0;
+    for (uint32_t i = 0; i < 22; i++) {
+        v[i] = (uint32_t)tb_get_field(port, lsb, bits[i]);
+        lsb += bits[i];
+    }
+    return (cm_pool_task){.tab_addr = v[0],
+                          .recip = v[1],
+                          .ofm_rstep = v[2],
+                          .ofm_cstep = v[3],
+                          .ofm_addr = v[4],
+                          .ifm_rstep = v[5],
+                          .ifm_cstep = v[6],
+                          .ifm_addr = v[7],
+                          .c = v[8],
+                          .oh = v[9],
+                          .ow = v[10],
+                          .ih = v[11],
+                          .iw = v[12],
+                          .pad_t = v[13],
+                          .pad_l = v[14],
+                          .sh = v[15],
+                          .sw = v[16],
+                          .kh = v[17],
+                          .kw = v[18],
+                          .exclude = v[19] != 0,
+                          .int8 = v[20] != 0,
+                          .avg = v[21] != 0};
+}
+
+int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_size) {
+    const tb_tap *chan = tb_taps_find(&c->all->taps, "pool_chan", c->index);
+    if (chan == NULL) {
+        snprintf(err, err_size, "%s: there is no tap of its pool_chan", c->tap->path);
+        return -1;
+    }
+    return tb_tap_sig(chan, "task_i", 387, task, err, err_size);
+}
+
+void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin, uint32_t *end) {
+    const uint32_t start = out * stride; /* counted from the edge of the padding */
+    *end = least(start + k, size + pad) - pad;
+    *begin = start > pad ? start - pad : 0;
+}
+
+uint32_t npu_score_pool_lanes(uint32_t units, uint32_t group) {
+    const uint32_t before = group * NPU_SCORE_POOL_LANES;
+    return units > before ? least(units - before, NPU_SCORE_POOL_LANES) : 0;
+}
+
+uint32_t npu_score_pool_jobs(const cm_pool_task *t, uint32_t lanes, uint32_t cstep, uint32_t width, uint32_t *words) {
+    if (!t->int8) {
+        *words = width;
+        return lanes;
+    }
+    const bool dense = cstep == 4 * lanes;
+    *words = dense ? width * lanes : lanes;
+    return dense ? 1 : width;
+}
+
+/* The window of output row oy; `loaded` rows of the map from the top have been loaded for this group, `rows` in all. */
+static void window(npu_score_pool_walk *p, uint32_t loaded, uint32_t rows) {
+    const cm_pool_task *t = &p->t;
+    npu_score_pool_inside(p->oy, t->sh, t->pad_t, t->kh, t->ih, &p->first, &p->last);
+    p->load = p->slide && loaded > p->first ? least(loaded, p->last) : p->first;
+    /* rows that were loaded before and are needed again are the last ones, without gaps */
+    p->row = rows - (p->slide && loaded > p->first ? loaded - p->first : 0);
+    p->rows = rows + p->last - p->load;
+}
+
+static void group(npu_score_pool_walk *p) {
+    p->lanes = npu_score_pool_lanes(p->units, p->group);
+    p->active = p->lanes != 0;
+    p->oy = 0;
+    window(p, 0, p->rows);
+}
+
+void npu_score_pool_begin(npu_score_pool_walk *p, tb_sig task, uint32_t chan, uint32_t units, bool slide) {
+    *p = (npu_score_pool_walk){.t = npu_score_pool_task(task), .chan = chan, .units = units, .slide = slide, .group = chan};
+    p->slot = (p->t.iw + 3) & ~3u;
+    group(p);
+}
+
+void npu_score_pool_next(npu_score_pool_walk *p) {
+    if (++p->oy < p->t.oh) {
+        window(p, p->last, p->rows);
+    } else {
+        p->group += 2;
+        group(p);
+    }
+}
+
+const npu_score_pool_value *npu_score_pool_differs(const npu_score_pool_value *values, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (tb_get(values[i].sig) != values[i].expected) {
+            return &values[i];
+        }
+    }
+    return NULL;
+}
+
+void npu_score_pool_fail(tb_check *c, const npu_score_pool_value *v, uint64_t transaction, const char *where) {
+    char got[24], expected[24];
+    snprintf(got, sizeof got, "0x%" PRIx64, tb_get(v->sig));
+    snprintf(expected, sizeof expected, "0x%" PRIx32, v->expected);
+    tb_check_fail(c, v->stream, transaction, where, got, expected);
+}
