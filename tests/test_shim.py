@@ -1,4 +1,4 @@
-"""The shim of a Verilated top: ports, values, assertions, seeds, waveforms. A small design goes through the rules of the Makefile."""
+"""The shim of a Verilated top: ports, values, public signals, assertions, seeds, waveforms. A small design goes through the rules of the Makefile."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = """
 include Makefile
-$(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT,tests/shim))
+$(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT tb/npu/taps/taps.vlt tests/shim/tap_shim_toy.sv,tests/shim))
 $(OUT)/shim-check: $(OUT)/obj/tests/shim/shim_check.o $(DUT_shim_toy) $(VLT)/libverilated.a
 \t@$(call link,$(OUT)/obj/tests/shim/shim_check.o,shim_toy,)
 """
@@ -42,13 +42,38 @@ def value(lines, key):
 
 def test_ports(toy):
     assert value(toy[1], "top") == "shim_toy"
-    assert sorted(value(toy[1], "port")) == ["clk_i 1 in", "long_i 40 in", "mode_i 3 in", "short_i 12 in", "state_o 31 out", "sum_o 40 out", "wide_i 100 in",
+    assert sorted(value(toy[1], "port")) == ["clk_i 1 in", "long_i 40 in", "mode_i 3 in", "parts_o 8 out", "short_i 12 in", "state_o 31 out", "sum_o 40 out", "wide_i 100 in",
                                              "wide_o 100 out", "word_i 32 in"]
 
 
 def test_values(toy):
     assert value(toy[1], "wide") == "0000000f fffffffc fffffffd fffffffe"
     assert value(toy[1], "sum") == "f0f0000abc"
+
+
+def test_public_signals(toy):
+    """Of both taps, in the order of scopes, then names; no array, no parameter."""
+    total, again, kept = value(toy[1], "vars").split()
+    found = [v.split() for v in value(toy[1], "var")]
+    assert total == again == str(len(found)) and kept == "1"  # no more is written than there is room for
+    assert [v[:3] for v in found] == sorted(v[:3] for v in found)
+    scopes = [v[0] for v in found]
+    part = [s for s in scopes if s.endswith("u_part.u_tap_shim_part")]
+    assert len(part) == 2 and "g_part[0]" in part[0] and "g_part[1]" in part[1]
+    assert {s for s in scopes if s not in part} == {part[0].replace("g_part[0].u_part.u_tap_shim_part", "u_tap_shim_toy")}
+    top = {v[1]: v[2:] for v in found if v[0].endswith("u_tap_shim_toy")}
+    state = top.pop("state_q")
+    assert state[0] == "31"
+    assert top == {"mode_i": ["3", "0"], "short_i": ["12", "abc"], "word_i": ["32", "f0000000"], "long_i": ["40", "f0", "0"],
+                   "wide_i": ["100", "0", "3", "2", "1"]}
+
+
+def test_public_signals_follow(toy):
+    assert value(toy[1], "short") == ["123", "124", "125"]
+    parts = [p.split() for p in value(toy[1], "parts")]
+    assert all(tap == port for tap, port in parts)
+    assert [(int(b, 16) - int(a, 16)) & 0xf for (a, _), (b, _) in zip(parts, parts[1:])] == [1, 1]
+    assert [((int(b, 16) >> 4) - (int(a, 16) >> 4)) & 0xf for (a, _), (b, _) in zip(parts, parts[1:])] == [2, 2]
 
 
 def test_initial_state(toy):
@@ -72,7 +97,7 @@ def test_finish_is_no_failure(toy):
 
 def test_stop(toy):
     fired, message = value(toy[1], "mode3").split(" ", 1)
-    assert fired == "1" and "shim_toy.sv:25" in message
+    assert fired == "1" and "shim_toy.sv:36" in message
     assert value(toy[1], "other3") == "0 -"
 
 

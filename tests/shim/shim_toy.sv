@@ -1,4 +1,5 @@
-// A design for tests/test_shim.py: ports of every storage size, state without reset, a failing assertion, $finish, $stop and a loop that never settles.
+// A design for tests/test_shim.py: ports of every storage size, public signals (tap_shim_toy.sv), state without reset, a failing assertion,
+// $finish, $stop and a loop that never settles.
 module shim_toy (
     input  logic         clk_i,
     input  logic [  2:0] mode_i,
@@ -8,7 +9,8 @@ module shim_toy (
     input  logic [ 99:0] wide_i,
     output logic [ 99:0] wide_o,
     output logic [ 39:0] sum_o,
-    output logic [ 30:0] state_o
+    output logic [ 30:0] state_o,
+    output logic [  7:0] parts_o
 );
   logic [30:0] state_q;
   logic        ring;
@@ -18,6 +20,15 @@ module shim_toy (
   assign state_o = state_q;
   // settles only while mode_i is not 4
   assign ring = (mode_i == 3'd4) ? !ring : 1'b0;
+
+  for (genvar i = 0; i < 2; i++) begin : g_part
+    shim_part #(
+        .Step(i + 1)
+    ) u_part (
+        .clk_i,
+        .count_o(parts_o[4*i+:4])
+    );
+  end
 
   always_ff @(posedge clk_i) begin
     if (mode_i == 3'd7) state_q <= '0;

@@ -1,0 +1,559 @@
+/* Taps and the checks that sit on them (tb/tap), on a design written in C that has nothing but public signals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tb.h"
+
+/* ---- the design ---- */
+#define VARS_MAX 64u
+
+typedef struct fake {
+    uint8_t clk, rst_n;
+    uint32_t value[VARS_MAX][4];
+    tb_shim_var var[VARS_MAX];
+    size_t vars;
+} fake;
+
+static void *fake_create(const char *const *plusargs, uint64_t seed) {
+    (void)plusargs;
+    (void)seed;
+    return calloc(1, sizeof(fake));
+}
+static void fake_destroy(void *inst) {
+    free(inst);
+}
+static void fake_ports(void *inst, tb_shim_port *out) {
+    fake *f = (fake *)inst;
+    out[0] = (tb_shim_port){.name = "clk_i", .width = 1, .input = true, .ptr = &f->clk};
+    out[1] = (tb_shim_port){.name = "rst_ni", .width = 1, .input = true, .ptr = &f->rst_n};
+}
+static void fake_eval(void *inst) {
+    (void)inst;
+}
+static bool fake_finished(void *inst) {
+    (void)inst;
+    return false;
+}
+static const char *fake_message(void *inst) {
+    (void)inst;
+    return NULL;
+}
+static size_t fake_vars(void *inst, tb_shim_var *out, size_t max) {
+    const fake *f = (const fake *)inst;
+    for (size_t i = 0; i < f->vars && i < max; i++) {
+        out[i] = f->var[i];
+    }
+    return f->vars;
+}
+
+static const tb_shim fake_shim = {.top = "toy",
+                                  .nports = 2,
+                                  .create = fake_create,
+                                  .destroy = fake_destroy,
+                                  .ports = fake_ports,
+                                  .eval = fake_eval,
+                                  .finished = fake_finished,
+                                  .assert_message = fake_message,
+                                  .vars = fake_vars};
+
+static const tb_shim old_shim = {.top = "toy",
+                                 .nports = 2,
+                                 .create = fake_create,
+                                 .destroy = fake_destroy,
+                                 .ports = fake_ports,
+                                 .eval = fake_eval,
+                                 .finished = fake_finished,
+                                 .assert_message = fake_message};
+
+static void start(tb_sim *sim, const tb_shim *shim) {
+    char err[200] = "";
+    const tb_sim_cfg cfg = {.shim = shim, .clk = "clk_i", .rst_n = "rst_ni"};
+    assert_int_equal(tb_sim_open(sim, &cfg, err, sizeof err), 0);
+}
+
+/* Signals must be added in the order of scopes, then names, as the shim gives them. */
+static void *add(tb_sim *sim, const char *scope, const char *name, uint32_t width) {
+    fake *f = (fake *)sim->dut;
+    assert_true(f->vars < VARS_MAX);
+    void *ptr = f->value[f->vars];
+    f->var[f->vars++] = (tb_shim_var){.scope = scope, .name = name, .width = width, .ptr = ptr};
+    return ptr;
+}
+
+/* ---- taps ---- */
+static void no_taps(void **state) {
+    (void)state;
+    char err[200] = "";
+    tb_sim sim;
+    tb_taps taps;
+    start(&sim, &old_shim);
+    assert_int_equal(tb_taps_open(&taps, &sim, err, sizeof err), 0);
+    assert_int_equal(taps.count, 0);
+    assert_null(tb_taps_find(&taps, "fifo", 0));
+    tb_taps_close(&taps);
+    tb_sim_close(&sim);
+    start(&sim, &fake_shim);
+    assert_int_equal(tb_taps_open(&taps, &sim, err, sizeof err), 0);
+    assert_int_equal(taps.count, 0);
+    tb_taps_close(&taps);
+    /* public signals of other modules are none */
+    add(&sim, "toy", "whole", 1);
+    add(&sim, "toy.toy.u_core", "mode", 3);
+    add(&sim, "toy.toy.u_tapper.u_core", "mode", 3);
+    add(&sim, "toy.toy.u_core.u_tap_core.u_part", "mode", 3);
+    assert_int_equal(tb_taps_open(&taps, &sim, err, sizeof err), 0);
+    assert_int_equal(taps.count, 0);
+    tb_taps_close(&taps);
+    tb_sim_close(&sim);
+}
+
+static void finding(void **state) {
+    (void)state;
+    char err[200] = "";
+    tb_sim sim;
+    tb_taps taps;
+    start(&sim, &fake_shim);
+    add(&sim, "toy.toy.g_lane[0].u_fifo.u_tap_fifo", "data", 100);
+    uint8_t *valid0 = (uint8_t *)add(&sim, "toy.toy.g_lane[0].u_fifo.u_tap_fifo", "valid", 1);
+    uint8_t *valid1 = (uint8_t *)add(&sim, "toy.toy.g_lane[1].u_fifo.u_tap_fifo", "valid", 1);
+    add(&sim, "toy.toy.u_core", "mode", 3);
+    add(&sim, "toy.toy.u_core.u_tap_core", "mode", 3);
+    add(&sim, "toy.toyish.u_tap_core", "mode", 3); /* an instance whose name begins like the top's */
+    add(&sim, "toy.u_fifo.u_tap_fifo", "valid", 1);
+    assert_int_equal(tb_taps_open(&taps, &sim, err, sizeof err), 0);
+    assert_int_equal(taps.count, 5);
+    const tb_tap *a = tb_taps_find(&taps, "fifo", 0);
+    const tb_tap *b = tb_taps_find(&taps, "fifo", 1);
+    assert_string_equal(a->path, "toy.g_lane[0].u_fifo");
+    assert_string_equal(b->path, "toy.g_lane[1].u_fifo");
+    assert_string_equal(tb_taps_find(&taps, "fifo", 2)->path, "toy.u_fifo");
+    assert_null(tb_taps_find(&taps, "fifo", 3));
+    assert_null(tb_taps_find(&taps, "fif", 0));
+    assert_string_equal(tb_taps_find(&taps, "core", 0)->path, "toy.u_core");
+    assert_string_equal(tb_taps_find(&taps, "core", 1)->path, "toy.toyish");
+    assert_int_equal(a->vars, 2);
+    assert_int_equal(b->vars, 1);
+    assert_ptr_equal(tb_tap_find(a, "valid").ptr, valid0);
+    assert_ptr_equal(tb_tap_find(b, "valid").ptr, valid1);
+    assert_int_equal(tb_tap_find(a, "data").width, 100);
+    assert_null(tb_tap_find(b, "data").ptr);
+    tb_sig sig;
+    assert_int_equal(tb_tap_sig(a, "data", 100, &sig, err, sizeof err), 0);
+    assert_int_equal(tb_tap_sig(a, "data", 0, &sig, err, sizeof err), 0);
+    assert_int_equal(sig.width, 100);
+    assert_int_equal(tb_tap_sig(a, "data", 99, &sig, err, sizeof err), -1);
+    assert_string_equal(err, "tap of toy.g_lane[0].u_fifo: signal data has 100 bits, expected 99");
+    assert_int_equal(tb_tap_sig(b, "data", 0, &sig, err, sizeof err), -1);
+    assert_string_equal(err, "tap of toy.g_lane[1].u_fifo: there is no signal data");
+    tb_taps_close(&taps);
+    assert_int_equal(taps.count, 0);
+    tb_sim_close(&sim);
+}
+
+/* ---- checks: `first` feeds `middle`, which feeds `last`; `lone` takes nothing from them ---- */
+typedef struct probe {
+    tb_sig value;
+    unsigned cycles;
+} probe;
+
+/* What the checks share: the order of their calls. */
+typedef struct record {
+    char calls[256];
+    unsigned closed;
+    bool refuse; /* open of `last` fails */
+} record;
+
+static record *record_of(const tb_check *c) {
+    return (record *)c->all->ctx;
+}
+
+static void note(const tb_check *c, const char *what) {
+    record *r = record_of(c);
+    const size_t length = strlen(r->calls);
+    snprintf(r->calls + length, sizeof r->calls - length, "%s%s%u%s", length > 0 ? " " : "", c->ops->unit, c->index, what);
+}
+
+static int probe_open(tb_check *c, char *err, size_t err_size) {
+    probe *p = (probe *)c->state;
+    if (record_of(c)->refuse && strcmp(c->ops->unit, "last") == 0) {
+        snprintf(err, err_size, "last: refused");
+        return -1;
+    }
+    assert_int_equal(p->cycles + p->value.width, 0); /* zeroed */
+    c->reset_n = tb_tap_find(c->tap, "rst_ni");
+    c->clock = tb_tap_find(c->tap, "en_i");
+    return tb_check_sig(c, "value", 8, &p->value, err, err_size);
+}
+/* Any value but 0 is wrong. */
+static void probe_cycle(tb_check *c) {
+    probe *p = (probe *)c->state;
+    note(c, "");
+    if (tb_check_value(c, "value", p->cycles, tb_get(p->value), 0)) {
+        p->cycles++;
+    }
+}
+/* Complains twice: only the first time counts. */
+static void twice_cycle(tb_check *c) {
+    probe_cycle(c);
+    c->task = 7;
+    if (c->failed) {
+        tb_check_value(c, "again", 0, 1, 0);
+    }
+}
+static void probe_clear(tb_check *c) {
+    note(c, "-clear");
+}
+static void probe_finish(tb_check *c) {
+    note(c, "-finish");
+    if (tb_get(((probe *)c->state)->value) == 9) {
+        tb_check_fail(c, "finish", 3, "at the end", "less", "more");
+    }
+}
+static void probe_close(tb_check *c) {
+    record_of(c)->closed++;
+}
+
+#define OPS(name, from, cyc)                                                                                                               \
+    {                                                                                                                                      \
+        .unit = name, .inputs = from, .state_bytes = sizeof(probe), .open = probe_open, .cycle = cyc, .clear = probe_clear,                \
+        .finish = probe_finish, .close = probe_close                                                                                       \
+    }
+
+static const char *const from_first[] = {"first", NULL};
+static const char *const from_middle[] = {"lone", "middle", NULL};
+static const tb_check_ops ops_first = OPS("first", NULL, probe_cycle);
+static const tb_check_ops ops_middle = OPS("middle", from_first, probe_cycle);
+static const tb_check_ops ops_last = OPS("last", from_middle, probe_cycle);
+static const tb_check_ops ops_lone = OPS("lone", NULL, probe_cycle);
+static const tb_check_ops ops_first_twice = OPS("first", NULL, twice_cycle);
+
+static int served_open(tb_check *c, char *err, size_t err_size) {
+    tb_sig sig;
+    return tb_check_sig(c, "value", 0, &sig, err, err_size);
+}
+static const tb_check_ops ops_served = {.unit = "served", .open = served_open};
+
+/* The order of calls in a cycle: not that of the paths. */
+static const tb_check_ops *const chain[] = {&ops_last, &ops_middle, &ops_first, &ops_lone};
+#define CHAIN (sizeof chain / sizeof *chain)
+
+typedef struct bench {
+    tb_sim sim;
+    tb_checks checks;
+    record rec;
+    uint8_t *first, *last, *lone, *middle, *first_rst, *middle_en; /* signals */
+    char err[200];
+} bench;
+
+static void build(bench *b) {
+    memset(b, 0, sizeof *b);
+    start(&b->sim, &fake_shim);
+    b->first_rst = (uint8_t *)add(&b->sim, "toy.toy.u_a.u_tap_first", "rst_ni", 1);
+    b->first = (uint8_t *)add(&b->sim, "toy.toy.u_a.u_tap_first", "value", 8);
+    b->last = (uint8_t *)add(&b->sim, "toy.toy.u_b.u_tap_last", "value", 8);
+    b->lone = (uint8_t *)add(&b->sim, "toy.toy.u_c.u_tap_lone", "value", 8);
+    b->middle_en = (uint8_t *)add(&b->sim, "toy.toy.u_d.u_tap_middle", "en_i", 1);
+    b->middle = (uint8_t *)add(&b->sim, "toy.toy.u_d.u_tap_middle", "value", 8);
+    *b->first_rst = *b->middle_en = 1;
+}
+
+static void open_chain(bench *b) {
+    build(b);
+    assert_int_equal(tb_checks_open(&b->checks, &b->sim, chain, CHAIN, NULL, &b->rec, b->err, sizeof b->err), 0);
+    assert_int_equal(b->checks.count, 4);
+}
+
+static void done(bench *b) {
+    tb_checks_close(&b->checks);
+    tb_sim_close(&b->sim);
+}
+
+static bool cycle(bench *b) {
+    b->rec.calls[0] = '\0';
+    const bool good = tb_checks_cycle(&b->checks);
+    tb_sim_edge(&b->sim);
+    return good;
+}
+
+static void order_reset_clock(void **state) {
+    (void)state;
+    bench b;
+    open_chain(&b);
+    assert_true(cycle(&b));
+    assert_string_equal(b.rec.calls, "last0 middle0 first0 lone0");
+    *b.first_rst = 0;
+    assert_true(cycle(&b));
+    assert_string_equal(b.rec.calls, "last0 middle0 first0-clear lone0");
+    *b.first_rst = 1;
+    *b.middle_en = 0;
+    assert_true(cycle(&b));
+    assert_string_equal(b.rec.calls, "last0 first0 lone0");
+    *b.middle_en = 1;
+    assert_true(cycle(&b));
+    b.rec.calls[0] = '\0';
+    assert_true(tb_checks_finish(&b.checks));
+    assert_string_equal(b.rec.calls, "last0-finish middle0-finish first0-finish lone0-finish");
+    done(&b);
+    assert_int_equal(b.rec.closed, 4);
+}
+
+static void reset_beats_clock(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    /* a unit in reset whose clock stands */
+    fake *f = (fake *)b.sim.dut;
+    f->vars = 0;
+    uint8_t *en = (uint8_t *)add(&b.sim, "toy.toy.u_a.u_tap_first", "en_i", 1);
+    uint8_t *rst = (uint8_t *)add(&b.sim, "toy.toy.u_a.u_tap_first", "rst_ni", 1);
+    add(&b.sim, "toy.toy.u_a.u_tap_first", "value", 8);
+    const tb_check_ops *const ops[] = {&ops_first};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 1, NULL, &b.rec, b.err, sizeof b.err), 0);
+    *en = 0;
+    *rst = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "first0-clear");
+    *rst = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "");
+    done(&b);
+}
+
+static void open_errors(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    const tb_check_ops *const few[] = {&ops_last, &ops_first, &ops_lone};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, few, 3, NULL, &b.rec, b.err, sizeof b.err), -1);
+    assert_string_equal(b.err, "tap of toy.u_d: no check knows the kind 'middle'");
+    const tb_check_ops *const many[] = {&ops_last, &ops_middle, &ops_first, &ops_lone, &ops_served};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, many, 5, NULL, &b.rec, b.err, sizeof b.err), -1);
+    assert_string_equal(b.err, "served: the design has no tap of this kind");
+    static const char *const other[] = {"serve", NULL};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, many, 5, other, &b.rec, b.err, sizeof b.err), -1);
+    static const char *const absent[] = {"middle", "served", NULL};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, many, 5, absent, &b.rec, b.err, sizeof b.err), 0);
+    assert_int_equal(b.checks.count, 4); /* one that may be absent and is there works all the same */
+    tb_checks_close(&b.checks);
+    b.rec.refuse = true;
+    b.rec.closed = 0;
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, chain, CHAIN, NULL, &b.rec, b.err, sizeof b.err), -1);
+    assert_string_equal(b.err, "last: refused");
+    assert_int_equal(b.rec.closed, 1);
+    assert_int_equal(b.checks.count, 0);
+    tb_checks_close(&b.checks); /* again: harmless */
+    /* a signal of another width */
+    ((fake *)b.sim.dut)->var[1].width = 9;
+    b.rec.refuse = false;
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, chain, CHAIN, NULL, &b.rec, b.err, sizeof b.err), -1);
+    assert_string_equal(b.err, "tap of toy.u_a: signal value has 9 bits, expected 8");
+    tb_sim_close(&b.sim);
+}
+
+static void without_taps(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    ((fake *)b.sim.dut)->vars = 0;
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, chain, CHAIN, NULL, &b.rec, b.err, sizeof b.err), 0);
+    assert_int_equal(b.checks.count, 0);
+    assert_true(cycle(&b));
+    assert_true(tb_checks_finish(&b.checks));
+    done(&b);
+}
+
+/* A tap that only serves others: no calls. */
+static void served(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    add(&b.sim, "toy.toy.u_e.u_tap_served", "value", 8);
+    const tb_check_ops *const ops[] = {&ops_served, &ops_last, &ops_middle, &ops_first, &ops_lone};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 5, NULL, &b.rec, b.err, sizeof b.err), 0);
+    assert_int_equal(b.checks.count, 5);
+    assert_true(cycle(&b));
+    assert_string_equal(b.rec.calls, "last0 middle0 first0 lone0");
+    assert_true(tb_checks_finish(&b.checks));
+    done(&b);
+}
+
+static void first_failure_rests(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    const tb_check_ops *const ops[] = {&ops_last, &ops_middle, &ops_first_twice, &ops_lone};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 4, NULL, &b.rec, b.err, sizeof b.err), 0);
+    for (int i = 0; i < 5; i++) {
+        assert_true(cycle(&b));
+    }
+    *b.first = 0xa5;
+    assert_false(cycle(&b));
+    assert_int_equal(b.checks.failures, 1);
+    const tb_check_failure *f = &b.checks.failure[0];
+    assert_string_equal(f->check->ops->unit, "first");
+    assert_string_equal(f->stream, "value");
+    assert_int_equal(f->cycle, 5);
+    assert_int_equal(f->transaction, 5);
+    assert_int_equal(f->task, 7);
+    assert_string_equal(f->got, "0xa5");
+    assert_string_equal(f->expected, "0x0");
+    assert_string_equal(f->where, "");
+    assert_true(f->input_right);
+    assert_false(cycle(&b)); /* and stays so */
+    assert_string_equal(b.rec.calls, "last0 middle0 lone0");
+    b.rec.calls[0] = '\0';
+    assert_false(tb_checks_finish(&b.checks));
+    assert_string_equal(b.rec.calls, "last0-finish middle0-finish lone0-finish");
+    assert_int_equal(b.checks.failures, 1);
+    done(&b);
+}
+
+static const tb_check_failure *failure_of(const bench *b, const char *unit) {
+    for (size_t i = 0; i < b->checks.failures; i++) {
+        if (strcmp(b->checks.failure[i].check->ops->unit, unit) == 0) {
+            return &b->checks.failure[i];
+        }
+    }
+    return NULL;
+}
+
+/* Which unit is to blame: the one whose input was right. */
+static void blame(void **state) {
+    (void)state;
+    bench b;
+    open_chain(&b);
+    *b.first = 1;
+    cycle(&b);
+    *b.last = 1; /* fed by middle, which is fed by first */
+    cycle(&b);
+    *b.lone = 1;
+    cycle(&b);
+    *b.middle = 1;
+    cycle(&b);
+    assert_int_equal(b.checks.failures, 4);
+    assert_true(failure_of(&b, "first")->input_right);
+    assert_false(failure_of(&b, "last")->input_right);
+    assert_true(failure_of(&b, "lone")->input_right);
+    assert_false(failure_of(&b, "middle")->input_right);
+    done(&b);
+    /* what fails later, or beside it, does not take the blame off */
+    open_chain(&b);
+    *b.last = 1;
+    cycle(&b);
+    *b.first = 1;
+    cycle(&b);
+    assert_true(failure_of(&b, "last")->input_right);
+    assert_true(failure_of(&b, "first")->input_right);
+    done(&b);
+    /* in the same cycle: the order of the table decides */
+    open_chain(&b);
+    *b.middle = *b.first = *b.lone = 1;
+    cycle(&b);
+    assert_string_equal(b.checks.failure[0].check->ops->unit, "middle");
+    assert_true(b.checks.failure[0].input_right);
+    *b.last = 1;
+    cycle(&b);
+    assert_false(failure_of(&b, "last")->input_right);
+    done(&b);
+}
+
+/* More checks fail than failures are kept. */
+static void keep_limit(void **state) {
+    (void)state;
+    enum { MANY = TB_CHECK_KEEP + 4 };
+    bench b;
+    char scope[MANY][48];
+    memset(&b, 0, sizeof b);
+    start(&b.sim, &fake_shim);
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(scope[i], sizeof scope[i], "toy.toy.g[%c].u_tap_lone", 'a' + (int)i);
+        *(uint8_t *)add(&b.sim, scope[i], "value", 8) = (uint8_t)(i + 1);
+    }
+    const tb_check_ops *const ops[] = {&ops_lone};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 1, NULL, &b.rec, b.err, sizeof b.err), 0);
+    assert_int_equal(b.checks.count, MANY);
+    assert_false(cycle(&b));
+    assert_int_equal(b.checks.failures, TB_CHECK_KEEP);
+    for (unsigned i = 0; i < TB_CHECK_KEEP; i++) {
+        char got[8];
+        snprintf(got, sizeof got, "0x%x", i + 1);
+        assert_int_equal(b.checks.failure[i].check->index, i);
+        assert_string_equal(b.checks.failure[i].got, got);
+    }
+    assert_true(b.checks.check[MANY - 1].failed); /* not kept, and yet at rest */
+    assert_false(cycle(&b));
+    assert_string_equal(b.rec.calls, "");
+    done(&b);
+    assert_int_equal(b.rec.closed, MANY);
+}
+
+static void text(void **state) {
+    (void)state;
+    bench b;
+    char line[400];
+    open_chain(&b);
+    cycle(&b);
+    *b.first = 9;
+    b.checks.check[2].task = 4; /* of first, in the order of ops */
+    assert_string_equal(b.checks.check[2].ops->unit, "first");
+    b.rec.calls[0] = '\0';
+    assert_false(tb_checks_finish(&b.checks));
+    tb_check_text(&b.checks.failure[0], line, sizeof line);
+    assert_string_equal(
+        line, "first 0 (toy.u_a): finish, task 4, transaction 3, at the end, cycle 1: got less, expected more; its input was right");
+    *b.middle = 0x80;
+    cycle(&b);
+    tb_check_text(&b.checks.failure[1], line, sizeof line);
+    assert_string_equal(line,
+                        "middle 0 (toy.u_d): value, task 0, transaction 1, cycle 1: got 0x80, expected 0x0; its input was wrong already");
+    char small[20];
+    tb_check_text(&b.checks.failure[1], small, sizeof small); /* cut, not overrun */
+    assert_string_equal(small, "middle 0 (toy.u_d):");
+    done(&b);
+}
+
+/* Words that are longer than the fields of a failure are cut. */
+static void long_words(void **state) {
+    (void)state;
+    bench b;
+    char word[300];
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    open_chain(&b);
+    tb_check_fail(&b.checks.check[0], word, 0, word, word, word);
+    const tb_check_failure *f = &b.checks.failure[0];
+    assert_int_equal(strlen(f->stream), sizeof f->stream - 1);
+    assert_int_equal(strlen(f->where), sizeof f->where - 1);
+    assert_int_equal(strlen(f->got), sizeof f->got - 1);
+    assert_int_equal(strlen(f->expected), sizeof f->expected - 1);
+    assert_true(tb_check_value(&b.checks.check[1], "wide", 0, UINT64_MAX, UINT64_MAX));
+    assert_false(tb_check_value(&b.checks.check[1], "wide", 0, UINT64_MAX, 1));
+    assert_string_equal(b.checks.failure[1].got, "0xffffffffffffffff");
+    done(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_taps),
+        cmocka_unit_test(finding),
+        cmocka_unit_test(order_reset_clock),
+        cmocka_unit_test(reset_beats_clock),
+        cmocka_unit_test(open_errors),
+        cmocka_unit_test(without_taps),
+        cmocka_unit_test(served),
+        cmocka_unit_test(first_failure_rests),
+        cmocka_unit_test(blame),
+        cmocka_unit_test(keep_limit),
+        cmocka_unit_test(text),
+        cmocka_unit_test(long_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
