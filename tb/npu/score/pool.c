@@ -161,10 +161,60 @@ static const char *const inputs[] = {"pool_out", NULL};
 const tb_check_ops npu_score_pool = {
     .unit = "pool", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
 
-/* Its tap serves the checks of its parts, and the one above. */
-static int open_part(tb_check *c, char *err, size_t err_size) {
-    tb_sig task;
-    return tb_check_sig(c, "task_i", 387, &task, err, err_size);
+/* ---- pool_chan: what it works out of the task for its parts ---- */
+typedef struct glue {
+    tb_sig task, start, count, tab_whole;
+    tb_sig tab_words, slow, tab_en, seq_whole; /* inputs of its parts */
+} glue;
+
+static int open_glue(tb_check *c, char *err, size_t err_size) {
+    glue *g = (glue *)c->state;
+    const tb_taps *taps = &c->all->taps;
+    const tb_tap *chan = tb_taps_find(taps, "pool_chan", c->index), *ld = tb_taps_find(taps, "pool_ld", c->index),
+                 *seq = tb_taps_find(taps, "pool_seq", c->index);
+    const struct {
+        const tb_tap *tap;
+        const char *name;
+        tb_sig *sig;
+    } sigs[] = {{chan, "task_i", &g->task},           {chan, "start_i", &g->start},       {chan, "count_i", &g->count},
+                {chan, "tab_whole_i", &g->tab_whole}, {ld, "tab_words_i", &g->tab_words}, {seq, "slow_i", &g->slow},
+                {seq, "tab_en_i", &g->tab_en},        {seq, "tab_whole_i", &g->seq_whole}};
+    for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
+        if (sigs[i].tap == NULL) {
+            snprintf(err, err_size, "%s: there is no tap of its parts", c->tap->path);
+            return -1;
+        }
+        if (tb_tap_sig(sigs[i].tap, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return npu_score_bind(c, NULL, 0, err, err_size);
 }
 
-const tb_check_ops npu_score_pool_chan = {.unit = "pool_chan", .open = open_part};
+static void clear_glue(tb_check *c) {
+    (void)c; /* nothing is in flight */
+}
+
+static void cycle_glue(tb_check *c) {
+    const glue *g = (const glue *)c->state;
+    if (tb_get(g->start) == 0) {
+        return;
+    }
+    const cm_pool_task t = npu_score_pool_task(g->task);
+    const bool whole = tb_get(g->tab_whole) != 0, table = t.avg && !t.int8 && t.exclude;
+    const npu_score_pool_value v[] = {{"slow_i of pool_seq", g->slow, t.avg && t.int8},
+                                      {"tab_en_i of pool_seq", g->tab_en, table},
+                                      {"tab_whole_i of pool_seq", g->seq_whole, whole},
+                                      {"tab_words_i of pool_ld", g->tab_words, whole ? (uint32_t)tb_get(g->count) : t.kw}};
+    const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
+    c->task++;
+    if (wrong != NULL) {
+        npu_score_pool_fail(c, wrong, c->task, NULL);
+    }
+}
+
+static const char *const glue_inputs[] = {"pool", NULL};
+
+/* Its tap serves the checks of its parts, too. */
+const tb_check_ops npu_score_pool_chan = {
+    .unit = "pool_chan", .inputs = glue_inputs, .state_bytes = sizeof(glue), .open = open_glue, .clear = clear_glue, .cycle = cycle_glue};
