@@ -170,15 +170,15 @@ typedef struct glue {
 static int open_glue(tb_check *c, char *err, size_t err_size) {
     glue *g = (glue *)c->state;
     const tb_taps *taps = &c->all->taps;
-    const tb_tap *chan = tb_taps_find(taps, "pool_chan", c->index), *ld = tb_taps_find(taps, "pool_ld", c->index),
+    const tb_tap *own = tb_taps_find(taps, "pool_chan", c->index), *ld = tb_taps_find(taps, "pool_ld", c->index),
                  *seq = tb_taps_find(taps, "pool_seq", c->index);
     const struct {
         const tb_tap *tap;
         const char *name;
         tb_sig *sig;
-    } sigs[] = {{chan, "task_i", &g->task},           {chan, "start_i", &g->start},       {chan, "count_i", &g->count},
-                {chan, "tab_whole_i", &g->tab_whole}, {ld, "tab_words_i", &g->tab_words}, {seq, "slow_i", &g->slow},
-                {seq, "tab_en_i", &g->tab_en},        {seq, "tab_whole_i", &g->seq_whole}};
+    } sigs[] = {{own, "task_i", &g->task},           {own, "start_i", &g->start},        {own, "count_i", &g->count},
+                {own, "tab_whole_i", &g->tab_whole}, {ld, "tab_words_i", &g->tab_words}, {seq, "slow_i", &g->slow},
+                {seq, "tab_en_i", &g->tab_en},       {seq, "tab_whole_i", &g->seq_whole}};
     for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
         if (sigs[i].tap == NULL) {
             snprintf(err, err_size, "%s: there is no tap of its parts", c->tap->path);
