@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define LATE 16u /* cycles from the last response to the end of the task, at most */
+
 /* Inputs of a pool_chan. */
 typedef struct chan {
     tb_sig task, start, slide, units, shstep, topstep, count, tab_whole;
@@ -14,6 +16,7 @@ typedef struct state {
     tb_sig valid, ready, task, done, busy, rd_valid, rd_ready, req_valid, req_ready, idle;
     chan ch[2];
     bool running, started;
+    uint32_t over; /* cycles in which all write jobs have been complete */
     cm_pool_task t;
     uint32_t raw[(387 + 31) / 32];
 } state;
@@ -75,6 +78,7 @@ static void take_task(tb_check *c, state *s) {
     c->task++;
     s->running = true;
     s->started = false;
+    s->over = 0;
     s->t = npu_score_pool_task(s->task);
     memcpy(s->raw, s->task.ptr, sizeof s->raw);
     for (uint32_t i = 0; i < 2; i++) {
@@ -115,11 +119,14 @@ static void take_start(tb_check *c, state *s) {
     start_chan(c, s, 1);
 }
 
+static bool all_asked(const state *s) {
+    return s->ch[0].jobs == s->ch[0].expected && s->ch[1].jobs == s->ch[1].expected;
+}
+
 static void take_done(tb_check *c, state *s) {
-    const bool complete = s->ch[0].jobs == s->ch[0].expected && s->ch[1].jobs == s->ch[1].expected;
     if (!s->running || !s->started) {
         tb_check_fail(c, "task done", c->task, NULL, "1", "0: no task runs");
-    } else if (!complete || tb_get(s->idle) != 3) {
+    } else if (!all_asked(s) || tb_get(s->idle) != 3) {
         char got[80], expected[80];
         snprintf(got, sizeof got, "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u", s->ch[0].jobs, s->ch[1].jobs,
                  (unsigned)tb_get(s->idle));
@@ -143,6 +150,8 @@ static void cycle(tb_check *c) {
     }
     if (tb_get(s->done) != 0) {
         take_done(c, s);
+    } else if (s->started && s->running && all_asked(s) && tb_get(s->idle) == 3 && ++s->over > LATE) {
+        tb_check_fail(c, "task done", c->task, NULL, "0", "1: all write jobs are complete");
     }
     if (npu_score_fire(s->valid, s->ready)) {
         take_task(c, s);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 typedef struct state {
-    tb_sig task, start, slide, units, tab_words, free, tab_req, tab_addr, tab_ack, req_valid, req_ready, req_addr, req_bytes;
+    tb_sig task, start, busy, slide, units, tab_words, free, tab_req, tab_addr, tab_ack, req_valid, req_ready, req_addr, req_bytes;
     tb_sig job_valid, tab, one, last, addr, lane, lanes, words;
     npu_score_pool_walk walk;
     uint32_t y, sub; /* row and its job that come next */
@@ -16,12 +16,13 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"start_i", &s->start},         {"slide_i", &s->slide},         {"units_i", &s->units},       {"tab_words_i", &s->tab_words},
-        {"free_i", &s->free},           {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr}, {"tab_ack_o", &s->tab_ack},
-        {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr}, {"req_bytes_o", &s->req_bytes},
-        {"job_valid_o", &s->job_valid}, {"job_tab_o", &s->tab},         {"job_one_o", &s->one},       {"job_last_o", &s->last},
-        {"job_addr_o", &s->addr},       {"job_lane_o", &s->lane},       {"job_lanes_o", &s->lanes},   {"job_words_o", &s->words}};
+    const npu_score_sig sigs[] = {{"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
+                                  {"units_i", &s->units},         {"tab_words_i", &s->tab_words}, {"free_i", &s->free},
+                                  {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr},   {"tab_ack_o", &s->tab_ack},
+                                  {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr},
+                                  {"req_bytes_o", &s->req_bytes}, {"job_valid_o", &s->job_valid}, {"job_tab_o", &s->tab},
+                                  {"job_one_o", &s->one},         {"job_last_o", &s->last},       {"job_addr_o", &s->addr},
+                                  {"job_lane_o", &s->lane},       {"job_lanes_o", &s->lanes},     {"job_words_o", &s->words}};
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
         return -1;
     }
@@ -114,6 +115,9 @@ static void take_row(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
+    if (s->walk.active && tb_get(s->busy) == 0) {
+        tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been asked for");
+    }
     const bool fire = npu_score_fire(s->req_valid, s->req_ready);
     const bool table = fire && tb_get(s->tab) != 0;
     if ((tb_get(s->job_valid) != 0) != fire) {

@@ -20,6 +20,7 @@ typedef struct result {
     uint32_t addr, bytes; /* bytes to compare */
     uint32_t row;         /* number of the output row in the task */
     bool end;
+    uint64_t due; /* last cycle in which it may come */
 } result;
 
 /* A tap, held until its data are there. */
@@ -149,6 +150,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
     result *r = &s->ring[s->made++ % RESULTS];
     *r = (result){.addr = t->half << 6 | t->ow, .bytes = 4 * (t->lanes < LANES ? t->lanes : LANES), .row = s->row, .end = t->end};
     s->row += t->end;
+    r->due = c->all->sim->cycle - 1 + (!avg ? 2 : int8 ? 7 : 3); /* the tap was a cycle ago */
     if (!int8) {
         memcpy(r->data, s->run.f, sizeof r->data);
         return;
@@ -213,6 +215,8 @@ static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (tb_get(s->we) != 0) {
         take_result(c, s);
+    } else if (s->out != s->made && c->all->sim->cycle >= s->ring[s->out % RESULTS].due) {
+        tb_check_fail(c, "result", s->out, NULL, "none so far", "the result of a window that has ended");
     }
     if (s->scale) {
         scale(s);

@@ -10,7 +10,8 @@ static const char *const field_name[FIELDS] = {"tap_first_o", "tap_init_o", "tap
                                                "tap_ow_o",    "tap_cols_o", "tap_rows_o", "tap_lanes_o", "tap_chans_o", "tap_tab_o"};
 
 typedef struct state {
-    tb_sig task, start, slide, units, slow, tab_en, tab_whole, row_done, free, tab_addr, tab_ack, tab_done, release, tap_valid, tap_addr;
+    tb_sig task, start, busy, slide, units, slow, tab_en, tab_whole, row_done, free, tab_addr, tab_ack, tab_done, release, tap_valid,
+        tap_addr;
     tb_sig field[FIELDS];
     npu_score_pool_walk walk;
     uint32_t y, ow, x, begin, end; /* the tap that comes next; columns of its window inside the map */
@@ -27,11 +28,11 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"start_i", &s->start},         {"slide_i", &s->slide},       {"units_i", &s->units},
-                                  {"slow_i", &s->slow},           {"tab_en_i", &s->tab_en},     {"tab_whole_i", &s->tab_whole},
-                                  {"row_done_i", &s->row_done},   {"free_o", &s->free},         {"tab_addr_o", &s->tab_addr},
-                                  {"tab_ack_i", &s->tab_ack},     {"tab_done_i", &s->tab_done}, {"release_i", &s->release},
-                                  {"tap_valid_o", &s->tap_valid}, {"tap_addr_o", &s->tap_addr}};
+    const npu_score_sig sigs[] = {{"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
+                                  {"units_i", &s->units},         {"slow_i", &s->slow},           {"tab_en_i", &s->tab_en},
+                                  {"tab_whole_i", &s->tab_whole}, {"row_done_i", &s->row_done},   {"free_o", &s->free},
+                                  {"tab_addr_o", &s->tab_addr},   {"tab_ack_i", &s->tab_ack},     {"tab_done_i", &s->tab_done},
+                                  {"release_i", &s->release},     {"tap_valid_o", &s->tap_valid}, {"tap_addr_o", &s->tap_addr}};
     for (size_t i = 0; i < FIELDS; i++) {
         if (tb_check_sig(c, field_name[i], 0, &s->field[i], err, err_size) != 0) {
             return -1;
@@ -208,6 +209,9 @@ static void take_table(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
+    if (s->walk.active && tb_get(s->busy) == 0) {
+        fail(c, s, "busy", "0", "1: taps are missing");
+    }
     if (tb_get(s->free) != 0 && ++s->freed > s->to_free) {
         fail(c, s, "free", "a row given back", "the row kept");
     }

@@ -2,6 +2,7 @@
 module tap_pool_ld (
   input logic        rst_ni,
   input logic        start_i,
+  input logic        busy_o,
   input logic        slide_i,
   input logic [16:0] units_i,
   input logic [8:0]  tab_words_i,

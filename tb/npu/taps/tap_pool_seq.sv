@@ -2,6 +2,7 @@
 module tap_pool_seq (
   input logic        rst_ni,
   input logic        start_i,
+  input logic        busy_o,
   input logic        slide_i,
   input logic [16:0] units_i,
   input logic        slow_i,
