@@ -3,13 +3,6 @@
 
 #include <stdio.h>
 
-static int open_gate(tb_check *c, char *err, size_t err_size) {
-    tb_sig en;
-    return tb_check_sig(c, "en_i", 1, &en, err, err_size);
-}
-
-static const tb_check_ops npu_score_clk_gate = {.unit = "npu_clk_gate", .open = open_gate};
-
 /* A unit stands before those that contain it (tb/tap/check.h). */
 /* clang-format off */
 const tb_check_ops *const npu_score_all[] = {

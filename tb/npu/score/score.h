@@ -39,6 +39,7 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
 extern const tb_check_ops *const npu_score_all[];
 extern const size_t npu_score_count;
 
+extern const tb_check_ops npu_score_clk_gate;
 extern const tb_check_ops npu_score_layout;
 extern const tb_check_ops npu_score_gemm_queue, npu_score_ifm_ld, npu_score_wgt_ld, npu_score_par_ld;
 extern const tb_check_ops npu_score_ifm_buf, npu_score_wgt_buf, npu_score_par_buf;

@@ -1,0 +1,38 @@
+/*
+ * clk_gate.c - a gated clock has an edge where its enable was 1 before the edge, and no other. Designs with gates only: without them (ClkGate = 0) the clock
+ * always runs.
+ */
+#include "score.h"
+
+typedef struct state {
+    tb_sig en, edges;
+    bool known;       /* a cycle has been seen */
+    uint8_t expected; /* edges so far, modulo 256 */
+    uint64_t cycles;
+} state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    if (tb_check_sig(c, "en_i", 1, &s->en, err, err_size) != 0) {
+        return -1;
+    }
+    return tb_check_sig(c, "edges", 8, &s->edges, err, err_size);
+}
+
+static void clear(tb_check *c) {
+    (void)c; /* the gate has no reset */
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const uint8_t edges = *(const uint8_t *)s->edges.ptr;
+    if (s->known && edges != s->expected) {
+        tb_check_value(c, "edges", s->cycles, edges, s->expected);
+    }
+    s->known = true;
+    s->expected = (uint8_t)(edges + *(const uint8_t *)s->en.ptr);
+    s->cycles++;
+}
+
+const tb_check_ops npu_score_clk_gate = {
+    .unit = "npu_clk_gate", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
