@@ -51,6 +51,7 @@ const tb_check_ops *const npu_score_all[] = {
     &npu_score_pool_out,
     &npu_score_pool_chan,
     &npu_score_pool,
+    &npu_score_gemm,
 };
 /* clang-format on */
 const size_t npu_score_count = sizeof npu_score_all / sizeof *npu_score_all;

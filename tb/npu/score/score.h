@@ -41,7 +41,7 @@ extern const size_t npu_score_count;
 
 extern const tb_check_ops npu_score_clk_gate;
 extern const tb_check_ops npu_score_layout;
-extern const tb_check_ops npu_score_gemm_queue, npu_score_ifm_ld, npu_score_wgt_ld, npu_score_par_ld;
+extern const tb_check_ops npu_score_gemm, npu_score_gemm_queue, npu_score_ifm_ld, npu_score_wgt_ld, npu_score_par_ld;
 extern const tb_check_ops npu_score_ifm_buf, npu_score_wgt_buf, npu_score_par_buf;
 extern const tb_check_ops npu_score_fp_mul, npu_score_fp_add, npu_score_fp_i32_to_f32, npu_score_fp_f32_to_i8;
 extern const tb_check_ops npu_score_act;
