@@ -30,6 +30,7 @@ include scripts/jobs.mk
 include scripts/testcases.mk
 include scripts/ncnn.mk
 include scripts/fp.mk
+include scripts/synth.mk
 
 .PHONY: help clean regs format
 
