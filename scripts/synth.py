@@ -6,6 +6,7 @@ Exit status: 0 all units synthesise, 1 one does not, 2 bad usage."""
 import argparse
 import concurrent.futures
 import hashlib
+import inspect
 import json
 import os
 import pathlib
@@ -75,6 +76,10 @@ PRIMITIVES = LOGIC | FLOPS | OTHER | set(LUTRAM)
 
 FORMAL = "$assert $assume $live $fair $cover $check $print $initstate $anyconst $anyseq $allconst $allseq".split()
 LATCHES = "$dlatch $adlatch $dlatchsr $sr".split()
+# What Yosys does with an elaborated module. The first checks see words, before anything is optimised away.
+SYNTH = ["proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL), "flatten", "opt_expr", "opt_clean", "check -assert",
+         "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf", "check -assert"]
+TREE = ["proc", "flatten"]
 SIMULATION = re.compile(r"\$(?:display|write|monitor|strobe|error|fatal|warning|info|finish|stop|random|urandom|urandom_range|time|realtime|past|fopen|fclose|"
                         r"fwrite|fdisplay|isunknown|test\$plusargs|value\$plusargs|dumpfile|dumpvars|readmemh|readmemb)\b"
                         r"|\b(?:initial|real|realtime|shortreal|force|release|fork|wait|event)\b|#\s*\d|\bimport\s*\"DPI|\bassert\b|\bassume\b|\bcover\b")
@@ -226,10 +231,13 @@ class Runner:
         self.yosys, self.folder, self.timeout = yosys, folder, timeout
         self.lock, self.running = threading.Lock(), set()
 
+    def files(self, job, kind):
+        """Stubs, script and log: kept when Yosys fails."""
+        return [self.folder / ("%s-%s%s" % (job.key, kind, suffix)) for suffix in (".stubs.v", ".ys", ".log")]
+
     def run(self, job, kind, commands):
         """Runs Yosys on the job; its log. Raises SynthError."""
-        base = self.folder / ("%s-%s" % (job.key, kind))
-        stub_file, script, log = (base.with_suffix(s) for s in (".stubs.v", ".ys", ".log"))
+        stub_file, script, log = self.files(job, kind)
         stub_file.write_text("\n".join(job.src.stub(s) for s in sorted(job.stubs)), encoding="utf-8")
         script.write_text("\n".join(job.elaborate(stub_file) + commands) + "\n", encoding="utf-8")
         log.unlink(missing_ok=True)
@@ -279,10 +287,10 @@ def reason(text, status):
     if not error:
         return "Yosys ended with status %d: %s" % (status, (text.strip().split("\n") or [""])[-1][:200])
     message = error.group(1)
+    latch = re.search(r"^(?:ERROR: )?Latch inferred for signal `([^']*)'", text, re.M)
+    if latch:
+        return "infers a latch for %s" % latch.group(1)
     if "selection is not empty" in message:
-        latch = re.search(r"^Latch inferred for signal `([^']*)'", text, re.M)
-        if latch:
-            return "infers a latch for %s" % latch.group(1)
         return "holds cells that are no hardware: " + message
     if "check -assert" in message:
         report = text[text.rfind("Executing CHECK pass"):]
@@ -325,31 +333,29 @@ def check_memories(job, memories):
 
 
 def synthesise(job, runner):
-    """Cells, memories and seconds of a job; from the cache if nothing has changed."""
+    """Cells, memories and seconds of a job; from the cache if nothing has changed. The checks run each time."""
+    job.src.check_simulation(job.files)
     cache = runner.folder / (job.key + ".json")
     if cache.exists():
-        return json.loads(cache.read_text(encoding="utf-8"))
-    job.src.check_simulation(job.files)
-    stat = runner.folder / (job.key + ".stat")
-    start = time.monotonic()
-    log = runner.run(job, "synth", [
-        "proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL),
-        "flatten", "opt_expr", "opt_clean", "check -assert",
-        "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
-        "check -assert", "tee -q -o %s stat -json" % stat])
-    modules = json.loads(stat.read_text(encoding="utf-8"))
-    cells = modules["design"]["num_cells_by_type"]
-    strange = sorted(t for t in cells if t not in PRIMITIVES and t.lstrip("\\") not in job.stubs)
+        result = json.loads(cache.read_text(encoding="utf-8"))
+    else:
+        stat = runner.folder / (job.key + ".stat")
+        start = time.monotonic()
+        log = runner.run(job, "synth", SYNTH + ["tee -q -o %s stat -json" % stat])
+        result = {"module": job.module, "params": job.params, "cells": json.loads(stat.read_text(encoding="utf-8"))["design"]["num_cells_by_type"],
+                  "memories": parse_memories(log), "seconds": round(time.monotonic() - start, 1)}
+        write_whole(cache, json.dumps(result, indent=1, sort_keys=True) + "\n")
+        remove([stat] + runner.files(job, "synth"))
+    strange = sorted(t for t in result["cells"] if t not in PRIMITIVES and t.lstrip("\\") not in job.stubs)
     if strange:
         raise SynthError("%s: cells that are no primitive of the device: %s" % (job.label(), ", ".join(strange)))
-    memories = parse_memories(log)
-    check_memories(job, memories)
-    result = {"module": job.module, "params": job.params, "cells": {t: n for t, n in cells.items() if t in PRIMITIVES}, "memories": memories,
-              "seconds": round(time.monotonic() - start, 1)}
-    write_whole(cache, json.dumps(result, indent=1, sort_keys=True) + "\n")
-    for path in (stat, runner.folder / (job.key + "-synth.log"), runner.folder / (job.key + "-synth.ys"), runner.folder / (job.key + "-synth.stubs.v")):
-        path.unlink(missing_ok=True)
+    check_memories(job, result["memories"])
     return result
+
+
+def remove(paths):
+    for path in paths:
+        path.unlink(missing_ok=True)
 
 
 def children(job, runner):
@@ -359,13 +365,12 @@ def children(job, runner):
     cache = runner.folder / (job.key + ".tree.json")
     if not cache.exists():
         netlist = runner.folder / (job.key + ".net.json")
-        runner.run(job, "tree", ["proc", "flatten", "write_json %s" % netlist])
+        runner.run(job, "tree", TREE + ["write_json %s" % netlist])
         cells = [c for m in json.loads(netlist.read_text(encoding="utf-8"))["modules"].values() if not int(m["attributes"].get("blackbox", "0"), 2)
                  for c in m["cells"].values() if c["type"] in job.stubs]
         found = [[c["type"], {n: constant(v) for n, v in c["parameters"].items()}] for c in cells]
         write_whole(cache, json.dumps(sorted(found, key=str)))
-        for path in [netlist] + [runner.folder / (job.key + "-tree" + s) for s in (".log", ".ys", ".stubs.v")]:
-            path.unlink(missing_ok=True)
+        remove([netlist] + runner.files(job, "tree"))
     return [(module, params) for module, params in json.loads(cache.read_text(encoding="utf-8"))]
 
 
@@ -594,7 +599,7 @@ def run(args):
     if not shutil.which(args.yosys):
         raise SynthError("%s: not found; it is the Debian package yosys (make deps)" % args.yosys)
     version = subprocess.run([args.yosys, "-V"], capture_output=True, text=True, check=False).stdout.strip()
-    tool = hashlib.sha256((version + pathlib.Path(__file__).read_text(encoding="utf-8")).encode()).hexdigest()
+    tool = "\n".join([version, *SYNTH, *TREE, inspect.getsource(Job.elaborate), inspect.getsource(parse_memories)])
     src = Sources(args.rtl, args.source)
     units, leaf_names = select(src, args)
     folder = args.build / "synth"
