@@ -49,7 +49,7 @@ def yosys(script, cwd, timeout):
         proc.communicate()
         return None
     if proc.returncode != 0:
-        errors = [line for line in out.splitlines() if line.startswith("ERROR")] or out.splitlines()[-1:]
+        errors = [line for line in out.splitlines() if "ERROR: " in line] or out.splitlines()[-1:]
         raise Failure("yosys: " + errors[0][:300])
     return out
 
