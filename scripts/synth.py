@@ -5,8 +5,6 @@ Exit status: 0 all units synthesise, 1 one does not, 2 bad usage."""
 
 import argparse
 import concurrent.futures
-import hashlib
-import inspect
 import json
 import os
 import pathlib
@@ -15,8 +13,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
+
+from synth_src import Sources, SynthError, Usage
+from synth_yosys import COLUMNS, PRIMITIVES, Job, Runner, check_whole, children, count_cells, synthesise, tool_text, write_whole
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOP = "npu_top"
@@ -60,292 +60,34 @@ PUBLISHED = {
 BLOCK, ANY = ("block",), ("block", "LUT")
 MEMORIES = (
     ("ifm_buf", r"mem", BLOCK), ("wgt_buf", r"mem[01]", BLOCK), ("ofm_buf", r"g_col\[\d+\]\.mem[01]", BLOCK), ("send_buf", r"mem", BLOCK),
-    ("layout", r"mem", ANY), ("par_buf", r"mem_(oscale|bias)", BLOCK), ("acc", r"m[01]", ANY), ("requant", r".*\bmem", ANY),
-    ("alu_chan", r"src_mem", BLOCK), ("alu_chan", r"ring", ANY), ("pool_line", r".*\bmem", BLOCK), ("pool_line", r"tab_mem", ANY),
-    ("pool_op", r"acc_mem", BLOCK), ("pool_out", r".*\bmem", ANY),
+    ("layout", r"mem", ANY), ("par_buf", r"mem_(oscale|bias)", BLOCK), ("acc", r"m[01]", ANY), ("requant", r"g_row\[\d+\]\.mem", ANY),
+    ("alu_chan", r"src_mem", BLOCK), ("alu_chan", r"ring", ANY), ("pool_line", r"g_bank\[\d+\]\.mem", BLOCK), ("pool_line", r"tab_mem", ANY),
+    ("pool_op", r"acc_mem", ANY), ("pool_out", r"g_bank\[\d+\]\.mem", ANY),
 )
 
-COLUMNS = ("LUT", "FF", "DSP", "BRAM", "LUTRAM", "CARRY4")
-# LUTs that a memory or shift register primitive takes
-LUTRAM = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4,
-          "SRL16E": 1, "SRLC16E": 1, "SRLC32E": 1}
-LOGIC = {"LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6", "INV"}
-FLOPS = {"FDRE", "FDSE", "FDCE", "FDPE"}
-OTHER = {"CARRY4", "MUXF7", "MUXF8", "DSP48E1", "RAMB36E1", "RAMB18E1"}
-PRIMITIVES = LOGIC | FLOPS | OTHER | set(LUTRAM)
 
-FORMAL = "$assert $assume $live $fair $cover $check $print $initstate $anyconst $anyseq $allconst $allseq".split()
-LATCHES = "$dlatch $adlatch $dlatchsr $sr".split()
-# What Yosys does with an elaborated module. The first checks see words, before anything is optimised away.
-SYNTH = ["proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL), "flatten", "opt_expr", "opt_clean", "check -assert",
-         "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf", "check -assert"]
-TREE = ["proc", "flatten"]
-SIMULATION = re.compile(r"\$(?:display|write|monitor|strobe|error|fatal|warning|info|finish|stop|random|urandom|urandom_range|time|realtime|past|fopen|fclose|"
-                        r"fwrite|fdisplay|isunknown|test\$plusargs|value\$plusargs|dumpfile|dumpvars|readmemh|readmemb)\b"
-                        r"|\b(?:initial|real|realtime|shortreal|force|release|fork|wait|event)\b|#\s*\d|\bimport\s*\"DPI|\bassert\b|\bassume\b|\bcover\b")
-
-
-class SynthError(Exception):
-    """One line for the user: what is wrong and where."""
-
-
-class Usage(Exception):
-    """Bad option."""
-
-
-# ---------------------------------------------------------------------------------------------------------------- sources
-def strip_comments(text):
-    return re.sub(r"//[^\n]*|/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.S)
-
-
-def for_yosys(text):
-    """What is left of the text when YOSYS and SYNTHESIS are defined; line numbers stay. Other conditions keep both branches."""
-    out, stack = [], []  # stack: True, False or None (unknown condition)
-    for line in text.split("\n"):
-        word = re.match(r"\s*`(ifdef|ifndef|elsif|else|endif)\b\s*(\w*)", line)
-        if word:
-            kind, name = word.groups()
-            known = name in ("YOSYS", "SYNTHESIS")
-            if kind in ("ifdef", "ifndef"):
-                stack.append((kind == "ifdef") if known else None)
-            elif kind == "endif" and stack:
-                stack.pop()
-            elif stack and stack[-1] is not None:
-                stack[-1] = not stack[-1]
-            line = ""
-        out.append("" if False in stack else line)
-    return "\n".join(out)
-
-
-class Sources:
-    """The RTL: one module a file, packages, included files."""
-
-    def __init__(self, rtl, extra=()):
-        self.include = rtl / "lib"
-        self.text, self.modules, self.packages, self.uses = {}, {}, {}, {}
-        for path in sorted(rtl.rglob("*.sv")) + list(extra):
-            try:
-                text = path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as err:
-                raise Usage("%s: %s" % (path, err)) from err
-            self.text[path] = text
-            code = strip_comments(text)
-            for kind, name in re.findall(r"^\s*(module|package)\s+(\w+)", code, re.M):
-                (self.modules if kind == "module" else self.packages)[name] = path
-        headers = {p.name: p for p in sorted(self.include.glob("*.svh"))}
-        for path, text in list(self.text.items()):
-            self.uses[path] = self._uses(strip_comments(text), headers)
-        for path in headers.values():
-            self.text[path] = path.read_text(encoding="utf-8")
-            self.uses[path] = self._uses(strip_comments(self.text[path]), headers)
-
-    def _uses(self, code, headers):
-        packages = {self.packages[p] for p in re.findall(r"\b(\w+)::", code) if p in self.packages}
-        included = {headers[h] for h in re.findall(r'`include\s+"([^"]+)"', code) if h in headers}
-        return packages | included, {m for m in set(re.findall(r"\b[a-z]\w*\b", code)) if m in self.modules}
-
-    def leaves(self):
-        return sorted(m for m, p in self.modules.items() if m in LEAVES or p.parent.name in LEAF_FOLDERS)
-
-    def closure(self, module, stops):
-        """Files of the module with its submodules, but without the modules in `stops` below it; those of them that it uses."""
-        files, stubs, todo = set(), set(), [self.modules[module]]
-        while todo:
-            path = todo.pop()
-            if path in files:
-                continue
-            files.add(path)
-            shared, below = self.uses[path]
-            todo.extend(shared)
-            for name in below:
-                if self.modules[name] == path:
-                    continue
-                if name in stops:
-                    stubs.add(name)
-                    todo.extend(self.uses[self.modules[name]][0])  # packages that its header names
-                else:
-                    todo.append(self.modules[name])
-        return files, stubs
-
-    def in_order(self, files):
-        """Packages, those before others that use them; and modules."""
-        order, packages = [], set(self.packages.values())
-
-        def visit(path):
-            if path in order:
-                return
-            for used in sorted(self.uses[path][0] & packages):
-                if used != path:
-                    visit(used)
-            order.append(path)
-        for path in sorted(files & packages):
-            visit(path)
-        return order, sorted(p for p in files - packages if p.suffix == ".sv")
-
-    def stub(self, module):
-        """The header of a module: a black box for the run of its parent."""
-        found = re.search(r"^\s*module\s+%s\b.*?\n\s*\);" % module, strip_comments(self.text[self.modules[module]]), re.M | re.S)
-        if not found:
-            raise SynthError("%s: no header of module %s found that ends with ');' on a line of its own" % (self.modules[module], module))
-        return found.group() + "\nendmodule\n"
-
-    def check_simulation(self, files):
-        for path in sorted(files):
-            for number, line in enumerate(for_yosys(strip_comments(self.text[path])).split("\n"), 1):
-                found = SIMULATION.search(re.sub(r'"[^"]*"', '""', line))
-                if found:
-                    raise SynthError("%s:%d: %s is for simulation only, hardware expected" % (path, number, found.group().strip()))
-
-
-# ---------------------------------------------------------------------------------------------------------------- one unit
-class Job:
-    """A module with one set of parameters: (name, value as a Verilog constant) pairs."""
-
-    def __init__(self, src, module, params, stops, tool):
-        self.module, self.params = module, tuple(sorted(params.items()))
-        self.files, self.stubs = src.closure(module, stops - {module})
-        self.src = src
-        digest = hashlib.sha256(("%s\n%s\n%s\n" % (tool, module, self.params)).encode())
-        for path in sorted(self.files):
-            digest.update(("%s\n%s\n" % (path.name, src.text[path])).encode())
-        for name in sorted(self.stubs):
-            digest.update(src.stub(name).encode())
-        self.key = digest.hexdigest()[:24]
-
-    def label(self):
-        return self.module + ("(%s)" % ", ".join("%s=%s" % p for p in self.params) if self.params else "")
-
-    def elaborate(self, stub_file):
-        """Yosys commands: the elaborated module as the top of the design."""
-        packages, modules = self.src.in_order(self.files)
-        lines = ["read_verilog -sv %s" % path for path in packages]
-        if self.stubs:
-            lines.append("read_verilog -sv -lib %s" % stub_file)
-        lines.append("read_verilog -sv -defer -I%s %s" % (self.src.include, " ".join(str(p) for p in modules)))
-        lines.append("hierarchy -check -top %s %s" % (self.module, " ".join("-chparam %s %s" % p for p in self.params)))
-        return lines
-
-
-class Runner:
-    def __init__(self, yosys, folder, timeout):
-        self.yosys, self.folder, self.timeout = yosys, folder, timeout
-        self.lock, self.running = threading.Lock(), set()
-
-    def files(self, job, kind):
-        """Stubs, script and log: kept when Yosys fails."""
-        return [self.folder / ("%s-%s%s" % (job.key, kind, suffix)) for suffix in (".stubs.v", ".ys", ".log")]
-
-    def run(self, job, kind, commands):
-        """Runs Yosys on the job; its log. Raises SynthError."""
-        stub_file, script, log = self.files(job, kind)
-        stub_file.write_text("\n".join(job.src.stub(s) for s in sorted(job.stubs)), encoding="utf-8")
-        script.write_text("\n".join(job.elaborate(stub_file) + commands) + "\n", encoding="utf-8")
-        log.unlink(missing_ok=True)
-        with subprocess.Popen([self.yosys, "-q", "-l", str(log), "-s", str(script)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              start_new_session=True) as process:
-            with self.lock:
-                self.running.add(process)
-            try:
-                _, errors = process.communicate(timeout=self.timeout)
-            except subprocess.TimeoutExpired:
-                kill(process)
-                process.communicate()
-                raise SynthError("%s: not finished after %g s, in %s (TIMEOUT=)" % (job.label(), self.timeout, last_pass(log))) from None
-            finally:
-                with self.lock:
-                    self.running.discard(process)
-        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-        if process.returncode != 0:
-            raise SynthError("%s: %s (log: %s)" % (job.label(), reason(text or errors, process.returncode), log))
-        return text
-
-    def stop(self):
-        with self.lock:
-            for process in self.running:
-                kill(process)
-
-
-def kill(process):
-    """Yosys and the ABC that it has started: they are a process group."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-def last_pass(log):
-    try:
-        found = re.findall(r"^[\d.]+ Executing ([^\n]*?)\.?$", log.read_text(encoding="utf-8", errors="replace"), re.M)
-    except OSError:
-        found = []
-    return found[-1] if found else "the first pass"
-
-
-def reason(text, status):
-    """The line of a log that says why Yosys stopped."""
-    error = re.search(r"^(?:\S+: )?ERROR: (.*)", text, re.M)
-    if not error:
-        return "Yosys ended with status %d: %s" % (status, (text.strip().split("\n") or [""])[-1][:200])
-    message = error.group(1)
-    latch = re.search(r"^(?:ERROR: )?Latch inferred for signal `([^']*)'", text, re.M)
-    if latch:
-        return "infers a latch for %s" % latch.group(1)
-    if "selection is not empty" in message:
-        return "holds cells that are no hardware: " + message
-    if "check -assert" in message:
-        report = text[text.rfind("Executing CHECK pass"):]
-        cause = re.search(r"^Warning: (.*(?:\n    .*){0,6})", report, re.M)
-        return re.sub(r"\s+", " ", cause.group(1))[:300] if cause else message
-    return message
-
-
-def count_cells(cells):
-    total = dict.fromkeys(COLUMNS, 0)
-    total["LUT"] = sum(n for t, n in cells.items() if t in LOGIC)
-    total["FF"] = sum(n for t, n in cells.items() if t in FLOPS)
-    total["DSP"] = cells.get("DSP48E1", 0)
-    total["BRAM"] = cells.get("RAMB36E1", 0) + 0.5 * cells.get("RAMB18E1", 0)
-    total["LUTRAM"] = sum(n * LUTRAM.get(t, 0) for t, n in cells.items())
-    total["CARRY4"] = cells.get("CARRY4", 0)
-    return total
-
-
-def parse_memories(log):
-    """Name -> what it became."""
-    found = {}
-    for name, kind in re.findall(r"^mapping memory \S+?\.(\S+) via (\S+)", log.replace("$paramod", ""), re.M):
-        found[name.lstrip("\\")] = "block" if "BLOCKRAM" in kind else "LUT" if "LUTRAM" in kind else kind
-    for name in re.findall(r"^using FF mapping for memory \S+?\.(\S+)", log.replace("$paramod", ""), re.M):
-        found[name.lstrip("\\")] = "registers"
-    return found
+def leaves_of(src):
+    return sorted(m for m, p in src.modules.items() if m in LEAVES or p.parent.name in LEAF_FOLDERS)
 
 
 def check_memories(job, memories):
+    """The memories of the unit became RAM, not flip-flops."""
     for unit, pattern, allowed in MEMORIES:
         if unit != job.module:
             continue
+        expected = " or ".join(a + " RAM" for a in allowed)
         names = [n for n in memories if re.fullmatch(pattern, n)]
         if not names:
-            raise SynthError("%s: memory %s of docs/npu.md section 4.3 dissolves into registers, %s expected" % (job.label(), pattern, " or ".join(allowed) + " RAM"))
+            raise SynthError("%s: memory %s of docs/npu.md section 4.3 dissolves into registers, %s expected" % (job.label(), readable(pattern), expected))
         for name in sorted(names):
             if memories[name] not in allowed:
-                raise SynthError("%s: memory %s becomes %s, %s expected" % (job.label(), name, memories[name], " or ".join(a + " RAM" for a in allowed)))
+                raise SynthError("%s: memory %s becomes %s, %s expected" % (job.label(), name, memories[name], expected))
 
 
-def synthesise(job, runner):
-    """Cells, memories and seconds of a job; from the cache if nothing has changed. The checks run each time."""
+def examine(job, runner):
+    """The figures of a unit, which is nothing but hardware."""
     job.src.check_simulation(job.files)
-    cache = runner.folder / (job.key + ".json")
-    if cache.exists():
-        result = json.loads(cache.read_text(encoding="utf-8"))
-    else:
-        stat = runner.folder / (job.key + ".stat")
-        start = time.monotonic()
-        log = runner.run(job, "synth", SYNTH + ["tee -q -o %s stat -json" % stat])
-        result = {"module": job.module, "params": job.params, "cells": json.loads(stat.read_text(encoding="utf-8"))["design"]["num_cells_by_type"],
-                  "memories": parse_memories(log), "seconds": round(time.monotonic() - start, 1)}
-        write_whole(cache, json.dumps(result, indent=1, sort_keys=True) + "\n")
-        remove([stat] + runner.files(job, "synth"))
+    result = synthesise(job, runner)
     strange = sorted(t for t in result["cells"] if t not in PRIMITIVES and t.lstrip("\\") not in job.stubs)
     if strange:
         raise SynthError("%s: cells that are no primitive of the device: %s" % (job.label(), ", ".join(strange)))
@@ -353,50 +95,9 @@ def synthesise(job, runner):
     return result
 
 
-def remove(paths):
-    for path in paths:
-        path.unlink(missing_ok=True)
-
-
-def children(job, runner):
-    """The rows that stand directly in this one: [(module, parameters)], from the elaborated design."""
-    if not job.stubs:
-        return []
-    cache = runner.folder / (job.key + ".tree.json")
-    if not cache.exists():
-        netlist = runner.folder / (job.key + ".net.json")
-        runner.run(job, "tree", TREE + ["write_json %s" % netlist])
-        cells = [c for m in json.loads(netlist.read_text(encoding="utf-8"))["modules"].values() if not int(m["attributes"].get("blackbox", "0"), 2)
-                 for c in m["cells"].values() if c["type"] in job.stubs]
-        found = [[c["type"], {n: constant(v) for n, v in c["parameters"].items()}] for c in cells]
-        write_whole(cache, json.dumps(sorted(found, key=str)))
-        remove([netlist] + runner.files(job, "tree"))
-    return [(module, params) for module, params in json.loads(cache.read_text(encoding="utf-8"))]
-
-
-def constant(bits):
-    """A parameter of a netlist as a Verilog constant. Integers lose their sign attribute: int and int unsigned of one value are one module."""
-    bits = bits.strip()
-    if re.fullmatch("[01]{32}", bits):
-        return str(int(bits, 2))
-    return "%d'b%s" % (len(bits), bits)
-
-
-def write_whole(path, text):
-    temporary = path.with_name("%s.tmp%d" % (path.name, os.getpid()))
-    try:
-        with open(temporary, "w", encoding="utf-8") as out:
-            out.write(text)
-        os.replace(temporary, path)
-    except OSError as err:
-        temporary.unlink(missing_ok=True)
-        raise SynthError("%s: %s" % (path, err.strerror)) from err
-
-
-# ---------------------------------------------------------------------------------------------------------------- all units
 def walk(src, runner, tool, n):
     """Instances of all rows: {(module, group): {job key: [job, count]}}; also checks the table of rows against the design."""
-    strangers = sorted(m for m in src.modules if m not in UNITS and m not in src.leaves())
+    strangers = sorted(m for m in src.modules if m not in UNITS and m not in leaves_of(src))
     if strangers:
         raise SynthError("%s: module %s is in no row of scripts/synth.py (UNITS or LEAVES)" % (src.modules[strangers[0]], strangers[0]))
     for name in list(UNITS) + list(LEAVES):
@@ -449,7 +150,7 @@ def run_jobs(jobs, runner, parallel):
     progress, results, errors = Progress(len(jobs)), {}, []
     progress.line("synth 0/%d" % len(jobs))
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-        futures = {pool.submit(synthesise, job, runner): job for job in jobs}
+        futures = {pool.submit(examine, job, runner): job for job in jobs}
         try:
             for future in concurrent.futures.as_completed(futures):
                 job = futures[future]
@@ -519,6 +220,10 @@ def print_shares(groups, total, n):
             print("| %s | %s |" % (name, " | ".join("%.1f / %s" % (share(groups[name], c), t) for c, t in zip(("LUT", "FF", "DSP", "BRAM"), there))))
 
 
+def readable(pattern):
+    return pattern.replace("\\[\\d+\\]", "[i]").replace("\\", "").replace("|", "\\|")
+
+
 def print_memories(rows, results):
     print("\nMemories of docs/npu.md section 4.3")
     print("| unit | memory | arrays | became |")
@@ -533,7 +238,7 @@ def print_memories(rows, results):
                     found.append({"unit": unit, "memory": pattern, "arrays": len(kinds), "became": sorted(set(kinds))})
                     break
     for row in found:
-        print("| %s | %s | %d | %s |" % (row["unit"], row["memory"].replace("\\", ""), row["arrays"], ", ".join(k + (" RAM" if k in ANY else "") for k in row["became"])))
+        print("| %s | %s | %d | %s |" % (row["unit"], readable(row["memory"]), row["arrays"], ", ".join(k + (" RAM" if k in ANY else "") for k in row["became"])))
     return found
 
 
@@ -589,17 +294,32 @@ def select(src, args):
     wanted = args.units.split()
     for name in wanted:
         if name not in src.modules:
-            raise Usage("unit %s: expected one of %s" % (name, " ".join(list(UNITS) + src.leaves())))
+            raise Usage("unit %s: expected one of %s" % (name, " ".join(list(UNITS) + leaves_of(src))))
     if not wanted and not args.source:
-        return set(UNITS), src.leaves()
+        return set(UNITS), leaves_of(src)
     return {w for w in wanted if w in UNITS}, [w for w in wanted if w not in UNITS]
+
+
+def whole(src, runner, tool, n, errors):
+    """Units side by side, not mapped: what only shows across their borders."""
+    progress = Progress(1)
+    progress.line("synth: %s as a whole" % TOP)
+    seconds = None
+    try:
+        seconds = check_whole(Job(src, TOP, dict(TOP_PARAMS, N=str(n)), set(), tool), runner)
+    except SynthError as err:
+        errors.append(str(err))
+    progress.end()
+    if seconds is not None:
+        print("\n%s as a whole, flattened and not mapped: no latch, no combinational loop, one driver for each net (%.0f s)" % (TOP, seconds))
+    return seconds
 
 
 def run(args):
     if not shutil.which(args.yosys):
         raise SynthError("%s: not found; it is the Debian package yosys (make deps)" % args.yosys)
     version = subprocess.run([args.yosys, "-V"], capture_output=True, text=True, check=False).stdout.strip()
-    tool = "\n".join([version, *SYNTH, *TREE, inspect.getsource(Job.elaborate), inspect.getsource(parse_memories)])
+    tool = tool_text(version)
     src = Sources(args.rtl, args.source)
     units, leaf_names = select(src, args)
     folder = args.build / "synth"
@@ -614,19 +334,25 @@ def run(args):
     results, errors = run_jobs(list(jobs.values()), runner, args.jobs)
     print("%s, synth_xilinx -family xc7 -flatten" % version)
     out = report(rows, leaves, results, args, units == set(UNITS) and not errors)
-    out["errors"] = [e for _, e in errors]
+    errors = [e for _, e in errors]
+    if units == set(UNITS):
+        out["whole_seconds"] = whole(src, runner, tool, args.n, errors)
+    out["errors"] = errors
     if args.json:
         write_whole(args.json, json.dumps(out, indent=1, sort_keys=True) + "\n")
     sys.stdout.flush()
-    for _, error in errors:
+    for error in errors:
         print("synth: " + error, file=sys.stderr)
     return 1 if errors else 0
 
 
 def main(argv=None):
     args = parse_args(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that Yosys ends with us
     try:
         return run(args)
+    except KeyboardInterrupt:
+        return 1
     except Usage as err:
         print("synth: %s" % err, file=sys.stderr)
         return 2

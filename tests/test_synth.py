@@ -12,6 +12,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import synth  # noqa: E402
+import synth_src  # noqa: E402
+import synth_yosys  # noqa: E402
 
 YOSYS = shutil.which("yosys")
 FULL = os.environ.get("TANDEM_CHECK") == "1"
@@ -57,31 +59,46 @@ def test_usage(tmp_path):
 
 
 def test_cells():
-    counts = synth.count_cells({"LUT6": 3, "INV": 1, "FDCE": 2, "FDRE": 5, "RAMB36E1": 2, "RAMB18E1": 3, "RAM64M": 2, "SRL16E": 1, "DSP48E1": 4, "CARRY4": 6})
+    counts = synth_yosys.count_cells({"LUT6": 3, "INV": 1, "FDCE": 2, "FDRE": 5, "RAMB36E1": 2, "RAMB18E1": 3, "RAM64M": 2, "SRL16E": 1, "DSP48E1": 4, "CARRY4": 6})
     assert counts == {"LUT": 4, "FF": 7, "DSP": 4, "BRAM": 3.5, "LUTRAM": 9, "CARRY4": 6}
 
 
 def test_memories():
     log = ("mapping memory $paramod\\ofm_buf\\N=32'01.g_col[7].mem0 via $__XILINX_BLOCKRAM_SDP_\n"
            "mapping memory acc.m0 via $__XILINX_LUTRAM_SDP_\nusing FF mapping for memory $paramod$0ab\\q.u_f.mem\n")
-    assert synth.parse_memories(log) == {"g_col[7].mem0": "block", "m0": "LUT", "u_f.mem": "registers"}
+    assert synth_yosys.parse_memories(log) == {"g_col[7].mem0": "block", "m0": "LUT", "u_f.mem": "registers"}
 
 
 def test_conditions():
     text = "`ifdef YOSYS\na\n`else\nb\n`ifdef X\nc\n`endif\n`endif\n`ifndef SYNTHESIS\nd\n`endif\ne"
-    assert synth.for_yosys(text).split() == ["a", "e"]
+    assert synth_src.for_yosys(text).split() == ["a", "e"]
+
+
+def test_simulation_code(tmp_path):
+    """Assertions by macro do not count, nor what only a simulator sees; the same words elsewhere do."""
+    shutil.copytree(ROOT / "rtl/lib", tmp_path / "lib")
+    good = '`include "npu_assert.svh"\nmodule m;\n`NPU_ASSERT(x,\n  ($past(a)) == "#1")\n`ifndef YOSYS\ninitial $stop;\n`endif\n'
+    for text, where in ((good, None), (good + "wire r = $past(a);\n", "m.sv:8: [$]past"), (good + "wire #2 r = a;\n", "m.sv:8: # ?2")):
+        (tmp_path / "m.sv").write_text(text + "endmodule\n")
+        src = synth_src.Sources(tmp_path)
+        files, _ = src.closure("m", set())
+        if where:
+            with pytest.raises(synth_src.SynthError, match=where):
+                src.check_simulation(files)
+        else:
+            src.check_simulation(files)
 
 
 def test_every_module_has_a_row():
-    src = synth.Sources(ROOT / "rtl")
-    assert set(src.modules) == set(synth.UNITS) | set(src.leaves())
+    src = synth_src.Sources(ROOT / "rtl")
+    assert set(src.modules) == set(synth.UNITS) | set(synth.leaves_of(src))
 
 
 def test_stranger(tmp_path):
     """A new module that nobody has put into the table."""
-    src = synth.Sources(ROOT / "rtl")
+    src = synth_src.Sources(ROOT / "rtl")
     src.modules["stranger"] = ROOT / "rtl/gemm/stranger.sv"
-    with pytest.raises(synth.SynthError, match="stranger is in no row"):
+    with pytest.raises(synth_src.SynthError, match="stranger is in no row"):
         synth.walk(src, None, "", 8)
 
 
@@ -107,7 +124,7 @@ def test_table_and_cache(tmp_path):
     (row,) = out["leaves"]
     table = rows_of(run.stdout)
     columns = table["unit"]
-    assert columns == ["x", *synth.COLUMNS, "seconds"]
+    assert columns == ["x", *synth_yosys.COLUMNS, "seconds"]
     for column, text in zip(columns[1:-1], table["npu_fifo"][1:-1]):
         assert float(text) == row[column]
     # 32 x 4 bits of storage in LUT RAM, pointers and count in flip-flops
@@ -128,14 +145,15 @@ def test_table_and_cache(tmp_path):
 def test_key_follows_sources(tmp_path):
     shutil.copytree(ROOT / "rtl", tmp_path / "rtl")
     key = {}
-    for step in ("before", "same", "other unit", "submodule", "header"):
-        path = {"other unit": "mesh/mesh.sv", "submodule": "fp/fp_mul.sv", "header": "fp/fp_pkg.sv"}.get(step)
-        if path:
-            with open(tmp_path / "rtl" / path, "a", encoding="utf-8") as out:
-                out.write("// changed\n")
-        src = synth.Sources(tmp_path / "rtl")
-        key[step] = synth.Job(src, "requant", {"N": "8"}, set(synth.UNITS), "tool").key
-    assert key["before"] == key["same"] == key["other unit"] != key["submodule"] != key["header"]
+    edits = {"same": ("fp/fp_mul.sv", "// comment\n"), "other unit": ("mesh/mesh.sv", "`define X\n"), "submodule": ("fp/fp_mul.sv", "`define X\n"),
+             "package": ("fp/fp_pkg.sv", "`define X\n")}
+    for step in ("before", "same", "other unit", "submodule", "package"):
+        if step in edits:
+            with open(tmp_path / "rtl" / edits[step][0], "a", encoding="utf-8") as out:
+                out.write(edits[step][1])
+        src = synth_src.Sources(tmp_path / "rtl")
+        key[step] = synth_yosys.Job(src, "requant", {"N": "8"}, set(synth.UNITS), "tool").key
+    assert key["before"] == key["same"] == key["other unit"] != key["submodule"] != key["package"]
 
 
 @needs_yosys
