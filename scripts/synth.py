@@ -250,6 +250,7 @@ def report(rows, leaves, results, args, complete):
         row["several"] = names.count(row["unit"]) > 1
         add(groups.setdefault(row["group"], {}), row)
         add(total, row)
+    total["seconds"] = sum(results[key]["seconds"] for key in {k for variants in rows.values() for k in variants} if key in results)
     out = {"n": args.n, "complete": complete, "units": table, "groups": groups}
     if table:
         title = "Units of %s, N=%d, all instances (x); a row holds its submodules apart from those that have a row of their own" % (TOP, args.n)

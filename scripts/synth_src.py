@@ -77,7 +77,7 @@ class Sources:
     def _uses(self, code, headers):
         packages = {self.packages[p] for p in re.findall(r"\b(\w+)::", code) if p in self.packages}
         included = {headers[h] for h in re.findall(r'`include\s+"([^"]+)"', code) if h in headers}
-        return packages | included, {m for m in set(re.findall(r"\b[a-z]\w*\b", code)) if m in self.modules}
+        return packages | included, {m for m in re.findall(r"\b([a-z]\w*)\s+(?:#\s*\(|[a-z]\w*\s*\()", code) if m in self.modules}
 
     def closure(self, module, stops):
         """Files of the module with its submodules, but without the modules in `stops` below it; those of them that it uses."""

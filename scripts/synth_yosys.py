@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -23,16 +24,19 @@ PRIMITIVES = LOGIC | FLOPS | OTHER | set(LUTRAM)
 
 FORMAL = "$assert $assume $live $fair $cover $check $print $initstate $anyconst $anyseq $allconst $allseq".split()
 LATCHES = "$dlatch $adlatch $dlatchsr $sr".split()
+ROM = pathlib.Path(__file__).resolve().parent / "synth_rom.v"
 # What Yosys does with an elaborated module. The first checks see words, before anything is optimised away.
 SYNTH = ["proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL), "flatten", "opt_expr", "opt_clean", "check -assert",
+         "techmap -map %s" % ROM,
          "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf", "check -assert"]
 TREE = ["proc", "flatten"]
-WHOLE = SYNTH[:-2]
+WHOLE = SYNTH[:6]
 
 
 def tool_text(version):
     """What the figures of a module depend on, besides its sources."""
-    return "\n".join([version, *SYNTH, *TREE, inspect.getsource(Job.elaborate), inspect.getsource(parse_memories)])
+    commands = [c.replace(str(ROM), strip_comments(ROM.read_text(encoding="utf-8"))) for c in SYNTH + TREE]
+    return "\n".join([version, *commands, inspect.getsource(Job.elaborate), inspect.getsource(parse_memories)])
 
 
 class Job:

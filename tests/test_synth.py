@@ -196,3 +196,27 @@ def test_memory_dissolves(tmp_path, monkeypatch, capsys, body, words):
 def test_time_limit(tmp_path):
     run = call(tmp_path, "--units", "npu_fifo", "--timeout", "0.05")
     refused(run, "npu_fifo", "not finished after 0.05 s", "TIMEOUT=")
+
+
+ROM = """
+localparam logic [32*20-1:0] C = {%s};
+assign y_o = C[32*(i_i > 5'd19 ? 5'd19 : i_i)+:32];
+assign z_o = C[32*i_i[3:0]+:32];
+""" % ", ".join("32'h%08x" % ((i * 0x9E3779B9) & 0xFFFFFFFF) for i in range(20))
+
+
+@needs_yosys
+def test_rom_rule(tmp_path):
+    """scripts/synth_rom.v keeps the function, for all indices: proven with the SAT solver of Yosys."""
+    module(tmp_path, ROM, "input logic [4:0] i_i, output logic [31:0] y_o, output logic [31:0] z_o")
+    rule = synth_yosys.ROM.read_text(encoding="utf-8")
+    swapped = rule.replace("node[32*(2*i+1)+:32] : node[32*(2*i)+:32]", "node[32*(2*i)+:32] : node[32*(2*i+1)+:32]")
+    assert swapped != rule
+    for text, proven in ((rule, True), (swapped, False)):
+        (tmp_path / "rule.v").write_text(text)
+        commands = ["read_verilog -sv %s" % (tmp_path / "small.sv"), "proc", "opt_expr", "opt_clean", "select -assert-count 2 t:$shiftx", "copy small gold",
+                    "techmap -map %s small" % (tmp_path / "rule.v"), "opt_clean", "rename small gate", "select -assert-none gate/t:$shiftx", "select -clear",
+                    "miter -equiv -ignore_gold_x -flatten gold gate both", "sat -verify -prove trigger 0 both"]
+        run = subprocess.run([YOSYS, "-q", "-p", "; ".join(commands)], capture_output=True, text=True)
+        assert (run.returncode == 0) == proven, run.stdout + run.stderr
+        assert proven or "proof did fail" in run.stderr, run.stderr
