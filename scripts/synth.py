@@ -225,9 +225,6 @@ def readable(pattern):
 
 
 def print_memories(rows, results):
-    print("\nMemories of docs/npu.md section 4.3")
-    print("| unit | memory | arrays | became |")
-    print("| --- | --- | ---: | --- |")
     found = []
     for unit, pattern, _ in MEMORIES:
         for (module, _), variants in rows.items():
@@ -237,6 +234,10 @@ def print_memories(rows, results):
                     kinds = [memories[m] for m in memories if re.fullmatch(pattern, m)]
                     found.append({"unit": unit, "memory": pattern, "arrays": len(kinds), "became": sorted(set(kinds))})
                     break
+    if found:
+        print("\nMemories of docs/npu.md section 4.3")
+        print("| unit | memory | arrays | became |")
+        print("| --- | --- | ---: | --- |")
     for row in found:
         print("| %s | %s | %d | %s |" % (row["unit"], readable(row["memory"]), row["arrays"], ", ".join(k + (" RAM" if k in ANY else "") for k in row["became"])))
     return found
