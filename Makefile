@@ -28,8 +28,10 @@ include scripts/rtl.mk
 include scripts/checks.mk
 include scripts/jobs.mk
 include scripts/testcases.mk
+include scripts/prove.mk
 include scripts/ncnn.mk
 include scripts/fp.mk
+include scripts/synth.mk
 
 .PHONY: help clean regs format
 

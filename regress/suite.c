@@ -24,6 +24,7 @@ typedef struct suite_line {
     bool cfg[REG_CFG_COUNT];
     uint64_t count;
     uint64_t determinism;
+    char except[REG_ARGS_MAX]; /* "unit all": benches that are left out, separated by commas; empty: none */
 } suite_line;
 
 typedef struct suite_reader {
@@ -33,7 +34,7 @@ typedef struct suite_reader {
     reg_suite *suite;
 } suite_reader;
 
-enum { KEY_CFG, KEY_KIND, KEY_COUNT, KEY_INDEX, KEY_CASES, KEY_TIMEOUT, KEY_MEMORY, KEY_DETERMINISM, KEY_TOTAL };
+enum { KEY_CFG, KEY_KIND, KEY_COUNT, KEY_INDEX, KEY_CASES, KEY_TIMEOUT, KEY_MEMORY, KEY_DETERMINISM, KEY_EXCEPT, KEY_TOTAL };
 
 typedef struct key_rule {
     const char *name;
@@ -50,6 +51,7 @@ static const key_rule key_rules[KEY_TOTAL] = {
     [KEY_TIMEOUT] = {"timeout", 1, 86400},
     [KEY_MEMORY] = {"memory", 0, 1048576},
     [KEY_DETERMINISM] = {"determinism", 0, 100000},
+    [KEY_EXCEPT] = {"except", 0, 0},
 };
 
 static reg_status bad(const suite_reader *reader, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -134,6 +136,8 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
         }
         (void)reg_format(line->job.kind, sizeof line->job.kind, "%s", value);
         return REG_OK;
+    case KEY_EXCEPT:
+        return reg_format(line->except, sizeof line->except, "%s", value) ? REG_OK : bad(reader, "except= is too long");
     case KEY_COUNT:
         line->count = number;
         return REG_OK;
@@ -166,7 +170,8 @@ static reg_status parse_key(const suite_reader *reader, suite_line *line, char *
         key++;
     }
     if (key == KEY_TOTAL) {
-        return bad(reader, "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory or determinism)", token);
+        return bad(reader, "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism or except)",
+                   token);
     }
     if (seen[key]) {
         return bad(reader, "key \"%s\" stands twice", token);
@@ -236,6 +241,9 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (line->job.what == REG_CASE && (strcmp(line->job.name, "all") == 0) != (line->job.args[0] == '\0')) {
         return bad(reader, "case: expected \"case all\", or \"case NAME ... -- FILE\"");
     }
+    if (seen[KEY_EXCEPT] && !(line->job.what == REG_UNIT && strcmp(line->job.name, "all") == 0)) {
+        return bad(reader, "except= belongs to \"unit all\"");
+    }
     if (repeat && seen[KEY_DETERMINISM]) {
         return bad(reader, "repeat already runs every job twice: determinism= has no meaning here");
     }
@@ -248,6 +256,21 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
 static int is_bench(const struct dirent *entry) {
     size_t length = strlen(entry->d_name);
     return length > 7 && strncmp(entry->d_name, "unit_", 5) == 0 && strcmp(entry->d_name + length - 2, ".c") == 0;
+}
+
+/* Take a name out of a list with commas. False: it is not in it. */
+static bool take_name(char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (char *p = list; *p != '\0';) {
+        const size_t word = strcspn(p, ",");
+        const size_t step = word + (p[word] == ',');
+        if (word == length && strncmp(p, name, length) == 0) {
+            memmove(p, p + step, strlen(p + step) + 1);
+            return true;
+        }
+        p += step;
+    }
+    return false;
 }
 
 /* "unit all": the line once for every bench unit_NAME.c of the unit folder, in order of their names. */
@@ -264,13 +287,16 @@ static reg_status expand_all_units(const suite_reader *reader, suite_line *line)
         name[strlen(name) - 2] = '\0';
         if (status == REG_OK && !name_valid(name)) {
             status = bad(reader, "unit all: %s/unit_%s.c is no name for a unit", reader->options->unit_dir, name);
-        } else if (status == REG_OK) {
+        } else if (status == REG_OK && !take_name(line->except, name)) {
             (void)reg_format(line->job.name, sizeof line->job.name, "%s", name);
             status = expand_line(reader, line);
         }
         free(entries[i]);
     }
     free(entries);
+    if (status == REG_OK && line->except[strspn(line->except, ",")] != '\0') {
+        return bad(reader, "except: there is no bench %s in %s", line->except, reader->options->unit_dir);
+    }
     return status;
 }
 

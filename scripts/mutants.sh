@@ -2,8 +2,8 @@
 # make mutants SUITE=smoke: each patch in tests/mutants is a deliberate bug; the suite must find it. Exit status 1 when one survives, does not apply or does
 # not build, or when the tree fails without any bug.
 #
-# A patch starts with two lines, "# unit: <unit>" and "# what: <what is wrong>". The work happens in a copy, built once without a bug; then for each patch:
-# apply, run the bench of its unit, the suite at N=4, the whole suite, until something fails; take it back.
+# A patch starts with the lines "# unit: <unit>" and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show at N=4. The work happens in a copy, built once without a bug; then for each patch:
+# apply, run the bench of its unit, the suite at that N, the whole suite, until something fails; take it back.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
@@ -19,6 +19,12 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 
 header() { sed -n "s/^# $2:[ \t]*//p" "$1" | head -n 1; }
 
+cfg_of() {
+    local cfg
+    cfg=$(header "$1" cfg)
+    echo "${cfg:-n4}"
+}
+
 # quiet COMMAND...: output into the log
 quiet() { "$@" >"$log" 2>&1 </dev/null; }
 
@@ -27,10 +33,10 @@ reason() { grep -iE '^(FAIL|fail|hang|crash|error|timeout|killed)|assert' "$log"
 
 bench() { [ -f "testcases/unit/unit_$1.c" ] && echo "$1" || { [ -f "testcases/unit/unit_npu_$1.c" ] && echo "npu_$1"; }; }
 
-# run_unit BENCH: 0 passed, 1 failed, 2 does not build
+# run_unit BENCH CFG: 0 passed, 1 failed, 2 does not build
 run_unit() {
-    quiet make -j"$JOBS" "build/n4-fast/unit-$1" CFG=n4 KIND=fast || return 2
-    quiet timeout -k 5 120 "build/n4-fast/unit-$1" --count "$CASES" || { [ $? -ge 124 ] && echo "FAIL unit-$1: hang" >>"$log"; return 1; }
+    quiet make -j"$JOBS" "build/$2-fast/unit-$1" CFG="$2" KIND=fast || return 2
+    quiet timeout -k 5 120 "build/$2-fast/unit-$1" --count "$CASES" || { [ $? -ge 124 ] && echo "FAIL unit-$1: hang" >>"$log"; return 1; }
 }
 
 # run_suite [CFG]: 0 passed, 1 failed, 2 does not build
@@ -67,7 +73,7 @@ if ! run_suite; then
 fi
 for p in $patches; do
     b=$(bench "$(header "$p" unit)")
-    if [ -n "$b" ] && ! run_unit "$b"; then
+    if [ -n "$b" ] && ! run_unit "$b" "$(cfg_of "$p")"; then
         tail -n 20 "$log"
         echo "the bench of $b fails without a bug"
         exit 1
@@ -76,7 +82,8 @@ done
 
 # try PATCH: prints the verdict; 0 when killed
 try() {
-    local p=$1 unit what b by
+    local p=$1 unit what b by cfg
+    cfg=$(cfg_of "$p")
     unit=$(header "$p" unit)
     what=$(header "$p" what)
     if [ -z "$unit" ] || [ -z "$what" ]; then
@@ -91,14 +98,14 @@ try() {
     local status=0
     by=
     if [ -n "$b" ]; then
-        run_unit "$b"
+        run_unit "$b" "$cfg"
         status=$?
         by="bench of $b"
     fi
     if [ "$status" -eq 0 ]; then
-        run_suite n4
+        run_suite "$cfg"
         status=$?
-        by="suite, n4"
+        by="suite, $cfg"
     fi
     if [ "$status" -eq 0 ]; then
         run_suite

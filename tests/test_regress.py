@@ -418,6 +418,7 @@ def test_two_runners_at_once(bench):
         ("seed x", "expected a number"),
         ("unit mesh cfg=n8 -- " + "x" * 300, "longer than"),
         ("unit all cfg=n8", "unit all: no unit_*.c in testcases/unit"),
+        ("unit mesh cfg=n8 except=acc", 'except= belongs to "unit all"'),
         ("unit mesh cfg=n8 #" + "x" * 2000, "longer than"),
     ],
 )
@@ -463,6 +464,10 @@ def test_unit_all(bench):
     done = bench.run("unit all cfg=n4,n8 count=2\n", "--print-jobs")
     assert [line.split()[1:3] for line in done.stdout.splitlines()[2:]] == [[u, f"cfg={c}"] for u in ("nohash", "pass") for c in ("n4", "n4", "n8", "n8")]
     assert bench.run("unit all cfg=n8\n").returncode == 0
+    done = bench.run("unit all cfg=n4 except=pass\n", "--print-jobs")
+    assert [line.split()[1] for line in done.stdout.splitlines()[2:]] == ["nohash"]
+    done = bench.run("unit all cfg=n4 except=pass,gone\n", "--print-jobs")
+    assert done.returncode == 2 and "there is no bench gone in" in done.stderr
     (units / "unit_Bad.c").write_text("")
     done = bench.run("unit all cfg=n8\n")
     assert done.returncode == 2 and "unit_Bad.c is no name" in done.stderr

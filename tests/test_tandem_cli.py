@@ -205,7 +205,9 @@ def test_full_disk(option, tmp_path):
 
 def test_interrupt_ends_the_model():
     """Nothing but a simulation defers SIGINT; without one a single Ctrl-C must end the program."""
-    job = subprocess.Popen([str(PROGRAM), "test", "conv", "--count", "1000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # started from a shell's background the tests themselves have SIGINT ignored, and would pass that on
+    job = subprocess.Popen([str(PROGRAM), "test", "conv", "--count", "1000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         time.sleep(0.3)
         assert job.poll() is None

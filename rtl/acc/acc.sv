@@ -25,8 +25,10 @@ module acc #(
 
   localparam int unsigned Aw = $clog2(N);
 
-  logic [31:0] m0[N*N];  // slot * N + column
-  logic [31:0] m1[N*N];
+  // {slot, column}. A memory of N words of N sums for synthesis: the column is constant in each write and read, and the slot
+  // that is read is never the one that is written, so it does not matter that the writes are blocking.
+  (* nomem2reg *) logic [31:0] m0[N*N];
+  (* nomem2reg *) logic [31:0] m1[N*N];
   logic [31:0] q0[N];  // read ahead
   logic [31:0] q1[N];
   logic [31:0] t0[N];
@@ -62,10 +64,10 @@ module acc #(
       for (int unsigned c = 0; c < N; c++) keep[c] = {32{~first[c]}};
       for (int unsigned c = 0; c < N; c++) t0[c] = ps0_i[32*c+:32] + (q0[c] & keep[c]);
       for (int unsigned c = 0; c < N; c++) t1[c] = ps1_i[32*c+:32] + (q1[c] & keep[c]);
-      for (int unsigned c = 0; c < N; c++) m0[32'(slot_q)*N+c] = t0[c];
-      for (int unsigned c = 0; c < N; c++) m1[32'(slot_q)*N+c] = t1[c];
-      for (int unsigned c = 0; c < N; c++) q0[c] = m0[32'(slot_next)*N+c];
-      for (int unsigned c = 0; c < N; c++) q1[c] = m1[32'(slot_next)*N+c];
+      for (int unsigned c = 0; c < N; c++) m0[{slot_q, c[Aw-1:0]}] = t0[c];
+      for (int unsigned c = 0; c < N; c++) m1[{slot_q, c[Aw-1:0]}] = t1[c];
+      for (int unsigned c = 0; c < N; c++) q0[c] = m0[{slot_next, c[Aw-1:0]}];
+      for (int unsigned c = 0; c < N; c++) q1[c] = m1[{slot_next, c[Aw-1:0]}];
       for (int unsigned c = 0; c < N; c++) sum0_o[32*c+:32] <= t0[c];
       for (int unsigned c = 0; c < N; c++) sum1_o[32*c+:32] <= t1[c];
     end

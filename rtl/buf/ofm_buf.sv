@@ -41,8 +41,8 @@ module ofm_buf #(
   logic          wide_q;
 
   for (genvar c = 0; c < N; c++) begin : g_col
-    logic [127:0] mem0[npu_pkg::OfmDepth];
-    logic [127:0] mem1[npu_pkg::OfmDepth];
+    (* ram_style = "block" *) logic [127:0] mem0[npu_pkg::OfmDepth];
+    (* ram_style = "block" *) logic [127:0] mem1[npu_pkg::OfmDepth];
     logic [npu_pkg::OfmAw+1:0] wptr_q;  // pixel pair
     logic single, re0, re1;
     logic [npu_pkg::OfmAw:0] raddr;
@@ -63,9 +63,13 @@ module ofm_buf #(
     end
 
     always_ff @(posedge clk_i) begin
-      if (we_i[c]) begin
-        if (wptr_q[1]) mem1[wptr_q[npu_pkg::OfmAw+1:2]][64*wptr_q[0]+:64] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
-        else mem0[wptr_q[npu_pkg::OfmAw+1:2]][64*wptr_q[0]+:64] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
+      if (we_i[c]) begin  // constant halves: write enables of a block RAM
+        case (wptr_q[1:0])
+          2'd0: mem0[wptr_q[npu_pkg::OfmAw+1:2]][63:0] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
+          2'd1: mem0[wptr_q[npu_pkg::OfmAw+1:2]][127:64] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
+          2'd2: mem1[wptr_q[npu_pkg::OfmAw+1:2]][63:0] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
+          default: mem1[wptr_q[npu_pkg::OfmAw+1:2]][127:64] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
+        endcase
       end
       if (re0) rd0[128*c+:128] <= mem0[wide_i ? raddr0_i[npu_pkg::OfmAw:1] : raddr[npu_pkg::OfmAw:1]];
       if (re1) rd1[128*c+:128] <= mem1[wide_i ? raddr1_i[npu_pkg::OfmAw:1] : raddr[npu_pkg::OfmAw:1]];

@@ -24,12 +24,20 @@ module wgt_buf
 
   logic [8*N-1:0] mem0[npu_pkg::WgtDepth];
   logic [8*N-1:0] mem1[npu_pkg::WgtDepth];
+  logic [8*N-1:0] rdata0_q, rdata1_q;  // a read register for each bank: a block RAM has one, and nothing before it
+  logic           rbank_q;
 
   always_ff @(posedge clk_i) begin
     if (we_i[0]) mem0[waddr0_i] <= wdata0_i;
     if (we_i[1]) mem1[waddr1_i] <= wdata1_i;
-    if (re_i) rdata_o <= rbank_i ? mem1[raddr_i] : mem0[raddr_i];
+    if (re_i) begin
+      rbank_q <= rbank_i;
+      if (rbank_i) rdata1_q <= mem1[raddr_i];
+      else rdata0_q <= mem0[raddr_i];
+    end
   end
+
+  assign rdata_o = rbank_q ? rdata1_q : rdata0_q;
 
   `NPU_ASSERT(wgt_buf_read_new0, !(we_i[0] && re_i && !rbank_i && raddr_i == waddr0_i))
   `NPU_ASSERT(wgt_buf_read_new1, !(we_i[1] && re_i && rbank_i && raddr_i == waddr1_i))

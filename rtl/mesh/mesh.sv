@@ -17,6 +17,7 @@
 // Written for simulation speed: all state in flat arrays, counted loops, in place. PE (r, c) has index
 // (N-1-r)*N + (N-1-c), so its left neighbour is i+1 and its upper neighbour i+N: in ascending order every loop reads only
 // values that it has not yet updated, which is what registers would read.
+// Synthesis: signed operands of 8 bits, so that a MAC is one DSP slice; written as sign-extended vectors it would take three.
 module mesh #(
   parameter int unsigned N = 8  // 4, 8, 16 or 32
 ) (
@@ -59,9 +60,9 @@ module mesh #(
       // multiply and add
       for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
       for (int unsigned i = 0; i < Pes; i++)
-        s0[i] = {{24{a0[i][7]}}, a0[i]} * {{24{ws[i][7]}}, ws[i]} + s0[i+N];
+        s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
       for (int unsigned i = 0; i < Pes; i++)
-        s1[i] = {{24{a1[i][7]}}, a1[i]} * {{24{ws[i][7]}}, ws[i]} + s1[i+N];
+        s1[i] = $signed(a1[i]) * $signed(ws[i]) + $signed(s1[i+N]);
       for (int unsigned c = 0; c < N; c++) s0[Pes+c] = 32'd0;
       for (int unsigned c = 0; c < N; c++) s1[Pes+c] = 32'd0;
 
