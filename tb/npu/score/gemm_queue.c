@@ -9,29 +9,98 @@
 #define LAST (ENGINES - 1) /* write-back frees the entry */
 #define BITS 663u          /* of a task */
 #define TASK_BYTES ((BITS + 31) / 32 * 4)
+#define FENCE 660u /* its bit in a task */
 
 static const char *const engines[ENGINES] = {"ifm_ld", "wgt_ld 0", "wgt_ld 1", "par_ld", "im2col", "post"};
 
+/* What an engine sees of its task: a signal of its tap, or a part of one. Bits count as in gemm_task_t of rtl/npu_pkg.sv, the lowest is 0. */
+typedef struct view {
+    uint32_t engine;
+    const char *kind; /* tap */
+    uint32_t index;
+    const char *name;
+    uint32_t lsb, bits; /* of the signal */
+    uint32_t at;        /* in the task */
+} view;
+
+static const view views[] = {
+    {0, "ifm_ld", 0, "task_ifm_addr_i", 0, 32, 448},
+    {0, "ifm_ld", 0, "task_ifm_cstep_i", 0, 32, 416},
+    {0, "ifm_ld", 0, "task_ic_i", 0, 16, 536},
+    {0, "ifm_ld", 0, "task_ih_i", 0, 16, 552},
+    {0, "ifm_ld", 0, "task_iw_i", 0, 16, 568},
+    {0, "ifm_ld", 0, "task_nhwc_in_i", 0, 1, 655},
+    {0, "layout", 0, "cfg_in_scale_i", 0, 32, 160},
+    {0, "layout", 1, "cfg_in_scale_i", 0, 32, 160},
+    {0, "layout", 0, "cfg_cstep_i", 0, 32, 416},
+    {0, "layout", 1, "cfg_cstep_i", 0, 32, 416},
+    {0, "layout", 0, "cfg_nhwc_i", 0, 1, 655},
+    {0, "layout", 1, "cfg_nhwc_i", 0, 1, 655},
+    {1, "wgt_ld", 0, "task_wgt_addr_i", 0, 32, 384},
+    {1, "wgt_ld", 0, "task_oc_i", 0, 16, 488},
+    {1, "wgt_ld", 0, "task_ic_i", 0, 16, 536},
+    {1, "wgt_ld", 0, "task_kh_i", 0, 8, 632},
+    {1, "wgt_ld", 0, "task_kw_i", 0, 8, 640},
+    {1, "wgt_ld", 0, "task_wgt_keep_i", 0, 1, 652},
+    {1, "wgt_ld", 0, "task_wgt_res_i", 0, 1, 653},
+    {1, "wgt_ld", 0, "task_op_i", 0, 2, 661},
+    {2, "wgt_ld", 1, "task_wgt_addr_i", 0, 32, 384},
+    {2, "wgt_ld", 1, "task_oc_i", 0, 16, 488},
+    {2, "wgt_ld", 1, "task_ic_i", 0, 16, 536},
+    {2, "wgt_ld", 1, "task_kh_i", 0, 8, 632},
+    {2, "wgt_ld", 1, "task_kw_i", 0, 8, 640},
+    {2, "wgt_ld", 1, "task_wgt_keep_i", 0, 1, 652},
+    {2, "wgt_ld", 1, "task_wgt_res_i", 0, 1, 653},
+    {2, "wgt_ld", 1, "task_op_i", 0, 2, 661},
+    {3, "par_ld", 0, "task_bias_addr_i", 0, 32, 320},
+    {3, "par_ld", 0, "task_oscale_addr_i", 0, 32, 352},
+    {3, "par_ld", 0, "task_oc_i", 0, 16, 488},
+    {3, "par_ld", 0, "task_oscale_en_i", 0, 1, 658},
+    {3, "par_ld", 0, "task_bias_en_i", 0, 1, 659},
+    {4, "im2col", 0, "shape_i", 0, 168, 480},
+    {4, "im2col", 0, "shape_i", 168, 1, 653},
+    {4, "im2col", 0, "shape_i", 169, 2, 661},
+    {5, "post", 0, "task_i", 0, BITS, 0},
+    {5, "post", 1, "task_i", 0, BITS, 0},
+};
+
+#define VIEWS (sizeof views / sizeof *views)
+
 typedef struct state {
-    tb_sig valid, ready, task, fence, engine_valid, engine_task, pop, ptr, busy;
-    uint8_t ring[ENTRIES][TASK_BYTES + 4]; /* the rest is zero: fields are read in words */
+    tb_sig valid, ready, task, engine_valid, pop, ptr, busy;
+    tb_sig seen[VIEWS];
+    uint8_t ring[ENTRIES][TASK_BYTES];
     uint64_t pushed, popped[ENGINES];
     uint32_t fresh; /* a bit for each engine whose task is new and has not been compared */
 } state;
 
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"task_valid_i", &s->valid},   {"task_ready_o", &s->ready}, {"task_i", &s->task}, {"task_fence_i", &s->fence},
-        {"valid_o", &s->engine_valid}, {"task_o", &s->engine_task}, {"pop_i", &s->pop},   {"ptr_o", &s->ptr},
-        {"busy_o", &s->busy}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+static int find(const tb_check *c, const char *kind, size_t index, const char *name, uint32_t width, tb_sig *out, char *err,
+                size_t err_size) {
+    const tb_tap *tap = tb_taps_find(&c->all->taps, kind, index);
+    if (tap == NULL) {
+        snprintf(err, err_size, "%s: there is no tap of %s %zu", c->tap->path, kind, index);
         return -1;
     }
-    if (s->task.width != BITS || s->engine_task.width != BITS * ENGINES) {
-        snprintf(err, err_size, "%s: tasks of %u and %u bits, expected %u and %u", c->tap->path, s->task.width, s->engine_task.width, BITS,
-                 BITS * ENGINES);
+    return tb_tap_sig(tap, name, width, out, err, err_size);
+}
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid}, {"task_ready_o", &s->ready}, {"valid_o", &s->engine_valid},
+                                  {"pop_i", &s->pop},          {"ptr_o", &s->ptr},          {"busy_o", &s->busy}};
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
+        find(c, "npu_regs", 0, "task_o", BITS, &s->task, err, err_size) != 0) {
         return -1;
+    }
+    for (size_t i = 0; i < VIEWS; i++) {
+        const view *v = &views[i];
+        if (find(c, v->kind, v->index, v->name, 0, &s->seen[i], err, err_size) != 0) {
+            return -1;
+        }
+        if (v->lsb + v->bits > s->seen[i].width) {
+            snprintf(err, err_size, "%s %u: %s has %u bits, expected %u", v->kind, v->index, v->name, s->seen[i].width, v->lsb + v->bits);
+            return -1;
+        }
     }
     return 0;
 }
@@ -44,27 +113,29 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
-/* 32 bits at any bit of a row of words. */
-static uint32_t bits_at(const uint8_t *row, uint32_t bit) {
-    uint32_t w[2];
-    memcpy(w, &row[bit / 32 * 4], sizeof w);
-    return (uint32_t)((w[0] | (uint64_t)w[1] << 32) >> bit % 32);
+/* A view of the task against the one that was taken. */
+static bool compare_view(tb_check *c, const state *s, const view *v, tb_sig seen) {
+    tb_sig taken = s->task;
+    taken.ptr = (void *)(uintptr_t)s->ring[s->popped[v->engine] % ENTRIES];
+    for (uint32_t bit = 0; bit < v->bits; bit += 32) {
+        const uint32_t bits = v->bits - bit < 32 ? v->bits - bit : 32;
+        const uint64_t got = tb_get_field(seen, v->lsb + bit, bits), expected = tb_get_field(taken, v->at + bit, bits);
+        if (got != expected) {
+            char where[96], g[24], e[24];
+            snprintf(where, sizeof where, "engine %s, %s, bits %" PRIu32 "..%" PRIu32 " of the task", engines[v->engine], v->name,
+                     v->at + bit, v->at + bit + bits - 1);
+            snprintf(g, sizeof g, "0x%" PRIx64, got);
+            snprintf(e, sizeof e, "0x%" PRIx64, expected);
+            tb_check_fail(c, "task", s->popped[v->engine], where, g, e);
+            return false;
+        }
+    }
+    return true;
 }
 
 static void compare_task(tb_check *c, const state *s, uint32_t engine) {
-    const uint8_t *expected = s->ring[s->popped[engine] % ENTRIES], *all = (const uint8_t *)s->engine_task.ptr;
-    for (uint32_t bit = 0; bit < BITS; bit += 32) {
-        const uint32_t take = BITS - bit < 32 ? BITS - bit : 32, mask = take < 32 ? (1u << take) - 1 : UINT32_MAX;
-        const uint32_t at = BITS * engine + bit;
-        /* the last words of the row have nothing behind them */
-        const uint32_t got = at / 32 + 1 < (BITS * ENGINES + 31) / 32 ? bits_at(all, at) : (uint32_t)tb_get_field(s->engine_task, at, take);
-        const uint32_t want = bits_at(expected, bit);
-        if (((got ^ want) & mask) != 0) {
-            char where[64], g[16], e[16];
-            snprintf(where, sizeof where, "engine %s, bits %" PRIu32 "..%" PRIu32, engines[engine], bit, bit + take - 1);
-            snprintf(g, sizeof g, "0x%08" PRIx32, got & mask);
-            snprintf(e, sizeof e, "0x%08" PRIx32, want & mask);
-            tb_check_fail(c, "task", s->popped[engine], where, g, e);
+    for (size_t i = 0; i < VIEWS; i++) {
+        if (views[i].engine == engine && !compare_view(c, s, &views[i], s->seen[i])) {
             return;
         }
     }
@@ -100,7 +171,7 @@ static void see_state(tb_check *c, const state *s) {
 /* A task is offered: whether it is taken follows from what stood in the queue up to the last cycle. */
 static bool see_task(tb_check *c, const state *s) {
     const uint64_t held = s->pushed - s->popped[LAST];
-    const bool fence = tb_get(s->fence) != 0, room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->ready) != 0;
+    const bool fence = tb_get_field(s->task, FENCE, 1) != 0, room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->ready) != 0;
     if (ready != room) {
         char where[64];
         snprintf(where, sizeof where, "%" PRIu64 " tasks in the queue%s", held, fence ? ", a fence" : "");
@@ -147,7 +218,7 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"gemm_slot", NULL};
+static const char *const inputs[] = {"npu_regs", NULL};
 
 const tb_check_ops npu_score_gemm_queue = {
     .unit = "gemm_queue", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
