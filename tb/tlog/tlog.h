@@ -1,0 +1,57 @@
+/*
+ * tlog.h - tensor logs: a folder with one .npy file for each tensor or stream and an index, and the comparison of two such folders.
+ *
+ * index.txt has one line for each file: "stream=<name> task=<number> unit=<name> file=<name>.npy kind=tensor|stream axes=<a,b,..>". A tensor is addressed by its axes (c, h, w); a stream holds
+ * transactions in the order in which they happened (axis t). The folder does not know of time: two runs of the same case give the same bytes.
+ */
+#ifndef TB_TLOG_H
+#define TB_TLOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TB_TLOG_AXES 4u
+
+typedef enum tb_tlog_type { TB_TLOG_I8, TB_TLOG_U8, TB_TLOG_I32, TB_TLOG_U32, TB_TLOG_F32, TB_TLOG_U64 } tb_tlog_type;
+
+typedef struct tb_tlog tb_tlog;
+
+typedef struct tb_tlog_entry {
+    const char *stream; /* letters, digits, '.', '_', '-' and '/': "gemm.sum", "layout/0.word" */
+    uint64_t task;      /* number of the unit's task; UINT64_MAX: of no task */
+    const char *unit;   /* "gemm" */
+    bool stream_order;  /* transactions, not a tensor */
+    tb_tlog_type type;
+    unsigned axes;
+    const char *axis[TB_TLOG_AXES]; /* "c", "h", "w" */
+    size_t size[TB_TLOG_AXES];
+} tb_tlog_entry;
+
+/* A new folder; it must not exist or be empty. Files appear in it when they are whole, the index at close. NULL with one line in err. */
+tb_tlog *tb_tlog_create(const char *dir, char *err, size_t err_size);
+/* Write a whole tensor, C order, little endian. 0 or -1 (also remembered for close). */
+int tb_tlog_tensor(tb_tlog *log, const tb_tlog_entry *entry, const void *data);
+/* Append one transaction of entry->size[1..] elements to a stream; entry->size[0] is ignored. The file is written at close. */
+int tb_tlog_append(tb_tlog *log, const tb_tlog_entry *entry, const void *data);
+/* Write the streams and the index. 0 or -1 with the first error of the log in err. Frees the log in any case. */
+int tb_tlog_close(tb_tlog *log, char *err, size_t err_size);
+
+/* One stream of one task that both folders have, or that only one has. */
+typedef struct tb_tlog_diff {
+    const char *stream, *unit;
+    uint64_t task;
+    bool only_a, only_b;      /* the other folder has no such file */
+    bool shape_differs;       /* then nothing was compared beyond the common part of a stream */
+    uint64_t total, wrong;    /* elements; NaNs of equal bits are equal */
+    unsigned axes;
+    const char *axis[TB_TLOG_AXES];
+    size_t first[TB_TLOG_AXES]; /* of the first difference */
+    char a[32], b[32];          /* its values */
+} tb_tlog_diff;
+
+/* Compare two folders, in the order of a's index, then what only b has. Nonzero from the callback stops. 0: read; -1 with one line in err. */
+int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx, char *err, size_t err_size);
+
+#endif
