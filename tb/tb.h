@@ -24,5 +24,6 @@
 #include "sim/watchdog.h"
 #include "tap/check.h"
 #include "tap/tap.h"
+#include "tlog/tlog.h"
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * tlog.h - tensor logs: a folder with one .npy file for each tensor or stream and an index, and the comparison of two such folders.
  *
- * index.txt has one line for each file: "stream=<name> task=<number> unit=<name> file=<name>.npy kind=tensor|stream axes=<a,b,..>". A tensor is addressed by its axes (c, h, w); a stream holds
+ * index.txt has one line for each file: "stream=<name> task=<number or -> unit=<name> file=<name>.npy kind=tensor|stream axes=<a,b,..>". A tensor is addressed by its axes (c, h, w); a stream holds
  * transactions in the order in which they happened (axis t). The folder does not know of time: two runs of the same case give the same bytes.
  */
 #ifndef TB_TLOG_H
@@ -51,7 +51,10 @@ typedef struct tb_tlog_diff {
     char a[32], b[32];          /* its values */
 } tb_tlog_diff;
 
-/* Compare two folders, in the order of a's index, then what only b has. Nonzero from the callback stops. 0: read; -1 with one line in err. */
+/*
+ * Compare two folders, in the order of a's index, then what only b has. The callback hears of equal streams, too (wrong 0, no flag set); nonzero from it stops.
+ * The strings of a diff are gone after the callback. 0: read; -1 with one line in err.
+ */
 int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx, char *err, size_t err_size);
 
 #endif
