@@ -22,6 +22,7 @@ typedef struct cli_options {
     uint64_t wave_window; /* --wave-window, 0: not given */
     bool have_wave_window;
     npu_dev_kind kind;
+    tc_broken broken;          /* --break */
     const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
     uint64_t seconds;
     bool have_seconds;

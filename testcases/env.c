@@ -52,6 +52,9 @@ void tc_fail(tc_run *run, const char *signature, const char *format, ...) {
 void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status want) {
     char signature[96];
     snprintf(signature, sizeof signature, "driver: %s: %s", what, npu_strerror(got));
+    if (got == NPU_ERR_TIMEOUT) {
+        npu_dev_check_hang(run->dev); /* its own failure says more than the driver's */
+    }
     if (got == NPU_ERR_BUS || got == NPU_ERR_DEVICE) {
         tc_fail(run, signature, "%s: the driver answered \"%s\" (ERR = 0x%02X), expected \"%s\"", what, npu_strerror(got),
                 run->npu.last_err, npu_strerror(want));
@@ -84,6 +87,9 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
     }
     if (run->perf) {
         npu_dev_perf_start(run->dev, run->perf_window);
+    }
+    if (run->broken.on) {
+        npu_dev_inject_hang(run->dev, run->broken.channel, run->broken.axi, run->broken.from);
     }
     npu_status status = npu_init(&run->npu, npu_dev_hal(run->dev), wait, timeout_us);
     if (status != NPU_OK) {
@@ -119,6 +125,10 @@ void tc_close(tc_run *run) {
     }
     if (!npu_dev_finish(run->dev)) {
         take_device_failure(run);
+    }
+    const char *hang = npu_dev_hang_text(run->dev);
+    if (hang != NULL && run->hang == NULL) {
+        run->hang = strdup(hang);
     }
     if (run->fail_wave != NULL && run->result->outcome != TB_PASS) {
         char err[256];

@@ -51,6 +51,9 @@ static void report_failure(const cli_options *o, const tc_run *run, tb_result *r
         tb_kv_set(&result->extra, "wave", run->wave);
     }
     printf("FAIL test=%s seed=0x%016" PRIx64 " cfg=%s : %s\n%s\n", run->test->name, run->seed, NPU_CFG_NAME, result->message, again);
+    if (run->hang != NULL) {
+        printf("\n%s", run->hang);
+    }
 }
 
 /* Execute one resolved case. 0 or -1 (could not run). */
@@ -65,6 +68,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
                   .fail_wave = o->fail_wave,
                   .wave_window = o->wave_window,
                   .result = result};
+    run.broken = o->broken;
     run.perf = o->perf;
     run.perf_window = (uint32_t)o->perf_window;
     const double begin = cpu_seconds();
@@ -73,6 +77,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
     if (rc != 0 && result->outcome == TB_PASS) {
         snprintf(err, err_size, "%s", run.err);
         free(run.series);
+        free(run.hang);
         return -1;
     }
     rc = 0;
@@ -89,6 +94,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
         report_failure(o, &run, result);
     }
     free(run.series);
+    free(run.hang);
     return rc;
 }
 

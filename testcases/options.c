@@ -34,6 +34,8 @@ static void usage_options(FILE *out, cli_command command) {
           "  --wave-window C its cycles before the failure (2000), a quarter of it after\n"
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
           "  --case-dir D    store the case of a failure there (build/cases)\n"
+          "  --break M.C:K   memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
+          "                  stops after K handshakes\n"
           "  --quiet         print nothing when all is well\n",
           out);
     if (command == CLI_SHRINK) {
@@ -110,6 +112,23 @@ static int device_option(const char *value, npu_dev_kind *kind, char *err, size_
     return -1;
 }
 
+/* "m0.R:12" */
+static int break_option(const char *value, tc_broken *broken, char *err, size_t err_size) {
+    for (unsigned c = 0; value != NULL && value[0] == 'm' && (value[1] == '0' || value[1] == '1') && value[2] == '.' && c < TB_AXI_CHANNELS;
+         c++) {
+        const char *name = tb_axi_channel_name((tb_axi_channel)c);
+        const size_t length = strlen(name);
+        if (strncmp(value + 3, name, length) == 0 && value[3 + length] == ':' && tb_parse_u64(value + 4 + length, &broken->from) == 0) {
+            broken->on = true;
+            broken->channel = value[1] == '1' ? 1 : 0;
+            broken->axi = c;
+            return 0;
+        }
+    }
+    snprintf(err, err_size, "--break: expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, got %.60s", value == NULL ? "nothing" : value);
+    return -1;
+}
+
 /* Does a command take option i of the numbers below? */
 static bool number_known(cli_command command, unsigned i) {
     static const unsigned of[] = {[CLI_RUN] = 0x31, [CLI_TEST] = 0x2f, [CLI_REPRO] = 0x20, [CLI_SHRINK] = 0x40, [CLI_LIST] = 0};
@@ -161,6 +180,9 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
             *texts[i].out = value;
             return 0;
         }
+    }
+    if (strcmp(name, "--break") == 0 && o->command <= CLI_REPRO) {
+        return break_option(value, &o->broken, err, err_size);
     }
     return strcmp(name, "--device") == 0 && o->command != CLI_LIST ? device_option(value, &o->kind, err, err_size) : 1;
 }

@@ -43,6 +43,13 @@ typedef struct tc_stats {
 
 struct tc_test;
 
+/* A channel of the simulated memory that stops for good, to try what a hang looks like. */
+typedef struct tc_broken {
+    bool on;
+    unsigned channel, axi; /* DMA channel; tb_axi_channel */
+    uint64_t from;         /* after so many handshakes */
+} tc_broken;
+
 /* One case in execution. */
 typedef struct tc_run {
     const struct tc_test *test;
@@ -53,13 +60,15 @@ typedef struct tc_run {
     const char *wave;      /* FST file or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
     uint64_t wave_window;  /* its cycles before the failure; 0: as the device has it */
-    bool perf;             /* sample the debug port */
-    uint32_t perf_window;  /* cycles of a window, 0: fitting */
+    tc_broken broken;
+    bool perf;            /* sample the debug port */
+    uint32_t perf_window; /* cycles of a window, 0: fitting */
     tb_result *result;
     npu_dev *dev; /* open between tc_open() and tc_close() */
     npu npu;      /* the driver's device */
     tc_stats stats;
     npu_dev_perf_window *series;
+    char *hang;    /* the device's report on a hang, or NULL */
     char err[512]; /* why the case could not be run */
 } tc_run;
 

@@ -334,6 +334,7 @@ static void match_w(tb_axi_monitor *mon, uint64_t cycle, tb_axi_open *b, const u
                   b->len + 1u);
     }
     b->beat++;
+    b->moved = cycle;
     /* after a wrong number of beats the design's own WLAST tells where the next burst begins */
     if (last || mon->cfg.lite) {
         b->data_done = true;
@@ -349,8 +350,10 @@ static void drop_writes(tb_axi_monitor *mon) {
     }
 }
 
-static void open_init(tb_axi_open *b, const tb_axi_ax *ax) {
+static void open_init(tb_axi_open *b, const tb_axi_ax *ax, uint64_t cycle) {
     memset(b, 0, sizeof *b);
+    b->since = cycle;
+    b->moved = cycle;
     b->addr = ax->addr;
     b->id = ax->id;
     b->len = ax->len;
@@ -366,7 +369,7 @@ static void take_aw(tb_axi_monitor *mon, const tb_axi_sample *s) {
         return;
     }
     tb_axi_open *b = wr_at(mon, mon->wr_count);
-    open_init(b, &s->aw);
+    open_init(b, &s->aw, s->cycle);
     mon->wr_count++;
     if (mon->wr_count > mon->stats.max_writes) {
         mon->stats.max_writes = mon->wr_count;
@@ -415,7 +418,7 @@ static void take_ar(tb_axi_monitor *mon, const tb_axi_sample *s) {
     if (!room) {
         return;
     }
-    open_init(rd_at(mon, mon->rd_count), &s->ar);
+    open_init(rd_at(mon, mon->rd_count), &s->ar, s->cycle);
     mon->rd_count++;
     if (mon->rd_count > mon->stats.max_reads) {
         mon->stats.max_reads = mon->rd_count;
@@ -434,6 +437,7 @@ static void take_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
         lane_mask(lo, hi, lanes);
         mon->stats.read_bytes += hi - lo + 1u;
         b->beat++;
+        b->moved = s->cycle;
         b->data_done = s->r.last || mon->cfg.lite;
         while (mon->rd_count > 0 && rd_at(mon, 0)->data_done) {
             mon->rd_head = (mon->rd_head + 1) & (mon->rd_cap - 1);
@@ -516,7 +520,11 @@ static void remember(tb_axi_monitor *mon, const tb_axi_sample *s) {
         mon->prev.r = s->r;
         memcpy(mon->prev_r, s->r.data, mon->cfg.bytes);
     }
+    const unsigned fresh = stalled & ~(unsigned)mon->stalled;
     mon->stalled = (uint8_t)stalled;
+    for (unsigned c = 0; fresh != 0 && c < TB_AXI_CHANNELS; c++) {
+        mon->stalled_since[c] = ((fresh >> c) & 1u) != 0 ? s->cycle : mon->stalled_since[c];
+    }
     for (unsigned c = 0; stalled != 0 && c < TB_AXI_CHANNELS; c++) {
         mon->stats.stall[c] += (stalled >> c) & 1u;
     }
@@ -533,8 +541,19 @@ void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s) {
     check_ax(mon, s, false);
     check_r(mon, s);
     mon->in_reset = false;
+    const uint64_t before = mon->progress;
     handshakes(mon, s);
+    if (mon->progress != before) {
+        mon->last = s->cycle;
+    }
     remember(mon, s);
+}
+
+const tb_axi_open *tb_axi_mon_burst(const tb_axi_monitor *mon, bool write, uint32_t i) {
+    if (i >= (write ? mon->wr_count : mon->rd_count)) {
+        return NULL;
+    }
+    return write ? &mon->wr[(mon->wr_head + i) & (mon->wr_cap - 1)] : &mon->rd[(mon->rd_head + i) & (mon->rd_cap - 1)];
 }
 
 void tb_axi_mon_open(const tb_axi_monitor *mon, uint32_t *reads, uint32_t *writes) {

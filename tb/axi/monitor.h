@@ -78,7 +78,9 @@ typedef struct tb_axi_stats {
 typedef struct tb_axi_open {
     uint64_t addr;
     uint32_t id;
-    uint32_t beat; /* beats seen */
+    uint32_t beat;  /* beats seen */
+    uint64_t since; /* cycle of its address */
+    uint64_t moved; /* of its last beat, or the same */
     uint8_t len, size, burst;
     bool data_done, resp_done;
 } tb_axi_open;
@@ -101,8 +103,10 @@ typedef struct tb_axi_monitor {
     uint8_t stalled; /* bit per channel: valid and not ready at the last sample */
     bool oom;
     tb_axi_stats stats;
-    uint64_t progress;   /* handshakes on all channels */
-    uint64_t violations; /* all of them */
+    uint64_t progress;                       /* handshakes on all channels */
+    uint64_t last;                           /* cycle of the last one */
+    uint64_t stalled_since[TB_AXI_CHANNELS]; /* of each channel that is stalled */
+    uint64_t violations;                     /* all of them */
     uint64_t per_rule[TB_AXI_RULES];
     tb_axi_violation first[TB_AXI_KEEP];
 } tb_axi_monitor;
@@ -116,6 +120,8 @@ void tb_axi_mon_reset(tb_axi_monitor *mon);
 void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
 /* Bursts in flight at the end: reads, writes. */
 void tb_axi_mon_open(const tb_axi_monitor *mon, uint32_t *reads, uint32_t *writes);
+/* The i-th burst in flight of one direction, the oldest first; NULL: there are no more. */
+const tb_axi_open *tb_axi_mon_burst(const tb_axi_monitor *mon, bool write, uint32_t i);
 /* "AXI4_ERRM_WSTRB on m0 at cycle 12, address 0x...: text" */
 void tb_axi_violation_text(const tb_axi_monitor *mon, const tb_axi_violation *v, char *dst, size_t size);
 

@@ -174,13 +174,17 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
     const tb_axi_profile *prof = s->profile;
     s->cycle = cycle;
     const bool stopped = cycle < s->stop_until;
-    *p->ar.ready = !stopped && s->rd_tail - s->rd_head < prof->outstanding && ready_now(s, &s->ar_rdy, &prof->ar, *p->ar.valid != 0);
-    *p->aw.ready = !stopped && s->wr_tail - s->wr_head < prof->outstanding && ready_now(s, &s->aw_rdy, &prof->aw, *p->aw.valid != 0);
+    const unsigned hung = s->hung;
+    *p->ar.ready = !stopped && (hung >> TB_AXI_AR & 1u) == 0 && s->rd_tail - s->rd_head < prof->outstanding &&
+                   ready_now(s, &s->ar_rdy, &prof->ar, *p->ar.valid != 0);
+    *p->aw.ready = !stopped && (hung >> TB_AXI_AW & 1u) == 0 && s->wr_tail - s->wr_head < prof->outstanding &&
+                   ready_now(s, &s->aw_rdy, &prof->aw, *p->aw.valid != 0);
     /* data waits for its address, unless the profile lets it come first */
     const bool w_open = (int32_t)(s->wr_tail - s->wr_data) > 0 || (prof->data_first && s->wr_data - s->wr_head < prof->outstanding);
-    *p->w_ready = !stopped && w_open && ready_now(s, &s->w_rdy, &prof->w, *p->w_valid != 0);
+    *p->w_ready = !stopped && (hung >> TB_AXI_W & 1u) == 0 && w_open && ready_now(s, &s->w_rdy, &prof->w, *p->w_valid != 0);
     if (!s->r_live) {
-        if (s->rd_head != s->rd_tail && !stopped && cycle >= s->r_at && cycle >= s->rd[s->rd_head & MASK].at) {
+        if (s->rd_head != s->rd_tail && !stopped && (hung >> TB_AXI_R & 1u) == 0 && cycle >= s->r_at &&
+            cycle >= s->rd[s->rd_head & MASK].at) {
             load_r(s);
         } else {
             *p->r_valid = 0;
@@ -188,7 +192,7 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
     }
     if (!s->b_live) {
         const tb_axi_write_slot *slot = &s->wr[s->wr_head & MASK];
-        if (slot->have_aw && slot->have_last && !stopped && cycle >= slot->at) {
+        if (slot->have_aw && slot->have_last && !stopped && (hung >> TB_AXI_B & 1u) == 0 && cycle >= slot->at) {
             load_b(s);
         } else {
             *p->b_valid = 0;
@@ -300,8 +304,32 @@ static void b_taken(tb_axi_slave *s) {
     s->wr_head++;
 }
 
+/* Handshakes of this cycle count for the channels that are to stop. */
+static void count_hang(tb_axi_slave *s) {
+    const tb_axi_port *p = s->port;
+    const bool moved[TB_AXI_CHANNELS] = {[TB_AXI_AW] = (*p->aw.valid & *p->aw.ready) != 0,
+                                         [TB_AXI_W] = (*p->w_valid & *p->w_ready) != 0,
+                                         [TB_AXI_B] = s->b_live && *p->b_ready != 0,
+                                         [TB_AXI_AR] = (*p->ar.valid & *p->ar.ready) != 0,
+                                         [TB_AXI_R] = s->r_live && *p->r_ready != 0};
+    for (unsigned c = 0; c < TB_AXI_CHANNELS; c++) {
+        if ((s->hang >> c & 1u) != 0 && moved[c] && s->hang_left[c] > 0 && --s->hang_left[c] == 0) {
+            s->hung |= (uint8_t)(1u << c);
+        }
+    }
+}
+
+void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k) {
+    slave->hang |= (uint8_t)(1u << channel);
+    slave->hang_left[channel] = k;
+    slave->hung = (uint8_t)((slave->hung & ~(1u << channel)) | (k == 0 ? 1u << channel : 0u));
+}
+
 void tb_axi_slave_sample(tb_axi_slave *s) {
     const tb_axi_port *p = s->port;
+    if (s->hang != 0) {
+        count_hang(s);
+    }
     if ((*p->aw.valid & *p->aw.ready) != 0) {
         take_aw(s);
     }

@@ -89,6 +89,9 @@ typedef struct tb_axi_slave {
     uint8_t *wr_buf; /* TB_AXI_SLAVE_CAP x 256 beats */
     uint64_t *wr_strb;
     uint64_t stop_until;
+    /* channels that stop for good (tb_axi_slave_hang): a bit each; handshakes that they still make */
+    uint8_t hang, hung;
+    uint64_t hang_left[TB_AXI_CHANNELS];
     /* errors to inject: numbers of bursts counted from creation */
     uint64_t inject[2][TB_AXI_SLAVE_INJECT];
     uint32_t injects[2];
@@ -109,6 +112,11 @@ void tb_axi_slave_drive(tb_axi_slave *slave, uint64_t cycle);
 void tb_axi_slave_sample(tb_axi_slave *slave);
 /* Answer the k-th burst from now (0: the next accepted) with SLVERR. dir: 0 read, 1 write. false: too many waiting. */
 bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k);
+/*
+ * A broken memory: after `k` more handshakes on the channel (0: none) its ready (AW, W, AR) or valid (R, B) never rises again; a beat of R or B that is already offered
+ * counts as one of them and is always handed over. A reset does not mend it.
+ */
+void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k);
 /* Bursts in flight: accepted and not yet answered. */
 uint32_t tb_axi_slave_pending(const tb_axi_slave *slave);
 

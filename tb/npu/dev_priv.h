@@ -80,7 +80,8 @@ struct npu_dev {
     tb_snaps snaps;
     bool replay, replay_wave; /* this process is a woken snapshot; its waveform was begun */
     tb_snap_order order;
-    bool rtl_gone; /* no register access any more */
+    bool rtl_gone;   /* no register access any more */
+    char *hang_text; /* npu_dev_hang_text() */
 
     /* model side */
     cm_device *model;
@@ -119,11 +120,19 @@ void npu_rtl_replay_out(npu_dev *dev);
 /* One clock cycle; false: failed or stopped. */
 bool npu_rtl_step(void *ctx);
 void npu_rtl_reset(npu_dev *dev);
+/* The same in the middle of a report: no snapshot, and whatever has failed before. */
+void npu_rtl_cycle(npu_dev *dev);
 /* Register access through the bus. false: failure noted. */
 bool npu_rtl_read(npu_dev *dev, uint32_t offset, uint32_t *value);
 bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value);
 /* Nothing may be in flight on the buses. */
 void npu_rtl_check_idle(npu_dev *dev);
+
+/* ---- hang.c ---- */
+/* Nothing has moved for the watchdog's cycles: failure and report. */
+void npu_hang_watchdog(npu_dev *dev);
+/* The same for a register access ("read", "write") without an answer. */
+void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset);
 
 /* ---- perf.c ---- */
 /* After settle, while the sampler is on. */

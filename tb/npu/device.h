@@ -101,5 +101,18 @@ size_t npu_dev_perf_stop(npu_dev *dev, const npu_dev_perf_window **windows);
 void npu_dev_reset(npu_dev *dev);
 /* Answer the k-th burst (0 = next) of a kind on a channel with SLVERR: dir 0 read, 1 write. RTL and tandem only. */
 void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k);
+/* A broken memory: after `from_k` more handshakes (0: none) an AXI channel (tb_axi_channel) of channel 0 or 1 never moves again (tb_axi_slave_hang). RTL and tandem only. */
+void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, uint64_t from_k);
+
+/*
+ * The driver gave up: is it the device that does not get on? Waits until something moves between the device and memory, at most the watchdog's cycles. true: the device has
+ * failed, with its report; false: it is idle or still works.
+ */
+bool npu_dev_check_hang(npu_dev *dev);
+/*
+ * The report on a hang (watchdog, or a register access without an answer): root, who waits for whom, bus, state of every unit; several lines of at most about 80
+ * characters, the last one with its newline. NULL: there was no hang. Valid until the device is closed.
+ */
+const char *npu_dev_hang_text(const npu_dev *dev);
 
 #endif

@@ -53,24 +53,6 @@ static void note_stop(npu_dev *dev) {
     npu_dev_fail(dev, signature, "%s", dev->sim.failure);
 }
 
-static void note_hang(npu_dev *dev) {
-    char text[256];
-    size_t at = 0;
-    for (unsigned i = PORT_M0; i < PORTS; i++) {
-        uint32_t reads;
-        uint32_t writes;
-        tb_axi_mon_open(&dev->mon[i], &reads, &writes);
-        const int n = snprintf(text + at, sizeof text - at, "; %s: %u reads and %u writes in flight", port_names[i], reads, writes);
-        at += n > 0 && (size_t)n < sizeof text - at ? (size_t)n : 0;
-    }
-    const uint64_t since = dev->wd.last_cycle;
-    const bool first = !npu_dev_failed(dev);
-    npu_dev_fail(dev, "watchdog:hang", "no handshake on any port for %" PRIu64 " cycles%s", dev->wd.limit, text);
-    if (first) {
-        dev->failure.cycle = since;
-    }
-}
-
 static bool step(npu_dev *dev);
 
 /*
@@ -138,11 +120,15 @@ static bool step(npu_dev *dev) {
     }
     if (!go) {
         note_stop(dev);
-    } else if ((cycle & 63u) == 0 &&
+    } else if ((cycle & 63u) == 0 && !npu_dev_failed(dev) &&
                tb_watchdog_step(&dev->wd, cycle, dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress)) {
-        note_hang(dev);
+        npu_hang_watchdog(dev);
     }
     return !npu_dev_failed(dev);
+}
+
+void npu_rtl_cycle(npu_dev *dev) {
+    step(dev);
 }
 
 static bool access_ok(npu_dev *dev, tb_lite_status status, const char *what, uint32_t offset) {
@@ -151,7 +137,7 @@ static bool access_ok(npu_dev *dev, tb_lite_status status, const char *what, uin
         return true;
     case TB_LITE_TIMEOUT:
         dev->rtl_gone = true;
-        npu_dev_fail(dev, "reg:timeout", "%s of register 0x%03x got no answer within %u cycles", what, offset, NPU_DEV_REG_TIMEOUT);
+        npu_hang_register(dev, what, offset);
         return false;
     case TB_LITE_ERROR:
         npu_dev_fail(dev, "reg:response", "%s of register 0x%03x answered with an error response", what, offset);

@@ -1,0 +1,60 @@
+/*
+ * hang.h - inside of the report on a hang: what every unit does, what is in flight, and who waits for whom.
+ *
+ * hang.c writes the report. hang_look.c reads registers of the design by name, in builds with taps, where tb/npu/taps/hang.vlt makes them public; nothing is read
+ * before a hang, so a run pays nothing. hang_state.c knows which of them say what a unit does, hang_wait.c and its likes what a unit waits for.
+ */
+#ifndef NPU_HANG_H
+#define NPU_HANG_H
+
+#include <stdio.h>
+
+#include "dev_priv.h"
+
+/* Signals of the design at the moment of the hang. */
+typedef struct npu_look {
+    tb_shim_var *var; /* by scope, then name; NULL: none are public */
+    size_t vars;
+    char missing[96]; /* first signal that was asked for and is not there; a mistake in a table */
+} npu_look;
+
+/* Take the list of signals. False: this build has none (or no memory). */
+bool npu_look_open(npu_look *look, const tb_sim *sim);
+void npu_look_close(npu_look *look);
+/* Is there an instance of this path below the top module? */
+bool npu_look_unit(const npu_look *look, const char *unit);
+/* Signal of an instance, or of the tap inside it; NULL: there is none. */
+const tb_shim_var *npu_look_find(const npu_look *look, const char *unit, const char *name);
+/* Its low 64 bits; 0 and a note in `missing` when there is none. */
+uint64_t npu_look_get(npu_look *look, const char *unit, const char *name);
+/* `bits` bits from bit `lsb` of it. */
+uint64_t npu_look_field(npu_look *look, const char *unit, const char *name, uint32_t lsb, uint32_t bits);
+
+#define NPU_HANG_DEPTH 24u /* units in the chain */
+
+/* One "unit waits for what of whom". */
+typedef struct npu_hang_link {
+    int unit;       /* who */
+    char text[160]; /* what it waits for, or, for the last one, why nothing explains that it stands */
+} npu_hang_link;
+
+typedef struct npu_hang {
+    npu_dev *dev;
+    npu_look look;
+    npu_hang_link link[NPU_HANG_DEPTH]; /* the chain, from the unit with an unfinished task to the root */
+    size_t links;
+    char root[48];       /* name for the signature; empty: unknown */
+    char root_text[200]; /* one line */
+} npu_hang;
+
+/* Does the memory owe something on this AXI channel? The sentence says what. */
+bool npu_hang_memory(const npu_dev *dev, unsigned channel, tb_axi_channel axi, char *text, size_t size);
+/* GEMM, ALU, POOL are busy: a bit of each UNIT_. From the debug port of the design; without it what the driver has not seen complete. */
+uint32_t npu_hang_busy(npu_dev *dev);
+
+/* Fill the chain and the root. False: the build shows nothing of the units. (hang_chain.c) */
+bool npu_hang_chain(npu_hang *h);
+/* Lines with the state of every unit. (hang_state.c) */
+void npu_hang_states(npu_hang *h, FILE *out);
+
+#endif
