@@ -32,6 +32,7 @@ include scripts/prove.mk
 include scripts/ncnn.mk
 include scripts/fp.mk
 include scripts/synth.mk
+include scripts/bench.mk
 
 .PHONY: help clean regs format
 
