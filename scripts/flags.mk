@@ -1,5 +1,7 @@
 # Compilers, flags, folders.
 export PYTHON ?= /usr/bin/python3
+VERILATOR ?= verilator
+VROOT := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 
 CFGS := n4 n8 n16 n32

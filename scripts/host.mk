@@ -18,6 +18,17 @@ $(HOST)/obj/%.o: %.c $(HOST)/flags.c
 	@echo "  CC    $<"
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
+# The FST library that Verilator ships (the older ones; without it FSTs are read through fst2vcd). A Verilated program with tracing has it too, under the same names:
+# all of this object's symbols become local but its own. The library's arithmetic is its own matter, so UBSan leaves it alone.
+FSTAPI := $(wildcard $(VROOT)/include/gtkwave/fstapi.c)
+FST_FLAGS := $(if $(FSTAPI),-DTB_WAVE_FSTAPI -isystem $(patsubst %/gtkwave/fstapi.c,%,$(FSTAPI)) -fno-sanitize=undefined)
+$(eval $(call stamp,$(HOST)/flags.fst,$(FST_FLAGS)))
+$(HOST)/obj/tb/wave/fst_lib.o: tb/wave/fst_lib.c $(HOST)/flags.c $(HOST)/flags.fst
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(FST_FLAGS) -MMD -MP -c $< -o $@
+	@objcopy --wildcard --keep-global-symbol='wave_*' $@
+
 # $(1): library. The list of members is a stamp, so that a removed file leaves the archive.
 define library
 OBJ_$(1) := $$(SRC_$(1):%.c=$(HOST)/obj/%.o)

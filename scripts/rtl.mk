@@ -1,7 +1,4 @@
 # Verilated builds: the NPU and the unit benches of one CFG and KIND.
-VERILATOR ?= verilator
-VROOT := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)
-
 RTL_PKGS := rtl/npu_pkg.sv rtl/regs/npu_regs_pkg.sv
 RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard rtl/*_pkg.sv rtl/*/*_pkg.sv))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard rtl/*.sv rtl/*/*.sv))))

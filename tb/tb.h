@@ -25,5 +25,6 @@
 #include "tap/check.h"
 #include "tap/tap.h"
 #include "tlog/tlog.h"
+#include "wave/wave.h"
 
 #endif

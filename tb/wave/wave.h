@@ -15,20 +15,24 @@ typedef struct tb_wave tb_wave;
 
 typedef struct tb_wave_signal {
     const char *scope; /* instance path: "TOP.npu_top.u_gemm"; empty at the top */
-    const char *name;  /* without the range: "wdata_i" */
+    const char *name;  /* without the range: "wdata_i"; an element of an array with its index: "mem[3]" */
+    const char *range; /* "[31:0]"; empty when the file gives none */
     uint32_t width;    /* bits */
     uint32_t handle;   /* storage; aliases share it */
+    bool parameter;    /* a constant of the design */
 } tb_wave_signal;
 
 /* Open an FST or VCD file, told apart by its contents. NULL with one line in err: "F: damaged FST", "F: no such file" ... */
 tb_wave *tb_wave_open(const char *path, char *err, size_t err_size);
 void tb_wave_close(tb_wave *wave);
-/* All signals, in the order of the file. */
+/* All signals, in the order of the file. Reals and strings are left out. */
 const tb_wave_signal *tb_wave_signals(const tb_wave *wave, size_t *count);
 /* First and last time in the file, in its own units; the unit is 10^exponent seconds. */
 void tb_wave_times(const tb_wave *wave, uint64_t *first, uint64_t *last, int *exponent);
-/* Handles up to this one exist (they start at 0). */
+/* Number of handles; they start at 0. */
 uint32_t tb_wave_handles(const tb_wave *wave);
+/* A signal by its full path "scope.name", with or without the file's outermost scope. NULL when there is none. */
+const tb_wave_signal *tb_wave_find(const tb_wave *wave, const char *path);
 
 /* bits: `width` characters '0' '1' 'x' 'z', highest bit first, not terminated. Nonzero stops the reading and is returned. */
 typedef int tb_wave_change(void *ctx, uint64_t time, uint32_t handle, const char *bits, uint32_t width);
@@ -36,11 +40,12 @@ typedef int tb_wave_change(void *ctx, uint64_t time, uint32_t handle, const char
  * Changes of the handles with want[handle] != 0, ordered by time, from `from` to `to`; the values that hold at `from` come first. 0, what the callback
  * returned, or -1 with one line in err.
  */
-int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to, tb_wave_change *change, void *ctx, char *err, size_t err_size);
+int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to, tb_wave_change *change, void *ctx, char *err,
+                 size_t err_size);
 
 /*
- * Run `work` in a child process with limits of CPU time (seconds) and memory (MiB); its output goes where the caller's goes. Returns what `work` returned
- * (0..125), or -1 when the child died: "path: damaged FST" in err.
+ * Run `work` in a child process with limits of CPU time (seconds) and memory (MiB); its output goes where the caller's goes, pipes and sockets that the caller
+ * has open are closed in it. Returns what `work` returned (0..125), or -1 when the child died or took four times as long: "path: damaged FST" in err.
  */
 int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err, size_t err_size);
 
@@ -56,20 +61,26 @@ typedef struct tb_wave_view {
     const char *title;
     const tb_wave_group *group;
     size_t groups;
-    const char *clock;  /* full path, for the scale in cycles; NULL: times of the file */
-    uint64_t marker;    /* time of the first mismatch */
-    uint64_t from, to;  /* times that are shown; 0, 0: all */
+    const char *clock; /* full path, for the scale in cycles; NULL: times of the file */
+    uint64_t marker;   /* time of the first mismatch; 0: none */
+    uint64_t from, to; /* times that are shown; 0, 0: all */
+    unsigned cycles;   /* at most so many cycles are shown at first, three quarters of them before the marker; 0: 60 */
 } tb_wave_view;
 
 /*
- * The signals of an instance (full path of its scope, with or without the file's outermost scope), as a view would show them: handshakes first (valid, ready, enable), then state, then
- * data. Returns the number of paths written into `path` (each allocated; the caller frees).
+ * The signals of an instance (full path of its scope, with or without the file's outermost scope), as a view would show them: clock and reset, handshakes (valid,
+ * ready, enable), state, data; ports before what is inside. Returns the number of paths written into `path` (each allocated; the caller frees).
  */
 size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **path, size_t max);
+/* The clock of the design: the first 1-bit signal outermost in the file whose name says so (clk, clock, clk_i, aclk ...). NULL: none. */
+const tb_wave_signal *tb_wave_clock(const tb_wave *wave);
 
-/* GTKWave save file (temporary name, rename). 0 or -1. */
+/* GTKWave save file (temporary name, rename). Signals that the file does not have are left out. 0 or -1 with one line in err. */
 int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t err_size);
-/* Timing diagram of the window, drawn from the file, into `out` as one <svg> element. 0 or -1. */
+/*
+ * Timing diagram of the window, drawn from the file, into `out` as one <svg> element that may stand in an HTML page. Needs no script, knows light and dark. 0 or
+ * -1 with one line in err.
+ */
 int tb_wave_svg(const tb_wave_view *view, FILE *out, char *err, size_t err_size);
 
 #endif

@@ -1,0 +1,82 @@
+/* Save files for GTKWave: which signals, in groups, the marker, the window. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wave/view.h"
+
+#define NAMED_MARKERS 26
+/* GTKWave's zoom is the exponent of the time that 200 pixels show; its wave area has about six times as many */
+#define WINDOW_FRAMES 6.0
+
+/* flags of a trace, in hexadecimal as the save file has them */
+#define FLAG_BIT "@28"
+#define FLAG_HEX "@22"
+#define FLAG_GROUP_BEGIN "@800200"
+#define FLAG_GROUP_END "@1000200"
+
+static void print_head(FILE *f, const view_state *v) {
+    char full[PATH_MAX];
+    /* the window of the file can be large: what GTKWave shows first is as much as a timing diagram has */
+    const double window = (double)(v->to - v->from) + 1;
+    const long long marker = v->marked ? (long long)v->view->marker : -1;
+    fprintf(f, "[*]\n[*] %s\n[*]\n", v->view->title != NULL ? v->view->title : "");
+    fprintf(f, "[dumpfile] \"%s\"\n", realpath(v->view->wave, full) != NULL ? full : v->view->wave);
+    fprintf(f, "[timestart] %llu\n[size] 1600 900\n[pos] -1 -1\n", (unsigned long long)v->from);
+    fprintf(f, "*%.6f %lld %lld", -log2(window / WINDOW_FRAMES > 1 ? window / WINDOW_FRAMES : 1), marker, marker);
+    for (int i = 1; i < NAMED_MARKERS; i++) {
+        fputs(" -1", f);
+    }
+    fputs("\n[sst_width] 220\n[signals_width] 300\n[sst_expanded] 1\n", f);
+}
+
+static void print_signal(FILE *f, const tb_wave_signal *s) {
+    fprintf(f, "%s\n%s%s%s%s\n", s->width == 1 ? FLAG_BIT : FLAG_HEX, s->scope, s->scope[0] != '\0' ? "." : "", s->name, s->range);
+}
+
+static void print_groups(FILE *f, const view_state *v) {
+    size_t r = 0;
+    for (size_t g = 0; g < v->view->groups; g++) {
+        const tb_wave_group *group = &v->view->group[g];
+        fprintf(f, FLAG_GROUP_BEGIN "\n-%s\n", group->title);
+        for (size_t i = 0; i < group->count; i++, r++) {
+            if (v->row[r].signal != NULL) {
+                print_signal(f, v->row[r].signal);
+            }
+        }
+        fprintf(f, FLAG_GROUP_END "\n-%s\n", group->title);
+    }
+    fputs("[pattern_trace] 1\n[pattern_trace] 0\n", f);
+}
+
+int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t err_size) {
+    view_state v;
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof temporary, "%s.tmp.%ld", output, (long)getpid()) >= (int)sizeof temporary) {
+        snprintf(err, err_size, "%.64s...: name too long", output);
+        return -1;
+    }
+    if (view_open(&v, view, err, err_size) != 0) {
+        view_close(&v);
+        return -1;
+    }
+    view_narrow(&v);
+    FILE *f = fopen(temporary, "w");
+    bool ok = f != NULL;
+    if (ok) {
+        print_head(f, &v);
+        print_groups(f, &v);
+        ok = fflush(f) == 0 && ferror(f) == 0;
+        ok = fclose(f) == 0 && ok;
+        ok = ok && rename(temporary, output) == 0;
+    }
+    if (!ok) {
+        snprintf(err, err_size, "%s: %s", output, strerror(errno));
+        unlink(temporary);
+    }
+    view_close(&v);
+    return ok ? 0 : -1;
+}

@@ -1,0 +1,150 @@
+/* Reading of files that may be damaged: in a child process that may die. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "wave/wave.h"
+
+#define KEPT_BYTES 16384u /* of the child's standard error */
+#define MAX_FDS 4096
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LIMIT_MEMORY false /* the sanitizer maps terabytes that nobody uses */
+#else
+#define LIMIT_MEMORY true
+#endif
+
+typedef struct guard {
+    int result; /* read end: one byte, what `work` returned */
+    int error;  /* read end: standard error of the child */
+    char text[KEPT_BYTES];
+    size_t len;
+} guard;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Pipes and sockets of the caller (sleeping snapshots, other children) are not for this child: whoever waits for their end would wait for it. */
+static void close_pipes(int keep) {
+    for (int fd = 3; fd < MAX_FDS; fd++) {
+        struct stat st;
+        if (fd != keep && fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))) {
+            close(fd);
+        }
+    }
+}
+
+static void limit(int what, rlim_t soft, rlim_t hard) {
+    const struct rlimit r = {.rlim_cur = soft, .rlim_max = hard};
+    setrlimit(what, &r);
+}
+
+__attribute__((noreturn)) static void child(int result, int error, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib) {
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM, SIGPIPE, SIGCHLD};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++) {
+        signal(handled[i], SIG_DFL);
+    }
+    dup2(error, 2);
+    close_pipes(result);
+    limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_CPU, seconds, (rlim_t)seconds + 1);
+    if (LIMIT_MEMORY) {
+        limit(RLIMIT_AS, (rlim_t)mib << 20, (rlim_t)mib << 20);
+    }
+    const unsigned char status = (unsigned char)work(ctx);
+    const bool flushed = fflush(NULL) == 0;
+    const ssize_t told = flushed ? write(result, &status, 1) : 0;
+    _exit(told == 1 ? 0 : 1);
+}
+
+/* Read what the child says until both pipes end or time is up. 1: it did its work, 0: it died. */
+static int listen_to(guard *g, double until, unsigned char *status) {
+    struct pollfd p[2] = {{.fd = g->result, .events = POLLIN}, {.fd = g->error, .events = POLLIN}};
+    int done = 0;
+    while (p[0].fd >= 0 || p[1].fd >= 0) {
+        const double left = until - now();
+        const int n = left > 0 ? poll(p, 2, (int)(left * 1000) + 1) : 0;
+        if (n == 0) {
+            return 0;
+        }
+        if (n > 0 && p[0].revents != 0) {
+            done |= read(g->result, status, 1) == 1 ? 1 : 0;
+            p[0].fd = -1;
+        }
+        if (n > 0 && p[1].revents != 0) {
+            char rest[4096];
+            const bool room = g->len < KEPT_BYTES;
+            const ssize_t got = read(g->error, room ? g->text + g->len : rest, room ? KEPT_BYTES - g->len : sizeof rest);
+            g->len += room && got > 0 ? (size_t)got : 0;
+            p[1].fd = got > 0 ? p[1].fd : -1;
+        }
+    }
+    return done;
+}
+
+static int open_pipes(int fd[4]) {
+    if (pipe2(fd, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    if (pipe2(fd + 2, O_CLOEXEC) != 0) {
+        close(fd[0]);
+        close(fd[1]);
+        return -1;
+    }
+    return 0;
+}
+
+int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err, size_t err_size) {
+    int fd[4];
+    /* what is still in the buffers would be written twice */
+    fflush(NULL);
+    if (open_pipes(fd) != 0) {
+        snprintf(err, err_size, "%s: no pipe: %s", path, strerror(errno));
+        return -1;
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        child(fd[1], fd[3], work, ctx, seconds, mib);
+    }
+    const int error = errno;
+    close(fd[1]);
+    close(fd[3]);
+    guard *g = pid > 0 ? calloc(1, sizeof *g) : NULL;
+    unsigned char status = 0;
+    int done = 0;
+    if (g != NULL) {
+        g->result = fd[0];
+        g->error = fd[2];
+        done = listen_to(g, now() + 4.0 * seconds + 5, &status);
+    }
+    close(fd[0]);
+    close(fd[2]);
+    if (pid > 0) {
+        kill(pid, SIGKILL);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (pid < 0) {
+        snprintf(err, err_size, "%s: no process to read it: %s", path, strerror(error));
+    } else if (done == 0) {
+        /* what a library says while it dies helps nobody */
+        snprintf(err, err_size, "%s: damaged FST", path);
+    } else if (g != NULL && g->len > 0) {
+        fwrite(g->text, 1, g->len, stderr);
+    }
+    free(g);
+    return done ? status : -1;
+}

@@ -1,0 +1,24 @@
+/*
+ * svg.h - private to tb/wave: rows of a timing diagram.
+ */
+#ifndef TB_WAVE_SVG_H
+#define TB_WAVE_SVG_H
+
+#include "wave/view.h"
+
+#define SVG_ROW_PX 20.0
+#define SVG_CHAR_PX 6.7 /* of the monospace text */
+
+typedef struct svg_canvas {
+    FILE *out;
+    double left, plot; /* where the waves begin, and how wide they are */
+    double px;         /* for a time unit */
+    double bottom;
+} svg_canvas;
+
+/* Text with what XML needs escaped. */
+void svg_text(FILE *out, const char *text, size_t len);
+/* The wave of one signal; y: top of its row. */
+void svg_row(const svg_canvas *c, const view_row *row, uint64_t from, uint64_t to, double y);
+
+#endif
