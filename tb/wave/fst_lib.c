@@ -50,9 +50,9 @@ __attribute__((format(printf, 2, 3))) static int fst_message(FILE *file, const c
 #define fprintf fst_message
 #define perror(text) ((void)(text))
 #define FST_CONFIG_INCLUDE "gtkwave/fst_config.h"
-#include "gtkwave/fastlz.c"
-#include "gtkwave/fstapi.c"
-#include "gtkwave/lz4.c"
+#include <gtkwave/fastlz.c>
+#include <gtkwave/fstapi.c>
+#include <gtkwave/lz4.c>
 #undef exit
 #undef fgetc
 #undef fprintf
