@@ -881,6 +881,201 @@
     X(POOL_TAB_ADDR, 0x1B0u, NPU_ACCESS_RW, 0xFFFFFFFFu, 0x00000000u, 0x00000000u, 0x00000000u) \
     X(POOL_CTRL, 0x1B4u, NPU_ACCESS_RW, 0x0000001Fu, 0x00000000u, 0x00000000u, 0x00000000u)
 
+/* X(register, field, offset, lsb, width) for each field, in order of offsets. */
+#define NPU_FIELD_TABLE(X) \
+    X(ID, MAGIC, 0x000u, 16u, 16u) \
+    X(ID, VERSION, 0x000u, 0u, 16u) \
+    X(CONFIG, MESH_N, 0x004u, 0u, 8u) \
+    X(CONFIG, EN_ALU, 0x004u, 8u, 1u) \
+    X(CONFIG, EN_POOL, 0x004u, 9u, 1u) \
+    X(CTRL, SOFT_RESET, 0x008u, 0u, 1u) \
+    X(STATUS, GEMM_BUSY, 0x00Cu, 0u, 1u) \
+    X(STATUS, GEMM_READY, 0x00Cu, 1u, 1u) \
+    X(STATUS, RESETTING, 0x00Cu, 2u, 1u) \
+    X(STATUS, ALU_BUSY, 0x00Cu, 8u, 1u) \
+    X(STATUS, ALU_READY, 0x00Cu, 9u, 1u) \
+    X(STATUS, POOL_BUSY, 0x00Cu, 16u, 1u) \
+    X(STATUS, POOL_READY, 0x00Cu, 17u, 1u) \
+    X(IRQ_STATUS, ALU, 0x010u, 0u, 1u) \
+    X(IRQ_STATUS, POOL, 0x010u, 1u, 1u) \
+    X(IRQ_STATUS, GEMM, 0x010u, 2u, 1u) \
+    X(IRQ_ENABLE, ALU, 0x014u, 0u, 1u) \
+    X(IRQ_ENABLE, POOL, 0x014u, 1u, 1u) \
+    X(IRQ_ENABLE, GEMM, 0x014u, 2u, 1u) \
+    X(IRQ_ID, ID, 0x018u, 0u, 2u) \
+    X(ERR, BUS_RD0, 0x01Cu, 0u, 1u) \
+    X(ERR, BUS_RD1, 0x01Cu, 1u, 1u) \
+    X(ERR, BUS_WR0, 0x01Cu, 2u, 1u) \
+    X(ERR, BUS_WR1, 0x01Cu, 3u, 1u) \
+    X(ERR, CONFIG, 0x01Cu, 4u, 1u) \
+    X(ERR, OVERRUN, 0x01Cu, 5u, 1u) \
+    X(ERR, ALU_BUS_RD0, 0x01Cu, 8u, 1u) \
+    X(ERR, ALU_BUS_RD1, 0x01Cu, 9u, 1u) \
+    X(ERR, ALU_BUS_WR0, 0x01Cu, 10u, 1u) \
+    X(ERR, ALU_BUS_WR1, 0x01Cu, 11u, 1u) \
+    X(ERR, ALU_CONFIG, 0x01Cu, 12u, 1u) \
+    X(ERR, ALU_OVERRUN, 0x01Cu, 13u, 1u) \
+    X(ERR, POOL_BUS_RD0, 0x01Cu, 16u, 1u) \
+    X(ERR, POOL_BUS_RD1, 0x01Cu, 17u, 1u) \
+    X(ERR, POOL_BUS_WR0, 0x01Cu, 18u, 1u) \
+    X(ERR, POOL_BUS_WR1, 0x01Cu, 19u, 1u) \
+    X(ERR, POOL_CONFIG, 0x01Cu, 20u, 1u) \
+    X(ERR, POOL_OVERRUN, 0x01Cu, 21u, 1u) \
+    X(GEMM_COUNT, DONE, 0x020u, 0u, 16u) \
+    X(PERF_CTRL, SNAPSHOT, 0x024u, 0u, 1u) \
+    X(PERF_CTRL, CLEAR, 0x024u, 1u, 1u) \
+    X(PERF_SEL, SEL, 0x028u, 0u, 6u) \
+    X(PERF_LO, VALUE, 0x02Cu, 0u, 32u) \
+    X(PERF_HI, VALUE, 0x030u, 0u, 16u) \
+    X(ALU_COUNT, DONE, 0x034u, 0u, 16u) \
+    X(POOL_COUNT, DONE, 0x038u, 0u, 16u) \
+    X(ALU_RESULT, VALUE, 0x03Cu, 0u, 32u) \
+    X(GEMM_IFM_ADDR, ADDR, 0x0C0u, 0u, 32u) \
+    X(GEMM_IFM_CSTEP, BYTES, 0x0C4u, 0u, 32u) \
+    X(GEMM_WGT_ADDR, ADDR, 0x0C8u, 0u, 32u) \
+    X(GEMM_OSCALE_ADDR, ADDR, 0x0CCu, 0u, 32u) \
+    X(GEMM_BIAS_ADDR, ADDR, 0x0D0u, 0u, 32u) \
+    X(GEMM_OFM_ADDR, ADDR, 0x0D4u, 0u, 32u) \
+    X(GEMM_OFM_CSTEP, BYTES, 0x0D8u, 0u, 32u) \
+    X(GEMM_PSUM_ADDR, ADDR, 0x0DCu, 0u, 32u) \
+    X(GEMM_IFM_SIZE, IW, 0x0E0u, 0u, 16u) \
+    X(GEMM_IFM_SIZE, IH, 0x0E0u, 16u, 16u) \
+    X(GEMM_CHANNELS, IC, 0x0E4u, 0u, 16u) \
+    X(GEMM_CHANNELS, OC, 0x0E4u, 16u, 16u) \
+    X(GEMM_OFM_SIZE, OW, 0x0E8u, 0u, 16u) \
+    X(GEMM_OFM_SIZE, OH, 0x0E8u, 16u, 16u) \
+    X(GEMM_IN_SCALE, VALUE, 0x0ECu, 0u, 32u) \
+    X(GEMM_CTRL, EN, 0x0F0u, 0u, 1u) \
+    X(GEMM_CTRL, OP, 0x0F0u, 1u, 2u) \
+    X(GEMM_CTRL, KERNEL, 0x0F0u, 3u, 3u) \
+    X(GEMM_CTRL, STRIDE, 0x0F0u, 6u, 3u) \
+    X(GEMM_CTRL, PAD_MODE, 0x0F0u, 9u, 2u) \
+    X(GEMM_CTRL, PAD_LEFT, 0x0F0u, 11u, 2u) \
+    X(GEMM_CTRL, PAD_RIGHT, 0x0F0u, 13u, 2u) \
+    X(GEMM_CTRL, PAD_TOP, 0x0F0u, 15u, 2u) \
+    X(GEMM_CTRL, PAD_BOTTOM, 0x0F0u, 17u, 2u) \
+    X(GEMM_CTRL, BIAS, 0x0F0u, 19u, 1u) \
+    X(GEMM_CTRL, REQUANT, 0x0F0u, 20u, 1u) \
+    X(GEMM_CTRL, LAYOUT, 0x0F0u, 21u, 1u) \
+    X(GEMM_CTRL, OSCALE, 0x0F0u, 22u, 1u) \
+    X(GEMM_CTRL, DIV_IC, 0x0F0u, 23u, 1u) \
+    X(GEMM_CTRL, EXT, 0x0F0u, 24u, 1u) \
+    X(GEMM_CTRL, PSUM_ADD, 0x0F0u, 25u, 1u) \
+    X(GEMM_CTRL, FENCE, 0x0F0u, 26u, 1u) \
+    X(GEMM_CTRL, WGT_RES, 0x0F0u, 27u, 1u) \
+    X(GEMM_CTRL, WGT_KEEP, 0x0F0u, 28u, 1u) \
+    X(GEMM_EXT_KERNEL, KW, 0x0F4u, 0u, 8u) \
+    X(GEMM_EXT_KERNEL, KH, 0x0F4u, 8u, 8u) \
+    X(GEMM_EXT_KERNEL, DW, 0x0F4u, 16u, 8u) \
+    X(GEMM_EXT_KERNEL, DH, 0x0F4u, 24u, 8u) \
+    X(GEMM_EXT_STRIDE, SW, 0x0F8u, 0u, 8u) \
+    X(GEMM_EXT_STRIDE, SH, 0x0F8u, 8u, 8u) \
+    X(GEMM_EXT_PAD, LEFT, 0x0FCu, 0u, 8u) \
+    X(GEMM_EXT_PAD, RIGHT, 0x0FCu, 8u, 8u) \
+    X(GEMM_EXT_PAD, TOP, 0x0FCu, 16u, 8u) \
+    X(GEMM_EXT_PAD, BOTTOM, 0x0FCu, 24u, 8u) \
+    X(GEMM_ACT, TYPE, 0x100u, 0u, 4u) \
+    X(GEMM_GROUP, TILES, 0x104u, 0u, 8u) \
+    X(GEMM_OUT_SCALE, VALUE, 0x108u, 0u, 32u) \
+    X(GEMM_ACT_P0, VALUE, 0x10Cu, 0u, 32u) \
+    X(GEMM_ACT_P1, VALUE, 0x110u, 0u, 32u) \
+    X(GEMM_ACT_P2, VALUE, 0x114u, 0u, 32u) \
+    X(GEMM_ACT_P3, VALUE, 0x118u, 0u, 32u) \
+    X(GEMM_PSUM_CSTEP, BYTES, 0x11Cu, 0u, 32u) \
+    X(ALU_A_ADDR, ADDR, 0x120u, 0u, 32u) \
+    X(ALU_A_RSTEP, BYTES, 0x124u, 0u, 32u) \
+    X(ALU_A_PSTEP, BYTES, 0x128u, 0u, 32u) \
+    X(ALU_B_ADDR, ADDR, 0x12Cu, 0u, 32u) \
+    X(ALU_B_RSTEP, BYTES, 0x130u, 0u, 32u) \
+    X(ALU_B_PSTEP, BYTES, 0x134u, 0u, 32u) \
+    X(ALU_O_ADDR, ADDR, 0x138u, 0u, 32u) \
+    X(ALU_O_RSTEP, BYTES, 0x13Cu, 0u, 32u) \
+    X(ALU_O_PSTEP, BYTES, 0x140u, 0u, 32u) \
+    X(ALU_SIZE, COUNT, 0x144u, 0u, 24u) \
+    X(ALU_ROWS, ROWS, 0x148u, 0u, 16u) \
+    X(ALU_ROWS, PLANES, 0x148u, 16u, 16u) \
+    X(ALU_P, VALUE, 0x14Cu, 0u, 32u) \
+    X(ALU_Q, VALUE, 0x150u, 0u, 32u) \
+    X(ALU_P_ADDR, ADDR, 0x154u, 0u, 32u) \
+    X(ALU_Q_ADDR, ADDR, 0x158u, 0u, 32u) \
+    X(ALU_CTRL, EN, 0x15Cu, 0u, 1u) \
+    X(ALU_CTRL, OP, 0x15Cu, 1u, 5u) \
+    X(ALU_CTRL, P_KIND, 0x15Cu, 6u, 2u) \
+    X(ALU_CTRL, Q_KIND, 0x15Cu, 8u, 2u) \
+    X(ALU_CTRL, DUP, 0x15Cu, 10u, 1u) \
+    X(ALU_ACT, TYPE, 0x160u, 0u, 4u) \
+    X(ALU_ACT_P0, VALUE, 0x164u, 0u, 32u) \
+    X(ALU_ACT_P1, VALUE, 0x168u, 0u, 32u) \
+    X(ALU_ACT_P2, VALUE, 0x16Cu, 0u, 32u) \
+    X(ALU_ACT_P3, VALUE, 0x170u, 0u, 32u) \
+    X(POOL_IFM_ADDR, ADDR, 0x180u, 0u, 32u) \
+    X(POOL_IFM_CSTEP, BYTES, 0x184u, 0u, 32u) \
+    X(POOL_IFM_RSTEP, BYTES, 0x188u, 0u, 32u) \
+    X(POOL_OFM_ADDR, ADDR, 0x18Cu, 0u, 32u) \
+    X(POOL_OFM_CSTEP, BYTES, 0x190u, 0u, 32u) \
+    X(POOL_OFM_RSTEP, BYTES, 0x194u, 0u, 32u) \
+    X(POOL_IFM_SIZE, IW, 0x198u, 0u, 16u) \
+    X(POOL_IFM_SIZE, IH, 0x198u, 16u, 16u) \
+    X(POOL_OFM_SIZE, OW, 0x19Cu, 0u, 16u) \
+    X(POOL_OFM_SIZE, OH, 0x19Cu, 16u, 16u) \
+    X(POOL_CHANNELS, C, 0x1A0u, 0u, 16u) \
+    X(POOL_WINDOW, KW, 0x1A4u, 0u, 8u) \
+    X(POOL_WINDOW, KH, 0x1A4u, 8u, 8u) \
+    X(POOL_WINDOW, SW, 0x1A4u, 16u, 8u) \
+    X(POOL_WINDOW, SH, 0x1A4u, 24u, 8u) \
+    X(POOL_PAD, LEFT, 0x1A8u, 0u, 8u) \
+    X(POOL_PAD, TOP, 0x1A8u, 8u, 8u) \
+    X(POOL_RECIP, VALUE, 0x1ACu, 0u, 32u) \
+    X(POOL_TAB_ADDR, ADDR, 0x1B0u, 0u, 32u) \
+    X(POOL_CTRL, EN, 0x1B4u, 0u, 1u) \
+    X(POOL_CTRL, TYPE, 0x1B4u, 1u, 2u) \
+    X(POOL_CTRL, INT8, 0x1B4u, 3u, 1u) \
+    X(POOL_CTRL, EXCLUDE_PAD, 0x1B4u, 4u, 1u)
+
+/* X(register, field, name, offset, lsb, value) for each named value of a field. */
+#define NPU_ENUM_TABLE(X) \
+    X(GEMM_CTRL, OP, CONV, 0x0F0u, 1u, 0u) \
+    X(GEMM_CTRL, OP, DEPTHWISE, 0x0F0u, 1u, 1u) \
+    X(GEMM_CTRL, OP, CONVERT, 0x0F0u, 1u, 2u) \
+    X(GEMM_CTRL, PAD_MODE, ZERO, 0x0F0u, 9u, 0u) \
+    X(GEMM_ACT, TYPE, NONE, 0x100u, 0u, 0u) \
+    X(GEMM_ACT, TYPE, RELU, 0x100u, 0u, 1u) \
+    X(GEMM_ACT, TYPE, LEAKY, 0x100u, 0u, 2u) \
+    X(GEMM_ACT, TYPE, CLIP, 0x100u, 0u, 3u) \
+    X(GEMM_ACT, TYPE, HARDSWISH, 0x100u, 0u, 4u) \
+    X(GEMM_ACT, TYPE, HARDSIGMOID, 0x100u, 0u, 5u) \
+    X(GEMM_ACT, TYPE, SIGMOID, 0x100u, 0u, 6u) \
+    X(GEMM_ACT, TYPE, TANH, 0x100u, 0u, 7u) \
+    X(GEMM_ACT, TYPE, SWISH, 0x100u, 0u, 8u) \
+    X(GEMM_ACT, TYPE, MISH, 0x100u, 0u, 9u) \
+    X(GEMM_ACT, TYPE, ELU, 0x100u, 0u, 10u) \
+    X(GEMM_ACT, TYPE, SOFTPLUS, 0x100u, 0u, 11u) \
+    X(ALU_CTRL, OP, COPY, 0x15Cu, 1u, 0u) \
+    X(ALU_CTRL, OP, ADD, 0x15Cu, 1u, 1u) \
+    X(ALU_CTRL, OP, SUB, 0x15Cu, 1u, 2u) \
+    X(ALU_CTRL, OP, RSUB, 0x15Cu, 1u, 3u) \
+    X(ALU_CTRL, OP, MUL, 0x15Cu, 1u, 4u) \
+    X(ALU_CTRL, OP, MULADD, 0x15Cu, 1u, 5u) \
+    X(ALU_CTRL, OP, ADDMUL, 0x15Cu, 1u, 6u) \
+    X(ALU_CTRL, OP, MAX, 0x15Cu, 1u, 7u) \
+    X(ALU_CTRL, OP, MIN, 0x15Cu, 1u, 8u) \
+    X(ALU_CTRL, OP, GT, 0x15Cu, 1u, 9u) \
+    X(ALU_CTRL, OP, GE, 0x15Cu, 1u, 10u) \
+    X(ALU_CTRL, OP, EQ, 0x15Cu, 1u, 11u) \
+    X(ALU_CTRL, OP, ABS, 0x15Cu, 1u, 12u) \
+    X(ALU_CTRL, OP, ADD_I32, 0x15Cu, 1u, 13u) \
+    X(ALU_CTRL, OP, DOT, 0x15Cu, 1u, 14u) \
+    X(ALU_CTRL, OP, SUM, 0x15Cu, 1u, 15u) \
+    X(ALU_CTRL, OP, PRELU, 0x15Cu, 1u, 16u) \
+    X(ALU_CTRL, P_KIND, SCALAR, 0x15Cu, 6u, 0u) \
+    X(ALU_CTRL, P_KIND, VECTOR, 0x15Cu, 6u, 1u) \
+    X(ALU_CTRL, P_KIND, PLANE, 0x15Cu, 6u, 2u) \
+    X(ALU_CTRL, Q_KIND, SCALAR, 0x15Cu, 8u, 0u) \
+    X(ALU_CTRL, Q_KIND, VECTOR, 0x15Cu, 8u, 1u) \
+    X(ALU_CTRL, Q_KIND, PLANE, 0x15Cu, 8u, 2u) \
+    X(POOL_CTRL, TYPE, MAX, 0x1B4u, 1u, 0u) \
+    X(POOL_CTRL, TYPE, AVG, 0x1B4u, 1u, 1u)
+
 /* clang-format on */
 
 #endif

@@ -59,9 +59,10 @@ unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [k
 	+@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT) </dev/null
 	$(OUT)/unit-$(UNIT) $(UNIT_ARGS) $(KNOBS) $(WAVE_ARGS)
 
-repro: ## one case again: make repro CASE=file, or TEST= SEED= [CFG=]
-	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(KIND)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" \
-	  KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" scripts/repro.sh
+# WAVE= asks for the whole run in a file, which any build with tracing gives
+repro: ## a failure again, explained: make repro CASE=file, or TEST= SEED= [CFG= KIND= REPORT=folder]
+	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" scripts/repro.sh
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# make repro: run one stored case (CASE=file), or the case of a test and a seed (TEST= SEED=), on the configuration that it names.
+# make repro: run one stored case (CASE=file), or the case of a test and a seed (TEST= SEED=), on the configuration that it names, in a build that checks every
+# unit (KIND=tap), with a report of the failure in REPORT= (build/report/<test>-<cfg>-<seed>).
 set -u
 fail() {
     echo "repro: $1" >&2
@@ -10,6 +11,7 @@ if [ -n "${CASE:-}" ]; then
     [ -f "$CASE" ] || fail "CASE=$CASE: no such file"
     TEST=$(sed -n 's/^test=//p' "$CASE" | head -n 1)
     CFG=$(sed -n 's/^cfg=//p' "$CASE" | head -n 1)
+    SEED=$(sed -n 's/^seed=//p' "$CASE" | head -n 1)
     [ -n "$TEST" ] || fail "$CASE: no line test=..., this is not a case"
     [ -n "$CFG" ] || fail "$CASE: no line cfg=..., this is not a case"
     args=(--case "$CASE")
@@ -21,6 +23,13 @@ case $CFG in
 n4 | n8 | n16 | n32) ;;
 *) fail "cfg=$CFG: expected n4, n8, n16 or n32" ;;
 esac
+unit=
+case $TEST in unit-*) unit=1 ;; esac
+# benches of units have no taps
+if [ "$KIND" = default ]; then
+    KIND=tap
+    [ -n "$unit" ] && KIND=$([ -n "${WAVE:-}" ] && echo debug || echo fast)
+fi
 out=$BUILD/$CFG-$KIND
 case $TEST in
 *[!a-z0-9_-]* | '') fail "test=$TEST: expected a name of small letters, digits, _ and -" ;;
@@ -36,5 +45,22 @@ ${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 command+=("${args[@]}" ${KNOBS:-})
 [[ $TEST != unit-* && -n ${DEVICE:-} ]] && command+=(--device "$DEVICE")
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
+[ -n "$unit" ] || command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
 echo "${command[*]}"
-exec "${command[@]}"
+"${command[@]}"
+status=$?
+# A failure that only another build shows: say so, where that build is at hand.
+if [ "$status" = 0 ] && [ -z "$unit" ] && [ "$KIND" = tap ] && [ -z "${WAVE:-}" ]; then
+    fast=$BUILD/$CFG-fast/tandem
+    if [ -x "$fast" ]; then
+        command[0]=$fast
+        ${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND=fast "$fast" || exit 1
+        echo "${command[*]}"
+        "${command[@]}"
+        status=$?
+        [ "$status" = 1 ] && echo "repro: the fast build fails, the build with checks of units (KIND=tap) does not"
+    else
+        echo "repro: passed with checks of units (KIND=tap); if it failed in another build: make repro ... KIND=fast"
+    fi
+fi
+exit "$status"

@@ -8,6 +8,7 @@
 #define TB_H
 
 #include "axi/lite_master.h"
+#include "axi/log.h"
 #include "axi/monitor.h"
 #include "axi/port.h"
 #include "axi/slave.h"
@@ -16,6 +17,7 @@
 #include "case/kv.h"
 #include "case/rng.h"
 #include "case/shrink.h"
+#include "heat.h"
 #include "mem/ddr.h"
 #include "scoreboard.h"
 #include "sim/result.h"

@@ -1,11 +1,9 @@
 /* case_file.c - cases as files. */
 #include "cli.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 int cli_case_to_kv(const tc_test *test, uint64_t seed, const tb_knobs *knobs, tb_kv *kv) {
     if (tb_kv_set(kv, "test", test->name) != 0 || tb_kv_set(kv, "cfg", NPU_CFG_NAME) != 0 || tb_kv_set_hex(kv, "seed", seed) != 0) {
@@ -58,32 +56,11 @@ int cli_case_load(const char *path, const tc_test **test, uint64_t *seed, tb_kno
     return rc;
 }
 
-/* Every folder of the path. */
-static int make_folder(const char *dir, char *err, size_t err_size) {
-    char path[512];
-    if (strlen(dir) >= sizeof path) {
-        snprintf(err, err_size, "%.80s...: longer than %zu characters", dir, sizeof path - 1);
-        return -1;
-    }
-    for (size_t i = 1; i <= strlen(dir); i++) {
-        if (dir[i] != '/' && dir[i] != '\0') {
-            continue;
-        }
-        memcpy(path, dir, i);
-        path[i] = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            snprintf(err, err_size, "%s: cannot make the folder: %s", path, strerror(errno));
-            return -1;
-        }
-    }
-    return 0;
-}
-
 int cli_case_store(const char *dir, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size, char *err,
                    size_t err_size) {
     tb_kv kv;
     tb_kv_init(&kv);
-    int rc = make_folder(dir, err, err_size);
+    int rc = tc_make_folder(dir, err, err_size);
     if (rc == 0) {
         const int length = snprintf(path, path_size, "%s/%s-%s-%016" PRIx64 ".case", dir, test->name, NPU_CFG_NAME, seed);
         if (length < 0 || (size_t)length >= path_size) {

@@ -15,6 +15,7 @@ typedef struct cli_options {
     const char *case_file; /* repro, shrink: the case to read; run and test: where the resolved case goes, or NULL */
     const char *case_dir;  /* where cases of failures go */
     const char *wave, *fail_wave, *result;
+    const char *report; /* --report: folder for all there is to know of a failure, or NULL */
     uint64_t seed, run_seed, index, count;
     bool have_seed, have_run, json, quiet, help, print_case, perf, have_window;
     const char *perf_svg; /* --perf: picture of the time series, or NULL */
@@ -44,6 +45,17 @@ int cli_case_load(const char *path, const tc_test **test, uint64_t *seed, tb_kno
 /* Store the case of a failure in a folder, which is made when it does not exist; its path goes into path. -1 with one line in err. */
 int cli_case_store(const char *dir, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size, char *err,
                    size_t err_size);
+
+/* ---- bundle.c: --report ---- */
+struct bundle;
+/* May the folder be written? -1 with one line in err. */
+int cli_bundle_check(const cli_options *o, char *err, size_t err_size);
+/* Before a case that might fail: let its waveform go where the report will be. NULL without --report, or out of memory. */
+struct bundle *cli_bundle_begin(const cli_options *o, tc_run *run);
+/* After a failure: run the case once more, write the folder, print what fits on a screen. again: the command that repeats it. 0 or -1 with one line in err. */
+int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, char *err, size_t err_size);
+/* Release; what is half done is removed. */
+void cli_bundle_end(struct bundle *b);
 
 /* Make the stored case small; exit status. */
 int cli_shrink(const cli_options *o);

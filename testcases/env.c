@@ -1,10 +1,12 @@
 /* env.c - the table of tests, and what their executors share. */
 #include "tests.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const tc_test *const tc_tests[] = {&tc_conv,    &tc_dw,        &tc_linear, &tc_convert,  &tc_int8_chain, &tc_concat,
                                    &tc_regs,    &tc_bus_error, &tc_chain,  &tc_sequence, &tc_nonsense,   &tc_pool,
@@ -76,7 +78,8 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
                              .fail_wave = run->fail_wave,
                              .wave_window = run->wave_window,
                              .ddr_bytes = ddr_bytes,
-                             .poison_reads = true};
+                             .poison_reads = true,
+                             .explain = run->explain};
     if (bus != NULL && tb_axi_profile_find(bus) == NULL) {
         snprintf(run->err, sizeof run->err, "bus profile %s is unknown to the testbench", bus);
         return -1;
@@ -103,6 +106,26 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
     return 0;
 }
 
+int tc_make_folder(const char *dir, char *err, size_t err_size) {
+    char path[512];
+    if (strlen(dir) >= sizeof path) {
+        snprintf(err, err_size, "%.80s...: longer than %zu characters", dir, sizeof path - 1);
+        return -1;
+    }
+    for (size_t i = 1; i <= strlen(dir); i++) {
+        if (dir[i] != '/' && dir[i] != '\0') {
+            continue;
+        }
+        memcpy(path, dir, i);
+        path[i] = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            snprintf(err, err_size, "%s: cannot make the folder: %s", path, strerror(errno));
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* The time series outlives the device. */
 static void take_series(tc_run *run) {
     const npu_dev_perf_window *windows;
@@ -113,6 +136,19 @@ static void take_series(tc_run *run) {
     run->stats.series_count = run->series != NULL ? count : 0;
     if (run->series != NULL) {
         memcpy(run->series, windows, count * sizeof *windows);
+    }
+}
+
+static void write_fail_wave(tc_run *run) {
+    char *err = run->no_wave;
+    if ((run->folder != NULL && tc_make_folder(run->folder, err, sizeof run->no_wave) != 0) ||
+        npu_dev_fail_wave(run->dev, err, sizeof run->no_wave) != 0) {
+        fprintf(stderr, "no waveform: %s\n", err);
+        return;
+    }
+    err[0] = '\0';
+    if (run->folder == NULL) { /* a report is moved to its place as a whole, and names it then */
+        tb_kv_set(&run->result->extra, "wave", run->fail_wave);
     }
 }
 
@@ -130,13 +166,9 @@ void tc_close(tc_run *run) {
     if (hang != NULL && run->hang == NULL) {
         run->hang = strdup(hang);
     }
+    run->failure = *npu_dev_get_failure(run->dev);
     if (run->fail_wave != NULL && run->result->outcome != TB_PASS) {
-        char err[256];
-        if (npu_dev_fail_wave(run->dev, err, sizeof err) == 0) {
-            tb_kv_set(&run->result->extra, "wave", run->fail_wave);
-        } else {
-            fprintf(stderr, "no waveform: %s\n", err);
-        }
+        write_fail_wave(run);
     }
     run->stats.has_time = run->kind != NPU_DEV_MODEL;
     run->result->cycles += npu_dev_cycles(run->dev);

@@ -35,7 +35,7 @@ static void reproducer(const cli_options *o, const tc_run *run, const tb_result 
 }
 
 /* One line for the failure, one for the way back to it. */
-static void report_failure(const cli_options *o, const tc_run *run, tb_result *result) {
+static void report_failure(const cli_options *o, const tc_run *run, struct bundle *bundle, tb_result *result) {
     char again[1024];
     char err[512];
     if (o->command != CLI_REPRO &&
@@ -54,6 +54,9 @@ static void report_failure(const cli_options *o, const tc_run *run, tb_result *r
     if (run->hang != NULL) {
         printf("\n%s", run->hang);
     }
+    if (bundle != NULL && cli_bundle_write(bundle, result, again, err, sizeof err) != 0) {
+        fprintf(stderr, "%s: no report: %s\n", o->prog, err);
+    }
 }
 
 /* Execute one resolved case. 0 or -1 (could not run). */
@@ -71,6 +74,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
     run.broken = o->broken;
     run.perf = o->perf;
     run.perf_window = (uint32_t)o->perf_window;
+    struct bundle *bundle = cli_bundle_begin(o, &run);
     const double begin = cpu_seconds();
     int rc = test->execute(&run);
     tc_close(&run);
@@ -78,6 +82,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
         snprintf(err, err_size, "%s", run.err);
         free(run.series);
         free(run.hang);
+        cli_bundle_end(bundle);
         return -1;
     }
     rc = 0;
@@ -91,8 +96,9 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
         rc = cli_perf_svg(o->perf_svg, &run.stats, NPU_CFG_N, err, err_size);
     }
     if (result->outcome != TB_PASS) {
-        report_failure(o, &run, result);
+        report_failure(o, &run, bundle, result);
     }
+    cli_bundle_end(bundle);
     free(run.series);
     free(run.hang);
     return rc;
@@ -150,7 +156,10 @@ static int run_cases(cli_options *o) {
     if (o->kind != NPU_DEV_MODEL) { /* only a simulation looks at the flag; the model alone just ends */
         tb_sim_catch_signals();
     }
-    const int rc = o->command == CLI_REPRO ? run_stored(o, &result, err, sizeof err) : run_generated(o, &result, err, sizeof err);
+    int rc = cli_bundle_check(o, err, sizeof err);
+    if (rc == 0) {
+        rc = o->command == CLI_REPRO ? run_stored(o, &result, err, sizeof err) : run_generated(o, &result, err, sizeof err);
+    }
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", o->prog, err);
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);

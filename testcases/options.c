@@ -31,6 +31,8 @@ static void usage_options(FILE *out, cli_command command) {
           "                  the program contains the RTL)\n"
           "  --wave F        FST waveform of the whole run (needs a build with tracing)\n"
           "  --fail-wave F   FST waveform around a failure, taken from a snapshot\n"
+          "  --report DIR    after a failure: run it again and write all there is to know\n"
+          "                  into this folder (report.html, report.txt, wave.fst ...)\n"
           "  --wave-window C its cycles before the failure (2000), a quarter of it after\n"
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
           "  --case-dir D    store the case of a failure there (build/cases)\n"
@@ -156,6 +158,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                  {"--case-dir", &o->case_dir, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--wave", &o->wave, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--fail-wave", &o->fail_wave, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--report", &o->report, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--result", &o->result, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--output", &o->output, 1u << CLI_SHRINK},
                  {"--keep", &o->keep, 1u << CLI_SHRINK}};
@@ -268,6 +271,10 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
     }
     if (o->have_window && !o->perf) {
         snprintf(err, err_size, "--window: expected --perf beside it");
+        return -1;
+    }
+    if (o->report != NULL && o->fail_wave != NULL) {
+        snprintf(err, err_size, "--report writes a waveform of its own: expected no --fail-wave beside it");
         return -1;
     }
     if (o->kind == NPU_DEV_MODEL && o->perf) {

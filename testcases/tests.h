@@ -70,6 +70,11 @@ typedef struct tc_run {
     npu_dev_perf_window *series;
     char *hang;    /* the device's report on a hang, or NULL */
     char err[512]; /* why the case could not be run */
+    /* of a failure */
+    const char *folder;          /* made before fail_wave is written, or NULL */
+    struct npu_explain *explain; /* what the device shall remember, or NULL */
+    npu_dev_failure failure;     /* the device's, after tc_close() */
+    char no_wave[256];           /* why fail_wave was not written; empty: it was */
 } tc_run;
 
 typedef struct tc_test {
@@ -127,6 +132,8 @@ void tc_close(tc_run *run);
 void tc_fail(tc_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Note that the driver answered `got` where `want` was expected. */
 void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status want);
+/* Make a folder and those above it. -1 with one line in err. */
+int tc_make_folder(const char *dir, char *err, size_t err_size);
 /* Nothing failed so far, on the device and in the executor. */
 bool tc_ok(const tc_run *run);
 /* Register access of directed tests through the HAL; false: it failed, noted. */

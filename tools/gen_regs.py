@@ -210,6 +210,13 @@ def gen_c(regs):
     rows = ["    X(%s, 0x%03Xu, NPU_ACCESS_%s, 0x%08Xu, 0x%08Xu, 0x%08Xu, 0x%08Xu)" %
             (r.name, r.offset, r.access.upper(), r.mask("exact"), r.mask("timed"), r.mask("w1c"), r.reset) for r in regs]
     out.append(" \\\n".join(rows))
+    fields = ["    X(%s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, r.offset, f.lo, f.width) for r in regs for f in r.fields]
+    enums = ["    X(%s, %s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, name, r.offset, f.lo, value)
+             for r in regs for f in r.fields for value, name, _ in f.enums]
+    out += ["", "/* X(register, field, offset, lsb, width) for each field, in order of offsets. */", "#define NPU_FIELD_TABLE(X) \\",
+            " \\\n".join(fields),
+            "", "/* X(register, field, name, offset, lsb, value) for each named value of a field. */", "#define NPU_ENUM_TABLE(X) \\",
+            " \\\n".join(enums)]
     out += ["", "/* clang-format on */", "", "#endif", ""]
     return "\n".join(out)
 

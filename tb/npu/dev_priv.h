@@ -6,6 +6,7 @@
 
 #include "cmodel.h"
 #include "device.h"
+#include "explain_priv.h"
 #include "inflight.h"
 #include "npu_regs.h"
 #include "score/score.h"
@@ -105,6 +106,8 @@ struct npu_dev {
 
 /* Note the first failure. */
 __attribute__((format(printf, 3, 4))) void npu_dev_fail(npu_dev *dev, const char *signature, const char *format, ...);
+/* The same for what need not stop a run that explains itself (cfg.explain). */
+__attribute__((format(printf, 3, 4))) void npu_dev_wrong(npu_dev *dev, const char *signature, const char *format, ...);
 static inline bool npu_dev_failed(const npu_dev *dev) {
     return dev->failure.signature[0] != '\0';
 }

@@ -22,6 +22,23 @@ void npu_dev_fail(npu_dev *dev, const char *signature, const char *format, ...) 
     dev->failure.cycle = dev->sim.cycle;
 }
 
+void npu_dev_wrong(npu_dev *dev, const char *signature, const char *format, ...) {
+    npu_explain *ex = dev->cfg.explain;
+    char text[sizeof dev->failure.message];
+    if (npu_dev_failed(dev) || (ex != NULL && ex->first.signature[0] != '\0')) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (ex != NULL) {
+        npu_explain_soft(dev, signature, "%s", text);
+    } else {
+        npu_dev_fail(dev, signature, "%s", text);
+    }
+}
+
 void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size) {
     static const char *const names[] = {"input", "output", "scratch"};
     for (size_t i = 0; i < dev->bufs; i++) {
@@ -110,6 +127,9 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
     npu_hal_fill(dev);
     ok = ok && (!dev->has_model || model_open(dev, err, err_size) == 0);
     ok = ok && (!dev->has_rtl || npu_rtl_open(dev, err, err_size) == 0);
+    if (!dev->has_rtl) {
+        npu_explain_begin(dev);
+    }
     if (!ok) {
         dev->finished = true;
         npu_dev_close(dev);
@@ -176,6 +196,7 @@ void npu_dev_alloc_reset(npu_dev *dev) {
         npu_compare_now(dev);
     }
     npu_inflight_clear(&dev->inflight);
+    npu_explain_forget(dev);
     dev->undefined = 0;
     dev->bufs = 0;
     dev->next_addr = NPU_DEV_DDR_BASE + GUARD;
@@ -204,6 +225,7 @@ bool npu_dev_finish(npu_dev *dev) {
             npu_compare_now(dev);
             npu_rtl_check_idle(dev);
         }
+        npu_explain_end(dev);
         dev->hash = tb_hash_final(tb_ddr_hash(dev->has_rtl ? &dev->ddr : &dev->model_ddr, dev->hash));
     }
     return !npu_dev_failed(dev);

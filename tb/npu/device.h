@@ -24,6 +24,8 @@ typedef struct npu_dev_cfg {
     uint64_t ddr_bytes;       /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
     uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */
     bool poison_reads;        /* never-written bytes that are read are a failure (default on in testcases) */
+    /* what this run remembers of its failure (explain.h), or NULL; such a run goes on after the first wrong thing where it can */
+    struct npu_explain *explain;
 } npu_dev_cfg;
 
 #define NPU_DEV_DDR_BASE 0x10000000u

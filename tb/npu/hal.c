@@ -193,6 +193,7 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
         note_task(dev, unit, after & r->done_mask);
     } else {
         dev->refused = true;
+        npu_explain_refused(dev);
     }
     dev->inflight.next.count = 0; /* also of a task that was refused */
 }
@@ -213,6 +214,7 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
         return NPU_HAL_FAULT;
     }
     const int which = npu_reg_events(offset);
+    npu_explain_written(dev, offset, value);
     if (dev->has_rtl && dev->has_model && which >= 0) {
         npu_events_model(dev);
         if (!clear_events(dev, which, offset, value)) {

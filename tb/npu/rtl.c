@@ -17,15 +17,15 @@ static void note_trouble(npu_dev *dev) {
         if (mon->violations > 0) {
             tb_axi_violation_text(mon, &mon->first[0], text, sizeof text);
             snprintf(signature, sizeof signature, "axi:%s:%s", tb_axi_rule_name(mon->first[0].rule), port_names[i]);
-            npu_dev_fail(dev, signature, "%s", text);
+            npu_dev_wrong(dev, signature, "%s", text);
         }
     }
     if (dev->ddr.events > 0) {
         const bool write = dev->ddr.first.kind == TB_DDR_WRITE_OUTSIDE;
         npu_dev_where(dev, dev->ddr.first.addr, where, sizeof where);
-        npu_dev_fail(dev, write ? "mem:write-outside:rtl" : "mem:read-unwritten:rtl", "RTL %s 0x%08" PRIx64 " (%s)",
-                     write ? "wrote outside the declared outputs, address" : "read a block that nobody wrote, address", dev->ddr.first.addr,
-                     where);
+        npu_dev_wrong(dev, write ? "mem:write-outside:rtl" : "mem:read-unwritten:rtl", "RTL %s 0x%08" PRIx64 " (%s)",
+                      write ? "wrote outside the declared outputs, address" : "read a block that nobody wrote, address", dev->ddr.first.addr,
+                      where);
     }
     if (dev->ddr.oom) {
         npu_dev_fail(dev, "host:memory", "out of memory for the simulated memory");
@@ -39,7 +39,7 @@ static void note_check(npu_dev *dev) {
     const tb_check_failure *f = &dev->checks.failure[0];
     snprintf(signature, sizeof signature, "unit:%s:%s", f->check->ops->unit, f->stream);
     tb_check_text(f, text, sizeof text);
-    npu_dev_fail(dev, signature, "%s", text);
+    npu_dev_wrong(dev, signature, "%s", text);
 }
 
 static void note_stop(npu_dev *dev) {
@@ -108,6 +108,9 @@ static bool step(npu_dev *dev) {
     if (dev->perf.on) {
         npu_perf_sample(dev);
     }
+    if (dev->cfg.explain != NULL) {
+        npu_explain_sample(dev);
+    }
     if (dev->checks.count > 0 && !tb_checks_cycle(&dev->checks)) {
         note_check(dev);
     }
@@ -123,6 +126,9 @@ static bool step(npu_dev *dev) {
     } else if ((cycle & 63u) == 0 && !npu_dev_failed(dev) &&
                tb_watchdog_step(&dev->wd, cycle, dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress)) {
         npu_hang_watchdog(dev);
+    }
+    if (dev->cfg.explain != NULL && npu_explain_over(dev)) {
+        npu_dev_fail(dev, "explain:limit", "stopped %" PRIu64 " cycles after the first failure", dev->cfg.explain->limit);
     }
     return !npu_dev_failed(dev);
 }
@@ -244,6 +250,7 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
         }
     }
     tb_lite_init(&dev->lite, &dev->port[PORT_AXIL], profile->lite_gap_max, tb_rng_stream(dev->cfg.seed, "axil"));
+    npu_explain_begin(dev);
     tb_watchdog_init(&dev->wd, dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles : 100000);
     dev->score = (npu_score_ctx){.n = dev->cfg.n};
     if (tb_checks_open(&dev->checks, &dev->sim, npu_score_all, npu_score_count, NULL, &dev->score, err, err_size) != 0) {

@@ -61,6 +61,8 @@ typedef struct tb_shim {
     void (*trace_close)(void *inst);
     /* The first `max` public signals inside the design, ordered by scope, then name; returns how many there are. Arrays are left out. */
     size_t (*vars)(void *inst, tb_shim_var *out, size_t max);
+    /* Name and version of the program that made the model, for reports; may be NULL. */
+    const char *(*made_by)(void);
 } tb_shim;
 
 /* The Verilated top of this program; NULL in a program without one. */

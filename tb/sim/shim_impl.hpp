@@ -224,6 +224,11 @@ void shim_destroy(void *handle) {
     inst->top.reset();
 }
 
+const char *shim_made_by(void) {
+    static const std::string text = std::string(Verilated::productName()) + " " + Verilated::productVersion();
+    return text.c_str();
+}
+
 const tb_shim shim_table = {
     shim_top_name,   shim_nports,     shim_create,      shim_destroy,     shim_ports, shim_eval, shim_set_time, shim_finished, shim_message,
 #if VM_TRACE_FST
@@ -231,7 +236,7 @@ const tb_shim shim_table = {
 #else
     nullptr,       nullptr,     nullptr,     nullptr,
 #endif
-    shim_vars,
+    shim_vars,       shim_made_by,
 };
 
 } // namespace

@@ -1,0 +1,69 @@
+/*
+ * log.h - the bursts of one AXI4 or AXI4-Lite port, for a person: the last few thousand of them, with the cycles at which they moved.
+ *
+ * Like the monitor it sees nothing but samples. It judges nothing: a response that belongs to no burst is counted and dropped.
+ */
+#ifndef TB_AXI_LOG_H
+#define TB_AXI_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port.h"
+
+#define TB_AXI_LOG_NEVER UINT64_MAX /* a cycle that has not come */
+
+/* One burst. Cycles are those of the handshakes, TB_AXI_LOG_NEVER where there was none yet. */
+typedef struct tb_axi_burst {
+    bool write;
+    bool has_addr; /* false: data came before the address */
+    uint8_t len, size, type;
+    uint8_t resp; /* the worst of its responses; TB_AXI_OKAY while there is none */
+    uint32_t id;
+    uint32_t beats; /* of data, so far */
+    uint64_t addr;
+    uint64_t asked;       /* first cycle with the address valid */
+    uint64_t taken;       /* the address was accepted */
+    uint64_t first, last; /* beats of data */
+    uint64_t end;         /* response of a write; the last beat of a read */
+    uint64_t data;        /* low 8 bytes of the first beat as they lay on the bus, fewer on a narrow bus */
+} tb_axi_burst;
+
+typedef struct tb_axi_log {
+    const char *name; /* of the port */
+    uint32_t bytes;   /* of the data bus */
+    tb_axi_burst *ring;
+    uint64_t cap, count; /* count: all bursts so far; the youngest `cap` of them are kept */
+    uint64_t open[2];    /* no burst before this one is unfinished: reads, writes */
+    uint64_t fill;       /* the write that takes the next beat of data is not before this one */
+    uint64_t asked[2];   /* since when the waiting address is valid */
+    uint64_t strays;     /* responses and read data of no burst that is kept */
+} tb_axi_log;
+
+/* bytes: of the data bus; cap: bursts kept. 0 or -1 (out of memory). */
+int tb_axi_log_init(tb_axi_log *log, const char *name, uint32_t bytes, uint64_t cap);
+void tb_axi_log_free(tb_axi_log *log);
+/* The design was reset: what is in flight stays unfinished. */
+void tb_axi_log_reset(tb_axi_log *log);
+/* One rising edge; cycles without any valid may be left out. */
+void tb_axi_log_step(tb_axi_log *log, const tb_axi_sample *s);
+
+/* Number of the oldest burst that is kept; the youngest is number count - 1. */
+static inline uint64_t tb_axi_log_first(const tb_axi_log *log) {
+    return log->count > log->cap ? log->count - log->cap : 0;
+}
+/* Burst by number, tb_axi_log_first() .. count - 1. */
+static inline const tb_axi_burst *tb_axi_log_get(const tb_axi_log *log, uint64_t number) {
+    return &log->ring[number % log->cap];
+}
+/* Did anything of the burst happen in these cycles (both included)? One that never ended reaches to the end of time. */
+bool tb_axi_burst_during(const tb_axi_burst *burst, uint64_t from, uint64_t to);
+/* Bytes that the burst asks for, from its address on. */
+uint32_t tb_axi_burst_bytes(const tb_axi_log *log, const tb_axi_burst *burst);
+/* One line: "write 0x10000040, 64 bytes in 4 beats, id 1: address 478, data 480..483, OKAY at 490". */
+void tb_axi_burst_text(const tb_axi_log *log, const tb_axi_burst *burst, char *dst, size_t size);
+/* "OKAY" ... */
+const char *tb_axi_resp_name(unsigned resp);
+
+#endif

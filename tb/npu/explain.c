@@ -1,0 +1,256 @@
+/* Recording of a run that is known to fail (explain.h). */
+#include "dev_priv.h"
+#include "explain_priv.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_BURSTS 4096u
+#define KEEP_WRITES 1000000u
+#define KEEP_TASKS 65536u
+#define LIMIT 500000u
+
+/* Room for one more element; false: none is left, or as many are kept as may be. */
+static bool room(npu_explain *ex, void **list, size_t count, size_t *cap, size_t size, size_t max) {
+    if (count < *cap) {
+        return true;
+    }
+    const size_t bigger = *cap == 0 ? 256 : *cap * 2;
+    void *p = count < max ? realloc(*list, bigger * size) : NULL;
+    if (p == NULL) {
+        ex->oom = true;
+        return false;
+    }
+    *list = p;
+    *cap = bigger;
+    return true;
+}
+
+void npu_explain_free(npu_explain *ex) {
+    free(ex->task);
+    free(ex->write);
+    free(ex->wrong);
+    free(ex->buf);
+    for (unsigned i = 0; i < NPU_EX_PORTS; i++) {
+        tb_axi_log_free(&ex->axi[i]);
+    }
+    *ex = (npu_explain){0};
+}
+
+void npu_explain_begin(npu_dev *dev) {
+    static const char *const names[NPU_EX_PORTS] = {"axil", "m0", "m1"};
+    npu_explain *ex = dev->cfg.explain;
+    if (ex == NULL || ex->first.signature[0] != '\0') {
+        dev->cfg.explain = NULL; /* what there is to explain has happened */
+        return;
+    }
+    const uint64_t limit = ex->limit != 0 ? ex->limit : LIMIT;
+    npu_explain_free(ex);
+    *ex = (npu_explain){.limit = limit, .n = dev->cfg.n, .has_rtl = dev->has_rtl, .has_model = dev->has_model};
+    for (unsigned i = 0; i < NPU_EX_PORTS && dev->has_rtl; i++) {
+        ex->oom = tb_axi_log_init(&ex->axi[i], names[i], dev->port[i].bytes, LOG_BURSTS) != 0 || ex->oom;
+    }
+}
+
+static void add_task(npu_explain *ex, unsigned unit, uint64_t cycle) {
+    if (!room(ex, (void **)&ex->task, ex->tasks, &ex->task_cap, sizeof *ex->task, KEEP_TASKS)) {
+        return;
+    }
+    npu_ex_task *t = &ex->task[ex->tasks++];
+    *t = (npu_ex_task){.unit = unit, .number = ex->number[unit]++, .cycle = cycle};
+    memcpy(t->regs, ex->regs, sizeof t->regs);
+    t->has_out = npu_out_tensor_of(unit, t->regs, ex->n, &t->out);
+}
+
+void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value) {
+    npu_explain *ex = dev->cfg.explain;
+    if (ex == NULL) {
+        return;
+    }
+    uint32_t task = NPU_EX_NONE;
+    ex->regs[offset / 4] = value;
+    for (unsigned u = 0; u < UNITS; u++) {
+        if (offset == npu_units[u].ctrl && (value & npu_units[u].en_mask) != 0) {
+            task = (uint32_t)ex->tasks;
+            add_task(ex, u, dev->sim.cycle);
+        }
+    }
+    if (offset == NPU_REG_CTRL && (value & NPU_CTRL_SOFT_RESET_MASK) != 0) {
+        memset(ex->regs, 0, sizeof ex->regs);
+    }
+    if (room(ex, (void **)&ex->write, ex->writes, &ex->write_cap, sizeof *ex->write, KEEP_WRITES)) {
+        ex->write[ex->writes++] = (npu_ex_write){.cycle = dev->sim.cycle, .offset = offset, .value = value, .task = task};
+    }
+}
+
+void npu_explain_refused(npu_dev *dev) {
+    npu_explain *ex = dev->cfg.explain;
+    if (ex != NULL && ex->tasks > 0) {
+        npu_ex_task *t = &ex->task[ex->tasks - 1];
+        t->refused = true;
+        t->has_out = false;
+        ex->number[t->unit]--;
+    }
+}
+
+void npu_explain_forget(npu_dev *dev) {
+    if (dev->cfg.explain != NULL) {
+        dev->cfg.explain->bufs_from = dev->sim.cycle;
+    }
+}
+
+void npu_explain_sample(npu_dev *dev) {
+    npu_explain *ex = dev->cfg.explain;
+    for (unsigned i = 0; ex != NULL && i < NPU_EX_PORTS; i++) {
+        const tb_axi_port *p = &dev->port[i];
+        tb_axi_sample s;
+        if (ex->axi[i].ring != NULL && (*p->aw.valid | *p->w_valid | *p->b_valid | *p->ar.valid | *p->r_valid) != 0) {
+            tb_axi_sample_port(p, dev->sim.cycle, true, &s);
+            tb_axi_log_step(&ex->axi[i], &s);
+        }
+    }
+}
+
+void npu_explain_soft(npu_dev *dev, const char *signature, const char *format, ...) {
+    npu_dev_failure *f = &dev->cfg.explain->first;
+    va_list args;
+    if (f->signature[0] != '\0') {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(f->message, sizeof f->message, format, args);
+    va_end(args);
+    snprintf(f->signature, sizeof f->signature, "%s", signature);
+    f->cycle = dev->sim.cycle;
+}
+
+bool npu_explain_over(const npu_dev *dev) {
+    const npu_explain *ex = dev->cfg.explain;
+    return ex->first.signature[0] != '\0' && dev->sim.cycle > ex->first.cycle + ex->limit;
+}
+
+/* ---- wrong bytes ---- */
+
+/* The last task before now whose output holds the byte. */
+static uint32_t writer_of(const npu_explain *ex, uint64_t addr, uint32_t at[3]) {
+    for (size_t i = ex->tasks; i-- > 0;) {
+        if (ex->task[i].has_out && npu_out_tensor_find(&ex->task[i].out, addr, at)) {
+            return (uint32_t)i;
+        }
+    }
+    return NPU_EX_NONE;
+}
+
+static bool written(const tb_ddr *mem, uint64_t addr) {
+    uint64_t where;
+    return !tb_ddr_find_unwritten(mem, addr, 1, &where);
+}
+
+/* A byte differs: note its element, once. Returns the first address after it. */
+static uint64_t add_wrong(npu_dev *dev, uint64_t addr) {
+    npu_explain *ex = dev->cfg.explain;
+    npu_ex_wrong w = {.addr = addr, .by_rtl = written(&dev->ddr, addr), .by_model = written(&dev->model_ddr, addr)};
+    uint32_t bytes = 1;
+    w.task = writer_of(ex, addr, w.at);
+    if (w.task != NPU_EX_NONE) {
+        const npu_out_tensor *t = &ex->task[w.task].out;
+        bytes = npu_elem_bytes(t->type);
+        w.addr = (uint32_t)(t->addr + w.at[0] * t->step[0] + w.at[1] * t->step[1] + w.at[2] * t->step[2]);
+        ex->task[w.task].wrong += w.by_rtl;
+        ex->task[w.task].missing += !w.by_rtl;
+    }
+    tb_ddr_read(&dev->ddr, w.addr, &w.got, bytes);
+    tb_ddr_read(&dev->model_ddr, w.addr, &w.expected, bytes);
+    ex->wrong_elements++;
+    if (room(ex, (void **)&ex->wrong, ex->wrongs, &ex->wrong_cap, sizeof *ex->wrong, NPU_EX_KEEP)) {
+        ex->wrong[ex->wrongs++] = w;
+    }
+    return w.addr + bytes > addr ? w.addr + bytes : addr + 1;
+}
+
+static void compare_page(npu_dev *dev, uint64_t base) {
+    npu_explain *ex = dev->cfg.explain;
+    uint64_t next = base;
+    for (uint64_t addr = base; addr < base + TB_DDR_PAGE; addr++) {
+        uint8_t a = 0, b = 0;
+        tb_ddr_read(&dev->ddr, addr, &a, 1);
+        tb_ddr_read(&dev->model_ddr, addr, &b, 1);
+        const bool by_rtl = written(&dev->ddr, addr), by_model = written(&dev->model_ddr, addr);
+        if (by_rtl != by_model || (by_rtl && a != b)) {
+            ex->wrong_bytes++;
+            next = addr >= next ? add_wrong(dev, addr) : next;
+        }
+    }
+}
+
+void npu_explain_compare(npu_dev *dev) {
+    npu_explain *ex = dev->cfg.explain;
+    if (ex == NULL || ex->compared || !dev->has_rtl || !dev->has_model) {
+        return;
+    }
+    ex->compared = true;
+    for (size_t i = 0; i < dev->ddr.pages && i < dev->model_ddr.pages; i++) {
+        if (dev->ddr.page[i] != NULL || dev->model_ddr.page[i] != NULL) {
+            compare_page(dev, dev->ddr.base + i * TB_DDR_PAGE);
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+static void copy_check(npu_ex_check *c, const tb_check_failure *f) {
+    *c = (npu_ex_check){
+        .index = f->check->index, .cycle = f->cycle, .task = f->task, .transaction = f->transaction, .input_right = f->input_right};
+    snprintf(c->unit, sizeof c->unit, "%s", f->check->ops->unit);
+    snprintf(c->path, sizeof c->path, "%s", f->check->tap->path);
+    snprintf(c->stream, sizeof c->stream, "%s", f->stream);
+    snprintf(c->where, sizeof c->where, "%s", f->where);
+    snprintf(c->got, sizeof c->got, "%s", f->got);
+    snprintf(c->expected, sizeof c->expected, "%s", f->expected);
+}
+
+static void copy_rules(npu_dev *dev, npu_explain *ex) {
+    for (unsigned p = 0; p < NPU_EX_PORTS; p++) {
+        const tb_axi_monitor *m = &dev->mon[p];
+        for (uint64_t i = 0; i < m->violations && i < TB_AXI_KEEP; i++, ex->rules++) {
+            if (ex->rules < sizeof ex->rule / sizeof ex->rule[0]) {
+                tb_axi_violation_text(m, &m->first[i], ex->rule[ex->rules], sizeof ex->rule[0]);
+            }
+        }
+        ex->rules += m->violations > TB_AXI_KEEP ? m->violations - TB_AXI_KEEP : 0;
+    }
+}
+
+void npu_explain_end(npu_dev *dev) {
+    npu_explain *ex = dev->cfg.explain;
+    if (ex == NULL) {
+        return;
+    }
+    ex->cycles = dev->sim.cycle;
+    ex->has_checks = dev->checks.count > 0;
+    ex->checks = dev->checks.failures;
+    for (size_t i = 0; i < ex->checks; i++) {
+        copy_check(&ex->check[i], &dev->checks.failure[i]);
+    }
+    if (dev->has_rtl) {
+        copy_rules(dev, ex);
+    }
+    ex->buf = (npu_ex_buf *)calloc(dev->bufs + 1, sizeof *ex->buf);
+    ex->oom = ex->oom || ex->buf == NULL;
+    for (size_t i = 0; ex->buf != NULL && i < dev->bufs; i++) {
+        ex->buf[ex->bufs++] = (npu_ex_buf){.addr = dev->buf[i].addr, .bytes = dev->buf[i].bytes, .kind = dev->buf[i].kind};
+    }
+    ex->last = dev->failure;
+    if (npu_dev_failed(dev) && (ex->first.signature[0] == '\0' || strcmp(ex->first.signature, dev->failure.signature) == 0)) {
+        ex->first = dev->failure;
+    }
+    if (!npu_dev_failed(dev) && ex->first.signature[0] != '\0') {
+        dev->failure = ex->first;
+    }
+    if (npu_dev_failed(dev)) {
+        npu_explain_compare(dev);
+    }
+}

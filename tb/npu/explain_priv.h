@@ -1,0 +1,28 @@
+/*
+ * explain_priv.h - how the device fills npu_explain. Every function may be called without one and does nothing then.
+ */
+#ifndef NPU_EXPLAIN_PRIV_H
+#define NPU_EXPLAIN_PRIV_H
+
+#include "explain.h"
+
+/* A device begins; what an earlier device of the same run put in is dropped, unless that one failed. Ports as in the device. */
+void npu_explain_begin(npu_dev *dev);
+/* The driver wrote a register. */
+void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value);
+/* The golden device refused the task that the last write started. */
+void npu_explain_refused(npu_dev *dev);
+/* All buffers were dropped. */
+void npu_explain_forget(npu_dev *dev);
+/* A cycle, after settle. */
+void npu_explain_sample(npu_dev *dev);
+/* Something is wrong that does not stop this run. */
+__attribute__((format(printf, 3, 4))) void npu_explain_soft(npu_dev *dev, const char *signature, const char *format, ...);
+/* Has the run gone on long enough after its first failure? */
+bool npu_explain_over(const npu_dev *dev);
+/* Both memories, byte by byte: what differs, as elements of the tasks' outputs. */
+void npu_explain_compare(npu_dev *dev);
+/* The device is finished: keep what it knows. A failure that did not stop the run becomes the device's. */
+void npu_explain_end(npu_dev *dev);
+
+#endif

@@ -1,0 +1,236 @@
+/* bundle.c - --report DIR: the case once more, and the folder with all there is to know of its failure. */
+#include "bundle.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the folder ---- */
+
+static int stop(char *err, size_t err_size, const char *what, const char *why) {
+    snprintf(err, err_size, "%s: %s", what, why);
+    return -1;
+}
+
+/* What a report may take the place of: nothing, an empty folder, another report. */
+static int replaceable(const char *dir, char *err, size_t err_size) {
+    char file[600];
+    struct stat st;
+    if (stat(dir, &st) != 0) {
+        return errno == ENOENT ? 0 : stop(err, err_size, dir, strerror(errno));
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        return stop(err, err_size, dir, "exists and is no folder");
+    }
+    snprintf(file, sizeof file, "%s/report.txt", dir);
+    if (access(file, F_OK) == 0) {
+        return 0;
+    }
+    DIR *d = opendir(dir);
+    unsigned files = 0;
+    while (d != NULL && readdir(d) != NULL) {
+        files++;
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return d != NULL && files <= 2
+               ? 0
+               : stop(err, err_size, dir, "holds files that are no report; expected a new or empty folder, or an older report");
+}
+
+int cli_bundle_check(const cli_options *o, char *err, size_t err_size) {
+    if (o->report == NULL) {
+        return 0;
+    }
+    if (strlen(o->report) > 400) {
+        return stop(err, err_size, "--report", "expected a folder name of at most 400 characters");
+    }
+    return replaceable(o->report, err, err_size);
+}
+
+/* A folder of files and folders of files; links are not followed. */
+static void remove_folder(const char *dir) {
+    char path[1200];
+    struct stat st;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= (int)sizeof path) {
+            continue;
+        }
+        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+            remove_folder(path);
+        } else {
+            unlink(path);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    rmdir(dir);
+}
+
+/* The new report takes its place; the old one leaves when the new one is there. */
+static int publish(const struct bundle *b, char *err, size_t err_size) {
+    char old[600];
+    snprintf(old, sizeof old, "%s.old%d", b->dir, (int)getpid());
+    if (replaceable(b->dir, err, err_size) != 0) {
+        return -1;
+    }
+    const bool had = rename(b->dir, old) == 0;
+    if (rename(b->temp, b->dir) != 0) {
+        const int why = errno;
+        if (had) {
+            (void)rename(old, b->dir);
+        }
+        return stop(err, err_size, b->dir, strerror(why));
+    }
+    if (had) {
+        remove_folder(old);
+    }
+    return 0;
+}
+
+/* ---- its files ---- */
+
+typedef void bundle_writer(const struct bundle *b, FILE *out);
+
+static int write_file(const struct bundle *b, const char *name, bundle_writer *writer, char *err, size_t err_size) {
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s", b->temp, name);
+    FILE *f = fopen(path, "w");
+    if (f == NULL) {
+        return stop(err, err_size, path, strerror(errno));
+    }
+    writer(b, f);
+    const bool bad = ferror(f) != 0;
+    if (fclose(f) != 0 || bad) {
+        return stop(err, err_size, path, "cannot be written");
+    }
+    return 0;
+}
+
+static void full_text(const struct bundle *b, FILE *out) {
+    bundle_report_txt(b, out, BUNDLE_FULL);
+}
+
+static int write_files(const struct bundle *b, char *err, size_t err_size) {
+    static const struct {
+        const char *name;
+        bundle_writer *writer;
+    } files[] = {{"registers.txt", bundle_registers_txt}, {"axi.txt", bundle_axi_txt},         {"wrong.txt", bundle_wrong_txt},
+                 {"versions.txt", bundle_versions},       {"report.html", bundle_report_html}, {"report.txt", full_text}};
+    char path[640];
+    tb_kv kv;
+    tb_kv_init(&kv);
+    snprintf(path, sizeof path, "%s/case.case", b->temp);
+    int rc = cli_case_to_kv(b->run->test, b->run->seed, b->run->knobs, &kv);
+    rc = rc != 0 ? stop(err, err_size, path, "out of memory") : tb_kv_save(&kv, path, err, err_size);
+    tb_kv_free(&kv);
+    for (size_t i = 0; rc == 0 && i < sizeof files / sizeof files[0]; i++) {
+        rc = write_file(b, files[i].name, files[i].writer, err, err_size);
+    }
+    return rc;
+}
+
+/* ---- the runs ---- */
+
+struct bundle *cli_bundle_begin(const cli_options *o, tc_run *run) {
+    struct bundle *b = o->report != NULL ? (struct bundle *)calloc(1, sizeof *b) : NULL;
+    if (b == NULL) {
+        return NULL;
+    }
+    size_t length = strlen(o->report);
+    while (length > 1 && o->report[length - 1] == '/') {
+        length--;
+    }
+    b->o = o;
+    b->run = run;
+    tb_result_init(&b->replay);
+    snprintf(b->dir, sizeof b->dir, "%.*s", (int)length, o->report);
+    snprintf(b->temp, sizeof b->temp, "%s.tmp%d", b->dir, (int)getpid());
+    snprintf(b->wave, sizeof b->wave, "%s/wave.fst", b->temp);
+    if (o->kind == NPU_DEV_MODEL) {
+        snprintf(b->no_wave, sizeof b->no_wave, "the model has no clock");
+    } else if (tb_shim_get()->trace_open == NULL) {
+        snprintf(b->no_wave, sizeof b->no_wave, "this build has no tracing (KIND=tap and KIND=debug have)");
+    } else {
+        run->fail_wave = b->wave;
+        run->folder = b->temp;
+    }
+    return b;
+}
+
+/* The same case, with a device that remembers. */
+static void replay(struct bundle *b) {
+    const tc_run *first = b->run;
+    tc_run again = {.test = first->test,
+                    .n = first->n,
+                    .seed = first->seed,
+                    .knobs = first->knobs,
+                    .kind = first->kind,
+                    .result = &b->replay,
+                    .broken = first->broken,
+                    .explain = &b->ex};
+    const int rc = again.test->execute(&again);
+    tc_close(&again);
+    free(again.series);
+    free(again.hang);
+    b->replayed = rc == 0 || b->replay.outcome != TB_PASS;
+    if (!b->replayed) {
+        snprintf(b->no_replay, sizeof b->no_replay, "%s", again.err);
+    }
+}
+
+int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, char *err, size_t err_size) {
+    char path[640];
+    b->result = result;
+    snprintf(b->again, sizeof b->again, "%s", again);
+    if (tb_sim_signal() != 0) {
+        return stop(err, err_size, b->dir, "the run was stopped by a signal");
+    }
+    if (tc_make_folder(b->temp, err, err_size) != 0) {
+        return -1;
+    }
+    if (b->run->fail_wave != NULL) {
+        b->has_wave = b->run->no_wave[0] == '\0' && access(b->wave, R_OK) == 0;
+        snprintf(b->no_wave, sizeof b->no_wave, "%s",
+                 b->has_wave                  ? ""
+                 : b->run->no_wave[0] != '\0' ? b->run->no_wave
+                                              : "the device was never opened");
+    }
+    replay(b);
+    bundle_judge(b);
+    if (tb_sim_signal() == 0 && write_files(b, err, err_size) != 0) {
+        return -1;
+    }
+    if (tb_sim_signal() != 0) {
+        return stop(err, err_size, b->dir, "stopped by a signal");
+    }
+    if (publish(b, err, err_size) != 0) {
+        return -1;
+    }
+    bundle_report_txt(b, stdout, BUNDLE_SCREEN);
+    snprintf(path, sizeof path, "%s/report.html", b->dir);
+    tb_kv_set(&result->extra, "report", path);
+    if (b->has_wave) {
+        snprintf(path, sizeof path, "%s/wave.fst", b->dir);
+        tb_kv_set(&result->extra, "wave", path);
+    }
+    return 0;
+}
+
+void cli_bundle_end(struct bundle *b) {
+    if (b != NULL) {
+        remove_folder(b->temp);
+        npu_explain_free(&b->ex);
+        tb_result_free(&b->replay);
+        free(b);
+    }
+}
