@@ -33,6 +33,7 @@ include scripts/ncnn.mk
 include scripts/fp.mk
 include scripts/synth.mk
 include scripts/bench.mk
+include $(wildcard examples/*/*.mk)
 
 .PHONY: help clean regs format
 

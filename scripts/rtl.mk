@@ -11,7 +11,9 @@ VFLAGS_fast := --x-assign fast --x-initial fast
 VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
-VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
+VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
+VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
+VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
 # modules bound into the units, which make their signals readable (tb/tap/tap.h)
 TAPS := $(if $(filter tap,$(KIND)),tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv)))
@@ -39,7 +41,7 @@ $(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(shell $(VERILATOR) --vers
 $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
-# ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
+# ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules, $(5) sources instead of the NPU's ----
 # The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache sees one command for models that do not
 # depend on the mesh size.
 define verilated
@@ -48,7 +50,7 @@ $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(3) ($(CFG)-$(KIND))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
-	@$(VERILATOR) $(VFLAGS) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
+	@$(VERILATOR) $(VFLAGS_TOOL) $(or $(5),$(VFLAGS_RTL)) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
 	@touch $$@
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(CFG)-$(KIND))"

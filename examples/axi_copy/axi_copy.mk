@@ -1,0 +1,31 @@
+# The example: another design under the same framework (docs/own-dut.md). OUT is the folder of one build of one design, so that a build of the example is a
+# make of its own: build/example-axi_copy/d128-tap.
+.PHONY: example example-mutants
+DATA ?= 128
+EXAMPLE := examples/axi_copy
+EXAMPLE_RTL ?= $(EXAMPLE)/rtl
+EXAMPLE_KIND := $(if $(call given,KIND),$(KIND),$(if $(SAN),san,tap))
+EXAMPLE_PROGRAM := $(BUILD)/example-axi_copy/d$(DATA)-$(EXAMPLE_KIND)/axi_copy
+
+ifeq ($(findstring /example-axi_copy/,$(OUT)),)
+$(BUILD)/example-axi_copy/%/axi_copy: FORCE
+	@$(MAKE) -s OUT=$(@D) KIND=$(lastword $(subst -, ,$*)) $@
+else
+# the folder says how many bits the memory port has: d64-..., d128-...
+EXAMPLE_CFG := $(firstword $(subst -, ,$(notdir $(OUT))))
+EXAMPLE_TAPS := $(if $(filter tap,$(KIND)),$(EXAMPLE)/tap/taps.vlt $(sort $(wildcard $(EXAMPLE)/tap/*.sv)))
+$(eval $(call verilated,axi_copy,axi_copy,-GDataBytes=$(if $(filter d64,$(EXAMPLE_CFG)),8,16) $(EXAMPLE_TAPS),,-y $(EXAMPLE_RTL)))
+OBJ_example := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard $(EXAMPLE)/*.c))
+-include $(OBJ_example:.o=.d)
+$(OBJ_example): CFLAGS_ALL += -I$(EXAMPLE) -DCOPY_CFG='"$(EXAMPLE_CFG)"'
+$(OUT)/axi_copy: $(OBJ_example) $(DUT_axi_copy) $(HOST)/libtb.a $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(call link,$(OBJ_example),axi_copy,tb)
+endif
+
+example: ## a second design under the same framework: make example [SEED= COUNT= KIND= DATA=64 knob=value ARGS=options] or CASE=, SHRINK=file
+	@$(BUILD_QUIETLY) $(EXAMPLE_PROGRAM)
+	$(EXAMPLE_PROGRAM) $(if $(CASE),--case $(CASE),$(if $(SHRINK),--shrink $(SHRINK),--run-seed $(SEED) --count $(or $(COUNT),200) $(KNOBS))) $(ARGS)
+
+example-mutants: ## deliberate bugs in the example's RTL, each found by the check that should
+	@MAKE="$(MAKE)" JFLAG="$(PARALLEL)" BUILD="$(BUILD)" $(EXAMPLE)/mutants.sh
