@@ -113,6 +113,8 @@ bool cm_alu_decode(const uint32_t *regs, cm_alu_task *out) {
 typedef struct alu_row {
     uint32_t a_addr, b_addr, o_addr;
     uint32_t p, q;
+    uint64_t first; /* of the row's values in a log */
+    const cm_log *log;
 } alu_row;
 
 /* x[i] becomes the value of operation `op` on element i of a chunk that starts `done` elements into the row. */
@@ -140,12 +142,14 @@ static void element_row(const cm_alu_task *t, const cm_mem *mem, const alu_row *
     for (uint32_t done = 0; done < t->count; done += CHUNK) {
         uint32_t count = min_u32(CHUNK, t->count - done);
         compute_chunk(t, mem, row, done, count, x, faults);
+        cm_exec_log(row->log, CM_LOG_ALU_VALUE, row->first + done, 1, count, x);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t v = cm_activate(t->act, t->act_p, x[i]);
+            uint32_t v = x[i] = cm_activate(t->act, t->act_p, x[i]);
             for (uint32_t k = 0; k < copies; k++) {
                 y[copies * i + k] = v;
             }
         }
+        cm_exec_log(row->log, CM_LOG_ALU_RESULT, row->first + done, 1, count, x);
         cm_exec_write(mem, faults, 0, row->o_addr + 4 * copies * done, y, 4 * copies * count);
     }
 }
@@ -166,14 +170,17 @@ static uint32_t reduce_row(const cm_alu_task *t, const cm_mem *mem, const alu_ro
             acc[j] = cm_fp_add(acc[j], acc[j + s]);
         }
     }
-    uint32_t y = cm_activate(t->act, t->act_p, cm_fp_mul(acc[0], row->q));
+    uint32_t v = cm_fp_mul(acc[0], row->q);
+    uint32_t y = cm_activate(t->act, t->act_p, v);
+    cm_exec_log(row->log, CM_LOG_ALU_VALUE, row->first, 1, 1, &v);
+    cm_exec_log(row->log, CM_LOG_ALU_RESULT, row->first, 1, 1, &y);
     cm_exec_write(mem, faults, 0, row->o_addr, &y, 4);
     return y;
 }
 
-void cm_alu_execute(const cm_alu_task *t, const cm_mem *mem, uint32_t *result, cm_faults *faults) {
+void cm_alu_execute(const cm_alu_task *t, const cm_mem *mem, uint32_t *result, cm_faults *faults, const cm_log *log) {
     for (uint32_t plane = 0; plane < t->planes; plane++) {
-        alu_row row = {.p = t->p, .q = t->q};
+        alu_row row = {.p = t->p, .q = t->q, .log = log};
         if (uses_p(t->op) && t->p_kind == NPU_ALU_CTRL_P_KIND_PLANE) {
             cm_exec_read(mem, faults, t->p_addr + 4 * plane, &row.p, 4);
         }
@@ -184,6 +191,7 @@ void cm_alu_execute(const cm_alu_task *t, const cm_mem *mem, uint32_t *result, c
             row.a_addr = t->a_addr + plane * t->a_pstep + r * t->a_rstep;
             row.b_addr = t->b_addr + plane * t->b_pstep + r * t->b_rstep;
             row.o_addr = t->o_addr + plane * t->o_pstep + r * t->o_rstep;
+            row.first = ((uint64_t)plane * t->rows + r) * (reduces(t->op) ? 1 : t->count);
             if (reduces(t->op)) {
                 *result = reduce_row(t, mem, &row, faults); /* that of the last row stays */
             } else {
@@ -198,6 +206,6 @@ bool cm_alu_run(const cm_alu_task *task, const cm_mem *mem, uint32_t *result) {
     if (!alu_fits(task)) {
         return false;
     }
-    cm_alu_execute(task, mem, result, &faults);
+    cm_alu_execute(task, mem, result, &faults, NULL);
     return cm_exec_clean(&faults);
 }

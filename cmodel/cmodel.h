@@ -147,6 +147,18 @@ uint64_t cm_device_macs(const cm_device *dev);
 typedef void cm_task_hook(void *ctx, const cm_gemm_task *task);
 void cm_device_on_task(cm_device *dev, cm_task_hook *hook, void *ctx);
 
+/*
+ * Inner values of tasks, as the units compute them. `count` values from element `first` on, `step` elements from one to the next, of a tensor in C order: sums, POST and REQUANT
+ * [oc][oh][ow] (int32; FP32 bits, int32 with raw_out; int8), ALU [plane][row][i] before and after the activation (FP32 bits; i only 0 in reductions), POOL [c][oh][ow] (FP32 bits or int8).
+ */
+typedef enum cm_log_stream { CM_LOG_SUM, CM_LOG_POST, CM_LOG_REQUANT, CM_LOG_ALU_VALUE, CM_LOG_ALU_RESULT, CM_LOG_POOL } cm_log_stream;
+typedef struct cm_log {
+    void *ctx;
+    void (*values)(void *ctx, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count, const void *values);
+} cm_log;
+/* Called while tasks are executed; `log` must live on. NULL: no more. */
+void cm_device_set_log(cm_device *dev, const cm_log *log);
+
 /* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu.md section 3.2 "Limits" refuses it, whatever ran before. */
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out);
 /* The rest of the limits: false when the task wants to keep the weights (WGT_KEEP) and `before`, the task accepted before it (NULL: none), did not leave them. */

@@ -14,6 +14,7 @@ struct cm_device {
     uint64_t macs;
     cm_task_hook *hook;
     void *hook_ctx;
+    const cm_log *log;
     bool has_before; /* a GEMM task was accepted since reset: `before` is the last one */
     cm_gemm_task before;
     cm_gemm_buffers buf;
@@ -80,7 +81,7 @@ static void start_gemm(cm_device *dev) {
     }
     dev->has_before = true;
     dev->before = task;
-    cm_gemm_execute(dev->regs.n, &task, &dev->mem, &dev->buf, &faults);
+    cm_gemm_execute(dev->regs.n, &task, &dev->mem, &dev->buf, &faults, dev->log);
     dev->macs += macs_of(&task);
     finish(dev, CM_UNIT_GEMM, &faults);
     if (dev->hook != NULL) {
@@ -95,7 +96,7 @@ static void start_alu(cm_device *dev) {
         cm_regs_raise_err(&dev->regs, CM_UNIT_ALU, NPU_ERR_CONFIG_MASK);
         return;
     }
-    cm_alu_execute(&task, &dev->mem, &dev->regs.value[NPU_REG_ALU_RESULT / 4], &faults);
+    cm_alu_execute(&task, &dev->mem, &dev->regs.value[NPU_REG_ALU_RESULT / 4], &faults, dev->log);
     finish(dev, CM_UNIT_ALU, &faults);
 }
 
@@ -106,7 +107,7 @@ static void start_pool(cm_device *dev) {
         cm_regs_raise_err(&dev->regs, CM_UNIT_POOL, NPU_ERR_CONFIG_MASK);
         return;
     }
-    cm_pool_execute(dev->regs.n, &task, &dev->mem, &faults);
+    cm_pool_execute(dev->regs.n, &task, &dev->mem, &faults, dev->log);
     finish(dev, CM_UNIT_POOL, &faults);
 }
 
@@ -144,4 +145,8 @@ uint64_t cm_device_macs(const cm_device *dev) {
 void cm_device_on_task(cm_device *dev, cm_task_hook *hook, void *ctx) {
     dev->hook = hook;
     dev->hook_ctx = ctx;
+}
+
+void cm_device_set_log(cm_device *dev, const cm_log *log) {
+    dev->log = log;
 }

@@ -17,6 +17,7 @@ typedef struct gemm_run {
     const cm_mem *mem;
     cm_gemm_buffers *buf;
     cm_faults *faults;
+    const cm_log *log;
     uint32_t row0, row1; /* rows row0..row1-1 of the input are in buf->ifm */
 } gemm_run;
 
@@ -157,6 +158,9 @@ static void post_channel(const gemm_run *g, uint32_t oc, uint32_t p0, uint32_t c
     for (uint32_t i = 0; i < count; i++) {
         buf->result[i] = cm_post(t, sums[i], t->psum_add ? buf->psum[i] : 0, oscale, bias);
     }
+    const uint64_t first = (uint64_t)oc * t->ow * t->oh + p0;
+    cm_exec_log(g->log, CM_LOG_SUM, first, 1, count, sums);
+    cm_exec_log(g->log, CM_LOG_POST, first, 1, count, buf->result);
 }
 
 /* Post-process and write back `count` pixels from pixel p0 on of block ocb. Of an NCHW output only the channels that exist are there. */
@@ -175,6 +179,7 @@ static void write_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t c
         }
         for (uint32_t i = 0; i < count; i++) {
             buf->words[i * n + c] = cm_requant(t, buf->result[i]);
+            cm_exec_log(g->log, CM_LOG_REQUANT, (uint64_t)oc * t->ow * t->oh + p0 + i, 1, 1, &buf->words[i * n + c]);
         }
     }
     for (uint32_t i = 0; t->requant && i < count; i++) {
@@ -190,8 +195,8 @@ static void run_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t p1,
     write_group(g, ocb, p0, p1 - p0);
 }
 
-void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults) {
-    gemm_run g = {.n = n, .t = t, .mem = mem, .buf = buf, .faults = faults};
+void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults, const cm_log *log) {
+    gemm_run g = {.n = n, .t = t, .mem = mem, .buf = buf, .faults = faults, .log = log};
     uint32_t pixels = t->ow * t->oh;
     uint32_t group = 2 * n * cm_gemm_group(n, t->group);
     uint32_t ocbs = cm_gemm_blocks(t->oc, n);
@@ -226,6 +231,6 @@ bool cm_gemm_run(uint32_t n, const cm_gemm_task *task, const cm_mem *mem) {
     if (!cm_gemm_fits(n, task)) {
         return false;
     }
-    cm_gemm_execute(n, task, mem, &buf, &faults);
+    cm_gemm_execute(n, task, mem, &buf, &faults, NULL);
     return cm_exec_clean(&faults);
 }

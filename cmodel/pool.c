@@ -76,6 +76,8 @@ typedef struct pool_run {
     const cm_pool_task *t;
     const cm_mem *mem;
     cm_faults *faults;
+    const cm_log *log;
+    uint32_t first;           /* channel of lane 0 */
     uint32_t lanes, channels; /* channels: lanes that exist; the others are zero throughout */
     uint32_t ifm_addr, ofm_addr;
     uint32_t row[MAX_IW][MAX_N];
@@ -148,6 +150,7 @@ static int8_t divide(int32_t sum, int32_t count) {
 static void write_row(pool_run *p, uint32_t oy, uint32_t rows) {
     const cm_pool_task *t = p->t;
     uint32_t addr = p->ofm_addr + oy * t->ofm_rstep;
+    uint64_t at = ((uint64_t)p->first * t->oh + oy) * t->ow; /* in a log */
     uint32_t y[MAX_OW];
     for (uint32_t ox = 0; ox < t->ow; ox++) {
         uint32_t end;
@@ -159,6 +162,7 @@ static void write_row(pool_run *p, uint32_t oy, uint32_t rows) {
             for (uint32_t l = 0; l < p->lanes; l++) {
                 v[l] = t->avg ? divide((int32_t)p->acc[ox][l], (int32_t)count) : (int8_t)(int32_t)p->acc[ox][l];
             }
+            cm_exec_log(p->log, CM_LOG_POOL, at + ox, (uint64_t)t->oh * t->ow, p->channels, v);
             cm_exec_write(p->mem, p->faults, 0, addr + ox * t->ofm_cstep, v, p->lanes);
             continue;
         }
@@ -169,13 +173,15 @@ static void write_row(pool_run *p, uint32_t oy, uint32_t rows) {
         y[ox] = t->avg ? cm_fp_mul(p->acc[ox][0], factor) : p->acc[ox][0];
     }
     if (!t->int8) {
+        cm_exec_log(p->log, CM_LOG_POOL, at, 1, t->ow, y);
         cm_exec_write(p->mem, p->faults, 0, addr, y, 4 * t->ow);
     }
 }
 
-void cm_pool_execute(uint32_t n, const cm_pool_task *t, const cm_mem *mem, cm_faults *faults) {
-    pool_run p = {.t = t, .mem = mem, .faults = faults, .lanes = t->int8 ? n : 1};
+void cm_pool_execute(uint32_t n, const cm_pool_task *t, const cm_mem *mem, cm_faults *faults, const cm_log *log) {
+    pool_run p = {.t = t, .mem = mem, .faults = faults, .log = log, .lanes = t->int8 ? n : 1};
     for (uint32_t c = 0; c < t->c; c += p.lanes) {
+        p.first = c;
         p.channels = min_u32(p.lanes, t->c - c);
         p.ifm_addr = t->ifm_addr + c * (t->int8 ? 1 : t->ifm_cstep);
         p.ofm_addr = t->ofm_addr + c * (t->int8 ? 1 : t->ofm_cstep);
@@ -196,6 +202,6 @@ bool cm_pool_run(uint32_t n, const cm_pool_task *task, const cm_mem *mem) {
     if (!pool_fits(n, task)) {
         return false;
     }
-    cm_pool_execute(n, task, mem, &faults);
+    cm_pool_execute(n, task, mem, &faults, NULL);
     return cm_exec_clean(&faults);
 }

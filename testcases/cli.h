@@ -6,7 +6,7 @@
 
 #include "tests.h"
 
-typedef enum cli_command { CLI_RUN, CLI_TEST, CLI_REPRO, CLI_SHRINK, CLI_LIST } cli_command;
+typedef enum cli_command { CLI_RUN, CLI_TEST, CLI_REPRO, CLI_SHRINK, CLI_DIFF, CLI_LIST } cli_command;
 
 typedef struct cli_options {
     const char *prog;
@@ -14,8 +14,9 @@ typedef struct cli_options {
     const tc_test *test;   /* run, test */
     const char *case_file; /* repro, shrink: the case to read; run and test: where the resolved case goes, or NULL */
     const char *case_dir;  /* where cases of failures go */
-    const char *wave, *fail_wave, *result;
+    const char *wave, *fail_wave, *result, *dump;
     const char *report; /* --report: folder for all there is to know of a failure, or NULL */
+    const char *dir[2]; /* diff */
     uint64_t seed, run_seed, index, count;
     bool have_seed, have_run, json, quiet, help, print_case, perf, have_window;
     const char *perf_svg; /* --perf: picture of the time series, or NULL */
@@ -56,6 +57,9 @@ struct bundle *cli_bundle_begin(const cli_options *o, tc_run *run);
 int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, char *err, size_t err_size);
 /* Release; what is half done is removed. */
 void cli_bundle_end(struct bundle *b);
+
+/* Compare two tensor logs; exit status. */
+int cli_diff(const cli_options *o);
 
 /* Make the stored case small; exit status. */
 int cli_shrink(const cli_options *o);

@@ -70,6 +70,9 @@ bool tc_ok(const tc_run *run) {
 }
 
 int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us) {
+    char dump[1100];
+    run->devices++;
+    snprintf(dump, sizeof dump, run->devices == 1 ? "%.1000s" : "%.1000s/device-%u", run->dump != NULL ? run->dump : "", run->devices);
     const npu_dev_cfg cfg = {.kind = run->kind,
                              .n = run->n,
                              .seed = device_seed,
@@ -77,6 +80,7 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
                              .wave = run->wave,
                              .fail_wave = run->fail_wave,
                              .wave_window = run->wave_window,
+                             .dump = run->dump != NULL ? dump : NULL,
                              .ddr_bytes = ddr_bytes,
                              .poison_reads = true,
                              .explain = run->explain};
@@ -152,6 +156,17 @@ static void write_fail_wave(tc_run *run) {
     }
 }
 
+static void finish_dump(tc_run *run) {
+    char err[512];
+    const int rc = npu_dev_dump_finish(run->dev, err, sizeof err);
+    if (rc < 0) {
+        tb_result_fail(run->result, TB_ERROR, "dump", "%s", err);
+    }
+    if (rc != 0) {
+        fprintf(stderr, "tensor log: %s\n", err);
+    }
+}
+
 void tc_close(tc_run *run) {
     if (run->dev == NULL) {
         return;
@@ -173,6 +188,7 @@ void tc_close(tc_run *run) {
     run->stats.has_time = run->kind != NPU_DEV_MODEL;
     run->result->cycles += npu_dev_cycles(run->dev);
     run->result->trace_hash = tb_hash_u64(run->result->trace_hash, npu_dev_trace_hash(run->dev));
+    finish_dump(run);
     npu_dev_close(run->dev);
     run->dev = NULL;
 }

@@ -70,6 +70,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
                   .wave = o->wave,
                   .fail_wave = o->fail_wave,
                   .wave_window = o->wave_window,
+                  .dump = o->dump,
                   .result = result};
     run.broken = o->broken;
     run.perf = o->perf;
@@ -189,6 +190,8 @@ int main(int argc, char **argv) {
         cli_usage(stdout, &o);
     } else if (o.command == CLI_LIST) {
         cli_list(stdout, o.json);
+    } else if (o.command == CLI_DIFF) {
+        status = cli_diff(&o);
     } else if (o.command == CLI_SHRINK) {
         status = cli_shrink(&o);
     } else {

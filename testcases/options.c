@@ -20,12 +20,16 @@ static void usage_commands(FILE *out, const cli_options *o) {
             "  test NAME [knob=value ...]  constrained-random cases of a test\n"
             "  repro FILE                  one stored case (also: case FILE)\n"
             "  shrink FILE                 a failing case made small, with the same failure\n"
+            "  diff DIR DIR                two tensor logs (--dump), stream by stream\n"
             "  list [--json]               tests, knobs and their ranges\n\n"
             "Each command answers --help. Exit status: 0 passed, 1 failed, 2 bad input.\n",
             o->prog, NPU_CFG_NAME);
 }
 
 static void usage_options(FILE *out, cli_command command) {
+    if (command == CLI_DIFF) {
+        return;
+    }
     fputs("\noptions:\n"
           "  --device D      model, rtl or tandem (both, compared; the default where\n"
           "                  the program contains the RTL)\n"
@@ -34,6 +38,7 @@ static void usage_options(FILE *out, cli_command command) {
           "  --report DIR    after a failure: run it again and write all there is to know\n"
           "                  into this folder (report.html, report.txt, wave.fst ...)\n"
           "  --wave-window C its cycles before the failure (2000), a quarter of it after\n"
+          "  --dump D        tensor logs of every task into D/rtl and D/model\n"
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
           "  --case-dir D    store the case of a failure there (build/cases)\n"
           "  --break M.C:K   memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
@@ -71,6 +76,8 @@ void cli_usage(FILE *out, const cli_options *o) {
         "test NAME [knob=value ...] [options]\n\nConstrained-random cases. A pinned knob is not drawn.\n",
         "repro FILE [options]\n\nOne stored case.\n",
         "shrink FILE [options]\n\nKnobs of the case move towards their lowest values as long as it fails with the same signature.\n",
+        "diff DIR DIR\n\nTwo tensor logs, DIR/index.txt: one line for each stream that differs, in the order\nof the first one. Exit "
+        "status: 0 equal, 1 different, 2 cannot be read.\n",
         "list [--json]\n\nTests, knobs and their ranges.\n"};
     if (o->command > CLI_LIST) {
         usage_commands(out, o);
@@ -133,7 +140,8 @@ static int break_option(const char *value, tc_broken *broken, char *err, size_t 
 
 /* Does a command take option i of the numbers below? */
 static bool number_known(cli_command command, unsigned i) {
-    static const unsigned of[] = {[CLI_RUN] = 0x31, [CLI_TEST] = 0x2f, [CLI_REPRO] = 0x20, [CLI_SHRINK] = 0x40, [CLI_LIST] = 0};
+    static const unsigned of[] = {
+        [CLI_RUN] = 0x31, [CLI_TEST] = 0x2f, [CLI_REPRO] = 0x20, [CLI_SHRINK] = 0x40, [CLI_DIFF] = 0, [CLI_LIST] = 0};
     return (of[command] >> i & 1) != 0;
 }
 
@@ -159,6 +167,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                  {"--wave", &o->wave, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--fail-wave", &o->fail_wave, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--report", &o->report, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--dump", &o->dump, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--result", &o->result, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--output", &o->output, 1u << CLI_SHRINK},
                  {"--keep", &o->keep, 1u << CLI_SHRINK}};
@@ -187,7 +196,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
     if (strcmp(name, "--break") == 0 && o->command <= CLI_REPRO) {
         return break_option(value, &o->broken, err, err_size);
     }
-    return strcmp(name, "--device") == 0 && o->command != CLI_LIST ? device_option(value, &o->kind, err, err_size) : 1;
+    return strcmp(name, "--device") == 0 && o->command < CLI_DIFF ? device_option(value, &o->kind, err, err_size) : 1;
 }
 
 /* 1: not one of them. */
@@ -197,7 +206,7 @@ static int flag_option(cli_options *o, const char *name) {
         o->help = true;
     } else if (strcmp(name, "--json") == 0 && o->command == CLI_LIST) {
         o->json = true;
-    } else if (strcmp(name, "--quiet") == 0 && o->command != CLI_LIST) {
+    } else if (strcmp(name, "--quiet") == 0 && o->command < CLI_DIFF) {
         o->quiet = true;
     } else if (strcmp(name, "--print-case") == 0 && cases) {
         o->print_case = true;
@@ -216,6 +225,10 @@ static bool is_svg(const char *arg) {
 static int subject(cli_options *o, const char *arg, char *err, size_t err_size) {
     if (o->command == CLI_REPRO || o->command == CLI_SHRINK) {
         o->case_file = arg;
+        return 0;
+    }
+    if (o->command == CLI_DIFF) {
+        o->dir[o->dir[0] != NULL] = arg;
         return 0;
     }
     o->test = tc_test_find(arg);
@@ -237,22 +250,22 @@ static int command_of(cli_options *o, const char *arg, char *err, size_t err_siz
     static const struct {
         const char *name;
         cli_command command;
-    } commands[] = {{"run", CLI_RUN},    {"test", CLI_TEST},     {"repro", CLI_REPRO},
-                    {"case", CLI_REPRO}, {"shrink", CLI_SHRINK}, {"list", CLI_LIST}};
+    } commands[] = {{"run", CLI_RUN},       {"test", CLI_TEST}, {"repro", CLI_REPRO}, {"case", CLI_REPRO},
+                    {"shrink", CLI_SHRINK}, {"diff", CLI_DIFF}, {"list", CLI_LIST}};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(arg, commands[i].name) == 0) {
             o->command = commands[i].command;
             return 0;
         }
     }
-    snprintf(err, err_size, "unknown command %.60s, expected run, test, repro, shrink or list (--help)", arg);
+    snprintf(err, err_size, "unknown command %.60s, expected run, test, repro, shrink, diff or list (--help)", arg);
     return -1;
 }
 
 /* What is given must fit together. */
 static int check_options(const cli_options *o, bool have_subject, char *err, size_t err_size) {
     static const char *const missing[] = {"run: expected an operator (--help lists them)", "test: expected a test (--help lists them)",
-                                          "repro: expected a case file", "shrink: expected a case file"};
+                                          "repro: expected a case file", "shrink: expected a case file", "diff: expected two folders"};
     if (o->command != CLI_LIST && !have_subject) {
         snprintf(err, err_size, "%s", missing[o->command]);
         return -1;
@@ -261,8 +274,9 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
         snprintf(err, err_size, "--seed names one case: expected no --run-seed, --index or --count beside it");
         return -1;
     }
-    if (o->count > 1 && (o->wave != NULL || (o->case_file != NULL && o->command != CLI_REPRO && o->command != CLI_SHRINK))) {
-        snprintf(err, err_size, "--wave and --case are for one case: expected --count 1");
+    if (o->count > 1 &&
+        (o->wave != NULL || o->dump != NULL || (o->case_file != NULL && o->command != CLI_REPRO && o->command != CLI_SHRINK))) {
+        snprintf(err, err_size, "--wave, --dump and --case are for one case: expected --count 1");
         return -1;
     }
     if (o->kind != NPU_DEV_MODEL && tb_shim_get() == NULL) {
@@ -299,7 +313,7 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
                        .seconds = 120};
     o->kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM;
     if (argc < 2) {
-        snprintf(err, err_size, "expected a command: run, test, repro, shrink or list (--help)");
+        snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff or list (--help)");
         return -1;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
@@ -328,7 +342,7 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
             }
         } else if (!have_subject && o->command != CLI_LIST) {
             rc = subject(o, arg, err, err_size);
-            have_subject = true;
+            have_subject = o->command != CLI_DIFF || o->dir[1] != NULL;
         } else if (o->test != NULL) {
             rc = tb_knobs_pin(&o->knobs, arg, err, err_size);
         } else {

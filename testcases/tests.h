@@ -59,6 +59,8 @@ typedef struct tc_run {
     npu_dev_kind kind;
     const char *wave;      /* FST file or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
+    const char *dump;      /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    unsigned devices;      /* opened so far */
     uint64_t wave_window;  /* its cycles before the failure; 0: as the device has it */
     tc_broken broken;
     bool perf;            /* sample the debug port */

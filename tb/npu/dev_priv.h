@@ -52,6 +52,8 @@ typedef struct npu_perf_sampler {
     uint32_t width;
 } npu_perf_sampler;
 
+typedef struct npu_tlog npu_tlog;
+
 struct npu_dev {
     npu_dev_cfg cfg;
     npu_dev_failure failure;
@@ -78,6 +80,7 @@ struct npu_dev {
     tb_checks checks; /* of the units, in builds with taps */
     npu_score_ctx score;
     uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
+    npu_tlog *tlog;                            /* cfg.dump; NULL: none */
     tb_snaps snaps;
     bool replay, replay_wave; /* this process is a woken snapshot; its waveform was begun */
     tb_snap_order order;
@@ -136,6 +139,19 @@ void npu_rtl_check_idle(npu_dev *dev);
 void npu_hang_watchdog(npu_dev *dev);
 /* The same for a register access ("read", "write") without an answer. */
 void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset);
+
+/* ---- tlog_dev.c: nothing happens without a log ---- */
+int npu_tlog_open(npu_dev *dev, char *err, size_t err_size);
+/* Before a register write reaches any side. */
+void npu_tlog_write(npu_dev *dev, uint32_t offset, uint32_t value);
+/* The model has executed what was started. */
+void npu_tlog_model_done(npu_dev *dev, unsigned unit);
+/* After settle. */
+void npu_tlog_cycle(npu_dev *dev);
+/* The driver has read COUNT. */
+void npu_tlog_count(npu_dev *dev, unsigned unit, uint32_t count);
+/* Tasks in flight are gone, registers have their reset values. */
+void npu_tlog_reset(npu_dev *dev);
 
 /* ---- perf.c ---- */
 /* After settle, while the sampler is on. */

@@ -130,6 +130,7 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
     if (!dev->has_rtl) {
         npu_explain_begin(dev);
     }
+    ok = ok && (dev->cfg.dump == NULL || npu_tlog_open(dev, err, err_size) == 0);
     if (!ok) {
         dev->finished = true;
         npu_dev_close(dev);
@@ -142,7 +143,9 @@ void npu_dev_close(npu_dev *dev) {
     if (dev == NULL) {
         return;
     }
+    char err[512];
     npu_dev_finish(dev);
+    npu_dev_dump_finish(dev, err, sizeof err);
     npu_rtl_close(dev);
     cm_device_free(dev->model);
     npu_inflight_free(&dev->inflight);

@@ -21,6 +21,7 @@ typedef struct npu_dev_cfg {
     const char *wave;         /* FST file or NULL; needs a build with tracing, else an error */
     const char *fail_wave;    /* FST file for npu_dev_fail_wave() or NULL; needs a build with tracing, else an error */
     uint64_t wave_window;     /* cycles of that waveform before the failure, a quarter of it after (0: 2,000) */
+    const char *dump;         /* folder for tensor logs (docs/debugging.md), DUMP/rtl and DUMP/model, or NULL */
     uint64_t ddr_bytes;       /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
     uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */
     bool poison_reads;        /* never-written bytes that are read are a failure (default on in testcases) */
@@ -72,6 +73,12 @@ const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev);
  * line in err. The device is finished after it.
  */
 int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size);
+
+/*
+ * Write what is left of the tensor logs; npu_dev_close() does it otherwise. After a failure the RTL first runs on until the tasks that were started are complete; cycles go on
+ * counting then. 0; 1: written, with a remark in err; -1 with one line in err.
+ */
+int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size);
 
 uint64_t npu_dev_cycles(const npu_dev *dev); /* RTL clock cycles; 0 for the model */
 uint64_t npu_dev_macs(const npu_dev *dev);   /* MACs executed by the golden model; 0 for RTL alone */

@@ -36,6 +36,7 @@ static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     for (unsigned u = 0; u < UNITS; u++) {
         if (offset == npu_units[u].count) {
             dev->done_seen[u] = dev->known[u] = value & npu_units[u].done_mask;
+            npu_tlog_count(dev, u, value);
             count = true;
         } else if (offset == NPU_REG_STATUS && (value & npu_units[u].busy_mask) == 0 && dev->has_model) {
             dev->known[u] = cm_device_read(dev->model, npu_units[u].count) & npu_units[u].done_mask;
@@ -148,6 +149,7 @@ void npu_hal_on_reset(npu_dev *dev) {
     dev->irq_enable = 0;
     dev->irq_seen = 0;
     dev->result_undefined = false;
+    npu_tlog_reset(dev);
     memset(dev->done_seen, 0, sizeof dev->done_seen);
     memset(dev->known, 0, sizeof dev->known);
     memset(dev->begun, 0, sizeof dev->begun);
@@ -184,6 +186,7 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     dev->pending |= 1u << unit;
     dev->model_unit = 1u << unit;
     cm_device_write(dev->model, r->ctrl, value, 0xf);
+    npu_tlog_model_done(dev, unit);
     dev->model_unit = 0;
     const uint32_t after = cm_device_read(dev->model, r->count);
     dev->model_seconds += tb_sim_cpu_seconds() - start;
@@ -215,12 +218,16 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
     }
     const int which = npu_reg_events(offset);
     npu_explain_written(dev, offset, value);
+    npu_tlog_write(dev, offset, value);
     if (dev->has_rtl && dev->has_model && which >= 0) {
         npu_events_model(dev);
         if (!clear_events(dev, which, offset, value)) {
             return NPU_HAL_FAULT;
         }
     } else if (dev->has_rtl && !npu_rtl_write(dev, offset, value)) {
+        if (dev->tlog != NULL && dev->has_model) { /* both logs hold the task that the RTL may have begun */
+            model_write(dev, offset, value);
+        }
         return NPU_HAL_FAULT;
     }
     if (offset == NPU_REG_IRQ_ENABLE) {

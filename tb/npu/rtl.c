@@ -24,8 +24,8 @@ static void note_trouble(npu_dev *dev) {
         const bool write = dev->ddr.first.kind == TB_DDR_WRITE_OUTSIDE;
         npu_dev_where(dev, dev->ddr.first.addr, where, sizeof where);
         npu_dev_wrong(dev, write ? "mem:write-outside:rtl" : "mem:read-unwritten:rtl", "RTL %s 0x%08" PRIx64 " (%s)",
-                      write ? "wrote outside the declared outputs, address" : "read a block that nobody wrote, address", dev->ddr.first.addr,
-                      where);
+                      write ? "wrote outside the declared outputs, address" : "read a block that nobody wrote, address",
+                      dev->ddr.first.addr, where);
     }
     if (dev->ddr.oom) {
         npu_dev_fail(dev, "host:memory", "out of memory for the simulated memory");
@@ -113,6 +113,9 @@ static bool step(npu_dev *dev) {
     }
     if (dev->checks.count > 0 && !tb_checks_cycle(&dev->checks)) {
         note_check(dev);
+    }
+    if (dev->tlog != NULL) {
+        npu_tlog_cycle(dev);
     }
     const bool go = tb_sim_edge(sim);
     const uint32_t irq = (uint32_t)*dev->irq_pin[0] | (uint32_t)*dev->irq_pin[1] << 1 | (uint32_t)*dev->irq_pin[2] << 2;

@@ -42,9 +42,9 @@ int tb_tlog_close(tb_tlog *log, char *err, size_t err_size);
 typedef struct tb_tlog_diff {
     const char *stream, *unit;
     uint64_t task;
-    bool only_a, only_b;      /* the other folder has no such file */
-    bool shape_differs;       /* then nothing was compared beyond the common part of a stream */
-    uint64_t total, wrong;    /* elements; NaNs of equal bits are equal */
+    bool only_a, only_b;   /* the other folder has no such file */
+    bool shape_differs;    /* then nothing was compared beyond the common part of a stream */
+    uint64_t total, wrong; /* elements; NaNs of equal bits are equal */
     unsigned axes;
     const char *axis[TB_TLOG_AXES];
     size_t first[TB_TLOG_AXES]; /* of the first difference */
@@ -55,6 +55,7 @@ typedef struct tb_tlog_diff {
  * Compare two folders, in the order of a's index, then what only b has. The callback hears of equal streams, too (wrong 0, no flag set); nonzero from it stops.
  * The strings of a diff are gone after the callback. 0: read; -1 with one line in err.
  */
-int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx, char *err, size_t err_size);
+int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx, char *err,
+                    size_t err_size);
 
 #endif

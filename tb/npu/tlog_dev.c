@@ -1,0 +1,255 @@
+/* tlog_dev.c - the tensor log of a device: where it hears of tasks, and its end. */
+#include "tlog_npu.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DRAIN_MOST UINT64_C(20000000) /* cycles for tasks that still run after a failure */
+
+static const npu_score_kind kind_of[UNITS] = {[UNIT_ALU] = NPU_SCORE_ALU, [UNIT_POOL] = NPU_SCORE_POOL, [UNIT_GEMM] = NPU_SCORE_GEMM};
+
+/* A woken snapshot repeats the run without a log. */
+static bool on(const npu_dev *dev) {
+    return dev->tlog != NULL && !dev->replay;
+}
+
+/* The folder and those above it. */
+static int make_folder(const char *dir, char *err, size_t err_size) {
+    char path[1024];
+    if ((size_t)snprintf(path, sizeof path, "%s", dir) >= sizeof path) {
+        snprintf(err, err_size, "%.100s...: the name is too long", dir);
+        return -1;
+    }
+    for (char *p = path + 1; p != NULL;) {
+        p = strchr(p, '/');
+        if (p != NULL) {
+            *p = '\0';
+        }
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            snprintf(err, err_size, "%s: %s", path, strerror(errno));
+            return -1;
+        }
+        if (p != NULL) {
+            *p++ = '/';
+        }
+    }
+    return 0;
+}
+
+static int open_side(npu_tlog_side *s, const npu_dev *dev, const char *name, const tb_ddr *mem, char *err, size_t err_size) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/%s", dev->cfg.dump, name);
+    s->n = dev->cfg.n;
+    s->mem = mem;
+    s->log = tb_tlog_create(path, err, err_size);
+    return s->log != NULL ? 0 : -1;
+}
+
+static unsigned slot_of(cm_log_stream stream) {
+    static const unsigned slots[] = {
+        [CM_LOG_SUM] = NPU_TLOG_SUM,       [CM_LOG_POST] = NPU_TLOG_POST,       [CM_LOG_REQUANT] = NPU_TLOG_REQUANT,
+        [CM_LOG_ALU_VALUE] = NPU_TLOG_SUM, [CM_LOG_ALU_RESULT] = NPU_TLOG_POST, [CM_LOG_POOL] = NPU_TLOG_POST};
+    return slots[stream];
+}
+
+/* Of the golden units. */
+static void take_values(void *ctx, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count, const void *values) {
+    npu_tlog *log = (npu_tlog *)ctx;
+    const unsigned slot = slot_of(stream);
+    if (log->now == NULL || log->now->tensor[slot].data == NULL) {
+        return;
+    }
+    const bool byte = log->now->tensor[slot].type == TB_TLOG_I8;
+    for (uint32_t i = 0; i < count; i++) {
+        npu_tlog_put(log->now, slot, first + i * step, byte ? ((const uint8_t *)values)[i] : ((const uint32_t *)values)[i]);
+    }
+}
+
+int npu_tlog_open(npu_dev *dev, char *err, size_t err_size) {
+    npu_tlog *log = (npu_tlog *)calloc(1, sizeof *log);
+    dev->tlog = log;
+    if (log == NULL) {
+        snprintf(err, err_size, "out of memory");
+        return -1;
+    }
+    if (make_folder(dev->cfg.dump, err, err_size) != 0) {
+        return -1;
+    }
+    if (dev->has_rtl && open_side(&log->rtl, dev, "rtl", &dev->ddr, err, err_size) != 0) {
+        return -1;
+    }
+    if (dev->has_rtl && dev->checks.count > 0) {
+        log->taps = npu_tlog_rtl_open(dev, err, err_size);
+        if (log->taps == NULL) {
+            return -1;
+        }
+    }
+    if (dev->has_model) {
+        log->values = (cm_log){.ctx = log, .values = take_values};
+        cm_device_set_log(dev->model, &log->values);
+        return open_side(&log->model, dev, "model", &dev->model_ddr, err, err_size);
+    }
+    return 0;
+}
+
+static bool accepted(const npu_dev *dev, npu_tlog *log, unsigned unit, npu_score_task *task) {
+    const uint32_t units[UNITS] = {[UNIT_ALU] = NPU_CONFIG_EN_ALU_MASK, [UNIT_POOL] = NPU_CONFIG_EN_POOL_MASK};
+    if (dev->has_model && units[unit] != 0 && (cm_device_read(dev->model, NPU_REG_CONFIG) & units[unit]) == 0) {
+        return false;
+    }
+    if (!npu_score_task_decode(kind_of[unit], dev->cfg.n, log->regs, task)) {
+        return false;
+    }
+    if (unit != UNIT_GEMM) {
+        return true;
+    }
+    if (!cm_gemm_follows(log->has_before ? &log->before : NULL, &task->gemm)) {
+        return false;
+    }
+    log->has_before = true;
+    log->before = task->gemm;
+    return true;
+}
+
+void npu_tlog_write(npu_dev *dev, uint32_t offset, uint32_t value) {
+    npu_tlog *log = dev->tlog;
+    if (!on(dev)) {
+        return;
+    }
+    log->regs[offset / 4] = value;
+    for (unsigned u = 0; u < UNITS; u++) {
+        npu_score_task task;
+        if (offset != npu_units[u].ctrl || (value & npu_units[u].en_mask) == 0 || !accepted(dev, log, u, &task)) {
+            continue;
+        }
+        if (log->rtl.log != NULL) {
+            npu_tlog_started(&log->rtl, u, &task);
+        }
+        if (log->model.log != NULL) {
+            npu_tlog_started(&log->model, u, &task);
+            log->now = npu_tlog_find(&log->model, u, log->model.started[u] - 1);
+            if (log->now != NULL && u == UNIT_GEMM) {
+                npu_tlog_layout(log->now, dev->cfg.n);
+            }
+        }
+    }
+}
+
+void npu_tlog_model_done(npu_dev *dev, unsigned unit) {
+    if (on(dev) && dev->tlog->now != NULL) {
+        dev->tlog->now = NULL;
+        npu_tlog_completed(&dev->tlog->model, unit, true);
+    }
+}
+
+void npu_tlog_cycle(npu_dev *dev) {
+    if (on(dev) && dev->tlog->taps != NULL) {
+        npu_tlog_rtl_cycle(dev->tlog->taps);
+    }
+}
+
+void npu_tlog_count(npu_dev *dev, unsigned unit, uint32_t count) {
+    if (!on(dev) || dev->tlog->taps != NULL || dev->tlog->rtl.log == NULL) {
+        return;
+    }
+    npu_tlog_side *s = &dev->tlog->rtl;
+    uint32_t more = (count - (uint32_t)(s->done[unit] - s->base[unit])) & npu_units[unit].done_mask;
+    for (; more > 0 && more <= s->started[unit] - s->done[unit]; more--) {
+        npu_tlog_completed(s, unit, false);
+    }
+}
+
+void npu_tlog_reset(npu_dev *dev) {
+    if (!on(dev)) {
+        return;
+    }
+    npu_tlog *log = dev->tlog;
+    for (unsigned u = 0; u < UNITS; u++) {
+        npu_tlog_dropped(&log->rtl, u);
+        npu_tlog_dropped(&log->model, u);
+    }
+    if (log->taps != NULL) {
+        npu_tlog_rtl_clear(log->taps);
+    }
+    memset(log->regs, 0, sizeof log->regs);
+    log->has_before = false;
+    log->now = NULL;
+}
+
+/* Tasks that were started before a failure go on to their ends, as far as they have one. */
+static void drain(npu_dev *dev) {
+    const npu_tlog_side *s = &dev->tlog->rtl;
+    const uint64_t end = dev->sim.cycle + DRAIN_MOST;
+    uint64_t progress = 0, since = dev->sim.cycle;
+    while (dev->tlog->taps != NULL && !dev->rtl_gone && !dev->sim.stopped && dev->sim.cycle < end) {
+        bool left = false;
+        for (unsigned u = 0; u < UNITS; u++) {
+            left = left || s->done[u] != s->started[u];
+        }
+        if (!left) {
+            return;
+        }
+        npu_rtl_step(dev);
+        const uint64_t now = dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress;
+        if (now != progress) {
+            progress = now;
+            since = dev->sim.cycle;
+        } else if (dev->sim.cycle - since > dev->wd.limit) {
+            return;
+        }
+    }
+}
+
+static int close_side(npu_tlog_side *s, char *err, size_t err_size) {
+    int rc = 0;
+    for (unsigned u = 0; s->log != NULL && u < UNITS; u++) {
+        npu_tlog_dropped(s, u);
+    }
+    if (s->log != NULL) {
+        char text[512];
+        rc = tb_tlog_close(s->log, text, sizeof text);
+        if (rc == 0 && s->oom) {
+            snprintf(text, sizeof text, "out of memory");
+            rc = -1;
+        }
+        if (rc != 0) {
+            snprintf(err, err_size, "%s", text);
+        }
+    }
+    free(s->queue);
+    return rc;
+}
+
+int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size) {
+    npu_tlog *log = dev->tlog;
+    int rc = 0;
+    err[0] = '\0';
+    if (log == NULL) {
+        return 0;
+    }
+    if (on(dev)) {
+        const uint64_t hash = dev->hash; /* of the run itself */
+        if (dev->has_rtl) {
+            drain(dev);
+        }
+        dev->hash = hash;
+        rc = close_side(&log->rtl, err, err_size);
+        rc = close_side(&log->model, err, err_size) != 0 ? -1 : rc;
+        if (rc == 0 && log->rtl.stale > 0) {
+            snprintf(err, err_size, "%" PRIu64 " tensors of the RTL were written over before they could be read (KIND=tap has them)",
+                     log->rtl.stale);
+            rc = 1;
+        }
+    }
+    if (dev->model != NULL) {
+        cm_device_set_log(dev->model, NULL);
+    }
+    npu_tlog_rtl_close(log->taps);
+    free(log);
+    dev->tlog = NULL;
+    return rc;
+}

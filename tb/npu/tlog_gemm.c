@@ -1,0 +1,265 @@
+/*
+ * tlog_gemm.c - values inside the GEMM, from the taps: the n-th value of a stream belongs to the n-th place in the order of work (docs/npu.md section 4.2), whatever
+ * the units around it do.
+ */
+#include "tlog_rtl.h"
+
+#include <string.h>
+
+#define CHUNK 64u /* pixels of a chunk of the input */
+#define BIND(p, all, kind, index, sigs, err, size) npu_tlog_bind(p, all, kind, index, sigs, sizeof(sigs) / sizeof *(sigs), err, size)
+
+static bool high(tb_sig s) {
+    return *(const uint8_t *)s.ptr != 0;
+}
+
+int npu_tlog_gemm_open(npu_tlog_gemm *g, const npu_dev *dev, const npu_tlog_side *side, tb_checks *all, char *err, size_t err_size) {
+    const npu_score_sig ifm[] = {{"we_i", &g->ifm_we}, {"wdata_i", &g->ifm_data}};
+    const npu_score_sig ofm[] = {{"we_i", &g->ofm_we}, {"wdata0_i", &g->ofm_data[0]}, {"wdata1_i", &g->ofm_data[1]}};
+    g->side = side;
+    g->n = dev->cfg.n;
+    g->cols = g->n >= 16 ? 4 : g->n / 4;
+    if (BIND(&g->ifm, all, "ifm_buf", 0, ifm, err, err_size) != 0 || BIND(&g->ofm, all, "ofm_buf", 0, ofm, err, err_size) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
+        const npu_score_sig layout[] = {{"wr_valid_o", &g->lw_valid[i]}, {"wr_ready_i", &g->lw_ready[i]}};
+        const npu_score_sig post[] = {
+            {"wr_valid_o", &g->wr_valid[i]}, {"wr_ready_i", &g->wr_ready[i]}, {"wr_data_o", &g->wr_data[i]}, {"task_done_i", &g->end[i]}};
+        const npu_score_sig requant[] = {{"in_valid_i", &g->rq_valid[i]}, {"in_data_i", &g->rq_data[i]}, {"single_i", &g->rq_single[i]}};
+        if (BIND(&g->layout[i], all, "layout", i, layout, err, err_size) != 0 ||
+            BIND(&g->post[i], all, "post", i, post, err, err_size) != 0 ||
+            BIND(&g->requant[i], all, "requant", i, requant, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void npu_tlog_gemm_clear(npu_tlog_gemm *g) {
+    const uint64_t next = g->side->started[UNIT_GEMM];
+    for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
+        g->job[i] = (npu_tlog_job){.number = next};
+        g->in[i] = g->out[i] = (npu_tlog_place){.number = next};
+    }
+    for (uint32_t c = 0; c < 32; c++) {
+        g->column[c] = (npu_tlog_place){.number = next};
+    }
+}
+
+/* ---- quantised input ---- */
+
+static uint32_t blocks(const npu_tlog_task *t, uint32_t n) {
+    return (t->task.gemm.ic + n - 1) / n;
+}
+
+static uint32_t chunks(const npu_tlog_task *t) {
+    return (t->task.gemm.iw * t->task.gemm.ih + CHUNK - 1) / CHUNK;
+}
+
+static void next_job(const npu_tlog_gemm *g, npu_tlog_job *j, const npu_tlog_task *t) {
+    j->word = 0;
+    if (!t->task.gemm.nhwc_in && ++j->block < blocks(t, g->n)) {
+        return;
+    }
+    j->block = 0;
+    j->sequence++;
+    if (++j->chunk == chunks(t)) {
+        j->chunk = 0;
+        j->number++;
+    }
+}
+
+/* A word of layout unit `unit` enters ifm_buf. Jobs go to the units in turns (docs/npu.md section 4.2). */
+static void take_word(npu_tlog_gemm *g, unsigned unit) {
+    npu_tlog_job *j = &g->job[unit];
+    npu_tlog_task *t = npu_tlog_find(g->side, UNIT_GEMM, j->number);
+    while (t != NULL && ((j->sequence + j->block) & 1u) != unit) {
+        next_job(g, j, t);
+        t = npu_tlog_find(g->side, UNIT_GEMM, j->number);
+    }
+    if (t == NULL) {
+        return;
+    }
+    const cm_gemm_task *k = &t->task.gemm;
+    const uint32_t pixels = k->iw * k->ih, icb = blocks(t, g->n), first = j->chunk * CHUNK;
+    const uint32_t pixel = first + (k->nhwc_in ? j->word / icb : j->word), block = k->nhwc_in ? j->word % icb : j->block;
+    const uint32_t count = pixels - first < CHUNK ? pixels - first : CHUNK;
+    for (uint32_t i = 0; i < g->n && block * g->n + i < k->ic; i++) {
+        npu_tlog_put(t, NPU_TLOG_IFM, (uint64_t)(block * g->n + i) * pixels + pixel, ((const uint8_t *)g->ifm_data.ptr)[i]);
+    }
+    if (++j->word == (k->nhwc_in ? count * icb : count)) {
+        next_job(g, j, t);
+    }
+}
+
+/* ---- places in the order of tiles ---- */
+
+/* The task of the place, whose walk is begun when it is not. NULL: there is none. */
+static npu_tlog_task *task_at(const npu_tlog_gemm *g, npu_tlog_place *p, uint32_t chan, npu_score_post_walk_kind kind) {
+    npu_tlog_task *t = npu_tlog_find(g->side, UNIT_GEMM, p->number);
+    if (t == NULL) {
+        return NULL;
+    }
+    if (!p->on) {
+        npu_score_post_work_set(&p->w, &t->task.gemm, g->n, chan);
+        p->k = npu_score_post_walk_first(&p->w, kind);
+        p->at = 0;
+        p->data = (npu_score_place){0, 0};
+        p->on = true;
+    }
+    return t;
+}
+
+static uint64_t element(const npu_tlog_place *p, uint32_t channel, uint32_t pixel) {
+    return channel < p->w.t.oc && pixel < p->w.pixels ? (uint64_t)channel * p->w.pixels + pixel : UINT64_MAX;
+}
+
+/* Two sums of a column. */
+static void take_sums(npu_tlog_gemm *g, uint32_t column) {
+    npu_tlog_place *p = &g->column[column];
+    npu_tlog_task *t = task_at(g, p, 0, NPU_WALK_TILES);
+    if (t == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + 2 * p->at + i;
+        npu_tlog_put(t, NPU_TLOG_SUM, element(p, p->k.ob * g->n + column, pixel), ((const uint32_t *)g->ofm_data[i].ptr)[column]);
+    }
+    if (++p->at == g->n) {
+        p->at = 0;
+        npu_score_post_walk_next(&p->w, &p->k);
+        if (p->k.end) {
+            p->on = false;
+            p->number++;
+        }
+    }
+}
+
+/* ---- results ---- */
+
+/* FP32: a word of four pixels. */
+static void take_results(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
+    npu_tlog_place *p = &g->out[chan];
+    if (p->k.end) {
+        return;
+    }
+    const uint32_t channel = npu_score_post_walk_channel(&p->w, &p->k), pixels = npu_score_post_walk_pixels(&p->w, &p->k);
+    for (uint32_t i = 0; i < 4 && 4 * p->at + i < pixels; i++) {
+        npu_tlog_put(t, NPU_TLOG_POST, element(p, channel, npu_score_post_walk_pixel(&p->w, &p->k) + 4 * p->at + i),
+                     ((const uint32_t *)g->wr_data[chan].ptr)[i]);
+    }
+    if (4 * ++p->at >= pixels) {
+        p->at = 0;
+        npu_score_post_walk_next(&p->w, &p->k);
+    }
+}
+
+/* REQUANT: what enters requant, four pixels of some columns. */
+static void take_unquantised(npu_tlog_gemm *g, unsigned chan) {
+    npu_tlog_place *p = &g->in[chan];
+    npu_tlog_task *t = task_at(g, p, chan, NPU_WALK_TILES);
+    if (t == NULL || p->k.end) {
+        return;
+    }
+    const uint32_t columns = high(g->rq_single[chan]) ? 1 : g->cols, first = npu_score_post_walk_pixel(&p->w, &p->k);
+    for (uint32_t j = 0; j < columns; j++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint64_t at = element(p, p->k.ob * g->n + p->k.col + j, first + npu_score_tile_pixel(chan, 4 * p->at + i));
+            npu_tlog_put(t, NPU_TLOG_POST, at, ((const uint32_t *)g->rq_data[chan].ptr)[4 * j + i]);
+        }
+    }
+    if (++p->at == g->n / 4) {
+        p->at = 0;
+        p->k.col += columns;
+        if (p->k.col >= g->n) {
+            p->k.col = 0;
+            npu_score_post_walk_next(&p->w, &p->k);
+        }
+    }
+}
+
+/* The unit's share of the tile at the place. */
+static npu_score_nhwc share(const npu_tlog_place *p, unsigned chan) {
+    return (npu_score_nhwc){.pitch = p->w.t.ofm_cstep, .pixels = npu_score_share(chan, npu_score_post_walk_pixels(&p->w, &p->k))};
+}
+
+/* REQUANT: a word of quantised pixels. */
+static void take_quantised(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
+    npu_tlog_place *p = &g->out[chan];
+    npu_score_nhwc b = share(p, chan);
+    while (!p->k.end && p->data.pixel == b.pixels) {
+        p->data = (npu_score_place){0, 0};
+        npu_score_post_walk_next(&p->w, &p->k);
+        b = p->k.end ? b : share(p, chan);
+    }
+    if (p->k.end) {
+        return;
+    }
+    const uint32_t from = p->data.pixel * g->n + p->data.byte, bytes = npu_score_word_bytes(g->n, &b, p->data);
+    for (uint32_t i = 0; i < bytes; i++) {
+        const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + npu_score_tile_pixel(chan, (from + i) / g->n);
+        npu_tlog_put(t, NPU_TLOG_REQUANT, element(p, p->k.ob * g->n + (from + i) % g->n, pixel),
+                     ((const uint8_t *)g->wr_data[chan].ptr)[i]);
+    }
+    npu_score_next_word(g->n, &b, &p->data);
+}
+
+static void follow_post(npu_tlog_gemm *g, unsigned chan) {
+    if (high(g->wr_valid[chan])) {
+        npu_tlog_task *t = task_at(g, &g->out[chan], chan, NPU_WALK_TILES);
+        if (t != NULL && t->task.gemm.requant) {
+            if (high(g->wr_ready[chan])) {
+                take_quantised(g, chan, t);
+            }
+        } else if (t != NULL) {
+            if (g->out[chan].k.kind != NPU_WALK_CHANNELS) {
+                g->out[chan].k = npu_score_post_walk_first(&g->out[chan].w, NPU_WALK_CHANNELS);
+            }
+            take_results(g, chan, t);
+        }
+    }
+    if (high(g->end[chan])) {
+        g->in[chan] = (npu_tlog_place){.number = g->in[chan].number + 1};
+        g->out[chan] = (npu_tlog_place){.number = g->out[chan].number + 1};
+    }
+}
+
+void npu_tlog_gemm_end(npu_tlog_gemm *g) {
+    const uint64_t number = g->side->done[UNIT_GEMM];
+    const npu_tlog_task *t = npu_tlog_find(g->side, UNIT_GEMM, number);
+    for (unsigned i = 0; t != NULL && i < NPU_TLOG_CHANNELS; i++) {
+        while (g->job[i].number == number) {
+            next_job(g, &g->job[i], t);
+        }
+    }
+    for (uint32_t c = 0; c < g->n; c++) {
+        if (g->column[c].number == number) {
+            g->column[c] = (npu_tlog_place){.number = number + 1};
+        }
+    }
+}
+
+void npu_tlog_gemm_cycle(npu_tlog_gemm *g) {
+    if (g->ifm.runs && high(g->ifm_we)) {
+        for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
+            if (npu_score_fire(g->lw_valid[i], g->lw_ready[i])) {
+                take_word(g, i);
+            }
+        }
+    }
+    const uint64_t columns = g->ofm.runs ? tb_get(g->ofm_we) : 0;
+    for (uint32_t c = 0; columns >> c != 0; c++) {
+        if ((columns >> c & 1u) != 0) {
+            take_sums(g, c);
+        }
+    }
+    for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
+        if (g->requant[i].runs && high(g->rq_valid[i])) {
+            take_unquantised(g, i);
+        }
+        if (g->post[i].runs) {
+            follow_post(g, i);
+        }
+    }
+}
