@@ -64,6 +64,11 @@ repro: ## a failure again, explained: make repro CASE=file, or TEST= SEED= [CFG=
 	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" scripts/repro.sh
 
+.PHONY: shrink
+shrink: ## a small case with the same failure: make shrink CASE=file, or TEST= SEED= [CFG= KIND= OUTPUT= KEEP=k,s]
+	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" scripts/shrink.sh
+
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 network: ## a network on model and RTL: the digits job, or NET= BIN= IMAGES= [CALIB= DEVICE= COUNT=]

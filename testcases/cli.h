@@ -26,8 +26,8 @@ typedef struct cli_options {
     npu_dev_kind kind;
     tc_broken broken;          /* --break */
     const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
-    uint64_t seconds;
-    bool have_seconds;
+    uint64_t seconds, jobs; /* jobs 0: as many as there are cores */
+    bool have_seconds, have_jobs, same_unit;
     tb_knobs knobs; /* with the pins of the command line */
 } cli_options;
 

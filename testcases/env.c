@@ -82,6 +82,7 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
                              .wave_window = run->wave_window,
                              .dump = run->dump != NULL ? dump : NULL,
                              .ddr_bytes = ddr_bytes,
+                             .max_cycles = run->max_cycles,
                              .poison_reads = true,
                              .explain = run->explain};
     if (bus != NULL && tb_axi_profile_find(bus) == NULL) {

@@ -48,7 +48,10 @@ static void usage_options(FILE *out, cli_command command) {
     if (command == CLI_SHRINK) {
         fputs("  --output F      the small case (FILE with -small before .case)\n"
               "  --seconds S     stop after so long (120)\n"
-              "  --keep A,B      knobs that stay as they are\n",
+              "  --jobs J        attempts at a time (number of cores); the result is the same\n"
+              "  --keep A,B      knobs that stay as they are\n"
+              "  --same-unit     any failure that names the same unit will do, not only the\n"
+              "                  same signature\n",
               out);
     } else if (command != CLI_REPRO) {
         fputs("  --seed S        the case of this seed\n"
@@ -75,7 +78,7 @@ void cli_usage(FILE *out, const cli_options *o) {
         "the driver and the bus is ideal unless pinned.\n",
         "test NAME [knob=value ...] [options]\n\nConstrained-random cases. A pinned knob is not drawn.\n",
         "repro FILE [options]\n\nOne stored case.\n",
-        "shrink FILE [options]\n\nKnobs of the case move towards their lowest values as long as it fails with the same signature.\n",
+        "shrink FILE [options]\n\nKnobs of the case move towards their simplest values as long as it fails with the same signature.\n",
         "diff DIR DIR\n\nTwo tensor logs, DIR/index.txt: one line for each stream that differs, in the order\nof the first one. Exit "
         "status: 0 equal, 1 different, 2 cannot be read.\n",
         "list [--json]\n\nTests, knobs and their ranges.\n"};
@@ -141,7 +144,7 @@ static int break_option(const char *value, tc_broken *broken, char *err, size_t 
 /* Does a command take option i of the numbers below? */
 static bool number_known(cli_command command, unsigned i) {
     static const unsigned of[] = {
-        [CLI_RUN] = 0x31, [CLI_TEST] = 0x2f, [CLI_REPRO] = 0x20, [CLI_SHRINK] = 0x40, [CLI_DIFF] = 0, [CLI_LIST] = 0};
+        [CLI_RUN] = 0x31, [CLI_TEST] = 0x2f, [CLI_REPRO] = 0x20, [CLI_SHRINK] = 0xc0, [CLI_DIFF] = 0, [CLI_LIST] = 0};
     return (of[command] >> i & 1) != 0;
 }
 
@@ -157,7 +160,8 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                    {"--count", 1, MAX_COUNT, &o->count, &o->have_run},
                    {"--window", 1, UINT32_MAX, &o->perf_window, &o->have_window},
                    {"--wave-window", 1, UINT32_MAX, &o->wave_window, &o->have_wave_window},
-                   {"--seconds", 1, 1000000, &o->seconds, &o->have_seconds}};
+                   {"--seconds", 1, 1000000, &o->seconds, &o->have_seconds},
+                   {"--jobs", 1, TB_SHRINK_JOBS, &o->jobs, &o->have_jobs}};
     const struct {
         const char *name;
         const char **out;
@@ -193,7 +197,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
             return 0;
         }
     }
-    if (strcmp(name, "--break") == 0 && o->command <= CLI_REPRO) {
+    if (strcmp(name, "--break") == 0 && o->command <= CLI_SHRINK) {
         return break_option(value, &o->broken, err, err_size);
     }
     return strcmp(name, "--device") == 0 && o->command < CLI_DIFF ? device_option(value, &o->kind, err, err_size) : 1;
@@ -210,6 +214,8 @@ static int flag_option(cli_options *o, const char *name) {
         o->quiet = true;
     } else if (strcmp(name, "--print-case") == 0 && cases) {
         o->print_case = true;
+    } else if (strcmp(name, "--same-unit") == 0 && o->command == CLI_SHRINK) {
+        o->same_unit = true;
     } else {
         return 1;
     }

@@ -62,6 +62,7 @@ typedef struct tc_run {
     const char *dump;      /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
     unsigned devices;      /* opened so far */
     uint64_t wave_window;  /* its cycles before the failure; 0: as the device has it */
+    uint64_t max_cycles;   /* a device that runs longer fails with host:cycles; 0: no limit */
     tc_broken broken;
     bool perf;            /* sample the debug port */
     uint32_t perf_window; /* cycles of a window, 0: fitting */
@@ -94,6 +95,10 @@ typedef struct tc_test {
     int (*check)(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
     /* Execute. Failures go into run->result. -1 with run->err: it could not be run. */
     int (*execute)(tc_run *run);
+    /* For shrinking; NULL: not known. Roughly the clock cycles and the MACs of a case that check() accepts. */
+    tb_shrink_size (*size)(uint32_t n, const tb_knobs *knobs);
+    /* For shrinking; NULL: there is none. Set the knobs that only repeat what others say. */
+    void (*settle)(tb_knobs *knobs);
 } tc_test;
 
 extern const tc_test tc_conv;

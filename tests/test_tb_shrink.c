@@ -173,7 +173,7 @@ static void test_log(void **state) {
     fclose(log);
     assert_int_equal(knob(&k, "w"), 60);
     assert_non_null(strstr(text, "  w "));
-    assert_non_null(strstr(text, "-> 60 (attempt "));
+    assert_non_null(strstr(text, "-> 60: 60 cycles, attempt "));
 }
 
 int main(void) {

@@ -1,202 +1,157 @@
+/* shrink.c - the search of the shrinker: joint moves first, single knobs last, until nothing moves any more. */
 #include "shrink.h"
 
+#include "shrink_priv.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-/* What a child process writes back. */
-typedef struct answer {
-    int rc;
-    uint64_t cycles;
-    char signature[TB_SHRINK_SIGNATURE];
-} answer;
+#define LINE 78
 
-typedef struct shrinker {
-    const tb_shrink_cfg *cfg;
-    tb_knobs *best;
-    tb_shrink_stats *stats;
-    double begin, limit; /* seconds: start of all; what one attempt may take */
-} shrinker;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-__attribute__((noreturn)) static void child(const tb_shrink_cfg *cfg, const tb_knobs *knobs, int fd, pid_t parent) {
-    answer a;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (getppid() != parent || null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
-        _exit(2);
-    }
-    memset(&a, 0, sizeof a);
-    a.rc = cfg->run(cfg->ctx, knobs, a.signature, &a.cycles);
-    _exit(write(fd, &a, sizeof a) == (ssize_t)sizeof a ? 0 : 2);
-}
-
-/* A hang and a death are failures with a name, too. */
-static void wait_for(pid_t pid, int fd, double limit, answer *a) {
-    const double end = now() + limit;
-    memset(a, 0, sizeof *a);
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    int n;
-    do {
-        const double left = end - now();
-        n = poll(&p, 1, limit <= 0 ? -1 : left > 0 ? (int)(left * 1000) + 1 : 0);
-    } while (n < 0 && errno == EINTR);
-    const bool hang = n == 0;
-    if (hang) {
-        kill(pid, SIGKILL);
-    }
-    const bool answered = !hang && read(fd, a, sizeof *a) == (ssize_t)sizeof *a;
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!answered) {
-        a->rc = 0;
-        snprintf(a->signature, sizeof a->signature, hang ? "host:timeout" : "host:signal %d", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+static void knob_text(const tb_knobs *k, size_t i, char *dst, size_t size) {
+    const tb_knob *t = &k->table[i];
+    if (tb_knob_kind_of(t) == TB_KNOB_ENUM) {
+        snprintf(dst, size, "%s", t->names[k->value[i]]);
+    } else {
+        snprintf(dst, size, "%" PRId64, k->value[i]);
     }
 }
 
-/* 0; -1: no process. limit in seconds, 0: none. */
-static int attempt(const tb_shrink_cfg *cfg, const tb_knobs *knobs, double limit, answer *a) {
-    int fd[2];
-    if (pipe2(fd, O_CLOEXEC) != 0) {
-        return -1;
+/* What changed, as much of it as fits on a line. */
+static void log_step(const shrinker *s, const tb_knobs *next, const shrink_answer *a, uint64_t work) {
+    char line[LINE + 1];
+    char end[96];
+    char text[160];
+    char from[48];
+    char to[48];
+    size_t at = 0;
+    unsigned rest = 0;
+    int n = s->cfg->work_name != NULL && work != 0 ? snprintf(end, sizeof end, ": %" PRIu64 " %s, ", work, s->cfg->work_name)
+                                                   : snprintf(end, sizeof end, ": ");
+    snprintf(end + n, sizeof end - (size_t)n, "%" PRIu64 " cycles, attempt %u", a->cycles, s->stats->runs);
+    for (size_t i = 0; i < next->count; i++) {
+        if (next->value[i] == s->best->value[i]) {
+            continue;
+        }
+        knob_text(s->best, i, from, sizeof from);
+        knob_text(next, i, to, sizeof to);
+        n = snprintf(text, sizeof text, "%s%s %s -> %s", at == 0 ? "  " : ", ", next->table[i].name, from, to);
+        if (at != 0 && (rest != 0 || at + (size_t)n + strlen(end) + sizeof ", 99 more" > LINE)) {
+            rest++;
+            continue;
+        }
+        at += (size_t)snprintf(line + at, sizeof line - at, "%s", text);
+        at = at > LINE ? LINE : at;
     }
-    const pid_t parent = getpid();
-    fflush(NULL); /* the child must not write again what waits in buffers */
-    const pid_t pid = fork();
-    if (pid == 0) {
-        close(fd[0]);
-        child(cfg, knobs, fd[1], parent);
+    fprintf(s->cfg->log, "%s%s", s->cfg->live ? "\r\033[K" : "", line);
+    if (rest != 0) {
+        fprintf(s->cfg->log, ", %u more", rest);
     }
-    close(fd[1]);
-    if (pid > 0) {
-        wait_for(pid, fd[0], limit, a);
-    }
-    close(fd[0]);
-    return pid > 0 ? 0 : -1;
+    fprintf(s->cfg->log, "%s\n", end);
+    fflush(s->cfg->log);
 }
 
-static bool time_is_up(shrinker *s) {
-    if (s->cfg->seconds > 0 && now() - s->begin > s->cfg->seconds) {
-        s->stats->out_of_time = true;
-    }
-    return s->stats->out_of_time;
+static uint64_t work_of(const shrinker *s, const tb_knobs *knobs) {
+    return s->cfg->size != NULL ? s->cfg->size(s->cfg->ctx, knobs).work : 0;
 }
 
-/* Take `knobs` for the best if the failure is the same. */
-static bool try(shrinker *s, const tb_knobs *knobs) {
-    answer a;
-    if (time_is_up(s) || (s->cfg->legal != NULL && !s->cfg->legal(s->cfg->ctx, knobs))) {
-        return false;
-    }
-    s->stats->runs++;
-    if (attempt(s->cfg, knobs, s->limit, &a) != 0 || a.rc != 0 || strcmp(a.signature, s->stats->signature) != 0) {
-        return false;
-    }
+static void accept(shrinker *s, const tb_knobs *next, const shrink_answer *a) {
     s->stats->steps++;
-    s->stats->cycles_after = a.cycles;
-    *s->best = *knobs;
-    return true;
-}
-
-static bool kept(const shrinker *s, const char *name) {
-    const size_t length = strlen(name);
-    for (const char *p = s->cfg->keep; p != NULL && *p != '\0';) {
-        const size_t word = strcspn(p, ",");
-        if (word == length && strncmp(p, name, length) == 0) {
-            return true;
-        }
-        p += word + (p[word] == ',');
+    s->stats->cycles_after = a->cycles;
+    s->stats->work_after = work_of(s, next);
+    if (s->cfg->log != NULL) {
+        log_step(s, next, a, s->stats->work_after);
     }
-    return false;
+    *s->best = *next;
+    if (s->cfg->step != NULL) {
+        s->cfg->step(s->cfg->ctx, s->best);
+    }
 }
 
-static bool can_fall(const shrinker *s, size_t i) {
-    return s->best->value[i] > s->best->table[i].lo && !kept(s, s->best->table[i].name);
+/* Try the list. Returns the tag of the candidate that was taken, TB_KNOB_MAX: none. */
+static size_t take_first(shrinker *s) {
+    shrink_answer a;
+    if (s->failed || s->list.count == 0) {
+        return TB_KNOB_MAX;
+    }
+    const unsigned before = s->stats->runs;
+    const size_t found = shrink_search(s, &a);
+    for (size_t i = 0; i < s->list.count && i < s->stats->runs - before; i++) {
+        shrink_memo_put(s, &s->list.at[i]);
+    }
+    if (found == s->list.count) {
+        return TB_KNOB_MAX;
+    }
+    const tb_knobs next = s->list.at[found];
+    accept(s, &next, &a);
+    return s->list.tag[found];
 }
 
-/* All sizes at once: the quickest way down from a large case. */
-static bool halve_all(shrinker *s) {
-    tb_knobs knobs = *s->best;
+/* All knobs by themselves; the one that moved is tried again before the next one. */
+static bool pass_single(shrinker *s) {
+    size_t order[TB_KNOB_MAX];
+    const size_t count = shrink_order(s, order);
+    size_t from = 0;
     bool any = false;
-    for (size_t i = 0; i < knobs.count; i++) {
-        if (can_fall(s, i) && tb_knob_kind_of(&knobs.table[i]) != TB_KNOB_ENUM) {
-            knobs.value[i] -= (knobs.value[i] - knobs.table[i].lo + 1) / 2;
-            any = true;
+    while (from < count && !shrink_over(s)) {
+        shrink_list_single(s, order + from, count - from);
+        const size_t tag = take_first(s);
+        if (tag == TB_KNOB_MAX) {
+            break;
         }
-    }
-    if (!any || !try(s, &knobs)) {
-        return false;
-    }
-    if (s->cfg->log != NULL) {
-        fprintf(s->cfg->log, "  all knobs by half (attempt %u)\n", s->stats->runs);
-    }
-    return true;
-}
-
-static bool set_one(shrinker *s, size_t i, int64_t value) {
-    tb_knobs knobs = *s->best;
-    const int64_t before = knobs.value[i];
-    knobs.value[i] = value;
-    if (!try(s, &knobs)) {
-        return false;
-    }
-    if (s->cfg->log != NULL) {
-        fprintf(s->cfg->log, "  %s %" PRId64 " -> %" PRId64 " (attempt %u)\n", knobs.table[i].name, before, value, s->stats->runs);
-    }
-    return true;
-}
-
-/* One knob: straight to its lowest value, else in steps of a half, a quarter ... of the way. */
-static bool lower(shrinker *s, size_t i) {
-    const int64_t lo = s->best->table[i].lo;
-    bool any = set_one(s, i, lo);
-    for (int64_t step = (s->best->value[i] - lo) / 2; step > 0 && !s->stats->out_of_time; step /= 2) {
-        while (s->best->value[i] - step > lo && set_one(s, i, s->best->value[i] - step)) {
-            any = true;
+        any = true;
+        while (order[from] != tag) {
+            from++;
         }
     }
     return any;
 }
 
+static bool pass(shrinker *s) {
+    bool any = false;
+    for (bool moved = true; moved && !shrink_over(s);) {
+        shrink_list_sizes(s);
+        moved = take_first(s) != TB_KNOB_MAX;
+        any = any || moved;
+    }
+    for (bool moved = true; moved && !shrink_over(s);) {
+        shrink_list_frills(s);
+        moved = take_first(s) != TB_KNOB_MAX;
+        any = any || moved;
+    }
+    return (!shrink_over(s) && pass_single(s)) || any;
+}
+
 int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats, char *err, size_t err_size) {
-    answer a;
-    shrinker s = {.cfg = cfg, .best = knobs, .stats = stats, .begin = now()};
+    shrink_answer a;
+    shrinker s = {.cfg = cfg, .best = knobs, .stats = stats, .begin = shrink_now()};
     memset(stats, 0, sizeof *stats);
-    if (attempt(cfg, knobs, cfg->seconds, &a) != 0) {
-        snprintf(err, err_size, "cannot make a process: %s", strerror(errno));
+    if (shrink_run_one(&s, knobs, &a) != 0) {
+        snprintf(err, err_size, s.failed ? "cannot make a process: %s" : "stopped in the first run", strerror(errno));
         return -1;
     }
     if (a.rc != 0 || a.signature[0] == '\0') {
         snprintf(err, err_size, a.rc != 0 ? "the case cannot be run" : "the case passes, expected one that fails");
         return -1;
     }
-    snprintf(stats->signature, sizeof stats->signature, "%s", a.signature);
+    memcpy(stats->signature, a.signature, sizeof stats->signature);
     stats->runs = 1;
     stats->cycles_before = stats->cycles_after = a.cycles;
-    /* what hangs keeps its own limit; others have thrice the time of the first run, which was the largest case */
-    s.limit = 3 * (now() - s.begin) + 2;
-    bool any = true;
-    while (any && !stats->out_of_time) {
-        any = false;
-        while (halve_all(&s)) {
-            any = true;
-        }
-        for (size_t i = 0; i < knobs->count; i++) {
-            any = (can_fall(&s, i) && lower(&s, i)) || any;
-        }
+    stats->work_before = stats->work_after = work_of(&s, knobs);
+    /* the first run was the largest case: what takes much longer does something else */
+    s.max_cycles = a.cycles == 0 ? 0 : a.cycles + a.cycles / 2 + 100000;
+    s.cpu_limit = 3 * a.cpu + 2;
+    shrink_memo_put(&s, knobs);
+    while (!shrink_over(&s) && pass(&s)) {
     }
+    if (cfg->live && cfg->log != NULL) {
+        fputs("\r\033[K", cfg->log);
+    }
+    stats->seconds = shrink_now() - s.begin;
+    stats->failed = s.failed;
+    shrink_list_free(&s.list);
+    free(s.memo.slot);
     return 0;
 }

@@ -1,7 +1,9 @@
 /*
- * shrink.h - makes a failing case small: knobs move towards their lowest values as long as the failure keeps its signature.
+ * shrink.h - makes a failing case small: knobs move towards their simplest values as long as the failure keeps its signature.
  *
- * The lowest value of a knob is its simplest one (docs/architecture.md section 2). Every attempt runs in a process of its own, so that it may crash or hang.
+ * The lowest value of a knob is its simplest one (docs/architecture.md section 2), unless a wish says otherwise. Every attempt runs in a process of its own, so that
+ * it may crash or hang; several run side by side. Candidates have an order, and the first one of them that fails in the same way is taken however the others are
+ * timed: the result does not depend on how many run at a time.
  */
 #ifndef TB_CASE_SHRINK_H
 #define TB_CASE_SHRINK_H
@@ -9,6 +11,27 @@
 #include "knob.h"
 
 #define TB_SHRINK_SIGNATURE 128u
+#define TB_SHRINK_JOBS 64u /* most attempts at a time */
+
+/* What a case asks for, without running it. */
+typedef struct tb_shrink_size {
+    uint64_t cycles; /* roughly what it takes, in any unit: cheap candidates are tried first; 0: unknown */
+    uint64_t work;   /* what is counted in reports; 0: nothing */
+} tb_shrink_size;
+
+typedef enum tb_shrink_order {
+    TB_SHRINK_NAMES, /* an ENUM: these values first, in this order; the others behind them in the order of the table */
+    TB_SHRINK_UP,    /* the highest value is the simplest */
+    TB_SHRINK_BITS   /* bit i leaves out part i: the more ones, the simpler */
+} tb_shrink_order;
+
+/* What is simple for a knob whose lowest value is not its simplest. */
+typedef struct tb_shrink_wish {
+    const char *knob;
+    tb_shrink_order order;
+    const char *const *names; /* NAMES: ends with NULL; names that the knob does not have are left out */
+    const char *count;        /* BITS: the knob that says how many parts there are; a test without it has as many as the knob has bits */
+} tb_shrink_wish;
 
 typedef struct tb_shrink_cfg {
     void *ctx;
@@ -16,16 +39,36 @@ typedef struct tb_shrink_cfg {
     bool (*legal)(void *ctx, const tb_knobs *knobs);
     /* Execute, in a child process: signature of the failure, "" when it passes; what it cost, in cycles. -1: it could not run. */
     int (*run)(void *ctx, const tb_knobs *knobs, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles);
-    double seconds;   /* stop trying after so long (0: no limit) */
-    FILE *log;        /* one line for each step that was taken; NULL: quiet */
-    const char *keep; /* knobs that stay, separated by commas; NULL: none */
+    /* Called in the child before run(): end the run as something else than this failure after so many cycles. NULL: runs are not limited in cycles. */
+    void (*limit)(void *ctx, uint64_t cycles);
+    /* Is `got` the failure that is looked for? NULL: equal signatures. */
+    bool (*same)(void *ctx, const char *want, const char *got);
+    /* NULL: the product of all numbers stands for the size. */
+    tb_shrink_size (*size)(void *ctx, const tb_knobs *knobs);
+    /* Make the knobs that follow from others agree with them again. NULL: there are none. */
+    void (*settle)(void *ctx, tb_knobs *knobs);
+    /* Called after each step, with the smallest case so far. NULL: nobody wants to know. */
+    void (*step)(void *ctx, const tb_knobs *knobs);
+    /* Shall it end now? Asked several times a second. NULL: no. */
+    bool (*stop)(void *ctx);
+    const tb_shrink_wish *wishes; /* those for knobs that the test does not have are ignored */
+    size_t wish_count;
+    double seconds;        /* stop trying after so long (0: no limit) */
+    unsigned jobs;         /* attempts at a time, up to TB_SHRINK_JOBS (0: one) */
+    FILE *log;             /* one line for each step that was taken; NULL: quiet */
+    bool live;             /* log is a terminal: show what goes on between two steps */
+    const char *work_name; /* unit of tb_shrink_size.work, for the log */
+    const char *keep;      /* knobs that stay, separated by commas; NULL: none */
 } tb_shrink_cfg;
 
 typedef struct tb_shrink_stats {
     char signature[TB_SHRINK_SIGNATURE];
-    unsigned runs, steps;                 /* attempts; those that kept the failure */
-    uint64_t cycles_before, cycles_after; /* of the case as it came and as it goes */
-    bool out_of_time;
+    unsigned runs, steps;                 /* attempts, those not counted whose result nobody needed; those that kept the failure */
+    uint64_t cycles_before, cycles_after; /* of the case as it came and as it goes, up to its failure */
+    uint64_t work_before, work_after;
+    double seconds;
+    bool out_of_time, stopped;
+    bool failed; /* it ended because memory or processes ran out */
 } tb_shrink_stats;
 
 /* Shrink in place. 0; -1 with one line in err: the case passes, cannot run, or a process cannot be made; knobs are unchanged then. */

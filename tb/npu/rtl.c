@@ -126,9 +126,12 @@ static bool step(npu_dev *dev) {
     }
     if (!go) {
         note_stop(dev);
-    } else if ((cycle & 63u) == 0 && !npu_dev_failed(dev) &&
-               tb_watchdog_step(&dev->wd, cycle, dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress)) {
-        npu_hang_watchdog(dev);
+    } else if ((cycle & 63u) == 0 && !npu_dev_failed(dev)) {
+        if (tb_watchdog_step(&dev->wd, cycle, dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress)) {
+            npu_hang_watchdog(dev);
+        } else if (dev->cfg.max_cycles != 0 && cycle >= dev->cfg.max_cycles) {
+            npu_dev_fail(dev, "host:cycles", "stopped after the %" PRIu64 " cycles that it may take", cycle);
+        }
     }
     if (dev->cfg.explain != NULL && npu_explain_over(dev)) {
         npu_dev_fail(dev, "explain:limit", "stopped %" PRIu64 " cycles after the first failure", dev->cfg.explain->limit);

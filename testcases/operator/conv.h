@@ -90,6 +90,11 @@ int linear_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char
 void conv_draw_splits(uint32_t n, uint64_t seed, tb_knobs *knobs);
 int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 int conv_execute(tc_run *run);
+/* For shrinking: k, s, d and p follow from the knobs of the sides, channels from the number of groups. */
+void conv_settle(tb_knobs *knobs);
+/* ... cycles of both runs, MACs of the operator. */
+tb_shrink_size conv_size(uint32_t n, const tb_knobs *knobs);
+uint64_t conv_macs(const npu_conv *conv, const npu_conv_plan *plan);
 
 /* The host's copy of the operands. */
 typedef struct conv_tensors {

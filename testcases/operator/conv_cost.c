@@ -55,6 +55,25 @@ uint64_t conv_cost(uint32_t n, const npu_conv *c, const npu_conv_plan *p, uint32
     return conv_tasks(c, p) * (mesh + (loads + weights + stores) * slowness[bus] + 400);
 }
 
+uint64_t conv_macs(const npu_conv *c, const npu_conv_plan *p) {
+    return (uint64_t)p->ow * p->oh * c->oc * (c->ic / c->groups) * c->kw * c->kh;
+}
+
+tb_shrink_size conv_size(uint32_t n, const tb_knobs *knobs) {
+    tb_shrink_size size = {0};
+    conv_case what;
+    npu_conv_plan plan;
+    const npu_status status = conv_case_of(n, knobs, &what);
+    for (int second = 0; second <= (tb_knobs_get(knobs, "second") != 0 ? 1 : 0) && status == NPU_OK; second++) {
+        const npu_conv_split split = conv_split_of(knobs, second != 0);
+        if (npu_conv_plan_make(n, &what.drive, &split, &plan) == NPU_OK) {
+            size.cycles += conv_cost(n, &what.drive, &plan, tc_knob(knobs, "bus"));
+            size.work = what.linear ? (uint64_t)what.math.ic * what.math.oc : conv_macs(&what.math, &plan);
+        }
+    }
+    return size;
+}
+
 /* Well below a second of simulation. */
 uint64_t conv_budget(uint32_t n) {
     return n == 4 ? 300000 : n == 8 ? 250000 : n == 16 ? 200000 : 160000;

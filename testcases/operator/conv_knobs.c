@@ -133,7 +133,9 @@ const tc_test tc_conv = {.name = "conv",
                          TABLE(knobs_of_conv),
                          .generate = conv_generate,
                          .check = conv_check,
-                         .execute = conv_execute};
+                         .execute = conv_execute,
+                         .size = conv_size,
+                         .settle = conv_settle};
 
 const tc_test tc_dw = {.name = "dw",
                        .help = "depthwise convolution: conv with as many groups as channels",
@@ -141,7 +143,9 @@ const tc_test tc_dw = {.name = "dw",
                        TABLE(knobs_of_dw),
                        .generate = conv_generate,
                        .check = conv_check,
-                       .execute = conv_execute};
+                       .execute = conv_execute,
+                       .size = conv_size,
+                       .settle = conv_settle};
 
 const tc_test tc_linear = {.name = "linear",
                            .help = "fully connected layer of any length",
@@ -149,7 +153,9 @@ const tc_test tc_linear = {.name = "linear",
                            TABLE(knobs_of_linear),
                            .generate = linear_generate,
                            .check = conv_check,
-                           .execute = conv_execute};
+                           .execute = conv_execute,
+                           .size = conv_size,
+                           .settle = conv_settle};
 
 static npu_conv conv_of(const tb_knobs *k) {
     npu_conv c = {.iw = tc_knob(k, "iw"),
@@ -206,6 +212,27 @@ npu_conv_split conv_split_of(const tb_knobs *k, bool second) {
                             .serial = tc_knob(k, second ? "serial2" : "serial") != 0,
                             .no_resident = tc_knob(k, second ? "no_res2" : "no_res") != 0};
     return split;
+}
+
+/* A knob that stands for two: their value, or `none` where they differ. */
+static void settle_both(tb_knobs *k, const char *all, int64_t none, const char *a, const char *b) {
+    const int64_t v = tb_knobs_get(k, a);
+    tb_knobs_set(k, all, v == tb_knobs_get(k, b) ? v : none);
+}
+
+void conv_settle(tb_knobs *k) {
+    const int64_t groups = tb_knobs_get(k, "groups");
+    const int64_t pad = tb_knobs_get(k, "pl");
+    if (groups > 1) {
+        const int64_t in = tb_knobs_get(k, "ic") / groups;
+        const int64_t out = tb_knobs_get(k, "oc") / groups;
+        tb_knobs_set(k, "ic", groups * (in > 0 ? in : 1));
+        tb_knobs_set(k, "oc", groups * (out > 0 ? out : 1));
+    }
+    settle_both(k, "k", 0, "kw", "kh");
+    settle_both(k, "s", 0, "sw", "sh");
+    settle_both(k, "d", 0, "dil_w", "dil_h");
+    tb_knobs_set(k, "p", pad == tb_knobs_get(k, "pr") && pad == tb_knobs_get(k, "pt") && pad == tb_knobs_get(k, "pb") ? pad : -1);
 }
 
 /* The knobs that stand for several. */

@@ -147,7 +147,7 @@ void conv_op_describe(const conv_op *op) {
     const npu_conv_plan *p = &op->plan;
     tc_stats *s = &op->run->stats;
     char extra[96] = "";
-    s->macs = (uint64_t)p->ow * p->oh * c->oc * (c->ic / c->groups) * c->kw * c->kh;
+    s->macs = conv_macs(c, p);
     if (c->groups != 1 || c->dil_w != 1 || c->dil_h != 1) {
         snprintf(extra, sizeof extra, ", groups %u, dilation %u %u", c->groups, c->dil_w, c->dil_h);
     }
