@@ -9,14 +9,28 @@
 #include "wave/view.h"
 
 #define NAMED_MARKERS 26
-/* GTKWave's zoom is the exponent of the time that 200 pixels show; its wave area has about six times as many */
-#define WINDOW_FRAMES 6.0
+/* GTKWave's zoom is the exponent of the time that 200 pixels show; its wave area has about five times as many */
+#define WINDOW_FRAMES 5.0
 
 /* flags of a trace, in hexadecimal as the save file has them */
 #define FLAG_BIT "@28"
 #define FLAG_HEX "@22"
 #define FLAG_GROUP_BEGIN "@800200"
 #define FLAG_GROUP_END "@1000200"
+
+/* The branches of the tree that lead to the first signal, open. */
+static void print_tree(FILE *f, const view_state *v) {
+    for (size_t r = 0; r < v->rows; r++) {
+        if (v->row[r].signal != NULL) {
+            const char *scope = v->row[r].signal->scope;
+            for (const char *dot = strchr(scope, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+                fprintf(f, "[treeopen] %.*s.\n", (int)(dot - scope), scope);
+            }
+            fprintf(f, "[treeopen] %s.\n", scope);
+            return;
+        }
+    }
+}
 
 static void print_head(FILE *f, const view_state *v) {
     char full[PATH_MAX];
@@ -30,7 +44,12 @@ static void print_head(FILE *f, const view_state *v) {
     for (int i = 1; i < NAMED_MARKERS; i++) {
         fputs(" -1", f);
     }
-    fputs("\n[sst_width] 220\n[signals_width] 300\n[sst_expanded] 1\n", f);
+    fputc('\n', f);
+    if (v->marked) {
+        fputs("[markername] Afirst mismatch\n", f);
+    }
+    print_tree(f, v);
+    fputs("[sst_width] 220\n[signals_width] 300\n[sst_expanded] 1\n", f);
 }
 
 static void print_signal(FILE *f, const tb_wave_signal *s) {

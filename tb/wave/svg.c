@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CYCLE_PX 32.0 /* wished width of a cycle */
+#define CYCLE_PX 56.0 /* wished width of a cycle */
 #define PLOT_MIN_PX 640.0
-#define PLOT_MAX_PX 2200.0
-#define HEAD_PX 44.0 /* title and scale */
-#define TITLE_Y 14.0
-#define SCALE_Y 34.0
-#define NAME_CHARS 28u /* longer names lose their middle */
-#define LABEL_PX 64.0  /* least distance of two labels of the scale */
+#define PLOT_MAX_PX 2300.0
+#define HEAD_PX 48.0 /* title and scale */
+#define TITLE_Y 13.0
+#define MARKER_Y 26.0
+#define SCALE_Y 40.0
+#define NAME_CHARS 28u  /* longer names lose their middle */
+#define FOLD_DIGITS 32u /* of a value among the words */
+#define SHORT_BYTES (NAME_CHARS + 4u)
+#define LABEL_PX 64.0 /* least distance of two labels of the scale */
 
 /* ---- text ---- */
 
@@ -27,15 +30,14 @@ void svg_text(FILE *out, const char *text, size_t len) {
     }
 }
 
-static void print_name(FILE *out, const char *name) {
+/* A long name loses its middle. */
+static void short_text(char text[SHORT_BYTES], const char *name) {
     const size_t len = strlen(name);
     if (len <= NAME_CHARS) {
-        svg_text(out, name, len);
-        return;
+        snprintf(text, SHORT_BYTES, "%s", name);
+    } else {
+        snprintf(text, SHORT_BYTES, "%.*s\xe2\x80\xa6%s", (int)NAME_CHARS - 9, name, name + len - 8);
     }
-    svg_text(out, name, NAME_CHARS - 9);
-    fputs("\xe2\x80\xa6", out);
-    svg_text(out, name + len - 8, 8);
 }
 
 static const char *short_name(const view_row *r) {
@@ -47,6 +49,7 @@ static const char *short_name(const view_row *r) {
 static void print_style(FILE *out) {
     fputs("<style>"
           ".tbw text{font:11px ui-monospace,'DejaVu Sans Mono',monospace;fill:#1f2328}"
+          ".tbw .v{font-size:10px;text-anchor:middle}"
           ".tbw .bg{fill:#fff}.tbw .hd{fill:#eef1f5}.tbw .t{font-weight:bold}.tbw .m{fill:#656d76}"
           ".tbw .g{stroke:#dfe3e8;stroke-width:1;fill:none}.tbw .e{fill:none;stroke:#1a7f37;stroke-width:1.2}"
           ".tbw .b{fill:#eaf2fd;stroke:#0969da;stroke-width:1}.tbw .x{fill:#ffd7d5;stroke:#cf222e;stroke-width:1}"
@@ -88,15 +91,78 @@ static void print_marker(const svg_canvas *c, const view_state *v) {
     const double x = c->left + (double)(t - v->from) * c->px;
     const bool right = x > c->left + c->plot / 2;
     fprintf(c->out, "<path class=\"mk\" d=\"M%.1f %.0fV%.0f\"/><text class=\"mt\" x=\"%.1f\" y=\"%.0f\"%s>first mismatch, %s %llu</text>\n",
-            x, TITLE_Y + 6, c->bottom, x + (right ? -4 : 4), TITLE_Y + 8, right ? " text-anchor=\"end\"" : "",
+            x, MARKER_Y - 8, c->bottom, x + (right ? -4 : 4), MARKER_Y, right ? " text-anchor=\"end\"" : "",
             v->period != 0 ? "cycle" : "time", (unsigned long long)(v->period != 0 ? t / v->period : t));
 }
 
 /* ---- rows ---- */
 
+/* Signals that hold one known value, and those that the file does not have, are words and not waves. */
+static bool is_folded(const view_row *r) {
+    return r->signal == NULL || r->changes == 0 ||
+           (r->changes == 1 && memchr(r->bits, 'x', r->signal->width) == NULL && memchr(r->bits, 'z', r->signal->width) == NULL);
+}
+
+static void fold_entry(const view_row *r, char *text, size_t size) {
+    char name[SHORT_BYTES];
+    short_text(name, short_name(r));
+    if (r->signal == NULL || r->changes == 0) {
+        snprintf(text, size, "%s: %s", name, r->signal == NULL ? "not in the file" : "no value");
+        return;
+    }
+    char *value = malloc(r->signal->width / 4 + 2);
+    const size_t n = value != NULL ? svg_hex(r->bits, r->signal->width, value) : 0;
+    snprintf(text, size, "%s=%.*s%s", name, (int)(n < FOLD_DIGITS ? n : FOLD_DIGITS), value != NULL ? value : "",
+             n > FOLD_DIGITS ? "\xe2\x80\xa6" : "");
+    free(value);
+}
+
+/* The folded signals of a group, wrapped. Returns the number of lines; out NULL: only counts. */
+static unsigned print_folded(const svg_canvas *c, FILE *out, const view_row *row, size_t rows, double y) {
+    const size_t wide = (size_t)((c->plot - 8) / SVG_CHAR_PX);
+    unsigned lines = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < rows; i++) {
+        char text[SHORT_BYTES + FOLD_DIGITS + 16];
+        if (!is_folded(&row[i])) {
+            continue;
+        }
+        fold_entry(&row[i], text, sizeof text);
+        const size_t len = strlen(text);
+        if (lines == 0 || used + len + 2 > wide) {
+            if (out != NULL) {
+                fprintf(out, "%s<text class=\"m\" x=\"%.0f\" y=\"%.0f\" xml:space=\"preserve\">", lines > 0 ? "</text>\n" : "", c->left + 4,
+                        y + lines * SVG_ROW_PX + 13);
+            }
+            lines++;
+            used = 0;
+        }
+        used += len + 2;
+        if (out != NULL) {
+            svg_text(out, text, len);
+            fputs("  ", out);
+        }
+    }
+    if (lines > 0 && out != NULL) {
+        fprintf(out, "</text>\n<text class=\"m\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">unchanged</text>\n", c->left - 8, y + 13);
+    }
+    return lines;
+}
+
+static void print_wave(const svg_canvas *c, const view_state *v, const view_row *row, double y) {
+    char name[SHORT_BYTES];
+    short_text(name, short_name(row));
+    fputs("<g><title>", c->out);
+    svg_text(c->out, row->path, strlen(row->path));
+    fprintf(c->out, "</title><text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">", c->left - 8, y + 13);
+    svg_text(c->out, name, strlen(name));
+    fputs("</text></g>\n", c->out);
+    svg_row(c, row, v->from, v->to, y + 2);
+}
+
 static void print_rows(const svg_canvas *c, const view_state *v) {
     double y = HEAD_PX;
-    size_t r = 0;
+    const view_row *row = v->row;
     for (size_t g = 0; g < v->view->groups; g++) {
         const tb_wave_group *group = &v->view->group[g];
         fprintf(c->out, "<rect class=\"hd\" x=\"0\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/><text class=\"t\" x=\"4\" y=\"%.0f\">", y,
@@ -104,35 +170,43 @@ static void print_rows(const svg_canvas *c, const view_state *v) {
         svg_text(c->out, group->title, strlen(group->title));
         fputs("</text>\n", c->out);
         y += SVG_ROW_PX;
-        for (size_t i = 0; i < group->count; i++, r++) {
-            const view_row *row = &v->row[r];
-            fprintf(c->out, "<g><title>");
-            svg_text(c->out, row->path, strlen(row->path));
-            fprintf(c->out, "</title><text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">", c->left - 8, y + 13);
-            print_name(c->out, short_name(row));
-            fputs("</text></g>\n", c->out);
-            if (row->signal == NULL) {
-                fprintf(c->out, "<text class=\"m\" x=\"%.0f\" y=\"%.0f\">not in the file</text>\n", c->left + 4, y + 13);
-            } else {
-                svg_row(c, row, v->from, v->to, y + 2);
+        for (size_t i = 0; i < group->count; i++) {
+            if (!is_folded(&row[i])) {
+                print_wave(c, v, &row[i], y);
+                y += SVG_ROW_PX;
             }
-            y += SVG_ROW_PX;
         }
+        y += SVG_ROW_PX * print_folded(c, c->out, row, group->count, y);
+        row += group->count;
     }
 }
 
-static void print_svg(svg_canvas *c, const view_state *v) {
-    size_t longest = 8;
+/* ---- the whole ---- */
+
+/* Sizes, from the names and the rows. */
+static void lay_out(svg_canvas *c, const view_state *v) {
+    size_t longest = sizeof "unchanged" - 1;
+    size_t lines = v->view->groups;
+    const view_row *row = v->row;
     for (size_t r = 0; r < v->rows; r++) {
-        const size_t len = strlen(short_name(&v->row[r]));
-        longest = len > longest ? len : longest;
+        const size_t len = strlen(short_name(&row[r]));
+        longest = !is_folded(&row[r]) && len > longest ? len : longest;
+        lines += is_folded(&row[r]) ? 0 : 1;
     }
-    const double span = (double)(v->to - v->from) > 0 ? (double)(v->to - v->from) : 1;
+    const double span = v->to > v->from ? (double)(v->to - v->from) : 1;
     const double wish = v->period != 0 ? span / (double)v->period * CYCLE_PX : PLOT_MAX_PX / 2;
     c->left = 20 + SVG_CHAR_PX * (double)(longest < NAME_CHARS ? longest : NAME_CHARS);
     c->plot = fmin(fmax(wish, PLOT_MIN_PX), PLOT_MAX_PX);
     c->px = c->plot / span;
-    c->bottom = HEAD_PX + SVG_ROW_PX * (double)(v->rows + v->view->groups) + 4;
+    for (size_t g = 0; g < v->view->groups; g++) {
+        lines += print_folded(c, NULL, row, v->view->group[g].count, 0);
+        row += v->view->group[g].count;
+    }
+    c->bottom = HEAD_PX + SVG_ROW_PX * (double)lines + 4;
+}
+
+static void print_svg(svg_canvas *c, const view_state *v) {
+    lay_out(c, v);
     const double width = c->left + c->plot + 4;
     fprintf(
         c->out,

@@ -37,6 +37,9 @@ static size_t segments_of(const svg_canvas *c, const view_row *row, uint64_t fro
         const double x0 = c->left + (double)(row->change[i].time - from) * c->px;
         const double x1 = c->left + (double)(end - from) * c->px;
         const char *bits = row->bits + row->change[i].value;
+        if (x1 <= x0 && i > 0) {
+            continue; /* at the right edge */
+        }
         const bool narrow = x1 - x0 < DENSE_PX && row->changes > 1;
         if (narrow && n > 0 && seg[n - 1].kind == KIND_DENSE) {
             seg[n - 1].x1 = x1;
@@ -79,8 +82,7 @@ static void print_bit(const svg_canvas *c, const segment *seg, size_t n, double 
 
 /* ---- buses ---- */
 
-/* Hexadecimal digits of a value, without leading zeros; a digit with an unknown bit is x. Returns their number. */
-static size_t hex_of(const char *bits, size_t width, char *text) {
+size_t svg_hex(const char *bits, size_t width, char *text) {
     size_t n = 0;
     for (size_t i = 0; i < width;) {
         const size_t len = (width - i) % 4 == 0 ? 4 : (width - i) % 4;
@@ -100,14 +102,14 @@ static size_t hex_of(const char *bits, size_t width, char *text) {
 }
 
 static void print_value(const svg_canvas *c, const segment *s, size_t width, double y, char *text) {
-    const double room = s->x1 - s->x0 - 2 * SLOPE - 2;
-    const size_t fit = room > 0 ? (size_t)(room / SVG_CHAR_PX) : 0;
-    const size_t n = hex_of(s->bits, width, text);
+    const double room = s->x1 - s->x0 - 2 * SLOPE - 1;
+    const size_t fit = room > 0 ? (size_t)(room / SVG_DIGIT_PX) : 0;
+    const size_t n = svg_hex(s->bits, width, text);
     const double x = (s->x0 + s->x1) / 2;
     if (n <= fit) {
-        fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.*s</text>", x, y + LOW - 2, (int)n, text);
+        fprintf(c->out, "<text class=\"v\" x=\"%.1f\" y=\"%.1f\">%.*s</text>", x, y + LOW - 2, (int)n, text);
     } else if (fit >= 4) {
-        fprintf(c->out, "<g><title>0x%.*s%s</title><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.*s\xe2\x80\xa6</text></g>",
+        fprintf(c->out, "<g><title>0x%.*s%s</title><text class=\"v\" x=\"%.1f\" y=\"%.1f\">%.*s\xe2\x80\xa6</text></g>",
                 (int)(n < TITLE_DIGITS ? n : TITLE_DIGITS), text, n > TITLE_DIGITS ? "..." : "", x, y + LOW - 2, (int)fit - 1, text);
     }
 }

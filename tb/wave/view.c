@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CYCLES 60u  /* that are shown, unless the view says otherwise */
+#define CYCLES 40u  /* that are shown, unless the view says otherwise */
 #define PERIODS 64u /* of the clock that are looked at: the shortest counts, so that gating does not matter */
 
 typedef struct clock_probe {

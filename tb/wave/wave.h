@@ -14,7 +14,7 @@
 typedef struct tb_wave tb_wave;
 
 typedef struct tb_wave_signal {
-    const char *scope; /* instance path: "TOP.npu_top.u_gemm"; empty at the top */
+    const char *scope; /* instance path: "TOP.chip.u_dma"; empty at the top */
     const char *name;  /* without the range: "wdata_i"; an element of an array with its index: "mem[3]" */
     const char *range; /* "[31:0]"; empty when the file gives none */
     uint32_t width;    /* bits */
@@ -64,7 +64,7 @@ typedef struct tb_wave_view {
     const char *clock; /* full path, for the scale in cycles; NULL: times of the file */
     uint64_t marker;   /* time of the first mismatch; 0: none */
     uint64_t from, to; /* times that are shown; 0, 0: all */
-    unsigned cycles;   /* at most so many cycles are shown at first, three quarters of them before the marker; 0: 60 */
+    unsigned cycles;   /* at most so many cycles are shown at first, three quarters of them before the marker; 0: 40 */
 } tb_wave_view;
 
 /*
