@@ -21,13 +21,33 @@ static inline void mesh_rows(uint32_t n, const int8_t *restrict act, const int8_
     }
 }
 
+/* Small rows: weights widened once, since a row of them fills one vector register as int32. */
+static inline void mesh_small(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt, int32_t *restrict out) {
+    int32_t wide[64];
+    for (uint32_t i = 0; i < n * n; i++) {
+        wide[i] = wgt[i];
+    }
+    for (uint32_t j = 0; j < 2 * n; j++) {
+        int32_t sum[8] = {0};
+        for (uint32_t r = 0; r < n; r++) {
+            const int32_t a = act[j * n + r];
+            for (uint32_t c = 0; c < n; c++) {
+                sum[c] += a * wide[r * n + c];
+            }
+        }
+        for (uint32_t c = 0; c < n; c++) {
+            out[j * n + c] = sum[c];
+        }
+    }
+}
+
 void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out) {
     switch (n) {
     case 4:
-        mesh_rows(4, act, wgt, out);
+        mesh_small(4, act, wgt, out);
         break;
     case 8:
-        mesh_rows(8, act, wgt, out);
+        mesh_small(8, act, wgt, out);
         break;
     case 16:
         mesh_rows(16, act, wgt, out);

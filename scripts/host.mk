@@ -10,6 +10,8 @@ SRC_network := $(wildcard network/*.c)
 SRC_noshim := $(wildcard tests/support/no_shim.c)
 LIBS := cmodel drivers halmmio tb tbnpu network noshim
 
+# the golden model's loops over lanes and channels are worth the vectoriser
+$(HOST)/obj/cmodel/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
 

@@ -51,6 +51,7 @@ $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v
 	@echo "  VLT   $(2) $(3) ($(CFG)-$(KIND))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS_TOOL) $(or $(5),$(VFLAGS_RTL)) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
+	@$(if $(findstring .vlt,$(3) $(5)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
 	@touch $$@
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(CFG)-$(KIND))"

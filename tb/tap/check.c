@@ -1,5 +1,7 @@
 #include "check.h"
 
+#include "plan.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +27,8 @@ static bool listed(const char *const *names, const char *name) {
 static int open_check(tb_checks *checks, const tb_tap *tap, const tb_check_ops *ops, char *err, size_t err_size) {
     tb_check *c = &checks->check[checks->count];
     *c = (tb_check){.ops = ops, .tap = tap, .all = checks};
-    while (tb_taps_find(&checks->taps, tap->kind, c->index) != tap) {
-        c->index++;
+    for (const tb_check *other = checks->check; other < c; other++) {
+        c->index += other->ops == ops;
     }
     c->state = calloc(1, ops->state_bytes > 0 ? ops->state_bytes : 1);
     if (c->state == NULL) {
@@ -49,7 +51,8 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
         return 0;
     }
     checks->check = (tb_check *)calloc(checks->taps.count, sizeof *checks->check);
-    if (checks->check == NULL) {
+    checks->plan = (tb_check_plan *)calloc(1, sizeof *checks->plan);
+    if (checks->check == NULL || checks->plan == NULL) {
         snprintf(err, err_size, "out of memory");
         goto fail;
     }
@@ -63,7 +66,7 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
     for (size_t k = 0; k < nops; k++) {
         for (size_t i = 0; i < checks->taps.count; i++) {
             const tb_tap *tap = &checks->taps.tap[i];
-            if (find_ops(ops, nops, tap->kind) == ops[k] && open_check(checks, tap, ops[k], err, err_size) != 0) {
+            if (strcmp(tap->kind, ops[k]->unit) == 0 && open_check(checks, tap, ops[k], err, err_size) != 0) {
                 goto fail;
             }
         }
@@ -74,7 +77,9 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
             goto fail;
         }
     }
-    return 0;
+    if (tb_plan_make(checks, err, err_size) == 0) {
+        return 0;
+    }
 fail:
     tb_checks_close(checks);
     return -1;
@@ -89,20 +94,81 @@ void tb_checks_close(tb_checks *checks) {
         free(c->state);
     }
     free(checks->check);
+    tb_plan_free(checks);
     tb_taps_close(&checks->taps);
     memset(checks, 0, sizeof *checks);
 }
 
-bool tb_checks_cycle(tb_checks *checks) {
-    for (size_t i = 0; i < checks->count; i++) {
-        tb_check *c = &checks->check[i];
-        if (c->failed || c->ops->cycle == NULL) {
+/* Checks of a domain in reset forget what they know. */
+static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
+    tb_check_plan *p = checks->plan;
+    for (uint32_t w = 0; w < p->words; w++) {
+        p->again.bit[w] &= ~d->members.bit[w];
+        for (uint64_t left = d->members.bit[w]; left != 0; left &= left - 1) {
+            tb_check *c = &checks->check[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            if (!c->failed) {
+                c->ops->clear(c);
+            }
+        }
+    }
+}
+
+/* Checks with a clock in this cycle. Clocks start and stop seldom, so the map is kept. */
+static void find_running(tb_checks *checks) {
+    static const uint8_t one = 1;
+    tb_check_plan *p = checks->plan;
+    for (size_t i = 0; i < p->domains; i++) {
+        tb_plan_domain *d = &p->domain[i];
+        const bool reset = d->reset_n != NULL && *d->reset_n == 0;
+        const bool runs = !reset && *(d->clock != NULL ? d->clock : &one) != 0;
+        if (reset) {
+            clear_domain(checks, d);
+        }
+        if (runs != d->runs) {
+            d->runs = runs;
+            for (uint32_t w = 0; w < p->words; w++) {
+                p->running.bit[w] ^= d->members.bit[w];
+            }
+        }
+    }
+}
+
+/* Checks of which a signal is set. */
+static void find_woken(const tb_check_plan *p, tb_plan_map *due) {
+    for (size_t i = 0; i < p->groups; i++) {
+        const tb_plan_group *g = &p->group[i];
+        uint64_t word;
+        memcpy(&word, g->word, sizeof word);
+        if ((word & g->mask) == 0) {
             continue;
         }
-        if (c->reset_n.ptr != NULL && *(const uint8_t *)c->reset_n.ptr == 0) {
-            c->ops->clear(c);
-        } else if (c->clock.ptr == NULL || *(const uint8_t *)c->clock.ptr != 0) {
+        for (uint32_t k = g->first; k < g->first + g->count; k++) {
+            const tb_plan_wake *wake = &p->wake[k];
+            due->bit[wake->check / 64] |= (uint64_t)((word & wake->mask) != 0) << wake->check % 64;
+        }
+    }
+}
+
+bool tb_checks_cycle(tb_checks *checks) {
+    tb_check_plan *p = checks->plan;
+    tb_plan_map due;
+    find_running(checks);
+    for (uint32_t w = 0; w < p->words; w++) {
+        due.bit[w] = p->always.bit[w] | p->again.bit[w];
+    }
+    find_woken(p, &due);
+    for (uint32_t w = 0; w < p->words; w++) {
+        const uint64_t now = due.bit[w] & p->running.bit[w];
+        p->again.bit[w] &= ~now;
+        for (uint64_t left = now; left != 0; left &= left - 1) {
+            const uint32_t bit = (uint32_t)__builtin_ctzll(left);
+            tb_check *c = &checks->check[w * 64 + bit];
+            if (c->failed) {
+                continue;
+            }
+            c->again = false;
             c->ops->cycle(c);
+            p->again.bit[w] |= (uint64_t)c->again << bit;
         }
     }
     return checks->failures == 0;

@@ -18,7 +18,10 @@ typedef struct tb_check_ops {
     size_t state_bytes;        /* of tb_check.state, zeroed at open */
     /* Find the signals (tb_check_sig), allocate. 0 or -1 with one line in err. */
     int (*open)(tb_check *c, char *err, size_t err_size);
-    /* One cycle in which the unit's clock runs, after settle: look at the handshakes. NULL: the tap only serves other checks, the next three are NULL, too. */
+    /*
+     * A cycle in which the unit's clock runs, after settle: look at the handshakes. Every such cycle, or, when open named signals with tb_check_wake(), those in
+     * which one of them is not 0 and those after a cycle() that set tb_check.again. NULL: the tap only serves other checks, the next three are NULL, too.
+     */
     void (*cycle)(tb_check *c);
     /* The unit is in reset: forget everything in flight. */
     void (*clear)(tb_check *c);
@@ -36,6 +39,7 @@ struct tb_check {
     void *state;
     tb_sig reset_n, clock; /* reset, and enable of a gated clock; ptr NULL: never in reset, always running */
     bool failed;           /* after its first failure a check rests: what it follows is out of step */
+    bool again;            /* cycle() shall be called in the next cycle as well; cleared before each call */
     uint64_t task;         /* number of the unit's task, for reports; counted by the check */
 };
 
@@ -51,11 +55,14 @@ typedef struct tb_check_failure {
     bool input_right; /* no unit that it takes its data from had failed before */
 } tb_check_failure;
 
+struct tb_check_plan;
+
 struct tb_checks {
     const tb_sim *sim;
     tb_taps taps;
     tb_check *check;
     size_t count;
+    struct tb_check_plan *plan; /* who is to be called when */
     void *ctx; /* the owner's: parameters of the design that checks need */
     tb_check_failure failure[TB_CHECK_KEEP];
     size_t failures;
@@ -79,6 +86,11 @@ void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 /* ---- for checks ---- */
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
+/*
+ * Call cycle() only when this signal of up to 32 bits is not 0 (or another one named so, or after `again`). For open. A check must not miss anything by it: whatever it does not look at in a cycle without
+ * these signals must not matter. 0 or -1.
+ */
+int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size);
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
 void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got, const char *expected);
 /* The same for integers up to 64 bits, printed in hexadecimal; does nothing when they are equal. True: equal. */

@@ -76,13 +76,13 @@ const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index) 
     return NULL;
 }
 
+static int by_name(const void *name, const void *var) {
+    return strcmp((const char *)name, ((const tb_shim_var *)var)->name);
+}
+
 tb_sig tb_tap_find(const tb_tap *tap, const char *name) {
-    for (size_t i = 0; i < tap->vars; i++) {
-        if (strcmp(tap->var[i].name, name) == 0) {
-            return (tb_sig){.ptr = tap->var[i].ptr, .width = tap->var[i].width};
-        }
-    }
-    return (tb_sig){.ptr = NULL, .width = 0};
+    const tb_shim_var *v = (const tb_shim_var *)bsearch(name, tap->var, tap->vars, sizeof *tap->var, by_name);
+    return v != NULL ? (tb_sig){.ptr = v->ptr, .width = v->width} : (tb_sig){.ptr = NULL, .width = 0};
 }
 
 int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size) {

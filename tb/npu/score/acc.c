@@ -20,7 +20,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const npu_score_sig sigs[] = {{"en_i", &s->en},     {"first_i", &s->first}, {"last_i", &s->last},   {"ps0_i", &s->ps[0]},
                                   {"ps1_i", &s->ps[1]}, {"valid_o", &s->valid}, {"sum0_o", &s->sum[0]}, {"sum1_o", &s->sum[1]}};
     s->n = npu_score_n(c);
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->valid, s->en};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -94,6 +98,7 @@ static void cycle(tb_check *c) {
         }
         check_sums(c, s);
     }
+    c->again = s->expected != 0;
     if (*(const uint8_t *)s->en.ptr == 0) {
         return;
     }
@@ -103,6 +108,7 @@ static void cycle(tb_check *c) {
     add(s);
     s->expected = (uint32_t)s->last_bits;
     s->enabled++;
+    c->again = c->again || s->expected != 0;
 }
 
 static void finish(tb_check *c) {

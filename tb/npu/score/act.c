@@ -38,7 +38,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
         snprintf(err, err_size, "%s: %u lanes, expected at most %u", c->tap->path, s->lanes, LANES);
         return -1;
     }
-    return 0;
+    const tb_sig wake[] = {s->valid, s->valid_out};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -86,6 +87,7 @@ static void cycle(tb_check *c) {
     if (in != 0) {
         take_in(s);
     }
+    c->again = (s->history & ((1u << LATENCY) - 1)) != 0;
 }
 
 static const char *const inputs[] = {"fp_add", "fp_mul", "fp_i32_to_f32", NULL};

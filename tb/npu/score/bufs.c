@@ -107,9 +107,12 @@ static int ifm_open(tb_check *c, char *err, size_t err_size) {
         {"we_i", &s->we},           {"waddr_i", &s->waddr},     {"wdata_i", &s->wdata},     {"re_i", &s->re},
         {"raddr0_i", &s->raddr[0]}, {"raddr1_i", &s->raddr[1]}, {"rdata0_o", &s->rdata[0]}, {"rdata1_o", &s->rdata[1]},
     };
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0
-               ? -1
-               : copy_open(&s->mem, IFM_WORDS, npu_score_n(c), err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
+        copy_open(&s->mem, IFM_WORDS, npu_score_n(c), err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->re, s->we};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void ifm_cycle(tb_check *c) {
@@ -131,6 +134,7 @@ static void ifm_cycle(tb_check *c) {
     if (*(const uint8_t *)s->we.ptr != 0) {
         copy_write(c, &s->mem, s->waddr, s->wdata);
     }
+    c->again = s->asked || s->mem.wrote;
 }
 
 static void ifm_close(tb_check *c) {
@@ -157,11 +161,13 @@ static int wgt_open(tb_check *c, char *err, size_t err_size) {
         {"we_i", &s->we}, {"waddr0_i", &s->waddr[0]}, {"waddr1_i", &s->waddr[1]}, {"wdata0_i", &s->wdata[0]}, {"wdata1_i", &s->wdata[1]},
         {"re_i", &s->re}, {"rbank_i", &s->rbank},     {"raddr_i", &s->raddr},     {"rdata_o", &s->rdata},
     };
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
-                   copy_open(&s->bank[0], WGT_WORDS, npu_score_n(c), err, err_size) != 0 ||
-                   copy_open(&s->bank[1], WGT_WORDS, npu_score_n(c), err, err_size) != 0
-               ? -1
-               : 0;
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
+        copy_open(&s->bank[0], WGT_WORDS, npu_score_n(c), err, err_size) != 0 ||
+        copy_open(&s->bank[1], WGT_WORDS, npu_score_n(c), err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->re, s->we};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void wgt_cycle(tb_check *c) {
@@ -181,6 +187,7 @@ static void wgt_cycle(tb_check *c) {
             copy_write(c, &s->bank[i], s->waddr[i], s->wdata[i]);
         }
     }
+    c->again = s->asked || s->bank[0].wrote || s->bank[1].wrote;
 }
 
 static void wgt_close(tb_check *c) {
@@ -219,10 +226,12 @@ static int par_open(tb_check *c, char *err, size_t err_size) {
         {"oscale1_o", &s->rdata[1][0]},
         {"bias1_o", &s->rdata[1][1]},
     };
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
-                   copy_open(&s->mem[0], PAR_WORDS, 16, err, err_size) != 0 || copy_open(&s->mem[1], PAR_WORDS, 16, err, err_size) != 0
-               ? -1
-               : 0;
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
+        copy_open(&s->mem[0], PAR_WORDS, 16, err, err_size) != 0 || copy_open(&s->mem[1], PAR_WORDS, 16, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->re, s->we};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void par_cycle(tb_check *c) {
@@ -248,6 +257,7 @@ static void par_cycle(tb_check *c) {
             copy_write(c, &s->mem[i], s->waddr[i], s->wdata[i]);
         }
     }
+    c->again = s->asked != 0 || s->mem[0].wrote || s->mem[1].wrote;
 }
 
 static void par_close(tb_check *c) {

@@ -102,7 +102,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
             return -1;
         }
     }
-    return 0;
+    const tb_sig wake[] = {s->valid, s->pop};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -204,6 +205,7 @@ static void cycle(tb_check *c) {
         push(s);
         c->task++;
     }
+    c->again = taken || pop != 0; /* what they change is seen in the next cycle, then nothing moves */
 }
 
 static void finish(tb_check *c) {

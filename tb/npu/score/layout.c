@@ -55,7 +55,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"wr_addr_o", &s->wr_addr},
                                   {"wr_data_o", &s->wr_data},
                                   {"done_o", &s->done}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->wr_valid, s->done, s->dat_valid, s->req_valid, s->job_valid};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {

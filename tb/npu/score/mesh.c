@@ -35,7 +35,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const npu_score_sig sigs[] = {{"en_i", &s->en},       {"wgt_p_i", &s->p},     {"wgt_i", &s->wgt},   {"sel_i", &s->sel},
                                   {"act0_i", &s->act[0]}, {"act1_i", &s->act[1]}, {"ps0_o", &s->ps[0]}, {"ps1_o", &s->ps[1]}};
     s->n = npu_score_n(c);
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->en};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 /* Nothing in a mesh is ever reset. */

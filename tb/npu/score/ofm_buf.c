@@ -33,7 +33,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"rdata0_o", &s->rdata[0]}, {"rdata1_o", &s->rdata[1]}};
     s->n = npu_score_n(c);
     s->cols = s->n >= 16 ? 4 : s->n / 4;
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->re, s->we};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -113,6 +117,7 @@ static void cycle(tb_check *c) {
             read_word(s, p);
         }
     }
+    c->again = s->port[0].on || s->port[1].on;
     const uint32_t we = (uint32_t)tb_get(s->we);
     if (we != 0) { /* last: a read of the word that is written gives the old one */
         write_pairs(s, we);

@@ -45,7 +45,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"we_o", &s->we},
                                   {"waddr0_o", &s->waddr[0]},
                                   {"waddr1_o", &s->waddr[1]}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->valid, s->req_valid, s->dat_valid, s->we, s->pop, s->free, s->busy};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -185,6 +189,7 @@ static void cycle(tb_check *c) {
     if (*(const uint8_t *)s->free.ptr != 0) {
         s->used -= (uint32_t)tb_get(s->free_words);
     }
+    c->again = s->on || s->begun;
 }
 
 static void finish(tb_check *c) {

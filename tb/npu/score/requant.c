@@ -47,7 +47,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"wr_valid_o", &s->wr_valid},
                                   {"wr_ready_i", &s->wr_ready},
                                   {"wr_data_o", &s->wr_data}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->wr_valid, s->req_valid, s->in_valid, s->pop, s->blk_valid};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -172,6 +176,7 @@ static void cycle(tb_check *c) {
     if (npu_score_fire(s->blk_valid, s->blk_ready)) {
         take_block(c, s);
     }
+    c->again = s->asked < s->told || s->written < s->told;
 }
 
 static void finish(tb_check *c) {

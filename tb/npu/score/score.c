@@ -93,3 +93,12 @@ int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *e
     c->reset_n = tb_tap_find(c->tap, "rst_ni");
     return find_clock(c, err, err_size);
 }
+
+int npu_score_wake(tb_check *c, const tb_sig *sigs, size_t count, char *err, size_t err_size) {
+    for (size_t i = 0; i < count; i++) {
+        if (tb_check_wake(c, sigs[i], err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -30,6 +30,9 @@ typedef struct npu_score_sig {
 /* Find the signals, the reset (rst_ni, where the tap has it) and the gated clock of the unit that the check sits in. 0 or -1 with one line in err. */
 int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *err, size_t err_size);
 
+/* tb_check_wake() for several signals. 0 or -1 with one line in err. */
+int npu_score_wake(tb_check *c, const tb_sig *sigs, size_t count, char *err, size_t err_size);
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;

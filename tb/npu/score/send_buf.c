@@ -41,7 +41,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const npu_score_sig sigs[] = {{"wvalid_i", &s->wvalid}, {"wready_o", &s->wready}, {"wdata_i", &s->wdata}, {"rvalid_o", &s->rvalid},
                                   {"rready_i", &s->rready}, {"rdata_o", &s->rdata},   {"level_o", &s->level}};
     clear(c);
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->wvalid, s->rvalid, s->rready};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void set_level(state *s, uint32_t i) {
@@ -124,6 +128,8 @@ static void cycle(tb_check *c) {
             write_word(c, s, i);
         }
     }
+    /* levels and places change with words only; so do those of the next cycle */
+    c->again = (wvalid & wready) != 0 || (rvalid & rready) != 0 || s->client[0].served + s->client[1].served + s->client[2].served != 0;
 }
 
 static void finish(tb_check *c) {

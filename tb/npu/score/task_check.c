@@ -25,6 +25,10 @@ static int open_kind(tb_check *c, npu_score_kind kind, const char *mode, char *e
         return -1;
     }
     c->clock.ptr = NULL; /* part of npu_regs, whose clock always runs */
+    const tb_sig wake[] = {s->clr, s->start, s->busy, s->done};
+    if (npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size) != 0) {
+        return -1;
+    }
     return mode != NULL ? tb_check_sig(c, mode, 2, &s->mode, err, err_size) : 0;
 }
 
@@ -92,6 +96,7 @@ static void cycle(tb_check *c) {
     if (tb_get(s->start) != 0) {
         begin(c, s);
     }
+    c->again = s->running;
 }
 
 const tb_check_ops npu_score_gemm_check = {

@@ -1,0 +1,118 @@
+#include "plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD 8u /* bytes looked at with one load */
+
+static void set(tb_plan_map *m, size_t i) {
+    m->bit[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
+    tb_check_plan *p = c->all->plan;
+    const size_t bytes = tb_sig_bytes(sig);
+    if (sig.width > 32) {
+        snprintf(err, err_size, "%s: a signal that wakes a check has at most 32 bits, got %u", c->tap->path, sig.width);
+        return -1;
+    }
+    if (p->wakes == p->wake_cap) {
+        const size_t cap = p->wake_cap == 0 ? 256 : 2 * p->wake_cap;
+        tb_plan_wake *grown = (tb_plan_wake *)realloc(p->wake, cap * sizeof *grown);
+        if (grown == NULL) {
+            snprintf(err, err_size, "out of memory");
+            return -1;
+        }
+        p->wake = grown;
+        p->wake_cap = cap;
+    }
+    p->wake[p->wakes++] = (tb_plan_wake){.ptr = (const uint8_t *)sig.ptr, .bytes = (uint32_t)bytes, .check = (uint32_t)(c - c->all->check)};
+    return 0;
+}
+
+static int by_address(const void *a, const void *b) {
+    const tb_plan_wake *x = (const tb_plan_wake *)a, *y = (const tb_plan_wake *)b;
+    if (x->ptr != y->ptr) {
+        return x->ptr < y->ptr ? -1 : 1;
+    }
+    return x->check < y->check ? -1 : x->check > y->check;
+}
+
+/* Mask of `bytes` bytes at byte `at` of a word as it is loaded. */
+static uint64_t byte_mask(size_t at, uint32_t bytes) {
+    uint8_t image[WORD] = {0};
+    uint64_t mask;
+    memset(&image[at], 0xff, bytes);
+    memcpy(&mask, image, sizeof mask);
+    return mask;
+}
+
+/* The storage of a signal is aligned to its size, so it lies within one word. Words are of memory that holds signals of the same design; it is one object. */
+static void make_groups(tb_check_plan *p) {
+    for (size_t i = 0; i < p->wakes; i++) {
+        tb_plan_wake *w = &p->wake[i];
+        const size_t at = (uintptr_t)w->ptr % WORD;
+        tb_plan_group *last = p->groups > 0 ? &p->group[p->groups - 1] : NULL;
+        if (last == NULL || last->word != w->ptr - at) {
+            last = &p->group[p->groups++];
+            *last = (tb_plan_group){.word = w->ptr - at, .first = (uint32_t)i};
+        }
+        w->mask = byte_mask(at, w->bytes);
+        last->mask |= w->mask;
+        last->count++;
+    }
+}
+
+static void join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
+    const uint8_t *reset_n = (const uint8_t *)c->reset_n.ptr, *clock = (const uint8_t *)c->clock.ptr;
+    size_t d = 0;
+    while (d < p->domains && (p->domain[d].reset_n != reset_n || p->domain[d].clock != clock)) {
+        d++;
+    }
+    if (d == p->domains) {
+        p->domain[p->domains++] = (tb_plan_domain){.reset_n = reset_n, .clock = clock};
+    }
+    set(&p->domain[d].members, index);
+}
+
+int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
+    tb_check_plan *p = checks->plan;
+    if (checks->count > TB_PLAN_CHECKS) {
+        snprintf(err, err_size, "%zu checks, expected at most %u", checks->count, TB_PLAN_CHECKS);
+        return -1;
+    }
+    p->words = (uint32_t)((checks->count + 63) / 64);
+    p->domain = (tb_plan_domain *)calloc(checks->count + 1, sizeof *p->domain);
+    p->group = (tb_plan_group *)calloc(p->wakes + 1, sizeof *p->group);
+    if (p->domain == NULL || p->group == NULL) {
+        snprintf(err, err_size, "out of memory");
+        return -1;
+    }
+    for (size_t i = 0; i < checks->count; i++) {
+        if (checks->check[i].ops->cycle != NULL) {
+            join_domain(p, &checks->check[i], i);
+            set(&p->always, i);
+        }
+    }
+    for (size_t i = 0; i < p->wakes; i++) {
+        const uint32_t check = p->wake[i].check;
+        p->always.bit[check / 64] &= ~(UINT64_C(1) << check % 64);
+    }
+    if (p->wakes > 0) {
+        qsort(p->wake, p->wakes, sizeof *p->wake, by_address);
+    }
+    make_groups(p);
+    return 0;
+}
+
+void tb_plan_free(tb_checks *checks) {
+    tb_check_plan *p = checks->plan;
+    if (p != NULL) {
+        free(p->domain);
+        free(p->wake);
+        free(p->group);
+        free(p);
+    }
+    checks->plan = NULL;
+}
