@@ -1,80 +1,131 @@
 #!/usr/bin/env python3
-"""Takes the copies out of a Verilated model with taps: a signal of a tap that is nothing but a copy of another variable becomes that variable.
+"""Takes the copies out of a Verilated model with taps: a signal of a tap that is nothing but a copy of another variable, or of whole words of one, becomes that
+variable.
 
 usage: tap_alias.py FOLDER TOP
 
 Verilator keeps every public signal as a variable of its own and copies the value into it in each evaluation. The signals of a tap (instance u_tap_*, tb/tap/tap.h)
 are only read between evaluations, when a continuous assignment `tap = signal` holds in any case. So where all assignments to a tap's signal in the generated
-code have the form `tap = signal`, with the same signal and the same type, both may share the signal's storage. Whatever does not look like this stays as it is: a
-Verilator whose code looks otherwise gives a slower model, not a wrong one. Prints how many signals were taken.
+code have this form, with the same signal, both may share the signal's storage. Whatever does not look like this stays as it is: a Verilator whose code looks
+otherwise gives a slower model, not a wrong one. Prints how many signals were taken.
 """
 import pathlib
 import re
 import sys
 
 SELF = r'(?:vlSelf->|vlSelfRef\.)'
-ASSIGN = re.compile(r'(' + SELF + r')(\w+)((?:\[\w+\])?)\s*=(?!=)\s*([^;]+);')
+OBJECT = r'(?:vlSelf->|vlSelfRef\.|\bTOP\.|vlSymsp->TOP\.)'
+TAP = r'\w+__DOT__u_tap_\w+?__DOT__\w+'
+ASSIGN = re.compile(SELF + r'(\w+)((?:\[\w+\])?)\s*=(?!=)\s*([^;]+);')
 RESET = re.compile(r'VL_\w*RAND_RESET\w*\(')
 WIDE_RESET = re.compile(r'VL_\w*RAND_RESET_W\(\s*\d+\s*,\s*' + SELF + r'(\w+)[^;]*;')
-MEMBER = re.compile(r'^\s*((?:[CSIQ]Data|VlWide<\d+>)(?:/\*[\d:]+\*/)?)\s+(\w+);\s*$', re.M)
+MEMBER = re.compile(r'^\s*((?:[CSIQ]Data|VlWide<\d+>))(?:/\*[\d:]+\*/)?\s+(\w+);\s*$', re.M)
+PORT = re.compile(r'\bVL_(?:IN|OUT|INOUT)(8|16|64|W|)\(&?(\w+),\d+,\d+(?:,(\d+))?\);')
+PORT_TYPES = {'8': 'CData', '16': 'SData', '': 'IData', '64': 'QData'}
+
+WORD = re.compile(SELF + r'(\w+)\[(\w+)\]')
+HALF = re.compile(r'\(IData\)\(\(' + SELF + r'(\w+)>>(0|0x20)U\)\)')
+# a word of a wide variable as Verilator selects it: a shift of its upper neighbour that is constant 0, and the word itself, shifted by 0
+SELECT = re.compile(r'\(\(\(0U==0U\)\?0U:(.*)\)\|\(' + SELF + r'(\w+)\[(\w+)\]>>0U\)\)')
 
 
-def is_tap(name):
-    return '__DOT__u_tap_' in name
+def number(text):
+    return int(text.rstrip('U'), 0)
 
 
-def sources(text):
-    """What is assigned to each signal of a tap: {name: {(index, right side)}}, resets left out."""
-    found = {}
-    for _, name, index, value in ASSIGN.findall(text):
-        if is_tap(name) and not RESET.match(value):
-            found.setdefault(name, set()).add((index, re.sub(r'\s+', '', value)))
-    return found
+def balanced(text):
+    depth = 0
+    for c in text:
+        depth += (c == '(') - (c == ')')
+        if depth < 0:
+            return False
+    return depth == 0
 
 
-def copy_of(assignments):
-    """The variable that these assignments copy, or None."""
-    names = set()
+def words(kind):
+    """32-bit words of a type; None for those that are narrower."""
+    wide = re.match(r'VlWide<(\d+)>', kind)
+    return int(wide.group(1)) if wide else {'IData': 1, 'QData': 2}.get(kind)
+
+
+def one_source(value, kind, types):
+    """(variable, first word) that a whole assignment copies, or None. Word None: the variable as it is."""
+    plain = re.fullmatch(SELF + r'(\w+)', value)
+    if plain:
+        return (plain.group(1), None) if types.get(plain.group(1)) == kind else None
+    if kind != 'IData':
+        return None
+    half = HALF.fullmatch(value)
+    if half and types.get(half.group(1)) == 'QData':
+        return half.group(1), number(half.group(2)) // 32
+    select = SELECT.fullmatch(value)
+    if select and balanced(select.group(1)) and types.get(select.group(2), '').startswith('VlWide'):
+        return select.group(2), number(select.group(3))
+    word = WORD.fullmatch(value)
+    if word and types.get(word.group(1), '').startswith('VlWide'):
+        return word.group(1), number(word.group(2))
+    return None
+
+
+def source_of(assignments, kind, types):
+    """(variable, first word) that all assignments to a signal copy, or None. Of a wide signal every word is assigned."""
+    found = set()
+    if not kind.startswith('VlWide') or all(index == '' for index, _ in assignments):
+        found = {one_source(value, kind, types) if index == '' else None for index, value in assignments}
+        return found.pop() if len(found) == 1 else None
+    seen = set()
     for index, value in assignments:
-        match = re.fullmatch(SELF + r'(\w+)((?:\[\w+\])?)', value)
-        if match is None or match.group(2) != index:
+        word = WORD.fullmatch(value)
+        if index == '' or word is None or not types.get(word.group(1), '').startswith('VlWide'):
             return None
-        names.add(match.group(1))
-    return names.pop() if len(names) == 1 else None
+        seen.add(number(index[1:-1]))
+        found.add((word.group(1), number(word.group(2)) - number(index[1:-1])))
+    if len(found) != 1 or len(seen) != words(kind):
+        return None
+    name, first = found.pop()
+    if types[name] == kind and first == 0:
+        return name, None
+    return (name, first) if first >= 0 and first + words(kind) <= words(types[name]) else None
 
 
 def aliases(text, types):
-    """{tap's signal: variable}, chains followed to their end."""
+    """{tap's signal: (variable, first word)}."""
+    assigned = {}
+    for name, index, value in ASSIGN.findall(text):
+        if re.fullmatch(TAP, name) and not RESET.match(value):
+            assigned.setdefault(name, set()).add((index, re.sub(r'\s+', '', value)))
     direct = {}
-    for name, assignments in sources(text).items():
-        source = copy_of(assignments)
-        words = re.match(r'VlWide<(\d+)>', types.get(name, ''))
-        whole = words is None or len(assignments) == int(words.group(1)) or all(index == '' for index, _ in assignments)
-        if source is not None and whole and name in types and types.get(source) == types[name]:
+    for name, assignments in assigned.items():
+        source = source_of(assignments, types[name], types) if name in types else None
+        if source is not None:
             direct[name] = source
+    # a source that is a tap's signal itself: follow plain copies, leave the rest
     result = {}
-    for name in direct:
-        source = direct[name]
-        while source in direct:
-            source = direct[source]
-        result[name] = source
+    for name, (source, first) in direct.items():
+        while first is None and source in direct:
+            source, first = direct[source]
+        if source not in direct:
+            result[name] = (source, first)
     return result
 
 
-def rewrite(text, alias):
+def rewrite(text, alias, types):
     """Every use of an alias becomes its variable; the copies and what initialised the alias go."""
-    def assign(match):
-        _, name, index, value = match.groups()
-        if name not in alias:
-            return match.group(0)
-        return ''
-
-    def wide_reset(match):
+    def drop(match):
         return '' if match.group(1) in alias else match.group(0)
 
-    text = WIDE_RESET.sub(wide_reset, text)
-    text = ASSIGN.sub(assign, text)
-    return re.sub(r'\b\w+__DOT__u_tap_\w+\b', lambda m: alias.get(m.group(0), m.group(0)), text)
+    def use(match):
+        if match.group(2) not in alias:
+            return match.group(0)
+        name, first = alias[match.group(2)]
+        target = match.group(1) + name
+        if first is None:
+            return target
+        kind = types[match.group(2)]
+        return f'(*reinterpret_cast<{kind}*>(reinterpret_cast<IData*>(&{target}) + {first}))'
+
+    text = ASSIGN.sub(drop, WIDE_RESET.sub(drop, text))
+    return re.sub(rf'({OBJECT})({TAP})\b', use, text)
 
 
 def main():
@@ -83,17 +134,22 @@ def main():
         return 2
     folder, top = pathlib.Path(sys.argv[1]), sys.argv[2]
     header = folder / f'V{top}___024root.h'
-    code = [f for f in folder.glob(f'V{top}*.cpp')]
-    text = {f: f.read_text() for f in code}
+    text = {f: f.read_text() for f in folder.glob(f'V{top}*.cpp')}
     declared = header.read_text()
     types = {name: kind for kind, name in MEMBER.findall(declared)}
+    types.update((name, PORT_TYPES.get(width) or f'VlWide<{count}>') for width, name, count in PORT.findall(declared))
     alias = aliases('\n'.join(text.values()), types)
-    for f, old in text.items():
-        new = rewrite(old, alias)
-        if new != old:
-            f.write_text(new)
+    new = {f: rewrite(old, alias, types) for f, old in text.items()}
+    left = set(re.findall(rf'\b{TAP}\b', '\n'.join(new.values()))) & set(alias)
+    if left:
+        print(f'tap_alias: {sorted(left)[0]} is used in a way that is not known, all copies stay')
+        return 0
+    for f in text:
+        if new[f] != text[f]:
+            f.write_text(new[f])
     header.write_text(MEMBER.sub(lambda m: '' if m.group(2) in alias else m.group(0), declared))
-    print(f'{len(alias)} of {sum(map(is_tap, types))} signals of taps share their source')
+    signals = sum(re.fullmatch(TAP, name) is not None for name in types)
+    print(f'{len(alias)} of {signals} signals of taps share their source')
     return 0
 
 

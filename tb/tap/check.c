@@ -113,30 +113,9 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
     }
 }
 
-/* Checks with a clock in this cycle. Clocks start and stop seldom, so the map is kept. */
-static void find_running(tb_checks *checks) {
-    static const uint8_t one = 1;
-    tb_check_plan *p = checks->plan;
-    for (size_t i = 0; i < p->domains; i++) {
-        tb_plan_domain *d = &p->domain[i];
-        const bool reset = d->reset_n != NULL && *d->reset_n == 0;
-        const bool runs = !reset && *(d->clock != NULL ? d->clock : &one) != 0;
-        if (reset) {
-            clear_domain(checks, d);
-        }
-        if (runs != d->runs) {
-            d->runs = runs;
-            for (uint32_t w = 0; w < p->words; w++) {
-                p->running.bit[w] ^= d->members.bit[w];
-            }
-        }
-    }
-}
-
 /* Checks of which a signal is set. */
-static void find_woken(const tb_check_plan *p, tb_plan_map *due) {
-    for (size_t i = 0; i < p->groups; i++) {
-        const tb_plan_group *g = &p->group[i];
+static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, tb_plan_map *due) {
+    for (const tb_plan_group *g = &p->group[d->first], *end = g + d->count; g < end; g++) {
         uint64_t word;
         memcpy(&word, g->word, sizeof word);
         if ((word & g->mask) == 0) {
@@ -149,14 +128,36 @@ static void find_woken(const tb_check_plan *p, tb_plan_map *due) {
     }
 }
 
+/* Checks that are due, of those with a clock in this cycle. Clocks start and stop seldom, so the map of those is kept. */
+static void find_due(tb_checks *checks, tb_plan_map *due) {
+    static const uint8_t one = 1;
+    tb_check_plan *p = checks->plan;
+    for (size_t i = 0; i < p->domains; i++) {
+        tb_plan_domain *d = &p->domain[i];
+        const bool reset = *(d->reset_n != NULL ? d->reset_n : &one) == 0;
+        const bool runs = !reset && *(d->clock != NULL ? d->clock : &one) != 0;
+        if (reset) {
+            clear_domain(checks, d);
+        }
+        if (runs != d->runs) {
+            d->runs = runs;
+            for (uint32_t w = 0; w < p->words; w++) {
+                p->running.bit[w] ^= d->members.bit[w];
+            }
+        }
+        if (runs) {
+            find_woken(p, d, due);
+        }
+    }
+}
+
 bool tb_checks_cycle(tb_checks *checks) {
     tb_check_plan *p = checks->plan;
     tb_plan_map due;
-    find_running(checks);
     for (uint32_t w = 0; w < p->words; w++) {
         due.bit[w] = p->always.bit[w] | p->again.bit[w];
     }
-    find_woken(p, &due);
+    find_due(checks, &due);
     for (uint32_t w = 0; w < p->words; w++) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
         p->again.bit[w] &= ~now;

@@ -63,7 +63,7 @@ struct tb_checks {
     tb_check *check;
     size_t count;
     struct tb_check_plan *plan; /* who is to be called when */
-    void *ctx; /* the owner's: parameters of the design that checks need */
+    void *ctx;                  /* the owner's: parameters of the design that checks need */
     tb_check_failure failure[TB_CHECK_KEEP];
     size_t failures;
 };

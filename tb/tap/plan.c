@@ -33,6 +33,9 @@ int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
 
 static int by_address(const void *a, const void *b) {
     const tb_plan_wake *x = (const tb_plan_wake *)a, *y = (const tb_plan_wake *)b;
+    if (x->domain != y->domain) {
+        return x->domain < y->domain ? -1 : 1;
+    }
     if (x->ptr != y->ptr) {
         return x->ptr < y->ptr ? -1 : 1;
     }
@@ -54,7 +57,10 @@ static void make_groups(tb_check_plan *p) {
         tb_plan_wake *w = &p->wake[i];
         const size_t at = (uintptr_t)w->ptr % WORD;
         tb_plan_group *last = p->groups > 0 ? &p->group[p->groups - 1] : NULL;
-        if (last == NULL || last->word != w->ptr - at) {
+        tb_plan_domain *d = &p->domain[w->domain];
+        if (last == NULL || last->word != w->ptr - at || p->wake[last->first].domain != w->domain) {
+            d->first = d->count == 0 ? (uint32_t)p->groups : d->first;
+            d->count++;
             last = &p->group[p->groups++];
             *last = (tb_plan_group){.word = w->ptr - at, .first = (uint32_t)i};
         }
@@ -64,7 +70,7 @@ static void make_groups(tb_check_plan *p) {
     }
 }
 
-static void join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
+static size_t join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
     const uint8_t *reset_n = (const uint8_t *)c->reset_n.ptr, *clock = (const uint8_t *)c->clock.ptr;
     size_t d = 0;
     while (d < p->domains && (p->domain[d].reset_n != reset_n || p->domain[d].clock != clock)) {
@@ -74,6 +80,7 @@ static void join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
         p->domain[p->domains++] = (tb_plan_domain){.reset_n = reset_n, .clock = clock};
     }
     set(&p->domain[d].members, index);
+    return d;
 }
 
 int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
@@ -91,8 +98,11 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     }
     for (size_t i = 0; i < checks->count; i++) {
         if (checks->check[i].ops->cycle != NULL) {
-            join_domain(p, &checks->check[i], i);
+            const size_t d = join_domain(p, &checks->check[i], i);
             set(&p->always, i);
+            for (size_t k = 0; k < p->wakes; k++) {
+                p->wake[k].domain = p->wake[k].check == i ? (uint32_t)d : p->wake[k].domain;
+            }
         }
     }
     for (size_t i = 0; i < p->wakes; i++) {

@@ -17,7 +17,7 @@ typedef struct tb_plan_map {
 typedef struct tb_plan_wake {
     const uint8_t *ptr;
     uint32_t bytes; /* 1, 2 or 4 */
-    uint32_t check;
+    uint32_t check, domain;
     uint64_t mask; /* in the aligned word around it */
 } tb_plan_wake;
 
@@ -32,17 +32,18 @@ typedef struct tb_plan_group {
 typedef struct tb_plan_domain {
     const uint8_t *reset_n, *clock; /* NULL: never in reset, always running */
     bool runs;                      /* at the last look */
+    uint32_t first, count;          /* groups of its signals */
     tb_plan_map members;
 } tb_plan_domain;
 
 typedef struct tb_check_plan {
-    uint32_t words; /* of the bitmaps that are in use */
-    tb_plan_map always; /* called in every cycle */
-    tb_plan_map again;  /* asked for the next one */
+    uint32_t words;      /* of the bitmaps that are in use */
+    tb_plan_map always;  /* called in every cycle */
+    tb_plan_map again;   /* asked for the next one */
     tb_plan_map running; /* have a clock in this cycle */
     tb_plan_domain *domain;
     size_t domains;
-    tb_plan_wake *wake; /* ordered by address */
+    tb_plan_wake *wake; /* ordered by domain, then address */
     size_t wakes, wake_cap;
     tb_plan_group *group;
     size_t groups;

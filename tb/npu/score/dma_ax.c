@@ -38,7 +38,17 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
         snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path, DMA_REQS_MAX);
         return -1;
     }
-    return npu_score_bind(c, fixed, sizeof fixed / sizeof *fixed, err, err_size);
+    if (npu_score_bind(c, fixed, sizeof fixed / sizeof *fixed, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {ax->flush,   ax->req_valid, ax->ax_valid,    ax->err,          ax->inflight,
+                           ax->ev_beat, ax->ev_burst,  ax->ev_wait_bus, ax->ev_wait_user, ax->req_ready};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+}
+
+bool npu_score_dma_quiet(const npu_score_dma_ax *ax) {
+    return ax->cut == ax->accepted && ax->shown == ax->answered && (ax->ev_due | ax->err_due) == 0 && !ax->offered && !ax->draining &&
+           ax->bus_idle && npu_score_b(ax->flush) == 0;
 }
 
 static void forget_jobs(npu_score_dma_ax *ax) {

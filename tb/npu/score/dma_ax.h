@@ -74,6 +74,9 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
 typedef enum npu_score_dma_flush { DMA_GO, DMA_DROP, DMA_EMPTY } npu_score_dma_flush;
 npu_score_dma_flush npu_score_dma_end(npu_score_dma_ax *ax);
 
+/* At the end of a cycle: no job has bursts to come, none is in flight, and the next cycle shows nothing of this one. */
+bool npu_score_dma_quiet(const npu_score_dma_ax *ax);
+
 /* Does the unit drop everything in this cycle? */
 static inline bool npu_score_dma_dropping(const npu_score_dma_ax *ax) {
     return *(const uint8_t *)ax->flush.ptr != 0 || ax->draining;

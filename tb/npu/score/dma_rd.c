@@ -31,7 +31,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     if (npu_score_dma_open(c, &s->ax, "ar", "ev_wait_user_o", requesters, sizeof requesters / sizeof *requesters, err, err_size) != 0) {
         return -1;
     }
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->dat_valid, s->rvalid};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void forget(state *s) {
@@ -160,6 +164,7 @@ static void cycle(tb_check *c) {
     case DMA_GO:
         break;
     }
+    c->again = !npu_score_dma_quiet(ax) || s->job != ax->accepted || s->seen;
 }
 
 static void finish(tb_check *c) {

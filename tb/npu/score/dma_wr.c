@@ -36,7 +36,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     if (npu_score_dma_open(c, &s->ax, "aw", "ev_wait_data_o", requesters, sizeof requesters / sizeof *requesters, err, err_size) != 0) {
         return -1;
     }
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->wdat_ready, s->wvalid, s->bvalid};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void forget(state *s) {
@@ -216,6 +220,7 @@ static void cycle(tb_check *c) {
     case DMA_GO:
         break;
     }
+    c->again = !npu_score_dma_quiet(ax) || s->source != ax->accepted || s->seen || s->owed || s->total != total;
 }
 
 static void finish(tb_check *c) {
