@@ -15,8 +15,9 @@ check: ## all tests, with full case counts and with sanitizers
 lint: ## registers, RTL (Verilator, Yosys), source format, floors, freestanding driver
 	@VERILATOR="$(VERILATOR)" scripts/lint.sh
 
-mutants: ## deliberate bugs in tests/mutants must be found by SUITE
-	@SUITE="$(SUITE)" JOBS="$(JOBS)" scripts/mutants.sh
+MODE ?= all
+mutants: ## deliberate bugs in tests/mutants must be found by SUITE, and blamed on the right unit (MODE=kill, name, all)
+	@SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh
 
 ACT_FITTED := sigmoid tanh swish mish elu softplus
 act-errors: ## largest error of the fitted activations over all 2^32 inputs (minutes)

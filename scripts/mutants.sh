@@ -1,15 +1,19 @@
 #!/bin/bash
-# make mutants SUITE=smoke: each patch in tests/mutants is a deliberate bug; the suite must find it. Exit status 1 when one survives, does not apply or does
-# not build, or when the tree fails without any bug.
+# make mutants [SUITE=smoke] [MODE=kill|name|all] [PATCHES=files]: each patch in tests/mutants is a deliberate bug. kill: the suite must find it. name: in a build
+# with taps (KIND=tap) the failure must be blamed on the unit that has the bug. Exit status 1 when one survives, does not apply or does not build, when the right
+# unit is named for less than 95 of 100, or when the tree fails without any bug.
 #
-# A patch starts with the lines "# unit: <unit>" and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show at N=4. The work happens in a copy, built once without a bug; then for each patch:
-# apply, run the bench of its unit, the suite at that N, the whole suite, until something fails; take it back.
+# A patch starts with the lines "# unit: <unit>" and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show at N=4; "# named: <unit>" where the
+# unit has no check of its own and another one's stream is where it shows. The work happens in a copy, built once without a bug; then for each patch: apply; run
+# the bench of its unit, the suite at that N, the whole suite, until something fails; run tests of a build with taps until one fails; take it back.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
 SUITE=${SUITE:-smoke}
 JOBS=${JOBS:-2}
+MODE=${MODE:-all}
 CASES=${CASES:-40}           # cases of the unit's bench
+NAME_CASES=${NAME_CASES:-60} # cases of each test with taps
 PATCHES=${PATCHES:-"$root"/tests/mutants/*.patch}
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX") || exit 1
 log=$work.log
@@ -53,7 +57,14 @@ echo "copying the tree"
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
     tar --null -T - -cf - | tar xf - -C "$work" || exit 1
 mkdir -p "$work/build"
-for d in host verilated-fast n4-fast n8-fast units.list units.mk; do
+case $MODE in
+kill | name | all) ;;
+*)
+    echo "MODE=$MODE: expected kill, name or all"
+    exit 2
+    ;;
+esac
+for d in host verilated-fast verilated-tap n4-fast n8-fast n4-tap n8-tap units.list units.mk; do
     [ -e "build/$d" ] && cp -a "build/$d" "$work/build/"
 done
 cd "$work" || exit 1
@@ -64,14 +75,51 @@ if [ -z "$patches" ]; then
     echo "no patch in tests/mutants"
     exit 1
 fi
+# tests that a build with taps runs, those of the unit first
+tests_of() {
+    local all="conv dw linear int8_chain convert concat pool eltwise act reduce upsample copy jobs chain regs sequence bus_error nonsense" first=
+    case $1 in
+    alu* ) first="eltwise act reduce convert" ;;
+    pool*) first="pool" ;;
+    npu_regs | *_check | npu_perf | gemm_queue) first="regs jobs sequence nonsense" ;;
+    npu_top | dma_*) first="conv bus_error sequence" ;;
+    esac
+    echo "$first $all"
+}
+
+# run_name UNIT CFG: prints what was blamed; 0 the right unit, 1 another one or nothing, 2 does not build
+run_name() {
+    local t signature
+    quiet make -j"$JOBS" "build/$2-tap/tandem" CFG="$2" KIND=tap || return 2
+    for t in $(tests_of "$1"); do
+        rm -f result
+        quiet timeout -k 5 120 "build/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases && continue
+        signature=$(sed -n 's/^signature=//p' result 2>/dev/null)
+        echo "$t: ${signature:-no result: $(tail -n 1 "$log")}"
+        [[ $signature == unit:$3:* ]]
+        return
+    done
+    echo "no test failed"
+    return 1
+}
+
 total=$(wc -l <<<"$patches")
 echo "$total mutants, suite $SUITE: first the tree without a bug"
-if ! run_suite; then
+if [ "$MODE" != name ] && ! run_suite; then
     tail -n 20 "$log"
     echo "the tree fails without a bug: nothing can be said about mutants"
     exit 1
 fi
+if [ "$MODE" != kill ]; then
+    said=$(run_name any n4 any)
+    if [ "$said" != "no test failed" ]; then
+        echo "$said"
+        echo "the tree fails with taps and without a bug: nothing can be said about mutants"
+        exit 1
+    fi
+fi
 for p in $patches; do
+    [ "$MODE" = name ] && break
     b=$(bench "$(header "$p" unit)")
     if [ -n "$b" ] && ! run_unit "$b" "$(cfg_of "$p")"; then
         tail -n 20 "$log"
@@ -80,23 +128,10 @@ for p in $patches; do
     fi
 done
 
-# try PATCH: prints the verdict; 0 when killed
-try() {
-    local p=$1 unit what b by cfg
-    cfg=$(cfg_of "$p")
-    unit=$(header "$p" unit)
-    what=$(header "$p" what)
-    if [ -z "$unit" ] || [ -z "$what" ]; then
-        echo "BAD       $(basename "$p"): expected the lines '# unit: ...' and '# what: ...'"
-        return 1
-    fi
-    if ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 --dry-run -i "$p" || ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 -i "$p"; then
-        echo "NO APPLY  $(basename "$p") ($unit: $what)"
-        return 1
-    fi
+# try_kill PATCH UNIT WHAT CFG: 0 when killed
+try_kill() {
+    local p=$1 unit=$2 what=$3 cfg=$4 b by= status=0
     b=$(bench "$unit")
-    local status=0
-    by=
     if [ -n "$b" ]; then
         run_unit "$b" "$cfg"
         status=$?
@@ -120,16 +155,63 @@ try() {
         tail -n 8 "$log" | sed 's/^/          /'
         ;;
     esac
-    quiet patch -p1 -R --no-backup-if-mismatch -i "$p" || { echo "cannot take back $(basename "$p")"; exit 1; }
     [ "$status" -eq 1 ]
 }
 
+# try_name PATCH UNIT CFG
+try_name() {
+    local p=$1 expected said
+    expected=$(header "$p" named)
+    said=$(run_name "$2" "$3" "${expected:-$2}")
+    case $? in
+    0)
+        echo "named     $(basename "$p"): $said"
+        named=$((named + 1))
+        ;;
+    1) echo "NOT NAMED $(basename "$p"): $said, expected ${expected:-$2}" ;;
+    *)
+        echo "NO BUILD  $(basename "$p") with taps"
+        tail -n 8 "$log" | sed 's/^/          /'
+        ;;
+    esac
+}
+
+# try PATCH: prints the verdicts; 0 when killed
+try() {
+    local p=$1 unit what cfg
+    cfg=$(cfg_of "$p")
+    unit=$(header "$p" unit)
+    what=$(header "$p" what)
+    if [ -z "$unit" ] || [ -z "$what" ]; then
+        echo "BAD       $(basename "$p"): expected the lines '# unit: ...' and '# what: ...'"
+        return 1
+    fi
+    if ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 --dry-run -i "$p" || ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 -i "$p"; then
+        echo "NO APPLY  $(basename "$p") ($unit: $what)"
+        return 1
+    fi
+    local verdict=0
+    [ "$MODE" != name ] && { try_kill "$p" "$unit" "$what" "$cfg"; verdict=$?; }
+    [ "$MODE" != kill ] && try_name "$p" "$unit" "$cfg"
+    quiet patch -p1 -R --no-backup-if-mismatch -i "$p" || { echo "cannot take back $(basename "$p")"; exit 1; }
+    return "$verdict"
+}
+
 killed=0
+named=0
 count=0
 for p in $patches; do
     count=$((count + 1))
     printf '[%d/%d] ' "$count" "$total"
     try "$p" && killed=$((killed + 1))
 done
-echo "mutants: $killed of $total killed"
-[ "$killed" -eq "$total" ]
+status=0
+if [ "$MODE" != name ]; then
+    echo "mutants: $killed of $total killed"
+    [ "$killed" -eq "$total" ] || status=1
+fi
+if [ "$MODE" != kill ]; then
+    echo "mutants: $named of $total blamed on the right unit"
+    [ $((100 * named)) -ge $((95 * total)) ] || status=1
+fi
+exit "$status"
