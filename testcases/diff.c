@@ -4,12 +4,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <unistd.h>
+
 typedef struct tally {
     uint64_t streams, different, only_a, only_b;
+    const char *side; /* "rtl", "model", ..: part of a whole dump; "": folders with an index */
 } tally;
 
-static void print_name(const tb_tlog_diff *d) {
-    printf("%s", d->stream);
+static void print_name(const tally *t, const tb_tlog_diff *d) {
+    printf("%s%s%s", t->side, t->side[0] != '\0' ? ": " : "", d->stream);
     if (d->task != UINT64_MAX) {
         printf(" task %" PRIu64, d->task);
     }
@@ -25,7 +28,7 @@ static int print_diff(void *ctx, const tb_tlog_diff *d) {
     t->only_a += d->only_a;
     t->only_b += d->only_b;
     t->different += !d->only_a && !d->only_b;
-    print_name(d);
+    print_name(t, d);
     if (d->only_a || d->only_b) {
         printf(": only in the %s folder\n", d->only_a ? "first" : "second");
         return 0;
@@ -34,7 +37,7 @@ static int print_diff(void *ctx, const tb_tlog_diff *d) {
         puts(": shapes or types differ");
         return 0;
     }
-    printf(": %s%" PRIu64 " of %" PRIu64 " wrong", d->shape_differs ? "lengths differ, " : "", d->wrong, d->total);
+    printf(": %s%" PRIu64 " of %" PRIu64 " differ", d->shape_differs ? "other length, " : "", d->wrong, d->total);
     for (unsigned i = 0; d->wrong > 0 && i < d->axes; i++) {
         printf("%s %s %zu", i == 0 ? ", first" : ",", d->axis[i], d->first[i]);
     }
@@ -45,10 +48,62 @@ static int print_diff(void *ctx, const tb_tlog_diff *d) {
     return 0;
 }
 
+/* Does the folder, or this part of it, hold an index? */
+static bool holds(const char *dir, const char *part) {
+    char path[1200];
+    return (size_t)snprintf(path, sizeof path, "%s%s%s/index.txt", dir, part[0] != '\0' ? "/" : "", part) < sizeof path &&
+           access(path, F_OK) == 0;
+}
+
+static int compare_part(const cli_options *o, const char *part, tally *t, char *err, size_t err_size) {
+    char a[1200], b[1200];
+    const bool in_a = holds(o->dir[0], part), in_b = holds(o->dir[1], part);
+    if (!in_a && !in_b) {
+        return 0;
+    }
+    if (in_a != in_b) {
+        printf("%s: only in the %s folder\n", part, in_a ? "first" : "second");
+        t->only_a += in_a;
+        t->only_b += in_b;
+        return 0;
+    }
+    snprintf(a, sizeof a, "%s/%s", o->dir[0], part);
+    snprintf(b, sizeof b, "%s/%s", o->dir[1], part);
+    t->side = part;
+    return tb_tlog_compare(a, b, print_diff, t, err, err_size);
+}
+
+/* What --dump has written: the sides of the first device, then of further ones. */
+static int compare_whole(const cli_options *o, tally *t, char *err, size_t err_size) {
+    static const char *const sides[] = {"model", "rtl", "streams"};
+    char part[48];
+    for (unsigned device = 1, found = 1; found > 0; device++) {
+        found = 0;
+        for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+            if (device == 1) {
+                snprintf(part, sizeof part, "%s", sides[i]);
+            } else {
+                snprintf(part, sizeof part, "device-%u/%s", device, sides[i]);
+            }
+            found += holds(o->dir[0], part) || holds(o->dir[1], part);
+            if (compare_part(o, part, t, err, err_size) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static bool is_whole(const char *dir) {
+    return !holds(dir, "") && (holds(dir, "rtl") || holds(dir, "model"));
+}
+
 int cli_diff(const cli_options *o) {
     char err[512];
-    tally t = {0};
-    if (tb_tlog_compare(o->dir[0], o->dir[1], print_diff, &t, err, sizeof err) != 0) {
+    tally t = {.side = ""};
+    const int rc = is_whole(o->dir[0]) && is_whole(o->dir[1]) ? compare_whole(o, &t, err, sizeof err)
+                                                              : tb_tlog_compare(o->dir[0], o->dir[1], print_diff, &t, err, sizeof err);
+    if (rc != 0) {
         fflush(stdout);
         fprintf(stderr, "%s: %s\n", o->prog, err);
         return 2;

@@ -209,6 +209,38 @@ static void test_files(void **state) {
     assert_int_equal(text[127], '\n');
 }
 
+/* A stream that does not fit into memory: the same elements, another length of the header. */
+static void test_long_stream(void **state) {
+    fixture *f = (fixture *)*state;
+    static uint8_t page[8192];
+    char text[256];
+    size_t bytes;
+    seen s = {0};
+    struct stat st;
+    tb_tlog_entry e = words;
+    e.size[1] = sizeof page;
+    for (unsigned k = 0; k < 2; k++) {
+        tb_tlog *log = create(f, k == 0 ? f->a : f->b);
+        assert_int_equal(tb_tlog_append(log, &e, NULL), 0);
+        for (uint32_t i = 0; i < 1500; i++) {
+            page[0] = (uint8_t)i;
+            page[1] = (uint8_t)(i >> 8);
+            page[2] = (uint8_t)(k == 1 && i == 1400);
+            assert_int_equal(tb_tlog_append(log, &e, page), 0);
+        }
+        finish(f, log);
+    }
+    assert_int_equal(compare(f, &s), 0);
+    assert_string_equal(s.text[0], "fifo/0.word fifo -1  1/12288000 1400,2,0 0 1");
+    slurp(f->a, "fifo+0.word.npy", text, sizeof text, &bytes);
+    assert_memory_equal(text, "\x93NUMPY\x01\x00\xb6\x00{'descr': '|u1', 'fortran_order': False, 'shape': (1500, 8192), }   ", 74);
+    snprintf(text, sizeof text, "%s/fifo+0.word.npy", f->a);
+    assert_int_equal(stat(text, &st), 0);
+    assert_int_equal(st.st_size, 192 + 1500 * 8192);
+    snprintf(text, sizeof text, "%s/.fifo+0.word.npy.tmp", f->a);
+    assert_int_not_equal(stat(text, &st), 0);
+}
+
 static void test_create(void **state) {
     fixture *f = (fixture *)*state;
     char path[128];
@@ -394,6 +426,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_only_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_stream, setup, teardown),
         cmocka_unit_test_setup_teardown(test_create, setup, teardown),
         cmocka_unit_test_setup_teardown(test_misuse, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),

@@ -40,12 +40,16 @@ static int make_folder(const char *dir, char *err, size_t err_size) {
     return 0;
 }
 
-static int open_side(npu_tlog_side *s, const npu_dev *dev, const char *name, const tb_ddr *mem, char *err, size_t err_size) {
+static tb_tlog *create(const npu_dev *dev, const char *name, char *err, size_t err_size) {
     char path[1100];
     snprintf(path, sizeof path, "%s/%s", dev->cfg.dump, name);
+    return tb_tlog_create(path, err, err_size);
+}
+
+static int open_side(npu_tlog_side *s, const npu_dev *dev, const char *name, const tb_ddr *mem, char *err, size_t err_size) {
     s->n = dev->cfg.n;
     s->mem = mem;
-    s->log = tb_tlog_create(path, err, err_size);
+    s->log = create(dev, name, err, err_size);
     return s->log != NULL ? 0 : -1;
 }
 
@@ -83,7 +87,8 @@ int npu_tlog_open(npu_dev *dev, char *err, size_t err_size) {
         return -1;
     }
     if (dev->has_rtl && dev->checks.count > 0) {
-        log->taps = npu_tlog_rtl_open(dev, err, err_size);
+        log->streams = create(dev, "streams", err, err_size);
+        log->taps = log->streams != NULL ? npu_tlog_rtl_open(dev, err, err_size) : NULL;
         if (log->taps == NULL) {
             return -1;
         }
@@ -204,21 +209,23 @@ static void drain(npu_dev *dev) {
     }
 }
 
+static int close_log(tb_tlog *log, char *err, size_t err_size) {
+    char text[512];
+    const int rc = log != NULL ? tb_tlog_close(log, text, sizeof text) : 0;
+    if (rc != 0) {
+        snprintf(err, err_size, "%s", text);
+    }
+    return rc;
+}
+
 static int close_side(npu_tlog_side *s, char *err, size_t err_size) {
-    int rc = 0;
     for (unsigned u = 0; s->log != NULL && u < UNITS; u++) {
         npu_tlog_dropped(s, u);
     }
-    if (s->log != NULL) {
-        char text[512];
-        rc = tb_tlog_close(s->log, text, sizeof text);
-        if (rc == 0 && s->oom) {
-            snprintf(text, sizeof text, "out of memory");
-            rc = -1;
-        }
-        if (rc != 0) {
-            snprintf(err, err_size, "%s", text);
-        }
+    int rc = close_log(s->log, err, err_size);
+    if (rc == 0 && s->oom) {
+        snprintf(err, err_size, "out of memory");
+        rc = -1;
     }
     free(s->queue);
     return rc;
@@ -239,6 +246,7 @@ int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size) {
         dev->hash = hash;
         rc = close_side(&log->rtl, err, err_size);
         rc = close_side(&log->model, err, err_size) != 0 ? -1 : rc;
+        rc = close_log(log->streams, err, err_size) != 0 ? -1 : rc;
         if (rc == 0 && log->rtl.stale > 0) {
             snprintf(err, err_size, "%" PRIu64 " tensors of the RTL were written over before they could be read (KIND=tap has them)",
                      log->rtl.stale);

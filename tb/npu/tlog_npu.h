@@ -73,6 +73,7 @@ typedef struct npu_tlog_rtl npu_tlog_rtl;
 
 struct npu_tlog {
     npu_tlog_side rtl, model;
+    tb_tlog *streams;   /* of the RTL's units; NULL: a build without taps */
     npu_tlog_rtl *taps; /* NULL: a build without taps */
     cm_log values;
     npu_tlog_task *now; /* the one that the model executes */

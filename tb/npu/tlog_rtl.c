@@ -22,6 +22,7 @@ struct npu_tlog_rtl {
     npu_dev *dev;
     npu_tlog_side *side;
     npu_tlog_gemm gemm;
+    npu_tlog_streams *streams;
     npu_tlog_probe end[UNITS], math[NPU_TLOG_CHANNELS], op[NPU_TLOG_CHANNELS];
     tb_sig done[UNITS];
     tb_sig value_valid[NPU_TLOG_CHANNELS], value[NPU_TLOG_CHANNELS], result_valid[NPU_TLOG_CHANNELS], result[NPU_TLOG_CHANNELS];
@@ -41,7 +42,7 @@ int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t in
     return npu_score_bind(&p->check, sigs, count, err, err_size);
 }
 
-static void look(npu_tlog_probe *p) {
+void npu_tlog_look(npu_tlog_probe *p) {
     const tb_check *c = &p->check;
     p->runs =
         (c->reset_n.ptr == NULL || *(const uint8_t *)c->reset_n.ptr != 0) && (c->clock.ptr == NULL || *(const uint8_t *)c->clock.ptr != 0);
@@ -102,12 +103,20 @@ npu_tlog_rtl *npu_tlog_rtl_open(npu_dev *dev, char *err, size_t err_size) {
         free(r);
         return NULL;
     }
+    r->streams = npu_tlog_streams_open(dev, dev->tlog->streams, err, err_size);
+    if (r->streams == NULL) {
+        free(r);
+        return NULL;
+    }
     npu_tlog_rtl_clear(r);
     return r;
 }
 
 void npu_tlog_rtl_close(npu_tlog_rtl *r) {
-    free(r);
+    if (r != NULL) {
+        npu_tlog_streams_close(r->streams);
+        free(r);
+    }
 }
 
 static void clear_alu(npu_tlog_rtl *r, uint64_t number) {
@@ -218,16 +227,16 @@ static void cycle_ends(npu_tlog_rtl *r) {
 
 void npu_tlog_rtl_cycle(npu_tlog_rtl *r) {
     npu_tlog_gemm *g = &r->gemm;
-    look(&g->ifm);
-    look(&g->ofm);
+    npu_tlog_look(&g->ifm);
+    npu_tlog_look(&g->ofm);
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-        look(&g->post[i]);
-        look(&g->requant[i]);
-        look(&r->math[i]);
-        look(&r->op[i]);
+        npu_tlog_look(&g->post[i]);
+        npu_tlog_look(&g->requant[i]);
+        npu_tlog_look(&r->math[i]);
+        npu_tlog_look(&r->op[i]);
     }
     for (unsigned u = 0; u < UNITS; u++) {
-        look(&r->end[u]);
+        npu_tlog_look(&r->end[u]);
     }
     npu_tlog_gemm_cycle(g);
     cycle_alu(r);
@@ -237,4 +246,5 @@ void npu_tlog_rtl_cycle(npu_tlog_rtl *r) {
         }
     }
     cycle_ends(r);
+    npu_tlog_streams_cycle(r->streams);
 }

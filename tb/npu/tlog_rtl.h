@@ -16,6 +16,9 @@ typedef struct npu_tlog_probe {
 int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, const npu_score_sig *sigs, size_t count, char *err,
                   size_t err_size);
 
+/* Does it run in this cycle? */
+void npu_tlog_look(npu_tlog_probe *p);
+
 /* Next job of a layout unit. */
 typedef struct npu_tlog_job {
     uint64_t number, sequence; /* task; chunk since reset */
@@ -50,5 +53,12 @@ void npu_tlog_gemm_clear(npu_tlog_gemm *g);
 void npu_tlog_gemm_end(npu_tlog_gemm *g);
 /* Values of this cycle. */
 void npu_tlog_gemm_cycle(npu_tlog_gemm *g);
+
+/* ---- tlog_streams.c ---- */
+typedef struct npu_tlog_streams npu_tlog_streams;
+/* NULL with one line in err. */
+npu_tlog_streams *npu_tlog_streams_open(npu_dev *dev, tb_tlog *log, char *err, size_t err_size);
+void npu_tlog_streams_close(npu_tlog_streams *x);
+void npu_tlog_streams_cycle(npu_tlog_streams *x);
 
 #endif

@@ -36,7 +36,7 @@ int tb_npy_elements(const tb_npy *npy, uint64_t *out) {
     return 0;
 }
 
-size_t tb_npy_header(const tb_npy *npy, uint8_t dst[TB_NPY_HEADER]) {
+size_t tb_npy_header(const tb_npy *npy, size_t least, uint8_t dst[TB_NPY_HEADER]) {
     char *text = (char *)dst + PREFIX;
     const size_t room = TB_NPY_HEADER - PREFIX;
     size_t at = (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (", types[npy->type].descr);
@@ -47,7 +47,7 @@ size_t tb_npy_header(const tb_npy *npy, uint8_t dst[TB_NPY_HEADER]) {
         }
     }
     at += (size_t)snprintf(text + at, room - at, "), }");
-    const size_t whole = (PREFIX + at + 1 + ALIGN - 1) / ALIGN * ALIGN;
+    const size_t fits = (PREFIX + at + 1 + ALIGN - 1) / ALIGN * ALIGN, whole = fits < least ? least : fits;
     memset(text + at, ' ', whole - PREFIX - at);
     dst[whole - 1] = '\n';
     memcpy(dst, MAGIC, sizeof MAGIC - 1);

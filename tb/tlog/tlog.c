@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME 160u /* bytes of the name of a file */
+#define NAME 160u         /* bytes of the name of a file */
+#define SPILL (4u << 20)  /* bytes of a stream that are kept in memory */
+#define SPILL_HEADER 192u /* of a stream on disk, whose length is not known yet */
 
 /* One file of the folder. */
 typedef struct item {
@@ -21,6 +23,7 @@ typedef struct item {
     tb_npy npy;
     uint8_t *data; /* of a stream, until it is written */
     size_t bytes, cap;
+    bool spilled; /* earlier data are in the temporary file */
 } item;
 
 struct tb_tlog {
@@ -149,11 +152,18 @@ static item *add(tb_tlog *log, const tb_tlog_entry *e) {
     return it;
 }
 
+static char *path_of(const tb_tlog *log, const char *name, bool temporary) {
+    char *path = NULL;
+    return asprintf(&path, temporary ? "%s/.%s.tmp" : "%s/%s", log->dir, name) < 0 ? NULL : path;
+}
+
 /* A whole file: temporary name first. */
 static int write_file(tb_tlog *log, const char *name, const void *head, size_t head_bytes, const void *data, size_t bytes) {
-    char *path = NULL, *tmp = NULL;
+    char *path = path_of(log, name, false), *tmp = path_of(log, name, true);
     int rc = -1;
-    if (asprintf(&path, "%s/%s", log->dir, name) < 0 || asprintf(&tmp, "%s/.%s.tmp", log->dir, name) < 0) {
+    if (path == NULL || tmp == NULL) {
+        free(path);
+        free(tmp);
         return fail(log, "out of memory");
     }
     FILE *f = access(path, F_OK) == 0 ? NULL : fopen(tmp, "wb");
@@ -183,7 +193,7 @@ static int write_item(tb_tlog *log, const item *it, const void *data) {
         return fail(log, "%s: a shape that is too large", it->stream);
     }
     file_name(it, name);
-    return write_file(log, name, head, tb_npy_header(&it->npy, head), data, (size_t)elements * tb_npy_bytes(it->npy.type));
+    return write_file(log, name, head, tb_npy_header(&it->npy, 0, head), data, (size_t)elements * tb_npy_bytes(it->npy.type));
 }
 
 int tb_tlog_tensor(tb_tlog *log, const tb_tlog_entry *entry, const void *data) {
@@ -213,6 +223,39 @@ static item *find(tb_tlog *log, const tb_tlog_entry *e) {
     return it;
 }
 
+/* Data of a stream so far to its temporary file; `last`: with its header, under its name. */
+static int spill(tb_tlog *log, item *it, bool last) {
+    uint8_t head[TB_NPY_HEADER];
+    char name[NAME];
+    file_name(it, name);
+    char *tmp = path_of(log, name, true), *path = path_of(log, name, false);
+    FILE *f = tmp != NULL && path != NULL ? fopen(tmp, it->spilled ? "r+b" : "wb") : NULL;
+    const size_t bytes = tb_npy_header(&it->npy, SPILL_HEADER, head);
+    bool ok = f != NULL && bytes == SPILL_HEADER && fwrite(head, 1, bytes, f) == bytes && fseek(f, 0, SEEK_END) == 0 &&
+              fwrite(it->data, 1, it->bytes, f) == it->bytes;
+    ok = f != NULL && fclose(f) == 0 && ok;
+    ok = ok && (!last || rename(tmp, path) == 0);
+    if (!ok) {
+        fail(log, "%s/%s: cannot be written: %s", log->dir, name, strerror(errno));
+    }
+    it->spilled = true;
+    it->bytes = 0;
+    free(tmp);
+    free(path);
+    return ok ? 0 : -1;
+}
+
+/* What is left of streams after an error. */
+static void remove_temporary(const tb_tlog *log, const item *it) {
+    char name[NAME];
+    file_name(it, name);
+    char *tmp = it->spilled ? path_of(log, name, true) : NULL;
+    if (tmp != NULL) {
+        unlink(tmp);
+    }
+    free(tmp);
+}
+
 int tb_tlog_append(tb_tlog *log, const tb_tlog_entry *entry, const void *data) {
     item *it = log->failed ? NULL : find(log, entry);
     if (it == NULL) {
@@ -226,6 +269,12 @@ int tb_tlog_append(tb_tlog *log, const tb_tlog_entry *entry, const void *data) {
         return fail(log, "%s: a transaction of another type or size than those before", it->stream);
     }
     const size_t bytes = (size_t)elements * tb_npy_bytes(it->npy.type);
+    if (data == NULL) {
+        return 0;
+    }
+    if (it->bytes > SPILL && spill(log, it, false) != 0) {
+        return -1;
+    }
     if (it->cap - it->bytes < bytes) {
         const size_t cap = it->cap == 0 ? 4096 + bytes : 2 * it->cap + bytes;
         uint8_t *grown = (uint8_t *)realloc(it->data, cap);
@@ -260,8 +309,11 @@ static int write_index(tb_tlog *log) {
 
 int tb_tlog_close(tb_tlog *log, char *err, size_t err_size) {
     for (size_t i = 0; i < log->count && !log->failed; i++) {
-        if (log->list[i].stream_order) {
-            write_item(log, &log->list[i], log->list[i].data != NULL ? (const void *)log->list[i].data : "");
+        item *it = &log->list[i];
+        if (it->stream_order && it->spilled) {
+            spill(log, it, true);
+        } else if (it->stream_order) {
+            write_item(log, it, it->data != NULL ? (const void *)it->data : "");
         }
     }
     if (!log->failed) {
@@ -270,6 +322,9 @@ int tb_tlog_close(tb_tlog *log, char *err, size_t err_size) {
     const int rc = log->failed ? -1 : 0;
     snprintf(err, err_size, "%s", log->err);
     for (size_t i = 0; i < log->count; i++) {
+        if (rc != 0) {
+            remove_temporary(log, &log->list[i]);
+        }
         free(log->list[i].stream);
         free(log->list[i].unit);
         free(log->list[i].line);

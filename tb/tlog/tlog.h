@@ -33,7 +33,7 @@ typedef struct tb_tlog_entry {
 tb_tlog *tb_tlog_create(const char *dir, char *err, size_t err_size);
 /* Write a whole tensor, C order, little endian. 0 or -1 (also remembered for close). */
 int tb_tlog_tensor(tb_tlog *log, const tb_tlog_entry *entry, const void *data);
-/* Append one transaction of entry->size[1..] elements to a stream; entry->size[0] is ignored. The file is written at close. */
+/* Append one transaction of entry->size[1..] elements to a stream; entry->size[0] is ignored. data NULL: the stream exists from now on, in this place of the index. Its file is whole at close. */
 int tb_tlog_append(tb_tlog *log, const tb_tlog_entry *entry, const void *data);
 /* Write the streams and the index. 0 or -1 with the first error of the log in err. Frees the log in any case. */
 int tb_tlog_close(tb_tlog *log, char *err, size_t err_size);
