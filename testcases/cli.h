@@ -61,6 +61,9 @@ void cli_bundle_end(struct bundle *b);
 /* Compare two tensor logs; exit status. */
 int cli_diff(const cli_options *o);
 
+/* `tandem wave`: a waveform file as a table, a picture, a save file. Parses its own options; exit status. */
+int cli_wave(int argc, char **argv);
+
 /* Make the stored case small; exit status. */
 int cli_shrink(const cli_options *o);
 

@@ -181,7 +181,10 @@ int main(int argc, char **argv) {
     char err[1024] = "";
     cli_options o;
     int status = 0;
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
+    signal(SIGXFSZ, SIG_IGN);                       /* a file that may not grow is a write error, not a death */
+    if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* has nothing to do with cases */
+        return cli_wave(argc, argv);
+    }
     if (cli_parse(&o, argc, argv, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err);
         return 2;

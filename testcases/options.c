@@ -21,6 +21,7 @@ static void usage_commands(FILE *out, const cli_options *o) {
             "  repro FILE                  one stored case (also: case FILE)\n"
             "  shrink FILE                 a failing case made small, with the same failure\n"
             "  diff DIR DIR                two tensor logs (--dump), stream by stream\n"
+            "  wave FILE                   a waveform file: table, picture, save file\n"
             "  list [--json]               tests, knobs and their ranges\n\n"
             "Each command answers --help. Exit status: 0 passed, 1 failed, 2 bad input.\n",
             o->prog, NPU_CFG_NAME);
@@ -264,7 +265,7 @@ static int command_of(cli_options *o, const char *arg, char *err, size_t err_siz
             return 0;
         }
     }
-    snprintf(err, err_size, "unknown command %.60s, expected run, test, repro, shrink, diff or list (--help)", arg);
+    snprintf(err, err_size, "unknown command %.60s, expected run, test, repro, shrink, diff, wave or list (--help)", arg);
     return -1;
 }
 
@@ -319,7 +320,7 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
                        .seconds = 120};
     o->kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM;
     if (argc < 2) {
-        snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff or list (--help)");
+        snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff, wave or list (--help)");
         return -1;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -111,7 +111,7 @@ static void fold_entry(const view_row *r, char *text, size_t size) {
         return;
     }
     char *value = malloc(r->signal->width / 4 + 2);
-    const size_t n = value != NULL ? svg_hex(r->bits, r->signal->width, value) : 0;
+    const size_t n = value != NULL ? tb_wave_hex(r->bits, r->signal->width, value) : 0;
     snprintf(text, size, "%s=%.*s%s", name, (int)(n < FOLD_DIGITS ? n : FOLD_DIGITS), value != NULL ? value : "",
              n > FOLD_DIGITS ? "\xe2\x80\xa6" : "");
     free(value);

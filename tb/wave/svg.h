@@ -19,11 +19,6 @@ typedef struct svg_canvas {
 
 /* Text with what XML needs escaped. */
 void svg_text(FILE *out, const char *text, size_t len);
-/*
- * Hexadecimal digits of a value, without leading zeros; a digit with an unknown bit is x or z. Returns their number; text has room for width / 4 + 1. Not
- * terminated.
- */
-size_t svg_hex(const char *bits, size_t width, char *text);
 /* The wave of one signal; y: top of its row. */
 void svg_row(const svg_canvas *c, const view_row *row, uint64_t from, uint64_t to, double y);
 

@@ -82,29 +82,10 @@ static void print_bit(const svg_canvas *c, const segment *seg, size_t n, double 
 
 /* ---- buses ---- */
 
-size_t svg_hex(const char *bits, size_t width, char *text) {
-    size_t n = 0;
-    for (size_t i = 0; i < width;) {
-        const size_t len = (width - i) % 4 == 0 ? 4 : (width - i) % 4;
-        unsigned v = 0;
-        char odd = '\0';
-        for (size_t k = 0; k < len; k++) {
-            const char b = bits[i + k];
-            v = 2 * v + (b == '1' ? 1u : 0u);
-            odd = b == 'x' || (b == 'z' && odd == '\0') ? b : odd;
-        }
-        i += len;
-        if (n > 0 || v != 0 || odd != '\0' || i == width) {
-            text[n++] = odd != '\0' ? odd : "0123456789abcdef"[v];
-        }
-    }
-    return n;
-}
-
-static void print_value(const svg_canvas *c, const segment *s, size_t width, double y, char *text) {
+static void print_value(const svg_canvas *c, const segment *s, uint32_t width, double y, char *text) {
     const double room = s->x1 - s->x0 - 2 * SLOPE - 1;
     const size_t fit = room > 0 ? (size_t)(room / SVG_DIGIT_PX) : 0;
-    const size_t n = svg_hex(s->bits, width, text);
+    const size_t n = tb_wave_hex(s->bits, width, text);
     const double x = (s->x0 + s->x1) / 2;
     if (n <= fit) {
         fprintf(c->out, "<text class=\"v\" x=\"%.1f\" y=\"%.1f\">%.*s</text>", x, y + LOW - 2, (int)n, text);
@@ -114,7 +95,7 @@ static void print_value(const svg_canvas *c, const segment *s, size_t width, dou
     }
 }
 
-static void print_bus(const svg_canvas *c, const segment *seg, size_t n, size_t width, double y, char *text) {
+static void print_bus(const svg_canvas *c, const segment *seg, size_t n, uint32_t width, double y, char *text) {
     static const char *const style[] = {"b", "x", "z", "d"};
     for (int k = KIND_VALUE; k <= KIND_DENSE; k++) {
         bool open = false;

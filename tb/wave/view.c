@@ -30,25 +30,22 @@ static int clock_change(void *ctx, uint64_t time, uint32_t handle, const char *b
     return ++p->seen > PERIODS ? 1 : 0;
 }
 
-static int measure_clock(view_state *v, char *err, size_t err_size) {
-    const tb_wave_signal *clock = v->view->clock != NULL ? tb_wave_find(v->wave, v->view->clock) : NULL;
-    if (v->view->clock == NULL) {
-        return 0;
-    }
-    if (clock == NULL) {
-        snprintf(err, err_size, "%s: no signal %s", v->view->wave, v->view->clock);
+int tb_wave_period(tb_wave *wave, const char *clock, uint64_t *period, char *err, size_t err_size) {
+    const tb_wave_signal *signal = tb_wave_find(wave, clock);
+    if (signal == NULL) {
+        snprintf(err, err_size, "%s: no signal %s", wave->path, clock);
         return -1;
     }
     clock_probe p = {0};
-    uint8_t *want = calloc(tb_wave_handles(v->wave), 1);
+    uint8_t *want = calloc(tb_wave_handles(wave), 1);
     if (want == NULL) {
-        snprintf(err, err_size, "%s: out of memory", v->view->wave);
+        snprintf(err, err_size, "%s: out of memory", wave->path);
         return -1;
     }
-    want[clock->handle] = 1;
-    const int status = tb_wave_read(v->wave, want, v->from, v->to, clock_change, &p, err, err_size);
+    want[signal->handle] = 1;
+    const int status = tb_wave_read(wave, want, wave->first, wave->last, clock_change, &p, err, err_size);
     free(want);
-    v->period = p.period;
+    *period = p.period;
     return status < 0 ? -1 : 0;
 }
 
@@ -90,7 +87,10 @@ int view_open(view_state *v, const tb_wave_view *view, char *err, size_t err_siz
         return -1;
     }
     v->marked = view->marker != 0 && view->marker >= first && view->marker <= last;
-    return find_rows(v, err, err_size) == 0 ? measure_clock(v, err, err_size) : -1;
+    if (find_rows(v, err, err_size) != 0) {
+        return -1;
+    }
+    return view->clock != NULL ? tb_wave_period(v->wave, view->clock, &v->period, err, err_size) : 0;
 }
 
 void view_narrow(view_state *v) {

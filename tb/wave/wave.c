@@ -241,6 +241,26 @@ int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to,
     return status == 0 ? s.stop : status;
 }
 
+size_t tb_wave_hex(const char *bits, uint32_t width, char *text) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < width;) {
+        const uint32_t len = (width - i) % 4 == 0 ? 4 : (width - i) % 4;
+        unsigned v = 0;
+        char odd = '\0';
+        for (uint32_t k = 0; k < len; k++) {
+            const char b = bits[i + k];
+            v = 2 * v + (b == '1' ? 1u : 0u);
+            odd = b == 'x' || (b == 'z' && odd == '\0') ? b : odd;
+        }
+        i += len;
+        if (n > 0 || v != 0 || odd != '\0' || i == width) {
+            text[n++] = odd != '\0' ? odd : "0123456789abcdef"[v];
+        }
+    }
+    text[n] = '\0';
+    return n;
+}
+
 /* ---- opening ---- */
 
 tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err, size_t err_size) {
@@ -269,7 +289,7 @@ static int (*format_of(const unsigned char *b, size_t n))(tb_wave *, char *, siz
     while (i < n && strchr(" \t\r\n", b[i]) != NULL && b[i] != '\0') {
         i++;
     }
-    return i < n && (b[i] == '$' || b[i] == '#') ? wave_open_vcd : NULL;
+    return i < n && b[i] == '$' ? wave_open_vcd : NULL;
 }
 
 tb_wave *tb_wave_open(const char *path, char *err, size_t err_size) {

@@ -44,6 +44,12 @@ int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to,
                  size_t err_size);
 
 /*
+ * Hexadecimal digits of a value, without leading zeros; a digit with an unknown bit is x or z. text has room for width / 4 + 2 characters; returns how many were
+ * written before the terminator.
+ */
+size_t tb_wave_hex(const char *bits, uint32_t width, char *text);
+
+/*
  * Run `work` in a child process with limits of CPU time (seconds) and memory (MiB); its output goes where the caller's goes, pipes and sockets that the caller
  * has open are closed in it. Returns what `work` returned (0..125), or -1 when the child died or took four times as long: "path: damaged FST" in err.
  */
@@ -74,6 +80,11 @@ typedef struct tb_wave_view {
 size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **path, size_t max);
 /* The clock of the design: the first 1-bit signal outermost in the file whose name says so (clk, clock, clk_i, aclk ...). NULL: none. */
 const tb_wave_signal *tb_wave_clock(const tb_wave *wave);
+/*
+ * Time between two rising edges of a clock (full path), the shortest of the first 64: cycle c begins at c times the period. 0 in *period: it has no two edges.
+ * 0 or -1 with one line in err.
+ */
+int tb_wave_period(tb_wave *wave, const char *clock, uint64_t *period, char *err, size_t err_size);
 
 /* GTKWave save file (temporary name, rename). Signals that the file does not have are left out. 0 or -1 with one line in err. */
 int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t err_size);
