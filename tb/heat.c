@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define FLAT_COLUMNS 32u
-#define EDGE 72.0 /* of a panel in pixels */
 #define THIN 10.0 /* the short edge at least */
 
 static uint32_t divide_up(uint32_t a, uint32_t b) {
@@ -102,7 +101,8 @@ static void draw_row(const tb_heat *heat, uint32_t panel, uint32_t row, FILE *ou
 void tb_heat_svg(const tb_heat *heat, uint32_t panel, FILE *out) {
     const double rows = heat->cells[0], columns = heat->cells[1];
     const double edge = rows > columns ? rows : columns;
-    const double height = EDGE * rows / edge, width = EDGE * columns / edge;
+    const double pixels = heat->panels <= 4 ? 200.0 : heat->panels <= 16 ? 120.0 : 72.0;
+    const double height = pixels * rows / edge, width = pixels * columns / edge;
     fprintf(out,
             "<svg width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
             "<rect class=\"heat0\" width=\"%.0f\" height=\"%.0f\"/>",

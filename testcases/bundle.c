@@ -207,6 +207,7 @@ int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, cha
     }
     replay(b);
     bundle_judge(b);
+    bundle_draw_wave(b);
     if (tb_sim_signal() == 0 && write_files(b, err, err_size) != 0) {
         return -1;
     }

@@ -43,6 +43,8 @@ void bundle_end_line(const struct bundle *b, char *dst, size_t size);
 void bundle_extent_line(const struct bundle *b, uint32_t task, char *dst, size_t size);
 /* One wrong element: place, got, expected. */
 void bundle_wrong_line(const struct bundle *b, const npu_ex_wrong *w, char *dst, size_t size);
+/* Its two values as text, each of `size` bytes. */
+void bundle_wrong_values(const struct bundle *b, const npu_ex_wrong *w, char *got, char *expected, size_t size);
 /* Cycles of the bus that a report shows around the failure. */
 void bundle_window(const struct bundle *b, uint64_t *from, uint64_t *to);
 /* Versions of tools and sources, one "name: value" a line. */
@@ -58,6 +60,10 @@ void bundle_report_txt(const struct bundle *b, FILE *out, bundle_text how);
 void bundle_registers_txt(const struct bundle *b, FILE *out);
 void bundle_axi_txt(const struct bundle *b, FILE *out);
 void bundle_wrong_txt(const struct bundle *b, FILE *out);
+
+/* ---- bundle_wave.c ---- */
+/* Write wave.gtkw and timing.svg beside the waveform, where there is one. What cannot be written is said on stderr. */
+void bundle_draw_wave(struct bundle *b);
 
 /* ---- bundle_html.c ---- */
 void bundle_report_html(const struct bundle *b, FILE *out);

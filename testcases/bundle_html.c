@@ -9,7 +9,7 @@
 
 #define TASKS 6u     /* with a heat map */
 #define ELEMENTS 12u /* in the table of wrong ones */
-#define BURSTS 60u   /* of a port */
+#define BURSTS 14u   /* of a port */
 
 static const char style[] =
     ":root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--ink:#1d2125;--soft:#5d666f;--line:#dfe2e5;--bad:#b3261e;--good:#1f7a46;"
@@ -25,7 +25,7 @@ static const char style[] =
     "code{background:var(--code);padding:.1em .35em;border-radius:4px;overflow-wrap:anywhere}"
     "pre{background:var(--code);padding:10px 12px;border-radius:6px;overflow-x:auto;margin:.5em 0}"
     ".card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:.6em 0}"
-    ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%}caption{text-align:left;padding-bottom:4px}"
+    ".scroll{overflow-x:auto}.wave{margin:.6em 0}table{border-collapse:collapse;width:100%}caption{text-align:left;padding-bottom:4px}"
     "th{text-align:left;font-weight:600;color:var(--soft);white-space:nowrap}th,td{padding:3px 14px 3px 0;border-bottom:1px solid "
     "var(--line);"
     "vertical-align:top}td.m{white-space:nowrap}tr.now td{background:var(--mark)}tr:last-child td{border-bottom:0}"
@@ -154,7 +154,7 @@ static void heat_map(const struct bundle *b, uint32_t task, FILE *out) {
     for (size_t i = 0; i < b->ex.wrongs; i++) {
         const npu_ex_wrong *w = &b->ex.wrong[i];
         if (w->task == task) {
-            tb_heat_add(&heat, w->at, w->by_rtl ? TB_HEAT_WRONG : TB_HEAT_MISSING);
+            tb_heat_add(&heat, w->at, w->missing ? TB_HEAT_MISSING : TB_HEAT_WRONG);
         }
     }
     fputs("<div class=\"heat\">", out);
@@ -175,13 +175,23 @@ static void heat_map(const struct bundle *b, uint32_t task, FILE *out) {
 }
 
 static void wrong_table(const struct bundle *b, FILE *out) {
-    fputs("<div class=\"scroll\"><table><tr><th>where</th></tr>\n", out);
+    fputs("<div class=\"scroll\"><table><tr><th>task</th><th>channel</th><th>row</th><th>column</th><th>address</th><th>got</th>"
+          "<th>expected</th></tr>\n",
+          out);
     for (size_t i = 0; i < b->ex.wrongs && i < ELEMENTS; i++) {
-        char line[256];
-        bundle_wrong_line(b, &b->ex.wrong[i], line, sizeof line);
-        fputs("<tr><td class=\"m\">", out);
-        bundle_escape(out, line);
-        fputs("</td></tr>\n", out);
+        const npu_ex_wrong *w = &b->ex.wrong[i];
+        char name[48], got[40], expected[40];
+        bundle_task_name(b, w->task, name, sizeof name);
+        bundle_wrong_values(b, w, got, expected, sizeof got);
+        fprintf(out, "<tr><td class=\"m\">%s</td>", name);
+        for (unsigned d = 0; d < 3; d++) {
+            if (w->task == NPU_EX_NONE) {
+                fputs("<td>-</td>", out);
+            } else {
+                fprintf(out, "<td>%u</td>", w->at[d]);
+            }
+        }
+        fprintf(out, "<td class=\"m\">0x%08" PRIx64 "</td><td class=\"m\">%s</td><td class=\"m\">%s</td></tr>\n", w->addr, got, expected);
     }
     fprintf(out, "</table></div>\n<p class=\"soft\">%" PRIu64 " wrong elements in %" PRIu64 " bytes; wrong.txt lists them.</p>\n",
             b->ex.wrong_elements, b->ex.wrong_bytes);
@@ -228,6 +238,9 @@ static void outputs(const struct bundle *b, FILE *out) {
 
 static void register_row(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed, const char *meaning) {
     FILE *out = (FILE *)ctx;
+    if (value == 0 && !changed) {
+        return;
+    }
     fprintf(out, "<tr%s><td class=\"m\">%s</td><td class=\"m\">0x%03x</td><td class=\"m\">0x%08x</td><td>", changed ? " class=\"now\"" : "",
             name, offset, value);
     bundle_escape(out, meaning);
@@ -244,7 +257,8 @@ static void program(const struct bundle *b, FILE *out) {
     bundle_task_name(b, b->task, name, sizeof name);
     fputs("<div class=\"scroll\"><table><caption>", out);
     put(out,
-        "%s of %zu tasks, started at cycle %" PRIu64 ". Marked: other than in the task of its unit before it. All writes: registers.txt",
+        "%s of %zu tasks, started at cycle %" PRIu64
+        ". Marked: other than in the task of its unit before it. Registers that are not listed are 0. All writes: registers.txt",
         name, b->ex.tasks, b->ex.task[b->task].cycle);
     fputs("</caption><tr><th>register</th><th>offset</th><th>value</th><th>meaning</th></tr>\n", out);
     bundle_each_register(b, b->task, register_row, out);
@@ -297,14 +311,49 @@ static void bus(const struct bundle *b, FILE *out) {
     for (unsigned p = 0; p < NPU_EX_PORTS; p++) {
         const tb_axi_log *log = &b->ex.axi[p];
         unsigned shown = 0;
-        for (uint64_t i = tb_axi_log_first(log); i < log->count && shown < BURSTS; i++) {
-            if (tb_axi_burst_during(tb_axi_log_get(log, i), from, to)) {
+        for (uint64_t i = tb_axi_log_first(log); i < log->count; i++) {
+            if (tb_axi_burst_during(tb_axi_log_get(log, i), from, to) && shown++ < BURSTS) {
                 burst_row(b, log, tb_axi_log_get(log, i), out);
-                shown++;
             }
+        }
+        if (shown > BURSTS) {
+            fprintf(out, "<tr><td>%s</td><td class=\"soft\" colspan=\"10\">and %u more</td></tr>\n", log->name, shown - BURSTS);
         }
     }
     fputs("</table></div>\n", out);
+}
+
+/* A picture that bundle_draw_wave() left. False: it did not. */
+static bool put_picture(const struct bundle *b, const char *name, FILE *out) {
+    char path[640], part[4096];
+    snprintf(path, sizeof path, "%s/%s", b->temp, name);
+    FILE *f = b->has_wave ? fopen(path, "r") : NULL;
+    if (f == NULL) {
+        return false;
+    }
+    fputs("<div class=\"scroll wave\">", out);
+    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) {
+        fwrite(part, 1, n, out);
+    }
+    fclose(f);
+    fputs("</div>\n", out);
+    return true;
+}
+
+static void timing(const struct bundle *b, FILE *out) {
+    fputs("<h2>Timing</h2>\n", out);
+    if (!put_picture(b, "timing.svg", out)) {
+        fputs("<p class=\"soft\">not available: ", out);
+        put(out, "%s", b->has_wave ? "the waveform could not be read" : b->no_wave);
+        fputs("</p>\n", out);
+        return;
+    }
+    fprintf(out,
+            "<p class=\"soft\">Marker: cycle %" PRIu64 ". With GTKWave: <code>gtkwave wave.fst wave.gtkw</code></p>\n"
+            "<details><summary>More cycles</summary>\n",
+            b->cycle);
+    put_picture(b, "timing-wide.svg", out);
+    fputs("</details>\n", out);
 }
 
 static void last_part(const struct bundle *b, FILE *out) {
@@ -335,5 +384,6 @@ void bundle_report_html(const struct bundle *b, FILE *out) {
     outputs(b, out);
     program(b, out);
     bus(b, out);
+    timing(b, out);
     last_part(b, out);
 }

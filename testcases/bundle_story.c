@@ -104,17 +104,24 @@ void bundle_extent_line(const struct bundle *b, uint32_t task, char *dst, size_t
     }
 }
 
-void bundle_wrong_line(const struct bundle *b, const npu_ex_wrong *w, char *dst, size_t size) {
-    char got[40] = "not written", expected[40] = "not written", where[64], name[48];
-    const bool in_task = w->task != NPU_EX_NONE;
-    const npu_elem_type type = in_task ? b->ex.task[w->task].out.type : NPU_ELEM_I8;
-    if (w->by_rtl) {
-        npu_explain_value(type, w->got, got, sizeof got);
+void bundle_wrong_values(const struct bundle *b, const npu_ex_wrong *w, char *got, char *expected, size_t size) {
+    const npu_elem_type type = w->task != NPU_EX_NONE ? b->ex.task[w->task].out.type : NPU_ELEM_I8;
+    if (w->missing) {
+        snprintf(got, size, "not written");
+    } else {
+        npu_explain_value(type, w->got, got, size);
     }
     if (w->by_model) {
-        npu_explain_value(type, w->expected, expected, sizeof expected);
+        npu_explain_value(type, w->expected, expected, size);
+    } else {
+        snprintf(expected, size, "not written");
     }
-    if (in_task) {
+}
+
+void bundle_wrong_line(const struct bundle *b, const npu_ex_wrong *w, char *dst, size_t size) {
+    char got[40], expected[40], where[64], name[48];
+    bundle_wrong_values(b, w, got, expected, sizeof got);
+    if (w->task != NPU_EX_NONE) {
         bundle_task_name(b, w->task, name, sizeof name);
         snprintf(dst, size, "%s, c %u, h %u, w %u, 0x%08" PRIx64 ": got %s, expected %s", name, w->at[0], w->at[1], w->at[2], w->addr, got,
                  expected);

@@ -51,19 +51,23 @@ void bundle_each_register(const struct bundle *b, uint32_t task, bundle_register
         if (name != NULL) {
             const uint32_t value = t->regs[offset / 4];
             meaning(b, name, offset, value, text, sizeof text);
-            each(ctx, name, offset, value, before == NULL || before->regs[offset / 4] != value, text);
+            each(ctx, name, offset, value, before != NULL && before->regs[offset / 4] != value, text);
         }
     }
 }
 
 static void print_register(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed, const char *text) {
+    if (value == 0 && !changed) {
+        return;
+    }
     fprintf((FILE *)ctx, "  %c %-18s 0x%03x  0x%08x  %s\n", changed ? '*' : ' ', name, offset, value, text);
 }
 
 static void print_program(const struct bundle *b, uint32_t task, FILE *out) {
     char name[48];
     bundle_task_name(b, task, name, sizeof name);
-    fprintf(out, "%s, started at cycle %" PRIu64 " (* differs from the task before it)\n", name, b->ex.task[task].cycle);
+    fprintf(out, "%s, started at cycle %" PRIu64 " (* differs from the task before it; those that are not listed are 0)\n", name,
+            b->ex.task[task].cycle);
     bundle_each_register(b, task, print_register, out);
 }
 

@@ -11,6 +11,7 @@
 #define LOG_BURSTS 4096u
 #define KEEP_WRITES 1000000u
 #define KEEP_TASKS 65536u
+#define KEEP_ELEMENTS 4000000u /* of an output */
 #define LIMIT 500000u
 
 /* Room for one more element; false: none is left, or as many are kept as may be. */
@@ -30,6 +31,9 @@ static bool room(npu_explain *ex, void **list, size_t count, size_t *cap, size_t
 }
 
 void npu_explain_free(npu_explain *ex) {
+    for (size_t i = 0; i < ex->tasks; i++) {
+        free(ex->task[i].before);
+    }
     free(ex->task);
     free(ex->write);
     free(ex->wrong);
@@ -55,7 +59,24 @@ void npu_explain_begin(npu_dev *dev) {
     }
 }
 
-static void add_task(npu_explain *ex, unsigned unit, uint64_t cycle) {
+/* Address of the i-th element. */
+static uint32_t element_addr(const npu_out_tensor *t, uint64_t i) {
+    const uint32_t w = (uint32_t)(i % t->size[2]), h = (uint32_t)(i / t->size[2] % t->size[1]), c = (uint32_t)(i / t->size[2] / t->size[1]);
+    return t->addr + c * t->step[0] + h * t->step[1] + w * t->step[2];
+}
+
+/* What the output holds before the task: what is still there at the end was perhaps never written. */
+static void keep_before(npu_dev *dev, npu_ex_task *t) {
+    const uint64_t count = t->has_out && dev->has_rtl ? (uint64_t)t->out.size[0] * t->out.size[1] * t->out.size[2] : 0;
+    const uint32_t bytes = npu_elem_bytes(t->out.type);
+    t->before = count > 0 && count <= KEEP_ELEMENTS ? (uint8_t *)calloc((size_t)count, bytes) : NULL;
+    for (uint64_t i = 0; t->before != NULL && i < count; i++) {
+        tb_ddr_read(&dev->ddr, element_addr(&t->out, i), t->before + i * bytes, bytes);
+    }
+}
+
+static void add_task(npu_dev *dev, unsigned unit, uint64_t cycle) {
+    npu_explain *ex = dev->cfg.explain;
     if (!room(ex, (void **)&ex->task, ex->tasks, &ex->task_cap, sizeof *ex->task, KEEP_TASKS)) {
         return;
     }
@@ -63,6 +84,7 @@ static void add_task(npu_explain *ex, unsigned unit, uint64_t cycle) {
     *t = (npu_ex_task){.unit = unit, .number = ex->number[unit]++, .cycle = cycle};
     memcpy(t->regs, ex->regs, sizeof t->regs);
     t->has_out = npu_out_tensor_of(unit, t->regs, ex->n, &t->out);
+    keep_before(dev, t);
 }
 
 void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value) {
@@ -75,7 +97,7 @@ void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value) {
     for (unsigned u = 0; u < UNITS; u++) {
         if (offset == npu_units[u].ctrl && (value & npu_units[u].en_mask) != 0) {
             task = (uint32_t)ex->tasks;
-            add_task(ex, u, dev->sim.cycle);
+            add_task(dev, u, dev->sim.cycle);
         }
     }
     if (offset == NPU_REG_CTRL && (value & NPU_CTRL_SOFT_RESET_MASK) != 0) {
@@ -152,18 +174,23 @@ static bool written(const tb_ddr *mem, uint64_t addr) {
 /* A byte differs: note its element, once. Returns the first address after it. */
 static uint64_t add_wrong(npu_dev *dev, uint64_t addr) {
     npu_explain *ex = dev->cfg.explain;
-    npu_ex_wrong w = {.addr = addr, .by_rtl = written(&dev->ddr, addr), .by_model = written(&dev->model_ddr, addr)};
+    npu_ex_wrong w = {.addr = addr, .by_model = written(&dev->model_ddr, addr), .missing = !written(&dev->ddr, addr)};
     uint32_t bytes = 1;
     w.task = writer_of(ex, addr, w.at);
     if (w.task != NPU_EX_NONE) {
         const npu_out_tensor *t = &ex->task[w.task].out;
         bytes = npu_elem_bytes(t->type);
         w.addr = (uint32_t)(t->addr + w.at[0] * t->step[0] + w.at[1] * t->step[1] + w.at[2] * t->step[2]);
-        ex->task[w.task].wrong += w.by_rtl;
-        ex->task[w.task].missing += !w.by_rtl;
     }
     tb_ddr_read(&dev->ddr, w.addr, &w.got, bytes);
     tb_ddr_read(&dev->model_ddr, w.addr, &w.expected, bytes);
+    if (w.task != NPU_EX_NONE) {
+        npu_ex_task *t = &ex->task[w.task];
+        const uint64_t i = ((uint64_t)w.at[0] * t->out.size[1] + w.at[1]) * t->out.size[2] + w.at[2];
+        w.missing = w.missing || (t->before != NULL && memcmp(t->before + i * bytes, &w.got, bytes) == 0);
+        t->wrong += !w.missing;
+        t->missing += w.missing;
+    }
     ex->wrong_elements++;
     if (room(ex, (void **)&ex->wrong, ex->wrongs, &ex->wrong_cap, sizeof *ex->wrong, NPU_EX_KEEP)) {
         ex->wrong[ex->wrongs++] = w;

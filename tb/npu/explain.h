@@ -37,6 +37,7 @@ typedef struct npu_ex_task {
     uint32_t regs[NPU_EX_REGS];
     bool has_out;
     npu_out_tensor out;
+    uint8_t *before;         /* the output in the RTL's memory when it was started, element by element (c, h, w), or NULL */
     uint64_t wrong, missing; /* elements: other bits; not written by the RTL */
 } npu_ex_task;
 
@@ -46,7 +47,8 @@ typedef struct npu_ex_wrong {
     uint32_t at[3];
     uint64_t addr;
     uint32_t got, expected;
-    bool by_rtl, by_model; /* who wrote it */
+    bool by_model; /* the model wrote it */
+    bool missing;  /* the RTL did not, or it still holds what it held when the task was started */
 } npu_ex_wrong;
 
 /* A failed check of a unit (tb_check_failure, with nothing that belongs to the device). */

@@ -1,0 +1,166 @@
+/* bundle_wave.c - what the waveform of a failure shows: save file for GTKWave, timing diagram for the page. */
+#include "bundle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP 10u   /* times of a cycle; its clock rises at the end of its second half */
+#define NARROW 44u /* cycles in the diagrams */
+#define WIDE 140u
+#define MANY 160u /* signals in the save file */
+#define FEW 26u   /* signals of a unit in the diagram */
+#define GROUPS 4u
+#define SECONDS 60u
+#define MIB 2048u
+
+typedef struct paths {
+    const char *name[MANY];
+    size_t count;
+} paths;
+
+static void free_paths(paths *p) {
+    for (size_t i = 0; i < p->count; i++) {
+        free((void *)(uintptr_t)p->name[i]);
+    }
+}
+
+/* Signals of the outermost scope that has any with this prefix. */
+static void find_port(const tb_wave *wave, const char *prefix, bool handshakes_only, paths *p) {
+    size_t count;
+    const tb_wave_signal *s = tb_wave_signals(wave, &count);
+    const char *scope = NULL;
+    for (size_t i = 0; i < count && p->count < MANY; i++) {
+        const bool wanted = !handshakes_only || strstr(s[i].name, "valid") != NULL || strstr(s[i].name, "ready") != NULL ||
+                            strstr(s[i].name, "addr") != NULL || strstr(s[i].name, "last") != NULL;
+        char path[512];
+        if (strncmp(s[i].name, prefix, strlen(prefix)) != 0 || !wanted || (scope != NULL && strcmp(scope, s[i].scope) != 0)) {
+            continue;
+        }
+        scope = s[i].scope;
+        snprintf(path, sizeof path, "%s%s%s", s[i].scope, s[i].scope[0] != '\0' ? "." : "", s[i].name);
+        p->name[p->count] = strdup(path);
+        p->count += p->name[p->count] != NULL;
+    }
+}
+
+/* Ports before what is inside, each in the order of the file's view. */
+static void ports_first(paths *p) {
+    const char *sorted[MANY];
+    size_t count = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < p->count; i++) {
+            const size_t length = strlen(p->name[i]);
+            const char *end = p->name[i] + (length > 2 ? length - 2 : 0);
+            const bool port = strcmp(end, "_i") == 0 || strcmp(end, "_o") == 0 || strcmp(end, "ni") == 0;
+            if (port == (pass == 0)) {
+                sorted[count++] = p->name[i];
+            }
+        }
+    }
+    memcpy(p->name, sorted, count * sizeof sorted[0]);
+}
+
+/* What to look at: the unit that failed, then the ports; without a unit only the ports, the one that a rule names first. */
+static size_t find_groups(const struct bundle *b, const tb_wave *wave, paths *p, tb_wave_group *g, char title[][64]) {
+    static const char *const prefix[NPU_EX_PORTS] = {"s_axil_", "m0_axi_", "m1_axi_"};
+    static const char *const name[NPU_EX_PORTS] = {"registers (axil)", "memory channel 0 (m0)", "memory channel 1 (m1)"};
+    const char *signature = b->result->signature;
+    size_t groups = 0;
+    if (b->check != NULL) {
+        p[0].count = tb_wave_instance(wave, b->check->path, p[0].name, MANY);
+        snprintf(title[0], sizeof title[0], "%s %u", b->check->unit, b->check->index);
+        groups = 1;
+    }
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned i = NPU_EX_PORTS; i-- > 0;) {
+            const char *end = strrchr(signature, ':');
+            const bool named = strncmp(signature, "axi:", 4) == 0 && end != NULL && prefix[i][0] == end[1] && prefix[i][1] == end[2];
+            if (named == (pass == 0) && groups < GROUPS) {
+                find_port(wave, prefix[i], !named, &p[groups]);
+                snprintf(title[groups++], sizeof title[0], "%s", name[i]);
+            }
+        }
+    }
+    for (size_t i = 0; i < groups; i++) {
+        g[i] = (tb_wave_group){.title = title[i], .signal = p[i].name, .count = p[i].count};
+    }
+    return groups;
+}
+
+static int write_svg(const struct bundle *b, const char *name, const tb_wave_view *view, char *err, size_t err_size) {
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s", b->temp, name);
+    FILE *f = fopen(path, "w");
+    if (f == NULL) {
+        snprintf(err, err_size, "%s cannot be written", name);
+        return -1;
+    }
+    const int rc = tb_wave_svg(view, f, err, err_size);
+    if (fclose(f) != 0 || rc != 0) {
+        remove(path);
+        return -1;
+    }
+    return 0;
+}
+
+/* The unit alone, where there is one, and not all of it: once as wide as a page, once with more cycles. */
+static int draw_pictures(const struct bundle *b, paths *p, tb_wave_group *group, tb_wave_view *view, char *err, size_t err_size) {
+    view->groups = b->check != NULL ? 1 : view->groups;
+    for (size_t i = 0; i < view->groups; i++) {
+        ports_first(&p[i]);
+        group[i].count = group[i].count > FEW ? FEW : group[i].count;
+    }
+    view->cycles = NARROW;
+    if (write_svg(b, "timing.svg", view, err, err_size) != 0) {
+        return -1;
+    }
+    view->cycles = WIDE;
+    return write_svg(b, "timing-wide.svg", view, err, err_size);
+}
+
+static int draw(void *ctx) {
+    const struct bundle *b = (const struct bundle *)ctx;
+    char err[512] = "", path[640], title[GROUPS][64], clock[512] = "";
+    paths p[GROUPS] = {0};
+    tb_wave_group group[GROUPS];
+    tb_wave *wave = tb_wave_open(b->wave, err, sizeof err);
+    if (wave == NULL) {
+        fprintf(stderr, "no timing diagram: %s\n", err);
+        return 1;
+    }
+    const size_t groups = find_groups(b, wave, p, group, title);
+    const tb_wave_signal *c = tb_wave_clock(wave);
+    if (c != NULL) {
+        snprintf(clock, sizeof clock, "%s%s%s", c->scope, c->scope[0] != '\0' ? "." : "", c->name);
+    }
+    tb_wave_view view = {.wave = b->wave,
+                         .title = b->headline,
+                         .group = group,
+                         .groups = groups,
+                         .clock = clock[0] != '\0' ? clock : NULL,
+                         .marker = b->cycle * STEP + STEP / 2,
+                         .cycles = WIDE};
+    snprintf(path, sizeof path, "%s/wave.gtkw", b->temp);
+    int rc = tb_wave_gtkw(&view, path, err, sizeof err);
+    rc = rc == 0 ? draw_pictures(b, p, group, &view, err, sizeof err) : rc;
+    if (rc != 0) {
+        fprintf(stderr, "no timing diagram: %s\n", err);
+    }
+    for (size_t i = 0; i < groups; i++) {
+        free_paths(&p[i]);
+    }
+    tb_wave_close(wave);
+    return rc != 0;
+}
+
+void bundle_draw_wave(struct bundle *b) {
+    char err[512];
+    if (!b->has_wave) {
+        return;
+    }
+    if (tb_wave_guard(b->wave, draw, b, SECONDS, MIB, err, sizeof err) < 0) {
+        fprintf(stderr, "no timing diagram: %s\n", err);
+    }
+}
