@@ -170,6 +170,8 @@ struct bundle *cli_bundle_begin(const cli_options *o, tc_run *run) {
 /* The same case, with a device that remembers. */
 static void replay(struct bundle *b) {
     const tc_run *first = b->run;
+    char dump[640];
+    snprintf(dump, sizeof dump, "%s/tensors", b->temp);
     tc_run again = {.test = first->test,
                     .n = first->n,
                     .seed = first->seed,
@@ -177,11 +179,13 @@ static void replay(struct bundle *b) {
                     .kind = first->kind,
                     .result = &b->replay,
                     .broken = first->broken,
+                    .dump = first->kind == NPU_DEV_MODEL ? NULL : dump,
                     .explain = &b->ex};
     const int rc = again.test->execute(&again);
     tc_close(&again);
     free(again.series);
     free(again.hang);
+    bundle_read_tensors(b, again.devices);
     b->replayed = rc == 0 || b->replay.outcome != TB_PASS;
     if (!b->replayed) {
         snprintf(b->no_replay, sizeof b->no_replay, "%s", again.err);

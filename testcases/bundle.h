@@ -10,6 +10,15 @@
 /* Where the text is for. */
 typedef enum bundle_text { BUNDLE_SCREEN, BUNDLE_FULL } bundle_text;
 
+#define BUNDLE_STREAMS 64u /* kept */
+
+/* A stream of a task in which RTL and model differ. */
+typedef struct bundle_stream {
+    char name[64], first[96], got[32], expected[32]; /* first: the first wrong element */
+    uint64_t task;                                   /* UINT64_MAX: of none */
+    uint64_t wrong, total;
+} bundle_stream;
+
 struct bundle {
     const cli_options *o;
     const tc_run *run;       /* the run that failed, closed */
@@ -24,6 +33,9 @@ struct bundle {
     char no_replay[512];
     bool has_wave;
     char no_wave[300];
+    char no_tensors[256]; /* why there are no streams; empty: there are */
+    bundle_stream stream[BUNDLE_STREAMS];
+    size_t streams, streams_wrong, streams_all;
     char headline[512];
     const npu_ex_check *check; /* the check that names the unit, or NULL */
     uint64_t cycle;            /* of the failure */
@@ -60,6 +72,10 @@ void bundle_report_txt(const struct bundle *b, FILE *out, bundle_text how);
 void bundle_registers_txt(const struct bundle *b, FILE *out);
 void bundle_axi_txt(const struct bundle *b, FILE *out);
 void bundle_wrong_txt(const struct bundle *b, FILE *out);
+
+/* ---- bundle_tensors.c ---- */
+/* Compare the tensor logs of the second run, in which so many devices were opened. */
+void bundle_read_tensors(struct bundle *b, unsigned devices);
 
 /* ---- bundle_wave.c ---- */
 /* Write wave.gtkw and timing.svg beside the waveform, where there is one. What cannot be written is said on stderr. */

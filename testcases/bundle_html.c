@@ -9,7 +9,8 @@
 
 #define TASKS 6u     /* with a heat map */
 #define ELEMENTS 12u /* in the table of wrong ones */
-#define BURSTS 14u   /* of a port */
+#define STREAMS 16u
+#define BURSTS 14u /* of a port */
 
 static const char style[] =
     ":root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--ink:#1d2125;--soft:#5d666f;--line:#dfe2e5;--bad:#b3261e;--good:#1f7a46;"
@@ -97,6 +98,35 @@ static void head(const struct bundle *b, FILE *out) {
     }
 }
 
+static void streams(const struct bundle *b, FILE *out) {
+    if (b->no_tensors[0] != '\0' || b->streams_wrong == 0) {
+        fputs("<p class=\"soft\">Streams of the tasks: ", out);
+        put(out, "%s", b->no_tensors[0] != '\0' ? b->no_tensors : "equal in RTL and model");
+        fputs("</p>\n", out);
+        return;
+    }
+    fputs(
+        "<div class=\"scroll\"><table><caption>Streams in order of flow; right ones are left out</caption><tr><th>stream</th><th>task</th>"
+        "<th>wrong</th><th>of</th><th>first</th><th>got</th><th>expected</th></tr>\n",
+        out);
+    for (size_t i = 0; i < b->streams && i < STREAMS; i++) {
+        const bundle_stream *s = &b->stream[i];
+        fprintf(out, "<tr><td class=\"m\">%s</td><td>", s->name);
+        if (s->task != UINT64_MAX) {
+            fprintf(out, "%" PRIu64, s->task);
+        }
+        fprintf(out,
+                "</td><td class=\"bad\">%" PRIu64 "</td><td>%" PRIu64
+                "</td><td>%s</td><td class=\"m\">%s</td><td class=\"m\">%s</td></tr>\n",
+                s->wrong, s->total, s->first, s->got, s->expected);
+    }
+    fputs("</table></div>\n", out);
+    if (b->streams_wrong > STREAMS) {
+        fprintf(out, "<p class=\"soft\">and %zu more of %zu streams</p>\n", b->streams_wrong - STREAMS, b->streams_all);
+    }
+    fputs("<p class=\"soft\">All of them: <code>tandem diff tensors/rtl tensors/model</code></p>\n", out);
+}
+
 static void spread(const struct bundle *b, FILE *out) {
     char line[700];
     if (b->run->hang != NULL) {
@@ -128,6 +158,7 @@ static void spread(const struct bundle *b, FILE *out) {
     fprintf(out, "<li><span class=\"at\">cycle %" PRIu64 "</span> ", b->ex.cycles);
     bundle_escape(out, line);
     fputs("</li>\n</ol>\n", out);
+    streams(b, out);
 }
 
 /* ---- output elements ---- */

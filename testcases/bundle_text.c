@@ -148,6 +148,27 @@ void bundle_wrong_txt(const struct bundle *b, FILE *out) {
 
 /* ---- the report ---- */
 
+static void print_streams(const struct bundle *b, FILE *out, unsigned max) {
+    if (b->no_tensors[0] != '\0') {
+        fprintf(out, "  streams of the tasks: %s\n", b->no_tensors);
+        return;
+    }
+    for (size_t i = 0; i < b->streams && i < max; i++) {
+        const bundle_stream *s = &b->stream[i];
+        char task[32] = "";
+        if (s->task != UINT64_MAX) {
+            snprintf(task, sizeof task, " of task %" PRIu64, s->task);
+        }
+        fprintf(out, "  %s%s: %" PRIu64 " of %" PRIu64 " wrong, first %s", s->name, task, s->wrong, s->total, s->first);
+        fprintf(out, s->got[0] != '\0' ? ": got %s, expected %s\n" : "\n", s->got, s->expected);
+    }
+    if (b->streams_wrong > max) {
+        fprintf(out, "  and %zu more streams\n", b->streams_wrong - max);
+    } else if (b->streams_wrong == 0) {
+        fprintf(out, "  streams of the tasks: all %zu are equal\n", b->streams_all);
+    }
+}
+
 static void print_spread(const struct bundle *b, FILE *out, unsigned max) {
     char line[700];
     fputs("\nHow it spread\n", out);
@@ -159,6 +180,7 @@ static void print_spread(const struct bundle *b, FILE *out, unsigned max) {
     if (b->ex.checks > first + max) {
         fprintf(out, "  and %zu more units\n", b->ex.checks - first - max);
     }
+    print_streams(b, out, max);
     for (uint64_t i = 0; i < b->ex.rules && i < 4 && i < max; i++) {
         fprintf(out, "  bus: %s\n", b->ex.rule[i]);
     }
