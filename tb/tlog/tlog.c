@@ -98,7 +98,7 @@ static bool entry_ok(const tb_tlog_entry *e) {
     return ok;
 }
 
-/* The file of a stream of a task: "gemm.sum.3.npy"; '/' becomes '+', which no stream has. */
+/* The file of a stream of a task: "lane.sum.3.npy"; '/' becomes '+', which no stream has. */
 static void file_name(const item *it, char name[NAME]) {
     if (it->task == UINT64_MAX) {
         snprintf(name, NAME, "%s.npy", it->stream);

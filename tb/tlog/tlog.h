@@ -19,9 +19,9 @@ typedef enum tb_tlog_type { TB_TLOG_I8, TB_TLOG_U8, TB_TLOG_I32, TB_TLOG_U32, TB
 typedef struct tb_tlog tb_tlog;
 
 typedef struct tb_tlog_entry {
-    const char *stream; /* letters, digits, '.', '_', '-' and '/': "gemm.sum", "layout/0.word" */
+    const char *stream; /* letters, digits, '.', '_', '-' and '/': "lane.sum", "fifo/0.word" */
     uint64_t task;      /* number of the unit's task; UINT64_MAX: of no task */
-    const char *unit;   /* "gemm" */
+    const char *unit;   /* "lane" */
     bool stream_order;  /* transactions, not a tensor */
     tb_tlog_type type;
     unsigned axes;
