@@ -90,6 +90,8 @@ class Bench:
             text = (done.stderr.strip() or "exit status %d" % done.returncode).splitlines()
             raise BenchError("%s: %s" % (" ".join(command), text[-1]))
         result = json.loads(done.stdout)
+        if "--without" in extra and result["left_out"] == 0:
+            raise BenchError("%s: nothing was left out: bench/without.c no longer stands before the function" % " ".join(command))
         result["cost"] = result["cpu"] + result["children"]
         if self.instructions:
             counted = re.search(r"Collected : (\d+)", done.stderr)

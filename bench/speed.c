@@ -248,7 +248,7 @@ int main(int argc, char **argv) {
     const bench_parts *parts = bench_parts_get();
     printf("{\"cycles\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\", \"cpu\": %.6f, \"children\": %.6f, \"rtl\": %.6f, \"harness\": %.6f, ",
            sum.cycles, sum.hash, after.self - before.self, after.children - before.children, sum.rtl_s, sum.harness_s);
-    printf("\"faults\": %ld, \"snapshots\": %" PRIu64 ", \"fork\": %.6f, \"fault_cost\": %.9f}\n", after.faults - before.faults,
-           parts->snapshots, parts->fork_seconds, o.fail_wave != NULL ? fault_cost() : 0.0);
+    printf("\"faults\": %ld, \"left_out\": %" PRIu64 ", \"snapshots\": %" PRIu64 ", \"fork\": %.6f, \"fault_cost\": %.9f}\n",
+           after.faults - before.faults, parts->left_out, parts->snapshots, parts->fork_seconds, o.fail_wave != NULL ? fault_cost() : 0.0);
     return fflush(stdout) != 0;
 }

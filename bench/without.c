@@ -12,6 +12,12 @@ bench_parts *bench_parts_get(void) {
     return &the_parts;
 }
 
+/* Is this call left out? */
+static bool skip(bool off) {
+    the_parts.left_out += off ? 1 : 0;
+    return off;
+}
+
 bool bench_parts_leave_out(bench_parts *parts, const char *names) {
     const struct {
         const char *name;
@@ -41,7 +47,7 @@ int __wrap_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_o
                           void *ctx, char *err, size_t err_size);
 int __wrap_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent,
                           void *ctx, char *err, size_t err_size) {
-    if (the_parts.no_checks) {
+    if (skip(the_parts.no_checks)) {
         memset(checks, 0, sizeof *checks);
         return 0;
     }
@@ -51,7 +57,7 @@ int __wrap_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_o
 void __real_tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, tb_axi_sample *out);
 void __wrap_tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, tb_axi_sample *out);
 void __wrap_tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, tb_axi_sample *out) {
-    if (!the_parts.no_monitor) {
+    if (!skip(the_parts.no_monitor)) {
         __real_tb_axi_sample_port(port, cycle, reset_n, out);
     }
 }
@@ -59,7 +65,7 @@ void __wrap_tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool res
 void __real_tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
 void __wrap_tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
 void __wrap_tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s) {
-    if (the_parts.no_monitor) {
+    if (skip(the_parts.no_monitor)) {
         mon->in_reset = false;
         mon->progress++; /* the watchdog lives on it */
         return;
@@ -70,7 +76,7 @@ void __wrap_tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s) {
 int __real_npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
 int __wrap_npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
 int __wrap_npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
-    if (the_parts.no_memory) {
+    if (skip(the_parts.no_memory)) {
         dev->ddr.protect = false;
         dev->ddr.check_reads = false;
     }
@@ -80,25 +86,25 @@ int __wrap_npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
 bool __real_tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
 bool __wrap_tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
 bool __wrap_tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where) {
-    return !the_parts.no_memory && __real_tb_ddr_find_unwritten(mem, addr, bytes, where);
+    return !skip(the_parts.no_memory) && __real_tb_ddr_find_unwritten(mem, addr, bytes, where);
 }
 
 bool __real_tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
 bool __wrap_tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
 bool __wrap_tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where) {
-    return !the_parts.no_memory && __real_tb_ddr_find_protected(mem, addr, bytes, where);
+    return !skip(the_parts.no_memory) && __real_tb_ddr_find_protected(mem, addr, bytes, where);
 }
 
 bool __real_tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff);
 bool __wrap_tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff);
 bool __wrap_tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff) {
-    return the_parts.no_compare || __real_tb_ddr_compare(a, b, diff);
+    return skip(the_parts.no_compare) || __real_tb_ddr_compare(a, b, diff);
 }
 
 bool __real_tb_ddr_compare_dirty(tb_ddr *a, tb_ddr *b, tb_ddr_diff *diff);
 bool __wrap_tb_ddr_compare_dirty(tb_ddr *a, tb_ddr *b, tb_ddr_diff *diff);
 bool __wrap_tb_ddr_compare_dirty(tb_ddr *a, tb_ddr *b, tb_ddr_diff *diff) {
-    return the_parts.no_compare || __real_tb_ddr_compare_dirty(a, b, diff);
+    return skip(the_parts.no_compare) || __real_tb_ddr_compare_dirty(a, b, diff);
 }
 
 int __real_tb_snap_start(tb_snaps *snaps, double period, uint64_t cycle, tb_snap_order *order);

@@ -16,6 +16,8 @@ typedef struct bench_parts {
     bool no_memory;  /* reads of what nobody wrote, writes outside the declared outputs */
     bool no_compare; /* memory of RTL and golden model */
     double period;   /* of snapshots, seconds; 0: as the device has it */
+    /* calls that were left out: 0 would mean that a switch has lost its function, which the linker does not tell */
+    uint64_t left_out;
     /* sums over all devices */
     uint64_t snapshots;
     double fork_seconds;
