@@ -8,6 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/*
+ * Seconds of CPU time before the first snapshot. Snapshots cost some milliseconds each, so with one for every case that only runs for a few, they would be the larger
+ * part of many tests; to repeat a case that young costs next to nothing.
+ */
+#define SNAP_DELAY 0.25
+
 const tc_test *const tc_tests[] = {&tc_conv,    &tc_dw,        &tc_linear, &tc_convert,  &tc_int8_chain, &tc_concat,
                                    &tc_regs,    &tc_bus_error, &tc_chain,  &tc_sequence, &tc_nonsense,   &tc_pool,
                                    &tc_eltwise, &tc_act,       &tc_reduce, &tc_upsample, &tc_copy,       &tc_jobs};
@@ -79,6 +85,7 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
                              .bus_profile = bus,
                              .wave = run->wave,
                              .fail_wave = run->fail_wave,
+                             .fail_wave_delay = run->snap_early ? 0 : SNAP_DELAY,
                              .wave_window = run->wave_window,
                              .dump = run->dump != NULL ? dump : NULL,
                              .ddr_bytes = ddr_bytes,
@@ -144,11 +151,50 @@ static void take_series(tc_run *run) {
     }
 }
 
+/* The case failed before its first snapshot: execute it once more with one from the beginning. 0, or -1 with one line in run->no_wave. */
+static int repeat_for_wave(tc_run *run) {
+    tb_result result;
+    tb_result_init(&result);
+    tc_run again = {.test = run->test,
+                    .n = run->n,
+                    .seed = run->seed,
+                    .knobs = run->knobs,
+                    .kind = run->kind,
+                    .fail_wave = run->fail_wave,
+                    .snap_early = true,
+                    .wave_window = run->wave_window,
+                    .max_cycles = run->max_cycles,
+                    .broken = run->broken,
+                    .result = &result};
+    int rc = -1;
+    snprintf(run->no_wave, sizeof run->no_wave, "stopped by a signal before the first snapshot");
+    if (tb_sim_signal() == 0) {
+        const int done = again.test->execute(&again);
+        tc_close(&again);
+        const bool failed = done == 0 && result.outcome != TB_PASS;
+        rc = failed && again.no_wave[0] == '\0' ? 0 : -1;
+        snprintf(run->no_wave, sizeof run->no_wave, "%s", failed ? again.no_wave : "the failure did not come again");
+    }
+    free(again.series);
+    free(again.hang);
+    tb_result_free(&result);
+    return rc;
+}
+
+static int try_fail_wave(tc_run *run) {
+    if (run->folder != NULL && tc_make_folder(run->folder, run->no_wave, sizeof run->no_wave) != 0) {
+        return -1;
+    }
+    const int rc = npu_dev_fail_wave(run->dev, run->no_wave, sizeof run->no_wave);
+    return rc == 1 ? repeat_for_wave(run) : rc;
+}
+
 static void write_fail_wave(tc_run *run) {
     char *err = run->no_wave;
-    if ((run->folder != NULL && tc_make_folder(run->folder, err, sizeof run->no_wave) != 0) ||
-        npu_dev_fail_wave(run->dev, err, sizeof run->no_wave) != 0) {
-        fprintf(stderr, "no waveform: %s\n", err);
+    if (try_fail_wave(run) != 0) {
+        if (!run->snap_early) { /* else the run that it repeats says so */
+            fprintf(stderr, "no waveform: %s\n", err);
+        }
         return;
     }
     err[0] = '\0';

@@ -59,10 +59,11 @@ typedef struct tc_run {
     npu_dev_kind kind;
     const char *wave;      /* FST file or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
-    const char *dump;      /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
-    unsigned devices;      /* opened so far */
-    uint64_t wave_window;  /* its cycles before the failure; 0: as the device has it */
-    uint64_t max_cycles;   /* a device that runs longer fails with host:cycles; 0: no limit */
+    bool snap_early;      /* its first snapshot when the device is opened; else after some time, and a case that fails before is repeated */
+    const char *dump;     /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    unsigned devices;     /* opened so far */
+    uint64_t wave_window; /* its cycles before the failure; 0: as the device has it */
+    uint64_t max_cycles;  /* a device that runs longer fails with host:cycles; 0: no limit */
     tc_broken broken;
     bool perf;            /* sample the debug port */
     uint32_t perf_window; /* cycles of a window, 0: fitting */

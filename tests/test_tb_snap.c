@@ -118,6 +118,36 @@ static void test_stop(void **state) {
     assert_non_null(strstr(err, "no snapshot"));
 }
 
+/* Nothing is forked before its time; then as usual. */
+static void test_arm(void **state) {
+    (void)state;
+    tb_snaps snaps;
+    tb_snap_order order;
+    char err[256];
+    tb_snap_arm(&snaps, 1e6, 1e-6);
+    assert_true(snaps.on);
+    burn();
+    assert_int_equal(tb_snap_poll(&snaps, 10, &order), 0);
+    assert_int_equal(snaps.taken, 0);
+    no_children();
+    assert_int_equal(tb_snap_wake(&snaps, &order, 1, err, sizeof err), -1);
+    assert_non_null(strstr(err, "no snapshot"));
+    uint64_t sum = 0;
+    tb_snap_arm(&snaps, 1e-6, 1e6);
+    for (uint64_t c = 0; c < 500; c++) {
+        if (c == 100 || c == 200) {
+            burn();
+            if (tb_snap_poll(&snaps, c, &order) == 1) {
+                obey(&snaps, &order, c, sum);
+            }
+        }
+        sum += c;
+    }
+    assert_int_equal(snaps.taken, 1); /* the next one would come after the period */
+    wake(&snaps, 450, 470, 100);
+    no_children();
+}
+
 static void test_child_cannot_write(void **state) {
     (void)state;
     tb_snaps snaps;
@@ -166,7 +196,8 @@ static void test_parent_died(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wake),       cmocka_unit_test(test_stop),        cmocka_unit_test(test_child_cannot_write),
+        cmocka_unit_test(test_wake),       cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_arm),        cmocka_unit_test(test_child_cannot_write),
         cmocka_unit_test(test_child_died), cmocka_unit_test(test_parent_died),
     };
     return cmocka_run_group_tests_name("tb_snap", tests, NULL, NULL);

@@ -20,6 +20,7 @@ typedef struct npu_dev_cfg {
     const char *bus_profile;  /* name of a tb_axi_profile: "ideal" ... "hostile"; NULL: ideal */
     const char *wave;         /* FST file or NULL; needs a build with tracing, else an error */
     const char *fail_wave;    /* FST file for npu_dev_fail_wave() or NULL; needs a build with tracing, else an error */
+    double fail_wave_delay;   /* seconds of CPU time before its first snapshot, see npu_dev_fail_wave() (0: when the device is opened) */
     uint64_t wave_window;     /* cycles of that waveform before the failure, a quarter of it after (0: 2,000) */
     const char *dump;         /* folder for tensor logs (docs/debugging.md), DUMP/rtl and DUMP/model, or NULL */
     uint64_t ddr_bytes;       /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
@@ -71,7 +72,8 @@ const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev);
 
 /*
  * Repeat the run from the last snapshot and write cfg.fail_wave around the failure (around now, if the device has none). Takes at most a minute. 0, or -1 with one
- * line in err. The device is finished after it.
+ * line in err. 1 with a line: no snapshot lies before the window, because of cfg.fail_wave_delay; the caller repeats the run without a delay. The device is finished
+ * after it.
  */
 int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size);
 

@@ -264,7 +264,11 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     }
     npu_rtl_reset(dev);
     if (dev->cfg.fail_wave != NULL) {
-        dev->replay = tb_snap_start(&dev->snaps, 0, dev->sim.cycle, &dev->order) == 1;
+        if (dev->cfg.fail_wave_delay > 0) {
+            tb_snap_arm(&dev->snaps, dev->cfg.fail_wave_delay, 0);
+        } else {
+            dev->replay = tb_snap_start(&dev->snaps, 0, dev->sim.cycle, &dev->order) == 1;
+        }
     }
     return check_size(dev, err, err_size);
 }
@@ -283,6 +287,11 @@ int npu_rtl_fail_wave(npu_dev *dev, char *err, size_t err_size) {
     if ((size_t)snprintf(order.wave, sizeof order.wave, "%s", dev->cfg.fail_wave) >= sizeof order.wave) {
         snprintf(err, err_size, "%.100s...: the name is too long", dev->cfg.fail_wave);
         return -1;
+    }
+    const tb_snaps *s = &dev->snaps;
+    if (dev->cfg.fail_wave_delay > 0 && (s->taken == 0 || (s->taken == 1 && s->child[TB_SNAPS - 1].cycle > order.from))) {
+        snprintf(err, err_size, "it failed before the first snapshot");
+        return 1;
     }
     return tb_snap_wake(&dev->snaps, &order, 60.0, err, err_size);
 }

@@ -129,13 +129,18 @@ static int take(tb_snaps *snaps, uint64_t cycle, tb_snap_order *order) {
     return 0;
 }
 
-int tb_snap_start(tb_snaps *snaps, double period, uint64_t cycle, tb_snap_order *order) {
+void tb_snap_arm(tb_snaps *snaps, double delay, double period) {
     memset(snaps, 0, sizeof *snaps);
     for (size_t i = 0; i < TB_SNAPS; i++) {
         snaps->child[i] = (tb_snap_child){.order = -1, .done = -1};
     }
     snaps->on = true;
     snaps->period = period > 0 ? period : 1.0;
+    snaps->last = seconds_of(CLOCK_PROCESS_CPUTIME_ID) + delay - snaps->period;
+}
+
+int tb_snap_start(tb_snaps *snaps, double period, uint64_t cycle, tb_snap_order *order) {
+    tb_snap_arm(snaps, 0, period);
     snaps->last = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     return take(snaps, cycle, order);
 }

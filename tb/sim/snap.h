@@ -40,6 +40,11 @@ typedef struct tb_snaps {
 /* Start taking snapshots: the first now, at `cycle`, the next ones every `period` seconds of CPU time (0: one second). Returns as tb_snap_poll(). */
 int tb_snap_start(tb_snaps *snaps, double period, uint64_t cycle, tb_snap_order *order);
 /*
+ * The same with the first one only after `delay` seconds of CPU time, by tb_snap_poll(). A fork costs some milliseconds, which runs shorter than that save; who
+ * arms snapshots so must have a way to repeat a run that fails before (snaps->taken is 0 then).
+ */
+void tb_snap_arm(tb_snaps *snaps, double delay, double period);
+/*
  * To be called now and then between two cycles. 0: go on. 1: this is a woken child; `order` says what to do, and tb_snap_exit() ends it. A fork that fails is no
  * error: there is no snapshot then.
  */
