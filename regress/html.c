@@ -57,7 +57,7 @@ static int put_totals(reg_db *db, int64_t run, FILE *out) {
     }
     fputs("<th>all</th><th>cycles</th><th>jobs not passed</th></tr>\n", out);
     for (size_t r = 0; r < count; r++) {
-        uint64_t all = 0;
+        uint64_t all = rows[r].other;
         fputs("<tr><td>", out);
         reg_put_escaped(out, rows[r].label);
         fputs("</td>", out);

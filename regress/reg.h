@@ -55,13 +55,13 @@ void reg_report_abort(reg_report_file *report);
 
 /* ---- suite.c: what to run ---- */
 
-typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3 } reg_what;
+typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3, REG_EXAMPLE = 4 } reg_what;
 
 /* One process to run. */
 typedef struct reg_job {
     reg_what what;
-    char name[REG_NAME_MAX]; /* unit, test, network or stored case */
-    char cfg[8];             /* n4, n8, n16, n32 */
+    char name[REG_NAME_MAX]; /* unit, test, network, stored case or example */
+    char cfg[8];             /* n4, n8, n16, n32; an example has names of its own */
     char kind[8];            /* fast, debug, tap, cov, san */
     char args[REG_ARGS_MAX]; /* further arguments, separated by blanks; may be empty */
     uint64_t index;          /* index of the first case in the random stream of the run */
@@ -93,10 +93,10 @@ typedef struct reg_suite {
 
 extern const char *const reg_cfg_names[REG_CFG_COUNT];
 
-/* "unit", "test", "network", "case". */
+/* "unit", "test", "network", "case", "example". */
 const char *reg_what_name(reg_what what);
 
-/* Draws its cases from the run seed: a unit or a test. A network and a stored case are what they are. */
+/* Draws its cases from the run seed: a unit, a test or an example. A network and a stored case are what they are. */
 bool reg_has_cases(reg_what what);
 
 /* True when the name is one of the kinds of build. */
@@ -286,6 +286,7 @@ int reg_report_outcomes(reg_db *db, int64_t run, FILE *out);
 typedef struct reg_total {
     char label[80];
     uint64_t cases[REG_CFG_COUNT];
+    uint64_t other; /* cases in configurations of other designs */
     uint64_t cycles;
     uint64_t not_passed;
 } reg_total;

@@ -22,6 +22,8 @@ static const char *const kind_names[] = {"fast", "debug", "tap", "cov", "san"};
 typedef struct suite_line {
     reg_job job;
     bool cfg[REG_CFG_COUNT];
+    char own_cfg[REG_CFG_COUNT]
+                [sizeof((reg_job *)0)->cfg]; /* of an example, whose configurations have other names; cfg says which are used */
     uint64_t count;
     uint64_t determinism;
     char except[REG_ARGS_MAX]; /* "unit all": benches that are left out, separated by commas; empty: none */
@@ -66,15 +68,15 @@ static reg_status bad(const suite_reader *reader, const char *fmt, ...) {
     return REG_USAGE;
 }
 
-#define REG_WHATS 4
-static const char *const what_names[REG_WHATS] = {"unit", "test", "network", "case"};
+#define REG_WHATS 5
+static const char *const what_names[REG_WHATS] = {"unit", "test", "network", "case", "example"};
 
 const char *reg_what_name(reg_what what) {
     return what_names[what];
 }
 
 bool reg_has_cases(reg_what what) {
-    return what == REG_UNIT || what == REG_TEST;
+    return what == REG_UNIT || what == REG_TEST || what == REG_EXAMPLE;
 }
 
 /* REG_WHATS: no such word. */
@@ -121,6 +123,24 @@ static reg_status parse_cfg(const suite_reader *reader, char *text, bool cfg[REG
     return REG_OK;
 }
 
+/* Configurations of an example: names of small letters and digits. */
+static reg_status parse_own_cfg(const suite_reader *reader, char *text, suite_line *line) {
+    char *rest = text;
+    size_t count = 0;
+    for (char *part = strsep(&rest, ","); part != NULL; part = strsep(&rest, ","), count++) {
+        const size_t length = strlen(part);
+        if (length == 0 || length >= sizeof line->own_cfg[0] || strspn(part, "abcdefghijklmnopqrstuvwxyz0123456789") != length) {
+            return bad(reader, "configuration \"%s\": expected at most %zu small letters and digits", part, sizeof line->own_cfg[0] - 1);
+        }
+        if (count == REG_CFG_COUNT) {
+            return bad(reader, "an example has at most %d configurations in one line", REG_CFG_COUNT);
+        }
+        (void)reg_format(line->own_cfg[count], sizeof line->own_cfg[0], "%s", part);
+        line->cfg[count] = true;
+    }
+    return REG_OK;
+}
+
 static reg_status apply_key(const suite_reader *reader, suite_line *line, int key, char *value) {
     const key_rule *rule = &key_rules[key];
     uint64_t number = 0;
@@ -129,7 +149,7 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
     }
     switch (key) {
     case KEY_CFG:
-        return parse_cfg(reader, value, line->cfg);
+        return line->job.what == REG_EXAMPLE ? parse_own_cfg(reader, value, line) : parse_cfg(reader, value, line->cfg);
     case KEY_KIND:
         if (!reg_kind_known(value)) {
             return bad(reader, "kind=%s: expected fast, debug, tap, cov or san", value);
@@ -206,14 +226,24 @@ static reg_status append_job(const suite_reader *reader, const reg_job *job) {
     return REG_OK;
 }
 
+/* Whoever asks for some configurations does not ask for an example, which has others. */
+static bool cfg_wanted(const suite_reader *reader, const suite_line *line, size_t c) {
+    bool all = true;
+    for (size_t i = 0; i < REG_CFG_COUNT; i++) {
+        all = all && reader->options->cfg[i];
+    }
+    return line->cfg[c] && (line->job.what == REG_EXAMPLE ? all : reader->options->cfg[c]);
+}
+
 static reg_status expand_line(const suite_reader *reader, const suite_line *line) {
+    const bool own = line->job.what == REG_EXAMPLE;
     for (size_t c = 0; c < REG_CFG_COUNT; c++) {
-        if (!line->cfg[c] || !reader->options->cfg[c]) {
+        if (!cfg_wanted(reader, line, c)) {
             continue;
         }
         for (uint64_t i = 0; i < line->count; i++) {
             reg_job job = line->job;
-            (void)reg_format(job.cfg, sizeof job.cfg, "%s", reg_cfg_names[c]);
+            (void)reg_format(job.cfg, sizeof job.cfg, "%s", own ? line->own_cfg[c] : reg_cfg_names[c]);
             job.index = line->job.index + i * job.cases;
             /* determinism=M: M jobs, spread evenly over the count. */
             job.checked_twice = i * line->determinism % line->count < line->determinism;
@@ -428,13 +458,13 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (repeat) {
         word = strtok_r(NULL, blanks, &rest);
         if (word == NULL) {
-            return bad(reader, "repeat: expected unit, test, network or case after it");
+            return bad(reader, "repeat: expected unit, test, network, case or example after it");
         }
     }
     if (what_of(word) != REG_WHATS) {
         return parse_jobs(reader, word, repeat, &rest, blanks);
     }
-    return bad(reader, "\"%s\" is unknown (expected unit, test, network, case, repeat, budget, seed or suite)", word);
+    return bad(reader, "\"%s\" is unknown (expected unit, test, network, case, example, repeat, budget, seed or suite)", word);
 }
 
 /* The suite is called after its file unless a line names it. */
@@ -520,6 +550,8 @@ bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_
     case REG_TEST:
     case REG_CASE:
         return reg_format(out, size, "%s/%s-%s/tandem", build_dir, job->cfg, job->kind);
+    case REG_EXAMPLE:
+        return reg_format(out, size, "%s/example-%s/%s-%s/%s", build_dir, job->name, job->cfg, job->kind, job->name);
     default:
         return reg_format(out, size, "%s/%s-%s/tandem-net", build_dir, job->cfg, job->kind);
     }

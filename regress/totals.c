@@ -51,11 +51,11 @@ int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count) {
             reg_error("out of memory");
             break;
         }
-        for (int i = 0; i < REG_CFG_COUNT; i++) {
-            if (strcmp(text_at(stmt, 1), reg_cfg_names[i]) == 0) {
-                row->cases[i] += (uint64_t)sqlite3_column_int64(stmt, 2);
-            }
+        int cfg = 0;
+        while (cfg < REG_CFG_COUNT && strcmp(text_at(stmt, 1), reg_cfg_names[cfg]) != 0) {
+            cfg++;
         }
+        *(cfg < REG_CFG_COUNT ? &row->cases[cfg] : &row->other) += (uint64_t)sqlite3_column_int64(stmt, 2);
         row->cycles += (uint64_t)sqlite3_column_int64(stmt, 3);
         row->not_passed += (uint64_t)sqlite3_column_int64(stmt, 4);
     }
@@ -70,7 +70,7 @@ int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count) {
 }
 
 static uint64_t all_of(const reg_total *row) {
-    uint64_t sum = 0;
+    uint64_t sum = row->other;
     for (int i = 0; i < REG_CFG_COUNT; i++) {
         sum += row->cases[i];
     }

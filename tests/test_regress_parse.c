@@ -107,7 +107,7 @@ static void test_expansion(void **state) {
 /* Any suite, printed and read again, is the same list of jobs. */
 static void test_print_and_read_again(void **state) {
     fixture *f = *state;
-    static const char *const what[] = {"unit mesh", "test conv", "unit a-b_c9"};
+    static const char *const what[] = {"unit mesh", "test conv", "unit a-b_c9", "example copy"};
     static const char *const cfg[] = {"n4", "n4,n8", "n32,n16,n8,n4", "n16"};
     static const char *const kind[] = {"", "kind=san", "kind=debug"};
     uint64_t rng = 7;
@@ -118,7 +118,7 @@ static void test_print_and_read_again(void **state) {
         assert_non_null(file);
         for (uint32_t lines = draw(&rng, 6) + 1; lines > 0; lines--) {
             uint32_t count = draw(&rng, 9) + 1;
-            fprintf(file, "%s cfg=%s %s count=%u cases=%u index=%u determinism=%u memory=%u%s\n", what[draw(&rng, 3)], cfg[draw(&rng, 4)],
+            fprintf(file, "%s cfg=%s %s count=%u cases=%u index=%u determinism=%u memory=%u%s\n", what[draw(&rng, 4)], cfg[draw(&rng, 4)],
                     kind[draw(&rng, 3)], count, draw(&rng, 100) + 1, draw(&rng, 1000), draw(&rng, count + 1), draw(&rng, 3) * 100,
                     draw(&rng, 2) == 0 ? "" : " -- k=3   --flag");
         }
