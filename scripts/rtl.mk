@@ -41,6 +41,9 @@ $(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(shell $(VERILATOR) --vers
 $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
+# what messages call this build
+BUILD_LABEL ?= $(CFG)-$(KIND)
+
 # ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules, $(5) sources instead of the NPU's ----
 # The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache sees one command for models that do not
 # depend on the mesh size.
@@ -48,13 +51,13 @@ define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v
 	@mkdir -p $$(@D)
-	@echo "  VLT   $(2) $(3) ($(CFG)-$(KIND))"
+	@echo "  VLT   $(2) $(3) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS_TOOL) $(or $(5),$(VFLAGS_RTL)) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
 	@$(if $(findstring .vlt,$(3) $(5)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
 	@touch $$@
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
-	@echo "  CXX   $(2) ($(CFG)-$(KIND))"
+	@echo "  CXX   $(2) ($(BUILD_LABEL))"
 	@ls $$(@D)/V$(2)*.cpp | grep -Ev '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model.cpp
 	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_FAST) -c model.cpp -o model.o
 $(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx

@@ -9,7 +9,7 @@ EXAMPLE_PROGRAM := $(BUILD)/example-axi_copy/d$(DATA)-$(EXAMPLE_KIND)/axi_copy
 
 ifeq ($(findstring /example-axi_copy/,$(OUT)),)
 $(BUILD)/example-axi_copy/%/axi_copy: FORCE
-	@$(MAKE) -s OUT=$(@D) KIND=$(lastword $(subst -, ,$*)) $@
+	@$(MAKE) -s OUT=$(@D) KIND=$(lastword $(subst -, ,$*)) BUILD_LABEL=$* $@
 else
 # the folder says how many bits the memory port has: d64-..., d128-...
 EXAMPLE_CFG := $(firstword $(subst -, ,$(notdir $(OUT))))
@@ -17,7 +17,10 @@ EXAMPLE_TAPS := $(if $(filter tap,$(KIND)),$(EXAMPLE)/tap/taps.vlt $(sort $(wild
 $(eval $(call verilated,axi_copy,axi_copy,-GDataBytes=$(if $(filter d64,$(EXAMPLE_CFG)),8,16) $(EXAMPLE_TAPS),,-y $(EXAMPLE_RTL)))
 OBJ_example := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard $(EXAMPLE)/*.c))
 -include $(OBJ_example:.o=.d)
-$(OBJ_example): CFLAGS_ALL += -I$(EXAMPLE) -DCOPY_CFG='"$(EXAMPLE_CFG)"'
+$(OUT)/obj/$(EXAMPLE)/%.o: $(EXAMPLE)/%.c $(OUT)/flags.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< ($(BUILD_LABEL))"
+	@$(CCACHE) $(CC) $(CFLAGS_ALL) -I$(EXAMPLE) -DCOPY_CFG='"$(EXAMPLE_CFG)"' -MMD -MP -c $< -o $@
 $(OUT)/axi_copy: $(OBJ_example) $(DUT_axi_copy) $(HOST)/libtb.a $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(call link,$(OBJ_example),axi_copy,tb)

@@ -22,7 +22,7 @@ for p in ${PATCHES:-examples/axi_copy/mutants/*.patch}; do
     fi
     rm -f "$out/v/axi_copy/Vaxi_copy.mk"
     # shellcheck disable=SC2086
-    if ! ${MAKE:-make} -s ${JFLAG:-} OUT="$out" KIND=tap EXAMPLE_RTL="$out/src/examples/axi_copy/rtl" "$out/axi_copy" >"$out/log" 2>&1 </dev/null; then
+    if ! ${MAKE:-make} -s ${JFLAG:-} OUT="$out" KIND=tap BUILD_LABEL=mutant EXAMPLE_RTL="$out/src/examples/axi_copy/rtl" "$out/axi_copy" >"$out/log" 2>&1 </dev/null; then
         echo "NO BUILD  $name"
         tail -n 5 "$out/log"
         continue

@@ -26,8 +26,7 @@ int tb_case_save(const char *path, const char *test, const char *cfg, uint64_t s
     return rc;
 }
 
-/* Every folder of the path. */
-static int make_folder(const char *dir, char *err, size_t err_size) {
+int tb_make_folder(const char *dir, char *err, size_t err_size) {
     char path[512];
     if (strlen(dir) >= sizeof path) {
         snprintf(err, err_size, "%.80s...: longer than %zu characters", dir, sizeof path - 1);
@@ -49,7 +48,7 @@ static int make_folder(const char *dir, char *err, size_t err_size) {
 
 int tb_case_store(const char *dir, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size,
                   char *err, size_t err_size) {
-    int rc = make_folder(dir, err, err_size);
+    int rc = tb_make_folder(dir, err, err_size);
     if (rc == 0) {
         const int length = snprintf(path, path_size, "%s/%s-%s-%016" PRIx64 ".case", dir, test, cfg, seed);
         if (length < 0 || (size_t)length >= path_size) {
