@@ -16,6 +16,7 @@ FLOORS = {
     "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel"},
     "network": {"drivers", "tb", "tb/npu"},
     "regress": set(),
+    "examples/axi_copy": {"tb"},
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
@@ -34,7 +35,7 @@ def folder_of(path):
 
 def resolve(path, name):
     """The file of the repository that an #include "..." means, by the include path of the build."""
-    for base in [os.path.dirname(path), ".", "cmodel", "drivers", "tb", "tb/npu", "network", "regress", "testcases", "testcases/unit"]:
+    for base in [os.path.dirname(path), ".", "cmodel", "drivers", "tb", "tb/npu", "network", "regress", "testcases", "testcases/unit", "examples/axi_copy"]:
         candidate = os.path.normpath(os.path.join(base, name))
         if os.path.isfile(candidate):
             return candidate

@@ -51,7 +51,7 @@ waivers_have_reasons() {
 }
 
 no_inline_waivers() {
-    ! grep -rnE '(verilator|verilint)[ \t]+lint_(off|on|save|restore)' rtl --include='*.sv' --include='*.svh'
+    ! grep -rnE '(verilator|verilint)[ \t]+lint_(off|on|save|restore)' rtl examples --include='*.sv' --include='*.svh'
 }
 
 verilator_lint() { # N, more parameters
@@ -63,6 +63,19 @@ verilator_lint() { # N, more parameters
 
 yosys_reads() {
     yosys -q -p "read_verilog -sv -Irtl/lib $(rtl_files | tr '\n' ' '); hierarchy -check -top npu_top -chparam N $1; proc; check -assert"
+}
+
+example_lint() { # bytes of a beat
+    "$VERILATOR" --lint-only -Wall -GDataBytes="$1" --top-module axi_copy examples/axi_copy/rtl/*.sv
+}
+
+example_yosys() {
+    yosys -q -p "read_verilog -sv examples/axi_copy/rtl/*.sv; hierarchy -check -top axi_copy -chparam DataBytes $1; proc; check -assert"
+}
+
+# of the design under test, beside its example
+example_words() {
+    ! grep -niE "(^|[^a-z])($DUT_WORDS)([^a-z]|\$)|(npu|cm|tc)_" $(sources 'examples/*')
 }
 
 format_clean() {
@@ -90,6 +103,7 @@ check "activation coefficients are those of the fit" tools/gen_act.py fit --chec
 check "every lint waiver has its reason" waivers_have_reasons
 check "no lint waiver outside rtl/lint.vlt" no_inline_waivers
 check "framework does not know the design ($DUT_WORDS)" framework_words
+check "example does not know the design" example_words
 check "floors: who includes whom" "$PYTHON" scripts/floors.py
 if [ ! -f rtl/npu_top.sv ]; then
     echo "FAIL     rtl/npu_top.sv is missing"
@@ -101,7 +115,11 @@ else
         check "Verilator lint, N=8 without POOL" verilator_lint 8 -GEnPool=0
         check "Verilator lint, N=8 without ALU, POOL and clock gates" verilator_lint 8 -GEnAlu=0 -GEnPool=0 -GClkGate=0
     fi
+    if need "$VERILATOR" deps "Verilator lint of the example"; then
+        for n in 8 16; do check "Verilator lint, examples/axi_copy, $((8 * n)) bits" example_lint $n; done
+    fi
     if need yosys deps "Yosys elaboration"; then
+        for n in 8 16; do check "Yosys elaboration, examples/axi_copy, $((8 * n)) bits" example_yosys $n; done
         for n in 4 8; do check "Yosys elaboration, N=$n" yosys_reads $n; done
     fi
 fi
