@@ -44,6 +44,7 @@ ${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 # shellcheck disable=SC2206
 command+=("${args[@]}" ${KNOBS:-})
 [[ $TEST != unit-* && -n ${DEVICE:-} ]] && command+=(--device "$DEVICE")
+[ -n "${BREAK:-}" ] && command+=(--break "$BREAK")
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
 [ -n "$unit" ] || command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
 echo "${command[*]}"

@@ -37,9 +37,12 @@ struct bundle {
     bundle_stream stream[BUNDLE_STREAMS];
     size_t streams, streams_wrong, streams_all;
     char headline[512];
-    const npu_ex_check *check; /* the check that names the unit, or NULL */
-    uint64_t cycle;            /* of the failure */
-    uint32_t task;             /* the task that it concerns, or NPU_EX_NONE */
+    const npu_ex_check *check;   /* the check that names the unit, or NULL */
+    uint64_t cycle;              /* of the failure */
+    uint64_t look;               /* the cycle to look at: of the failure, or in which the first wrong element was written */
+    const tb_axi_burst *culprit; /* the write that brought it there, or NULL */
+    unsigned culprit_port;
+    uint32_t task; /* the task that it concerns, or NPU_EX_NONE */
 };
 
 /* ---- bundle_story.c: what there is to tell ---- */

@@ -89,7 +89,7 @@ static void head(const struct bundle *b, FILE *out) {
               out);
     } else if (b->ex.has_rtl) {
         put(out, "at cycle %" PRIu64 ". %s", b->cycle,
-            b->ex.has_checks ? "Every unit did what its model does." : "This build does not check single units; one of KIND=tap does.");
+            b->ex.has_checks ? "No check of a unit failed." : "This build does not check single units; one of KIND=tap does.");
     }
     fputs("</p>\n", out);
     if (!b->same) {
@@ -149,15 +149,25 @@ static void spread(const struct bundle *b, FILE *out) {
         fprintf(out, "<span class=\"%s\">(input %s)</span></li>\n", c->input_right ? "bad" : "soft",
                 c->input_right ? "right" : "wrong already");
     }
+    if (b->culprit != NULL) {
+        tb_axi_burst_text(&b->ex.axi[b->culprit_port], b->culprit, line, sizeof line);
+        fprintf(out, "<li><span class=\"at\">cycle %" PRIu64 "</span> %s brings the first wrong element: ", b->culprit->first,
+                b->ex.axi[b->culprit_port].name);
+        bundle_escape(out, line);
+        fputs("</li>\n", out);
+    }
     for (uint64_t i = 0; i < b->ex.rules && i < sizeof b->ex.rule / sizeof b->ex.rule[0]; i++) {
         fputs("<li>bus: ", out);
         bundle_escape(out, b->ex.rule[i]);
         fputs("</li>\n", out);
     }
     bundle_end_line(b, line, sizeof line);
-    fprintf(out, "<li><span class=\"at\">cycle %" PRIu64 "</span> ", b->ex.cycles);
-    bundle_escape(out, line);
-    fputs("</li>\n</ol>\n", out);
+    if (strcmp(line, b->result->message) != 0) {
+        fprintf(out, "<li><span class=\"at\">cycle %" PRIu64 "</span> ", b->ex.cycles);
+        bundle_escape(out, line);
+        fputs("</li>\n", out);
+    }
+    fputs("</ol>\n", out);
     streams(b, out);
 }
 
@@ -313,7 +323,7 @@ static void burst_row(const struct bundle *b, const tb_axi_log *log, const tb_ax
         snprintf(where, sizeof where, "%s, 0x%08x", npu_explain_reg((uint32_t)burst->addr, scratch, sizeof scratch), (uint32_t)burst->data);
     }
     fprintf(out, "<tr%s><td>%s</td><td>%s</td><td class=\"m\">0x%08" PRIx64 "</td><td class=\"m\">%u</td>",
-            tb_axi_burst_during(burst, b->cycle, b->cycle) ? " class=\"now\"" : "", log->name, burst->write ? "write" : "read", burst->addr,
+            tb_axi_burst_during(burst, b->look, b->look) ? " class=\"now\"" : "", log->name, burst->write ? "write" : "read", burst->addr,
             tb_axi_burst_bytes(log, burst));
     fprintf(out, "<td class=\"m\">%u</td>", burst->id);
     cycle_cell(out, burst->taken);
@@ -338,7 +348,7 @@ static void bus(const struct bundle *b, FILE *out) {
         "<div class=\"scroll\"><table><caption>Transactions of cycles %" PRIu64 " to %" PRIu64 "; marked: in flight at cycle %" PRIu64
         ". All: axi.txt</caption><tr><th>port</th><th></th><th>address</th><th>bytes</th><th>id</th><th>address at</th><th>first data</th>"
         "<th>last data</th><th>end</th><th>response</th><th>what</th></tr>\n",
-        from, to, b->cycle);
+        from, to, b->look);
     for (unsigned p = 0; p < NPU_EX_PORTS; p++) {
         const tb_axi_log *log = &b->ex.axi[p];
         unsigned shown = 0;
@@ -382,7 +392,7 @@ static void timing(const struct bundle *b, FILE *out) {
     fprintf(out,
             "<p class=\"soft\">Marker: cycle %" PRIu64 ". With GTKWave: <code>gtkwave wave.fst wave.gtkw</code></p>\n"
             "<details><summary>More cycles</summary>\n",
-            b->cycle);
+            b->look);
     put_picture(b, "timing-wide.svg", out);
     fputs("</details>\n", out);
 }

@@ -38,11 +38,35 @@ static uint32_t guess_task(const struct bundle *b) {
     return task;
 }
 
+/* The last write of the first wrong element: it went wrong before it was compared. */
+static void find_culprit(struct bundle *b) {
+    const npu_ex_wrong *w = NULL;
+    for (size_t i = 0; i < b->ex.wrongs && w == NULL; i++) {
+        w = b->ex.wrong[i].missing ? NULL : &b->ex.wrong[i];
+    }
+    for (unsigned p = 1; p < NPU_EX_PORTS && w != NULL; p++) {
+        const tb_axi_log *log = &b->ex.axi[p];
+        for (uint64_t i = tb_axi_log_first(log); i < log->count; i++) {
+            const tb_axi_burst *burst = tb_axi_log_get(log, i);
+            if (burst->write && burst->has_addr && burst->first != TB_AXI_LOG_NEVER && w->addr >= burst->addr &&
+                w->addr - burst->addr < tb_axi_burst_bytes(log, burst) && (b->culprit == NULL || burst->first > b->culprit->first)) {
+                b->culprit = burst;
+                b->culprit_port = p;
+            }
+        }
+    }
+}
+
 void bundle_judge(struct bundle *b) {
     const npu_dev_failure *f = &b->run->failure;
     b->same = same_failure(b);
     b->cycle = f->signature[0] != '\0' ? f->cycle : b->ex.cycles;
     b->check = b->same && b->ex.checks > 0 && strncmp(f->signature, "unit:", 5) == 0 ? &b->ex.check[0] : NULL;
+    b->look = b->cycle;
+    if (b->check == NULL && strncmp(f->signature, "mem:differ", 10) == 0) {
+        find_culprit(b);
+        b->look = b->culprit != NULL ? b->culprit->first : b->cycle;
+    }
     b->task = b->check != NULL ? npu_explain_task_of(&b->ex, b->check) : NPU_EX_NONE;
     b->task = b->task == NPU_EX_NONE ? guess_task(b) : b->task;
     if (b->check != NULL) {
@@ -144,8 +168,8 @@ static unsigned bursts_during(const struct bundle *b, uint64_t from, uint64_t to
 
 void bundle_window(const struct bundle *b, uint64_t *from, uint64_t *to) {
     for (uint64_t before = 50; before < 50000; before *= 2) {
-        *from = b->cycle > before ? b->cycle - before : 0;
-        *to = b->cycle + before / 2;
+        *from = b->look > before ? b->look - before : 0;
+        *to = b->look + before / 2;
         if (bursts_during(b, *from, *to) >= 10) {
             return;
         }

@@ -103,7 +103,7 @@ static void print_burst(const struct bundle *b, const tb_axi_log *log, const tb_
     if (burst->has_addr && log != &b->ex.axi[0]) {
         npu_explain_where(&b->ex, burst->addr, where, sizeof where);
     }
-    const bool now = tb_axi_burst_during(burst, b->cycle, b->cycle);
+    const bool now = tb_axi_burst_during(burst, b->look, b->look);
     fprintf(out, "%c %-4s %s%s%s%s\n", now ? '>' : ' ', log->name, text, where[0] != '\0' ? " (" : "", where, where[0] != '\0' ? ")" : "");
 }
 
@@ -112,7 +112,7 @@ void bundle_axi_txt(const struct bundle *b, FILE *out) {
         fputs("not available: no RTL took part\n", out);
         return;
     }
-    fprintf(out, "> in flight at the failure, cycle %" PRIu64 "\n", b->cycle);
+    fprintf(out, "> in flight at cycle %" PRIu64 "\n", b->look);
     if (b->ex.bufs_from > 0) {
         fprintf(out, "names of buffers hold from cycle %" PRIu64 " on\n", b->ex.bufs_from);
     }
@@ -180,11 +180,18 @@ static void print_spread(const struct bundle *b, FILE *out, unsigned max) {
     if (b->ex.checks > first + max) {
         fprintf(out, "  and %zu more units\n", b->ex.checks - first - max);
     }
+    if (b->culprit != NULL) {
+        tb_axi_burst_text(&b->ex.axi[b->culprit_port], b->culprit, line, sizeof line);
+        fprintf(out, "  %s brought the first wrong element: %s\n", b->ex.axi[b->culprit_port].name, line);
+    }
     print_streams(b, out, max);
     for (uint64_t i = 0; i < b->ex.rules && i < 4 && i < max; i++) {
         fprintf(out, "  bus: %s\n", b->ex.rule[i]);
     }
     bundle_end_line(b, line, sizeof line);
+    if (strcmp(line, b->result->message) == 0) {
+        return; /* that is the headline */
+    }
     fprintf(out, "  cycle %" PRIu64 ": %s\n", b->ex.cycles, line);
 }
 
@@ -224,7 +231,7 @@ static void print_outputs(const struct bundle *b, FILE *out, unsigned tasks, uns
 static void print_window(const struct bundle *b, FILE *out) {
     uint64_t from, to;
     bundle_window(b, &from, &to);
-    fprintf(out, "\nBus, cycles %" PRIu64 " to %" PRIu64 " (> in flight at cycle %" PRIu64 "; all in axi.txt)\n", from, to, b->cycle);
+    fprintf(out, "\nBus, cycles %" PRIu64 " to %" PRIu64 " (> in flight at cycle %" PRIu64 "; all in axi.txt)\n", from, to, b->look);
     for (unsigned p = 0; p < NPU_EX_PORTS; p++) {
         const tb_axi_log *log = &b->ex.axi[p];
         for (uint64_t i = tb_axi_log_first(log); i < log->count; i++) {
@@ -252,7 +259,7 @@ void bundle_report_txt(const struct bundle *b, FILE *out, bundle_text how) {
         fprintf(out, "  in %s, task %" PRIu64 ", transaction %" PRIu64 "\n", b->check->path, b->check->task, b->check->transaction);
     } else if (b->ex.has_rtl) {
         fprintf(out, "  at cycle %" PRIu64 "%s\n", b->cycle,
-                b->ex.has_checks ? "; every unit did what its model does" : "; this build does not check single units");
+                b->ex.has_checks ? "; no check of a unit failed" : "; this build does not check single units");
     }
     if (!b->same) {
         fputs("  A second run did not fail in the same way: what follows is from the second run.\n", out);

@@ -76,7 +76,8 @@ static size_t find_groups(const struct bundle *b, const tb_wave *wave, paths *p,
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned i = NPU_EX_PORTS; i-- > 0;) {
             const char *end = strrchr(signature, ':');
-            const bool named = strncmp(signature, "axi:", 4) == 0 && end != NULL && prefix[i][0] == end[1] && prefix[i][1] == end[2];
+            const bool named = (strncmp(signature, "axi:", 4) == 0 && end != NULL && prefix[i][0] == end[1] && prefix[i][1] == end[2]) ||
+                               (b->culprit != NULL && b->culprit_port == i);
             if (named == (pass == 0) && groups < GROUPS) {
                 find_port(wave, prefix[i], !named, &p[groups]);
                 snprintf(title[groups++], sizeof title[0], "%s", name[i]);
@@ -120,6 +121,14 @@ static int draw_pictures(const struct bundle *b, paths *p, tb_wave_group *group,
     return write_svg(b, "timing-wide.svg", view, err, err_size);
 }
 
+/* The cycle to look at, where the file has it. */
+static uint64_t marker(const struct bundle *b, const tb_wave *wave) {
+    uint64_t first, last;
+    int exponent;
+    tb_wave_times(wave, &first, &last, &exponent);
+    return b->look * STEP > first ? b->look : b->cycle;
+}
+
 static int draw(void *ctx) {
     const struct bundle *b = (const struct bundle *)ctx;
     char err[512] = "", path[640], title[GROUPS][64], clock[512] = "";
@@ -140,7 +149,7 @@ static int draw(void *ctx) {
                          .group = group,
                          .groups = groups,
                          .clock = clock[0] != '\0' ? clock : NULL,
-                         .marker = b->cycle * STEP + STEP / 2,
+                         .marker = marker(b, wave) * STEP + STEP / 2,
                          .cycles = WIDE};
     snprintf(path, sizeof path, "%s/wave.gtkw", b->temp);
     int rc = tb_wave_gtkw(&view, path, err, sizeof err);

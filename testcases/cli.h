@@ -25,8 +25,9 @@ typedef struct cli_options {
     bool have_wave_window;
     npu_dev_kind kind;
     tc_broken broken;          /* --break */
+    const char *broken_text;   /* as it was given, or NULL */
     const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
-    uint64_t seconds, jobs; /* jobs 0: as many as there are cores */
+    uint64_t seconds, jobs;    /* jobs 0: as many as there are cores */
     bool have_seconds, have_jobs, same_unit;
     tb_knobs knobs; /* with the pins of the command line */
 } cli_options;

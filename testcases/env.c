@@ -104,7 +104,11 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
         npu_dev_perf_start(run->dev, run->perf_window);
     }
     if (run->broken.on) {
-        npu_dev_inject_hang(run->dev, run->broken.channel, run->broken.axi, run->broken.from);
+        if (run->broken.flip) {
+            npu_dev_inject_flip(run->dev, run->broken.channel, run->broken.from);
+        } else {
+            npu_dev_inject_hang(run->dev, run->broken.channel, run->broken.axi, run->broken.from);
+        }
     }
     npu_status status = npu_init(&run->npu, npu_dev_hal(run->dev), wait, timeout_us);
     if (status != NPU_OK) {

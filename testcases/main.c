@@ -16,21 +16,25 @@ static double cpu_seconds(void) {
 
 /* The command that shows this failure again; also into the result, for the runner. */
 static void reproducer(const cli_options *o, const tc_run *run, const tb_result *result, char *dst, size_t size) {
+    int at;
     if (o->command == CLI_REPRO || result->case_path[0] != '\0') {
-        snprintf(dst, size, "make repro CASE=%s", o->command == CLI_REPRO ? o->case_file : result->case_path);
-        return;
+        at = snprintf(dst, size, "make repro CASE=%s", o->command == CLI_REPRO ? o->case_file : result->case_path);
+    } else {
+        at = snprintf(dst, size, "make repro TEST=%s SEED=0x%016" PRIx64 " CFG=%s", run->test->name, run->seed, NPU_CFG_NAME);
+        for (size_t i = 0; i < run->knobs->count && at > 0 && (size_t)at < size; i++) {
+            const tb_knob *k = &run->knobs->table[i];
+            if (!run->knobs->pinned[i]) {
+                continue;
+            }
+            if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
+                at += snprintf(dst + at, size - (size_t)at, " %s=%s", k->name, k->names[run->knobs->value[i]]);
+            } else {
+                at += snprintf(dst + at, size - (size_t)at, " %s=%" PRId64, k->name, run->knobs->value[i]);
+            }
+        }
     }
-    int at = snprintf(dst, size, "make repro TEST=%s SEED=0x%016" PRIx64 " CFG=%s", run->test->name, run->seed, NPU_CFG_NAME);
-    for (size_t i = 0; i < run->knobs->count && at > 0 && (size_t)at < size; i++) {
-        const tb_knob *k = &run->knobs->table[i];
-        if (!run->knobs->pinned[i]) {
-            continue;
-        }
-        if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
-            at += snprintf(dst + at, size - (size_t)at, " %s=%s", k->name, k->names[run->knobs->value[i]]);
-        } else {
-            at += snprintf(dst + at, size - (size_t)at, " %s=%" PRId64, k->name, run->knobs->value[i]);
-        }
+    if (o->broken_text != NULL && at > 0 && (size_t)at < size) {
+        snprintf(dst + at, size - (size_t)at, " BREAK=%s", o->broken_text);
     }
 }
 

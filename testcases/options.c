@@ -43,7 +43,8 @@ static void usage_options(FILE *out, cli_command command) {
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
           "  --case-dir D    store the case of a failure there (build/cases)\n"
           "  --break M.C:K   memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
-          "                  stops after K handshakes\n"
+          "                  stops after K handshakes; m0.R:K:flip: beat K of read data is\n"
+          "                  wrong, once\n"
           "  --quiet         print nothing when all is well\n",
           out);
     if (command == CLI_SHRINK) {
@@ -131,14 +132,25 @@ static int break_option(const char *value, tc_broken *broken, char *err, size_t 
          c++) {
         const char *name = tb_axi_channel_name((tb_axi_channel)c);
         const size_t length = strlen(name);
-        if (strncmp(value + 3, name, length) == 0 && value[3 + length] == ':' && tb_parse_u64(value + 4 + length, &broken->from) == 0) {
+        if (strncmp(value + 3, name, length) != 0 || value[3 + length] != ':') {
+            continue;
+        }
+        char number[32];
+        snprintf(number, sizeof number, "%s", value + 4 + length);
+        char *flip = c == TB_AXI_R ? strstr(number, ":flip") : NULL;
+        broken->flip = flip != NULL && flip[5] == '\0';
+        if (broken->flip) {
+            *flip = '\0';
+        }
+        if (tb_parse_u64(number, &broken->from) == 0 && (!broken->flip || broken->from > 0)) {
             broken->on = true;
             broken->channel = value[1] == '1' ? 1 : 0;
             broken->axi = c;
             return 0;
         }
     }
-    snprintf(err, err_size, "--break: expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, got %.60s", value == NULL ? "nothing" : value);
+    snprintf(err, err_size, "--break: expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip, got %.60s",
+             value == NULL ? "nothing" : value);
     return -1;
 }
 
@@ -199,6 +211,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
         }
     }
     if (strcmp(name, "--break") == 0 && o->command <= CLI_SHRINK) {
+        o->broken_text = value;
         return break_option(value, &o->broken, err, err_size);
     }
     return strcmp(name, "--device") == 0 && o->command < CLI_DIFF ? device_option(value, &o->kind, err, err_size) : 1;

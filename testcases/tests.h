@@ -43,9 +43,10 @@ typedef struct tc_stats {
 
 struct tc_test;
 
-/* A channel of the simulated memory that stops for good, to try what a hang looks like. */
+/* A channel of the simulated memory that stops for good, or answers wrong once: to try what a failure looks like. */
 typedef struct tc_broken {
     bool on;
+    bool flip;             /* it does not stop: one beat of read data is wrong */
     unsigned channel, axi; /* DMA channel; tb_axi_channel */
     uint64_t from;         /* after so many handshakes */
 } tc_broken;

@@ -124,6 +124,11 @@ static void load_r(tb_axi_slave *s) {
     } else {
         tb_ddr_beat_read(s->mem, addr, p->r_data, p->bytes, lo, hi);
     }
+    if (s->flip_in > 0 && --s->flip_in == 0) {
+        for (uint32_t i = 0; i < p->bytes; i++) {
+            p->r_data[i] ^= 0x40;
+        }
+    }
     *p->r_resp = outside ? TB_AXI_DECERR : error ? TB_AXI_SLVERR : TB_AXI_OKAY;
     if (p->r_last != &p->const_one) {
         *p->r_last = s->rd_beat == slot->len;
@@ -323,6 +328,10 @@ void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k) 
     slave->hang |= (uint8_t)(1u << channel);
     slave->hang_left[channel] = k;
     slave->hung = (uint8_t)((slave->hung & ~(1u << channel)) | (k == 0 ? 1u << channel : 0u));
+}
+
+void tb_axi_slave_flip(tb_axi_slave *slave, uint64_t k) {
+    slave->flip_in = k;
 }
 
 void tb_axi_slave_sample(tb_axi_slave *s) {

@@ -92,6 +92,7 @@ typedef struct tb_axi_slave {
     /* channels that stop for good (tb_axi_slave_hang): a bit each; handshakes that they still make */
     uint8_t hang, hung;
     uint64_t hang_left[TB_AXI_CHANNELS];
+    uint64_t flip_in; /* tb_axi_slave_flip: the beat of read data so many from now; 0: none */
     /* errors to inject: numbers of bursts counted from creation */
     uint64_t inject[2][TB_AXI_SLAVE_INJECT];
     uint32_t injects[2];
@@ -117,6 +118,8 @@ bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k);
  * counts as one of them and is always handed over. A reset does not mend it.
  */
 void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k);
+/* A broken memory: the k-th beat of read data from now (1: the next) has the second highest bit of each byte inverted, once. */
+void tb_axi_slave_flip(tb_axi_slave *slave, uint64_t k);
 /* Bursts in flight: accepted and not yet answered. */
 uint32_t tb_axi_slave_pending(const tb_axi_slave *slave);
 

@@ -115,6 +115,8 @@ void npu_dev_reset(npu_dev *dev);
 void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k);
 /* A broken memory: after `from_k` more handshakes (0: none) an AXI channel (tb_axi_channel) of channel 0 or 1 never moves again (tb_axi_slave_hang). RTL and tandem only. */
 void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, uint64_t from_k);
+/* A broken memory: the k-th beat of read data of a channel from now (1: the next) is wrong, once (tb_axi_slave_flip). RTL and tandem only. */
+void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k);
 
 /*
  * The driver gave up: is it the device that does not get on? Waits until something moves between the device and memory, at most the watchdog's cycles. true: the device has

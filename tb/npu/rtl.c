@@ -281,6 +281,7 @@ void npu_rtl_replay_out(npu_dev *dev) {
 }
 
 int npu_rtl_fail_wave(npu_dev *dev, char *err, size_t err_size) {
+    npu_rtl_replay_out(dev); /* a woken snapshot that failed at a compare point comes here as its parent did */
     const uint64_t window = dev->cfg.wave_window != 0 ? dev->cfg.wave_window : 2000;
     const uint64_t at = npu_dev_failed(dev) ? dev->failure.cycle : dev->sim.cycle;
     tb_snap_order order = {.from = at > window ? at - window : 0, .to = at + window / 4};
