@@ -49,7 +49,7 @@ BUILD_LABEL ?= $(CFG)-$(KIND)
 # depend on the mesh size.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
-$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v
+$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3) $(5)),scripts/tap_alias.py)
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(3) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat

@@ -150,3 +150,75 @@ def test_repro_refuses(tmp_path, text):
     done = subprocess.run([str(ROOT / "scripts/repro.sh")], cwd=ROOT, capture_output=True, text=True,
                           env={"PATH": "/usr/bin:/bin", "CASE": str(case), "BUILD": str(tmp_path), "KIND": "fast", "CFG": "n8"})
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+
+
+TAP_HEADER = """class alignas(8) Vt___024root final {
+    VL_IN8(clk_i,0,0);
+    VL_OUTW(data_o,127,0,4);
+    CData/*0:0*/ t__DOT__u_a__DOT__v_q;
+    QData/*63:0*/ t__DOT__pair_q;
+    VlWide<4>/*127:0*/ t__DOT__wide_q;
+    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__v_i;
+    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__clk_i;
+    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__inverse;
+    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__twice;
+    IData/*31:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__high;
+    IData/*31:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__select;
+    VlWide<2>/*63:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__middle;
+    VlWide<2>/*63:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__torn;
+};
+"""
+TAP_CODE = """void f(Vt___024root* vlSelf) {
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__v_i
+        = vlSelf->t__DOT__u_a__DOT__v_q;
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__clk_i = vlSelf->clk_i;
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__inverse = (1U & (~ (IData)(vlSelf->t__DOT__u_a__DOT__v_q)));
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__twice = vlSelf->t__DOT__u_a__DOT__v_q;
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__twice = vlSelf->clk_i;
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__high = (IData)((vlSelf->t__DOT__pair_q >> 0x20U));
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__select = (((0U == 0U) ? 0U : (vlSelf->t__DOT__wide_q[3U] << 2U)) | (vlSelf->t__DOT__wide_q[2U] >> 0U));
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__middle[0U] = vlSelf->t__DOT__wide_q[1U];
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__middle[1U] = vlSelf->t__DOT__wide_q[2U];
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__torn[0U] = vlSelf->t__DOT__wide_q[1U];
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__torn[1U] = vlSelf->t__DOT__wide_q[3U];
+}
+void reset(Vt___024root* vlSelf) {
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__v_i = VL_RAND_RESET_I(1);
+    VL_RAND_RESET_W(64, vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__middle);
+}
+void table() {
+    insert("v_i", &(TOP.t__DOT__u_a__DOT__u_tap_a__DOT__v_i));
+    insert("high", &(TOP.t__DOT__u_a__DOT__u_tap_a__DOT__high));
+    insert("torn", &(TOP.t__DOT__u_a__DOT__u_tap_a__DOT__torn));
+}
+"""
+
+
+def tap_alias(tmp_path, code):
+    (tmp_path / "Vt___024root.h").write_text(TAP_HEADER)
+    (tmp_path / "Vt.cpp").write_text(code)
+    done = subprocess.run(["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, (tmp_path / "Vt.cpp").read_text(), (tmp_path / "Vt___024root.h").read_text()
+
+
+def test_tap_alias(tmp_path):
+    """Copies share their source; expressions, signals with two sources and words that are not neighbours stay."""
+    said, code, header = tap_alias(tmp_path, TAP_CODE)
+    assert said == "5 of 8 signals of taps share their source\n"
+    tap = "t__DOT__u_a__DOT__u_tap_a__DOT__"
+    for name in ("v_i", "clk_i", "high", "select", "middle"):
+        assert f"{tap}{name};" not in header and f"{tap}{name}" not in code
+    for name in ("inverse", "twice", "torn"):
+        assert f"{tap}{name};" in header
+    assert code.count(f"{tap}inverse =") == 1 and code.count(f"{tap}twice =") == 2 and code.count(f"{tap}torn[") == 2
+    assert "RAND_RESET" not in code
+    assert 'insert("v_i", &(TOP.t__DOT__u_a__DOT__v_q));' in code
+    assert 'insert("high", &((*reinterpret_cast<IData*>(reinterpret_cast<IData*>(&TOP.t__DOT__pair_q) + 1))));' in code
+    assert f'insert("torn", &(TOP.{tap}torn));' in code
+
+
+def test_tap_alias_leaves_what_it_does_not_know(tmp_path):
+    strange = TAP_CODE + "void g(Vt___024root& other) { use(other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i); }\n"
+    said, code, header = tap_alias(tmp_path, strange)
+    assert "all copies stay" in said and code == strange and header == TAP_HEADER

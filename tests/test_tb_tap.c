@@ -291,7 +291,7 @@ static void order_reset_clock(void **state) {
     assert_string_equal(b.rec.calls, "last0 middle0 first0 lone0");
     *b.first_rst = 0;
     assert_true(cycle(&b));
-    assert_string_equal(b.rec.calls, "last0 middle0 first0-clear lone0");
+    assert_string_equal(b.rec.calls, "first0-clear last0 middle0 lone0");
     *b.first_rst = 1;
     *b.middle_en = 0;
     assert_true(cycle(&b));
@@ -303,6 +303,99 @@ static void order_reset_clock(void **state) {
     assert_string_equal(b.rec.calls, "last0-finish middle0-finish first0-finish lone0-finish");
     done(&b);
     assert_int_equal(b.rec.closed, 4);
+}
+
+/* ---- checks that sleep ---- */
+static tb_sig sleeper_value(const tb_check *c) {
+    return ((probe *)c->state)->value;
+}
+
+static int sleeper_open(tb_check *c, char *err, size_t err_size) {
+    if (probe_open(c, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig more = tb_tap_find(c->tap, "wide");
+    if (more.ptr != NULL && tb_check_wake(c, more, err, err_size) != 0) {
+        return -1;
+    }
+    return tb_check_wake(c, sleeper_value(c), err, err_size);
+}
+
+/* Once more after each value but 5. */
+static void sleeper_cycle(tb_check *c) {
+    note(c, "");
+    c->again = tb_get(sleeper_value(c)) != 0 && tb_get(sleeper_value(c)) != 5;
+}
+
+static const tb_check_ops ops_sleeper = {
+    .unit = "sleeper", .state_bytes = sizeof(probe), .open = sleeper_open, .cycle = sleeper_cycle, .clear = probe_clear};
+
+static void sleep_and_wake(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    memset(b.sim.dut, 0, sizeof(fake));
+    add(&b.sim, "toy.toy.u_a.u_tap_lone", "value", 8);
+    uint8_t *en = (uint8_t *)add(&b.sim, "toy.toy.u_b.u_tap_sleeper", "en_i", 1);
+    uint8_t *rst = (uint8_t *)add(&b.sim, "toy.toy.u_b.u_tap_sleeper", "rst_ni", 1);
+    uint8_t *first = (uint8_t *)add(&b.sim, "toy.toy.u_b.u_tap_sleeper", "value", 8);
+    uint8_t *second = (uint8_t *)add(&b.sim, "toy.toy.u_c.u_tap_sleeper", "value", 8);
+    uint32_t *wide = (uint32_t *)add(&b.sim, "toy.toy.u_c.u_tap_sleeper", "wide", 32);
+    const tb_check_ops *const ops[] = {&ops_sleeper, &ops_lone};
+    *en = *rst = 1;
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 2, NULL, &b.rec, b.err, sizeof b.err), 0);
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "lone0"); /* named no signal: always */
+    *first = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0 lone0");
+    *first = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0 lone0"); /* it asked for it */
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "lone0");
+    *second = 5;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper1 lone0");
+    *second = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "lone0");
+    *wide = UINT32_C(1) << 31;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper1 lone0");
+    *wide = 0;
+    /* what was asked for waits for the clock and does not outlive a reset */
+    *first = 1;
+    cycle(&b);
+    *first = 0;
+    *en = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "lone0");
+    *en = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0 lone0");
+    *first = 1;
+    cycle(&b);
+    *first = *rst = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0-clear lone0");
+    *rst = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "lone0");
+    done(&b);
+}
+
+static void wake_errors(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    memset(b.sim.dut, 0, sizeof(fake));
+    add(&b.sim, "toy.toy.u_c.u_tap_sleeper", "value", 8);
+    add(&b.sim, "toy.toy.u_c.u_tap_sleeper", "wide", 64);
+    const tb_check_ops *const ops[] = {&ops_sleeper};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 1, NULL, &b.rec, b.err, sizeof b.err), -1);
+    assert_non_null(strstr(b.err, "at most 32 bits, got 64"));
+    tb_sim_close(&b.sim);
 }
 
 static void reset_beats_clock(void **state) {
@@ -362,7 +455,7 @@ static void without_taps(void **state) {
     (void)state;
     bench b;
     build(&b);
-    ((fake *)b.sim.dut)->vars = 0;
+    memset(b.sim.dut, 0, sizeof(fake));
     assert_int_equal(tb_checks_open(&b.checks, &b.sim, chain, CHAIN, NULL, &b.rec, b.err, sizeof b.err), 0);
     assert_int_equal(b.checks.count, 0);
     assert_true(cycle(&b));
@@ -545,6 +638,8 @@ int main(void) {
         cmocka_unit_test(no_taps),
         cmocka_unit_test(finding),
         cmocka_unit_test(order_reset_clock),
+        cmocka_unit_test(sleep_and_wake),
+        cmocka_unit_test(wake_errors),
         cmocka_unit_test(reset_beats_clock),
         cmocka_unit_test(open_errors),
         cmocka_unit_test(without_taps),

@@ -234,7 +234,7 @@ const tb_shim shim_table = {
 #if VM_TRACE_FST
     shim_trace_open, shim_trace_dump, shim_trace_flush, shim_trace_close,
 #else
-    nullptr,       nullptr,     nullptr,     nullptr,
+    nullptr,       nullptr,      nullptr,     nullptr,
 #endif
     shim_vars,       shim_made_by,
 };

@@ -70,7 +70,7 @@ struct tb_checks {
 
 /*
  * A check for each tap whose kind is in `ops`; a tap of a kind that is not there is an error. A design without taps has no checks.
- * The order of `ops` is the order of the checks within a cycle: a unit stands before those that contain it, so it has the blame when both see an error at once.
+ * The order of `ops` is the order of the checks within a cycle, after those in reset: a unit stands before those that contain it, so it has the blame when both see an error at once.
  * Every unit of `ops` must have at least one tap when there are taps at all, unless its name is in `absent` (NULL-terminated, or NULL). 0 or -1.
  */
 int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
@@ -80,15 +80,15 @@ void tb_checks_close(tb_checks *checks);
 bool tb_checks_cycle(tb_checks *checks);
 /* Nothing is in flight any more. True when no check has failed. */
 bool tb_checks_finish(tb_checks *checks);
-/* One line: "layout 1 (npu_top.u_gemm...): data, task 3, transaction 17, n 0, c 3 ..., cycle 2041: got -12, expected -11; its input was right" */
+/* One line: "fifo 1 (top.u_core...): data, task 3, transaction 17, n 0, c 3 ..., cycle 2041: got -12, expected -11; its input was right" */
 void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 
 /* ---- for checks ---- */
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
 /*
- * Call cycle() only when this signal of up to 32 bits is not 0 (or another one named so, or after `again`). For open. A check must not miss anything by it: whatever it does not look at in a cycle without
- * these signals must not matter. 0 or -1.
+ * Call cycle() only when this signal of up to 32 bits is not 0, or another one named so, or after `again`. For open. What a check does not look at in a cycle
+ * without these signals must not matter. 0 or -1.
  */
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size);
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
