@@ -90,7 +90,7 @@ tests_of() {
 # run_name UNIT CFG: prints what was blamed; 0 the right unit, 1 another one or nothing, 2 does not build
 run_name() {
     local t signature
-    quiet make -j"$JOBS" "build/$2-tap/tandem" CFG="$2" KIND=tap || return 2
+    quiet make -j"$JOBS" "build/$2-tap/tandem" CFG="$2" KIND=tap VM_FAST=-O1 || return 2 # built once for a few runs
     for t in $(tests_of "$1"); do
         rm -f result
         quiet timeout -k 5 120 "build/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases && continue
