@@ -12,6 +12,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_EOF 100000u /* bytes that the library may ask for behind the end of a file */
@@ -68,6 +69,31 @@ static int fst_damaged(const tb_wave *wave, char *err, size_t err_size) {
     return -1;
 }
 
+/* The library follows the lengths of the blocks wherever they lead, even in circles: they have to end where the file does. */
+static bool fst_blocks_fit(const char *path) {
+    struct stat st;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return false;
+    }
+    bool ok = fstat(fileno(file), &st) == 0;
+    for (uint64_t at = 0; ok && at < (uint64_t)st.st_size;) {
+        unsigned char head[9];
+        uint64_t len = 0;
+        ok = fseeko(file, (off_t)at, SEEK_SET) == 0 && fread(head, sizeof head, 1, file) == 1;
+        for (int i = 1; ok && i < 9; i++) {
+            len = len << 8 | head[i];
+        }
+        if (ok && len == 0 && at > 0) {
+            break; /* the rest was being written */
+        }
+        ok = ok && len >= 8 && len < (uint64_t)st.st_size - at;
+        at += len + 1;
+    }
+    fclose(file);
+    return ok;
+}
+
 static bool fst_has_bits(unsigned type) {
     return type != FST_VT_VCD_REAL && type != FST_VT_VCD_REAL_PARAMETER && type != FST_VT_VCD_REALTIME && type != FST_VT_GEN_STRING &&
            type != FST_VT_SV_SHORTREAL;
@@ -114,8 +140,8 @@ static int fst_read(tb_wave *wave, wave_sink *sink, char *err, size_t err_size) 
             fstReaderSetFacProcessMask(wave->lib, h + 1);
         }
     }
-    /* a file whose first block begins after `from` still has values to give */
-    fstReaderSetLimitTimeRange(wave->lib, sink->from, sink->to);
+    /* behind the end of the file its last values still hold */
+    fstReaderSetLimitTimeRange(wave->lib, sink->from < wave->last ? sink->from : wave->last, sink->to);
     return fstReaderIterBlocks2(wave->lib, fst_change, NULL, sink, NULL) != 0 ? 0 : fst_damaged(wave, err, err_size);
 }
 
@@ -131,7 +157,7 @@ int wave_open_fst(tb_wave *wave, char *err, size_t err_size) {
     if (setjmp(fst_way.out) != 0) {
         return fst_damaged(wave, err, err_size);
     }
-    wave->lib = fstReaderOpen(wave->path);
+    wave->lib = fst_blocks_fit(wave->path) ? fstReaderOpen(wave->path) : NULL;
     if (wave->lib == NULL) {
         return fst_damaged(wave, err, err_size);
     }

@@ -52,7 +52,7 @@ static void limit(int what, rlim_t soft, rlim_t hard) {
 }
 
 __attribute__((noreturn)) static void child(int result, int error, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib) {
-    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM, SIGPIPE, SIGCHLD};
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM, SIGCHLD};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++) {
         signal(handled[i], SIG_DFL);
@@ -64,10 +64,12 @@ __attribute__((noreturn)) static void child(int result, int error, int (*work)(v
     if (LIMIT_MEMORY) {
         limit(RLIMIT_AS, (rlim_t)mib << 20, (rlim_t)mib << 20);
     }
-    const unsigned char status = (unsigned char)work(ctx);
-    const bool flushed = fflush(NULL) == 0;
-    const ssize_t told = flushed ? write(result, &status, 1) : 0;
-    _exit(told == 1 ? 0 : 1);
+    unsigned char status = (unsigned char)work(ctx);
+    if (fflush(NULL) != 0 && status == 0) {
+        dprintf(2, "output cannot be written: %s\n", strerror(errno));
+        status = 1;
+    }
+    _exit(write(result, &status, 1) == 1 ? 0 : 1);
 }
 
 /* Read what the child says until both pipes end or time is up. 1: it did its work, 0: it died. */
@@ -95,6 +97,16 @@ static int listen_to(guard *g, double until, unsigned char *status) {
     return done;
 }
 
+/* How the child ended. What a library says while it dies helps nobody. */
+static void explain(const char *path, int end, char *err, size_t err_size) {
+    const int sig = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
+    if (sig == SIGPIPE) {
+        raise(SIGPIPE); /* as if the caller had written: whoever reads its output has gone */
+    }
+    const bool asked = sig == SIGPIPE || sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
+    snprintf(err, err_size, asked ? "%s: interrupted" : "%s: damaged FST", path);
+}
+
 static int open_pipes(int fd[4]) {
     if (pipe2(fd, O_CLOEXEC) != 0) {
         return -1;
@@ -115,6 +127,7 @@ int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned 
         snprintf(err, err_size, "%s: no pipe: %s", path, strerror(errno));
         return -1;
     }
+    int end = 0;
     const pid_t pid = fork();
     if (pid == 0) {
         child(fd[1], fd[3], work, ctx, seconds, mib);
@@ -134,14 +147,13 @@ int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned 
     close(fd[2]);
     if (pid > 0) {
         kill(pid, SIGKILL);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        while (waitpid(pid, &end, 0) < 0 && errno == EINTR) {
         }
     }
     if (pid < 0) {
         snprintf(err, err_size, "%s: no process to read it: %s", path, strerror(error));
     } else if (done == 0) {
-        /* what a library says while it dies helps nobody */
-        snprintf(err, err_size, "%s: damaged FST", path);
+        explain(path, end, err, err_size);
     } else if (g != NULL && g->len > 0) {
         fwrite(g->text, 1, g->len, stderr);
     }

@@ -37,8 +37,8 @@ const tb_wave_signal *tb_wave_find(const tb_wave *wave, const char *path);
 /* bits: `width` characters '0' '1' 'x' 'z', highest bit first, not terminated. Nonzero stops the reading and is returned. */
 typedef int tb_wave_change(void *ctx, uint64_t time, uint32_t handle, const char *bits, uint32_t width);
 /*
- * Changes of the handles with want[handle] != 0, ordered by time, from `from` to `to`; the values that hold at `from` come first. 0, what the callback
- * returned, or -1 with one line in err.
+ * Changes of the handles with want[handle] != 0, ordered by time, from `from` to `to`; the values that hold at `from` come first (a handle that has none yet is
+ * not given). 0, what the callback returned, or -1 with one line in err.
  */
 int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to, tb_wave_change *change, void *ctx, char *err,
                  size_t err_size);
