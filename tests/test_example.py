@@ -165,6 +165,16 @@ def test_shrink_of_a_case_that_passes(program, tmp_path):
     assert done.returncode == 1 and "passes" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_checker_alone(program):
+    target = f"{BUILD}/example-axi_copy/d128-tap/axi_watch"
+    done = subprocess.run(["make", "-s", "-j1", target, f"BUILD={BUILD}"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    legal = run(ROOT / target)
+    assert legal.returncode == 0 and legal.stdout == "writes: 1, violations: 0\n"
+    broken = run(ROOT / target, "break")
+    assert broken.returncode == 1 and broken.stdout.startswith("AXI4_ERRM_AWVALID_STABLE on regs (AW) at cycle 9")
+
+
 def test_all_mutants():
     if os.environ.get("TANDEM_CHECK") != "1":
         pytest.skip("not run: all mutants of the example take a minute (make check, or make example-mutants)")

@@ -1,6 +1,6 @@
 # The example: another design under the same framework (docs/own-dut.md). OUT is the folder of one build of one design, so that a build of the example is a
 # make of its own: build/example-axi_copy/d128-tap.
-.PHONY: example example-mutants
+.PHONY: example example-watch example-mutants
 DATA ?= 128
 EXAMPLE := examples/axi_copy
 EXAMPLE_RTL ?= $(EXAMPLE)/rtl
@@ -8,8 +8,11 @@ EXAMPLE_KIND := $(if $(call given,KIND),$(KIND),$(if $(SAN),san,tap))
 EXAMPLE_PROGRAM := $(BUILD)/example-axi_copy/d$(DATA)-$(EXAMPLE_KIND)/axi_copy
 
 ifeq ($(findstring /example-axi_copy/,$(OUT)),)
+EXAMPLE_MAKE = @$(MAKE) -s OUT=$(@D) KIND=$(lastword $(subst -, ,$*)) BUILD_LABEL=$* $@
 $(BUILD)/example-axi_copy/%/axi_copy: FORCE
-	@$(MAKE) -s OUT=$(@D) KIND=$(lastword $(subst -, ,$*)) BUILD_LABEL=$* $@
+	$(EXAMPLE_MAKE)
+$(BUILD)/example-axi_copy/%/axi_watch: FORCE
+	$(EXAMPLE_MAKE)
 else
 # the folder says how many bits the memory port has: d64-..., d128-...
 EXAMPLE_CFG := $(firstword $(subst -, ,$(notdir $(OUT))))
@@ -24,11 +27,24 @@ $(OUT)/obj/$(EXAMPLE)/%.o: $(EXAMPLE)/%.c $(OUT)/flags.c
 $(OUT)/axi_copy: $(OBJ_example) $(DUT_axi_copy) $(HOST)/libtb.a $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(call link,$(OBJ_example),axi_copy,tb)
+
+# the AXI checker alone, in a bench that is not ours
+$(OUT)/watch.o: $(EXAMPLE)/watch/watch.cpp $(DUT_axi_copy)
+	@echo "  CXX   $< ($(BUILD_LABEL))"
+	@$(CCACHE) $(CXX) $(VM_CXX) -Itb -I$(OUT)/v/axi_copy -c $< -o $@
+$(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(call link,$(OUT)/watch.o,axi_copy,tb)
 endif
 
-example: ## a second design under the same framework: make example [SEED= COUNT= KIND= DATA=64 knob=value ARGS=options] or CASE=, SHRINK=file
+# make example [SEED= COUNT= KIND= DATA=64 knob=value ARGS=options], or CASE=file, or SHRINK=file
+example: ## another design under the same framework (docs/own-dut.md)
 	@$(BUILD_QUIETLY) $(EXAMPLE_PROGRAM)
 	$(EXAMPLE_PROGRAM) $(if $(CASE),--case $(CASE),$(if $(SHRINK),--shrink $(SHRINK),--run-seed $(SEED) --count $(or $(COUNT),200) $(KNOBS))) $(ARGS)
+
+example-watch: ## the AXI checker alone, in a Verilator bench of one's own
+	@$(BUILD_QUIETLY) $(EXAMPLE_PROGRAM:%/axi_copy=%/axi_watch)
+	$(EXAMPLE_PROGRAM:%/axi_copy=%/axi_watch)
 
 example-mutants: ## deliberate bugs in the example's RTL, each found by the check that should
 	@MAKE="$(MAKE)" JFLAG="$(PARALLEL)" BUILD="$(BUILD)" $(EXAMPLE)/mutants.sh
