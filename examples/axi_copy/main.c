@@ -117,6 +117,12 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
     tb_run_finish(&dev->run);
 }
 
+/* At most so much is copied; a slow bus takes longer. */
+static tb_shrink_size size(const tb_knobs *k) {
+    const uint64_t bytes = (uint64_t)(tb_knobs_get(k, "copies") * tb_knobs_get(k, "len"));
+    return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
+}
+
 static int execute(tb_prog_run *run) {
     const tb_run_cfg cfg = {.clk = "clk_i",
                             .rst_n = "rst_ni",
@@ -125,7 +131,8 @@ static int execute(tb_prog_run *run) {
                             .wave = run->wave,
                             .fail_wave = run->fail_wave,
                             .wave_window = run->wave_window,
-                            .watchdog_cycles = 10000};
+                            .watchdog_cycles = 10000,
+                            .max_cycles = run->max_cycles};
     char err[256];
     copy_device *dev = malloc(sizeof *dev);
     int rc = -1;
@@ -162,6 +169,8 @@ int main(int argc, char **argv) {
                           .about = "random copies on the engine and its golden model",
                           .knobs = knobs,
                           .knob_count = sizeof knobs / sizeof *knobs,
+                          .size = size,
+                          .work_name = "bytes",
                           .execute = execute};
     return tb_prog_main(&prog, argc, argv);
 }

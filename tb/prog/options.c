@@ -22,6 +22,7 @@ void tb_prog_usage(FILE *out, const tb_prog_options *o) {
           "    --output F    the small case (FILE with -small before .case)\n"
           "    --seconds S   stop after so long (120)\n"
           "    --keep A,B    knobs that stay as they are\n"
+          "    --jobs J      attempts at a time (one for each core)\n"
           "  --list          the knobs\n"
           "  --help          this text\n"
           "Exit status: 0 passed, 1 failed, 2 bad input.\n\nknobs:\n",
@@ -63,7 +64,8 @@ static int value_option(tb_prog_options *o, const char *name, const char *value,
                    {"--index", 0, UINT64_MAX - MAX_COUNT, &o->index, &o->have_run},
                    {"--count", 1, MAX_COUNT, &o->count, &o->have_run},
                    {"--wave-window", 1, UINT32_MAX, &o->wave_window, NULL},
-                   {"--seconds", 1, 86400, &o->seconds, &o->have_seconds}};
+                   {"--seconds", 1, 86400, &o->seconds, &o->have_shrink},
+                   {"--jobs", 1, TB_SHRINK_JOBS, &o->jobs, &o->have_shrink}};
     const struct {
         const char *name;
         const char **out;
@@ -100,8 +102,8 @@ static int check_options(const tb_prog_options *o, bool pinned, char *err, size_
         text = "a stored case fixes everything: expected no seed, run, count or knob beside it";
     } else if (o->have_seed && o->have_run) {
         text = "--seed: names one case, expected no run, index or count beside it";
-    } else if (o->shrink == NULL && (o->output != NULL || o->keep != NULL || o->have_seconds)) {
-        text = "--output, --seconds and --keep belong to --shrink";
+    } else if (o->shrink == NULL && (o->output != NULL || o->keep != NULL || o->have_shrink)) {
+        text = "--output, --seconds, --jobs and --keep belong to --shrink";
     } else if (o->shrink != NULL && (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->print_case)) {
         text = "--shrink: expected no waveform, result or --print-case beside it";
     }

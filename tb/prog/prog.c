@@ -4,17 +4,16 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../case/shrink.h"
 #include "../case/store.h"
 #include "../sim/sim.h"
 
 /* ---- stored cases ---- */
 
-static int check_case(const tb_prog *prog, const tb_knobs *knobs, char *err, size_t err_size) {
+int tb_prog_check(const tb_prog *prog, const tb_knobs *knobs, char *err, size_t err_size) {
     return prog->check != NULL ? prog->check(knobs, err, err_size) : 0;
 }
 
-static int load_case(const tb_prog *prog, const char *path, uint64_t *seed, tb_knobs *knobs, char *err, size_t err_size) {
+int tb_prog_load(const tb_prog *prog, const char *path, uint64_t *seed, tb_knobs *knobs, char *err, size_t err_size) {
     char text[400];
     const char *test;
     tb_kv kv;
@@ -27,7 +26,7 @@ static int load_case(const tb_prog *prog, const char *path, uint64_t *seed, tb_k
         rc = -1;
     }
     rc = rc == 0 ? tb_case_knobs(&kv, path, knobs, err, err_size) : rc;
-    if (rc == 0 && check_case(prog, knobs, text, sizeof text) != 0) {
+    if (rc == 0 && tb_prog_check(prog, knobs, text, sizeof text) != 0) {
         snprintf(err, err_size, "%s: %s", path, text);
         rc = -1;
     }
@@ -105,7 +104,7 @@ static int generate(const tb_prog *prog, tb_knobs *knobs, uint64_t seed, char *e
     if (prog->constrain != NULL) {
         prog->constrain(knobs, seed);
     }
-    return check_case(prog, knobs, err, err_size);
+    return tb_prog_check(prog, knobs, err, err_size);
 }
 
 /* One after the other until one fails. 0 or -1 (could not run). */
@@ -113,7 +112,7 @@ static int run_cases(tb_prog_options *o, tb_result *result, char *err, size_t er
     const tb_prog *prog = o->prog;
     for (uint64_t i = 0; i < o->count && result->outcome == TB_PASS; i++) {
         uint64_t seed = o->have_seed ? o->seed : tb_rng_test_seed(o->run_seed, prog->name, o->index + i);
-        int rc = o->case_file != NULL ? load_case(prog, o->case_file, &seed, &o->knobs, err, err_size)
+        int rc = o->case_file != NULL ? tb_prog_load(prog, o->case_file, &seed, &o->knobs, err, err_size)
                                       : generate(prog, &o->knobs, seed, err, err_size);
         if (rc == 0) {
             rc = o->print_case ? print_case(prog, &o->knobs, seed, err, err_size) : execute(o, &o->knobs, seed, result, err, err_size);
@@ -146,67 +145,6 @@ static int test(tb_prog_options *o) {
     return status;
 }
 
-/* ---- shrinking ---- */
-
-typedef struct shrink_job {
-    const tb_prog *prog;
-    uint64_t seed;
-} shrink_job;
-
-static bool shrink_legal(void *ctx, const tb_knobs *knobs) {
-    char err[512];
-    return check_case(((const shrink_job *)ctx)->prog, knobs, err, sizeof err) == 0;
-}
-
-static int shrink_run(void *ctx, const tb_knobs *knobs, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
-    const shrink_job *job = (const shrink_job *)ctx;
-    tb_result result;
-    tb_result_init(&result);
-    tb_prog_run run = {.seed = job->seed, .knobs = knobs, .result = &result};
-    const int rc = job->prog->execute(&run);
-    const bool failed = result.outcome != TB_PASS;
-    snprintf(signature, TB_SHRINK_SIGNATURE, "%s", failed ? result.signature : "");
-    *cycles = result.cycles;
-    tb_result_free(&result);
-    return failed ? 0 : rc;
-}
-
-/* "x.case" becomes "x-small.case". */
-static void small_name(const tb_prog_options *o, char *dst, size_t size) {
-    const size_t length = strlen(o->shrink);
-    const bool has_end = length > 5 && strcmp(o->shrink + length - 5, ".case") == 0;
-    if (o->output != NULL) {
-        snprintf(dst, size, "%s", o->output);
-    } else {
-        snprintf(dst, size, "%.*s-small.case", (int)(has_end ? length - 5 : length), o->shrink);
-    }
-}
-
-static int shrink(tb_prog_options *o) {
-    char err[1024] = "", path[1024];
-    shrink_job job = {.prog = o->prog};
-    tb_shrink_stats stats;
-    if (load_case(o->prog, o->shrink, &job.seed, &o->knobs, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", o->self, err);
-        return 2;
-    }
-    const tb_shrink_cfg cfg = {.ctx = &job,
-                               .legal = shrink_legal,
-                               .run = shrink_run,
-                               .seconds = (double)o->seconds,
-                               .log = o->quiet ? NULL : stdout,
-                               .keep = o->keep};
-    small_name(o, path, sizeof path);
-    if (tb_shrink(&cfg, &o->knobs, &stats, err, sizeof err) != 0 ||
-        tb_case_save(path, o->prog->name, o->prog->cfg, job.seed, &o->knobs, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s: %s\n", o->self, o->shrink, err);
-        return 1;
-    }
-    printf("%s: %u of %u attempts fail in the same way%s\ncycles %" PRIu64 " -> %" PRIu64 "\n%s --case %s\n", stats.signature, stats.steps,
-           stats.runs, stats.out_of_time ? "; stopped at the limit of time" : "", stats.cycles_before, stats.cycles_after, o->self, path);
-    return 0;
-}
-
 int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
     char err[1024] = "";
     tb_prog_options o;
@@ -221,7 +159,7 @@ int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
     } else if (o.list) {
         tb_knobs_list(prog->knobs, prog->knob_count, stdout);
     } else {
-        status = o.shrink != NULL ? shrink(&o) : test(&o);
+        status = o.shrink != NULL ? tb_prog_shrink(&o) : test(&o);
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);

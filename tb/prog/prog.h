@@ -7,6 +7,7 @@
 #define TB_PROG_H
 
 #include "../case/knob.h"
+#include "../case/shrink.h"
 #include "../sim/result.h"
 
 /* One case in execution. */
@@ -16,6 +17,7 @@ typedef struct tb_prog_run {
     const char *wave;      /* FST file of the whole run, or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL; the executor writes it */
     uint64_t wave_window;  /* its cycles before the failure, 0: as the executor likes */
+    uint64_t max_cycles;   /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
     tb_result *result;     /* failures go there; cycles and trace_hash are added up over the cases */
     char err[512];         /* why the case could not be run */
 } tb_prog_run;
@@ -30,6 +32,9 @@ typedef struct tb_prog {
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
     /* Can these knobs be executed? -1 with one line: no. NULL: all can. */
     int (*check)(const tb_knobs *knobs, char *err, size_t err_size);
+    /* What the case asks for, for the shrinker and its report (tb/case/shrink.h). NULL: the product of all numbers. */
+    tb_shrink_size (*size)(const tb_knobs *knobs);
+    const char *work_name; /* unit of size().work: "bytes" */
     /* Execute. -1 with run->err: it could not be run. */
     int (*execute)(tb_prog_run *run);
 } tb_prog;

@@ -133,6 +133,8 @@ static bool step(tb_run *run) {
         note_stop(run);
     } else if ((cycle & WATCH_MASK) == 0 && tb_watchdog_step(&run->wd, cycle, progress)) {
         note_hang(run);
+    } else if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
+        tb_run_fail(run, "host:cycles", "stopped after the %" PRIu64 " cycles that it may take", cycle);
     }
     return !tb_run_failed(run);
 }

@@ -30,6 +30,7 @@ typedef struct tb_run_cfg {
     const char *fail_wave;         /* FST file for tb_run_fail_wave(), or NULL; as above */
     uint64_t wave_window;          /* its cycles before the failure, a quarter of it after (0: 2,000) */
     uint64_t watchdog_cycles;      /* failure after so many cycles without a handshake on any port (0: 100,000) */
+    uint64_t max_cycles;           /* end the run as a failure after so many (0: no limit) */
     uint64_t access_cycles;        /* longest register access (0: 10,000) */
 } tb_run_cfg;
 
