@@ -75,11 +75,15 @@ class Bench:
         self.instructions = instructions
         self.scratch = scratch
         self.plain = {}
+        self.counted = {}  # instruction counts repeat exactly: once for each command
 
     def run(self, cfg, kind, words, times, extra=""):
         """What one run measured; "cost" is CPU seconds or instructions."""
         extra = [os.path.join(self.scratch, "run.fst") if w == "WAVE" else w for w in extra.split()]
         command = [os.path.join(self.build, "%s-%s" % (cfg, kind), "bench-speed")] + words.split() + ["--times", str(times)] + extra
+        key = " ".join(command)
+        if key in self.counted:
+            return self.counted[key]
         if self.instructions:
             command = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_measured", "--callgrind-out-file=/dev/null"] + command
         try:
@@ -98,6 +102,7 @@ class Bench:
             if counted is None or int(counted.group(1)) == 0:
                 raise BenchError("valgrind counted no instructions of bench_measured")
             result["cost"] = float(counted.group(1))
+            self.counted[key] = result
         return result
 
     def pairs(self, cfg, workload, times, cost, rounds):

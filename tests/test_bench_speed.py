@@ -1,0 +1,75 @@
+"""bench/bench.py with a stand-in for the measured program: what it computes, prints and refuses. Nothing here is timed."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+STAND_IN = """#!/usr/bin/python3
+import json, sys
+kind = sys.argv[0].split("/")[-2].split("-")[1]
+cpu = {"fast": 1.0, "debug": 1.1, "tap": 1.5}[kind]
+out = {"cycles": 1000, "hash": "0", "cpu": cpu, "children": 0.0, "rtl": 0.8, "harness": 0.2, "faults": 100, "left_out": 0, "snapshots": 0,
+       "fork": 0.0, "fault_cost": 0.0}
+if "--without" in sys.argv:
+    out["left_out"] = LEFT_OUT
+    out["cpu"] -= 0.2
+    out["cycles"] += MORE_CYCLES
+if "--snapshots" in sys.argv:
+    out.update(snapshots=3, fork=0.01, faults=5100, fault_cost=1e-6)
+print(json.dumps(out))
+"""
+
+
+def stand_in(build, left_out=1, more_cycles=0):
+    for kind in ("fast", "debug", "tap"):
+        program = build / f"n8-{kind}" / "bench-speed"
+        program.parent.mkdir()
+        program.write_text(STAND_IN.replace("LEFT_OUT", str(left_out)).replace("MORE_CYCLES", str(more_cycles)))
+        program.chmod(0o755)
+
+
+def bench(build, *args):
+    return subprocess.run([os.environ.get("PYTHON", "/usr/bin/python3"), "bench/bench.py", "--build", str(build), "--cfgs", "n8", "--workloads", "conv", *args],
+                          cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+def row(done, label):
+    return next(line for line in done.stdout.splitlines() if line.startswith(label)).split()
+
+
+def test_ratios_and_snapshots(tmp_path):
+    stand_in(tmp_path)
+    out = tmp_path / "out.json"
+    done = bench(tmp_path, "--rounds", "3", "--snapshot-seconds", "1", "--costs", "taps checks monitor", "--json", str(out))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "" and all(len(line) <= 80 for line in done.stdout.splitlines()), done.stdout
+    assert row(done, "taps and checks")[-2:] == ["+50.0", "%"]
+    assert row(done, "  checks of the units")[-2:] == ["+15.4", "%"]  # 1.5 / 1.3
+    assert row(done, "AXI monitors")[-2:] == ["+25.0", "%"]
+    # (0.01 + 5000 * 1e-6) / 1.5
+    assert row(done, "n8 one long case")[-2:] == ["1.00", "%"]
+    assert json.loads(out.read_text())["ratios"]["n8"]["conv"]["taps"] == [1.5, 1.5, 1.5]
+
+
+def test_markdown(tmp_path):
+    stand_in(tmp_path)
+    done = bench(tmp_path, "--rounds", "1", "--snapshot-seconds", "0", "--costs", "taps", "--markdown")
+    assert done.returncode == 0, done.stderr
+    assert "| n8 | conv |" in done.stdout and "| taps and checks: tap / fast | +50.0 % |" in done.stdout
+
+
+@pytest.mark.parametrize("left_out, more_cycles, text", [(0, 0, "nothing was left out"), (1, 5, "not the same run")])
+def test_runs_that_cannot_be_compared(tmp_path, left_out, more_cycles, text):
+    stand_in(tmp_path, left_out, more_cycles)
+    done = bench(tmp_path, "--rounds", "1", "--snapshot-seconds", "0", "--costs", "monitor")
+    assert done.returncode == 1 and text in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_missing_program_and_bad_options(tmp_path):
+    done = bench(tmp_path, "--rounds", "1")
+    assert done.returncode == 1 and "bench-speed: No such file" in done.stderr
+    for args in (["--rounds", "0"], ["--costs", "nothing"], ["--cfgs", "n5"]):
+        assert bench(tmp_path, *args).returncode == 2
