@@ -390,7 +390,7 @@ static void timing(const struct bundle *b, FILE *out) {
         return;
     }
     fprintf(out,
-            "<p class=\"soft\">Marker: cycle %" PRIu64 ". With GTKWave: <code>gtkwave wave.fst wave.gtkw</code></p>\n"
+            "<p class=\"soft\">Marker: cycle %" PRIu64 ". With GTKWave: <code>gtkwave wave.gtkw</code></p>\n"
             "<details><summary>More cycles</summary>\n",
             b->look);
     put_picture(b, "timing-wide.svg", out);

@@ -106,6 +106,36 @@ static int write_svg(const struct bundle *b, const char *name, const tb_wave_vie
     return 0;
 }
 
+/* The folder moves: the save file names the waveform beside it, wherever that is. */
+static int write_gtkw(const struct bundle *b, const tb_wave_view *view, char *err, size_t err_size) {
+    static const char key[] = "[dumpfile] ";
+    char path[640], temp[660], line[4096];
+    snprintf(path, sizeof path, "%s/wave.gtkw", b->temp);
+    snprintf(temp, sizeof temp, "%s.tmp", path);
+    if (tb_wave_gtkw(view, temp, err, err_size) != 0) {
+        return -1;
+    }
+    FILE *in = fopen(temp, "r"), *out = fopen(path, "w");
+    while (in != NULL && out != NULL && fgets(line, sizeof line, in) != NULL) {
+        if (strncmp(line, key, sizeof key - 1) == 0) {
+            snprintf(line, sizeof line, "%s\"wave.fst\"\n", key);
+        }
+        fputs(line, out);
+    }
+    const bool read = in != NULL && ferror(in) == 0;
+    const bool written = out != NULL && ferror(out) == 0;
+    if (in != NULL) {
+        fclose(in);
+    }
+    if ((out != NULL && fclose(out) != 0) || !read || !written) {
+        remove(path);
+        remove(temp);
+        snprintf(err, err_size, "wave.gtkw cannot be written");
+        return -1;
+    }
+    return remove(temp);
+}
+
 /* The unit alone, where there is one, and not all of it: once as wide as a page, once with more cycles. */
 static int draw_pictures(const struct bundle *b, paths *p, tb_wave_group *group, tb_wave_view *view, char *err, size_t err_size) {
     view->groups = b->check != NULL ? 1 : view->groups;
@@ -131,7 +161,7 @@ static uint64_t marker(const struct bundle *b, const tb_wave *wave) {
 
 static int draw(void *ctx) {
     const struct bundle *b = (const struct bundle *)ctx;
-    char err[512] = "", path[640], title[GROUPS][64], clock[512] = "";
+    char err[512] = "", title[GROUPS][64], clock[512] = "";
     paths p[GROUPS] = {0};
     tb_wave_group group[GROUPS];
     tb_wave *wave = tb_wave_open(b->wave, err, sizeof err);
@@ -151,8 +181,7 @@ static int draw(void *ctx) {
                          .clock = clock[0] != '\0' ? clock : NULL,
                          .marker = marker(b, wave) * STEP + STEP / 2,
                          .cycles = WIDE};
-    snprintf(path, sizeof path, "%s/wave.gtkw", b->temp);
-    int rc = tb_wave_gtkw(&view, path, err, sizeof err);
+    int rc = write_gtkw(b, &view, err, sizeof err);
     rc = rc == 0 ? draw_pictures(b, p, group, &view, err, sizeof err) : rc;
     if (rc != 0) {
         fprintf(stderr, "no timing diagram: %s\n", err);

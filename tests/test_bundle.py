@@ -1,0 +1,218 @@
+"""--report DIR: what is in the folder after a failure, and that nothing is left where there was none. Failures come from a simulated memory that is broken on purpose."""
+import os
+import re
+import signal
+import subprocess
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / os.environ.get("BUILD", "build")
+# the cheapest build at hand; one of kind tap shows all of it
+KINDS = [(cfg, kind) for kind in ("tap", "debug", "fast") for cfg in ("n4", "n8")]
+CFG, KIND = next(((c, k) for c, k in KINDS if os.access(BUILD / f"{c}-{k}" / "tandem", os.X_OK)), (None, None))
+PROGRAM = BUILD / f"{CFG}-{KIND}" / "tandem"
+pytestmark = pytest.mark.skipif(CFG is None, reason="not run: no tandem with RTL is built (make build KIND=tap CFG=n4)")
+
+OP = ["run", "conv", "ic=8", "oc=12", "ih=12", "iw=12", "k=3", "data=uniform", "in_layout=fp32", "out_layout=fp32", "groups=1"]
+FLIP = ["--break", "m1.R:20:flip"]
+HANG = ["--break", "m0.R:30"]
+
+
+def command(tmp, *args):
+    return [str(PROGRAM), *args, "--case-dir", str(tmp / "cases"), "--report", str(tmp / "r")]
+
+
+def tandem(tmp, *args):
+    return subprocess.run(command(tmp, *args), capture_output=True, text=True, timeout=120)
+
+
+class Page(HTMLParser):
+    """Names of elements, what they point to, and whether they are closed."""
+    VOID = {"meta", "br", "rect", "path", "line", "polyline", "polygon", "use", "circle", "stop"}
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.links, self.open = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href", "srcset", "data") and value]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if self.open and tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID and tag not in ("p", "li", "tr", "td", "th"):
+            while self.open and self.open[-1] in ("p", "li", "tr", "td", "th"):
+                self.open.pop()
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+        else:
+            assert tag in self.VOID or tag in ("p", "li", "tr", "td", "th"), f"</{tag}> closes {self.open[-3:]}"
+
+
+@pytest.fixture(scope="module")
+def flip(tmp_path_factory):
+    tmp = tmp_path_factory.mktemp("flip")
+    done = tandem(tmp, *OP, *FLIP, "--result", str(tmp / "result"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    return tmp, done
+
+
+def test_files(flip):
+    tmp, done = flip
+    names = {p.name for p in (tmp / "r").iterdir()}
+    assert {"report.txt", "report.html", "case.case", "registers.txt", "axi.txt", "wrong.txt", "versions.txt", "tensors"} <= names
+    if KIND != "fast":
+        assert {"wave.fst", "wave.gtkw", "timing.svg"} <= names
+        assert (tmp / "r/wave.fst").stat().st_size > 1000
+    else:
+        assert "wave.fst" not in names and "no tracing" in (tmp / "r/report.txt").read_text()
+    assert sorted(p.name for p in tmp.iterdir()) == ["cases", "r", "result"]
+    assert f"report={tmp}/r/report.html" in (tmp / "result").read_text()
+    # what the screen shows fits on it
+    shown = done.stdout.splitlines()
+    assert len(shown) <= 45 and f"{tmp}/r/report.html" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_wrong_elements(flip):
+    tmp, _ = flip
+    report = (tmp / "r/report.txt").read_text()
+    said = re.search(r"GEMM task 0: (\d+) of (\d+) elements wrong: channels (\d+)\.\.(\d+)", report)
+    assert said and int(said[2]) == 12 * 14 * 14
+    lines = [line for line in (tmp / "r/wrong.txt").read_text().splitlines() if line.startswith("GEMM task 0")]
+    assert len(lines) == int(said[1]) > 0
+    channels = {int(re.search(r", c (\d+),", line)[1]) for line in lines}
+    assert (min(channels), max(channels)) == (int(said[3]), int(said[4]))
+    # each element at the address that its place gives
+    registers = (tmp / "r/registers.txt").read_text()
+    base = int(re.search(r"GEMM_OFM_ADDR +0x\w+ +(0x\w+)", registers)[1], 16)
+    step = int(re.search(r"GEMM_OFM_CSTEP +0x\w+ +(0x\w+)", registers)[1], 16)
+    for line in lines:
+        c, h, w, addr = re.search(r"c (\d+), h (\d+), w (\d+), (0x\w+)", line).groups()
+        assert int(addr, 16) == base + int(c) * step + (int(h) * 14 + int(w)) * 4
+        got, expected = re.search(r"got .*\((0x\w+)\), expected .*\((0x\w+)\)", line).groups()
+        assert got != expected
+    assert re.search(r"starts GEMM task 0", registers)
+    assert re.search(r"m[01] +brought the first wrong element|m[01] brought the first wrong element: write 0x", report)
+
+
+def test_tensors(flip):
+    tmp, _ = flip
+    done = subprocess.run([str(PROGRAM), "diff", str(tmp / "r/tensors/rtl"), str(tmp / "r/tensors/model")], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    wrong = re.search(r"gemm.out task 0: (\d+) of", done.stdout)[1]
+    assert f"gemm.out of task 0: {wrong} of" in (tmp / "r/report.txt").read_text()
+
+
+def test_page(flip):
+    tmp, _ = flip
+    text = (tmp / "r/report.html").read_text()
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert "script" not in page.tags and "link" not in page.tags and "img" not in page.tags
+    for link in page.links:
+        assert "//" not in link and (link.startswith("#") or (tmp / "r" / link).exists()), link
+    assert "url(" not in text and "@import" not in text
+    assert "prefers-color-scheme:dark" in text and "name=\"viewport\"" in text
+    assert text.count("class=\"heat0\"") == 12 + 1  # a panel for each channel, and the legend
+    assert text.count("<figcaption>") == 12
+    order = [text.index(head) for head in ("How it spread", "Which output elements", "Register program", "Bus around", "Timing", "Again", "Versions")]
+    assert order == sorted(order)
+    assert "make repro CASE=" in text and "Verilator" in text
+
+
+def test_case_replays(flip):
+    tmp, done = flip
+    again = tandem(tmp, "repro", str(tmp / "r/case.case"), *FLIP)
+    assert again.returncode == 1
+    assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
+
+
+def test_same_twice(tmp_path):
+    texts = []
+    for _ in range(2):
+        assert tandem(tmp_path, *OP, *FLIP).returncode == 1
+        texts.append({p.name: p.read_bytes() for p in (tmp_path / "r").iterdir() if p.is_file() and p.name != "wave.fst"})
+    assert texts[0] == texts[1]  # and the older one made way
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cases", "r"]
+
+
+def test_hang(tmp_path):
+    done = tandem(tmp_path, *OP, *HANG)
+    assert done.returncode == 1 and "no handshake on any port" in done.stdout
+    report = (tmp_path / "r/report.txt").read_text()
+    assert "root: m0.R" in report
+    assert re.search(r"0 of 2352 elements wrong, 2352 not written", report)
+    assert "Who waits for whom" in (tmp_path / "r/report.html").read_text()
+    assert "class=\"heatm\"" in (tmp_path / "r/report.html").read_text()
+    assert re.search(r"> m0 .*no response|> m0 .*beats so far", (tmp_path / "r/axi.txt").read_text())
+
+
+def test_nothing_after_success(tmp_path):
+    done = tandem(tmp_path, *OP)
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("make, part", [
+    (lambda p: (p.mkdir(), (p / "mine.txt").write_text("x")), "holds files that are no report"),
+    (lambda p: p.write_text("x"), "exists and is no folder"),
+])
+def test_folder_of_somebody_else(make, part, tmp_path):
+    make(tmp_path / "r")
+    done = tandem(tmp_path, *OP, *FLIP)
+    assert done.returncode == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and part in done.stderr
+    assert not (tmp_path / "r/report.txt").exists()
+
+
+def test_empty_folder_and_slash(tmp_path):
+    (tmp_path / "r").mkdir()
+    done = subprocess.run(command(tmp_path, *OP, *FLIP)[:-1] + [f"{tmp_path}/r/"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and (tmp_path / "r/report.html").exists()
+
+
+def test_disk_full(tmp_path):
+    """A report that cannot be written leaves nothing, and the failure is still told."""
+    script = "ulimit -f 4; exec \"$@\""
+    done = subprocess.run(["bash", "-c", script, "x", *command(tmp_path, *OP, *FLIP)], capture_output=True, text=True, timeout=120)
+    assert done.returncode in (1, 2) and "no report:" in done.stderr
+    assert done.stdout.startswith("FAIL ") or done.returncode == 2
+    assert not (tmp_path / "r").exists() and not list(tmp_path.glob("r.*"))
+
+
+def test_interrupt(tmp_path):
+    """A signal while the report is made leaves no half of it."""
+    with subprocess.Popen(command(tmp_path, *OP, *HANG), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+        end = time.monotonic() + 60
+        while not list(tmp_path.glob("r.tmp*")) and run.poll() is None and time.monotonic() < end:
+            time.sleep(0.002)
+        run.send_signal(signal.SIGINT)
+        err = run.communicate(timeout=60)[1]
+    assert not (tmp_path / "r").exists() or (tmp_path / "r/report.html").exists()
+    assert not list(tmp_path.glob("r.*"))
+    if not (tmp_path / "r").exists():
+        assert "signal" in err
+
+
+def test_printed_line_is_accepted(flip):
+    """make repro with what a failing run prints, as it is."""
+    tmp, done = flip
+    line = next(line for line in done.stdout.splitlines() if line.startswith("make repro "))
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+    args = line.split()[1:] + [f"KIND={KIND}", f"REPORT={tmp}/again", "JOBS=1"]
+    again = subprocess.run(["make", *args], capture_output=True, text=True, timeout=1200, cwd=ROOT, env=env)
+    assert again.returncode == 2, again.stdout + again.stderr  # of make: the program failed
+    assert done.stdout.splitlines()[0] in again.stdout.splitlines()
+    assert (tmp / "again/report.html").exists()
