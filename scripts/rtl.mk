@@ -16,7 +16,7 @@ VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
 # modules bound into the units, which make their signals readable (tb/tap/tap.h)
-TAPS := $(if $(filter tap,$(KIND)),tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv)))
+TAPS := $(if $(filter tap,$(KIND)),$(sort $(wildcard tb/npu/taps/*.vlt)) $(sort $(wildcard tb/npu/taps/*.sv)))
 
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 # The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.

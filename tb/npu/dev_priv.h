@@ -71,7 +71,8 @@ struct npu_dev {
     tb_axi_monitor mon[PORTS];
     tb_axi_slave slave[NPU_DEV_CHANNELS];
     tb_lite_master lite;
-    tb_watchdog wd;
+    tb_watchdog wd, wd_memory; /* all ports; the ports to memory alone */
+    uint32_t wd_excuses;       /* times in a row that the mesh was at work */
     uint8_t *irq_pin[3];
     uint32_t irq_now, irq_seen; /* lines now; lines that rose since the last compare point */
     uint32_t irq_enable;        /* last value that the driver wrote */
@@ -135,8 +136,8 @@ bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value);
 void npu_rtl_check_idle(npu_dev *dev);
 
 /* ---- hang.c ---- */
-/* Nothing has moved for the watchdog's cycles: failure and report. */
-void npu_hang_watchdog(npu_dev *dev);
+/* Nothing has moved for the watchdog's cycles, on any port (all) or between the units and memory: failure and report, unless the units are idle or compute. */
+void npu_hang_watchdog(npu_dev *dev, bool all);
 /* The same for a register access ("read", "write") without an answer. */
 void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset);
 

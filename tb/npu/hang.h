@@ -43,6 +43,9 @@ typedef struct npu_hang {
     npu_look look;
     npu_hang_link link[NPU_HANG_DEPTH]; /* the chain, from the unit with an unfinished task to the root */
     size_t links;
+#define NPU_HANG_OTHERS 4u
+    char other[NPU_HANG_OTHERS][200]; /* units that stand as well */
+    size_t others;
     char root[48];       /* name for the signature; empty: unknown */
     char root_text[200]; /* one line */
 } npu_hang;

@@ -92,6 +92,16 @@ bool npu_rtl_step(void *ctx) {
     return step(dev);
 }
 
+/* Two watchdogs: nothing moves on any port; nothing moves between a busy unit and memory, while the driver polls. */
+static void watch(npu_dev *dev, uint64_t cycle) {
+    const uint64_t memory = dev->mon[PORT_M0].progress + dev->mon[PORT_M0 + 1].progress;
+    const bool all = tb_watchdog_step(&dev->wd, cycle, memory + dev->mon[PORT_AXIL].progress);
+    const bool units = tb_watchdog_step(&dev->wd_memory, cycle, memory);
+    if (all || units) {
+        npu_hang_watchdog(dev, all);
+    }
+}
+
 static bool step(npu_dev *dev) {
     tb_sim *sim = &dev->sim;
     const uint64_t cycle = sim->cycle;
@@ -127,9 +137,8 @@ static bool step(npu_dev *dev) {
     if (!go) {
         note_stop(dev);
     } else if ((cycle & 63u) == 0 && !npu_dev_failed(dev)) {
-        if (tb_watchdog_step(&dev->wd, cycle, dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress)) {
-            npu_hang_watchdog(dev);
-        } else if (dev->cfg.max_cycles != 0 && cycle >= dev->cfg.max_cycles) {
+        watch(dev, cycle);
+        if (dev->cfg.max_cycles != 0 && cycle >= dev->cfg.max_cycles) {
             npu_dev_fail(dev, "host:cycles", "stopped after the %" PRIu64 " cycles that it may take", cycle);
         }
     }
@@ -166,6 +175,9 @@ bool npu_rtl_read(npu_dev *dev, uint32_t offset, uint32_t *value) {
 }
 
 bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value) {
+    if (npu_reg_events(offset) < 0) { /* a driver that polls clears events again and again */
+        tb_watchdog_kick(&dev->wd_memory, dev->sim.cycle);
+    }
     tb_watchdog_kick(&dev->wd, dev->sim.cycle);
     return access_ok(dev, tb_lite_write(&dev->lite, offset, value, 0xf, npu_rtl_step, dev, NPU_DEV_REG_TIMEOUT), "write", offset);
 }
@@ -258,6 +270,7 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     tb_lite_init(&dev->lite, &dev->port[PORT_AXIL], profile->lite_gap_max, tb_rng_stream(dev->cfg.seed, "axil"));
     npu_explain_begin(dev);
     tb_watchdog_init(&dev->wd, dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles : 100000);
+    tb_watchdog_init(&dev->wd_memory, dev->wd.limit);
     dev->score = (npu_score_ctx){.n = dev->cfg.n};
     if (tb_checks_open(&dev->checks, &dev->sim, npu_score_all, npu_score_count, NULL, &dev->score, err, err_size) != 0) {
         return -1;

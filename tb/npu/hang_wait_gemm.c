@@ -1,0 +1,277 @@
+/* What the units of the GEMM wait for, from the input to the mesh (docs/npu.md section 4). */
+#include "hang_wait.h"
+
+#include <inttypes.h>
+
+#define IFM_WORDS 16384u /* of ifm_buf */
+#define OFM_WORDS 256u   /* of a bank of ofm_buf */
+
+enum { IFM_IDLE, IFM_PREP, IFM_SPACE, IFM_RUN };
+enum { WGT_IDLE, WGT_PREP, WGT_CHECK, WGT_LOAD, WGT_DONE };
+enum { PAR_IDLE, PAR_SPACE, PAR_LOAD };
+enum { IM_IDLE, IM_RUN = 6, IM_FINISH = 7 };
+enum { ENGINE_IM2COL = 4, ENGINE_POST = 5 }; /* pointers into the queue */
+
+static uint64_t task_ptr(npu_wait *w, unsigned engine) {
+    return npu_look_field(&w->h->look, npu_hang_units[HU_QUEUE].path, "ptr_o", 3 * engine, 3);
+}
+
+void npu_wait_gemm(npu_wait *w) {
+    bool written = true;
+    if (hang_other(w, HU_QUEUE, "busy_o") == 0) {
+        hang_idles(w);
+        return;
+    }
+    for (unsigned c = 0; c < 2; c++) {
+        if (hang_other(w, HU_POST + (int)c, "task_wait_o") == 0) {
+            hang_waits_for(w, HU_POST + (int)c, "results of the oldest task");
+            written = false;
+        }
+    }
+    for (unsigned c = 0; c < 2 && written; c++) {
+        if (hang_bits(w, "wr_idle_i", c, 1) == 0) {
+            hang_waits_for(w, HU_WR + (int)c, "write responses of the oldest task");
+            return;
+        }
+    }
+    if (written && task_ptr(w, ENGINE_IM2COL) == task_ptr(w, ENGINE_POST)) {
+        hang_waits_for(w, HU_IM2COL, "the end of the oldest task");
+    } else if (written) {
+        hang_stands(w, "everything of the oldest task is done");
+    }
+}
+
+void npu_wait_queue(npu_wait *w) {
+    if (hang_reg(w, "task_valid_i") == 0) {
+        hang_idles(w);
+    } else if (hang_reg(w, "busy_o") != 0) {
+        hang_waits_for(w, HU_GEMM, "the end of a task (the queue is full, or a fence)");
+    } else {
+        hang_stands(w, "it is empty and takes no task");
+    }
+}
+
+/* Tiles that im2col has begun and post has not given back, by the credit, and those that post knows of. */
+void npu_wait_credit(npu_wait *w) {
+    for (unsigned c = 0; c < 2; c++) {
+        const uint64_t all = 4 * OFM_WORDS / w->h->dev->cfg.n;
+        const uint64_t room = hang_other(w, HU_GEMM, c == 0 ? "room0_q" : "room1_q");
+        const uint64_t avail = hang_other(w, HU_POST + (int)c, "avail_q");
+        if (hang_other(w, HU_GEMM, "tile_cnt_q") != 0) {
+            hang_waits_for(w, HU_ACC, "the rest of a tile");
+            return;
+        }
+        if (all - room != avail) {
+            hang_stands(w, "room for %" PRIu64 " of %" PRIu64 " tiles, but post %u holds %" PRIu64, room, all, c, avail);
+            return;
+        }
+    }
+    hang_idles(w);
+}
+
+void npu_wait_port(npu_wait *w) {
+    hang_stands(w, "words of the layout units are not taken");
+}
+
+/* Jobs that are in the layout units. */
+static void ifm_arrivals(npu_wait *w) {
+    if (hang_reg(w, "flight_q") == 0) {
+        return;
+    }
+    for (int u = 0; u < 2; u++) {
+        hang_waits_for(w, HU_LAYOUT + u, "%" PRIu64 " jobs on the way", hang_reg(w, "flight_q"));
+    }
+}
+
+void npu_wait_ifm_ld(npu_wait *w) {
+    const uint64_t state = hang_reg(w, "state_q");
+    const uint64_t tasks = hang_part(w, "u_track", "count_q");
+    const uint64_t left = hang_reg(w, "npix_q") - hang_reg(w, "pix_q");
+    const uint64_t n = w->h->dev->cfg.n;
+    const uint64_t chunk = left <= 64 ? hang_reg(w, "last_words_q") : 64 * ((hang_reg(w, "task_ic_i") + n - 1) / n);
+    const uint64_t jobs = hang_reg(w, "job_valid_o");
+    ifm_arrivals(w);
+    switch (state) {
+    case IFM_IDLE:
+        if (hang_reg(w, "task_valid_i") != 0) {
+            hang_stands(w, "it does not begin its task");
+        }
+        break;
+    case IFM_PREP:
+        if (tasks < 4) {
+            hang_stands(w, "it does not begin its task");
+        }
+        break;
+    case IFM_SPACE:
+        if (hang_reg(w, "used_q") + chunk <= IFM_WORDS) {
+            hang_stands(w, "ifm_buf has room for its %" PRIu64 " words (%" PRIu64 " in use)", chunk, hang_reg(w, "used_q"));
+        } else {
+            hang_waits_for(w, HU_IM2COL, "room in ifm_buf: %" PRIu64 " words, %" PRIu64 " of %u in use", chunk, hang_reg(w, "used_q"),
+                           IFM_WORDS);
+        }
+        break;
+    default:
+        if ((hang_reg(w, "job_ready_i") & jobs) != 0) {
+            hang_stands(w, "its job is taken and it does not go on");
+        } else {
+            hang_waits_for(w, HU_LAYOUT + (jobs == 2 ? 1 : 0), "its job is not taken");
+        }
+        break;
+    }
+    if (w->waits == 0 && !w->stands) {
+        if (tasks > 0) {
+            hang_stands(w, "every job is done and a task is not complete");
+        } else {
+            hang_idles(w);
+        }
+    }
+}
+
+void npu_wait_layout(npu_wait *w) {
+    const uint64_t held = hang_reg(w, "held_q");
+    const uint64_t full = hang_reg(w, "full_q");
+    const uint64_t fill = hang_reg(w, "fill_bank_q");
+    const uint64_t jobs = hang_part(w, "u_queue", "count_q");
+    if (hang_offers(w, "req_valid_o", "req_ready_i")) {
+        hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not taken");
+    }
+    if (hang_offers(w, "wr_valid_o", "wr_ready_i")) {
+        hang_waits_for(w, HU_PORT, "a word for ifm_buf is not taken");
+        return;
+    }
+    if (full != 0) {
+        hang_stands(w, "full banks (mask %" PRIx64 ") do not leave", full);
+    } else if (held != 0 && (jobs == 0 || (held >> fill & 1u) != 0)) {
+        hang_stands(w, "banks (mask %" PRIx64 ") have their data and do not become full", held);
+    } else if (jobs != 0 && hang_offers(w, "dat_valid_i", "dat_ready_o")) {
+        hang_stands(w, "its data are not taken");
+    } else if (jobs != 0) {
+        hang_waits_for(w, HU_RD + (int)w->ch, "data of %" PRIu64 " jobs", jobs);
+    } else if (w->waits == 0) {
+        hang_idles(w);
+    }
+}
+
+void npu_wait_wgt_ld(npu_wait *w) {
+    const bool used = hang_reg(w, "full_o") != 0 || hang_reg(w, "held_q") != 0;
+    switch (hang_reg(w, "state_q")) {
+    case WGT_IDLE:
+        if (hang_reg(w, "task_valid_i") == 0) {
+            hang_idles(w);
+        } else if (hang_reg(w, "task_wgt_res_i") != 0 && hang_reg(w, "task_wgt_keep_i") != 0 && used) {
+            hang_waits_for(w, HU_IM2COL, "the task before to release the bank");
+        } else {
+            hang_stands(w, "it does not begin its task");
+        }
+        return;
+    case WGT_CHECK:
+        if (used) {
+            hang_waits_for(w, HU_IM2COL, "its bank to be released");
+        } else {
+            hang_stands(w, "its bank is free and it does not load");
+        }
+        return;
+    case WGT_LOAD:
+        if (hang_offers(w, "req_valid_o", "req_ready_i")) {
+            hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not taken");
+        } else if (hang_offers(w, "dat_valid_i", "dat_ready_o")) {
+            hang_stands(w, "its data are not taken");
+        } else if (hang_reg(w, "flight_q") != 0) {
+            hang_waits_for(w, HU_RD + (int)w->ch, "%" PRIu64 " beats of weights", hang_reg(w, "flight_q"));
+        } else {
+            hang_stands(w, "a block is not complete and nothing is asked for");
+        }
+        return;
+    default:
+        hang_stands(w, "a state of one cycle lasts");
+        return;
+    }
+}
+
+void npu_wait_par_ld(npu_wait *w) {
+    switch (hang_reg(w, "state_q")) {
+    case PAR_IDLE:
+        if (hang_reg(w, "task_valid_i") == 0) {
+            hang_idles(w);
+        } else {
+            hang_stands(w, "it does not begin its task");
+        }
+        return;
+    case PAR_SPACE:
+        if (hang_reg(w, "used_q") == 0) {
+            hang_stands(w, "par_buf is empty and it does not load");
+        } else {
+            hang_waits_for(w, HU_GEMM, "room in par_buf: a task that is complete");
+        }
+        return;
+    default:
+        break;
+    }
+    const uint64_t req = hang_reg(w, "req_valid_o") & ~hang_reg(w, "req_ready_i");
+    for (unsigned c = 0; c < 2; c++) {
+        const uint64_t left = hang_reg(w, c == 0 ? "left0_q" : "left1_q");
+        if ((req >> c & 1u) != 0) {
+            hang_waits_for(w, HU_RD + (int)c, "its read request is not taken");
+        } else if (left != 0) {
+            hang_waits_for(w, HU_RD + (int)c, "%" PRIu64 " beats of %s", left, c == 0 ? "output scales" : "biases");
+        }
+    }
+    if (w->waits == 0) {
+        hang_stands(w, "everything has come and the task does not end");
+    }
+}
+
+/* What keeps the next tile from being begun. */
+static void im2col_tile(npu_wait *w) {
+    static const char *const room[2] = {"room0_q", "room1_q"};
+    bool none = false;
+    for (unsigned c = 0; c < 2; c++) {
+        if (hang_other(w, HU_GEMM, room[c]) == 0) {
+            none = true;
+            if (hang_other(w, HU_POST + (int)c, "avail_q") == 0) {
+                hang_waits_for(w, HU_CREDIT, "room in ofm_buf");
+            } else {
+                hang_waits_for(w, HU_POST + (int)c, "room in ofm_buf (credit)");
+            }
+        }
+    }
+    if (none) {
+        return;
+    }
+    if (hang_reg(w, "tl_known_q") == 0) {
+        const uint64_t need = hang_reg(w, "tl_need_q");
+        const uint64_t there = hang_reg(w, "pix_ready_i");
+        if (hang_reg(w, "ifm_all_i") == 0 && need > there) {
+            hang_waits_for(w, HU_IFM_LD, "input rows: %" PRIu64 " of %" PRIu64 " pixels are there", there, need);
+        } else {
+            hang_stands(w, "its input rows are there");
+        }
+    } else if (hang_reg(w, "wait_wgt_o") != 0) {
+        const uint64_t blk = hang_reg(w, "blk_q");
+        const bool res = hang_bits(w, "shape_i", 168, 1) != 0;
+        hang_waits_for(w, HU_WGT_LD + (int)(res ? blk & 1u : hang_reg(w, "pp_q")), "weights of block %" PRIu64, blk);
+    } else {
+        hang_stands(w, "input, weights and room are there and no tile begins");
+    }
+}
+
+void npu_wait_im2col(npu_wait *w) {
+    const uint64_t state = hang_reg(w, "state_q");
+    if (hang_reg(w, "w_valid_q") != 0 || hang_reg(w, "a_valid_q") != 0) {
+        hang_stands(w, "it stands in the middle of a tile");
+    } else if (state == IM_IDLE && hang_reg(w, "task_valid_i") == 0) {
+        hang_idles(w);
+    } else if (state < IM_RUN) {
+        hang_stands(w, "it does not begin its task");
+    } else if (state == IM_FINISH && hang_reg(w, "ifm_all_i") == 0) {
+        hang_waits_for(w, HU_IFM_LD, "the rest of the task's input");
+    } else if (state == IM_FINISH || hang_reg(w, "tl_done_q") != 0) {
+        hang_stands(w, "every tile is done and the task does not end");
+    } else {
+        im2col_tile(w);
+    }
+}
+
+void npu_wait_acc(npu_wait *w) {
+    hang_stands(w, "a tile went into the mesh and a part of it has come out");
+}

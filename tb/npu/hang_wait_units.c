@@ -1,0 +1,274 @@
+/* What the registers, the clocks, the ALU and the POOL wait for (docs/npu.md section 4). */
+#include "hang_wait.h"
+
+#include <inttypes.h>
+
+#define ALU_SLOTS 16u /* chunks under way in a channel */
+#define ALU_OUT 32u   /* words in the arithmetic and behind it */
+#define POOL_JOBS 32u /* read jobs that pool_line holds */
+#define OUT_JOBS 4u   /* write jobs that pool_out holds */
+
+enum { SLOT_FREE, SLOT_SNAP, SLOT_START, SLOT_CHECK, SLOT_VALID };
+enum { ALU_IDLE, ALU_WALK, ALU_DRAIN, ALU_LAST };
+enum { POOL_IDLE, POOL_SETUP, POOL_START, POOL_RUN, POOL_DRAIN };
+enum { LD_IDLE, LD_WIN, LD_ROW, LD_JOB };
+enum { SEQ_IDLE, SEQ_WIN, SEQ_TAB, SEQ_ROW, SEQ_TAP, SEQ_NEXT };
+enum { OUT_IDLE, OUT_WAIT, OUT_SEND };
+
+void npu_wait_regs(npu_wait *w) {
+    hang_idles(w);
+}
+
+void npu_wait_slot(npu_wait *w) {
+    static const int unit[3] = {HU_QUEUE, HU_ALU, HU_POOL};
+    const int which = w->unit - HU_GEMM_SLOT;
+    switch (hang_reg(w, "slot_q")) {
+    case SLOT_FREE:
+        hang_idles(w);
+        return;
+    case SLOT_VALID:
+        hang_waits_for(w, unit[which], "its task is not taken");
+        return;
+    case SLOT_CHECK:
+        hang_stands(w, "the check of the task does not end");
+        return;
+    default:
+        hang_stands(w, "a state of one cycle lasts");
+        return;
+    }
+}
+
+void npu_wait_clock(npu_wait *w) {
+    hang_stands(w, "the unit has work and its clock stands");
+}
+
+void npu_wait_alu(npu_wait *w) {
+    switch (hang_reg(w, "state_q")) {
+    case ALU_IDLE:
+        if (hang_reg(w, "task_valid_i") == 0) {
+            hang_idles(w);
+        } else {
+            hang_stands(w, "it does not begin its task");
+        }
+        return;
+    case ALU_WALK:
+        for (int c = 0; c < 2; c++) {
+            if (hang_other(w, HU_WALK + c, "done_o") == 0) {
+                hang_waits_for(w, HU_WALK + c, "the rest of its chunks");
+            }
+        }
+        break;
+    case ALU_DRAIN:
+        for (int c = 0; c < 2; c++) {
+            if (hang_other(w, HU_CHAN + c, "idle_o") == 0) {
+                hang_waits_for(w, HU_CHAN + c, "the rest of its results");
+            }
+        }
+        break;
+    default:
+        for (unsigned c = 0; c < 2; c++) {
+            if (hang_bits(w, "wr_idle_i", c, 1) == 0) {
+                hang_waits_for(w, HU_WR + (int)c, "write responses of its task");
+            }
+        }
+        break;
+    }
+    if (w->waits == 0) {
+        hang_stands(w, "everything of this state is done and it does not go on");
+    }
+}
+
+void npu_wait_walk(npu_wait *w) {
+    if (hang_reg(w, "done_o") != 0) {
+        hang_idles(w);
+    } else if (hang_offers(w, "chunk_valid_o", "chunk_ready_i")) {
+        hang_waits_for(w, HU_CHAN + (int)w->ch, "a chunk is not taken");
+    } else {
+        hang_stands(w, "it has rows left and offers no chunk");
+    }
+}
+
+/* Operands, arithmetic and write jobs of the chunks that are under way. */
+static void chan_chunks(npu_wait *w) {
+    const uint64_t flight = hang_reg(w, "flight_q");
+    const uint64_t ring = hang_reg(w, "ring_count_q");
+    const bool data = hang_reg(w, "slot_q") != hang_reg(w, "data_q");
+    if (hang_offers(w, "wr_req_valid_o", "wr_req_ready_i")) {
+        hang_waits_for(w, HU_WR + (int)w->ch, "its write job is not taken");
+    }
+    if (hang_offers(w, "wr_valid_o", "wr_ready_i")) {
+        hang_waits_for(w, HU_SEND + (int)w->ch, "room for a word of results");
+    } else if (ring != 0) {
+        hang_stands(w, "%" PRIu64 " words of results do not leave", ring);
+    } else if (flight != 0) {
+        hang_waits_for(w, HU_MATH + (int)w->ch, "%" PRIu64 " words of results", flight);
+    } else if (data && hang_reg(w, "rd_ready_o") == 0) {
+        hang_waits_for(w, HU_MATH + (int)w->ch, "its arithmetic to take a word");
+    } else if (data && hang_reg(w, "rd_valid_i") != 0) {
+        hang_stands(w, "operands are there and are not taken");
+    } else if (data) {
+        hang_waits_for(w, HU_RD + (int)w->ch, "operands of %" PRIu64 " chunks", (hang_reg(w, "slot_q") - hang_reg(w, "data_q")) & 31u);
+    } else if (hang_reg(w, "slot_q") != hang_reg(w, "job_q") && w->waits == 0) {
+        hang_stands(w, "every result of a chunk is there (%" PRIu64 " words) and no job asks for them", hang_reg(w, "there_q"));
+    }
+}
+
+void npu_wait_chan(npu_wait *w) {
+    const bool chunk = hang_reg(w, "chunk_valid_i") != 0;
+    if (chunk && hang_offers(w, "rd_req_valid_o", "rd_req_ready_i")) {
+        hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not taken");
+    }
+    chan_chunks(w);
+    if (w->waits != 0 || w->stands) {
+        return;
+    }
+    if (!chunk) {
+        hang_idles(w);
+    } else if (npu_look_field(&w->h->look, npu_hang_units[HU_SEND + (int)w->ch].path, "level_q", 22, 11) != 0) {
+        hang_waits_for(w, HU_SEND + (int)w->ch, "room for the results of a chunk");
+    } else {
+        hang_stands(w, "a chunk is offered, nothing is under way and it has no room");
+    }
+}
+
+void npu_wait_math(npu_wait *w) {
+    if (hang_reg(w, "tree_q") != 0) {
+        hang_stands(w, "the tree of a reduction stands");
+    } else if (hang_reg(w, "gap_q") != 0) {
+        hang_stands(w, "it refuses words");
+    } else {
+        hang_idles(w);
+    }
+}
+
+void npu_wait_pool(npu_wait *w) {
+    switch (hang_reg(w, "state_q")) {
+    case POOL_IDLE:
+        if (hang_reg(w, "task_valid_i") == 0) {
+            hang_idles(w);
+        } else {
+            hang_stands(w, "it does not begin its task");
+        }
+        return;
+    case POOL_RUN:
+        for (int c = 0; c < 2; c++) {
+            if (hang_other(w, HU_POOL_OUT + c, "busy_o") != 0) {
+                hang_waits_for(w, HU_POOL_OUT + c, "the rest of its rows");
+            }
+        }
+        break;
+    case POOL_DRAIN:
+        for (unsigned c = 0; c < 2; c++) {
+            if (hang_bits(w, "wr_idle_i", c, 1) == 0) {
+                hang_waits_for(w, HU_WR + (int)c, "write responses of its task");
+            }
+        }
+        break;
+    default:
+        hang_stands(w, "a state of one cycle lasts");
+        return;
+    }
+    if (w->waits == 0) {
+        hang_stands(w, "everything of this state is done and it does not go on");
+    }
+}
+
+void npu_wait_pool_ld(npu_wait *w) {
+    if (hang_offers(w, "req_valid_o", "req_ready_i")) {
+        hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not taken");
+        return;
+    }
+    switch (hang_reg(w, "state_q")) {
+    case LD_IDLE:
+        hang_idles(w);
+        return;
+    case LD_ROW:
+        if (hang_reg(w, "used_q") == 0) {
+            hang_stands(w, "the ring is empty and it asks for no row");
+        } else {
+            hang_waits_for(w, HU_POOL_SEQ + (int)w->ch, "a row to be freed, %" PRIu64 " words are in use", hang_reg(w, "used_q"));
+        }
+        return;
+    case LD_JOB:
+        if (hang_other(w, HU_POOL_LINE + (int)w->ch, "job_ready_o") == 0) {
+            hang_waits_for(w, HU_POOL_LINE + (int)w->ch, "room for a read job");
+        } else {
+            hang_stands(w, "it has a job and asks for nothing");
+        }
+        return;
+    default:
+        hang_stands(w, "a state of one cycle lasts");
+        return;
+    }
+}
+
+void npu_wait_pool_line(npu_wait *w) {
+    const uint64_t jobs = hang_part(w, "u_jobs", "count_q");
+    if (jobs != 0) {
+        hang_waits_for(w, HU_RD + (int)w->ch, "data of %" PRIu64 " jobs", jobs);
+    } else if (hang_other(w, HU_POOL_LD + (int)w->ch, "state_q") != LD_IDLE) {
+        hang_waits_for(w, HU_POOL_LD + (int)w->ch, "the next job");
+    } else {
+        hang_idles(w);
+    }
+}
+
+void npu_wait_pool_seq(npu_wait *w) {
+    const int ch = (int)w->ch;
+    switch (hang_reg(w, "state_q")) {
+    case SEQ_IDLE:
+        hang_idles(w);
+        return;
+    case SEQ_TAB:
+        if (hang_reg(w, "asked_q") == 0) {
+            hang_waits_for(w, HU_POOL_LD + ch, "its request for the table to be taken");
+        } else {
+            hang_waits_for(w, HU_POOL_LINE + ch, "the table");
+        }
+        return;
+    case SEQ_ROW:
+        if (hang_reg(w, "ahead_q") >= hang_reg(w, "avail_q")) {
+            hang_waits_for(w, HU_POOL_LINE + ch, "an input row, %" PRIu64 " are there", hang_reg(w, "avail_q"));
+        } else if (hang_reg(w, "halves_q") < 2) {
+            hang_stands(w, "its row is there");
+        } else if (hang_other(w, HU_POOL_OUT + ch, "full_q") != 0) {
+            hang_waits_for(w, HU_POOL_OUT + ch, "a half of the output memory");
+        } else if (hang_owes(w, HU_POOL_OP + ch)) {
+            hang_blames(w, HU_POOL_OP + ch, "a half of the output memory: results are missing");
+        } else {
+            hang_stands(w, "both halves of the output memory are empty and it counts them as in use");
+        }
+        return;
+    default:
+        hang_stands(w, "a row does not go on");
+        return;
+    }
+}
+
+void npu_wait_pool_op(npu_wait *w) {
+    if (hang_reg(w, "div_left_q") != 0) {
+        hang_stands(w, "a division does not end");
+    } else if (hang_other(w, HU_POOL_SEQ + (int)w->ch, "state_q") != SEQ_IDLE) {
+        hang_waits_for(w, HU_POOL_SEQ + (int)w->ch, "taps");
+    } else {
+        hang_idles(w);
+    }
+}
+
+void npu_wait_pool_out(npu_wait *w) {
+    if (hang_offers(w, "req_valid_o", "req_ready_i")) {
+        hang_waits_for(w, HU_WR + (int)w->ch, "its write job is not taken");
+        return;
+    }
+    if (hang_offers(w, "wr_valid_o", "wr_ready_i")) {
+        hang_waits_for(w, HU_SEND + (int)w->ch, "room for a word");
+    } else if (hang_reg(w, "o_valid_q") != 0) {
+        hang_stands(w, "a word does not leave");
+    } else if (hang_reg(w, "state_q") == OUT_WAIT && hang_reg(w, "full_q") == 0) {
+        hang_waits_for(w, HU_POOL_OP + (int)w->ch, "results, %" PRIu64 " rows of the group are left", hang_reg(w, "oleft_q"));
+    } else if (hang_reg(w, "busy_o") == 0) {
+        hang_idles(w);
+    } else {
+        hang_stands(w, "results are there and do not leave");
+    }
+}

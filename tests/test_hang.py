@@ -1,0 +1,147 @@
+"""The report on a hang: its tables against the RTL, and what it says about a memory that stops."""
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TANDEM = os.path.join(ROOT, "build", "n4-tap", "tandem")
+# unit of the report -> module, where the name differs
+MODULES = {"HU_QUEUE": "gemm_queue", "HU_CHAN": "alu_chan", "HU_WALK": "alu_walk", "HU_MATH": "alu_math", "HU_SEND": "send_buf", "HU_RD": "dma_rd",
+           "HU_WR": "dma_wr", "HU_REGS": "npu_regs"}
+PARTS = {"u_queue": "npu_fifo", "u_track": "npu_fifo", "u_jobs": "npu_fifo", "u_blk_job": "npu_fifo", "u_blk_data": "npu_fifo",
+         "u_blk_last": "npu_fifo", "u_info": "npu_fifo", "u_skid": "npu_fifo", "u_out": "npu_fifo", "u_split.u_job": "npu_fifo",
+         "u_split": "dma_split"}
+
+
+def text(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+def source(module):
+    for folder, _, files in os.walk(os.path.join(ROOT, "rtl")):
+        if module + ".sv" in files:
+            return text(folder, module + ".sv")
+    raise AssertionError(f"no module {module}")
+
+
+def public():
+    return set(re.findall(r'public_flat_rd -module "(\w+)" -var "(\w+)"', text("tb", "npu", "taps", "hang.vlt")))
+
+
+def tapped(module):
+    path = os.path.join(ROOT, "tb", "npu", "taps")
+    names = set()
+    for f in os.listdir(path):
+        body = text(path, f)
+        if f.endswith(".sv") and re.search(rf"bind {module}\b", body):
+            names |= set(re.findall(r"^\s*input\s+logic\s*(?:\[.*?\])?\s*(\w+)", body, re.M))
+            names |= set(re.findall(r"^\s*logic\s*(?:\[.*?\])?\s*(\w+);", body, re.M))
+    return names
+
+
+def rows():
+    """(unit, state register, state names, [(part, register)])"""
+    body = text("tb", "npu", "hang_state.c")
+    body = body[body.index("state_rows[] = {"):body.index("};", body.index("state_rows[] = {"))]
+    for m in re.finditer(r'\{(HU_\w+),\s*(NULL|"\w+"),\s*(NULL|"[\w ]+"),\s*((?:"[^"]*"\s*)+)\}', body):
+        levels = "".join(re.findall(r'"([^"]*)"', m[4])).split()
+        yield m[1], m[2].strip('"'), m[3].strip('"').split(), [l.split("=")[1].split("[")[0] for l in levels]
+
+
+def module_of(unit):
+    return MODULES.get(unit, unit[3:].lower())
+
+
+class Tables(unittest.TestCase):
+    def test_every_machine_by_name(self):
+        listed = set()
+        for unit, reg, states, _ in rows():
+            if reg == "NULL":
+                continue
+            src = source(module_of(unit))
+            enum = re.search(r"typedef enum logic \[.*?\] \{(.*?)\} state_e;", src)
+            if enum:
+                want = [s.strip() for s in enum[1].split(",")]
+            else:
+                found = re.findall(r"localparam logic \[2:0\] (\w+) = 3'd(\d);", src)
+                want = [n for n, _ in sorted(found, key=lambda f: int(f[1]))]
+            self.assertEqual(states, want, module_of(unit))
+            listed.add(module_of(unit))
+        for folder, _, files in os.walk(os.path.join(ROOT, "rtl")):
+            for f in files:
+                if f.endswith(".sv") and "typedef enum" in text(folder, f):
+                    self.assertIn(f[:-3], listed, "a machine that the report does not show")
+
+    def test_states_of_the_rules(self):
+        """enum { IFM_IDLE, IFM_PREP ... } of hang_wait_*.c"""
+        prefixes = {"IFM": "ifm_ld", "WGT": "wgt_ld", "PAR": "par_ld", "IM": "im2col", "POST": "post", "ALU": "alu", "POOL": "pool",
+                    "LD": "pool_ld", "SEQ": "pool_seq", "OUT": "pool_out"}
+        seen = set()
+        for f in ("hang_wait_gemm.c", "hang_wait_post.c", "hang_wait_units.c"):
+            for body in re.findall(r"^enum \{ (.*?) \};", text("tb", "npu", f), re.M | re.S):
+                value = 0
+                for item in (i.strip() for i in body.split(",")):
+                    name, _, given = item.partition(" = ")
+                    value = int(given) if given else value
+                    prefix, _, state = name.partition("_")
+                    if prefix in prefixes:
+                        enum = re.search(r"typedef enum logic \[.*?\] \{(.*?)\} state_e;", source(prefixes[prefix]))
+                        want = [s.strip().lower() for s in enum[1].split(",")]
+                        self.assertEqual(want[value], state.replace("_", "").lower(), name)
+                        seen.add(prefix)
+                    value += 1
+        self.assertEqual(seen, set(prefixes))
+
+    def test_registers_are_public(self):
+        known = public()
+        for unit, reg, _, levels in rows():
+            module = module_of(unit)
+            for level in levels + ([] if reg == "NULL" else [reg]):
+                part, _, name = level.rpartition(":")
+                where = PARTS[part] if part else module
+                self.assertTrue((where, name) in known or name in tapped(where), f"{where}.{name}")
+
+    def test_public_registers_exist(self):
+        for module, name in public():
+            self.assertRegex(source(module), rf"\b{name}\b", f"{module}.{name}")
+
+    def test_limits(self):
+        pkg = text("rtl", "npu_pkg.sv")
+        self.assertRegex(pkg, r"IfmAw = 14;")
+        self.assertRegex(pkg, r"OfmDepth = 256;")
+        for i, name in enumerate(("Par", "Psum", "Wgt", "Ifm", "Alu", "Pool")):
+            self.assertRegex(pkg, rf"RdId{name} = {i};")
+        for i, name in enumerate(("Gemm", "Pool", "Alu")):
+            self.assertRegex(pkg, rf"WrId{name} = {i};")
+
+
+@unittest.skipUnless(os.path.exists(TANDEM), "not run: make CFG=n4 KIND=tap build/n4-tap/tandem")
+class BrokenMemory(unittest.TestCase):
+    def hang(self, test, broken):
+        with tempfile.TemporaryDirectory() as folder:
+            result = os.path.join(folder, "result")
+            out = subprocess.run([TANDEM, "test", test, "--run-seed", "8", "--break", broken, "--case-dir", folder, "--result", result],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(out.returncode, 1, out.stdout)
+            return re.search(r"^signature=(.*)$", text(result), re.M)[1], out.stdout
+
+    def test_root_is_the_memory(self):
+        for test, broken in (("conv", "m0.R:3"), ("conv", "m1.AR:2"), ("eltwise", "m1.W:1"), ("eltwise", "m0.AW:0"), ("reduce", "m0.R:9"),
+                             ("pool", "m0.B:0"), ("linear", "m1.B:0"), ("sequence", "m1.R:9")):
+            with self.subTest(test=test, broken=broken):
+                signature, out = self.hang(test, broken)
+                port, channel = broken.split(":")[0].split(".")
+                self.assertEqual(signature, f"watchdog:hang:memory.{channel}")
+                self.assertRegex(out, rf"waits for the memory \({port} {channel}\)")
+                self.assertRegex(out, rf"(?m)^root: the memory .*{port}")
+                self.assertNotIn("stands as well", out)
+                self.assertNotIn("this design has no", out)
+                report = out[out.index("\nhang:"):]
+                self.assertLessEqual(max(len(l) for l in report.splitlines()), 110)
+
+
+if __name__ == "__main__":
+    unittest.main()
