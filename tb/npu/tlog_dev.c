@@ -92,8 +92,10 @@ int npu_tlog_open(npu_dev *dev, char *err, size_t err_size) {
         if (log->taps == NULL) {
             return -1;
         }
+        log->rtl.inner = true;
     }
     if (dev->has_model) {
+        log->model.inner = true;
         log->values = (cm_log){.ctx = log, .values = take_values};
         cm_device_set_log(dev->model, &log->values);
         return open_side(&log->model, dev, "model", &dev->model_ddr, err, err_size);

@@ -66,6 +66,7 @@ typedef struct npu_tlog_side {
     uint64_t fenced;      /* GEMM: `after` of the task that was started last */
     uint64_t base[UNITS]; /* tasks before the last reset */
     uint64_t stale;
+    bool inner; /* values between the units are known */
     bool oom;
 } npu_tlog_side;
 

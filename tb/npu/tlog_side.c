@@ -9,7 +9,7 @@ static const char *const unit_names[UNITS] = {[UNIT_ALU] = "alu", [UNIT_POOL] = 
 static void write_task(npu_tlog_side *s, const npu_tlog_task *t) {
     for (unsigned i = 0; i < NPU_TLOG_SLOTS; i++) {
         const npu_tlog_tensor *x = &t->tensor[i];
-        if (x->stream == NULL || x->stale) {
+        if (x->stream == NULL || x->stale || (!x->memory && !s->inner)) {
             s->stale += x->stale;
             continue;
         }
