@@ -131,6 +131,10 @@ def test_failure_has_waveform_and_case(mutant, tmp_path):
     cycle = int(result["message"].split("cycle ")[1].split(":")[0])
     begin, end = times(tmp_path / "f.fst")
     assert result["wave"] == "f.fst" and begin <= 10 * cycle <= end and end <= 10 * (cycle + 11)
+    # beside it, what to look at: the unit that failed first, then the ports
+    save, picture = (tmp_path / "f.gtkw").read_text(), (tmp_path / "f.svg").read_text()
+    assert save.index("axi_copy.u_align.out_strb_o") < save.index("s_axil_awvalid_i") < save.index("m_axi_awvalid_o")
+    assert picture.startswith("<svg") and "out_strb_o" in picture
     again = subprocess.run(result["repro"].split(), cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert again.returncode == 1 and again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
     # snapshots end with their parent

@@ -123,6 +123,18 @@ static tb_shrink_size size(const tb_knobs *k) {
     return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
 }
 
+static void write_wave(copy_device *dev, tb_prog_run *run) {
+    char err[256];
+    int rc = tb_run_fail_wave(&dev->run, err, sizeof err);
+    if (rc == 0) {
+        tb_kv_set(&run->result->extra, "wave", run->fail_wave);
+        rc = tb_run_draw(&dev->run, err, sizeof err);
+    }
+    if (rc != 0) {
+        fprintf(stderr, "no waveform: %s\n", err);
+    }
+}
+
 static int execute(tb_prog_run *run) {
     const tb_run_cfg cfg = {.clk = "clk_i",
                             .rst_n = "rst_ni",
@@ -133,7 +145,6 @@ static int execute(tb_prog_run *run) {
                             .wave_window = run->wave_window,
                             .watchdog_cycles = 10000,
                             .max_cycles = run->max_cycles};
-    char err[256];
     copy_device *dev = malloc(sizeof *dev);
     int rc = -1;
     if (dev == NULL) {
@@ -148,11 +159,7 @@ static int execute(tb_prog_run *run) {
         tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
     }
     if (rc == 0 && tb_run_failed(&dev->run) && run->fail_wave != NULL) {
-        if (tb_run_fail_wave(&dev->run, err, sizeof err) == 0) {
-            tb_kv_set(&run->result->extra, "wave", run->fail_wave);
-        } else {
-            fprintf(stderr, "no waveform: %s\n", err);
-        }
+        write_wave(dev, run);
     }
     if (rc == 0) {
         run->result->cycles += dev->run.sim.cycle;

@@ -223,6 +223,7 @@ static int add_port(tb_run *run, const char *name, const char *prefix, tb_ddr *m
     }
     run->port[run->ports++] = p;
     p->name = name;
+    p->prefix = prefix;
     p->mem = mem;
     if (tb_axi_bind(&p->axi, &run->sim, prefix, mem == NULL, err, err_size) != 0) {
         return -1;

@@ -35,7 +35,8 @@ typedef struct tb_run_cfg {
 } tb_run_cfg;
 
 typedef struct tb_run_port {
-    const char *name; /* in reports */
+    const char *name;   /* in reports */
+    const char *prefix; /* of its signals */
     tb_axi_port axi;
     tb_axi_monitor mon;
     tb_ddr *mem;         /* memory behind an AXI4 master; NULL: AXI4-Lite, driven by `lite` */
@@ -68,7 +69,7 @@ typedef struct tb_run {
 /* Create the design. The struct must not be moved afterwards. 0 or -1 with one line in err; tb_run_close() is safe in any case. */
 int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size);
 /*
- * A port of the design whose signals begin with `prefix`, with a monitor: an AXI4 master in front of `mem`, or an AXI4-Lite slave. Returns the number of the port,
+ * A port of the design whose signals begin with `prefix`, with a monitor (both texts are kept): an AXI4 master in front of `mem`, or an AXI4-Lite slave. Returns the number of the port,
  * which is also its number in the trace hash, or -1 with one line in err.
  */
 int tb_run_memory(tb_run *run, const char *name, const char *prefix, tb_ddr *mem, char *err, size_t err_size);
@@ -97,6 +98,8 @@ static inline bool tb_run_failed(const tb_run *run) {
 }
 /* Repeat the run from a snapshot and write cfg.fail_wave around the failure; at most a minute. The run is over after it. 0 or -1. */
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size);
+/* After that: a save file for GTKWave and a timing diagram beside it (F.fst: F.gtkw, F.svg), with the unit that failed and the ports. 0 or -1. */
+int tb_run_draw(tb_run *run, char *err, size_t err_size);
 /* Trace hash: all beats, then the contents of the memories in the order of the ports. */
 uint64_t tb_run_hash(const tb_run *run);
 
