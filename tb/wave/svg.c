@@ -19,14 +19,30 @@
 
 /* ---- text ---- */
 
+/* Bytes of the UTF-8 character at text: 1..4; 0: none. A name in a file may hold any bytes, XML may not. */
+static size_t utf8_length(const char *text, size_t len) {
+    const unsigned char c = (unsigned char)text[0];
+    const size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf4 ? 4 : 0;
+    for (size_t i = 1; i < n; i++) {
+        if (i >= len || ((unsigned char)text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return n;
+}
+
 void svg_text(FILE *out, const char *text, size_t len) {
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < len;) {
         const unsigned char c = (unsigned char)text[i];
-        if (c == '&' || c == '<' || c == '>' || c == '"') {
+        const size_t n = utf8_length(text + i, len - i);
+        if (n == 0 || c < ' ' || c == 0x7f) {
+            fputc('?', out);
+        } else if (c == '&' || c == '<' || c == '>' || c == '"') {
             fprintf(out, "&#%u;", c);
         } else {
-            fputc(c < ' ' || c == 0x7f ? '?' : c, out);
+            fwrite(text + i, 1, n, out);
         }
+        i += n > 0 ? n : 1;
     }
 }
 
