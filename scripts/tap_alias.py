@@ -6,8 +6,9 @@ usage: tap_alias.py FOLDER TOP
 
 Verilator keeps every public signal as a variable of its own and copies the value into it in each evaluation. The signals of a tap (instance u_tap_*, tb/tap/tap.h)
 are only read between evaluations, when a continuous assignment `tap = signal` holds in any case. So where all assignments to a tap's signal in the generated
-code have this form, with the same signal, both may share the signal's storage. Whatever does not look like this stays as it is: a Verilator whose code looks
-otherwise gives a slower model, not a wrong one. Prints how many signals were taken.
+code have this form, with the same signal, both may share the signal's storage. Not so where the design itself reads the tap's signal in place of its source, as
+Verilator may arrange it: within an evaluation the two can differ. Whatever does not look like this stays as it is: a Verilator whose code looks otherwise gives a
+slower model, not a wrong one. Prints how many signals were taken.
 """
 import pathlib
 import re
@@ -88,6 +89,14 @@ def source_of(assignments, kind, types):
     return (name, first) if first >= 0 and first + words(kind) <= words(types[name]) else None
 
 
+def read_by_design(text):
+    """Signals of taps that evaluation code uses for anything but to assign to signals of taps."""
+    def drop(match):
+        return '' if re.fullmatch(TAP, match.group(1)) else match.group(0)
+
+    return set(re.findall(rf'\b{TAP}\b', ASSIGN.sub(drop, WIDE_RESET.sub('', text))))
+
+
 def aliases(text, types):
     """{tap's signal: (variable, first word)}."""
     assigned = {}
@@ -139,6 +148,9 @@ def main():
     types = {name: kind for kind, name in MEMBER.findall(declared)}
     types.update((name, PORT_TYPES.get(width) or f'VlWide<{count}>') for width, name, count in PORT.findall(declared))
     alias = aliases('\n'.join(text.values()), types)
+    evaluation = '\n'.join(code for f, code in text.items() if not re.search(r'__(Syms|Trace)', f.name))
+    for name in read_by_design(evaluation) & set(alias):
+        del alias[name]
     new = {f: rewrite(old, alias, types) for f, old in text.items()}
     left = set(re.findall(rf'\b{TAP}\b', '\n'.join(new.values()))) & set(alias)
     if left:

@@ -186,7 +186,8 @@ void reset(Vt___024root* vlSelf) {
     vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__v_i = VL_RAND_RESET_I(1);
     VL_RAND_RESET_W(64, vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__middle);
 }
-void table() {
+"""
+TAP_TABLE = """void table() {
     insert("v_i", &(TOP.t__DOT__u_a__DOT__u_tap_a__DOT__v_i));
     insert("high", &(TOP.t__DOT__u_a__DOT__u_tap_a__DOT__high));
     insert("torn", &(TOP.t__DOT__u_a__DOT__u_tap_a__DOT__torn));
@@ -197,9 +198,10 @@ void table() {
 def tap_alias(tmp_path, code):
     (tmp_path / "Vt___024root.h").write_text(TAP_HEADER)
     (tmp_path / "Vt.cpp").write_text(code)
+    (tmp_path / "Vt__Syms.cpp").write_text(TAP_TABLE)
     done = subprocess.run(["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout, (tmp_path / "Vt.cpp").read_text(), (tmp_path / "Vt___024root.h").read_text()
+    return done.stdout, (tmp_path / "Vt.cpp").read_text() + (tmp_path / "Vt__Syms.cpp").read_text(), (tmp_path / "Vt___024root.h").read_text()
 
 
 def test_tap_alias(tmp_path):
@@ -218,7 +220,15 @@ def test_tap_alias(tmp_path):
     assert f'insert("torn", &(TOP.{tap}torn));' in code
 
 
+def test_tap_alias_that_the_design_reads(tmp_path):
+    """Within an evaluation a copy may be older than its source; then the design would see the wrong one."""
+    reader = TAP_CODE + "void g(Vt___024root* vlSelf) { vlSelf->t__DOT__u_a__DOT__v_q = (1U ^ vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__clk_i); }\n"
+    said, code, header = tap_alias(tmp_path, reader)
+    assert said.startswith("4 of 8 ")
+    assert "t__DOT__u_a__DOT__u_tap_a__DOT__clk_i = vlSelf->clk_i;" in code and "u_tap_a__DOT__clk_i;" in header
+
+
 def test_tap_alias_leaves_what_it_does_not_know(tmp_path):
     strange = TAP_CODE + "void g(Vt___024root& other) { use(other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i); }\n"
     said, code, header = tap_alias(tmp_path, strange)
-    assert "all copies stay" in said and code == strange and header == TAP_HEADER
+    assert said.startswith("4 of 8 ") and "other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i" in code and "u_tap_a__DOT__v_i;" in header
