@@ -30,7 +30,8 @@ typedef struct tb_shrink_wish {
     const char *knob;
     tb_shrink_order order;
     const char *const *names; /* NAMES: ends with NULL; names that the knob does not have are left out */
-    const char *count;        /* BITS: the knob that says how many parts there are; a test without it has as many as the knob has bits */
+    const char *
+        count; /* BITS: the knob that says how many parts there are, NULL: as many as the knob has bits; the wish is for tests that have it */
 } tb_shrink_wish;
 
 typedef struct tb_shrink_cfg {

@@ -96,7 +96,8 @@ static bool is_seed(const tb_knob *k) {
 
 static const tb_shrink_wish *wish_of(const shrinker *s, size_t knob) {
     for (size_t i = 0; i < s->cfg->wish_count; i++) {
-        if (strcmp(s->cfg->wishes[i].knob, s->best->table[knob].name) == 0) {
+        const tb_shrink_wish *w = &s->cfg->wishes[i];
+        if (strcmp(w->knob, s->best->table[knob].name) == 0 && (w->count == NULL || tb_knobs_find(s->best, w->count) >= 0)) {
             return &s->cfg->wishes[i];
         }
     }

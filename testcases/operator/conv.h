@@ -38,6 +38,7 @@ typedef enum conv_data {
     CONV_RAMP,
     CONV_SPECIALS,
     CONV_HALVES,
+    CONV_ONES, /* never drawn, for shrinking */
     CONV_DATA_COUNT
 } conv_data;
 
@@ -50,7 +51,7 @@ typedef enum conv_scale {
     CONV_SCALE_COUNT
 } conv_scale;
 
-typedef enum conv_wdata { CONV_W_UNIFORM, CONV_W_EXTREME, CONV_W_ZEROS, CONV_W_SPARSE, CONV_W_RAMP, CONV_W_COUNT } conv_wdata;
+typedef enum conv_wdata { CONV_W_UNIFORM, CONV_W_EXTREME, CONV_W_ZEROS, CONV_W_SPARSE, CONV_W_RAMP, CONV_W_ONES, CONV_W_COUNT } conv_wdata;
 typedef enum conv_wscale { CONV_WSCALE_PLAIN, CONV_WSCALE_ZEROS, CONV_WSCALE_HARD, CONV_WSCALE_COUNT } conv_wscale;
 
 /* Names of their values, for knobs. */

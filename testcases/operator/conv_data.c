@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const conv_data_names[CONV_DATA_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves"};
-const char *const conv_wdata_names[CONV_W_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp"};
+const char *const conv_data_names[CONV_DATA_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves", "ones"};
+const char *const conv_wdata_names[CONV_W_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp", "ones"};
 const char *const conv_scale_names[CONV_SCALE_COUNT] = {"calib", "pow2", "tiny", "huge", "special"};
 const char *const conv_wscale_names[CONV_WSCALE_COUNT] = {"plain", "zeros", "hard"};
 
@@ -130,6 +130,8 @@ static uint32_t draw_input(tb_rng *rng, conv_data kind, size_t i, uint32_t in_sc
         const uint32_t half = unquantise((float)tb_rng_range_i64(rng, -130, 129) + 0.5f, in_scale);
         return half + (uint32_t)tb_rng_range(rng, 0, 2) - 1u;
     }
+    case CONV_ONES:
+        return unquantise(1.0f, in_scale);
     case CONV_UNIFORM:
     case CONV_DATA_COUNT:
         break;
@@ -154,6 +156,8 @@ static int8_t draw_byte(tb_rng *rng, conv_data kind, size_t i) {
         return tb_rng_chance(rng, 1, 10) ? (int8_t)tb_rng_range_i64(rng, -127, 127) : (int8_t)0;
     case CONV_RAMP:
         return (int8_t)((int)(i % 255) - 127);
+    case CONV_ONES:
+        return 1;
     default:
         return (int8_t)tb_rng_range_i64(rng, -128, 127);
     }
@@ -169,6 +173,8 @@ static int8_t draw_weight(tb_rng *rng, conv_wdata kind, size_t i) {
         return tb_rng_chance(rng, 1, 10) ? (int8_t)tb_rng_range_i64(rng, -127, 127) : (int8_t)0;
     case CONV_W_RAMP:
         return (int8_t)((int)(i % 255) - 127);
+    case CONV_W_ONES:
+        return 1;
     case CONV_W_UNIFORM:
     case CONV_W_COUNT:
         break;

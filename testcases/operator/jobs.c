@@ -20,6 +20,10 @@ enum { MIX_ANY, MIX_UNITS, MIX_ALU, MIX_POOL, MIX_GEMM, MIX_VECTOR, MIX_COUNT };
 static const char *const mix_names[MIX_COUNT] = {"any", "units", "alu", "pool", "gemm", "vector"};
 static const uint32_t mix_weight[MIX_COUNT] = {4, 8, 1, 1, 1, 2};
 
+enum { DRAWN, ZEROS, ONES, RAMP };
+static const char *const value_names[] = {"drawn", "zeros", "ones", "ramp"};
+static const char *const plain_names[] = {"plain", "zeros", "ones", "ramp"}; /* of the knob `data` of the operators */
+
 static const tb_knob knobs[] = {
     {"jobs", 1, MAX_JOBS, TB_KNOB_UNIFORM, NULL, NULL, "operators"},
     {"mix", 0, MIX_COUNT - 1, TB_KNOB_ENUM, mix_names, mix_weight,
@@ -28,6 +32,9 @@ static const tb_knob knobs[] = {
     {"alone", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: each operator by itself first"},
     {"chain", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: two more jobs, the first and the last: the last one reads what the first one writes"},
     TENSOR_KNOBS,
+    {"cut", 0, 6, (tb_knob_kind)(TB_KNOB_UNIFORM | TB_KNOB_LATER), NULL, NULL,
+     "sizes of all operators are halved so often (for shrinking)"},
+    {"values", 0, RAMP, (tb_knob_kind)(TB_KNOB_ENUM | TB_KNOB_LATER), value_names, NULL, "data of all operands (for shrinking)"},
 };
 
 static const tensor_kind *const alu_kinds[] = {&eltwise_kind, &act_kind, &reduce_kind, &copy_kind, &upsample_kind};
@@ -68,6 +75,21 @@ static npu_unit draw_unit(tb_rng *rng, uint32_t mix, uint32_t i) {
     }
 }
 
+/* Smaller, where the operator may be. */
+static void cut_down(const tc_run *run, one *o) {
+    static const char *const sizes[] = {"w", "h", "c", "len"};
+    char ignored[256];
+    for (uint32_t i = 0; i < tc_knob(run->knobs, "cut"); i++) {
+        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            const int64_t before = tb_knobs_get(&o->knobs, sizes[k]);
+            if (before > 1 && tb_knobs_set(&o->knobs, sizes[k], before / 2) == 0 &&
+                o->kind->test->check(run->n, &o->knobs, ignored, sizeof ignored) != 0) {
+                tb_knobs_set(&o->knobs, sizes[k], before);
+            }
+        }
+    }
+}
+
 /* Operator i, its knobs as its own test draws them. */
 static int draw_one(tc_run *run, uint32_t i, one *o) {
     const tb_rng base = tb_rng_stream(run->seed, "jobs");
@@ -90,7 +112,12 @@ static int draw_one(tc_run *run, uint32_t i, one *o) {
             return -1;
         }
     }
-    return o->kind->test->generate(run->n, o->seed, false, &o->knobs, run->err, sizeof run->err);
+    if (o->kind->test->generate(run->n, o->seed, false, &o->knobs, run->err, sizeof run->err) != 0) {
+        return -1;
+    }
+    cut_down(run, o);
+    const uint32_t values = tc_knob(run->knobs, "values");
+    return values == DRAWN ? 0 : tb_knobs_pin_value(&o->knobs, "data", plain_names[values], run->err, sizeof run->err);
 }
 
 static int draw_all(tc_run *run, set *s) {
@@ -266,6 +293,8 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char
     gen_start(&g, plain);
     gen_draw_in(&g, "jobs", 2, MAX_JOBS);
     gen_put(&g, "skip", 0);
+    gen_put(&g, "cut", 0);
+    gen_put(&g, "values", 0);
     if (plain) {
         gen_put(&g, "chain", 0);
     }

@@ -50,6 +50,10 @@ static npu_conv draw_conv(tb_rng *rng, uint32_t n) {
     return c;
 }
 
+static uint32_t halved(uint32_t size, uint32_t times, uint32_t least) {
+    return size >> times > least ? size >> times : size < least ? size : least;
+}
+
 /* An aligned buffer of the GEMM with these contents; 0 with run->err. */
 static uint32_t place_block(tc_run *run, const void *src, uint32_t bytes, npu_buf_kind kind) {
     const uint32_t addr = npu_dev_alloc(run->dev, bytes, 64, kind);
@@ -112,7 +116,8 @@ static int put_tensors(tc_run *run, const tb_knobs *knobs, uint64_t seed, jobs_c
         tensor_make(run, &place, "output", out, NPU_BUF_OUT, &o->out) != 0) {
         return -1;
     }
-    tensor_fill(&o->in, rng, TENSOR_PLAIN);
+    static const tensor_data values[] = {TENSOR_PLAIN, TENSOR_ZEROS, TENSOR_ONES, TENSOR_RAMP};
+    tensor_fill(&o->in, rng, values[tc_knob(knobs, "values")]);
     c->ifm_addr = o->in.at.addr;
     c->ifm_cstep = o->in.at.step;
     c->ofm_addr = o->out.at.addr;
@@ -125,6 +130,11 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     tb_rng rng = tb_rng_stream(seed, "jobs.conv");
     npu_conv_split split = {0};
     o->conv = draw_conv(&rng, run->n);
+    const uint32_t cut = tc_knob(knobs, "cut");
+    o->conv.iw = halved(o->conv.iw, cut, 3); /* the largest kernel */
+    o->conv.ih = halved(o->conv.ih, cut, 3);
+    o->conv.ic = halved(o->conv.ic, cut, 1);
+    o->conv.oc = halved(o->conv.oc, cut, 1);
     split.max_oh = tb_rng_chance(&rng, 1, 2) ? draw(&rng, 1, 8) : 0; /* several tasks */
     split.max_ic = tb_rng_chance(&rng, 1, 3) ? run->n : 0;           /* sums through memory */
     split.serial = tb_rng_chance(&rng, 1, 4);

@@ -170,5 +170,6 @@ const tc_test tc_pool = {.name = "pool",
                          .knobs = knobs_of_pool,
                          .knob_count = sizeof knobs_of_pool / sizeof knobs_of_pool[0],
                          .generate = pool_generate,
+                         .settle = pool_settle,
                          .check = pool_check,
                          .execute = execute};

@@ -20,6 +20,8 @@ typedef enum pool_shape {
 /* The pooling that the knobs describe, without addresses, steps and the size of the output. */
 npu_pool pool_of(const tb_knobs *knobs);
 
+/* For shrinking: k, s and p follow from the knobs of the sides. */
+void pool_settle(tb_knobs *knobs);
 int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
 int pool_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 

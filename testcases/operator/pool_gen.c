@@ -135,6 +135,18 @@ static uint64_t cost(uint32_t n, const tb_knobs *knobs) {
     return (p.in.c + group - 1) / group * ow * oh * places + bytes / 32 * gen_slowness(knobs);
 }
 
+static void settle_both(tb_knobs *k, const char *all, const char *a, const char *b) {
+    const int64_t v = tb_knobs_get(k, a);
+    tb_knobs_set(k, all, v == tb_knobs_get(k, b) ? v : 0);
+}
+
+void pool_settle(tb_knobs *k) {
+    const int64_t pad = tb_knobs_get(k, "pl");
+    settle_both(k, "k", "kw", "kh");
+    settle_both(k, "s", "sw", "sh");
+    tb_knobs_set(k, "p", pad == tb_knobs_get(k, "pr") && pad == tb_knobs_get(k, "pt") && pad == tb_knobs_get(k, "pb") ? pad : -1);
+}
+
 int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
     static const char *const sizes[] = {"c", "h", "w"};
     const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};

@@ -17,6 +17,12 @@
 enum { ANY, GEMM, ALU, POOL };
 static const char *const unit_names[] = {"any", "gemm", "alu", "pool"};
 
+enum { DRAWN, ZEROS, ONES, RAMP };
+static const char *const value_names[] = {"drawn", "zeros", "ones", "ramp"};
+
+#define LATER_UNIFORM (TB_KNOB_UNIFORM | TB_KNOB_LATER)
+#define LATER_ENUM (TB_KNOB_ENUM | TB_KNOB_LATER)
+#define CUTS 7 /* 64, 32 .. 1 */
 static const uint32_t error_weights[SEQ_MAX_ERRORS + 1] = {12, 3, 2, 1, 1, 1};
 static const tb_knob knobs[] = {
     {"tasks", 1, SEQ_MAX_TASKS, TB_KNOB_SMALL, NULL, NULL, "tasks"},
@@ -27,6 +33,12 @@ static const tb_knob knobs[] = {
     {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
     {"errors", 0, SEQ_MAX_ERRORS, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, error_weights,
      "bursts answered with SLVERR in a second run; a third one is clean again"},
+    {"skip", 0, (1 << SEQ_MAX_TASKS) - 1, (tb_knob_kind)LATER_UNIFORM, NULL, NULL,
+     "bit i: task i is drawn and left out (for shrinking, as the rest)"},
+    {"cut_map", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL, "1..7: maps and rows of at most 64, 32 .. 1; 0: as drawn"},
+    {"cut_ch", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL, "the same of channels and planes"},
+    {"cut_k", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL, "the same of kernels and windows"},
+    {"values", 0, RAMP, (tb_knob_kind)LATER_ENUM, value_names, NULL, "data of all operands"},
 };
 
 static const struct {
@@ -53,6 +65,27 @@ void seq_write(seq_task *task, uint32_t offset, uint32_t value) {
 void seq_out(seq_task *task, seq_output out) {
     if (task->output_count < SEQ_MAX_OUTPUTS) {
         task->outputs[task->output_count++] = out;
+    }
+}
+
+uint32_t seq_cut(const tc_run *run, const char *knob, uint32_t size) {
+    const uint32_t cut = tc_knob(run->knobs, knob);
+    const uint32_t most = 128u >> cut;
+    return cut != 0 && size > most ? most : size;
+}
+
+void seq_set_bytes(const tc_run *run, int8_t *data, uint32_t count) {
+    const uint32_t kind = tc_knob(run->knobs, "values");
+    for (uint32_t i = 0; i < count && kind != DRAWN; i++) {
+        data[i] = kind == RAMP ? (int8_t)((int)(i % 255) - 127) : (int8_t)(kind == ONES);
+    }
+}
+
+static void set_values(const tc_run *run, uint32_t *data, uint32_t count) {
+    const uint32_t kind = tc_knob(run->knobs, "values");
+    for (uint32_t i = 0; i < count && kind != DRAWN; i++) {
+        const float v = kind == RAMP ? (float)(i % 255) - 127.0f : kind == ONES ? 1.0f : 0.0f;
+        memcpy(&data[i], &v, 4);
     }
 }
 
@@ -87,6 +120,7 @@ bool seq_fill_bytes(tc_run *run, tb_rng *rng, uint32_t addr, uint32_t bytes) {
         for (uint32_t i = 0; i < bytes; i++) {
             data[i] = data[i] == 0x80 ? 0x81 : data[i]; /* -128 does not occur in tensors */
         }
+        seq_set_bytes(run, (int8_t *)data, bytes);
         good = npu_dev_write(run->dev, addr, data, bytes);
     }
     free(data);
@@ -105,6 +139,7 @@ bool seq_fill_f32(tc_run *run, tb_rng *rng, seq_output at, bool special) {
             if (special && seq_chance(rng, 4)) {
                 data[tb_rng_range(rng, 0, at.bytes / 4 - 1)] = tb_rng_f32_hard(rng);
             }
+            set_values(run, data, at.bytes / 4);
             good = npu_dev_write(run->dev, at.addr + p * at.pstep + r * at.rstep, data, at.bytes);
         }
     }
@@ -172,11 +207,32 @@ static int draw(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *task) {
                          : seq_draw_pool(run, rng, task);
 }
 
+static uint32_t *write_of(seq_task *t, uint32_t reg) {
+    uint32_t w = t->write_count - 1;
+    while (w > 0 && t->writes[w][0] != reg) {
+        w--;
+    }
+    return &t->writes[w][1];
+}
+
+/* A task that keeps weights which are not on the chip, because a task was left out, loads them. */
+static void load_if_missing(seq_task *t, const seq_weights *now, uint32_t *on_chip) {
+    if (t->unit != NPU_UNIT_GEMM) {
+        return;
+    }
+    if (*on_chip != now->addr) {
+        *write_of(t, NPU_REG_GEMM_CTRL) &= ~NPU_GEMM_CTRL_WGT_KEEP_MASK;
+    }
+    *on_chip = now->resident ? now->addr : 0;
+}
+
 static int draw_all(tc_run *run, seq_list *list) {
     const uint32_t tasks = tc_knob(run->knobs, "tasks");
     const uint32_t first = tc_knob(run->knobs, "first");
     const tb_rng base = tb_rng_stream(run->seed, "sequence.tasks");
+    const uint32_t skip = tc_knob(run->knobs, "skip");
     seq_weights before = {0};
+    uint32_t on_chip = 0;
     for (uint32_t i = 0; i < tasks; i++) {
         tb_rng rng = tb_rng_fork(&base, i);
         seq_task *task = &list->task[list->count];
@@ -186,7 +242,11 @@ static int draw_all(tc_run *run, seq_list *list) {
         if (draw(run, &rng, &before, task) != 0) {
             return -1;
         }
-        list->count += i >= first ? 1 : 0;
+        task->number = i;
+        if (i >= first && (skip >> i & 1u) == 0) {
+            load_if_missing(task, &before, &on_chip);
+            list->count++;
+        }
     }
     return 0;
 }
@@ -215,7 +275,7 @@ bool seq_run(tc_run *run, seq_list *list, bool serial) {
 }
 
 /* What ran, for a person who looks at a failure. */
-static void print_list(const tc_run *run, const seq_list *list) {
+static void print_list(const seq_list *list) {
     if (list->runs > 1) {
         printf("sequence: failed in run %u%s\n", list->runs, list->runs == 2 ? ", the one with errors on the bus" : ", after the errors");
     }
@@ -224,8 +284,7 @@ static void print_list(const tc_run *run, const seq_list *list) {
         printf("sequence: SLVERR on %s burst %u of channel %u\n", e->write ? "write" : "read", e->burst, e->channel);
     }
     for (uint32_t i = 0; i < list->count; i++) {
-        printf("sequence: task %u%s: %s\n", i + tc_knob(run->knobs, "first"), i < list->started ? "" : " (not started)",
-               list->task[i].what);
+        printf("sequence: task %u%s: %s\n", list->task[i].number, i < list->started ? "" : " (not started)", list->task[i].what);
     }
 }
 
@@ -253,7 +312,7 @@ static int execute(tc_run *run) {
         run_tasks(run, list);
         tc_close(run); /* the checks at the end belong to these tasks */
         if (run->result->outcome != TB_PASS) {
-            print_list(run, list);
+            print_list(list);
         }
     }
     free(list);
@@ -266,13 +325,21 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
         snprintf(err, err_size, "first: expected less than tasks");
         return -1;
     }
+    const uint32_t all = (1u << tc_knob(given, "tasks")) - (1u << tc_knob(given, "first"));
+    if ((tc_knob(given, "skip") & all) == all) {
+        snprintf(err, err_size, "skip: expected a number that leaves one of the tasks");
+        return -1;
+    }
     return 0;
 }
 
 static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
     (void)plain;
     tb_knobs_draw(drawn, seed);
-    tb_knobs_draw_in(drawn, "first", seed, 0, 0); /* only ever pinned, to cut a failure down */
+    static const char *const pinned_only[] = {"first", "skip", "cut_map", "cut_ch", "cut_k", "values"}; /* to cut a failure down */
+    for (size_t i = 0; i < sizeof pinned_only / sizeof pinned_only[0]; i++) {
+        tb_knobs_draw_in(drawn, pinned_only[i], seed, 0, 0);
+    }
     return check(n, drawn, err, err_size);
 }
 

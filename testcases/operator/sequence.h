@@ -26,7 +26,8 @@ typedef struct seq_task {
     uint32_t write_count;
     seq_output outputs[SEQ_MAX_OUTPUTS];
     uint32_t output_count;
-    char what[160]; /* in one line */
+    uint32_t number; /* in the order of draws, from 0 */
+    char what[160];  /* in one line */
 } seq_task;
 
 #define SEQ_MAX_TASKS 16u
@@ -68,5 +69,9 @@ uint32_t seq_alloc(tc_run *run, tb_rng *rng, uint32_t bytes, uint32_t align, npu
 bool seq_fill_f32(tc_run *run, tb_rng *rng, seq_output at, bool special);
 bool seq_fill_bytes(tc_run *run, tb_rng *rng, uint32_t addr, uint32_t bytes);
 int seq_no_memory(tc_run *run);
+/* A size that a knob cut_... limits. */
+uint32_t seq_cut(const tc_run *run, const char *knob, uint32_t size);
+/* The data that the knob `values` asks for instead of those that were drawn. */
+void seq_set_bytes(const tc_run *run, int8_t *data, uint32_t count);
 
 #endif

@@ -92,6 +92,23 @@ static void draw_shape(uint32_t n, tb_rng *rng, const seq_weights *before, gemm_
     s->fence = seq_chance(rng, 4);
 }
 
+/* The knobs cut_...: a smaller shape with the same settings. */
+static void cut_shape(const tc_run *run, gemm_shape *s) {
+    s->kw = seq_cut(run, "cut_k", s->kw);
+    s->kh = seq_cut(run, "cut_k", s->kh);
+    s->pad_l = seq_cut(run, "cut_k", s->pad_l);
+    s->pad_t = seq_cut(run, "cut_k", s->pad_t);
+    s->iw = seq_cut(run, "cut_map", s->iw);
+    s->ih = seq_cut(run, "cut_map", s->ih);
+    s->ow = min_u32(seq_cut(run, "cut_map", s->ow), (s->iw + s->pad_l) / s->sw + 1);
+    s->oh = min_u32(seq_cut(run, "cut_map", s->oh), (s->ih + s->pad_t) / s->sh + 1);
+    s->ic = seq_cut(run, "cut_ch", s->ic);
+    s->oc = seq_cut(run, "cut_ch", s->oc);
+    s->icb = (s->ic + s->n - 1) / s->n;
+    s->ocb = (s->oc + s->n - 1) / s->n;
+    s->words = s->op == 0 ? s->kw * s->kh * s->icb * s->n : s->op == 1 ? s->kw * s->kh : 0;
+}
+
 /* The packed weights: random where a channel exists, 0 elsewhere. */
 static uint32_t make_weights(tc_run *run, tb_rng *rng, const gemm_shape *s) {
     const uint32_t n = s->n;
@@ -102,6 +119,7 @@ static uint32_t make_weights(tc_run *run, tb_rng *rng, const gemm_shape *s) {
     bool good = addr != 0 && data != NULL;
     if (good) {
         tb_rng_fill(rng, data, bytes);
+        seq_set_bytes(run, (int8_t *)data, bytes);
         for (uint32_t ocb = 0; ocb < s->ocb; ocb++) {
             for (uint32_t w = 0; w < s->words; w++) {
                 for (uint32_t c = 0; c < n; c++) {
@@ -208,6 +226,7 @@ int seq_draw_gemm(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *t) {
     memset(t, 0, sizeof *t);
     t->unit = NPU_UNIT_GEMM;
     draw_shape(run->n, rng, before, &s);
+    cut_shape(run, &s);
     const uint32_t wgt = s.keep ? before->addr : s.op == 2 ? 0x100u : make_weights(run, rng, &s);
     const bool good = wgt != 0 && make_input(run, rng, &s, t) && make_output(run, rng, &s, t) && make_psum(run, rng, &s, t) &&
                       make_factors(run, rng, &s, NPU_REG_GEMM_OSCALE_ADDR, s.oscale, t) &&

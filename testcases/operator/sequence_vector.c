@@ -92,6 +92,9 @@ int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *t) {
     memset(t, 0, sizeof *t);
     t->unit = NPU_UNIT_ALU;
     draw_alu_shape(rng, &s);
+    s.count = seq_cut(run, "cut_map", s.count);
+    s.rows = seq_cut(run, "cut_map", s.rows);
+    s.planes = seq_cut(run, "cut_ch", s.planes);
     if (!make_alu_operands(run, rng, &s, t) ||
         !make_alu_planes(run, rng, alu_uses_p(s.op) && s.p_kind == PLANE, s.planes, NPU_REG_ALU_P_ADDR, t) ||
         !make_alu_planes(run, rng, alu_uses_q(s.op) && s.q_kind == PLANE, s.planes, NPU_REG_ALU_Q_ADDR, t)) {
@@ -136,6 +139,23 @@ static void draw_pool_shape(uint32_t n, tb_rng *rng, pool_shape *s) {
         s->ow = (uint32_t)tb_rng_range(rng, 1, (s->iw + s->left - 1) / s->sw + 1);
         s->oh = (uint32_t)tb_rng_range(rng, 1, (s->ih + s->top - 1) / s->sh + 1);
     } while (s->ow > 64 || (uint64_t)s->ow * s->oh * s->kw * s->kh * s->c > 3000000u);
+}
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+/* The knobs cut_...: a smaller shape with the same settings. */
+static void cut_pool_shape(const tc_run *run, pool_shape *s) {
+    s->kw = seq_cut(run, "cut_k", s->kw);
+    s->kh = seq_cut(run, "cut_k", s->kh);
+    s->left = least(s->left, s->kw - 1);
+    s->top = least(s->top, s->kh - 1);
+    s->iw = seq_cut(run, "cut_map", s->iw);
+    s->ih = seq_cut(run, "cut_map", s->ih);
+    s->ow = least(seq_cut(run, "cut_map", s->ow), (s->iw + s->left - 1) / s->sw + 1);
+    s->oh = least(seq_cut(run, "cut_map", s->oh), (s->ih + s->top - 1) / s->sh + 1);
+    s->c = seq_cut(run, "cut_ch", s->c);
 }
 
 static uint32_t make_pool_table(tc_run *run, tb_rng *rng, const pool_shape *s) {
@@ -184,6 +204,7 @@ int seq_draw_pool(tc_run *run, tb_rng *rng, seq_task *t) {
     memset(t, 0, sizeof *t);
     t->unit = NPU_UNIT_POOL;
     draw_pool_shape(run->n, rng, &s);
+    cut_pool_shape(run, &s);
     const float f = 1.0f / (float)(s.kw * s.kh);
     memcpy(&recip, &f, 4);
     const bool table = s.avg && !s.int8 && s.exclude;

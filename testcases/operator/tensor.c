@@ -9,7 +9,7 @@
 #define BEAT 16u
 #define SLACK 64u /* room for what hardware may read beside the data */
 
-const char *const tensor_data_names[TENSOR_DATA_COUNT] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
+const char *const tensor_data_names[TENSOR_DATA_COUNT] = {"plain", "extreme", "halves", "zeros", "ramp", "specials", "ones"};
 const uint32_t tensor_data_weight[TENSOR_DATA_COUNT] = {8, 3, 4, 1, 2, 4};
 const char *const tensor_wait_names[2] = {"irq", "poll"};
 const uint32_t tensor_bus_weight[TC_BUS_COUNT] = {4, 3, 4, 2, 3, 3};
@@ -45,6 +45,9 @@ static uint32_t int8_value(tb_rng *rng, tensor_data data, size_t i) {
     case TENSOR_RAMP:
         v = (int64_t)(i % 255) - 127;
         break;
+    case TENSOR_ONES:
+        v = 1;
+        break;
     case TENSOR_SPECIALS: /* -128 is no result of the quantiser, but a legal byte */
         v = tb_rng_chance(rng, 1, 2) ? -128 : tb_rng_range_i64(rng, -128, 127);
         break;
@@ -70,6 +73,8 @@ static uint32_t fp32_value(tb_rng *rng, tensor_data data, size_t i) {
         return tb_rng_chance(rng, 1, 2) ? 0 : 0x80000000u;
     case TENSOR_RAMP:
         return bits_of((float)(i % 255) - 127.0f);
+    case TENSOR_ONES:
+        return TENSOR_ONE;
     case TENSOR_SPECIALS:
         return tb_rng_f32_hard(rng);
     case TENSOR_PLAIN:

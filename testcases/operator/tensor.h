@@ -23,6 +23,7 @@ typedef enum tensor_data {
     TENSOR_ZEROS,    /* zeros of both signs */
     TENSOR_RAMP,     /* counts up */
     TENSOR_SPECIALS, /* NaN, infinities, zeros, subnormals among others; INT8: -128 too */
+    TENSOR_ONES,     /* never drawn, for shrinking */
     TENSOR_DATA_COUNT
 } tensor_data;
 
