@@ -1,11 +1,14 @@
 /* Shrinking: knobs fall as long as the failure keeps its signature; children that die or hang; what is refused. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -176,11 +179,332 @@ static void test_log(void **state) {
     assert_non_null(strstr(text, "-> 60: 60 cycles, attempt "));
 }
 
+/* Like area(), but the larger a case, the sooner it is done: side by side they end in another order than they began. */
+static int area_in_disorder(void *ctx, const tb_knobs *k, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
+    const int64_t size = knob(k, "w") * knob(k, "h");
+    const struct timespec pause_for = {.tv_nsec = size < 40 ? 20000000 : size < 400 ? 5000000 : 0};
+    nanosleep(&pause_for, NULL);
+    return area(ctx, k, signature, cycles);
+}
+
+static void test_jobs_do_not_matter(void **state) {
+    (void)state;
+    tb_knobs k[3];
+    tb_shrink_stats stats[3];
+    char err[256];
+    char text[3][8192];
+    static const unsigned jobs[] = {1, 2, 7};
+    for (int i = 0; i < 3; i++) {
+        memset(text[i], 0, sizeof text[i]);
+        FILE *log = fmemopen(text[i], sizeof text[i] - 1, "w");
+        const tb_shrink_cfg cfg = {.run = area_in_disorder, .jobs = jobs[i], .log = log};
+        start(&k[i], 317, 211, 2, 12345);
+        assert_int_equal(tb_shrink(&cfg, &k[i], &stats[i], err, sizeof err), 0);
+        fclose(log);
+        assert_memory_equal(k[i].value, k[0].value, sizeof k[0].value);
+        assert_string_equal(text[i], text[0]);
+        assert_int_equal(stats[i].runs, stats[0].runs);
+        assert_int_equal(stats[i].steps, stats[0].steps);
+    }
+}
+
+static const char *const data_names[] = {"random", "zeros", "odd", "ramp"};
+static const tb_knob parts_table[] = {
+    {"tasks", 1, 16, TB_KNOB_UNIFORM, NULL, NULL, "how many"},
+    {"skip", 0, 0xFFFF, TB_KNOB_UNIFORM, NULL, NULL, "bit i: without task i"},
+    {"data", 0, 3, TB_KNOB_ENUM, data_names, NULL, "values"},
+    {"cut", 0, 9, TB_KNOB_UNIFORM, NULL, NULL, "cut by so much"},
+};
+static const char *const simple_data[] = {"zeros", "ones", "ramp", NULL};
+static const tb_shrink_wish parts_wishes[] = {{"skip", TB_SHRINK_BITS, NULL, "jobs"},
+                                              {"skip", TB_SHRINK_BITS, NULL, "tasks"},
+                                              {"data", TB_SHRINK_NAMES, simple_data, NULL},
+                                              {"cut", TB_SHRINK_UP, NULL, NULL}};
+
+/* Tasks 3 and 9 fail together, with data that are not all zeros, where no more than 4 is cut off. */
+static int needs_two(void *ctx, const tb_knobs *k, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
+    const int64_t need = 1 << 3 | 1 << 9;
+    (void)ctx;
+    *cycles = 100;
+    const bool there = knob(k, "tasks") > 9 && (knob(k, "skip") & need) == 0;
+    snprintf(signature, TB_SHRINK_SIGNATURE, "%s", there && knob(k, "data") != 1 && knob(k, "cut") <= 4 ? "two" : "");
+    return 0;
+}
+
+static bool leaves_one(void *ctx, const tb_knobs *k) {
+    const int64_t all = (1 << knob(k, "tasks")) - 1;
+    (void)ctx;
+    return (knob(k, "skip") & all) != all;
+}
+
+static void test_wishes(void **state) {
+    (void)state;
+    tb_knobs k;
+    tb_shrink_stats stats;
+    char err[256];
+    const tb_shrink_cfg cfg = {.run = needs_two, .legal = leaves_one, .wishes = parts_wishes, .wish_count = 4, .jobs = 2};
+    tb_knobs_init(&k, parts_table, 4);
+    assert_int_equal(tb_knobs_set(&k, "tasks", 16), 0);
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
+    assert_int_equal(knob(&k, "tasks"), 10);
+    assert_int_equal(knob(&k, "skip"), 0x3FF & ~(1 << 3 | 1 << 9)); /* no bit beyond the tasks */
+    assert_string_equal(tb_knobs_get_name(&k, "data"), "ramp");     /* zeros pass, ones do not exist */
+    assert_int_equal(knob(&k, "cut"), 4);
+}
+
+static const tb_knob tied_table[] = {
+    {"groups", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "groups"}, {"in", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "channels"},
+    {"out", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "channels"},  {"k", 0, 9, TB_KNOB_UNIFORM, NULL, NULL, "both sides, or 0"},
+    {"kw", 1, 9, TB_KNOB_UNIFORM, NULL, NULL, "one side"},     {"kh", 1, 9, TB_KNOB_UNIFORM, NULL, NULL, "the other"},
+};
+
+/* Depthwise: as many groups as channels; at least 5 of them, windows of two rows. */
+static int depthwise(void *ctx, const tb_knobs *k, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
+    (void)ctx;
+    *cycles = 0;
+    const bool same = knob(k, "groups") == knob(k, "in") && knob(k, "groups") == knob(k, "out");
+    snprintf(signature, TB_SHRINK_SIGNATURE, "%s", same && knob(k, "in") >= 5 && knob(k, "kh") >= 2 ? "depthwise" : "");
+    return 0;
+}
+
+static bool groups_divide(void *ctx, const tb_knobs *k) {
+    const int64_t both = knob(k, "k");
+    (void)ctx;
+    return knob(k, "in") % knob(k, "groups") == 0 && knob(k, "out") % knob(k, "groups") == 0 &&
+           (both == 0 || (both == knob(k, "kw") && both == knob(k, "kh")));
+}
+
+static void settle(void *ctx, tb_knobs *k) {
+    (void)ctx;
+    tb_knobs_set(k, "k", knob(k, "kw") == knob(k, "kh") ? knob(k, "kw") : 0);
+}
+
+static tb_shrink_size products(void *ctx, const tb_knobs *k) {
+    (void)ctx;
+    const uint64_t work = (uint64_t)(knob(k, "in") * knob(k, "out") / knob(k, "groups") * knob(k, "kw") * knob(k, "kh"));
+    return (tb_shrink_size){.cycles = work + 10, .work = work};
+}
+
+static void test_knobs_that_move_together(void **state) {
+    (void)state;
+    tb_knobs k;
+    tb_shrink_stats stats;
+    char err[256];
+    char text[4096] = "";
+    FILE *log = fmemopen(text, sizeof text - 1, "w");
+    const tb_shrink_cfg cfg = {
+        .run = depthwise, .legal = groups_divide, .settle = settle, .size = products, .log = log, .work_name = "products", .jobs = 2};
+    tb_knobs_init(&k, tied_table, 6);
+    for (size_t i = 0; i < 6; i++) {
+        k.value[i] = i < 3 ? 96 : 3;
+    }
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
+    fclose(log);
+    assert_int_equal(knob(&k, "groups"), 5);
+    assert_int_equal(knob(&k, "in"), 5);
+    assert_int_equal(knob(&k, "out"), 5);
+    assert_int_equal(knob(&k, "kh"), 2);
+    assert_int_equal(knob(&k, "kw"), 1);
+    assert_int_equal(knob(&k, "k"), 0);
+    assert_int_equal(stats.work_before, 96 * 9);
+    assert_int_equal(stats.work_after, 10);
+    assert_non_null(strstr(text, " 10 products, "));
+}
+
+/* Signatures of a unit, more of them the larger it is. */
+static int streams(void *ctx, const tb_knobs *k, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
+    (void)ctx;
+    *cycles = 1;
+    snprintf(signature, TB_SHRINK_SIGNATURE,
+             knob(k, "w") >= 50   ? "a:sum"
+             : knob(k, "w") >= 20 ? "a:word"
+             : knob(k, "w") >= 10 ? "b:word"
+                                  : "");
+    return 0;
+}
+
+static bool same_letter(void *ctx, const char *want, const char *got) {
+    (void)ctx;
+    return want[0] == got[0];
+}
+
+static void test_same(void **state) {
+    (void)state;
+    tb_knobs k;
+    tb_shrink_stats stats;
+    char err[256];
+    const tb_shrink_cfg exact = {.run = streams};
+    const tb_shrink_cfg loose = {.run = streams, .same = same_letter};
+    start(&k, 300, 1, 0, 0);
+    assert_int_equal(tb_shrink(&exact, &k, &stats, err, sizeof err), 0);
+    assert_int_equal(knob(&k, "w"), 50);
+    start(&k, 300, 1, 0, 0);
+    assert_int_equal(tb_shrink(&loose, &k, &stats, err, sizeof err), 0);
+    assert_int_equal(knob(&k, "w"), 20);
+    assert_string_equal(stats.signature, "a:sum");
+}
+
+typedef struct watch {
+    uint64_t limit; /* in a child */
+    pid_t parent;
+    unsigned steps;
+    int64_t last;
+    unsigned asked, stop_after;
+} watch;
+
+static void limit(void *ctx, uint64_t cycles) {
+    ((watch *)ctx)->limit = cycles;
+}
+
+static void step(void *ctx, const tb_knobs *k) {
+    watch *w = (watch *)ctx;
+    w->steps++;
+    w->last = knob(k, "w") * knob(k, "h");
+}
+
+/* Fails with 60 or more; below, it would run for ever, if there were no limit. */
+static int runs_long(void *ctx, const tb_knobs *k, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
+    const watch *w = (const watch *)ctx;
+    const int64_t size = knob(k, "w") * knob(k, "h");
+    *cycles = size >= 60 ? (uint64_t)size : w->limit;
+    if (size < 60 && w->limit == 0) {
+        pause();
+    }
+    snprintf(signature, TB_SHRINK_SIGNATURE, size >= 60 ? "area" : "cycles");
+    return 0;
+}
+
+static void test_limit_and_steps(void **state) {
+    (void)state;
+    tb_knobs k;
+    tb_shrink_stats stats;
+    char err[256];
+    watch w = {0};
+    const tb_shrink_cfg cfg = {.run = runs_long, .ctx = &w, .limit = limit, .step = step, .jobs = 2, .seconds = 60};
+    start(&k, 40, 30, 0, 0);
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
+    assert_false(stats.out_of_time);
+    assert_int_equal(w.steps, stats.steps);
+    assert_int_equal(w.last, knob(&k, "w") * knob(&k, "h"));
+    assert_int_equal(w.limit, 0); /* the parent's stays as it was */
+    assert_int_equal(knob(&k, "w") * knob(&k, "h"), 60);
+}
+
+static bool stop(void *ctx) {
+    watch *w = (watch *)ctx;
+    return ++w->asked > w->stop_after;
+}
+
+/* The first run ends, all others go on for ever. */
+static int never_ends(void *ctx, const tb_knobs *k, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
+    volatile uint64_t spin = 0;
+    (void)ctx;
+    *cycles = 0;
+    while (knob(k, "w") != 1000) {
+        spin = spin + 1;
+    }
+    snprintf(signature, TB_SHRINK_SIGNATURE, "bad");
+    return 0;
+}
+
+/* No child is left, dead or alive. */
+static void check_no_children(void) {
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void test_stop(void **state) {
+    (void)state;
+    tb_knobs k;
+    tb_shrink_stats stats;
+    char err[256];
+    watch w = {.stop_after = 6};
+    const tb_shrink_cfg cfg = {.run = never_ends, .ctx = &w, .stop = stop, .jobs = 3};
+    start(&k, 1000, 30, 0, 0);
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
+    assert_true(stats.stopped && stats.steps == 0 && stats.seconds < 20);
+    assert_int_equal(knob(&k, "h"), 30);
+    check_no_children();
+    w = (watch){0}; /* at once */
+    start(&k, 1, 30, 0, 0);
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), -1);
+    assert_non_null(strstr(err, "stopped in the first run"));
+    check_no_children();
+}
+
+static void test_time(void **state) {
+    (void)state;
+    tb_knobs k;
+    tb_shrink_stats stats;
+    char err[256];
+    const tb_shrink_cfg cfg = {.run = never_ends, .jobs = 2, .seconds = 0.5};
+    start(&k, 1000, 30, 0, 0);
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
+    assert_true(stats.out_of_time && stats.seconds >= 0.5 && stats.seconds < 20);
+    check_no_children();
+}
+
+/* A loop that never ends is as good as a hang: the limit in CPU time. */
+static void test_endless_loop(void **state) {
+    (void)state;
+    tb_knobs k;
+    tb_shrink_stats stats;
+    char err[256];
+    const tb_shrink_cfg cfg = {.run = never_ends, .keep = "h,colour,seed", .jobs = 64, .seconds = 300};
+    tb_knobs_init(&k, table, 1);
+    assert_int_equal(tb_knobs_set(&k, "w", 1000), 0);
+    k.table = (const tb_knob[]){{"w", 998, 1000, TB_KNOB_UNIFORM, NULL, NULL, "width"}};
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
+    assert_false(stats.out_of_time);
+    assert_int_equal(knob(&k, "w"), 1000);
+    check_no_children();
+}
+
+/* The shrinker dies: its attempts die with it. */
+static void test_children_end_with_the_parent(void **state) {
+    (void)state;
+    int fd[2];
+    char byte;
+    assert_int_equal(pipe(fd), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        tb_knobs k;
+        tb_shrink_stats stats;
+        char err[256];
+        const tb_shrink_cfg cfg = {.run = never_ends, .jobs = 2};
+        close(fd[0]);
+        start(&k, 1000, 30, 0, 0);
+        tb_shrink(&cfg, &k, &stats, err, sizeof err); /* the attempts hold the write end, too */
+        _exit(0);
+    }
+    const struct timespec a_while = {.tv_nsec = 300000000};
+    close(fd[1]);
+    nanosleep(&a_while, NULL);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    alarm(20);
+    assert_int_equal(read(fd[0], &byte, 1), 0); /* the end of the file: nobody holds the other end */
+    alarm(0);
+    close(fd[0]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),   cmocka_unit_test(test_signature_is_kept),  cmocka_unit_test(test_keep_and_legal),
-        cmocka_unit_test(test_log),     cmocka_unit_test(test_death_is_a_failure), cmocka_unit_test(test_hang_is_another_failure),
+        cmocka_unit_test(test_small),
+        cmocka_unit_test(test_signature_is_kept),
+        cmocka_unit_test(test_keep_and_legal),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_death_is_a_failure),
+        cmocka_unit_test(test_hang_is_another_failure),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_jobs_do_not_matter),
+        cmocka_unit_test(test_wishes),
+        cmocka_unit_test(test_knobs_that_move_together),
+        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_limit_and_steps),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_endless_loop),
+        cmocka_unit_test(test_children_end_with_the_parent),
     };
     return cmocka_run_group_tests_name("tb_shrink", tests, NULL, NULL);
 }
