@@ -49,7 +49,7 @@ static void usage_options(FILE *out, cli_command command) {
           out);
     if (command == CLI_SHRINK) {
         fputs("  --output F      the small case (FILE with -small before .case)\n"
-              "  --seconds S     stop after so long (120)\n"
+              "  --seconds S     stop trying after so long (120)\n"
               "  --jobs J        attempts at a time (number of cores); the result is the same\n"
               "  --keep A,B      knobs that stay as they are\n"
               "  --same-unit     any failure that names the same unit will do, not only the\n"

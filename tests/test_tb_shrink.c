@@ -441,6 +441,10 @@ static void test_time(void **state) {
     assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
     assert_true(stats.out_of_time && stats.seconds >= 0.5 && stats.seconds < 20);
     check_no_children();
+    start(&k, 999, 30, 0, 0);
+    assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), -1);
+    assert_non_null(strstr(err, "more than 0.5 s of CPU time"));
+    check_no_children();
 }
 
 /* A loop that never ends is as good as a hang: the limit in CPU time. */

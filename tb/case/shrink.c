@@ -128,8 +128,13 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
     shrink_answer a;
     shrinker s = {.cfg = cfg, .best = knobs, .stats = stats, .begin = shrink_now()};
     memset(stats, 0, sizeof *stats);
+    s.cpu_limit = cfg->seconds;
     if (shrink_run_one(&s, knobs, &a) != 0) {
-        snprintf(err, err_size, s.failed ? "cannot make a process: %s" : "stopped in the first run", strerror(errno));
+        if (stats->out_of_time) {
+            snprintf(err, err_size, "the case as it is takes more than %g s of CPU time (--seconds)", cfg->seconds);
+        } else {
+            snprintf(err, err_size, s.failed ? "cannot make a process: %s" : "stopped in the first run", strerror(errno));
+        }
         return -1;
     }
     if (a.rc != 0 || a.signature[0] == '\0') {
@@ -137,6 +142,8 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
         return -1;
     }
     memcpy(stats->signature, a.signature, sizeof stats->signature);
+    const double first = shrink_now() - s.begin;
+    s.begin += first; /* the limit of time is for the attempts */
     stats->runs = 1;
     stats->cycles_before = stats->cycles_after = a.cycles;
     stats->work_before = stats->work_after = work_of(&s, knobs);
@@ -149,7 +156,7 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
     if (cfg->live && cfg->log != NULL) {
         fputs("\r\033[K", cfg->log);
     }
-    stats->seconds = shrink_now() - s.begin;
+    stats->seconds = shrink_now() - s.begin + first;
     stats->failed = s.failed;
     shrink_list_free(&s.list);
     free(s.memo.slot);

@@ -54,7 +54,7 @@ typedef struct tb_shrink_cfg {
     bool (*stop)(void *ctx);
     const tb_shrink_wish *wishes; /* those for knobs that the test does not have are ignored */
     size_t wish_count;
-    double seconds;        /* stop trying after so long (0: no limit) */
+    double seconds;        /* stop trying after so long, and refuse a case that takes more CPU time in its first run (0: no limit) */
     unsigned jobs;         /* attempts at a time, up to TB_SHRINK_JOBS (0: one) */
     FILE *log;             /* one line for each step that was taken; NULL: quiet */
     bool live;             /* log is a terminal: show what goes on between two steps */
@@ -67,7 +67,7 @@ typedef struct tb_shrink_stats {
     unsigned runs, steps;                 /* attempts, those not counted whose result nobody needed; those that kept the failure */
     uint64_t cycles_before, cycles_after; /* of the case as it came and as it goes, up to its failure */
     uint64_t work_before, work_after;
-    double seconds;
+    double seconds; /* the first run included */
     bool out_of_time, stopped;
     bool failed; /* it ended because memory or processes ran out */
 } tb_shrink_stats;

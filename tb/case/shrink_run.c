@@ -161,14 +161,15 @@ int shrink_run_one(shrinker *s, const tb_knobs *knobs, shrink_answer *answer) {
     }
     for (;;) {
         const bool ready = wait_any(&a, 1) != 0;
-        const bool over = shrink_over(s);
+        shrink_over(s);
         if (s->stats->stopped) {
             drop(&a);
             return -1;
         }
-        if (ready || over || hangs(s, &a)) {
+        if (ready || hangs(s, &a)) {
+            s->stats->out_of_time = s->cpu_limit > 0 && a.cpu > s->cpu_limit;
             reap(&a, !ready, answer);
-            return 0;
+            return s->stats->out_of_time ? -1 : 0;
         }
     }
 }
