@@ -80,7 +80,7 @@ def test_script(env, part):
 @needs_rtl
 def test_small_case_fails_in_the_same_way(tmp_path):
     """--break: the memory stops answering after 40 beats; found by the watchdog."""
-    case = make_case(RTL, tmp_path / "b.case", "copy", "w=50", "h=20", "c=3", "int8=0", "--seed", 1)
+    case = make_case(RTL, tmp_path / "b.case", "copy", "w=50", "h=20", "c=3", "int8=0", "wait=irq", "--seed", 1)
     done = {}
     for jobs in (1, 3):
         small = tmp_path / f"small{jobs}.case"
@@ -104,7 +104,7 @@ def test_small_case_fails_in_the_same_way(tmp_path):
 
 @needs_rtl
 def test_interrupted(tmp_path):
-    case = make_case(RTL, tmp_path / "c.case", "conv", "ic=24", "oc=24", "ih=40", "iw=40", "k=3", "p=1", "--seed", 1)
+    case = make_case(RTL, tmp_path / "c.case", "conv", "ic=24", "oc=24", "ih=40", "iw=40", "k=3", "p=1", "wait=irq", "--seed", 1)
     child = subprocess.Popen([str(RTL), "shrink", str(case), "--break", "m0.R:400"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              start_new_session=True)
     line = child.stdout.readline()  # the first step was taken
