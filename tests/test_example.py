@@ -41,6 +41,14 @@ def mutant():
     return MUTANT
 
 
+@pytest.fixture(scope="module")
+def hanging():
+    """The program with a bug that stops the engine. Takes the place of the other one: tests with it come last."""
+    done = mutants("examples/axi_copy/mutants/room-leak.patch")
+    assert done.returncode == 0 and "found     room-leak: watchdog:hang" in done.stdout, done.stdout + done.stderr
+    return MUTANT
+
+
 def run(program, *args, **kwargs):
     return subprocess.run([str(program), *map(str, args)], capture_output=True, text=True, timeout=300, **kwargs)
 
@@ -167,6 +175,14 @@ def test_shrink_of_a_case_that_passes(program, tmp_path):
     case.write_text(run(program, "--seed", 77, "--print-case").stdout)
     done = run(program, "--shrink", case)
     assert done.returncode == 1 and "passes" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("irq", [0, 1])
+def test_hang(hanging, tmp_path, irq):
+    args = ["--count", 300, f"irq={irq}", "len=12000", "error=none", "--case-dir", tmp_path, "--result", tmp_path / "r"]
+    done = run(hanging, *args)
+    assert done.returncode == 1 and keys(tmp_path / "r")["signature"] == "watchdog:hang", done.stdout + done.stderr
+    assert "for 10000 cycles" in done.stdout and "writes in flight" in done.stdout
 
 
 def test_checker_alone(program):

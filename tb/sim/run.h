@@ -29,9 +29,10 @@ typedef struct tb_run_cfg {
     const char *wave;              /* FST file of the whole run, or NULL; needs a build with tracing, else an error */
     const char *fail_wave;         /* FST file for tb_run_fail_wave(), or NULL; as above */
     uint64_t wave_window;          /* its cycles before the failure, a quarter of it after (0: 2,000) */
-    uint64_t watchdog_cycles;      /* failure after so many cycles without a handshake on any port (0: 100,000) */
-    uint64_t max_cycles;           /* end the run as a failure after so many (0: no limit) */
-    uint64_t access_cycles;        /* longest register access (0: 10,000) */
+    uint64_t
+        watchdog_cycles; /* failure after so many cycles without progress (0: 100,000): a handshake on a memory port, a register write; reads are polling */
+    uint64_t max_cycles;    /* end the run as a failure after so many (0: no limit) */
+    uint64_t access_cycles; /* longest register access (0: 10,000) */
 } tb_run_cfg;
 
 typedef struct tb_run_port {
@@ -55,8 +56,8 @@ typedef struct tb_run {
     tb_run_cfg cfg;
     tb_sim sim;
     tb_run_port *port[TB_RUN_PORTS];
-    unsigned ports;
-    tb_checks checks; /* of the units, in builds with taps */
+    unsigned ports, memories; /* memories: those of them with memory */
+    tb_checks checks;         /* of the units, in builds with taps */
     tb_watchdog wd;
     tb_run_failure failure;
     uint64_t hash; /* of all beats so far */
