@@ -7,7 +7,8 @@ UNIT_SV_DIR := $(wildcard testcases/unit/sv)
 
 # Lint is a step of its own (make lint): here only errors stop.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
-VFLAGS_fast := --x-assign fast --x-initial fast
+# The initial state is random in all kinds: it costs nothing but the constructor (tests/test_init_state.py: nothing depends on it).
+VFLAGS_fast := --x-assign fast --x-initial unique
 VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique

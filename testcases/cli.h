@@ -24,7 +24,10 @@ typedef struct cli_options {
     uint64_t wave_window; /* --wave-window, 0: not given */
     bool have_wave_window;
     npu_dev_kind kind;
-    tc_broken broken;          /* --break */
+    tc_broken broken; /* --break */
+    bool have_init;   /* --init-seed */
+    uint64_t init_seed;
+    const char *plusarg;       /* --plusarg, or NULL */
     const char *broken_text;   /* as it was given, or NULL */
     const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
     uint64_t seconds, jobs;    /* jobs 0: as many as there are cores */

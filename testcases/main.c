@@ -76,7 +76,11 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
                   .wave_window = o->wave_window,
                   .dump = o->dump,
                   .result = result};
+    const char *const plusargs[] = {o->plusarg, NULL};
     run.broken = o->broken;
+    run.have_init_seed = o->have_init;
+    run.init_seed = o->init_seed;
+    run.plusargs = o->plusarg != NULL ? plusargs : NULL;
     run.perf = o->perf;
     run.perf_window = (uint32_t)o->perf_window;
     struct bundle *bundle = cli_bundle_begin(o, &run);

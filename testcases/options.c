@@ -45,6 +45,9 @@ static void usage_options(FILE *out, cli_command command) {
           "  --break M.C:K   memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
           "                  stops after K handshakes; m0.R:K:flip: beat K of read data is\n"
           "                  wrong, once\n"
+          "  --init-seed S   seed of the initial state of registers and memories (else it\n"
+          "                  follows from the case); nothing may depend on it\n"
+          "  --plusarg +A    for $test$plusargs of the design\n"
           "  --quiet         print nothing when all is well\n",
           out);
     if (command == CLI_SHRINK) {
@@ -157,7 +160,7 @@ static int break_option(const char *value, tc_broken *broken, char *err, size_t 
 /* Does a command take option i of the numbers below? */
 static bool number_known(cli_command command, unsigned i) {
     static const unsigned of[] = {
-        [CLI_RUN] = 0x31, [CLI_TEST] = 0x2f, [CLI_REPRO] = 0x20, [CLI_SHRINK] = 0xc0, [CLI_DIFF] = 0, [CLI_LIST] = 0};
+        [CLI_RUN] = 0x131, [CLI_TEST] = 0x12f, [CLI_REPRO] = 0x120, [CLI_SHRINK] = 0xc0, [CLI_DIFF] = 0, [CLI_LIST] = 0};
     return (of[command] >> i & 1) != 0;
 }
 
@@ -174,7 +177,8 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                    {"--window", 1, UINT32_MAX, &o->perf_window, &o->have_window},
                    {"--wave-window", 1, UINT32_MAX, &o->wave_window, &o->have_wave_window},
                    {"--seconds", 1, 1000000, &o->seconds, &o->have_seconds},
-                   {"--jobs", 1, TB_SHRINK_JOBS, &o->jobs, &o->have_jobs}};
+                   {"--jobs", 1, TB_SHRINK_JOBS, &o->jobs, &o->have_jobs},
+                   {"--init-seed", 0, UINT64_MAX, &o->init_seed, &o->have_init}};
     const struct {
         const char *name;
         const char **out;
@@ -186,6 +190,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                  {"--report", &o->report, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--dump", &o->dump, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--result", &o->result, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--plusarg", &o->plusarg, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--output", &o->output, 1u << CLI_SHRINK},
                  {"--keep", &o->keep, 1u << CLI_SHRINK}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

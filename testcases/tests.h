@@ -66,8 +66,11 @@ typedef struct tc_run {
     uint64_t wave_window; /* its cycles before the failure; 0: as the device has it */
     uint64_t max_cycles;  /* a device that runs longer fails with host:cycles; 0: no limit */
     tc_broken broken;
-    bool perf;            /* sample the debug port */
-    uint32_t perf_window; /* cycles of a window, 0: fitting */
+    bool have_init_seed; /* the initial state of registers and memories has this seed, else that of the case */
+    uint64_t init_seed;
+    const char *const *plusargs; /* for the design, NULL-terminated, or NULL */
+    bool perf;                   /* sample the debug port */
+    uint32_t perf_window;        /* cycles of a window, 0: fitting */
     tb_result *result;
     npu_dev *dev; /* open between tc_open() and tc_close() */
     npu npu;      /* the driver's device */

@@ -174,6 +174,58 @@ static void test_child_died(void **state) {
     no_children();
 }
 
+/* Ctrl-C reaches the sleeping snapshots, too: they are still there to be woken, and then as they were. */
+static void test_signal_while_asleep(void **state) {
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t s = 0; s < 2; s++) {
+        tb_snaps snaps;
+        simulate(&snaps, 50, 10);
+        for (size_t i = 0; i < TB_SNAPS; i++) {
+            kill(snaps.child[i].pid, signals[s]);
+        }
+        wake(&snaps, 45, 50, 40);
+        no_children();
+    }
+}
+
+/* A woken child that takes its time, as a replay does; a signal ends it early, and it still reports. */
+static void slow_child(tb_snaps *snaps) {
+    for (unsigned i = 0; i < 1000 && tb_sim_signal() == 0; i++) {
+        usleep(10000);
+    }
+    tb_snap_exit(snaps, tb_sim_signal() == SIGTERM);
+}
+
+static void test_signal_during_replay(void **state) {
+    (void)state;
+    const pid_t pid = fork(); /* the flag of the signal is this process's for good */
+    if (pid == 0) {
+        tb_snaps snaps;
+        tb_snap_order order = {.wave = "/dev/null"};
+        char err[256];
+        tb_sim_catch_signals();
+        if (tb_snap_start(&snaps, 1e6, 0, &order) == 1) {
+            slow_child(&snaps);
+        }
+        const pid_t parent = getpid();
+        const pid_t killer = fork();
+        if (killer == 0) {
+            usleep(200000);
+            kill(parent, SIGTERM); /* this process alone, not its child */
+            _exit(0);
+        }
+        const int rc = tb_snap_wake(&snaps, &order, 20, err, sizeof err);
+        waitpid(killer, NULL, 0);
+        _exit(rc == 0 && waitpid(-1, NULL, WNOHANG) == -1 ? 0 : 1);
+    }
+    int status = -1;
+    alarm(30);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    alarm(0);
+    assert_int_equal(status, 0);
+}
+
 /* A pipe that everyone inherits shows its end only when all of them are gone. */
 static void test_parent_died(void **state) {
     (void)state;
@@ -196,9 +248,14 @@ static void test_parent_died(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wake),       cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_arm),        cmocka_unit_test(test_child_cannot_write),
-        cmocka_unit_test(test_child_died), cmocka_unit_test(test_parent_died),
+        cmocka_unit_test(test_wake),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_arm),
+        cmocka_unit_test(test_child_cannot_write),
+        cmocka_unit_test(test_child_died),
+        cmocka_unit_test(test_parent_died),
+        cmocka_unit_test(test_signal_while_asleep),
+        cmocka_unit_test(test_signal_during_replay),
     };
     return cmocka_run_group_tests_name("tb_snap", tests, NULL, NULL);
 }

@@ -15,18 +15,21 @@ typedef enum npu_dev_kind { NPU_DEV_MODEL, NPU_DEV_RTL, NPU_DEV_TANDEM } npu_dev
 
 typedef struct npu_dev_cfg {
     npu_dev_kind kind;
-    uint32_t n;               /* mesh size; must be the one this program was built for when RTL takes part */
-    uint64_t seed;            /* bus timing, initial state */
-    const char *bus_profile;  /* name of a tb_axi_profile: "ideal" ... "hostile"; NULL: ideal */
-    const char *wave;         /* FST file or NULL; needs a build with tracing, else an error */
-    const char *fail_wave;    /* FST file for npu_dev_fail_wave() or NULL; needs a build with tracing, else an error */
-    double fail_wave_delay;   /* seconds of CPU time before its first snapshot, see npu_dev_fail_wave() (0: when the device is opened) */
-    uint64_t wave_window;     /* cycles of that waveform before the failure, a quarter of it after (0: 2,000) */
-    const char *dump;         /* folder for tensor logs (docs/debugging.md), DUMP/rtl and DUMP/model, or NULL */
-    uint64_t ddr_bytes;       /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
-    uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */
-    uint64_t max_cycles;      /* failure host:cycles after so many cycles (0: no limit) */
-    bool poison_reads;        /* never-written bytes that are read are a failure (default on in testcases) */
+    uint32_t n;                  /* mesh size; must be the one this program was built for when RTL takes part */
+    uint64_t seed;               /* bus timing, initial state */
+    bool have_init_seed;         /* the initial state of every register and memory has a seed of its own: */
+    uint64_t init_seed;          /* (else it follows from `seed`; no result may depend on it) */
+    const char *const *plusargs; /* "+name" for the design ($test$plusargs), NULL-terminated, or NULL */
+    const char *bus_profile;     /* name of a tb_axi_profile: "ideal" ... "hostile"; NULL: ideal */
+    const char *wave;            /* FST file or NULL; needs a build with tracing, else an error */
+    const char *fail_wave;       /* FST file for npu_dev_fail_wave() or NULL; needs a build with tracing, else an error */
+    double fail_wave_delay;      /* seconds of CPU time before its first snapshot, see npu_dev_fail_wave() (0: when the device is opened) */
+    uint64_t wave_window;        /* cycles of that waveform before the failure, a quarter of it after (0: 2,000) */
+    const char *dump;            /* folder for tensor logs (docs/debugging.md), DUMP/rtl and DUMP/model, or NULL */
+    uint64_t ddr_bytes;          /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
+    uint64_t watchdog_cycles;    /* failure after so many cycles without progress on any port (0: 100,000) */
+    uint64_t max_cycles;         /* failure host:cycles after so many cycles (0: no limit) */
+    bool poison_reads;           /* never-written bytes that are read are a failure (default on in testcases) */
     /* what this run remembers of its failure (explain.h), or NULL; such a run goes on after the first wrong thing where it can */
     struct npu_explain *explain;
 } npu_dev_cfg;

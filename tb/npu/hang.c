@@ -175,7 +175,7 @@ static void write_report(npu_hang *h, bool taps, const char *head, FILE *out) {
 }
 
 /* The first failure becomes a hang with its report; `since`: the cycle of the last thing that moved. */
-static void report(npu_dev *dev, const char *signature, const char *head, uint64_t since) {
+static void report(npu_dev *dev, const char *signature, bool registers, const char *head, uint64_t since) {
     char full[96];
     size_t size = 0;
     npu_hang *h = (npu_hang *)calloc(1, sizeof *h);
@@ -186,12 +186,13 @@ static void report(npu_dev *dev, const char *signature, const char *head, uint64
         return;
     }
     h->dev = dev;
+    h->registers = registers;
     const bool taps = npu_look_open(&h->look, &dev->sim) && npu_hang_chain(h);
-    if (!taps) {
+    if (!taps && !registers) {
         guess_root(h);
     }
     snprintf(full, sizeof full, "%s%s%s", signature, taps && h->root[0] != '\0' ? ":" : "", taps ? h->root : "");
-    npu_dev_fail(dev, full, "%s; %s", head, h->root_text);
+    npu_dev_fail(dev, full, "%s%s%s", head, h->root_text[0] != '\0' ? "; " : "", h->root_text);
     dev->failure.cycle = since;
     FILE *out = open_memstream(&dev->hang_text, &size);
     if (out != NULL) {
@@ -231,14 +232,14 @@ void npu_hang_watchdog(npu_dev *dev, bool all) {
     }
     snprintf(head, sizeof head, "no handshake %s for %" PRIu64 " cycles, since cycle %" PRIu64, all ? "on any port" : "with memory",
              wd->limit, wd->last_cycle);
-    report(dev, "watchdog:hang", head, wd->last_cycle);
+    report(dev, "watchdog:hang", false, head, wd->last_cycle);
 }
 
 void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset) {
     char head[160];
     const uint64_t since = dev->sim.cycle > NPU_DEV_REG_TIMEOUT ? dev->sim.cycle - NPU_DEV_REG_TIMEOUT : 0;
     snprintf(head, sizeof head, "%s of register 0x%03x got no answer within %u cycles", what, offset, NPU_DEV_REG_TIMEOUT);
-    report(dev, "reg:timeout", head, since);
+    report(dev, "reg:timeout", true, head, since);
 }
 
 bool npu_dev_check_hang(npu_dev *dev) {
@@ -258,7 +259,7 @@ bool npu_dev_check_hang(npu_dev *dev) {
     }
     char head[160];
     snprintf(head, sizeof head, "no handshake with memory for %" PRIu64 " cycles, since cycle %" PRIu64, dev->wd.limit, since);
-    report(dev, "watchdog:hang", head, since);
+    report(dev, "watchdog:hang", false, head, since);
     return true;
 }
 

@@ -41,6 +41,7 @@ typedef struct npu_hang_link {
 typedef struct npu_hang {
     npu_dev *dev;
     npu_look look;
+    bool registers;                     /* it is a register access that hangs */
     npu_hang_link link[NPU_HANG_DEPTH]; /* the chain, from the unit with an unfinished task to the root */
     size_t links;
 #define NPU_HANG_OTHERS 4u

@@ -243,6 +243,16 @@ static void nothing_busy(npu_hang *h) {
     snprintf(h->root_text, sizeof h->root_text, "%s", text);
 }
 
+/* An access of the driver has no answer. */
+static void register_access(npu_hang *h) {
+    const char *path = npu_hang_units[HU_REGS].path;
+    snprintf(h->root, sizeof h->root, "%s", npu_hang_units[HU_REGS].name);
+    snprintf(h->root_text, sizeof h->root_text, "npu_regs: it does not answer (holds AW %u, W %u, AR %u; offers B %u, R %u)",
+             (unsigned)npu_look_get(&h->look, path, "aw_have_q"), (unsigned)npu_look_get(&h->look, path, "w_have_q"),
+             (unsigned)npu_look_get(&h->look, path, "ar_have_q"), (unsigned)npu_look_get(&h->look, path, "bvalid_q"),
+             (unsigned)npu_look_get(&h->look, path, "rvalid_q"));
+}
+
 bool npu_hang_chain(npu_hang *h) {
     static const struct {
         unsigned unit, gate; /* UNIT_, number of its clock */
@@ -254,12 +264,16 @@ bool npu_hang_chain(npu_hang *h) {
     if (!npu_look_unit(&h->look, npu_hang_units[HU_IM2COL].path)) {
         return false;
     }
+    if (h->registers) {
+        register_access(h);
+        return true;
+    }
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         const bool slot = npu_look_unit(&h->look, npu_hang_units[starts[i].slot].path) &&
                           npu_look_get(&h->look, npu_hang_units[starts[i].slot].path, "slot_q") != 0;
         const bool works = (busy >> starts[i].unit & 1u) != 0;
         any = any || slot || works;
-        if (works && !clock_runs(h, starts[i].gate)) {
+        if ((works || slot) && !clock_runs(h, starts[i].gate)) {
             candidate(&s, STANDS, HU_CLOCK + (int)starts[i].gate, "the unit has a task and its clock stands");
         }
         if (works && !s.seen[starts[i].top]) {

@@ -121,8 +121,8 @@ void npu_wait_requant(npu_wait *w) {
         hang_waits_for(w, HU_TRANSPOSE + (int)w->ch, "the block inside");
     } else if (hang_other(w, HU_TRANSPOSE + (int)w->ch, "in_valid_i") != 0) {
         hang_stands(w, "rows and the transposer are ready");
-    } else if (hang_reg(w, "used_q") != 0 && hang_part(w, "u_blk_last", "count_q") == 0) {
-        hang_stands(w, "rows wait and no block is known");
+    } else if (hang_reg(w, "used_q") != 0) {
+        hang_stands(w, "complete rows do not enter the transposer");
     } else if (hang_other(w, HU_POST + (int)w->ch, "state_q") == POST_WAIT && blocks != 0) {
         if (hang_part(w, "u_blk_last", "count_q") != 0) {
             hang_stands(w, "every row of the task has come and a block is not complete");

@@ -3,10 +3,8 @@
 
 #include <inttypes.h>
 
-#define ALU_SLOTS 16u /* chunks under way in a channel */
-#define ALU_OUT 32u   /* words in the arithmetic and behind it */
-#define POOL_JOBS 32u /* read jobs that pool_line holds */
-#define OUT_JOBS 4u   /* write jobs that pool_out holds */
+#define POOL_RING 1024u /* words of a lane of pool_line, */
+#define POOL_SLOT 512u  /* and those of the longest row */
 
 enum { SLOT_FREE, SLOT_SNAP, SLOT_START, SLOT_CHECK, SLOT_VALID };
 enum { ALU_IDLE, ALU_WALK, ALU_DRAIN, ALU_LAST };
@@ -183,8 +181,8 @@ void npu_wait_pool_ld(npu_wait *w) {
         hang_idles(w);
         return;
     case LD_ROW:
-        if (hang_reg(w, "used_q") == 0) {
-            hang_stands(w, "the ring is empty and it asks for no row");
+        if (hang_reg(w, "used_q") + POOL_SLOT <= POOL_RING) {
+            hang_stands(w, "the ring has room and it asks for no row");
         } else {
             hang_waits_for(w, HU_POOL_SEQ + (int)w->ch, "a row to be freed, %" PRIu64 " words are in use", hang_reg(w, "used_q"));
         }

@@ -39,7 +39,7 @@ typedef struct tb_shim {
     size_t nports;
     /*
      * New instance. plusargs: NULL-terminated list of "+name=value" strings, or NULL. init_seed draws the initial value of inputs and of state without
-     * reset, in builds with --x-initial unique (debug, san); in others they start at 0. NULL: out of memory.
+     * reset (the builds use --x-initial unique). NULL: out of memory.
      */
     void *(*create)(const char *const *plusargs, uint64_t init_seed);
     /* Runs final blocks, closes an open trace, frees the instance. */

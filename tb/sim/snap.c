@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim.h"
+
 static double seconds_of(clockid_t clock) {
     struct timespec t;
     clock_gettime(clock, &t);
@@ -73,7 +75,12 @@ static bool write_all(int fd, const void *src, size_t size) {
  * all that comes, goes nowhere.
  */
 static int sleep_until_woken(tb_snaps *snaps, tb_snap_child *me, pid_t parent, tb_snap_order *order) {
+    static const int signals[2] = {SIGINT, SIGTERM};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before[2];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (size_t i = 0; i < 2; i++) { /* Ctrl-C reaches every process of the terminal; this one decides nothing before it is woken */
+        sigaction(signals[i], &ignore, &before[i]);
+    }
     if (getppid() != parent) {
         _exit(1);
     }
@@ -84,6 +91,9 @@ static int sleep_until_woken(tb_snaps *snaps, tb_snap_child *me, pid_t parent, t
     }
     if (!read_all(me->order, order, sizeof *order)) {
         _exit(0);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        sigaction(signals[i], &before[i], NULL);
     }
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
@@ -182,12 +192,17 @@ int tb_snap_wake(tb_snaps *snaps, const tb_snap_order *order, double seconds, ch
     sigaction(SIGPIPE, &before, NULL);
     const double end = seconds_of(CLOCK_MONOTONIC) + seconds;
     char answer = 0;
+    bool told = tb_sim_signal() != 0; /* a run that a signal has ended has its waveform, too */
     snprintf(err, err_size, "the snapshot died");
     while (sent && rc != 0) {
         const double left = end - seconds_of(CLOCK_MONOTONIC);
         struct pollfd p = {.fd = c->done, .events = POLLIN};
         const int n = left > 0 ? poll(&p, 1, (int)(left * 1000) + 1) : 0;
         if (n < 0 && errno == EINTR) {
+            if (tb_sim_signal() != 0 && !told) { /* the child ends the waveform where it is */
+                told = true;
+                kill(c->pid, tb_sim_signal());
+            }
             continue;
         }
         if (n == 0) {

@@ -51,7 +51,7 @@ void tb_snap_arm(tb_snaps *snaps, double delay, double period);
 int tb_snap_poll(tb_snaps *snaps, uint64_t cycle, tb_snap_order *order);
 /*
  * Wake the youngest child whose snapshot lies at or before order->from (the oldest, if none does; the wave then begins with the snapshot) and wait for it, at most
- * `seconds`. 0: the waveform was written; -1 with one line in err. No snapshots are taken any more.
+ * `seconds`. A signal that tb_sim_catch_signals() catches in the meantime is passed on: the child then ends its waveform where it is. 0: the waveform was written; -1 with one line in err. No snapshots are taken any more.
  */
 int tb_snap_wake(tb_snaps *snaps, const tb_snap_order *order, double seconds, char *err, size_t err_size);
 /* End all children. Safe on a zeroed struct. */
