@@ -40,6 +40,7 @@ struct bundle {
     const npu_ex_check *check;   /* the check that names the unit, or NULL */
     uint64_t cycle;              /* of the failure */
     uint64_t look;               /* the cycle to look at: of the failure, or in which the first wrong element was written */
+    uint64_t marker;             /* the same, unless it lies before the waveform */
     const tb_axi_burst *culprit; /* the write that brought it there, or NULL */
     unsigned culprit_port;
     uint32_t task; /* the task that it concerns, or NPU_EX_NONE */

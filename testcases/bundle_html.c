@@ -392,7 +392,7 @@ static void timing(const struct bundle *b, FILE *out) {
     fprintf(out,
             "<p class=\"soft\">Marker: cycle %" PRIu64 ". With GTKWave: <code>gtkwave wave.gtkw</code></p>\n"
             "<details><summary>More cycles</summary>\n",
-            b->look);
+            b->marker);
     put_picture(b, "timing-wide.svg", out);
     fputs("</details>\n", out);
 }

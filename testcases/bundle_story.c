@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WAVE_WINDOW 2000u /* as the device has it */
+
 void bundle_check_line(const npu_ex_check *c, char *dst, size_t size) {
     snprintf(dst, size, "%s %u: %s%s%s, cycle %" PRIu64 ": got %s, expected %s (input %s)", c->unit, c->index, c->stream,
              c->where[0] != '\0' ? ", " : "", c->where, c->cycle, c->got, c->expected, c->input_right ? "right" : "wrong already");
@@ -67,6 +69,8 @@ void bundle_judge(struct bundle *b) {
         find_culprit(b);
         b->look = b->culprit != NULL ? b->culprit->first : b->cycle;
     }
+    const uint64_t window = b->o->wave_window != 0 ? b->o->wave_window : WAVE_WINDOW;
+    b->marker = b->cycle < b->look + window ? b->look : b->cycle;
     b->task = b->check != NULL ? npu_explain_task_of(&b->ex, b->check) : NPU_EX_NONE;
     b->task = b->task == NPU_EX_NONE ? guess_task(b) : b->task;
     if (b->check != NULL) {

@@ -151,14 +151,6 @@ static int draw_pictures(const struct bundle *b, paths *p, tb_wave_group *group,
     return write_svg(b, "timing-wide.svg", view, err, err_size);
 }
 
-/* The cycle to look at, where the file has it. */
-static uint64_t marker(const struct bundle *b, const tb_wave *wave) {
-    uint64_t first, last;
-    int exponent;
-    tb_wave_times(wave, &first, &last, &exponent);
-    return b->look * STEP > first ? b->look : b->cycle;
-}
-
 static int draw(void *ctx) {
     const struct bundle *b = (const struct bundle *)ctx;
     char err[512] = "", title[GROUPS][64], clock[512] = "";
@@ -179,7 +171,7 @@ static int draw(void *ctx) {
                          .group = group,
                          .groups = groups,
                          .clock = clock[0] != '\0' ? clock : NULL,
-                         .marker = marker(b, wave) * STEP + STEP / 2,
+                         .marker = b->marker * STEP + STEP / 2,
                          .cycles = WIDE};
     int rc = write_gtkw(b, &view, err, sizeof err);
     rc = rc == 0 ? draw_pictures(b, p, group, &view, err, sizeof err) : rc;
