@@ -28,6 +28,7 @@ typedef struct cli_options {
     bool have_init;   /* --init-seed */
     uint64_t init_seed;
     const char *plusarg;       /* --plusarg, or NULL */
+    bool no_checks;            /* --no-checks */
     const char *broken_text;   /* as it was given, or NULL */
     const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
     uint64_t seconds, jobs;    /* jobs 0: as many as there are cores */

@@ -85,6 +85,7 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
                              .have_init_seed = run->have_init_seed,
                              .init_seed = run->init_seed,
                              .plusargs = run->plusargs,
+                             .no_checks = run->no_checks,
                              .bus_profile = bus,
                              .wave = run->wave,
                              .fail_wave = run->fail_wave,

@@ -80,6 +80,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
     run.broken = o->broken;
     run.have_init_seed = o->have_init;
     run.init_seed = o->init_seed;
+    run.no_checks = o->no_checks;
     run.plusargs = o->plusarg != NULL ? plusargs : NULL;
     run.perf = o->perf;
     run.perf_window = (uint32_t)o->perf_window;

@@ -47,6 +47,7 @@ static void usage_options(FILE *out, cli_command command) {
           "                  wrong, once\n"
           "  --init-seed S   seed of the initial state of registers and memories (else it\n"
           "                  follows from the case); nothing may depend on it\n"
+          "  --no-checks     builds with taps: without the checks of the units\n"
           "  --plusarg +A    for $test$plusargs of the design\n"
           "  --quiet         print nothing when all is well\n",
           out);
@@ -231,6 +232,8 @@ static int flag_option(cli_options *o, const char *name) {
         o->json = true;
     } else if (strcmp(name, "--quiet") == 0 && o->command < CLI_DIFF) {
         o->quiet = true;
+    } else if (strcmp(name, "--no-checks") == 0 && (cases || o->command == CLI_REPRO)) {
+        o->no_checks = true;
     } else if (strcmp(name, "--print-case") == 0 && cases) {
         o->print_case = true;
     } else if (strcmp(name, "--same-unit") == 0 && o->command == CLI_SHRINK) {

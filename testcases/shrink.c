@@ -10,14 +10,10 @@
 /* Data without surprises; whatever else a generator draws comes after them. */
 static const char *const plain_data[] = {"zeros", "ones", "ramp", NULL};
 static const tb_shrink_wish wishes[] = {
-    {"data", TB_SHRINK_NAMES, plain_data, NULL},
-    {"wdata", TB_SHRINK_NAMES, plain_data, NULL},
-    {"values", TB_SHRINK_NAMES, plain_data, NULL},
-    {"skip", TB_SHRINK_BITS, NULL, "tasks"},
-    {"skip", TB_SHRINK_BITS, NULL, "jobs"},
-    {"cut", TB_SHRINK_UP, NULL, NULL},
-    {"cut_map", TB_SHRINK_UP, NULL, NULL},
-    {"cut_ch", TB_SHRINK_UP, NULL, NULL},
+    {"data", TB_SHRINK_NAMES, plain_data, NULL},   {"wdata", TB_SHRINK_NAMES, plain_data, NULL},
+    {"values", TB_SHRINK_NAMES, plain_data, NULL}, {"skip", TB_SHRINK_BITS, NULL, "tasks"},
+    {"skip", TB_SHRINK_BITS, NULL, "jobs"},        {"cut", TB_SHRINK_UP, NULL, NULL},
+    {"cut_map", TB_SHRINK_UP, NULL, NULL},         {"cut_ch", TB_SHRINK_UP, NULL, NULL},
     {"cut_k", TB_SHRINK_UP, NULL, NULL},
 };
 

@@ -69,6 +69,7 @@ typedef struct tc_run {
     bool have_init_seed; /* the initial state of registers and memories has this seed, else that of the case */
     uint64_t init_seed;
     const char *const *plusargs; /* for the design, NULL-terminated, or NULL */
+    bool no_checks;              /* of the units */
     bool perf;                   /* sample the debug port */
     uint32_t perf_window;        /* cycles of a window, 0: fitting */
     tb_result *result;

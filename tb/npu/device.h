@@ -19,6 +19,7 @@ typedef struct npu_dev_cfg {
     uint64_t seed;               /* bus timing, initial state */
     bool have_init_seed;         /* the initial state of every register and memory has a seed of its own: */
     uint64_t init_seed;          /* (else it follows from `seed`; no result may depend on it) */
+    bool no_checks;              /* builds with taps: the checks of the units rest */
     const char *const *plusargs; /* "+name" for the design ($test$plusargs), NULL-terminated, or NULL */
     const char *bus_profile;     /* name of a tb_axi_profile: "ideal" ... "hostile"; NULL: ideal */
     const char *wave;            /* FST file or NULL; needs a build with tracing, else an error */

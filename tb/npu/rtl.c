@@ -121,7 +121,7 @@ static bool step(npu_dev *dev) {
     if (dev->cfg.explain != NULL) {
         npu_explain_sample(dev);
     }
-    if (dev->checks.count > 0 && !tb_checks_cycle(&dev->checks)) {
+    if (dev->checks.count > 0 && !dev->cfg.no_checks && !tb_checks_cycle(&dev->checks)) {
         note_check(dev);
     }
     if (dev->tlog != NULL) {
@@ -330,7 +330,7 @@ void npu_rtl_close(npu_dev *dev) {
 void npu_rtl_check_idle(npu_dev *dev) {
     for (unsigned i = 0; i < 32 && npu_rtl_step(dev); i++) {
     }
-    if (dev->checks.count > 0 && !npu_dev_failed(dev) && !tb_checks_finish(&dev->checks)) {
+    if (dev->checks.count > 0 && !dev->cfg.no_checks && !npu_dev_failed(dev) && !tb_checks_finish(&dev->checks)) {
         note_check(dev);
     }
     for (unsigned i = PORT_M0; i < PORTS && !npu_dev_failed(dev); i++) {
