@@ -179,6 +179,9 @@ static void replay(struct bundle *b) {
                     .kind = first->kind,
                     .result = &b->replay,
                     .broken = first->broken,
+                    .have_init_seed = first->have_init_seed,
+                    .init_seed = first->init_seed,
+                    .plusargs = first->plusargs,
                     .dump = first->kind == NPU_DEV_MODEL ? NULL : dump,
                     .explain = &b->ex};
     const int rc = again.test->execute(&again);
