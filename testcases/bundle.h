@@ -17,6 +17,7 @@ typedef struct bundle_stream {
     char name[64], first[96], got[32], expected[32]; /* first: the first wrong element */
     uint64_t task;                                   /* UINT64_MAX: of none */
     uint64_t wrong, total;
+    bool missing; /* on one side; then nothing was compared */
 } bundle_stream;
 
 struct bundle {

@@ -13,13 +13,16 @@ static bool differs(const tb_tlog_diff *d) {
 
 static int note(void *ctx, const tb_tlog_diff *d) {
     struct bundle *b = (struct bundle *)ctx;
+    if (d->only_b && !b->ex.has_checks) {
+        return 0; /* a build without taps cannot see what is between the units of the RTL */
+    }
     b->streams_all++;
     b->streams_wrong += differs(d);
     if (!differs(d) || b->streams == BUNDLE_STREAMS) {
         return 0;
     }
     bundle_stream *s = &b->stream[b->streams++];
-    *s = (bundle_stream){.task = d->task, .wrong = d->wrong, .total = d->total};
+    *s = (bundle_stream){.task = d->task, .wrong = d->wrong, .total = d->total, .missing = d->only_a || d->only_b};
     snprintf(s->name, sizeof s->name, "%s", d->stream);
     if (d->only_a || d->only_b) {
         snprintf(s->first, sizeof s->first, "only %s has it", d->only_a ? "the RTL" : "the model");

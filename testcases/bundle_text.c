@@ -159,6 +159,10 @@ static void print_streams(const struct bundle *b, FILE *out, unsigned max) {
         if (s->task != UINT64_MAX) {
             snprintf(task, sizeof task, " of task %" PRIu64, s->task);
         }
+        if (s->missing) {
+            fprintf(out, "  %s%s: %s\n", s->name, task, s->first);
+            continue;
+        }
         fprintf(out, "  %s%s: %" PRIu64 " of %" PRIu64 " wrong, first %s", s->name, task, s->wrong, s->total, s->first);
         fprintf(out, s->got[0] != '\0' ? ": got %s, expected %s\n" : "\n", s->got, s->expected);
     }
