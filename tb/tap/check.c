@@ -106,9 +106,7 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
         p->again.bit[w] &= ~d->members.bit[w];
         for (uint64_t left = d->members.bit[w]; left != 0; left &= left - 1) {
             tb_check *c = &checks->check[w * 64 + (uint32_t)__builtin_ctzll(left)];
-            if (!c->failed) {
-                c->ops->clear(c);
-            }
+            c->ops->clear(c);
         }
     }
 }
@@ -121,9 +119,8 @@ static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, t
         if ((word & g->mask) == 0) {
             continue;
         }
-        for (uint32_t k = g->first; k < g->first + g->count; k++) {
-            const tb_plan_wake *wake = &p->wake[k];
-            due->bit[wake->check / 64] |= (uint64_t)((word & wake->mask) != 0) << wake->check % 64;
+        for (const tb_plan_wake *w = g->first; w < g->end; w++) {
+            due->bit[w->slot] |= (word & w->mask) != 0 ? w->bit : 0;
         }
     }
 }
@@ -142,11 +139,23 @@ static void find_due(tb_checks *checks, tb_plan_map *due) {
         if (runs != d->runs) {
             d->runs = runs;
             for (uint32_t w = 0; w < p->words; w++) {
-                p->running.bit[w] ^= d->members.bit[w];
+                p->running.bit[w] = runs ? p->running.bit[w] | d->members.bit[w] : p->running.bit[w] & ~d->members.bit[w];
             }
         }
         if (runs) {
             find_woken(p, d, due);
+        }
+    }
+}
+
+/* Checks that have failed leave their domains: they are not called any more. */
+static void rest(tb_checks *checks) {
+    tb_check_plan *p = checks->plan;
+    for (size_t i = 0; i < checks->count; i++) {
+        const uint64_t others = checks->check[i].failed ? ~(UINT64_C(1) << i % 64) : UINT64_MAX;
+        p->running.bit[i / 64] &= others;
+        for (size_t k = 0; k < p->domains; k++) {
+            p->domain[k].members.bit[i / 64] &= others;
         }
     }
 }
@@ -165,15 +174,16 @@ bool tb_checks_cycle(tb_checks *checks) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
         p->again.bit[w] &= ~now;
         for (uint64_t left = now; left != 0; left &= left - 1) {
-            const uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            tb_check *c = &checks->check[w * 64 + bit];
-            if (c->failed) {
-                continue;
-            }
+            const uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(left);
+            tb_check *c = &checks->check[i];
             c->again = false;
-            c->ops->cycle(c);
-            p->again.bit[w] |= (uint64_t)c->again << bit;
+            p->cycle[i](c);
+            p->again.bit[w] |= c->again ? left & (~left + 1) : 0;
         }
+    }
+    if (p->failed) {
+        rest(checks);
+        p->failed = false;
     }
     return checks->failures == 0;
 }
@@ -227,6 +237,7 @@ void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const 
         f->input_right = !fed_wrong(all, c->ops, 4);
     }
     c->failed = true;
+    all->plan->failed = true;
 }
 
 bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {

@@ -58,15 +58,17 @@ static void make_groups(tb_check_plan *p) {
         const size_t at = (uintptr_t)w->ptr % WORD;
         tb_plan_group *last = p->groups > 0 ? &p->group[p->groups - 1] : NULL;
         tb_plan_domain *d = &p->domain[w->domain];
-        if (last == NULL || last->word != w->ptr - at || p->wake[last->first].domain != w->domain) {
+        if (last == NULL || last->word != w->ptr - at || last->first->domain != w->domain) {
             d->first = d->count == 0 ? (uint32_t)p->groups : d->first;
             d->count++;
             last = &p->group[p->groups++];
-            *last = (tb_plan_group){.word = w->ptr - at, .first = (uint32_t)i};
+            *last = (tb_plan_group){.word = w->ptr - at, .first = w, .end = w};
         }
         w->mask = byte_mask(at, w->bytes);
+        w->slot = w->check / 64;
+        w->bit = UINT64_C(1) << w->check % 64;
         last->mask |= w->mask;
-        last->count++;
+        last->end++;
     }
 }
 
@@ -92,7 +94,8 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     p->words = (uint32_t)((checks->count + 63) / 64);
     p->domain = (tb_plan_domain *)calloc(checks->count + 1, sizeof *p->domain);
     p->group = (tb_plan_group *)calloc(p->wakes + 1, sizeof *p->group);
-    if (p->domain == NULL || p->group == NULL) {
+    p->cycle = (void (**)(tb_check *))calloc(checks->count + 1, sizeof *p->cycle);
+    if (p->domain == NULL || p->group == NULL || p->cycle == NULL) {
         snprintf(err, err_size, "out of memory");
         return -1;
     }
@@ -100,6 +103,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         if (checks->check[i].ops->cycle != NULL) {
             const size_t d = join_domain(p, &checks->check[i], i);
             set(&p->always, i);
+            p->cycle[i] = checks->check[i].ops->cycle;
             for (size_t k = 0; k < p->wakes; k++) {
                 p->wake[k].domain = p->wake[k].check == i ? (uint32_t)d : p->wake[k].domain;
             }
@@ -122,6 +126,7 @@ void tb_plan_free(tb_checks *checks) {
         free(p->domain);
         free(p->wake);
         free(p->group);
+        free(p->cycle);
         free(p);
     }
     checks->plan = NULL;

@@ -19,13 +19,15 @@ typedef struct tb_plan_wake {
     uint32_t bytes; /* 1, 2 or 4 */
     uint32_t check, domain;
     uint64_t mask; /* in the aligned word around it */
+    uint64_t bit;  /* of the check, in word `slot` of a map */
+    uint32_t slot;
 } tb_plan_wake;
 
 /* Signals that lie in one aligned word of memory: one load tells that none of them is set. */
 typedef struct tb_plan_group {
     const uint8_t *word;
     uint64_t mask;
-    uint32_t first, count; /* in tb_check_plan.wake */
+    const tb_plan_wake *first, *end;
 } tb_plan_group;
 
 /* Checks that share reset and clock. */
@@ -37,10 +39,12 @@ typedef struct tb_plan_domain {
 } tb_plan_domain;
 
 typedef struct tb_check_plan {
-    uint32_t words;      /* of the bitmaps that are in use */
-    tb_plan_map always;  /* called in every cycle */
-    tb_plan_map again;   /* asked for the next one */
-    tb_plan_map running; /* have a clock in this cycle */
+    bool failed;                 /* a check has, in this cycle */
+    uint32_t words;              /* of the bitmaps that are in use */
+    tb_plan_map always;          /* called in every cycle */
+    tb_plan_map again;           /* asked for the next one */
+    tb_plan_map running;         /* have a clock in this cycle, and have not failed */
+    void (**cycle)(tb_check *c); /* of each check */
     tb_plan_domain *domain;
     size_t domains;
     tb_plan_wake *wake; /* ordered by domain, then address */
