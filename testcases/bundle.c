@@ -202,7 +202,7 @@ int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, cha
     if (tb_sim_signal() != 0) {
         return stop(err, err_size, b->dir, "the run was stopped by a signal");
     }
-    if (tc_make_folder(b->temp, err, err_size) != 0) {
+    if (tb_make_folder(b->temp, err, err_size) != 0) {
         return -1;
     }
     if (b->run->fail_wave != NULL) {

@@ -1,12 +1,10 @@
 /* env.c - the table of tests, and what their executors share. */
 #include "tests.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /*
  * Seconds of CPU time before the first snapshot. Snapshots cost some milliseconds each, so with one for every case that only runs for a few, they would be the larger
@@ -126,26 +124,6 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
     return 0;
 }
 
-int tc_make_folder(const char *dir, char *err, size_t err_size) {
-    char path[512];
-    if (strlen(dir) >= sizeof path) {
-        snprintf(err, err_size, "%.80s...: longer than %zu characters", dir, sizeof path - 1);
-        return -1;
-    }
-    for (size_t i = 1; i <= strlen(dir); i++) {
-        if (dir[i] != '/' && dir[i] != '\0') {
-            continue;
-        }
-        memcpy(path, dir, i);
-        path[i] = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            snprintf(err, err_size, "%s: cannot make the folder: %s", path, strerror(errno));
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* The time series outlives the device. */
 static void take_series(tc_run *run) {
     const npu_dev_perf_window *windows;
@@ -190,7 +168,7 @@ static int repeat_for_wave(tc_run *run) {
 }
 
 static int try_fail_wave(tc_run *run) {
-    if (run->folder != NULL && tc_make_folder(run->folder, run->no_wave, sizeof run->no_wave) != 0) {
+    if (run->folder != NULL && tb_make_folder(run->folder, run->no_wave, sizeof run->no_wave) != 0) {
         return -1;
     }
     const int rc = npu_dev_fail_wave(run->dev, run->no_wave, sizeof run->no_wave);

@@ -145,8 +145,6 @@ void tc_close(tc_run *run);
 void tc_fail(tc_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Note that the driver answered `got` where `want` was expected. */
 void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status want);
-/* Make a folder and those above it. -1 with one line in err. */
-int tc_make_folder(const char *dir, char *err, size_t err_size);
 /* Nothing failed so far, on the device and in the executor. */
 bool tc_ok(const tc_run *run);
 /* Register access of directed tests through the HAL; false: it failed, noted. */

@@ -7,7 +7,9 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tb.h"
@@ -293,6 +295,42 @@ static void knobs_refuse(void **state) {
     assert_int_equal(tb_knobs_get(&k, "k"), 2);
 }
 
+static void folders(void **state) {
+    (void)state;
+    char dir[] = "/tmp/test_tb_case.XXXXXX";
+    char path[1200], err[1300] = "", want[1300];
+    struct stat st;
+    assert_non_null(mkdtemp(dir));
+    /* those above it, too; again; with a slash behind it */
+    snprintf(path, sizeof path, "%s/a/b/c", dir);
+    assert_int_equal(tb_make_folder(path, err, sizeof err), 0);
+    assert_true(stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+    snprintf(path, sizeof path, "%s/a/b/c/", dir);
+    assert_int_equal(tb_make_folder(path, err, sizeof err), 0);
+    assert_string_equal(err, "");
+    /* a file stands there, or above it */
+    snprintf(path, sizeof path, "%s/a/file", dir);
+    snprintf(want, sizeof want, "%s: cannot make the folder: Not a directory", path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(tb_make_folder(path, err, sizeof err), -1);
+    assert_string_equal(err, want);
+    snprintf(path, sizeof path, "%s/a/file/b", dir);
+    assert_int_equal(tb_make_folder(path, err, sizeof err), -1);
+    assert_string_equal(err, want);
+    /* longer than a path may be */
+    memset(path, 'x', 1100);
+    path[1100] = '\0';
+    assert_int_equal(tb_make_folder(path, err, sizeof err), -1);
+    assert_non_null(strstr(err, "...: longer than 1023 characters"));
+    static const char *const made[] = {"a/b/c", "a/b", "a/file", "a", ""};
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, made[i]);
+        assert_int_equal(remove(path), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rng_values_are_pinned), cmocka_unit_test(rng_streams_are_independent),
@@ -300,7 +338,7 @@ int main(void) {
         cmocka_unit_test(kv_round_trip),         cmocka_unit_test(kv_errors_have_lines),
         cmocka_unit_test(kv_survives_anything),  cmocka_unit_test(numbers),
         cmocka_unit_test(knobs_draw_and_pin),    cmocka_unit_test(knobs_later),
-        cmocka_unit_test(knobs_refuse),
+        cmocka_unit_test(knobs_refuse),          cmocka_unit_test(folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

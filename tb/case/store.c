@@ -27,7 +27,8 @@ int tb_case_save(const char *path, const char *test, const char *cfg, uint64_t s
 }
 
 int tb_make_folder(const char *dir, char *err, size_t err_size) {
-    char path[512];
+    char path[1024];
+    struct stat st;
     if (strlen(dir) >= sizeof path) {
         snprintf(err, err_size, "%.80s...: longer than %zu characters", dir, sizeof path - 1);
         return -1;
@@ -38,8 +39,12 @@ int tb_make_folder(const char *dir, char *err, size_t err_size) {
         }
         memcpy(path, dir, i);
         path[i] = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            snprintf(err, err_size, "%s: cannot make the folder: %s", path, strerror(errno));
+        int why = mkdir(path, 0777) == 0 ? 0 : errno;
+        if (why == EEXIST && stat(path, &st) == 0) {
+            why = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        }
+        if (why != 0) {
+            snprintf(err, err_size, "%s: cannot make the folder: %s", path, strerror(why));
             return -1;
         }
     }

@@ -14,7 +14,7 @@ int tb_case_save(const char *path, const char *test, const char *cfg, uint64_t s
 int tb_case_store(const char *dir, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size,
                   char *err, size_t err_size);
 
-/* Make every folder of a path; those that exist are fine. 0 or -1 with one line in err. */
+/* Make every folder of a path of at most 1023 characters; those that exist are fine. 0 or -1 with one line in err. */
 int tb_make_folder(const char *dir, char *err, size_t err_size);
 
 /* The three keys that every case has; cfg must be the one given. *test is the text's own. 0 or -1. */

@@ -1,12 +1,10 @@
 /* tlog_dev.c - the tensor log of a device: where it hears of tasks, and its end. */
 #include "tlog_npu.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define DRAIN_MOST UINT64_C(20000000) /* cycles for tasks that still run after a failure */
 
@@ -15,29 +13,6 @@ static const npu_score_kind kind_of[UNITS] = {[UNIT_ALU] = NPU_SCORE_ALU, [UNIT_
 /* A woken snapshot repeats the run without a log. */
 static bool on(const npu_dev *dev) {
     return dev->tlog != NULL && !dev->replay;
-}
-
-/* The folder and those above it. */
-static int make_folder(const char *dir, char *err, size_t err_size) {
-    char path[1024];
-    if ((size_t)snprintf(path, sizeof path, "%s", dir) >= sizeof path) {
-        snprintf(err, err_size, "%.100s...: the name is too long", dir);
-        return -1;
-    }
-    for (char *p = path + 1; p != NULL;) {
-        p = strchr(p, '/');
-        if (p != NULL) {
-            *p = '\0';
-        }
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            snprintf(err, err_size, "%s: %s", path, strerror(errno));
-            return -1;
-        }
-        if (p != NULL) {
-            *p++ = '/';
-        }
-    }
-    return 0;
 }
 
 static tb_tlog *create(const npu_dev *dev, const char *name, char *err, size_t err_size) {
@@ -80,7 +55,7 @@ int npu_tlog_open(npu_dev *dev, char *err, size_t err_size) {
         snprintf(err, err_size, "out of memory");
         return -1;
     }
-    if (make_folder(dev->cfg.dump, err, err_size) != 0) {
+    if (tb_make_folder(dev->cfg.dump, err, err_size) != 0) {
         return -1;
     }
     if (dev->has_rtl && open_side(&log->rtl, dev, "rtl", &dev->ddr, err, err_size) != 0) {
