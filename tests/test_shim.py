@@ -10,6 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = """
 include Makefile
+# UNOPTFLAT: the loop that never settles is there on purpose (test_loop_that_never_settles)
 $(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT tb/npu/taps/taps.vlt tests/shim/tap_shim_toy.sv,tests/shim))
 $(OUT)/shim-check: $(OUT)/obj/tests/shim/shim_check.o $(DUT_shim_toy) $(VLT)/libverilated.a
 \t@$(call link,$(OUT)/obj/tests/shim/shim_check.o,shim_toy,)
