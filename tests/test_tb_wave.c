@@ -292,6 +292,7 @@ static void guard_survives(void **state) {
     assert_int_equal(tb_wave_guard("f.fst", work_hangs, &value, 1, 512, err, sizeof err), -1);
     assert_string_equal(err, "f.fst: damaged FST");
     assert_int_equal(tb_wave_guard("f.fst", work_leaves, NULL, 5, 512, err, sizeof err), -1);
+    assert_string_equal(err, "f.fst: damaged FST");
     assert_int_equal(pipe(fd), 0);
     const int file = open("/dev/null", O_RDWR);
     int both[2] = {fd[0], file};
@@ -299,6 +300,29 @@ static void guard_survives(void **state) {
     close(fd[0]);
     close(fd[1]);
     close(file);
+}
+
+/* Of what kind the damaged file is, its contents say, not its name. */
+static void guard_names_the_format(void **state) {
+    (void)state;
+    char err[256] = "", want[256];
+    char *path = in_dir("wave.dat");
+    const unsigned char fst[16] = {0, 0, 0, 0, 0, 0, 0, 1, 73};
+    write_file(path, small, sizeof small - 1);
+    assert_int_equal(tb_wave_guard(path, work_dies, NULL, 5, 512, err, sizeof err), -1);
+    snprintf(want, sizeof want, "%s: damaged VCD", path);
+    assert_string_equal(err, want);
+    write_file(path, fst, sizeof fst);
+    assert_int_equal(tb_wave_guard(path, work_dies, NULL, 5, 512, err, sizeof err), -1);
+    snprintf(want, sizeof want, "%s: damaged FST", path);
+    assert_string_equal(err, want);
+    /* a pipe without a writer: nobody waits for one */
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(tb_wave_open(path, err, sizeof err));
+    assert_non_null(strstr(err, "not a regular file"));
+    assert_int_equal(tb_wave_guard(path, work_dies, NULL, 5, 512, err, sizeof err), -1);
+    unlink(path);
 }
 
 static int work_reads(void *ctx) {
@@ -459,6 +483,7 @@ int main(void) {
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(guard_survives),
+        cmocka_unit_test(guard_names_the_format),
         cmocka_unit_test(damaged_files_do_no_harm),
         cmocka_unit_test(instance_is_ordered),
         cmocka_unit_test(save_file_has_groups_and_marker),

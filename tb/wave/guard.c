@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "wave/wave.h"
+#include "wave/wave_priv.h"
 
 #define KEPT_BYTES 16384u /* of the child's standard error */
 #define MAX_FDS 4096
@@ -104,7 +104,7 @@ static void explain(const char *path, int end, char *err, size_t err_size) {
         raise(SIGPIPE); /* as if the caller had written: whoever reads its output has gone */
     }
     const bool asked = sig == SIGPIPE || sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
-    snprintf(err, err_size, asked ? "%s: interrupted" : "%s: damaged FST", path);
+    snprintf(err, err_size, "%s: %s", path, asked ? "interrupted" : wave_is_vcd(path) ? "damaged VCD" : "damaged FST");
 }
 
 static int open_pipes(int fd[4]) {

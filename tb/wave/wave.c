@@ -280,44 +280,60 @@ tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, 
     return wave;
 }
 
-/* The first bytes: an FST begins with a header block of known length, a VCD with a keyword. */
-static int (*format_of(const unsigned char *b, size_t n))(tb_wave *, char *, size_t) {
+typedef enum format { FORMAT_OTHER, FORMAT_FST, FORMAT_VCD } format;
+
+/* By the first bytes: an FST begins with a header block of known length, a VCD with a keyword. */
+static format format_of(const unsigned char *b, size_t n) {
     if (n >= 9 && ((b[0] == FST_HEADER && b[7] == FST_HEADER_BYTES / 256 && b[8] == FST_HEADER_BYTES % 256) || b[0] == FST_PACKED)) {
-        return wave_fst_library() ? wave_open_fst : wave_open_pipe;
+        return FORMAT_FST;
     }
     size_t i = 0;
     while (i < n && strchr(" \t\r\n", b[i]) != NULL && b[i] != '\0') {
         i++;
     }
-    return i < n && b[i] == '$' ? wave_open_vcd : NULL;
+    return i < n && b[i] == '$' ? FORMAT_VCD : FORMAT_OTHER;
 }
 
-tb_wave *tb_wave_open(const char *path, char *err, size_t err_size) {
+static int find_format(const char *path, format *found, char *err, size_t err_size) {
     unsigned char head[512];
     struct stat st;
-    FILE *file = fopen(path, "rb");
+    const int known = stat(path, &st);
+    if (known == 0 && !S_ISREG(st.st_mode)) { /* to open a named pipe would wait for its writer */
+        snprintf(err, err_size, "%s: not a regular file", path);
+        return -1;
+    }
+    FILE *file = known == 0 ? fopen(path, "rb") : NULL;
     if (file == NULL) {
         snprintf(err, err_size, "%s: %s", path, errno == ENOENT ? "no such file" : strerror(errno));
-        return NULL;
-    }
-    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode)) {
-        snprintf(err, err_size, "%s: not a regular file", path);
-        fclose(file);
-        return NULL;
+        return -1;
     }
     const size_t n = fread(head, 1, sizeof head, file);
     const bool failed = ferror(file) != 0;
     fclose(file);
     if (failed || n == 0) {
         snprintf(err, err_size, "%s: %s", path, failed ? "cannot be read" : "empty file");
+        return -1;
+    }
+    *found = format_of(head, n);
+    return 0;
+}
+
+bool wave_is_vcd(const char *path) {
+    char err[256];
+    format found = FORMAT_OTHER;
+    return find_format(path, &found, err, sizeof err) == 0 && found == FORMAT_VCD;
+}
+
+tb_wave *tb_wave_open(const char *path, char *err, size_t err_size) {
+    format found = FORMAT_OTHER;
+    if (find_format(path, &found, err, err_size) != 0) {
         return NULL;
     }
-    int (*open)(tb_wave *, char *, size_t) = format_of(head, n);
-    if (open == NULL) {
+    if (found == FORMAT_OTHER) {
         snprintf(err, err_size, "%s: neither an FST nor a VCD file", path);
         return NULL;
     }
-    return wave_open_with(path, open, err, err_size);
+    return wave_open_with(path, found == FORMAT_VCD ? wave_open_vcd : wave_fst_library() ? wave_open_fst : wave_open_pipe, err, err_size);
 }
 
 void tb_wave_close(tb_wave *wave) {

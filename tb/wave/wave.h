@@ -51,7 +51,8 @@ size_t tb_wave_hex(const char *bits, uint32_t width, char *text);
 
 /*
  * Run `work` in a child process with limits of CPU time (seconds) and memory (MiB); its output goes where the caller's goes, pipes and sockets that the caller
- * has open are closed in it. Returns what `work` returned (0..125), or -1 when the child died or took four times as long: "path: damaged FST" in err.
+ * has open are closed in it. Returns what `work` returned (0..125), or -1 when the child died or took four times as long: "path: damaged FST" in err, or
+ * "path: damaged VCD" when the file begins as one.
  */
 int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err, size_t err_size);
 

@@ -66,6 +66,9 @@ int wave_open_pipe(tb_wave *wave, char *err, size_t err_size);
 int wave_open_fst(tb_wave *wave, char *err, size_t err_size);
 bool wave_fst_library(void);
 
+/* The file can be read and begins as a VCD does. */
+bool wave_is_vcd(const char *path);
+
 /* A new tb_wave that one given function fills; tb_wave_open() chooses the function. */
 tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err, size_t err_size);
 
