@@ -325,7 +325,7 @@ static void burst_row(const struct bundle *b, const tb_axi_log *log, const tb_ax
     fprintf(out, "<tr%s><td>%s</td><td>%s</td><td class=\"m\">0x%08" PRIx64 "</td><td class=\"m\">%u</td>",
             tb_axi_burst_during(burst, b->look, b->look) ? " class=\"now\"" : "", log->name, burst->write ? "write" : "read", burst->addr,
             tb_axi_burst_bytes(log, burst));
-    fprintf(out, "<td class=\"m\">%u</td>", burst->id);
+    fprintf(out, "<td class=\"m\">%" PRIu64 "</td>", burst->id);
     cycle_cell(out, burst->taken);
     cycle_cell(out, burst->first);
     cycle_cell(out, burst->last);

@@ -53,7 +53,7 @@ static tb_axi_burst *next_write(tb_axi_log *log, bool want_addr) {
 }
 
 /* The oldest unfinished burst of an ID; a write also needs its address and all its data. */
-static tb_axi_burst *find_open(tb_axi_log *log, bool write, uint32_t id) {
+static tb_axi_burst *find_open(tb_axi_log *log, bool write, uint64_t id) {
     const uint64_t kept = tb_axi_log_first(log);
     bool all_ended = true;
     for (uint64_t i = log->open[write] > kept ? log->open[write] : kept; i < log->count; i++) {
@@ -154,8 +154,8 @@ void tb_axi_burst_text(const tb_axi_log *log, const tb_axi_burst *b, char *dst, 
     char data[64] = "no data";
     char end[48] = "no response";
     if (b->has_addr) {
-        snprintf(addr, sizeof addr, "0x%08" PRIx64 ", %u bytes in %u beat%s, id %u: address %" PRIu64, b->addr, tb_axi_burst_bytes(log, b),
-                 b->len + 1u, b->len > 0 ? "s" : "", b->id, b->taken);
+        snprintf(addr, sizeof addr, "0x%08" PRIx64 ", %u bytes in %u beat%s, id %" PRIu64 ": address %" PRIu64, b->addr,
+                 tb_axi_burst_bytes(log, b), b->len + 1u, b->len > 0 ? "s" : "", b->id, b->taken);
     }
     if (b->last != TB_AXI_LOG_NEVER && b->last == b->first) {
         snprintf(data, sizeof data, "data %" PRIu64, b->first);

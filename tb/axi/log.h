@@ -20,7 +20,7 @@ typedef struct tb_axi_burst {
     bool has_addr; /* false: data came before the address */
     uint8_t len, size, type;
     uint8_t resp; /* the worst of its responses; TB_AXI_OKAY while there is none */
-    uint32_t id;
+    uint64_t id;
     uint32_t beats; /* of data, so far */
     uint64_t addr;
     uint64_t asked;       /* first cycle with the address valid */

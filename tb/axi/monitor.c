@@ -189,7 +189,7 @@ static void check_w_stable(tb_axi_monitor *mon, const tb_axi_sample *s) {
 }
 
 /* Index of the oldest read of an ID, or rd_count. */
-static uint32_t rd_find(tb_axi_monitor *mon, uint32_t id) {
+static uint32_t rd_find(tb_axi_monitor *mon, uint64_t id) {
     for (uint32_t i = 0; i < mon->rd_count; i++) {
         const tb_axi_open *b = rd_at(mon, i);
         if (!b->data_done && b->id == id) {
@@ -216,7 +216,7 @@ static void check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
     if (i == mon->rd_count) {
         if (!held || s->r.id != mon->prev.r.id) {
             violation(mon, AXI4_ERRS_RID, TB_AXI_R, s->cycle, 0,
-                      "read data of ID %u, but no read of that ID was accepted at an earlier edge", s->r.id);
+                      "read data of ID %u, but no read of that ID was accepted at an earlier edge", (unsigned)s->r.id);
         }
         return;
     }
@@ -241,7 +241,7 @@ static void check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
 }
 
 /* Index of the oldest write of an ID without a response, or wr_count. */
-static uint32_t wr_find(tb_axi_monitor *mon, uint32_t id) {
+static uint32_t wr_find(tb_axi_monitor *mon, uint64_t id) {
     for (uint32_t i = 0; i < mon->wr_count; i++) {
         const tb_axi_open *b = wr_at(mon, i);
         if (!b->resp_done && b->id == id) {
@@ -272,7 +272,7 @@ static void check_b(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const uint32_t i = wr_find(mon, s->b.id);
     if (i == mon->wr_count) {
         violation(mon, AXI4_ERRS_BRESP_AW, TB_AXI_B, s->cycle, 0,
-                  "response to ID %u, but no write of that ID was accepted at an earlier edge", s->b.id);
+                  "response to ID %u, but no write of that ID was accepted at an earlier edge", (unsigned)s->b.id);
     } else if (!wr_at(mon, i)->data_done) {
         violation(mon, AXI4_ERRS_BRESP_WLAST, TB_AXI_B, s->cycle, wr_at(mon, i)->addr,
                   "response before the last data beat was accepted at an earlier edge");
@@ -559,4 +559,17 @@ const tb_axi_open *tb_axi_mon_burst(const tb_axi_monitor *mon, bool write, uint3
 void tb_axi_mon_open(const tb_axi_monitor *mon, uint32_t *reads, uint32_t *writes) {
     *reads = mon->rd_count;
     *writes = mon->wr_count;
+}
+
+void tb_axi_mon_defaults(tb_axi_mon_cfg *cfg, const char *name, const tb_axi_port *port) {
+    memset(cfg, 0, sizeof *cfg);
+    cfg->name = name;
+    cfg->lite = port->lite;
+    cfg->bytes = port->bytes;
+    cfg->widths = port->widths;
+}
+
+void tb_axi_violation_text(const tb_axi_monitor *mon, const tb_axi_violation *v, char *dst, size_t size) {
+    snprintf(dst, size, "%s on %s (%s) at cycle %" PRIu64 ", address 0x%" PRIx64 ": %s", tb_axi_rule_name(v->rule), mon->cfg.name,
+             tb_axi_channel_name(v->channel), v->cycle, v->addr, v->text);
 }

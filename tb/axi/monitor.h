@@ -1,9 +1,12 @@
 /*
- * monitor.h - protocol rules, statistics and the trace hash of one AXI4 or AXI4-Lite port.
+ * monitor.h - protocol checker, statistics and trace hash of one AXI4 or AXI4-Lite port.
  *
- * tb_axi_mon_step() sees nothing but samples, so the same rules run in simulation, on recorded traces and in unit tests. Rules carry the published names of the
- * protocol assertions. Policy: a response at the same edge as the last handshake that it depends on is an error; valid at the first edge after reset is an error;
- * an address is judged whenever its valid is high; data must be stable on used lanes.
+ * tb_axi_mon_step() sees nothing but samples, so the same rules run in simulation, on recorded traces and in unit tests; X rules fire where samples have X. Both
+ * sides of the port are judged. How to use it: docs/axi-checker.md; every rule: docs/axi-rules.md.
+ *
+ * Policy: a response at the same edge as the last handshake that it depends on is an error; valid in reset or at the first edge after it is an error (at the first edge of a reset in
+ * the middle of traffic it is not: a synchronous reset cannot be faster); an address is judged whenever its valid is high, and again when it changes; data must be stable on used lanes.
+ * After a violation the checker goes on with what both sides most likely mean, so that one mistake is one violation.
  */
 #ifndef TB_AXI_MONITOR_H
 #define TB_AXI_MONITOR_H
@@ -11,60 +14,91 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "port.h"
+#include "rules.h"
 
-typedef enum tb_axi_rule {
-    AXI4_ERRM_AWADDR_BOUNDARY,
-    AXI4_ERRM_ARADDR_BOUNDARY,
-    AXI4_ERRM_AWSIZE,
-    AXI4_ERRM_ARSIZE,
-    AXI4_ERRM_AWVALID_STABLE,
-    AXI4_ERRM_WVALID_STABLE,
-    AXI4_ERRS_BVALID_STABLE,
-    AXI4_ERRM_ARVALID_STABLE,
-    AXI4_ERRS_RVALID_STABLE,
-    AXI4_ERRM_AWADDR_STABLE,
-    AXI4_ERRM_ARADDR_STABLE,
-    AXI4_ERRM_WDATA_STABLE,
-    AXI4_ERRS_RDATA_STABLE,
-    AXI4_ERRS_BRESP_STABLE,
-    AXI4_ERRM_WDATA_NUM,
-    AXI4_ERRM_WSTRB,
-    AXI4_ERRS_RDATA_NUM,
-    AXI4_ERRS_RID,
-    AXI4_ERRS_BRESP_AW,
-    AXI4_ERRS_BRESP_WLAST,
-    /* first edge after reset */
-    AXI4_ERRM_AWVALID_RESET,
-    AXI4_ERRM_WVALID_RESET,
-    AXI4_ERRS_BVALID_RESET,
-    AXI4_ERRM_ARVALID_RESET,
-    AXI4_ERRS_RVALID_RESET,
-    TB_AXI_RULES
-} tb_axi_rule;
-
-/* "AXI4_ERRM_AWADDR_BOUNDARY" ...; AXI4-Lite ports use the same names. */
-const char *tb_axi_rule_name(tb_axi_rule rule);
-
-#define TB_AXI_KEEP 16u /* violations kept */
+#define TB_AXI_KEEP 16u /* errors kept, and as many notes and warnings */
 
 typedef struct tb_axi_violation {
     tb_axi_rule rule;
+    tb_axi_severity severity;
     tb_axi_channel channel;
     uint64_t cycle;
-    uint64_t addr;  /* of the burst, 0 where none is known */
-    char text[128]; /* one sentence */
+    /* the burst that it is about; false: none is known, and the rest is 0 but perhaps addr */
+    bool has_burst, write;
+    uint64_t number;    /* of the burst: the n-th of its direction on this port, from 1 */
+    uint64_t id, addr;  /* its ID and address */
+    uint64_t since;     /* cycle in which its address was accepted, or first offered */
+    uint8_t len, size;  /* beats - 1, log2 of the bytes of a beat */
+    uint8_t burst;      /* TB_AXI_INCR ... */
+    uint16_t beat;      /* from 1; 0: not about one beat */
+    uint64_t beat_addr; /* bus-aligned address of that beat */
+    char text[192];     /* one sentence */
 } tb_axi_violation;
 
+struct tb_axi_monitor;
+/* Told of each violation that is not off, during tb_axi_mon_step(). */
+typedef void (*tb_axi_report_fn)(void *ctx, const struct tb_axi_monitor *mon, const tb_axi_violation *v);
+
+typedef struct tb_axi_range {
+    uint64_t base, bytes;
+} tb_axi_range;
+
+/* Rules of a project (PROJ_*): off without `on`; each further one only if its limit is not 0 or its switch is true. */
+typedef struct tb_axi_project {
+    bool on;
+    uint32_t max_writes, max_reads; /* bursts in flight */
+    bool incr_only, no_lock;
+    bool no_narrow;             /* recommendation: bursts of several beats have the width of the bus */
+    bool read_only, write_only; /* the other direction stays idle */
+    bool order;                 /* a read waits for the response of a write to the same bytes */
+    bool reset_async;           /* all valids are low at the first edge of a reset */
+    uint64_t ids;               /* IDs are below this */
+    uint32_t addr_bits;         /* of the address space, 1 .. 63 */
+    const tb_axi_range *ranges; /* that are mapped; must outlive the monitor */
+    uint32_t range_count;
+    uint32_t align;                             /* bytes, a power of two: start of every burst */
+    uint32_t w_gap, r_gap, wlast_to_aw, w_to_b; /* cycles, recommendations */
+} tb_axi_project;
+
+/* Zero is the default of every member but `bytes`. tb_axi_mon_defaults() fills in what a port knows. */
 typedef struct tb_axi_mon_cfg {
-    const char *name; /* of the port, in reports */
+    const char *name; /* of the port, in reports; must outlive the monitor */
     uint32_t port;    /* number of the port in the trace hash */
     bool lite;
-    uint32_t bytes; /* of the data bus */
-    uint32_t depth; /* expected bursts in flight; more make the tables grow (0: 32) */
+    uint32_t bytes;       /* of the data bus: 4 .. 128, AXI4-Lite 4 or 8 */
+    tb_axi_widths widths; /* 0: tied off, must be 0 */
+    uint32_t depth;       /* expected bursts in flight: room for them from the start, so that nothing is allocated later (0: 32) */
+    uint32_t max_depth;   /* more bursts in flight of one direction are not followed (0: no limit, the tables grow) */
+    uint32_t exclusives;  /* IDs whose exclusive read is remembered (0: 64) */
+    uint32_t max_waits;   /* cycles from valid to ready, a recommendation (0: 16; UINT32_MAX: any) */
+    bool no_exclusive;    /* leave out AXI4_RECM_EXCL_MATCH and _PAIR */
+    bool strict_data;     /* data is stable on all lanes */
+    bool error_data_x;    /* RDATA may be X beside SLVERR and DECERR */
+    bool
+        running; /* the first sample is not the first edge after a reset; what was in flight before it is unknown, so responses without a burst are nobody's until a reset */
+    tb_axi_project proj;
+    uint8_t severity[TB_AXI_RULES]; /* tb_axi_severity of each rule */
+    tb_axi_report_fn report;        /* or NULL */
+    void *report_ctx;
     uint64_t *hash; /* trace hash to add to, or NULL; may be shared between ports that are sampled in a fixed order */
 } tb_axi_mon_cfg;
+
+#define TB_AXI_LATENCY_BINS 48u /* 0 .. 15 cycles one by one, then four bins for each doubling, the last one without an end */
+#define TB_AXI_DEPTH_BINS 33u   /* 0 .. 31 bursts in flight, 32 or more */
+
+/* Bursts of one direction. Latencies are of complete bursts, in cycles from the accepted address; 0 where data came before it. */
+typedef struct tb_axi_dir_stats {
+    uint64_t bursts[256];                  /* accepted, by beats - 1 */
+    uint64_t first[TB_AXI_LATENCY_BINS];   /* to the first beat of data */
+    uint64_t latency[TB_AXI_LATENCY_BINS]; /* to the last beat of a read, to the response of a write */
+    uint64_t latency_sum, latency_max;     /* of latency */
+    uint64_t complete;                     /* bursts */
+    uint64_t depth[TB_AXI_DEPTH_BINS];     /* cycles with so many bursts in flight, up to the last change */
+    uint64_t changed;                      /* the cycle of that */
+} tb_axi_dir_stats;
 
 typedef struct tb_axi_stats {
     uint64_t beats[TB_AXI_CHANNELS];  /* handshakes */
@@ -72,60 +106,121 @@ typedef struct tb_axi_stats {
     uint64_t read_bytes, write_bytes; /* used lanes of R, strobed lanes of W */
     uint64_t error_resp[2];           /* R beats, B */
     uint32_t max_reads, max_writes;   /* most bursts in flight */
+    tb_axi_dir_stats dir[2];          /* reads, writes */
 } tb_axi_stats;
 
 /* A burst in flight. */
 typedef struct tb_axi_open {
     uint64_t addr;
-    uint32_t id;
-    uint32_t beat;  /* beats seen */
-    uint64_t since; /* cycle of its address */
-    uint64_t moved; /* of its last beat, or the same */
+    uint64_t id;
+    uint64_t number; /* of its direction, from 1 */
+    uint64_t since;  /* cycle of its address */
+    uint64_t moved;  /* of its last beat, or the same */
+    uint64_t first;  /* of its first beat */
+    uint32_t beat;   /* beats seen */
     uint8_t len, size, burst;
-    bool data_done, resp_done;
+    bool lock, data_done, resp_done;
+    bool full;       /* INCR as wide as the bus */
+    uint8_t unknown; /* what nobody can know because of X or of an illegal address: bits in mon_priv.h */
+    uint16_t slack;  /* beats that may have been taken while valid or ready was X */
 } tb_axi_open;
 
+/* A beat of data that came before its address. */
 typedef struct tb_axi_early {
     uint64_t strb[2];
-    bool last;
+    uint64_t cycle;
+    bool last, last_x;
 } tb_axi_early;
+
+/* The exclusive read that an ID made last. */
+typedef struct tb_axi_exclusive {
+    uint64_t id;
+    tb_axi_ax ax;
+    uint16_t unknown;
+} tb_axi_exclusive;
+
+/* A burst with a wrong number of beats, until it is clear where the next one begins. */
+typedef struct tb_axi_resync {
+    bool active;
+    bool missing; /* there was no last beat; else it came too early */
+    uint64_t id;
+    uint32_t owed;  /* beats that the burst lacks */
+    uint32_t beats; /* seen since */
+} tb_axi_resync;
+
+#define TB_AXI_RESYNCS 4u /* reads of so many IDs at a time */
 
 typedef struct tb_axi_monitor {
     tb_axi_mon_cfg cfg;
+    uint32_t size_max;    /* log2 of the bytes of the bus */
     tb_axi_open *rd, *wr; /* rings */
     uint32_t rd_cap, rd_head, rd_count;
     uint32_t wr_cap, wr_head, wr_count, wr_filled; /* wr_filled: bursts at the head whose data is complete */
-    tb_axi_early *early;                           /* ring of data beats that came before their address */
+    uint32_t rd_live, wr_live; /* in flight: rd_count and wr_count without those that wait only for older ones to leave the ring */
+    tb_axi_early *early;       /* ring of data beats that came before their address */
     uint32_t early_cap, early_head, early_count;
     tb_axi_sample prev; /* last sample; payload kept only for channels that were stalled */
     uint8_t prev_w[TB_AXI_MAX_BYTES], prev_r[TB_AXI_MAX_BYTES];
-    bool in_reset;
+    bool in_reset;   /* the next edge outside reset is the first one */
+    bool low;        /* reset was low at the last edge */
     uint8_t stalled; /* bit per channel: valid and not ready at the last sample */
+    uint8_t maybe;   /* bit per channel: valid was high and ready X: nobody knows yet whether that was a handshake */
     bool oom;
+    bool over; /* tb_axi_mon_finish() was called */
+    tb_axi_exclusive *excl;
+    uint32_t excl_cap, excl_count;
+    bool excl_lost;        /* some were not stored */
+    uint64_t lost[2];      /* bursts in flight that are not followed: reads, writes */
+    bool unknown_start[2]; /* cfg.running, and no reset since */
+    tb_axi_resync w_sync, r_sync[TB_AXI_RESYNCS];
+    uint32_t syncs;      /* of them active */
+    uint64_t stray_b[8]; /* IDs of responses that came before the address of their data */
+    uint32_t stray_bs;
     tb_axi_stats stats;
+    uint64_t begin; /* cycle of the first sample */
+    bool begun;
     uint64_t progress;                       /* handshakes on all channels */
     uint64_t last;                           /* cycle of the last one */
     uint64_t stalled_since[TB_AXI_CHANNELS]; /* of each channel that is stalled */
-    uint64_t violations;                     /* all of them */
-    uint64_t per_rule[TB_AXI_RULES];
-    tb_axi_violation first[TB_AXI_KEEP];
+    uint64_t deadline;                       /* cycle at which the first of them has waited too long */
+    uint8_t waited;                          /* bit per channel: already said */
+    uint64_t violations;                     /* errors, all of them */
+    uint64_t notes;                          /* notes and warnings */
+    uint64_t per_rule[TB_AXI_RULES];         /* of any severity but off */
+    tb_axi_violation first[TB_AXI_KEEP];     /* errors */
+    tb_axi_violation first_note[TB_AXI_KEEP];
 } tb_axi_monitor;
 
-/* 0 or -1 (data width, out of memory). Starts as in reset. */
+/* cfg of a bound port: lite, bytes, widths; everything else 0. */
+void tb_axi_mon_defaults(tb_axi_mon_cfg *cfg, const char *name, const tb_axi_port *port);
+/*
+ * 0 or -1: out of memory, or an illegal data width, which then is the monitor's one violation (AXI4_AUXM_DATA_WIDTH or AXI4LITE_AUXM_DATA_WIDTH). After -1 the
+ * monitor must not be stepped; tb_axi_mon_free() is allowed. Starts as in reset.
+ */
 int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg);
 void tb_axi_mon_free(tb_axi_monitor *mon);
-/* The next sample is the first edge after a reset. */
+/* The next sample is the first edge after a reset: for benches that do not sample in reset. What is in flight is forgotten. */
 void tb_axi_mon_reset(tb_axi_monitor *mon);
-/* One rising edge. Cycles without any valid may be left out when nothing was stalled. */
+/* One rising edge. Cycles without any valid may be left out when nothing was stalled, reset is high and no signal is X. */
 void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
-/* Bursts in flight at the end: reads, writes. */
+/*
+ * The end, in peace: nothing may be in flight (the rules that end in _EOS), depth statistics reach to `cycle`. Not for runs that were cut off. A second call does nothing.
+ */
+void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle);
+/* Bursts in flight: reads, writes. */
 void tb_axi_mon_open(const tb_axi_monitor *mon, uint32_t *reads, uint32_t *writes);
 /* The i-th burst in flight of one direction, the oldest first; NULL: there are no more. */
 const tb_axi_open *tb_axi_mon_burst(const tb_axi_monitor *mon, bool write, uint32_t i);
-/* "AXI4_ERRM_WSTRB on m0 at cycle 12, address 0x...: text" */
+/* "AXI4_ERRM_WSTRB on m0 (W) at cycle 12, write 3, ID 0, 0x1000 ...: text"; 320 bytes are enough. */
 void tb_axi_violation_text(const tb_axi_monitor *mon, const tb_axi_violation *v, char *dst, size_t size);
 
-/* Sample a bound port and step; idle cycles cost a few loads. */
+/* First cycle of a latency bin; the bin goes to the first cycle of the next one. */
+uint64_t tb_axi_latency_from(uint32_t bin);
+/* A table of the port's statistics for a person, some lines; as one JSON object without a newline. `cycle`: now. */
+void tb_axi_stats_print(const tb_axi_monitor *mon, uint64_t cycle, FILE *out);
+void tb_axi_stats_json(const tb_axi_monitor *mon, uint64_t cycle, FILE *out);
+
+/* Sample a bound port outside reset and step; idle cycles cost a few loads. */
 static inline void tb_axi_mon_port(tb_axi_monitor *mon, const tb_axi_port *port, uint64_t cycle) {
     if (!(*port->aw.valid | *port->w_valid | *port->b_valid | *port->ar.valid | *port->r_valid | mon->stalled | (uint8_t)mon->in_reset)) {
         return;

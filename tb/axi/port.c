@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *tb_axi_channel_name(tb_axi_channel channel) {
-    static const char *const names[TB_AXI_CHANNELS] = {"AW", "W", "B", "AR", "R"};
-    return (unsigned)channel < TB_AXI_CHANNELS ? names[channel] : "?";
-}
+#include "../case/hash.h"
 
 static uint32_t log2_of(uint32_t v) {
     uint32_t n = 0;
@@ -21,7 +18,7 @@ static void ax_default(tb_axi_port *port, tb_axi_ax_sig *ax) {
     ax->valid = none;
     ax->ready = none;
     ax->addr = (tb_sig){.ptr = none, .width = 64};
-    ax->id = (tb_sig){.ptr = none, .width = 16};
+    ax->id = ax->user = (tb_sig){.ptr = none, .width = 64};
     ax->len = none;
     ax->size = &port->const_size;
     ax->burst = &port->const_burst;
@@ -44,7 +41,7 @@ void tb_axi_port_init(tb_axi_port *port, bool lite, uint32_t bytes) {
     port->w_last = port->r_last = &port->const_one;
     port->w_data = port->r_data = NULL;
     port->w_strb = (tb_sig){.ptr = none, .width = 64};
-    port->b_id = port->r_id = (tb_sig){.ptr = none, .width = 16};
+    port->b_id = port->r_id = port->w_user = port->b_user = port->r_user = (tb_sig){.ptr = none, .width = 64};
 }
 
 typedef struct binder {
@@ -112,7 +109,8 @@ static void bind_ax(binder *b, const char *which, tb_axi_ax_sig *ax) {
     small(b, AX("valid"), true, &ax->valid);
     small(b, AX("ready"), true, &ax->ready);
     number(b, AX("addr"), true, 64, &ax->addr);
-    number(b, AX("id"), false, 16, &ax->id);
+    number(b, AX("id"), false, UINT16_MAX, &ax->id);
+    number(b, AX("user"), false, UINT16_MAX, &ax->user);
     small(b, AX("len"), false, &ax->len);
     small(b, AX("size"), false, &ax->size);
     small(b, AX("burst"), false, &ax->burst);
@@ -122,6 +120,26 @@ static void bind_ax(binder *b, const char *which, tb_axi_ax_sig *ax) {
     small(b, AX("qos"), false, &ax->qos);
     small(b, AX("region"), false, &ax->region);
 #undef AX
+}
+
+/* Width of a signal, 0 for a stand-in. */
+static uint16_t width_of(const tb_axi_port *port, tb_sig s) {
+    return s.ptr == &port->none ? 0 : (uint16_t)s.width;
+}
+
+static uint16_t widest(uint16_t a, uint16_t b) {
+    return a > b ? a : b;
+}
+
+static void bind_widths(tb_axi_port *port) {
+    const uint16_t write_id = widest(width_of(port, port->aw.id), width_of(port, port->b_id));
+    const uint16_t read_id = widest(width_of(port, port->ar.id), width_of(port, port->r_id));
+    port->widths = (tb_axi_widths){.id = widest(write_id, read_id),
+                                   .awuser = width_of(port, port->aw.user),
+                                   .wuser = width_of(port, port->w_user),
+                                   .buser = width_of(port, port->b_user),
+                                   .aruser = width_of(port, port->ar.user),
+                                   .ruser = width_of(port, port->r_user)};
 }
 
 int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, char *err, size_t err_size) {
@@ -147,18 +165,35 @@ int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool l
     small(&b, "bvalid", true, &port->b_valid);
     small(&b, "bready", true, &port->b_ready);
     small(&b, "bresp", true, &port->b_resp);
-    number(&b, "bid", false, 16, &port->b_id);
+    number(&b, "wuser", false, UINT16_MAX, &port->w_user);
+    number(&b, "bid", false, UINT16_MAX, &port->b_id);
+    number(&b, "buser", false, UINT16_MAX, &port->b_user);
     small(&b, "rvalid", true, &port->r_valid);
     small(&b, "rready", true, &port->r_ready);
     small(&b, "rresp", true, &port->r_resp);
     small(&b, "rlast", !lite, &port->r_last);
-    number(&b, "rid", false, 16, &port->r_id);
+    number(&b, "rid", false, UINT16_MAX, &port->r_id);
+    number(&b, "ruser", false, UINT16_MAX, &port->r_user);
     if (b.rc == 0 && port->w_strb.width != bytes) {
         complain(&b, "wstrb", "must have one bit for each byte of wdata");
     }
     port->w_data = (uint8_t *)wdata.ptr;
     port->r_data = (uint8_t *)rdata.ptr;
+    bind_widths(port);
     return b.rc;
+}
+
+/* A number for a value of any width. */
+static uint64_t get_any(tb_sig s) {
+    if (s.width <= 64) {
+        return tb_get(s);
+    }
+    const uint32_t *word = (const uint32_t *)s.ptr;
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < (s.width + 31) / 32; i++) {
+        any |= word[i];
+    }
+    return any == 0 ? 0 : tb_hash_bytes(TB_HASH_INIT, s.ptr, tb_sig_bytes(s));
 }
 
 static void sample_ax(const tb_axi_ax_sig *sig, tb_axi_ax *out) {
@@ -168,7 +203,8 @@ static void sample_ax(const tb_axi_ax_sig *sig, tb_axi_ax *out) {
         return;
     }
     out->addr = tb_get(sig->addr);
-    out->id = (uint32_t)tb_get(sig->id) & 0xffffu;
+    out->id = get_any(sig->id);
+    out->user = get_any(sig->user);
     out->len = *sig->len;
     out->size = *sig->size;
     out->burst = *sig->burst;
@@ -181,6 +217,7 @@ static void sample_ax(const tb_axi_ax_sig *sig, tb_axi_ax *out) {
 
 void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, tb_axi_sample *out) {
     out->cycle = cycle;
+    out->x = 0;
     out->reset_n = reset_n;
     sample_ax(&port->aw, &out->aw);
     sample_ax(&port->ar, &out->ar);
@@ -189,6 +226,7 @@ void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, t
     if (out->w.valid) {
         out->w.last = *port->w_last != 0;
         out->w.data = port->w_data;
+        out->w.user = get_any(port->w_user);
         out->w.strb[0] = tb_get(port->w_strb);
         out->w.strb[1] = port->w_strb.width > 64 ? tb_get_field(port->w_strb, 64, 64) : 0;
     }
@@ -196,35 +234,16 @@ void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, t
     out->b.ready = *port->b_ready != 0;
     if (out->b.valid) {
         out->b.resp = *port->b_resp;
-        out->b.id = (uint32_t)tb_get(port->b_id) & 0xffffu;
+        out->b.id = get_any(port->b_id);
+        out->b.user = get_any(port->b_user);
     }
     out->r.valid = *port->r_valid != 0;
     out->r.ready = *port->r_ready != 0;
     if (out->r.valid) {
         out->r.last = *port->r_last != 0;
         out->r.resp = *port->r_resp;
-        out->r.id = (uint32_t)tb_get(port->r_id) & 0xffffu;
+        out->r.id = get_any(port->r_id);
+        out->r.user = get_any(port->r_user);
         out->r.data = port->r_data;
     }
-}
-
-void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes, uint64_t *beat_addr,
-                 unsigned *lo, unsigned *hi) {
-    const uint64_t step = UINT64_C(1) << size;
-    uint64_t a = addr;
-    if (beat > 0 && burst != TB_AXI_FIXED) {
-        a = (addr & ~(step - 1)) + (uint64_t)beat * step;
-        if (burst == TB_AXI_WRAP) {
-            const uint64_t total = step * (len + 1u);
-            const uint64_t low = addr & ~(total - 1);
-            a = low + ((a - low) & (total - 1));
-        }
-    }
-    const uint64_t top = (a & ~(step - 1)) + step - 1; /* last byte of the container */
-    const uint64_t bus = bytes - 1u;
-    if (beat_addr != NULL) {
-        *beat_addr = a & ~bus;
-    }
-    *lo = (unsigned)(a & bus);
-    *hi = step > bytes ? (unsigned)bus : (unsigned)(top & bus);
 }

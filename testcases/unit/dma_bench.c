@@ -56,7 +56,7 @@ static void check_burst(unit *u, dma_bus *bus, const tb_axi_ax *ax) {
     const cm_dma_burst *want = &bus->burst[bus->burst_out % DMA_QUEUE];
     if (ax->addr != want->addr || ax->len + 1u != want->beats || ax->size != 4 || ax->burst != TB_AXI_INCR || ax->id != 0) {
         unit_fail(u, "burst",
-                  "burst %" PRIu64 ", cycle %" PRIu64 ": got address 0x%08" PRIx64 " beats %u size %u burst %u id %" PRIu32
+                  "burst %" PRIu64 ", cycle %" PRIu64 ": got address 0x%08" PRIx64 " beats %u size %u burst %u id %" PRIu64
                   ", expected address 0x%08" PRIx32 " beats %" PRIu32 " size 4 burst 1 id 0",
                   bus->burst_out, u->cycle, ax->addr, ax->len + 1u, ax->size, ax->burst, ax->id, want->addr, want->beats);
     }
