@@ -63,7 +63,7 @@ static int one_case(options *o, uint64_t index, totals *sum) {
                   .n = NPU_CFG_N,
                   .seed = seed,
                   .knobs = &o->knobs,
-                  .kind = o->kind,
+                  .setup = {.kind = o->kind},
                   .wave = o->wave,
                   .fail_wave = o->fail_wave,
                   .result = &result};

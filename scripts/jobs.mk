@@ -62,7 +62,8 @@ unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [k
 # WAVE= asks for the whole run in a file, which any build with tracing gives
 repro: ## a failure again, explained: make repro CASE=file, or TEST= SEED= [CFG= KIND= REPORT=folder]
 	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
-	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" scripts/repro.sh
+	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" \
+	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" scripts/repro.sh
 
 .PHONY: shrink
 shrink: ## a small case with the same failure: make shrink CASE=file, or TEST= SEED= [CFG= KIND= OUTPUT= KEEP=k,s]

@@ -45,6 +45,9 @@ ${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 command+=("${args[@]}" ${KNOBS:-})
 [[ $TEST != unit-* && -n ${DEVICE:-} ]] && command+=(--device "$DEVICE")
 [ -n "${BREAK:-}" ] && command+=(--break "$BREAK")
+[ -n "${INIT_SEED:-}" ] && command+=(--init-seed "$INIT_SEED")
+[ -n "${PLUSARG:-}" ] && command+=(--plusarg "$PLUSARG")
+[ -n "${NO_CHECKS:-}" ] && command+=(--no-checks)
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
 [ -n "$unit" ] || command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
 echo "${command[*]}"

@@ -156,7 +156,7 @@ struct bundle *cli_bundle_begin(const cli_options *o, tc_run *run) {
     snprintf(b->dir, sizeof b->dir, "%.*s", (int)length, o->report);
     snprintf(b->temp, sizeof b->temp, "%s.tmp%d", b->dir, (int)getpid());
     snprintf(b->wave, sizeof b->wave, "%s/wave.fst", b->temp);
-    if (o->kind == NPU_DEV_MODEL) {
+    if (o->setup.kind == NPU_DEV_MODEL) {
         snprintf(b->no_wave, sizeof b->no_wave, "the model has no clock");
     } else if (tb_shim_get()->trace_open == NULL) {
         snprintf(b->no_wave, sizeof b->no_wave, "this build has no tracing (KIND=tap and KIND=debug have)");
@@ -176,13 +176,9 @@ static void replay(struct bundle *b) {
                     .n = first->n,
                     .seed = first->seed,
                     .knobs = first->knobs,
-                    .kind = first->kind,
+                    .setup = first->setup,
                     .result = &b->replay,
-                    .broken = first->broken,
-                    .have_init_seed = first->have_init_seed,
-                    .init_seed = first->init_seed,
-                    .plusargs = first->plusargs,
-                    .dump = first->kind == NPU_DEV_MODEL ? NULL : dump,
+                    .dump = first->setup.kind == NPU_DEV_MODEL ? NULL : dump,
                     .explain = &b->ex};
     const int rc = again.test->execute(&again);
     tc_close(&again);

@@ -56,6 +56,8 @@ void bundle_task_name(const struct bundle *b, uint32_t task, char *dst, size_t s
 void bundle_check_line(const npu_ex_check *check, char *dst, size_t size);
 /* Why the replay ended, in one line. */
 void bundle_end_line(const struct bundle *b, char *dst, size_t size);
+/* Why no check names a unit. */
+const char *bundle_checks_text(const struct bundle *b);
 /* Wrong elements of a task: "12 of 96 elements, channels 1..3, rows 0..4, columns 0..4". */
 void bundle_extent_line(const struct bundle *b, uint32_t task, char *dst, size_t size);
 /* One wrong element: place, got, expected. */

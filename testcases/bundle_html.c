@@ -78,7 +78,7 @@ static void head(const struct bundle *b, FILE *out) {
           out);
     put(out, "%s: %s", b->run->test->name, b->headline);
     fprintf(out, "</title><style>%s</style></head>\n<body><main>\n<p class=\"soft\">", style);
-    put(out, "%s, %s, seed 0x%016" PRIx64 ", %s", b->run->test->name, NPU_CFG_NAME, b->run->seed, cli_kind_name(b->o->kind));
+    put(out, "%s, %s, seed 0x%016" PRIx64 ", %s", b->run->test->name, NPU_CFG_NAME, b->run->seed, cli_kind_name(b->o->setup.kind));
     fputs("</p>\n<h1>", out);
     bundle_escape(out, b->headline);
     fputs("</h1>\n<p class=\"soft\">", out);
@@ -88,8 +88,7 @@ static void head(const struct bundle *b, FILE *out) {
                                     : "A unit that feeds it had failed before.",
               out);
     } else if (b->ex.has_rtl) {
-        put(out, "at cycle %" PRIu64 ". %s", b->cycle,
-            b->ex.has_checks ? "No check of a unit failed." : "This build does not check single units; one of KIND=tap does.");
+        put(out, "at cycle %" PRIu64 "; %s.", b->cycle, bundle_checks_text(b));
     }
     fputs("</p>\n", out);
     if (!b->same) {

@@ -107,6 +107,13 @@ void bundle_end_line(const struct bundle *b, char *dst, size_t size) {
     }
 }
 
+const char *bundle_checks_text(const struct bundle *b) {
+    if (!b->ex.has_checks) {
+        return "this build does not check single units (one of KIND=tap does)";
+    }
+    return b->run->setup.no_checks ? "the checks of the units were off (--no-checks)" : "no check of a unit failed";
+}
+
 void bundle_extent_line(const struct bundle *b, uint32_t task, char *dst, size_t size) {
     static const char *const axis[3] = {"channel", "row", "column"};
     const npu_ex_task *t = &b->ex.task[task];
@@ -233,8 +240,11 @@ void bundle_versions(const struct bundle *b, FILE *out) {
     const tb_shim *shim = tb_shim_get();
     const char *made_by = shim != NULL && shim->made_by != NULL ? shim->made_by() : NULL;
     print_commit(out);
-    fprintf(out, "program: %s, mesh size %s, device %s\n", b->o->prog, NPU_CFG_NAME, cli_kind_name(b->o->kind));
-    fprintf(out, "checks of units: %s\n", b->ex.has_checks ? "yes" : "no (a build of KIND=tap has them)");
+    fprintf(out, "program: %s, mesh size %s, device %s\n", b->o->prog, NPU_CFG_NAME, cli_kind_name(b->o->setup.kind));
+    fprintf(out, "checks of units: %s\n",
+            !b->ex.has_checks         ? "no (a build of KIND=tap has them)"
+            : b->run->setup.no_checks ? "off (--no-checks)"
+                                      : "yes");
     fprintf(out, "waveforms: %s\n", shim == NULL ? "no RTL in this program" : shim->trace_open != NULL ? "yes" : "no");
     fprintf(out, "Verilator: %s\n", made_by != NULL ? made_by : "not known");
 #ifdef __clang__

@@ -262,8 +262,7 @@ void bundle_report_txt(const struct bundle *b, FILE *out, bundle_text how) {
     if (b->check != NULL) {
         fprintf(out, "  in %s, task %" PRIu64 ", transaction %" PRIu64 "\n", b->check->path, b->check->task, b->check->transaction);
     } else if (b->ex.has_rtl) {
-        fprintf(out, "  at cycle %" PRIu64 "%s\n", b->cycle,
-                b->ex.has_checks ? "; no check of a unit failed" : "; this build does not check single units");
+        fprintf(out, "  at cycle %" PRIu64 "; %s\n", b->cycle, bundle_checks_text(b));
     }
     if (!b->same) {
         fputs("  A second run did not fail in the same way: what follows is from the second run.\n", out);

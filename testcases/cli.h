@@ -23,13 +23,9 @@ typedef struct cli_options {
     uint64_t perf_window;
     uint64_t wave_window; /* --wave-window, 0: not given */
     bool have_wave_window;
-    npu_dev_kind kind;
-    tc_broken broken; /* --break */
-    bool have_init;   /* --init-seed */
-    uint64_t init_seed;
-    const char *plusarg;       /* --plusarg, or NULL */
-    bool no_checks;            /* --no-checks */
-    const char *broken_text;   /* as it was given, or NULL */
+    tc_setup setup;            /* --device, --break, --init-seed, --plusarg, --no-checks */
+    const char *plusarg[2];    /* of setup, with its end */
+    const char *broken_text;   /* --break as it was given, or NULL */
     const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
     uint64_t seconds, jobs;    /* jobs 0: as many as there are cores */
     bool have_seconds, have_jobs, same_unit;
@@ -39,6 +35,8 @@ typedef struct cli_options {
 /* Fill the options from the command line. -1 with one line in err. */
 int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size);
 void cli_usage(FILE *out, const cli_options *o);
+/* What `make repro` needs beside the case to run it so: " BREAK=m0.R:100 INIT_SEED=0x1", empty when nothing was given. */
+void cli_setup_text(const cli_options *o, char *dst, size_t size);
 /* The tests and their knobs. */
 void cli_list(FILE *out, bool json);
 /* "model", "rtl", "tandem" */

@@ -77,13 +77,13 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
     char dump[1100];
     run->devices++;
     snprintf(dump, sizeof dump, run->devices == 1 ? "%.1000s" : "%.1000s/device-%u", run->dump != NULL ? run->dump : "", run->devices);
-    const npu_dev_cfg cfg = {.kind = run->kind,
+    const npu_dev_cfg cfg = {.kind = run->setup.kind,
                              .n = run->n,
                              .seed = device_seed,
-                             .have_init_seed = run->have_init_seed,
-                             .init_seed = run->init_seed,
-                             .plusargs = run->plusargs,
-                             .no_checks = run->no_checks,
+                             .have_init_seed = run->setup.have_init_seed,
+                             .init_seed = run->setup.init_seed,
+                             .plusargs = run->setup.plusargs,
+                             .no_checks = run->setup.no_checks,
                              .bus_profile = bus,
                              .wave = run->wave,
                              .fail_wave = run->fail_wave,
@@ -91,7 +91,7 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
                              .wave_window = run->wave_window,
                              .dump = run->dump != NULL ? dump : NULL,
                              .ddr_bytes = ddr_bytes,
-                             .max_cycles = run->max_cycles,
+                             .max_cycles = run->setup.max_cycles,
                              .poison_reads = true,
                              .explain = run->explain};
     if (bus != NULL && tb_axi_profile_find(bus) == NULL) {
@@ -105,11 +105,11 @@ int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_byt
     if (run->perf) {
         npu_dev_perf_start(run->dev, run->perf_window);
     }
-    if (run->broken.on) {
-        if (run->broken.flip) {
-            npu_dev_inject_flip(run->dev, run->broken.channel, run->broken.from);
+    if (run->setup.broken.on) {
+        if (run->setup.broken.flip) {
+            npu_dev_inject_flip(run->dev, run->setup.broken.channel, run->setup.broken.from);
         } else {
-            npu_dev_inject_hang(run->dev, run->broken.channel, run->broken.axi, run->broken.from);
+            npu_dev_inject_hang(run->dev, run->setup.broken.channel, run->setup.broken.axi, run->setup.broken.from);
         }
     }
     npu_status status = npu_init(&run->npu, npu_dev_hal(run->dev), wait, timeout_us);
@@ -145,12 +145,10 @@ static int repeat_for_wave(tc_run *run) {
                     .n = run->n,
                     .seed = run->seed,
                     .knobs = run->knobs,
-                    .kind = run->kind,
+                    .setup = run->setup,
                     .fail_wave = run->fail_wave,
                     .snap_early = true,
                     .wave_window = run->wave_window,
-                    .max_cycles = run->max_cycles,
-                    .broken = run->broken,
                     .result = &result};
     int rc = -1;
     snprintf(run->no_wave, sizeof run->no_wave, "stopped by a signal before the first snapshot");
@@ -218,7 +216,7 @@ void tc_close(tc_run *run) {
     if (run->fail_wave != NULL && run->result->outcome != TB_PASS) {
         write_fail_wave(run);
     }
-    run->stats.has_time = run->kind != NPU_DEV_MODEL;
+    run->stats.has_time = run->setup.kind != NPU_DEV_MODEL;
     run->result->cycles += npu_dev_cycles(run->dev);
     run->result->trace_hash = tb_hash_u64(run->result->trace_hash, npu_dev_trace_hash(run->dev));
     finish_dump(run);

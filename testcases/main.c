@@ -33,8 +33,8 @@ static void reproducer(const cli_options *o, const tc_run *run, const tb_result 
             }
         }
     }
-    if (o->broken_text != NULL && at > 0 && (size_t)at < size) {
-        snprintf(dst + at, size - (size_t)at, " BREAK=%s", o->broken_text);
+    if (at > 0 && (size_t)at < size) {
+        cli_setup_text(o, dst + at, size - (size_t)at);
     }
 }
 
@@ -70,18 +70,12 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
                   .n = NPU_CFG_N,
                   .seed = seed,
                   .knobs = knobs,
-                  .kind = o->kind,
+                  .setup = o->setup,
                   .wave = o->wave,
                   .fail_wave = o->fail_wave,
                   .wave_window = o->wave_window,
                   .dump = o->dump,
                   .result = result};
-    const char *const plusargs[] = {o->plusarg, NULL};
-    run.broken = o->broken;
-    run.have_init_seed = o->have_init;
-    run.init_seed = o->init_seed;
-    run.no_checks = o->no_checks;
-    run.plusargs = o->plusarg != NULL ? plusargs : NULL;
     run.perf = o->perf;
     run.perf_window = (uint32_t)o->perf_window;
     struct bundle *bundle = cli_bundle_begin(o, &run);
@@ -163,7 +157,7 @@ static int run_cases(cli_options *o) {
     char err[1024] = "";
     tb_result result;
     tb_result_init(&result);
-    if (o->kind != NPU_DEV_MODEL) { /* only a simulation looks at the flag; the model alone just ends */
+    if (o->setup.kind != NPU_DEV_MODEL) { /* only a simulation looks at the flag; the model alone just ends */
         tb_sim_catch_signals();
     }
     int rc = cli_bundle_check(o, err, sizeof err);
@@ -175,7 +169,7 @@ static int run_cases(cli_options *o) {
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
     } else if (result.outcome == TB_PASS && !o->quiet && !o->print_case) {
         printf("PASS test=%s cfg=%s device=%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->test->name, NPU_CFG_NAME,
-               cli_kind_name(o->kind), o->count, result.cycles, result.trace_hash);
+               cli_kind_name(o->setup.kind), o->count, result.cycles, result.trace_hash);
     }
     int status = tb_result_exit(&result);
     if (o->result != NULL && !o->print_case && tb_result_save(&result, o->result, err, sizeof err) != 0) {

@@ -158,10 +158,21 @@ static int break_option(const char *value, tc_broken *broken, char *err, size_t 
     return -1;
 }
 
+void cli_setup_text(const cli_options *o, char *dst, size_t size) {
+    const tc_setup *s = &o->setup;
+    char init[40] = "";
+    if (s->have_init_seed) {
+        snprintf(init, sizeof init, " INIT_SEED=0x%" PRIx64, s->init_seed);
+    }
+    snprintf(dst, size, "%s%s%s%s%s%s%s%s", s->kind != NPU_DEV_TANDEM ? " DEVICE=" : "",
+             s->kind != NPU_DEV_TANDEM ? cli_kind_name(s->kind) : "", s->broken.on ? " BREAK=" : "", s->broken.on ? o->broken_text : "",
+             init, s->plusargs != NULL ? " PLUSARG=" : "", s->plusargs != NULL ? o->plusarg[0] : "", s->no_checks ? " NO_CHECKS=1" : "");
+}
+
 /* Does a command take option i of the numbers below? */
 static bool number_known(cli_command command, unsigned i) {
     static const unsigned of[] = {
-        [CLI_RUN] = 0x131, [CLI_TEST] = 0x12f, [CLI_REPRO] = 0x120, [CLI_SHRINK] = 0xc0, [CLI_DIFF] = 0, [CLI_LIST] = 0};
+        [CLI_RUN] = 0x131, [CLI_TEST] = 0x12f, [CLI_REPRO] = 0x120, [CLI_SHRINK] = 0x1c0, [CLI_DIFF] = 0, [CLI_LIST] = 0};
     return (of[command] >> i & 1) != 0;
 }
 
@@ -179,7 +190,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                    {"--wave-window", 1, UINT32_MAX, &o->wave_window, &o->have_wave_window},
                    {"--seconds", 1, 1000000, &o->seconds, &o->have_seconds},
                    {"--jobs", 1, TB_SHRINK_JOBS, &o->jobs, &o->have_jobs},
-                   {"--init-seed", 0, UINT64_MAX, &o->init_seed, &o->have_init}};
+                   {"--init-seed", 0, UINT64_MAX, &o->setup.init_seed, &o->setup.have_init_seed}};
     const struct {
         const char *name;
         const char **out;
@@ -191,7 +202,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                  {"--report", &o->report, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--dump", &o->dump, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--result", &o->result, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
-                 {"--plusarg", &o->plusarg, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--plusarg", &o->plusarg[0], 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO | 1u << CLI_SHRINK},
                  {"--output", &o->output, 1u << CLI_SHRINK},
                  {"--keep", &o->keep, 1u << CLI_SHRINK}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -218,9 +229,9 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
     }
     if (strcmp(name, "--break") == 0 && o->command <= CLI_SHRINK) {
         o->broken_text = value;
-        return break_option(value, &o->broken, err, err_size);
+        return break_option(value, &o->setup.broken, err, err_size);
     }
-    return strcmp(name, "--device") == 0 && o->command < CLI_DIFF ? device_option(value, &o->kind, err, err_size) : 1;
+    return strcmp(name, "--device") == 0 && o->command < CLI_DIFF ? device_option(value, &o->setup.kind, err, err_size) : 1;
 }
 
 /* 1: not one of them. */
@@ -232,8 +243,8 @@ static int flag_option(cli_options *o, const char *name) {
         o->json = true;
     } else if (strcmp(name, "--quiet") == 0 && o->command < CLI_DIFF) {
         o->quiet = true;
-    } else if (strcmp(name, "--no-checks") == 0 && (cases || o->command == CLI_REPRO)) {
-        o->no_checks = true;
+    } else if (strcmp(name, "--no-checks") == 0 && o->command < CLI_DIFF) {
+        o->setup.no_checks = true;
     } else if (strcmp(name, "--print-case") == 0 && cases) {
         o->print_case = true;
     } else if (strcmp(name, "--same-unit") == 0 && o->command == CLI_SHRINK) {
@@ -307,8 +318,8 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
         snprintf(err, err_size, "--wave, --dump and --case are for one case: expected --count 1");
         return -1;
     }
-    if (o->kind != NPU_DEV_MODEL && tb_shim_get() == NULL) {
-        snprintf(err, err_size, "--device %s: this program contains no RTL, expected model", cli_kind_name(o->kind));
+    if (o->setup.kind != NPU_DEV_MODEL && tb_shim_get() == NULL) {
+        snprintf(err, err_size, "--device %s: this program contains no RTL, expected model", cli_kind_name(o->setup.kind));
         return -1;
     }
     if (o->have_window && !o->perf) {
@@ -319,11 +330,11 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
         snprintf(err, err_size, "--report writes a waveform of its own: expected no --fail-wave beside it");
         return -1;
     }
-    if (o->kind == NPU_DEV_MODEL && o->perf) {
+    if (o->setup.kind == NPU_DEV_MODEL && o->perf) {
         snprintf(err, err_size, "--perf: the model has no clock, expected --device rtl or tandem");
         return -1;
     }
-    if (o->kind == NPU_DEV_MODEL && o->wave != NULL) {
+    if (o->setup.kind == NPU_DEV_MODEL && o->wave != NULL) {
         snprintf(err, err_size, "--wave: the model has no waveform, expected --device rtl or tandem");
         return -1;
     }
@@ -339,7 +350,7 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
                        .seed = 1,
                        .count = 1,
                        .seconds = 120};
-    o->kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM;
+    o->setup.kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM;
     if (argc < 2) {
         snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff, wave or list (--help)");
         return -1;
@@ -381,5 +392,6 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
             return -1;
         }
     }
+    o->setup.plusargs = o->plusarg[0] != NULL ? o->plusarg : NULL;
     return o->help ? 0 : check_options(o, have_subject, err, err_size);
 }

@@ -40,14 +40,8 @@ static int run(void *ctx, const tb_knobs *knobs, char signature[TB_SHRINK_SIGNAT
     const job *j = (const job *)ctx;
     tb_result result;
     tb_result_init(&result);
-    tc_run run = {.test = j->test,
-                  .n = NPU_CFG_N,
-                  .seed = j->seed,
-                  .knobs = knobs,
-                  .kind = j->o->kind,
-                  .max_cycles = j->max_cycles,
-                  .broken = j->o->broken,
-                  .result = &result};
+    tc_run run = {.test = j->test, .n = NPU_CFG_N, .seed = j->seed, .knobs = knobs, .setup = j->o->setup, .result = &result};
+    run.setup.max_cycles = j->max_cycles;
     int rc = j->test->execute(&run);
     tc_close(&run);
     free(run.series);
@@ -126,7 +120,9 @@ static void print_end(const job *j, const tb_shrink_stats *s) {
         printf("cycles until it fails %" PRIu64 " -> %" PRIu64, s->cycles_before, s->cycles_after);
         print_share(s->cycles_before, s->cycles_after);
     }
-    printf("make repro CASE=%s\n", j->path);
+    char setup[256];
+    cli_setup_text(j->o, setup, sizeof setup);
+    printf("make repro CASE=%s%s\n", j->path, setup);
 }
 
 int cli_shrink(const cli_options *o) {

@@ -51,27 +51,32 @@ typedef struct tc_broken {
     uint64_t from;         /* after so many handshakes */
 } tc_broken;
 
+/* How a case is executed, beside the case: whatever repeats a run takes all of it. */
+typedef struct tc_setup {
+    npu_dev_kind kind;
+    uint64_t max_cycles; /* a device that runs longer fails with host:cycles; 0: no limit */
+    tc_broken broken;
+    bool have_init_seed; /* the initial state of registers and memories has this seed, else that of the case */
+    uint64_t init_seed;
+    const char *const *plusargs; /* for the design, NULL-terminated, or NULL */
+    bool no_checks;              /* of the units */
+} tc_setup;
+
 /* One case in execution. */
 typedef struct tc_run {
     const struct tc_test *test;
     uint32_t n;            /* mesh size */
     uint64_t seed;         /* of the case */
     const tb_knobs *knobs; /* of the case */
-    npu_dev_kind kind;
+    tc_setup setup;
     const char *wave;      /* FST file or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
     bool snap_early;      /* its first snapshot when the device is opened; else after some time, and a case that fails before is repeated */
     const char *dump;     /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
     unsigned devices;     /* opened so far */
     uint64_t wave_window; /* its cycles before the failure; 0: as the device has it */
-    uint64_t max_cycles;  /* a device that runs longer fails with host:cycles; 0: no limit */
-    tc_broken broken;
-    bool have_init_seed; /* the initial state of registers and memories has this seed, else that of the case */
-    uint64_t init_seed;
-    const char *const *plusargs; /* for the design, NULL-terminated, or NULL */
-    bool no_checks;              /* of the units */
-    bool perf;                   /* sample the debug port */
-    uint32_t perf_window;        /* cycles of a window, 0: fitting */
+    bool perf;            /* sample the debug port */
+    uint32_t perf_window; /* cycles of a window, 0: fitting */
     tb_result *result;
     npu_dev *dev; /* open between tc_open() and tc_close() */
     npu npu;      /* the driver's device */

@@ -206,13 +206,53 @@ def test_interrupt(tmp_path):
         assert "signal" in err
 
 
-def test_printed_line_is_accepted(flip):
-    """make repro with what a failing run prints, as it is."""
-    tmp, done = flip
-    line = next(line for line in done.stdout.splitlines() if line.startswith("make repro "))
+SETUP = ["--device", "rtl", "--init-seed", "0x5", "--plusarg", "+nothing_knows_it", "--no-checks"]
+
+
+def repro_line(done):
+    return next(line for line in done.stdout.splitlines() if line.startswith("make repro "))
+
+
+@pytest.mark.parametrize("setup, said", [([], ""), (SETUP, "DEVICE=rtl BREAK=m0.R:30 INIT_SEED=0x5 PLUSARG=+nothing_knows_it NO_CHECKS=1")])
+def test_printed_line_is_accepted(setup, said, tmp_path):
+    """make repro with what a failing run prints, as it is; how the case was run belongs to it."""
+    tmp, done = tmp_path, tandem(tmp_path, *OP, *HANG, *setup)
+    assert done.returncode == 1
+    line = repro_line(done)
+    assert line.endswith(".case " + (said or "BREAK=m0.R:30"))
+    for name in ("report.txt", "report.html"):
+        assert line in (tmp / "r" / name).read_text()
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
     args = line.split()[1:] + [f"KIND={KIND}", f"REPORT={tmp}/again", "JOBS=1"]
     again = subprocess.run(["make", *args], capture_output=True, text=True, timeout=1200, cwd=ROOT, env=env)
     assert again.returncode == 2, again.stdout + again.stderr  # of make: the program failed
     assert done.stdout.splitlines()[0] in again.stdout.splitlines()
     assert (tmp / "again/report.html").exists()
+    assert repro_line(again).split()[3:] == line.split()[3:]
+
+
+@pytest.mark.skipif(KIND == "fast", reason="not run: no build with tracing (make build KIND=tap CFG=n4)")
+def test_repeated_run_has_the_same_initial_state(tmp_path):
+    """The waveform of a failure that came before the first snapshot is of a second run: registers without a reset hold what they held in the first."""
+    seen = {}
+    for option in ("--fail-wave", "--wave"):
+        for seed in "12":
+            wave = str(tmp_path / f"{option[2:]}{seed}.fst")
+            args = [*OP, *FLIP, "--init-seed", seed, "--case-dir", str(tmp_path), "--wave-window", "100000", option, wave]
+            assert subprocess.run([str(PROGRAM), *args], capture_output=True, timeout=120).returncode == 1
+            show = subprocess.run([str(PROGRAM), "wave", wave, "--signals", "npu_top.u_gemm.u_mesh", "--from", "8", "--to", "9"], capture_output=True, text=True, timeout=60)
+            assert show.returncode == 0
+            seen[option, seed] = show.stdout
+    for seed in "12":
+        assert seen["--fail-wave", seed] == seen["--wave", seed]
+    assert seen["--wave", "1"] != seen["--wave", "2"]
+
+
+def test_checks_that_were_off_stay_off(tmp_path):
+    """With --no-checks the report is of a run without them, and says so."""
+    done = tandem(tmp_path, *OP, *FLIP, "--no-checks")
+    assert done.returncode == 1
+    report = (tmp_path / "r/report.txt").read_text()
+    assert "did not fail in the same way" not in report
+    said = "this build does not check single units" if KIND != "tap" else "the checks of the units were off (--no-checks)"
+    assert said in report and said in (tmp_path / "r/report.html").read_text()

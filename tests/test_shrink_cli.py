@@ -84,12 +84,12 @@ def test_small_case_fails_in_the_same_way(tmp_path):
     done = {}
     for jobs in (1, 3):
         small = tmp_path / f"small{jobs}.case"
-        done[jobs] = run(RTL, "shrink", case, "--break", "m0.R:40", "--jobs", jobs, "--output", small, "--seconds", 250, "--keep", "dseed,place")
+        done[jobs] = run(RTL, "shrink", case, "--break", "m0.R:40", "--init-seed", 3, "--no-checks", "--jobs", jobs, "--output", small, "--seconds", 250, "--keep", "dseed,place")
         assert done[jobs].returncode == 0, done[jobs].stderr
     one, three = tmp_path / "small1.case", tmp_path / "small3.case"
     assert one.read_text() == three.read_text()
     lines = done[1].stdout.splitlines()
-    assert lines[-1] == f"make repro CASE={one}"
+    assert lines[-1] == f"make repro CASE={one} BREAK=m0.R:40 INIT_SEED=0x3 NO_CHECKS=1"
     assert all(len(line) <= 80 for line in lines[:-1] if line.startswith("  ")), lines
     assert "\r" not in done[1].stdout and "\033" not in done[1].stdout
     assert any(line.startswith("cycles until it fails ") and "%" in line for line in lines)
@@ -112,7 +112,7 @@ def test_interrupted(tmp_path):
     os.killpg(child.pid, signal.SIGINT)  # as a terminal does it: to all
     out, err = child.communicate(timeout=60)
     assert child.returncode == 1, err
-    assert "stopped by a signal" in out and out.splitlines()[-1].endswith("c-small.case")
+    assert "stopped by a signal" in out and out.splitlines()[-1].endswith("c-small.case BREAK=m0.R:400")
     assert knobs_of(tmp_path / "c-small.case")["test"] == "conv"
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:

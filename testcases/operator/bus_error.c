@@ -170,7 +170,7 @@ static void run_all(tc_run *run, op *o) {
 
 static int execute(tc_run *run) {
     op o = {0};
-    if (run->kind == NPU_DEV_MODEL && tb_knobs_get(run->knobs, "what") != UNMAPPED) {
+    if (run->setup.kind == NPU_DEV_MODEL && tb_knobs_get(run->knobs, "what") != UNMAPPED) {
         printf("not run: what=%s: the model has no bus that could answer with an error\n", tb_knobs_get_name(run->knobs, "what"));
         return 0;
     }

@@ -401,7 +401,7 @@ static int on_rtl_alone(nonsense *s, const char *bus, uint64_t seed) {
     if (run->result->outcome != TB_PASS) {
         return 0;
     }
-    run->kind = NPU_DEV_RTL;
+    run->setup.kind = NPU_DEV_RTL;
     if (tc_open(run, bus, seed, DDR_BYTES, NPU_WAIT_POLL, TIMEOUT_US) != 0 || lay_out(s) != 0) {
         return -1;
     }
@@ -426,7 +426,7 @@ static int execute_with(nonsense *s) {
         return tc_ok(run) ? -1 : 0;
     }
     const bool good = run_tasks(s);
-    if (run->kind == NPU_DEV_MODEL) {
+    if (run->setup.kind == NPU_DEV_MODEL) {
         printf("not run: tasks too long to wait for: the model executes a task at once\n");
         return 0;
     }

@@ -227,7 +227,7 @@ static bool check_busy_units(tc_run *run, uint32_t base) {
 
 static int on_rtl_alone(tc_run *run, const char *bus, uint64_t seed) {
     tc_close(run);
-    run->kind = NPU_DEV_RTL;
+    run->setup.kind = NPU_DEV_RTL;
     if (tc_open(run, bus, seed, 0, NPU_WAIT_POLL, TIMEOUT_US) != 0) {
         return -1;
     }
@@ -252,7 +252,7 @@ static int execute(tc_run *run) {
     const bool good = soft_reset(run) && check_reset_values(run) && check_unused(run) &&
                       check_writable(run, tc_knob(run->knobs, "rounds")) && soft_reset(run) && check_reset_values(run) &&
                       check_tasks(run, base);
-    if (run->kind == NPU_DEV_MODEL) {
+    if (run->setup.kind == NPU_DEV_MODEL) {
         printf("not run: overrun and reset of a busy device: the model is never busy\n");
         return 0;
     }

@@ -290,10 +290,10 @@ static void print_list(const seq_list *list) {
 
 static void run_tasks(tc_run *run, seq_list *list) {
     const uint32_t errors = tc_knob(run->knobs, "errors");
-    if (errors != 0 && run->kind == NPU_DEV_MODEL) {
+    if (errors != 0 && run->setup.kind == NPU_DEV_MODEL) {
         printf("not run: errors=%u: the model has no bus that could answer with an error\n", errors);
     }
-    if (errors != 0 && run->kind != NPU_DEV_MODEL) {
+    if (errors != 0 && run->setup.kind != NPU_DEV_MODEL) {
         seq_run_with_errors(run, list, errors);
     } else if (seq_run(run, list, tc_knob(run->knobs, "serial") != 0)) {
         tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0);
