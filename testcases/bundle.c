@@ -185,6 +185,9 @@ static void replay(struct bundle *b) {
     free(again.series);
     free(again.hang);
     bundle_read_tensors(b, again.devices);
+    if (again.setup.kind != NPU_DEV_MODEL) {
+        bundle_trim_tensors(b, again.devices);
+    }
     b->replayed = rc == 0 || b->replay.outcome != TB_PASS;
     if (!b->replayed) {
         snprintf(b->no_replay, sizeof b->no_replay, "%s", again.err);
@@ -235,6 +238,7 @@ void cli_bundle_end(struct bundle *b) {
         remove_folder(b->temp);
         npu_explain_free(&b->ex);
         tb_result_free(&b->replay);
+        free(b->left);
         free(b);
     }
 }

@@ -20,6 +20,13 @@ typedef struct bundle_stream {
     bool missing; /* on one side; then nothing was compared */
 } bundle_stream;
 
+/* A stream that is not in tensors/, because there is no room for it. */
+typedef struct bundle_left {
+    char name[64];
+    unsigned device;
+    uint64_t task, bytes; /* task UINT64_MAX: of none */
+} bundle_left;
+
 struct bundle {
     const cli_options *o;
     const tc_run *run;       /* the run that failed, closed */
@@ -37,6 +44,10 @@ struct bundle {
     char no_tensors[256]; /* why there are no streams; empty: there are */
     bundle_stream stream[BUNDLE_STREAMS];
     size_t streams, streams_wrong, streams_all;
+    bundle_left *left;
+    size_t lefts;
+    uint64_t left_bytes;
+    char trim_err[256]; /* why tensors/ may be larger than its limit; empty: it is not */
     char headline[512];
     const npu_ex_check *check;   /* the check that names the unit, or NULL */
     uint64_t cycle;              /* of the failure */
@@ -83,6 +94,13 @@ void bundle_wrong_txt(const struct bundle *b, FILE *out);
 /* ---- bundle_tensors.c ---- */
 /* Compare the tensor logs of the second run, in which so many devices were opened. */
 void bundle_read_tensors(struct bundle *b, unsigned devices);
+
+/* Leave no more of them than --report-limit allows. */
+void bundle_trim_tensors(struct bundle *b, unsigned devices);
+/* "3 streams, 1048704 bytes, ..": why tensors/ is not whole; empty: it is. */
+void bundle_left_line(const struct bundle *b, char *dst, size_t size);
+/* One stream of them: "gemm.in of task 0, 1048704 bytes". */
+void bundle_left_stream(const bundle_left *l, char *dst, size_t size);
 
 /* ---- bundle_wave.c ---- */
 /* Write wave.gtkw and timing.svg beside the waveform, where there is one. What cannot be written is said on stderr. */

@@ -97,6 +97,25 @@ static void head(const struct bundle *b, FILE *out) {
     }
 }
 
+/* What tensors/ had no room for. */
+static void left_out(const struct bundle *b, FILE *out) {
+    char line[400];
+    bundle_left_line(b, line, sizeof line);
+    if (line[0] == '\0') {
+        return;
+    }
+    fputs("<details><summary>", out);
+    put(out, "Left out: %s", line);
+    fputs("</summary><ul>\n", out);
+    for (size_t i = 0; i < b->lefts; i++) {
+        bundle_left_stream(&b->left[i], line, sizeof line);
+        fputs("<li>", out);
+        bundle_escape(out, line);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul></details>\n", out);
+}
+
 static void streams(const struct bundle *b, FILE *out) {
     if (b->no_tensors[0] != '\0' || b->streams_wrong == 0) {
         fputs("<p class=\"soft\">Streams of the tasks: ", out);
@@ -168,6 +187,7 @@ static void spread(const struct bundle *b, FILE *out) {
     }
     fputs("</ol>\n", out);
     streams(b, out);
+    left_out(b, out);
 }
 
 /* ---- output elements ---- */

@@ -246,6 +246,20 @@ static void print_window(const struct bundle *b, FILE *out) {
     }
 }
 
+/* What tensors/ had no room for. */
+static void print_left(const struct bundle *b, FILE *out, bool full) {
+    char line[400];
+    bundle_left_line(b, line, sizeof line);
+    if (line[0] == '\0') {
+        return;
+    }
+    fprintf(out, "\nLeft out  %s%s\n", line, full ? "" : "; report.txt names them");
+    for (size_t i = 0; full && i < b->lefts; i++) {
+        bundle_left_stream(&b->left[i], line, sizeof line);
+        fprintf(out, "  %s\n", line);
+    }
+}
+
 static void print_places(const struct bundle *b, FILE *out) {
     fprintf(out, "\nAgain     %s\nReport    %s/report.html\n", b->again, b->dir);
     if (b->has_wave) {
@@ -282,6 +296,7 @@ void bundle_report_txt(const struct bundle *b, FILE *out, bundle_text how) {
     if (full && b->ex.has_rtl) {
         print_window(b, out);
     }
+    print_left(b, out, full);
     print_places(b, out);
     if (full) {
         fputs("\n", out);

@@ -21,6 +21,8 @@ typedef struct cli_options {
     bool have_seed, have_run, json, quiet, help, print_case, perf, have_window;
     const char *perf_svg; /* --perf: picture of the time series, or NULL */
     uint64_t perf_window;
+    uint64_t report_limit; /* --report-limit: MiB of tensors/ in a report */
+    bool have_report_limit;
     uint64_t wave_window; /* --wave-window, 0: not given */
     bool have_wave_window;
     tc_setup setup;            /* --device, --break, --init-seed, --plusarg, --no-checks */

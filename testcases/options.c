@@ -38,6 +38,7 @@ static void usage_options(FILE *out, cli_command command) {
           "  --fail-wave F   FST waveform around a failure, taken from a snapshot\n"
           "  --report DIR    after a failure: run it again and write all there is to know\n"
           "                  into this folder (report.html, report.txt, wave.fst ...)\n"
+          "  --report-limit M  its tensors/ take at most so many MiB (64)\n"
           "  --wave-window C its cycles before the failure (2000), a quarter of it after\n"
           "  --dump D        tensor logs of every task into D/rtl and D/model\n"
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
@@ -172,7 +173,7 @@ void cli_setup_text(const cli_options *o, char *dst, size_t size) {
 /* Does a command take option i of the numbers below? */
 static bool number_known(cli_command command, unsigned i) {
     static const unsigned of[] = {
-        [CLI_RUN] = 0x131, [CLI_TEST] = 0x12f, [CLI_REPRO] = 0x120, [CLI_SHRINK] = 0x1c0, [CLI_DIFF] = 0, [CLI_LIST] = 0};
+        [CLI_RUN] = 0x331, [CLI_TEST] = 0x32f, [CLI_REPRO] = 0x320, [CLI_SHRINK] = 0x1c0, [CLI_DIFF] = 0, [CLI_LIST] = 0};
     return (of[command] >> i & 1) != 0;
 }
 
@@ -190,7 +191,8 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                    {"--wave-window", 1, UINT32_MAX, &o->wave_window, &o->have_wave_window},
                    {"--seconds", 1, 1000000, &o->seconds, &o->have_seconds},
                    {"--jobs", 1, TB_SHRINK_JOBS, &o->jobs, &o->have_jobs},
-                   {"--init-seed", 0, UINT64_MAX, &o->setup.init_seed, &o->setup.have_init_seed}};
+                   {"--init-seed", 0, UINT64_MAX, &o->setup.init_seed, &o->setup.have_init_seed},
+                   {"--report-limit", 0, 1u << 20, &o->report_limit, &o->have_report_limit}};
     const struct {
         const char *name;
         const char **out;
@@ -326,6 +328,10 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
         snprintf(err, err_size, "--window: expected --perf beside it");
         return -1;
     }
+    if (o->have_report_limit && o->report == NULL) {
+        snprintf(err, err_size, "--report-limit: expected --report beside it");
+        return -1;
+    }
     if (o->report != NULL && o->fail_wave != NULL) {
         snprintf(err, err_size, "--report writes a waveform of its own: expected no --fail-wave beside it");
         return -1;
@@ -349,6 +355,7 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
                        .run_seed = 1,
                        .seed = 1,
                        .count = 1,
+                       .report_limit = 64,
                        .seconds = 120};
     o->setup.kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM;
     if (argc < 2) {

@@ -114,6 +114,34 @@ def test_tensors(flip):
     assert f"gemm.out of task 0: {wrong} of" in (tmp / "r/report.txt").read_text()
 
 
+@pytest.mark.parametrize("limit", [0, 1])
+def test_room_for_tensors(limit, tmp_path):
+    """What tensors/ has no room for is said with its name and size; what differs stays before the rest."""
+    side = "12" if limit == 0 else "48" if KIND == "tap" else "96"  # without taps there are no streams of the units
+    op = [arg.replace("12", side) if arg[:3] in ("ih=", "iw=") else arg for arg in OP]
+    done = tandem(tmp_path, *op, *FLIP, "--dump", str(tmp_path / "whole"), "--report-limit", str(limit))
+    assert done.returncode == 1 and f"may have {limit} MiB (--report-limit); report.txt names them" in done.stdout
+    sizes = lambda folder: {str(p.relative_to(folder)): p.stat().st_size for p in folder.rglob("*.*") if p.is_file()}
+    whole, kept = sizes(tmp_path / "whole"), sizes(tmp_path / "r/tensors")
+    assert sum(kept.values()) <= limit << 20
+    report, page = ((tmp_path / "r" / name).read_text() for name in ("report.txt", "report.html"))
+    left = re.findall(r"^  (\S+?)(?: of task (\d+))?, (\d+) bytes$", report, re.M)
+    assert re.search(rf"^Left out  {len(left)} streams, {sum(int(n[2]) for n in left)} bytes,", report, re.M)
+    for stream, task, size in left:
+        file = stream.replace("/", "+") + (f".{task}" if task else "") + ".npy"
+        both = [n for n in whole if n.split("/")[-1] == file]
+        assert both and not any(n in kept for n in both)
+        assert f"<li>{stream}" + (f" of task {task}" if task else "") + f", {size} bytes</li>" in page
+    gone = {n for n in whole if n not in kept}
+    assert len(gone) >= len(left) > 0 and all(n.endswith(".npy") for n in gone)
+    if limit == 1:
+        wrong = [s for s, t in re.findall(r"^  (\S+) of task (\d+): \d+ of \d+ wrong", report, re.M)]
+        assert wrong and all(f"{side}/{wrong[0]}.0.npy" in kept for side in ("rtl", "model"))
+    for side in ("rtl", "model"):
+        index = (tmp_path / "r/tensors" / side / "index.txt").read_text()
+        assert sorted(re.findall(r"file=(\S+)", index)) == sorted(n.split("/")[1] for n in kept if n.startswith(side + "/") and n.endswith(".npy"))
+
+
 def test_page(flip):
     tmp, _ = flip
     text = (tmp / "r/report.html").read_text()

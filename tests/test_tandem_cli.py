@@ -60,6 +60,8 @@ def case_of(*args):
     (["run", "conv", "--window", "7"], "--window: expected --perf"),
     (["run", "conv", "--perf", "--window", "0"], "--window: expected a number 1.."),
     (["test", "conv", "--perf"], "unknown option --perf"),
+    (["test", "conv", "--report-limit", "5"], "--report-limit: expected --report"),
+    (["test", "conv", "--report", "r", "--report-limit", "x"], "--report-limit: expected a number 0..1048576"),
     (["run", "conv", "--count", "2"], "unknown option --count"),
     (["list", "--seed", "1"], "unknown option --seed"),
     (["list", "conv"], "unexpected argument conv"),

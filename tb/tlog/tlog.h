@@ -58,4 +58,15 @@ typedef struct tb_tlog_diff {
 int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx, char *err,
                     size_t err_size);
 
+#define TB_TLOG_TRIM_DIRS 4u
+
+/*
+ * Make closed logs smaller: at most *bytes stay in `count` (up to TB_TLOG_TRIM_DIRS) folders together, indexes included; *bytes is what is left of them then. A
+ * stream of a task stays in every folder or in none, and what has gone is in no index. What `first` names stays before all others, in the order of the index;
+ * of the rest the small ones. `gone` hears of each stream that was removed and the bytes it had. A folder without an index counts as empty. 0 or -1 with one
+ * line in err.
+ */
+int tb_tlog_trim(const char *const *dirs, size_t count, uint64_t *bytes, bool (*first)(void *ctx, const char *stream, uint64_t task),
+                 void (*gone)(void *ctx, const char *stream, uint64_t task, uint64_t bytes), void *ctx, char *err, size_t err_size);
+
 #endif
