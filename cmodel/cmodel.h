@@ -10,19 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- fp: IEEE-754 binary32 on bit patterns, round to nearest even, subnormals kept, NaN out is 0x7FC00000 (docs/npu.md section 2) ---- */
-uint32_t cm_fp_mul(uint32_t a, uint32_t b);
-uint32_t cm_fp_add(uint32_t a, uint32_t b);
-uint32_t cm_fp_sub(uint32_t a, uint32_t b);
-uint32_t cm_fp_i32_to_f32(int32_t v);
-int8_t cm_fp_f32_to_i8(uint32_t v);    /* half away from zero, -127..127, NaN -> 0 */
-uint32_t cm_fp_relu(uint32_t v);       /* v > 0 ? v : +0 */
-int32_t cm_fp_f32_to_i32(uint32_t v);  /* round to nearest even, saturate, NaN -> 0 */
-bool cm_fp_lt(uint32_t a, uint32_t b); /* a < b; false when one is NaN; -0 equals +0 */
-bool cm_fp_le(uint32_t a, uint32_t b);
-bool cm_fp_eq(uint32_t a, uint32_t b);
-uint32_t cm_fp_max(uint32_t a, uint32_t b); /* b > a ? b : a, bits kept: a when one is NaN or both are zeros */
-uint32_t cm_fp_min(uint32_t a, uint32_t b); /* b < a ? b : a, bits kept */
+#include "cm_fp.h"
+
+/* ---- fp: IEEE-754 binary32 on bit patterns, round to nearest even, subnormals kept, NaN out is 0x7FC00000 (docs/npu.md section 2): cm_fp.h ---- */
 
 /* ---- act: activations (docs/npu.md section 2) ---- */
 typedef enum cm_act {

@@ -111,28 +111,45 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
     }
 }
 
-/* Checks of which a signal is set. */
+/* Checks of a group of which a signal is set. Those that are due already need not be looked for. */
+__attribute__((noinline)) static void wake(const tb_check_plan *p, const tb_plan_probe *at, uint64_t word, tb_plan_map *due) {
+    const tb_plan_group *g = &p->group[at - p->probe];
+    if ((g->bits & ~due->bit[g->slot]) == 0) {
+        return;
+    }
+    uint64_t found = 0;
+    for (const tb_plan_wake *w = &p->wake[g->first], *end = &p->wake[g->end]; w < end; w++) {
+        found |= (word & w->mask) != 0 ? w->bit : 0;
+    }
+    due->bit[g->slot] |= found;
+}
+
+static inline void look(const tb_check_plan *p, const tb_plan_probe *at, tb_plan_map *due) {
+    uint64_t word;
+    memcpy(&word, at->word, sizeof word);
+    if (__builtin_expect((word & at->mask) != 0, 0)) {
+        wake(p, at, word, due);
+    }
+}
+
+/* The same for all groups of a domain: most of them have none. */
 static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, tb_plan_map *due) {
-    for (const tb_plan_group *g = &p->group[d->first], *end = g + d->count; g < end; g++) {
-        uint64_t word;
-        memcpy(&word, g->word, sizeof word);
-        if ((word & g->mask) == 0) {
-            continue;
-        }
-        for (const tb_plan_wake *w = g->first; w < g->end; w++) {
-            due->bit[w->slot] |= (word & w->mask) != 0 ? w->bit : 0;
-        }
+    const tb_plan_probe *const end = &p->probe[d->end];
+    for (const tb_plan_probe *at = &p->probe[d->first]; at < end; at += TB_PLAN_STEP) {
+        look(p, at, due);
+        look(p, at + 1, due);
+        look(p, at + 2, due);
+        look(p, at + 3, due);
     }
 }
 
 /* Checks that are due, of those with a clock in this cycle. Clocks start and stop seldom, so the map of those is kept. */
 static void find_due(tb_checks *checks, tb_plan_map *due) {
-    static const uint8_t one = 1;
     tb_check_plan *p = checks->plan;
     for (size_t i = 0; i < p->domains; i++) {
         tb_plan_domain *d = &p->domain[i];
-        const bool reset = *(d->reset_n != NULL ? d->reset_n : &one) == 0;
-        const bool runs = !reset && *(d->clock != NULL ? d->clock : &one) != 0;
+        const bool reset = *d->reset_n == 0;
+        const bool runs = !reset && *d->clock != 0;
         if (reset) {
             clear_domain(checks, d);
         }
@@ -160,6 +177,25 @@ static void rest(tb_checks *checks) {
     }
 }
 
+/* The checks of one word of the maps, in their order; those that want the next cycle. */
+static inline uint64_t call_word(const tb_plan_call *call, uint64_t due) {
+    uint64_t again = 0;
+    while (due != 0) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(due);
+        const tb_plan_call *k = &call[i];
+        if (k->cycle_all != NULL) {
+            again |= k->cycle_all(k->all, due & k->together);
+            due &= ~k->together;
+            continue;
+        }
+        k->check->again = false;
+        k->cycle(k->check);
+        again |= (uint64_t)k->check->again << i;
+        due &= due - 1;
+    }
+    return again;
+}
+
 bool tb_checks_cycle(tb_checks *checks) {
     tb_check_plan *p = checks->plan;
     tb_plan_map due;
@@ -172,14 +208,8 @@ bool tb_checks_cycle(tb_checks *checks) {
     find_due(checks, &due);
     for (uint32_t w = 0; w < p->words; w++) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
-        p->again.bit[w] &= ~now;
-        for (uint64_t left = now; left != 0; left &= left - 1) {
-            const uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(left);
-            tb_check *c = &checks->check[i];
-            c->again = false;
-            p->cycle[i](c);
-            p->again.bit[w] |= c->again ? left & (~left + 1) : 0;
-        }
+        const uint64_t kept = p->again.bit[w] & ~now; /* their clock stands */
+        p->again.bit[w] = kept | call_word(&p->call[64 * w], now);
     }
     if (p->failed) {
         rest(checks);
@@ -240,13 +270,9 @@ void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const 
     all->plan->failed = true;
 }
 
-bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {
-    if (got == expected) {
-        return true;
-    }
+void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {
     char g[24], e[24];
     snprintf(g, sizeof g, "0x%" PRIx64, got);
     snprintf(e, sizeof e, "0x%" PRIx64, expected);
     tb_check_fail(c, stream, transaction, NULL, g, e);
-    return false;
 }

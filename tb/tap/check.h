@@ -23,6 +23,11 @@ typedef struct tb_check_ops {
      * which one of them is not 0 and those after a cycle() that set tb_check.again. NULL: the tap only serves other checks, the next three are NULL, too.
      */
     void (*cycle)(tb_check *c);
+    /*
+     * The same for all instances of a unit that are due, bit i for check[i]; instead of cycle(), where a unit has many small ones. Returns those that shall be
+     * called in the next cycle as well; `again` is not looked at.
+     */
+    uint64_t (*cycle_all)(tb_check *const *check, uint64_t due);
     /* The unit is in reset: forget everything in flight. */
     void (*clear)(tb_check *c);
     /* End of the run, nothing in flight: complain about what never came. May be NULL. */
@@ -92,8 +97,16 @@ int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, cha
  */
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size);
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
-void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got, const char *expected);
+__attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got,
+                                         const char *expected);
+/* What tb_check_value() says when the two differ. */
+__attribute__((cold)) void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected);
 /* The same for integers up to 64 bits, printed in hexadecimal; does nothing when they are equal. True: equal. */
-bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected);
+static inline bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {
+    if (got != expected) {
+        tb_check_differs(c, stream, transaction, got, expected);
+    }
+    return got == expected;
+}
 
 #endif

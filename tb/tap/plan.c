@@ -31,10 +31,13 @@ int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
     return 0;
 }
 
-static int by_address(const void *a, const void *b) {
+static int by_place(const void *a, const void *b) {
     const tb_plan_wake *x = (const tb_plan_wake *)a, *y = (const tb_plan_wake *)b;
     if (x->domain != y->domain) {
         return x->domain < y->domain ? -1 : 1;
+    }
+    if (x->check / 64 != y->check / 64) {
+        return x->check < y->check ? -1 : 1;
     }
     if (x->ptr != y->ptr) {
         return x->ptr < y->ptr ? -1 : 1;
@@ -51,29 +54,61 @@ static uint64_t byte_mask(size_t at, uint32_t bytes) {
     return mask;
 }
 
+/* Groups without signals up to a whole step. */
+static void fill_step(tb_check_plan *p, tb_plan_domain *d) {
+    static const uint64_t none = 0;
+    while ((d->end - d->first) % TB_PLAN_STEP != 0) {
+        p->probe[p->groups++] = (tb_plan_probe){.word = (const uint8_t *)&none};
+        d->end++;
+    }
+}
+
 /* The storage of a signal is aligned to its size, so it lies within one word. Words are of memory that holds signals of the same design; it is one object. */
 static void make_groups(tb_check_plan *p) {
+    const tb_plan_wake *before = NULL;
     for (size_t i = 0; i < p->wakes; i++) {
         tb_plan_wake *w = &p->wake[i];
         const size_t at = (uintptr_t)w->ptr % WORD;
-        tb_plan_group *last = p->groups > 0 ? &p->group[p->groups - 1] : NULL;
+        const uint8_t *word = w->ptr - at;
         tb_plan_domain *d = &p->domain[w->domain];
-        if (last == NULL || last->word != w->ptr - at || last->first->domain != w->domain) {
-            d->first = d->count == 0 ? (uint32_t)p->groups : d->first;
-            d->count++;
-            last = &p->group[p->groups++];
-            *last = (tb_plan_group){.word = w->ptr - at, .first = w, .end = w};
+        if (before != NULL && before->domain != w->domain) {
+            fill_step(p, &p->domain[before->domain]);
+        }
+        if (before == NULL || p->probe[p->groups - 1].word != word || before->domain != w->domain || before->check / 64 != w->check / 64) {
+            d->first = d->end == 0 ? (uint32_t)p->groups : d->first;
+            p->probe[p->groups] = (tb_plan_probe){.word = word};
+            p->group[p->groups++] = (tb_plan_group){.slot = w->check / 64, .first = (uint32_t)i};
+            d->end = (uint32_t)p->groups;
         }
         w->mask = byte_mask(at, w->bytes);
-        w->slot = w->check / 64;
         w->bit = UINT64_C(1) << w->check % 64;
-        last->mask |= w->mask;
-        last->end++;
+        p->probe[p->groups - 1].mask |= w->mask;
+        p->group[p->groups - 1].bits |= w->bit;
+        p->group[p->groups - 1].end = (uint32_t)i + 1;
+        before = w;
+    }
+    if (before != NULL) {
+        fill_step(p, &p->domain[before->domain]);
+    }
+}
+
+/* Neighbours of a unit that takes all its checks at once share a call. */
+static void make_calls(tb_checks *checks) {
+    tb_check_plan *p = checks->plan;
+    for (size_t i = 0; i < checks->count; i++) {
+        const tb_check_ops *ops = checks->check[i].ops;
+        p->check[i] = &checks->check[i];
+        p->call[i] = (tb_plan_call){.check = p->check[i], .cycle = ops->cycle, .cycle_all = ops->cycle_all, .all = &p->check[i / 64 * 64]};
+        for (size_t k = i / 64 * 64; k < checks->count && k / 64 == i / 64; k++) {
+            p->call[i].together |= checks->check[k].ops == ops ? UINT64_C(1) << k % 64 : 0;
+        }
     }
 }
 
 static size_t join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
-    const uint8_t *reset_n = (const uint8_t *)c->reset_n.ptr, *clock = (const uint8_t *)c->clock.ptr;
+    static const uint8_t one = 1;
+    const uint8_t *reset_n = c->reset_n.ptr != NULL ? (const uint8_t *)c->reset_n.ptr : &one;
+    const uint8_t *clock = c->clock.ptr != NULL ? (const uint8_t *)c->clock.ptr : &one;
     size_t d = 0;
     while (d < p->domains && (p->domain[d].reset_n != reset_n || p->domain[d].clock != clock)) {
         d++;
@@ -93,17 +128,19 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     }
     p->words = (uint32_t)((checks->count + 63) / 64);
     p->domain = (tb_plan_domain *)calloc(checks->count + 1, sizeof *p->domain);
-    p->group = (tb_plan_group *)calloc(p->wakes + 1, sizeof *p->group);
-    p->cycle = (void (**)(tb_check *))calloc(checks->count + 1, sizeof *p->cycle);
-    if (p->domain == NULL || p->group == NULL || p->cycle == NULL) {
+    const size_t groups = p->wakes + TB_PLAN_STEP * checks->count; /* at most: a group for each signal, a step to fill for each domain */
+    p->group = (tb_plan_group *)calloc(groups + 1, sizeof *p->group);
+    p->probe = (tb_plan_probe *)calloc(groups + 1, sizeof *p->probe);
+    p->check = (tb_check **)calloc(checks->count + 1, sizeof *p->check);
+    p->call = (tb_plan_call *)calloc(checks->count + 1, sizeof *p->call);
+    if (p->domain == NULL || p->group == NULL || p->probe == NULL || p->check == NULL || p->call == NULL) {
         snprintf(err, err_size, "out of memory");
         return -1;
     }
     for (size_t i = 0; i < checks->count; i++) {
-        if (checks->check[i].ops->cycle != NULL) {
+        if (checks->check[i].ops->cycle != NULL || checks->check[i].ops->cycle_all != NULL) {
             const size_t d = join_domain(p, &checks->check[i], i);
             set(&p->always, i);
-            p->cycle[i] = checks->check[i].ops->cycle;
             for (size_t k = 0; k < p->wakes; k++) {
                 p->wake[k].domain = p->wake[k].check == i ? (uint32_t)d : p->wake[k].domain;
             }
@@ -114,9 +151,10 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         p->always.bit[check / 64] &= ~(UINT64_C(1) << check % 64);
     }
     if (p->wakes > 0) {
-        qsort(p->wake, p->wakes, sizeof *p->wake, by_address);
+        qsort(p->wake, p->wakes, sizeof *p->wake, by_place);
     }
     make_groups(p);
+    make_calls(checks);
     return 0;
 }
 
@@ -126,7 +164,9 @@ void tb_plan_free(tb_checks *checks) {
         free(p->domain);
         free(p->wake);
         free(p->group);
-        free(p->cycle);
+        free(p->probe);
+        free(p->check);
+        free(p->call);
         free(p);
     }
     checks->plan = NULL;

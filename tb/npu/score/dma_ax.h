@@ -82,9 +82,4 @@ static inline bool npu_score_dma_dropping(const npu_score_dma_ax *ax) {
     return *(const uint8_t *)ax->flush.ptr != 0 || ax->draining;
 }
 
-/* Value of a signal of up to 8 bits. */
-static inline uint32_t npu_score_b(tb_sig s) {
-    return *(const uint8_t *)s.ptr;
-}
-
 #endif

@@ -42,7 +42,7 @@ static void clear(tb_check *c) {
     ((state *)c->state)->due = false;
 }
 
-static void differs(tb_check *c, const state *s, uint32_t got, uint32_t expected) {
+__attribute__((cold)) static void differs(tb_check *c, const state *s, uint32_t got, uint32_t expected) {
     char where[96], g[16], e[16];
     if (s->b.ptr != NULL) {
         snprintf(where, sizeof where, "a 0x%08" PRIx32 ", b 0x%08" PRIx32, s->a_was, s->b_was);
@@ -54,46 +54,54 @@ static void differs(tb_check *c, const state *s, uint32_t got, uint32_t expected
     tb_check_fail(c, "result", s->count, where, g, e);
 }
 
-static inline void step(tb_check *c, fp_fn *model) {
-    state *s = (state *)c->state;
+/* One cycle of a unit; true: its result comes in the next one. */
+static inline bool step(tb_check *c, state *s, fp_fn *model, bool two, bool narrow) {
     if (s->due) {
         const uint32_t expected = model(s->a_was, s->b_was);
-        const uint32_t got = s->y.width <= 8 ? *(const uint8_t *)s->y.ptr : *(const uint32_t *)s->y.ptr;
+        const uint32_t got = narrow ? *(const uint8_t *)s->y.ptr : *(const uint32_t *)s->y.ptr;
         if (got != expected) {
             differs(c, s, got, expected);
         }
         s->count++;
-        s->due = false;
     }
-    if (*(const uint8_t *)s->en.ptr != 0) {
+    s->due = *(const uint8_t *)s->en.ptr != 0;
+    if (s->due) {
         s->a_was = *(const uint32_t *)s->a.ptr;
-        s->b_was = s->b.ptr != NULL ? *(const uint32_t *)s->b.ptr : 0;
-        s->due = true;
-        c->again = true;
+        s->b_was = two ? *(const uint32_t *)s->b.ptr : 0;
     }
+    return s->due;
 }
 
-static void cycle_mul(tb_check *c) {
-    step(c, cm_fp_mul);
+static inline uint64_t step_all(tb_check *const *check, uint64_t due, fp_fn *model, bool two, bool narrow) {
+    uint64_t again = 0;
+    for (; due != 0; due &= due - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(due);
+        again |= (uint64_t)step(check[i], (state *)check[i]->state, model, two, narrow) << i;
+    }
+    return again;
 }
 
-static void cycle_add(tb_check *c) {
-    step(c, cm_fp_add);
+static uint64_t cycle_mul(tb_check *const *check, uint64_t due) {
+    return step_all(check, due, cm_fp_mul, true, false);
 }
 
-static void cycle_i32_to_f32(tb_check *c) {
-    step(c, i32_to_f32);
+static uint64_t cycle_add(tb_check *const *check, uint64_t due) {
+    return step_all(check, due, cm_fp_add, true, false);
 }
 
-static void cycle_f32_to_i8(tb_check *c) {
-    step(c, f32_to_i8);
+static uint64_t cycle_i32_to_f32(tb_check *const *check, uint64_t due) {
+    return step_all(check, due, i32_to_f32, false, false);
+}
+
+static uint64_t cycle_f32_to_i8(tb_check *const *check, uint64_t due) {
+    return step_all(check, due, f32_to_i8, false, true);
 }
 
 const tb_check_ops npu_score_fp_mul = {
-    .unit = "fp_mul", .state_bytes = sizeof(state), .open = open_two, .clear = clear, .cycle = cycle_mul};
+    .unit = "fp_mul", .state_bytes = sizeof(state), .open = open_two, .clear = clear, .cycle_all = cycle_mul};
 const tb_check_ops npu_score_fp_add = {
-    .unit = "fp_add", .state_bytes = sizeof(state), .open = open_two, .clear = clear, .cycle = cycle_add};
+    .unit = "fp_add", .state_bytes = sizeof(state), .open = open_two, .clear = clear, .cycle_all = cycle_add};
 const tb_check_ops npu_score_fp_i32_to_f32 = {
-    .unit = "fp_i32_to_f32", .state_bytes = sizeof(state), .open = open_one, .clear = clear, .cycle = cycle_i32_to_f32};
+    .unit = "fp_i32_to_f32", .state_bytes = sizeof(state), .open = open_one, .clear = clear, .cycle_all = cycle_i32_to_f32};
 const tb_check_ops npu_score_fp_f32_to_i8 = {
-    .unit = "fp_f32_to_i8", .state_bytes = sizeof(state), .open = open_one, .clear = clear, .cycle = cycle_f32_to_i8};
+    .unit = "fp_f32_to_i8", .state_bytes = sizeof(state), .open = open_one, .clear = clear, .cycle_all = cycle_f32_to_i8};

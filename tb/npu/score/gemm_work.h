@@ -78,11 +78,17 @@ void npu_score_tile_text(tb_check *c, uint64_t tile, uint32_t pixel, uint32_t co
 
 /* Are `bytes` (a multiple of 4) equal? For the few words of a port cheaper than memcmp. */
 static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) {
-    uint32_t differ = 0;
-    for (uint32_t i = 0; i < bytes; i += 4) {
+    uint64_t differ = 0;
+    if (bytes % 8 != 0) {
         uint32_t x, y;
-        memcpy(&x, (const uint8_t *)a + i, 4);
-        memcpy(&y, (const uint8_t *)b + i, 4);
+        memcpy(&x, a, 4);
+        memcpy(&y, b, 4);
+        differ = x ^ y;
+    }
+    for (uint32_t i = bytes % 8; i < bytes; i += 8) {
+        uint64_t x, y;
+        memcpy(&x, (const uint8_t *)a + i, 8);
+        memcpy(&y, (const uint8_t *)b + i, 8);
         differ |= x ^ y;
     }
     return differ == 0;

@@ -148,7 +148,7 @@ static void cycle(tb_check *c) {
     if ((tb_get(s->ch[0].start) | tb_get(s->ch[1].start)) != 0) {
         take_start(c, s);
     }
-    if (tb_get(s->done) != 0) {
+    if (npu_score_b(s->done) != 0) {
         take_done(c, s);
     } else if (s->started && s->running && all_asked(s) && tb_get(s->idle) == 3 && ++s->over > LATE) {
         tb_check_fail(c, "task done", c->task, NULL, "0", "1: all write jobs are complete");

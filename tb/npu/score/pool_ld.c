@@ -26,7 +26,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
         return -1;
     }
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->start, s->free, s->req_valid, s->job_valid, s->tab_ack};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -45,7 +49,7 @@ static void skip_loaded(state *s) {
 
 static void begin(tb_check *c, state *s) {
     c->task++;
-    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), tb_get(s->slide) != 0);
+    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), npu_score_b(s->slide) != 0);
     s->y = s->walk.load;
     s->sub = s->loaded = 0;
     skip_loaded(s);
@@ -115,14 +119,14 @@ static void take_row(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (s->walk.active && tb_get(s->busy) == 0) {
+    if (s->walk.active && npu_score_b(s->busy) == 0) {
         tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been asked for");
     }
     const bool fire = npu_score_fire(s->req_valid, s->req_ready);
-    const bool table = fire && tb_get(s->tab) != 0;
-    if ((tb_get(s->job_valid) != 0) != fire) {
+    const bool table = fire && npu_score_b(s->tab) != 0;
+    if ((npu_score_b(s->job_valid) != 0) != fire) {
         tb_check_value(c, "job", s->requests, tb_get(s->job_valid), fire);
-    } else if ((tb_get(s->tab_ack) != 0) != table) {
+    } else if ((npu_score_b(s->tab_ack) != 0) != table) {
         tb_check_value(c, "table taken", s->requests, tb_get(s->tab_ack), table);
     } else if (table) {
         take_table(c, s);
@@ -130,12 +134,13 @@ static void cycle(tb_check *c) {
         take_row(c, s);
     }
     s->requests += fire;
-    if (tb_get(s->free) != 0) {
+    if (npu_score_b(s->free) != 0) {
         s->used -= s->walk.slot < s->used ? s->walk.slot : s->used;
     }
-    if (tb_get(s->start) != 0) {
+    if (npu_score_b(s->start) != 0) {
         begin(c, s);
     }
+    c->again = s->walk.active;
 }
 
 static void finish(tb_check *c) {

@@ -53,7 +53,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"tab_re_i", &s->tab_re},
                                   {"tab_addr_i", &s->tab_addr},
                                   {"tab_o", &s->tab_o}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->job_valid, s->dat_valid, s->row_done, s->tab_done, s->re, s->tab_re};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -95,14 +99,14 @@ static void compare_reads(tb_check *c, state *s) {
 }
 
 static void take_reads(state *s) {
-    if (tb_get(s->re) != 0) {
+    if (npu_score_b(s->re) != 0) {
         s->read_addr = (uint32_t)tb_get(s->raddr);
         memcpy(s->expected, s->mem[s->read_addr], sizeof s->expected);
         s->mask = s->known[s->read_addr];
         s->read = true;
         s->reads++;
     }
-    if (tb_get(s->tab_re) != 0) {
+    if (npu_score_b(s->tab_re) != 0) {
         s->factor_addr = (uint32_t)tb_get(s->tab_addr);
         s->factor = s->table[s->factor_addr];
         s->table_read = s->table_known[s->factor_addr];
@@ -151,9 +155,9 @@ static void take_job(tb_check *c, state *s) {
         return;
     }
     job *j = &s->ring[s->pushed++ % JOBS];
-    j->table = tb_get(s->tab) != 0;
-    j->one = tb_get(s->one) != 0;
-    j->last = tb_get(s->last) != 0;
+    j->table = npu_score_b(s->tab) != 0;
+    j->one = npu_score_b(s->one) != 0;
+    j->last = npu_score_b(s->last) != 0;
     j->addr = (uint32_t)tb_get(s->addr);
     j->lane = (uint32_t)tb_get(s->lane);
     j->lanes = (uint32_t)tb_get(s->lanes);
@@ -169,14 +173,15 @@ static void cycle(tb_check *c) {
         compare_reads(c, s);
     }
     take_reads(s); /* before the data: a read in the cycle of a write gets the old word */
-    if (tb_get(s->dat_valid) != 0) {
+    if (npu_score_b(s->dat_valid) != 0) {
         take_data(c, s);
-    } else if ((tb_get(s->row_done) | tb_get(s->tab_done)) != 0) {
+    } else if ((npu_score_b(s->row_done) | npu_score_b(s->tab_done)) != 0) {
         tb_check_fail(c, "done", s->popped, NULL, "1", "0: no data come");
     }
     if (npu_score_fire(s->job_valid, s->job_ready)) {
         take_job(c, s);
     }
+    c->again = s->read || s->table_read;
 }
 
 static const char *const inputs[] = {"pool_ld", "dma_rd", "pool_seq", NULL};

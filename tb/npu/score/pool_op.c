@@ -55,7 +55,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0 || tb_tap_sig(chan, "start_i", 1, &s->start, err, err_size) != 0) {
         return -1;
     }
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->tap_valid, s->we, s->start};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -155,7 +159,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
         memcpy(r->data, s->run.f, sizeof r->data);
         return;
     }
-    const uint32_t count = tb_get(s->exclude) != 0 ? t->cols * t->rows : (uint32_t)tb_get(s->count);
+    const uint32_t count = npu_score_b(s->exclude) != 0 ? t->cols * t->rows : (uint32_t)tb_get(s->count);
     int8_t *y = (int8_t *)r->data;
     for (uint32_t i = 0; i < t->chans && i < BYTES; i++) {
         y[i] = avg ? count != 0 ? divide(s->run.i[i], count) : 0 : (int8_t)s->run.i[i];
@@ -165,7 +169,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
 /* The data of the tap are there; a factor is asked for in the same cycle. */
 static void follow(tb_check *c, state *s) {
     const tap *t = &s->now;
-    const bool avg = tb_get(s->avg) != 0, int8 = tb_get(s->int8) != 0;
+    const bool avg = npu_score_b(s->avg) != 0, int8 = npu_score_b(s->int8) != 0;
     take_data(s, avg, int8);
     if (!t->last) {
         return;
@@ -176,7 +180,7 @@ static void follow(tb_check *c, state *s) {
     }
     end_window(c, s, avg, int8);
     s->scale = avg && !int8;
-    if (s->scale && tb_get(s->exclude) != 0) {
+    if (s->scale && npu_score_b(s->exclude) != 0) {
         tb_check_value(c, "factor", s->made, tb_get(s->tab_re), 1);
         tb_check_value(c, "factor", s->made, tb_get(s->tab_addr), t->tab);
     }
@@ -184,7 +188,7 @@ static void follow(tb_check *c, state *s) {
 
 static void scale(state *s) {
     result *r = &s->ring[(s->made - 1) % RESULTS];
-    const uint32_t factor = (uint32_t)tb_get(tb_get(s->exclude) != 0 ? s->tab : s->recip);
+    const uint32_t factor = (uint32_t)tb_get(npu_score_b(s->exclude) != 0 ? s->tab : s->recip);
     for (uint32_t l = 0; l < LANES; l++) {
         r->data[l] = cm_fp_mul(r->data[l], factor);
     }
@@ -192,28 +196,28 @@ static void scale(state *s) {
 }
 
 static void take_tap(state *s) {
-    s->now.valid = tb_get(s->tap_valid) != 0;
+    s->now.valid = npu_score_b(s->tap_valid) != 0;
     if (!s->now.valid) {
         return;
     }
     s->now = (tap){.valid = true,
-                   .first = tb_get(s->first) != 0,
-                   .init = tb_get(s->init) != 0,
-                   .last = tb_get(s->last) != 0,
-                   .fin = tb_get(s->fin) != 0,
-                   .end = tb_get(s->tap_end) != 0,
-                   .half = (uint32_t)tb_get(s->half),
-                   .ow = (uint32_t)tb_get(s->ow),
-                   .cols = (uint32_t)tb_get(s->cols),
-                   .rows = (uint32_t)tb_get(s->rows),
-                   .tab = (uint32_t)tb_get(s->tap_tab),
-                   .lanes = (uint32_t)tb_get(s->lanes),
-                   .chans = (uint32_t)tb_get(s->chans)};
+                   .first = npu_score_b(s->first) != 0,
+                   .init = npu_score_b(s->init) != 0,
+                   .last = npu_score_b(s->last) != 0,
+                   .fin = npu_score_b(s->fin) != 0,
+                   .end = npu_score_b(s->tap_end) != 0,
+                   .half = npu_score_b(s->half),
+                   .ow = npu_score_b(s->ow),
+                   .cols = npu_score_b(s->cols),
+                   .rows = npu_score_b(s->rows),
+                   .tab = npu_score_b(s->tap_tab),
+                   .lanes = npu_score_b(s->lanes),
+                   .chans = npu_score_b(s->chans)};
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (tb_get(s->we) != 0) {
+    if (npu_score_b(s->we) != 0) {
         take_result(c, s);
     } else if (s->out != s->made && c->all->sim->cycle >= s->ring[s->out % RESULTS].due) {
         tb_check_fail(c, "result", s->out, NULL, "none so far", "the result of a window that has ended");
@@ -225,10 +229,11 @@ static void cycle(tb_check *c) {
         follow(c, s);
     }
     take_tap(s);
-    if (tb_get(s->start) != 0) {
+    if (npu_score_b(s->start) != 0) {
         c->task++;
         s->row = 0;
     }
+    c->again = s->now.valid || s->scale || s->out != s->made;
 }
 
 static void finish(tb_check *c) {

@@ -49,7 +49,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
         return -1;
     }
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->busy, s->req_valid, s->wr_valid, s->release, s->we, s->start};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -185,7 +189,7 @@ static void take_request(tb_check *c, state *s) {
 static void take_result(tb_check *c, state *s) {
     const uint32_t addr = (uint32_t)tb_get(s->waddr);
     memcpy(s->half[addr / COLUMNS].word[addr % COLUMNS], s->wdata.ptr, sizeof s->half[0].word[0]);
-    if (tb_get(s->end) == 0) {
+    if (npu_score_b(s->end) == 0) {
         return;
     }
     if (s->complete - s->send.row == ROWS) {
@@ -205,15 +209,16 @@ static void cycle(tb_check *c) {
     if (npu_score_fire(s->wr_valid, s->wr_ready)) {
         take_word(c, s);
     }
-    if (tb_get(s->release) != 0) { /* the unit reads a word while the one before leaves */
+    if (npu_score_b(s->release) != 0) { /* the unit reads a word while the one before leaves */
         take_release(c, s);
     }
-    if (tb_get(s->we) != 0) {
+    if (npu_score_b(s->we) != 0) {
         take_result(c, s);
     }
-    if (tb_get(s->start) != 0) {
+    if (npu_score_b(s->start) != 0) {
         begin(c, s);
     }
+    c->again = !over(s, &s->ask);
 }
 
 static void finish(tb_check *c) {

@@ -41,7 +41,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
         return -1;
     }
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    const tb_sig wake[] = {s->start, s->free, s->tap_valid, s->row_done, s->release, s->tab_ack, s->tab_done};
+    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -63,7 +67,7 @@ static void begin_column(state *s) {
     s->expected[OW] = (uint8_t)s->ow;
     s->expected[END] = s->ow == t->ow - 1;
     s->expected[COLS] = (uint8_t)(s->end - s->begin);
-    s->expected[TAB] = (uint8_t)((tb_get(s->tab_whole) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
+    s->expected[TAB] = (uint8_t)((npu_score_b(s->tab_whole) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
 }
 
 static void begin_row(state *s) {
@@ -83,12 +87,12 @@ static void begin_row(state *s) {
 
 static void begin(tb_check *c, state *s) {
     c->task++;
-    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), tb_get(s->slide) != 0);
+    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), npu_score_b(s->slide) != 0);
     s->y = s->walk.first;
     s->rows = 0;
     s->arrived = s->freed = s->to_free = s->table = 0;
     memset(s->use, true, sizeof s->use);
-    s->use[TAB] = tb_get(s->tab_en) != 0;
+    s->use[TAB] = npu_score_b(s->tab_en) != 0;
     s->use[CHANS] = s->walk.t.int8;
     begin_row(s);
 }
@@ -138,7 +142,7 @@ static void check_row(tb_check *c, state *s) {
     if (s->expected[FIN] != 0 && ++s->claimed > 2) {
         fail(c, s, "tap", "a tap of a window's last row", "none: both halves of the output memory are in use");
     }
-    if (tb_get(s->tab_en) != 0 && (s->table == 0 || (tb_get(s->tab_whole) == 0 && s->table != rows_of(s)))) {
+    if (npu_score_b(s->tab_en) != 0 && (s->table == 0 || (npu_score_b(s->tab_whole) == 0 && s->table != rows_of(s)))) {
         fail(c, s, "tap", "a tap", "the factors of its window first");
     }
     s->row_begun = true;
@@ -178,7 +182,7 @@ static void take_tap(tb_check *c, state *s) {
     }
     if (s->expected[LAST] != 0 && s->expected[FIN] != 0) {
         const uint64_t now = c->all->sim->cycle;
-        if (tb_get(s->slow) != 0 && s->any_finished && now - s->finished < 4) {
+        if (npu_score_b(s->slow) != 0 && s->any_finished && now - s->finished < 4) {
             fail(c, s, "tap", "windows that end less than four cycles apart", "time for the division");
         }
         s->finished = now;
@@ -197,9 +201,9 @@ static void take_tap(tb_check *c, state *s) {
 
 static void take_table(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
-    const bool whole = tb_get(s->tab_whole) != 0;
+    const bool whole = npu_score_b(s->tab_whole) != 0;
     const bool there = s->table != 0 && (whole || s->table == rows_of(s));
-    if (!p->active || s->row_begun || s->y != p->first || tb_get(s->tab_en) == 0 || there) {
+    if (!p->active || s->row_begun || s->y != p->first || npu_score_b(s->tab_en) == 0 || there) {
         fail(c, s, "table address", "factors asked for", "not now");
         return;
     }
@@ -209,28 +213,29 @@ static void take_table(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (s->walk.active && tb_get(s->busy) == 0) {
+    if (s->walk.active && npu_score_b(s->busy) == 0) {
         fail(c, s, "busy", "0", "1: taps are missing");
     }
-    if (tb_get(s->free) != 0 && ++s->freed > s->to_free) {
+    if (npu_score_b(s->free) != 0 && ++s->freed > s->to_free) {
         fail(c, s, "free", "a row given back", "the row kept");
     }
-    if (tb_get(s->tap_valid) != 0) {
+    if (npu_score_b(s->tap_valid) != 0) {
         take_tap(c, s);
     }
-    s->arrived += tb_get(s->row_done) != 0;
-    if (tb_get(s->release) != 0 && s->claimed > 0) {
+    s->arrived += npu_score_b(s->row_done) != 0;
+    if (npu_score_b(s->release) != 0 && s->claimed > 0) {
         s->claimed--;
     }
-    if (tb_get(s->tab_ack) != 0) {
+    if (npu_score_b(s->tab_ack) != 0) {
         take_table(c, s);
     }
-    if (tb_get(s->tab_done) != 0) {
+    if (npu_score_b(s->tab_done) != 0) {
         s->table = rows_of(s);
     }
-    if (tb_get(s->start) != 0) {
+    if (npu_score_b(s->start) != 0) {
         begin(c, s);
     }
+    c->again = s->walk.active;
 }
 
 static void finish(tb_check *c) {

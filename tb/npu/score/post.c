@@ -52,7 +52,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
     }
     s->cols = s->ofm_data.width / 128;
     s->most_slots = s->n >= 16 ? 8 : 16;
-    const tb_sig wake[] = {s->event, s->wr_valid, s->ofm_re, s->task_valid, s->tile};
+    const tb_sig wake[] = {s->event,    s->wr_valid,   s->ofm_re, s->task_valid, s->tile, s->req_valid,
+                           s->ps_valid, s->psum_valid, s->par_re, s->free,       s->pop,  s->done};
     return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
@@ -240,7 +241,7 @@ static void cycle(tb_check *c) {
         begin_task(c, s);
     }
     s->f.avail += high(s->tile);
-    c->again = s->f.busy;
+    c->again = s->f.sums.due || s->f.par_due || (s->f.busy && !s->f.waited && high(s->wait));
 }
 
 static void finish(tb_check *c) {

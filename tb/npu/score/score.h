@@ -33,6 +33,11 @@ int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *e
 /* tb_check_wake() for several signals. 0 or -1 with one line in err. */
 int npu_score_wake(tb_check *c, const tb_sig *sigs, size_t count, char *err, size_t err_size);
 
+/* Value of a signal of up to 8 bits. */
+static inline uint32_t npu_score_b(tb_sig s) {
+    return *(const uint8_t *)s.ptr;
+}
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;

@@ -1,0 +1,118 @@
+/*
+ * cm_fp.h - the FP32 steps of docs/npu.md section 2, on bits of binary32.
+ *
+ * The operations are those of the host's C float, which is IEEE-754 binary32 with round to nearest even and subnormals kept on every host
+ * that we build for; -ffp-contract=off keeps each of them a step of its own. What the standard leaves open, the bits of a NaN result, is
+ * fixed here. tests/test_cm_fp.c holds this file to an implementation in integers. They are inline: checks of running designs call them for every value.
+ */
+#ifndef CM_FP_H
+#define CM_FP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CM_FP_NAN 0x7FC00000u
+
+/* The value of a pattern, and back. */
+static inline float cm_fp_to_float(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static inline uint32_t cm_fp_to_bits(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+/* Hosts differ in sign and payload of the NaN that an operation makes; the NPU knows one. */
+static inline uint32_t cm_fp_canonical(float f) {
+    return f != f ? CM_FP_NAN : cm_fp_to_bits(f);
+}
+
+static inline uint32_t cm_fp_mul(uint32_t a, uint32_t b) {
+    return cm_fp_canonical(cm_fp_to_float(a) * cm_fp_to_float(b));
+}
+
+static inline uint32_t cm_fp_add(uint32_t a, uint32_t b) {
+    return cm_fp_canonical(cm_fp_to_float(a) + cm_fp_to_float(b));
+}
+
+static inline uint32_t cm_fp_sub(uint32_t a, uint32_t b) {
+    return cm_fp_canonical(cm_fp_to_float(a) - cm_fp_to_float(b));
+}
+
+static inline uint32_t cm_fp_i32_to_f32(int32_t v) {
+    return cm_fp_to_bits((float)v);
+}
+
+/* half away from zero, -127..127, NaN -> 0 */
+static inline int8_t cm_fp_f32_to_i8(uint32_t v) {
+    float f = cm_fp_to_float(v);
+    if (f != f) {
+        return 0;
+    }
+    if (f >= 127.0f) {
+        return 127;
+    }
+    if (f <= -127.0f) {
+        return -127;
+    }
+    const double d = f; /* exact; no sum of double reaches an integer that the exact sum does not */
+    return (int8_t)(int)(d < 0 ? d - 0.5 : d + 0.5);
+}
+
+/* v > 0 ? v : +0 */
+static inline uint32_t cm_fp_relu(uint32_t v) {
+    return cm_fp_to_float(v) > 0.0f ? v : 0u;
+}
+
+/* round to nearest even, saturate, NaN -> 0 */
+static inline int32_t cm_fp_f32_to_i32(uint32_t v) {
+    double d = cm_fp_to_float(v); /* holds a float and its neighbouring integers exactly */
+    if (d != d) {
+        return 0;
+    }
+    if (d >= 2147483647.0) {
+        return INT32_MAX;
+    }
+    if (d <= -2147483648.0) {
+        return INT32_MIN;
+    }
+    int32_t whole = (int32_t)d; /* towards zero */
+    double rest = d - whole;
+    if (rest > 0.5 || (rest == 0.5 && (whole & 1))) {
+        return whole + 1;
+    }
+    if (rest < -0.5 || (rest == -0.5 && (whole & 1))) {
+        return whole - 1;
+    }
+    return whole;
+}
+
+/* a < b; false when one is NaN; -0 equals +0 */
+static inline bool cm_fp_lt(uint32_t a, uint32_t b) {
+    return cm_fp_to_float(a) < cm_fp_to_float(b);
+}
+
+static inline bool cm_fp_le(uint32_t a, uint32_t b) {
+    return cm_fp_to_float(a) <= cm_fp_to_float(b);
+}
+
+static inline bool cm_fp_eq(uint32_t a, uint32_t b) {
+    return cm_fp_to_float(a) == cm_fp_to_float(b);
+}
+
+/* b > a ? b : a, bits kept: a when one is NaN or both are zeros */
+static inline uint32_t cm_fp_max(uint32_t a, uint32_t b) {
+    return cm_fp_to_float(b) > cm_fp_to_float(a) ? b : a;
+}
+
+/* b < a ? b : a, bits kept */
+static inline uint32_t cm_fp_min(uint32_t a, uint32_t b) {
+    return cm_fp_to_float(b) < cm_fp_to_float(a) ? b : a;
+}
+
+#endif
