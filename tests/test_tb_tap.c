@@ -13,7 +13,7 @@
 #include "tb.h"
 
 /* ---- the design ---- */
-#define VARS_MAX 64u
+#define VARS_MAX 160u
 
 typedef struct fake {
     uint8_t clk, rst_n;
@@ -385,6 +385,79 @@ static void sleep_and_wake(void **state) {
     done(&b);
 }
 
+/* ---- instances that are called together ---- */
+#define CROWD 70u
+
+static unsigned crowd_calls, crowd_seen[CROWD];
+
+/* Once more after an odd value; 9 is wrong. */
+static uint64_t crowd_cycle(tb_check *const *check, uint64_t due) {
+    uint64_t again = 0;
+    crowd_calls++;
+    for (; due != 0; due &= due - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(due);
+        const uint64_t value = tb_get(sleeper_value(check[i]));
+        assert_string_equal(check[i]->ops->unit, "crowd");
+        crowd_seen[check[i]->index]++;
+        again |= (value & 1u) << i;
+        if (value == 9) {
+            tb_check_value(check[i], "value", 0, value, 0);
+        }
+    }
+    return again;
+}
+
+static int crowd_open(tb_check *c, char *err, size_t err_size) {
+    return probe_open(c, err, err_size) != 0 ? -1 : tb_check_wake(c, sleeper_value(c), err, err_size);
+}
+
+static const tb_check_ops ops_crowd = {
+    .unit = "crowd", .state_bytes = sizeof(probe), .open = crowd_open, .cycle_all = crowd_cycle, .clear = probe_clear};
+
+/* Calls since the last look, and how often check i was among the due ones. */
+static void crowd_expect(bench *b, unsigned calls, unsigned i, unsigned seen) {
+    crowd_calls = 0;
+    memset(crowd_seen, 0, sizeof crowd_seen);
+    cycle(b);
+    assert_int_equal(crowd_calls, calls);
+    assert_int_equal(crowd_seen[i], seen);
+    assert_non_null(strstr(b->rec.calls, "lone0")); /* stands behind them */
+}
+
+static void called_together(void **state) {
+    (void)state;
+    bench b;
+    char scope[CROWD + 1][48];
+    uint8_t *value[CROWD];
+    build(&b);
+    memset(b.sim.dut, 0, sizeof(fake));
+    for (unsigned i = 0; i < CROWD; i++) {
+        snprintf(scope[i], sizeof scope[i], "toy.toy.u_b%02u.u_tap_crowd", i);
+        value[i] = (uint8_t *)add(&b.sim, scope[i], "value", 8);
+    }
+    add(&b.sim, "toy.toy.u_c.u_tap_lone", "value", 8);
+    const tb_check_ops *const ops[] = {&ops_crowd, &ops_lone};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 2, NULL, &b.rec, b.err, sizeof b.err), 0);
+    crowd_expect(&b, 0, 0, 0);
+    *value[3] = *value[69] = 2;
+    crowd_expect(&b, 2, 69, 1); /* a call for 64 checks */
+    *value[69] = 0;
+    crowd_expect(&b, 1, 69, 0);
+    *value[3] = 1;
+    crowd_expect(&b, 1, 3, 1);
+    *value[3] = 0;
+    crowd_expect(&b, 1, 3, 1); /* it asked for it */
+    crowd_expect(&b, 0, 3, 0);
+    *value[3] = 9;
+    crowd_expect(&b, 1, 3, 1);
+    assert_int_equal(b.checks.failures, 1);
+    assert_int_equal(b.checks.failure[0].check->index, 3);
+    crowd_expect(&b, 0, 3, 0); /* rests */
+    *value[4] = 2;
+    crowd_expect(&b, 1, 4, 1);
+    done(&b);
+}
+
 static void wake_errors(void **state) {
     (void)state;
     bench b;
@@ -639,6 +712,7 @@ int main(void) {
         cmocka_unit_test(finding),
         cmocka_unit_test(order_reset_clock),
         cmocka_unit_test(sleep_and_wake),
+        cmocka_unit_test(called_together),
         cmocka_unit_test(wake_errors),
         cmocka_unit_test(reset_beats_clock),
         cmocka_unit_test(open_errors),
