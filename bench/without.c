@@ -77,8 +77,7 @@ int __real_npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
 int __wrap_npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
 int __wrap_npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     if (skip(the_parts.no_memory)) {
-        dev->ddr.protect = false;
-        dev->ddr.check_reads = false;
+        dev->ddr.protect = dev->ddr.watch = dev->ddr.check_reads = false;
     }
     return __real_npu_rtl_open(dev, err, err_size);
 }
@@ -93,6 +92,24 @@ bool __real_tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t byt
 bool __wrap_tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
 bool __wrap_tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where) {
     return !skip(the_parts.no_memory) && __real_tb_ddr_find_protected(mem, addr, bytes, where);
+}
+
+bool __real_tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, uint64_t *where);
+bool __wrap_tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, uint64_t *where);
+bool __wrap_tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, uint64_t *where) {
+    return !skip(the_parts.no_memory) && __real_tb_ddr_find_closed(mem, use, addr, bytes, where);
+}
+
+bool __real_tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, bool open);
+bool __wrap_tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, bool open);
+bool __wrap_tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, bool open) {
+    return skip(the_parts.no_memory) || __real_tb_ddr_open(mem, use, addr, bytes, open);
+}
+
+bool __real_tb_buffers_meet(const tb_buffers *t, uint32_t work, uint32_t other, tb_meet *meet);
+bool __wrap_tb_buffers_meet(const tb_buffers *t, uint32_t work, uint32_t other, tb_meet *meet);
+bool __wrap_tb_buffers_meet(const tb_buffers *t, uint32_t work, uint32_t other, tb_meet *meet) {
+    return !skip(the_parts.no_memory) && __real_tb_buffers_meet(t, work, other, meet);
 }
 
 bool __real_tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff);

@@ -19,6 +19,7 @@
 #include "case/shrink.h"
 #include "case/store.h"
 #include "heat.h"
+#include "mem/buffers.h"
 #include "mem/ddr.h"
 #include "prog/prog.h"
 #include "scoreboard.h"

@@ -78,6 +78,9 @@ typedef struct stand_in {
 static fault now;
 static npu_dev *under_test;
 static uint32_t output_addr, input_addr;
+/* One beat of 16 bytes on m0 (write) or m1 (read), at the next edge. */
+static enum { NO_ROGUE, ROGUE_WRITE, ROGUE_READ } rogue;
+static uint32_t rogue_addr, rogue_strobes;
 static uint64_t perf_from; /* the debug port moves for PERF_CYCLES cycles from this edge on */
 static bool without_perf;
 #define PERF_CYCLES 1000u
@@ -163,6 +166,24 @@ static uint32_t reg_value(stand_in *s, uint32_t offset) {
     return v;
 }
 
+/* An access that nobody asked for. */
+static void s_rogue(stand_in *s) {
+    const bool write = rogue == ROGUE_WRITE;
+    if (rogue == NO_ROGUE) {
+        return;
+    }
+    rogue = NO_ROGUE;
+    *wire(s, write ? "m0_axi_awaddr" : "m1_axi_araddr") = rogue_addr;
+    *wire(s, write ? "m0_axi_awlen" : "m1_axi_arlen") = 0;
+    *wire(s, write ? "m0_axi_awsize" : "m1_axi_arsize") = 4;
+    *wire(s, write ? "m0_axi_awburst" : "m1_axi_arburst") = 1;
+    *wire(s, write ? "m0_axi_awvalid" : "m1_axi_arvalid") = 1;
+    *wire(s, "m0_axi_wstrb") = rogue_strobes;
+    *wire(s, "m0_axi_wlast") = 1;
+    *wire(s, "m0_axi_wvalid") = write;
+    *wire(s, write ? "m0_axi_bready" : "m1_axi_rready") = 1;
+}
+
 /* A task was executed by the second model: spoil it. */
 static void spoil(stand_in *s) {
     uint8_t b = 0;
@@ -179,12 +200,9 @@ static void spoil(stand_in *s) {
         *wire(s, "m1_axi_arburst") = 1;
         *wire(s, "m1_axi_arvalid") = 1;
     } else if (now == WRITE_INPUT) {
-        *wire(s, "m0_axi_awaddr") = input_addr;
-        *wire(s, "m0_axi_awsize") = 4;
-        *wire(s, "m0_axi_awburst") = 1;
-        *wire(s, "m0_axi_wstrb") = 1;
-        *wire(s, "m0_axi_wlast") = 1;
-        *wire(s, "m0_axi_awvalid") = *wire(s, "m0_axi_wvalid") = *wire(s, "m0_axi_bready") = 1;
+        rogue = ROGUE_WRITE;
+        rogue_addr = input_addr;
+        rogue_strobes = 1;
     }
     s->failed = now == ASSERTION;
 }
@@ -240,6 +258,7 @@ static void s_edge(stand_in *s) {
         snprintf(r, sizeof r, "%sready", master[i]);
         *wire(s, v) &= ~*wire(s, r);
     }
+    s_rogue(s);
     if (*wire(s, "s_axil_awvalid") & *wire(s, "s_axil_awready")) {
         s->have_aw = true;
         s->aw = (uint32_t)*wire(s, "s_axil_awaddr");

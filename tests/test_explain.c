@@ -18,14 +18,21 @@
 /* Every byte that the footprint says is written belongs to the element at its place, and no byte beside it to any. */
 static void check_output(unsigned unit, const uint32_t *regs, uint32_t n, uint64_t elements) {
     npu_out_tensor t;
-    npu_ranges writes = {0};
+    tb_buffers buffers;
     uint64_t bytes = 0;
     uint32_t at[3];
     assert_true(npu_out_tensor_of(unit, regs, n, &t));
     assert_int_equal((uint64_t)t.size[0] * t.size[1] * t.size[2], elements);
-    npu_footprint(unit, regs, n, NULL, &writes);
-    for (size_t i = 0; i < writes.count; i++) {
-        for (uint64_t a = writes.r[i].begin; a < writes.r[i].end; a++, bytes++) {
+    tb_buffers_init(&buffers, "task", NULL, 0);
+    tb_buffers_begin(&buffers, "task", 0);
+    npu_footprint(unit, regs, n, &buffers);
+    tb_buffers_start(&buffers);
+    const tb_buffer *out = &buffers.buffer[buffers.buffers - 1];
+    assert_int_equal(out->use, TB_DDR_WRITE);
+    const tb_range *r = buffers.range.r + out->first;
+    const size_t count = out->end - out->first;
+    for (size_t i = 0; i < count; i++) {
+        for (uint64_t a = r[i].begin; a < r[i].end; a++, bytes++) {
             assert_true(npu_out_tensor_find(&t, a, at));
             const uint32_t place = t.addr + at[0] * t.step[0] + at[1] * t.step[1] + at[2] * t.step[2];
             assert_in_range((uint32_t)a - place, 0, npu_elem_bytes(t.type) - 1);
@@ -35,9 +42,9 @@ static void check_output(unsigned unit, const uint32_t *regs, uint32_t n, uint64
         }
     }
     assert_int_equal(bytes, elements * npu_elem_bytes(t.type));
-    assert_false(npu_out_tensor_find(&t, writes.r[0].begin - 1, at));
-    assert_false(npu_out_tensor_find(&t, writes.r[writes.count - 1].end, at));
-    free(writes.r);
+    assert_false(npu_out_tensor_find(&t, r[0].begin - 1, at));
+    assert_false(npu_out_tensor_find(&t, r[count - 1].end, at));
+    tb_buffers_free(&buffers);
 }
 
 static void gemm(uint32_t *regs, bool requant) {

@@ -83,7 +83,7 @@ static void unwritten_input(void **state) {
     (void)state;
     npu_dev *dev = open_dev(NPU_DEV_MODEL);
     assert_int_equal(convolve(dev, NPU_WAIT_IRQ, 4), NPU_ERR_HAL);
-    assert_string_equal(npu_dev_get_failure(dev)->signature, "mem:read-unwritten:model");
+    assert_string_equal(npu_dev_get_failure(dev)->signature, "mem:read-unwritten:gemm");
     assert_non_null(strstr(npu_dev_get_failure(dev)->message, "input buffer 0"));
     npu_dev_close(dev);
 }
@@ -117,7 +117,7 @@ static void tandem_finds(void **state) {
         [RESERVED_BIT] = "reg:reserved:0x00c",
         [LOST_TASK] = "tandem:count",
         [BAD_BURST] = "axi:AXI4_ERRM_ARADDR_BOUNDARY:m1",
-        [WRITE_INPUT] = "mem:write-outside:rtl",
+        [WRITE_INPUT] = "mem:write-read-only:gemm",
         [ASSERTION] = "assert:unit.sv:12",
         [SILENCE] = NULL,
     };

@@ -135,6 +135,100 @@ static void ddr_beats(void **state) {
     tb_ddr_free(&m);
 }
 
+/* What is open to the bus, against a flat array. */
+static void ddr_open(void **state) {
+    (void)state;
+    enum { FLAT = 3 * 65536 };
+    tb_ddr m;
+    uint8_t *open[2] = {(uint8_t *)calloc(FLAT, 1), (uint8_t *)calloc(FLAT, 1)};
+    assert_true(open[0] != NULL && open[1] != NULL);
+    assert_int_equal(tb_ddr_init(&m, BASE, FLAT, 1), 0);
+    tb_rng r = tb_rng_stream(1, "open");
+    for (int i = 0; i < 500; i++) {
+        const tb_ddr_use use = tb_rng_chance(&r, 1, 2) ? TB_DDR_READ : TB_DDR_WRITE;
+        const size_t n = tb_rng_small(&r, 1, 70000);
+        const size_t at = tb_rng_range(&r, 0, FLAT - n);
+        const bool on = tb_rng_chance(&r, 1, 2);
+        uint64_t where;
+        assert_true(tb_ddr_open(&m, use, BASE + at, n, on));
+        memset(open[use] + at, on, n);
+        const size_t from = tb_rng_range(&r, 0, FLAT - 1);
+        const uint8_t *wall = (const uint8_t *)memchr(open[use] + from, 0, FLAT - from);
+        assert_int_equal(tb_ddr_find_closed(&m, use, BASE + from, FLAT - from, &where), wall != NULL);
+        assert_true(wall == NULL || where == BASE + (uint64_t)(wall - open[use]));
+    }
+    free(open[0]);
+    free(open[1]);
+    /* what lies outside memory is left out */
+    uint64_t where;
+    assert_true(tb_ddr_open(&m, TB_DDR_READ, 0, UINT64_MAX, true));
+    assert_false(tb_ddr_find_closed(&m, TB_DDR_READ, BASE, FLAT, &where));
+    assert_true(tb_ddr_open(&m, TB_DDR_READ, BASE + FLAT, 16, false) && tb_ddr_open(&m, TB_DDR_READ, BASE - 16, 16, false));
+    assert_true(tb_ddr_open(&m, TB_DDR_READ, UINT64_MAX - 4, 16, false));
+    assert_false(tb_ddr_find_closed(&m, TB_DDR_READ, BASE, FLAT, &where));
+    tb_ddr_free(&m);
+}
+
+/* A memory that watches: bytes that are not open are noise, and touching nothing else is an event. */
+static void ddr_watch(void **state) {
+    (void)state;
+    tb_ddr m, other;
+    uint8_t data[128], back[128], there[128];
+    assert_int_equal(tb_ddr_init(&m, BASE, SIZE, 7), 0);
+    assert_int_equal(tb_ddr_init(&other, BASE, SIZE, 8), 0);
+    m.watch = m.check_reads = m.protect = other.watch = true;
+    memset(data, 0x55, sizeof data);
+    for (unsigned bytes = 4; bytes <= 128; bytes *= 2) {
+        const unsigned first = bytes / 4, last = bytes - 2; /* open: [first, last] */
+        assert_true(tb_ddr_write(&m, BASE + 0x100, data, bytes) && tb_ddr_write(&other, BASE + 0x100, data, bytes));
+        assert_true(tb_ddr_open(&m, TB_DDR_READ, BASE + 0x100 + first, last - first + 1, true));
+        assert_true(tb_ddr_open(&other, TB_DDR_READ, BASE + 0x100 + first, last - first + 1, true));
+        for (unsigned lo = 0; lo <= last; lo++) {
+            unsigned noise = 0;
+            tb_ddr_beat_read(&m, BASE + 0x100, back, bytes, lo, bytes - 1);
+            tb_ddr_beat_read(&other, BASE + 0x100, there, bytes, lo, bytes - 1);
+            for (unsigned i = 0; i < bytes; i++) {
+                const bool shown = i >= first && i <= last && i >= lo;
+                assert_true(!shown || (back[i] == 0x55 && there[i] == 0x55));
+                noise += !shown && back[i] != there[i] ? 1 : 0;
+            }
+            assert_true(noise > 0); /* not the same on both */
+        }
+        assert_int_equal(m.events, 0);
+        tb_ddr_beat_read(&m, BASE + 0x100, back, bytes, bytes - 1, bytes - 1); /* only the closed byte behind */
+        assert_int_equal(m.events, 1);
+        assert_int_equal(m.first.kind, TB_DDR_READ_OUTSIDE);
+        assert_int_equal(m.first.addr, BASE + 0x100 + bytes - 1);
+        m.events = 0;
+        assert_true(tb_ddr_unwrite(&m, BASE + 0x100 + last, 1)); /* one open byte that nobody wrote */
+        tb_ddr_beat_read(&m, BASE + 0x100, back, bytes, 0, bytes - 1);
+        assert_int_equal(m.events, 1);
+        assert_int_equal(m.first.kind, TB_DDR_READ_UNWRITTEN);
+        assert_int_equal(m.first.addr, BASE + 0x100 + last);
+        assert_int_equal(m.first.bytes, 1);
+        m.events = 0;
+        assert_true(tb_ddr_open(&m, TB_DDR_READ, BASE, 0x1000, false) && tb_ddr_open(&other, TB_DDR_READ, BASE, 0x1000, false));
+    }
+    const uint64_t all = 0xffff;
+    m.agent = 5;
+    assert_true(tb_ddr_allow(&m, BASE + 0x200, 16, true));
+    tb_ddr_beat_write(&m, BASE + 0x200, data, &all, 16); /* writable, but not now */
+    assert_int_equal(m.events, 1);
+    assert_int_equal(m.first.kind, TB_DDR_WRITE_OUTSIDE);
+    assert_int_equal(m.first.bytes, 16);
+    assert_int_equal(m.first.agent, 5);
+    m.events = 0;
+    assert_true(tb_ddr_open(&m, TB_DDR_WRITE, BASE + 0x200, 32, true));
+    tb_ddr_beat_write(&m, BASE + 0x200, data, &all, 16);
+    assert_int_equal(m.events, 0);
+    tb_ddr_beat_write(&m, BASE + 0x210, data, &all, 16); /* open, but never to be written */
+    assert_int_equal(m.events, 1);
+    tb_ddr_beat_read(&m, BASE + 0x9000, back, 16, 0, 15); /* no page */
+    assert_int_equal(m.events, 2);
+    tb_ddr_free(&m);
+    tb_ddr_free(&other);
+}
+
 static void ddr_compare(void **state) {
     (void)state;
     tb_ddr a;
@@ -297,9 +391,16 @@ static void watchdog_bites(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ddr_bounds),  cmocka_unit_test(ddr_against_flat),       cmocka_unit_test(ddr_beats),
-        cmocka_unit_test(ddr_compare), cmocka_unit_test(scoreboard_finds_first), cmocka_unit_test(scoreboard_ring),
-        cmocka_unit_test(result_file), cmocka_unit_test(watchdog_bites),
+        cmocka_unit_test(ddr_bounds),
+        cmocka_unit_test(ddr_against_flat),
+        cmocka_unit_test(ddr_beats),
+        cmocka_unit_test(ddr_open),
+        cmocka_unit_test(ddr_watch),
+        cmocka_unit_test(ddr_compare),
+        cmocka_unit_test(scoreboard_finds_first),
+        cmocka_unit_test(scoreboard_ring),
+        cmocka_unit_test(result_file),
+        cmocka_unit_test(watchdog_bites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

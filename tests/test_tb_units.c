@@ -165,13 +165,13 @@ static void driver_errors(void **state) {
     open_three(&t, GOOD);
     start_pool(t.dev, t.b, t.max);
     start_alu(t.dev, false, t.max, t.abs); /* reads what the POOL may still write, and beyond */
-    assert_string_equal(npu_dev_get_failure(t.dev)->signature, "mem:read-unwritten:model");
+    assert_string_equal(npu_dev_get_failure(t.dev)->signature, "mem:overlap:alu");
     npu_dev_close(t.dev);
     open_three(&t, GOOD);
     start_alu(t.dev, false, t.b, t.abs);
     start_pool(t.dev, t.abs, t.max);
-    assert_string_equal(npu_dev_get_failure(t.dev)->signature, "driver:overlap");
-    assert_non_null(strstr(npu_dev_get_failure(t.dev)->message, "POOL"));
+    assert_string_equal(npu_dev_get_failure(t.dev)->signature, "mem:overlap:pool");
+    assert_non_null(strstr(npu_dev_get_failure(t.dev)->message, "`out` of alu task 0, which is written, and `ifm` of pool task 0 overlap"));
     npu_dev_close(t.dev);
     open_three(&t, GOOD);
     start_alu(t.dev, false, t.b, t.abs);
@@ -271,12 +271,13 @@ static void alu_regs(uint32_t *regs, uint32_t op, uint32_t a, uint32_t o) {
 
 typedef struct window {
     npu_inflight f;
-    uint32_t done[UNITS], seq[UNITS];
-    uint64_t where;
+    uint32_t seq[UNITS];
+    tb_meet meet;
 } window;
 
 static bool start(window *w, unsigned unit, const uint32_t *regs) {
-    return npu_inflight_start(&w->f, unit, regs, 4, ++w->seq[unit], w->done, &w->where);
+    w->seq[unit]++;
+    return npu_inflight_start(&w->f, unit, regs, 4, w->seq[unit], w->seq[unit], &w->meet);
 }
 
 static void forget(window *w) {
@@ -295,26 +296,35 @@ static void live_buffers(void **state) {
     assert_true(start(&w, UNIT_GEMM, regs));
     gemm_regs(regs, 0x1000, 0x300c, false);
     assert_false(start(&w, UNIT_GEMM, regs));
-    assert_int_equal(w.where, 0x300c);
+    assert_int_equal(w.meet.addr, 0x300c);
     forget(&w);
     gemm_regs(regs, 0x1000, 0x3000, false);
     assert_true(start(&w, UNIT_GEMM, regs));
     gemm_regs(regs, 0x3040, 0x4000, false); /* reads what the first one writes */
     assert_false(start(&w, UNIT_GEMM, regs));
-    assert_int_equal(w.where, 0x3040);
+    assert_int_equal(w.meet.addr, 0x3040);
     forget(&w);
     gemm_regs(regs, 0x1000, 0x3000, false);
     assert_true(start(&w, UNIT_GEMM, regs));
-    w.done[UNIT_GEMM] = 1; /* the first one is complete */
+    npu_inflight_complete(&w.f, UNIT_GEMM, 1); /* the first one is complete */
     gemm_regs(regs, 0x3000, 0x4000, false);
     assert_true(start(&w, UNIT_GEMM, regs));
     gemm_regs(regs, 0x4000, 0x3000, true); /* fenced */
     assert_true(start(&w, UNIT_GEMM, regs));
-    npu_inflight_output(&w.f, 0x5000, 16);
-    gemm_regs(regs, 0x1000, 0x3000, false);
-    assert_true(start(&w, UNIT_GEMM, regs)); /* the declaration counts, not the registers */
-    gemm_regs(regs, 0x1000, 0x500c, false);
+    gemm_regs(regs, 0x1000, 0x1040, false); /* over its own input */
     assert_false(start(&w, UNIT_GEMM, regs));
+    assert_string_equal(w.meet.a->name, "ifm");
+    assert_string_equal(w.meet.b->name, "ofm");
+    forget(&w);
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x1000, 0x1000); /* in place */
+    assert_true(start(&w, UNIT_ALU, regs));
+    forget(&w);
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x1000, 0x1004);
+    assert_false(start(&w, UNIT_ALU, regs));
+    forget(&w);
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x1000, 0x3000);
+    REG(ALU_O_RSTEP) = 12; /* the second row begins inside the first one */
+    assert_false(start(&w, UNIT_ALU, regs));
     forget(&w);
 }
 
@@ -332,11 +342,11 @@ static void live_units(void **state) {
     assert_true(start(&w, UNIT_ALU, regs));
     alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x3020, 0x7000); /* second row reads 3040 */
     assert_false(start(&w, UNIT_ALU, regs));
-    assert_int_equal(w.where, 0x3040);
+    assert_int_equal(w.meet.addr, 0x3040);
     gemm_regs(regs, 0x1000, 0x6020, true); /* a fence does not wait for the ALU */
     assert_false(start(&w, UNIT_GEMM, regs));
-    assert_int_equal(w.where, 0x6020);
-    w.done[UNIT_ALU] = 3;
+    assert_int_equal(w.meet.addr, 0x6020);
+    npu_inflight_complete(&w.f, UNIT_ALU, 3);
     gemm_regs(regs, 0x1000, 0x6020, true);
     assert_true(start(&w, UNIT_GEMM, regs));
     forget(&w);
@@ -350,7 +360,7 @@ static void live_taint(void **state) {
     memset(&w, 0, sizeof w);
     gemm_regs(regs, 0x1000, 0x3000, false);
     assert_true(start(&w, UNIT_GEMM, regs));
-    w.done[UNIT_GEMM] = 1;
+    npu_inflight_complete(&w.f, UNIT_GEMM, 1);
     alu_regs(regs, NPU_ALU_CTRL_OP_SUM, 0x3000, 0x6000);
     assert_true(start(&w, UNIT_ALU, regs));
     alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x8000, 0x9000);

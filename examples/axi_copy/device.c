@@ -37,7 +37,8 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
         snprintf(err, err_size, "out of memory");
         return -1;
     }
-    dev->rtl_mem.protect = dev->rtl_mem.check_reads = true;
+    dev->rtl_mem.watch = dev->rtl_mem.check_reads = true;
+    tb_buffers_init(&dev->live, "copy", (tb_ddr *[]){&dev->rtl_mem}, 1);
     dev->model.mem = &dev->model_mem;
     dev->hal = (copy_hal){.ctx = dev, .read = hal_read, .write = hal_write, .wait = hal_wait};
     tb_run *run = &dev->run;
@@ -48,12 +49,14 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
         return -1;
     }
     dev->irq = (const uint8_t *)irq.ptr;
+    run->live = &dev->live;
     tb_run_start(run);
     return 0;
 }
 
 void copy_device_close(copy_device *dev) {
     tb_run_close(&dev->run);
+    tb_buffers_free(&dev->live);
     tb_ddr_free(&dev->rtl_mem);
     tb_ddr_free(&dev->model_mem);
 }
@@ -61,6 +64,20 @@ void copy_device_close(copy_device *dev) {
 void copy_device_fill(copy_device *dev, uint32_t addr, const void *data, size_t bytes) {
     tb_ddr_write(&dev->rtl_mem, addr, data, bytes);
     tb_ddr_write(&dev->model_mem, addr, data, bytes);
+}
+
+void copy_device_begin(copy_device *dev, uint64_t number, uint32_t src, uint32_t dst, uint32_t bytes) {
+    tb_buffers_clear(&dev->live);
+    tb_buffers_begin(&dev->live, "axi_copy", number);
+    tb_buffers_name(&dev->live, "source", TB_DDR_READ);
+    tb_buffers_range(&dev->live, src, bytes);
+    tb_buffers_name(&dev->live, "destination", TB_DDR_WRITE);
+    tb_buffers_range(&dev->live, dst, bytes);
+    tb_buffers_start(&dev->live);
+}
+
+void copy_device_end(copy_device *dev) {
+    tb_buffers_end(&dev->live, 0);
 }
 
 void copy_device_take(copy_device *dev, uint32_t addr, uint32_t bytes) {

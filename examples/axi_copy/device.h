@@ -15,6 +15,7 @@ enum { COPY_PORT_REGS, COPY_PORT_MEM };
 typedef struct copy_device {
     tb_run run;
     tb_ddr rtl_mem, model_mem;
+    tb_buffers live; /* the copy that is under way */
     copy_model model;
     copy_hal hal;       /* for the driver */
     const uint8_t *irq; /* pin */
@@ -27,6 +28,9 @@ void copy_device_close(copy_device *dev);
 void copy_device_fill(copy_device *dev, uint32_t addr, const void *data, size_t bytes);
 /* What the RTL wrote in this range counts as right: a bus error made it undefined. */
 void copy_device_take(copy_device *dev, uint32_t addr, uint32_t bytes);
+/* A copy begins: from now on the engine may read its source and write its destination, and nothing else. It ends: nothing at all. */
+void copy_device_begin(copy_device *dev, uint64_t number, uint32_t src, uint32_t dst, uint32_t bytes);
+void copy_device_end(copy_device *dev);
 /* Compare memory and registers; no copy may be under way. `dst`: where the last one went, for the report. True: equal. */
 bool copy_device_compare(copy_device *dev, uint32_t dst, uint32_t bytes);
 

@@ -64,7 +64,6 @@ static void prepare(copy_device *dev, const tb_prog_run *run, const job *j) {
         data[i] = (uint8_t)i;
     }
     copy_device_fill(dev, j->src, data, j->len);
-    tb_ddr_allow(&dev->rtl_mem, j->dst, j->len, true);
     copy_prepare(&dev->hal, j->src, j->dst, j->len);
 }
 
@@ -77,10 +76,11 @@ static copy_status expected_status(const copy_device *dev, const tb_axi_slave *s
 }
 
 /* One copy; the next one is prepared while it is under way, if there is one and the case says so. */
-static bool copy_one(copy_device *dev, const tb_prog_run *run, const job *j, const job *next) {
+static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, const job *j, const job *next) {
     const tb_axi_slave *slave = &dev->run.port[COPY_PORT_MEM]->slave;
     const uint64_t before[2] = {slave->errors[0], slave->errors[1]};
     const bool irq = tb_knobs_get(run->knobs, "irq") != 0;
+    copy_device_begin(dev, number, j->src, j->dst, j->len);
     copy_start(&dev->hal, irq);
     if (tb_knobs_get(run->knobs, "again") != 0 && j->len >= LONG_ENOUGH && dev->model.err == 0) {
         tb_run_write(&dev->run, COPY_PORT_REGS, COPY_CTRL, COPY_CTRL_START | (irq ? COPY_CTRL_IRQ_EN : 0));
@@ -89,6 +89,7 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, const job *j, con
         prepare(dev, run, next);
     }
     const copy_status got = copy_wait(&dev->hal, irq);
+    copy_device_end(dev);
     const copy_status expected = expected_status(dev, slave, before);
     if (got != expected) {
         tb_run_fail(&dev->run, "driver:status", "the driver answered %d, expected %d", (int)got, (int)expected);
@@ -112,7 +113,7 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
         if (i == 0 || !early) {
             prepare(dev, run, &j);
         }
-        ok = copy_one(dev, run, &j, early && i + 1 < copies ? &next : NULL);
+        ok = copy_one(dev, run, i, &j, early && i + 1 < copies ? &next : NULL);
     }
     tb_run_finish(&dev->run);
 }

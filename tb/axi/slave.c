@@ -122,6 +122,7 @@ static void load_r(tb_axi_slave *s) {
             memcpy(p->r_data + i, &junk, 4);
         }
     } else {
+        s->mem->agent = s->agent;
         tb_ddr_beat_read(s->mem, addr, p->r_data, p->bytes, lo, hi);
     }
     if (s->flip_in > 0 && --s->flip_in == 0) {
@@ -147,6 +148,7 @@ static void commit(tb_axi_slave *s, tb_axi_write_slot *slot, uint32_t index) {
         return;
     }
     slot->committed = true;
+    s->mem->agent = s->agent;
     for (uint32_t i = 0; i < slot->beats && i <= slot->len; i++) {
         uint64_t addr;
         unsigned lo;

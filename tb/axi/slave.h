@@ -73,6 +73,7 @@ typedef struct tb_axi_write_slot {
 typedef struct tb_axi_slave {
     tb_axi_port *port;
     tb_ddr *mem;
+    unsigned agent; /* of the caller: what the memory's events say of this slave (tb_ddr.agent); 0 at first */
     const tb_axi_profile *profile;
     tb_rng rng;
     uint64_t cycle;

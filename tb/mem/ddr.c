@@ -65,6 +65,7 @@ static tb_ddr_page *page_make(tb_ddr *mem, uint64_t addr) {
         }
         memset(p->written, 0, sizeof p->written);
         memset(p->writable, 0, sizeof p->writable);
+        memset(p->open, 0, sizeof p->open);
         p->dirty = false;
         poison_fill(mem, mem->base + ((uint64_t)index << TB_DDR_PAGE_BITS), p->data, TB_DDR_PAGE);
         mem->page[index] = p;
@@ -85,6 +86,12 @@ static size_t in_page(uint64_t addr, uint64_t bytes) {
 static void set_bits(uint64_t *map, size_t at, size_t count, bool value) {
     while (count > 0) {
         const size_t bit = at & 63u;
+        if (bit == 0 && count >= 64) { /* whole words */
+            memset(&map[at >> 6], value ? 0xff : 0, count / 64 * sizeof *map);
+            at += count & ~(size_t)63;
+            count &= 63u;
+            continue;
+        }
         const size_t n = 64 - bit < count ? 64 - bit : count;
         const uint64_t m = (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << bit;
         map[at >> 6] = value ? map[at >> 6] | m : map[at >> 6] & ~m;
@@ -167,7 +174,11 @@ bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes) {
     return true;
 }
 
-typedef enum map_kind { MAP_WRITTEN, MAP_WRITABLE } map_kind;
+typedef enum map_kind { MAP_OPEN_READ = TB_DDR_READ, MAP_OPEN_WRITE = TB_DDR_WRITE, MAP_WRITTEN, MAP_WRITABLE } map_kind;
+
+static const uint64_t *map_of(const tb_ddr_page *p, map_kind kind) {
+    return kind == MAP_WRITTEN ? p->written : kind == MAP_WRITABLE ? p->writable : p->open[kind];
+}
 
 static bool find_clear(const tb_ddr *mem, map_kind kind, uint64_t addr, uint64_t bytes, uint64_t *where) {
     while (bytes > 0) {
@@ -177,7 +188,7 @@ static bool find_clear(const tb_ddr *mem, map_kind kind, uint64_t addr, uint64_t
         }
         const size_t n = in_page(addr, bytes);
         const tb_ddr_page *p = page_at(mem, addr);
-        const size_t f = p == NULL ? 0 : first_clear(kind == MAP_WRITTEN ? p->written : p->writable, (size_t)(addr & PAGE_MASK), n);
+        const size_t f = p == NULL ? 0 : first_clear(map_of(p, kind), (size_t)(addr & PAGE_MASK), n);
         if (f < n) {
             *where = addr + f;
             return true;
@@ -194,6 +205,26 @@ bool tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uin
 
 bool tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where) {
     return find_clear(mem, MAP_WRITABLE, addr, bytes, where);
+}
+
+bool tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, uint64_t *where) {
+    return find_clear(mem, use == TB_DDR_READ ? MAP_OPEN_READ : MAP_OPEN_WRITE, addr, bytes, where);
+}
+
+bool tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, bool open) {
+    const uint64_t end = addr + bytes > mem->base + mem->size || addr + bytes < addr ? mem->base + mem->size : addr + bytes;
+    for (addr = addr < mem->base ? mem->base : addr; addr < end;) {
+        const size_t n = in_page(addr, end - addr);
+        tb_ddr_page *p = open || page_at(mem, addr) != NULL ? page_make(mem, addr) : NULL;
+        if (p == NULL && open) {
+            return false;
+        }
+        if (p != NULL) {
+            set_bits(p->open[use], (size_t)(addr & PAGE_MASK), n, open);
+        }
+        addr += n;
+    }
+    return true;
 }
 
 bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable) {
@@ -213,10 +244,15 @@ bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable) {
     return true;
 }
 
-static void event(tb_ddr *mem, tb_ddr_event_kind kind, uint64_t addr) {
+static void event(tb_ddr *mem, tb_ddr_event_kind kind, uint64_t addr, uint32_t bytes) {
     if (mem->events++ == 0) {
-        mem->first = (tb_ddr_event){.kind = kind, .addr = addr};
+        mem->first = (tb_ddr_event){.kind = kind, .addr = addr, .bytes = bytes, .agent = mem->agent};
     }
+}
+
+/* The same of bytes of a beat that begins at addr. */
+static void event_bits(tb_ddr *mem, tb_ddr_event_kind kind, uint64_t addr, uint64_t bits) {
+    event(mem, kind, addr + (uint64_t)__builtin_ctzll(bits), (uint32_t)__builtin_popcountll(bits));
 }
 
 /* Up to 64 bits of a map at a position that is a multiple of their number. */
@@ -236,14 +272,18 @@ void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const ui
         const size_t at = (size_t)((addr + part) & PAGE_MASK);
         const uint64_t full = n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
         const uint64_t s = strb[part >> 6] & full;
+        uint64_t may = full;
         if (s == 0) {
             continue;
         }
         if (mem->protect) {
-            const uint64_t bad = s & ~map_bits(p->writable, at, n);
-            if (bad != 0) {
-                event(mem, TB_DDR_WRITE_OUTSIDE, addr + part + (uint64_t)__builtin_ctzll(bad));
-            }
+            may = map_bits(p->writable, at, n);
+        }
+        if (mem->watch) {
+            may &= map_bits(p->open[TB_DDR_WRITE], at, n);
+        }
+        if ((s & ~may) != 0) {
+            event_bits(mem, TB_DDR_WRITE_OUTSIDE, addr + part, s & ~may);
         }
         p->written[at >> 6] |= s << (at & 63u);
         if (s == full) {
@@ -261,9 +301,52 @@ void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const ui
     }
 }
 
+/* Noise in some bytes of a beat. */
+static void hide(const tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, uint64_t bits) {
+    uint8_t noise[64];
+    poison_fill(mem, addr, noise, bytes);
+    for (; bits != 0; bits &= bits - 1) {
+        const size_t i = (size_t)__builtin_ctzll(bits);
+        data[i] = noise[i];
+    }
+}
+
+/* A beat of a memory that watches: only open bytes are handed out, and all of them were written. */
+static void watch_read(tb_ddr *mem, const tb_ddr_page *p, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi) {
+    const size_t at = (size_t)(addr & PAGE_MASK);
+    bool some = false;
+    for (size_t part = 0; part < bytes; part += 64) {
+        const size_t n = bytes < 64 ? bytes : 64;
+        const uint64_t full = n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+        const uint64_t from = lo <= part ? full : lo >= part + n ? 0 : full << (lo - part);
+        const uint64_t upto = hi >= part + n - 1 ? full : hi < part ? 0 : full >> (part + n - 1 - hi);
+        const uint64_t open = p == NULL ? 0 : map_bits(p->open[TB_DDR_READ], at + part, n) & from & upto;
+        some = some || open != 0;
+        if (open != 0 && mem->check_reads) {
+            const uint64_t missing = open & ~map_bits(p->written, at + part, n);
+            if (missing != 0) {
+                event_bits(mem, TB_DDR_READ_UNWRITTEN, addr + part, missing);
+            }
+        }
+        if (open != full) {
+            hide(mem, addr + part, data + part, n, full & ~open);
+        }
+    }
+    if (!some && lo <= hi) {
+        event(mem, TB_DDR_READ_OUTSIDE, addr + lo, hi - lo + 1);
+    }
+}
+
 void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi) {
     const tb_ddr_page *p = page_at(mem, addr);
-    bool known = !mem->check_reads;
+    bool known = !mem->check_reads || mem->watch;
+    if (mem->watch && bytes == 16 && lo == 0 && hi == 15 && p != NULL) { /* nearly every beat: all of it open and written */
+        const size_t at = (size_t)(addr & PAGE_MASK);
+        if ((p->open[TB_DDR_READ][at >> 6] & p->written[at >> 6]) >> (at & 63u) << 48 == UINT64_C(0xffff) << 48) {
+            memcpy(data, p->data + at, 16);
+            return;
+        }
+    }
     if (p == NULL) {
         poison_fill(mem, addr, data, bytes);
     } else {
@@ -278,8 +361,10 @@ void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, u
             known = map_bits(p->written, at + part, bytes < 64 ? bytes : 64) != 0;
         }
     }
-    if (!known && lo <= hi) {
-        event(mem, TB_DDR_READ_UNWRITTEN, addr + lo);
+    if (mem->watch) {
+        watch_read(mem, p, addr, data, bytes, lo, hi);
+    } else if (!known && lo <= hi) {
+        event(mem, TB_DDR_READ_UNWRITTEN, addr + lo, hi - lo + 1);
     }
 }
 

@@ -1,8 +1,9 @@
 /*
  * ddr.h - sparse byte memory behind the buses.
  *
- * Pages of 64 KiB come into being when they are touched. Each byte knows whether it was ever written and whether the bus may write it. Bytes that nobody wrote
- * read as a deterministic poison pattern. Addresses are absolute; the memory covers [base, base + size).
+ * Pages of 64 KiB come into being when they are touched. Each byte knows whether it was ever written, whether the bus may write it at all, and whether it is open:
+ * whether work that runs now has said that it reads or writes it (buffers.h). Bytes that nobody wrote read as a deterministic noise. Addresses are absolute; the
+ * memory covers [base, base + size).
  */
 #ifndef TB_DDR_H
 #define TB_DDR_H
@@ -14,21 +15,27 @@
 #define TB_DDR_PAGE_BITS 16u
 #define TB_DDR_PAGE ((size_t)1 << TB_DDR_PAGE_BITS)
 
+typedef enum tb_ddr_use { TB_DDR_READ, TB_DDR_WRITE } tb_ddr_use;
+
 typedef struct tb_ddr_page {
     uint8_t data[TB_DDR_PAGE];
     uint64_t written[TB_DDR_PAGE / 64];  /* one bit a byte */
     uint64_t writable[TB_DDR_PAGE / 64]; /* one bit a byte: the bus may write it */
+    uint64_t open[2][TB_DDR_PAGE / 64];  /* one bit a byte: to be read, to be written by work that runs now */
     bool dirty;                          /* written since the last comparison that found no difference */
 } tb_ddr_page;
 
 typedef enum tb_ddr_event_kind {
-    TB_DDR_WRITE_OUTSIDE, /* the bus wrote a byte that is not writable */
-    TB_DDR_READ_UNWRITTEN /* the bus read a block of which no byte was ever written */
+    TB_DDR_WRITE_OUTSIDE, /* the bus wrote a byte that is not writable, or not open */
+    TB_DDR_READ_UNWRITTEN, /* the bus read an open byte that nobody wrote; of a memory that does not watch: a block of which nobody wrote any */
+    TB_DDR_READ_OUTSIDE /* the bus read a block of which no byte is open */
 } tb_ddr_event_kind;
 
 typedef struct tb_ddr_event {
     tb_ddr_event_kind kind;
-    uint64_t addr; /* first such byte */
+    uint64_t addr;  /* first such byte */
+    uint32_t bytes; /* how many of the beat there are */
+    unsigned agent; /* tb_ddr.agent */
 } tb_ddr_event;
 
 typedef struct tb_ddr {
@@ -37,7 +44,9 @@ typedef struct tb_ddr {
     size_t pages;
     uint64_t poison_seed;
     bool protect;       /* only bytes declared writable may be written by the bus */
-    bool check_reads;   /* note bus reads of blocks that nobody wrote */
+    bool check_reads;   /* note bus reads of what nobody wrote */
+    bool watch;         /* the bus may touch only what is open; what it reads beside that in a block is noise */
+    unsigned agent;     /* of the owner: who makes the next access */
     uint64_t events;    /* violations so far */
     tb_ddr_event first; /* the first one */
     bool oom;
@@ -64,10 +73,15 @@ bool tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uin
 bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable);
 /* Address of the first byte in the range that the bus may not write; true when there is one. */
 bool tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
+/* Open a range to the bus, or close it; what lies outside memory is left out. false: out of memory. */
+bool tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, bool open);
+/* Address of the first byte in the range that is not open for this use; true when there is one. */
+bool tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, uint64_t *where);
 
 /*
  * One beat of a bus. addr is a multiple of `bytes`, a power of two of at most 128; strobes: bit i of strb[i / 64] enables byte i. The caller has checked that the
- * beat lies inside memory. Permissions and reads of unwritten blocks are checked here; lanes lo..hi (included) are those that the transfer uses.
+ * beat lies inside memory. Permissions and reads of what nobody wrote are checked here; lanes lo..hi (included) are those that the transfer uses. A memory that
+ * watches hands out noise in the lanes that are not open and in those that the transfer does not use: a design may read them, but no result may depend on them.
  */
 void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const uint64_t *strb, size_t bytes);
 void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi);

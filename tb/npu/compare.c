@@ -240,19 +240,19 @@ static void compare_regs(npu_dev *dev) {
 /* Outputs of tasks that met a bus error are undefined: take the RTL's bytes over, so that every other byte can be compared. */
 static void take_over(npu_dev *dev) {
     npu_inflight *f = &dev->inflight;
-    const npu_range *w = f->writes.r;
     npu_inflight_taint(f, dev->undefined);
-    for (size_t i = 0; i < f->tasks; i++) {
-        const npu_flight *t = &f->task[i];
-        for (size_t j = t->writes; j < t->writes_end && t->tainted; j++) {
-            tb_ddr_copy_range(&dev->model_ddr, &dev->ddr, w[j].begin, w[j].end - w[j].begin);
+    for (size_t i = 0; f->tasks > 0 && i < f->buffers.buffers; i++) {
+        const tb_buffer *b = &f->buffers.buffer[i];
+        const tb_range *r = f->buffers.range.r;
+        for (size_t j = b->first; j < b->end && b->use == TB_DDR_WRITE && f->task[b->work].tainted; j++) {
+            tb_ddr_copy_range(&dev->model_ddr, &dev->ddr, r[j].begin, r[j].end - r[j].begin);
         }
     }
 }
 
 static void note_result(npu_dev *dev) {
     const npu_inflight *f = &dev->inflight;
-    for (size_t i = f->live_from; i < f->tasks; i++) {
+    for (size_t i = f->dropped_to; i < f->tasks; i++) {
         dev->result_undefined = f->task[i].reduces ? f->task[i].tainted : dev->result_undefined;
     }
 }

@@ -10,6 +10,7 @@
 #include "inflight.h"
 #include "npu_regs.h"
 #include "score/score.h"
+#include "score/task_bits.h"
 
 #define NPU_DEV_CHANNELS 2u
 #define NPU_REG_WORDS 128u         /* the register space, in words */
@@ -54,6 +55,16 @@ typedef struct npu_perf_sampler {
 
 typedef struct npu_tlog npu_tlog;
 
+/* The register program as far as it decides which tasks there are. */
+typedef struct npu_program {
+    uint32_t reg[NPU_REG_WORDS]; /* as written since the last reset */
+    uint32_t absent;             /* mask: units that this build does not have */
+    uint32_t started[UNITS];     /* accepted tasks since the last reset */
+    uint64_t number[UNITS];      /* and since the device was opened */
+    bool has_before;             /* a GEMM task was accepted since the last reset: */
+    cm_gemm_task before;
+} npu_program;
+
 struct npu_dev {
     npu_dev_cfg cfg;
     npu_dev_failure failure;
@@ -94,11 +105,13 @@ struct npu_dev {
     uint32_t model_unit;  /* mask of the unit whose task it executes now */
     double model_seconds; /* CPU time of its tasks */
 
-    /* tandem; masks have a bit for each unit */
+    npu_program program;
     npu_inflight inflight;
+    bool overlaps_allowed; /* npu_dev_allow_overlap() */
+
+    /* tandem; masks have a bit for each unit */
     uint32_t pending;          /* units that started something since the last compare point */
     uint32_t done_seen[UNITS]; /* COUNT as the driver last read it */
-    uint32_t known[UNITS];     /* tasks that the driver knows to be complete: by COUNT, or because STATUS shows the unit idle */
     uint32_t begun[UNITS];     /* COUNT when this window began */
     uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
     bool resetting;            /* a soft reset was written and its end not yet seen */
@@ -143,8 +156,8 @@ void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset);
 
 /* ---- tlog_dev.c: nothing happens without a log ---- */
 int npu_tlog_open(npu_dev *dev, char *err, size_t err_size);
-/* Before a register write reaches any side. */
-void npu_tlog_write(npu_dev *dev, uint32_t offset, uint32_t value);
+/* A task is about to be started, which the device accepts. */
+void npu_tlog_start(npu_dev *dev, unsigned unit, const npu_score_task *task);
 /* The model has executed what was started. */
 void npu_tlog_model_done(npu_dev *dev, unsigned unit);
 /* After settle. */
@@ -159,7 +172,19 @@ void npu_tlog_reset(npu_dev *dev);
 void npu_perf_sample(npu_dev *dev);
 void npu_perf_free(npu_dev *dev);
 
+/* ---- mem_check.c ---- */
+/* Before a register write reaches any side: a task that it starts gets its buffers. */
+void npu_program_write(npu_dev *dev, uint32_t offset, uint32_t value);
+/* Registers and tasks are gone. */
+void npu_program_reset(npu_dev *dev);
+/* The driver has read COUNT. */
+void npu_program_count(npu_dev *dev, unsigned unit, uint32_t count);
+/* An access to memory was wrong: the RTL's, or the model's. */
+void npu_mem_wrong(npu_dev *dev, const tb_ddr_event *event, bool rtl);
+
 /* ---- hal.c ---- */
+/* A soft reset is over: transactions that were in flight then have finished, and their errors are nobody's. Nothing when there was none. */
+void npu_reset_over(npu_dev *dev);
 void npu_hal_fill(npu_dev *dev);
 /* Registers and tasks are gone (soft reset, reset); memory stays. */
 void npu_hal_on_reset(npu_dev *dev);

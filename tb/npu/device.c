@@ -53,6 +53,10 @@ void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size) {
 
 /* ---- memory of the model: exact ranges, so single bytes are checked ---- */
 
+static void model_wrong(npu_dev *dev, tb_ddr_event_kind kind, uint64_t addr) {
+    npu_mem_wrong(dev, &(tb_ddr_event){.kind = kind, .addr = addr}, false);
+}
+
 static bool model_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
     npu_dev *dev = (npu_dev *)ctx;
     uint64_t where;
@@ -60,10 +64,11 @@ static bool model_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
         dev->undefined |= dev->model_unit;
         return false;
     }
+    if (tb_ddr_find_closed(&dev->model_ddr, TB_DDR_READ, addr, bytes, &where)) {
+        model_wrong(dev, TB_DDR_READ_OUTSIDE, where);
+    }
     if (dev->cfg.poison_reads && tb_ddr_find_unwritten(&dev->model_ddr, addr, bytes, &where)) {
-        char text[96];
-        npu_dev_where(dev, where, text, sizeof text);
-        npu_dev_fail(dev, "mem:read-unwritten:model", "a task reads 0x%08" PRIx64 " (%s), which nobody wrote", where, text);
+        model_wrong(dev, TB_DDR_READ_UNWRITTEN, where);
     }
     return true;
 }
@@ -75,10 +80,9 @@ static bool model_write(void *ctx, uint32_t addr, const void *src, uint32_t byte
         dev->undefined |= dev->model_unit;
         return false;
     }
-    if (tb_ddr_find_protected(&dev->model_ddr, addr, bytes, &where)) {
-        char text[96];
-        npu_dev_where(dev, where, text, sizeof text);
-        npu_dev_fail(dev, "mem:write-outside:model", "a task writes 0x%08" PRIx64 " (%s), outside the declared outputs", where, text);
+    if (tb_ddr_find_protected(&dev->model_ddr, addr, bytes, &where) ||
+        tb_ddr_find_closed(&dev->model_ddr, TB_DDR_WRITE, addr, bytes, &where)) {
+        model_wrong(dev, TB_DDR_WRITE_OUTSIDE, where);
         return true;
     }
     if (!npu_inflight_covered(&dev->inflight, addr, bytes, &where)) {
@@ -121,8 +125,9 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
         snprintf(err, err_size, "out of memory");
         ok = false;
     }
-    dev->ddr.protect = true;
+    dev->ddr.protect = dev->ddr.watch = true;
     dev->ddr.check_reads = cfg->poison_reads;
+    npu_inflight_init(&dev->inflight, (tb_ddr *[]){&dev->ddr, &dev->model_ddr}, 2);
     dev->next_addr = NPU_DEV_DDR_BASE + GUARD;
     npu_hal_fill(dev);
     ok = ok && (!dev->has_model || model_open(dev, err, err_size) == 0);
@@ -198,7 +203,7 @@ void npu_dev_alloc_reset(npu_dev *dev) {
     if (dev->has_rtl && dev->has_model && dev->pending != 0) {
         npu_compare_now(dev);
     }
-    npu_inflight_clear(&dev->inflight);
+    npu_inflight_forget(&dev->inflight);
     npu_explain_forget(dev);
     dev->undefined = 0;
     dev->bufs = 0;
@@ -278,6 +283,7 @@ void npu_dev_reset(npu_dev *dev) {
         npu_rtl_reset(dev);
     }
     npu_hal_on_reset(dev);
+    npu_inflight_stopped(&dev->inflight);
 }
 
 void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k) {

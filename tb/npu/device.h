@@ -64,6 +64,12 @@ uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kin
 /* Forget all buffers (after a compare point); memory contents are dropped. */
 void npu_dev_alloc_reset(npu_dev *dev);
 
+/*
+ * Tasks that are started from now on may have buffers that overlap, their own or those of tasks in flight (it is a failure otherwise): for tests that start tasks whose results
+ * are undefined on purpose.
+ */
+void npu_dev_allow_overlap(npu_dev *dev, bool allow);
+
 /* Back-door access to memory, on both devices. false: outside memory. */
 bool npu_dev_write(npu_dev *dev, uint32_t addr, const void *src, size_t bytes);
 bool npu_dev_read(npu_dev *dev, uint32_t addr, void *dst, size_t bytes);

@@ -19,10 +19,10 @@ static void check_reserved(npu_dev *dev, uint32_t offset, uint32_t value) {
     }
 }
 
-/* Transactions that were in flight at a soft reset have finished, and their errors are nobody's. */
-static void reset_over(npu_dev *dev) {
+void npu_reset_over(npu_dev *dev) {
     if (dev->resetting) {
         npu_bus_forget(dev);
+        npu_inflight_stopped(&dev->inflight);
         dev->resetting = false;
     }
 }
@@ -31,15 +31,16 @@ static void reset_over(npu_dev *dev) {
 static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     bool count = false;
     if (offset == NPU_REG_STATUS && (value & NPU_STATUS_RESETTING_MASK) == 0) {
-        reset_over(dev);
+        npu_reset_over(dev);
     }
     for (unsigned u = 0; u < UNITS; u++) {
         if (offset == npu_units[u].count) {
-            dev->done_seen[u] = dev->known[u] = value & npu_units[u].done_mask;
+            dev->done_seen[u] = value & npu_units[u].done_mask;
+            npu_program_count(dev, u, dev->done_seen[u]);
             npu_tlog_count(dev, u, value);
             count = true;
-        } else if (offset == NPU_REG_STATUS && (value & npu_units[u].busy_mask) == 0 && dev->has_model) {
-            dev->known[u] = cm_device_read(dev->model, npu_units[u].count) & npu_units[u].done_mask;
+        } else if (offset == NPU_REG_STATUS && (value & npu_units[u].busy_mask) == 0) {
+            npu_inflight_idle(&dev->inflight, u);
         }
     }
     if (count) {
@@ -151,29 +152,11 @@ void npu_hal_on_reset(npu_dev *dev) {
     dev->result_undefined = false;
     npu_tlog_reset(dev);
     memset(dev->done_seen, 0, sizeof dev->done_seen);
-    memset(dev->known, 0, sizeof dev->known);
     memset(dev->begun, 0, sizeof dev->begun);
     dev->refused = false;
     memset(dev->ev, 0, sizeof dev->ev);
     npu_inflight_stop(&dev->inflight);
-}
-
-/* The golden device has taken a task: it may be in flight on the RTL from now on. */
-static void note_task(npu_dev *dev, unsigned unit, uint32_t seq) {
-    uint32_t regs[NPU_REG_WORDS];
-    uint64_t where = 0;
-    for (uint32_t i = 0; i < NPU_REG_WORDS; i++) {
-        regs[i] = cm_device_read(dev->model, 4 * i);
-    }
-    if (!npu_inflight_start(&dev->inflight, unit, regs, dev->cfg.n, seq, dev->known, &where)) {
-        char text[96];
-        npu_dev_where(dev, where, text, sizeof text);
-        npu_dev_fail(dev, "driver:overlap", "tasks in flight touch each other's buffers at 0x%08" PRIx64 " (%s), the last one on the %s",
-                     where, text, npu_units[unit].name);
-    }
-    if (dev->inflight.oom) {
-        npu_dev_fail(dev, "host:memory", "out of memory for the tasks in flight");
-    }
+    npu_program_reset(dev);
 }
 
 /* The golden device executes a task in the write that starts it; its time belongs neither to the RTL nor to the harness. */
@@ -181,7 +164,7 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const npu_unit_regs *r = &npu_units[unit];
     const double start = tb_sim_cpu_seconds();
     const uint32_t before = cm_device_read(dev->model, r->count);
-    reset_over(dev);
+    npu_reset_over(dev);
     npu_inflight_declared(&dev->inflight);
     dev->pending |= 1u << unit;
     dev->model_unit = 1u << unit;
@@ -192,19 +175,17 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     dev->model_seconds += tb_sim_cpu_seconds() - start;
     dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].model |=
         r->irq_mask; /* also where the flag was 1 before: done or refused, both are events */
-    if (after != before) {
-        note_task(dev, unit, after & r->done_mask);
-    } else {
+    if (after == before) {
         dev->refused = true;
         npu_explain_refused(dev);
     }
-    dev->inflight.next.count = 0; /* also of a task that was refused */
 }
 
 static void model_write(npu_dev *dev, uint32_t offset, uint32_t value) {
     for (unsigned u = 0; u < UNITS; u++) {
         if (offset == npu_units[u].ctrl && (value & npu_units[u].en_mask) != 0) {
             model_start(dev, u, value);
+            dev->inflight.next.count = 0; /* also of a task that was refused */
             return;
         }
     }
@@ -218,7 +199,10 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
     }
     const int which = npu_reg_events(offset);
     npu_explain_written(dev, offset, value);
-    npu_tlog_write(dev, offset, value);
+    npu_program_write(dev, offset, value);
+    if (npu_dev_failed(dev)) {
+        return NPU_HAL_FAULT;
+    }
     if (dev->has_rtl && dev->has_model && which >= 0) {
         npu_events_model(dev);
         if (!clear_events(dev, which, offset, value)) {

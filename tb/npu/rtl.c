@@ -11,7 +11,6 @@ static const char *const port_names[PORTS] = {"axil", "m0", "m1"};
 static void note_trouble(npu_dev *dev) {
     char text[320];
     char signature[96];
-    char where[96];
     for (unsigned i = 0; i < PORTS; i++) {
         const tb_axi_monitor *mon = &dev->mon[i];
         if (mon->violations > 0) {
@@ -21,11 +20,7 @@ static void note_trouble(npu_dev *dev) {
         }
     }
     if (dev->ddr.events > 0) {
-        const bool write = dev->ddr.first.kind == TB_DDR_WRITE_OUTSIDE;
-        npu_dev_where(dev, dev->ddr.first.addr, where, sizeof where);
-        npu_dev_wrong(dev, write ? "mem:write-outside:rtl" : "mem:read-unwritten:rtl", "RTL %s 0x%08" PRIx64 " (%s)",
-                      write ? "wrote outside the declared outputs, address" : "read a block that nobody wrote, address",
-                      dev->ddr.first.addr, where);
+        npu_mem_wrong(dev, &dev->ddr.first, true);
     }
     if (dev->ddr.oom) {
         npu_dev_fail(dev, "host:memory", "out of memory for the simulated memory");
@@ -234,6 +229,8 @@ static int check_size(npu_dev *dev, char *err, size_t err_size) {
         snprintf(err, err_size, "this program simulates mesh size %u, expected %u", n, dev->cfg.n);
         return -1;
     }
+    dev->program.absent |= (config & NPU_CONFIG_EN_ALU_MASK) == 0 ? 1u << UNIT_ALU : 0;
+    dev->program.absent |= (config & NPU_CONFIG_EN_POOL_MASK) == 0 ? 1u << UNIT_POOL : 0;
     if (dev->has_model) { /* which units this build has is a parameter of both sides */
         cm_device_set_units(dev->model, (config & NPU_CONFIG_EN_ALU_MASK) != 0, (config & NPU_CONFIG_EN_POOL_MASK) != 0);
     }
@@ -271,6 +268,7 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
             snprintf(err, err_size, "out of memory");
             return -1;
         }
+        dev->slave[i].agent = i;
     }
     tb_lite_init(&dev->lite, &dev->port[PORT_AXIL], profile->lite_gap_max, tb_rng_stream(dev->cfg.seed, "axil"));
     npu_explain_begin(dev);

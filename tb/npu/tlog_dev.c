@@ -8,8 +8,6 @@
 
 #define DRAIN_MOST UINT64_C(20000000) /* cycles for tasks that still run after a failure */
 
-static const npu_score_kind kind_of[UNITS] = {[UNIT_ALU] = NPU_SCORE_ALU, [UNIT_POOL] = NPU_SCORE_POOL, [UNIT_GEMM] = NPU_SCORE_GEMM};
-
 /* A woken snapshot repeats the run without a log. */
 static bool on(const npu_dev *dev) {
     return dev->tlog != NULL && !dev->replay;
@@ -78,45 +76,19 @@ int npu_tlog_open(npu_dev *dev, char *err, size_t err_size) {
     return 0;
 }
 
-static bool accepted(const npu_dev *dev, npu_tlog *log, unsigned unit, npu_score_task *task) {
-    const uint32_t units[UNITS] = {[UNIT_ALU] = NPU_CONFIG_EN_ALU_MASK, [UNIT_POOL] = NPU_CONFIG_EN_POOL_MASK};
-    if (dev->has_model && units[unit] != 0 && (cm_device_read(dev->model, NPU_REG_CONFIG) & units[unit]) == 0) {
-        return false;
-    }
-    if (!npu_score_task_decode(kind_of[unit], dev->cfg.n, log->regs, task)) {
-        return false;
-    }
-    if (unit != UNIT_GEMM) {
-        return true;
-    }
-    if (!cm_gemm_follows(log->has_before ? &log->before : NULL, &task->gemm)) {
-        return false;
-    }
-    log->has_before = true;
-    log->before = task->gemm;
-    return true;
-}
-
-void npu_tlog_write(npu_dev *dev, uint32_t offset, uint32_t value) {
+void npu_tlog_start(npu_dev *dev, unsigned unit, const npu_score_task *task) {
     npu_tlog *log = dev->tlog;
     if (!on(dev)) {
         return;
     }
-    log->regs[offset / 4] = value;
-    for (unsigned u = 0; u < UNITS; u++) {
-        npu_score_task task;
-        if (offset != npu_units[u].ctrl || (value & npu_units[u].en_mask) == 0 || !accepted(dev, log, u, &task)) {
-            continue;
-        }
-        if (log->rtl.log != NULL) {
-            npu_tlog_started(&log->rtl, u, &task);
-        }
-        if (log->model.log != NULL) {
-            npu_tlog_started(&log->model, u, &task);
-            log->now = npu_tlog_find(&log->model, u, log->model.started[u] - 1);
-            if (log->now != NULL && u == UNIT_GEMM) {
-                npu_tlog_layout(log->now, dev->cfg.n);
-            }
+    if (log->rtl.log != NULL) {
+        npu_tlog_started(&log->rtl, unit, task);
+    }
+    if (log->model.log != NULL) {
+        npu_tlog_started(&log->model, unit, task);
+        log->now = npu_tlog_find(&log->model, unit, log->model.started[unit] - 1);
+        if (log->now != NULL && unit == UNIT_GEMM) {
+            npu_tlog_layout(log->now, dev->cfg.n);
         }
     }
 }
@@ -157,8 +129,6 @@ void npu_tlog_reset(npu_dev *dev) {
     if (log->taps != NULL) {
         npu_tlog_rtl_clear(log->taps);
     }
-    memset(log->regs, 0, sizeof log->regs);
-    log->has_before = false;
     log->now = NULL;
 }
 

@@ -78,9 +78,6 @@ struct npu_tlog {
     npu_tlog_rtl *taps; /* NULL: a build without taps */
     cm_log values;
     npu_tlog_task *now; /* the one that the model executes */
-    uint32_t regs[NPU_REG_WORDS];
-    bool has_before;
-    cm_gemm_task before; /* accepted GEMM task */
 };
 
 /* ---- tlog_task.c ---- */

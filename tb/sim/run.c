@@ -41,13 +41,26 @@ static void note_rules(tb_run *run) {
     }
 }
 
+static void note_access(tb_run *run, const tb_run_port *p) {
+    static const char *const signature[] = {[TB_DDR_WRITE_OUTSIDE] = "mem:write-outside",
+                                            [TB_DDR_READ_UNWRITTEN] = "mem:read-unwritten",
+                                            [TB_DDR_READ_OUTSIDE] = "mem:read-outside"};
+    const tb_ddr_event *e = &p->mem->first;
+    const bool write = e->kind == TB_DDR_WRITE_OUTSIDE;
+    char where[160] = "";
+    if (run->live != NULL) {
+        const tb_near n = tb_buffers_near(run->live, e->addr, write ? TB_DDR_WRITE : TB_DDR_READ, NULL);
+        tb_buffers_place(run->live, &n, where, sizeof where);
+    }
+    tb_run_fail(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->name, write ? "wrote" : "read", e->addr,
+                e->kind == TB_DDR_READ_UNWRITTEN ? ", which nobody wrote" : ", which it may not", where[0] != '\0' ? ": " : "", where);
+}
+
 static void note_memory(tb_run *run) {
     for (unsigned i = 0; i < run->ports; i++) {
         const tb_run_port *p = run->port[i];
         if (p->mem != NULL && p->mem->events > 0) {
-            const bool write = p->mem->first.kind == TB_DDR_WRITE_OUTSIDE;
-            tb_run_fail(run, write ? "mem:write-outside" : "mem:read-unwritten", "the design %s 0x%08" PRIx64,
-                        write ? "wrote where it may not, address" : "read a block that nobody wrote, address", p->mem->first.addr);
+            note_access(run, p);
         }
         if ((p->mem != NULL && p->mem->oom) || p->mon.oom) {
             tb_run_fail(run, "host:memory", "%s: out of memory", p->name);

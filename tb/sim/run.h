@@ -14,7 +14,7 @@
 #include "../axi/lite_master.h"
 #include "../axi/monitor.h"
 #include "../axi/slave.h"
-#include "../mem/ddr.h"
+#include "../mem/buffers.h"
 #include "../tap/check.h"
 #include "sim.h"
 #include "snap.h"
@@ -58,6 +58,7 @@ typedef struct tb_run {
     tb_run_port *port[TB_RUN_PORTS];
     unsigned ports, memories; /* memories: those of them with memory */
     tb_checks checks;         /* of the units, in builds with taps */
+    const tb_buffers *live;   /* of the owner: what is in flight, named in failures of memory; NULL: not known */
     tb_watchdog wd;
     tb_run_failure failure;
     uint64_t hash; /* of all beats so far */

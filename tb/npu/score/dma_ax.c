@@ -238,3 +238,30 @@ npu_score_dma_flush npu_score_dma_end(npu_score_dma_ax *ax) {
     memset(ax->queued, 0, sizeof ax->queued);
     return DMA_DROP;
 }
+
+/* The unit that a requester belongs to. */
+static const char *unit_of(const npu_score_dma_ax *ax, uint32_t id) {
+    const char *name = ax->names[id];
+    return strcmp(name, "ALU") == 0 ? "alu" : strcmp(name, "POOL") == 0 ? "pool" : "gemm";
+}
+
+const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr) {
+    const char *only = NULL;
+    for (size_t i = 0; i < checks->count; i++) {
+        const tb_check *c = &checks->check[i];
+        if (c->index != channel || strcmp(c->ops->unit, write ? "dma_wr" : "dma_rd") != 0 || c->failed) {
+            continue;
+        }
+        const npu_score_dma_ax *ax = (const npu_score_dma_ax *)c->state; /* the first member of both states */
+        for (uint64_t b = ax->answered > 0 ? ax->answered - 1 : 0; b < ax->shown; b++) {
+            const npu_score_dma_burst *burst = &ax->burst[b % DMA_BURSTS];
+            const npu_score_dma_job *j = &ax->job[burst->job % DMA_JOBS];
+            const char *unit = unit_of(ax, burst->id);
+            if (addr >= j->addr / 16 * 16 && addr < ((uint64_t)j->addr + j->bytes + 15) / 16 * 16) {
+                return unit;
+            }
+            only = only == NULL || strcmp(only, unit) == 0 ? unit : "";
+        }
+    }
+    return only == NULL || *only == '\0' ? NULL : only;
+}

@@ -70,4 +70,10 @@ extern const tb_check_ops npu_score_alu, npu_score_alu_walk, npu_score_alu_chan,
 extern const tb_check_ops npu_score_pool_ld, npu_score_pool_line, npu_score_pool_seq, npu_score_pool_op, npu_score_pool_out,
     npu_score_pool_chan, npu_score_pool;
 
+/*
+ * Which unit ("alu", "pool", "gemm") has asked for an access of a DMA channel to this address: by the jobs whose bursts are in flight on it, or all of whose bursts are one unit's.
+ * NULL: not known, as in builds without taps.
+ */
+const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr);
+
 #endif
