@@ -75,6 +75,8 @@ void bundle_extent_line(const struct bundle *b, uint32_t task, char *dst, size_t
 void bundle_wrong_line(const struct bundle *b, const npu_ex_wrong *w, char *dst, size_t size);
 /* Its two values as text, each of `size` bytes. */
 void bundle_wrong_values(const struct bundle *b, const npu_ex_wrong *w, char *got, char *expected, size_t size);
+/* The last run ended before its tasks were complete. */
+bool bundle_cut_short(const struct bundle *b);
 /* Cycles of the bus that a report shows around the failure. */
 void bundle_window(const struct bundle *b, uint64_t *from, uint64_t *to);
 /* Versions of tools and sources, one "name: value" a line. */

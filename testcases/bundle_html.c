@@ -142,6 +142,10 @@ static void streams(const struct bundle *b, FILE *out) {
     if (b->streams_wrong > STREAMS) {
         fprintf(out, "<p class=\"soft\">and %zu more of %zu streams</p>\n", b->streams_wrong - STREAMS, b->streams_all);
     }
+    if (bundle_cut_short(b)) {
+        fprintf(out, "<p class=\"soft\">The run ended at cycle %" PRIu64 ": what had not come by then counts as wrong.</p>\n",
+                b->ex.cycles);
+    }
     fputs("<p class=\"soft\">All of them: <code>tandem diff tensors/rtl tensors/model</code></p>\n", out);
 }
 

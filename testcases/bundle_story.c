@@ -114,6 +114,12 @@ const char *bundle_checks_text(const struct bundle *b) {
     return b->run->setup.no_checks ? "the checks of the units were off (--no-checks)" : "no check of a unit failed";
 }
 
+bool bundle_cut_short(const struct bundle *b) {
+    const npu_dev_failure *f = &b->ex.last;
+    return f->path[0] != '\0' || strncmp(f->signature, "watchdog:", 9) == 0 || strncmp(f->signature, "reg:timeout", 11) == 0 ||
+           strcmp(f->signature, "explain:limit") == 0;
+}
+
 void bundle_extent_line(const struct bundle *b, uint32_t task, char *dst, size_t size) {
     static const char *const axis[3] = {"channel", "row", "column"};
     const npu_ex_task *t = &b->ex.task[task];
@@ -181,6 +187,7 @@ void bundle_window(const struct bundle *b, uint64_t *from, uint64_t *to) {
     for (uint64_t before = 50; before < 50000; before *= 2) {
         *from = b->look > before ? b->look - before : 0;
         *to = b->look + before / 2;
+        *to = *to > b->ex.cycles && b->look <= b->ex.cycles ? b->ex.cycles : *to;
         if (bursts_during(b, *from, *to) >= 10) {
             return;
         }

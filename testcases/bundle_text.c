@@ -166,6 +166,9 @@ static void print_streams(const struct bundle *b, FILE *out, unsigned max) {
         fprintf(out, "  %s%s: %" PRIu64 " of %" PRIu64 " wrong, first %s", s->name, task, s->wrong, s->total, s->first);
         fprintf(out, s->got[0] != '\0' ? ": got %s, expected %s\n" : "\n", s->got, s->expected);
     }
+    if (b->streams_wrong > 0 && bundle_cut_short(b)) {
+        fprintf(out, "  (the run ended at cycle %" PRIu64 ": in these streams, what had not come by then counts as wrong)\n", b->ex.cycles);
+    }
     if (b->streams_wrong > max) {
         fprintf(out, "  and %zu more streams\n", b->streams_wrong - max);
     } else if (b->streams_wrong == 0) {

@@ -11,7 +11,7 @@
 #define WIDE 140u
 #define MANY 160u /* signals in the save file */
 #define FEW 26u   /* signals of a unit in the diagram */
-#define GROUPS 4u
+#define GROUPS 5u
 #define SECONDS 60u
 #define MIB 2048u
 
@@ -62,7 +62,24 @@ static void ports_first(paths *p) {
     memcpy(p->name, sorted, count * sizeof sorted[0]);
 }
 
-/* What to look at: the unit that failed, then the ports; without a unit only the ports, the one that a rule names first. */
+/* The instance whose assertion failed, and the one that it is part of. Returns the number of groups. */
+static size_t find_assertion(const struct bundle *b, const tb_wave *wave, paths *p, char title[][64]) {
+    char scope[sizeof b->run->failure.path];
+    size_t groups = 0;
+    snprintf(scope, sizeof scope, "%s", b->run->failure.path);
+    while (groups < 2 && strchr(scope, '.') != NULL) { /* all of the design is too much */
+        p[groups].count = tb_wave_instance_of(wave, scope, p[groups].name, MANY);
+        char *dot = strrchr(scope, '.');
+        if (p[groups].count == 0 || dot == NULL) {
+            break;
+        }
+        snprintf(title[groups++], sizeof title[0], "%.63s", scope);
+        *dot = '\0';
+    }
+    return groups;
+}
+
+/* What to look at: the unit or the instance that failed, then the ports; without one only the ports, the one that a rule names first. */
 static size_t find_groups(const struct bundle *b, const tb_wave *wave, paths *p, tb_wave_group *g, char title[][64]) {
     static const char *const prefix[NPU_EX_PORTS] = {"s_axil_", "m0_axi_", "m1_axi_"};
     static const char *const name[NPU_EX_PORTS] = {"registers (axil)", "memory channel 0 (m0)", "memory channel 1 (m1)"};
@@ -72,6 +89,8 @@ static size_t find_groups(const struct bundle *b, const tb_wave *wave, paths *p,
         p[0].count = tb_wave_instance(wave, b->check->path, p[0].name, MANY);
         snprintf(title[0], sizeof title[0], "%s %u", b->check->unit, b->check->index);
         groups = 1;
+    } else {
+        groups = find_assertion(b, wave, p, title);
     }
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned i = NPU_EX_PORTS; i-- > 0;) {
@@ -138,7 +157,7 @@ static int write_gtkw(const struct bundle *b, const tb_wave_view *view, char *er
 
 /* The unit alone, where there is one, and not all of it: once as wide as a page, once with more cycles. */
 static int draw_pictures(const struct bundle *b, paths *p, tb_wave_group *group, tb_wave_view *view, char *err, size_t err_size) {
-    view->groups = b->check != NULL ? 1 : view->groups;
+    view->groups = b->check != NULL || b->run->failure.path[0] != '\0' ? 1 : view->groups;
     for (size_t i = 0; i < view->groups; i++) {
         ports_first(&p[i]);
         group[i].count = group[i].count > FEW ? FEW : group[i].count;

@@ -311,7 +311,8 @@ static bool s_finished(void *inst) {
 }
 
 static const char *s_message(void *inst) {
-    return ((stand_in *)inst)->failed ? "unit.sv:12: Assertion failed" : NULL;
+    return ((stand_in *)inst)->failed ? "[0] %Error: unit.sv:12: Assertion failed in stand_in.stand_in.u_part: assertion Whole failed"
+                                      : NULL;
 }
 
 const tb_shim *tb_shim_get(void) {

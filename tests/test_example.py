@@ -1,5 +1,6 @@
 """The example of docs/own-dut.md from outside: a design of its own, the framework's program around it, deliberate bugs in its RTL."""
 import os
+import re
 import shutil
 import signal
 import struct
@@ -193,6 +194,29 @@ def test_checker_alone(program):
     assert legal.returncode == 0 and legal.stdout == "writes: 1, violations: 0\n"
     broken = run(ROOT / target, "break")
     assert broken.returncode == 1 and broken.stdout.startswith("AXI4_ERRM_AWVALID_STABLE on regs (AW) at cycle 9")
+
+
+def test_assertion_alone(program, tmp_path):
+    """A failed assertion of a part within the design, which nothing else notices: instance and cycle in the message, its signals first in the pictures. Its program takes the place of the others, too."""
+    fifo = "examples/axi_copy/rtl/axi_copy_fifo.sv"
+    lines = (ROOT / fifo).read_text().splitlines()
+    at = max(i for i, line in enumerate(lines) if line == "endmodule")
+    bug = '  always @(posedge clk_i) if (wvalid_i && Width == 8) $error("%m: assertion NothingComes failed");'
+    patch = tmp_path / "assertion.patch"
+    patch.write_text(f"# what: an assertion that does not hold\n# found: assert:axi_copy_fifo.sv:{at + 1}\n--- a/{fifo}\n+++ b/{fifo}\n"
+                     f"@@ -{at},2 +{at},3 @@\n {lines[at - 1]}\n+{bug}\n endmodule\n")
+    done = mutants(str(patch))
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = run(MUTANT, "--count", 100, "--fail-wave", "f.fst", "--case-dir", "cases", "--result", "r", cwd=tmp_path)
+    said = re.fullmatch(rf"(axi_copy\.u_lens): assertion NothingComes failed \(axi_copy_fifo\.sv:{at + 1}\), cycle (\d+)", keys(tmp_path / "r")["message"])
+    assert done.returncode == 1 and said, done.stdout + done.stderr
+    # the waveform holds the edge, and the values that it saw are those of the cycle that is named
+    end = times(tmp_path / "f.fst")[1]
+    assert end == 10 * (int(said[2]) + 1)
+    save, picture = (tmp_path / "f.gtkw").read_text(), (tmp_path / "f.svg").read_text()
+    assert save.index("u_lens.wvalid_i") < save.index("s_axil_awvalid_i") < save.index("m_axi_awvalid_o")
+    assert re.search(rf"^\*\S+ {10 * int(said[2]) + 5} ", save, re.M)  # the marker
+    assert picture.startswith("<svg") and "rptr_q" in picture and "m_axi_awvalid_o" not in picture
 
 
 def test_all_mutants():

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -12,8 +13,9 @@ RULES = """
 include Makefile
 # UNOPTFLAT: the loop that never settles is there on purpose (test_loop_that_never_settles)
 $(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT tb/npu/taps/taps.vlt tests/shim/tap_shim_toy.sv,tests/shim))
-$(OUT)/shim-check: $(OUT)/obj/tests/shim/shim_check.o $(DUT_shim_toy) $(VLT)/libverilated.a
-\t@$(call link,$(OUT)/obj/tests/shim/shim_check.o,shim_toy,)
+OBJ_check := $(OUT)/obj/tests/shim/shim_check.o $(OUT)/obj/tb/sim/assert.o
+$(OUT)/shim-check: $(OBJ_check) $(DUT_shim_toy) $(VLT)/libverilated.a
+\t@$(call link,$(OBJ_check),shim_toy,)
 """
 
 
@@ -86,6 +88,9 @@ def test_assertion_is_kept_and_does_not_kill(toy):
     fired, message = value(toy[1], "mode1").split(" ", 1)
     assert fired == "1" and "shim_toy.sv" in message and "mode is 1" in message and "[10]" in message
     assert value(toy[1], "other1") == "0 -"
+    # what the runtime of this Verilator says can be taken apart
+    text, path = value(toy[1], "said1").split(" | ")
+    assert path.startswith("shim_toy") and text.startswith(path + ": mode is 1, short is ") and re.search(r" \(shim_toy\.sv:\d+\)$", text)
 
 
 def test_finish_is_no_failure(toy):

@@ -554,7 +554,38 @@ static void simulation(void **state) {
     assert_string_equal(err, "assert:fifo.sv:77");
     tb_sim_assert_signature("it broke", err, sizeof err);
     assert_string_equal(err, "assert:it_broke");
+    /* the 50th edge, so the values of cycle 49 + 4 of the reset */
+    assert_string_equal(sim.failure, "top.u: overflow (fifo.sv:77)");
+    assert_string_equal(sim.failure_path, "top.u");
+    assert_int_equal(sim.failure_cycle, sim.cycle - 1);
     tb_sim_close(&sim);
+}
+
+/* What the runtime says of assertions, and what becomes of it. */
+static void assertion_texts(void **state) {
+    (void)state;
+    static const struct {
+        const char *said, *text, *path;
+    } t[] = {
+        {"[360] %Error: npu_fifo.sv:68: Assertion failed in chip.chip.u_rd0.u_skid: chip.chip.u_rd0.u_skid: assertion NoOverflow failed",
+         "chip.u_rd0.u_skid: assertion NoOverflow failed (npu_fifo.sv:68)", "chip.u_rd0.u_skid"},
+        {"[1] %Error: a.sv:7: Assertion failed in TOP.chip.u_a.g_x[2].check: it is 3: too much",
+         "TOP.chip.u_a.g_x[2].check: it is 3: too much (a.sv:7)", "TOP.chip.u_a.g_x[2].check"},
+        {"[1] %Error: a.sv:7: Assertion failed in chip.chip: 'assert' failed.", "chip.chip: 'assert' failed. (a.sv:7)", "chip.chip"},
+        {"[1] %Error: a.sv:7: Assertion failed in chip", "chip: assertion failed (a.sv:7)", "chip"},
+        {"%Error: a.sv:7: did not converge", "%Error: a.sv:7: did not converge", ""},
+        {"the design stopped the simulation", "the design stopped the simulation", ""},
+        {"", "", ""},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+        char text[200], path[100], small[12], name[8];
+        tb_sim_assert_text(t[i].said, text, sizeof text, path, sizeof path);
+        assert_string_equal(text, t[i].text);
+        assert_string_equal(path, t[i].path);
+        tb_sim_assert_text(t[i].said, small, sizeof small, name, sizeof name);
+        assert_memory_equal(small, t[i].text, strlen(small));
+        assert_memory_equal(name, t[i].path, strlen(name));
+    }
 }
 
 static void binding(void **state) {
@@ -616,6 +647,7 @@ int main(void) {
         cmocka_unit_test(profile_names),
         cmocka_unit_test(registers),
         cmocka_unit_test(simulation),
+        cmocka_unit_test(assertion_texts),
         cmocka_unit_test(binding),
         cmocka_unit_test(fields),
     };

@@ -131,6 +131,15 @@ static void tandem_finds(void **state) {
             fail_msg("fault %d: expected %s, got '%s': %s", (int)f, signature[f], npu_dev_get_failure(dev)->signature,
                      npu_dev_get_failure(dev)->message);
         }
+        /* the cycle is the one whose values were wrong, whatever saw them */
+        const npu_dev_failure *x = npu_dev_get_failure(dev);
+        assert_string_equal(x->path, f == ASSERTION ? "stand_in.u_part" : "");
+        if (f == ASSERTION || f == BAD_BURST) {
+            const char *cycle = strstr(x->message, "cycle ");
+            assert_non_null(cycle);
+            assert_int_equal(strtoull(cycle + strlen("cycle "), NULL, 10), x->cycle);
+            assert_int_equal(x->cycle, npu_dev_cycles(dev) - 1);
+        }
         /* after a failure the HAL answers at once */
         uint32_t v = 0;
         const uint64_t cycles = npu_dev_cycles(dev);

@@ -408,6 +408,12 @@ static void instance_is_ordered(void **state) {
         free((void *)(uintptr_t)path[i]);
     }
     assert_int_equal(tb_wave_instance(w, "u_none", path, 16), 0);
+    char block[] = "u_a.g_loop[3].assertion", none[] = "u_none.block";
+    assert_int_equal(tb_wave_instance_of(w, block, path, 1), 1);
+    assert_string_equal(block, "u_a");
+    assert_string_equal(path[0], "TOP.u_a.clk_i");
+    free((void *)(uintptr_t)path[0]);
+    assert_int_equal(tb_wave_instance_of(w, none, path, 1), 0);
     const tb_wave_signal *clock = tb_wave_clock(w);
     assert_non_null(clock);
     assert_string_equal(clock->scope, "TOP");

@@ -44,6 +44,7 @@ typedef struct npu_dev_failure {
     char signature[96]; /* stable name for bucketing: unit or port, rule or check, kind */
     char message[512];  /* one line for a person */
     uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
+    char path[160];     /* instance of a failed assertion of the design; empty: it was something else */
 } npu_dev_failure;
 
 /* NULL on error, with one line in err. */

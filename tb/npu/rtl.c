@@ -44,8 +44,14 @@ static void note_stop(npu_dev *dev) {
         npu_dev_fail(dev, "host:signal", "stopped by signal %d", tb_sim_signal());
         return;
     }
-    tb_sim_assert_signature(dev->sim.failure, signature, sizeof signature);
-    npu_dev_fail(dev, signature, "%s", dev->sim.failure);
+    const tb_sim *sim = &dev->sim;
+    const bool first = !npu_dev_failed(dev);
+    tb_sim_assert_signature(sim->failure, signature, sizeof signature);
+    npu_dev_fail(dev, signature, "%s, cycle %" PRIu64, sim->failure, sim->failure_cycle);
+    if (first) {
+        dev->failure.cycle = sim->failure_cycle;
+        snprintf(dev->failure.path, sizeof dev->failure.path, "%s", sim->failure_path);
+    }
 }
 
 static bool step(npu_dev *dev);
@@ -122,13 +128,13 @@ static bool step(npu_dev *dev) {
     if (dev->tlog != NULL) {
         npu_tlog_cycle(dev);
     }
+    if ((dev->mon[0].violations | dev->mon[1].violations | dev->mon[2].violations | dev->ddr.events) != 0 || dev->ddr.oom) {
+        note_trouble(dev);
+    }
     const bool go = tb_sim_edge(sim);
     const uint32_t irq = (uint32_t)*dev->irq_pin[0] | (uint32_t)*dev->irq_pin[1] << 1 | (uint32_t)*dev->irq_pin[2] << 2;
     dev->irq_seen |= irq & ~dev->irq_now;
     dev->irq_now = irq;
-    if ((dev->mon[0].violations | dev->mon[1].violations | dev->mon[2].violations | dev->ddr.events) != 0 || dev->ddr.oom) {
-        note_trouble(dev);
-    }
     if (!go) {
         note_stop(dev);
     } else if ((cycle & 63u) == 0 && !npu_dev_failed(dev)) {

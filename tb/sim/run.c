@@ -84,8 +84,14 @@ static void note_stop(tb_run *run) {
         tb_run_fail(run, "host:signal", "stopped by signal %d", tb_sim_signal());
         return;
     }
-    tb_sim_assert_signature(run->sim.failure, signature, sizeof signature);
-    tb_run_fail(run, signature, "%s", run->sim.failure);
+    const tb_sim *sim = &run->sim;
+    const bool first = !tb_run_failed(run);
+    tb_sim_assert_signature(sim->failure, signature, sizeof signature);
+    tb_run_fail(run, signature, "%s, cycle %" PRIu64, sim->failure, sim->failure_cycle);
+    if (first) {
+        run->failure.cycle = sim->failure_cycle;
+        snprintf(run->failure.path, sizeof run->failure.path, "%s", sim->failure_path);
+    }
 }
 
 static void note_hang(tb_run *run) {

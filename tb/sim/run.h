@@ -50,6 +50,7 @@ typedef struct tb_run_failure {
     char signature[96]; /* stable name for bucketing: "axi:RULE:port", "unit:UNIT:stream", "assert:file:line", "watchdog:hang" ... */
     char message[512];  /* one line for a person */
     uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
+    char path[160];     /* instance of a failed assertion of the design; empty: it was something else */
 } tb_run_failure;
 
 typedef struct tb_run {

@@ -8,8 +8,8 @@
 
 #define STEP 10u /* time units of a cycle (sim.c) */
 #define MANY 64u
-#define GROUPS (TB_RUN_PORTS + 1u)
-#define SECONDS 60u /* limits of the process that reads the waveform */
+#define GROUPS (TB_RUN_PORTS + 1u) /* a unit or an instance, the ports */
+#define SECONDS 60u                /* limits of the process that reads the waveform */
 #define MIB 2048u
 
 typedef struct paths {
@@ -60,8 +60,10 @@ static int draw(void *ctx) {
     const tb_run *run = (const tb_run *)ctx;
     char err[512] = "", path[640], clock[512] = "";
     paths p[GROUPS] = {0};
-    tb_wave_group group[GROUPS];
+    tb_wave_group group[GROUPS] = {{0}};
     size_t groups = 0;
+    char scope[sizeof run->failure.path];
+    snprintf(scope, sizeof scope, "%s", run->failure.path);
     tb_wave *wave = tb_wave_open(run->cfg.fail_wave, err, sizeof err);
     if (wave == NULL) {
         fprintf(stderr, "no timing diagram: %s\n", err);
@@ -70,11 +72,16 @@ static int draw(void *ctx) {
     if (run->checks.failures > 0) {
         const tb_check *c = run->checks.failure[0].check;
         p[0].count = tb_wave_instance(wave, c->tap->path, p[0].name, MANY);
-        group[groups++] = (tb_wave_group){.title = c->tap->path};
+        group[groups++].title = c->tap->path;
+    } else if (scope[0] != '\0') {
+        p[0].count = tb_wave_instance_of(wave, scope, p[0].name, MANY);
+        groups = p[0].count > 0;
+        group[0].title = scope;
     }
+    const bool one = groups > 0;
     for (unsigned i = 0; i < run->ports; i++) {
         find_port(wave, run->port[i]->prefix, &p[groups]);
-        group[groups++] = (tb_wave_group){.title = run->port[i]->name};
+        group[groups++].title = run->port[i]->name;
     }
     for (size_t i = 0; i < groups; i++) {
         group[i].signal = p[i].name;
@@ -93,7 +100,7 @@ static int draw(void *ctx) {
     beside(run, ".gtkw", path, sizeof path);
     int rc = tb_wave_gtkw(&view, path, err, sizeof err);
     if (rc == 0) {
-        view.groups = run->checks.failures > 0 ? 1 : groups; /* a page holds the unit, GTKWave has room for all */
+        view.groups = one ? 1 : groups; /* a page holds the unit, GTKWave has room for all */
         beside(run, ".svg", path, sizeof path);
         rc = write_svg(&view, path, err, sizeof err);
     }

@@ -217,6 +217,7 @@ static void wave_step(tb_sim *sim) {
         char err[256];
         if (tb_sim_wave_open(sim, sim->cfg.wave, sim->cfg.wave_cycles, err, sizeof err) != 0) {
             snprintf(sim->failure, sizeof sim->failure, "%s", err);
+            sim->failure_cycle = sim->cycle;
             sim->stopped = true;
             sim->wave_pending = false;
         }
@@ -266,7 +267,9 @@ void tb_sim_settle(tb_sim *sim) {
 
 static void note_stop(tb_sim *sim) {
     const char *text = sim->cfg.shim->assert_message(sim->dut);
-    snprintf(sim->failure, sizeof sim->failure, "%s", text != NULL ? text : "the design stopped the simulation");
+    tb_sim_assert_text(text != NULL ? text : "the design stopped the simulation", sim->failure, sizeof sim->failure, sim->failure_path,
+                       sizeof sim->failure_path);
+    sim->failure_cycle = sim->cycle - 1; /* of the edge that has just been */
     sim->stopped = true;
     tb_sim_wave_close(sim);
 }
@@ -318,40 +321,4 @@ void tb_sim_time_split(const tb_sim *sim, double *design, double *rest) {
     in = in > all ? all : in;
     *design = in;
     *rest = all - in;
-}
-
-/* Character of a file name or path. */
-static bool name_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-}
-
-void tb_sim_assert_signature(const char *message, char *dst, size_t size) {
-    /* the first "<file>.<ext>:<digits>" */
-    for (const char *colon = strchr(message, ':'); colon != NULL; colon = strchr(colon + 1, ':')) {
-        if (colon[1] < '0' || colon[1] > '9') {
-            continue;
-        }
-        const char *start = colon;
-        while (start > message && name_char(start[-1])) {
-            start--;
-        }
-        if (memchr(start, '.', (size_t)(colon - start)) == NULL) {
-            continue;
-        }
-        const char *end = colon + 1;
-        while (*end >= '0' && *end <= '9') {
-            end++;
-        }
-        snprintf(dst, size, "assert:%.*s", (int)(end - start), start);
-        return;
-    }
-    char text[48];
-    size_t n = 0;
-    for (const char *p = message; *p != '\0' && n + 1 < sizeof text; p++) {
-        if (!(*p >= '0' && *p <= '9')) {
-            text[n++] = *p == ' ' ? '_' : *p;
-        }
-    }
-    text[n] = '\0';
-    snprintf(dst, size, "assert:%s", text);
 }

@@ -89,7 +89,10 @@ typedef struct tb_sim {
     bool interrupted; /* it was a signal */
     bool wave_open, wave_pending;
     uint64_t wave_first_time;
-    char failure[256]; /* first assertion failure of the design as one line; empty: none */
+    /* first assertion failure of the design: one line, empty when there was none; its instance, empty when not known; the cycle whose values it saw */
+    char failure[400];
+    char failure_path[160];
+    uint64_t failure_cycle;
     /* sampled CPU time */
     uint64_t eval_ns, evals_timed; /* time of the timed cycles' evaluations, number of cycles timed */
     uint64_t clock_cost_ns;
@@ -131,6 +134,11 @@ double tb_sim_cpu_seconds(void);
 /* Seconds of CPU time since tb_sim_open: inside the design (sampled) and everything else. */
 void tb_sim_time_split(const tb_sim *sim, double *design, double *rest);
 
+/*
+ * A failed assertion in words, "<instance>: <text> (<file>:<line>)", from the runtime's message; the instance also into `path`. Any other message as it is, with an
+ * empty path.
+ */
+void tb_sim_assert_text(const char *message, char *dst, size_t size, char *path, size_t path_size);
 /* "assert:<file>:<line>" from an assertion message, for bucketing; a short text without numbers when it has no file. */
 void tb_sim_assert_signature(const char *message, char *dst, size_t size);
 

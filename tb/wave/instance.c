@@ -108,6 +108,17 @@ size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **pat
     return n;
 }
 
+size_t tb_wave_instance_of(const tb_wave *wave, char *scope, const char **path, size_t max) {
+    for (;;) {
+        const size_t n = tb_wave_instance(wave, scope, path, max);
+        char *dot = strrchr(scope, '.');
+        if (n > 0 || dot == NULL) {
+            return n;
+        }
+        *dot = '\0';
+    }
+}
+
 const tb_wave_signal *tb_wave_clock(const tb_wave *wave) {
     const tb_wave_signal *best = NULL;
     size_t best_len = 0;

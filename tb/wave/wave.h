@@ -79,6 +79,10 @@ typedef struct tb_wave_view {
  * ready, enable), state, data; ports before what is inside. Returns the number of paths written into `path` (each allocated; the caller frees).
  */
 size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **path, size_t max);
+/*
+ * The same for the innermost instance of a path that has signals: a path of the simulator may end with the names of blocks, which are cut off the end of `scope`.
+ */
+size_t tb_wave_instance_of(const tb_wave *wave, char *scope, const char **path, size_t max);
 /* The clock of the design: the first 1-bit signal outermost in the file whose name says so (clk, clock, clk_i, aclk ...). NULL: none. */
 const tb_wave_signal *tb_wave_clock(const tb_wave *wave);
 /*

@@ -53,7 +53,7 @@ static void note_stop(unit *u) {
         const size_t len = strlen("assertion ") + strcspn(name + strlen("assertion "), " :\n");
         snprintf(kind, sizeof kind, "%.*s", (int)len, name);
     }
-    unit_fail(u, kind, "cycle %" PRIu64 ": %s", u->cycle, text);
+    unit_fail(u, kind, "cycle %" PRIu64 ": %s", u->sim.failure_cycle, text);
 }
 
 bool unit_edge(unit *u) {

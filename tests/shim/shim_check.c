@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/shim.h"
+#include "sim/sim.h"
 
 typedef struct toy {
     const tb_shim *shim;
@@ -115,6 +115,11 @@ static void mode(uint8_t number, uint64_t time) {
     clock_toy(&a, number, time + 1);
     const char *message = a.shim->assert_message(a.inst);
     printf("mode%u=%d %s\n", (unsigned)number, a.shim->finished(a.inst), message ? message : "-");
+    if (message) {
+        char text[200], path[100];
+        tb_sim_assert_text(message, text, sizeof text, path, sizeof path);
+        printf("said%u=%s | %s\n", (unsigned)number, text, path);
+    }
     printf("other%u=%d %s\n", (unsigned)number, b.shim->finished(b.inst), b.shim->assert_message(b.inst) ? "failed" : "-");
     a.shim->destroy(a.inst);
     b.shim->destroy(b.inst);
