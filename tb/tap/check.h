@@ -96,6 +96,8 @@ int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, cha
  * without these signals must not matter. 0 or -1.
  */
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size);
+/* The same for some bits of a signal of up to 8. */
+int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t err_size);
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
 __attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got,
                                          const char *expected);

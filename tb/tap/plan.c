@@ -1,5 +1,6 @@
 #include "plan.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,12 @@ static void set(tb_plan_map *m, size_t i) {
     m->bit[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
+static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *err, size_t err_size) {
     tb_check_plan *p = c->all->plan;
     const size_t bytes = tb_sig_bytes(sig);
-    if (sig.width > 32) {
-        snprintf(err, err_size, "%s: a signal that wakes a check has at most 32 bits, got %u", c->tap->path, sig.width);
+    if (sig.width > most) {
+        snprintf(err, err_size, "%s: a signal that wakes a check has at most %" PRIu32 " bits, got %" PRIu32, c->tap->path, most,
+                 sig.width);
         return -1;
     }
     if (p->wakes == p->wake_cap) {
@@ -27,8 +29,17 @@ int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
         p->wake = grown;
         p->wake_cap = cap;
     }
-    p->wake[p->wakes++] = (tb_plan_wake){.ptr = (const uint8_t *)sig.ptr, .bytes = (uint32_t)bytes, .check = (uint32_t)(c - c->all->check)};
+    p->wake[p->wakes++] = (tb_plan_wake){
+        .ptr = (const uint8_t *)sig.ptr, .bytes = (uint32_t)bytes, .byte_bits = bits, .check = (uint32_t)(c - c->all->check)};
     return 0;
+}
+
+int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
+    return add_wake(c, sig, 32, 0xff, err, err_size);
+}
+
+int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t err_size) {
+    return add_wake(c, sig, 8, bits, err, err_size);
 }
 
 static int by_place(const void *a, const void *b) {
@@ -45,11 +56,11 @@ static int by_place(const void *a, const void *b) {
     return x->check < y->check ? -1 : x->check > y->check;
 }
 
-/* Mask of `bytes` bytes at byte `at` of a word as it is loaded. */
-static uint64_t byte_mask(size_t at, uint32_t bytes) {
+/* Mask of `bits` in `bytes` bytes at byte `at` of a word as it is loaded. */
+static uint64_t byte_mask(size_t at, uint32_t bytes, uint8_t bits) {
     uint8_t image[WORD] = {0};
     uint64_t mask;
-    memset(&image[at], 0xff, bytes);
+    memset(&image[at], bits, bytes);
     memcpy(&mask, image, sizeof mask);
     return mask;
 }
@@ -80,7 +91,7 @@ static void make_groups(tb_check_plan *p) {
             p->group[p->groups++] = (tb_plan_group){.slot = w->check / 64, .first = (uint32_t)i};
             d->end = (uint32_t)p->groups;
         }
-        w->mask = byte_mask(at, w->bytes);
+        w->mask = byte_mask(at, w->bytes, w->byte_bits);
         w->bit = UINT64_C(1) << w->check % 64;
         p->probe[p->groups - 1].mask |= w->mask;
         p->group[p->groups - 1].bits |= w->bit;

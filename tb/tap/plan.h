@@ -17,7 +17,8 @@ typedef struct tb_plan_map {
 /* A signal that wakes a check. */
 typedef struct tb_plan_wake {
     const uint8_t *ptr;
-    uint32_t bytes; /* 1, 2 or 4 */
+    uint32_t bytes;    /* 1, 2 or 4 */
+    uint8_t byte_bits; /* of each that count */
     uint32_t check, domain;
     uint64_t mask; /* in the aligned word around it */
     uint64_t bit;  /* of the check, in its word of a map */

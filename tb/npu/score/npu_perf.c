@@ -17,6 +17,8 @@ typedef struct state {
     uint32_t held; /* cycles in the planes */
     uint64_t count[COUNTERS], copy[COUNTERS];
     uint16_t mark[MARKS], mark_copy[MARKS];
+    uint16_t last[MARKS]; /* levels that the marks have seen */
+    bool marked;
     uint64_t value; /* on the output */
     uint32_t which; /* its number */
     uint64_t reads;
@@ -47,6 +49,7 @@ static void clear(tb_check *c) {
     memset(s->mark_copy, 0, sizeof s->mark_copy);
     s->held = 0;
     s->value = 0;
+    s->marked = false;
 }
 
 static void flush(state *s) {
@@ -72,7 +75,12 @@ static void count(state *s) {
         flush(s);
     }
     uint16_t level[MARKS];
+    if (memcmp(s->level.ptr, s->last, sizeof s->last) == 0 && s->marked) { /* a level that stays moves no mark */
+        return;
+    }
     memcpy(level, s->level.ptr, sizeof level);
+    memcpy(s->last, level, sizeof level);
+    s->marked = true;
     for (uint32_t i = 0; i < MARKS; i++) {
         s->mark[i] = level[i] > s->mark[i] ? level[i] : s->mark[i];
     }
@@ -83,6 +91,7 @@ static void snapshot(state *s) {
     memcpy(s->copy, s->count, sizeof s->copy);
     memcpy(s->mark_copy, s->mark, sizeof s->mark_copy);
     memset(s->mark, 0, sizeof s->mark);
+    s->marked = false;
 }
 
 static void read_copy(state *s) {

@@ -11,6 +11,7 @@
 
 #define UNITS 3u
 #define CHANNELS 2u
+#define ALL_UNITS ((1u << UNITS) - 1)
 #define TAIL 4u     /* cycles that a clock runs on */
 #define UNKNOWN 16u /* cycles after a reset in which it may */
 
@@ -21,8 +22,6 @@ typedef struct ends {
     tb_sig rst, task_valid, busy, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid, rd_ready, rd_data, wr_req_valid,
         wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_idle, wr_level;
     tb_sig clock;
-    uint32_t since; /* cycles since it had work */
-    uint32_t unknown;
 } ends;
 
 /* A wire with a name of its own at each end, to be compared while `when` is not 0. */
@@ -54,7 +53,9 @@ typedef struct state {
     ends unit[UNITS]; /* gemm, alu, pool: the order of the clock gates */
     channel ch[CHANNELS];
     tb_sig bus_err, srst, drained, gemm_id, perf_event, perf_level;
-    bool moved; /* something was offered in the cycle before */
+    bool moved;       /* something was offered in the cycle before */
+    uint32_t unknown; /* cycles in which clocks may run */
+    uint32_t worked;  /* which units had work, a field of UNITS bits for each of the last cycles, the newest one lowest */
 } state;
 
 typedef struct wire {
@@ -103,7 +104,6 @@ static int open_unit(tb_check *c, ends *u, size_t index, char *err, size_t err_s
     if (find(&c->all->taps, kinds[index], 0, w, COUNT(w), err, err_size) != 0) {
         return -1;
     }
-    u->unknown = UNKNOWN;
     return find(&c->all->taps, "npu_clk_gate", index, clock, COUNT(clock), err, err_size);
 }
 
@@ -250,6 +250,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const ends units[UNITS] = {{.name = "GEMM", .first = 0, .count = 4, .wr = 0},
                                {.name = "ALU", .first = 4, .count = 1, .wr = 2},
                                {.name = "POOL", .first = 5, .count = 1, .wr = 1}};
+    s->unknown = UNKNOWN;
     for (size_t i = 0; i < UNITS; i++) {
         s->unit[i] = units[i];
         if (open_unit(c, &s->unit[i], i, err, err_size) != 0) {
@@ -272,9 +273,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    for (size_t i = 0; i < UNITS; i++) {
-        s->unit[i].unknown = UNKNOWN;
-    }
+    s->unknown = UNKNOWN;
 }
 
 __attribute__((cold)) static void differs(tb_check *c, const char *stream, uint32_t ch, const char *of, uint64_t got, uint64_t expected) {
@@ -412,42 +411,55 @@ static void links(tb_check *c, const channel *k, uint32_t ch) {
     }
 }
 
-/* Soft reset, end of a drain, and errors: {pool, alu, gemm} x {wr1, wr0, rd1, rd0}. */
-static void status(tb_check *c, const state *s) {
-    uint32_t err = 0, drained = 1;
-    const uint32_t srst = npu_score_b(s->srst);
+/* Errors of the channels' requesters as npu_regs must see them: {pool, alu, gemm} x {wr1, wr0, rd1, rd0}. */
+static uint32_t errors(const state *s) {
+    uint32_t err = 0;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const channel *k = &s->ch[ch];
-        drained &= npu_score_b(k->rd_idle) & npu_score_b(k->wr_idle);
-        same(c, "flush", ch, npu_score_b(k->rd_flush) | npu_score_b(k->wr_flush) << 1, srst * 3);
-        same(c, "reset of send_buf", ch, npu_score_b(k->send_rst), !srst);
-        if ((npu_score_b(k->rd_err) | npu_score_b(k->wr_err)) != 0) {
-            static const uint32_t place[UNITS] = {0, 4, 8};
-            for (uint32_t i = 0; i < UNITS; i++) {
-                const ends *u = &s->unit[i];
-                const uint32_t rd = (npu_score_b(k->rd_err) >> u->first) & ((1u << u->count) - 1);
-                err |= (uint32_t)(rd != 0) << (place[i] + ch) | ((npu_score_b(k->wr_err) >> u->wr) & 1u) << (place[i] + 2 + ch);
-            }
+        for (uint32_t i = 0; i < UNITS; i++) {
+            const ends *u = &s->unit[i];
+            const uint32_t rd = (npu_score_b(k->rd_err) >> u->first) & ((1u << u->count) - 1);
+            err |= (uint32_t)(rd != 0) << (4 * i + ch) | ((npu_score_b(k->wr_err) >> u->wr) & 1u) << (4 * i + 2 + ch);
         }
     }
-    same(c, "errors of units", 0, *(const uint16_t *)s->bus_err.ptr, err);
-    same(c, "drained", 0, npu_score_b(s->drained), drained);
-    for (uint32_t i = 0; i < UNITS; i++) {
-        same(c, "reset of a unit", 0, npu_score_b(s->unit[i].rst), !srst);
-    }
+    return err;
+}
+
+/* Soft reset: flush {wr1, rd1, wr0, rd0}, reset {pool, alu, gemm, send_buf1, send_buf0}; end of a drain; errors. */
+static void status(tb_check *c, const state *s) {
+    const channel *a = &s->ch[0], *b = &s->ch[1];
+    const ends *u = s->unit;
+    const uint32_t srst = npu_score_b(s->srst),
+                   any = npu_score_b(a->rd_err) | npu_score_b(a->wr_err) | npu_score_b(b->rd_err) | npu_score_b(b->wr_err);
+    const uint32_t flush =
+        npu_score_b(a->rd_flush) | npu_score_b(a->wr_flush) << 1 | npu_score_b(b->rd_flush) << 2 | npu_score_b(b->wr_flush) << 3;
+    const uint32_t reset = npu_score_b(a->send_rst) | npu_score_b(b->send_rst) << 1 | npu_score_b(u[0].rst) << 2 |
+                           npu_score_b(u[1].rst) << 3 | npu_score_b(u[2].rst) << 4;
+    same(c, "flush", 0, flush, srst * 0xfu);
+    same(c, "reset", 0, reset, srst != 0 ? 0 : 0x1fu);
+    same(c, "errors of units", 0, *(const uint16_t *)s->bus_err.ptr, any == 0 ? 0 : errors(s));
+    same(c, "drained", 0, npu_score_b(s->drained),
+         npu_score_b(a->rd_idle) & npu_score_b(a->wr_idle) & npu_score_b(b->rd_idle) & npu_score_b(b->wr_idle));
+}
+
+/* A bit for each unit: {pool, alu, gemm}. */
+static uint32_t of_units(tb_sig gemm, tb_sig alu, tb_sig pool) {
+    return npu_score_b(gemm) | npu_score_b(alu) << 1 | npu_score_b(pool) << 2;
 }
 
 static void clocks(tb_check *c, state *s) {
-    for (uint32_t i = 0; i < UNITS; i++) {
-        ends *u = &s->unit[i];
-        const bool work = (npu_score_b(u->task_valid) | npu_score_b(u->busy)) != 0;
-        const bool runs = npu_score_b(u->clock) != 0;
-        if (work ? !runs : u->unknown == 0 && runs != (u->since < TAIL)) {
-            tb_check_fail(c, "clock", c->all->sim->cycle, u->name, runs ? "runs" : "stands", runs ? "stands" : "runs");
-        }
-        u->unknown -= u->unknown > 0;
-        u->since = work || npu_score_b(s->srst) != 0 ? 0 : u->since + (u->since < TAIL);
+    const ends *u = s->unit;
+    const uint32_t work = of_units(u[0].task_valid, u[1].task_valid, u[2].task_valid) | of_units(u[0].busy, u[1].busy, u[2].busy);
+    const uint32_t runs = of_units(u[0].clock, u[1].clock, u[2].clock), past = s->worked;
+    const uint32_t lately = (past | past >> UNITS | past >> 2 * UNITS | past >> 3 * UNITS) & ALL_UNITS; /* TAIL of them */
+    const uint32_t wrong = s->unknown > 0 ? work & ~runs : runs ^ (work | lately);
+    if (wrong != 0) {
+        const uint32_t i = (uint32_t)__builtin_ctz(wrong);
+        const bool stands = (runs >> i & 1u) == 0;
+        tb_check_fail(c, "clock", c->all->sim->cycle, u[i].name, stands ? "stands" : "runs", stands ? "runs" : "stands");
     }
+    s->unknown -= s->unknown > 0;
+    s->worked = past << UNITS | (npu_score_b(s->srst) != 0 ? ALL_UNITS : work);
 }
 
 /* Events and levels of the channels, by the numbers of docs/npu.md section 5. */
