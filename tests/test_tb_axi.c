@@ -222,7 +222,7 @@ static void run(const char *profile, uint64_t seed, bool slow, bool inject, outc
     const tb_axi_profile *p = tb_axi_profile_find(profile);
     assert_non_null(p);
     assert_int_equal(tb_axi_slave_init(&slave, &t.port, &ddr, p, tb_rng_stream(seed, "slave")), 0);
-    const tb_axi_mon_cfg cfg = {.name = "toy", .bytes = 16, .hash = &hash};
+    const tb_axi_mon_cfg cfg = {.name = "toy", .bytes = 16, .widths = {.id = 4}, .hash = &hash};
     assert_int_equal(tb_axi_mon_init(&mon, &cfg), 0);
     if (inject) {
         assert_true(tb_axi_slave_inject(&slave, 0, 0));

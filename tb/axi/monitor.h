@@ -38,6 +38,8 @@ typedef struct tb_axi_violation {
     char text[192];     /* one sentence */
 } tb_axi_violation;
 
+#define TB_AXI_QUIET 1000u
+
 struct tb_axi_monitor;
 /* Told of each violation that is not off, during tb_axi_mon_step(). */
 typedef void (*tb_axi_report_fn)(void *ctx, const struct tb_axi_monitor *mon, const tb_axi_violation *v);
@@ -78,7 +80,7 @@ typedef struct tb_axi_mon_cfg {
     bool strict_data;     /* data is stable on all lanes */
     bool error_data_x;    /* RDATA may be X beside SLVERR and DECERR */
     bool
-        running; /* the first sample is not the first edge after a reset; what was in flight before it is unknown, so responses without a burst are nobody's until a reset */
+        running; /* the first sample is in the middle of traffic: until a reset, or until a direction rested for TB_AXI_QUIET cycles, answers and bursts are not matched */
     tb_axi_project proj;
     uint8_t severity[TB_AXI_RULES]; /* tb_axi_severity of each rule */
     tb_axi_report_fn report;        /* or NULL */
@@ -130,13 +132,14 @@ typedef struct tb_axi_early {
     uint64_t strb[2];
     uint64_t cycle;
     bool last, last_x;
+    bool guessed; /* strobes are not known */
 } tb_axi_early;
 
 /* The exclusive read that an ID made last. */
 typedef struct tb_axi_exclusive {
     uint64_t id;
     tb_axi_ax ax;
-    uint16_t unknown;
+    uint64_t x; /* of its signals, in the place of AW's */
 } tb_axi_exclusive;
 
 /* A burst with a wrong number of beats, until it is clear where the next one begins. */
@@ -153,37 +156,53 @@ typedef struct tb_axi_resync {
 typedef struct tb_axi_monitor {
     tb_axi_mon_cfg cfg;
     uint32_t size_max;    /* log2 of the bytes of the bus */
-    tb_axi_open *rd, *wr; /* rings */
+    uint32_t max_waits;   /* of cfg, or its default */
+    tb_axi_open *rd, *wr; /* rings; a burst that is complete stays until the older ones are */
     uint32_t rd_cap, rd_head, rd_count;
     uint32_t wr_cap, wr_head, wr_count, wr_filled; /* wr_filled: bursts at the head whose data is complete */
-    uint32_t rd_live, wr_live; /* in flight: rd_count and wr_count without those that wait only for older ones to leave the ring */
-    tb_axi_early *early;       /* ring of data beats that came before their address */
+    uint32_t rd_live, wr_live;                     /* really in flight */
+    tb_axi_early *early;                           /* ring of data beats that came before their address */
     uint32_t early_cap, early_head, early_count;
     tb_axi_sample prev; /* last sample; payload kept only for channels that were stalled */
     uint8_t prev_w[TB_AXI_MAX_BYTES], prev_r[TB_AXI_MAX_BYTES];
-    bool in_reset;   /* the next edge outside reset is the first one */
-    bool low;        /* reset was low at the last edge */
-    uint8_t stalled; /* bit per channel: valid and not ready at the last sample */
-    uint8_t maybe;   /* bit per channel: valid was high and ready X: nobody knows yet whether that was a handshake */
+    bool begun;
+    bool in_reset;      /* the next edge with reset high is the first one */
+    bool first_edge;    /* this one is */
+    uint8_t reset_said; /* bit per channel: its valid in this reset is reported */
+    uint8_t stalled;    /* bit per channel: valid and not ready at the last sample */
+    uint8_t maybe;      /* bit per channel: valid and X on ready: the next sample tells whether that was a handshake */
+    uint64_t x_said;    /* bit per signal: its X is reported */
+    bool one_id;        /* IDs do not count: AXI4-Lite, or none are there */
+    bool w_extra;       /* rules of the project look at each beat of W */
+    uint64_t w_lasts;   /* last beats of W, while bursts are counted: equal to number[1] when data and addresses are level */
+    bool w_inside;      /* the last beat of W was not the last of its burst */
+    uint64_t w_moved;   /* cycle of that beat */
+    bool r_stray;       /* inside a burst of read data that nobody asked for, with this ID */
+    uint64_t r_stray_id;
     bool oom;
     bool over; /* tb_axi_mon_finish() was called */
     tb_axi_exclusive *excl;
     uint32_t excl_cap, excl_count;
-    bool excl_lost;        /* some were not stored */
-    uint64_t lost[2];      /* bursts in flight that are not followed: reads, writes */
-    bool unknown_start[2]; /* cfg.running, and no reset since */
+    bool excl_lost; /* some were not stored */
+    /* reads, writes: bursts in flight that are not followed, until there are none; UINT64_MAX: their number is not known (cfg.running) */
+    uint64_t blind[2];
+    uint64_t active[2]; /* cycle of the last valid, while that number is not known */
+    bool blind_said[2];
+    uint32_t wild[2];   /* bursts in flight whose ID was X */
+    uint32_t excuse[2]; /* answers that may have no burst, because a handshake was X */
+    uint32_t strays[2]; /* answers without a burst: at the end as many bursts may lack theirs */
     tb_axi_resync w_sync, r_sync[TB_AXI_RESYNCS];
-    uint32_t syncs;      /* of them active */
-    uint64_t stray_b[8]; /* IDs of responses that came before the address of their data */
+    uint32_t syncs;      /* of r_sync that are active */
+    uint64_t stray_b[8]; /* IDs of responses to complete data whose address had not come */
     uint32_t stray_bs;
+    uint64_t number[2]; /* bursts accepted: reads, writes */
     tb_axi_stats stats;
-    uint64_t begin; /* cycle of the first sample */
-    bool begun;
+    uint64_t begin;                          /* cycle of the first sample */
     uint64_t progress;                       /* handshakes on all channels */
     uint64_t last;                           /* cycle of the last one */
     uint64_t stalled_since[TB_AXI_CHANNELS]; /* of each channel that is stalled */
     uint64_t deadline;                       /* cycle at which the first of them has waited too long */
-    uint8_t waited;                          /* bit per channel: already said */
+    uint8_t waited;                          /* bit per channel: reported */
     uint64_t violations;                     /* errors, all of them */
     uint64_t notes;                          /* notes and warnings */
     uint64_t per_rule[TB_AXI_RULES];         /* of any severity but off */

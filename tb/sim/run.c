@@ -247,7 +247,10 @@ static int add_port(tb_run *run, const char *name, const char *prefix, tb_ddr *m
     if (tb_axi_bind(&p->axi, &run->sim, prefix, mem == NULL, err, err_size) != 0) {
         return -1;
     }
-    const tb_axi_mon_cfg cfg = {.name = name, .port = run->ports - 1, .lite = mem == NULL, .bytes = p->axi.bytes, .hash = &run->hash};
+    tb_axi_mon_cfg cfg;
+    tb_axi_mon_defaults(&cfg, name, &p->axi);
+    cfg.port = run->ports - 1;
+    cfg.hash = &run->hash;
     const tb_rng rng = tb_rng_stream(run->cfg.seed, name);
     if (tb_axi_mon_init(&p->mon, &cfg) != 0 || (mem != NULL && tb_axi_slave_init(&p->slave, &p->axi, mem, run->cfg.profile, rng) != 0)) {
         snprintf(err, err_size, "out of memory");

@@ -1,0 +1,167 @@
+/*
+ * mon_priv.h - what the parts of the checker share.
+ *
+ * One step: unknown.c takes X, reset and the first edge after it out of the sample; addr.c, data.c and resp.c judge each channel against the last sample and the
+ * bursts in flight (check_); then the same files take the handshakes (take_), which changes what is in flight. So nothing can answer what is accepted at the same edge.
+ */
+#ifndef TB_AXI_MON_PRIV_H
+#define TB_AXI_MON_PRIV_H
+
+#include <string.h>
+
+#include "monitor.h"
+
+#define COLD __attribute__((cold, noinline))
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define BLIND_FOREVER UINT64_MAX /* tb_axi_monitor.blind: nobody knows how many bursts are in flight */
+
+/* tb_axi_open.unknown: of X, or of an address that its own rule has reported already */
+enum { UNKNOWN_ID = 1, UNKNOWN_LANES = 2, UNKNOWN_LEN = 4, UNKNOWN_LOCK = 8 };
+
+static inline bool held(const tb_axi_monitor *mon, tb_axi_channel ch) {
+    return ((mon->stalled >> ch) & 1u) != 0;
+}
+
+static inline tb_axi_open *rd_at(const tb_axi_monitor *mon, uint32_t i) {
+    return &mon->rd[(mon->rd_head + i) & (mon->rd_cap - 1)];
+}
+
+static inline tb_axi_open *wr_at(const tb_axi_monitor *mon, uint32_t i) {
+    return &mon->wr[(mon->wr_head + i) & (mon->wr_cap - 1)];
+}
+
+/* The write that takes the next beat of data, NULL: its address is not known yet. */
+static inline tb_axi_open *wr_filling(const tb_axi_monitor *mon) {
+    return mon->wr_filled < mon->wr_count ? wr_at(mon, mon->wr_filled) : NULL;
+}
+
+/* Lanes lo..hi of a beat. */
+static inline void burst_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint32_t beat, unsigned *lo, unsigned *hi) {
+    if (b->full || mon->cfg.lite) {
+        *lo = beat == 0 && !mon->cfg.lite ? (unsigned)b->addr & (mon->cfg.bytes - 1) : 0;
+        *hi = mon->cfg.bytes - 1;
+        return;
+    }
+    tb_axi_beat(b->addr, b->len, b->size > mon->size_max ? mon->size_max : b->size, b->burst, beat, mon->cfg.bytes, NULL, lo, hi);
+}
+
+/* Lanes lo..hi as a mask. */
+static inline void lane_mask(unsigned lo, unsigned hi, uint64_t mask[2]) {
+    mask[0] = lo > 63 ? 0 : (UINT64_MAX << lo) & (hi > 63 ? UINT64_MAX : UINT64_MAX >> (63 - hi));
+    mask[1] = hi < 64 ? 0 : (lo > 63 ? UINT64_MAX << (lo - 64) : UINT64_MAX) & (UINT64_MAX >> (127 - hi));
+}
+
+/* 0xff in each byte whose lane is set; lanes i .. i + 7 of a mask. */
+static inline uint64_t lane_bytes(const uint64_t mask[2], unsigned i) {
+    const uint64_t lanes = (mask[i >> 6] >> (i & 63u)) & 0xffu;
+    const uint64_t bit = (lanes * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
+    return ((bit + UINT64_C(0x7f7f7f7f7f7f7f7f)) & UINT64_C(0x8080808080808080)) / 0x80 * 0xff;
+}
+
+/* ---- report.c ---- */
+
+/* Note a violation. b: the burst that it is about, or NULL; beat: from 0, -1: not about one beat. */
+__attribute__((format(printf, 7, 8))) COLD void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch, uint64_t cycle,
+                                                        const tb_axi_open *b, int beat, const char *format, ...);
+/* A burst that is only offered so far, for axi_bad(). */
+tb_axi_open axi_offered(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle);
+
+/* ---- monitor.c ---- */
+
+/* Nothing of this direction is in flight any more. */
+void axi_forget(tb_axi_monitor *mon, bool write);
+/* A burst that is not followed has ended. */
+COLD void axi_blind_answer(tb_axi_monitor *mon, bool write, uint64_t cycle);
+
+/* ---- addr.c ---- */
+
+/* axi_check_: judge a channel whose valid is high or was. True: its payload is another one than that which waited. */
+bool axi_check_ax(tb_axi_monitor *mon, const tb_axi_sample *s, bool write);
+/* x: of the whole sample */
+void axi_take_aw(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, uint64_t x);
+void axi_take_ar(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, uint64_t x);
+/* Room for one more element of `size` bytes. False: out of memory. */
+bool axi_ring_room(tb_axi_monitor *mon, void **ring, size_t size, uint32_t *cap, uint32_t *head, uint32_t count);
+
+/* ---- data.c ---- */
+
+bool axi_check_w(tb_axi_monitor *mon, const tb_axi_sample *s);
+void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s);
+/* Data that came first, to the addresses that are here now. */
+void axi_feed_early(tb_axi_monitor *mon, uint64_t cycle);
+/* A burst of data whose address is still to come and whose strobes nobody kept. */
+void axi_store_guessed(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle);
+/* Writes at the head that are complete leave the ring. */
+void axi_drop_writes(tb_axi_monitor *mon);
+/* The lowest of these lanes that differs, -1: none. */
+int axi_data_differs(const uint8_t *a, const uint8_t *b, uint32_t bytes, const uint64_t lanes[2]);
+static inline bool axi_data_same(const uint8_t *a, const uint8_t *b, uint32_t bytes) {
+    uint64_t difference = 0;
+    for (uint32_t i = 0; i < bytes; i += 8) {
+        uint64_t u = 0;
+        uint64_t v = 0;
+        memcpy(&u, a + i, bytes < 8 ? 4 : 8);
+        memcpy(&v, b + i, bytes < 8 ? 4 : 8);
+        difference |= u ^ v;
+    }
+    return difference == 0;
+}
+
+/* ---- resp.c ---- */
+
+bool axi_check_b(tb_axi_monitor *mon, const tb_axi_sample *s);
+bool axi_check_r(tb_axi_monitor *mon, const tb_axi_sample *s);
+void axi_take_b(tb_axi_monitor *mon, const tb_axi_sample *s);
+/* lanes: those that the beat uses, for the trace hash. */
+void axi_take_r(tb_axi_monitor *mon, const tb_axi_sample *s, uint64_t lanes[2]);
+/* The oldest burst that waits for an answer of this ID; NULL: none. id_x: the ID is not known. */
+tb_axi_open *axi_rd_find(const tb_axi_monitor *mon, uint64_t id, bool id_x);
+tb_axi_open *axi_wr_find(const tb_axi_monitor *mon, uint64_t id, bool id_x);
+/* Lanes that the next beat of a read uses. False: nobody knows. */
+bool axi_r_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint64_t lanes[2]);
+/* The write has its response; the read has its last beat. */
+void axi_answered(tb_axi_monitor *mon, tb_axi_open *b, uint64_t cycle);
+void axi_read_done(tb_axi_monitor *mon, tb_axi_open *b, uint64_t cycle);
+
+/* ---- excl.c ---- */
+
+/* Rules of an exclusive address when it appears; x: with the bits of AR in the place of AW's. */
+COLD void axi_check_exclusive(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x);
+/* It was accepted. */
+COLD void axi_take_exclusive(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x);
+
+/* ---- project.c ---- */
+
+/* Rules of the project: of an address that appears (x as above), of the number of bursts after one was accepted, of valids at the first edge of a reset (a bit per channel). */
+void axi_project_ax(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x);
+void axi_project_flight(tb_axi_monitor *mon, bool write, uint64_t cycle);
+void axi_project_reset(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned valids);
+
+/* ---- resync.c ---- */
+
+/* The read burst of an ID whose number of beats was wrong; NULL: none. */
+tb_axi_resync *axi_r_sync(tb_axi_monitor *mon, uint64_t id);
+/* A burst ended in the wrong place: without its last beat mark, or too early. */
+COLD void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool missing);
+/* A beat after that. next: the oldest read of the ID that is open, or NULL. */
+COLD void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle);
+COLD void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool last, uint64_t cycle);
+
+/* ---- unknown.c ---- */
+
+/* A sample in reset, at the first edge after it, or with X. True: `clean` is left to judge, with all valids and readies known. */
+COLD bool axi_unknown(tb_axi_monitor *mon, const tb_axi_sample *s, tb_axi_sample *clean);
+
+/* ---- stats.c ---- */
+
+/* The number of bursts in flight is about to change. */
+static inline void axi_stat_depth(tb_axi_monitor *mon, bool write, uint64_t cycle) {
+    tb_axi_dir_stats *d = &mon->stats.dir[write];
+    const uint32_t live = write ? mon->wr_live : mon->rd_live;
+    d->depth[live < TB_AXI_DEPTH_BINS ? live : TB_AXI_DEPTH_BINS - 1] += cycle - d->changed;
+    d->changed = cycle;
+}
+/* A burst is complete. */
+void axi_stat_done(tb_axi_monitor *mon, const tb_axi_open *b, bool write, uint64_t cycle);
+
+#endif

@@ -1,0 +1,129 @@
+/* Rules of a project: what a design promises beyond the protocol, or a memory in front of it. */
+#include "mon_priv.h"
+
+#include <inttypes.h>
+
+/* Bytes that a burst touches: first and last. */
+static void reach(const tb_axi_monitor *mon, uint64_t addr, unsigned len, unsigned size, unsigned burst, uint64_t *first, uint64_t *last) {
+    const uint64_t step = UINT64_C(1) << (mon->cfg.lite ? mon->size_max : size & 7u);
+    const uint64_t total = mon->cfg.lite ? step : step * (len + 1u);
+    *first = addr;
+    if (mon->cfg.lite || burst == TB_AXI_FIXED) {
+        *first = mon->cfg.lite ? addr & ~(step - 1) : addr;
+        *last = (addr & ~(step - 1)) + step - 1;
+    } else if (burst == TB_AXI_WRAP) {
+        *first = addr / total * total;
+        *last = *first + total - 1;
+    } else {
+        *last = (addr & ~(step - 1)) + total - 1;
+    }
+}
+
+static bool mapped(const tb_axi_project *p, uint64_t first, uint64_t last) {
+    for (uint32_t i = 0; i < p->range_count; i++) {
+        const tb_axi_range *r = &p->ranges[i];
+        if (first >= r->base && last - r->base < r->bytes) {
+            return true;
+        }
+    }
+    return p->range_count == 0;
+}
+
+/* The oldest write without a response that touches any of these bytes. */
+static const tb_axi_open *writes(const tb_axi_monitor *mon, uint64_t first, uint64_t last) {
+    for (uint32_t i = 0; i < mon->wr_count; i++) {
+        const tb_axi_open *b = wr_at(mon, i);
+        uint64_t from;
+        uint64_t to;
+        reach(mon, b->addr, b->len, b->size, b->burst, &from, &to);
+        if (!b->resp_done && (b->unknown & UNKNOWN_LANES) == 0 && from <= last && to >= first) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
+/* Data that waits for this address: how long its last beat has been here; 0: there is none. */
+static uint64_t data_waits(const tb_axi_monitor *mon, uint64_t cycle) {
+    for (uint32_t i = 0; mon->wr_filled == mon->wr_count && i < mon->early_count; i++) {
+        const tb_axi_early *e = &mon->early[(mon->early_head + i) & (mon->early_cap - 1)];
+        if (e->last) {
+            return cycle - e->cycle;
+        }
+    }
+    return 0;
+}
+
+static void check_address(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, const tb_axi_open *b) {
+    const tb_axi_project *p = &mon->cfg.proj;
+    const tb_axi_channel ch = write ? TB_AXI_AW : TB_AXI_AR;
+    uint64_t first;
+    uint64_t last;
+    reach(mon, ax->addr, ax->len, ax->size, ax->burst, &first, &last);
+    if ((p->addr_bits > 0 && p->addr_bits < 64 && (last < first || last >> p->addr_bits != 0)) || !mapped(p, first, last)) {
+        axi_bad(mon, PROJ_ERRM_ADDR_RANGE, ch, cycle, b, -1, "bytes 0x%" PRIx64 " .. 0x%" PRIx64 " are not all in a mapped range", first,
+                last);
+    }
+    if (p->align > 1 && (ax->addr & (p->align - 1)) != 0 && !mon->cfg.lite) {
+        axi_bad(mon, PROJ_ERRM_ADDR_ALIGN, ch, cycle, b, -1, "the address is no multiple of %u", p->align);
+    }
+    const tb_axi_open *w = p->order && !write ? writes(mon, first, last) : NULL;
+    if (w != NULL) {
+        axi_bad(mon, PROJ_ERRM_READ_WRITE_ORDER, ch, cycle, b, -1, "write %" PRIu64 " at 0x%" PRIx64 " to these bytes has no response yet",
+                w->number, w->addr);
+    }
+}
+
+void axi_project_ax(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
+    const tb_axi_project *p = &mon->cfg.proj;
+    const tb_axi_channel ch = write ? TB_AXI_AW : TB_AXI_AR;
+    const tb_axi_open b = axi_offered(mon, ax, write, cycle);
+    const uint64_t shape = TB_AXI_X(TB_AXI_AWADDR) | TB_AXI_X(TB_AXI_AWLEN) | TB_AXI_X(TB_AXI_AWSIZE) | TB_AXI_X(TB_AXI_AWBURST);
+    if (write ? p->read_only : p->write_only) {
+        axi_bad(mon, write ? PROJ_ERRM_RDONLY : PROJ_ERRM_WRONLY, ch, cycle, &b, -1, "an address on a port that only %s",
+                write ? "reads" : "writes");
+    }
+    if ((x & shape) == 0) {
+        check_address(mon, ax, write, cycle, &b);
+    }
+    const uint64_t waits = write && p->wlast_to_aw != 0 ? data_waits(mon, cycle) : 0;
+    if (waits > p->wlast_to_aw) {
+        axi_bad(mon, PROJ_RECM_WLAST_TO_AW, ch, cycle, &b, -1, "the last beat of its data came %" PRIu64 " cycles ago", waits);
+    }
+    if (mon->cfg.lite) {
+        return;
+    }
+    if (p->incr_only && ax->burst != TB_AXI_INCR && (x & TB_AXI_X(TB_AXI_AWBURST)) == 0) {
+        axi_bad(mon, PROJ_ERRM_BURST_INCR, ch, cycle, &b, -1, "%sBURST is %u, only INCR (1) is used", tb_axi_channel_name(ch), ax->burst);
+    }
+    if (p->no_lock && ax->lock != 0) {
+        axi_bad(mon, PROJ_ERRM_AXLOCK_TIED, ch, cycle, &b, -1, "%sLOCK is 1, no access is exclusive", tb_axi_channel_name(ch));
+    }
+    if (p->ids != 0 && ax->id >= p->ids && (x & TB_AXI_X(TB_AXI_AWID)) == 0) {
+        axi_bad(mon, PROJ_ERRM_ID_RANGE, ch, cycle, &b, -1, "ID %" PRIu64 ", expected one below %" PRIu64, ax->id, p->ids);
+    }
+    if (p->no_narrow && ax->len > 0 && ax->size < mon->size_max && (x & shape) == 0) {
+        axi_bad(mon, PROJ_ERRM_NARROW, ch, cycle, &b, -1, "%u beats of %u bytes on a bus of %u", ax->len + 1u, 1u << ax->size,
+                mon->cfg.bytes);
+    }
+}
+
+void axi_project_flight(tb_axi_monitor *mon, bool write, uint64_t cycle) {
+    const tb_axi_project *p = &mon->cfg.proj;
+    const uint32_t limit = write ? p->max_writes : p->max_reads;
+    const uint32_t live = write ? mon->wr_live : mon->rd_live;
+    const uint32_t count = write ? mon->wr_count : mon->rd_count;
+    if (limit != 0 && live > limit && count > 0) {
+        axi_bad(mon, write ? PROJ_ERRM_WR_OUTSTANDING : PROJ_ERRM_RD_OUTSTANDING, write ? TB_AXI_AW : TB_AXI_AR, cycle,
+                write ? wr_at(mon, count - 1) : rd_at(mon, count - 1), -1, "%u bursts in flight, at most %u are allowed", live, limit);
+    }
+}
+
+void axi_project_reset(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned valids) {
+    for (unsigned c = 0; mon->cfg.proj.on && mon->cfg.proj.reset_async && c < TB_AXI_CHANNELS; c++) {
+        if ((valids >> c & 1u) != 0) {
+            axi_bad(mon, PROJ_ERR_RESET_ASYNC, (tb_axi_channel)c, s->cycle, NULL, -1, "%sVALID is high although reset is low",
+                    tb_axi_channel_name((tb_axi_channel)c));
+        }
+    }
+}
