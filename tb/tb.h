@@ -12,6 +12,7 @@
 #include "axi/monitor.h"
 #include "axi/port.h"
 #include "axi/slave.h"
+#include "axi/trace.h"
 #include "case/hash.h"
 #include "case/knob.h"
 #include "case/kv.h"

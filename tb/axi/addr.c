@@ -165,7 +165,6 @@ bool axi_check_ax(tb_axi_monitor *mon, const tb_axi_sample *s, bool write) {
 
 /* ---- bursts that begin ---- */
 
-/* Room for one more element in a ring of elements of `size` bytes. Rings only grow when a design has more in flight than ever before. */
 bool axi_ring_room(tb_axi_monitor *mon, void **ring, size_t size, uint32_t *cap, uint32_t *head, uint32_t count) {
     if (count < *cap) {
         return true;
@@ -224,34 +223,47 @@ static void open_init(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ax *ax, 
     }
 }
 
-/* A new burst at the end of its ring; NULL: it is not followed. */
-static tb_axi_open *begin(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
-    uint32_t *cap = write ? &mon->wr_cap : &mon->rd_cap;
-    uint32_t *head = write ? &mon->wr_head : &mon->rd_head;
-    uint32_t *count = write ? &mon->wr_count : &mon->rd_count;
-    uint32_t *live = write ? &mon->wr_live : &mon->rd_live;
+/* Room for a burst at the end of its ring, which only grows when a design has more in flight than ever before. False: the burst is not followed. */
+static COLD bool make_room(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle) {
+    const uint32_t live = write ? mon->wr_live : mon->rd_live;
+    void *ring = write ? mon->wr : mon->rd;
+    bool room = mon->cfg.max_depth == 0 || live < mon->cfg.max_depth;
+    if (room && write) {
+        room = axi_ring_room(mon, &ring, sizeof *mon->wr, &mon->wr_cap, &mon->wr_head, mon->wr_count);
+        mon->wr = (tb_axi_open *)ring;
+    } else if (room) {
+        room = axi_ring_room(mon, &ring, sizeof *mon->rd, &mon->rd_cap, &mon->rd_head, mon->rd_count);
+        mon->rd = (tb_axi_open *)ring;
+    }
+    if (!room) {
+        const tb_axi_open b = axi_offered(mon, ax, write, cycle);
+        mon->number[write]++;
+        overflow(mon, &b, write, cycle);
+    }
+    return room;
+}
+
+/* A new burst; false: it is not followed. */
+static bool begin(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
     mon->stats.dir[write].bursts[mon->cfg.lite ? 0 : ax->len]++;
     if (UNLIKELY(mon->blind[write] != 0)) {
         mon->number[write]++;
         mon->blind[write] += mon->blind[write] != BLIND_FOREVER;
-        return NULL;
+        return false;
     }
-    void *ring = write ? mon->wr : mon->rd;
-    const bool full = mon->cfg.max_depth != 0 && *live >= mon->cfg.max_depth;
-    const bool room = !full && axi_ring_room(mon, &ring, sizeof *mon->wr, cap, head, *count);
-    *(write ? &mon->wr : &mon->rd) = (tb_axi_open *)ring;
-    if (UNLIKELY(!room)) {
-        const tb_axi_open b = axi_offered(mon, ax, write, cycle);
-        mon->number[write]++;
-        overflow(mon, &b, write, cycle);
-        return NULL;
+    const bool full = write ? mon->wr_count == mon->wr_cap : mon->rd_count == mon->rd_cap;
+    if (UNLIKELY(full || mon->cfg.max_depth != 0) && !make_room(mon, ax, write, cycle)) {
+        return false;
     }
-    tb_axi_open *b = write ? wr_at(mon, *count) : rd_at(mon, *count);
-    open_init(mon, b, ax, write, cycle, x);
     axi_stat_depth(mon, write, cycle);
-    ++*count;
-    ++*live;
-    return b;
+    if (write) {
+        open_init(mon, wr_at(mon, mon->wr_count++), ax, true, cycle, x);
+        mon->wr_live++;
+    } else {
+        open_init(mon, rd_at(mon, mon->rd_count++), ax, false, cycle, x);
+        mon->rd_live++;
+    }
+    return true;
 }
 
 /* The response to these complete data came before their address, and was reported. */
@@ -268,16 +280,13 @@ static void take_stray_b(tb_axi_monitor *mon, tb_axi_open *b) {
 }
 
 void axi_take_aw(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, uint64_t x) {
-    tb_axi_open *b = begin(mon, ax, true, cycle, x);
+    const bool followed = begin(mon, ax, true, cycle, x);
     if (UNLIKELY(ax->lock != 0 && !mon->cfg.lite)) {
         axi_take_exclusive(mon, ax, true, cycle, x);
     }
-    if (b == NULL) {
-        return;
-    }
-    if (mon->early_count > 0) {
+    if (UNLIKELY(mon->early_count > 0) && followed) {
         if (mon->stray_bs > 0) {
-            take_stray_b(mon, b);
+            take_stray_b(mon, wr_at(mon, mon->wr_count - 1));
         }
         axi_feed_early(mon, cycle);
         axi_drop_writes(mon);

@@ -96,12 +96,15 @@ void axi_drop_writes(tb_axi_monitor *mon);
 /* The lowest of these lanes that differs, -1: none. */
 int axi_data_differs(const uint8_t *a, const uint8_t *b, uint32_t bytes, const uint64_t lanes[2]);
 static inline bool axi_data_same(const uint8_t *a, const uint8_t *b, uint32_t bytes) {
-    uint64_t difference = 0;
-    for (uint32_t i = 0; i < bytes; i += 8) {
-        uint64_t u = 0;
-        uint64_t v = 0;
-        memcpy(&u, a + i, bytes < 8 ? 4 : 8);
-        memcpy(&v, b + i, bytes < 8 ? 4 : 8);
+    uint32_t low[2];
+    memcpy(&low[0], a, 4);
+    memcpy(&low[1], b, 4);
+    uint64_t difference = low[0] ^ low[1];
+    for (uint32_t i = 0; i + 8 <= bytes; i += 8) {
+        uint64_t u;
+        uint64_t v;
+        memcpy(&u, a + i, 8);
+        memcpy(&v, b + i, 8);
         difference |= u ^ v;
     }
     return difference == 0;
@@ -114,9 +117,17 @@ bool axi_check_r(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_b(tb_axi_monitor *mon, const tb_axi_sample *s);
 /* lanes: those that the beat uses, for the trace hash. */
 void axi_take_r(tb_axi_monitor *mon, const tb_axi_sample *s, uint64_t lanes[2]);
-/* The oldest burst that waits for an answer of this ID; NULL: none. id_x: the ID is not known. */
-tb_axi_open *axi_rd_find(const tb_axi_monitor *mon, uint64_t id, bool id_x);
-tb_axi_open *axi_wr_find(const tb_axi_monitor *mon, uint64_t id, bool id_x);
+/* The oldest burst that waits for an answer of this ID; NULL: none. id_x: the ID is not known. It is mostly the oldest of all. */
+tb_axi_open *axi_rd_search(const tb_axi_monitor *mon, uint64_t id, bool id_x);
+tb_axi_open *axi_wr_search(const tb_axi_monitor *mon, uint64_t id, bool id_x);
+static inline tb_axi_open *axi_rd_find(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
+    tb_axi_open *b = &mon->rd[mon->rd_head];
+    return mon->rd_count > 0 && b->id == id && !id_x ? b : axi_rd_search(mon, id, id_x);
+}
+static inline tb_axi_open *axi_wr_find(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
+    tb_axi_open *b = &mon->wr[mon->wr_head];
+    return mon->wr_count > 0 && b->id == id && !b->resp_done && !id_x ? b : axi_wr_search(mon, id, id_x);
+}
 /* Lanes that the next beat of a read uses. False: nobody knows. */
 bool axi_r_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint64_t lanes[2]);
 /* The write has its response; the read has its last beat. */

@@ -38,6 +38,7 @@ int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg) {
         mon->size_max++;
     }
     mon->max_waits = cfg->max_waits != 0 ? cfg->max_waits : MAX_WAITS;
+    lane_mask(0, cfg->bytes - 1, mon->lanes);
     mon->one_id = cfg->lite || cfg->widths.id == 0;
     mon->w_extra = cfg->proj.on && (cfg->proj.read_only || cfg->proj.w_gap != 0);
     mon->rd_cap = mon->wr_cap = cap;
@@ -130,28 +131,33 @@ static COLD void rested(tb_axi_monitor *mon, const tb_axi_sample *s) {
 
 /* ---- trace hash ---- */
 
-static void hash_beat(const tb_axi_monitor *mon, uint64_t cycle, tb_axi_channel ch, uint64_t a, uint64_t b) {
+static inline uint64_t hash_beat(const tb_axi_monitor *mon, uint64_t cycle, tb_axi_channel ch, uint64_t a, uint64_t b) {
     uint64_t h = tb_hash_u64(*mon->cfg.hash, cycle);
     h = tb_hash_u64(h, ((uint64_t)mon->cfg.port << 8) | (uint64_t)ch);
     h = tb_hash_u64(h, a);
-    *mon->cfg.hash = tb_hash_u64(h, b);
+    return tb_hash_u64(h, b);
 }
 
 /* Data lanes under a mask; the others count as 0. */
-static void hash_data(const tb_axi_monitor *mon, const uint8_t *data, const uint64_t mask[2]) {
-    uint64_t h = *mon->cfg.hash;
-    for (unsigned i = 0; i < mon->cfg.bytes; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, data + i, mon->cfg.bytes < 8 ? 4 : 8);
-        h = tb_hash_u64(h, word & lane_bytes(mask, i));
+static inline uint64_t hash_data(const tb_axi_monitor *mon, uint64_t h, const uint8_t *data, const uint64_t mask[2]) {
+    uint64_t word = 0;
+    if (mon->cfg.bytes == 4) {
+        memcpy(&word, data, 4);
+        return tb_hash_u64(h, word & lane_bytes(mask, 0));
     }
-    *mon->cfg.hash = h;
+    const bool all = ((~mask[0] & mon->lanes[0]) | (~mask[1] & mon->lanes[1])) == 0;
+    for (unsigned i = 0; i < mon->cfg.bytes; i += 8) {
+        memcpy(&word, data + i, 8);
+        h = tb_hash_u64(h, all ? word : word & lane_bytes(mask, i));
+    }
+    return h;
 }
 
 static void hash_ax(const tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_channel ch, uint64_t cycle) {
-    hash_beat(mon, cycle, ch, ax->addr,
-              ax->id | (uint64_t)ax->len << 16 | (uint64_t)ax->size << 24 | (uint64_t)ax->burst << 32 | (uint64_t)ax->lock << 36 |
-                  (uint64_t)ax->cache << 40 | (uint64_t)ax->prot << 44 | (uint64_t)ax->qos << 48 | (uint64_t)ax->region << 52);
+    const uint64_t word = ax->id | (uint64_t)ax->len << 16 | (uint64_t)ax->size << 24 | (uint64_t)ax->burst << 32 |
+                          (uint64_t)ax->lock << 36 | (uint64_t)ax->cache << 40 | (uint64_t)ax->prot << 44 | (uint64_t)ax->qos << 48 |
+                          (uint64_t)ax->region << 52;
+    *mon->cfg.hash = hash_beat(mon, cycle, ch, ax->addr, word);
 }
 
 /* ---- handshakes ---- */
@@ -180,15 +186,15 @@ static void take_write(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned mov
         mon->stats.beats[TB_AXI_W]++;
         axi_take_w(mon, s);
         if (hash) {
-            hash_beat(mon, s->cycle, TB_AXI_W, s->w.strb[0], s->w.strb[1] << 1 | (s->w.last ? 1 : 0));
-            hash_data(mon, s->w.data, s->w.strb);
+            const uint64_t h = hash_beat(mon, s->cycle, TB_AXI_W, s->w.strb[0], s->w.strb[1] << 1 | (s->w.last ? 1 : 0));
+            *mon->cfg.hash = hash_data(mon, h, s->w.data, s->w.strb);
         }
     }
     if (moved >> TB_AXI_B & 1u) {
         mon->stats.beats[TB_AXI_B]++;
         axi_take_b(mon, s);
         if (hash) {
-            hash_beat(mon, s->cycle, TB_AXI_B, s->b.id, s->b.resp);
+            *mon->cfg.hash = hash_beat(mon, s->cycle, TB_AXI_B, s->b.id, s->b.resp);
         }
     }
     if (moved >> TB_AXI_AW & 1u) {
@@ -208,8 +214,8 @@ static void take_read(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned move
         mon->stats.beats[TB_AXI_R]++;
         axi_take_r(mon, s, lanes);
         if (mon->cfg.hash != NULL) {
-            hash_beat(mon, s->cycle, TB_AXI_R, s->r.id << 8 | s->r.resp, s->r.last ? 1 : 0);
-            hash_data(mon, s->r.data, lanes);
+            const uint64_t h = hash_beat(mon, s->cycle, TB_AXI_R, s->r.id << 8 | s->r.resp, s->r.last ? 1 : 0);
+            *mon->cfg.hash = hash_data(mon, h, s->r.data, lanes);
         }
     }
     if (ar) {
@@ -269,16 +275,16 @@ static void remember(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned stall
     }
     const unsigned began = stalled & ~(unsigned)mon->stalled;
     mon->stalled = (uint8_t)stalled;
-    for (unsigned c = 0; began != 0 && c < TB_AXI_CHANNELS; c++) {
-        mon->stalled_since[c] = (began >> c & 1u) != 0 ? s->cycle : mon->stalled_since[c];
-    }
     if (began != 0) {
+        for (unsigned left = began; left != 0; left &= left - 1) {
+            mon->stalled_since[__builtin_ctz(left)] = s->cycle;
+        }
         mon->waited &= (uint8_t)~began;
         const uint64_t at = mon->max_waits == UINT32_MAX ? UINT64_MAX : s->cycle + mon->max_waits;
         mon->deadline = at < mon->deadline ? at : mon->deadline;
     }
-    for (unsigned c = 0; stalled != 0 && c < TB_AXI_CHANNELS; c++) {
-        mon->stats.stall[c] += (stalled >> c) & 1u;
+    for (unsigned left = stalled; left != 0; left &= left - 1) {
+        mon->stats.stall[__builtin_ctz(left)]++;
     }
     if (UNLIKELY(s->cycle >= mon->deadline)) {
         too_long(mon, s->cycle);

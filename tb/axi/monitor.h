@@ -172,6 +172,7 @@ typedef struct tb_axi_monitor {
     uint8_t stalled;    /* bit per channel: valid and not ready at the last sample */
     uint8_t maybe;      /* bit per channel: valid and X on ready: the next sample tells whether that was a handshake */
     uint64_t x_said;    /* bit per signal: its X is reported */
+    uint64_t lanes[2];  /* of the bus */
     bool one_id;        /* IDs do not count: AXI4-Lite, or none are there */
     bool w_extra;       /* rules of the project look at each beat of W */
     uint64_t w_lasts;   /* last beats of W, while bursts are counted: equal to number[1] when data and addresses are level */

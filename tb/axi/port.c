@@ -196,7 +196,7 @@ static uint64_t get_any(tb_sig s) {
     return any == 0 ? 0 : tb_hash_bytes(TB_HASH_INIT, s.ptr, tb_sig_bytes(s));
 }
 
-static void sample_ax(const tb_axi_ax_sig *sig, tb_axi_ax *out) {
+static void sample_ax(const tb_axi_ax_sig *sig, uint16_t user, tb_axi_ax *out) {
     out->valid = *sig->valid != 0;
     out->ready = *sig->ready != 0;
     if (!out->valid) {
@@ -204,7 +204,7 @@ static void sample_ax(const tb_axi_ax_sig *sig, tb_axi_ax *out) {
     }
     out->addr = tb_get(sig->addr);
     out->id = get_any(sig->id);
-    out->user = get_any(sig->user);
+    out->user = user != 0 ? get_any(sig->user) : 0;
     out->len = *sig->len;
     out->size = *sig->size;
     out->burst = *sig->burst;
@@ -219,14 +219,14 @@ void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, t
     out->cycle = cycle;
     out->x = 0;
     out->reset_n = reset_n;
-    sample_ax(&port->aw, &out->aw);
-    sample_ax(&port->ar, &out->ar);
+    sample_ax(&port->aw, port->widths.awuser, &out->aw);
+    sample_ax(&port->ar, port->widths.aruser, &out->ar);
     out->w.valid = *port->w_valid != 0;
     out->w.ready = *port->w_ready != 0;
     if (out->w.valid) {
         out->w.last = *port->w_last != 0;
         out->w.data = port->w_data;
-        out->w.user = get_any(port->w_user);
+        out->w.user = port->widths.wuser != 0 ? get_any(port->w_user) : 0;
         out->w.strb[0] = tb_get(port->w_strb);
         out->w.strb[1] = port->w_strb.width > 64 ? tb_get_field(port->w_strb, 64, 64) : 0;
     }
@@ -235,7 +235,7 @@ void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, t
     if (out->b.valid) {
         out->b.resp = *port->b_resp;
         out->b.id = get_any(port->b_id);
-        out->b.user = get_any(port->b_user);
+        out->b.user = port->widths.buser != 0 ? get_any(port->b_user) : 0;
     }
     out->r.valid = *port->r_valid != 0;
     out->r.ready = *port->r_ready != 0;
@@ -243,7 +243,7 @@ void tb_axi_sample_port(const tb_axi_port *port, uint64_t cycle, bool reset_n, t
         out->r.last = *port->r_last != 0;
         out->r.resp = *port->r_resp;
         out->r.id = get_any(port->r_id);
-        out->r.user = get_any(port->r_user);
+        out->r.user = port->widths.ruser != 0 ? get_any(port->r_user) : 0;
         out->r.data = port->r_data;
     }
 }

@@ -13,7 +13,7 @@ static COLD bool excused(tb_axi_monitor *mon, bool write) {
 
 /* ---- B ---- */
 
-tb_axi_open *axi_wr_find(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
+tb_axi_open *axi_wr_search(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
     for (uint32_t i = 0; i < mon->wr_count; i++) {
         tb_axi_open *b = wr_at(mon, i);
         if (!b->resp_done && (b->id == id || mon->one_id)) {
@@ -142,7 +142,7 @@ void axi_take_b(tb_axi_monitor *mon, const tb_axi_sample *s) {
 
 /* ---- R ---- */
 
-tb_axi_open *axi_rd_find(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
+tb_axi_open *axi_rd_search(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
     for (uint32_t i = 0; i < mon->rd_count; i++) {
         tb_axi_open *b = rd_at(mon, i);
         if (!b->data_done && (b->id == id || mon->one_id)) {
@@ -326,11 +326,15 @@ void axi_take_r(tb_axi_monitor *mon, const tb_axi_sample *s, uint64_t lanes[2]) 
         stray_r(mon, s, last);
         return;
     }
-    unsigned lo;
-    unsigned hi;
-    burst_lanes(mon, b, b->beat, &lo, &hi);
-    lane_mask(lo, hi, lanes);
-    mon->stats.read_bytes += hi - lo + 1u;
+    if (b->full && b->beat > 0) { /* mostly so */
+        mon->stats.read_bytes += mon->cfg.bytes;
+    } else {
+        unsigned lo;
+        unsigned hi;
+        burst_lanes(mon, b, b->beat, &lo, &hi);
+        lane_mask(lo, hi, lanes);
+        mon->stats.read_bytes += hi - lo + 1u;
+    }
     const bool end = (s->x & TB_AXI_X(TB_AXI_RLAST)) != 0 && (b->unknown & UNKNOWN_LEN) == 0 ? b->beat == b->len : last;
     const bool right = right_end(mon, b, end);
     b->first = b->beat == 0 ? s->cycle : b->first;

@@ -31,6 +31,11 @@ void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool 
     *y = (tb_axi_resync){.active = true, .missing = missing, .id = b->id, .owed = b->len >= b->beat ? b->len + 1u - b->beat : 0};
 }
 
+/* The beats were one burst. As many as the broken one lacked: they may have been its rest all the same, and the burst itself comes now. */
+static bool open_still(const tb_axi_resync *y, bool broken) {
+    return y->missing ? broken : y->beats == y->owed;
+}
+
 static void end(tb_axi_monitor *mon, tb_axi_resync *y) {
     mon->syncs -= y != &mon->w_sync;
     y->active = false;
@@ -82,7 +87,7 @@ void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle) {
         return;
     }
     finish_write(mon, next, beats, e->cycle);
-    if (v == BROKEN && y->missing) {
+    if (open_still(y, v == BROKEN)) {
         y->beats = 0;
     } else {
         end(mon, y);
@@ -109,7 +114,7 @@ void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool l
     next->beat = y->beats;
     next->first = next->moved = cycle;
     axi_read_done(mon, next, cycle);
-    if (v == BROKEN && y->missing) {
+    if (open_still(y, v == BROKEN)) {
         y->beats = 0;
     } else {
         end(mon, y);

@@ -221,7 +221,7 @@ static void apply(reader *r, uint64_t cycle) {
     } else if (number < cycle) {
         axi_trace_complain(r, "cycle %" PRIu64 " comes after a later one", number);
     } else if (number == cycle) {
-        t->last = cycle;
+        t->last = cycle > t->last ? cycle : t->last;
         while (!r->failed && axi_trace_word(&p, text)) {
             if (strcmp(text, "finish") == 0) {
                 t->finish = true;
