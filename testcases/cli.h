@@ -18,6 +18,8 @@ typedef struct cli_options {
     const char *report; /* --report: folder for all there is to know of a failure, or NULL */
     const char *dir[2]; /* diff */
     uint64_t seed, run_seed, index, count;
+    bool bus; /* --bus */
+    const char *bus_json;
     bool have_seed, have_run, json, quiet, help, print_case, perf, have_window;
     const char *perf_svg; /* --perf: picture of the time series, or NULL */
     uint64_t perf_window;
@@ -76,6 +78,9 @@ int cli_shrink(const cli_options *o);
 void cli_print_perf(FILE *out, const tc_stats *stats, uint32_t n);
 /* The time series as a picture. 0; -1 with one line in err. */
 int cli_perf_svg(const char *path, const tc_stats *stats, uint32_t n, char *err, size_t err_size);
+
+/* --bus F.json. 0; -1 with one line in err. */
+int cli_bus_json(const char *path, const char *json, char *err, size_t err_size);
 
 /* The measurements of a run. */
 void cli_print_stats(FILE *out, const tc_stats *stats, uint32_t n, double cpu_seconds);

@@ -137,6 +137,18 @@ static void take_series(tc_run *run) {
     }
 }
 
+/* So do the statistics of the buses. */
+static char *bus_stats(const npu_dev *dev, bool json) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (f != NULL) {
+        npu_dev_bus_stats(dev, json, f);
+        fclose(f);
+    }
+    return text;
+}
+
 /* The case failed before its first snapshot: execute it once more with one from the beginning. 0, or -1 with one line in run->no_wave. */
 static int repeat_for_wave(tc_run *run) {
     tb_result result;
@@ -215,6 +227,12 @@ void tc_close(tc_run *run) {
     run->failure = *npu_dev_get_failure(run->dev);
     if (run->fail_wave != NULL && run->result->outcome != TB_PASS) {
         write_fail_wave(run);
+    }
+    if (run->bus) {
+        free(run->bus_text);
+        free(run->bus_json);
+        run->bus_text = bus_stats(run->dev, false);
+        run->bus_json = bus_stats(run->dev, true);
     }
     run->stats.has_time = run->setup.kind != NPU_DEV_MODEL;
     run->result->cycles += npu_dev_cycles(run->dev);

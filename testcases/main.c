@@ -77,6 +77,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
                   .dump = o->dump,
                   .result = result};
     run.perf = o->perf;
+    run.bus = o->bus;
     run.perf_window = (uint32_t)o->perf_window;
     struct bundle *bundle = cli_bundle_begin(o, &run);
     const double begin = cpu_seconds();
@@ -86,17 +87,25 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
         snprintf(err, err_size, "%s", run.err);
         free(run.series);
         free(run.hang);
+        free(run.bus_text);
+        free(run.bus_json);
         cli_bundle_end(bundle);
         return -1;
     }
     rc = 0;
     if (result->outcome == TB_PASS && o->command == CLI_RUN && !o->quiet && run.stats.measured) {
         cli_print_stats(stdout, &run.stats, NPU_CFG_N, cpu_seconds() - begin);
+        if (run.bus_text != NULL) {
+            printf("on the buses since reset:\n%s", run.bus_text);
+        }
         if (o->perf) {
             cli_print_perf(stdout, &run.stats, NPU_CFG_N);
         }
     }
-    if (result->outcome == TB_PASS && o->perf_svg != NULL) {
+    if (result->outcome == TB_PASS && o->bus_json != NULL && run.bus_json != NULL) {
+        rc = cli_bus_json(o->bus_json, run.bus_json, err, err_size);
+    }
+    if (rc == 0 && result->outcome == TB_PASS && o->perf_svg != NULL) {
         rc = cli_perf_svg(o->perf_svg, &run.stats, NPU_CFG_N, err, err_size);
     }
     if (result->outcome != TB_PASS) {
@@ -105,6 +114,8 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
     cli_bundle_end(bundle);
     free(run.series);
     free(run.hang);
+    free(run.bus_text);
+    free(run.bus_json);
     return rc;
 }
 

@@ -69,6 +69,8 @@ static void usage_options(FILE *out, cli_command command) {
     if (command == CLI_RUN) {
         fputs("  --perf [F.svg]  all performance counters and what happened over time, also as a\n"
               "                  picture\n"
+              "  --bus [F.json]  what went over each port: lengths, latencies, bursts in flight,\n"
+              "                  efficiency, recommendations of the protocol; also as JSON\n"
               "  --window W      cycles of one row of it (fits by itself)\n",
               out);
     }
@@ -257,9 +259,24 @@ static int flag_option(cli_options *o, const char *name) {
     return 0;
 }
 
-static bool is_svg(const char *arg) {
+static bool has_end(const char *arg, const char *end) {
     const size_t length = arg != NULL ? strlen(arg) : 0;
-    return length > 4 && arg[0] != '-' && strcmp(arg + length - 4, ".svg") == 0;
+    return length > strlen(end) && arg[0] != '-' && strcmp(arg + length - strlen(end), end) == 0;
+}
+
+/* Options of `run` with a file or without: how many words they take, 0: it is none of them. */
+static int view_option(cli_options *o, const char *arg, char *next) {
+    if (o->command == CLI_RUN && strcmp(arg, "--perf") == 0) {
+        o->perf = true;
+        o->perf_svg = has_end(next, ".svg") ? next : NULL;
+        return o->perf_svg != NULL ? 2 : 1;
+    }
+    if (o->command == CLI_RUN && strcmp(arg, "--bus") == 0) {
+        o->bus = true;
+        o->bus_json = has_end(next, ".json") ? next : NULL;
+        return o->bus_json != NULL ? 2 : 1;
+    }
+    return 0;
 }
 
 /* The operator, test or file that a command is about. */
@@ -336,6 +353,10 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
         snprintf(err, err_size, "--report writes a waveform of its own: expected no --fail-wave beside it");
         return -1;
     }
+    if (o->setup.kind == NPU_DEV_MODEL && o->bus) {
+        snprintf(err, err_size, "--bus: the model has no bus, expected --device rtl or tandem");
+        return -1;
+    }
     if (o->setup.kind == NPU_DEV_MODEL && o->perf) {
         snprintf(err, err_size, "--perf: the model has no clock, expected --device rtl or tandem");
         return -1;
@@ -373,9 +394,9 @@ int cli_parse(cli_options *o, int argc, char **argv, char *err, size_t err_size)
         const char *arg = argv[i];
         int rc = 0;
         if (arg[0] == '-') {
-            if (o->command == CLI_RUN && strcmp(arg, "--perf") == 0) {
-                o->perf = true;
-                o->perf_svg = is_svg(argv[i + 1]) ? argv[++i] : NULL;
+            const int words = view_option(o, arg, argv[i + 1]);
+            if (words > 0) {
+                i += words - 1;
                 continue;
             }
             if (flag_option(o, arg) == 0) {

@@ -1,8 +1,10 @@
 /* report.c - what `tandem run` and `tandem list` print. */
 #include "cli.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define BEAT_BYTES 16u
 #define CHANNELS 2u
@@ -110,6 +112,27 @@ void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
     fprintf(out, "  %-28s %.0f, golden model apart\n", "simulated cycles per second", sim_s > 0 ? (double)s->cycles / sim_s : 0.0);
     fprintf(out, "  %-28s %.1f %% of that time, the RTL takes the rest\n", "testbench's own share", percent(s->harness_s, sim_s));
     fprintf(out, "  %-28s %.2f s\n", "CPU time in all", cpu);
+}
+
+int cli_bus_json(const char *path, const char *json, char *err, size_t err_size) {
+    char temp[1024];
+    if (snprintf(temp, sizeof temp, "%s.tmp", path) >= (int)sizeof temp) {
+        snprintf(err, err_size, "%.60s..: path too long", path);
+        return -1;
+    }
+    FILE *f = fopen(temp, "w");
+    if (f == NULL) {
+        snprintf(err, err_size, "%s: %s", temp, strerror(errno));
+        return -1;
+    }
+    const bool bad = fputs(json, f) < 0;
+    if (fclose(f) != 0 || bad || rename(temp, path) != 0) {
+        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(errno));
+        remove(temp);
+        return -1;
+    }
+    printf("%s: written\n", path);
+    return 0;
 }
 
 /* Names and help texts of this program contain no character that JSON would escape, but a file of another language may. */

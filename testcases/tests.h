@@ -82,8 +82,10 @@ typedef struct tc_run {
     npu npu;      /* the driver's device */
     tc_stats stats;
     npu_dev_perf_window *series;
-    char *hang;    /* the device's report on a hang, or NULL */
-    char err[512]; /* why the case could not be run */
+    bool bus;                  /* keep statistics of the buses: */
+    char *bus_text, *bus_json; /* of the last device that was closed, or NULL */
+    char *hang;                /* the device's report on a hang, or NULL */
+    char err[512];             /* why the case could not be run */
     /* of a failure */
     const char *folder;          /* made before fail_wave is written, or NULL */
     struct npu_explain *explain; /* what the device shall remember, or NULL */

@@ -111,6 +111,9 @@ static void match(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_early *e, ui
             wrong_strobes(mon, b, cycle, lo, hi);
         }
     }
+    if (mon->cfg.proj.order) {
+        axi_project_wrote(mon, b, e->strb);
+    }
     const bool full = b->beat >= b->len;
     bool last = e->last;
     bool wrong = false;

@@ -143,9 +143,11 @@ COLD void axi_take_exclusive(tb_axi_monitor *mon, const tb_axi_ax *ax, bool writ
 
 /* ---- project.c ---- */
 
-/* Rules of the project: of an address that appears (x as above), of the number of bursts after one was accepted, of valids at the first edge of a reset (a bit per channel). */
+/* Rules of the project: of an address that appears (x as above), of the number of bursts after one was accepted, of valids at the first edge of a reset (a bit per channel).
+ * axi_project_wrote() remembers which bytes a beat has written. */
 void axi_project_ax(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x);
 void axi_project_flight(tb_axi_monitor *mon, bool write, uint64_t cycle);
+void axi_project_wrote(const tb_axi_monitor *mon, tb_axi_open *b, const uint64_t strb[2]);
 void axi_project_reset(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned valids);
 
 /* ---- resync.c ---- */

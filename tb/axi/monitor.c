@@ -342,7 +342,7 @@ void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s) {
         tb_axi_sample clean;
         if (axi_unknown(mon, s, &clean)) {
             edge(mon, &clean);
-            mon->in_reset = mon->first_edge = false;
+            mon->in_reset = mon->first_edge = mon->low = false;
             mon->prev.cycle = s->cycle;
             mon->prev.x = s->x;
             memcpy(mon->prev.w_x, s->w_x, sizeof s->w_x);

@@ -55,7 +55,7 @@ typedef struct tb_axi_project {
     bool incr_only, no_lock;
     bool no_narrow;             /* recommendation: bursts of several beats have the width of the bus */
     bool read_only, write_only; /* the other direction stays idle */
-    bool order;                 /* a read waits for the response of a write to the same bytes */
+    bool order;                 /* a read of bytes waits for the response of the write that has sent them */
     bool reset_async;           /* all valids are low at the first edge of a reset */
     uint64_t ids;               /* IDs are below this */
     uint32_t addr_bits;         /* of the address space, 1 .. 63 */
@@ -115,13 +115,14 @@ typedef struct tb_axi_stats {
 typedef struct tb_axi_open {
     uint64_t addr;
     uint64_t id;
-    uint64_t number; /* of its direction, from 1 */
-    uint64_t since;  /* cycle of its address */
-    uint64_t moved;  /* of its last beat, or the same */
-    uint64_t first;  /* of its first beat */
-    uint32_t beat;   /* beats seen */
+    uint64_t number;   /* of its direction, from 1 */
+    uint64_t since;    /* cycle of its address */
+    uint64_t moved;    /* of its last beat, or the same */
+    uint64_t first;    /* of its first beat */
+    uint64_t from, to; /* lowest and highest byte that was strobed, if wrote; only with proj.order */
+    uint32_t beat;     /* beats seen */
     uint8_t len, size, burst;
-    bool lock, data_done, resp_done;
+    bool lock, data_done, resp_done, wrote;
     bool full;       /* INCR as wide as the bus */
     uint8_t unknown; /* what nobody can know because of X or of an illegal address: bits in mon_priv.h */
     uint16_t slack;  /* beats that may have been taken while valid or ready was X */
@@ -168,6 +169,7 @@ typedef struct tb_axi_monitor {
     bool begun;
     bool in_reset;      /* the next edge with reset high is the first one */
     bool first_edge;    /* this one is */
+    bool low;           /* reset was low at the last sample */
     uint8_t reset_said; /* bit per channel: its valid in this reset is reported */
     uint8_t stalled;    /* bit per channel: valid and not ready at the last sample */
     uint8_t maybe;      /* bit per channel: valid and X on ready: the next sample tells whether that was a handshake */

@@ -29,18 +29,37 @@ static bool mapped(const tb_axi_project *p, uint64_t first, uint64_t last) {
     return p->range_count == 0;
 }
 
-/* The oldest write without a response that touches any of these bytes. */
+void axi_project_wrote(const tb_axi_monitor *mon, tb_axi_open *b, const uint64_t strb[2]) {
+    uint64_t at;
+    unsigned lo;
+    unsigned hi;
+    if ((strb[0] | strb[1]) == 0 || (b->unknown & UNKNOWN_LANES) != 0) {
+        return;
+    }
+    tb_axi_beat(b->addr, b->len, b->size, b->burst, b->beat, mon->cfg.bytes, &at, &lo, &hi);
+    const uint64_t from = at + (unsigned)(strb[0] != 0 ? __builtin_ctzll(strb[0]) : 64 + __builtin_ctzll(strb[1]));
+    const uint64_t to = at + (unsigned)(strb[1] != 0 ? 127 - __builtin_clzll(strb[1]) : 63 - __builtin_clzll(strb[0]));
+    b->from = !b->wrote || from < b->from ? from : b->from;
+    b->to = !b->wrote || to > b->to ? to : b->to;
+    b->wrote = true;
+}
+
+/* The oldest write without a response that has sent any of these bytes. */
 static const tb_axi_open *writes(const tb_axi_monitor *mon, uint64_t first, uint64_t last) {
     for (uint32_t i = 0; i < mon->wr_count; i++) {
         const tb_axi_open *b = wr_at(mon, i);
-        uint64_t from;
-        uint64_t to;
-        reach(mon, b->addr, b->len, b->size, b->burst, &from, &to);
-        if (!b->resp_done && (b->unknown & UNKNOWN_LANES) == 0 && from <= last && to >= first) {
+        if (b->wrote && !b->resp_done && b->from <= last && b->to >= first) {
             return b;
         }
     }
     return NULL;
+}
+
+/* The last byte that a read surely wants: masters may take the rest of the last beat with it. */
+static uint64_t wanted(const tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t first, uint64_t last) {
+    const uint64_t step = UINT64_C(1) << (mon->cfg.lite ? mon->size_max : ax->size & 7u);
+    const uint64_t start = last & ~(step - 1);
+    return ax->burst == TB_AXI_WRAP && !mon->cfg.lite ? last : start > first ? start : first;
 }
 
 /* Data that waits for this address: how long its last beat has been here; 0: there is none. */
@@ -67,7 +86,7 @@ static void check_address(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, 
     if (p->align > 1 && (ax->addr & (p->align - 1)) != 0 && !mon->cfg.lite) {
         axi_bad(mon, PROJ_ERRM_ADDR_ALIGN, ch, cycle, b, -1, "the address is no multiple of %u", p->align);
     }
-    const tb_axi_open *w = p->order && !write ? writes(mon, first, last) : NULL;
+    const tb_axi_open *w = p->order && !write ? writes(mon, first, wanted(mon, ax, first, last)) : NULL;
     if (w != NULL) {
         axi_bad(mon, PROJ_ERRM_READ_WRITE_ORDER, ch, cycle, b, -1, "write %" PRIu64 " at 0x%" PRIx64 " to these bytes has no response yet",
                 w->number, w->addr);

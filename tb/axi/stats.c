@@ -64,13 +64,14 @@ static double percent(double part, double whole) {
     return whole > 0 ? 100.0 * part / whole : 0.0;
 }
 
-/* Cycles below which so many bursts of a histogram lie, rounded up to the end of a bin. */
-static uint64_t quantile(const uint64_t bins[TB_AXI_LATENCY_BINS], uint64_t all, double share) {
+/* Cycles that so many bursts need at most, rounded up to the end of a bin. */
+static uint64_t quantile(const tb_axi_dir_stats *d, double share) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < TB_AXI_LATENCY_BINS; i++) {
-        sum += bins[i];
-        if (all > 0 && (double)sum >= share * (double)all) {
-            return tb_axi_latency_from(i + 1) - 1;
+        sum += d->latency[i];
+        if (d->complete > 0 && (double)sum >= share * (double)d->complete) {
+            const uint64_t end = tb_axi_latency_from(i + 1) - 1;
+            return end < d->latency_max ? end : d->latency_max;
         }
     }
     return 0;
@@ -103,8 +104,7 @@ static void print_direction(const tb_axi_monitor *mon, bool write, uint64_t cycl
         print_lengths(d, out);
     }
     fprintf(out, "    latency in cycles      mean %.1f, median %" PRIu64 ", 99 %% %" PRIu64 ", most %" PRIu64 "\n",
-            d->complete > 0 ? (double)d->latency_sum / (double)d->complete : 0.0, quantile(d->latency, d->complete, 0.5),
-            quantile(d->latency, d->complete, 0.99), d->latency_max);
+            d->complete > 0 ? (double)d->latency_sum / (double)d->complete : 0.0, quantile(d, 0.5), quantile(d, 0.99), d->latency_max);
     fprintf(out, "    in flight              mean %.1f while any is, most %u, none in %.1f %% of the cycles\n", s.depth, s.max,
             percent((double)(s.cycles - (s.busy < s.cycles ? s.busy : s.cycles)), (double)s.cycles));
     fprintf(out, "    data moved in          %.1f %% of the cycles with a burst in flight, %.1f %% of all\n",

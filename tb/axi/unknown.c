@@ -77,18 +77,18 @@ static unsigned known_valids(const tb_axi_sample *s) {
 }
 
 static void in_reset(tb_axi_monitor *mon, const tb_axi_sample *s) {
-    if (!is_x(s, TB_AXI_ARESETN)) {
-        if (mon->in_reset) {
-            reset_rules(mon, s, known_valids(s), "in reset");
-        } else { /* a synchronous reset acts at this edge, not before it */
-            axi_project_reset(mon, s, known_valids(s));
-        }
+    const bool known = !is_x(s, TB_AXI_ARESETN);
+    if (known && mon->low) {
+        reset_rules(mon, s, known_valids(s), "in reset");
+    } else if (known && !mon->in_reset) { /* a synchronous reset acts at this edge, not before it */
+        axi_project_reset(mon, s, known_valids(s));
     }
     const uint8_t said = mon->in_reset ? mon->reset_said : 0;
     axi_stat_depth(mon, false, s->cycle);
     axi_stat_depth(mon, true, s->cycle);
     tb_axi_mon_reset(mon);
     mon->reset_said = said;
+    mon->low = known;
 }
 
 /* ---- handshakes that are clear only now ---- */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "npu_hal.h"
 #include "tb.h"
@@ -119,6 +120,17 @@ typedef struct npu_dev_perf_window {
 bool npu_dev_perf_start(npu_dev *dev, uint32_t window);
 /* Stop; returns the number of windows up to the last one in which anything happened. They are the device's, until it starts again or is closed. */
 size_t npu_dev_perf_stop(npu_dev *dev, const npu_dev_perf_window **windows);
+
+/* Register programs of this device may read what they write, in an undefined order: no driver makes such ones. */
+void npu_dev_allow_overlap(npu_dev *dev);
+/*
+ * Statistics of the three ports since the device was opened: lengths, latencies, bursts in flight, efficiency, rules. As a table, or as one line of JSON (a list with one object
+ * for each port). The model has no bus: nothing is written.
+ */
+void npu_dev_bus_stats(const npu_dev *dev, bool json, FILE *out);
+
+/* Rules of a port of this NPU beyond those of the protocol: registers if cfg->lite, else a channel to memory. The rest of cfg stays as it is. */
+void npu_dev_axi_rules(tb_axi_mon_cfg *cfg);
 
 /* Reset in place: registers, queues and in-flight transactions are gone, memory stays. */
 void npu_dev_reset(npu_dev *dev);

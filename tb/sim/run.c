@@ -314,7 +314,11 @@ bool tb_run_finish(tb_run *run) {
     if (run->checks.count > 0 && !tb_run_failed(run) && !tb_checks_finish(&run->checks)) {
         note_check(run);
     }
-    return tb_run_idle(run, "the test is over");
+    for (unsigned i = 0; i < run->ports && !tb_run_failed(run); i++) {
+        tb_axi_mon_finish(&run->port[i]->mon, run->sim.cycle);
+    }
+    note_rules(run);
+    return !tb_run_failed(run);
 }
 
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {

@@ -300,6 +300,17 @@ bool tb_sim_edge(tb_sim *sim) {
     return !sim->stopped;
 }
 
+void tb_sim_assert_reset(tb_sim *sim) {
+    if (sim->rst_n == NULL || sim->stopped) {
+        return;
+    }
+    if (sim->clk != NULL) {
+        *sim->clk = 0;
+    }
+    *sim->rst_n = 0;
+    sim->cfg.shim->eval(sim->dut);
+}
+
 void tb_sim_reset(tb_sim *sim, unsigned cycles) {
     if (sim->rst_n == NULL) {
         return;

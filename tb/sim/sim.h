@@ -114,6 +114,8 @@ int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input,
 void tb_sim_settle(tb_sim *sim);
 /* Rising edge; cycle + 1. False once the simulation has stopped. */
 bool tb_sim_edge(tb_sim *sim);
+/* Assert reset with the clock low and let the design settle, without an edge: what an asynchronous reset does shows now. It stays asserted. */
+void tb_sim_assert_reset(tb_sim *sim);
 /* Hold reset for `cycles` edges, then release it; other inputs stay as they are. */
 void tb_sim_reset(tb_sim *sim, unsigned cycles);
 

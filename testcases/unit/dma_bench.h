@@ -48,6 +48,8 @@ void dma_bus_close(dma_bus *bus);
 void dma_bus_drive(unit *u, dma_bus *bus);
 /* After settle: protocol rules, the address channel against the expected bursts, at most 16 in flight; errors for the right requester, waiting and bursts in flight. */
 void dma_bus_sample(unit *u, dma_bus *bus);
+/* The end: nothing may be in flight. */
+void dma_bus_finish(unit *u, dma_bus *bus);
 /* Expect the bursts of a job. */
 void dma_bus_expect(unit *u, dma_bus *bus, const dma_job *job);
 /* After a flush: forget what has not been presented; a burst whose valid is up now may still be taken. */

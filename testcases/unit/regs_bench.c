@@ -169,6 +169,14 @@ static void follow_access(unit *u, bench *b) {
     }
 }
 
+static void check_rules(unit *u, const bench *b) {
+    if (b->mon.violations > 0) {
+        char text[320];
+        tb_axi_violation_text(&b->mon, &b->mon.first[0], text, sizeof text);
+        unit_fail(u, tb_axi_rule_name(b->mon.first[0].rule), "%s", text);
+    }
+}
+
 static void cycle(unit *u, bench *b) {
     tb_axi_sample s;
     drive(u, b);
@@ -177,11 +185,7 @@ static void cycle(unit *u, bench *b) {
     check_outputs(u, b);
     tb_axi_sample_port(&b->port, u->cycle, true, &s);
     tb_axi_mon_step(&b->mon, &s);
-    if (b->mon.violations > 0) {
-        char text[256];
-        tb_axi_violation_text(&b->mon, &b->mon.first[0], text, sizeof text);
-        unit_fail(u, tb_axi_rule_name(b->mon.first[0].rule), "%s", text);
-    }
+    check_rules(u, b);
     const regs_write w = {(uint32_t)b->bus.addr & 0x1fcu, b->bus.value, b->bus.strb};
     const bool effect_now = b->effect_due;
     b->effect_due = false;
@@ -220,10 +224,12 @@ static int find_ports(unit *u, bench *b) {
 }
 
 static int setup(unit *u, bench *b, bool alu, bool pool) {
-    const tb_axi_mon_cfg mon = {.name = "axil", .lite = true, .bytes = 4, .hash = &u->hash};
     if (find_ports(u, b) != 0 || regs_model_init(&b->m, alu, pool) != 0) {
         return -1;
     }
+    tb_axi_mon_cfg mon;
+    tb_axi_mon_defaults(&mon, "axil", &b->port);
+    mon.hash = &u->hash;
     if (tb_axi_mon_init(&b->mon, &mon) != 0) {
         cm_device_free(b->m.regs);
         return -1;
@@ -257,6 +263,8 @@ int regs_bench_run(unit *u, bool alu, bool pool) {
             cycle(u, b);
         }
     }
+    tb_axi_mon_finish(&b->mon, u->cycle);
+    check_rules(u, b);
     tb_axi_mon_free(&b->mon);
     cm_device_free(b->m.regs);
     free(b);

@@ -196,6 +196,9 @@ static void final_checks(unit *u, bench *b) {
     unit_expect_value(u, "ev_beat_o pulses", b->beat_pulses, st->beats[TB_AXI_R]);
     unit_expect_value(u, "ev_burst_o pulses", b->burst_pulses, st->beats[TB_AXI_AR]);
     unit_expect_value(u, "bursts missing", b->bus.burst_in - b->bus.burst_out, 0);
+    if (unit_ok(u)) {
+        dma_bus_finish(u, &b->bus);
+    }
 }
 
 static void setup(unit *u, bench *b) {

@@ -243,6 +243,9 @@ static void final_checks(unit *u, bench *b) {
     unit_expect_value(u, "ev_beat_o pulses", b->beat_pulses, st->beats[TB_AXI_W]);
     unit_expect_value(u, "ev_burst_o pulses", b->burst_pulses, st->beats[TB_AXI_AW]);
     unit_expect_value(u, "bursts missing", b->bus.burst_in - b->bus.burst_out, 0);
+    if (unit_ok(u)) {
+        dma_bus_finish(u, &b->bus);
+    }
     for (uint32_t i = 0; i < b->fuzzies; i++) {
         tb_ddr_copy_range(&b->ref, &b->bus.mem, b->fuzzy[i].addr, b->fuzzy[i].bytes);
     }

@@ -1,0 +1,35 @@
+/* Buses of the device: what this NPU promises beyond the protocol (docs/npu.md section 1), statistics. */
+#include "dev_priv.h"
+
+void npu_dev_axi_rules(tb_axi_mon_cfg *cfg) {
+    tb_axi_project *p = &cfg->proj;
+    p->on = true;
+    p->reset_async = true;
+    if (cfg->lite) {
+        p->addr_bits = 9;
+        return;
+    }
+    p->max_reads = p->max_writes = 16;
+    p->incr_only = p->no_lock = p->no_narrow = true;
+    p->ids = 1;
+    p->addr_bits = 32;
+    p->order = true; /* the driver's fences, and units that only overwrite what they have read */
+}
+
+void npu_dev_allow_overlap(npu_dev *dev) {
+    for (unsigned i = 0; i < PORTS; i++) {
+        dev->mon[i].cfg.severity[PROJ_ERRM_READ_WRITE_ORDER] = TB_AXI_SEV_OFF;
+    }
+}
+
+void npu_dev_bus_stats(const npu_dev *dev, bool json, FILE *out) {
+    for (unsigned i = 0; dev->has_rtl && i < PORTS; i++) {
+        if (json) {
+            fputs(i == 0 ? "[" : ", ", out);
+            tb_axi_stats_json(&dev->mon[i], dev->sim.cycle, out);
+            fputs(i + 1 == PORTS ? "]\n" : "", out);
+        } else {
+            tb_axi_stats_print(&dev->mon[i], dev->sim.cycle, out);
+        }
+    }
+}
