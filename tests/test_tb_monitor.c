@@ -33,7 +33,8 @@ static void tick(bus *b) {
 static void open_bus(bus *b, bool lite) {
     memset(b, 0, sizeof *b);
     b->hash = TB_HASH_INIT;
-    const tb_axi_mon_cfg cfg = {.name = "p", .port = 3, .lite = lite, .bytes = lite ? 4 : 16, .depth = 4, .widths = {.id = 16}, .hash = &b->hash};
+    const tb_axi_mon_cfg cfg = {
+        .name = "p", .port = 3, .lite = lite, .bytes = lite ? 4 : 16, .depth = 4, .widths = {.id = 16}, .hash = &b->hash};
     assert_int_equal(tb_axi_mon_init(&b->mon, &cfg), 0);
     tick(b); /* in reset */
 }
@@ -543,8 +544,8 @@ static void violations_are_kept(void **state) {
     assert_int_equal(b.mon.violations, 40);
     char text[300];
     tb_axi_violation_text(&b.mon, &b.mon.first[0], text, sizeof text);
-    assert_string_equal(
-        text, "AXI4_ERRS_RID on p (R) at cycle 2: read data of ID 0, but no read of that ID was accepted at an earlier edge");
+    assert_string_equal(text,
+                        "AXI4_ERRS_RID on p (R) at cycle 2: read data of ID 0, but no read of that ID was accepted at an earlier edge");
     tb_axi_mon_free(&b.mon);
 }
 

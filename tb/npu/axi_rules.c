@@ -16,9 +16,9 @@ void npu_dev_axi_rules(tb_axi_mon_cfg *cfg) {
     p->order = true; /* the driver's fences, and units that only overwrite what they have read */
 }
 
-void npu_dev_allow_overlap(npu_dev *dev) {
+void npu_rtl_allow_overlap(npu_dev *dev, bool allow) {
     for (unsigned i = 0; i < PORTS; i++) {
-        dev->mon[i].cfg.severity[PROJ_ERRM_READ_WRITE_ORDER] = TB_AXI_SEV_OFF;
+        dev->mon[i].cfg.severity[PROJ_ERRM_READ_WRITE_ORDER] = allow ? TB_AXI_SEV_OFF : TB_AXI_SEV_DEFAULT;
     }
 }
 

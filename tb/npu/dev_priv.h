@@ -147,6 +147,8 @@ bool npu_rtl_read(npu_dev *dev, uint32_t offset, uint32_t *value);
 bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value);
 /* Nothing may be in flight on the buses. */
 void npu_rtl_check_idle(npu_dev *dev);
+/* Part of npu_dev_allow_overlap(): on the buses. */
+void npu_rtl_allow_overlap(npu_dev *dev, bool allow);
 
 /* ---- hang.c ---- */
 /* Nothing has moved for the watchdog's cycles, on any port (all) or between the units and memory: failure and report, unless the units are idle or compute. */

@@ -68,7 +68,7 @@ void npu_dev_alloc_reset(npu_dev *dev);
 
 /*
  * Tasks that are started from now on may have buffers that overlap, their own or those of tasks in flight (it is a failure otherwise): for tests that start tasks whose results
- * are undefined on purpose.
+ * are undefined on purpose. Reads of what is being written are no failure on the bus then, either.
  */
 void npu_dev_allow_overlap(npu_dev *dev, bool allow);
 
@@ -121,8 +121,6 @@ bool npu_dev_perf_start(npu_dev *dev, uint32_t window);
 /* Stop; returns the number of windows up to the last one in which anything happened. They are the device's, until it starts again or is closed. */
 size_t npu_dev_perf_stop(npu_dev *dev, const npu_dev_perf_window **windows);
 
-/* Register programs of this device may read what they write, in an undefined order: no driver makes such ones. */
-void npu_dev_allow_overlap(npu_dev *dev);
 /*
  * Statistics of the three ports since the device was opened: lengths, latencies, bursts in flight, efficiency, rules. As a table, or as one line of JSON (a list with one object
  * for each port). The model has no bus: nothing is written.

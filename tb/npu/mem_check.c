@@ -152,4 +152,5 @@ void npu_mem_wrong(npu_dev *dev, const tb_ddr_event *e, bool rtl) {
 
 void npu_dev_allow_overlap(npu_dev *dev, bool allow) {
     dev->overlaps_allowed = allow;
+    npu_rtl_allow_overlap(dev, allow);
 }

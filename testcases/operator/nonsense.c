@@ -135,7 +135,6 @@ static int fill_memory(tc_run *run) {
 /* The scratch buffer, and behind it the sensible tasks with theirs. */
 static int lay_out(nonsense *s) {
     tc_run *run = s->run;
-    npu_dev_allow_overlap(run->dev);
     s->list.count = 0;
     s->before = (non_before){0};
     npu_dev_allow_overlap(run->dev, true); /* results that depend on it are not looked at */
