@@ -2,9 +2,9 @@
 .PHONY: deps deps-dev regress run perf unit repro network
 
 # What `make regress` and `make test` need, and nothing else.
-DEPS := build-essential ccache clang clang-format git libcmocka-dev libjansson-dev libsqlite3-dev make pkg-config python3 python3-numpy python3-pytest \
+DEPS := build-essential ccache clang clang-format git libcmocka-dev libjansson-dev liblz4-dev libsqlite3-dev make pkg-config python3 python3-numpy python3-pytest \
   python3-sklearn verilator yosys zlib1g-dev
-DEPS_DEV := afl++ chromium gtkwave liblz4-dev valgrind
+DEPS_DEV := afl++ chromium gtkwave valgrind
 
 # $(call apt,packages): nothing to do when all are there; needs root or sudo
 define apt

@@ -364,7 +364,7 @@ static void sleep_and_wake(void **state) {
     cycle(&b);
     assert_string_equal(b.rec.calls, "sleeper1 lone0");
     *wide = 0;
-    /* what was asked for waits for the clock and does not outlive a reset */
+    /* what was asked for waits for the clock; a reset asks for the first cycle after it */
     *first = 1;
     cycle(&b);
     *first = 0;
@@ -380,6 +380,12 @@ static void sleep_and_wake(void **state) {
     cycle(&b);
     assert_string_equal(b.rec.calls, "sleeper0-clear lone0");
     *rst = 1;
+    *en = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "lone0");
+    *en = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0 lone0");
     cycle(&b);
     assert_string_equal(b.rec.calls, "lone0");
     done(&b);

@@ -99,11 +99,11 @@ void tb_checks_close(tb_checks *checks) {
     memset(checks, 0, sizeof *checks);
 }
 
-/* Checks of a domain in reset forget what they know. */
+/* Checks of a domain in reset forget what they know, and look at the first cycle after it. */
 static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
     tb_check_plan *p = checks->plan;
     for (uint32_t w = 0; w < p->words; w++) {
-        p->again.bit[w] &= ~d->members.bit[w];
+        p->again.bit[w] |= d->members.bit[w];
         for (uint64_t left = d->members.bit[w]; left != 0; left &= left - 1) {
             tb_check *c = &checks->check[w * 64 + (uint32_t)__builtin_ctzll(left)];
             c->ops->clear(c);

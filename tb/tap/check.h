@@ -20,7 +20,7 @@ typedef struct tb_check_ops {
     int (*open)(tb_check *c, char *err, size_t err_size);
     /*
      * A cycle in which the unit's clock runs, after settle: look at the handshakes. Every such cycle, or, when open named signals with tb_check_wake(), those in
-     * which one of them is not 0 and those after a cycle() that set tb_check.again. NULL: the tap only serves other checks, the next three are NULL, too.
+     * which one of them is not 0, those after a cycle() that set tb_check.again and the first one after a reset. NULL: the tap only serves other checks, the next three are NULL, too.
      */
     void (*cycle)(tb_check *c);
     /*
