@@ -36,10 +36,11 @@ WHAT = {
 
 # name, label, (kind, arguments) with the part and without it. WAVE stands for a file name.
 COSTS = (
-    ("taps", "taps and checks: tap / fast", ("tap", ""), ("fast", "")),
-    ("kind", "  debug / fast (X, tracing)", ("debug", ""), ("fast", "")),
+    ("taps", "taps and checks: tap / debug", ("tap", ""), ("debug", "")),
     ("copies", "  taps in the design", ("tap", "--without checks"), ("debug", "")),
     ("checks", "  checks of the units", ("tap", ""), ("tap", "--without checks")),
+    ("kind", "X, able to trace: debug / fast", ("debug", ""), ("fast", "")),
+    ("all", "KIND=tap in all: tap / fast", ("tap", ""), ("fast", "")),
     ("monitor", "AXI monitors", ("fast", ""), ("fast", "--without monitor")),
     ("memory", "memory access checks", ("fast", ""), ("fast", "--without memory")),
     ("compare", "memory compare", ("fast", ""), ("fast", "--without compare")),
