@@ -8,7 +8,6 @@
 
 #include "npu_regs.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +32,8 @@ static const tb_knob knobs[] = {
     {"kind", 0, NON_KINDS - 1, TB_KNOB_ENUM, non_kind_names, NULL, "what is spoilt: one field, a few, one bit, all, nothing"},
     {"first", 0, MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn and left out"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
+    {"edges", 0, 8, (tb_knob_kind)(TB_KNOB_UNIFORM | TB_KNOB_LATER), NULL, NULL,
+     "tasks at one limit each that are started before each of them"},
     {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
 };
 
@@ -158,6 +159,17 @@ static bool forbidden(const nonsense *s, const non_ranges *writes) {
            non_touches(writes, s->scratch + SCRATCH_BYTES, NPU_DEV_DDR_BASE + DDR_BYTES);
 }
 
+/* May this task be started: is it refused, or as long or as short as it shall be? */
+static bool may_start(nonsense *s, bool long_one, non_task *t) {
+    t->legal = t->legal && there(s->run, t->unit);
+    if (!t->legal) {
+        return !long_one;
+    }
+    non_reach(s->run->n, t, &s->reads, &s->writes);
+    const bool is_long = t->work > work_limit(s->run) || !s->reads.all || !s->writes.all;
+    return is_long == long_one && !forbidden(s, &s->writes);
+}
+
 /* A spoilt task that may be started; long_one: one that is too long to wait for, else one that is not. false: none came up. */
 static bool draw(nonsense *s, tb_rng *rng, uint32_t index, bool long_one, non_task *t) {
     const uint32_t pinned = tc_knob(s->run->knobs, "kind");
@@ -167,17 +179,8 @@ static bool draw(nonsense *s, tb_rng *rng, uint32_t index, bool long_one, non_ta
         non_from(&s->base[index], t);
         non_spoil(rng, kind, s->scratch, SCRATCH_BYTES, t);
         non_judge(s->run->n, &s->before, t);
-        t->legal = t->legal && there(s->run, t->unit);
         snprintf(s->what, sizeof s->what, "%s spoilt (%s)", units[t->unit].name, non_kind_names[kind]);
-        if (!t->legal) {
-            if (!long_one) {
-                return true;
-            }
-            continue;
-        }
-        non_reach(s->run->n, t, &s->reads, &s->writes);
-        const bool is_long = t->work > work_limit(s->run) || !s->reads.all || !s->writes.all;
-        if (is_long == long_one && !forbidden(s, &s->writes)) {
+        if (may_start(s, long_one, t)) {
             return true;
         }
     }
@@ -199,7 +202,7 @@ static bool poll(nonsense *s, const char *name, uint32_t offset, uint32_t mask, 
 }
 
 static bool soft_reset(nonsense *s) {
-    s->before = (non_before){0};
+    s->before.resident = false;
     return tc_write(s->run, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK) && poll(s, "STATUS", NPU_REG_STATUS, UINT32_MAX, IDLE) &&
            tc_expect(s->run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) && tc_expect(s->run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, 0);
 }
@@ -290,10 +293,9 @@ static bool wait_a_little(nonsense *s, tb_rng *rng) {
     return true;
 }
 
-/* Start it, and let it end in one of three ways: by itself, compared; by itself, its results undefined, so that a reset drops them; by a reset. */
-static bool run_one(nonsense *s, tb_rng *rng, const non_task *t) {
+/* Start it, and let it end in one of three ways: by itself, compared; by itself, its results undefined, so that a reset drops them; cut: by a reset. */
+static bool run_one(nonsense *s, tb_rng *rng, const non_task *t, bool cut) {
     uint32_t before[NPU_UNIT_COUNT];
-    const bool cut = seq_chance(rng, 4);
     const bool exact = !t->legal || (!t->keeps && non_determinate(&s->reads, &s->writes));
     if (!read_counts(s, before) || !start(s, t)) {
         return false;
@@ -311,15 +313,37 @@ static bool run_one(nonsense *s, tb_rng *rng, const non_task *t) {
     return finish(s, t, before);
 }
 
+/* Tasks that violate one limit and no other one, or keep it only just. */
+static bool run_edges(nonsense *s, uint32_t index) {
+    const tb_rng base = tb_rng_stream(s->run->seed, "nonsense.edges");
+    tb_rng rng = tb_rng_fork(&base, index);
+    for (uint32_t i = 0; i < tc_knob(s->run->knobs, "edges"); i++) {
+        non_task t;
+        s->index = index;
+        non_from(&s->base[index], &t);
+        const uint32_t limit = (uint32_t)tb_rng_range(&rng, 0, non_limits(t.unit) - 1);
+        const bool beyond = !seq_chance(&rng, 3);
+        const bool found = non_edge(s->run->n, &s->before, &rng, limit, beyond, s->scratch, SCRATCH_BYTES, &t);
+        snprintf(s->what, sizeof s->what, "%s at the limit: %s", units[t.unit].name, non_limit_name(t.unit, limit));
+        if (found && may_start(s, false, &t) && !run_one(s, &rng, &t, false)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool run_tasks(nonsense *s) {
     const tb_rng base = tb_rng_stream(s->run->seed, "nonsense.tasks");
     for (uint32_t i = 0; i < s->tasks; i++) {
         tb_rng rng = tb_rng_fork(&base, i);
         non_task t;
+        if (i >= tc_knob(s->run->knobs, "first") && !run_edges(s, i)) {
+            return false;
+        }
         if (!draw(s, &rng, i, false, &t) || i < tc_knob(s->run->knobs, "first")) {
             continue;
         }
-        if (!run_one(s, &rng, &t) || (seq_chance(&rng, 8) && !sensible(s))) {
+        if (!run_one(s, &rng, &t, seq_chance(&rng, 4)) || (seq_chance(&rng, 8) && !sensible(s))) {
             return false;
         }
     }
@@ -382,20 +406,6 @@ static bool run_long(nonsense *s) {
     return soft_reset(s) && sensible(s);
 }
 
-/* What was started last, for a person who looks at a failure. */
-static void print_task(const nonsense *s) {
-    uint32_t first = 0;
-    uint32_t last = 0;
-    uint32_t ctrl = 0;
-    uint32_t en = 0;
-    non_unit_regs(s->task.unit, &first, &last, &ctrl, &en);
-    printf("nonsense: task %u: %s, %s, about %" PRIu64 " cycles, made from: %s\n", s->index, s->what, s->task.legal ? "legal" : "illegal",
-           s->task.work, s->base[s->index].what);
-    for (uint32_t offset = first; offset <= last; offset += 4) {
-        printf("nonsense:   0x%03X = 0x%08X\n", offset, s->task.regs[offset / 4]);
-    }
-}
-
 static int on_rtl_alone(nonsense *s, const char *bus, uint64_t seed) {
     tc_run *run = s->run;
     tc_close(run);
@@ -443,7 +453,8 @@ static int execute(tc_run *run) {
     const int rc = execute_with(s);
     tc_close(run); /* the checks at the end belong to these tasks */
     if (run->result->outcome != TB_PASS) {
-        print_task(s);
+        printf("nonsense: task %u: %s, made from: %s\n", s->index, s->what, s->base[s->index].what);
+        non_print(&s->task);
     }
     free(s->reads.r);
     free(s->writes.r);

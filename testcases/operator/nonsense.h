@@ -13,13 +13,14 @@
 typedef struct non_task {
     npu_unit unit;
     uint32_t regs[NON_WORDS];
+    uint64_t violated; /* limits, one bit each */
     bool legal, keeps; /* accepted; with the weights of an earlier task */
     uint64_t work;     /* about as many cycles, where legal */
 } non_task;
 
 /* The last accepted GEMM task, for WGT_KEEP. */
 typedef struct non_before {
-    bool resident;
+    bool resident; /* its weights may be kept: it had WGT_RES, and there was no reset since */
     uint32_t op, wgt_addr, kw, kh, ic, oc;
 } non_before;
 
@@ -35,6 +36,9 @@ typedef struct non_ranges {
 
 /* ---- nonsense_limits.c: docs/npu.md section 3, "Limits" ---- */
 void non_judge(uint32_t n, const non_before *before, non_task *task);
+/* The limits of a unit, from 0; the name of one. */
+uint32_t non_limits(npu_unit unit);
+const char *non_limit_name(npu_unit unit, uint32_t limit);
 /* What this accepted task leaves behind. */
 void non_remember(const non_task *task, non_before *before);
 
@@ -51,9 +55,23 @@ typedef enum non_kind { NON_ANY, NON_FIELD, NON_FEW, NON_FLIP, NON_RANDOM, NON_L
 extern const char *const non_kind_names[NON_KINDS];
 /* Spoil a legal task. [scratch, scratch + bytes): where addresses may lie that shall lead somewhere. */
 void non_spoil(tb_rng *rng, non_kind kind, uint32_t scratch, uint32_t bytes, non_task *task);
+/* The fields of a unit's registers, counted from 0; spoil one of them; read it, write it. */
+size_t non_fields(npu_unit unit);
+void non_spoil_field(tb_rng *rng, size_t field, uint32_t scratch, uint32_t bytes, non_task *task);
+uint32_t non_get(const non_task *task, size_t field);
+void non_set(non_task *task, size_t field, uint32_t value);
 /* The registers of a legal task. */
 void non_from(const seq_task *legal, non_task *task);
 /* The registers of a unit: byte offsets, the control register last. */
 void non_unit_regs(npu_unit unit, uint32_t *first, uint32_t *last, uint32_t *ctrl, uint32_t *en);
+
+/* What is in a task and which limits it violates, for a person who looks at a failure. */
+void non_print(const non_task *task);
+
+/* ---- nonsense_edge.c ---- */
+/* Change a task so that this limit, and no other one, is violated, mostly by as little as possible; beyond = false: so that it just holds, if there is such
+   a task close by (see task->legal). [scratch, scratch + bytes) as above. false: none was found, the task is as it was. */
+bool non_edge(uint32_t n, const non_before *before, tb_rng *rng, uint32_t limit, bool beyond, uint32_t scratch, uint32_t bytes,
+              non_task *task);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "npu_regs.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const non_kind_names[NON_KINDS] = {"any", "field", "few", "flip", "random", "legal"};
@@ -100,29 +102,40 @@ static uint32_t draw_address(tb_rng *rng, uint32_t scratch, uint32_t bytes) {
     return scratch + ((uint32_t)tb_rng_range(rng, 0, bytes - 1) & ~(low - 1));
 }
 
-static void spoil_field(tb_rng *rng, const field *f, uint32_t scratch, uint32_t bytes, non_task *t) {
+size_t non_fields(npu_unit unit) {
+    return units[unit].count;
+}
+
+uint32_t non_get(const non_task *t, size_t index) {
+    const field *f = &units[t->unit].fields[index];
+    return (t->regs[f->offset / 4] & f->mask) >> __builtin_ctz(f->mask);
+}
+
+void non_set(non_task *t, size_t index, uint32_t value) {
+    const field *f = &units[t->unit].fields[index];
     uint32_t *reg = &t->regs[f->offset / 4];
-    const uint32_t lsb = (uint32_t)__builtin_ctz(f->mask);
+    *reg = (*reg & ~f->mask) | (value << __builtin_ctz(f->mask) & f->mask);
+}
+
+void non_spoil_field(tb_rng *rng, size_t index, uint32_t scratch, uint32_t bytes, non_task *t) {
+    const field *f = &units[t->unit].fields[index];
     const uint32_t width = (uint32_t)__builtin_popcount(f->mask);
-    const uint32_t value = f->address ? draw_address(rng, scratch, bytes) : draw_value(rng, width);
-    *reg = (*reg & ~f->mask) | (value << lsb & f->mask);
+    non_set(t, index, f->address ? draw_address(rng, scratch, bytes) : draw_value(rng, width));
 }
 
 void non_spoil(tb_rng *rng, non_kind kind, uint32_t scratch, uint32_t bytes, non_task *t) {
-    const field *fields = units[t->unit].fields;
     const size_t count = units[t->unit].count;
     const uint32_t one_in = kind == NON_RANDOM ? 1 : (uint32_t)tb_rng_range(rng, 4, 16);
-    const field *chosen = &fields[tb_rng_range(rng, 0, count - 1)];
+    const size_t chosen = tb_rng_range(rng, 0, count - 1);
     if (kind == NON_FIELD) {
-        spoil_field(rng, chosen, scratch, bytes, t);
+        non_spoil_field(rng, chosen, scratch, bytes, t);
     } else if (kind == NON_FLIP) {
-        const uint32_t lsb = (uint32_t)__builtin_ctz(chosen->mask);
-        const uint32_t width = (uint32_t)__builtin_popcount(chosen->mask);
-        t->regs[chosen->offset / 4] ^= 1u << (lsb + (uint32_t)tb_rng_range(rng, 0, width - 1));
+        const uint32_t width = (uint32_t)__builtin_popcount(units[t->unit].fields[chosen].mask);
+        non_set(t, chosen, non_get(t, chosen) ^ 1u << tb_rng_range(rng, 0, width - 1));
     }
     for (size_t i = 0; (kind == NON_FEW || kind == NON_RANDOM) && i < count; i++) {
         if (seq_chance(rng, one_in)) {
-            spoil_field(rng, &fields[i], scratch, bytes, t);
+            non_spoil_field(rng, i, scratch, bytes, t);
         }
     }
 }
@@ -134,4 +147,16 @@ void non_from(const seq_task *legal, non_task *task) {
         task->regs[legal->writes[i][0] / 4] = legal->writes[i][1];
     }
     task->regs[units[task->unit].ctrl / 4] &= ~units[task->unit].en;
+}
+
+void non_print(const non_task *t) {
+    printf("nonsense: %s, about %" PRIu64 " cycles\n", t->legal ? "legal" : "illegal", t->work);
+    for (uint32_t limit = 0; limit < non_limits(t->unit); limit++) {
+        if ((t->violated >> limit & 1) != 0) {
+            printf("nonsense: violated: %s\n", non_limit_name(t->unit, limit));
+        }
+    }
+    for (uint32_t offset = units[t->unit].first; offset <= units[t->unit].last; offset += 4) {
+        printf("nonsense:   0x%03X = 0x%08X\n", offset, t->regs[offset / 4]);
+    }
 }
