@@ -1,5 +1,5 @@
 /*
- * regs.c - directed test of the registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset.
+ * regs.c - directed test of the registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset, a result that waits for its task.
  */
 #include "regs.h"
 
@@ -219,6 +219,9 @@ static bool check_busy_units(tc_run *run, uint32_t base) {
         }
         if (!soft_reset(run) || !regs_check_overrun(run, units[i], base) || !soft_reset(run) || !check_reset_values(run) ||
             !check_reset_while_busy(run, units[i], base)) {
+            return false;
+        }
+        if (units[i] == &regs_alu && (!soft_reset(run) || !regs_check_result(run, base))) {
             return false;
         }
     }

@@ -3,6 +3,9 @@
 
 #include "npu_regs.h"
 
+#include <string.h>
+
+#define SUMMANDS 256u
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
 #define GEMM_MIN (NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB)
@@ -272,6 +275,45 @@ bool regs_check_legal(tc_run *run, const regs_unit *unit, uint32_t base) {
     hal->task_output(hal->ctx, base + REGS_OUT, 4);
     return regs_write_task(run, unit, base, NULL, true) && regs_wait_count(run, unit, 1) &&
            tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) && regs_check_irq(run, unit);
+}
+
+bool regs_check_result(tc_run *run, uint32_t base) {
+    static const regs_change sum = {{VALUE(ALU_SIZE, SUMMANDS), VALUE(ALU_CTRL, ALU_OP(NPU_ALU_CTRL_OP_SUM))}};
+    const npu_hal *hal = npu_dev_hal(run->dev);
+    tb_rng rng = tb_rng_stream(run->seed, "regs.result");
+    float values[SUMMANDS];
+    uint32_t before = 0; /* ALU_RESULT */
+    for (uint32_t i = 0; i < SUMMANDS; i++) {
+        values[i] = 1.0f;
+    }
+    if (!npu_dev_write(run->dev, base, values, sizeof values)) {
+        return false;
+    }
+    for (uint32_t tasks = 0, count = 0; tasks < 3; tasks++) {
+        const float factor = (float)(tasks + 1), result = factor * (float)SUMMANDS;
+        uint32_t q, want, got, any;
+        memcpy(&q, &factor, sizeof q);
+        memcpy(&want, &result, sizeof want);
+        hal->task_output(hal->ctx, base + REGS_OUT, 4);
+        if (!tc_write(run, NPU_REG_ALU_Q, q) || !regs_write_task(run, &regs_alu, base, &sum, true)) {
+            return false;
+        }
+        for (uint32_t reads = 0; count == tasks && reads < 10000; reads++) {
+            if (!tc_read(run, NPU_REG_ALU_RESULT, &got) || !tc_read(run, NPU_REG_ALU_COUNT, &count) ||
+                !tc_read(run, 4 * (uint32_t)tb_rng_range(&rng, 0, 127), &any)) {
+                return false;
+            }
+            if (count == tasks && got != before) {
+                tc_fail(run, "regs: result too early", "ALU_RESULT is 0x%08X while the task runs, expected 0x%08X, as before", got, before);
+                return false;
+            }
+        }
+        if (!regs_wait_count(run, &regs_alu, tasks + 1) || !tc_expect(run, "ALU_RESULT", NPU_REG_ALU_RESULT, UINT32_MAX, want)) {
+            return false;
+        }
+        before = want;
+    }
+    return true;
 }
 
 bool regs_check_overrun(tc_run *run, const regs_unit *unit, uint32_t base) {
