@@ -18,6 +18,11 @@ const tc_test *const tc_tests[] = {&tc_conv,    &tc_dw,        &tc_linear, &tc_c
 const size_t tc_test_count = sizeof tc_tests / sizeof tc_tests[0];
 
 const char *const tc_bus_names[TC_BUS_COUNT] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
+const uint32_t tc_writes_weight[2] = {3, 1};
+
+const char *tc_bus(const tc_run *run) {
+    return tb_knobs_get(run->knobs, "writes") != 0 ? "writes" : tb_knobs_get_name(run->knobs, "bus");
+}
 
 const tc_test *tc_test_find(const char *name) {
     for (size_t i = 0; i < tc_test_count; i++) {

@@ -143,6 +143,11 @@ const tc_test *tc_test_find(const char *name);
 /* Names of the bus profiles of tb_axi_profiles, for an ENUM knob. */
 #define TC_BUS_COUNT 6
 extern const char *const tc_bus_names[TC_BUS_COUNT];
+/* The knob `writes` of tests whose results can come faster than memory takes them. */
+extern const uint32_t tc_writes_weight[2];
+#define TC_WRITES_HELP "1: instead of `bus`, a memory that reads at once and hardly takes writes"
+/* The bus profile that the knobs `bus` and, where there is one, `writes` ask for. */
+const char *tc_bus(const tc_run *run);
 
 /* Open the device and start the driver on it. 0; -1 with run->err (could not run) or with a failure in run->result. bus: profile or NULL. */
 int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us);

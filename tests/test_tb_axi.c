@@ -330,7 +330,7 @@ static void profile_names(void **state) {
     (void)state;
     char names[200];
     tb_axi_profile_names(names, sizeof names);
-    assert_string_equal(names, "ideal, fast, typical, slow, bursty, hostile");
+    assert_string_equal(names, "ideal, fast, typical, slow, bursty, hostile, writes");
     assert_null(tb_axi_profile_find("nice"));
 }
 

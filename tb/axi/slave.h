@@ -36,7 +36,7 @@ typedef struct tb_axi_profile {
     uint16_t lite_gap_max;                 /* register accesses: longest delay of each channel */
 } tb_axi_profile;
 
-/* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile. */
+/* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile; then writes: fast but for writes. */
 extern const tb_axi_profile tb_axi_profiles[];
 extern const size_t tb_axi_profile_count;
 /* By name; NULL: unknown. */

@@ -24,6 +24,7 @@ static const tb_knob knobs_of_chain[] = {
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"wait", 0, 1, TB_KNOB_ENUM, conv_wait_names, NULL, "how the driver waits"},
     {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
+    {"writes", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, tc_writes_weight, TC_WRITES_HELP},
 };
 
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
@@ -42,6 +43,10 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char
     const int64_t side = 1 + (int64_t)(seed % 20); /* small maps more often: most layers keep their size */
     tb_knobs_draw_in(knobs, "h", seed, 1, side);
     tb_knobs_draw_in(knobs, "w", seed, 1, side);
+    if (tb_knobs_get(knobs, "writes") != 0) { /* more pixels than send_buf has words */
+        tb_knobs_draw_in(knobs, "h", seed, 24, 40);
+        tb_knobs_draw_in(knobs, "w", seed, 24, 40);
+    }
     return check(n, knobs, err, err_size);
 }
 
@@ -221,8 +226,8 @@ static int execute(tc_run *run) {
     c->run = run;
     int rc = make_layers(c);
     if (rc == 0) {
-        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), UINT64_C(256) << 20,
-                     (npu_wait)tb_knobs_get(k, "wait"), GEMM_TIMEOUT_US);
+        rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), UINT64_C(256) << 20, (npu_wait)tb_knobs_get(k, "wait"),
+                     GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_layers(c);

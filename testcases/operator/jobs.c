@@ -35,6 +35,7 @@ static const tb_knob knobs[] = {
     {"cut", 0, 6, (tb_knob_kind)(TB_KNOB_UNIFORM | TB_KNOB_LATER), NULL, NULL,
      "sizes of all operators are halved so often (for shrinking)"},
     {"values", 0, RAMP, (tb_knob_kind)(TB_KNOB_ENUM | TB_KNOB_LATER), value_names, NULL, "data of all operands (for shrinking)"},
+    {"writes", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, tc_writes_weight, TC_WRITES_HELP},
 };
 
 static const tensor_kind *const alu_kinds[] = {&eltwise_kind, &act_kind, &reduce_kind, &copy_kind, &upsample_kind};
@@ -146,8 +147,8 @@ static int prepare_all(tc_run *run, set *s) {
         bytes += s->one[i].kind->bytes(run->n, &s->one[i].knobs);
     }
     int rc =
-        tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
-                tensor_memory(bytes + (UINT64_C(2) << 20), 8 * s->count), (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
+        tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(run->knobs, "dseed"), tensor_memory(bytes + (UINT64_C(2) << 20), 8 * s->count),
+                (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
     for (uint32_t i = 0; i < s->count && rc == 0 && tc_ok(run); i++) {
         rc = s->one[i].kind->prepare(run, &s->one[i].knobs, s->one[i].seed, s->one[i].op);
     }

@@ -50,6 +50,15 @@ static npu_conv draw_conv(tb_rng *rng, uint32_t n) {
     return c;
 }
 
+/* INT8 and one tap: its results come faster than a slow memory takes them, and there are more of them than send_buf has words. */
+static void make_prolific(tb_rng *rng, uint32_t n, npu_conv *c) {
+    c->kw = c->kh = c->stride_w = c->stride_h = 1;
+    c->iw += 20;
+    c->ih += 20;
+    c->ic = draw(rng, 1, n);
+    c->in_layout = c->out_layout = NPU_INT8_NHWC;
+}
+
 static uint32_t halved(uint32_t size, uint32_t times, uint32_t least) {
     return size >> times > least ? size >> times : size < least ? size : least;
 }
@@ -130,6 +139,9 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     tb_rng rng = tb_rng_stream(seed, "jobs.conv");
     npu_conv_split split = {0};
     o->conv = draw_conv(&rng, run->n);
+    if (tc_knob(knobs, "writes") != 0) {
+        make_prolific(&rng, run->n, &o->conv);
+    }
     const uint32_t cut = tc_knob(knobs, "cut");
     o->conv.iw = halved(o->conv.iw, cut, 3); /* the largest kernel */
     o->conv.ih = halved(o->conv.ih, cut, 3);
