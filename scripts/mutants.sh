@@ -4,7 +4,8 @@
 # unit is named for less than 95 of 100, or when the tree fails without any bug.
 #
 # A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show at N=4;
-# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where no NPU contains the part. The right unit is that one, or the
+# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where nothing that an NPU computes shows it; "# name-cfg: <cfg>" where
+# a whole NPU shows it at that N only. The right unit is that one, or the
 # module that is patched, or the one whose bench it is. The work happens in a copy, built once without a bug; then for each patch: apply; run
 # the bench of its unit, the suite at that N, the whole suite, until something fails; run tests of a build with taps until one fails; take it back.
 set -u
@@ -24,9 +25,13 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 
 header() { sed -n "s/^# $2:[ \t]*//p" "$1" | head -n 1; }
 
+# cfg_of PATCH [KEY...]: the first of these lines of the header
 cfg_of() {
-    local cfg
-    cfg=$(header "$1" cfg)
+    local p=$1 cfg= key
+    shift
+    for key in "$@" cfg; do
+        [ -n "$cfg" ] || cfg=$(header "$p" "$key")
+    done
     echo "${cfg:-n4}"
 }
 
@@ -65,7 +70,7 @@ kill | name | all) ;;
     exit 2
     ;;
 esac
-for d in host verilated-fast verilated-tap n4-fast n8-fast n4-tap n8-tap units.list units.mk; do
+for d in host verilated-fast verilated-tap n4-fast n8-fast n4-tap n8-tap n32-tap units.list units.mk; do
     [ -e "build/$d" ] && cp -a "build/$d" "$work/build/"
 done
 cd "$work" || exit 1
@@ -94,7 +99,7 @@ run_name() {
     quiet make -j"$JOBS" "build/$2-tap/tandem" CFG="$2" KIND=tap VM_FAST=-O1 || return 2 # built once for a few runs
     for t in $(tests_of "$1"); do
         rm -f result
-        quiet timeout -k 5 120 "build/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases && continue
+        quiet timeout -k 5 600 "build/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases && continue
         signature=$(sed -n 's/^signature=//p' result 2>/dev/null)
         echo "$t: ${signature:-no result: $(tail -n 1 "$log")}"
         for unit in $3; do
@@ -204,7 +209,7 @@ try() {
     fi
     local verdict=0
     [ "$MODE" != name ] && { try_kill "$p" "$unit" "$what" "$cfg"; verdict=$?; }
-    [ "$MODE" != kill ] && try_name "$p" "$unit" "$cfg"
+    [ "$MODE" != kill ] && try_name "$p" "$unit" "$(cfg_of "$p" name-cfg)"
     quiet patch -p1 -R --no-backup-if-mismatch -i "$p" || { echo "cannot take back $(basename "$p")"; exit 1; }
     return "$verdict"
 }

@@ -9,6 +9,7 @@
 #define PIECE 1024u  /* bytes of the longest request */
 #define STREAM 1024u /* INT8 bytes that came and have not been written: less than a few words */
 #define BEAT 16u
+#define BANKS 4u /* FP32 jobs that may have all their data and not all their words out */
 
 typedef struct job {
     bool int8;
@@ -205,6 +206,21 @@ static bool next_is_int8(const state *s) {
     return s->filled < s->taken && s->ring[s->filled % JOBS].int8;
 }
 
+/* An FP32 beat waits for nothing but the words of BANKS jobs before it. */
+static void check_wait(tb_check *c, const state *s) {
+    if (s->filled == s->taken || s->filled - s->written >= BANKS) {
+        return;
+    }
+    for (uint64_t i = s->written; i <= s->filled; i++) {
+        if (s->ring[i % JOBS].int8) { /* jobs of both kinds wait for each other */
+            return;
+        }
+    }
+    char got[40];
+    snprintf(got, sizeof got, "0 with the words of %" PRIu64 " jobs inside", s->filled - s->written);
+    tb_check_fail(c, "data ready", s->words, NULL, got, "1");
+}
+
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (npu_score_fire(s->wr_valid, s->wr_ready)) {
@@ -218,6 +234,9 @@ static void cycle(tb_check *c) {
         s->seen = true;
     }
     s->seen = s->seen && !taken;
+    if (!taken && tb_get(s->dat_valid) != 0) {
+        check_wait(c, s);
+    }
     if (npu_score_fire(s->req_valid, s->req_ready)) {
         take_request(c, s);
     }
