@@ -4,10 +4,10 @@
 # unit is named for less than 95 of 100, or when the tree fails without any bug.
 #
 # A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show at N=4;
-# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where nothing that an NPU computes shows it; "# name-cfg: <cfg>" where
-# a whole NPU shows it at that N only. The right unit is that one, or the
-# module that is patched, or the one whose bench it is. The work happens in a copy, built once without a bug; then for each patch: apply; run
-# the bench of its unit, the suite at that N, the whole suite, until something fails; run tests of a build with taps until one fails; take it back.
+# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where no NPU shows it, for the reason in "# why: ..."; "# name-cfg: <cfg>"
+# where an NPU shows it at that N only. The right unit is that one, or the module that is patched, or the one whose bench it is. The work happens in a copy, built
+# once without a bug; then for each patch: apply; run the bench of its unit, the suite at that N, the whole suite, until something fails; run tests of a build with
+# taps until one fails; take it back.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
@@ -174,7 +174,7 @@ try_name() {
     local p=$1 expected said
     expected=$(header "$p" named)
     if [ "$expected" = - ]; then
-        echo "no part   $(basename "$p"): not in the NPU, its bench must do"
+        echo "no NPU    $(basename "$p"): $(header "$p" why)"
         nameless=$((nameless + 1))
         return
     fi
@@ -199,8 +199,8 @@ try() {
     cfg=$(cfg_of "$p")
     unit=$(header "$p" unit)
     what=$(header "$p" what)
-    if [ -z "$unit" ] || [ -z "$what" ]; then
-        echo "BAD       $(basename "$p"): expected the lines '# unit: ...' and '# what: ...'"
+    if [ -z "$unit" ] || [ -z "$what" ] || { [ "$(header "$p" named)" = - ] && [ -z "$(header "$p" why)" ]; }; then
+        echo "BAD       $(basename "$p"): expected the lines '# unit: ...' and '# what: ...', and '# why: ...' with '# named: -'"
         return 1
     fi
     if ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 --dry-run -i "$p" || ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 -i "$p"; then
@@ -229,7 +229,7 @@ if [ "$MODE" != name ]; then
     [ "$killed" -eq "$total" ] || status=1
 fi
 if [ "$MODE" != kill ]; then
-    echo "mutants: $named of $((total - nameless)) blamed on the right unit, $nameless in parts that the NPU has not"
+    echo "mutants: $named of $((total - nameless)) blamed on the right unit, $nameless that no NPU shows"
     [ $((100 * named)) -ge $((95 * (total - nameless))) ] || status=1
 fi
 exit "$status"
