@@ -3,7 +3,7 @@ C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h
 # sub-makes: keep the jobserver of the caller, else use JOBS processes
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: test check lint mutants hang-bugs act-errors
+.PHONY: test check lint mutants hang-bugs act-errors axi-table
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
 	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
@@ -14,6 +14,9 @@ check: ## all tests, with full case counts and with sanitizers
 
 lint: ## registers, RTL (Verilator, Yosys), source format, floors, freestanding driver
 	@VERILATOR="$(VERILATOR)" scripts/lint.sh
+
+axi-table: ## docs/axi-rules.md: rules of the AXI checker and the traces that try them
+	@$(PYTHON) tools/axi_table.py
 
 hang-bugs: ## bugs that hang (tests/hang_bugs.patch): the report must name the unit
 	@$(PYTHON) scripts/hang_bugs.py

@@ -98,6 +98,7 @@ freestanding() { # target triple, flags
 
 echo "waivers: $(grep -cE '^[ \t]*lint_off' rtl/lint.vlt) in rtl/lint.vlt"
 check "register files are up to date" tools/gen_regs.py --check
+check "table of AXI rules is up to date" tools/axi_table.py --check
 check "activation tables are up to date" tools/gen_act.py --check
 check "activation coefficients are those of the fit" tools/gen_act.py fit --check
 check "every lint waiver has its reason" waivers_have_reasons
