@@ -40,10 +40,12 @@ WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
 DEVICE_ARGS = $(if $(DEVICE),--device $(DEVICE))
 need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
-run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst]
+# BUS: what went over the ports, with a name that ends in .json also as JSON
+BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
+run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst BUS=1]
 	$(call need,OP,make run OP=conv [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
-	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS)
+	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 
 perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg WINDOW=cycles]
 	$(call need,OP,make perf OP=conv [knob=value ...])

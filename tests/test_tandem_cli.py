@@ -31,6 +31,7 @@ def case_of(*args):
     (["run"], "expected an operator"),
     (["run", "frob"], "unknown operator frob, expected one of: conv "),
     (["run", "regs"], "unknown operator regs"),
+    (["run", "conv", "--bus"], "--bus: the model has no bus, expected --device rtl or tandem"),
     (["test"], "expected a test"),
     (["test", "convolution"], "unknown test convolution, expected one of: conv "),
     (["test", "conv", "kk=3"], "unknown knob kk"),

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#define SHAPE (TB_AXI_X(TB_AXI_AWADDR) | TB_AXI_X(TB_AXI_AWLEN) | TB_AXI_X(TB_AXI_AWSIZE) | TB_AXI_X(TB_AXI_AWBURST))
+
 /* Bytes that a burst touches: first and last. */
 static void reach(const tb_axi_monitor *mon, uint64_t addr, unsigned len, unsigned size, unsigned burst, uint64_t *first, uint64_t *last) {
     const uint64_t step = UINT64_C(1) << (mon->cfg.lite ? mon->size_max : size & 7u);
@@ -36,7 +38,11 @@ void axi_project_wrote(const tb_axi_monitor *mon, tb_axi_open *b, const uint64_t
     if ((strb[0] | strb[1]) == 0 || (b->unknown & UNKNOWN_LANES) != 0) {
         return;
     }
-    tb_axi_beat(b->addr, b->len, b->size, b->burst, b->beat, mon->cfg.bytes, &at, &lo, &hi);
+    if (b->full) {
+        at = (b->addr & ~(uint64_t)(mon->cfg.bytes - 1)) + (uint64_t)b->beat * mon->cfg.bytes;
+    } else {
+        tb_axi_beat(b->addr, b->len, b->size, b->burst, b->beat, mon->cfg.bytes, &at, &lo, &hi);
+    }
     const uint64_t from = at + (unsigned)(strb[0] != 0 ? __builtin_ctzll(strb[0]) : 64 + __builtin_ctzll(strb[1]));
     const uint64_t to = at + (unsigned)(strb[1] != 0 ? 127 - __builtin_clzll(strb[1]) : 63 - __builtin_clzll(strb[0]));
     b->from = !b->wrote || from < b->from ? from : b->from;
@@ -73,57 +79,92 @@ static uint64_t data_waits(const tb_axi_monitor *mon, uint64_t cycle) {
     return 0;
 }
 
-static void check_address(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, const tb_axi_open *b) {
+/* Bits of an address that its space does not have. */
+static uint64_t no_bits(const tb_axi_project *p) {
+    return p->addr_bits > 0 && p->addr_bits < 64 ? UINT64_MAX << p->addr_bits : 0;
+}
+
+static COLD void judge_address(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_channel ch, uint64_t cycle, const tb_axi_open *b) {
     const tb_axi_project *p = &mon->cfg.proj;
-    const tb_axi_channel ch = write ? TB_AXI_AW : TB_AXI_AR;
     uint64_t first;
     uint64_t last;
     reach(mon, ax->addr, ax->len, ax->size, ax->burst, &first, &last);
-    if ((p->addr_bits > 0 && p->addr_bits < 64 && (last < first || last >> p->addr_bits != 0)) || !mapped(p, first, last)) {
+    if (last < first || (last & no_bits(p)) != 0 || !mapped(p, first, last)) {
         axi_bad(mon, PROJ_ERRM_ADDR_RANGE, ch, cycle, b, -1, "bytes 0x%" PRIx64 " .. 0x%" PRIx64 " are not all in a mapped range", first,
                 last);
     }
     if (p->align > 1 && (ax->addr & (p->align - 1)) != 0 && !mon->cfg.lite) {
         axi_bad(mon, PROJ_ERRM_ADDR_ALIGN, ch, cycle, b, -1, "the address is no multiple of %u", p->align);
     }
-    const tb_axi_open *w = p->order && !write ? writes(mon, first, wanted(mon, ax, first, last)) : NULL;
-    if (w != NULL) {
-        axi_bad(mon, PROJ_ERRM_READ_WRITE_ORDER, ch, cycle, b, -1, "write %" PRIu64 " at 0x%" PRIx64 " to these bytes has no response yet",
-                w->number, w->addr);
+}
+
+/* What is left to judge of a read or write of an AXI4 port, whose shape may be X in part. */
+static COLD void judge_shape(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_channel ch, uint64_t cycle, uint64_t x,
+                             const tb_axi_open *b) {
+    const tb_axi_project *p = &mon->cfg.proj;
+    const char *name = tb_axi_channel_name(ch);
+    if (p->incr_only && ax->burst != TB_AXI_INCR && (x & TB_AXI_X(TB_AXI_AWBURST)) == 0) {
+        axi_bad(mon, PROJ_ERRM_BURST_INCR, ch, cycle, b, -1, "%sBURST is %u, only INCR (1) is used", name, ax->burst);
+    }
+    if (p->no_lock && ax->lock != 0) {
+        axi_bad(mon, PROJ_ERRM_AXLOCK_TIED, ch, cycle, b, -1, "%sLOCK is 1, no access is exclusive", name);
+    }
+    if (p->ids != 0 && ax->id >= p->ids && (x & TB_AXI_X(TB_AXI_AWID)) == 0) {
+        axi_bad(mon, PROJ_ERRM_ID_RANGE, ch, cycle, b, -1, "ID %" PRIu64 ", expected one below %" PRIu64, ax->id, p->ids);
+    }
+    if (p->no_narrow && ax->len > 0 && ax->size < mon->size_max && (x & SHAPE) == 0) {
+        axi_bad(mon, PROJ_ERRM_NARROW, ch, cycle, b, -1, "%u beats of %u bytes on a bus of %u", ax->len + 1u, 1u << ax->size,
+                mon->cfg.bytes);
     }
 }
 
-void axi_project_ax(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
+static COLD void judge(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
     const tb_axi_project *p = &mon->cfg.proj;
     const tb_axi_channel ch = write ? TB_AXI_AW : TB_AXI_AR;
     const tb_axi_open b = axi_offered(mon, ax, write, cycle);
-    const uint64_t shape = TB_AXI_X(TB_AXI_AWADDR) | TB_AXI_X(TB_AXI_AWLEN) | TB_AXI_X(TB_AXI_AWSIZE) | TB_AXI_X(TB_AXI_AWBURST);
     if (write ? p->read_only : p->write_only) {
         axi_bad(mon, write ? PROJ_ERRM_RDONLY : PROJ_ERRM_WRONLY, ch, cycle, &b, -1, "an address on a port that only %s",
                 write ? "reads" : "writes");
     }
-    if ((x & shape) == 0) {
-        check_address(mon, ax, write, cycle, &b);
+    if ((x & SHAPE) == 0) {
+        judge_address(mon, ax, ch, cycle, &b);
+    }
+    if (!mon->cfg.lite) {
+        judge_shape(mon, ax, ch, cycle, x, &b);
     }
     const uint64_t waits = write && p->wlast_to_aw != 0 ? data_waits(mon, cycle) : 0;
     if (waits > p->wlast_to_aw) {
         axi_bad(mon, PROJ_RECM_WLAST_TO_AW, ch, cycle, &b, -1, "the last beat of its data came %" PRIu64 " cycles ago", waits);
     }
-    if (mon->cfg.lite) {
-        return;
+}
+
+static COLD void overtakes(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, const tb_axi_open *w) {
+    const tb_axi_open b = axi_offered(mon, ax, false, cycle);
+    axi_bad(mon, PROJ_ERRM_READ_WRITE_ORDER, TB_AXI_AR, cycle, &b, -1,
+            "write %" PRIu64 " at 0x%" PRIx64 " to these bytes has no response yet", w->number, w->addr);
+}
+
+/* The usual burst needs one look. */
+static bool plain(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write) {
+    const tb_axi_project *p = &mon->cfg.proj;
+    const uint64_t end = ax->addr + ((ax->len + UINT64_C(1)) << (ax->size & 7u)); /* or beyond it */
+    return !mon->cfg.lite && ax->burst == TB_AXI_INCR && ax->lock == 0 && (ax->size == mon->size_max || ax->len == 0 || !p->no_narrow) &&
+           (p->ids == 0 || ax->id < p->ids) && ((ax->addr | end) & no_bits(p)) == 0 && p->range_count == 0 &&
+           (p->align == 0 || (ax->addr & (p->align - 1)) == 0) && !(write ? p->read_only || p->wlast_to_aw != 0 : p->write_only);
+}
+
+void axi_project_ax(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
+    if (UNLIKELY(x != 0 || !plain(mon, ax, write))) {
+        judge(mon, ax, write, cycle, x);
     }
-    if (p->incr_only && ax->burst != TB_AXI_INCR && (x & TB_AXI_X(TB_AXI_AWBURST)) == 0) {
-        axi_bad(mon, PROJ_ERRM_BURST_INCR, ch, cycle, &b, -1, "%sBURST is %u, only INCR (1) is used", tb_axi_channel_name(ch), ax->burst);
-    }
-    if (p->no_lock && ax->lock != 0) {
-        axi_bad(mon, PROJ_ERRM_AXLOCK_TIED, ch, cycle, &b, -1, "%sLOCK is 1, no access is exclusive", tb_axi_channel_name(ch));
-    }
-    if (p->ids != 0 && ax->id >= p->ids && (x & TB_AXI_X(TB_AXI_AWID)) == 0) {
-        axi_bad(mon, PROJ_ERRM_ID_RANGE, ch, cycle, &b, -1, "ID %" PRIu64 ", expected one below %" PRIu64, ax->id, p->ids);
-    }
-    if (p->no_narrow && ax->len > 0 && ax->size < mon->size_max && (x & shape) == 0) {
-        axi_bad(mon, PROJ_ERRM_NARROW, ch, cycle, &b, -1, "%u beats of %u bytes on a bus of %u", ax->len + 1u, 1u << ax->size,
-                mon->cfg.bytes);
+    if (mon->cfg.proj.order && !write && mon->wr_count > 0 && (x & SHAPE) == 0) {
+        uint64_t first;
+        uint64_t last;
+        reach(mon, ax->addr, ax->len, ax->size, ax->burst, &first, &last);
+        const tb_axi_open *w = writes(mon, first, wanted(mon, ax, first, last));
+        if (UNLIKELY(w != NULL)) {
+            overtakes(mon, ax, cycle, w);
+        }
     }
 }
 
