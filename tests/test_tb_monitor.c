@@ -268,14 +268,9 @@ static void beat_lanes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(responses_in_reset),
-        cmocka_unit_test(reset_forgets),
-        cmocka_unit_test(deep_and_out_of_order),
-        cmocka_unit_test(data_long_before_address),
-        cmocka_unit_test(lite_rules),
-        cmocka_unit_test(trace_hash),
-        cmocka_unit_test(violations_are_kept),
-        cmocka_unit_test(beat_lanes),
+        cmocka_unit_test(responses_in_reset),       cmocka_unit_test(reset_forgets), cmocka_unit_test(deep_and_out_of_order),
+        cmocka_unit_test(data_long_before_address), cmocka_unit_test(lite_rules),    cmocka_unit_test(trace_hash),
+        cmocka_unit_test(violations_are_kept),      cmocka_unit_test(beat_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
