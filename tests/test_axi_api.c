@@ -185,7 +185,7 @@ static void illegal_widths(void **state) {
     static const struct {
         bool lite;
         uint32_t bytes;
-    } bad[] = {{false, 0}, {false, 2}, {false, 12}, {false, 256}, {true, 16}, {true, 1}};
+    } bad[] = {{false, 0}, {false, 3}, {false, 12}, {false, 256}, {true, 16}, {true, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         tb_axi_monitor mon;
         const tb_axi_mon_cfg cfg = {.lite = bad[i].lite, .bytes = bad[i].bytes};

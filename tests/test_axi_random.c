@@ -95,7 +95,7 @@ static void open_bus(bus *b, uint64_t seed, mistake m) {
     memset(b, 0, sizeof *b);
     b->rng = tb_rng_stream(seed, "axi-random");
     b->lite = m == NONE && tb_rng_chance(&b->rng, 1, 5);
-    b->size_max = (unsigned)(b->lite ? tb_rng_range(&b->rng, 2, 3) : tb_rng_range(&b->rng, 2, 7));
+    b->size_max = (unsigned)(b->lite ? tb_rng_range(&b->rng, 2, 3) : tb_rng_range(&b->rng, 0, 7));
     b->bytes = 1u << b->size_max;
     b->hurry = (unsigned)tb_rng_range(&b->rng, 2, 8);
     b->b_of = b->r_of = -1;

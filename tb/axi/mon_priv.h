@@ -96,10 +96,10 @@ void axi_drop_writes(tb_axi_monitor *mon);
 /* The lowest of these lanes that differs, -1: none. */
 int axi_data_differs(const uint8_t *a, const uint8_t *b, uint32_t bytes, const uint64_t lanes[2]);
 static inline bool axi_data_same(const uint8_t *a, const uint8_t *b, uint32_t bytes) {
-    uint32_t low[2];
-    memcpy(&low[0], a, 4);
-    memcpy(&low[1], b, 4);
-    uint64_t difference = low[0] ^ low[1];
+    uint64_t difference = 0;
+    for (uint32_t i = 0; i < bytes && bytes < 8; i++) {
+        difference |= (uint64_t)(a[i] ^ b[i]);
+    }
     for (uint32_t i = 0; i + 8 <= bytes; i += 8) {
         uint64_t u;
         uint64_t v;

@@ -19,7 +19,7 @@ void tb_axi_mon_defaults(tb_axi_mon_cfg *cfg, const char *name, const tb_axi_por
 }
 
 static bool legal_width(const tb_axi_mon_cfg *cfg) {
-    return (cfg->bytes & (cfg->bytes - 1)) == 0 && cfg->bytes >= 4 && cfg->bytes <= (cfg->lite ? 8 : TB_AXI_MAX_BYTES);
+    return (cfg->bytes & (cfg->bytes - 1)) == 0 && cfg->bytes >= (cfg->lite ? 4 : 1) && cfg->bytes <= (cfg->lite ? 8 : TB_AXI_MAX_BYTES);
 }
 
 int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg) {
@@ -27,7 +27,7 @@ int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg) {
     mon->cfg = *cfg;
     if (!legal_width(cfg)) {
         axi_bad(mon, cfg->lite ? AXI4LITE_AUXM_DATA_WIDTH : AXI4_AUXM_DATA_WIDTH, TB_AXI_W, 0, NULL, -1,
-                "a data bus of %u bytes, expected %s", cfg->bytes, cfg->lite ? "4 or 8" : "a power of two from 4 to 128");
+                "a data bus of %u bytes, expected %s", cfg->bytes, cfg->lite ? "4 or 8" : "a power of two from 1 to 128");
         return -1;
     }
     uint32_t cap = 32;
@@ -53,6 +53,7 @@ int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg) {
         return -1;
     }
     tb_axi_mon_reset(mon);
+    mon->reset_known = false;
     return 0;
 }
 
@@ -93,7 +94,7 @@ void tb_axi_mon_reset(tb_axi_monitor *mon) {
     mon->stalled = mon->maybe = mon->waited = mon->reset_said = 0;
     mon->x_said = mon->prev.x = 0;
     mon->deadline = UINT64_MAX;
-    mon->in_reset = true;
+    mon->in_reset = mon->reset_known = true;
 }
 
 /* ---- bursts that are not followed ---- */
@@ -141,8 +142,8 @@ static inline uint64_t hash_beat(const tb_axi_monitor *mon, uint64_t cycle, tb_a
 /* Data lanes under a mask; the others count as 0. */
 static inline uint64_t hash_data(const tb_axi_monitor *mon, uint64_t h, const uint8_t *data, const uint64_t mask[2]) {
     uint64_t word = 0;
-    if (mon->cfg.bytes == 4) {
-        memcpy(&word, data, 4);
+    if (mon->cfg.bytes < 8) {
+        memcpy(&word, data, mon->cfg.bytes);
         return tb_hash_u64(h, word & lane_bytes(mask, 0));
     }
     const bool all = ((~mask[0] & mon->lanes[0]) | (~mask[1] & mon->lanes[1])) == 0;

@@ -70,7 +70,7 @@ typedef struct tb_axi_mon_cfg {
     const char *name; /* of the port, in reports; must outlive the monitor */
     uint32_t port;    /* number of the port in the trace hash */
     bool lite;
-    uint32_t bytes;       /* of the data bus: 4 .. 128, AXI4-Lite 4 or 8 */
+    uint32_t bytes;       /* of the data bus: 1 .. 128, AXI4-Lite 4 or 8 */
     tb_axi_widths widths; /* 0: tied off, must be 0 */
     uint32_t depth;       /* expected bursts in flight: room for them from the start, so that nothing is allocated later (0: 32) */
     uint32_t max_depth;   /* more bursts in flight of one direction are not followed (0: no limit, the tables grow) */
@@ -168,6 +168,7 @@ typedef struct tb_axi_monitor {
     uint8_t prev_w[TB_AXI_MAX_BYTES], prev_r[TB_AXI_MAX_BYTES];
     bool begun;
     bool in_reset;      /* the next edge with reset high is the first one */
+    bool reset_known;   /* because there was a reset: a sample in it, or tb_axi_mon_reset(); else the samples just begin */
     bool first_edge;    /* this one is */
     bool low;           /* reset was low at the last sample */
     uint8_t reset_said; /* bit per channel: its valid in this reset is reported */
@@ -217,7 +218,7 @@ typedef struct tb_axi_monitor {
 void tb_axi_mon_defaults(tb_axi_mon_cfg *cfg, const char *name, const tb_axi_port *port);
 /*
  * 0 or -1: out of memory, or an illegal data width, which then is the monitor's one violation (AXI4_AUXM_DATA_WIDTH or AXI4LITE_AUXM_DATA_WIDTH). After -1 the
- * monitor must not be stepped; tb_axi_mon_free() is allowed. Starts as in reset.
+ * monitor must not be stepped; tb_axi_mon_free() is allowed. Nothing is in flight at first.
  */
 int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg);
 void tb_axi_mon_free(tb_axi_monitor *mon);

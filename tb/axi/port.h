@@ -20,7 +20,7 @@ typedef struct tb_axi_ax_sig {
 
 typedef struct tb_axi_port {
     bool lite;
-    uint32_t bytes;    /* of the data bus, a power of two 4..128 */
+    uint32_t bytes;    /* of the data bus, a power of two 1..128 */
     uint32_t size_max; /* log2(bytes) */
     tb_axi_widths widths;
     tb_axi_ax_sig aw, ar;

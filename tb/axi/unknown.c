@@ -276,7 +276,7 @@ bool axi_unknown(tb_axi_monitor *mon, const tb_axi_sample *s, tb_axi_sample *cle
     }
     *clean = *s;
     clean->x &= mon->cfg.lite ? lite_bits() : UINT64_MAX;
-    if (mon->in_reset) {
+    if (mon->in_reset && mon->reset_known) {
         mon->first_edge = true;
         reset_rules(mon, s, known_valids(s), "at the first edge after reset");
         mon->reset_said = 0;

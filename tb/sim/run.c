@@ -251,6 +251,11 @@ static int add_port(tb_run *run, const char *name, const char *prefix, tb_ddr *m
     tb_axi_mon_defaults(&cfg, name, &p->axi);
     cfg.port = run->ports - 1;
     cfg.hash = &run->hash;
+    if (mem != NULL && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
+        snprintf(err, err_size, "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32", name, p->axi.bytes * 8,
+                 p->axi.widths.id);
+        return -1;
+    }
     const tb_rng rng = tb_rng_stream(run->cfg.seed, name);
     if (tb_axi_mon_init(&p->mon, &cfg) != 0 || (mem != NULL && tb_axi_slave_init(&p->slave, &p->axi, mem, run->cfg.profile, rng) != 0)) {
         snprintf(err, err_size, "out of memory");

@@ -40,6 +40,7 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write) {
         tb_ddr_free(&bus->mem);
         return -1;
     }
+    tb_axi_mon_reset(&bus->mon); /* the bench begins behind a reset */
     bus->err = unit_port(u, write ? "wr_err_o" : "rd_err_o");
     bus->wait_bus = unit_port(u, write ? "wr_ev_wait_bus_o" : "rd_ev_wait_bus_o");
     bus->inflight = unit_port(u, write ? "wr_inflight_o" : "rd_inflight_o");

@@ -234,6 +234,7 @@ static int setup(unit *u, bench *b, bool alu, bool pool) {
         cm_device_free(b->m.regs);
         return -1;
     }
+    tb_axi_mon_reset(&b->mon); /* the bench begins behind a reset */
     tb_lite_init(&b->bus, &b->port, (uint16_t)unit_knob(u, "gap"), unit_stream(u, "bus_timing"));
     b->rng = unit_stream(u, "access");
     b->rng_event = unit_stream(u, "event");
