@@ -67,9 +67,15 @@ $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)
 # keep objects of pattern rules
 .SECONDARY: $(OBJ_tests)
 
+# writes FST files for tests, where Verilator ships the library
+$(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/flags.c $(HOST)/flags.fst $(HOST)/flags.ld
+	@mkdir -p $(@D)
+	@echo "  CC    $@"
+	@$(CC) $(CFLAGS_ALL) $(FST_FLAGS) $(LDFLAGS_ALL) $< $(HOST)/libtb.a -o $@ -lz -lm -lpthread
+
 .PHONY: host tests
 host: $(HOST_LIBS) $(if $(SRC_regress),$(HOST)/tandem-regress)
-tests: $(TEST_PROGRAMS)
+tests: $(TEST_PROGRAMS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
 
 # networks on the golden model alone, with nothing Verilated
 SRC_netmain := $(wildcard network/main/*.c)

@@ -13,6 +13,7 @@
 #include "axi/port.h"
 #include "axi/slave.h"
 #include "axi/trace.h"
+#include "axi/wave_port.h"
 #include "case/hash.h"
 #include "case/knob.h"
 #include "case/kv.h"

@@ -70,6 +70,8 @@ int cli_diff(const cli_options *o);
 
 /* `tandem wave`: a waveform file as a table, a picture, a save file. Parses its own options; exit status. */
 int cli_wave(int argc, char **argv);
+/* `tandem axi-check`: rules of AXI on a port of a waveform file. Parses its own options; exit status. */
+int cli_axi_check(int argc, char **argv);
 
 /* Make the stored case small; exit status. */
 int cli_shrink(const cli_options *o);

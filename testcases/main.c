@@ -196,8 +196,11 @@ int main(int argc, char **argv) {
     cli_options o;
     int status = 0;
     signal(SIGXFSZ, SIG_IGN);                       /* a file that may not grow is a write error, not a death */
-    if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* has nothing to do with cases */
+    if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* these have nothing to do with cases */
         return cli_wave(argc, argv);
+    }
+    if (argc > 1 && strcmp(argv[1], "axi-check") == 0) {
+        return cli_axi_check(argc, argv);
     }
     if (cli_parse(&o, argc, argv, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err);

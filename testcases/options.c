@@ -22,6 +22,7 @@ static void usage_commands(FILE *out, const cli_options *o) {
             "  shrink FILE                 a failing case made small, with the same failure\n"
             "  diff DIR DIR                two tensor logs (--dump), stream by stream\n"
             "  wave FILE                   a waveform file: table, picture, save file\n"
+            "  axi-check FILE --prefix P   the rules of AXI on a port in a waveform file\n"
             "  list [--json]               tests, knobs and their ranges\n\n"
             "Each command answers --help. Exit status: 0 passed, 1 failed, 2 bad input.\n",
             o->prog, NPU_CFG_NAME);

@@ -1,0 +1,410 @@
+/*
+ * Samples of a port from the changes of a waveform.
+ *
+ * All changes of one moment are collected; if the clock rises in it, the sample is what was there before, and only then they count. So nobody needs to know in
+ * which order a simulator wrote down what happened at one moment.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../case/hash.h"
+#include "wave_port.h"
+
+#define CLOCK TB_AXI_SIGNALS /* bit beside those of the signals */
+#define INTERN_START 64u
+
+/* IDs of more than 64 bits get a number in the order in which they come. */
+typedef struct intern {
+    struct {
+        uint64_t hash, number;
+        char *bits;
+    } *slot;
+    uint64_t room, count; /* room: a power of two */
+} intern;
+
+typedef struct sampler {
+    const tb_axi_wave_bus *bus;
+    uint64_t *slots;      /* by handle: which signals it is, a bit each */
+    size_t *offset;       /* by handle: its place in latest */
+    char *latest;         /* newest value of each handle */
+    uint32_t *changed;    /* handles that changed in this moment */
+    uint8_t *is_changed;  /* by handle */
+    uint32_t changes;
+    uint64_t now;    /* this moment */
+    char clock;      /* before it */
+    intern ids;
+    bool wide_ids;   /* some ID has more than 64 bits */
+    bool oom;
+    tb_axi_sample s; /* before it */
+    uint8_t wdata[TB_AXI_MAX_BYTES], rdata[TB_AXI_MAX_BYTES];
+    tb_axi_wave_edge *edge;
+    void *ctx;
+    tb_axi_wave_seen *seen;
+} sampler;
+
+/* ---- values ---- */
+
+/* The low 64 bits; what is unknown is 0. */
+static uint64_t number_of(const char *bits, uint32_t width) {
+    uint64_t v = 0;
+    for (uint32_t i = width > 64 ? width - 64 : 0; i < width; i++) {
+        v = v << 1 | (bits[i] == '1' ? 1u : 0u);
+    }
+    return v;
+}
+
+static bool any_unknown(const char *bits, uint32_t width) {
+    for (uint32_t i = 0; i < width; i++) {
+        if (bits[i] != '0' && bits[i] != '1') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool intern_grow(intern *t) {
+    const uint64_t room = t->room == 0 ? INTERN_START : 2 * t->room;
+    intern more = {.room = room, .count = t->count};
+    more.slot = calloc(room, sizeof *more.slot);
+    if (more.slot == NULL) {
+        return false;
+    }
+    for (uint64_t i = 0; i < t->room; i++) {
+        uint64_t at = t->slot[i].hash & (room - 1);
+        if (t->slot[i].bits == NULL) {
+            continue;
+        }
+        while (more.slot[at].bits != NULL) {
+            at = (at + 1) & (room - 1);
+        }
+        more.slot[at] = t->slot[i];
+    }
+    free(t->slot);
+    *t = more;
+    return true;
+}
+
+/* Value of an ID, the same for the same bits, whatever the width of the signal; 0 for 0. */
+static uint64_t id_of(sampler *p, const char *bits, uint32_t width) {
+    char *text = (char *)malloc((size_t)width + 1);
+    size_t n = 0;
+    if (text == NULL || (p->ids.count * 2 >= p->ids.room && !intern_grow(&p->ids))) {
+        p->oom = true;
+        free(text);
+        return 0;
+    }
+    for (uint32_t i = 0; i < width; i++) {
+        if (n > 0 || bits[i] == '1') {
+            text[n++] = bits[i] == '1' ? '1' : '0';
+        }
+    }
+    text[n] = '\0';
+    uint64_t number = 0;
+    if (n > 0) {
+        const uint64_t hash = tb_hash_bytes(TB_HASH_INIT, text, n);
+        uint64_t at = hash & (p->ids.room - 1);
+        while (p->ids.slot[at].bits != NULL && (p->ids.slot[at].hash != hash || strcmp(p->ids.slot[at].bits, text) != 0)) {
+            at = (at + 1) & (p->ids.room - 1);
+        }
+        if (p->ids.slot[at].bits == NULL) {
+            p->ids.slot[at].hash = hash;
+            p->ids.slot[at].number = ++p->ids.count;
+            p->ids.slot[at].bits = text;
+            text = NULL;
+        }
+        number = p->ids.slot[at].number;
+    }
+    free(text);
+    return number;
+}
+
+/* A user signal: it is only compared with itself. */
+static uint64_t user_of(const char *bits, uint32_t width) {
+    if (width <= 64) {
+        return number_of(bits, width);
+    }
+    bool any = false;
+    uint64_t h = TB_HASH_INIT;
+    for (uint32_t i = 0; i < width; i++) {
+        any |= bits[i] == '1';
+        h = tb_hash_u64(h, bits[i] == '1' ? 1 : 0);
+    }
+    return any ? h | 1 : 0;
+}
+
+/* Lanes of data; those with X as bits of x. */
+static void set_data(const char *bits, uint32_t width, uint8_t *data, uint64_t x[2]) {
+    x[0] = x[1] = 0;
+    for (uint32_t lane = 0; lane < width / 8 && lane < TB_AXI_MAX_BYTES; lane++) {
+        const char *byte = bits + width - 8 * (lane + 1);
+        data[lane] = (uint8_t)number_of(byte, 8);
+        x[lane >> 6] |= any_unknown(byte, 8) ? UINT64_C(1) << (lane & 63u) : 0;
+    }
+}
+
+static void set_ax(sampler *p, tb_axi_ax *ax, unsigned place, const char *bits, uint32_t width) {
+    const uint64_t v = number_of(bits, width);
+    uint8_t *const small[] = {&ax->len, &ax->size, &ax->burst, &ax->lock, &ax->cache, &ax->prot, &ax->qos, &ax->region};
+    switch (place + TB_AXI_AWVALID) {
+    case TB_AXI_AWVALID:
+        ax->valid = v != 0;
+        break;
+    case TB_AXI_AWREADY:
+        ax->ready = v != 0;
+        break;
+    case TB_AXI_AWADDR:
+        ax->addr = v;
+        break;
+    case TB_AXI_AWID:
+        ax->id = p->wide_ids ? id_of(p, bits, width) : v;
+        break;
+    case TB_AXI_AWUSER:
+        ax->user = user_of(bits, width);
+        break;
+    default:
+        *small[place + TB_AXI_AWVALID - TB_AXI_AWLEN] = (uint8_t)v;
+    }
+}
+
+static void set_write(sampler *p, tb_axi_signal signal, const char *bits, uint32_t width) {
+    tb_axi_sample *s = &p->s;
+    const uint64_t v = number_of(bits, width);
+    switch (signal) {
+    case TB_AXI_WVALID:
+        s->w.valid = v != 0;
+        break;
+    case TB_AXI_WREADY:
+        s->w.ready = v != 0;
+        break;
+    case TB_AXI_WDATA:
+        set_data(bits, width, p->wdata, s->w_x);
+        break;
+    case TB_AXI_WSTRB:
+        s->w.strb[0] = v;
+        s->w.strb[1] = width > 64 ? number_of(bits, width - 64) : 0;
+        break;
+    case TB_AXI_WLAST:
+        s->w.last = v != 0;
+        break;
+    case TB_AXI_WUSER:
+        s->w.user = user_of(bits, width);
+        break;
+    case TB_AXI_BVALID:
+        s->b.valid = v != 0;
+        break;
+    case TB_AXI_BREADY:
+        s->b.ready = v != 0;
+        break;
+    case TB_AXI_BID:
+        s->b.id = p->wide_ids ? id_of(p, bits, width) : v;
+        break;
+    case TB_AXI_BRESP:
+        s->b.resp = (uint8_t)v;
+        break;
+    default: /* TB_AXI_BUSER */
+        s->b.user = user_of(bits, width);
+    }
+}
+
+static void set_read(sampler *p, tb_axi_signal signal, const char *bits, uint32_t width) {
+    tb_axi_sample *s = &p->s;
+    const uint64_t v = number_of(bits, width);
+    switch (signal) {
+    case TB_AXI_RVALID:
+        s->r.valid = v != 0;
+        break;
+    case TB_AXI_RREADY:
+        s->r.ready = v != 0;
+        break;
+    case TB_AXI_RID:
+        s->r.id = p->wide_ids ? id_of(p, bits, width) : v;
+        break;
+    case TB_AXI_RDATA:
+        set_data(bits, width, p->rdata, s->r_x);
+        break;
+    case TB_AXI_RRESP:
+        s->r.resp = (uint8_t)v;
+        break;
+    case TB_AXI_RLAST:
+        s->r.last = v != 0;
+        break;
+    default: /* TB_AXI_RUSER */
+        s->r.user = user_of(bits, width);
+    }
+}
+
+static void set(sampler *p, unsigned signal, const char *bits, uint32_t width) {
+    const bool x = any_unknown(bits, width);
+    if (signal == CLOCK) {
+        p->clock = bits[0];
+        return;
+    }
+    p->s.x = x ? p->s.x | TB_AXI_X(signal) : p->s.x & ~TB_AXI_X(signal);
+    if (signal == TB_AXI_ARESETN) {
+        p->s.reset_n = !x && (bits[0] == '1') != p->bus->reset_high;
+    } else if (signal < TB_AXI_WVALID) {
+        set_ax(p, &p->s.aw, signal - TB_AXI_AWVALID, bits, width);
+    } else if (signal < TB_AXI_ARVALID) {
+        set_write(p, (tb_axi_signal)signal, bits, width);
+    } else if (signal < TB_AXI_RVALID) {
+        set_ax(p, &p->s.ar, signal - TB_AXI_ARVALID, bits, width);
+    } else {
+        set_read(p, (tb_axi_signal)signal, bits, width);
+    }
+}
+
+/* ---- moments ---- */
+
+static uint32_t width_of(const sampler *p, unsigned signal) {
+    return signal == CLOCK ? 1 : signal == TB_AXI_ARESETN ? 1 : p->bus->signal[signal]->width;
+}
+
+/* Is the clock going to rise? */
+static bool rises(const sampler *p) {
+    const uint32_t h = p->bus->clock->handle;
+    return p->clock == '0' && p->is_changed[h] && p->latest[p->offset[h]] == '1';
+}
+
+/* The moment is over. What `edge` returned, or -1: out of memory. */
+static int end_moment(sampler *p) {
+    int stop = 0;
+    if (rises(p)) {
+        p->seen->reset_before |= p->seen->edges == 0 && !p->s.reset_n;
+        p->s.cycle = p->seen->edges++;
+        stop = p->edge(p->ctx, &p->s, p->now);
+    }
+    for (uint32_t i = 0; i < p->changes; i++) {
+        const uint32_t h = p->changed[i];
+        p->is_changed[h] = 0;
+        for (uint64_t left = p->slots[h]; left != 0; left &= left - 1) {
+            const unsigned signal = (unsigned)__builtin_ctzll(left);
+            set(p, signal, p->latest + p->offset[h], width_of(p, signal));
+        }
+    }
+    p->changes = 0;
+    p->seen->reset_before |= p->seen->edges == 0 && !p->s.reset_n && (p->s.x & TB_AXI_X(TB_AXI_ARESETN)) == 0;
+    return p->oom ? -1 : stop;
+}
+
+static int change(void *ctx, uint64_t time, uint32_t handle, const char *bits, uint32_t width) {
+    sampler *p = (sampler *)ctx;
+    if (time != p->now) {
+        const int stop = end_moment(p);
+        if (stop != 0) {
+            return stop;
+        }
+        p->now = time;
+    }
+    memcpy(p->latest + p->offset[handle], bits, width);
+    if (!p->is_changed[handle]) {
+        p->is_changed[handle] = 1;
+        p->changed[p->changes++] = handle;
+    }
+    return 0;
+}
+
+/* ---- begin and end ---- */
+
+/* Signals that are missing are tied off, the others are unknown until the file says what they are. */
+static void tie_off(sampler *p) {
+    const tb_axi_wave_bus *bus = p->bus;
+    tb_axi_sample *s = &p->s;
+    uint8_t size = 0;
+    while ((1u << size) < bus->bytes && size < 7) {
+        size++;
+    }
+    s->aw.size = s->ar.size = size;
+    s->aw.burst = s->ar.burst = TB_AXI_INCR;
+    s->w.last = s->r.last = true;
+    s->w.strb[0] = bus->bytes >= 64 ? UINT64_MAX : (UINT64_C(1) << bus->bytes) - 1;
+    s->w.strb[1] = bus->bytes >= 128 ? UINT64_MAX : bus->bytes <= 64 ? 0 : (UINT64_C(1) << (bus->bytes - 64)) - 1;
+    s->w.data = p->wdata;
+    s->r.data = p->rdata;
+    s->reset_n = bus->reset == NULL;
+    s->x = bus->reset != NULL ? TB_AXI_X(TB_AXI_ARESETN) : 0;
+    for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
+        s->x |= bus->signal[i] != NULL ? TB_AXI_X(i) : 0;
+    }
+    if (bus->signal[TB_AXI_WDATA] != NULL) {
+        s->w_x[0] = s->w_x[1] = UINT64_MAX;
+    }
+    if (bus->signal[TB_AXI_RDATA] != NULL) {
+        s->r_x[0] = s->r_x[1] = UINT64_MAX;
+    }
+}
+
+static void use(sampler *p, const tb_wave_signal *signal, unsigned which) {
+    if (signal != NULL) {
+        p->slots[signal->handle] |= UINT64_C(1) << which;
+        p->offset[signal->handle] = signal->width;
+    }
+}
+
+/* want: by handle. False: out of memory. */
+static bool prepare(sampler *p, size_t handles, uint8_t **want) {
+    const tb_axi_wave_bus *bus = p->bus;
+    size_t total = 0;
+    p->slots = (uint64_t *)calloc(handles + 1, sizeof *p->slots);
+    p->offset = (size_t *)calloc(handles + 1, sizeof *p->offset);
+    p->is_changed = (uint8_t *)calloc(handles + 1, 1);
+    p->changed = (uint32_t *)calloc(TB_AXI_SIGNALS + 1u, sizeof *p->changed);
+    *want = (uint8_t *)calloc(handles + 1, 1);
+    if (p->slots == NULL || p->offset == NULL || p->is_changed == NULL || p->changed == NULL || *want == NULL) {
+        return false;
+    }
+    for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
+        use(p, bus->signal[i], i);
+        p->wide_ids |= bus->signal[i] != NULL && bus->signal[i]->width > 64 &&
+                       (i == TB_AXI_AWID || i == TB_AXI_BID || i == TB_AXI_ARID || i == TB_AXI_RID);
+    }
+    use(p, bus->reset, TB_AXI_ARESETN);
+    use(p, bus->clock, CLOCK);
+    for (size_t h = 0; h < handles; h++) {
+        const size_t width = p->offset[h];
+        p->offset[h] = total;
+        total += width;
+        (*want)[h] = p->slots[h] != 0 ? 1 : 0;
+    }
+    p->latest = (char *)malloc(total + 1);
+    return p->latest != NULL;
+}
+
+static void release(sampler *p) {
+    for (uint64_t i = 0; i < p->ids.room; i++) {
+        free(p->ids.slot[i].bits);
+    }
+    free(p->ids.slot);
+    free(p->slots);
+    free(p->offset);
+    free(p->latest);
+    free(p->changed);
+    free(p->is_changed);
+    free(p);
+}
+
+int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *edge, void *ctx, tb_axi_wave_seen *seen, char *err,
+                        size_t err_size) {
+    uint8_t *want = NULL;
+    uint64_t first;
+    uint64_t last;
+    int exponent;
+    int rc = -1;
+    sampler *p = (sampler *)calloc(1, sizeof *p);
+    snprintf(err, err_size, "out of memory");
+    if (p == NULL) {
+        return -1;
+    }
+    *p = (sampler){.bus = bus, .edge = edge, .ctx = ctx, .seen = seen, .clock = 'x'};
+    memset(seen, 0, sizeof *seen);
+    tie_off(p);
+    if (prepare(p, tb_wave_handles(wave), &want)) {
+        tb_wave_times(wave, &first, &last, &exponent);
+        p->now = first;
+        rc = tb_wave_read(wave, want, first, UINT64_MAX, change, p, err, err_size);
+        rc = rc == 0 ? end_moment(p) : rc;
+    }
+    free(want);
+    release(p);
+    return rc;
+}

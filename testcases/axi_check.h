@@ -1,0 +1,27 @@
+/*
+ * axi_check.h - private to `tandem axi-check`: what was asked for.
+ */
+#ifndef TESTCASES_AXI_CHECK_H
+#define TESTCASES_AXI_CHECK_H
+
+#include "tb.h"
+
+typedef struct axi_check_options {
+    const char *prog, *file, *prefix, *clock, *reset; /* NULL: not given */
+    tb_axi_side side;
+    tb_axi_wave_protocol protocol;
+    int reset_level;   /* that resets; -1: by its name */
+    uint64_t from, to; /* cycles that are judged */
+    uint64_t max;      /* lines */
+    uint64_t max_waits;
+    bool have_to, project, json, stats, notes, strict, list, help;
+    bool running, at_rest, open_end;
+    uint8_t severity[TB_AXI_RULES];
+} axi_check_options;
+
+/* One line on standard error; 2. */
+__attribute__((format(printf, 2, 3))) int axi_check_bad(const axi_check_options *o, const char *format, ...);
+/* The work, which a damaged file may break: for tb_wave_guard(). ctx: axi_check_options. Exit status. */
+int axi_check_file(void *ctx);
+
+#endif
