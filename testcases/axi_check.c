@@ -108,7 +108,8 @@ static int parse_value(axi_check_options *o, const char *name, const char *value
     }
     if (strcmp(name, "--reset-level") == 0) {
         o->reset_level = value[0] - '0';
-        return strcmp(value, "0") == 0 || strcmp(value, "1") == 0 ? 0 : axi_check_bad(o, "--reset-level: expected 0 or 1, got %.60s", value);
+        return strcmp(value, "0") == 0 || strcmp(value, "1") == 0 ? 0
+                                                                  : axi_check_bad(o, "--reset-level: expected 0 or 1, got %.60s", value);
     }
     return axi_check_bad(o, "axi-check: unknown option %.60s (--help lists them)", name);
 }
@@ -118,9 +119,17 @@ static bool parse_switch(axi_check_options *o, const char *name) {
     const struct {
         const char *name;
         bool *on;
-    } switches[] = {{"--project-rules", &o->project}, {"--json", &o->json},       {"--stats", &o->stats},     {"--notes", &o->notes},
-                    {"--strict", &o->strict},         {"--list", &o->list},       {"--running", &o->running}, {"--at-rest", &o->at_rest},
-                    {"--open-end", &o->open_end},     {"--help", &o->help},       {"-h", &o->help}};
+    } switches[] = {{"--project-rules", &o->project},
+                    {"--json", &o->json},
+                    {"--stats", &o->stats},
+                    {"--notes", &o->notes},
+                    {"--strict", &o->strict},
+                    {"--list", &o->list},
+                    {"--running", &o->running},
+                    {"--at-rest", &o->at_rest},
+                    {"--open-end", &o->open_end},
+                    {"--help", &o->help},
+                    {"-h", &o->help}};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         if (strcmp(name, switches[i].name) == 0) {
             return *switches[i].on = true;
@@ -134,7 +143,7 @@ static bool parse_switch(axi_check_options *o, const char *name) {
 }
 
 static bool takes_value(const char *name) {
-    static const char *const names[] = {"--prefix", "--clock", "--reset",       "--from", "--to",
+    static const char *const names[] = {"--prefix", "--clock", "--reset",       "--from",     "--to",
                                         "--max",    "--side",  "--reset-level", "--severity", "--max-waits"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {

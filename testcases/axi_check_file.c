@@ -18,9 +18,9 @@ typedef struct check {
     const tb_axi_wave_port *port;
     tb_axi_wave_bus bus;
     tb_axi_wave_seen seen;
-    char name[256];             /* of the port, in lines */
+    char name[256];              /* of the port, in lines */
     char clock[600], reset[600]; /* full paths */
-    uint64_t period, base;      /* number of the first edge */
+    uint64_t period, base;       /* number of the first edge */
     tb_axi_monitor *mon;
     bool made, bad_width, late; /* late: the file begins in the middle of traffic */
     uint64_t time;              /* of this edge */
@@ -168,7 +168,10 @@ static void print_summary(const check *c) {
     static const char *const plural[] = {"s", ""};
     const uint64_t *n = c->count;
     fprintf(stderr, "%s: %s, %u bits%s, cycles %" PRIu64 "..%" PRIu64 ", clock %s, ", c->name, c->bus.lite ? "AXI4-Lite" : "AXI4",
-            8 * c->bus.bytes, c->bus.writes && c->bus.reads ? "" : c->bus.writes ? ", write only" : ", read only",
+            8 * c->bus.bytes,
+            c->bus.writes && c->bus.reads ? ""
+            : c->bus.writes               ? ", write only"
+                                          : ", read only",
             c->base > c->o->from ? c->base : c->o->from, c->last, c->clock);
     if (c->bus.reset != NULL) {
         fprintf(stderr, "reset %s active %s", c->reset, c->bus.reset_high ? "high" : "low");
@@ -188,6 +191,9 @@ static void print_summary(const check *c) {
     }
     if (c->hidden > 0) {
         fprintf(stderr, ", %" PRIu64 " more not printed (--max)", c->hidden);
+    }
+    if (c->port->second != NULL) {
+        fprintf(stderr, "; two signals for one place, left out: %.200s", c->port->second->name);
     }
     fputc('\n', stderr);
 }
@@ -214,10 +220,12 @@ static void print_json(const check *c) {
     printf("  \"reset_level\": %s,\n", c->bus.reset == NULL ? "null" : c->bus.reset_high ? "1" : "0");
     printf("  \"protocol\": \"%s\",\n  \"data_bits\": %u,\n  \"id_bits\": %u,\n", c->bus.lite ? "AXI4-Lite" : "AXI4", 8 * c->bus.bytes,
            c->bus.widths.id);
-    printf("  \"first_cycle\": %" PRIu64 ",\n  \"last_cycle\": %" PRIu64 ",\n  \"running\": %s,\n", c->base, c->last, c->late ? "true" : "false");
+    printf("  \"first_cycle\": %" PRIu64 ",\n  \"last_cycle\": %" PRIu64 ",\n  \"running\": %s,\n", c->base, c->last,
+           c->late ? "true" : "false");
     printf("  \"writes\": %" PRIu64 ",\n  \"reads\": %" PRIu64 ",\n  \"errors\": %" PRIu64 ",\n  \"warnings\": %" PRIu64
            ",\n  \"notes\": %" PRIu64 ",\n  \"not_printed\": %" PRIu64 ",\n  \"violations\": [",
-           bursts(c, true), bursts(c, false), c->count[TB_AXI_SEV_ERROR], c->count[TB_AXI_SEV_WARNING], c->count[TB_AXI_SEV_NOTE], c->hidden);
+           bursts(c, true), bursts(c, false), c->count[TB_AXI_SEV_ERROR], c->count[TB_AXI_SEV_WARNING], c->count[TB_AXI_SEV_NOTE],
+           c->hidden);
     fwrite(c->text, 1, c->text_size, stdout);
     printf("%s],\n  \"stats\": ", c->printed > 0 ? "\n  " : "");
     if (c->made) {
@@ -259,7 +267,9 @@ static int print_list(const check *c) {
             printf("%s\n", err);
         } else {
             printf("%s: %s, %u bits%s\n", name, bus.lite ? "AXI4-Lite" : "AXI4", 8 * bus.bytes,
-                   bus.writes && bus.reads ? "" : bus.writes ? ", write only" : ", read only");
+                   bus.writes && bus.reads ? ""
+                   : bus.writes            ? ", write only"
+                                           : ", read only");
         }
     }
     return c->ports.count > 0 ? 0 : axi_check_bad(c->o, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix", c->o->file);
@@ -312,8 +322,8 @@ static int judge(check *c) {
                              c->base + c->seen.edges - 1);
     }
     if (!c->bad_width && c->out_of_reset == 0) {
-        return axi_check_bad(o, "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)", o->file, c->reset,
-                             c->bus.reset_high ? "high" : "low");
+        return axi_check_bad(o, "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)", o->file,
+                             c->reset, c->bus.reset_high ? "high" : "low");
     }
     if (c->made && rc == 0 && !o->have_to && !o->open_end && !c->late) {
         tb_axi_mon_finish(c->mon, c->last);

@@ -251,6 +251,13 @@ def test_both_sides_of_a_module_have_one_prefix(tmp_path):
     assert rules(check(watch)) == [("AXI4_ERRM_AWADDR_STABLE", 4)]
 
 
+def test_second_signal_of_the_same_name_is_said(tmp_path):
+    vcd = simple(name="m_axi_{}")
+    vcd.var("top.m_axi_aw_valid")
+    done = check(vcd.write(tmp_path / "a.vcd"))
+    assert clean(done) and "two signals for one place, left out: m_axi_aw_valid" in done.stderr
+
+
 def test_names_that_only_look_alike_are_no_port(tmp_path):
     vcd = simple(name="m_axi_{}")
     for name in ("gear_valid", "gear_ready", "draw_valid", "draw_ready", "draw_addr"):

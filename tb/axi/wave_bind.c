@@ -66,7 +66,7 @@ static void choose(binder *b, tb_axi_wave_protocol protocol) {
 
 /* Handshakes and addresses must be there, and the last beat of bursts of several. */
 static void check_present(binder *b) {
-    static const tb_axi_signal needed[] = {TB_AXI_AWREADY, TB_AXI_AWADDR,  TB_AXI_WVALID,  TB_AXI_WREADY, TB_AXI_BVALID,
+    static const tb_axi_signal needed[] = {TB_AXI_AWREADY, TB_AXI_AWADDR,  TB_AXI_WVALID, TB_AXI_WREADY, TB_AXI_BVALID,
                                            TB_AXI_BREADY,  TB_AXI_ARREADY, TB_AXI_ARADDR, TB_AXI_RVALID, TB_AXI_RREADY};
     const tb_axi_wave_bus *bus = b->bus;
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
@@ -229,7 +229,8 @@ static const tb_wave_signal *given(const tb_wave *wave, const tb_axi_wave_port *
     return s;
 }
 
-int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus, char *err, size_t err_size) {
+int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus, char *err,
+                      size_t err_size) {
     char where[256];
     char path[256];
     int level;

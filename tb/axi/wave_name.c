@@ -217,10 +217,16 @@ int axi_name_level(const char *name) {
     return low ? 0 : 1;
 }
 
+/* Is the end of a name that begins at `at` a word, with one letter more at most ("prst_n")? "first" and "burst" are no resets. */
+static bool begins_word(const char *text, size_t at, const char *end) {
+    return strncmp(end, "reset", 5) == 0 || at == 0 || is_separator(text[at - 1]) || at == 1 || is_separator(text[at - 2]);
+}
+
 unsigned axi_name_reset(const char *name, const char *stem, int *level) {
-    static const char *const list[] = {"aresetn", "areset_n", "arstn",  "arst_n",  "resetn",  "reset_n", "rstn",     "rst_n",     "nreset",
-                                       "nrst",    "n_reset",  "n_rst",  "resetb",  "reset_b", "rstb",    "rst_b",    "areset",    "arst",
-                                       "reset",   "rst",      "axi_aresetn", "axi_resetn", "axi_rstn", "axi_rst_n", "axi_areset"};
+    static const char *const list[] = {"aresetn",    "areset_n", "arstn",     "arst_n",    "resetn", "reset_n", "rstn",
+                                       "rst_n",      "nreset",   "nrst",      "n_reset",   "n_rst",  "resetb",  "reset_b",
+                                       "rstb",       "rst_b",    "areset",    "arst",      "reset",  "rst",     "axi_aresetn",
+                                       "axi_resetn", "axi_rstn", "axi_rst_n", "axi_areset"};
     static const char *const ends[] = {"resetn", "reset_n", "rstn", "rst_n", "resetb", "reset_b", "rstb", "rst_b", "reset", "rst"};
     char text[AXI_NAME_MAX];
     bool vague = false;
@@ -228,8 +234,9 @@ unsigned axi_name_reset(const char *name, const char *stem, int *level) {
         return 0;
     }
     const unsigned place = usual(text, stem, list, sizeof list / sizeof list[0]);
+    const size_t len = strlen(text);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        vague |= ends_with(text, strlen(text), ends[i]);
+        vague |= ends_with(text, len, ends[i]) && begins_word(text, len - strlen(ends[i]), ends[i]);
     }
     *level = axi_name_level(name);
     return place != 0 ? place : vague ? AXI_NAME_VAGUE : 0;

@@ -189,7 +189,8 @@ int tb_axi_wave_ports_find(const tb_wave *wave, tb_axi_wave_ports *ports) {
     }
     for (size_t i = 0; rc == 0 && i < e.count;) {
         size_t end = i + 1;
-        while (end < e.count && strcmp(e.at[i].signal->scope, e.at[end].signal->scope) == 0 && strcasecmp(e.at[i].stem, e.at[end].stem) == 0) {
+        while (end < e.count && strcmp(e.at[i].signal->scope, e.at[end].signal->scope) == 0 &&
+               strcasecmp(e.at[i].stem, e.at[end].stem) == 0) {
             end++;
         }
         rc = add_group(ports, e.at + i, end - i);
@@ -337,7 +338,7 @@ const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, co
     for (size_t i = 0; i < ports->count; i++) {
         list_add(&l, &ports->port[i]);
     }
-    snprintf(err, err_size, "%s: no AXI port with prefix %.120s%s%s", file, prefix, l.count > 0 ? ", there are: " : ", there is none at all",
-             l.count > 0 ? list_end(&l) : "");
+    snprintf(err, err_size, "%s: no AXI port with prefix %.120s%s%s", file, prefix,
+             l.count > 0 ? ", there are: " : ", there is none at all", l.count > 0 ? list_end(&l) : "");
     return NULL;
 }

@@ -68,7 +68,8 @@ int tb_axi_wave_bind(const tb_axi_wave_port *port, tb_axi_wave_protocol protocol
  * Clock and reset of a port. name: a full path, or a name in the scope of the port or further out, in any case; NULL: found by usual names there. 0, or -1 with
  * one line in err. A reset that is not found is no error: bus->reset stays NULL. level: the level of the reset that resets, -1: by its name.
  */
-int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus, char *err, size_t err_size);
+int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus, char *err,
+                      size_t err_size);
 int tb_axi_wave_reset(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, int level, tb_axi_wave_bus *bus, char *err,
                       size_t err_size);
 

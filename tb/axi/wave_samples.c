@@ -19,22 +19,22 @@ typedef struct intern {
     struct {
         uint64_t hash, number;
         char *bits;
-    } *slot;
+    } * slot;
     uint64_t room, count; /* room: a power of two */
 } intern;
 
 typedef struct sampler {
     const tb_axi_wave_bus *bus;
-    uint64_t *slots;      /* by handle: which signals it is, a bit each */
-    size_t *offset;       /* by handle: its place in latest */
-    char *latest;         /* newest value of each handle */
-    uint32_t *changed;    /* handles that changed in this moment */
-    uint8_t *is_changed;  /* by handle */
+    uint64_t *slots;     /* by handle: which signals it is, a bit each */
+    size_t *offset;      /* by handle: its place in latest */
+    char *latest;        /* newest value of each handle */
+    uint32_t *changed;   /* handles that changed in this moment */
+    uint8_t *is_changed; /* by handle */
     uint32_t changes;
-    uint64_t now;    /* this moment */
-    char clock;      /* before it */
+    uint64_t now; /* this moment */
+    char clock;   /* before it */
     intern ids;
-    bool wide_ids;   /* some ID has more than 64 bits */
+    bool wide_ids; /* some ID has more than 64 bits */
     bool oom;
     tb_axi_sample s; /* before it */
     uint8_t wdata[TB_AXI_MAX_BYTES], rdata[TB_AXI_MAX_BYTES];
