@@ -110,7 +110,7 @@ static int begin(check *c) {
     int exponent;
     tb_wave_times(c->wave, &first, &last, &exponent);
     c->base = c->period > 0 ? (c->time - 1) / c->period : 0; /* what holds just before the edge belongs to the cycle that ends with it */
-    c->late = o->running || (!o->at_rest && !c->seen.reset_before && c->period > 0 && first > 2 * c->period);
+    c->late = !c->seen.reset_before && (o->running || (!o->at_rest && c->period > 0 && first > 2 * c->period));
     tb_axi_mon_cfg cfg = {.name = c->name,
                           .lite = c->bus.lite,
                           .bytes = c->bus.bytes,
@@ -129,10 +129,8 @@ static int begin(check *c) {
         return -1;
     }
     c->made = true;
-    if (!c->late && !c->seen.reset_before) { /* nobody knows when a reset was: this edge is not the first one after it */
-        const uint8_t nothing[TB_AXI_MAX_BYTES] = {0};
-        const tb_axi_sample idle = {.cycle = c->base, .reset_n = true, .w.data = nothing, .r.data = nothing};
-        tb_axi_mon_step(c->mon, &idle);
+    if (c->seen.reset_before) { /* it may be over by now; without one nobody knows which edge is the first one after it */
+        tb_axi_mon_reset(c->mon);
     }
     return 0;
 }

@@ -109,7 +109,7 @@ static void bind_data(binder *b) {
     } else if (bits == 0) {
         complain(b, "neither WDATA nor RDATA, so the width of the bus is not known");
     } else if (bits % 8 != 0 || bits > 65536) {
-        complain(b, "a data bus of %u bits, expected a power of two from 32 to 1024", bits);
+        complain(b, "a data bus of %u bits, expected a power of two from 8 to 1024", bits);
     } else if (strobes != 0 && 8 * strobes != bits) {
         complain(b, "WSTRB has %u bits, expected %u, one for each byte of data", strobes, bits / 8);
     }
