@@ -29,9 +29,10 @@ $(OUT)/axi_copy: $(OBJ_example) $(DUT_axi_copy) $(HOST)/libtb.a $(VLT)/libverila
 	@$(call link,$(OBJ_example),axi_copy,tb)
 
 # the AXI checker alone, in a bench that is not ours
-$(OUT)/watch.o: $(EXAMPLE)/watch/watch.cpp $(DUT_axi_copy)
+$(OUT)/watch.o: $(EXAMPLE)/watch/watch.cpp $(DUT_axi_copy) $(EXAMPLE)/axi_copy.mk
 	@echo "  CXX   $< ($(BUILD_LABEL))"
-	@$(CCACHE) $(CXX) $(VM_CXX) -Itb -I$(OUT)/v/axi_copy -c $< -o $@
+	@$(CCACHE) $(CXX) $(VM_CXX) -Itb -I$(OUT)/v/axi_copy -MMD -MP -c $< -o $@
+-include $(OUT)/watch.d
 $(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(call link,$(OUT)/watch.o,axi_copy,tb)
