@@ -24,6 +24,7 @@
 #include "mem/buffers.h"
 #include "mem/ddr.h"
 #include "prog/prog.h"
+#include "prog/shrink_case.h"
 #include "scoreboard.h"
 #include "sim/result.h"
 #include "sim/run.h"

@@ -376,7 +376,7 @@ static void test_limit_and_steps(void **state) {
     tb_shrink_stats stats;
     char err[256];
     watch w = {0};
-    const tb_shrink_cfg cfg = {.run = runs_long, .ctx = &w, .limit = limit, .step = step, .jobs = 2, .seconds = 60};
+    const tb_shrink_cfg cfg = {.run = runs_long, .ctx = &w, .limit = limit, .step = step, .step_ctx = &w, .jobs = 2, .seconds = 60};
     start(&k, 40, 30, 0, 0);
     assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
     assert_false(stats.out_of_time);

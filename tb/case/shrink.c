@@ -66,7 +66,7 @@ static void accept(shrinker *s, const tb_knobs *next, const shrink_answer *a) {
     }
     *s->best = *next;
     if (s->cfg->step != NULL) {
-        s->cfg->step(s->cfg->ctx, s->best);
+        s->cfg->step(s->cfg->step_ctx, s->best);
     }
 }
 

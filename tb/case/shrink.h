@@ -49,7 +49,8 @@ typedef struct tb_shrink_cfg {
     /* Make the knobs that follow from others agree with them again. NULL: there are none. */
     void (*settle)(void *ctx, tb_knobs *knobs);
     /* Called after each step, with the smallest case so far. NULL: nobody wants to know. */
-    void (*step)(void *ctx, const tb_knobs *knobs);
+    void (*step)(void *step_ctx, const tb_knobs *knobs);
+    void *step_ctx;
     /* Shall it end now? Asked several times a second. NULL: no. */
     bool (*stop)(void *ctx);
     const tb_shrink_wish *wishes; /* those for knobs that the test does not have are ignored */
