@@ -26,6 +26,7 @@
 #include "prog/prog.h"
 #include "prog/shrink_case.h"
 #include "scoreboard.h"
+#include "sim/replay.h"
 #include "sim/result.h"
 #include "sim/run.h"
 #include "sim/sim.h"

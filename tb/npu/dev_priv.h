@@ -93,9 +93,7 @@ struct npu_dev {
     npu_score_ctx score;
     uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
     npu_tlog *tlog;                            /* cfg.dump; NULL: none */
-    tb_snaps snaps;
-    bool replay, replay_wave; /* this process is a woken snapshot; its waveform was begun */
-    tb_snap_order order;
+    tb_replay replay;
     bool rtl_gone;   /* no register access any more */
     char *hang_text; /* npu_dev_hang_text() */
 

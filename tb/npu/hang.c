@@ -180,7 +180,7 @@ static void report(npu_dev *dev, const char *signature, bool registers, const ch
     size_t size = 0;
     npu_hang *h = (npu_hang *)calloc(1, sizeof *h);
     const bool first = !npu_dev_failed(dev);
-    if (h == NULL || !first || dev->replay) {
+    if (h == NULL || !first || dev->replay.on) {
         npu_dev_fail(dev, signature, "%s", head);
         free(h);
         return;

@@ -54,45 +54,6 @@ static void note_stop(npu_dev *dev) {
     }
 }
 
-static bool step(npu_dev *dev);
-
-/*
- * A woken snapshot repeats what the testcase does, opens its waveform, and is gone after the last cycle, in the middle of whatever goes on. A failure does not
- * stop it: the testcase waits in this call then, and the buses answer what is in flight.
- */
-static bool replay_step(npu_dev *dev) {
-    char err[256];
-    tb_sim *sim = &dev->sim;
-    do {
-        if (!dev->replay_wave && sim->cycle >= dev->order.from) {
-            if (tb_sim_wave_open(sim, dev->order.wave, 0, err, sizeof err) != 0) {
-                tb_snap_exit(&dev->snaps, false);
-            }
-            dev->replay_wave = true;
-        }
-        if (sim->cycle >= dev->order.to || sim->stopped) {
-            tb_sim_wave_close(sim);
-            tb_snap_exit(&dev->snaps, dev->replay_wave);
-        }
-    } while (!step(dev));
-    return true;
-}
-
-bool npu_rtl_step(void *ctx) {
-    npu_dev *dev = (npu_dev *)ctx;
-    if (dev->replay) {
-        return replay_step(dev);
-    }
-    if (dev->rtl_gone) {
-        return false;
-    }
-    if (dev->snaps.on && (dev->sim.cycle & 1023u) == 0 && tb_snap_poll(&dev->snaps, dev->sim.cycle, &dev->order) == 1) {
-        dev->replay = true;
-        return replay_step(dev);
-    }
-    return step(dev);
-}
-
 /* Two watchdogs: nothing moves on any port; nothing moves between a busy unit and memory, while the driver polls. */
 static void watch(npu_dev *dev, uint64_t cycle) {
     const uint64_t memory = dev->mon[PORT_M0].progress + dev->mon[PORT_M0 + 1].progress;
@@ -103,7 +64,8 @@ static void watch(npu_dev *dev, uint64_t cycle) {
     }
 }
 
-static bool step(npu_dev *dev) {
+static bool step(void *ctx) {
+    npu_dev *dev = (npu_dev *)ctx;
     tb_sim *sim = &dev->sim;
     const uint64_t cycle = sim->cycle;
     tb_axi_slave_drive(&dev->slave[0], cycle);
@@ -147,6 +109,14 @@ static bool step(npu_dev *dev) {
         npu_dev_fail(dev, "explain:limit", "stopped %" PRIu64 " cycles after the first failure", dev->cfg.explain->limit);
     }
     return !npu_dev_failed(dev);
+}
+
+bool npu_rtl_step(void *ctx) {
+    npu_dev *dev = (npu_dev *)ctx;
+    if (dev->rtl_gone && !dev->replay.on) {
+        return false;
+    }
+    return tb_replay_poll(&dev->replay, &dev->sim) ? tb_replay_step(&dev->replay, &dev->sim, step, dev) : step(dev);
 }
 
 void npu_rtl_cycle(npu_dev *dev) {
@@ -296,42 +266,27 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     }
     npu_rtl_reset(dev);
     if (dev->cfg.fail_wave != NULL) {
-        if (dev->cfg.fail_wave_delay > 0) {
-            tb_snap_arm(&dev->snaps, dev->cfg.fail_wave_delay, 0);
-        } else {
-            dev->replay = tb_snap_start(&dev->snaps, 0, dev->sim.cycle, &dev->order) == 1;
-        }
+        tb_replay_start(&dev->replay, &dev->sim, dev->cfg.fail_wave_delay);
     }
     return check_size(dev, err, err_size);
 }
 
 /* A woken snapshot whose testcase ends early goes on by itself: the buses answer what is in flight, nothing new is started. */
 void npu_rtl_replay_out(npu_dev *dev) {
-    while (dev->replay) {
+    while (dev->replay.on) {
         npu_rtl_step(dev);
     }
 }
 
 int npu_rtl_fail_wave(npu_dev *dev, char *err, size_t err_size) {
     npu_rtl_replay_out(dev); /* a woken snapshot that failed at a compare point comes here as its parent did */
-    const uint64_t window = dev->cfg.wave_window != 0 ? dev->cfg.wave_window : 2000;
     const uint64_t at = npu_dev_failed(dev) ? dev->failure.cycle : dev->sim.cycle;
-    tb_snap_order order = {.from = at > window ? at - window : 0, .to = at + window / 4};
-    if ((size_t)snprintf(order.wave, sizeof order.wave, "%s", dev->cfg.fail_wave) >= sizeof order.wave) {
-        snprintf(err, err_size, "%.100s...: the name is too long", dev->cfg.fail_wave);
-        return -1;
-    }
-    const tb_snaps *s = &dev->snaps;
-    if (dev->cfg.fail_wave_delay > 0 && (s->taken == 0 || (s->taken == 1 && s->child[TB_SNAPS - 1].cycle > order.from))) {
-        snprintf(err, err_size, "it failed before the first snapshot");
-        return 1;
-    }
-    return tb_snap_wake(&dev->snaps, &order, 60.0, err, err_size);
+    return tb_replay_write(&dev->replay, dev->cfg.fail_wave, at, dev->cfg.wave_window, err, err_size);
 }
 
 void npu_rtl_close(npu_dev *dev) {
     npu_rtl_replay_out(dev);
-    tb_snap_stop(&dev->snaps);
+    tb_replay_stop(&dev->replay);
     for (unsigned i = 0; i < PORTS; i++) {
         tb_axi_mon_free(&dev->mon[i]);
     }

@@ -10,7 +10,7 @@
 
 /* A woken snapshot repeats the run without a log. */
 static bool on(const npu_dev *dev) {
-    return dev->tlog != NULL && !dev->replay;
+    return dev->tlog != NULL && !dev->replay.on;
 }
 
 static tb_tlog *create(const npu_dev *dev, const char *name, char *err, size_t err_size) {

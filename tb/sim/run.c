@@ -10,9 +10,7 @@
 
 #define RESET_CYCLES 5u
 #define IDLE_CYCLES 32u /* enough for whatever is wrong to show after the last answer */
-#define SLOW_MASK 1023u /* how often the clock of the snapshots is read */
 #define WATCH_MASK 63u  /* how often the watchdog looks */
-#define WAKE_SECONDS 60.0
 
 void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) {
     if (tb_run_failed(run)) {
@@ -112,7 +110,8 @@ static void note_hang(tb_run *run) {
 
 /* ---- time ---- */
 
-static bool step(tb_run *run) {
+static bool step(void *ctx) {
+    tb_run *run = (tb_run *)ctx;
     tb_sim *sim = &run->sim;
     const uint64_t cycle = sim->cycle;
     uint64_t progress = 0, violations = 0;
@@ -159,37 +158,12 @@ static bool step(tb_run *run) {
     return !tb_run_failed(run);
 }
 
-/*
- * A woken snapshot repeats what the test does, opens its waveform, and is gone after the last cycle, in the middle of whatever goes on. A failure does not stop it:
- * the test waits in this call then, and the buses answer what is in flight.
- */
-static bool replay_step(tb_run *run) {
-    char err[256];
-    tb_sim *sim = &run->sim;
-    do {
-        if (!run->replay_wave && sim->cycle >= run->order.from) {
-            if (tb_sim_wave_open(sim, run->order.wave, 0, err, sizeof err) != 0) {
-                tb_snap_exit(&run->snaps, false);
-            }
-            run->replay_wave = true;
-        }
-        if (sim->cycle >= run->order.to || sim->stopped) {
-            tb_sim_wave_close(sim);
-            tb_snap_exit(&run->snaps, run->replay_wave);
-        }
-    } while (!step(run));
-    return true;
-}
-
 bool tb_run_step(void *ctx) {
     tb_run *run = (tb_run *)ctx;
-    if (!run->replay && run->snaps.on && (run->sim.cycle & SLOW_MASK) == 0 && tb_snap_poll(&run->snaps, run->sim.cycle, &run->order) == 1) {
-        run->replay = true;
+    if ((run->gone || tb_run_failed(run)) && !run->replay.on) {
+        return false;
     }
-    if (run->replay) {
-        return replay_step(run);
-    }
-    return !run->gone && !tb_run_failed(run) && step(run);
+    return tb_replay_poll(&run->replay, &run->sim) ? tb_replay_step(&run->replay, &run->sim, step, run) : step(run);
 }
 
 static bool access_done(tb_run *run, tb_lite_status status, const char *what, uint64_t addr) {
@@ -295,7 +269,7 @@ void tb_run_start(tb_run *run) {
         note_stop(run);
     }
     if (run->cfg.fail_wave != NULL) {
-        run->replay = tb_snap_start(&run->snaps, 0, run->sim.cycle, &run->order) == 1;
+        tb_replay_start(&run->replay, &run->sim, 0);
     }
     tb_run_step(run); /* nothing may be valid at the first edge after reset */
 }
@@ -327,15 +301,13 @@ bool tb_run_finish(tb_run *run) {
 }
 
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {
-    const uint64_t window = run->cfg.wave_window != 0 ? run->cfg.wave_window : 2000;
-    const uint64_t at = tb_run_failed(run) ? run->failure.cycle : run->sim.cycle;
-    tb_snap_order order = {.from = at > window ? at - window : 0, .to = at + window / 4};
-    if (run->cfg.fail_wave == NULL || (size_t)snprintf(order.wave, sizeof order.wave, "%s", run->cfg.fail_wave) >= sizeof order.wave) {
-        snprintf(err, err_size, run->cfg.fail_wave == NULL ? "no file was named for it" : "the name of the file is too long");
+    if (run->cfg.fail_wave == NULL) {
+        snprintf(err, err_size, "no file was named for it");
         return -1;
     }
     run->gone = true;
-    return tb_snap_wake(&run->snaps, &order, WAKE_SECONDS, err, err_size);
+    const uint64_t at = tb_run_failed(run) ? run->failure.cycle : run->sim.cycle;
+    return tb_replay_write(&run->replay, run->cfg.fail_wave, at, run->cfg.wave_window, err, err_size);
 }
 
 uint64_t tb_run_hash(const tb_run *run) {
@@ -351,10 +323,10 @@ uint64_t tb_run_hash(const tb_run *run) {
 }
 
 void tb_run_close(tb_run *run) {
-    while (run->replay) { /* a woken snapshot whose test ends early goes on by itself */
+    while (run->replay.on) { /* a woken snapshot whose test ends early goes on by itself */
         tb_run_step(run);
     }
-    tb_snap_stop(&run->snaps);
+    tb_replay_stop(&run->replay);
     for (unsigned i = 0; i < run->ports; i++) {
         tb_axi_mon_free(&run->port[i]->mon);
         tb_axi_slave_free(&run->port[i]->slave);

@@ -16,8 +16,8 @@
 #include "../axi/slave.h"
 #include "../mem/buffers.h"
 #include "../tap/check.h"
+#include "replay.h"
 #include "sim.h"
-#include "snap.h"
 #include "watchdog.h"
 
 #define TB_RUN_PORTS 8u
@@ -64,9 +64,7 @@ typedef struct tb_run {
     tb_run_failure failure;
     uint64_t hash; /* of all beats so far */
     bool gone;     /* nothing moves any more */
-    tb_snaps snaps;
-    bool replay, replay_wave; /* this process is a woken snapshot; its waveform was begun */
-    tb_snap_order order;
+    tb_replay replay;
 } tb_run;
 
 /* Create the design. The struct must not be moved afterwards. 0 or -1 with one line in err; tb_run_close() is safe in any case. */
