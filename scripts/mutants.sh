@@ -89,6 +89,7 @@ tests_of() {
     pool*) first="pool" ;;
     npu_regs | *_check | npu_perf | gemm_queue) first="regs jobs sequence nonsense" ;;
     npu_top | dma_*) first="conv bus_error sequence" ;;
+    post | transpose | send_buf) first="jobs" ;;
     esac
     echo "$first $all"
 }
