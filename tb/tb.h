@@ -11,6 +11,7 @@
 #include "axi/log.h"
 #include "axi/monitor.h"
 #include "axi/port.h"
+#include "axi/project_set.h"
 #include "axi/slave.h"
 #include "axi/trace.h"
 #include "axi/wave_port.h"

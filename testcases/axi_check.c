@@ -34,9 +34,12 @@ static void usage(FILE *out, const char *prog) {
             "  --at-rest       it does not, although it begins late\n"
             "  --open-end      the recording was cut off: bursts in flight are no error\n"
             "  --project-rules rules of this NPU as well (docs/npu.md)\n"
+            "  --project R[=N] one rule of your project, several times: incr_only,\n"
+            "                  max_reads=N, range=BASE:BYTES ... (docs/axi-check.md)\n"
             "  --severity R=S  rule R: off, note, warning or error; several times\n"
             "  --max-waits N   recommended cycles from valid to ready (16)\n"
             "  --strict        data is stable on all lanes, used or not\n"
+            "  --error-data-x  RDATA may be X beside an error response\n"
             "  --notes         lines for recommendations, too; they never fail a run\n"
             "  --max N         at most so many lines (%u)\n"
             "  --stats         what went over the port: a table\n"
@@ -76,6 +79,49 @@ static int parse_severity(axi_check_options *o, const char *text) {
     return 0;
 }
 
+static int parse_range(axi_check_options *o, const char *text) {
+    char base[32];
+    const char *colon = strchr(text, ':');
+    const size_t len = colon != NULL ? (size_t)(colon - text) : 0;
+    tb_axi_range *r = &o->range[o->ranges];
+    if (o->ranges == AXI_CHECK_RANGES) {
+        return axi_check_bad(o, "--project range=%.60s: at most %u ranges", text, AXI_CHECK_RANGES);
+    }
+    snprintf(base, sizeof base, "%.*s", (int)(len < sizeof base ? len : 0), text);
+    if (tb_parse_u64(base, &r->base) != 0 || tb_parse_u64(colon + 1, &r->bytes) != 0 || r->bytes == 0) {
+        return axi_check_bad(o, "--project range=%.60s: expected BASE:BYTES", text);
+    }
+    o->ranges++;
+    return 0;
+}
+
+static int parse_project(axi_check_options *o, const char *text) {
+    char names[512];
+    tb_axi_project scratch = {.on = false};
+    const size_t len = strcspn(text, "=");
+    const char *number = text[len] == '=' ? text + len + 1 : NULL;
+    if (o->projects == AXI_CHECK_PROJECT) {
+        return axi_check_bad(o, "--project: at most %u rules", AXI_CHECK_PROJECT);
+    }
+    char *name = o->project[o->projects].name;
+    uint64_t *value = &o->project[o->projects].value;
+    snprintf(name, sizeof o->project[0].name, "%.*s", (int)(len < sizeof o->project[0].name ? len : 0), text);
+    if (strcmp(name, "range") == 0 && number != NULL) {
+        return parse_range(o, number);
+    }
+    const tb_axi_project_kind kind = tb_axi_project_kind_of(name);
+    if (kind == TB_AXI_PROJECT_UNKNOWN) {
+        tb_axi_project_names(names, sizeof names);
+        return axi_check_bad(o, "--project: no rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
+    }
+    if ((kind == TB_AXI_PROJECT_NUMBER) != (number != NULL) || (number != NULL && tb_parse_u64(number, value) != 0) ||
+        !tb_axi_project_set(&scratch, name, *value)) {
+        return axi_check_bad(o, "--project %s: expected %s, got %.60s", name, kind == TB_AXI_PROJECT_NUMBER ? "NAME=N" : "no number", text);
+    }
+    o->projects++;
+    return 0;
+}
+
 /* An option with a value. 0, or the exit status. */
 static int parse_value(axi_check_options *o, const char *name, const char *value) {
     const struct {
@@ -101,6 +147,9 @@ static int parse_value(axi_check_options *o, const char *name, const char *value
     if (strcmp(name, "--severity") == 0) {
         return parse_severity(o, value);
     }
+    if (strcmp(name, "--project") == 0) {
+        return parse_project(o, value);
+    }
     if (strcmp(name, "--side") == 0) {
         const bool master = strcmp(value, "master") == 0;
         o->side = master ? TB_AXI_SIDE_MASTER : TB_AXI_SIDE_SLAVE;
@@ -119,7 +168,7 @@ static bool parse_switch(axi_check_options *o, const char *name) {
     const struct {
         const char *name;
         bool *on;
-    } switches[] = {{"--project-rules", &o->project},
+    } switches[] = {{"--project-rules", &o->npu_rules},
                     {"--json", &o->json},
                     {"--stats", &o->stats},
                     {"--notes", &o->notes},
@@ -128,6 +177,7 @@ static bool parse_switch(axi_check_options *o, const char *name) {
                     {"--running", &o->running},
                     {"--at-rest", &o->at_rest},
                     {"--open-end", &o->open_end},
+                    {"--error-data-x", &o->error_data_x},
                     {"--help", &o->help},
                     {"-h", &o->help}};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
@@ -143,8 +193,8 @@ static bool parse_switch(axi_check_options *o, const char *name) {
 }
 
 static bool takes_value(const char *name) {
-    static const char *const names[] = {"--prefix", "--clock", "--reset",       "--from",     "--to",
-                                        "--max",    "--side",  "--reset-level", "--severity", "--max-waits"};
+    static const char *const names[] = {"--prefix", "--clock",       "--reset",   "--from",     "--to",       "--max",
+                                        "--side",   "--reset-level", "--project", "--severity", "--max-waits"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;

@@ -6,6 +6,9 @@
 
 #include "tb.h"
 
+#define AXI_CHECK_RANGES 16u
+#define AXI_CHECK_PROJECT 32u
+
 typedef struct axi_check_options {
     const char *prog, *file, *prefix, *clock, *reset; /* NULL: not given */
     tb_axi_side side;
@@ -14,9 +17,16 @@ typedef struct axi_check_options {
     uint64_t from, to; /* cycles that are judged */
     uint64_t max;      /* lines */
     uint64_t max_waits;
-    bool have_to, project, json, stats, notes, strict, list, help;
-    bool running, at_rest, open_end;
+    bool have_to, npu_rules, json, stats, notes, strict, list, help;
+    bool running, at_rest, open_end, error_data_x;
     uint8_t severity[TB_AXI_RULES];
+    /* --project: beside --project-rules, and stronger */
+    struct {
+        char name[32];
+        uint64_t value;
+    } project[AXI_CHECK_PROJECT];
+    uint32_t projects, ranges;
+    tb_axi_range range[AXI_CHECK_RANGES];
 } axi_check_options;
 
 /* One line on standard error; 2. */

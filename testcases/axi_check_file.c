@@ -117,12 +117,21 @@ static int begin(check *c) {
                           .widths = c->bus.widths,
                           .max_waits = (uint32_t)o->max_waits,
                           .strict_data = o->strict,
+                          .error_data_x = o->error_data_x,
                           .running = c->late,
                           .report = report,
                           .report_ctx = c};
     memcpy(cfg.severity, o->severity, sizeof cfg.severity);
-    if (o->project) {
+    if (o->npu_rules) {
         npu_dev_axi_rules(&cfg);
+    }
+    for (uint32_t i = 0; i < o->projects; i++) {
+        tb_axi_project_set(&cfg.proj, o->project[i].name, o->project[i].value);
+    }
+    if (o->ranges > 0) {
+        cfg.proj.on = true;
+        cfg.proj.ranges = o->range;
+        cfg.proj.range_count = o->ranges;
     }
     if (tb_axi_mon_init(c->mon, &cfg) != 0) {
         c->bad_width = c->count[TB_AXI_SEV_ERROR] > 0;
@@ -227,7 +236,7 @@ static void print_json(const check *c) {
     fwrite(c->text, 1, c->text_size, stdout);
     printf("%s],\n  \"stats\": ", c->printed > 0 ? "\n  " : "");
     if (c->made) {
-        tb_axi_stats_json(c->mon, c->last, stdout);
+        tb_axi_stats_json(c->mon, c->last + 1, stdout);
     } else {
         fputs("null", stdout);
     }
@@ -241,7 +250,7 @@ static int print_all(const check *c) {
     } else {
         fwrite(c->text, 1, c->text_size, stdout);
         if (c->o->stats && c->made) {
-            tb_axi_stats_print(c->mon, c->last, stdout);
+            tb_axi_stats_print(c->mon, c->last + 1, stdout);
         }
     }
     if (fflush(stdout) != 0 || ferror(stdout)) { /* now, so that the summary comes last also where both go to one place */
@@ -324,7 +333,7 @@ static int judge(check *c) {
                              c->reset, c->bus.reset_high ? "high" : "low");
     }
     if (c->made && rc == 0 && !o->have_to && !o->open_end && !c->late) {
-        tb_axi_mon_finish(c->mon, c->last);
+        tb_axi_mon_finish(c->mon, c->last + 1);
     }
     if (fclose(c->lines) != 0) {
         c->lines = NULL;

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -213,6 +214,20 @@ def test_prefix_may_be_scope_or_name_or_both(prefix, tmp_path):
     assert "clock tb.dut.clk_i, reset tb.dut.rst_ni active low; 1 write, 1 read; 1 error, 0 warnings" in done.stderr
 
 
+def test_prefix_with_a_direction(tmp_path):
+    path = simple(name=lambda s: ("o_" if from_master(s) else "i_") + "m_axi_" + s, traffic=BROKEN).write(tmp_path / "a.vcd")
+    for prefix in ("o_m_axi", "i_m_axi_", "top.o_m", "m_axi"):
+        assert rules(check(path, "--prefix", prefix)) == [("AXI4_ERRM_AWADDR_STABLE", 4)]
+
+
+def test_example_of_the_documentation():
+    """docs/axi-check.md shows what its example prints."""
+    page = (ROOT / "docs" / "axi-check.md").read_text().splitlines()
+    at = next(i for i, line in enumerate(page) if line.startswith("    $ build/host/tandem-model"))
+    done = check(*page[at].split()[3:], cwd=ROOT)
+    assert done.returncode == 1 and done.stdout + done.stderr == page[at + 1].strip() + "\n" + page[at + 2].strip() + "\n"
+
+
 def two_ports():
     return simple(name="m0_axi_{}").port("top", "m1_axi_{}", BROKEN).port("top", "m1_axi_dbg_{}")
 
@@ -419,7 +434,7 @@ def test_reset_in_the_middle_forgets_what_was_in_flight(tmp_path):
 def test_end_of_the_run(tmp_path):
     cut = {c: v for c, v in TRAFFIC.items() if c < 8 or c >= 9}
     path = simple(traffic=cut).write(tmp_path / "a.vcd")
-    assert rules(check(path)) == [("AXI4_ERRS_BRESP_ALL_DONE_EOS", 15)]
+    assert rules(check(path)) == [("AXI4_ERRS_BRESP_ALL_DONE_EOS", 16)]
     assert clean(check(path, "--open-end"))
     assert clean(check(path, "--to", 14))
 
@@ -514,6 +529,124 @@ def test_project_rules_are_off_by_default(tmp_path):
     assert done.returncode == 1 and ("PROJ_ERRM_BURST_INCR", 3) in rules(done)
 
 
+def test_rules_of_another_project(tmp_path):
+    """As given, and stronger than those of this NPU."""
+    path = simple(signals=without("awuser", "aruser")).write(tmp_path / "a.vcd")
+    assert clean(check(path, "--project", "incr_only", "--project", "max_reads=1", "--project", "range=0x1000:0x2000"))
+    assert rules(check(path, "--project", "align=0x2000")) == [("PROJ_ERRM_ADDR_ALIGN", 3)]
+    assert rules(check(path, "--project", "range=0:0x1008")) == [("PROJ_ERRM_ADDR_RANGE", 9)]
+    assert rules(check(path, "--project", "range=0:0x1008", "--project", "range=0x2000:64")) == []
+    assert ("PROJ_ERRM_ID_RANGE", 3) in rules(check(path, "--project-rules"))
+    assert clean(check(path, "--project-rules", "--project", "ids=16"))
+
+
+# ---- all traces of the rules, as waveforms ----
+
+# settings of the checker itself, which the command does not have
+NOT_OFFLINE = {"exclusives", "max_depth", "depth"}
+TRACES = sorted((ROOT / "tests" / "axi").glob("*/*.txt"))
+
+
+def bits_of(text, width):
+    """Of a value of a text trace: decimal, or hexadecimal with digits that are x or z."""
+    if text.strip("xz") == "":
+        return text[0] * width
+    if not text.startswith("0x"):
+        return format(int(text), "0%db" % width)[-width:]
+    bits = "".join(d * 4 if d in "xz" else format(int(d, 16), "04b") for d in text[2:].lower())
+    return bits.rjust(width, "0")[-width:]
+
+
+def read_trace(path):
+    head, rows, expected = {"options": []}, [], []
+    for line in path.read_text().splitlines():
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        if words[0].isdigit():
+            rows.append((int(words[0]), words[1:]))
+        elif words[0] == "expect" and words[1] != "nothing":
+            expected.append((words[1], int(words[2].removeprefix("cycle="))))
+        elif words[0] == "project":
+            value = ":".join(words[2:])
+            head["options"] += ["--project", words[1] + ("=" + value if value else "")]
+        elif words[0] in ("max_waits", "strict", "running", "error_data_x"):
+            head["options"] += ["--" + words[0].replace("_", "-"), *words[1:]]
+        elif words[0] == "no_exclusive":
+            head["options"] += ["--severity", "AXI4_RECM_EXCL_MATCH=off", "--severity", "AXI4_RECM_EXCL_PAIR=off"]
+        elif words[0] == "severity":
+            head["options"] += ["--severity", "%s=%s" % (words[1], words[2])]
+        elif words[0] not in ("near", "expect"):
+            head[words[0]] = int(words[1]) if len(words) > 1 else 1
+    return head, rows, expected
+
+
+def trace_signals(head):
+    """Signals of the port, and what they are at first."""
+    lite, data = head.get("lite", 0), head.get("data", 32)
+    signals = dict(LITE if lite else FULL)
+    for s in list(signals):
+        if field(s) == "addr":
+            signals[s] = 64
+        elif field(s) in ("id", "user") and not lite:
+            signals[s] = head.get("id", 0) if field(s) == "id" else head.get(s, head.get("user", 0))
+            if signals[s] == 0:
+                del signals[s]
+    signals["wdata"] = signals["rdata"] = data
+    signals["wstrb"] = data // 8
+    first = {s: 0 for s in signals}
+    first["wstrb"] = (1 << (data // 8)) - 1
+    for s, value in (("awsize", (data // 8).bit_length() - 1), ("awburst", 1), ("arsize", (data // 8).bit_length() - 1), ("arburst", 1), ("wlast", 1), ("rlast", 1)):
+        if s in signals:
+            first[s] = value
+    return signals, first
+
+
+def trace_vcd(head, rows):
+    """None: a waveform cannot hold it (a signal that the port does not have)."""
+    signals, first = trace_signals(head)
+    traffic = {0: first}
+    reset = {}
+    for cycle, words in rows:
+        for word in words:
+            name, _, value = word.partition("=")
+            name = name.lower()
+            if name == "aresetn":
+                reset[cycle] = value
+            elif value and name not in signals:
+                return None
+            elif value:
+                traffic.setdefault(cycle, {})[name] = bits_of(value, signals[name])
+    cycles = max(cycle for cycle, _ in rows) + 1
+    vcd = Vcd().clock("top.clk", cycles).port("top.p", traffic=traffic, signals=signals)
+    if reset:
+        vcd.var("top.aresetn")
+        for cycle, value in {0: "1", **reset}.items():
+            vcd.set(10 * cycle, "top.aresetn", value)
+    return vcd
+
+
+def test_all_traces_of_the_rules_as_waveforms(tmp_path):
+    """Every rule fires offline as it does on samples, in the same cycle, and legal traces are clean."""
+    left_out = []
+    seen = set()
+    for trace in TRACES:
+        head, rows, expected = read_trace(trace)
+        vcd = None if NOT_OFFLINE & set(head) else trace_vcd(head, rows)
+        if vcd is None:
+            left_out.append(trace.stem)
+            continue
+        ends = any("finish" in words for _, words in rows)
+        options = [*head["options"], "--notes", "--max", "1000", *([] if ends else ["--open-end"]), "--lite" if "lite" in head else "--axi4"]
+        done = check(vcd.write(tmp_path / "a.vcd"), "--prefix", "top.p", *options)
+        assert sorted(rules(done)) == sorted(expected), (trace, done.stdout, done.stderr)
+        seen |= {rule for rule, _ in expected}
+    # a signal without bits is not in a waveform, and the tables of the command have no limits
+    known = re.compile("TIEOFF|tied-off|AUXM_.*(OVERFLOW|UNDERFLOW)|depth-limit")
+    assert [t for t in left_out if not known.search(t)] == []
+    assert len(TRACES) - len(left_out) >= 350 and len(seen) >= 140, (len(TRACES), len(left_out), len(seen))
+
+
 def test_json(tmp_path):
     path = simple(name="m_axi_{}", traffic=BROKEN).write(tmp_path / "a.vcd")
     done = check(path, "--prefix", "m_axi", "--json")
@@ -550,6 +683,11 @@ def test_line_of_a_violation(tmp_path):
     (["{v}", "--severity", "AXI4_ERRM_AWSIZE"], "--severity: expected RULE=off"),
     (["{v}", "--severity", "AXI4_ERRM_AWSIZE=bad"], "expected off, note, warning or error, got bad"),
     (["{v}", "--max-waits", "0"], "--max-waits: expected a number 1.."),
+    (["{v}", "--project", "frob"], "--project: no rule frob, expected one of max_writes=N, "),
+    (["{v}", "--project", "max_reads"], "--project max_reads: expected NAME=N, got max_reads"),
+    (["{v}", "--project", "incr_only=1"], "--project incr_only: expected no number"),
+    (["{v}", "--project", "align=4294967296"], "--project align: expected NAME=N"),
+    (["{v}", "--project", "range=5"], "--project range=5: expected BASE:BYTES"),
     (["{v}", "--running", "--at-rest"], "--at-rest: contradicts --running"),
     (["/nowhere/x.fst"], "/nowhere/x.fst: no such file"),
     ([str(ROOT / "README.md")], "neither an FST nor a VCD file"),
@@ -652,8 +790,7 @@ def test_damaged_fst_is_one_line(tmp_path):
     path = tmp_path / "bad.fst"
     said = 0
     for i in range(DAMAGED):
-        rng = random.Random(i)
-        status, err = survives(path, damaged(data, rng, i), ["--prefix", "m_axi"] if i % 2 else [], i)
+        status, err = survives(path, damaged(data, random.Random(i), i), ["--prefix", "m_axi"] if i % 2 else [], i)
         said += status == 2 and err.endswith("bad.fst: damaged FST\n")
     assert said >= DAMAGED // 4  # the others are still readable, or no FST at all
 

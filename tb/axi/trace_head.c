@@ -1,4 +1,5 @@
 /* The header of a text trace. */
+#include "project_set.h"
 #include "trace_priv.h"
 
 #include <errno.h>
@@ -96,42 +97,22 @@ static void read_expect(reader *r, const char **p) {
 static void read_project(reader *r, const char **p) {
     tb_axi_project *c = &r->t->cfg.proj;
     char name[WORD];
-    const struct {
-        const char *name;
-        uint32_t *value;
-    } numbers[] = {{"max_writes", &c->max_writes}, {"max_reads", &c->max_reads}, {"addr_bits", &c->addr_bits},     {"align", &c->align},
-                   {"w_gap", &c->w_gap},           {"r_gap", &c->r_gap},         {"wlast_to_aw", &c->wlast_to_aw}, {"w_to_b", &c->w_to_b}};
-    const struct {
-        const char *name;
-        bool *value;
-    } switches[] = {{"incr_only", &c->incr_only},   {"no_lock", &c->no_lock}, {"no_narrow", &c->no_narrow},    {"read_only", &c->read_only},
-                    {"write_only", &c->write_only}, {"order", &c->order},     {"reset_async", &c->reset_async}};
     c->on = true;
     if (!axi_trace_word(p, name)) {
         axi_trace_complain(r, "project: expected the name of a rule's limit or switch");
         return;
     }
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (strcmp(name, numbers[i].name) == 0) {
-            *numbers[i].value = (uint32_t)need_number(r, p, name);
-            return;
-        }
-    }
-    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
-        if (strcmp(name, switches[i].name) == 0) {
-            *switches[i].value = true;
-            return;
-        }
-    }
-    if (strcmp(name, "ids") == 0) {
-        c->ids = need_number(r, p, name);
-    } else if (strcmp(name, "range") == 0) {
+    if (strcmp(name, "range") == 0) {
         r->t->range.base = need_number(r, p, name);
         r->t->range.bytes = need_number(r, p, name);
         c->ranges = &r->t->range;
         c->range_count = 1;
-    } else {
-        axi_trace_complain(r, "project: no limit or switch %.60s", name);
+        return;
+    }
+    const tb_axi_project_kind kind = tb_axi_project_kind_of(name);
+    const uint64_t value = kind == TB_AXI_PROJECT_NUMBER ? need_number(r, p, name) : 0;
+    if (!tb_axi_project_set(c, name, value)) {
+        axi_trace_complain(r, "project: no limit or switch %.60s, or a number that is too large", name);
     }
 }
 

@@ -327,7 +327,17 @@ const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, co
     if (len == 0) {
         return only_port(ports, side, file, err, err_size);
     }
-    const unsigned count = best_ports(ports, prefix, len, side, &l, &found);
+    unsigned count = best_ports(ports, prefix, len, side, &l, &found);
+    if (count == 0) { /* "i_axi" of "i_axi_awvalid": that is a direction */
+        char text[AXI_NAME_MAX];
+        snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : 0), prefix);
+        char *dot = strrchr(text, '.');
+        char *name = dot != NULL ? dot + 1 : text;
+        if (name[0] != '\0' && strchr("iIoO", name[0]) != NULL && name[1] == '_') {
+            memmove(name, name + 2, strlen(name + 2) + 1);
+            count = best_ports(ports, text, strlen(text), side, &l, &found);
+        }
+    }
     if (count == 1) {
         return found;
     }
