@@ -263,29 +263,34 @@ static npu_status recover(npu *dev, npu_unit unit, uint32_t err) {
     return (dev->last_err >> u->err_lsb & ERR_BUS_BITS) != 0 ? NPU_ERR_BUS : NPU_ERR_DEVICE;
 }
 
-/* One look at the units in `mask`. Event flags are cleared first: what happens after that raises them again, so no event is lost. */
+/*
+ * One look at the units in `mask`. Event flags are cleared first: what happens after that raises them again, so no event is lost. ERR is read after the counts: an error comes before its
+ * task is complete, so none of a task that counts as complete is missed.
+ */
 static npu_status look(engine *e, uint32_t mask, bool *news) {
     npu *dev = e->dev;
     uint32_t err = 0;
+    uint32_t count[NPU_UNIT_COUNT] = {0};
     npu_status status = npu_reg_write(dev, NPU_REG_IRQ_STATUS, mask);
+    for (uint32_t u = 0; u < NPU_UNIT_COUNT && status == NPU_OK; u++) {
+        if ((mask >> u & 1u) != 0) {
+            status = npu_reg_read(dev, units[u].count, &count[u]);
+        }
+    }
     if (status == NPU_OK) {
         status = npu_reg_read(dev, NPU_REG_ERR, &err);
     }
     *news = false;
     for (uint32_t u = 0; u < NPU_UNIT_COUNT && status == NPU_OK; u++) {
         lane *l = &e->lane[u];
-        uint32_t count = 0;
+        uint16_t in_flight = (uint16_t)(dev->started[u] - count[u]);
         if ((mask >> u & 1u) == 0) {
             continue;
         }
         if ((err >> units[u].err_lsb & ERR_UNIT_BITS) != 0) {
             fail_lane(l, recover(dev, (npu_unit)u, err));
             *news = true;
-            continue;
-        }
-        status = npu_reg_read(dev, units[u].count, &count);
-        uint16_t in_flight = (uint16_t)(dev->started[u] - count);
-        if (in_flight < l->in_flight) { /* more than before: a count that ran ahead is no completion */
+        } else if (in_flight < l->in_flight) { /* more than before: a count that ran ahead is no completion */
             l->in_flight = in_flight;
             *news = true;
         }

@@ -98,11 +98,11 @@ static void expect_outputs(mock_npu *m, const npu_conv *c, uint32_t ofm, uint32_
     }
 }
 
-/* One look at the device: event flag cleared, error flags, completed tasks. */
+/* One look at the device: event flag cleared, completed tasks, error flags. */
 static void expect_look(mock_npu *m, uint32_t count) {
     mock_write(m, NPU_REG_IRQ_STATUS, GEMM_IRQ);
-    mock_read(m, NPU_REG_ERR, 0);
     mock_read(m, NPU_REG_GEMM_COUNT, count);
+    mock_read(m, NPU_REG_ERR, 0);
 }
 
 static void expect_irq(mock_npu *m) {
@@ -438,6 +438,7 @@ static void error_flag(uint32_t err, uint32_t late, npu_status want) {
     expect_small_task(&m, &c);
     expect_irq(&m);
     mock_write(&m, NPU_REG_IRQ_STATUS, GEMM_IRQ);
+    mock_read(&m, NPU_REG_GEMM_COUNT, 0);
     mock_read(&m, NPU_REG_ERR, err);
     mock_read(&m, NPU_REG_STATUS, BUSY);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
@@ -476,6 +477,7 @@ static void error_without_rest(void **state) {
     expect_small_task(&m, &c);
     mock_add(&m, MOCK_IRQ, NPU_HAL_IRQ_GEMM, 2, NPU_HAL_OK);
     mock_write(&m, NPU_REG_IRQ_STATUS, GEMM_IRQ);
+    mock_read(&m, NPU_REG_GEMM_COUNT, 0);
     mock_read(&m, NPU_REG_ERR, NPU_ERR_BUS_WR0_MASK);
     mock_read(&m, NPU_REG_STATUS, BUSY);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
