@@ -62,6 +62,19 @@ typedef struct tc_setup {
     bool no_checks;              /* of the units */
 } tc_setup;
 
+/*
+ * Several executions on one device, one after the other, for a test that runs other tests (testcases/operator/faults.c): tc_open() starts the device over where it would open one,
+ * and what the driver answers is the owner's business.
+ */
+struct tc_run;
+typedef struct tc_share {
+    uint32_t timeout_us;                           /* of the driver; 0: as the executor says */
+    void (*opened)(struct tc_run *run, void *ctx); /* the driver has been started, the executor goes on; or NULL */
+    void *ctx;
+    bool may_fail;     /* the driver may answer with an error */
+    npu_status answer; /* with which it did first; NPU_OK: with none */
+} tc_share;
+
 /* One case in execution. */
 typedef struct tc_run {
     const struct tc_test *test;
@@ -78,8 +91,9 @@ typedef struct tc_run {
     bool perf;            /* sample the debug port */
     uint32_t perf_window; /* cycles of a window, 0: fitting */
     tb_result *result;
-    npu_dev *dev; /* open between tc_open() and tc_close() */
-    npu npu;      /* the driver's device */
+    npu_dev *dev;    /* open between tc_open() and tc_close() */
+    npu npu;         /* the driver's device */
+    tc_share *share; /* NULL: every execution has a device of its own */
     tc_stats stats;
     npu_dev_perf_window *series;
     bool bus;                  /* keep statistics of the buses: */
@@ -125,6 +139,7 @@ extern const tc_test tc_bus_error;
 extern const tc_test tc_chain;
 extern const tc_test tc_sequence;
 extern const tc_test tc_nonsense;
+extern const tc_test tc_faults;
 extern const tc_test tc_pool;
 extern const tc_test tc_eltwise;
 extern const tc_test tc_act;
@@ -149,7 +164,7 @@ extern const uint32_t tc_writes_weight[2];
 /* The bus profile that the knobs `bus` and, where there is one, `writes` ask for. */
 const char *tc_bus(const tc_run *run);
 
-/* Open the device and start the driver on it. 0; -1 with run->err (could not run) or with a failure in run->result. bus: profile or NULL. */
+/* Open the device (or start the shared one over) and start the driver on it. 0; -1 with run->err (could not run) or with a failure in run->result. bus: profile or NULL. */
 int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us);
 /* End checks, cycles and trace hash into run->result, device closed. Safe when nothing is open. */
 void tc_close(tc_run *run);

@@ -38,6 +38,7 @@ typedef enum fault {
     BLAMES_POOL,  /* the same, but it shows as the POOL's */
     LATE_ALU,     /* no fault: the ALU takes a while */
     NO_BLAME,     /* the same, but nothing shows */
+    HIDDEN_ERR,   /* ERR reads 0 */
     FAULTS
 } fault;
 
@@ -156,6 +157,7 @@ static uint32_t reg_value(stand_in *s, uint32_t offset) {
     v |= now == RESERVED_BIT && offset == NPU_REG_STATUS ? 8 : 0;
     v &= now == NO_POOL_IRQ && offset == NPU_REG_IRQ_STATUS ? ~NPU_IRQ_STATUS_POOL_MASK : UINT32_MAX;
     v |= offset == NPU_REG_ERR ? s->err : 0;
+    v = now == HIDDEN_ERR && offset == NPU_REG_ERR ? 0 : v;
     v ^= now == WRONG_RESULT && offset == NPU_REG_ALU_RESULT ? 1 : 0;
     if (now == LATE_ALU && offset == NPU_REG_IRQ_STATUS) {
         v = (v & ~NPU_IRQ_STATUS_ALU_MASK) | (s->alu_irq ? NPU_IRQ_STATUS_ALU_MASK : 0);
@@ -219,7 +221,7 @@ static void s_perf(stand_in *s) {
 
 /* The ALU has met a bus error: on channel 1, reading its input. */
 static void spoil_alu(stand_in *s) {
-    if (now < BUS_ERROR || now == LATE_ALU) {
+    if (now < BUS_ERROR || now == LATE_ALU || now == HIDDEN_ERR) {
         return;
     }
     *wire(s, "m1_axi_araddr") = input_addr;

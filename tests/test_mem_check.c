@@ -208,10 +208,88 @@ static void driver_is_wrong(void **state) {
     npu_dev_close(t.dev);
 }
 
+/* A start that the driver did not make is refused and noticed; one that goes unnoticed is a failure. */
+static void stray_start(void **state) {
+    (void)state;
+    for (unsigned u = 0; u < UNITS; u++) {
+        rig t;
+        open_rig(&t, NPU_DEV_TANDEM);
+        start_alu(t.dev, t.in, t.out);
+        assert_true(npu_dev_stray_start(t.dev, u));
+        assert_int_equal(reg_of(t.dev, NPU_REG_ERR), npu_units[u].refused & reg_of(t.dev, NPU_REG_ERR));
+        assert_int_not_equal(reg_of(t.dev, NPU_REG_ERR), 0);
+        npu_dev_run(t.dev, 400);
+        assert_int_equal(reg_of(t.dev, NPU_REG_ALU_COUNT), 1);
+        assert_int_equal(t.dev->stray, 0); /* compared */
+        reg(t.dev, NPU_REG_ERR, UINT32_MAX);
+        assert_true(npu_dev_finish(t.dev));
+        npu_dev_close(t.dev);
+    }
+    rig t;
+    open_rig(&t, NPU_DEV_TANDEM);
+    start_alu(t.dev, t.in, t.out);
+    now = HIDDEN_ERR;
+    assert_false(npu_dev_stray_start(t.dev, UNIT_POOL));
+    expect(&t, "event:ERR", "a start of the POOL with illegal settings, among tasks of the driver, was not refused");
+    assert_false(npu_dev_stray_start(t.dev, UNIT_POOL));
+    npu_dev_close(t.dev);
+}
+
+/* What a task that a reset drops has not written is undefined, and nobody who reads it reads what nobody wrote. */
+static void dropped_task(void **state) {
+    (void)state;
+    for (int hard = 0; hard < 2; hard++) {
+        rig t;
+        uint64_t where;
+        open_rig(&t, NPU_DEV_TANDEM);
+        start_alu(t.dev, t.in, t.out);
+        tb_ddr_unwrite(&t.dev->ddr, t.out + 8, 12);
+        if (hard != 0) {
+            npu_dev_reset(t.dev);
+        } else {
+            reg(t.dev, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK);
+            reg_of(t.dev, NPU_REG_STATUS);
+        }
+        assert_false(tb_ddr_find_unwritten(&t.dev->ddr, t.out, BYTES, &where));
+        assert_true(tb_ddr_find_unwritten(&t.dev->ddr, t.out + BYTES, 1, &where));
+        if (hard == 0) { /* the stand-in has no reset pin */
+            start_alu(t.dev, t.out, t.out + 64);
+            npu_dev_run(t.dev, 400);
+            assert_int_equal(reg_of(t.dev, NPU_REG_ALU_COUNT), 1);
+        }
+        expect(&t, "", "");
+        npu_dev_close(t.dev);
+    }
+}
+
+/* Memories that fail say how much has moved. */
+static void broken_memory(void **state) {
+    (void)state;
+    rig t;
+    open_rig(&t, NPU_DEV_TANDEM);
+    start_alu(t.dev, t.in, t.out);
+    const uint64_t before = npu_dev_handshakes(t.dev, 1, TB_AXI_R);
+    npu_dev_inject_slow(t.dev, 1, TB_AXI_R, 50);
+    npu_dev_inject_hang(t.dev, 1, TB_AXI_AR, 0);
+    beat(&t, false, t.in, 0);
+    assert_int_equal(npu_dev_handshakes(t.dev, 1, TB_AXI_R), before);
+    npu_dev_mend(t.dev);
+    npu_dev_run(t.dev, 100);
+    assert_int_equal(npu_dev_handshakes(t.dev, 1, TB_AXI_R), before + 1);
+    assert_int_equal(npu_dev_error_responses(t.dev, false), 0);
+    npu_dev_inject_response(t.dev, 1, 0, 0, TB_AXI_DECERR, 0);
+    beat(&t, false, t.in, 0);
+    npu_dev_run(t.dev, 100);
+    assert_int_equal(npu_dev_error_responses(t.dev, false), 1);
+    assert_int_equal(npu_dev_error_responses(t.dev, true), 0);
+    assert_int_equal(npu_dev_handshakes(t.dev, 2, TB_AXI_R) + npu_dev_handshakes(t.dev, 0, TB_AXI_CHANNELS), 0);
+    npu_dev_close(t.dev);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strays),          cmocka_unit_test(life), cmocka_unit_test(unwritten), cmocka_unit_test(beside),
-        cmocka_unit_test(driver_is_wrong),
+        cmocka_unit_test(strays),          cmocka_unit_test(life),        cmocka_unit_test(unwritten),    cmocka_unit_test(beside),
+        cmocka_unit_test(driver_is_wrong), cmocka_unit_test(stray_start), cmocka_unit_test(dropped_task), cmocka_unit_test(broken_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,6 +210,9 @@ typedef struct outcome {
     uint64_t errors[2];
 } outcome;
 
+/* What a test does to the slave before it starts, and in each cycle. */
+static void (*spoil)(tb_axi_slave *slave, uint64_t cycle);
+
 static void run(const char *profile, uint64_t seed, bool slow, bool inject, outcome *out) {
     static toy t;
     tb_ddr ddr;
@@ -233,6 +236,9 @@ static void run(const char *profile, uint64_t seed, bool slow, bool inject, outc
     tb_axi_mon_port(&mon, &t.port, 0);
     uint64_t cycle = 1;
     for (; cycle < 200000 && t.r_at < BURSTS; cycle++) {
+        if (spoil != NULL) {
+            spoil(&slave, cycle);
+        }
         tb_axi_slave_drive(&slave, cycle);
         toy_drive(&t, slow);
         tb_axi_mon_port(&mon, &t.port, cycle);
@@ -292,6 +298,67 @@ static void slave_injects_errors(void **state) {
         assert_int_equal(o.error_resps, 1);
         assert_int_equal(o.errors[0], 2);
         assert_int_equal(o.errors[1], 1);
+    }
+}
+
+static void decerr(tb_axi_slave *slave, uint64_t cycle) {
+    if (cycle == 1) {
+        assert_true(tb_axi_slave_inject_as(slave, 0, 3, TB_AXI_DECERR, TB_AXI_ALL_BEATS));
+        assert_true(tb_axi_slave_inject_as(slave, 0, 4, TB_AXI_SLVERR, 0));
+        assert_true(tb_axi_slave_inject_as(slave, 1, 5, TB_AXI_DECERR, TB_AXI_ALL_BEATS)); /* and written all the same */
+        assert_true(tb_axi_slave_inject_as(slave, 1, BURSTS + 5, TB_AXI_DECERR, 0));       /* there is none */
+    }
+    slave->r_at = slave->r_at < cycle ? cycle : slave->r_at;
+}
+
+static void slave_injects_by_kind(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        outcome o;
+        spoil = decerr;
+        run("typical", seed, false, false, &o);
+        spoil = NULL;
+        assert_int_equal(o.violations, 0);
+        assert_int_equal(o.errors[1], 1);
+        assert_int_equal(o.error_resps, 1);
+        assert_int_equal(o.wrong, 0); /* what the burst with the error wrote is there */
+        assert_true(o.errors[0] >= 2);
+        assert_int_equal(o.errors[0], o.error_beats);
+    }
+}
+
+static tb_axi_channel slow_channel;
+
+static void slow_down(tb_axi_slave *slave, uint64_t cycle) {
+    if (cycle == 1) {
+        tb_axi_slave_slow(slave, slow_channel, 30);
+    }
+}
+
+static void hang_and_mend(tb_axi_slave *slave, uint64_t cycle) {
+    if (cycle == 1) {
+        tb_axi_slave_hang(slave, slow_channel, 5);
+    } else if (cycle == 20000) {
+        tb_axi_slave_mend(slave);
+    }
+}
+
+/* A slow channel delays and changes nothing else; one that hangs stands until it is mended. */
+static void slave_slow_and_mended(void **state) {
+    (void)state;
+    for (unsigned c = 0; c < TB_AXI_CHANNELS; c++) {
+        outcome plain, slow, mended;
+        run("fast", c, false, false, &plain);
+        slow_channel = (tb_axi_channel)c;
+        spoil = slow_down;
+        run("fast", c, false, false, &slow);
+        spoil = hang_and_mend;
+        run("fast", c, false, false, &mended);
+        spoil = NULL;
+        assert_int_equal(slow.violations + slow.wrong + slow.error_beats + slow.error_resps, 0);
+        assert_int_equal(mended.violations + mended.wrong + mended.error_beats + mended.error_resps, 0);
+        assert_true(slow.cycles > plain.cycles + 2 * BURSTS);
+        assert_true(mended.cycles > 20000);
     }
 }
 
@@ -643,6 +710,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slave_in_every_profile),
         cmocka_unit_test(slave_injects_errors),
+        cmocka_unit_test(slave_injects_by_kind),
+        cmocka_unit_test(slave_slow_and_mended),
         cmocka_unit_test(slave_full_rate_and_decerr),
         cmocka_unit_test(profile_names),
         cmocka_unit_test(registers),

@@ -5,7 +5,6 @@
 
 #define MASK (TB_AXI_SLAVE_CAP - 1u)
 #define BEATS 256u
-#define NO_BEAT 0xffffu
 
 /* states of a ready */
 enum { RDY_HIGH, RDY_LOW, RDY_WAIT, RDY_COUNT, RDY_FLAP };
@@ -106,6 +105,14 @@ static bool stop_here(tb_axi_slave *s) {
     return false;
 }
 
+/* What comes with an error. */
+static void fill_junk(const tb_axi_slave *s, uint64_t addr, uint8_t *data) {
+    for (uint32_t i = 0; i < s->port->bytes; i += 4) {
+        const uint32_t junk = (uint32_t)tb_rng_at(&s->rng, addr + i);
+        memcpy(data + i, &junk, 4);
+    }
+}
+
 /* Put a beat of the oldest read on the bus. */
 static void load_r(tb_axi_slave *s) {
     tb_axi_port *p = s->port;
@@ -115,12 +122,9 @@ static void load_r(tb_axi_slave *s) {
     unsigned hi;
     tb_axi_beat(slot->addr, slot->len, slot->size, slot->burst, s->rd_beat, p->bytes, &addr, &lo, &hi);
     const bool outside = !tb_ddr_inside(s->mem, addr, p->bytes);
-    const bool error = slot->err_beat == s->rd_beat;
+    const bool error = slot->err_beat == s->rd_beat || slot->err_beat == TB_AXI_ALL_BEATS;
     if (outside || error) {
-        for (uint32_t i = 0; i < p->bytes; i += 4) {
-            const uint32_t junk = (uint32_t)tb_rng_at(&s->rng, addr + i);
-            memcpy(p->r_data + i, &junk, 4);
-        }
+        fill_junk(s, addr, p->r_data);
     } else {
         s->mem->agent = s->agent;
         tb_ddr_beat_read(s->mem, addr, p->r_data, p->bytes, lo, hi);
@@ -130,7 +134,7 @@ static void load_r(tb_axi_slave *s) {
             p->r_data[i] ^= 0x40;
         }
     }
-    *p->r_resp = outside ? TB_AXI_DECERR : error ? TB_AXI_SLVERR : TB_AXI_OKAY;
+    *p->r_resp = outside ? TB_AXI_DECERR : error ? slot->err_resp : TB_AXI_OKAY;
     if (p->r_last != &p->const_one) {
         *p->r_last = s->rd_beat == slot->len;
     }
@@ -154,12 +158,15 @@ static void commit(tb_axi_slave *s, tb_axi_write_slot *slot, uint32_t index) {
         unsigned lo;
         unsigned hi;
         tb_axi_beat(slot->addr, slot->len, slot->size, slot->burst, i, bytes, &addr, &lo, &hi);
+        uint8_t *data = s->wr_buf + (size_t)(index * BEATS + i) * bytes;
         if (!tb_ddr_inside(s->mem, addr, bytes)) {
             slot->decerr = true;
-        } else if (!slot->slverr) {
-            tb_ddr_beat_write(s->mem, addr, s->wr_buf + (size_t)(index * BEATS + i) * bytes, s->wr_strb + (size_t)(index * BEATS + i) * 2,
-                              bytes);
+            continue;
         }
+        if (slot->err_resp != TB_AXI_OKAY && i >= slot->err_beat) {
+            fill_junk(s, addr, data);
+        }
+        tb_ddr_beat_write(s->mem, addr, data, s->wr_strb + (size_t)(index * BEATS + i) * 2, bytes);
     }
 }
 
@@ -168,7 +175,7 @@ static void load_b(tb_axi_slave *s) {
     const uint32_t index = s->wr_head & MASK;
     tb_axi_write_slot *slot = &s->wr[index];
     commit(s, slot, index);
-    *p->b_resp = slot->decerr ? TB_AXI_DECERR : slot->slverr ? TB_AXI_SLVERR : TB_AXI_OKAY;
+    *p->b_resp = slot->decerr ? TB_AXI_DECERR : slot->err_resp;
     if (p->b_id.ptr != &p->none) {
         tb_set(p->b_id, slot->id);
     }
@@ -176,12 +183,21 @@ static void load_b(tb_axi_slave *s) {
     s->b_live = true;
 }
 
+/* Slow channels that do not move in this cycle. */
+static unsigned slow_now(const tb_axi_slave *s) {
+    unsigned mask = 0;
+    for (unsigned c = 0; c < TB_AXI_CHANNELS; c++) {
+        mask |= s->slow[c] != 0 && s->cycle < s->slow_at[c] ? 1u << c : 0;
+    }
+    return mask;
+}
+
 void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
     tb_axi_port *p = s->port;
     const tb_axi_profile *prof = s->profile;
     s->cycle = cycle;
     const bool stopped = cycle < s->stop_until;
-    const unsigned hung = s->hung;
+    const unsigned hung = s->slow_on ? s->hung | slow_now(s) : s->hung;
     *p->ar.ready = !stopped && (hung >> TB_AXI_AR & 1u) == 0 && s->rd_tail - s->rd_head < prof->outstanding &&
                    ready_now(s, &s->ar_rdy, &prof->ar, *p->ar.valid != 0);
     *p->aw.ready = !stopped && (hung >> TB_AXI_AW & 1u) == 0 && s->wr_tail - s->wr_head < prof->outstanding &&
@@ -208,15 +224,20 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
 }
 
 /* Is the burst that is accepted now one to fail? */
-static bool injected(tb_axi_slave *s, unsigned dir) {
+static void injected(tb_axi_slave *s, unsigned dir, uint8_t len, uint8_t *resp, uint16_t *beat) {
     const uint64_t number = s->bursts[dir]++;
     for (uint32_t i = 0; i < s->injects[dir]; i++) {
-        if (s->inject[dir][i] == number) {
+        const tb_axi_inject in = s->inject[dir][i];
+        if (in.number == number) {
+            const uint16_t last = dir == 0 ? len : (uint16_t)(len + 1);
             s->inject[dir][i] = s->inject[dir][--s->injects[dir]];
-            return true;
+            *resp = in.resp;
+            *beat = in.beat == TB_AXI_ANY_BEAT                      ? (uint16_t)tb_rng_range(&s->rng, 0, last)
+                    : in.beat == TB_AXI_ALL_BEATS || in.beat < last ? in.beat
+                                                                    : last;
+            return;
         }
     }
-    return false;
 }
 
 static void take_ar(tb_axi_slave *s) {
@@ -228,7 +249,8 @@ static void take_ar(tb_axi_slave *s) {
     slot->len = *p->ar.len;
     slot->size = *p->ar.size & 7u;
     slot->burst = *p->ar.burst;
-    slot->err_beat = injected(s, 0) ? (uint16_t)tb_rng_range(&s->rng, 0, slot->len) : NO_BEAT;
+    slot->err_beat = TB_AXI_NO_BEAT;
+    injected(s, 0, slot->len, &slot->err_resp, &slot->err_beat);
     stop_here(s);
     slot->at = s->cycle + latency(s, prof->read_lat_min, prof->read_lat_max);
     ready_next(s, &s->ar_rdy, &prof->ar);
@@ -253,7 +275,8 @@ static void take_aw(tb_axi_slave *s) {
     slot->size = *p->aw.size & 7u;
     slot->burst = *p->aw.burst;
     slot->have_aw = true;
-    slot->slverr = injected(s, 1);
+    slot->err_resp = TB_AXI_OKAY;
+    injected(s, 1, slot->len, &slot->err_resp, &slot->err_beat);
     stop_here(s);
     ready_next(s, &s->aw_rdy, &s->profile->aw);
     if (slot->have_last) {
@@ -311,8 +334,8 @@ static void b_taken(tb_axi_slave *s) {
     s->wr_head++;
 }
 
-/* Handshakes of this cycle count for the channels that are to stop. */
-static void count_hang(tb_axi_slave *s) {
+/* Handshakes of this cycle count for the channels that are to stop, and for slow ones. */
+static void count_moves(tb_axi_slave *s) {
     const tb_axi_port *p = s->port;
     const bool moved[TB_AXI_CHANNELS] = {[TB_AXI_AW] = (*p->aw.valid & *p->aw.ready) != 0,
                                          [TB_AXI_W] = (*p->w_valid & *p->w_ready) != 0,
@@ -323,6 +346,9 @@ static void count_hang(tb_axi_slave *s) {
         if ((s->hang >> c & 1u) != 0 && moved[c] && s->hang_left[c] > 0 && --s->hang_left[c] == 0) {
             s->hung |= (uint8_t)(1u << c);
         }
+        if (s->slow[c] != 0 && moved[c]) {
+            s->slow_at[c] = s->cycle + 1 + tb_rng_range(&s->rng, 0, s->slow[c]);
+        }
     }
 }
 
@@ -332,14 +358,27 @@ void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k) 
     slave->hung = (uint8_t)((slave->hung & ~(1u << channel)) | (k == 0 ? 1u << channel : 0u));
 }
 
+void tb_axi_slave_slow(tb_axi_slave *slave, tb_axi_channel channel, uint16_t most) {
+    slave->slow[channel] = most;
+    slave->slow_at[channel] = slave->cycle;
+    slave->slow_on = slave->slow_on || most != 0;
+}
+
+void tb_axi_slave_mend(tb_axi_slave *slave) {
+    slave->hang = slave->hung = 0;
+    slave->slow_on = false;
+    memset(slave->slow, 0, sizeof slave->slow);
+    slave->injects[0] = slave->injects[1] = 0;
+}
+
 void tb_axi_slave_flip(tb_axi_slave *slave, uint64_t k) {
     slave->flip_in = k;
 }
 
 void tb_axi_slave_sample(tb_axi_slave *s) {
     const tb_axi_port *p = s->port;
-    if (s->hang != 0) {
-        count_hang(s);
+    if (s->hang != 0 || s->slow_on) {
+        count_moves(s);
     }
     if ((*p->aw.valid & *p->aw.ready) != 0) {
         take_aw(s);
@@ -358,12 +397,16 @@ void tb_axi_slave_sample(tb_axi_slave *s) {
     }
 }
 
-bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k) {
+bool tb_axi_slave_inject_as(tb_axi_slave *slave, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat) {
     if (dir > 1 || slave->injects[dir] >= TB_AXI_SLAVE_INJECT) {
         return false;
     }
-    slave->inject[dir][slave->injects[dir]++] = slave->bursts[dir] + k;
+    slave->inject[dir][slave->injects[dir]++] = (tb_axi_inject){.number = slave->bursts[dir] + k, .beat = beat, .resp = resp};
     return true;
+}
+
+bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k) {
+    return tb_axi_slave_inject_as(slave, dir, k, TB_AXI_SLVERR, dir == 0 ? TB_AXI_ANY_BEAT : 0);
 }
 
 uint32_t tb_axi_slave_pending(const tb_axi_slave *slave) {

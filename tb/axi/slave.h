@@ -54,7 +54,8 @@ typedef struct tb_axi_ready {
 typedef struct tb_axi_read_slot {
     uint64_t addr, at; /* at: earliest cycle of the first beat */
     uint32_t id;
-    uint16_t err_beat; /* beat with SLVERR; 0xffff: none */
+    uint16_t err_beat; /* beat with an error; TB_AXI_NO_BEAT, TB_AXI_ALL_BEATS */
+    uint8_t err_resp;
     uint8_t len, size, burst;
 } tb_axi_read_slot;
 
@@ -63,11 +64,23 @@ typedef struct tb_axi_write_slot {
     uint32_t id;
     uint16_t beats; /* received */
     uint8_t len, size, burst;
-    bool have_aw, have_last, slverr, decerr, committed;
+    uint8_t err_resp; /* OKAY: none */
+    uint16_t err_beat;
+    bool have_aw, have_last, decerr, committed;
 } tb_axi_write_slot;
+
+/* A burst that is to be answered with an error. */
+typedef struct tb_axi_inject {
+    uint64_t number; /* of the burst, counted from creation */
+    uint16_t beat;
+    uint8_t resp;
+} tb_axi_inject;
 
 #define TB_AXI_SLAVE_CAP 64u /* bursts each way, a power of two */
 #define TB_AXI_SLAVE_INJECT 8u
+#define TB_AXI_NO_BEAT 0xffffu
+#define TB_AXI_ALL_BEATS 0xfffeu
+#define TB_AXI_ANY_BEAT 0xfffdu
 #define TB_AXI_SLAVE_ERRORS 32u /* addresses kept */
 
 typedef struct tb_axi_slave {
@@ -93,9 +106,12 @@ typedef struct tb_axi_slave {
     /* channels that stop for good (tb_axi_slave_hang): a bit each; handshakes that they still make */
     uint8_t hang, hung;
     uint64_t hang_left[TB_AXI_CHANNELS];
+    /* channels that are slow (tb_axi_slave_slow): most cycles between two handshakes; cycle of the next one */
+    bool slow_on;
+    uint16_t slow[TB_AXI_CHANNELS];
+    uint64_t slow_at[TB_AXI_CHANNELS];
     uint64_t flip_in; /* tb_axi_slave_flip: the beat of read data so many from now; 0: none */
-    /* errors to inject: numbers of bursts counted from creation */
-    uint64_t inject[2][TB_AXI_SLAVE_INJECT];
+    tb_axi_inject inject[2][TB_AXI_SLAVE_INJECT];
     uint32_t injects[2];
     uint64_t bursts[2]; /* accepted: reads, writes */
     uint64_t errors[2]; /* error responses handed over */
@@ -112,13 +128,23 @@ void tb_axi_slave_reset(tb_axi_slave *slave);
 void tb_axi_slave_drive(tb_axi_slave *slave, uint64_t cycle);
 /* After settle, before the edge: take the handshakes of this cycle. */
 void tb_axi_slave_sample(tb_axi_slave *slave);
-/* Answer the k-th burst from now (0: the next accepted) with SLVERR. dir: 0 read, 1 write. false: too many waiting. */
+/*
+ * Answer the k-th burst from now (0: the next accepted) with an error, TB_AXI_SLVERR or TB_AXI_DECERR. dir: 0 read, 1 write. beat, of a read: the beat with the error (the last one where
+ * there are fewer), TB_AXI_ALL_BEATS, or TB_AXI_ANY_BEAT: one of them at random; the data of such a beat are junk. Of a write: so many beats are written all the same
+ * (TB_AXI_ALL_BEATS: all, TB_AXI_ANY_BEAT: a random number); where the others should go, memory holds junk then. false: too many waiting.
+ */
+bool tb_axi_slave_inject_as(tb_axi_slave *slave, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat);
+/* SLVERR, of a read on any beat; of a write all is junk. */
 bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k);
 /*
  * A broken memory: after `k` more handshakes on the channel (0: none) its ready (AW, W, AR) or valid (R, B) never rises again; a beat of R or B that is already offered
  * counts as one of them and is always handed over. A reset does not mend it.
  */
 void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k);
+/* A slow memory: from now on up to `most` cycles pass on the channel between two handshakes, at random. 0: as the profile says. */
+void tb_axi_slave_slow(tb_axi_slave *slave, tb_axi_channel channel, uint16_t most);
+/* No channel hangs or is slow any more, and no error waits to be injected. */
+void tb_axi_slave_mend(tb_axi_slave *slave);
 /* A broken memory: the k-th beat of read data from now (1: the next) has the second highest bit of each byte inverted, once. */
 void tb_axi_slave_flip(tb_axi_slave *slave, uint64_t k);
 /* Bursts in flight: accepted and not yet answered. */

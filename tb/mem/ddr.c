@@ -174,6 +174,24 @@ bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes) {
     return true;
 }
 
+bool tb_ddr_undefine(tb_ddr *mem, uint64_t addr, uint64_t bytes) {
+    if (!tb_ddr_inside(mem, addr, bytes)) {
+        return false;
+    }
+    while (bytes > 0) {
+        const size_t n = in_page(addr, bytes);
+        tb_ddr_page *p = page_make(mem, addr);
+        if (p == NULL) {
+            return false;
+        }
+        set_bits(p->written, (size_t)(addr & PAGE_MASK), n, true);
+        p->dirty = true;
+        addr += n;
+        bytes -= n;
+    }
+    return true;
+}
+
 typedef enum map_kind { MAP_OPEN_READ = TB_DDR_READ, MAP_OPEN_WRITE = TB_DDR_WRITE, MAP_WRITTEN, MAP_WRITABLE } map_kind;
 
 static const uint64_t *map_of(const tb_ddr_page *p, map_kind kind) {

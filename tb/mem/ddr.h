@@ -67,6 +67,8 @@ bool tb_ddr_write(tb_ddr *mem, uint64_t addr, const void *src, size_t bytes);
 bool tb_ddr_read(const tb_ddr *mem, uint64_t addr, void *dst, size_t bytes);
 /* Forget that bytes were written: they read as poison again. */
 bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes);
+/* Bytes that nobody wrote count as written, with the noise that they read as: their contents are undefined, and known to be. */
+bool tb_ddr_undefine(tb_ddr *mem, uint64_t addr, uint64_t bytes);
 /* Address of the first byte in the range that nobody wrote; true when there is one. */
 bool tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
 /* Let the bus write a range or forbid it. false: outside memory. */

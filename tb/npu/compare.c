@@ -23,19 +23,19 @@ uint32_t npu_reg_fields(uint32_t offset) {
     return 0;
 }
 
-#define UNIT(name, ch0_rd, ch0_wr, ch1_rd, ch1_wr)                                                                                         \
+#define UNIT(U, ch0_rd, ch0_wr, ch1_rd, ch1_wr, drop)                                                                                      \
     {                                                                                                                                      \
-#name, NPU_REG_##name##_CTRL, NPU_##name##_CTRL_EN_MASK, NPU_REG_##name##_COUNT, NPU_##name##_COUNT_DONE_MASK,                     \
-            NPU_STATUS_##name##_BUSY_MASK, NPU_IRQ_STATUS_##name##_MASK, {                                                                 \
-            {ch0_rd, ch0_wr}, {                                                                                                            \
-                ch1_rd, ch1_wr                                                                                                             \
-            }                                                                                                                              \
-        }                                                                                                                                  \
+        .name = #U, .ctrl = NPU_REG_##U##_CTRL, .en_mask = NPU_##U##_CTRL_EN_MASK, .count = NPU_REG_##U##_COUNT,                           \
+        .done_mask = NPU_##U##_COUNT_DONE_MASK, .busy_mask = NPU_STATUS_##U##_BUSY_MASK, .irq_mask = NPU_IRQ_STATUS_##U##_MASK,            \
+        .bus_err = {{ch0_rd, ch0_wr}, {ch1_rd, ch1_wr}}, .refused = (drop)                                                                 \
     }
 const npu_unit_regs npu_units[UNITS] = {
-    [UNIT_ALU] = UNIT(ALU, NPU_ERR_ALU_BUS_RD0_MASK, NPU_ERR_ALU_BUS_WR0_MASK, NPU_ERR_ALU_BUS_RD1_MASK, NPU_ERR_ALU_BUS_WR1_MASK),
-    [UNIT_POOL] = UNIT(POOL, NPU_ERR_POOL_BUS_RD0_MASK, NPU_ERR_POOL_BUS_WR0_MASK, NPU_ERR_POOL_BUS_RD1_MASK, NPU_ERR_POOL_BUS_WR1_MASK),
-    [UNIT_GEMM] = UNIT(GEMM, NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_WR0_MASK, NPU_ERR_BUS_RD1_MASK, NPU_ERR_BUS_WR1_MASK),
+    [UNIT_ALU] = UNIT(ALU, NPU_ERR_ALU_BUS_RD0_MASK, NPU_ERR_ALU_BUS_WR0_MASK, NPU_ERR_ALU_BUS_RD1_MASK, NPU_ERR_ALU_BUS_WR1_MASK,
+                      NPU_ERR_ALU_CONFIG_MASK | NPU_ERR_ALU_OVERRUN_MASK),
+    [UNIT_POOL] = UNIT(POOL, NPU_ERR_POOL_BUS_RD0_MASK, NPU_ERR_POOL_BUS_WR0_MASK, NPU_ERR_POOL_BUS_RD1_MASK, NPU_ERR_POOL_BUS_WR1_MASK,
+                       NPU_ERR_POOL_CONFIG_MASK | NPU_ERR_POOL_OVERRUN_MASK),
+    [UNIT_GEMM] = UNIT(GEMM, NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_WR0_MASK, NPU_ERR_BUS_RD1_MASK, NPU_ERR_BUS_WR1_MASK,
+                       NPU_ERR_CONFIG_MASK | NPU_ERR_OVERRUN_MASK),
 };
 #undef UNIT
 
@@ -72,7 +72,7 @@ void npu_events_model(npu_dev *dev) {
 
 /*
  * What the bus did since the last compare point. The model has no bus: the errors to expect are those that the bus really gave. The address of the beat says whose
- * they are; where several units touch that address, or none is known to, one of them must have noticed.
+ * they are; where several units touch that address, or none is known to, one of them must have noticed. The same for starts that the driver did not make (npu_dev_stray_start).
  */
 typedef struct bus_view {
     uint32_t must, may; /* ERR bits that have to be set; that may be set as well */
@@ -92,6 +92,19 @@ static uint32_t err_bits(uint32_t units, unsigned channel, unsigned dir) {
     return bits;
 }
 
+/* At least one of these bits is set. */
+static void add_group(bus_view *view, uint32_t bits) {
+    view->may |= bits;
+    for (size_t i = 0; i < view->groups; i++) {
+        if (view->one_of[i] == bits) {
+            return;
+        }
+    }
+    if (view->groups < sizeof view->one_of / sizeof view->one_of[0]) {
+        view->one_of[view->groups++] = bits;
+    }
+}
+
 static void add_error(const npu_dev *dev, unsigned channel, unsigned dir, bool known, uint64_t addr, bus_view *view) {
     uint32_t users = known ? npu_inflight_users(&dev->inflight, addr / BUS_BLOCK * BUS_BLOCK, BUS_BLOCK, dir == 1) : 0;
     if (users == 0) { /* a task that reads more than it needs, or one from before a reset */
@@ -101,16 +114,8 @@ static void add_error(const npu_dev *dev, unsigned channel, unsigned dir, bool k
     view->units |= users;
     if ((users & (users - 1)) == 0) {
         view->must |= bits;
-        return;
-    }
-    view->may |= bits;
-    for (size_t i = 0; i < view->groups; i++) {
-        if (view->one_of[i] == bits) {
-            return;
-        }
-    }
-    if (view->groups < sizeof view->one_of / sizeof view->one_of[0]) {
-        view->one_of[view->groups++] = bits;
+    } else {
+        add_group(view, bits);
     }
 }
 
@@ -127,6 +132,12 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
             dev->errors_seen[c][d] = slave->errors[d];
         }
     }
+    for (unsigned u = 0; u < UNITS; u++) { /* starts that the model knows nothing of: dropped for one reason or the other */
+        if ((dev->stray >> u & 1u) != 0) {
+            add_group(view, npu_units[u].refused);
+        }
+    }
+    dev->stray = 0;
 }
 
 void npu_bus_forget(npu_dev *dev) {
@@ -156,7 +167,7 @@ static uint32_t irq_of(uint32_t err) {
     uint32_t irq = 0;
     for (unsigned u = 0; u < UNITS; u++) {
         const uint32_t(*b)[2] = npu_units[u].bus_err;
-        irq |= (err & (b[0][0] | b[0][1] | b[1][0] | b[1][1])) != 0 ? npu_units[u].irq_mask : 0;
+        irq |= (err & (b[0][0] | b[0][1] | b[1][0] | b[1][1] | npu_units[u].refused)) != 0 ? npu_units[u].irq_mask : 0;
     }
     return irq;
 }
@@ -181,7 +192,8 @@ static void check_groups(npu_dev *dev, const dev_events *err, const bus_view *bu
     for (size_t i = 0; i < bus->groups; i++) {
         const uint32_t bits = bus->one_of[i];
         if (((err->rtl | err->stale_rtl | err->unsure) & bits) == 0) {
-            npu_dev_fail(dev, "event:ERR", "the bus answered with an error, but none of the bits 0x%08x of ERR rose", bits);
+            npu_dev_fail(dev, "event:ERR",
+                         "the bus answered with an error, or a start was dropped, but none of the bits 0x%08x of ERR rose", bits);
         }
     }
 }

@@ -16,6 +16,7 @@
 #define NPU_REG_WORDS 128u         /* the register space, in words */
 #define NPU_DEV_CYCLES_PER_US 200u /* the clock of the simulated device: 200 MHz */
 #define NPU_DEV_REG_TIMEOUT 10000u /* cycles that one register access may take */
+#define NPU_DEV_WATCHDOG 100000u   /* npu_dev_cfg.watchdog_cycles, unless it says something else */
 
 /* port numbers of the trace hash */
 enum { PORT_AXIL = 0, PORT_M0 = 1, PORTS = 3 };
@@ -42,6 +43,7 @@ typedef struct npu_unit_regs {
     uint32_t busy_mask;        /* in STATUS */
     uint32_t irq_mask;         /* in IRQ_STATUS */
     uint32_t bus_err[2][2];    /* in ERR: [channel][0 read, 1 write] */
+    uint32_t refused;          /* in ERR: a start that was dropped */
 } npu_unit_regs;
 extern const npu_unit_regs npu_units[UNITS];
 
@@ -111,6 +113,7 @@ struct npu_dev {
     uint32_t pending;          /* units that started something since the last compare point */
     uint32_t done_seen[UNITS]; /* COUNT as the driver last read it */
     uint32_t begun[UNITS];     /* COUNT when this window began */
+    uint32_t stray;            /* units with a start in this window that the driver did not make: it was refused */
     uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
     bool resetting;            /* a soft reset was written and its end not yet seen */
     bool refused;              /* the golden device refused a task in this window */
@@ -177,6 +180,8 @@ void npu_perf_free(npu_dev *dev);
 void npu_program_write(npu_dev *dev, uint32_t offset, uint32_t value);
 /* Registers and tasks are gone. */
 void npu_program_reset(npu_dev *dev);
+/* Tasks that a reset has dropped have stopped for good: their buffers are closed, and what they have not written of their outputs is undefined. */
+void npu_program_dropped(npu_dev *dev);
 /* The driver has read COUNT. */
 void npu_program_count(npu_dev *dev, unsigned unit, uint32_t count);
 /* An access to memory was wrong: the RTL's, or the model's. */

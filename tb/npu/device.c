@@ -283,17 +283,5 @@ void npu_dev_reset(npu_dev *dev) {
         npu_rtl_reset(dev);
     }
     npu_hal_on_reset(dev);
-    npu_inflight_stopped(&dev->inflight);
-}
-
-void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k) {
-    if (dev->has_rtl && channel < NPU_DEV_CHANNELS) {
-        tb_axi_slave_flip(&dev->slave[channel], k);
-    }
-}
-
-void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k) {
-    if (dev->has_rtl && channel < NPU_DEV_CHANNELS && dir < 2 && !tb_axi_slave_inject(&dev->slave[channel], dir, k)) {
-        npu_dev_fail(dev, "host:inject", "too many errors wait to be injected on channel %u", channel);
-    }
+    npu_program_dropped(dev);
 }

@@ -132,12 +132,34 @@ void npu_dev_axi_rules(tb_axi_mon_cfg *cfg);
 
 /* Reset in place: registers, queues and in-flight transactions are gone, memory stays. */
 void npu_dev_reset(npu_dev *dev);
-/* Answer the k-th burst (0 = next) of a kind on a channel with SLVERR: dir 0 read, 1 write. RTL and tandem only. */
+
+/*
+ * ---- faults (tb/npu/faults.c): RTL and tandem only; nothing happens on the model alone ----
+ */
+/* Answer the k-th burst (0 = next) of a kind on a channel with SLVERR: dir 0 read, 1 write. */
 void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k);
-/* A broken memory: after `from_k` more handshakes (0: none) an AXI channel (tb_axi_channel) of channel 0 or 1 never moves again (tb_axi_slave_hang). RTL and tandem only. */
+/* The same with TB_AXI_SLVERR or TB_AXI_DECERR and a beat, see tb_axi_slave_inject_as(). */
+void npu_dev_inject_response(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat);
+/* A broken memory: after `from_k` more handshakes (0: none) an AXI channel (tb_axi_channel) of channel 0 or 1 never moves again (tb_axi_slave_hang). */
 void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, uint64_t from_k);
-/* A broken memory: the k-th beat of read data of a channel from now (1: the next) is wrong, once (tb_axi_slave_flip). RTL and tandem only. */
+/* A broken memory: the k-th beat of read data of a channel from now (1: the next) is wrong, once (tb_axi_slave_flip). */
 void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k);
+/* A slow memory: up to `most` cycles between two handshakes of an AXI channel (tb_axi_slave_slow). */
+void npu_dev_inject_slow(npu_dev *dev, unsigned channel, unsigned axi_channel, uint16_t most);
+/* Both memories are as good as new: nothing hangs or is slow, no error waits. */
+void npu_dev_mend(npu_dev *dev);
+/* Handshakes of an AXI channel since the device was opened; error responses so far, on both channels (writes: bursts; reads: beats). */
+uint64_t npu_dev_handshakes(const npu_dev *dev, unsigned channel, unsigned axi_channel);
+uint64_t npu_dev_error_responses(const npu_dev *dev, bool write);
+/*
+ * Somebody else starts a task of a unit (number of its bit in IRQ_STATUS) while the driver uses the device, with settings that no unit accepts: it must be refused, as ERR.OVERRUN or
+ * ERR.CONFIG and with the interrupt, and change nothing else. The RTL alone sees it; the control register gets its old value back. false: failure noted, or the unit is not there.
+ */
+bool npu_dev_stray_start(npu_dev *dev, unsigned unit);
+/* Let clock cycles pass. */
+void npu_dev_run(npu_dev *dev, uint64_t cycles);
+/* From now on nothing may move for so many cycles (npu_dev_cfg.watchdog_cycles) before it is a failure; 0: as the device was opened. */
+void npu_dev_watchdog(npu_dev *dev, uint64_t cycles);
 
 /*
  * The driver gave up: is it the device that does not get on? Waits until something moves between the device and memory, at most the watchdog's cycles. true: the device has

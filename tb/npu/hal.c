@@ -22,7 +22,7 @@ static void check_reserved(npu_dev *dev, uint32_t offset, uint32_t value) {
 void npu_reset_over(npu_dev *dev) {
     if (dev->resetting) {
         npu_bus_forget(dev);
-        npu_inflight_stopped(&dev->inflight);
+        npu_program_dropped(dev);
         dev->resetting = false;
     }
 }
@@ -154,6 +154,7 @@ void npu_hal_on_reset(npu_dev *dev) {
     memset(dev->done_seen, 0, sizeof dev->done_seen);
     memset(dev->begun, 0, sizeof dev->begun);
     dev->refused = false;
+    dev->stray = 0;
     memset(dev->ev, 0, sizeof dev->ev);
     npu_inflight_stop(&dev->inflight);
     npu_program_reset(dev);

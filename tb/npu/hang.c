@@ -266,9 +266,3 @@ bool npu_dev_check_hang(npu_dev *dev) {
 const char *npu_dev_hang_text(const npu_dev *dev) {
     return dev->hang_text;
 }
-
-void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, uint64_t from_k) {
-    if (dev->has_rtl && channel < NPU_DEV_CHANNELS && axi_channel < TB_AXI_CHANNELS) {
-        tb_axi_slave_hang(&dev->slave[channel], (tb_axi_channel)axi_channel, from_k);
-    }
-}

@@ -80,6 +80,18 @@ void npu_program_reset(npu_dev *dev) {
     p->has_before = false;
 }
 
+void npu_program_dropped(npu_dev *dev) {
+    const tb_buffers *t = &dev->inflight.buffers;
+    for (size_t i = 0; dev->has_rtl && dev->inflight.tasks > 0 && i < t->buffers; i++) {
+        const tb_buffer *b = &t->buffer[i];
+        const bool dropped = b->work < dev->inflight.dropped_to && t->work[b->work].live;
+        for (size_t k = b->first; k < b->end && dropped && b->use == TB_DDR_WRITE; k++) {
+            tb_ddr_undefine(&dev->ddr, t->range.r[k].begin, t->range.r[k].end - t->range.r[k].begin);
+        }
+    }
+    npu_inflight_stopped(&dev->inflight);
+}
+
 void npu_program_count(npu_dev *dev, unsigned unit, uint32_t count) {
     npu_program *p = &dev->program;
     npu_inflight_complete(&dev->inflight, unit, count);

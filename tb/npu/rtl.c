@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RESET_CYCLES 5u
+
 static const char *const port_names[PORTS] = {"axil", "m0", "m1"};
 
 /* Something is wrong: find out what and say so. Kept out of the cycle's hot path. */
@@ -153,6 +155,20 @@ bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value) {
     return access_ok(dev, tb_lite_write(&dev->lite, offset, value, 0xf, npu_rtl_step, dev, NPU_DEV_REG_TIMEOUT), "write", offset);
 }
 
+/* As tb_sim_reset(), with the checks of the units looking on; not at power-up, when registers without a reset edge hold anything. */
+static void reset_cycles(npu_dev *dev) {
+    const bool checks = dev->checks.count > 0 && !dev->cfg.no_checks && dev->sim.cycle > 0;
+    *dev->sim.rst_n = 0;
+    for (unsigned i = 0; i < RESET_CYCLES; i++) {
+        tb_sim_settle(&dev->sim);
+        if (checks) {
+            tb_checks_cycle(&dev->checks);
+        }
+        tb_sim_edge(&dev->sim);
+    }
+    *dev->sim.rst_n = 1;
+}
+
 void npu_rtl_reset(npu_dev *dev) {
     tb_axi_slave_reset(&dev->slave[0]);
     tb_axi_slave_reset(&dev->slave[1]);
@@ -164,7 +180,7 @@ void npu_rtl_reset(npu_dev *dev) {
         tb_axi_sample_port(&dev->port[i], dev->sim.cycle, false, &s);
         tb_axi_mon_step(&dev->mon[i], &s);
     }
-    tb_sim_reset(&dev->sim, 5);
+    reset_cycles(dev);
     for (unsigned i = 0; i < PORTS; i++) {
         tb_axi_mon_reset(&dev->mon[i]);
     }
@@ -258,7 +274,7 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     }
     tb_lite_init(&dev->lite, &dev->port[PORT_AXIL], profile->lite_gap_max, tb_rng_stream(dev->cfg.seed, "axil"));
     npu_explain_begin(dev);
-    tb_watchdog_init(&dev->wd, dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles : 100000);
+    tb_watchdog_init(&dev->wd, dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles : NPU_DEV_WATCHDOG);
     tb_watchdog_init(&dev->wd_memory, dev->wd.limit);
     dev->score = (npu_score_ctx){.n = dev->cfg.n};
     if (tb_checks_open(&dev->checks, &dev->sim, npu_score_all, npu_score_count, NULL, &dev->score, err, err_size) != 0) {

@@ -1,0 +1,97 @@
+/* What tests do to the device on purpose: memories that fail, and accesses that the driver does not make. */
+#include "dev_priv.h"
+
+#define STRAY_CYCLES 64u /* reads of ERR until a stray start must have been refused */
+
+static tb_axi_slave *slave_of(npu_dev *dev, unsigned channel) {
+    return dev->has_rtl && channel < NPU_DEV_CHANNELS ? &dev->slave[channel] : NULL;
+}
+
+void npu_dev_inject_response(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat) {
+    tb_axi_slave *s = slave_of(dev, channel);
+    if (s != NULL && dir < 2 && !tb_axi_slave_inject_as(s, dir, k, resp, beat)) {
+        npu_dev_fail(dev, "host:inject", "too many errors wait to be injected on channel %u", channel);
+    }
+}
+
+void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k) {
+    npu_dev_inject_response(dev, channel, dir, k, TB_AXI_SLVERR, dir == 0 ? TB_AXI_ANY_BEAT : 0);
+}
+
+void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, uint64_t from_k) {
+    tb_axi_slave *s = slave_of(dev, channel);
+    if (s != NULL && axi_channel < TB_AXI_CHANNELS) {
+        tb_axi_slave_hang(s, (tb_axi_channel)axi_channel, from_k);
+    }
+}
+
+void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k) {
+    tb_axi_slave *s = slave_of(dev, channel);
+    if (s != NULL) {
+        tb_axi_slave_flip(s, k);
+    }
+}
+
+void npu_dev_inject_slow(npu_dev *dev, unsigned channel, unsigned axi_channel, uint16_t most) {
+    tb_axi_slave *s = slave_of(dev, channel);
+    if (s != NULL && axi_channel < TB_AXI_CHANNELS) {
+        tb_axi_slave_slow(s, (tb_axi_channel)axi_channel, most);
+    }
+}
+
+void npu_dev_mend(npu_dev *dev) {
+    for (unsigned c = 0; dev->has_rtl && c < NPU_DEV_CHANNELS; c++) {
+        tb_axi_slave_mend(&dev->slave[c]);
+    }
+}
+
+uint64_t npu_dev_handshakes(const npu_dev *dev, unsigned channel, unsigned axi_channel) {
+    return dev->has_rtl && channel < NPU_DEV_CHANNELS && axi_channel < TB_AXI_CHANNELS
+               ? dev->mon[PORT_M0 + channel].stats.beats[axi_channel]
+               : 0;
+}
+
+uint64_t npu_dev_error_responses(const npu_dev *dev, bool write) {
+    return dev->slave[0].errors[write] + dev->slave[1].errors[write];
+}
+
+/* Of the control register: settings that are illegal in every unit (docs/npu.md section 3), for whatever the other registers hold. */
+static uint32_t illegal(unsigned unit) {
+    return unit == UNIT_ALU ? NPU_ALU_CTRL_OP_MASK : unit == UNIT_POOL ? NPU_POOL_CTRL_TYPE_MASK : NPU_GEMM_CTRL_OP_MASK;
+}
+
+bool npu_dev_stray_start(npu_dev *dev, unsigned unit) {
+    if (!dev->has_rtl || npu_dev_failed(dev) || unit >= UNITS || (dev->program.absent >> unit & 1u) != 0) {
+        return false;
+    }
+    const npu_unit_regs *r = &npu_units[unit];
+    const uint32_t before = dev->program.reg[r->ctrl / 4] & ~r->en_mask;
+    uint32_t err = 0;
+    if (!npu_rtl_write(dev, r->ctrl, before | illegal(unit) | r->en_mask) || !npu_rtl_write(dev, r->ctrl, before)) {
+        return false;
+    }
+    for (unsigned i = 0; i < STRAY_CYCLES && (err & r->refused) == 0; i++) {
+        if (!npu_rtl_read(dev, NPU_REG_ERR, &err)) {
+            return false;
+        }
+    }
+    if ((err & r->refused) == 0) {
+        npu_dev_fail(dev, "event:ERR", "a start of the %s with illegal settings, among tasks of the driver, was not refused: ERR is 0x%08x",
+                     r->name, err);
+        return false;
+    }
+    dev->stray |= 1u << unit;
+    return true;
+}
+
+void npu_dev_run(npu_dev *dev, uint64_t cycles) {
+    for (uint64_t i = 0; dev->has_rtl && i < cycles && !npu_dev_failed(dev) && npu_rtl_step(dev); i++) {
+        tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    }
+}
+
+void npu_dev_watchdog(npu_dev *dev, uint64_t cycles) {
+    dev->wd.limit = dev->wd_memory.limit = cycles != 0                     ? cycles
+                                           : dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles
+                                                                           : NPU_DEV_WATCHDOG;
+}

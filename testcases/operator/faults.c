@@ -1,0 +1,431 @@
+/*
+ * faults.c - something goes wrong while an operator runs: bursts are answered with errors, a channel of the memory hangs or is slow, somebody resets the NPU, or reads
+ * and writes its registers. Any operator's test serves, as it is.
+ *
+ * Each case executes it three times on one device. First without a fault, which shows how long it takes and what moves. Then with the fault: what the driver may do no harm to must
+ * pass; else the driver has to answer with the right error and within a bounded time. Then the device is reset, memory and registers are compared (only outputs of tasks that the
+ * fault met are undefined), and the third execution must be as good as the first.
+ */
+#include "faults.h"
+
+#include "npu_regs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CYCLES_PER_US 200u
+#define SLACK 20000u   /* cycles: register accesses, the longest pause of a bus */
+#define PATIENCE 16u   /* time-outs that one execution may take */
+#define IMPATIENT 100u /* microseconds until npu_init() gives up on a device whose memory hangs */
+
+static const tc_test *const operators[] = {&tc_conv,    &tc_dw,  &tc_linear, &tc_convert,  &tc_int8_chain, &tc_concat, &tc_pool,
+                                           &tc_eltwise, &tc_act, &tc_reduce, &tc_upsample, &tc_copy,       &tc_jobs};
+#define OPERATORS (sizeof operators / sizeof operators[0])
+static const char *const operator_names[OPERATORS] = {"conv",    "dw",  "linear", "convert",  "int8_chain", "concat", "pool",
+                                                      "eltwise", "act", "reduce", "upsample", "copy",       "jobs"};
+
+const char *const fault_kind_names[FAULT_KINDS] = {"response", "hang", "slow", "reset", "soft_reset", "reads", "writes", "start"};
+static const uint32_t kind_weight[FAULT_KINDS] = {4, 4, 1, 3, 3, 1, 2, 2};
+
+enum { ANY_BEAT, FIRST_BEAT, LAST_BEAT, ALL_BEATS };
+static const char *const beat_names[] = {"any", "first", "last", "all"};
+static const char *const axi_names[TB_AXI_CHANNELS] = {
+    [TB_AXI_AW] = "aw", [TB_AXI_W] = "w", [TB_AXI_B] = "b", [TB_AXI_AR] = "ar", [TB_AXI_R] = "r"};
+static const char *const dir_names[] = {"read", "write"};
+static const char *const resp_names[] = {"slverr", "decerr"};
+static const char *const unit_names[NPU_UNIT_COUNT] = {[NPU_UNIT_ALU] = "alu", [NPU_UNIT_POOL] = "pool", [NPU_UNIT_GEMM] = "gemm"};
+static const char *const mend_names[] = {"reset", "power"};
+static const char *const wait_names[] = {"irq", "poll"};
+
+#define WHEN 4096
+static const tb_knob knobs[] = {
+    {"op", 0, OPERATORS - 1, TB_KNOB_ENUM, operator_names, NULL, "test whose cases are executed"},
+    {"kind", 0, FAULT_KINDS - 1, TB_KNOB_ENUM, fault_kind_names, kind_weight, "what happens"},
+    {"when", 0, WHEN - 1, TB_KNOB_UNIFORM, NULL, NULL,
+     "after so many 4096ths of the time, the bursts or the handshakes of a run without it"},
+    {"count", 1, 4, TB_KNOB_SMALL, NULL, NULL, "response, reads, writes, start: so many times; soft_reset: from 3 on responses as well"},
+    {"channel", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "response, hang, slow: DMA channel"},
+    {"axi", 0, TB_AXI_CHANNELS - 1, TB_KNOB_ENUM, axi_names, NULL, "hang, slow: its channel of the bus"},
+    {"dir", 0, 1, TB_KNOB_ENUM, dir_names, NULL, "response: of reads or of writes"},
+    {"resp", 0, 1, TB_KNOB_ENUM, resp_names, NULL, "response: which"},
+    {"beat", 0, ALL_BEATS, TB_KNOB_ENUM, beat_names, NULL,
+     "response: beat with the error; of a write: beats that are written all the same"},
+    {"slow", 1, 200, TB_KNOB_SMALL, NULL, NULL, "slow: most cycles between two handshakes"},
+    {"mend", 0, 1, TB_KNOB_ENUM, mend_names, NULL, "hang: the memory moves again during the soft reset, or after a hard one"},
+    {"unit", 0, NPU_UNIT_COUNT - 1, TB_KNOB_ENUM, unit_names, NULL, "start: of which unit"},
+    {"frills", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "0: the case of the test at its simplest (splits, places)"},
+    {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
+    {"wait", 0, 1, TB_KNOB_ENUM, wait_names, NULL, "how the driver waits"},
+    {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
+};
+
+typedef struct faults {
+    tc_run *run;
+    const tb_knobs *given; /* our own case, also while run->knobs is the operator's */
+    uint64_t case_seed;
+    const tc_test *op;
+    tb_knobs knobs; /* of its case */
+    uint64_t seed;
+    fault_kind kind;
+    tc_share share;
+    fault_hal hal;
+    fault_clean clean;
+    /* of an execution */
+    bool faulty;
+    uint64_t begin;
+    uint64_t moves[2][TB_AXI_CHANNELS];
+    uint64_t errors;
+} faults;
+
+/* ---- the case of the operator ---- */
+
+static int pin(faults *f, const char *name, const char *value) {
+    return tb_knobs_find(&f->knobs, name) < 0 ? 0 : tb_knobs_pin_value(&f->knobs, name, value, f->run->err, sizeof f->run->err);
+}
+
+static int draw_case(faults *f) {
+    tc_run *run = f->run;
+    const tb_knobs *k = f->given;
+    char dseed[32];
+    f->op = operators[tb_knobs_get(k, "op")];
+    f->seed = tb_rng_test_seed(f->case_seed, "faults.case", 0);
+    tb_knobs_init(&f->knobs, f->op->knobs, f->op->knob_count);
+    snprintf(dseed, sizeof dseed, "%" PRId64, tb_knobs_get(k, "dseed"));
+    if (pin(f, "bus", tb_knobs_get_name(k, "bus")) != 0 || pin(f, "wait", tb_knobs_get_name(k, "wait")) != 0 ||
+        pin(f, "dseed", dseed) != 0 || pin(f, "second", "0") != 0 || pin(f, "alone", "0") != 0) {
+        return -1;
+    }
+    return f->op->generate(run->n, f->seed, tb_knobs_get(k, "frills") == 0, &f->knobs, run->err, sizeof run->err);
+}
+
+/* ---- the fault ---- */
+
+/* The part of `all` that the knob `when` says: 0 .. all - 1. */
+static uint64_t part(const faults *f, uint64_t all) {
+    return all * (uint64_t)tb_knobs_get(f->given, "when") / WHEN;
+}
+
+static void arm_responses(faults *f) {
+    static const uint16_t beats[] = {[ANY_BEAT] = TB_AXI_ANY_BEAT, [FIRST_BEAT] = 0, [LAST_BEAT] = 255, [ALL_BEATS] = TB_AXI_ALL_BEATS};
+    const tb_knobs *k = f->given;
+    const unsigned channel = tc_knob(k, "channel");
+    const unsigned dir = tc_knob(k, "dir");
+    const uint64_t bursts = f->clean.moves[channel][dir == 0 ? TB_AXI_AR : TB_AXI_AW];
+    tb_rng rng = tb_rng_stream(f->case_seed, "faults.bursts");
+    for (uint32_t i = 0; i < tc_knob(k, "count") && bursts > 0; i++) {
+        const uint64_t burst = i == 0 ? part(f, bursts) : tb_rng_range(&rng, 0, bursts - 1);
+        npu_dev_inject_response(f->run->dev, channel, dir, burst, tb_knobs_get(k, "resp") == 0 ? TB_AXI_SLVERR : TB_AXI_DECERR,
+                                beats[tb_knobs_get(k, "beat")]);
+    }
+}
+
+static void arm(faults *f) {
+    tc_run *run = f->run;
+    const tb_knobs *k = f->given;
+    const unsigned channel = tc_knob(k, "channel");
+    const unsigned axi = tc_knob(k, "axi");
+    fault_hal *h = &f->hal;
+    *h = (fault_hal){.kind = f->kind,
+                     .rng = tb_rng_stream(f->case_seed, "faults.hal"),
+                     .at = npu_dev_cycles(run->dev) + part(f, f->clean.cycles),
+                     .left = tc_knob(k, "count"),
+                     .every = (uint32_t)(1 + f->clean.cycles / 4),
+                     .unit = tc_knob(k, "unit"),
+                     .start = (uint32_t)part(f, f->clean.starts)};
+    switch (f->kind) {
+    case FAULT_RESPONSE:
+        arm_responses(f);
+        break;
+    case FAULT_HANG:
+        npu_dev_inject_hang(run->dev, channel, axi, part(f, f->clean.moves[channel][axi]));
+        break;
+    case FAULT_SLOW:
+        npu_dev_inject_slow(run->dev, channel, axi, (uint16_t)tc_knob(k, "slow"));
+        break;
+    case FAULT_SOFT_RESET:
+        if (h->left > 2) { /* and the memory fails as well, before it, meanwhile or never */
+            arm_responses(f);
+        }
+        h->left = 1;
+        h->armed = true;
+        break;
+    case FAULT_RESET:
+        h->left = 1;
+        h->armed = true;
+        break;
+    case FAULT_START:
+        break;
+    default:
+        h->armed = true;
+        break;
+    }
+}
+
+/* ---- executions ---- */
+
+static uint64_t errors_so_far(const faults *f) {
+    return npu_dev_error_responses(f->run->dev, false) + npu_dev_error_responses(f->run->dev, true);
+}
+
+/* The device has been started, the executor is about to use it. */
+static void opened(tc_run *run, void *ctx) {
+    faults *f = ctx;
+    f->begin = npu_dev_cycles(run->dev);
+    f->errors = errors_so_far(f);
+    for (unsigned c = 0; c < 2; c++) {
+        for (unsigned a = 0; a < TB_AXI_CHANNELS; a++) {
+            f->moves[c][a] = npu_dev_handshakes(run->dev, c, a);
+        }
+    }
+    f->hal = (fault_hal){.kind = FAULT_KINDS};
+    if (f->faulty) {
+        arm(f);
+    }
+    if (run->setup.kind != NPU_DEV_MODEL) { /* nothing takes time there */
+        fault_hal_insert(&f->hal, run);
+    }
+}
+
+/* The operator's test, on the device as it is, with a result of its own. -1 with run->err. */
+static int execute_op(faults *f, tb_result *result) {
+    tc_run *run = f->run;
+    const tc_run outer = *run;
+    f->share.answer = NPU_OK;
+    tb_result_init(result);
+    run->test = f->op;
+    run->seed = f->seed;
+    run->knobs = &f->knobs;
+    run->result = result;
+    run->share = &f->share;
+    const int rc = f->op->execute(run);
+    run->test = outer.test;
+    run->seed = outer.seed;
+    run->knobs = outer.knobs;
+    run->result = outer.result;
+    run->share = NULL;
+    return rc;
+}
+
+/* Something is wrong in an execution: its failure becomes ours. */
+static void adopt(faults *f, const char *when, const tb_result *result) {
+    char signature[96];
+    snprintf(signature, sizeof signature, "faults: %s: %.70s", when, result->signature);
+    tc_fail(f->run, signature, "%s: %s", when, result->message);
+}
+
+/* What the run was like. */
+static void measure(faults *f) {
+    f->clean.cycles = npu_dev_cycles(f->run->dev) - f->begin;
+    f->clean.starts = f->hal.starts;
+    for (unsigned c = 0; c < 2; c++) {
+        for (unsigned a = 0; a < TB_AXI_CHANNELS; a++) {
+            f->clean.moves[c][a] = npu_dev_handshakes(f->run->dev, c, a) - f->moves[c][a];
+        }
+    }
+}
+
+/* An execution that nothing disturbs. */
+static int run_clean(faults *f, const char *when) {
+    tb_result result;
+    f->faulty = f->share.may_fail = false;
+    f->share.timeout_us = 0;
+    const int rc = execute_op(f, &result);
+    if (rc == 0 && result.outcome != TB_PASS) {
+        adopt(f, when, &result);
+    }
+    tb_result_free(&result);
+    return rc;
+}
+
+/* Cycles that nothing legal takes longer than. */
+static uint64_t longest(const faults *f) {
+    const tb_knobs *k = f->given;
+    const uint64_t moves = f->clean.moves[tc_knob(k, "channel")][tc_knob(k, "axi")];
+    const uint64_t slow = f->kind == FAULT_SLOW ? moves * (1 + tc_knob(k, "slow")) : 0;
+    return 2 * f->clean.cycles + slow + SLACK;
+}
+
+#define BIT(status) (UINT32_C(1) << (status))
+/* Tasks that were lost do not complete; a task that keeps weights of one before it is refused. */
+#define LOST (BIT(NPU_ERR_TIMEOUT) | BIT(NPU_ERR_BUSY) | BIT(NPU_ERR_DEVICE))
+
+/* What the driver may answer: a bit for each status. */
+static uint32_t allowed(const faults *f) {
+    const fault_hal *h = &f->hal;
+    switch (f->kind) {
+    case FAULT_RESPONSE:
+        return errors_so_far(f) != f->errors ? BIT(NPU_ERR_BUS) : BIT(NPU_OK);
+    case FAULT_HANG: /* perhaps too late to matter */
+        return BIT(NPU_OK) | LOST;
+    case FAULT_RESET:
+    case FAULT_SOFT_RESET:
+        /* between two writes of the registers of a task: a task with addresses at 0, where no memory is */
+        return h->happened > 0 ? LOST | BIT(NPU_ERR_BUS) : errors_so_far(f) != f->errors ? BIT(NPU_ERR_BUS) : BIT(NPU_OK);
+    case FAULT_START: /* on a unit that the driver does not use now, it learns of it when it uses it next, if it does */
+        return h->happened == 0 ? BIT(NPU_OK) : h->same_unit ? BIT(NPU_ERR_DEVICE) : BIT(NPU_OK) | BIT(NPU_ERR_DEVICE);
+    default:
+        return BIT(NPU_OK);
+    }
+}
+
+/* "time-out or refused" */
+static void names_of(uint32_t statuses, char *dst, size_t size) {
+    size_t used = 0;
+    dst[0] = '\0';
+    for (uint32_t s = 0; s < NPU_STATUS_COUNT && used < size; s++) {
+        if ((statuses & BIT(s)) != 0) {
+            const int n = snprintf(dst + used, size - used, "%s\"%s\"", used > 0 ? " or " : "", npu_strerror((npu_status)s));
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+}
+
+static void judge(faults *f, const tb_result *result) {
+    tc_run *run = f->run;
+    const char *kind = fault_kind_names[f->kind];
+    const npu_status got = f->share.answer;
+    char signature[96];
+    char want[200];
+    snprintf(signature, sizeof signature, "faults: %s: the driver's answer", kind);
+    if (result->outcome != TB_PASS && got == NPU_OK) { /* wrong results, or the device itself has failed */
+        adopt(f, kind, result);
+    } else if ((allowed(f) & BIT(got)) == 0) {
+        if (got == NPU_ERR_TIMEOUT) {
+            npu_dev_check_hang(run->dev);
+        }
+        names_of(allowed(f), want, sizeof want);
+        tc_fail(run, signature, "%s (%u times): the driver answered \"%s\" (ERR = 0x%02X), expected %s", kind, f->hal.happened,
+                npu_strerror(got), run->npu.last_err, want);
+    }
+    if (f->hal.endless) {
+        tc_fail(run, "faults: soft_reset: endless", "STATUS.RESETTING stays 1 after a soft reset among tasks");
+    }
+}
+
+/* The execution with the fault. */
+static int run_faulty(faults *f) {
+    tc_run *run = f->run;
+    tb_result result;
+    const uint64_t most = longest(f);
+    f->faulty = f->share.may_fail = true;
+    f->share.timeout_us = (uint32_t)(most / CYCLES_PER_US + 1);
+    npu_dev_watchdog(run->dev, 4 * PATIENCE * most);
+    const int rc = execute_op(f, &result);
+    if (rc == 0 || f->share.answer != NPU_OK) {
+        judge(f, &result);
+        if (tc_ok(run) && npu_dev_cycles(run->dev) - f->begin > PATIENCE * most) {
+            tc_fail(run, "faults: too long", "%s: the driver took %" PRIu64 " cycles to answer, expected at most %" PRIu64,
+                    fault_kind_names[f->kind], npu_dev_cycles(run->dev) - f->begin, PATIENCE * most);
+        }
+    }
+    tb_result_free(&result);
+    return rc == 0 || f->share.answer != NPU_OK ? 0 : rc;
+}
+
+/* ---- afterwards ---- */
+
+static npu_status init(faults *f, const npu_hal *hal, uint32_t timeout_us) {
+    tc_run *run = f->run;
+    return npu_init(&run->npu, hal, (npu_wait)tb_knobs_get(f->given, "wait"), timeout_us);
+}
+
+/*
+ * As a driver does after an error: npu_init(), which ends in a soft reset. It cannot end while the memory owes something; either that comes in the end, or a hard reset of NPU and
+ * memory is what is left.
+ */
+static npu_status restart(faults *f) {
+    tc_run *run = f->run;
+    const npu_hal *hal = npu_dev_hal(run->dev);
+    const uint32_t patience = (uint32_t)(longest(f) / CYCLES_PER_US + 1);
+    if (f->kind == FAULT_HANG && tb_knobs_get(f->given, "mend") == 0) {
+        tb_rng rng = tb_rng_stream(f->case_seed, "faults.mend");
+        f->hal = (fault_hal){.kind = f->kind, .armed = true, .mend = true, .at = npu_dev_cycles(run->dev) + tb_rng_range(&rng, 0, 2000)};
+        fault_hal_insert(&f->hal, run);
+        const npu_status status = init(f, &f->hal.hal, patience);
+        npu_dev_mend(run->dev); /* where there was nothing to wait for */
+        return status;
+    }
+    if (f->kind == FAULT_HANG) {
+        const npu_status status = init(f, hal, IMPATIENT);
+        npu_dev_mend(run->dev);
+        if (status != NPU_ERR_TIMEOUT) {
+            return status;
+        }
+        npu_dev_reset(run->dev);
+    }
+    npu_dev_mend(run->dev);
+    return init(f, hal, patience);
+}
+
+static void recover(faults *f) {
+    tc_run *run = f->run;
+    const npu_status status = restart(f);
+    if (status != NPU_OK) {
+        if (status == NPU_ERR_TIMEOUT) {
+            npu_dev_check_hang(run->dev);
+        }
+        tc_fail(run, "faults: npu_init", "%s: npu_init() afterwards answered \"%s\"", fault_kind_names[f->kind], npu_strerror(status));
+        return;
+    }
+    npu_dev_watchdog(run->dev, 0);
+    if (!tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) || !tc_expect(run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, 0) ||
+        !tc_expect(run, "STATUS", NPU_REG_STATUS, UINT32_MAX, NPU_REG_STATUS_RESET)) {
+        return;
+    }
+    npu_dev_compare(run->dev);
+}
+
+static int run_all(faults *f) {
+    tc_run *run = f->run;
+    int rc = run_clean(f, "without a fault");
+    if (rc != 0 || !tc_ok(run)) {
+        return rc;
+    }
+    measure(f);
+    if (run->setup.kind == NPU_DEV_MODEL) {
+        printf("not run: faults: the model has no bus, and executes a task at once\n");
+        return 0;
+    }
+    rc = run_faulty(f);
+    if (rc == 0 && tc_ok(run)) {
+        recover(f);
+    }
+    return rc == 0 && tc_ok(run) ? run_clean(f, "after the fault") : rc;
+}
+
+static int execute(tc_run *run) {
+    faults f = {.run = run, .given = run->knobs, .case_seed = run->seed, .kind = (fault_kind)tb_knobs_get(run->knobs, "kind")};
+    f.share = (tc_share){.opened = opened, .ctx = &f};
+    int rc = draw_case(&f);
+    if (rc == 0) {
+        rc = run_all(&f);
+        tc_close(run); /* the checks at the end belong to the case */
+    }
+    if (rc == 0 && run->result->outcome != TB_PASS) {
+        printf("faults: %s, %s: %s\n", fault_kind_names[f.kind], f.op->name, run->stats.what);
+    }
+    return rc;
+}
+
+static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
+    (void)n;
+    (void)given;
+    (void)err;
+    (void)err_size;
+    return 0;
+}
+
+static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
+    (void)plain;
+    tb_knobs_draw(drawn, seed);
+    return check(n, drawn, err, err_size);
+}
+
+const tc_test tc_faults = {.name = "faults",
+                           .help = "something goes wrong while an operator runs: errors, hangs, resets, strange register accesses",
+                           .knobs = knobs,
+                           .knob_count = sizeof knobs / sizeof knobs[0],
+                           .generate = generate,
+                           .check = check,
+                           .execute = execute};
