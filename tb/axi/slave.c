@@ -223,7 +223,7 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
     }
 }
 
-/* Is the burst that is accepted now one to fail? */
+/* The burst that is accepted now, if it is one to fail: its response, and the beat (TB_AXI_ANY_BEAT drawn). */
 static void injected(tb_axi_slave *s, unsigned dir, uint8_t len, uint8_t *resp, uint16_t *beat) {
     const uint64_t number = s->bursts[dir]++;
     for (uint32_t i = 0; i < s->injects[dir]; i++) {
