@@ -1,24 +1,14 @@
-/* bin.c - reader of ncnn's .bin: which arrays a layer has, and the arrays themselves. */
+/* bin.c - reader of ncnn's .bin: the arrays that the table of layer types (op.h) promises. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "op.h"
 
 #define TAG_FP32 0x00000000u
 #define TAG_FP16 0x01306B47u
 #define TAG_INT8 0x000D4B38u
 #define TAG_FP32_SCALED 0x0002C056u
 #define CODEBOOK_ENTRIES 256u
-
-/* What the settings of a layer promise about its arrays, in file order. */
-typedef struct plan {
-    uint32_t count;
-    struct {
-        net_role role;
-        bool tagged;
-        int64_t elements;
-    } item[NET_MAX_TENSORS];
-} plan;
 
 typedef struct bin_reader {
     const char *name;
@@ -29,129 +19,6 @@ typedef struct bin_reader {
     const char *param_name;
     net_error *err;
 } bin_reader;
-
-/* Layer types that have no arrays at all. */
-static const char *const bare_types[] = {
-    "Input",
-    "Split",
-    "Concat",
-    "Pooling",
-    "ReLU",
-    "Softmax",
-    "Flatten",
-    "Reshape",
-    "Dropout",
-    "Noop",
-    "Eltwise",
-    "BinaryOp",
-    "UnaryOp",
-    "Clip",
-    "Sigmoid",
-    "Swish",
-    "TanH",
-    "Mish",
-    "HardSwish",
-    "HardSigmoid",
-    "ELU",
-    "SELU",
-    "Interp",
-    "Slice",
-    "Crop",
-    "Permute",
-    "LRN",
-    "Reduction",
-    "PriorBox",
-    "ShuffleChannel",
-    "DetectionOutput",
-    "YoloDetectionOutput",
-    "Yolov3DetectionOutput",
-};
-
-static void want(plan *p, net_role role, bool tagged, int64_t elements) {
-    p->item[p->count].role = role;
-    p->item[p->count].tagged = tagged;
-    p->item[p->count].elements = elements;
-    p->count++;
-}
-
-/* Weights, bias and, for INT8, the scales. `scales` is the number of weight scales. */
-static void want_weights(const net_layer *layer, plan *p, uint32_t bias_key, uint32_t size_key, int32_t int8_term, int64_t scales) {
-    want(p, NET_ROLE_WEIGHT, true, net_layer_int(layer, size_key, 0));
-    if (net_layer_int(layer, bias_key, 0) != 0) {
-        want(p, NET_ROLE_BIAS, false, net_layer_int(layer, 0, 0));
-    }
-    if (int8_term != 0) {
-        want(p, NET_ROLE_WEIGHT_SCALE, false, scales);
-        want(p, NET_ROLE_BOTTOM_SCALE, false, 1);
-    }
-    if (int8_term > 100) {
-        want(p, NET_ROLE_TOP_SCALE, false, 1);
-    }
-}
-
-/* Layers with weights. false: not one of them. */
-static bool plan_weighted(const net_layer *layer, plan *p) {
-    int32_t term = net_layer_int(layer, 8, 0);
-    if (strcmp(layer->type, "Convolution") == 0 || strcmp(layer->type, "ConvolutionDepthWise") == 0) {
-        bool depthwise = layer->type[strlen("Convolution")] != '\0';
-        int64_t scales = !depthwise ? net_layer_int(layer, 0, 0) : term == 1 || term == 101 ? net_layer_int(layer, 7, 1) : 1;
-        if (net_layer_int(layer, 19, 0) == 0) {
-            want_weights(layer, p, 5, 6, term, scales);
-        }
-        return true;
-    }
-    if (strcmp(layer->type, "Deconvolution") == 0 || strcmp(layer->type, "DeconvolutionDepthWise") == 0) {
-        if (net_layer_int(layer, 28, 0) == 0) {
-            want_weights(layer, p, 5, 6, 0, 0);
-        }
-        return true;
-    }
-    if (strcmp(layer->type, "InnerProduct") == 0) {
-        want_weights(layer, p, 1, 2, term, net_layer_int(layer, 0, 0));
-        return true;
-    }
-    return false;
-}
-
-/* Layers with plain arrays. false: not one of them. */
-static bool plan_plain(const net_layer *layer, plan *p) {
-    int64_t n = net_layer_int(layer, 0, 0);
-    if (strcmp(layer->type, "BatchNorm") == 0) {
-        for (int i = 0; i < 4; i++) {
-            want(p, NET_ROLE_OTHER, false, n);
-        }
-    } else if (strcmp(layer->type, "Scale") == 0) {
-        if (n != -233) {
-            want(p, NET_ROLE_OTHER, false, n);
-            if (net_layer_int(layer, 1, 0) != 0) {
-                want(p, NET_ROLE_BIAS, false, n);
-            }
-        }
-    } else if (strcmp(layer->type, "PReLU") == 0 || strcmp(layer->type, "Quantize") == 0) {
-        want(p, NET_ROLE_OTHER, false, n);
-    } else if (strcmp(layer->type, "Dequantize") == 0) {
-        want(p, NET_ROLE_OTHER, false, n);
-        want(p, NET_ROLE_BIAS, false, net_layer_int(layer, 1, 0));
-    } else if (strcmp(layer->type, "Requantize") == 0) {
-        want(p, NET_ROLE_OTHER, false, n);
-        want(p, NET_ROLE_OTHER, false, net_layer_int(layer, 1, 0));
-        want(p, NET_ROLE_BIAS, false, net_layer_int(layer, 2, 0));
-    } else if (strcmp(layer->type, "Padding") == 0) {
-        want(p, NET_ROLE_OTHER, false, net_layer_int(layer, 6, 0));
-    } else if (strcmp(layer->type, "MemoryData") == 0) {
-        int64_t elements = 1;
-        const uint32_t keys[4] = {0, 1, 11, 2};
-        for (int i = 0; i < 4; i++) {
-            int64_t d = net_layer_int(layer, keys[i], 0);
-            /* Saturates far above any file size, so that the product cannot overflow. */
-            elements = d < 0 ? -1 : d > 0 && elements > 0 ? (elements > INT32_MAX ? elements : elements * d) : elements;
-        }
-        want(p, NET_ROLE_OTHER, false, elements);
-    } else {
-        return false;
-    }
-    return true;
-}
 
 static net_status truncated(const bin_reader *b, uint64_t needed) {
     return net_fail(b->err, NET_ERR_FORMAT, "%.130s: truncated: layer '%.50s' (%.100s:%u) needs %llu bytes at offset %zu, %zu are left",
@@ -247,22 +114,18 @@ static net_status read_array(bin_reader *b, bool tagged, int64_t elements, net_t
 }
 
 static net_status read_layer(bin_reader *b, net_layer *layer) {
-    plan p = {0};
+    net_arrays arrays;
     b->layer = layer;
-    if (!plan_weighted(layer, &p) && !plan_plain(layer, &p)) {
-        for (size_t i = 0; i < sizeof bare_types / sizeof bare_types[0]; i++) {
-            if (strcmp(layer->type, bare_types[i]) == 0) {
-                return NET_OK;
-            }
-        }
+    if (net_op_find(layer->type) == NULL) {
         return net_fail(b->err, NET_ERR_UNSUPPORTED, "%.150s:%u: layer '%.60s' of type '%.60s' is not supported: its weights are not known",
                         b->param_name, layer->line, layer->name, layer->type);
     }
-    for (uint32_t i = 0; i < p.count; i++) {
+    net_op_arrays(layer, &arrays);
+    for (uint32_t i = 0; i < arrays.count; i++) {
         net_tensor *tensor = &layer->tensor[i];
         layer->num_tensors = i + 1;
-        tensor->role = p.item[i].role;
-        net_status status = read_array(b, p.item[i].tagged, p.item[i].elements, tensor);
+        tensor->role = arrays.item[i].role;
+        net_status status = read_array(b, arrays.item[i].tagged, arrays.item[i].elements, tensor);
         if (status != NET_OK) {
             return status;
         }

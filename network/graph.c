@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "internal.h"
+#include "op.h"
 
 const char *net_strerror(net_status status) {
     static const char *const text[NET_STATUS_COUNT] = {
@@ -120,6 +120,8 @@ void net_graph_free(net_graph *graph) {
     }
     free(graph->layer);
     free(graph->blob);
+    free(graph->inputs);
+    free(graph->outputs);
     memset(graph, 0, sizeof *graph);
 }
 
@@ -169,11 +171,7 @@ uint64_t net_graph_macs(const net_graph *graph) {
     uint64_t macs = 0;
     for (uint32_t i = 0; graph->planned && i < graph->num_layers; i++) {
         const net_layer *layer = &graph->layer[i];
-        if (layer->kind == NET_CONV) {
-            const net_shape *in = &graph->blob[layer->in[0]].shape;
-            const net_shape *out = &graph->blob[layer->out[0]].shape;
-            macs += (uint64_t)net_shape_elements(out) * in->c * layer->conv.kernel_w * layer->conv.kernel_h;
-        }
+        macs += layer->op->macs == NULL ? 0 : layer->op->macs(graph, layer);
     }
     return macs;
 }

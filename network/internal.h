@@ -13,8 +13,7 @@ net_status net_read_file(const char *path, size_t max_bytes, char **data, size_t
 /* Release the weight arrays of all layers. */
 void net_graph_free_weights(net_graph *graph);
 
-/* Layers in plain C that reference and runtime share. Shapes are those of the blobs; in and out may not overlap. */
+/* v > 0 ? v : +0. in and out may be the same. */
 void net_cpu_relu(const float *in, float *out, uint32_t count);
-void net_cpu_softmax(const net_shape *shape, int32_t axis, const float *in, float *out);
 
 #endif

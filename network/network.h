@@ -113,7 +113,9 @@ typedef struct net_layer {
     net_param *param;
     uint32_t num_tensors;
     net_tensor tensor[NET_MAX_TENSORS];
-    net_conv conv; /* kind NET_CONV */
+    net_conv conv;           /* layers with weights; filled by net_graph_plan() */
+    const struct net_op *op; /* row of the table of layer types (op.h); filled by net_graph_plan() */
+    size_t scratch;          /* bytes of memory that the layer needs while it runs; filled by net_graph_plan() */
 } net_layer;
 
 typedef struct net_blob {
@@ -132,8 +134,10 @@ typedef struct net_graph {
     uint32_t extra_lines; /* lines behind the last layer that line 2 announces: not read, as in ncnn (public files have them) */
     bool has_weights;
     bool planned;
-    uint32_t input;  /* blob of the only Input layer, filled by net_graph_plan() */
-    uint32_t output; /* the only blob without a consumer, filled by net_graph_plan() */
+    /* Blobs of the Input layers and blobs without a consumer, in the order of the file; filled by net_graph_plan(). */
+    uint32_t num_inputs, num_outputs;
+    uint32_t *inputs, *outputs;
+    uint32_t input, output; /* the only input and the only output; NET_NONE where there are several */
 } net_graph;
 
 /*
@@ -164,7 +168,7 @@ const net_param *net_layer_param(const net_layer *layer, uint32_t key);
 /* The layer's first array with this role or NULL. */
 const net_tensor *net_layer_tensor(const net_layer *layer, net_role role);
 uint32_t net_shape_elements(const net_shape *shape);
-/* Useful multiply-accumulates of one inference (convolutions). 0 before net_graph_plan(). */
+/* Useful multiply-accumulates of one inference. 0 before net_graph_plan(). */
 uint64_t net_graph_macs(const net_graph *graph);
 /* true when at least one convolution of the graph is INT8. */
 bool net_graph_is_int8(const net_graph *graph);
@@ -195,8 +199,14 @@ typedef struct net_ref net_ref;
 /* Buffers for a planned graph with float weights, which must outlive it. */
 net_status net_ref_new(const net_graph *graph, net_ref **out, net_error *err);
 void net_ref_free(net_ref *ref);
-/* Run the graph on input[elements of the input blob]. A convolution adds the bias first, then products in the order input channel, kernel row, kernel column. */
+/*
+ * Run the graph on input[elements of all input blobs, one blob after the other]. A convolution adds the bias first, then products in the order input channel, kernel row, kernel
+ * column.
+ */
 void net_ref_run(net_ref *ref, const float *input);
+/* The same in steps: the input, then every layer in order. */
+void net_ref_set_input(net_ref *ref, const float *input);
+void net_ref_run_layer(net_ref *ref, uint32_t layer);
 /* Contents of a blob after net_ref_run(). */
 const float *net_ref_blob(const net_ref *ref, uint32_t blob);
 
@@ -218,7 +228,7 @@ int8_t net_quantize_value(float value, float scale);
 
 typedef struct net_rt net_rt;
 /*
- * Allocate device memory for a planned INT8 graph, pack and upload its weights, initialise the driver. Graph and device must outlive it.
+ * Allocate device memory for a planned INT8 graph with one input, pack and upload its weights, initialise the driver. Graph and device must outlive it.
  * Errors: NET_ERR_UNSUPPORTED (a convolution that is not INT8 or that the NPU cannot do), NET_ERR_MEMORY, NET_ERR_DEVICE.
  */
 net_status net_rt_new(const net_graph *graph, npu_dev *dev, net_rt **out, net_error *err);

@@ -38,6 +38,9 @@ net_status net_calibrate(const net_graph *graph, const net_images *images, uint3
         return net_fail(err, NET_ERR_ARG, "net_calibrate: null argument, or %u images asked for of %u", count,
                         images == NULL ? 0 : images->count);
     }
+    if (graph->planned && graph->input == NET_NONE) {
+        return net_fail(err, NET_ERR_UNSUPPORTED, "%.150s: %u inputs, expected one", graph->name, graph->num_inputs);
+    }
     net_ref *ref = NULL;
     net_status status = net_ref_new(graph, &ref, err);
     if (status != NET_OK) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../drivers/npu.h"
-#include "internal.h"
+#include "op.h"
 
 #define TASK_TIMEOUT_US 1000000u
 
@@ -30,6 +30,7 @@ struct net_rt {
     npu npu;
     rt_layer *layer;
     rt_blob *blob;
+    net_exec exec; /* for layers in plain C */
 };
 
 static rt_blob *root_of(const net_rt *rt, uint32_t blob) {
@@ -253,6 +254,9 @@ net_status net_rt_new(const net_graph *graph, npu_dev *dev, net_rt **out, net_er
     if (graph == NULL || dev == NULL || out == NULL || !graph->planned || !graph->has_weights) {
         return net_fail(err, NET_ERR_ARG, "net_rt_new: a device and a planned graph with weights are needed");
     }
+    if (graph->input == NET_NONE) {
+        return net_fail(err, NET_ERR_UNSUPPORTED, "%.150s: %u inputs, expected one", graph->name, graph->num_inputs);
+    }
     net_rt *rt = calloc(1, sizeof *rt);
     if (rt == NULL) {
         return net_fail(err, NET_ERR_MEMORY, "out of memory");
@@ -260,6 +264,7 @@ net_status net_rt_new(const net_graph *graph, npu_dev *dev, net_rt **out, net_er
     rt->graph = graph;
     rt->dev = dev;
     net_status status = prepare(rt, err);
+    status = status == NET_OK ? net_exec_new(graph, &rt->exec, err) : status;
     if (status != NET_OK) {
         net_rt_free(rt);
         return status;
@@ -277,6 +282,7 @@ void net_rt_free(net_rt *rt) {
     }
     free(rt->blob);
     free(rt->layer);
+    net_exec_free(&rt->exec);
     free(rt);
 }
 
@@ -314,19 +320,13 @@ static net_status run_conv(net_rt *rt, uint32_t number, net_error *err) {
 }
 
 static void run_cpu(net_rt *rt, const net_layer *layer) {
-    const net_shape *shape = &rt->graph->blob[layer->in[0]].shape;
-    const float *in = root_of(rt, layer->in[0])->host;
-    float *out = root_of(rt, layer->out[0])->host;
-    if (in == out) {
-        return; /* Split */
+    for (uint32_t i = 0; i < layer->num_in; i++) {
+        rt->exec.in[i] = root_of(rt, layer->in[i])->host;
     }
-    if (layer->kind == NET_RELU) {
-        net_cpu_relu(in, out, net_shape_elements(shape));
-    } else if (layer->kind == NET_SOFTMAX) {
-        net_cpu_softmax(shape, net_layer_int(layer, 0, 0), in, out);
-    } else {
-        memcpy(out, in, net_shape_elements(shape) * sizeof *out);
+    for (uint32_t i = 0; i < layer->num_out; i++) {
+        rt->exec.out[i] = root_of(rt, layer->out[i])->host;
     }
+    net_exec_layer(&rt->exec, rt->graph, layer);
 }
 
 net_status net_rt_run(net_rt *rt, const float *input, net_error *err) {
@@ -344,7 +344,7 @@ net_status net_rt_run(net_rt *rt, const float *input, net_error *err) {
         if (status != NET_OK) {
             return status;
         }
-        if (!rt->layer[i].on_npu && !rt->layer[i].fused) {
+        if (!rt->layer[i].on_npu && !rt->layer[i].fused && layer->kind != NET_SPLIT) {
             run_cpu(rt, layer);
         }
         rt->layer[i].hash = net_hash(net_rt_blob(rt, layer->out[0]), net_shape_elements(&g->blob[layer->out[0]].shape));

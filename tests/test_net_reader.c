@@ -188,8 +188,24 @@ static void test_bad_plan(void **state) {
     refuse(HEAD2 IN "Softmax r 1 1 x y 0=3 1=1\n", "axis 3");
     refuse(HEAD2 IN "Reshape r 1 1 x y 0=3\n", "16 elements");
     refuse(HEAD2 IN "Reshape r 1 1 x y 0=-1 1=-1\n", "impossible shape");
-    refuse("7767517\n2 3\n" IN "Split r 1 2 x y z\n", "two outputs");
-    refuse(HEAD2 "Input a 0 1 x 0=1\nInput b 0 1 y 0=1\n", "second input");
+}
+
+/* Several inputs and outputs are listed in the order of the file; the single ones say that there are several. */
+static void test_ends(void **state) {
+    (void)state;
+    net_graph g;
+    net_error err = {""};
+    parse_ok(&g, "7767517\n3 4\nInput a 0 1 x 0=1\nSplit s 1 2 x y z\nInput b 0 1 w 0=2\n");
+    assert_int_equal(net_graph_plan(&g, &err), NET_OK);
+    assert_int_equal(net_graph_plan(&g, &err), NET_OK); /* again: nothing is kept twice */
+    assert_true(g.num_inputs == 2 && g.inputs[0] == 0 && g.inputs[1] == 3);
+    assert_true(g.num_outputs == 3 && g.outputs[0] == 1 && g.outputs[1] == 2 && g.outputs[2] == 3);
+    assert_true(g.input == NET_NONE && g.output == NET_NONE);
+    net_graph_free(&g);
+    parse_ok(&g, "7767517\n2 2\nInput a 0 1 x 0=1\nNoop n 1 1 x y\n");
+    assert_int_equal(net_graph_plan(&g, &err), NET_OK);
+    assert_true(g.num_inputs == 1 && g.num_outputs == 1 && g.input == 0 && g.output == 1);
+    net_graph_free(&g);
 }
 
 static void test_shapes(void **state) {
@@ -421,10 +437,10 @@ static void test_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_digits_load),  cmocka_unit_test(test_values),        cmocka_unit_test(test_bad_param),
-        cmocka_unit_test(test_bad_plan),     cmocka_unit_test(test_shapes),        cmocka_unit_test(test_tags),
-        cmocka_unit_test(test_bad_bin),      cmocka_unit_test(test_truncated_bin), cmocka_unit_test(test_damaged_param),
-        cmocka_unit_test(test_random_bytes), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_digits_load),   cmocka_unit_test(test_values),       cmocka_unit_test(test_bad_param),
+        cmocka_unit_test(test_bad_plan),      cmocka_unit_test(test_ends),         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_tags),          cmocka_unit_test(test_bad_bin),      cmocka_unit_test(test_truncated_bin),
+        cmocka_unit_test(test_damaged_param), cmocka_unit_test(test_random_bytes), cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,11 @@ static bool load_graph(netjob *job, net_graph *graph, const char *param, const c
     if (status == NET_OK && graph->extra_lines > 0) {
         printf("note       %s: %u lines behind the last layer that line 2 announces are not read\n", param, graph->extra_lines);
     }
+    if (status == NET_OK && (graph->input == NET_NONE || graph->output == NET_NONE)) {
+        tb_result_fail(&job->result, TB_ERROR, "network/input", "%s has %u inputs and %u outputs, expected one of each", param,
+                       graph->num_inputs, graph->num_outputs);
+        return false;
+    }
     return status == NET_OK || netjob_failed(job, status, &err);
 }
 

@@ -1,0 +1,113 @@
+/*
+ * op.h - layer types: one row of a table for each, private to network/.
+ *
+ * A row says which arrays the .bin file holds for a layer, which shapes its outputs have, and what it computes in FP32 (the scalar definition, in plain C). Reader, planner and
+ * executors walk the table and know no layer type. One file for each family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_resize.c, op_detect.c.
+ */
+#ifndef NET_OP_H
+#define NET_OP_H
+
+#include "internal.h"
+
+#define NET_ANY UINT32_MAX /* no upper bound of inputs or outputs */
+#define NET_ABSENT (-233)  /* ncnn's mark of a size that is not given */
+
+/* Arrays of a layer in the order of the file. A tagged array says its own format in the file, the others are FP32. */
+typedef struct net_arrays {
+    uint32_t count;
+    struct {
+        net_role role;
+        bool tagged;
+        int64_t elements; /* as the settings say, unchecked: may be negative or huge */
+    } item[NET_MAX_TENSORS];
+} net_arrays;
+
+/* What `shape` gets: a layer whose inputs have their shapes. */
+typedef struct net_plan {
+    net_graph *graph;
+    net_layer *layer;
+    uint64_t elements; /* of all blobs so far */
+    net_error *err;
+} net_plan;
+
+/* What `run` gets: a planned layer with its weights, and the arrays of its blobs, which do not overlap. */
+typedef struct net_work {
+    const net_graph *graph;
+    const net_layer *layer;
+    const float *const *in;
+    float *const *out;
+    void *scratch; /* layer->scratch bytes, aligned for any type */
+} net_work;
+
+typedef struct net_op {
+    const char *type;
+    uint32_t min_in, max_in, min_out, max_out;
+    /* NULL: none. Reads the settings only. */
+    void (*arrays)(const net_layer *layer, net_arrays *arrays);
+    /* Checks settings and input shapes and calls net_plan_out() for every output. After it `run` cannot fail. NULL: the type can be read but not executed. */
+    net_status (*shape)(net_plan *p);
+    void (*run)(const net_work *work);
+    /* Useful multiply-accumulates of a planned layer; NULL: 0. */
+    uint64_t (*macs)(const net_graph *graph, const net_layer *layer);
+} net_op;
+
+/* Rows of the families; a row without a type ends each. */
+extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[], net_ops_resize[],
+    net_ops_detect[];
+
+/* Row of a type, NULL when there is none. */
+const net_op *net_op_find(const char *type);
+/* The arrays of a layer; empty when the type has none or is unknown. */
+void net_op_arrays(const net_layer *layer, net_arrays *arrays);
+
+/* Memory that an executor needs to run one layer after the other. The executor sets in[] and out[] to the arrays of the layer's blobs. */
+typedef struct net_exec {
+    const float **in;
+    float **out;
+    void *scratch;
+} net_exec;
+
+/* For a planned graph. Errors: NET_ERR_MEMORY. */
+net_status net_exec_new(const net_graph *graph, net_exec *exec, net_error *err);
+void net_exec_free(net_exec *exec);
+/* Run a layer through its row of the table. */
+void net_exec_layer(const net_exec *exec, const net_graph *graph, const net_layer *layer);
+
+/* ---- for `arrays` ---- */
+
+void net_arrays_add(net_arrays *arrays, net_role role, bool tagged, int64_t elements);
+
+/* ---- for `shape` ---- */
+
+#define NET_WHERE "%.150s:%u: layer '%.60s' of type '%.40s'"
+#define NET_HERE(p) (p)->graph->name, (p)->layer->line, (p)->layer->name, (p)->layer->type
+#define NET_BAD(p, format, ...) net_fail((p)->err, NET_ERR_FORMAT, NET_WHERE ": " format, NET_HERE(p), __VA_ARGS__)
+#define NET_CANNOT(p, format, ...)                                                                                                         \
+    net_fail((p)->err, NET_ERR_UNSUPPORTED, NET_WHERE ": " format " is not supported", NET_HERE(p), __VA_ARGS__)
+
+const net_shape *net_plan_in(const net_plan *p, uint32_t i);
+/* Set the shape of output i after checking that it is possible and that the whole network stays within bounds. */
+net_status net_plan_out(net_plan *p, uint32_t i, net_shape shape);
+/* A setting with its limits; the error names it. */
+net_status net_plan_number(net_plan *p, uint32_t key, int32_t absent, int32_t lo, int32_t hi, const char *what, uint32_t *out);
+/* Every output has the shape of input 0: Split, activations, copies. */
+net_status net_plan_same(net_plan *p);
+/* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from behind the innermost one. */
+net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *axis);
+
+/* ---- for `run` ---- */
+
+const net_shape *net_work_in(const net_work *work, uint32_t i);
+const net_shape *net_work_out(const net_work *work, uint32_t i);
+/* Every output is a copy of input 0. */
+void net_run_copy(const net_work *work);
+
+/* Sizes of a blob from its outermost dimension inwards (dims of them), the order in which ncnn counts axes. */
+void net_shape_outer(const net_shape *shape, uint32_t size[3]);
+/* The blob seen along one axis: outer x n x step elements, element (o, i, k) at (o * n + i) * step + k. */
+typedef struct net_axis {
+    uint32_t outer, n, step;
+} net_axis;
+net_axis net_shape_axis(const net_shape *shape, uint32_t axis);
+
+#endif
