@@ -98,6 +98,11 @@ void net_graph_free_weights(net_graph *graph) {
     graph->has_weights = false;
 }
 
+static void free_param(net_param *param) {
+    free(param->value);
+    free(param->text);
+}
+
 void net_graph_free(net_graph *graph) {
     if (graph == NULL) {
         return;
@@ -106,8 +111,7 @@ void net_graph_free(net_graph *graph) {
     for (uint32_t i = 0; i < graph->num_layers; i++) {
         net_layer *layer = &graph->layer[i];
         for (uint32_t k = 0; k < layer->num_params; k++) {
-            free(layer->param[k].value);
-            free(layer->param[k].text);
+            free_param(&layer->param[k]);
         }
         free(layer->param);
         free(layer->in);
@@ -152,6 +156,72 @@ float net_layer_float(const net_layer *layer, uint32_t key, float absent) {
     float value;
     memcpy(&value, &param->value[0].bits, sizeof value);
     return value;
+}
+
+void net_layer_unset(net_layer *layer, uint32_t key) {
+    for (uint32_t i = 0; i < layer->num_params; i++) {
+        if (layer->param[i].key == key) {
+            free_param(&layer->param[i]);
+            layer->num_params--;
+            memmove(&layer->param[i], &layer->param[i + 1], (layer->num_params - i) * sizeof *layer->param);
+            return;
+        }
+    }
+}
+
+/* The reader gives every layer room for all keys. */
+static net_status set_param(net_layer *layer, uint32_t key, bool is_array, const net_value *value, uint32_t count) {
+    if (layer == NULL || key > NET_MAX_KEY || (value == NULL && count > 0)) {
+        return NET_ERR_ARG;
+    }
+    net_param param = {.key = key, .is_array = is_array, .count = count};
+    if (count > 0) {
+        param.value = calloc(count, sizeof *param.value);
+        if (param.value == NULL) {
+            return NET_ERR_MEMORY;
+        }
+        memcpy(param.value, value, count * sizeof *value);
+    }
+    uint32_t at = 0;
+    while (at < layer->num_params && layer->param[at].key != key) {
+        at++;
+    }
+    if (at == layer->num_params) {
+        layer->num_params++;
+    } else {
+        free_param(&layer->param[at]);
+    }
+    layer->param[at] = param;
+    return NET_OK;
+}
+
+net_status net_layer_set_int(net_layer *layer, uint32_t key, int32_t value) {
+    const net_value v = {.bits = (uint32_t)value};
+    return set_param(layer, key, false, &v, 1);
+}
+
+net_status net_layer_set_float(net_layer *layer, uint32_t key, float value) {
+    net_value v = {.is_float = true};
+    memcpy(&v.bits, &value, sizeof value);
+    return set_param(layer, key, false, &v, 1);
+}
+
+net_status net_layer_set_array(net_layer *layer, uint32_t key, const net_value *value, uint32_t count) {
+    return set_param(layer, key, true, value, count);
+}
+
+bool net_layer_hint(const net_layer *layer, uint32_t output, net_hint *hint) {
+    const net_param *param = net_layer_param(layer, NET_KEY_HINTS);
+    if (param == NULL || !param->is_array || output >= layer->num_out || param->count % layer->num_out != 0) {
+        return false;
+    }
+    uint32_t each = param->count / layer->num_out;
+    if (each != 4 && each != 5) {
+        return false;
+    }
+    const net_value *v = param->value + (size_t)output * each;
+    *hint = (net_hint){.dims = v[0].bits, .w = v[1].bits, .h = v[2].bits, .d = each == 5 ? v[3].bits : 1, .c = v[each - 1].bits};
+    return true;
 }
 
 const net_tensor *net_layer_tensor(const net_layer *layer, net_role role) {

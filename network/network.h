@@ -37,6 +37,8 @@ typedef struct net_error {
 #define NET_MAX_LAYERS 8192u
 #define NET_MAX_BLOBS 16384u
 #define NET_MAX_KEY 31u             /* keys of a layer's settings */
+#define NET_KEY_HINTS 30u           /* shapes of the outputs: net_layer_hint() */
+#define NET_KEY_FEATURES 31u        /* feature mask: what ncnn shall not use for this layer; kept, not used */
 #define NET_MAX_ELEMENTS (1u << 26) /* elements of all blobs of an executed network together */
 #define NET_MAX_TENSORS 6u          /* weight arrays of a layer */
 
@@ -51,7 +53,7 @@ typedef struct net_value {
 typedef struct net_param {
     uint32_t key;
     bool is_array;
-    uint32_t count;   /* values; 1 unless is_array; 0 for text */
+    uint32_t count;   /* values; 1 unless is_array; 0 for text, and for an array without values */
     net_value *value; /* NULL when count is 0 */
     char *text;       /* a string value, otherwise NULL */
 } net_param;
@@ -160,11 +162,31 @@ net_status net_graph_load(net_graph *graph, const char *param_path, const char *
 net_status net_graph_plan(net_graph *graph, net_error *err);
 void net_graph_free(net_graph *graph);
 
+/*
+ * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent and as many digits (7 to 9) as give the same value again.
+ * What net_graph_parse_param() makes of it is the same graph. *text has a zero byte behind it and is the caller's to free().
+ * Errors: NET_ERR_ARG (a name or text that the format cannot hold), NET_ERR_MEMORY.
+ */
+net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err);
+
 /* Setting of a layer, or the default when the key is absent (or is an array or text). */
 int32_t net_layer_int(const net_layer *layer, uint32_t key, int32_t absent);
 float net_layer_float(const net_layer *layer, uint32_t key, float absent);
 /* The setting itself or NULL. */
 const net_param *net_layer_param(const net_layer *layer, uint32_t key);
+/* Replace or add a setting; it stands behind the others when it is new. NET_ERR_ARG (key above 31, null array), NET_ERR_MEMORY: nothing has changed. */
+net_status net_layer_set_int(net_layer *layer, uint32_t key, int32_t value);
+net_status net_layer_set_float(net_layer *layer, uint32_t key, float value);
+net_status net_layer_set_array(net_layer *layer, uint32_t key, const net_value *value, uint32_t count);
+/* Remove a setting, if it is there. */
+void net_layer_unset(net_layer *layer, uint32_t key);
+
+/* Shape that the file notes for an output: what the program that wrote it knew; nothing here depends on it. d is 1 in hints of four numbers. */
+typedef struct net_hint {
+    uint32_t dims, w, h, d, c;
+} net_hint;
+/* false: no hint, or no such output. */
+bool net_layer_hint(const net_layer *layer, uint32_t output, net_hint *hint);
 /* The layer's first array with this role or NULL. */
 const net_tensor *net_layer_tensor(const net_layer *layer, net_role role);
 uint32_t net_shape_elements(const net_shape *shape);

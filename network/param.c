@@ -20,6 +20,8 @@ typedef struct reader {
     uint32_t line; /* number of the current line, from 1 */
     net_graph *graph;
     uint32_t cap_layers, cap_blobs;
+    uint32_t *slot; /* blobs by name: open addressing; blob number + 1, 0: free */
+    uint32_t slots; /* a power of two, at least twice cap_blobs */
     net_error *err;
 } reader;
 
@@ -56,23 +58,32 @@ static bool next_line(reader *r) {
     return false;
 }
 
-/* Next word of the line; a quoted part may hold blanks. Length 0: no word left. */
-static span next_word(reader *r) {
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Next word of the line. Length 0: no word left. In a setting, text that begins with a quote right behind the equals sign goes on to the next quote. */
+static span next_piece_of_line(reader *r, bool setting) {
     const char *p = r->rest.at;
     const char *end = p + r->rest.len;
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) {
+    while (p < end && is_blank(*p)) {
         p++;
     }
     const char *start = p;
-    bool quoted = false;
-    while (p < end && (quoted || (*p != ' ' && *p != '\t' && *p != '\r'))) {
-        if (*p == '"') {
-            quoted = !quoted;
+    while (p < end && !is_blank(*p)) {
+        if (setting && *p == '=' && p + 1 < end && p[1] == '"') {
+            const char *quote = memchr(p + 2, '"', (size_t)(end - p - 2));
+            p = quote == NULL ? end - 1 : quote;
+            setting = false;
         }
         p++;
     }
     r->rest = (span){p, (size_t)(end - p)};
     return (span){start, (size_t)(p - start)};
+}
+
+static span next_word(reader *r) {
+    return next_piece_of_line(r, false);
 }
 
 /* true when s holds nothing but these characters. */
@@ -156,7 +167,9 @@ static span next_piece(span *s) {
 
 /* An array. Old style (key -233NN): the number of values comes first. */
 static net_status parse_array(reader *r, net_param *param, span word, span text, bool counted) {
-    uint32_t present = count_commas(text) + 1;
+    /* The newer style writes one value as "5,", or it would not be an array. */
+    bool one = !counted && count_commas(text) == 1 && text.len > 1 && text.at[text.len - 1] == ',';
+    uint32_t present = one ? 1 : count_commas(text) + 1;
     param->is_array = true;
     if (counted) {
         span piece = next_piece(&text);
@@ -186,6 +199,20 @@ static net_status parse_array(reader *r, net_param *param, span word, span text,
     return NET_OK;
 }
 
+/* Text, with or without quotes: it holds none itself. */
+static net_status parse_text(reader *r, net_param *param, span text) {
+    bool quoted = text.at[0] == '"';
+    if (quoted && (text.len < 2 || text.at[text.len - 1] != '"')) {
+        return BAD(r, "text of key %u has no closing quote", param->key);
+    }
+    span inner = quoted ? (span){text.at + 1, text.len - 2} : text;
+    if (memchr(inner.at, '"', inner.len) != NULL) {
+        return BAD(r, "text of key %u has a quote in its middle", param->key);
+    }
+    param->text = copy_span(inner);
+    return param->text == NULL ? NO_MEMORY(r) : NET_OK;
+}
+
 /* One key=value. */
 static net_status parse_setting(reader *r, net_layer *layer, span word) {
     const char *equals = memchr(word.at, '=', word.len);
@@ -204,12 +231,7 @@ static net_status parse_setting(reader *r, net_layer *layer, span word) {
     param->key = number;
     char first = text.len > 0 ? text.at[0] : '\0';
     if (!counted && (first == '"' || (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z'))) {
-        bool quoted = first == '"';
-        if (quoted && (text.len < 2 || text.at[text.len - 1] != '"')) {
-            return BAD(r, "text of key %u has no closing quote", number);
-        }
-        param->text = copy_span(quoted ? (span){text.at + 1, text.len - 2} : text);
-        return param->text == NULL ? NO_MEMORY(r) : NET_OK;
+        return parse_text(r, param, text);
     }
     if (counted || count_commas(text) > 0) {
         return parse_array(r, param, word, text, counted);
@@ -222,27 +244,58 @@ static net_status parse_setting(reader *r, net_layer *layer, span word) {
     return to_value(text, param->value) ? NET_OK : BAD(r, "value '%.*s' of key %u is not a number", SHOW(text), number);
 }
 
-static net_status parse_settings(reader *r, net_layer *layer) {
-    layer->param = calloc(NET_MAX_KEY + 1, sizeof *layer->param);
-    if (layer->param == NULL) {
-        return NO_MEMORY(r);
+/* Shape hints (key 30): four or five whole numbers for each output. */
+static net_status check_hints(reader *r, const net_layer *layer) {
+    const net_param *param = net_layer_param(layer, NET_KEY_HINTS);
+    if (param == NULL || !param->is_array || param->count == 0) {
+        return NET_OK;
     }
-    for (span word = next_word(r); word.len > 0; word = next_word(r)) {
-        net_status status = parse_setting(r, layer, word);
-        if (status != NET_OK) {
-            return status;
+    if (param->count != 4 * layer->num_out && param->count != 5 * layer->num_out) {
+        return BAD(r, "shape hints (key 30) of layer '%.60s' are %u values, expected 4 or 5 for each of its %u outputs", layer->name,
+                   param->count, layer->num_out);
+    }
+    uint32_t each = param->count / layer->num_out;
+    for (uint32_t i = 0; i < param->count; i++) {
+        if (param->value[i].is_float || param->value[i].bits > INT32_MAX || (i % each == 0 && param->value[i].bits > 4)) {
+            return BAD(r, "shape hint %u (key 30) of layer '%.60s' is not a possible %s", i, layer->name,
+                       i % each == 0 ? "number of dimensions" : "size");
         }
     }
     return NET_OK;
 }
 
-static uint32_t find_blob(const net_graph *graph, span name) {
-    for (uint32_t i = 0; i < graph->num_blobs; i++) {
-        if (strncmp(graph->blob[i].name, name.at, name.len) == 0 && graph->blob[i].name[name.len] == '\0') {
-            return i;
+static net_status parse_settings(reader *r, net_layer *layer) {
+    layer->param = calloc(NET_MAX_KEY + 1, sizeof *layer->param);
+    if (layer->param == NULL) {
+        return NO_MEMORY(r);
+    }
+    for (span word = next_piece_of_line(r, true); word.len > 0; word = next_piece_of_line(r, true)) {
+        net_status status = parse_setting(r, layer, word);
+        if (status != NET_OK) {
+            return status;
         }
     }
-    return NET_NONE;
+    return check_hints(r, layer);
+}
+
+/* Where a blob of this name is or would be in the table. */
+static uint32_t *find_slot(reader *r, span name) {
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < name.len; i++) {
+        hash = (hash ^ (unsigned char)name.at[i]) * 16777619u;
+    }
+    for (uint32_t at = hash & (r->slots - 1);; at = (at + 1) & (r->slots - 1)) {
+        uint32_t *slot = &r->slot[at];
+        const char *have = *slot == 0 ? NULL : r->graph->blob[*slot - 1].name;
+        if (have == NULL || (strncmp(have, name.at, name.len) == 0 && have[name.len] == '\0')) {
+            return slot;
+        }
+    }
+}
+
+static uint32_t find_blob(reader *r, span name) {
+    uint32_t slot = *find_slot(r, name);
+    return slot == 0 ? NET_NONE : slot - 1;
 }
 
 static net_status parse_inputs(reader *r, net_layer *layer, uint32_t number) {
@@ -251,7 +304,7 @@ static net_status parse_inputs(reader *r, net_layer *layer, uint32_t number) {
         if (word.len == 0) {
             return BAD(r, "layer '%.60s' names %u of its %u inputs", layer->name, i, layer->num_in);
         }
-        uint32_t blob = find_blob(r->graph, word);
+        uint32_t blob = find_blob(r, word);
         if (blob == NET_NONE) {
             return BAD(r, "input '%.*s' of layer '%.60s' is no output of an earlier layer", SHOW(word), layer->name);
         }
@@ -276,7 +329,7 @@ static net_status parse_outputs(reader *r, net_layer *layer, uint32_t number) {
         if (r->graph->num_blobs == r->cap_blobs) {
             return BAD(r, "more blobs than the %u that line 2 announces", r->cap_blobs);
         }
-        if (find_blob(r->graph, word) != NET_NONE) {
+        if (find_blob(r, word) != NET_NONE) {
             return BAD(r, "blob '%.*s' is produced twice", SHOW(word));
         }
         net_blob *blob = &r->graph->blob[r->graph->num_blobs];
@@ -287,6 +340,7 @@ static net_status parse_outputs(reader *r, net_layer *layer, uint32_t number) {
         blob->producer = number;
         blob->consumer = NET_NONE;
         layer->out[i] = r->graph->num_blobs++;
+        *find_slot(r, word) = r->graph->num_blobs;
     }
     return NET_OK;
 }
@@ -356,7 +410,10 @@ static net_status parse_head(reader *r, size_t bytes) {
     r->cap_blobs = (uint32_t)blobs;
     r->graph->layer = calloc(r->cap_layers, sizeof *r->graph->layer);
     r->graph->blob = calloc(r->cap_blobs, sizeof *r->graph->blob);
-    return r->graph->layer == NULL || r->graph->blob == NULL ? NO_MEMORY(r) : NET_OK;
+    for (r->slots = 16; r->slots < 2 * r->cap_blobs; r->slots *= 2) {
+    }
+    r->slot = calloc(r->slots, sizeof *r->slot);
+    return r->graph->layer == NULL || r->graph->blob == NULL || r->slot == NULL ? NO_MEMORY(r) : NET_OK;
 }
 
 static net_status parse_all(reader *r, size_t bytes) {
@@ -394,6 +451,7 @@ net_status net_graph_parse_param(net_graph *graph, const char *text, size_t byte
     reader r = {.name = name, .at = text, .end = text + bytes, .rest = {text, 0}, .graph = graph, .err = err};
     (void)snprintf(graph->name, sizeof graph->name, "%s", name);
     net_status status = parse_all(&r, bytes);
+    free(r.slot);
     if (status != NET_OK) {
         net_graph_free(graph);
     }
