@@ -45,7 +45,7 @@ static const tb_knob knobs[] = {
     {"when", 0, WHEN - 1, TB_KNOB_UNIFORM, NULL, NULL,
      "after so many 4096ths of the time, the bursts or the handshakes of a run without it"},
     {"count", 1, 4, TB_KNOB_SMALL, NULL, NULL, "response, reads, writes, start: so many times; soft_reset: from 3 on responses as well"},
-    {"channel", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "response, hang, slow: DMA channel"},
+    {"channel", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "response, hang, slow: DMA channel, where it has such transfers"},
     {"axi", 0, TB_AXI_CHANNELS - 1, TB_KNOB_ENUM, axi_names, NULL, "hang, slow: its channel of the bus"},
     {"dir", 0, 1, TB_KNOB_ENUM, dir_names, NULL, "response: of reads or of writes"},
     {"resp", 0, 1, TB_KNOB_ENUM, resp_names, NULL, "response: which"},
@@ -106,11 +106,17 @@ static uint64_t part(const faults *f, uint64_t all) {
     return all * (uint64_t)tb_knobs_get(f->given, "when") / WHEN;
 }
 
+/* The DMA channel that the case names; the other one where nothing moves on that. */
+static unsigned channel_of(const faults *f, unsigned axi) {
+    const unsigned channel = tc_knob(f->given, "channel");
+    return f->clean.moves[channel][axi] > 0 || f->clean.moves[1 - channel][axi] == 0 ? channel : 1 - channel;
+}
+
 static void arm_responses(faults *f) {
     static const uint16_t beats[] = {[ANY_BEAT] = TB_AXI_ANY_BEAT, [FIRST_BEAT] = 0, [LAST_BEAT] = 255, [ALL_BEATS] = TB_AXI_ALL_BEATS};
     const tb_knobs *k = f->given;
-    const unsigned channel = tc_knob(k, "channel");
     const unsigned dir = tc_knob(k, "dir");
+    const unsigned channel = channel_of(f, dir == 0 ? TB_AXI_AR : TB_AXI_AW);
     const uint64_t bursts = f->clean.moves[channel][dir == 0 ? TB_AXI_AR : TB_AXI_AW];
     tb_rng rng = tb_rng_stream(f->case_seed, "faults.bursts");
     for (uint32_t i = 0; i < tc_knob(k, "count") && bursts > 0; i++) {
@@ -123,8 +129,8 @@ static void arm_responses(faults *f) {
 static void arm(faults *f) {
     tc_run *run = f->run;
     const tb_knobs *k = f->given;
-    const unsigned channel = tc_knob(k, "channel");
     const unsigned axi = tc_knob(k, "axi");
+    const unsigned channel = channel_of(f, axi);
     fault_hal *h = &f->hal;
     *h = (fault_hal){.kind = f->kind,
                      .rng = tb_rng_stream(f->case_seed, "faults.hal"),
@@ -132,7 +138,8 @@ static void arm(faults *f) {
                      .left = tc_knob(k, "count"),
                      .every = (uint32_t)(1 + f->clean.cycles / 4),
                      .unit = tc_knob(k, "unit"),
-                     .start = (uint32_t)part(f, f->clean.starts)};
+                     .start = (uint32_t)part(f, f->clean.starts),
+                     .all_starts = f->clean.starts};
     switch (f->kind) {
     case FAULT_RESPONSE:
         arm_responses(f);
@@ -241,7 +248,8 @@ static int run_clean(faults *f, const char *when) {
 /* Cycles that nothing legal takes longer than. */
 static uint64_t longest(const faults *f) {
     const tb_knobs *k = f->given;
-    const uint64_t moves = f->clean.moves[tc_knob(k, "channel")][tc_knob(k, "axi")];
+    const unsigned axi = tc_knob(k, "axi");
+    const uint64_t moves = f->clean.moves[channel_of(f, axi)][axi];
     const uint64_t slow = f->kind == FAULT_SLOW ? moves * (1 + tc_knob(k, "slow")) : 0;
     return 2 * f->clean.cycles + slow + SLACK;
 }
@@ -323,6 +331,28 @@ static int run_faulty(faults *f) {
     return rc == 0 || f->share.answer != NPU_OK ? 0 : rc;
 }
 
+/* One more case of this key in the result: a run of many cases shows what happened, and how often. */
+static void count_case(tc_run *run, const char *key) {
+    uint64_t so_far = 0;
+    const char *value = tb_kv_find(&run->result->extra, key);
+    if (value == NULL || tb_parse_u64(value, &so_far) == 0) {
+        tb_kv_set_u64(&run->result->extra, key, so_far + 1);
+    }
+}
+
+static void count(const faults *f) {
+    static const char *const answers[NPU_STATUS_COUNT] = {
+        [NPU_OK] = "passed", [NPU_ERR_TIMEOUT] = "timeout", [NPU_ERR_BUSY] = "busy", [NPU_ERR_DEVICE] = "device", [NPU_ERR_BUS] = "bus"};
+    const bool in_memory = f->kind == FAULT_HANG || f->kind == FAULT_SLOW;
+    const bool never = !in_memory && f->hal.happened == 0 && errors_so_far(f) == f->errors;
+    const char *answer = never ? "never" : answers[f->share.answer];
+    char key[64];
+    snprintf(key, sizeof key, "faults_%s_%s", fault_kind_names[f->kind], answer != NULL ? answer : "other");
+    count_case(f->run, key);
+    snprintf(key, sizeof key, "faults_op_%s", f->op->name);
+    count_case(f->run, key);
+}
+
 /* ---- afterwards ---- */
 
 static npu_status init(faults *f, const npu_hal *hal, uint32_t timeout_us) {
@@ -389,6 +419,7 @@ static int run_all(faults *f) {
     }
     rc = run_faulty(f);
     if (rc == 0 && tc_ok(run)) {
+        count(f);
         recover(f);
     }
     return rc == 0 && tc_ok(run) ? run_clean(f, "after the fault") : rc;

@@ -7,6 +7,7 @@
 #define STEP 64u            /* cycles between two looks at an interrupt line */
 #define RESET_READS 100000u /* until a soft reset has ended */
 #define NOT_BUSY 50u        /* cycles until the next try */
+#define LAST_CALL 60u       /* cycles after the last start of a task */
 
 static const struct {
     uint32_t ctrl, en, first, last;
@@ -117,6 +118,10 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
 /* The driver has started a task: sometimes somebody else starts one as well, on the same unit or on another. */
 static void after_start(fault_hal *f, unsigned unit) {
     const uint32_t number = f->starts++;
+    if (f->armed && f->happened == 0 && f->starts == f->all_starts) {
+        const uint64_t soon = npu_dev_cycles(f->run->dev) + tb_rng_small(&f->rng, 0, LAST_CALL);
+        f->at = f->at < soon ? f->at : soon;
+    }
     if (f->kind != FAULT_START || number < f->start || f->left == 0) {
         return;
     }
