@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host"))
 PROGRAM = HOST / "tandem-model"
-DAMAGED = 1000 if os.environ.get("TANDEM_CHECK") == "1" else 100
+DAMAGED = 1000 if os.environ.get("TANDEM_CHECK") == "1" else 40
 pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-model is not built")
 
 AX = {"valid": 1, "ready": 1, "addr": 32, "id": 4, "len": 8, "size": 3, "burst": 2, "lock": 1, "cache": 4, "prot": 3, "qos": 4, "region": 4, "user": 2}

@@ -319,9 +319,11 @@ def test_kill_9_keeps_what_was_finished(bench):
 
 def test_without_guardian_the_run_goes_on(bench):
     runner = start(bench, "unit slow cfg=n8 count=4\n", "--jobs", "1")
-    time.sleep(0.4)
-    children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
-    guardians = [int(pid) for pid in children if os.getsid(int(pid)) == int(pid)]  # it leads a session, a job does not
+    guardians = []
+    while not guardians and runner.poll() is None:
+        children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
+        guardians = [int(pid) for pid in children if alive(pid) and os.getsid(int(pid)) == int(pid)]  # it leads a session, a job does not
+        time.sleep(0.02)
     assert len(guardians) == 1
     os.kill(guardians[0], signal.SIGKILL)
     out, err = runner.communicate(timeout=20)
