@@ -1,17 +1,14 @@
-/* bin.c - reader of ncnn's .bin: the arrays that the table of layer types (op.h) promises. */
+/* bin.c - reader of .bin files, ncnn's own and the 16-byte aligned ones: the arrays that the table of layer types (op.h) promises. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "op.h"
 
-#define TAG_FP32 0x00000000u
-#define TAG_FP16 0x01306B47u
-#define TAG_INT8 0x000D4B38u
-#define TAG_FP32_SCALED 0x0002C056u
 #define CODEBOOK_ENTRIES 256u
 
 typedef struct bin_reader {
     const char *name;
+    net_layout layout;
     const uint8_t *data;
     size_t bytes;
     size_t pos;
@@ -20,9 +17,14 @@ typedef struct bin_reader {
     net_error *err;
 } bin_reader;
 
+static const char *layout_text(net_layout layout) {
+    return layout == NET_LAYOUT_ALIGNED ? "16-byte aligned file " : "";
+}
+
 static net_status truncated(const bin_reader *b, uint64_t needed) {
-    return net_fail(b->err, NET_ERR_FORMAT, "%.130s: truncated: layer '%.50s' (%.100s:%u) needs %llu bytes at offset %zu, %zu are left",
-                    b->name, b->layer->name, b->param_name, b->layer->line, (unsigned long long)needed, b->pos, b->bytes - b->pos);
+    return net_fail(b->err, NET_ERR_FORMAT, "%.130s: %struncated: layer '%.50s' (%.100s:%u) needs %llu bytes at offset %zu, %zu are left",
+                    b->name, layout_text(b->layout), b->layer->name, b->param_name, b->layer->line, (unsigned long long)needed, b->pos,
+                    b->bytes - b->pos);
 }
 
 static uint32_t get_u32(const uint8_t *p) {
@@ -35,7 +37,7 @@ static float bits_to_float(uint32_t bits) {
     return value;
 }
 
-static float half_to_float(uint32_t half) {
+float net_half_to_float(uint32_t half) {
     uint32_t sign = (half & 0x8000u) << 16;
     uint32_t exponent = (half >> 10) & 31u;
     uint32_t fraction = half & 0x3ffu;
@@ -51,25 +53,31 @@ static float half_to_float(uint32_t half) {
 }
 
 /* Bytes of n elements behind the tag, padding included. */
-static uint64_t tagged_bytes(uint32_t tag, uint64_t n) {
+static uint64_t array_bytes(net_layout layout, uint32_t tag, uint64_t n) {
+    uint64_t align = layout == NET_LAYOUT_ALIGNED ? 15 : 3;
     switch (tag) {
-    case TAG_FP32:
-    case TAG_FP32_SCALED:
-        return 4 * n;
-    case TAG_FP16:
-        return (2 * n + 3) & ~UINT64_C(3);
-    case TAG_INT8:
-        return (n + 3) & ~UINT64_C(3);
+    case NET_TAG_FP32:
+    case NET_TAG_FP32_SCALED:
+        return (4 * n + align) & ~align;
+    case NET_TAG_FP16:
+        return (2 * n + align) & ~align;
+    case NET_TAG_INT8:
+        return (n + align) & ~align;
     default:
-        return 4 * CODEBOOK_ENTRIES + ((n + 3) & ~UINT64_C(3));
+        return 4 * CODEBOOK_ENTRIES + ((n + align) & ~align);
     }
+}
+
+/* Bytes of the elements alone. */
+static uint64_t data_bytes(uint32_t tag, uint64_t n) {
+    return tag == NET_TAG_FP16 ? 2 * n : tag == NET_TAG_INT8 ? n : 4 * n;
 }
 
 static void expand(uint32_t tag, const uint8_t *src, uint32_t n, float *dst) {
     for (uint32_t i = 0; i < n; i++) {
-        if (tag == TAG_FP16) {
-            dst[i] = half_to_float((uint32_t)src[2 * (size_t)i] | (uint32_t)src[2 * (size_t)i + 1] << 8);
-        } else if (tag == TAG_FP32 || tag == TAG_FP32_SCALED) {
+        if (tag == NET_TAG_FP16) {
+            dst[i] = net_half_to_float((uint32_t)src[2 * (size_t)i] | (uint32_t)src[2 * (size_t)i + 1] << 8);
+        } else if (tag == NET_TAG_FP32 || tag == NET_TAG_FP32_SCALED) {
             dst[i] = bits_to_float(get_u32(src + 4 * (size_t)i));
         } else {
             dst[i] = bits_to_float(get_u32(src + 4 * (size_t)src[4 * (size_t)CODEBOOK_ENTRIES + i]));
@@ -77,29 +85,42 @@ static void expand(uint32_t tag, const uint8_t *src, uint32_t n, float *dst) {
     }
 }
 
-static net_status read_array(bin_reader *b, bool tagged, int64_t elements, net_tensor *out) {
-    if (elements < 0 || elements > INT32_MAX) {
-        return net_fail(b->err, NET_ERR_FORMAT, "%.150s:%u: layer '%.60s' (%.60s) has an impossible number of weights: %lld", b->param_name,
-                        b->layer->line, b->layer->name, b->layer->type, (long long)elements);
-    }
-    uint32_t n = (uint32_t)elements;
-    uint32_t tag = TAG_FP32;
-    if (tagged) {
-        if (b->bytes - b->pos < 4) {
-            return truncated(b, 4);
+/* The fill of an aligned file is zero: anything else is another file, or another network. */
+static net_status check_fill(const bin_reader *b, uint64_t from, uint64_t to) {
+    for (uint64_t i = from; i < to; i++) {
+        if (b->data[i] != 0) {
+            return net_fail(b->err, NET_ERR_FORMAT, "%.130s: 16-byte aligned file: byte %llu is 0x%02x, expected zeros (layer '%.60s')",
+                            b->name, (unsigned long long)i, b->data[i], b->layer->name);
         }
-        tag = get_u32(b->data + b->pos);
-        b->pos += 4;
     }
-    uint64_t size = tagged_bytes(tag, n);
-    if (size > b->bytes - b->pos) {
+    return NET_OK;
+}
+
+/* What stands in front of an array. */
+static net_status read_tag(bin_reader *b, bool tagged, uint32_t *tag) {
+    bool aligned = b->layout == NET_LAYOUT_ALIGNED;
+    size_t size = aligned ? 16 : tagged ? 4 : 0;
+    *tag = NET_TAG_FP32;
+    if (size == 0) {
+        return NET_OK;
+    }
+    if (b->bytes - b->pos < size) {
         return truncated(b, size);
     }
-    const uint8_t *src = b->data + b->pos;
-    b->pos += (size_t)size;
+    *tag = get_u32(b->data + b->pos);
+    if (aligned && *tag != NET_TAG_FP32 && *tag != NET_TAG_FP16 && (*tag != NET_TAG_INT8 || !tagged)) {
+        return net_fail(b->err, NET_ERR_FORMAT,
+                        "%.130s: 16-byte aligned file: tag 0x%08x at offset %zu (layer '%.60s'), expected FP32, FP16%s", b->name, *tag,
+                        b->pos, b->layer->name, tagged ? " or INT8" : "");
+    }
+    b->pos += size;
+    return aligned ? check_fill(b, b->pos - 12, b->pos) : NET_OK;
+}
+
+static net_status take_array(bin_reader *b, uint32_t tag, uint32_t n, const uint8_t *src, net_tensor *out) {
     out->count = n;
     out->tag = tag;
-    if (tag == TAG_INT8) {
+    if (tag == NET_TAG_INT8) {
         out->i8 = malloc((size_t)n + 1);
         if (out->i8 != NULL) {
             memcpy(out->i8, src, n);
@@ -113,7 +134,32 @@ static net_status read_array(bin_reader *b, bool tagged, int64_t elements, net_t
     return out->i8 == NULL && out->f32 == NULL ? net_fail(b->err, NET_ERR_MEMORY, "%.150s: out of memory", b->name) : NET_OK;
 }
 
-static net_status read_layer(bin_reader *b, net_layer *layer) {
+/* out NULL: walk over it. */
+static net_status read_array(bin_reader *b, bool tagged, int64_t elements, net_tensor *out) {
+    if (elements < 0 || elements > INT32_MAX) {
+        return net_fail(b->err, NET_ERR_FORMAT, "%.150s:%u: layer '%.60s' (%.60s) has an impossible number of weights: %lld", b->param_name,
+                        b->layer->line, b->layer->name, b->layer->type, (long long)elements);
+    }
+    uint32_t n = (uint32_t)elements;
+    uint32_t tag;
+    net_status status = read_tag(b, tagged, &tag);
+    if (status != NET_OK) {
+        return status;
+    }
+    uint64_t size = array_bytes(b->layout, tag, n);
+    if (size > b->bytes - b->pos) {
+        return truncated(b, size);
+    }
+    const uint8_t *src = b->data + b->pos;
+    b->pos += (size_t)size;
+    if (b->layout == NET_LAYOUT_ALIGNED) {
+        status = check_fill(b, b->pos - size + data_bytes(tag, n), b->pos);
+    }
+    return status == NET_OK && out != NULL ? take_array(b, tag, n, src, out) : status;
+}
+
+/* take false: walk over the arrays. */
+static net_status read_layer(bin_reader *b, net_layer *layer, bool take) {
     net_arrays arrays;
     b->layer = layer;
     if (net_op_find(layer->type) == NULL) {
@@ -123,9 +169,11 @@ static net_status read_layer(bin_reader *b, net_layer *layer) {
     net_op_arrays(layer, &arrays);
     for (uint32_t i = 0; i < arrays.count; i++) {
         net_tensor *tensor = &layer->tensor[i];
-        layer->num_tensors = i + 1;
-        tensor->role = arrays.item[i].role;
-        net_status status = read_array(b, arrays.item[i].tagged, arrays.item[i].elements, tensor);
+        if (take) {
+            layer->num_tensors = i + 1;
+            tensor->role = arrays.item[i].role;
+        }
+        net_status status = read_array(b, arrays.item[i].tagged, arrays.item[i].elements, take ? tensor : NULL);
         if (status != NET_OK) {
             return status;
         }
@@ -133,24 +181,49 @@ static net_status read_layer(bin_reader *b, net_layer *layer) {
     return NET_OK;
 }
 
-net_status net_graph_parse_bin(net_graph *graph, const void *data, size_t bytes, const char *name, net_error *err) {
-    if (graph == NULL || (data == NULL && bytes > 0) || name == NULL) {
-        return net_fail(err, NET_ERR_ARG, "net_graph_parse_bin: null argument");
-    }
-    bin_reader b = {.name = name, .data = data, .bytes = bytes, .param_name = graph->name, .err = err};
+static net_status read_all(bin_reader b, net_graph *graph, bool take) {
     net_status status = NET_OK;
-    net_graph_free_weights(graph);
     for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {
-        status = read_layer(&b, &graph->layer[i]);
+        status = read_layer(&b, &graph->layer[i], take);
     }
-    if (status == NET_OK && b.pos != bytes) {
-        status = net_fail(err, NET_ERR_FORMAT, "%.150s: %zu bytes are left over after the last layer, expected a file of %zu bytes", name,
-                          bytes - b.pos, b.pos);
+    if (status == NET_OK && b.pos != b.bytes) {
+        status = net_fail(b.err, NET_ERR_FORMAT, "%.150s: %s%zu bytes are left over after the last layer, expected a file of %zu bytes",
+                          b.name, layout_text(b.layout), b.bytes - b.pos, b.pos);
     }
+    return status;
+}
+
+/* Which layout the bytes have: ncnn's, unless only the other one ends where they do. A damaged file is what its first tag looks like. */
+static net_layout guess_layout(const bin_reader *b, net_graph *graph) {
+    bin_reader probe = *b;
+    static const uint8_t fill[12];
+    probe.err = NULL;
+    probe.layout = NET_LAYOUT_STOCK;
+    if (read_all(probe, graph, false) == NET_OK) {
+        return NET_LAYOUT_STOCK;
+    }
+    probe.layout = NET_LAYOUT_ALIGNED;
+    bool aligned = read_all(probe, graph, false) == NET_OK || (b->bytes >= 16 && memcmp(b->data + 4, fill, sizeof fill) == 0);
+    return aligned ? NET_LAYOUT_ALIGNED : NET_LAYOUT_STOCK;
+}
+
+net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const void *data, size_t bytes, const char *name, net_error *err) {
+    if (graph == NULL || (data == NULL && bytes > 0) || name == NULL || (unsigned)layout > NET_LAYOUT_AUTO) {
+        return net_fail(err, NET_ERR_ARG, "net_graph_parse_bin: bad argument");
+    }
+    bin_reader b = {.name = name, .data = data == NULL ? (const uint8_t *)"" : data, .bytes = bytes, .param_name = graph->name, .err = err};
+    net_graph_free_weights(graph);
+    b.layout = layout == NET_LAYOUT_AUTO ? guess_layout(&b, graph) : layout;
+    net_status status = read_all(b, graph, true);
     if (status != NET_OK) {
         net_graph_free_weights(graph);
         return status;
     }
     graph->has_weights = true;
+    graph->layout = b.layout;
     return NET_OK;
+}
+
+net_status net_graph_parse_bin(net_graph *graph, const void *data, size_t bytes, const char *name, net_error *err) {
+    return net_graph_parse_bin_as(graph, NET_LAYOUT_STOCK, data, bytes, name, err);
 }

@@ -76,7 +76,7 @@ net_status net_graph_load(net_graph *graph, const char *param_path, const char *
     }
     status = net_read_file(bin_path, NET_MAX_BIN_BYTES, &data, &bytes, err);
     if (status == NET_OK) {
-        status = net_graph_parse_bin(graph, data, bytes, bin_path, err);
+        status = net_graph_parse_bin_as(graph, NET_LAYOUT_AUTO, data, bytes, bin_path, err);
         free(data);
     }
     if (status != NET_OK) {

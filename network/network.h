@@ -86,11 +86,24 @@ typedef enum net_role {
     NET_ROLE_OTHER
 } net_role;
 
+/* How a .bin file holds an array. Any other tag means a codebook: 256 floats, then an index of one byte for each element. */
+#define NET_TAG_FP32 0x00000000u
+#define NET_TAG_FP16 0x01306B47u
+#define NET_TAG_INT8 0x000D4B38u
+#define NET_TAG_FP32_SCALED 0x0002C056u /* read as FP32 */
+
+/* Layouts of a .bin file: arrays in the order of the layers, without names and sizes. */
+typedef enum net_layout {
+    NET_LAYOUT_STOCK, /* ncnn's own: weights have a tag in front and zeros behind up to 4 bytes; all other arrays are FP32 without a tag */
+    NET_LAYOUT_ALIGNED, /* every array has a tag (FP32, FP16, INT8) in front; tag and array are filled up with zeros to 16 bytes each */
+    NET_LAYOUT_AUTO     /* reading: whichever of the two ends at the last byte; writing: as the graph was read */
+} net_layout;
+
 /* One array of the .bin file. Exactly one of f32 and i8 is set; FP16 and codebook arrays are expanded into f32. */
 typedef struct net_tensor {
     net_role role;
     uint32_t count;
-    uint32_t tag; /* as in the file; 0 for arrays without a tag */
+    uint32_t tag; /* as in the file, NET_TAG_FP32 for arrays without a tag; a program that changes f32 sets NET_TAG_FP32 */
     float *f32;
     int8_t *i8;
 } net_tensor;
@@ -135,6 +148,7 @@ typedef struct net_graph {
     net_blob *blob;
     uint32_t extra_lines; /* lines behind the last layer that line 2 announces: not read, as in ncnn (public files have them) */
     bool has_weights;
+    net_layout layout; /* of the .bin that was read */
     bool planned;
     /* Blobs of the Input layers and blobs without a consumer, in the order of the file; filled by net_graph_plan(). */
     uint32_t num_inputs, num_outputs;
@@ -153,7 +167,9 @@ net_status net_graph_parse_param(net_graph *graph, const char *text, size_t byte
  * NET_ERR_MEMORY. On error the graph has no weights.
  */
 net_status net_graph_parse_bin(net_graph *graph, const void *data, size_t bytes, const char *name, net_error *err);
-/* Both from files. On error *graph is empty. */
+/* The same for a layout; net_graph_parse_bin() reads NET_LAYOUT_STOCK. */
+net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const void *data, size_t bytes, const char *name, net_error *err);
+/* Both from files, the .bin in either layout. On error *graph is empty. */
 net_status net_graph_load(net_graph *graph, const char *param_path, const char *bin_path, net_error *err);
 /*
  * Decide the shape of every blob and decode the settings of every layer. Errors: NET_ERR_UNSUPPORTED names the layer and its line; NET_ERR_FORMAT where weights
@@ -168,6 +184,27 @@ void net_graph_free(net_graph *graph);
  * Errors: NET_ERR_ARG (a name or text that the format cannot hold), NET_ERR_MEMORY.
  */
 net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err);
+
+/* How float weights are stored. INT8 weights stay INT8; bias, scales and other arrays are FP32. */
+typedef enum net_storage {
+    NET_STORE_EXACT, /* nothing is lost: FP16 where the array was FP16 and all its values still are, else FP32 */
+    NET_STORE_FP32,
+    NET_STORE_FP16 /* rounded to nearest, ties to even; a finite value beyond 65504 is an error */
+} net_storage;
+
+typedef struct net_save_options {
+    net_layout layout;
+    net_storage storage;
+} net_save_options;
+
+/*
+ * The weights as .bin bytes, *data to be freed by the caller. The arrays are those that the settings promise; one that is missing or of another size is an error, so
+ * what is written can be read. options NULL: NET_LAYOUT_AUTO, NET_STORE_EXACT. Errors: NET_ERR_ARG (also: a graph without weights), NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
+ */
+net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *options, uint8_t **data, size_t *bytes, net_error *err);
+/* Both into files, each written under a temporary name and then renamed. Errors: those of the two functions above, NET_ERR_IO. */
+net_status net_graph_save(const net_graph *graph, const char *param_path, const char *bin_path, const net_save_options *options,
+                          net_error *err);
 
 /* Setting of a layer, or the default when the key is absent (or is an array or text). */
 int32_t net_layer_int(const net_layer *layer, uint32_t key, int32_t absent);

@@ -91,7 +91,8 @@ static bool quantize_layer(net_layer *layer, float range) {
     int8_t *q = malloc((size_t)weight->count + 1);
     float *scale = q == NULL ? NULL : add_floats(layer, NET_ROLE_WEIGHT_SCALE, outputs);
     float *bottom = scale == NULL ? NULL : add_floats(layer, NET_ROLE_BOTTOM_SCALE, 1);
-    if (bottom == NULL) {
+    /* the setting as well: a writer reads nothing else */
+    if (bottom == NULL || net_layer_set_int(layer, 8, 2) != NET_OK) {
         free(q);
         return false;
     }
@@ -106,6 +107,7 @@ static bool quantize_layer(net_layer *layer, float range) {
     free(weight->f32);
     weight->f32 = NULL;
     weight->i8 = q;
+    weight->tag = NET_TAG_INT8;
     layer->conv.int8_scale_term = 2;
     return true;
 }
