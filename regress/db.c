@@ -6,7 +6,6 @@
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define BUSY_TIMEOUT_MS 30000
 
@@ -66,6 +65,17 @@ static const char *const migrations[] = {
     " UNIQUE(run, idx, attempt));",
     "CREATE INDEX job_history ON job(what, test, cfg, kind, seed, first_index);"
     "CREATE INDEX job_signature ON job(run, signature) WHERE signature IS NOT NULL;",
+    /* Resuming, explained failures, removed files, times of a job's last runs. */
+    "CREATE TABLE program("
+    " run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
+    " path TEXT NOT NULL,"
+    " hash TEXT NOT NULL,"
+    " PRIMARY KEY(run, path)) WITHOUT ROWID;"
+    "ALTER TABLE run ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;" /* how often */
+    "ALTER TABLE run ADD COLUMN cleaned INTEGER NOT NULL DEFAULT 0;" /* its files were removed */
+    "ALTER TABLE job ADD COLUMN bundle_path TEXT;"                   /* folder that explains the failure */
+    "ALTER TABLE job ADD COLUMN shrunk_path TEXT;"                   /* a small case with the same failure */
+    "CREATE INDEX job_time ON job(what, test, cfg, kind, cases, args, id) WHERE outcome='pass';",
 };
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))
@@ -152,12 +162,11 @@ static int check_path(const char *path, bool create) {
 /* Two runners that create the database at the same moment: SQLite does not wait when the journal mode changes, so this does. */
 static int use_wal(const reg_db *db) {
     const double end = reg_now() + BUSY_TIMEOUT_MS / 1000.0;
-    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 20 * 1000 * 1000};
     while (reg_db_exec(db, "PRAGMA journal_mode=WAL") != REG_OK) {
         if (sqlite3_errcode(db->handle) != SQLITE_BUSY || reg_now() > end) {
             return REG_FAIL;
         }
-        (void)nanosleep(&pause, NULL);
+        reg_pause(20);
     }
     return reg_db_exec(db, "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON");
 }

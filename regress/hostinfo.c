@@ -21,11 +21,14 @@ static void first_line(const char *command, char *out, size_t size) {
     out[strcspn(out, "\n")] = '\0';
 }
 
-void reg_host_info(reg_run_info *info) {
+void reg_commit_info(reg_run_info *info) {
     char line[256];
     first_line("git rev-parse HEAD 2>/dev/null", info->commit, sizeof info->commit);
     first_line("git status --porcelain 2>/dev/null | head -n 1", line, sizeof line);
     info->dirty = line[0] != '\0';
+}
+
+void reg_host_info(reg_run_info *info) {
     char verilator[160];
     char compiler[160];
     first_line("verilator --version 2>/dev/null", verilator, sizeof verilator);

@@ -29,15 +29,16 @@ void reg_progress_draw(reg_progress *progress, bool force) {
     progress->last_draw = now;
     double elapsed = now - progress->started;
     char eta[48] = "";
-    if (progress->done > 0 && progress->done < progress->total) {
+    const size_t fresh = progress->done - progress->before;
+    if (fresh > 0 && progress->done < progress->total) {
         /* What is left takes as long on the average as what is done. */
-        double left = progress->busy_s / (double)progress->done * (double)(progress->total - progress->done) / progress->parallel;
+        double left = progress->busy_s / (double)fresh * (double)(progress->total - progress->done) / progress->parallel;
         unsigned seconds = (unsigned)left;
         (void)reg_format(eta, sizeof eta, "  eta %u:%02u", seconds / 60, seconds % 60);
     }
     char line[160];
     (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed  %.1f jobs/s  %u:%02u%s", progress->done, progress->total, progress->failed,
-                     elapsed > 0 ? (double)progress->done / elapsed : 0.0, (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta);
+                     elapsed > 0 ? (double)fresh / elapsed : 0.0, (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta);
     size_t columns = terminal_columns();
     if (strlen(line) >= columns) {
         line[columns - 1] = '\0';

@@ -1,7 +1,7 @@
 /*
  * reg.h - the regression runner's own declarations (private to regress/).
  *
- * suite file -> jobs (suite.c) -> processes (exec.c, sched.c) -> results (result.c) -> database (db.c, store.c) -> reports (junit.c, report.c).
+ * suite file -> jobs (suite.c) -> processes (exec.c, sched.c) -> results (result.c) -> database (db.c, store.c, load.c) -> reports (junit.c, report.c).
  * Functions return 0 or REG_OK on success; a function that fails has already printed its one line on stderr unless its comment says otherwise.
  */
 #ifndef REG_H
@@ -38,6 +38,9 @@ int reg_remove_tree(const char *path);
 /* Seconds of the monotonic clock. */
 double reg_now(void);
 
+/* Wait that many milliseconds. */
+void reg_pause(long milliseconds);
+
 /* Parse an unsigned number, decimal or 0x hexadecimal, in lo..hi. False when it is anything else. */
 bool reg_parse_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *value);
 
@@ -55,7 +58,7 @@ void reg_report_abort(reg_report_file *report);
 
 /* ---- suite.c: what to run ---- */
 
-typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3, REG_EXAMPLE = 4 } reg_what;
+typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3, REG_EXAMPLE = 4, REG_WHAT_COUNT = 5 } reg_what;
 
 /* One process to run. */
 typedef struct reg_job {
@@ -95,6 +98,8 @@ extern const char *const reg_cfg_names[REG_CFG_COUNT];
 
 /* "unit", "test", "network", "case", "example". */
 const char *reg_what_name(reg_what what);
+/* REG_WHAT_COUNT: no such word. */
+reg_what reg_what_of(const char *word);
 
 /* Draws its cases from the run seed: a unit, a test or an example. A network and a stored case are what they are. */
 bool reg_has_cases(reg_what what);
@@ -106,11 +111,35 @@ bool reg_kind_known(const char *kind);
 reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options);
 void reg_suite_free(reg_suite *suite);
 
+/* Add a job to a suite. */
+int reg_suite_add(reg_suite *suite, const reg_job *job);
+
 /* Write the expanded list; the text is itself a suite file that expands to the same jobs. */
 void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out);
 
 /* The program of a job, below the build folder. */
 bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_t size);
+
+/* The folder of one attempt at a job (its place in the list; 1 is the first attempt): log, result, stored cases. */
+void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size);
+
+/* ---- programs.c: what a suite runs ---- */
+
+typedef struct reg_program {
+    char path[REG_PATH_MAX];
+    uint64_t hash; /* of its contents */
+} reg_program;
+
+typedef struct reg_programs {
+    reg_program *list; /* each once, in order of the jobs that need them */
+    size_t count;
+} reg_programs;
+
+/* The programs of a suite, without looking at them. */
+int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *build_dir);
+/* Read them all; one that is missing is an error. */
+int reg_programs_hash(reg_programs *programs);
+void reg_programs_free(reg_programs *programs);
 
 /* ---- result.c: what a job says about itself ---- */
 
@@ -163,10 +192,21 @@ pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const 
 /* True when the process has ended: its group is killed, the process reaped, the numbers filled in. */
 bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_t *cpu_ms, uint64_t *max_rss_kb);
 
-/* ---- db.c, store.c: the results database ---- */
+/* ---- db.c, store.c, lock.c: the results database ---- */
 
 struct sqlite3;
 struct sqlite3_stmt;
+
+/* Says which runs have a runner that lives: byte RUN of DATABASE.lock is locked by its process and free when that is gone, however it went. */
+typedef struct reg_lock {
+    int fd;
+} reg_lock;
+
+/* Lock a run. wait_s: how long to wait for a runner that is going. REG_FAIL (printed) when another process has it. */
+int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s);
+/* Does another process work on that run? */
+bool reg_lock_held(const char *db_path, int64_t run);
+void reg_lock_release(reg_lock *lock);
 
 typedef struct reg_db {
     struct sqlite3 *handle;
@@ -176,9 +216,10 @@ typedef struct reg_db {
 
 typedef struct reg_run_info {
     int64_t id; /* filled in by reg_db_begin_run */
-    const char *suite;
-    const char *suite_path;
-    const char *build_dir;
+    char suite[REG_NAME_MAX];
+    char suite_path[REG_PATH_MAX];
+    char build_dir[REG_PATH_MAX];
+    char out_dir[REG_PATH_MAX - 128]; /* room for the names below it */
     uint64_t seed;
     uint32_t budget_s;
     int parallel;
@@ -186,7 +227,15 @@ typedef struct reg_run_info {
     bool dirty;
     char tools[512];
     char host[256];
+    uint64_t elapsed_ms; /* so far */
 } reg_run_info;
+
+/* What the database knows of a job of a run before this runner starts. */
+typedef struct reg_past {
+    char outcome[24]; /* empty: it has to run */
+    char trace_hash[40];
+    uint32_t attempt; /* that gave the outcome; without one: the next attempt */
+} reg_past;
 
 /* Open the database, creating it when create is true, and bring its schema up to date. */
 int reg_db_open(reg_db *db, const char *path, bool create);
@@ -201,23 +250,35 @@ int reg_db_exec(const reg_db *db, const char *sql);
 /* Prepare a statement. */
 int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt);
 
-/* Record a run with all its jobs, none of them finished, in one transaction. */
-int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite);
-
-/* Where the run keeps its files. */
-int reg_db_set_out_dir(reg_db *db, int64_t run, const char *out_dir);
+/* Record a run with its programs and all its jobs, none of them finished, in one transaction. The run is locked before anybody sees it. An empty out_dir
+   becomes BUILD_DIR/regress/RUN. */
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs, reg_lock *lock);
 
 int reg_db_begin(reg_db *db);
 int reg_db_commit(reg_db *db);
 
-/* Record a finished job (index into the suite). */
-int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, const reg_result *result, const char *log_path);
+/* Record a finished job (index into the suite). The first attempt with an outcome stays: a second one is an error. */
+int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result, const char *log_path);
+
+/* The run goes on: state running, one resume more. */
+int reg_db_resume_run(reg_db *db, int64_t run);
 
 /* state: done, interrupted, stopped (fail-fast). */
 int reg_db_end_run(reg_db *db, int64_t run, const char *state, uint64_t elapsed_ms);
 
 /* The newest run's id, or the one that the text names. */
 int reg_db_find_run(reg_db *db, const char *text, int64_t *run);
+
+/* ---- load.c: a run out of the database ---- */
+
+/* The newest run of a suite (its file), 0 when there is none. */
+int reg_db_newest_of(reg_db *db, const char *suite_path, int64_t *run);
+/* Everything but tools and host, which change nothing. */
+int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info);
+/* The job list with what is known of each job; *past is to be freed, the suite with reg_suite_free. */
+int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg_past **past);
+/* The programs that the run was started with. */
+int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs);
 
 /* ---- sched.c: run them all ---- */
 
@@ -227,7 +288,8 @@ typedef struct reg_progress {
     double started;
     double last_draw;
     size_t total;
-    size_t done;
+    size_t before; /* had an outcome when the runner started */
+    size_t done;   /* with those */
     size_t failed;
     double busy_s; /* sum of the wall times of the finished jobs */
     int parallel;
@@ -239,8 +301,12 @@ typedef struct reg_plan {
     const char *out_dir;
     uint64_t seed;
     int64_t run;
+    uint64_t elapsed_ms; /* that the run took before this runner started */
     int parallel;
     bool fail_fast;
+    const reg_past *past; /* one a job */
+    const size_t *order;  /* places of the jobs to run, in the order in which they start */
+    size_t order_count;
     reg_db *db;
     reg_progress *progress;
 } reg_plan;
@@ -253,8 +319,13 @@ typedef struct reg_totals {
     size_t not_run;
 } reg_totals;
 
-/* Run the jobs of a plan. REG_END_BROKEN: the runner itself could not go on (database, processes), a line has been printed. */
+/* Run the jobs of a plan that have no outcome; the totals are those of all. REG_END_BROKEN: the runner itself could not go on (database, processes), a line has been printed. */
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals);
+
+/* ---- order.c: what starts when; no result depends on it ---- */
+
+/* The jobs that have no outcome, in the order of the list. *order is to be freed. */
+int reg_order_jobs(const reg_suite *suite, const reg_past *past, size_t **order, size_t *count);
 
 /* ---- progress.c ---- */
 void reg_progress_draw(reg_progress *progress, bool force);
@@ -263,6 +334,9 @@ void reg_progress_clear(reg_progress *progress);
 void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result);
 
 /* ---- hostinfo.c ---- */
+/* commit, dirty */
+void reg_commit_info(reg_run_info *info);
+/* tools, host */
 void reg_host_info(reg_run_info *info);
 
 /* ---- list.c ---- */

@@ -1,7 +1,7 @@
 /*
  * sched.c - runs the jobs of a plan, a fixed number at a time.
  *
- * Order of start is order of the list; what a job finds out never depends on its neighbours or on the clock (a time-out excepted, and that is its
+ * Order of start is that of the plan; what a job finds out never depends on its neighbours or on the clock (a time-out excepted, and that is its
  * own outcome). Finished jobs are written to the database after their successors have been started, several in one transaction.
  */
 #define _GNU_SOURCE
@@ -50,7 +50,7 @@ typedef struct sched {
     verdict *verdicts;   /* one a job */
     finished **held;     /* one a job: second runs that wait for the first */
     finished *to_record; /* finished, not yet in the database */
-    size_t next;
+    size_t next;         /* place in the order */
     size_t running;
     bool stopping;
     reg_end end;
@@ -58,16 +58,20 @@ typedef struct sched {
 } sched;
 
 static void job_dir(const reg_plan *plan, size_t index, char *out, size_t size) {
-    const reg_job *job = &plan->suite->jobs[index];
-    (void)reg_format(out, size, "%s/%05zu-%s-%s-%s%s", plan->out_dir, index, reg_what_name(job->what), job->name, job->cfg,
-                     job->second_run ? "-again" : "");
+    reg_job_dir(plan->out_dir, &plan->suite->jobs[index], index, plan->past[index].attempt, out, size);
 }
 
-/* Attempt 1; the name carries the attempt so that a later one can never be taken for this one. */
 static void job_file(const reg_plan *plan, size_t index, const char *name, char *out, size_t size) {
     char dir[REG_PATH_MAX];
     job_dir(plan, index, dir, sizeof dir);
     (void)reg_format(out, size, "%s/%s", dir, name);
+}
+
+/* The name carries the attempt so that a later one can never be taken for this one. */
+static void result_file(const reg_plan *plan, size_t index, char *out, size_t size) {
+    char name[32];
+    (void)reg_format(name, sizeof name, "result.%u.txt", plan->past[index].attempt);
+    job_file(plan, index, name, out, size);
 }
 
 static int start_job(sched *s, slot *free_slot, size_t index) {
@@ -80,7 +84,7 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
     reg_command command;
     job_dir(plan, index, dir, sizeof dir);
     job_file(plan, index, "cases", cases, sizeof cases);
-    job_file(plan, index, "result.1.txt", result, sizeof result);
+    result_file(plan, index, result, sizeof result);
     job_file(plan, index, "log.txt", log, sizeof log);
     if (reg_remove_tree(dir) != REG_OK || reg_make_dirs(cases) != REG_OK) {
         return REG_FAIL;
@@ -138,7 +142,7 @@ static void judge(sched *s, const slot *ended, int wait_status, reg_result *resu
     char path[REG_PATH_MAX];
     char text[REG_TEXT_MAX];
     char tail[REG_TEXT_MAX / 2];
-    job_file(s->plan, ended->job, "result.1.txt", path, sizeof path);
+    result_file(s->plan, ended->job, path, sizeof path);
     const char *trouble = reg_result_load(result, path);
     job_file(s->plan, ended->job, "log.txt", path, sizeof path);
     reg_log_last_line(path, tail, sizeof tail);
@@ -299,7 +303,7 @@ static bool record(sched *s) {
         finished *item = s->to_record;
         char log[REG_PATH_MAX];
         job_file(s->plan, item->job, "log.txt", log, sizeof log);
-        good = good && reg_db_finish_job(db, s->plan->run, item->job, &item->result, log) == REG_OK;
+        good = good && reg_db_finish_job(db, s->plan->run, item->job, s->plan->past[item->job].attempt, &item->result, log) == REG_OK;
         s->to_record = item->next;
         free(item);
     }
@@ -338,11 +342,11 @@ static void wait_for_news(sched *s) {
 }
 
 static void fill_slots(sched *s) {
-    for (int i = 0; i < s->plan->parallel && !s->stopping && s->next < s->plan->suite->count; i++) {
+    for (int i = 0; i < s->plan->parallel && !s->stopping && s->next < s->plan->order_count; i++) {
         if (s->slots[i].phase != SLOT_FREE) {
             continue;
         }
-        if (start_job(s, &s->slots[i], s->next) != REG_OK) {
+        if (start_job(s, &s->slots[i], s->plan->order[s->next]) != REG_OK) {
             stop_all(s, REG_END_BROKEN);
             return;
         }
@@ -356,7 +360,7 @@ static void loop(sched *s) {
         if (s->end != REG_END_BROKEN && !record(s)) {
             stop_all(s, REG_END_BROKEN);
         }
-        if (s->running == 0 && (s->stopping || s->next == s->plan->suite->count)) {
+        if (s->running == 0 && (s->stopping || s->next == s->plan->order_count)) {
             return;
         }
         reg_progress_draw(s->plan->progress, false);
@@ -392,6 +396,26 @@ static void release(sched *s) {
     free(s->slots);
 }
 
+/* Jobs that ended before this runner started. */
+static void take_past(sched *s) {
+    const reg_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->suite->count; i++) {
+        const reg_past *past = &plan->past[i];
+        verdict *known = &s->verdicts[i];
+        if (past->outcome[0] == '\0') {
+            continue;
+        }
+        known->known = true;
+        (void)reg_format(known->outcome, sizeof known->outcome, "%s", past->outcome);
+        (void)reg_format(known->trace_hash, sizeof known->trace_hash, "%s", past->trace_hash);
+        size_t *counter = strcmp(past->outcome, "pass") == 0 ? &s->totals->passed : &s->totals->failed;
+        (*counter)++;
+    }
+    plan->progress->before = s->totals->passed + s->totals->failed;
+    plan->progress->done = plan->progress->before;
+    plan->progress->failed = s->totals->failed;
+}
+
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
     sched s = {.plan = plan, .totals = totals, .end = REG_END_DONE, .signal_fd = -1};
     sigset_t before;
@@ -405,6 +429,7 @@ reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
         release(&s);
         return REG_END_BROKEN;
     }
+    take_past(&s);
     if (reg_guardian_start(&s.guardian) != REG_OK) {
         release(&s);
         return REG_END_BROKEN;

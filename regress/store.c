@@ -60,6 +60,23 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     return status;
 }
 
+/* Where the run keeps its files. */
+static int set_out_dir(reg_db *db, reg_run_info *info) {
+    if (info->out_dir[0] == '\0' && !reg_format(info->out_dir, sizeof info->out_dir, "%s/regress/%" PRId64, info->build_dir, info->id)) {
+        reg_error("--build-dir %s: too long", info->build_dir);
+        return REG_USAGE;
+    }
+    sqlite3_stmt *stmt = NULL;
+    if (reg_db_prepare(db, "UPDATE run SET out_dir=? WHERE id=?", &stmt) != REG_OK) {
+        return REG_FAIL;
+    }
+    bind_text(stmt, 1, info->out_dir);
+    (void)sqlite3_bind_int64(stmt, 2, info->id);
+    int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
 static int insert_job(reg_db *db, sqlite3_stmt *stmt, const reg_run_info *info, const reg_job *job, size_t idx) {
     reg_command command;
     char seed[24];
@@ -89,12 +106,40 @@ static int insert_job(reg_db *db, sqlite3_stmt *stmt, const reg_run_info *info, 
     return REG_OK;
 }
 
-int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite) {
+static int insert_programs(reg_db *db, int64_t run, const reg_programs *programs) {
+    sqlite3_stmt *stmt = NULL;
+    if (reg_db_prepare(db, "INSERT INTO program(run,path,hash) VALUES(?,?,?)", &stmt) != REG_OK) {
+        return REG_FAIL;
+    }
+    int status = REG_OK;
+    for (size_t i = 0; status == REG_OK && i < programs->count; i++) {
+        char hash[24];
+        (void)reg_format(hash, sizeof hash, "%016" PRIx64, programs->list[i].hash);
+        (void)sqlite3_bind_int64(stmt, 1, run);
+        bind_text(stmt, 2, programs->list[i].path);
+        bind_text(stmt, 3, hash);
+        status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+        (void)sqlite3_reset(stmt);
+    }
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs, reg_lock *lock) {
     sqlite3_stmt *stmt = NULL;
     if (reg_db_begin(db) != REG_OK) {
         return REG_FAIL;
     }
     int status = insert_run(db, info);
+    if (status == REG_OK) {
+        status = set_out_dir(db, info);
+    }
+    if (status == REG_OK) {
+        status = reg_lock_run(lock, db->path, info->id, 0);
+    }
+    if (status == REG_OK) {
+        status = insert_programs(db, info->id, programs);
+    }
     if (status == REG_OK) {
         status = reg_db_prepare(db,
                                 "INSERT INTO job(run,idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,timeout_s,memory_mb,cmd)"
@@ -114,23 +159,22 @@ int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite) {
     return status;
 }
 
-int reg_db_set_out_dir(reg_db *db, int64_t run, const char *out_dir) {
+int reg_db_resume_run(reg_db *db, int64_t run) {
     sqlite3_stmt *stmt = NULL;
-    if (reg_db_prepare(db, "UPDATE run SET out_dir=? WHERE id=?", &stmt) != REG_OK) {
+    if (reg_db_prepare(db, "UPDATE run SET state='running', resumed=resumed+1 WHERE id=?", &stmt) != REG_OK) {
         return REG_FAIL;
     }
-    bind_text(stmt, 1, out_dir);
-    (void)sqlite3_bind_int64(stmt, 2, run);
+    (void)sqlite3_bind_int64(stmt, 1, run);
     int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
     (void)sqlite3_finalize(stmt);
     return status;
 }
 
-int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, const reg_result *result, const char *log_path) {
+int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result, const char *log_path) {
     if (db->finish_job == NULL &&
         reg_db_prepare(db,
                        "UPDATE job SET outcome=?,signature=?,message=?,repro=?,cycles=?,trace_hash=?,exit_status=?,wall_ms=?,cpu_ms=?,"
-                       "max_rss_kb=?,case_path=?,wave_path=?,log_path=? WHERE run=? AND idx=? AND attempt=1",
+                       "max_rss_kb=?,case_path=?,wave_path=?,log_path=?,attempt=? WHERE run=? AND idx=? AND outcome IS NULL",
                        &db->finish_job) != REG_OK) {
         return REG_FAIL;
     }
@@ -152,10 +196,15 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, const reg_result *res
     bind_known(stmt, 11, result->case_path);
     bind_known(stmt, 12, result->wave_path);
     bind_known(stmt, 13, log_path);
-    (void)sqlite3_bind_int64(stmt, 14, run);
-    bind_number(stmt, 15, idx);
+    bind_number(stmt, 14, attempt);
+    (void)sqlite3_bind_int64(stmt, 15, run);
+    bind_number(stmt, 16, idx);
     int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
     (void)sqlite3_reset(stmt);
+    if (status == REG_OK && sqlite3_changes(db->handle) != 1) {
+        reg_error("%s: run %" PRId64 ", job %zu: somebody else has recorded it", db->path, run, idx);
+        status = REG_FAIL;
+    }
     return status;
 }
 

@@ -68,8 +68,7 @@ static reg_status bad(const suite_reader *reader, const char *fmt, ...) {
     return REG_USAGE;
 }
 
-#define REG_WHATS 5
-static const char *const what_names[REG_WHATS] = {"unit", "test", "network", "case", "example"};
+static const char *const what_names[REG_WHAT_COUNT] = {"unit", "test", "network", "case", "example"};
 
 const char *reg_what_name(reg_what what) {
     return what_names[what];
@@ -79,10 +78,9 @@ bool reg_has_cases(reg_what what) {
     return what == REG_UNIT || what == REG_TEST || what == REG_EXAMPLE;
 }
 
-/* REG_WHATS: no such word. */
-static reg_what what_of(const char *word) {
+reg_what reg_what_of(const char *word) {
     size_t i = 0;
-    while (i < REG_WHATS && strcmp(word, what_names[i]) != 0) {
+    while (i < REG_WHAT_COUNT && strcmp(word, what_names[i]) != 0) {
         i++;
     }
     return (reg_what)i;
@@ -211,13 +209,13 @@ static reg_status parse_args(const suite_reader *reader, suite_line *line, char 
     return REG_OK;
 }
 
-static reg_status append_job(const suite_reader *reader, const reg_job *job) {
-    reg_suite *suite = reader->suite;
+int reg_suite_add(reg_suite *suite, const reg_job *job) {
     if (suite->count == suite->capacity) {
         size_t capacity = suite->capacity == 0 ? 256 : suite->capacity * 2;
         reg_job *jobs = realloc(suite->jobs, capacity * sizeof *jobs);
         if (jobs == NULL) {
-            return bad(reader, "out of memory");
+            reg_error("out of memory");
+            return REG_FAIL;
         }
         suite->jobs = jobs;
         suite->capacity = capacity;
@@ -247,14 +245,14 @@ static reg_status expand_line(const suite_reader *reader, const suite_line *line
             job.index = line->job.index + i * job.cases;
             /* determinism=M: M jobs, spread evenly over the count. */
             job.checked_twice = i * line->determinism % line->count < line->determinism;
-            reg_status status = append_job(reader, &job);
+            int status = reg_suite_add(reader->suite, &job);
             if (status == REG_OK && job.checked_twice) {
                 job.checked_twice = false;
                 job.second_run = true;
-                status = append_job(reader, &job);
+                status = reg_suite_add(reader->suite, &job);
             }
             if (status != REG_OK) {
-                return status;
+                return REG_USAGE;
             }
         }
     }
@@ -392,7 +390,7 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
     line.job.timeout_s = reader->options->timeout_s;
     line.job.memory_mb = reader->options->memory_mb;
     (void)reg_format(line.job.kind, sizeof line.job.kind, "%s", reader->options->kind);
-    line.job.what = what_of(word);
+    line.job.what = reg_what_of(word);
     const char *name = strtok_r(NULL, blanks, rest);
     if (name == NULL || !name_valid(name)) {
         return bad(reader, "%s: expected a name of small letters, digits, - and _, not \"%s\"", word, name == NULL ? "" : name);
@@ -461,7 +459,7 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
             return bad(reader, "repeat: expected unit, test, network, case or example after it");
         }
     }
-    if (what_of(word) != REG_WHATS) {
+    if (reg_what_of(word) != REG_WHAT_COUNT) {
         return parse_jobs(reader, word, repeat, &rest, blanks);
     }
     return bad(reader, "\"%s\" is unknown (expected unit, test, network, case, example, repeat, budget, seed or suite)", word);
@@ -541,6 +539,15 @@ void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out) {
         }
         fprintf(out, " timeout=%u memory=%u%s%s\n", job->timeout_s, job->memory_mb, job->args[0] == '\0' ? "" : " -- ", job->args);
     }
+}
+
+void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size) {
+    char number[24] = "";
+    if (attempt > 1) { /* a folder of its own: what is left of the attempt before may still be writing */
+        (void)reg_format(number, sizeof number, ".%u", attempt);
+    }
+    (void)reg_format(out, size, "%s/%05zu-%s-%s-%s%s%s", out_dir, index, reg_what_name(job->what), job->name, job->cfg,
+                     job->second_run ? "-again" : "", number);
 }
 
 bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_t size) {

@@ -74,6 +74,11 @@ double reg_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+void reg_pause(long milliseconds) {
+    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
 bool reg_parse_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *value) {
     bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     const char *digits = hex ? text + 2 : text;

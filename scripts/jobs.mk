@@ -27,10 +27,19 @@ RUNNER = $(HOST)/tandem-regress
 # ASan reserves terabytes of address space
 RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
 
-regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it
+REPORT_FILES = --junit $(BUILD)/junit.xml --html $(BUILD)/regress.html
+# a run that goes on has its list and its programs: nothing is built
+RESUME_OPTIONS = --resume $(RUN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
+  $(if $(call given,CFG),--cfg $(CFG))
+
+regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
+ifneq ($(RESUME),)
+	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(REPORT_FILES) $(REGRESS_ARGS)
+else
 	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
-	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) --junit $(BUILD)/junit.xml --html $(BUILD)/regress.html $(REGRESS_ARGS)
+	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(REPORT_FILES) $(REGRESS_ARGS)
+endif
 
 # ---- single runs; the commands are printed, they work without make ----
 # command-line variables with small letters are knobs: make run OP=conv k=3

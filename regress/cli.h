@@ -1,0 +1,52 @@
+/* cli.h - the command line of tandem-regress (private to its main program). */
+#ifndef REG_CLI_H
+#define REG_CLI_H
+
+#include "reg.h"
+
+typedef struct options {
+    const char *suite;
+    const char *seed;
+    const char *run;
+    const char *db;
+    const char *out;
+    const char *build_dir;
+    const char *suite_dir;
+    const char *junit;
+    const char *html;
+    const char *positional[2];
+    int positionals;
+    uint32_t parallel;
+    uint64_t seed_value;
+    bool fail_fast;
+    bool print_jobs;
+    bool resume;
+    const char *list_option; /* the last option that says what a job list is made of, or NULL: a resumed run has its list */
+    reg_suite_options expand;
+} options;
+
+/* "tandem-regress: <text> (see ...)"; REG_USAGE. fmt has one %s for word. */
+reg_status cli_usage(const char *fmt, const char *word) __attribute__((format(printf, 1, 0)));
+
+/* Options after the command word. An error is printed. */
+reg_status cli_parse(options *o, int argc, char **argv);
+extern const char cli_help[];
+
+/* The file behind --suite: NAME is one of the suite folder. */
+reg_status cli_suite_path(const options *o, char path[REG_PATH_MAX]);
+/* That file, read and expanded. */
+reg_status cli_load_suite(const options *o, reg_suite *suite, char path[REG_PATH_MAX]);
+int cli_open_db(const options *o, reg_db *db, bool create);
+/* The reports that the command line asks for. */
+int cli_write_files(const options *o, reg_db *db, int64_t run);
+/* Flush stdout; what was printed to a full disk was not printed. */
+int cli_close_output(int status);
+
+/* Commands; exit status. */
+int cli_run(options *o);
+int cli_list(options *o);
+int cli_targets(options *o);
+int cli_report(options *o);
+int cli_diff(options *o);
+
+#endif

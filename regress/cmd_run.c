@@ -1,0 +1,315 @@
+/* cmd_run.c - the command `run`: a new run, or one that goes on. */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_summary(const options *o, const reg_plan *plan, const reg_totals *totals, reg_end end, double elapsed) {
+    const reg_suite *suite = plan->suite;
+    printf("%s: %zu jobs in %.1f s, %d at a time, seed 0x%" PRIx64 ", run %" PRId64 ", logs in %s\n", suite->name, suite->count, elapsed,
+           plan->parallel, plan->seed, plan->run, plan->out_dir);
+    (void)reg_report_totals(plan->db, plan->run, stdout);
+    (void)reg_report_outcomes(plan->db, plan->run, stdout);
+    if (suite->budget_s != 0) {
+        double over = elapsed - suite->budget_s;
+        printf("budget %u s: %s %.1f s\n", suite->budget_s, over > 0 ? "overrun by" : "left", over > 0 ? over : -over);
+    }
+    if (o->junit != NULL) {
+        printf("JUnit XML: %s\n", o->junit);
+    }
+    if (o->html != NULL) {
+        printf("page: %s\n", o->html);
+    }
+    if (totals->not_run != 0) {
+        printf("not run: %zu jobs (%s)\n", totals->not_run, end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
+    }
+    printf("%zu passed, %zu failed\n", totals->passed, totals->failed);
+}
+
+/* The run stands in the database; run its jobs and say how it went. */
+static int run_plan(const options *o, const reg_plan *plan) {
+    static const char *const states[] = {"done", "interrupted", "stopped"};
+    reg_totals totals;
+    if (plan->order_count == 0) {
+        printf("nothing of run %" PRId64 " is missing\n", plan->run);
+    } else if (plan->order_count < plan->suite->count) {
+        printf("run %" PRId64 " goes on: %zu of %zu jobs are missing\n", plan->run, plan->order_count, plan->suite->count);
+        (void)fflush(stdout);
+    }
+    if (plan->progress->terminal) {
+        printf("%s: %zu jobs, %d at a time, seed 0x%" PRIx64 ", run %" PRId64 ", budget %u s\n", plan->suite->name, plan->suite->count,
+               plan->parallel, plan->seed, plan->run, plan->suite->budget_s);
+    }
+    reg_end end = reg_run_jobs(plan, &totals);
+    const double elapsed = (double)plan->elapsed_ms / 1000.0 + reg_now() - plan->progress->started;
+    if (end == REG_END_BROKEN || reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
+        return REG_FAIL;
+    }
+    if (cli_write_files(o, plan->db, plan->run) != REG_OK) {
+        return REG_FAIL;
+    }
+    print_summary(o, plan, &totals, end, elapsed);
+    return totals.failed == 0 && totals.not_run == 0 && totals.passed > 0 ? REG_OK : REG_FAIL;
+}
+
+/* Run what has no outcome yet. */
+static int run_list(const options *o, reg_db *db, const reg_run_info *info, const reg_suite *suite, const reg_past *past) {
+    reg_progress progress = {
+        .terminal = isatty(STDOUT_FILENO) != 0, .started = reg_now(), .total = suite->count, .parallel = (int)o->parallel};
+    size_t *order = NULL;
+    reg_plan plan = {.suite = suite,
+                     .build_dir = info->build_dir,
+                     .out_dir = info->out_dir,
+                     .seed = info->seed,
+                     .run = info->id,
+                     .elapsed_ms = info->elapsed_ms,
+                     .parallel = (int)o->parallel,
+                     .fail_fast = o->fail_fast,
+                     .past = past,
+                     .db = db,
+                     .progress = &progress};
+    int status = reg_make_dirs(info->out_dir);
+    if (status == REG_OK) {
+        status = reg_order_jobs(suite, past, &order, &plan.order_count);
+    }
+    if (status == REG_OK) {
+        plan.order = order;
+        status = run_plan(o, &plan);
+    }
+    free(order);
+    return status;
+}
+
+/* ---- a new run ---- */
+
+static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, const reg_programs *programs) {
+    reg_db db;
+    reg_run_info info = {.budget_s = suite->budget_s, .parallel = (int)o->parallel, .seed = o->seed != NULL ? o->seed_value : suite->seed};
+    reg_lock lock = {.fd = -1};
+    reg_past *past = calloc(suite->count, sizeof *past);
+    if (past == NULL) {
+        reg_error("out of memory");
+        return REG_FAIL;
+    }
+    for (size_t i = 0; i < suite->count; i++) {
+        past[i].attempt = 1;
+    }
+    int status = REG_OK;
+    if (!reg_format(info.suite_path, sizeof info.suite_path, "%s", suite_path) ||
+        !reg_format(info.build_dir, sizeof info.build_dir, "%s", o->build_dir) ||
+        !reg_format(info.out_dir, sizeof info.out_dir, "%s", o->out != NULL ? o->out : "")) {
+        status = cli_usage("--out %s: too long", o->out != NULL ? o->out : o->build_dir);
+    }
+    (void)reg_format(info.suite, sizeof info.suite, "%s", suite->name);
+    reg_commit_info(&info);
+    reg_host_info(&info);
+    if (status == REG_OK) {
+        status = cli_open_db(o, &db, true);
+    }
+    if (status == REG_OK) {
+        status = reg_db_begin_run(&db, &info, suite, programs, &lock);
+        if (status == REG_OK) {
+            status = run_list(o, &db, &info, suite, past);
+        }
+        reg_lock_release(&lock);
+        reg_db_close(&db);
+    }
+    free(past);
+    return status;
+}
+
+static int run_suite(const options *o, const reg_suite *suite, const char *path) {
+    reg_programs programs;
+    if (suite->count == 0) {
+        reg_error("%s: nothing to run (no line of the suite is for these configurations)", path);
+        return REG_FAIL;
+    }
+    int status = reg_programs_of(&programs, suite, o->build_dir);
+    if (status == REG_OK) {
+        status = reg_programs_hash(&programs);
+        if (status == REG_OK) {
+            status = begin_run(o, suite, path, &programs);
+        }
+        reg_programs_free(&programs);
+    }
+    return status;
+}
+
+/* ---- a run that goes on ---- */
+
+/* The same programs as then, or one line that says which one is not. */
+static int same_programs(reg_db *db, const reg_run_info *info, const reg_suite *suite) {
+    reg_programs then;
+    reg_programs now;
+    if (reg_db_load_programs(db, info->id, &then) != REG_OK) {
+        return REG_FAIL;
+    }
+    int status = reg_programs_of(&now, suite, info->build_dir);
+    if (status == REG_OK) {
+        status = reg_programs_hash(&now);
+    }
+    for (size_t i = 0; status == REG_OK && i < now.count; i++) {
+        size_t j = 0;
+        while (j < then.count && strcmp(then.list[j].path, now.list[i].path) != 0) {
+            j++;
+        }
+        if (j == then.count || then.list[j].hash != now.list[i].hash) {
+            reg_error("run %" PRId64 " cannot go on: %s is not the program that it was started with", info->id, now.list[i].path);
+            status = REG_USAGE;
+        }
+    }
+    reg_programs_free(&now);
+    reg_programs_free(&then);
+    return status;
+}
+
+/* What the command line says beside --resume must be what the run was started with. */
+static int same_options(const options *o, const reg_run_info *info) {
+    char path[REG_PATH_MAX];
+    reg_run_info now;
+    if (o->suite != NULL) {
+        if (cli_suite_path(o, path) != REG_OK) {
+            return REG_USAGE;
+        }
+        if (strcmp(path, info->suite_path) != 0) {
+            reg_error("run %" PRId64 " cannot go on: it is of suite %s, not %s", info->id, info->suite_path, path);
+            return REG_USAGE;
+        }
+    }
+    if (o->seed != NULL && o->seed_value != info->seed) {
+        reg_error("run %" PRId64 " cannot go on: its seed is 0x%" PRIx64 ", not %s", info->id, info->seed, o->seed);
+        return REG_USAGE;
+    }
+    if (strcmp(o->build_dir, info->build_dir) != 0) {
+        reg_error("run %" PRId64 " cannot go on: its programs are in %s, not in %s (--build-dir)", info->id, info->build_dir, o->build_dir);
+        return REG_USAGE;
+    }
+    reg_commit_info(&now);
+    if (strcmp(now.commit, info->commit) != 0) {
+        reg_error("run %" PRId64 " cannot go on: it is of commit %.12s, not %.12s", info->id, info->commit, now.commit);
+        return REG_USAGE;
+    }
+    if (now.dirty != info->dirty) {
+        reg_error("run %" PRId64 " cannot go on: its work tree was %s, this one is %s", info->id, info->dirty ? "changed" : "clean",
+                  now.dirty ? "changed" : "clean");
+        return REG_USAGE;
+    }
+    return REG_OK;
+}
+
+static bool missing(const reg_suite *suite, const reg_past *past) {
+    for (size_t i = 0; i < suite->count; i++) {
+        if (past[i].outcome[0] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The list as the database has it; the run is locked. */
+static int continue_run(const options *o, reg_db *db, const reg_run_info *info) {
+    reg_suite suite;
+    reg_past *past = NULL;
+    if (reg_db_load_jobs(db, info, &suite, &past) != REG_OK) {
+        return REG_FAIL;
+    }
+    int status = same_programs(db, info, &suite);
+    if (status == REG_OK && missing(&suite, past)) {
+        status = reg_db_resume_run(db, info->id);
+    }
+    if (status == REG_OK) {
+        status = run_list(o, db, info, &suite, past);
+    }
+    reg_suite_free(&suite);
+    free(past);
+    return status;
+}
+
+/* --resume RUN; else the newest run of --suite; else the newest run. */
+static int find_resumed(const options *o, reg_db *db, int64_t *run) {
+    char path[REG_PATH_MAX];
+    if (o->run != NULL || o->suite == NULL) {
+        return reg_db_find_run(db, o->run, run);
+    }
+    if (cli_suite_path(o, path) != REG_OK) {
+        return REG_USAGE;
+    }
+    int status = reg_db_newest_of(db, path, run);
+    if (status == REG_OK && *run == 0) {
+        reg_error("%s: no run of suite %s that could go on", db->path, path);
+        status = REG_USAGE;
+    }
+    return status;
+}
+
+static int resume_run(const options *o) {
+    reg_db db;
+    reg_run_info info;
+    reg_lock lock = {.fd = -1};
+    int64_t run = 0;
+    if (o->list_option != NULL || o->print_jobs) {
+        return cli_usage("--resume: the run has its job list, expected no %s beside it", o->print_jobs ? "--print-jobs" : o->list_option);
+    }
+    int status = cli_open_db(o, &db, false);
+    if (status != REG_OK) {
+        return status;
+    }
+    status = find_resumed(o, &db, &run);
+    if (status == REG_OK) {
+        status = reg_db_load_run(&db, run, &info);
+    }
+    if (status == REG_OK) {
+        status = same_options(o, &info);
+    }
+    if (status == REG_OK) { /* a runner that was killed a moment ago may still be going */
+        status = reg_lock_run(&lock, db.path, run, 1.0);
+    }
+    if (status == REG_OK) {
+        status = continue_run(o, &db, &info);
+        reg_lock_release(&lock);
+    }
+    reg_db_close(&db);
+    return status;
+}
+
+/* Better known now than after the last job. */
+static int probe_files(const options *o) {
+    const char *const files[] = {o->junit, o->html};
+    int status = REG_OK;
+    for (size_t i = 0; i < 2 && status == REG_OK; i++) {
+        if (files[i] != NULL) {
+            reg_report_file probe;
+            status = reg_report_open(&probe, files[i]);
+            reg_report_abort(&probe);
+        }
+    }
+    return status;
+}
+
+int cli_run(options *o) {
+    reg_suite suite;
+    char path[REG_PATH_MAX];
+    if ((o->suite == NULL && !o->resume) || o->positionals != 0) {
+        return cli_usage("run: expected --suite NAME, --suite FILE or --resume%s", "");
+    }
+    int status = o->print_jobs ? REG_OK : probe_files(o);
+    if (o->resume) {
+        return status == REG_OK ? cli_close_output(resume_run(o)) : status;
+    }
+    if (status == REG_OK) {
+        status = cli_load_suite(o, &suite, path);
+    }
+    if (status != REG_OK) {
+        return status;
+    }
+    if (o->print_jobs) {
+        reg_suite_print(&suite, o->seed != NULL ? o->seed_value : suite.seed, stdout);
+    } else {
+        status = run_suite(o, &suite, path);
+    }
+    reg_suite_free(&suite);
+    return cli_close_output(status);
+}

@@ -1,0 +1,67 @@
+/* lock.c - which runs have a runner that lives. The kernel frees a lock when its process is gone, so nothing stale can stay behind. */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int open_locks(const char *db_path) {
+    char path[REG_PATH_MAX + 8];
+    (void)reg_format(path, sizeof path, "%s.lock", db_path);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        reg_error("%s: cannot open: %s", path, strerror(errno));
+    }
+    return fd;
+}
+
+static struct flock byte_of(int64_t run) {
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run, .l_len = 1};
+}
+
+int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s) {
+    const double end = reg_now() + wait_s;
+    lock->fd = open_locks(db_path);
+    if (lock->fd < 0) {
+        return REG_FAIL;
+    }
+    for (;;) {
+        struct flock byte = byte_of(run);
+        if (fcntl(lock->fd, F_SETLK, &byte) == 0) {
+            return REG_OK;
+        }
+        int reason = errno;
+        if (reason != EACCES && reason != EAGAIN) {
+            reg_error("%s.lock: cannot lock: %s", db_path, strerror(reason));
+            break;
+        }
+        if (reg_now() >= end) {
+            byte = byte_of(run);
+            long holder = fcntl(lock->fd, F_GETLK, &byte) == 0 && byte.l_type != F_UNLCK ? (long)byte.l_pid : 0;
+            reg_error("run %lld is still running (process %ld)", (long long)run, holder);
+            break;
+        }
+        reg_pause(50);
+    }
+    reg_lock_release(lock);
+    return REG_FAIL;
+}
+
+bool reg_lock_held(const char *db_path, int64_t run) {
+    int fd = open_locks(db_path);
+    struct flock byte = byte_of(run);
+    bool held = fd >= 0 && fcntl(fd, F_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return held || fd < 0; /* what cannot be known must not be touched */
+}
+
+void reg_lock_release(reg_lock *lock) {
+    if (lock->fd >= 0) {
+        (void)close(lock->fd);
+    }
+    lock->fd = -1;
+}

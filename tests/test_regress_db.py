@@ -1,0 +1,92 @@
+"""The results database of the regression runner: its settings, and databases of older and newer programs."""
+
+import sqlite3
+
+from regress_bench import bench, popen, programs  # noqa: F401
+
+VERSION = 3
+
+# What the program of that version made. Never edited.
+SCHEMA_1 = """
+CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT, suite TEXT NOT NULL, suite_path TEXT NOT NULL, seed TEXT NOT NULL, commit_hash TEXT NOT NULL,
+ dirty INTEGER NOT NULL, tools TEXT NOT NULL, host TEXT NOT NULL, launcher TEXT NOT NULL, shard TEXT NOT NULL, parallel INTEGER NOT NULL,
+ budget_s INTEGER NOT NULL, build_dir TEXT NOT NULL, out_dir TEXT, state TEXT NOT NULL, started_at INTEGER NOT NULL, elapsed_ms INTEGER);
+CREATE TABLE job(id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, idx INTEGER NOT NULL, attempt INTEGER NOT NULL DEFAULT 1,
+ what TEXT NOT NULL, test TEXT NOT NULL, cfg TEXT NOT NULL, kind TEXT NOT NULL, seed TEXT NOT NULL, first_index INTEGER NOT NULL, cases INTEGER NOT NULL,
+ args TEXT NOT NULL, second_run INTEGER NOT NULL, timeout_s INTEGER NOT NULL, memory_mb INTEGER NOT NULL, cmd TEXT NOT NULL, outcome TEXT, signature TEXT,
+ message TEXT, repro TEXT, cycles INTEGER, trace_hash TEXT, exit_status INTEGER, wall_ms INTEGER, cpu_ms INTEGER, max_rss_kb INTEGER, case_path TEXT,
+ wave_path TEXT, log_path TEXT, UNIQUE(run, idx, attempt));
+INSERT INTO run VALUES(1,'t','t.suite','0x1','c0ffee',0,'tools','host','local','1/1',2,0,'build','build/regress/1','done',1700000000,1234);
+INSERT INTO job VALUES(1,1,0,1,'unit','pass','n8','fast','0x1',0,1,'',0,120,4096,'build/n8-fast/unit-pass','pass',NULL,NULL,NULL,100,'0x1',0,5,4,900,NULL,NULL,'l');
+INSERT INTO job VALUES(2,1,1,1,'unit','fail','n8','fast','0x1',0,1,'',0,120,4096,'build/n8-fast/unit-fail','fail','mesh data','mesh: bad','make',7,NULL,1,5,4,900,
+ NULL,NULL,'l');
+PRAGMA user_version=1;
+"""
+SCHEMA_2 = """
+CREATE INDEX job_history ON job(what, test, cfg, kind, seed, first_index);
+CREATE INDEX job_signature ON job(run, signature) WHERE signature IS NOT NULL;
+PRAGMA user_version=2;
+"""
+OLDER = [SCHEMA_1, SCHEMA_1 + SCHEMA_2]
+
+
+def schema(path):
+    """Tables and indices by name: columns with their types, whatever way they came."""
+    with sqlite3.connect(path) as db:
+        names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name")]
+        return {name: (db.execute(f"PRAGMA table_info({name})").fetchall(), db.execute(f"PRAGMA index_info({name})").fetchall()) for name in names}
+
+
+def test_database_settings(bench):
+    bench.run("unit pass cfg=n8\n")
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        suite, state, launcher, elapsed = db.execute("SELECT suite,state,launcher,elapsed_ms FROM run").fetchone()
+        assert (suite, state, launcher) == ("t", "done", "local") and elapsed >= 0
+
+
+def test_older_databases_are_brought_up_to_date(bench):
+    assert len(OLDER) == VERSION - 1
+    bench.run("unit pass cfg=n8\n", "--db", "new.db")
+    for version, text in enumerate(OLDER, start=1):
+        name = f"old{version}.db"
+        with sqlite3.connect(bench.path / name) as db:
+            db.executescript(text)
+            before = [row[:29] for row in db.execute("SELECT * FROM job ORDER BY id")]
+        done = bench.call("report", "--db", name)
+        assert done.returncode == 0 and "outcomes: 1 pass, 1 fail" in done.stdout, done.stderr
+        with sqlite3.connect(bench.path / name) as db:
+            assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
+            assert [row[:29] for row in db.execute("SELECT * FROM job ORDER BY id")] == before
+        assert schema(bench.path / name) == schema(bench.path / "new.db")
+        done = bench.run("unit pass cfg=n8\n", "--db", name)
+        assert done.returncode == 0 and "run 2," in done.stdout
+
+
+def test_failed_migration_changes_nothing(bench):
+    with sqlite3.connect(bench.db) as db:
+        db.executescript(SCHEMA_1 + "CREATE TABLE program(in_the_way)")  # version 2 works, version 3 does not
+    done = bench.call("report")
+    assert done.returncode == 1 and "bring the schema up to date" in done.stderr and len(done.stderr.splitlines()) == 1
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name='job_history'").fetchone() == (0,)
+
+
+def test_two_programs_bring_it_up_to_date_at_once(bench):
+    with sqlite3.connect(bench.db) as db:
+        db.executescript(SCHEMA_1)
+    runs = [popen(bench, "report") for _ in range(4)]
+    for run in runs:
+        out, err = run.communicate(timeout=60)
+        assert run.returncode == 0 and err == "" and "outcomes: 1 pass, 1 fail" in out
+
+
+def test_newer_schema_is_refused(bench):
+    bench.run("unit pass cfg=n8\n")
+    with sqlite3.connect(bench.db) as db:
+        db.execute("PRAGMA user_version=77")
+    for args in (["report"], ["run", "--suite", "t.suite"], ["run", "--resume"]):
+        done = bench.call(*args)
+        assert done.returncode == 1 and "schema version 77 is newer" in done.stderr
