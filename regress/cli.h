@@ -14,13 +14,16 @@ typedef struct options {
     const char *suite_dir;
     const char *junit;
     const char *html;
-    const char *positional[2];
+    const char *positional[3];
     int positionals;
     uint32_t parallel;
     uint64_t seed_value;
     bool fail_fast;
     bool print_jobs;
     bool resume;
+    bool json;
+    const char *kind;        /* as it was given, or NULL; expand has the default */
+    uint32_t limit;          /* rows of a query */
     const char *list_option; /* the last option that says what a job list is made of, or NULL: a resumed run has its list */
     reg_suite_options expand;
 } options;
@@ -48,5 +51,6 @@ int cli_list(options *o);
 int cli_targets(options *o);
 int cli_report(options *o);
 int cli_diff(options *o);
+int cli_query(options *o);
 
 #endif

@@ -1,6 +1,9 @@
-/* cmd_show.c - the commands that look: list, targets, report, diff. */
+/* cmd_show.c - the commands that look: list, targets, report, diff, query. */
 #define _GNU_SOURCE
 #include "cli.h"
+#include "query.h"
+
+#include <string.h>
 
 int cli_targets(options *o) {
     reg_suite suite;
@@ -34,7 +37,7 @@ int cli_report(options *o) {
     }
     status = reg_db_find_run(&db, o->run, &run);
     if (status == REG_OK) {
-        status = o->junit != NULL || o->html != NULL ? cli_write_files(o, &db, run) : reg_report_print(&db, run, stdout);
+        status = o->junit != NULL || o->html != NULL ? cli_write_files(o, &db, run) : reg_report_print(&db, run, o->json, stdout);
     }
     reg_db_close(&db);
     return status == REG_OK ? cli_close_output(status) : status;
@@ -54,9 +57,38 @@ int cli_diff(options *o) {
         status = reg_db_find_run(&db, o->positional[i], &runs[i]);
     }
     if (status == REG_OK) {
-        status = cli_close_output(reg_report_diff(&db, runs[0], runs[1], stdout));
+        status = cli_close_output(reg_diff(&db, runs[0], runs[1], o->json, stdout));
     }
     reg_db_close(&db);
+    return status;
+}
+
+static const reg_column job_columns[] = {{"command", "command", REG_CELL_TEXT}, {"second_run", NULL, REG_CELL_FLAG}};
+
+/* The commands of a suite, one a line. */
+static int list_jobs(const options *o, const reg_suite *suite) {
+    const uint64_t seed = o->seed != NULL ? o->seed_value : suite->seed;
+    reg_table table;
+    int status = REG_OK;
+    reg_table_init(&table, job_columns, sizeof job_columns / sizeof job_columns[0]);
+    for (size_t i = 0; i < suite->count && status == REG_OK; i++) {
+        reg_command command;
+        const bool second = suite->jobs[i].second_run;
+        if (!reg_command_build(&command, &suite->jobs[i], o->build_dir, seed, NULL, NULL)) {
+            continue;
+        }
+        if (o->json) {
+            status = reg_table_add(&table, (const char *const[]){command.line, second ? "1" : "0"});
+        } else { /* as one would type it: no table */
+            printf("%s%s\n", command.line, second ? "  # again: same trace hash" : "");
+        }
+    }
+    if (status == REG_OK && o->json) {
+        status = reg_table_show(&table, true, stdout);
+    } else if (status == REG_OK) {
+        printf("%s: %zu jobs, budget %u s\n", suite->name, suite->count, suite->budget_s);
+    }
+    reg_table_free(&table);
     return status;
 }
 
@@ -69,20 +101,89 @@ int cli_list(options *o) {
         return cli_usage("list: argument \"%s\" is one too many", o->positional[0]);
     }
     if (o->suite == NULL) {
-        return cli_close_output(reg_list_suites(o->suite_dir, &o->expand));
+        return cli_close_output(reg_list_suites(o->suite_dir, &o->expand, o->json));
     }
     int status = cli_load_suite(o, &suite, path);
     if (status != REG_OK) {
         return status;
     }
-    uint64_t seed = o->seed != NULL ? o->seed_value : suite.seed;
-    for (size_t i = 0; i < suite.count; i++) {
-        reg_command command;
-        if (reg_command_build(&command, &suite.jobs[i], o->build_dir, seed, NULL, NULL)) {
-            printf("%s%s\n", command.line, suite.jobs[i].second_run ? "  # again: same trace hash" : "");
+    status = list_jobs(o, &suite);
+    reg_suite_free(&suite);
+    return status == REG_OK ? cli_close_output(status) : status;
+}
+
+static int query_names(void) {
+    for (size_t i = 0; reg_query_at(i) != NULL; i++) {
+        printf("  %-14s %s\n", reg_query_at(i)->name, reg_query_at(i)->help);
+    }
+    return cli_close_output(REG_OK);
+}
+
+/* ",n4,n8," unless all configurations are wanted. */
+static const char *wanted_cfg(const options *o, char text[64]) {
+    bool all = true;
+    (void)reg_format(text, 64, ",");
+    for (size_t i = 0; i < REG_CFG_COUNT; i++) {
+        const size_t used = strlen(text);
+        all = all && o->expand.cfg[i];
+        if (o->expand.cfg[i]) {
+            (void)reg_format(text + used, 64 - used, "%s,", reg_cfg_names[i]);
         }
     }
-    printf("%s: %zu jobs, budget %u s\n", suite.name, suite.count, suite.budget_s);
-    reg_suite_free(&suite);
-    return cli_close_output(REG_OK);
+    return all ? NULL : text;
+}
+
+static int ask(const options *o, const reg_query *query, reg_query_about *about) {
+    reg_db db;
+    reg_table table;
+    int status = cli_open_db(o, &db, false);
+    if (status != REG_OK) {
+        return status;
+    }
+    if (query->of_run) {
+        status = reg_db_find_run(&db, o->run, &about->run);
+    }
+    if (status == REG_OK) {
+        status = reg_query_ask(query, &db, about, &table);
+        if (status == REG_OK) {
+            status = reg_table_show(&table, o->json, stdout);
+        }
+        if (status == REG_OK && table.row_count == 0 && !o->json) {
+            printf("%s\n", query->empty);
+        }
+        if (status == REG_OK && query->must_be_empty && table.row_count != 0) {
+            status = REG_FAIL;
+        }
+        reg_table_free(&table);
+    }
+    reg_db_close(&db);
+    return cli_close_output(status);
+}
+
+int cli_query(options *o) {
+    char cfg[64];
+    if (o->positionals == 0) {
+        return query_names();
+    }
+    const reg_query *query = reg_query_find(o->positional[0]);
+    if (query == NULL) {
+        return cli_usage("query \"%s\" is unknown (tandem-regress query lists them)", o->positional[0]);
+    }
+    if (query->needs_test && o->positionals == 1) {
+        return cli_usage("query %s: expected the name of a test, or for example \"unit mesh\"", query->name);
+    }
+    reg_query_about about = {.kind = o->kind, .cfg = wanted_cfg(o, cfg), .limit = o->limit};
+    if (o->positionals == 3) {
+        about.what = o->positional[1];
+        if (reg_what_of(about.what) == REG_WHAT_COUNT) {
+            return cli_usage("\"%s\": expected unit, test, network, case or example before a name", about.what);
+        }
+    }
+    if (o->positionals > 1) {
+        about.test = o->positional[o->positionals - 1];
+    }
+    if (o->run != NULL && !query->of_run) {
+        return cli_usage("query %s is about all runs: expected no --run", query->name);
+    }
+    return ask(o, query, &about);
 }

@@ -6,26 +6,10 @@
 #include <sqlite3.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at p that XML 1.0 allows, 0 when there is none. */
-static size_t xml_sequence(const unsigned char *p) {
-    if (p[0] < 0x80) {
-        return p[0] >= 0x20 || p[0] == '\t' || p[0] == '\n' || p[0] == '\r' ? 1 : 0;
-    }
-    size_t length = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool forbidden = (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90) || (p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe);
-    return overlong || forbidden ? 0 : length;
-}
-
 void reg_put_escaped(FILE *out, const char *text) {
     const unsigned char *p = (const unsigned char *)(text == NULL ? "" : text);
     while (*p != '\0') {
-        size_t length = xml_sequence(p);
+        size_t length = reg_utf8_sequence(p);
         if (length == 0) {
             fputc('?', out); /* nothing in XML can stand for it */
             length = 1;

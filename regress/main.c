@@ -66,11 +66,12 @@ int cli_open_db(const options *o, reg_db *db, bool create) {
     return reg_db_open(db, path, create);
 }
 
-#define COMMANDS "run, list, targets, report or diff"
+#define COMMANDS "run, list, targets, report, diff or query"
 static const struct {
     const char *name;
     int (*run)(options *o);
-} commands[] = {{"run", cli_run}, {"list", cli_list}, {"targets", cli_targets}, {"report", cli_report}, {"diff", cli_diff}};
+} commands[] = {{"run", cli_run},       {"list", cli_list}, {"targets", cli_targets},
+                {"report", cli_report}, {"diff", cli_diff}, {"query", cli_query}};
 
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -79,6 +80,7 @@ int main(int argc, char **argv) {
                  .parallel = processors < 1              ? 1
                              : processors > PARALLEL_MAX ? PARALLEL_MAX
                                                          : (uint32_t)processors,
+                 .limit = 20,
                  .expand = {.kind = "fast",
                             .cfg = {true, true, true, true},
                             .unit_dir = "testcases/unit",

@@ -13,29 +13,38 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  tandem-regress run --resume [RUN] [options]     what a run did not come to\n"
                         "  tandem-regress list [NAME|FILE] [options]       the suites, or commands of one\n"
                         "  tandem-regress targets --suite NAME|FILE        the programs that it needs\n"
-                        "  tandem-regress report [--run N]                 table of a run (or newest)\n"
-                        "  tandem-regress diff RUN1 RUN2                   compare outcome, hash, cycles\n"
+                        "  tandem-regress report [--run N]                 everything about a run\n"
+                        "  tandem-regress diff RUN1 RUN2                   new failures, fixed, slower\n"
+                        "  tandem-regress query [QUESTION [TEST]]          ask the database (without\n"
+                        "                                                  QUESTION: what can be asked)\n"
                         "\n"
+                        "what to run:\n"
                         "  --suite NAME|FILE  NAME is SUITE_DIR/NAME.suite; with a / or .suite: a file\n"
-                        "  --jobs N           processes at a time (default: processors)\n"
                         "  --seed S           seed of the run (default: the suite's seed line, else 1)\n"
                         "  --cfg n4,n8        only these configurations\n"
                         "  --kind fast        build for lines without kind= (debug, tap, cov, san)\n"
                         "  --timeout S        seconds for lines without timeout= (default 120)\n"
                         "  --memory MB        address space for lines without memory= (default 4096,\n"
                         "                     0: any; there is no limit for kind san)\n"
-                        "  --fail-fast        stop at the first failure\n"
+                        "  --print-jobs       print the expanded list, itself a suite, and run nothing\n"
                         "  --resume [RUN]     go on with a run (the newest one; with --suite: of that\n"
                         "                     suite): same commit, same programs, only missing jobs\n"
-                        "  --print-jobs       print the expanded list, itself a suite, and run nothing\n"
+                        "how to run it:\n"
+                        "  --jobs N           processes at a time (default: processors)\n"
+                        "  --fail-fast        stop at the first failure\n"
+                        "  --junit FILE       write the run as JUnit XML (run, report)\n"
+                        "  --html FILE        write the run as a page (run, report)\n"
+                        "what to look at:\n"
+                        "  --run N            the run that is asked for (report, query; default: newest)\n"
+                        "  --limit N          at most so many rows (query; default 20)\n"
+                        "  --json             tables as JSON (list, report, diff, query)\n"
+                        "where:\n"
                         "  --db FILE          results database (default BUILD_DIR/results.db)\n"
                         "  --out DIR          logs, results, cases (default BUILD_DIR/regress/RUN)\n"
                         "  --build-dir DIR    where the programs are (default build)\n"
                         "  --suite-dir DIR    where named suites are (default regress/suites)\n"
                         "  --unit-dir DIR     folder behind \"unit all\" (default testcases/unit)\n"
                         "  --stored-dir DIR   folder behind \"case all\" (default testcases/cases)\n"
-                        "  --junit FILE       write the run as JUnit XML (run, report)\n"
-                        "  --html FILE        write the run as a page (run, report)\n"
                         "  --help             this text\n"
                         "\n"
                         "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
@@ -108,10 +117,11 @@ static reg_status take_value(options *o, const char *name, const char *value) {
         {.name = "--junit", .text = &o->junit},
         {.name = "--html", .text = &o->html},
         {.name = "--suite-dir", .text = &o->suite_dir},
-        {.name = "--kind", .text = &o->expand.kind, .list = true},
+        {.name = "--kind", .text = &o->kind, .list = true},
         {.name = "--unit-dir", .text = &o->expand.unit_dir, .list = true},
         {.name = "--stored-dir", .text = &o->expand.stored_dir, .list = true},
         {.name = "--jobs", .number = &o->parallel, .lo = 1, .hi = PARALLEL_MAX},
+        {.name = "--limit", .number = &o->limit, .lo = 1, .hi = UINT32_MAX},
         {.name = "--timeout", .number = &o->expand.timeout_s, .lo = 1, .hi = 86400, .list = true},
         {.name = "--memory", .number = &o->expand.memory_mb, .lo = 0, .hi = 1048576, .list = true},
     };
@@ -143,7 +153,7 @@ static bool take_flag(options *o, const char *word) {
     const struct {
         const char *name;
         bool *target;
-    } flags[] = {{"--fail-fast", &o->fail_fast}, {"--print-jobs", &o->print_jobs}};
+    } flags[] = {{"--fail-fast", &o->fail_fast}, {"--print-jobs", &o->print_jobs}, {"--json", &o->json}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strcmp(word, flags[i].name) == 0) {
             *flags[i].target = true;
@@ -154,7 +164,7 @@ static bool take_flag(options *o, const char *word) {
 }
 
 static reg_status take_positional(options *o, const char *word) {
-    if (o->positionals == 2) {
+    if (o->positionals == 3) {
         return cli_usage("argument \"%s\" is one too many", word);
     }
     o->positional[o->positionals++] = word;
@@ -193,6 +203,9 @@ reg_status cli_parse(options *o, int argc, char **argv) {
         if (take_word(o, argc, argv, &i) != REG_OK) {
             return REG_USAGE;
         }
+    }
+    if (o->kind != NULL) {
+        o->expand.kind = o->kind;
     }
     if (!reg_kind_known(o->expand.kind)) {
         return cli_usage("--kind %s: expected fast, debug, tap, cov or san", o->expand.kind);

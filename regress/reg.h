@@ -38,6 +38,9 @@ int reg_remove_tree(const char *path);
 /* Seconds of the monotonic clock. */
 double reg_now(void);
 
+/* Length of the well-formed UTF-8 sequence at p that XML 1.0 allows, 0 when there is none. */
+size_t reg_utf8_sequence(const unsigned char *p);
+
 /* Wait that many milliseconds. */
 void reg_pause(long milliseconds);
 
@@ -341,18 +344,22 @@ void reg_host_info(reg_run_info *info);
 
 /* ---- list.c ---- */
 /* One line for each suite of a folder. */
-int reg_list_suites(const char *suite_dir, const reg_suite_options *expand);
+int reg_list_suites(const char *suite_dir, const reg_suite_options *expand, bool json);
 
 /* ---- junit.c, html.c, report.c ---- */
 /* Text inside XML or HTML: what would end it or is no character becomes harmless. */
 void reg_put_escaped(FILE *out, const char *text);
 int reg_junit_write(reg_db *db, int64_t run, const char *path);
 int reg_html_write(reg_db *db, int64_t run, const char *path);
-int reg_report_print(reg_db *db, int64_t run, FILE *out);
-/* Compare outcomes and trace hashes of two runs: 0 when they agree. */
-int reg_report_diff(reg_db *db, int64_t run_a, int64_t run_b, FILE *out);
+/* Everything about a run. */
+int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out);
 /* One line: counts per outcome. */
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out);
+
+/* ---- diff.c ---- */
+
+/* Compare outcomes, trace hashes and cycles of two runs: 0 when they agree. */
+int reg_diff(reg_db *db, int64_t run_a, int64_t run_b, bool json, FILE *out);
 
 /* ---- totals.c ---- */
 
@@ -367,7 +374,9 @@ typedef struct reg_total {
 
 /* *rows is to be freed. */
 int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count);
-/* The table as text. */
+/* As a table (to be freed). */
+struct reg_table;
+int reg_totals_table(reg_db *db, int64_t run, struct reg_table *table);
 int reg_report_totals(reg_db *db, int64_t run, FILE *out);
 
 #endif

@@ -1,10 +1,13 @@
-/* report.c - runs as text: the table, the summary, the difference between two. */
+/* report.c - a run as text or JSON: what it was, its jobs, how much of what passed. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "query.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <sqlite3.h>
 #include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 static const char *text_at(sqlite3_stmt *stmt, int column) {
     const unsigned char *text = sqlite3_column_text(stmt, column);
@@ -15,30 +18,6 @@ static int finish_query(reg_db *db, sqlite3_stmt *stmt, int step) {
     int status = step == SQLITE_DONE || step == SQLITE_ROW ? REG_OK : reg_db_fail(db, "read the results");
     (void)sqlite3_finalize(stmt);
     return status;
-}
-
-static int print_run_head(reg_db *db, int64_t run, FILE *out) {
-    sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(db,
-                       "SELECT suite,seed,commit_hash,dirty,state,coalesce(elapsed_ms,0),budget_s,tools,host,"
-                       "datetime(started_at,'unixepoch'),parallel FROM run WHERE id=?",
-                       &row) != REG_OK) {
-        return REG_FAIL;
-    }
-    (void)sqlite3_bind_int64(row, 1, run);
-    int step = sqlite3_step(row);
-    if (step == SQLITE_ROW) {
-        fprintf(out, "run %" PRId64 ": suite %s, seed %s, %s, started %s UTC\n", run, text_at(row, 0), text_at(row, 1), text_at(row, 4),
-                text_at(row, 9));
-        fprintf(out, "commit %s%s\n%s; %s, %d jobs at a time\n", text_at(row, 2), sqlite3_column_int(row, 3) != 0 ? " (changed)" : "",
-                text_at(row, 7), text_at(row, 8), sqlite3_column_int(row, 10));
-        fprintf(out, "%.1f s", (double)sqlite3_column_int64(row, 5) / 1000.0);
-        if (sqlite3_column_int(row, 6) != 0) {
-            fprintf(out, " of a budget of %d s", sqlite3_column_int(row, 6));
-        }
-        fputc('\n', out);
-    }
-    return finish_query(db, row, step);
 }
 
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
@@ -60,96 +39,123 @@ int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
     return finish_query(db, row, step);
 }
 
-int reg_report_print(reg_db *db, int64_t run, FILE *out) {
-    sqlite3_stmt *row = NULL;
-    if (print_run_head(db, run, out) != REG_OK ||
-        reg_db_prepare(db,
-                       "SELECT idx,what||' '||test||CASE second_run WHEN 1 THEN ' again' ELSE '' END,cfg||'-'||kind,first_index,cases,"
-                       "coalesce(outcome,'not run'),cycles,trace_hash,wall_ms,max_rss_kb,message,repro FROM job WHERE run=? ORDER BY idx",
-                       &row) != REG_OK) {
+static const reg_column head_columns[] = {
+    {"run", "run", REG_CELL_NUMBER},
+    {"suite", "suite", REG_CELL_TEXT},
+    {"seed", "seed", REG_CELL_TEXT},
+    {"commit", "commit", REG_CELL_TEXT},
+    {"changed", "changed work tree", REG_CELL_FLAG},
+    {"state", "state", REG_CELL_TEXT},
+    {"started", "started (UTC)", REG_CELL_TEXT},
+    {"seconds", "seconds", REG_CELL_REAL},
+    {"budget_s", "budget, seconds", REG_CELL_NUMBER},
+    {"parallel", "jobs at a time", REG_CELL_NUMBER},
+    {"shard", "shard", REG_CELL_TEXT},
+    {"resumed", "resumed, times", REG_CELL_NUMBER},
+    {"files_removed", "files removed", REG_CELL_FLAG},
+    {"tools", "tools", REG_CELL_TEXT},
+    {"host", "host", REG_CELL_TEXT},
+    {"build_dir", "programs in", REG_CELL_TEXT},
+    {"out_dir", "files in", REG_CELL_TEXT},
+};
+static const char head_sql[] = "SELECT id,suite,seed,commit_hash,dirty,state,datetime(started_at,'unixepoch'),round(elapsed_ms/1000.0,1),"
+                               "nullif(budget_s,0),parallel,shard,resumed,cleaned,tools,host,build_dir,out_dir FROM run WHERE id=?";
+
+static const reg_column job_columns[] = {
+    {"job", "job", REG_CELL_NUMBER},
+    {"what", "what", REG_CELL_TEXT},
+    {"name", NULL, REG_CELL_TEXT},
+    {"cfg", NULL, REG_CELL_TEXT},
+    {"kind", NULL, REG_CELL_TEXT},
+    {"build", "build", REG_CELL_TEXT},
+    {"index", "index", REG_CELL_NUMBER},
+    {"cases", "cases", REG_CELL_NUMBER},
+    {"args", NULL, REG_CELL_TEXT},
+    {"second_run", NULL, REG_CELL_FLAG},
+    {"attempt", NULL, REG_CELL_NUMBER},
+    {"outcome", "outcome", REG_CELL_TEXT},
+    {"cycles", "cycles", REG_CELL_NUMBER},
+    {"trace_hash", "trace hash", REG_CELL_TEXT},
+    {"wall_ms", "wall ms", REG_CELL_NUMBER},
+    {"cpu_ms", NULL, REG_CELL_NUMBER},
+    {"memory_mib", "MiB", REG_CELL_NUMBER},
+    {"signature", NULL, REG_CELL_TEXT},
+    {"message", NULL, REG_CELL_TEXT},
+    {"repro", NULL, REG_CELL_TEXT},
+    {"log", NULL, REG_CELL_TEXT},
+    {"command", NULL, REG_CELL_TEXT},
+};
+static const char job_sql[] =
+    "SELECT idx,what||' '||test||CASE second_run WHEN 1 THEN ' again' ELSE '' END,test,cfg,kind,cfg||'-'||kind,first_index,"
+    "cases,args,second_run,attempt,outcome,cycles,trace_hash,wall_ms,cpu_ms,max_rss_kb/1024,signature,message,repro,"
+    "log_path,cmd FROM job WHERE run=? ORDER BY idx";
+
+static const reg_column outcome_columns[] = {{"outcome", "outcome", REG_CELL_TEXT}, {"jobs", "jobs", REG_CELL_NUMBER}};
+static const char outcome_sql[] = "SELECT outcome,count(*) FROM job WHERE run=? GROUP BY 1 ORDER BY outcome IS NOT 'pass', 1";
+
+static int load(reg_db *db, int64_t run, const char *sql, const reg_column *columns, size_t count, reg_table *table) {
+    sqlite3_stmt *stmt = NULL;
+    reg_table_init(table, columns, count);
+    if (reg_db_prepare(db, sql, &stmt) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, run);
-    fprintf(out, "\n%5s %-24s %-9s %6s %5s %-8s %12s %-18s %9s %7s\n", "job", "what", "build", "index", "cases", "outcome", "cycles",
-            "trace hash", "wall ms", "MiB");
-    int step;
-    while ((step = sqlite3_step(row)) == SQLITE_ROW) {
-        const char *cycles = text_at(row, 6);
-        fprintf(out, "%5d %-24s %-9s %6s %5s %-8s %12s %-18s %9s %7lld\n", sqlite3_column_int(row, 0), text_at(row, 1), text_at(row, 2),
-                text_at(row, 3), text_at(row, 4), text_at(row, 5), cycles[0] == '\0' ? "-" : cycles,
-                sqlite3_column_type(row, 7) == SQLITE_NULL ? "-" : text_at(row, 7), text_at(row, 8), sqlite3_column_int64(row, 9) / 1024);
-        if (strcmp(text_at(row, 5), "pass") != 0 && strcmp(text_at(row, 5), "not run") != 0) {
-            fprintf(out, "      %s\n      %s\n", text_at(row, 10), text_at(row, 11));
+    (void)sqlite3_bind_int64(stmt, 1, run);
+    return reg_table_query(table, db, stmt);
+}
+
+enum { PART_HEAD, PART_JOBS, PART_FAILURES, PART_TOTALS, PART_OUTCOMES, PART_COUNT };
+
+static int print_json(const reg_table parts[PART_COUNT], FILE *out) {
+    static const char *const keys[PART_COUNT] = {"run", "jobs", "failures", "totals", "outcomes"};
+    json_t *document = json_object();
+    for (int i = 0; document != NULL && i < PART_COUNT; i++) {
+        json_t *part = reg_table_json(&parts[i]);
+        if (i == PART_HEAD && part != NULL) { /* one row */
+            json_t *row = json_incref(json_array_get(part, 0));
+            json_decref(part);
+            part = row;
+        }
+        if (json_object_set_new(document, keys[i], part) != 0) {
+            json_decref(document);
+            document = NULL;
         }
     }
-    int status = finish_query(db, row, step);
+    return reg_json_print(document, out);
+}
+
+static int print_text(reg_db *db, int64_t run, const reg_table parts[PART_COUNT], FILE *out) {
+    reg_table_print_record(&parts[PART_HEAD], out);
+    for (int i = PART_JOBS; i <= PART_TOTALS; i++) {
+        if (parts[i].row_count != 0) {
+            fputc('\n', out);
+            reg_table_print(&parts[i], out);
+        }
+    }
+    fputc('\n', out);
+    return reg_report_outcomes(db, run, out);
+}
+
+int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out) {
+    reg_table parts[PART_COUNT] = {0};
+    const reg_query_about about = {.run = run, .limit = UINT32_MAX};
+    int status = load(db, run, head_sql, head_columns, COUNT(head_columns), &parts[PART_HEAD]);
     if (status == REG_OK) {
-        fputc('\n', out);
-        status = reg_report_totals(db, run, out);
+        status = load(db, run, job_sql, job_columns, COUNT(job_columns), &parts[PART_JOBS]);
     }
     if (status == REG_OK) {
-        fputc('\n', out);
-        status = reg_report_outcomes(db, run, out);
+        status = reg_query_ask(reg_query_find("failures"), db, &about, &parts[PART_FAILURES]);
+    }
+    if (status == REG_OK) {
+        status = reg_totals_table(db, run, &parts[PART_TOTALS]);
+    }
+    if (status == REG_OK) {
+        status = load(db, run, outcome_sql, outcome_columns, COUNT(outcome_columns), &parts[PART_OUTCOMES]);
+    }
+    if (status == REG_OK) {
+        status = json ? print_json(parts, out) : print_text(db, run, parts, out);
+    }
+    for (int i = 0; i < PART_COUNT; i++) {
+        reg_table_free(&parts[i]);
     }
     return status;
-}
-
-/* One row a job that stands in either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a suite are told apart by their
-   order. */
-static const char diff_sql[] =
-    "WITH j AS (SELECT run, idx, seed, coalesce(outcome,'not run') AS outcome, coalesce(trace_hash,'none') AS hash,"
-    "  coalesce(cycles,'none') AS cycles,"
-    "  what||' '||test||' '||cfg||'-'||kind||' index '||first_index||' cases '||cases||CASE args WHEN '' THEN '' ELSE ' '||args END"
-    "   ||CASE second_run WHEN 1 THEN ' again' ELSE '' END AS name,"
-    "  row_number() OVER (PARTITION BY run,what,test,cfg,kind,seed,first_index,cases,args,second_run ORDER BY idx) AS nth"
-    "  FROM job WHERE run IN (?1,?2)),"
-    " a AS (SELECT * FROM j WHERE run=?1), b AS (SELECT * FROM j WHERE run=?2)"
-    " SELECT a.name, a.outcome, b.outcome, a.hash, b.hash, a.cycles, b.cycles, a.idx AS place FROM a"
-    "  LEFT JOIN b ON a.name=b.name AND a.seed=b.seed AND a.nth=b.nth"
-    " UNION ALL SELECT b.name, NULL, b.outcome, NULL, b.hash, NULL, b.cycles, b.idx FROM b"
-    "  WHERE NOT EXISTS(SELECT 1 FROM a WHERE a.name=b.name AND a.seed=b.seed AND a.nth=b.nth) ORDER BY place";
-
-/* Prints one row when it differs; true when it does. */
-static bool diff_row(sqlite3_stmt *row, int64_t run_a, int64_t run_b, FILE *out) {
-    const char *name = text_at(row, 0);
-    if (sqlite3_column_type(row, 1) == SQLITE_NULL || sqlite3_column_type(row, 2) == SQLITE_NULL) {
-        fprintf(out, "%s: only in run %" PRId64 "\n", name, sqlite3_column_type(row, 1) == SQLITE_NULL ? run_b : run_a);
-        return true;
-    }
-    bool differs = false;
-    static const char *const fields[] = {"outcome", "trace hash", "cycles"};
-    for (int i = 0; i < 3; i++) {
-        const char *a = text_at(row, 1 + 2 * i);
-        const char *b = text_at(row, 2 + 2 * i);
-        if (strcmp(a, b) != 0) {
-            fprintf(out, "%s: %s %s, then %s\n", name, fields[i], a, b);
-            differs = true;
-        }
-    }
-    return differs;
-}
-
-int reg_report_diff(reg_db *db, int64_t run_a, int64_t run_b, FILE *out) {
-    sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(db, diff_sql, &row) != REG_OK) {
-        return REG_FAIL;
-    }
-    (void)sqlite3_bind_int64(row, 1, run_a);
-    (void)sqlite3_bind_int64(row, 2, run_b);
-    int step;
-    size_t total = 0;
-    size_t different = 0;
-    size_t hashed = 0;
-    while ((step = sqlite3_step(row)) == SQLITE_ROW) {
-        total++;
-        different += diff_row(row, run_a, run_b, out) ? 1 : 0;
-        hashed += strcmp(text_at(row, 3), "none") != 0 && strcmp(text_at(row, 3), text_at(row, 4)) == 0 ? 1 : 0;
-    }
-    int status = finish_query(db, row, step);
-    if (status != REG_OK) {
-        return status;
-    }
-    fprintf(out, "runs %" PRId64 " and %" PRId64 ": %zu jobs, %zu differ, %zu with equal trace hashes\n", run_a, run_b, total, different,
-            hashed);
-    return different == 0 && total > 0 ? REG_OK : REG_FAIL;
 }

@@ -1,6 +1,6 @@
 /* totals.c - how much of what a run has done: cases of each test and configuration, as text and as a page. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "table.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -77,32 +77,48 @@ static uint64_t all_of(const reg_total *row) {
     return sum;
 }
 
-static void print_row(FILE *out, const reg_total *row) {
-    fprintf(out, "%-24s", row->label);
+static const reg_column columns[] = {{"label", "cases passed", REG_CELL_TEXT},
+                                     {"n4", "n4", REG_CELL_NUMBER},
+                                     {"n8", "n8", REG_CELL_NUMBER},
+                                     {"n16", "n16", REG_CELL_NUMBER},
+                                     {"n32", "n32", REG_CELL_NUMBER},
+                                     {"all", "all", REG_CELL_NUMBER},
+                                     {"cycles", "cycles", REG_CELL_NUMBER},
+                                     {"jobs_not_passed", "jobs not passed", REG_CELL_NUMBER}};
+
+static int add_row(reg_table *table, const reg_total *row) {
+    char numbers[7][24];
+    const char *cells[8] = {row->label};
     for (int i = 0; i < REG_CFG_COUNT; i++) {
-        fprintf(out, " %8" PRIu64, row->cases[i]);
+        (void)reg_format(numbers[i], sizeof numbers[i], "%" PRIu64, row->cases[i]);
     }
-    fprintf(out, " %9" PRIu64 " %15" PRIu64, all_of(row), row->cycles);
-    if (row->not_passed != 0) {
-        fprintf(out, "  %" PRIu64 " jobs not passed", row->not_passed);
+    (void)reg_format(numbers[4], sizeof numbers[4], "%" PRIu64, all_of(row));
+    (void)reg_format(numbers[5], sizeof numbers[5], "%" PRIu64, row->cycles);
+    (void)reg_format(numbers[6], sizeof numbers[6], "%" PRIu64, row->not_passed);
+    for (int i = 0; i < 7; i++) {
+        cells[i + 1] = numbers[i];
     }
-    fputc('\n', out);
+    return reg_table_add(table, cells);
+}
+
+int reg_totals_table(reg_db *db, int64_t run, reg_table *table) {
+    reg_total *rows = NULL;
+    size_t count = 0;
+    reg_table_init(table, columns, sizeof columns / sizeof columns[0]);
+    int status = reg_totals_load(db, run, &rows, &count);
+    for (size_t i = 0; i < count && status == REG_OK; i++) {
+        status = add_row(table, &rows[i]);
+    }
+    free(rows);
+    return status;
 }
 
 int reg_report_totals(reg_db *db, int64_t run, FILE *out) {
-    reg_total *rows = NULL;
-    size_t count = 0;
-    if (reg_totals_load(db, run, &rows, &count) != REG_OK) {
-        return REG_FAIL;
+    reg_table table;
+    int status = reg_totals_table(db, run, &table);
+    if (status == REG_OK) {
+        reg_table_print(&table, out);
     }
-    fprintf(out, "%-24s", "cases passed");
-    for (int i = 0; i < REG_CFG_COUNT; i++) {
-        fprintf(out, " %8s", reg_cfg_names[i]);
-    }
-    fprintf(out, " %9s %15s\n", "all", "cycles");
-    for (size_t i = 0; i < count; i++) {
-        print_row(out, &rows[i]);
-    }
-    free(rows);
-    return REG_OK;
+    reg_table_free(&table);
+    return status;
 }

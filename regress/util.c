@@ -28,6 +28,21 @@ bool reg_format(char *out, size_t size, const char *fmt, ...) {
     return length >= 0 && (size_t)length < size;
 }
 
+size_t reg_utf8_sequence(const unsigned char *p) {
+    if (p[0] < 0x80) {
+        return p[0] >= 0x20 || p[0] == '\t' || p[0] == '\n' || p[0] == '\r' ? 1 : 0;
+    }
+    size_t length = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool forbidden = (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90) || (p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe);
+    return overlong || forbidden ? 0 : length;
+}
+
 int reg_make_dirs(const char *path) {
     char part[REG_PATH_MAX];
     if (!reg_format(part, sizeof part, "%s", path)) {

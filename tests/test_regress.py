@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from regress_bench import PROGRAM, ROOT, UNITS, bench, family, gone, last_line, leftovers, popen, programs, start  # noqa: F401
+from regress_bench import PROGRAM, ROOT, UNITS, alive, bench, family, gone, last_line, leftovers, popen, programs, start  # noqa: F401
 
 
 # ---- outcomes ----
@@ -378,7 +378,7 @@ def test_named_suites():
     done = subprocess.run([PROGRAM, "list"], cwd=ROOT, capture_output=True, text=True)
     for name in ("smoke", "default", "nightly"):
         budget = re.search(r"^budget (\d+)$", (ROOT / f"regress/suites/{name}.suite").read_text(), re.M).group(1)
-        assert re.search(rf"^{name} +\d+ jobs, budget {budget} s$", done.stdout, re.M)
+        assert re.search(rf"^{name} +\d+ +{budget}$", done.stdout, re.M)
 
 
 @pytest.mark.parametrize(
@@ -447,10 +447,10 @@ def test_report_and_diff(bench):
     bench.run(text, "--seed", "1")
     done = bench.call("diff", "1", "3")
     assert done.returncode == 1 and "5 jobs, 4 differ" in done.stdout
-    assert "unit pass n8-fast index 0 cases 1: trace hash 0x000000000000000, then 0x" in done.stdout
+    assert re.search(r"^trace hash +unit pass n8-fast index 0 cases 1 +0x000000000000000 +0x", done.stdout, re.M)
     bench.run("unit pass cfg=n8 count=2\nunit pass cfg=n4\n", "--seed", "1")
     done = bench.call("diff", "3", "4")
-    assert "only in run 3" in done.stdout and "unit pass n4-fast index 0 cases 1: only in run 4" in done.stdout
+    assert re.search(r"^only in run 3 +unit fail", done.stdout, re.M) and re.search(r"^only in run 4 +unit pass n4-fast index 0 cases 1 ", done.stdout, re.M)
     done = bench.call("report", "--run", "99")
     assert done.returncode == 1 and "no run 99" in done.stderr
 
@@ -461,9 +461,8 @@ def test_totals(bench):
     assert done.returncode == 1
     lines = bench.call("report").stdout.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("cases passed"))
-    assert lines[head].split() == ["cases", "passed", "n4", "n8", "n16", "n32", "all", "cycles"]
-    assert lines[head + 1].split()[:7] == ["unit", "benches", "24", "16", "0", "0", "40"]
-    assert lines[head + 1].endswith("1 jobs not passed")
+    assert lines[head].split() == ["cases", "passed", "n4", "n8", "n16", "n32", "all", "cycles", "jobs", "not", "passed"]
+    assert lines[head + 1].split()[:7] == ["unit", "benches", "24", "16", "0", "0", "40"] and lines[head + 1].split()[-1] == "1"
     assert lines[head + 1] in done.stdout.splitlines()
 
 

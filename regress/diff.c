@@ -1,0 +1,128 @@
+/* diff.c - what changed from one run to another: new failures, fixed ones, other hashes, other cycles. */
+#define _GNU_SOURCE
+#include "table.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_at(sqlite3_stmt *stmt, int column) {
+    const unsigned char *text = sqlite3_column_text(stmt, column);
+    return text == NULL ? "" : (const char *)text;
+}
+
+/* One row a job that stands in either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a suite are told apart by their
+   order. */
+static const char diff_sql[] =
+    "WITH j AS (SELECT run, idx, seed, coalesce(outcome,'not run') AS outcome, coalesce(trace_hash,'none') AS hash,"
+    "  coalesce(cycles,'none') AS cycles,"
+    "  what||' '||test||' '||cfg||'-'||kind||' index '||first_index||' cases '||cases||CASE args WHEN '' THEN '' ELSE ' '||args END"
+    "   ||CASE second_run WHEN 1 THEN ' again' ELSE '' END AS name,"
+    "  row_number() OVER (PARTITION BY run,what,test,cfg,kind,seed,first_index,cases,args,second_run ORDER BY idx) AS nth"
+    "  FROM job WHERE run IN (?1,?2)),"
+    " a AS (SELECT * FROM j WHERE run=?1), b AS (SELECT * FROM j WHERE run=?2)"
+    " SELECT a.name, a.outcome, b.outcome, a.hash, b.hash, a.cycles, b.cycles,"
+    "  CASE WHEN a.outcome=b.outcome THEN 3 WHEN a.outcome='pass' THEN 0 WHEN b.outcome='pass' THEN 1 ELSE 2 END AS rank, a.idx AS place "
+    "FROM a"
+    "  LEFT JOIN b ON a.name=b.name AND a.seed=b.seed AND a.nth=b.nth"
+    " UNION ALL SELECT b.name, NULL, b.outcome, NULL, b.hash, NULL, b.cycles, 2, b.idx FROM b"
+    "  WHERE NOT EXISTS(SELECT 1 FROM a WHERE a.name=b.name AND a.seed=b.seed AND a.nth=b.nth) ORDER BY rank, place";
+
+static const reg_column columns[] = {{"change", "change", REG_CELL_TEXT},
+                                     {"job", "job", REG_CELL_TEXT},
+                                     {"before", "before", REG_CELL_TEXT},
+                                     {"after", "after", REG_CELL_TEXT},
+                                     {"percent", "%", REG_CELL_REAL}};
+
+typedef struct comparison {
+    int64_t run_a, run_b;
+    size_t total, different, hashed;
+    reg_table changes;
+} comparison;
+
+static int add_change(comparison *c, const char *change, const char *job, const char *before, const char *after, const char *percent) {
+    return reg_table_add(&c->changes, (const char *const[]){change, job, before, after, percent});
+}
+
+static const char *outcome_change(const char *before, const char *after) {
+    return strcmp(after, "pass") == 0                                     ? (strcmp(before, "not run") == 0 ? "outcome" : "fixed")
+           : strcmp(before, "pass") == 0 && strcmp(after, "not run") != 0 ? "new failure"
+                                                                          : "outcome";
+}
+
+static int cycle_change(comparison *c, const char *job, const char *before, const char *after) {
+    char percent[32];
+    const double a = strtod(before, NULL);
+    const double b = strtod(after, NULL);
+    if (strcmp(before, "none") == 0 || strcmp(after, "none") == 0) {
+        return add_change(c, "cycles", job, before, after, NULL);
+    }
+    (void)reg_format(percent, sizeof percent, "%+.1f", a > 0 ? (b - a) / a * 100.0 : 100.0);
+    return add_change(c, b > a ? "slower" : "faster", job, before, after, percent);
+}
+
+/* One job; what differs becomes rows of the table. */
+static int compare_row(comparison *c, sqlite3_stmt *row) {
+    const char *job = text_at(row, 0);
+    const size_t before = c->changes.row_count;
+    char where[48];
+    int status = REG_OK;
+    if (sqlite3_column_type(row, 1) == SQLITE_NULL || sqlite3_column_type(row, 2) == SQLITE_NULL) {
+        const bool first = sqlite3_column_type(row, 2) == SQLITE_NULL;
+        (void)reg_format(where, sizeof where, "only in run %" PRId64, first ? c->run_a : c->run_b);
+        status = add_change(c, where, job, first ? text_at(row, 1) : NULL, first ? NULL : text_at(row, 2), NULL);
+    } else {
+        if (strcmp(text_at(row, 1), text_at(row, 2)) != 0) {
+            status = add_change(c, outcome_change(text_at(row, 1), text_at(row, 2)), job, text_at(row, 1), text_at(row, 2), NULL);
+        }
+        if (status == REG_OK && strcmp(text_at(row, 3), text_at(row, 4)) != 0) {
+            status = add_change(c, "trace hash", job, text_at(row, 3), text_at(row, 4), NULL);
+        }
+        if (status == REG_OK && strcmp(text_at(row, 5), text_at(row, 6)) != 0) {
+            status = cycle_change(c, job, text_at(row, 5), text_at(row, 6));
+        }
+        c->hashed += strcmp(text_at(row, 3), "none") != 0 && strcmp(text_at(row, 3), text_at(row, 4)) == 0 ? 1 : 0;
+    }
+    c->total++;
+    c->different += c->changes.row_count > before ? 1 : 0;
+    return status;
+}
+
+static int show(const comparison *c, bool json, FILE *out) {
+    if (json) {
+        return reg_json_print(json_pack("{s:[I,I],s:I,s:I,s:I,s:o*}", "runs", (json_int_t)c->run_a, (json_int_t)c->run_b, "jobs",
+                                        (json_int_t)c->total, "differ", (json_int_t)c->different, "equal_hashes", (json_int_t)c->hashed,
+                                        "changes", reg_table_json(&c->changes)),
+                              out);
+    }
+    reg_table_print(&c->changes, out);
+    fprintf(out, "runs %" PRId64 " and %" PRId64 ": %zu jobs, %zu differ, %zu with equal trace hashes\n", c->run_a, c->run_b, c->total,
+            c->different, c->hashed);
+    return REG_OK;
+}
+
+int reg_diff(reg_db *db, int64_t run_a, int64_t run_b, bool json, FILE *out) {
+    comparison c = {.run_a = run_a, .run_b = run_b};
+    sqlite3_stmt *row = NULL;
+    int step = SQLITE_DONE;
+    int status = reg_db_prepare(db, diff_sql, &row);
+    reg_table_init(&c.changes, columns, sizeof columns / sizeof columns[0]);
+    if (status == REG_OK) {
+        (void)sqlite3_bind_int64(row, 1, run_a);
+        (void)sqlite3_bind_int64(row, 2, run_b);
+    }
+    while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
+        status = compare_row(&c, row);
+    }
+    if (status == REG_OK && step != SQLITE_DONE) {
+        status = reg_db_fail(db, "read the results");
+    }
+    (void)sqlite3_finalize(row);
+    if (status == REG_OK) {
+        status = show(&c, json, out);
+    }
+    reg_table_free(&c.changes);
+    return status == REG_OK && c.different == 0 && c.total > 0 ? REG_OK : REG_FAIL;
+}

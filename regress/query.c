@@ -1,0 +1,162 @@
+/* query.c - questions to the results database: one statement and one description of columns each. */
+#define _GNU_SOURCE
+#include "query.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+/* Restricts a row of job j to what was asked for. */
+#define ASKED                                                                                                                              \
+    "(:what IS NULL OR j.what=:what) AND (:test IS NULL OR j.test=:test) AND (:kind IS NULL OR j.kind=:kind)"                              \
+    " AND (:cfg IS NULL OR instr(:cfg,','||j.cfg||',')>0)"
+#define NAME(j)                                                                                                                            \
+#j ".what||' '||" #j ".test||CASE " #j ".args WHEN '' THEN '' ELSE ' '||" #j ".args END||CASE " #j                                     \
+       ".second_run WHEN 1 THEN ' again' ELSE '' END"
+#define COMMIT(r) "substr(" #r ".commit_hash,1,12)||CASE " #r ".dirty WHEN 0 THEN '' ELSE '+' END"
+/* The same work: what a job is, without the run that it is part of. */
+#define SAME(a, b)                                                                                                                         \
+#a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a ".seed=" #b           \
+       ".seed AND " #a ".first_index=" #b ".first_index AND " #a ".cases=" #b ".cases AND " #a ".args=" #b ".args"
+
+static const reg_column run_columns[] = {
+    {"run", "run", REG_CELL_NUMBER},         {"suite", "suite", REG_CELL_TEXT},     {"started", "started (UTC)", REG_CELL_TEXT},
+    {"state", "state", REG_CELL_TEXT},       {"seed", "seed", REG_CELL_TEXT},       {"commit", "commit", REG_CELL_TEXT},
+    {"jobs", "jobs", REG_CELL_NUMBER},       {"passed", "passed", REG_CELL_NUMBER}, {"failed", "failed", REG_CELL_NUMBER},
+    {"not_run", "not run", REG_CELL_NUMBER}, {"seconds", "seconds", REG_CELL_REAL}, {"resumed", NULL, REG_CELL_NUMBER},
+    {"files_removed", NULL, REG_CELL_FLAG},  {"out_dir", NULL, REG_CELL_TEXT},
+};
+static const char runs_sql[] = "SELECT r.id, r.suite, datetime(r.started_at,'unixepoch'), r.state, r.seed, " COMMIT(
+    r) ", count(j.id), coalesce(sum(j.outcome='pass'),0),"
+       " coalesce(sum(j.outcome<>'pass'),0), coalesce(sum(j.outcome IS NULL),0), round(r.elapsed_ms/1000.0,1), r.resumed, r.cleaned, "
+       "r.out_dir"
+       " FROM run r LEFT JOIN job j ON j.run=r.id GROUP BY r.id ORDER BY r.id DESC LIMIT :limit";
+
+static const reg_column failure_columns[] = {
+    {"job", "job", REG_CELL_NUMBER},       {"what", "what", REG_CELL_TEXT},       {"build", "build", REG_CELL_TEXT},
+    {"index", "index", REG_CELL_NUMBER},   {"outcome", "outcome", REG_CELL_TEXT}, {"signature", "signature", REG_CELL_TEXT},
+    {"message", "message", REG_CELL_TEXT}, {"repro", "again", REG_CELL_TEXT},     {"case", NULL, REG_CELL_TEXT},
+    {"wave", NULL, REG_CELL_TEXT},         {"report", NULL, REG_CELL_TEXT},       {"small_case", NULL, REG_CELL_TEXT},
+    {"log", NULL, REG_CELL_TEXT},
+};
+static const char failures_sql[] =
+    "SELECT j.idx, " NAME(j) ", j.cfg||'-'||j.kind, j.first_index, j.outcome, j.signature, j.message, j.repro, j.case_path, j.wave_path,"
+                             " j.bundle_path, j.shrunk_path, j.log_path FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND " ASKED
+                             " ORDER BY j.idx LIMIT :limit";
+
+static const reg_column history_columns[] = {
+    {"run", "run", REG_CELL_NUMBER},         {"started", "started (UTC)", REG_CELL_TEXT}, {"commit", "commit", REG_CELL_TEXT},
+    {"what", "what", REG_CELL_TEXT},         {"build", "build", REG_CELL_TEXT},           {"seed", "seed", REG_CELL_TEXT},
+    {"jobs", "jobs", REG_CELL_NUMBER},       {"passed", "passed", REG_CELL_NUMBER},       {"failed", "failed", REG_CELL_NUMBER},
+    {"not_run", "not run", REG_CELL_NUMBER}, {"cases", "cases", REG_CELL_NUMBER},         {"cycles", "cycles", REG_CELL_NUMBER},
+    {"cpu_s", "cpu s", REG_CELL_REAL},       {"signatures", "signatures", REG_CELL_TEXT},
+};
+static const char history_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
+    r) ", j.what||' '||j.test, j.cfg||'-'||j.kind, r.seed, count(*),"
+       " coalesce(sum(j.outcome='pass'),0), coalesce(sum(j.outcome<>'pass'),0), sum(j.outcome IS NULL),"
+       " sum(CASE WHEN j.outcome='pass' AND j.second_run=0 THEN j.cases ELSE 0 END), sum(j.cycles), round(sum(j.cpu_ms)/1000.0,2),"
+       " group_concat(DISTINCT j.signature) FROM job j JOIN run r ON r.id=j.run WHERE " ASKED
+       " GROUP BY r.id, j.what, j.test, j.cfg, j.kind ORDER BY r.id DESC, min(j.idx) LIMIT :limit";
+
+static const reg_column slowest_columns[] = {
+    {"job", "job", REG_CELL_NUMBER},         {"what", "what", REG_CELL_TEXT},       {"build", "build", REG_CELL_TEXT},
+    {"index", "index", REG_CELL_NUMBER},     {"cases", "cases", REG_CELL_NUMBER},   {"outcome", "outcome", REG_CELL_TEXT},
+    {"wall_ms", "wall ms", REG_CELL_NUMBER}, {"cpu_ms", "cpu ms", REG_CELL_NUMBER}, {"memory_mib", "MiB", REG_CELL_NUMBER},
+    {"cycles", "cycles", REG_CELL_NUMBER},
+};
+static const char slowest_sql[] =
+    "SELECT j.idx, " NAME(j) ", j.cfg||'-'||j.kind, j.first_index, j.cases, j.outcome, j.wall_ms, j.cpu_ms, j.max_rss_kb/1024, j.cycles"
+                             " FROM job j WHERE j.run=:run AND j.outcome IS NOT NULL AND " ASKED
+                             " ORDER BY j.wall_ms DESC, j.idx LIMIT :limit";
+
+static const reg_column flaky_columns[] = {
+    {"what", "what", REG_CELL_TEXT},         {"build", "build", REG_CELL_TEXT},       {"seed", "seed", REG_CELL_TEXT},
+    {"index", "index", REG_CELL_NUMBER},     {"cases", "cases", REG_CELL_NUMBER},     {"commit", "commit", REG_CELL_TEXT},
+    {"results", "results", REG_CELL_NUMBER}, {"outcomes", "outcomes", REG_CELL_TEXT}, {"hashes", "hashes", REG_CELL_NUMBER},
+    {"runs", "runs", REG_CELL_TEXT},
+};
+/* One commit and, where it is known, one program; a changed work tree without known programs says nothing. */
+static const char flaky_sql[] =
+    "WITH k AS (SELECT j.*, r.commit_hash, r.dirty, p.hash FROM job j JOIN run r ON r.id=j.run"
+    "  LEFT JOIN program p ON p.run=j.run AND p.path=substr(j.cmd,1,instr(j.cmd||' ',' ')-1)"
+    "  WHERE j.outcome IS NOT NULL AND (p.hash IS NOT NULL OR r.dirty=0) AND " ASKED ")"
+    " SELECT k.what||' '||k.test||CASE k.args WHEN '' THEN '' ELSE ' '||k.args END, k.cfg||'-'||k.kind, k.seed, k.first_index, k.cases,"
+    "  " COMMIT(k) ", count(*), group_concat(DISTINCT k.outcome),"
+                   "  count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END), group_concat(DISTINCT k.run)"
+                   " FROM k GROUP BY k.what,k.test,k.cfg,k.kind,k.seed,k.first_index,k.cases,k.args,k.commit_hash,k.dirty,k.hash"
+                   " HAVING count(DISTINCT k.outcome)>1 OR count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END)>1"
+                   " ORDER BY max(k.id) DESC LIMIT :limit";
+
+static const reg_column first_columns[] = {
+    {"what", "what", REG_CELL_TEXT},
+    {"build", "build", REG_CELL_TEXT},
+    {"seed", "seed", REG_CELL_TEXT},
+    {"index", "index", REG_CELL_NUMBER},
+    {"signature", "signature", REG_CELL_TEXT},
+    {"first_failed_run", "first failed run", REG_CELL_NUMBER},
+    {"first_failed_commit", "commit", REG_CELL_TEXT},
+    {"last_passed_run", "last passed run", REG_CELL_NUMBER},
+    {"last_passed_commit", "commit", REG_CELL_TEXT},
+};
+static const char first_sql[] = "WITH f AS (SELECT j.*, (SELECT max(g.run) FROM job g WHERE " SAME(
+    g, j) " AND g.run<j.run AND g.outcome='pass') AS good"
+          "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND j.second_run=0 AND " ASKED "),"
+          " b AS (SELECT f.*, (SELECT min(h.run) FROM job h WHERE " SAME(
+              h, f) " AND h.outcome<>'pass' AND h.run>coalesce(f.good,0)) AS bad FROM f)"
+                    " SELECT " NAME(b) ", b.cfg||'-'||b.kind, b.seed, b.first_index, b.signature, b.bad, " COMMIT(rb) ", b.good, " COMMIT(
+                        rg) " FROM b JOIN run rb ON rb.id=b.bad LEFT JOIN run rg ON rg.id=b.good ORDER BY b.idx LIMIT :limit";
+
+static const reg_query queries[] = {
+    {"runs", "the runs, newest first", runs_sql, run_columns, COUNT(run_columns), .empty = "no run"},
+    {"failures", "what failed in a run", failures_sql, failure_columns, COUNT(failure_columns), .of_run = true, .empty = "nothing failed"},
+    {"history", "a test over the runs", history_sql, history_columns, COUNT(history_columns), .needs_test = true, .empty = "it never ran"},
+    {"slowest", "the jobs of a run that took longest", slowest_sql, slowest_columns, COUNT(slowest_columns), .of_run = true,
+     .empty = "nothing ran"},
+    {"flaky", "same commit and seed, another outcome or hash", flaky_sql, flaky_columns, COUNT(flaky_columns), .must_be_empty = true,
+     .empty = "nothing is flaky"},
+    {"first-failure", "where what fails in a run failed first", first_sql, first_columns, COUNT(first_columns), .of_run = true,
+     .empty = "nothing failed"},
+};
+
+const reg_query *reg_query_at(size_t i) {
+    return i < COUNT(queries) ? &queries[i] : NULL;
+}
+
+const reg_query *reg_query_find(const char *name) {
+    for (size_t i = 0; i < COUNT(queries); i++) {
+        if (strcmp(queries[i].name, name) == 0) {
+            return &queries[i];
+        }
+    }
+    return NULL;
+}
+
+/* A statement has the parameters that it needs; NULL text stays NULL. */
+static void bind(sqlite3_stmt *stmt, const char *name, const char *text) {
+    const int at = sqlite3_bind_parameter_index(stmt, name);
+    if (at != 0 && text != NULL) {
+        (void)sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+    }
+}
+
+static void bind_number(sqlite3_stmt *stmt, const char *name, int64_t number) {
+    const int at = sqlite3_bind_parameter_index(stmt, name);
+    if (at != 0) {
+        (void)sqlite3_bind_int64(stmt, at, number);
+    }
+}
+
+int reg_query_ask(const reg_query *query, reg_db *db, const reg_query_about *about, reg_table *table) {
+    sqlite3_stmt *stmt = NULL;
+    reg_table_init(table, query->columns, query->column_count);
+    if (reg_db_prepare(db, query->sql, &stmt) != REG_OK) {
+        return REG_FAIL;
+    }
+    bind_number(stmt, ":run", about->run);
+    bind_number(stmt, ":limit", about->limit);
+    bind(stmt, ":what", about->what);
+    bind(stmt, ":test", about->test);
+    bind(stmt, ":cfg", about->cfg);
+    bind(stmt, ":kind", about->kind);
+    return reg_table_query(table, db, stmt);
+}

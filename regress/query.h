@@ -1,0 +1,36 @@
+/* query.h - questions to the results database, each one statement and one table (private to regress/). */
+#ifndef REG_QUERY_H
+#define REG_QUERY_H
+
+#include "table.h"
+
+/* What a question is about; text that is NULL does not restrict. */
+typedef struct reg_query_about {
+    int64_t run;
+    const char *what; /* unit, test, .. */
+    const char *test; /* name of a unit, a test, .. */
+    const char *cfg;  /* ",n4,n8," */
+    const char *kind;
+    uint32_t limit; /* rows */
+} reg_query_about;
+
+typedef struct reg_query {
+    const char *name;
+    const char *help; /* one line */
+    const char *sql;  /* parameters :run :what :test :cfg :kind :limit */
+    const reg_column *columns;
+    size_t column_count;
+    bool of_run;        /* :run stands for one run */
+    bool needs_test;    /* :test must be given */
+    bool must_be_empty; /* a row is a failure: exit status 1 */
+    const char *empty;  /* text when there is no row */
+} reg_query;
+
+/* NULL: no such question. */
+const reg_query *reg_query_find(const char *name);
+/* The i-th question, NULL behind the last one. */
+const reg_query *reg_query_at(size_t i);
+/* Ask; the rows go into a table that is initialised here and to be freed. */
+int reg_query_ask(const reg_query *query, reg_db *db, const reg_query_about *about, reg_table *table);
+
+#endif

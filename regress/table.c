@@ -1,0 +1,242 @@
+/* table.c - tables as text and as JSON. */
+#define _GNU_SOURCE
+#include "table.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+void reg_table_init(reg_table *table, const reg_column *columns, size_t column_count) {
+    memset(table, 0, sizeof *table);
+    table->columns = columns;
+    table->column_count = column_count;
+}
+
+void reg_table_free(reg_table *table) {
+    for (size_t i = 0; i < table->row_count * table->column_count; i++) {
+        free(table->cells[i]);
+    }
+    free(table->cells);
+    table->cells = NULL;
+    table->row_count = 0;
+    table->capacity = 0;
+}
+
+static const char *cell(const reg_table *table, size_t row, size_t column) {
+    return table->cells[row * table->column_count + column];
+}
+
+int reg_table_add(reg_table *table, const char *const *cells) {
+    const size_t columns = table->column_count;
+    if (table->row_count == table->capacity) {
+        const size_t capacity = table->capacity == 0 ? 32 : table->capacity * 2;
+        char **more = realloc(table->cells, capacity * columns * sizeof *more);
+        if (more == NULL) {
+            reg_error("out of memory");
+            return REG_FAIL;
+        }
+        table->cells = more;
+        table->capacity = capacity;
+    }
+    char **row = table->cells + table->row_count * columns;
+    for (size_t i = 0; i < columns; i++) {
+        row[i] = cells[i] == NULL ? NULL : strdup(cells[i]);
+        if (cells[i] != NULL && row[i] == NULL) {
+            while (i > 0) {
+                free(row[--i]);
+            }
+            reg_error("out of memory");
+            return REG_FAIL;
+        }
+    }
+    table->row_count++;
+    return REG_OK;
+}
+
+int reg_table_query(reg_table *table, reg_db *db, struct sqlite3_stmt *stmt) {
+    const char *row[64];
+    int status = REG_OK;
+    int step = SQLITE_DONE;
+    if (table->column_count > sizeof row / sizeof row[0] || (size_t)sqlite3_column_count(stmt) != table->column_count) {
+        reg_error("a query has other columns than its table");
+        status = REG_FAIL;
+    }
+    while (status == REG_OK && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
+        for (size_t i = 0; i < table->column_count; i++) {
+            row[i] = (const char *)sqlite3_column_text(stmt, (int)i);
+        }
+        status = reg_table_add(table, row);
+    }
+    if (status == REG_OK && step != SQLITE_DONE) {
+        status = reg_db_fail(db, "read the results");
+    }
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+/* ---- text ---- */
+
+static const char *text_of(const reg_table *table, size_t row, size_t column) {
+    const char *text = cell(table, row, column);
+    if (text == NULL) {
+        return "-";
+    }
+    if (table->columns[column].type == REG_CELL_FLAG) {
+        return strcmp(text, "0") == 0 ? "no" : "yes";
+    }
+    return text;
+}
+
+/* Characters, not bytes. */
+static size_t width_of(const char *text) {
+    size_t width = 0;
+    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
+        width += (*p & 0xc0) != 0x80 ? 1 : 0;
+    }
+    return width;
+}
+
+static bool to_the_right(const reg_column *column) {
+    return column->type == REG_CELL_NUMBER || column->type == REG_CELL_REAL;
+}
+
+static void pad(FILE *out, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        fputc(' ', out);
+    }
+}
+
+/* One line; row -1 are the titles. No blanks at its end. */
+static void print_line(const reg_table *table, const size_t *widths, size_t last, size_t row, bool titles, FILE *out) {
+    bool first = true;
+    for (size_t c = 0; c <= last; c++) {
+        if (table->columns[c].title == NULL) {
+            continue;
+        }
+        const char *text = titles ? table->columns[c].title : text_of(table, row, c);
+        const size_t rest = widths[c] - width_of(text);
+        const bool right = to_the_right(&table->columns[c]);
+        if (!first) {
+            fputs("  ", out);
+        }
+        first = false;
+        pad(out, right ? rest : 0);
+        fputs(text, out);
+        pad(out, right || c == last ? 0 : rest);
+    }
+    fputc('\n', out);
+}
+
+void reg_table_print(const reg_table *table, FILE *out) {
+    size_t widths[64] = {0};
+    size_t last = 0;
+    if (table->row_count == 0) {
+        return;
+    }
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (table->columns[c].title == NULL) {
+            continue;
+        }
+        last = c;
+        widths[c] = width_of(table->columns[c].title);
+        for (size_t r = 0; r < table->row_count; r++) {
+            const size_t width = width_of(text_of(table, r, c));
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    }
+    print_line(table, widths, last, 0, true, out);
+    for (size_t r = 0; r < table->row_count; r++) {
+        print_line(table, widths, last, r, false, out);
+    }
+}
+
+void reg_table_print_record(const reg_table *table, FILE *out) {
+    for (size_t c = 0; c < table->column_count && table->row_count > 0; c++) {
+        if (table->columns[c].title != NULL) {
+            fprintf(out, "%s: %s\n", table->columns[c].title, text_of(table, 0, c));
+        }
+    }
+}
+
+/* ---- JSON ---- */
+
+/* JSON is UTF-8 and nothing else. */
+static json_t *json_text(const char *text) {
+    char *clean = strdup(text);
+    if (clean == NULL) {
+        return NULL;
+    }
+    for (unsigned char *p = (unsigned char *)clean; *p != '\0';) {
+        const size_t length = *p < 0x20 ? 1 : reg_utf8_sequence(p);
+        if (length == 0) {
+            *p = '?';
+        }
+        p += length == 0 ? 1 : length;
+    }
+    json_t *value = json_string(clean);
+    free(clean);
+    return value;
+}
+
+static json_t *json_cell(reg_cell type, const char *text) {
+    if (text == NULL) {
+        return json_null();
+    }
+    switch (type) {
+    case REG_CELL_NUMBER:
+        return json_integer((json_int_t)strtoll(text, NULL, 10));
+    case REG_CELL_REAL:
+        return json_real(strtod(text, NULL));
+    case REG_CELL_FLAG:
+        return json_boolean(strcmp(text, "0") != 0);
+    default:
+        return json_text(text);
+    }
+}
+
+static json_t *json_row(const reg_table *table, size_t row) {
+    json_t *object = json_object();
+    for (size_t c = 0; object != NULL && c < table->column_count; c++) {
+        if (json_object_set_new(object, table->columns[c].key, json_cell(table->columns[c].type, cell(table, row, c))) != 0) {
+            json_decref(object);
+            object = NULL;
+        }
+    }
+    return object;
+}
+
+struct json_t *reg_table_json(const reg_table *table) {
+    json_t *array = json_array();
+    for (size_t r = 0; array != NULL && r < table->row_count; r++) {
+        if (json_array_append_new(array, json_row(table, r)) != 0) {
+            json_decref(array);
+            array = NULL;
+        }
+    }
+    return array;
+}
+
+int reg_json_print(struct json_t *document, FILE *out) {
+    if (document == NULL) {
+        reg_error("out of memory");
+        return REG_FAIL;
+    }
+    int bad = json_dumpf(document, out, JSON_INDENT(1)); /* a full disk is found when stdout is closed */
+    json_decref(document);
+    fputc('\n', out);
+    if (bad != 0 && ferror(out) == 0) {
+        reg_error("cannot write JSON");
+        return REG_FAIL;
+    }
+    return REG_OK;
+}
+
+int reg_table_show(const reg_table *table, bool json, FILE *out) {
+    if (json) {
+        return reg_json_print(reg_table_json(table), out);
+    }
+    reg_table_print(table, out);
+    return REG_OK;
+}
