@@ -13,7 +13,7 @@
 #include "tb.h"
 
 /* ---- the design ---- */
-#define VARS_MAX 160u
+#define VARS_MAX 700u
 
 typedef struct fake {
     uint8_t clk, rst_n;
@@ -393,8 +393,9 @@ static void sleep_and_wake(void **state) {
 
 /* ---- instances that are called together ---- */
 #define CROWD 70u
+#define SHARING 300u /* more than a lot of words of a bitmap */
 
-static unsigned crowd_calls, crowd_seen[CROWD];
+static unsigned crowd_calls, crowd_seen[SHARING];
 
 /* Once more after an odd value; 9 is wrong. */
 static uint64_t crowd_cycle(tb_check *const *check, uint64_t due) {
@@ -403,7 +404,7 @@ static uint64_t crowd_cycle(tb_check *const *check, uint64_t due) {
     for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
         const uint64_t value = tb_get(sleeper_value(check[i]));
-        assert_string_equal(check[i]->ops->unit, "crowd");
+        assert_ptr_equal(check[i]->ops->cycle_all, crowd_cycle);
         crowd_seen[check[i]->index]++;
         again |= (value & 1u) << i;
         if (value == 9) {
@@ -462,6 +463,109 @@ static void called_together(void **state) {
     *value[4] = 2;
     crowd_expect(&b, 1, 4, 1);
     done(&b);
+}
+
+/* Another name for a signal. */
+static void same_as(tb_sim *sim, const char *scope, const char *name, uint32_t width, void *ptr) {
+    add(sim, scope, name, width);
+    fake *f = (fake *)sim->dut;
+    f->var[f->vars - 1].ptr = ptr;
+}
+
+/* ---- signals that wake several checks, and checks that see parts of a signal ---- */
+static int bits_open(tb_check *c, char *err, size_t err_size) {
+    if (probe_open(c, err, err_size) != 0) {
+        return -1;
+    }
+    /* the last ones see bit 1 only */
+    return c->index < SHARING - 2 ? tb_check_wake(c, sleeper_value(c), err, err_size)
+                                  : tb_check_wake_bits(c, sleeper_value(c), 2, err, err_size);
+}
+
+static const tb_check_ops ops_bits = {
+    .unit = "bits", .state_bytes = sizeof(probe), .open = bits_open, .cycle_all = crowd_cycle, .clear = probe_clear};
+
+static void expect_seen(bench *b, unsigned first, unsigned second, unsigned third) {
+    memset(crowd_seen, 0, sizeof crowd_seen);
+    cycle(b);
+    for (unsigned i = 0; i < SHARING; i++) {
+        assert_int_equal(crowd_seen[i], i == first || i == second || i == third);
+    }
+}
+
+static void shared_signals(void **state) {
+    (void)state;
+    enum { NOBODY = SHARING };
+    bench b;
+    static char scope[SHARING][48];
+    static uint8_t *value[SHARING];
+    build(&b);
+    memset(b.sim.dut, 0, sizeof(fake));
+    for (unsigned i = 0; i < SHARING; i++) {
+        snprintf(scope[i], sizeof scope[i], "toy.toy.u_b%03u.u_tap_bits", i);
+        if (i == 200 || i == 299) { /* in other words of a bitmap than the first one of that name; the last one sees other bits */
+            value[i] = value[5];
+            same_as(&b.sim, scope[i], "value", 8, value[5]);
+        } else {
+            value[i] = (uint8_t *)add(&b.sim, scope[i], "value", 8);
+        }
+    }
+    const tb_check_ops *const ops[] = {&ops_bits};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 1, NULL, &b.rec, b.err, sizeof b.err), 0);
+    assert_int_equal(b.checks.count, SHARING);
+    expect_seen(&b, NOBODY, NOBODY, NOBODY);
+    *value[5] = 4;
+    expect_seen(&b, 5, 200, NOBODY);
+    *value[5] = 2;
+    expect_seen(&b, 5, 200, 299);
+    *value[5] = 0;
+    expect_seen(&b, NOBODY, NOBODY, NOBODY);
+    *value[298] = 4;
+    expect_seen(&b, NOBODY, NOBODY, NOBODY);
+    *value[298] = 6;
+    expect_seen(&b, 298, NOBODY, NOBODY);
+    *value[298] = 0;
+    /* each alone, then with its neighbour: what a block woke before is not what it wakes now */
+    for (unsigned i = 0; i + 1 < SHARING; i++) {
+        if (value[i] != value[5] && value[i + 1] != value[5]) {
+            *value[i] = 2;
+            expect_seen(&b, i, NOBODY, NOBODY);
+            *value[i + 1] = 2;
+            expect_seen(&b, i, i + 1, NOBODY);
+            *value[i] = *value[i + 1] = 0;
+            expect_seen(&b, NOBODY, NOBODY, NOBODY);
+        }
+    }
+    done(&b);
+}
+
+/* All signals that wake checks lie in a few bytes: no more of the design is read. */
+static void few_signals(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    memset(b.sim.dut, 0, sizeof(fake));
+    uint8_t *alone = (uint8_t *)malloc(8);
+    memset(alone, 0, 8);
+    same_as(&b.sim, "toy.toy.u_b.u_tap_sleeper", "value", 8, alone + 3);
+    same_as(&b.sim, "toy.toy.u_c.u_tap_sleeper", "value", 8, alone);
+    same_as(&b.sim, "toy.toy.u_c.u_tap_sleeper", "wide", 32, alone + 4);
+    const tb_check_ops *const ops[] = {&ops_sleeper};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 1, NULL, &b.rec, b.err, sizeof b.err), 0);
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "");
+    alone[3] = 5;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0");
+    alone[3] = 0;
+    alone[7] = 0x80;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper1");
+    alone[7] = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "");
+    done(&b);
+    free(alone);
 }
 
 static void wake_errors(void **state) {
@@ -719,6 +823,8 @@ int main(void) {
         cmocka_unit_test(order_reset_clock),
         cmocka_unit_test(sleep_and_wake),
         cmocka_unit_test(called_together),
+        cmocka_unit_test(shared_signals),
+        cmocka_unit_test(few_signals),
         cmocka_unit_test(wake_errors),
         cmocka_unit_test(reset_beats_clock),
         cmocka_unit_test(open_errors),

@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 static const tb_check_ops *find_ops(const tb_check_ops *const *ops, size_t nops, const char *unit) {
     for (size_t i = 0; i < nops; i++) {
@@ -111,56 +114,101 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
     }
 }
 
-/* Checks of a group of which a signal is set. Those that are due already need not be looked for. */
-__attribute__((noinline)) static void wake(const tb_check_plan *p, const tb_plan_probe *at, uint64_t word, tb_plan_map *due) {
-    const tb_plan_group *g = &p->group[at - p->probe];
-    if ((g->bits & ~due->bit[g->slot]) == 0) {
-        return;
-    }
-    uint64_t found = 0;
-    for (const tb_plan_wake *w = &p->wake[g->first], *end = &p->wake[g->end]; w < end; w++) {
-        found |= (word & w->mask) != 0 ? w->bit : 0;
-    }
-    due->bit[g->slot] |= found;
+/* Words of bitmaps in one register, where the machine has such. */
+typedef uint64_t lot __attribute__((vector_size(8 * TB_PLAN_LOT), aligned(8), may_alias));
+
+/* Is a bit of the mask set in the block? */
+static inline bool any_set(const tb_plan_probe *at) {
+#ifdef __AVX2__
+    return _mm256_testz_si256(_mm256_loadu_si256((const __m256i_u *)at->block), _mm256_loadu_si256((const __m256i_u *)at->mask)) == 0;
+#else
+    uint64_t block[TB_PLAN_BLOCK / 8], mask[TB_PLAN_BLOCK / 8];
+    memcpy(block, at->block, sizeof block);
+    memcpy(mask, at->mask, sizeof mask);
+    return ((block[0] & mask[0]) | (block[1] & mask[1]) | (block[2] & mask[2]) | (block[3] & mask[3])) != 0;
+#endif
 }
 
-static inline void look(const tb_check_plan *p, const tb_plan_probe *at, tb_plan_map *due) {
-    uint64_t word;
-    memcpy(&word, at->word, sizeof word);
-    if (__builtin_expect((word & at->mask) != 0, 0)) {
-        wake(p, at, word, due);
+/* A bit for each byte of the block in which one is. */
+static inline uint32_t bytes_set(const tb_plan_probe *at) {
+#ifdef __AVX2__
+    const __m256i set = _mm256_and_si256(_mm256_loadu_si256((const __m256i_u *)at->block), _mm256_loadu_si256((const __m256i_u *)at->mask));
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(set, _mm256_setzero_si256()));
+#else
+    uint32_t bytes = 0;
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i++) {
+        bytes |= (uint32_t)((at->block[i] & at->mask[i]) != 0) << i;
+    }
+    return bytes;
+#endif
+}
+
+/* Other bytes are set than when some were last. */
+__attribute__((noinline)) static void find_woken_by(tb_plan_probe *at, uint32_t set, uint32_t words) {
+    memset(at->woken, 0, words * sizeof *at->woken);
+    at->set = set;
+    for (; set != 0; set &= set - 1) {
+        const tb_plan_byte *b = &at->byte[__builtin_ctz(set)];
+        at->woken[b->slot] |= b->bits;
     }
 }
 
-/* The same for all groups of a domain: most of them have none. */
-static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, tb_plan_map *due) {
-    const tb_plan_probe *const end = &p->probe[d->end];
-    for (const tb_plan_probe *at = &p->probe[d->first]; at < end; at += TB_PLAN_STEP) {
-        look(p, at, due);
-        look(p, at + 1, due);
-        look(p, at + 2, due);
-        look(p, at + 3, due);
+/* The same ones again in a design with more checks than a lot of words has bits. */
+__attribute__((noinline)) static void wake_more(const tb_plan_probe *at, uint32_t words, tb_plan_map *due) {
+    for (uint32_t w = TB_PLAN_LOT; w < words; w++) {
+        due->bit[w] |= at->woken[w];
     }
 }
 
-/* Checks that are due, of those with a clock in this cycle. Clocks start and stop seldom, so the map of those is kept. */
-static void find_due(tb_checks *checks, tb_plan_map *due) {
-    tb_check_plan *p = checks->plan;
-    for (size_t i = 0; i < p->domains; i++) {
-        tb_plan_domain *d = &p->domain[i];
-        const bool reset = *d->reset_n == 0;
-        const bool runs = !reset && *d->clock != 0;
-        if (reset) {
-            clear_domain(checks, d);
+static inline void look(tb_plan_probe *at, uint32_t words, tb_plan_map *due) {
+    if (__builtin_expect(any_set(at), 0)) {
+        const uint32_t set = bytes_set(at);
+        if (__builtin_expect(set != at->set, 0)) {
+            find_woken_by(at, set, words);
         }
-        if (runs != d->runs) {
-            d->runs = runs;
-            for (uint32_t w = 0; w < p->words; w++) {
-                p->running.bit[w] = runs ? p->running.bit[w] | d->members.bit[w] : p->running.bit[w] & ~d->members.bit[w];
-            }
+        *(lot *)due->bit |= *(const lot *)at->woken;
+        if (words > TB_PLAN_LOT) {
+            wake_more(at, words, due);
+        }
+    }
+}
+
+/* Checks of a domain of which a signal is set: most of them have none. */
+static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, uint32_t words, tb_plan_map *due) {
+    const tb_plan_probe *const end = &p->probe[d->end];
+    for (tb_plan_probe *at = &p->probe[d->first]; at < end; at += TB_PLAN_STEP) {
+        look(at, words, due);
+        look(at + 1, words, due);
+    }
+}
+
+/* A domain in reset, or whose clock has started or stopped. That happens seldom, so the map of the checks with a clock is kept. */
+__attribute__((noinline)) static void change_domain(tb_checks *checks, tb_plan_domain *d, bool runs) {
+    tb_check_plan *p = checks->plan;
+    if (*d->reset_n == 0) {
+        clear_domain(checks, d);
+    }
+    if (runs != d->runs) {
+        d->runs = runs;
+        for (uint32_t w = 0; w < p->words; w++) {
+            p->running.bit[w] = runs ? p->running.bit[w] | d->members.bit[w] : p->running.bit[w] & ~d->members.bit[w];
+        }
+    }
+}
+
+/* Checks that are due, of those with a clock in this cycle. */
+static inline void find_due(tb_checks *checks, uint32_t words, tb_plan_map *due) {
+    tb_check_plan *p = checks->plan;
+    if (p->span < TB_PLAN_BLOCK) {
+        memcpy(p->few, p->low, p->span);
+    }
+    for (tb_plan_domain *d = p->domain, *end = d + p->domains; d < end; d++) {
+        const bool reset = *d->reset_n == 0, runs = !reset & (*d->clock != 0);
+        if (__builtin_expect(reset | (runs != d->runs), 0)) {
+            change_domain(checks, d, runs);
         }
         if (runs) {
-            find_woken(p, d, due);
+            find_woken(p, d, words, due);
         }
     }
 }
@@ -178,20 +226,22 @@ static void rest(tb_checks *checks) {
 }
 
 /* The checks of one word of the maps, in their order; those that want the next cycle. */
-static inline uint64_t call_word(const tb_plan_call *call, uint64_t due) {
+static inline uint64_t call_word(const tb_check_plan *p, uint32_t word, uint64_t due) {
+    const tb_plan_call *call = &p->call[64 * word];
     uint64_t again = 0;
     while (due != 0) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
-        const tb_plan_call *k = &call[i];
-        if (k->cycle_all != NULL) {
-            again |= k->cycle_all(k->all, due & k->together);
-            due &= ~k->together;
-            continue;
+        tb_check *c = call[i].check;
+        if (call[i].cycle != NULL) {
+            c->again = false;
+            call[i].cycle(c);
+            again |= (uint64_t)c->again << i;
+            due &= due - 1;
+        } else {
+            const tb_plan_crowd *crowd = &p->crowd[64 * word + i];
+            again |= crowd->cycle_all(crowd->all, due & crowd->together);
+            due &= ~crowd->together;
         }
-        k->check->again = false;
-        k->cycle(k->check);
-        again |= (uint64_t)k->check->again << i;
-        due &= due - 1;
     }
     return again;
 }
@@ -202,14 +252,15 @@ bool tb_checks_cycle(tb_checks *checks) {
     if (p == NULL) { /* a design without taps */
         return true;
     }
-    for (uint32_t w = 0; w < p->words; w++) {
-        due.bit[w] = p->always.bit[w] | p->again.bit[w];
+    const uint32_t words = p->words;
+    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+        *(lot *)&due.bit[w] = *(const lot *)&p->always.bit[w] | *(const lot *)&p->again.bit[w];
     }
-    find_due(checks, &due);
-    for (uint32_t w = 0; w < p->words; w++) {
+    find_due(checks, words, &due);
+    for (uint32_t w = 0; w < words; w++) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
         const uint64_t kept = p->again.bit[w] & ~now; /* their clock stands */
-        p->again.bit[w] = kept | call_word(&p->call[64 * w], now);
+        p->again.bit[w] = kept | call_word(p, w, now);
     }
     if (p->failed) {
         rest(checks);

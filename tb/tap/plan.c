@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD 8u /* bytes looked at with one load */
+#define WORD 8u /* a word of a design's memory: what holds a signal belongs to the design as a whole */
 
 static void set(tb_plan_map *m, size_t i) {
     m->bit[i / 64] |= UINT64_C(1) << i % 64;
@@ -47,59 +47,80 @@ static int by_place(const void *a, const void *b) {
     if (x->domain != y->domain) {
         return x->domain < y->domain ? -1 : 1;
     }
-    if (x->check / 64 != y->check / 64) {
-        return x->check < y->check ? -1 : 1;
-    }
     if (x->ptr != y->ptr) {
         return x->ptr < y->ptr ? -1 : 1;
     }
     return x->check < y->check ? -1 : x->check > y->check;
 }
 
-/* Mask of `bits` in `bytes` bytes at byte `at` of a word as it is loaded. */
-static uint64_t byte_mask(size_t at, uint32_t bytes, uint8_t bits) {
-    uint8_t image[WORD] = {0};
-    uint64_t mask;
-    memset(&image[at], bits, bytes);
-    memcpy(&mask, image, sizeof mask);
-    return mask;
-}
-
-/* Groups without signals up to a whole step. */
-static void fill_step(tb_check_plan *p, tb_plan_domain *d) {
-    static const uint64_t none = 0;
-    while ((d->end - d->first) % TB_PLAN_STEP != 0) {
-        p->probe[p->groups++] = (tb_plan_probe){.word = (const uint8_t *)&none};
-        d->end++;
-    }
-}
-
-/* The storage of a signal is aligned to its size, so it lies within one word. Words are of memory that holds signals of the same design; it is one object. */
-static void make_groups(tb_check_plan *p) {
-    const tb_plan_wake *before = NULL;
+/* Where the signals are: whole words. A design is one object, so what lies between two of its signals may be read. */
+static void find_span(tb_check_plan *p) {
+    const uint8_t *low = p->wakes > 0 ? p->wake[0].ptr : p->few, *end = low;
     for (size_t i = 0; i < p->wakes; i++) {
-        tb_plan_wake *w = &p->wake[i];
-        const size_t at = (uintptr_t)w->ptr % WORD;
-        const uint8_t *word = w->ptr - at;
-        tb_plan_domain *d = &p->domain[w->domain];
-        if (before != NULL && before->domain != w->domain) {
-            fill_step(p, &p->domain[before->domain]);
-        }
-        if (before == NULL || p->probe[p->groups - 1].word != word || before->domain != w->domain || before->check / 64 != w->check / 64) {
-            d->first = d->end == 0 ? (uint32_t)p->groups : d->first;
-            p->probe[p->groups] = (tb_plan_probe){.word = word};
-            p->group[p->groups++] = (tb_plan_group){.slot = w->check / 64, .first = (uint32_t)i};
-            d->end = (uint32_t)p->groups;
-        }
-        w->mask = byte_mask(at, w->bytes, w->byte_bits);
-        w->bit = UINT64_C(1) << w->check % 64;
-        p->probe[p->groups - 1].mask |= w->mask;
-        p->group[p->groups - 1].bits |= w->bit;
-        p->group[p->groups - 1].end = (uint32_t)i + 1;
-        before = w;
+        const tb_plan_wake *w = &p->wake[i];
+        low = w->ptr < low ? w->ptr : low;
+        end = w->ptr + w->bytes > end ? w->ptr + w->bytes : end;
     }
-    if (before != NULL) {
-        fill_step(p, &p->domain[before->domain]);
+    p->low = low - (uintptr_t)low % WORD;
+    p->span = ((size_t)(end - p->low) + WORD - 1) / WORD * WORD;
+}
+
+/* A block that begins with the word of a signal, or earlier, not to end behind all of them. */
+static const uint8_t *block_of(const tb_check_plan *p, const tb_plan_wake *w) {
+    const uint8_t *last = p->low + p->span - TB_PLAN_BLOCK, *word = w->ptr - (uintptr_t)w->ptr % WORD;
+    return p->span < TB_PLAN_BLOCK ? p->low : word < last ? word : last;
+}
+
+/* Can the probe have this signal? It must lie in the block; a byte has one mask, and wakes checks of one word of a map. */
+static bool takes(const tb_plan_probe *probe, const tb_plan_wake *w) {
+    if (w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
+        return false;
+    }
+    const size_t at = (size_t)(w->ptr - probe->block);
+    for (size_t i = at; i < at + w->bytes; i++) {
+        if (probe->byte[i].bits != 0 && (probe->byte[i].slot != w->check / 64 || probe->mask[i] != w->byte_bits)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static tb_plan_probe *add_probe(tb_check_plan *p, tb_plan_domain *d, const uint8_t *block) {
+    tb_plan_probe *probe = &p->probe[p->probes];
+    *probe = (tb_plan_probe){.block = block, .byte = &p->byte[p->probes * TB_PLAN_BLOCK], .woken = &p->woken[p->probes * p->words]};
+    d->first = d->end == 0 ? (uint32_t)p->probes : d->first;
+    d->end = (uint32_t)++p->probes;
+    return probe;
+}
+
+static void probe_signal(tb_check_plan *p, const tb_plan_wake *w) {
+    tb_plan_domain *d = &p->domain[w->domain];
+    tb_plan_probe *probe = NULL;
+    for (uint32_t i = d->first; i < d->end && probe == NULL; i++) {
+        probe = takes(&p->probe[i], w) ? &p->probe[i] : NULL;
+    }
+    probe = probe != NULL ? probe : add_probe(p, d, block_of(p, w));
+    const size_t at = (size_t)(w->ptr - probe->block);
+    for (size_t i = at; i < at + w->bytes; i++) {
+        probe->mask[i] = w->byte_bits;
+        probe->byte[i].slot = w->check / 64;
+        probe->byte[i].bits |= UINT64_C(1) << w->check % 64;
+    }
+}
+
+/* Probes of each domain side by side, up to a whole step. */
+static void make_probes(tb_check_plan *p) {
+    find_span(p);
+    for (size_t i = 0; i < p->wakes; i++) {
+        tb_plan_domain *d = &p->domain[p->wake[i].domain];
+        probe_signal(p, &p->wake[i]);
+        const bool last = i + 1 == p->wakes || p->wake[i + 1].domain != p->wake[i].domain;
+        while (last && (d->end - d->first) % TB_PLAN_STEP != 0) {
+            add_probe(p, d, p->probe[d->first].block);
+        }
+    }
+    for (size_t i = 0; i < p->probes && p->span < TB_PLAN_BLOCK; i++) { /* a copy begins where they begin */
+        p->probe[i].block = p->few;
     }
 }
 
@@ -109,9 +130,10 @@ static void make_calls(tb_checks *checks) {
     for (size_t i = 0; i < checks->count; i++) {
         const tb_check_ops *ops = checks->check[i].ops;
         p->check[i] = &checks->check[i];
-        p->call[i] = (tb_plan_call){.check = p->check[i], .cycle = ops->cycle, .cycle_all = ops->cycle_all, .all = &p->check[i / 64 * 64]};
+        p->call[i] = (tb_plan_call){.check = p->check[i], .cycle = ops->cycle_all != NULL ? NULL : ops->cycle};
+        p->crowd[i] = (tb_plan_crowd){.cycle_all = ops->cycle_all, .all = &p->check[i / 64 * 64]};
         for (size_t k = i / 64 * 64; k < checks->count && k / 64 == i / 64; k++) {
-            p->call[i].together |= checks->check[k].ops == ops ? UINT64_C(1) << k % 64 : 0;
+            p->crowd[i].together |= checks->check[k].ops == ops ? UINT64_C(1) << k % 64 : 0;
         }
     }
 }
@@ -137,14 +159,17 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         snprintf(err, err_size, "%zu checks, expected at most %u", checks->count, TB_PLAN_CHECKS);
         return -1;
     }
-    p->words = (uint32_t)((checks->count + 63) / 64);
+    p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
     p->domain = (tb_plan_domain *)calloc(checks->count + 1, sizeof *p->domain);
-    const size_t groups = p->wakes + TB_PLAN_STEP * checks->count; /* at most: a group for each signal, a step to fill for each domain */
-    p->group = (tb_plan_group *)calloc(groups + 1, sizeof *p->group);
-    p->probe = (tb_plan_probe *)calloc(groups + 1, sizeof *p->probe);
+    const size_t probes = p->wakes + TB_PLAN_STEP * checks->count; /* at most: one for each signal, a step to fill for each domain */
+    p->probe = (tb_plan_probe *)calloc(probes + 1, sizeof *p->probe);
+    p->byte = (tb_plan_byte *)calloc((probes + 1) * TB_PLAN_BLOCK, sizeof *p->byte);
+    p->woken = (uint64_t *)calloc((probes + 1) * p->words, sizeof *p->woken);
     p->check = (tb_check **)calloc(checks->count + 1, sizeof *p->check);
     p->call = (tb_plan_call *)calloc(checks->count + 1, sizeof *p->call);
-    if (p->domain == NULL || p->group == NULL || p->probe == NULL || p->check == NULL || p->call == NULL) {
+    p->crowd = (tb_plan_crowd *)calloc(checks->count + 1, sizeof *p->crowd);
+    if (p->domain == NULL || p->probe == NULL || p->byte == NULL || p->woken == NULL || p->check == NULL || p->call == NULL ||
+        p->crowd == NULL) {
         snprintf(err, err_size, "out of memory");
         return -1;
     }
@@ -164,7 +189,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     if (p->wakes > 0) {
         qsort(p->wake, p->wakes, sizeof *p->wake, by_place);
     }
-    make_groups(p);
+    make_probes(p);
     make_calls(checks);
     return 0;
 }
@@ -174,10 +199,12 @@ void tb_plan_free(tb_checks *checks) {
     if (p != NULL) {
         free(p->domain);
         free(p->wake);
-        free(p->group);
         free(p->probe);
+        free(p->byte);
+        free(p->woken);
         free(p->check);
         free(p->call);
+        free(p->crowd);
         free(p);
     }
     checks->plan = NULL;

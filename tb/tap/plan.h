@@ -7,7 +7,9 @@
 #include "check.h"
 
 #define TB_PLAN_WORDS 16u /* bitmaps have a bit for each check */
-#define TB_PLAN_STEP 4u   /* probes that are looked at together */
+#define TB_PLAN_BLOCK 32u /* bytes of the design that are looked at together */
+#define TB_PLAN_STEP 2u   /* probes in a turn of the loop */
+#define TB_PLAN_LOT 4u    /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
 #define TB_PLAN_CHECKS (TB_PLAN_WORDS * 64u)
 
 typedef struct tb_plan_map {
@@ -20,55 +22,65 @@ typedef struct tb_plan_wake {
     uint32_t bytes;    /* 1, 2 or 4 */
     uint8_t byte_bits; /* of each that count */
     uint32_t check, domain;
-    uint64_t mask; /* in the aligned word around it */
-    uint64_t bit;  /* of the check, in its word of a map */
 } tb_plan_wake;
 
-/* Signals that lie in one aligned word of memory: one load tells that none of them is set. */
-typedef struct tb_plan_probe {
-    const uint8_t *word;
-    uint64_t mask;
-} tb_plan_probe;
-
-/* What a probe wakes: checks of word `slot` of a map. */
-typedef struct tb_plan_group {
+/* Checks that a byte of a block wakes: those of word `slot` of a map. */
+typedef struct tb_plan_byte {
     uint64_t bits;
     uint32_t slot;
-    uint32_t first, end; /* its signals */
-} tb_plan_group;
+} tb_plan_byte;
+
+/* Signals that lie near each other: a look at TB_PLAN_BLOCK bytes tells that none of them is set. */
+typedef struct tb_plan_probe {
+    const uint8_t *block;
+    tb_plan_byte *byte; /* TB_PLAN_BLOCK of them */
+    uint8_t mask[TB_PLAN_BLOCK];
+    uint32_t set;    /* a bit for each byte that was set when some were last: often the same ones again */
+    uint64_t *woken; /* whom these wake, as in a map: tb_check_plan.words of them */
+} tb_plan_probe;
 
 /* Checks that share reset and clock. */
 typedef struct tb_plan_domain {
     const uint8_t *reset_n, *clock; /* never NULL */
     bool runs;                      /* at the last look */
-    uint32_t first, end;            /* groups of its signals, TB_PLAN_STEP or a multiple of it: the last ones may be empty */
+    uint32_t first, end;            /* probes of its signals, a multiple of TB_PLAN_STEP: the last ones may have an empty mask */
     tb_plan_map members;
 } tb_plan_domain;
 
-/* How a check is called. Those of a unit with cycle_all() are called together, with the first of them that is due. */
+/* How a check is called; NULL: with its crowd. */
 typedef struct tb_plan_call {
     tb_check *check;
-    void (*cycle)(tb_check *c); /* or */
+    void (*cycle)(tb_check *c);
+} tb_plan_call;
+
+/* Checks of a unit with cycle_all() are called together, with the first of them that is due. */
+typedef struct tb_plan_crowd {
     uint64_t (*cycle_all)(tb_check *const *check, uint64_t due);
     tb_check *const *all; /* of the same word of a map: the first one */
     uint64_t together;    /* those of the unit */
-} tb_plan_call;
+} tb_plan_crowd;
 
 typedef struct tb_check_plan {
     bool failed;         /* a check has, in this cycle */
-    uint32_t words;      /* of the bitmaps that are in use */
+    uint32_t words;      /* of the bitmaps that are in use; a multiple of TB_PLAN_LOT */
     tb_plan_map always;  /* called in every cycle */
     tb_plan_map again;   /* asked for the next one */
     tb_plan_map running; /* have a clock in this cycle, and have not failed */
     tb_check **check;    /* by number; as many as the bitmaps have bits */
     tb_plan_call *call;
+    tb_plan_crowd *crowd;
     tb_plan_domain *domain;
     size_t domains;
-    tb_plan_wake *wake; /* ordered by domain, word of a map, address */
+    tb_plan_wake *wake; /* ordered by domain, address */
     size_t wakes, wake_cap;
-    tb_plan_probe *probe; /* of each group */
-    tb_plan_group *group;
-    size_t groups;
+    tb_plan_probe *probe;
+    tb_plan_byte *byte; /* of all probes */
+    uint64_t *woken;    /* of all probes */
+    size_t probes;
+    /* Where all these signals lie. If that is less than a block, it is copied in every cycle, and blocks are looked for there. */
+    const uint8_t *low;
+    size_t span;
+    uint8_t few[TB_PLAN_BLOCK];
 } tb_check_plan;
 
 /* When all checks are open. 0 or -1 (out of memory, too many). */
