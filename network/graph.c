@@ -58,19 +58,28 @@ net_status net_read_file(const char *path, size_t max_bytes, char **data, size_t
     return NET_OK;
 }
 
+net_status net_graph_load_param(net_graph *graph, const char *path, net_error *err) {
+    char *data = NULL;
+    size_t bytes = 0;
+    if (graph == NULL || path == NULL) {
+        return net_fail(err, NET_ERR_ARG, "net_graph_load_param: null argument");
+    }
+    memset(graph, 0, sizeof *graph);
+    net_status status = net_read_file(path, NET_MAX_PARAM_BYTES, &data, &bytes, err);
+    if (status == NET_OK) {
+        status = net_graph_parse_param(graph, data, bytes, path, err);
+        free(data);
+    }
+    return status;
+}
+
 net_status net_graph_load(net_graph *graph, const char *param_path, const char *bin_path, net_error *err) {
     if (graph == NULL || param_path == NULL || bin_path == NULL) {
         return net_fail(err, NET_ERR_ARG, "net_graph_load: null argument");
     }
     char *data = NULL;
     size_t bytes = 0;
-    memset(graph, 0, sizeof *graph);
-    net_status status = net_read_file(param_path, NET_MAX_PARAM_BYTES, &data, &bytes, err);
-    if (status != NET_OK) {
-        return status;
-    }
-    status = net_graph_parse_param(graph, data, bytes, param_path, err);
-    free(data);
+    net_status status = net_graph_load_param(graph, param_path, err);
     if (status != NET_OK) {
         return status;
     }

@@ -39,7 +39,7 @@ typedef struct net_error {
 #define NET_MAX_KEY 31u             /* keys of a layer's settings */
 #define NET_KEY_HINTS 30u           /* shapes of the outputs: net_layer_hint() */
 #define NET_KEY_FEATURES 31u        /* feature mask: what ncnn shall not use for this layer; kept, not used */
-#define NET_MAX_ELEMENTS (1u << 26) /* elements of all blobs of an executed network together */
+#define NET_MAX_ELEMENTS (1u << 28) /* elements of all blobs of an executed network together */
 #define NET_MAX_TENSORS 6u          /* weight arrays of a layer */
 
 /* ---- settings of a layer: key=value ---- */
@@ -169,6 +169,8 @@ net_status net_graph_parse_param(net_graph *graph, const char *text, size_t byte
 net_status net_graph_parse_bin(net_graph *graph, const void *data, size_t bytes, const char *name, net_error *err);
 /* The same for a layout; net_graph_parse_bin() reads NET_LAYOUT_STOCK. */
 net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const void *data, size_t bytes, const char *name, net_error *err);
+/* The .param alone from a file. On error *graph is empty. */
+net_status net_graph_load_param(net_graph *graph, const char *path, net_error *err);
 /* Both from files, the .bin in either layout. On error *graph is empty. */
 net_status net_graph_load(net_graph *graph, const char *param_path, const char *bin_path, net_error *err);
 /*

@@ -34,6 +34,8 @@ typedef struct netjob {
     tb_result result;
 } netjob;
 
+/* Print layers, shapes and multiply-accumulates of a .param file. Returns the exit status: 2 for a file that is damaged or that cannot be executed. */
+int netjob_show(const char *path);
 /* Run the job, print the report, write the result file. Returns the exit status. */
 int netjob_run(const netjob_options *opt);
 
