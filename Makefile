@@ -30,6 +30,7 @@ include scripts/jobs.mk
 include scripts/testcases.mk
 include scripts/prove.mk
 include scripts/ncnn.mk
+include scripts/fuzz.mk
 include scripts/fp.mk
 include scripts/synth.mk
 include scripts/bench.mk

@@ -16,6 +16,10 @@ __attribute__((format(printf, 2, 3))) static int fail(vcd_stream *in, const char
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    /* the file's own words are in it: no byte of them may do anything to a terminal */
+    for (char *p = text; *p != '\0'; p++) {
+        *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+    }
     snprintf(in->err, in->err_size, "%s:%llu: %s", in->name, (unsigned long long)in->line, text);
     return -1;
 }
