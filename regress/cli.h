@@ -22,7 +22,10 @@ typedef struct options {
     bool print_jobs;
     bool resume;
     bool json;
-    const char *kind;        /* as it was given, or NULL; expand has the default */
+    const char *kind; /* as it was given, or NULL; expand has the default */
+    uint32_t count;   /* jobs to draw, 0: all */
+    uint32_t budget;  /* seconds to fill, 0: as long as it takes */
+    uint32_t shard, shards;
     uint32_t limit;          /* rows of a query */
     const char *list_option; /* the last option that says what a job list is made of, or NULL: a resumed run has its list */
     reg_suite_options expand;
@@ -39,6 +42,8 @@ extern const char cli_help[];
 reg_status cli_suite_path(const options *o, char path[REG_PATH_MAX]);
 /* That file, read and expanded. */
 reg_status cli_load_suite(const options *o, reg_suite *suite, char path[REG_PATH_MAX]);
+/* REG_NONE: it does not exist (nothing is printed). */
+int cli_open_known_db(const options *o, reg_db *db);
 int cli_open_db(const options *o, reg_db *db, bool create);
 /* The reports that the command line asks for. */
 int cli_write_files(const options *o, reg_db *db, int64_t run);

@@ -71,15 +71,21 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
                      .past = past,
                      .db = db,
                      .progress = &progress};
+    reg_expectation *expected = NULL;
     int status = reg_make_dirs(info->out_dir);
     if (status == REG_OK) {
-        status = reg_order_jobs(suite, past, &order, &plan.order_count);
+        status = reg_history_load(db, suite, info->suite_path, info->shard, info->id, &expected);
+    }
+    if (status == REG_OK) {
+        status = reg_order_jobs(suite, past, expected, &order, &plan.order_count);
     }
     if (status == REG_OK) {
         plan.order = order;
+        plan.expected = expected;
         status = run_plan(o, &plan);
     }
     free(order);
+    free(expected);
     return status;
 }
 
@@ -103,6 +109,7 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
         !reg_format(info.out_dir, sizeof info.out_dir, "%s", o->out != NULL ? o->out : "")) {
         status = cli_usage("--out %s: too long", o->out != NULL ? o->out : o->build_dir);
     }
+    (void)reg_format(info.shard, sizeof info.shard, "%u/%u", o->shard, o->shards);
     (void)reg_format(info.suite, sizeof info.suite, "%s", suite->name);
     reg_commit_info(&info);
     reg_host_info(&info);
@@ -121,10 +128,54 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     return status;
 }
 
+/* Only as many jobs as the expected times, as far as there is a database, let into the budget. */
+static int limit_time(const options *o, reg_suite *suite, const char *path) {
+    reg_db db;
+    reg_expectation *expected = NULL;
+    size_t known;
+    const size_t all = suite->count;
+    int status = cli_open_known_db(o, &db);
+    if (status == REG_OK) {
+        status = reg_history_load(&db, suite, path, "1/1", 0, &expected);
+        reg_db_close(&db);
+    } else if (status == REG_NONE) {
+        expected = malloc((all + 1) * sizeof *expected);
+        status = expected == NULL ? REG_FAIL : REG_OK;
+        for (size_t i = 0; i < all && status == REG_OK; i++) {
+            expected[i] = (reg_expectation){.seconds = -1.0};
+        }
+    }
+    if (status == REG_OK) {
+        (void)reg_history_mean(expected, all, 0, &known);
+        status = reg_draw_time(suite, o->seed != NULL ? o->seed_value : suite->seed, expected, (double)o->budget * o->parallel);
+    }
+    if (status == REG_OK) {
+        suite->budget_s = o->budget;
+        fprintf(stderr, "budget %u s: %zu of %zu jobs drawn, the times of %zu are known\n", o->budget, suite->count, all, known);
+    }
+    free(expected);
+    return status;
+}
+
+/* --count, --budget, --shard: a part of the suite. */
+static int limit_suite(const options *o, reg_suite *suite, const char *path) {
+    int status = REG_OK;
+    if (o->count != 0) {
+        status = reg_draw_count(suite, o->seed != NULL ? o->seed_value : suite->seed, o->count);
+    }
+    if (status == REG_OK && o->budget != 0) {
+        status = limit_time(o, suite, path);
+    }
+    if (status == REG_OK) {
+        reg_draw_shard(suite, o->shard, o->shards);
+    }
+    return status;
+}
+
 static int run_suite(const options *o, const reg_suite *suite, const char *path) {
     reg_programs programs;
     if (suite->count == 0) {
-        reg_error("%s: nothing to run (no line of the suite is for these configurations)", path);
+        reg_error("%s: nothing to run (no line of the suite is for these configurations, or the shard is empty)", path);
         return REG_FAIL;
     }
     int status = reg_programs_of(&programs, suite, o->build_dir);
@@ -305,9 +356,10 @@ int cli_run(options *o) {
     if (status != REG_OK) {
         return status;
     }
-    if (o->print_jobs) {
+    status = limit_suite(o, &suite, path);
+    if (status == REG_OK && o->print_jobs) {
         reg_suite_print(&suite, o->seed != NULL ? o->seed_value : suite.seed, stdout);
-    } else {
+    } else if (status == REG_OK) {
         status = run_suite(o, &suite, path);
     }
     reg_suite_free(&suite);

@@ -49,6 +49,12 @@ int cli_write_files(const options *o, reg_db *db, int64_t run) {
     return status;
 }
 
+int cli_open_known_db(const options *o, reg_db *db) {
+    char path[REG_PATH_MAX];
+    bool fits = o->db != NULL ? reg_format(path, sizeof path, "%s", o->db) : reg_format(path, sizeof path, "%s/results.db", o->build_dir);
+    return fits && access(path, F_OK) != 0 ? REG_NONE : cli_open_db(o, db, false);
+}
+
 int cli_open_db(const options *o, reg_db *db, bool create) {
     char path[REG_PATH_MAX];
     bool fits = o->db != NULL ? reg_format(path, sizeof path, "%s", o->db) : reg_format(path, sizeof path, "%s/results.db", o->build_dir);
@@ -81,6 +87,8 @@ int main(int argc, char **argv) {
                              : processors > PARALLEL_MAX ? PARALLEL_MAX
                                                          : (uint32_t)processors,
                  .limit = 20,
+                 .shard = 1,
+                 .shards = 1,
                  .expand = {.kind = "fast",
                             .cfg = {true, true, true, true},
                             .unit_dir = "testcases/unit",

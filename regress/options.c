@@ -26,6 +26,9 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  --timeout S        seconds for lines without timeout= (default 120)\n"
                         "  --memory MB        address space for lines without memory= (default 4096,\n"
                         "                     0: any; there is no limit for kind san)\n"
+                        "  --count N          draw N jobs of the suite, by weight= and seed\n"
+                        "  --budget S         draw jobs until their last times fill S seconds\n"
+                        "  --shard I/N        the I-th of N parts of the list\n"
                         "  --print-jobs       print the expanded list, itself a suite, and run nothing\n"
                         "  --resume [RUN]     go on with a run (the newest one; with --suite: of that\n"
                         "                     suite): same commit, same programs, only missing jobs\n"
@@ -106,6 +109,25 @@ static reg_status take_ruled(options *o, const option_rule *rule, const char *va
     return REG_OK;
 }
 
+/* i/n */
+static reg_status take_shard(options *o, const char *value) {
+    char copy[32];
+    uint64_t i = 0;
+    uint64_t n = 0;
+    bool good = reg_format(copy, sizeof copy, "%s", value);
+    char *slash = good ? strchr(copy, '/') : NULL;
+    if (slash != NULL) {
+        *slash = '\0';
+        good = reg_parse_u64(slash + 1, 1, 100000, &n) && reg_parse_u64(copy, 1, n, &i);
+    }
+    if (slash == NULL || !good) {
+        return cli_usage("--shard %s: expected for example 2/5, the second of five parts", value);
+    }
+    o->shard = (uint32_t)i;
+    o->shards = (uint32_t)n;
+    return REG_OK;
+}
+
 static reg_status take_value(options *o, const char *name, const char *value) {
     const option_rule rules[] = {
         {.name = "--suite", .text = &o->suite},
@@ -121,6 +143,8 @@ static reg_status take_value(options *o, const char *name, const char *value) {
         {.name = "--unit-dir", .text = &o->expand.unit_dir, .list = true},
         {.name = "--stored-dir", .text = &o->expand.stored_dir, .list = true},
         {.name = "--jobs", .number = &o->parallel, .lo = 1, .hi = PARALLEL_MAX},
+        {.name = "--count", .number = &o->count, .lo = 1, .hi = 1000000, .list = true},
+        {.name = "--budget", .number = &o->budget, .lo = 1, .hi = 604800, .list = true},
         {.name = "--limit", .number = &o->limit, .lo = 1, .hi = UINT32_MAX},
         {.name = "--timeout", .number = &o->expand.timeout_s, .lo = 1, .hi = 86400, .list = true},
         {.name = "--memory", .number = &o->expand.memory_mb, .lo = 0, .hi = 1048576, .list = true},
@@ -133,6 +157,10 @@ static reg_status take_value(options *o, const char *name, const char *value) {
     if (strcmp(name, "--cfg") == 0) {
         o->list_option = "--cfg";
         return take_cfg(o, value);
+    }
+    if (strcmp(name, "--shard") == 0) {
+        o->list_option = "--shard";
+        return take_shard(o, value);
     }
     return cli_usage("option %s is unknown", name);
 }

@@ -4,7 +4,26 @@
 
 #include <stdlib.h>
 
-int reg_order_jobs(const reg_suite *suite, const reg_past *past, size_t **order, size_t *count) {
+/* Negative: a starts before b. What nobody has timed may be long. */
+static int compare(const void *left, const void *right, void *context) {
+    const reg_expectation *list = *(const reg_expectation **)context;
+    const size_t a = *(const size_t *)left;
+    const size_t b = *(const size_t *)right;
+    if (list[a].failed != list[b].failed) {
+        return list[a].failed ? -1 : 1;
+    }
+    const bool known_a = list[a].seconds >= 0;
+    const bool known_b = list[b].seconds >= 0;
+    if (known_a != known_b) {
+        return known_a ? 1 : -1;
+    }
+    if (known_a && (list[a].seconds > list[b].seconds || list[a].seconds < list[b].seconds)) {
+        return list[a].seconds > list[b].seconds ? -1 : 1;
+    }
+    return a < b ? -1 : 1;
+}
+
+int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expectation *list, size_t **order, size_t *count) {
     *count = 0;
     *order = malloc((suite->count + 1) * sizeof **order);
     if (*order == NULL) {
@@ -16,5 +35,6 @@ int reg_order_jobs(const reg_suite *suite, const reg_past *past, size_t **order,
             (*order)[(*count)++] = i;
         }
     }
+    qsort_r(*order, *count, sizeof **order, compare, &list);
     return REG_OK;
 }

@@ -30,10 +30,8 @@ void reg_progress_draw(reg_progress *progress, bool force) {
     double elapsed = now - progress->started;
     char eta[48] = "";
     const size_t fresh = progress->done - progress->before;
-    if (fresh > 0 && progress->done < progress->total) {
-        /* What is left takes as long on the average as what is done. */
-        double left = progress->busy_s / (double)fresh * (double)(progress->total - progress->done) / progress->parallel;
-        unsigned seconds = (unsigned)left;
+    if (progress->left_s >= 0 && progress->done < progress->total) {
+        unsigned seconds = (unsigned)(progress->left_s + 0.5);
         (void)reg_format(eta, sizeof eta, "  eta %u:%02u", seconds / 60, seconds % 60);
     }
     char line[160];

@@ -2,7 +2,8 @@
  * reg.h - the regression runner's own declarations (private to regress/).
  *
  * suite file -> jobs (suite.c) -> processes (exec.c, sched.c) -> results (result.c) -> database (db.c, store.c, load.c) -> reports (junit.c, report.c).
- * Functions return 0 or REG_OK on success; a function that fails has already printed its one line on stderr unless its comment says otherwise.
+ * Functions return 0 or REG_OK on success; a function that fails has already printed its one line on stderr unless its comment says otherwise (REG_NONE: there is none,
+ * nothing was printed).
  */
 #ifndef REG_H
 #define REG_H
@@ -18,8 +19,9 @@
 #define REG_PATH_MAX 1024
 #define REG_TEXT_MAX 1024
 #define REG_CFG_COUNT 4
+#define REG_WEIGHT_MAX 1000
 
-typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2 } reg_status;
+typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_NONE = 3 } reg_status;
 
 /* ---- util.c ---- */
 
@@ -74,6 +76,7 @@ typedef struct reg_job {
     uint32_t cases;          /* cases in this job */
     uint32_t timeout_s;
     uint32_t memory_mb; /* address space limit; 0: none */
+    uint32_t weight;    /* how likely it is to be drawn when not all jobs run */
     bool checked_twice; /* the next job of the list is the second run of this one */
     bool second_run;    /* the job before this one is the first run */
 } reg_job;
@@ -230,6 +233,7 @@ typedef struct reg_run_info {
     bool dirty;
     char tools[512];
     char host[256];
+    char shard[24];
     uint64_t elapsed_ms; /* so far */
 } reg_run_info;
 
@@ -283,6 +287,18 @@ int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg
 /* The programs that the run was started with. */
 int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs);
 
+/* ---- history.c: what earlier runs say about jobs; no result depends on it ---- */
+
+typedef struct reg_expectation {
+    double seconds; /* mean of the last times that it passed; negative: it never did */
+    bool failed;    /* in the last run of its suite */
+} reg_expectation;
+
+/* For each job of a suite; failures are those of the newest run before `before` (0: of all) of that suite file and shard. *list is to be freed. */
+int reg_history_load(reg_db *db, const reg_suite *suite, const char *suite_path, const char *shard, int64_t before, reg_expectation **list);
+/* Mean of the known times, fallback when none is known; the number of known ones. */
+double reg_history_mean(const reg_expectation *list, size_t count, double fallback, size_t *known);
+
 /* ---- sched.c: run them all ---- */
 
 typedef struct reg_progress {
@@ -295,6 +311,7 @@ typedef struct reg_progress {
     size_t done;   /* with those */
     size_t failed;
     double busy_s; /* sum of the wall times of the finished jobs */
+    double left_s; /* expected until the end; negative: nothing is known */
     int parallel;
 } reg_progress;
 
@@ -310,6 +327,7 @@ typedef struct reg_plan {
     const reg_past *past; /* one a job */
     const size_t *order;  /* places of the jobs to run, in the order in which they start */
     size_t order_count;
+    const reg_expectation *expected; /* one a job */
     reg_db *db;
     reg_progress *progress;
 } reg_plan;
@@ -325,10 +343,19 @@ typedef struct reg_totals {
 /* Run the jobs of a plan that have no outcome; the totals are those of all. REG_END_BROKEN: the runner itself could not go on (database, processes), a line has been printed. */
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals);
 
+/* ---- draw.c: part of a suite. A second run stays with its first run, jobs stay in their order ---- */
+
+/* Draw count jobs (all when there are fewer), a job of weight 3 before one of weight 1 three times as often; the seed decides. */
+int reg_draw_count(reg_suite *suite, uint64_t seed, uint64_t count);
+/* Draw jobs as long as their expected times fit into work_s seconds of one process; at least one job. */
+int reg_draw_time(reg_suite *suite, uint64_t seed, const reg_expectation *list, double work_s);
+/* Keep every n-th job from the i-th (1..n) on. */
+void reg_draw_shard(reg_suite *suite, uint32_t i, uint32_t n);
+
 /* ---- order.c: what starts when; no result depends on it ---- */
 
-/* The jobs that have no outcome, in the order of the list. *order is to be freed. */
-int reg_order_jobs(const reg_suite *suite, const reg_past *past, size_t **order, size_t *count);
+/* The jobs that have no outcome: those that failed in the last run first, then the longest. *order is to be freed. */
+int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expectation *list, size_t **order, size_t *count);
 
 /* ---- progress.c ---- */
 void reg_progress_draw(reg_progress *progress, bool force);

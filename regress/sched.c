@@ -354,6 +354,32 @@ static void fill_slots(sched *s) {
     }
 }
 
+/* Seconds until the end as far as earlier runs, or else this one, tell; negative: they do not. */
+static double time_left(const sched *s) {
+    const reg_plan *plan = s->plan;
+    const size_t fresh = plan->progress->done - plan->progress->before;
+    size_t known;
+    double sum = 0;
+    double longest = 0;
+    const double mean =
+        reg_history_mean(plan->expected, plan->suite->count, fresh > 0 ? plan->progress->busy_s / (double)fresh : -1.0, &known);
+    if (mean < 0) {
+        return -1.0;
+    }
+    for (size_t i = s->next; i < plan->order_count; i++) {
+        const double one = plan->expected[plan->order[i]].seconds;
+        sum += one >= 0 ? one : mean;
+    }
+    for (int i = 0; i < plan->parallel; i++) {
+        const slot *busy = &s->slots[i];
+        const double one = busy->phase == SLOT_FREE ? 0 : plan->expected[busy->job].seconds;
+        const double rest = busy->phase == SLOT_FREE ? 0 : (one >= 0 ? one : mean) - (reg_now() - busy->started);
+        sum += rest > 0 ? rest : 0;
+        longest = rest > longest ? rest : longest;
+    }
+    return sum / plan->parallel > longest ? sum / plan->parallel : longest;
+}
+
 static void loop(sched *s) {
     for (;;) {
         fill_slots(s);
@@ -363,7 +389,10 @@ static void loop(sched *s) {
         if (s->running == 0 && (s->stopping || s->next == s->plan->order_count)) {
             return;
         }
-        reg_progress_draw(s->plan->progress, false);
+        if (s->plan->progress->terminal) {
+            s->plan->progress->left_s = time_left(s);
+            reg_progress_draw(s->plan->progress, false);
+        }
         wait_for_news(s);
         reap_slots(s);
         check_deadlines(s);

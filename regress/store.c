@@ -38,7 +38,7 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     if (reg_db_prepare(
             db,
             "INSERT INTO run(suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,build_dir,state,"
-            "started_at) VALUES(?,?,?,?,?,?,?,'local','1/1',?,?,?,'running',?)",
+            "started_at) VALUES(?,?,?,?,?,?,?,'local',?,?,?,?,'running',?)",
             &stmt) != REG_OK) {
         return REG_FAIL;
     }
@@ -50,10 +50,11 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     bind_number(stmt, 5, info->dirty ? 1 : 0);
     bind_text(stmt, 6, info->tools);
     bind_text(stmt, 7, info->host);
-    bind_number(stmt, 8, (uint64_t)info->parallel);
-    bind_number(stmt, 9, info->budget_s);
-    bind_text(stmt, 10, info->build_dir);
-    bind_number(stmt, 11, (uint64_t)time(NULL)); /* for people: when was that */
+    bind_text(stmt, 8, info->shard);
+    bind_number(stmt, 9, (uint64_t)info->parallel);
+    bind_number(stmt, 10, info->budget_s);
+    bind_text(stmt, 11, info->build_dir);
+    bind_number(stmt, 12, (uint64_t)time(NULL)); /* for people: when was that */
     int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
     (void)sqlite3_finalize(stmt);
     info->id = sqlite3_last_insert_rowid(db->handle);

@@ -1,0 +1,151 @@
+/* expand.c - from a line of a suite to its jobs: one for every configuration and every step of count, for every bench, for every stored case. */
+#define _GNU_SOURCE
+#include "suite.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whoever asks for some configurations does not ask for an example, which has others. */
+static bool cfg_wanted(const suite_reader *reader, const suite_line *line, size_t c) {
+    bool all = true;
+    for (size_t i = 0; i < REG_CFG_COUNT; i++) {
+        all = all && reader->options->cfg[i];
+    }
+    return line->cfg[c] && (line->job.what == REG_EXAMPLE ? all : reader->options->cfg[c]);
+}
+
+static reg_status expand_line(const suite_reader *reader, const suite_line *line) {
+    const bool own = line->job.what == REG_EXAMPLE;
+    for (size_t c = 0; c < REG_CFG_COUNT; c++) {
+        if (!cfg_wanted(reader, line, c)) {
+            continue;
+        }
+        for (uint64_t i = 0; i < line->count; i++) {
+            reg_job job = line->job;
+            (void)reg_format(job.cfg, sizeof job.cfg, "%s", own ? line->own_cfg[c] : reg_cfg_names[c]);
+            job.index = line->job.index + i * job.cases;
+            /* determinism=M: M jobs, spread evenly over the count. */
+            job.checked_twice = i * line->determinism % line->count < line->determinism;
+            int status = reg_suite_add(reader->suite, &job);
+            if (status == REG_OK && job.checked_twice) {
+                job.checked_twice = false;
+                job.second_run = true;
+                status = reg_suite_add(reader->suite, &job);
+            }
+            if (status != REG_OK) {
+                return REG_USAGE;
+            }
+        }
+    }
+    return REG_OK;
+}
+
+static int is_bench(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 7 && strncmp(entry->d_name, "unit_", 5) == 0 && strcmp(entry->d_name + length - 2, ".c") == 0;
+}
+
+/* Take a name out of a list with commas. False: it is not in it. */
+static bool take_name(char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (char *p = list; *p != '\0';) {
+        const size_t word = strcspn(p, ",");
+        const size_t step = word + (p[word] == ',');
+        if (word == length && strncmp(p, name, length) == 0) {
+            memmove(p, p + step, strlen(p + step) + 1);
+            return true;
+        }
+        p += step;
+    }
+    return false;
+}
+
+/* "unit all": the line once for every bench unit_NAME.c of the unit folder, in order of their names. */
+static reg_status expand_all_units(const suite_reader *reader, suite_line *line) {
+    struct dirent **entries = NULL;
+    int count = scandir(reader->options->unit_dir, &entries, is_bench, alphasort);
+    if (count <= 0) {
+        free(entries);
+        return reg_suite_bad(reader, "unit all: no unit_*.c in %s", reader->options->unit_dir);
+    }
+    reg_status status = REG_OK;
+    for (int i = 0; i < count; i++) {
+        char *name = entries[i]->d_name + strlen("unit_");
+        name[strlen(name) - 2] = '\0';
+        if (status == REG_OK && !reg_name_valid(name)) {
+            status = reg_suite_bad(reader, "unit all: %s/unit_%s.c is no name for a unit", reader->options->unit_dir, name);
+        } else if (status == REG_OK && !take_name(line->except, name)) {
+            (void)reg_format(line->job.name, sizeof line->job.name, "%s", name);
+            status = expand_line(reader, line);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    if (status == REG_OK && line->except[strspn(line->except, ",")] != '\0') {
+        return reg_suite_bad(reader, "except: there is no bench %s in %s", line->except, reader->options->unit_dir);
+    }
+    return status;
+}
+
+static int is_stored(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".case") == 0;
+}
+
+/* Keep of the line's configurations the one that the case file names. */
+static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
+    char text[256];
+    bool known = false;
+    FILE *in = fopen(line->job.args, "r");
+    if (in == NULL) {
+        return reg_suite_bad(reader, "case all: %s: %s", line->job.args, strerror(errno));
+    }
+    while (fgets(text, sizeof text, in) != NULL) {
+        text[strcspn(text, "\r\n")] = '\0';
+        for (size_t c = 0; c < REG_CFG_COUNT && strncmp(text, "cfg=", 4) == 0; c++) {
+            const bool same = strcmp(text + 4, reg_cfg_names[c]) == 0;
+            line->cfg[c] = line->cfg[c] && same;
+            known = known || same;
+        }
+    }
+    (void)fclose(in);
+    return known ? REG_OK : reg_suite_bad(reader, "case all: %s names no cfg", line->job.args);
+}
+
+/* "case all": the line once for every NAME.case of the folder of stored cases, in order of their names, for the configuration that the case names. */
+static reg_status expand_all_stored(const suite_reader *reader, const suite_line *line) {
+    struct dirent **entries = NULL;
+    const char *dir = reader->options->stored_dir;
+    int count = scandir(dir, &entries, is_stored, alphasort);
+    if (count <= 0) {
+        free(entries);
+        return reg_suite_bad(reader, "case all: no *.case in %s", dir);
+    }
+    reg_status status = REG_OK;
+    for (int i = 0; i < count; i++) {
+        suite_line one = *line;
+        char *name = entries[i]->d_name;
+        bool fits = reg_format(one.job.args, sizeof one.job.args, "%s/%s", dir, name);
+        name[strlen(name) - strlen(".case")] = '\0';
+        if (status == REG_OK && (!fits || strchr(one.job.args, ' ') != NULL || !reg_name_valid(name))) {
+            status = reg_suite_bad(reader, "case all: %s/%s.case is no name for a case", dir, name);
+        } else if (status == REG_OK) {
+            (void)reg_format(one.job.name, sizeof one.job.name, "%s", name);
+            status = cfg_of_stored(reader, &one);
+            status = status == REG_OK ? expand_line(reader, &one) : status;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+reg_status reg_line_expand(const suite_reader *reader, suite_line *line) {
+    const bool all = strcmp(line->job.name, "all") == 0;
+    if (all && line->job.what == REG_CASE) {
+        return expand_all_stored(reader, line);
+    }
+    return all && line->job.what == REG_UNIT ? expand_all_units(reader, line) : expand_line(reader, line);
+}

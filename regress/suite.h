@@ -1,0 +1,34 @@
+/* suite.h - a line of a suite between reading (suite.c) and expansion (expand.c). */
+#ifndef REG_SUITE_H
+#define REG_SUITE_H
+
+#include "reg.h"
+
+/* One line of a suite before expansion. */
+typedef struct suite_line {
+    reg_job job;
+    bool cfg[REG_CFG_COUNT];
+    char own_cfg[REG_CFG_COUNT]
+                [sizeof((reg_job *)0)->cfg]; /* of an example, whose configurations have other names; cfg says which are used */
+    uint64_t count;
+    uint64_t determinism;
+    char except[REG_ARGS_MAX]; /* "unit all": benches that are left out, separated by commas; empty: none */
+} suite_line;
+
+typedef struct suite_reader {
+    const char *path;
+    unsigned line;
+    const reg_suite_options *options;
+    reg_suite *suite;
+} suite_reader;
+
+/* "file:line: what" on stderr; REG_USAGE. */
+reg_status reg_suite_bad(const suite_reader *reader, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The name becomes part of a program's and a folder's name. */
+bool reg_name_valid(const char *name);
+
+/* Add the jobs of a line to the suite. */
+reg_status reg_line_expand(const suite_reader *reader, suite_line *line);
+
+#endif
