@@ -22,9 +22,11 @@ typedef struct options {
     bool print_jobs;
     bool resume;
     bool json;
-    const char *kind; /* as it was given, or NULL; expand has the default */
-    uint32_t count;   /* jobs to draw, 0: all */
-    uint32_t budget;  /* seconds to fill, 0: as long as it takes */
+    const char *kind;      /* as it was given, or NULL; expand has the default */
+    uint32_t count;        /* jobs to draw, 0: all */
+    uint32_t budget;       /* seconds to fill, 0: as long as it takes */
+    uint32_t explain;      /* signatures to explain */
+    uint32_t explain_time; /* seconds for them */
     uint32_t shard, shards;
     uint32_t limit;          /* rows of a query */
     const char *list_option; /* the last option that says what a job list is made of, or NULL: a resumed run has its list */

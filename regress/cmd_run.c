@@ -48,6 +48,18 @@ static int run_plan(const options *o, const reg_plan *plan) {
     if (end == REG_END_BROKEN || reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
         return REG_FAIL;
     }
+    if (totals.failed > 0 && end != REG_END_INTERRUPTED) {
+        const reg_explain_plan explain = {.run = plan->run,
+                                          .build_dir = plan->build_dir,
+                                          .out_dir = plan->out_dir,
+                                          .most = o->explain,
+                                          .seconds = o->explain_time,
+                                          .parallel = plan->parallel,
+                                          .terminal = plan->progress->terminal};
+        if (reg_explain(&explain, plan->db, stdout) != REG_OK) {
+            return REG_FAIL;
+        }
+    }
     if (cli_write_files(o, plan->db, plan->run) != REG_OK) {
         return REG_FAIL;
     }

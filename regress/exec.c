@@ -99,62 +99,67 @@ void reg_guardian_stop(reg_guardian *guardian) {
     }
 }
 
-static bool add_word(reg_command *command, size_t *used, size_t *argc, const char *word) {
+void reg_command_begin(reg_command *command) {
+    command->used = 0;
+    command->argc = 0;
+    command->argv[0] = NULL;
+    command->line[0] = '\0';
+}
+
+bool reg_command_add(reg_command *command, const char *word) {
     size_t length = strlen(word) + 1;
-    if (*used + length > sizeof command->text || *argc + 1 >= sizeof command->argv / sizeof command->argv[0]) {
+    if (command->used + length > sizeof command->text || command->argc + 1 >= sizeof command->argv / sizeof command->argv[0]) {
         return false;
     }
-    memcpy(command->text + *used, word, length);
-    command->argv[(*argc)++] = command->text + *used;
-    command->argv[*argc] = NULL;
-    *used += length;
+    memcpy(command->text + command->used, word, length);
+    command->argv[command->argc++] = command->text + command->used;
+    command->argv[command->argc] = NULL;
+    command->used += length;
     size_t line = strlen(command->line);
     return reg_format(command->line + line, sizeof command->line - line, "%s%s", line == 0 ? "" : " ", word);
 }
 
-static bool add_words(reg_command *command, size_t *used, size_t *argc, const char *words) {
+static bool add_words(reg_command *command, const char *words) {
     char copy[REG_ARGS_MAX];
     (void)reg_format(copy, sizeof copy, "%s", words);
     char *rest = NULL;
     bool good = true;
     for (char *word = strtok_r(copy, " ", &rest); good && word != NULL; word = strtok_r(NULL, " ", &rest)) {
-        good = add_word(command, used, argc, word);
+        good = reg_command_add(command, word);
     }
     return good;
 }
 
 bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const char *result_path,
                        const char *case_dir) {
-    size_t used = 0;
-    size_t argc = 0;
     char program[REG_PATH_MAX];
     char number[32];
-    command->line[0] = '\0';
-    bool good = reg_job_program(job, build_dir, program, sizeof program) && add_word(command, &used, &argc, program);
+    reg_command_begin(command);
+    bool good = reg_job_program(job, build_dir, program, sizeof program) && reg_command_add(command, program);
     if (job->what == REG_TEST) {
-        good = good && add_word(command, &used, &argc, "test") && add_word(command, &used, &argc, job->name);
+        good = good && reg_command_add(command, "test") && reg_command_add(command, job->name);
     }
     if (job->what == REG_CASE) {
-        good = good && add_word(command, &used, &argc, "repro");
+        good = good && reg_command_add(command, "repro");
     }
     if (reg_has_cases(job->what)) {
         (void)reg_format(number, sizeof number, "0x%llx", (unsigned long long)seed);
-        good = good && add_word(command, &used, &argc, "--run-seed") && add_word(command, &used, &argc, number);
+        good = good && reg_command_add(command, "--run-seed") && reg_command_add(command, number);
         (void)reg_format(number, sizeof number, "%llu", (unsigned long long)job->index);
-        good = good && add_word(command, &used, &argc, "--index") && add_word(command, &used, &argc, number);
+        good = good && reg_command_add(command, "--index") && reg_command_add(command, number);
         (void)reg_format(number, sizeof number, "%u", job->cases);
-        good = good && add_word(command, &used, &argc, "--count") && add_word(command, &used, &argc, number);
+        good = good && reg_command_add(command, "--count") && reg_command_add(command, number);
     }
     if (job->what == REG_NETWORK) { /* bus timing; an argument of the suite comes later and wins */
         (void)reg_format(number, sizeof number, "0x%llx", (unsigned long long)seed);
-        good = good && add_word(command, &used, &argc, "--seed") && add_word(command, &used, &argc, number);
+        good = good && reg_command_add(command, "--seed") && reg_command_add(command, number);
     }
-    good = good && add_words(command, &used, &argc, job->args);
+    good = good && add_words(command, job->args);
     if (good && result_path != NULL) {
-        good = add_word(command, &used, &argc, "--result") && add_word(command, &used, &argc, result_path);
+        good = reg_command_add(command, "--result") && reg_command_add(command, result_path);
     }
     if (good && case_dir != NULL && job->what != REG_NETWORK) {
-        good = add_word(command, &used, &argc, "--case-dir") && add_word(command, &used, &argc, case_dir);
+        good = reg_command_add(command, "--case-dir") && reg_command_add(command, case_dir);
     }
     return good;
 }

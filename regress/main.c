@@ -87,6 +87,7 @@ int main(int argc, char **argv) {
                              : processors > PARALLEL_MAX ? PARALLEL_MAX
                                                          : (uint32_t)processors,
                  .limit = 20,
+                 .explain_time = 60,
                  .shard = 1,
                  .shards = 1,
                  .expand = {.kind = "fast",

@@ -35,6 +35,9 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "how to run it:\n"
                         "  --jobs N           processes at a time (default: processors)\n"
                         "  --fail-fast        stop at the first failure\n"
+                        "  --explain N        run one failure of each of the first N signatures again,\n"
+                        "                     with a report, and look for a small case (default 0)\n"
+                        "  --explain-time S   seconds for all that (default 60)\n"
                         "  --junit FILE       write the run as JUnit XML (run, report)\n"
                         "  --html FILE        write the run as a page (run, report)\n"
                         "what to look at:\n"
@@ -145,6 +148,8 @@ static reg_status take_value(options *o, const char *name, const char *value) {
         {.name = "--jobs", .number = &o->parallel, .lo = 1, .hi = PARALLEL_MAX},
         {.name = "--count", .number = &o->count, .lo = 1, .hi = 1000000, .list = true},
         {.name = "--budget", .number = &o->budget, .lo = 1, .hi = 604800, .list = true},
+        {.name = "--explain", .number = &o->explain, .lo = 0, .hi = 1000},
+        {.name = "--explain-time", .number = &o->explain_time, .lo = 1, .hi = 86400},
         {.name = "--limit", .number = &o->limit, .lo = 1, .hi = UINT32_MAX},
         {.name = "--timeout", .number = &o->expand.timeout_s, .lo = 1, .hi = 86400, .list = true},
         {.name = "--memory", .number = &o->expand.memory_mb, .lo = 0, .hi = 1048576, .list = true},

@@ -44,6 +44,24 @@ static const char failures_sql[] =
                              " j.bundle_path, j.shrunk_path, j.log_path FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND " ASKED
                              " ORDER BY j.idx LIMIT :limit";
 
+static const reg_column bucket_columns[] = {
+    {"jobs", "jobs", REG_CELL_NUMBER}, {"signature", "signature", REG_CELL_TEXT}, {"outcome", "outcome", REG_CELL_TEXT},
+    {"job", "job", REG_CELL_NUMBER},   {"what", "what", REG_CELL_TEXT},           {"build", "build", REG_CELL_TEXT},
+    {"message", NULL, REG_CELL_TEXT},  {"repro", "again", REG_CELL_TEXT},         {"case", NULL, REG_CELL_TEXT},
+    {"wave", NULL, REG_CELL_TEXT},     {"report", NULL, REG_CELL_TEXT},           {"small_case", NULL, REG_CELL_TEXT},
+    {"log", NULL, REG_CELL_TEXT},
+};
+/* What a job says of itself names unit and rule or check. What the runner says of it (crash, timeout ..) does not: there the test belongs to it.
+   The representative has a case and takes the fewest cycles. */
+static const char buckets_sql[] = "WITH f AS (SELECT j.*, CASE WHEN j.outcome='fail' AND j.signature IS NOT NULL THEN j.signature"
+                                  "   ELSE coalesce(j.signature,j.outcome)||', '||j.what||' '||j.test END AS bucket"
+                                  "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND " ASKED "),"
+                                  " r AS (SELECT f.*, count(*) OVER (PARTITION BY bucket) AS jobs, row_number() OVER (PARTITION BY bucket"
+                                  "   ORDER BY bundle_path IS NULL, case_path IS NULL, cycles IS NULL, cycles, idx) AS nth FROM f)"
+                                  " SELECT jobs, bucket, outcome, idx, " NAME(
+                                      r) ", cfg||'-'||kind, message, repro, case_path, wave_path, bundle_path, shrunk_path, log_path"
+                                         " FROM r WHERE nth=1 ORDER BY jobs DESC, idx LIMIT :limit";
+
 static const reg_column history_columns[] = {
     {"run", "run", REG_CELL_NUMBER},         {"started", "started (UTC)", REG_CELL_TEXT}, {"commit", "commit", REG_CELL_TEXT},
     {"what", "what", REG_CELL_TEXT},         {"build", "build", REG_CELL_TEXT},           {"seed", "seed", REG_CELL_TEXT},
@@ -109,6 +127,8 @@ static const char first_sql[] = "WITH f AS (SELECT j.*, (SELECT max(g.run) FROM 
 static const reg_query queries[] = {
     {"runs", "the runs, newest first", runs_sql, run_columns, COUNT(run_columns), .empty = "no run"},
     {"failures", "what failed in a run", failures_sql, failure_columns, COUNT(failure_columns), .of_run = true, .empty = "nothing failed"},
+    {"buckets", "failures of a run by signature", buckets_sql, bucket_columns, COUNT(bucket_columns), .of_run = true,
+     .empty = "nothing failed"},
     {"history", "a test over the runs", history_sql, history_columns, COUNT(history_columns), .needs_test = true, .empty = "it never ran"},
     {"slowest", "the jobs of a run that took longest", slowest_sql, slowest_columns, COUNT(slowest_columns), .of_run = true,
      .empty = "nothing ran"},

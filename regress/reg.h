@@ -186,7 +186,12 @@ typedef struct reg_command {
     char *argv[64];
     char text[REG_PATH_MAX * 4]; /* the arguments themselves, each terminated */
     char line[REG_PATH_MAX * 4]; /* as one would type it */
+    size_t used, argc;
 } reg_command;
+
+/* A command word by word; false when it does not fit. */
+void reg_command_begin(reg_command *command);
+bool reg_command_add(reg_command *command, const char *word);
 
 /* Build the command of a job. result_path and case_dir may be NULL: the command as a user would type it. False when it does not fit. */
 bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const char *result_path,
@@ -266,6 +271,9 @@ int reg_db_commit(reg_db *db);
 
 /* Record a finished job (index into the suite). The first attempt with an outcome stays: a second one is an error. */
 int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result, const char *log_path);
+
+/* What an explanation left of the job: folder, waveform, small case; empty text changes nothing. */
+int reg_db_explain_job(reg_db *db, int64_t run, size_t idx, const char *bundle, const char *wave, const char *shrunk);
 
 /* The run goes on: state running, one resume more. */
 int reg_db_resume_run(reg_db *db, int64_t run);
@@ -382,6 +390,21 @@ int reg_html_write(reg_db *db, int64_t run, const char *path);
 int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out);
 /* One line: counts per outcome. */
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out);
+
+/* ---- explain.c ---- */
+
+typedef struct reg_explain_plan {
+    int64_t run;
+    const char *build_dir;
+    const char *out_dir;
+    uint32_t most;    /* signatures */
+    uint32_t seconds; /* for all of them */
+    int parallel;     /* processes of a search for a small case */
+    bool terminal;
+} reg_explain_plan;
+
+/* Run one representative of each signature again, with a report; look for a small case where that is quick. The table of signatures is printed. */
+int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out);
 
 /* ---- diff.c ---- */
 

@@ -171,6 +171,25 @@ int reg_db_resume_run(reg_db *db, int64_t run) {
     return status;
 }
 
+int reg_db_explain_job(reg_db *db, int64_t run, size_t idx, const char *bundle, const char *wave, const char *shrunk) {
+    sqlite3_stmt *stmt = NULL;
+    if (reg_db_prepare(
+            db,
+            "UPDATE job SET bundle_path=coalesce(?,bundle_path), wave_path=coalesce(?,wave_path), shrunk_path=coalesce(?,shrunk_path)"
+            " WHERE run=? AND idx=?",
+            &stmt) != REG_OK) {
+        return REG_FAIL;
+    }
+    bind_known(stmt, 1, bundle);
+    bind_known(stmt, 2, wave);
+    bind_known(stmt, 3, shrunk);
+    (void)sqlite3_bind_int64(stmt, 4, run);
+    bind_number(stmt, 5, idx);
+    int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
 int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result, const char *log_path) {
     if (db->finish_job == NULL &&
         reg_db_prepare(db,

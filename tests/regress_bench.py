@@ -54,7 +54,7 @@ UNITS = {
     "killed": r"kill -KILL $$; sleep 5",
     "stdin": r"read -r line && exit 3; report 'outcome=pass\n'",
     "slow": r"sleep 0.3; report 'outcome=pass\ntrace_hash=0x1\n'",
-    "greedy": r"/usr/bin/python3 -c 'x = bytearray(300 << 20)' && report 'outcome=pass\n'",
+    "greedy": r"/usr/bin/python3 -c 'x = bytearray(150 << 20)' && report 'outcome=pass\n'",
 }
 
 

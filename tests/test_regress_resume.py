@@ -104,10 +104,10 @@ def test_resume_after_interrupt_and_first_failure(bench):
     done = resume(bench, "--fail-fast")
     assert done.returncode == 1 and last_line(done) == "4 passed, 1 failed"
     runner = start(bench, "unit pass cfg=n8 count=2\nunit slow cfg=n8 count=3\n", "--jobs", "1")
-    wait_until(lambda: stands(bench, 2) and rows(bench, 2, "outcome")[1] == ("pass",))
+    wait_until(lambda: rows(bench, 2, "outcome").count(("pass",)) == 2)
     runner.send_signal(signal.SIGINT)
     runner.communicate(timeout=20)
-    assert rows(bench, 2, "outcome")[4] == (None,)
+    assert (None,) in rows(bench, 2, "outcome")
     done = resume(bench)
     assert done.returncode == 0 and last_line(done) == "5 passed, 0 failed"
     with sqlite3.connect(bench.db) as db:
