@@ -94,6 +94,19 @@ net_status net_graph_load(net_graph *graph, const char *param_path, const char *
     return status;
 }
 
+net_status net_graph_set_input(net_graph *graph, uint32_t w, uint32_t h, uint32_t c, net_error *err) {
+    if (graph == NULL || w < 1 || w > 65536 || h < 1 || h > 65536 || c < 1 || c > 65536) {
+        return net_fail(err, NET_ERR_ARG, "an input of %ux%ux%u (w, h, c), expected 1..65536 each", w, h, c);
+    }
+    graph->free_input = (net_shape){3, w, h, c};
+    return NET_OK;
+}
+
+bool net_type_is_known(const char *type) {
+    const net_op *op = net_op_find(type);
+    return op != NULL && op->shape != NULL;
+}
+
 void net_graph_free_weights(net_graph *graph) {
     for (uint32_t i = 0; i < graph->num_layers; i++) {
         net_layer *layer = &graph->layer[i];
@@ -233,6 +246,18 @@ bool net_layer_hint(const net_layer *layer, uint32_t output, net_hint *hint) {
     return true;
 }
 
+const net_value *net_layer_array(const net_layer *layer, uint32_t key, uint32_t *count) {
+    const net_param *param = net_layer_param(layer, key);
+    *count = param == NULL ? 0 : param->count;
+    return param == NULL ? NULL : param->value;
+}
+
+float net_value_float(net_value value) {
+    float number;
+    memcpy(&number, &value.bits, sizeof number);
+    return number;
+}
+
 const net_tensor *net_layer_tensor(const net_layer *layer, net_role role) {
     for (uint32_t i = 0; i < layer->num_tensors; i++) {
         if (layer->tensor[i].role == role) {
@@ -246,11 +271,15 @@ uint32_t net_shape_elements(const net_shape *shape) {
     return shape->dims == 0 ? 0 : shape->w * shape->h * shape->c;
 }
 
+uint64_t net_layer_macs(const net_graph *graph, uint32_t number) {
+    const net_layer *layer = &graph->layer[number];
+    return graph->planned && layer->op->macs != NULL ? layer->op->macs(graph, layer) : 0;
+}
+
 uint64_t net_graph_macs(const net_graph *graph) {
     uint64_t macs = 0;
     for (uint32_t i = 0; graph->planned && i < graph->num_layers; i++) {
-        const net_layer *layer = &graph->layer[i];
-        macs += layer->op->macs == NULL ? 0 : layer->op->macs(graph, layer);
+        macs += net_layer_macs(graph, i);
     }
     return macs;
 }

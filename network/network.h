@@ -83,6 +83,9 @@ typedef enum net_role {
     NET_ROLE_WEIGHT_SCALE,
     NET_ROLE_BOTTOM_SCALE,
     NET_ROLE_TOP_SCALE,
+    NET_ROLE_SCALE,    /* factors and slopes of normalisations and of PReLU */
+    NET_ROLE_MEAN,     /* BatchNorm */
+    NET_ROLE_VARIANCE, /* BatchNorm */
     NET_ROLE_OTHER
 } net_role;
 
@@ -108,13 +111,45 @@ typedef struct net_tensor {
     int8_t *i8;
 } net_tensor;
 
-/* A convolution, filled by net_graph_plan(). */
+/* What an activation computes; the first seven have their numbers of ncnn's fused activations (key 9 of a convolution). */
+typedef enum net_act_type {
+    NET_ACT_NONE = 0,
+    NET_ACT_RELU,  /* v > 0 ? v : +0 */
+    NET_ACT_LEAKY, /* v > 0 ? v : v * a */
+    NET_ACT_CLIP,  /* to a..b */
+    NET_ACT_SIGMOID,
+    NET_ACT_MISH,
+    NET_ACT_HARD_SWISH, /* v * hard sigmoid(v) */
+    NET_ACT_SWISH,      /* v * sigmoid(v) */
+    NET_ACT_TANH,
+    NET_ACT_HARD_SIGMOID, /* v * a + b, cut off at 0 and 1 */
+    NET_ACT_ELU,          /* v < 0 ? a * (e^v - 1) : v */
+    NET_ACT_SELU          /* v < 0 ? a * b * (e^v - 1) : b * v */
+} net_act_type;
+
+typedef struct net_act {
+    net_act_type type;
+    float a, b;
+} net_act;
+
+/* A layer with weights (convolution of any kind, deconvolution, inner product as a 1x1 one), filled by net_graph_plan(). */
 typedef struct net_conv {
     uint32_t num_output, kernel_w, kernel_h, stride_w, stride_h, dilation_w, dilation_h;
     uint32_t pad_l, pad_r, pad_t, pad_b;
-    bool has_bias, relu;
-    uint32_t int8_scale_term; /* 0 float, 2 INT8 with float output, 102 INT8 requantised for the next layer */
+    uint32_t groups;     /* 1 unless grouped or depthwise */
+    bool has_bias, relu; /* relu: the activation is exactly that; the layer's `act` says which one it is otherwise */
+    uint32_t
+        int8_scale_term; /* 0 float, 2 INT8 with float output, 102 INT8 requantised for the next layer; 1 and 101: a weight scale for each group */
 } net_conv;
+
+/* A pooling layer, filled by net_graph_plan(). Output (y, x) covers rows y * stride_h - pad_t .. + kernel_h - 1, columns likewise; pad_r and pad_b include the tail of mode "full". */
+typedef struct net_pool {
+    bool max; /* otherwise the average */
+    bool
+        adaptive; /* output o of n covers in * o / n .. ceil(in * (o + 1) / n) - 1: the sizes below are 0; the global pool is the one with a single output */
+    bool count_padding; /* average: divide by the whole window instead of its elements inside the map */
+    uint32_t kernel_w, kernel_h, stride_w, stride_h, pad_l, pad_r, pad_t, pad_b;
+} net_pool;
 
 typedef struct net_layer {
     net_kind kind;
@@ -128,7 +163,9 @@ typedef struct net_layer {
     net_param *param;
     uint32_t num_tensors;
     net_tensor tensor[NET_MAX_TENSORS];
-    net_conv conv;           /* layers with weights; filled by net_graph_plan() */
+    net_conv conv; /* layers with weights; filled by net_graph_plan() */
+    net_pool pool; /* pooling layers; filled by net_graph_plan() */
+    net_act act;   /* fused activation of a layer with weights, or what an activation layer computes; filled by net_graph_plan() */
     const struct net_op *op; /* row of the table of layer types (op.h); filled by net_graph_plan() */
     size_t scratch;          /* bytes of memory that the layer needs while it runs; filled by net_graph_plan() */
 } net_layer;
@@ -153,6 +190,7 @@ typedef struct net_graph {
     /* Blobs of the Input layers and blobs without a consumer, in the order of the file; filled by net_graph_plan(). */
     uint32_t num_inputs, num_outputs;
     uint32_t *inputs, *outputs;
+    net_shape free_input;   /* of Input layers without a shape of their own: net_graph_set_input() */
     uint32_t input, output; /* the only input and the only output; NET_NONE where there are several */
 } net_graph;
 
@@ -173,6 +211,13 @@ net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const voi
 net_status net_graph_load_param(net_graph *graph, const char *path, net_error *err);
 /* Both from files, the .bin in either layout. On error *graph is empty. */
 net_status net_graph_load(net_graph *graph, const char *param_path, const char *bin_path, net_error *err);
+/*
+ * Fill all arrays with numbers drawn from a seed, as floats; the same for the same .param and seed on every machine. Scales of INT8 layers fit the weights and activations of -4..4.
+ * Errors: NET_ERR_FORMAT (impossible counts), NET_ERR_MEMORY. On error the graph has no weights.
+ */
+net_status net_graph_random_weights(net_graph *graph, uint64_t seed, net_error *err);
+/* Shape (1..65536 each) of every Input layer whose settings give none. Before net_graph_plan(). */
+net_status net_graph_set_input(net_graph *graph, uint32_t w, uint32_t h, uint32_t c, net_error *err);
 /*
  * Decide the shape of every blob and decode the settings of every layer. Errors: NET_ERR_UNSUPPORTED names the layer and its line; NET_ERR_FORMAT where weights
  * and shapes disagree.
@@ -211,6 +256,10 @@ net_status net_graph_save(const net_graph *graph, const char *param_path, const 
 /* Setting of a layer, or the default when the key is absent (or is an array or text). */
 int32_t net_layer_int(const net_layer *layer, uint32_t key, int32_t absent);
 float net_layer_float(const net_layer *layer, uint32_t key, float absent);
+/* Values of a setting (an array, or one number) and how many there are; NULL and 0 when the key is absent or text. */
+const net_value *net_layer_array(const net_layer *layer, uint32_t key, uint32_t *count);
+/* The bits as a float, as ncnn takes them, whatever the text was. */
+float net_value_float(net_value value);
 /* The setting itself or NULL. */
 const net_param *net_layer_param(const net_layer *layer, uint32_t key);
 /* Replace or add a setting; it stands behind the others when it is new. NET_ERR_ARG (key above 31, null array), NET_ERR_MEMORY: nothing has changed. */
@@ -228,9 +277,13 @@ typedef struct net_hint {
 bool net_layer_hint(const net_layer *layer, uint32_t output, net_hint *hint);
 /* The layer's first array with this role or NULL. */
 const net_tensor *net_layer_tensor(const net_layer *layer, net_role role);
+/* true when net_graph_plan() and net_ref_run() know the type (its settings may still be unsupported). */
+bool net_type_is_known(const char *type);
 uint32_t net_shape_elements(const net_shape *shape);
 /* Useful multiply-accumulates of one inference. 0 before net_graph_plan(). */
 uint64_t net_graph_macs(const net_graph *graph);
+/* The same of one layer. */
+uint64_t net_layer_macs(const net_graph *graph, uint32_t layer);
 /* true when at least one convolution of the graph is INT8. */
 bool net_graph_is_int8(const net_graph *graph);
 

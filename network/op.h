@@ -2,7 +2,7 @@
  * op.h - layer types: one row of a table for each, private to network/.
  *
  * A row says which arrays the .bin file holds for a layer, which shapes its outputs have, and what it computes in FP32 (the scalar definition, in plain C). Reader, planner and
- * executors walk the table and know no layer type. One file for each family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_resize.c, op_detect.c.
+ * executors walk the table and know no layer type. One file for each family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c, op_detect.c, op_boxes.c.
  */
 #ifndef NET_OP_H
 #define NET_OP_H
@@ -52,8 +52,8 @@ typedef struct net_op {
 } net_op;
 
 /* Rows of the families; a row without a type ends each. */
-extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[], net_ops_resize[],
-    net_ops_detect[];
+extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[], net_ops_border[],
+    net_ops_resize[], net_ops_detect[], net_ops_boxes[];
 
 /* Row of a type, NULL when there is none. */
 const net_op *net_op_find(const char *type);
@@ -95,12 +95,20 @@ net_status net_plan_same(net_plan *p);
 /* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from behind the innermost one. */
 net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *axis);
 
+/* A fused activation: its number and its parameters. */
+net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net_act *act);
+
 /* ---- for `run` ---- */
 
 const net_shape *net_work_in(const net_work *work, uint32_t i);
 const net_shape *net_work_out(const net_work *work, uint32_t i);
+/* in and out may be the same. */
+void net_act_apply(const net_act *act, const float *in, float *out, size_t count);
 /* Every output is a copy of input 0. */
 void net_run_copy(const net_work *work);
+
+/* A BatchNorm channel as a line: y = factor * x + offset. */
+void net_batch_norm_line(const net_layer *layer, uint32_t channel, float *factor, float *offset);
 
 /* Sizes of a blob from its outermost dimension inwards (dims of them), the order in which ncnn counts axes. */
 void net_shape_outer(const net_shape *shape, uint32_t size[3]);

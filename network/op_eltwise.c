@@ -1,10 +1,353 @@
 /* op_eltwise.c - operations on pairs of elements, on several blobs, and along axes. */
+#include <float.h>
+#include <math.h>
+
 #include "op.h"
 
+/* ---- Eltwise: several blobs of one shape ---- */
+
+enum { ELT_PROD, ELT_SUM, ELT_MAX };
+
+static net_status eltwise_shape(net_plan *p) {
+    const net_shape *first = net_plan_in(p, 0);
+    uint32_t op;
+    uint32_t coeffs;
+    net_status status = net_plan_number(p, 0, 0, ELT_PROD, ELT_MAX, "operation", &op);
+    (void)net_layer_array(p->layer, 1, &coeffs);
+    if (status == NET_OK && op == ELT_SUM && coeffs != 0 && coeffs != p->layer->num_in) {
+        return NET_BAD(p, "%u coefficients (key 1) for %u inputs", coeffs, p->layer->num_in);
+    }
+    for (uint32_t i = 1; status == NET_OK && i < p->layer->num_in; i++) {
+        const net_shape *s = net_plan_in(p, i);
+        if (s->dims != first->dims || s->w != first->w || s->h != first->h || s->c != first->c) {
+            return NET_BAD(p, "input %u is %ux%ux%u, input 0 %ux%ux%u (c, h, w)", i, s->c, s->h, s->w, first->c, first->h, first->w);
+        }
+    }
+    return status == NET_OK ? net_plan_same(p) : status;
+}
+
+static void eltwise_run(const net_work *work) {
+    const net_layer *layer = work->layer;
+    size_t count = net_shape_elements(net_work_out(work, 0));
+    int32_t op = net_layer_int(layer, 0, 0);
+    uint32_t coeffs;
+    const net_value *value = net_layer_array(layer, 1, &coeffs);
+    bool weighted = op == ELT_SUM && coeffs != 0;
+    float *out = work->out[0];
+    float first = weighted ? net_value_float(value[0]) : 1.0f;
+    for (size_t k = 0; k < count; k++) {
+        out[k] = weighted ? work->in[0][k] * first : work->in[0][k];
+    }
+    for (uint32_t i = 1; i < layer->num_in; i++) {
+        const float *in = work->in[i];
+        float factor = weighted ? net_value_float(value[i]) : 1.0f;
+        for (size_t k = 0; k < count; k++) {
+            float v = weighted ? in[k] * factor : in[k];
+            out[k] = op == ELT_PROD ? out[k] * v : op == ELT_SUM ? out[k] + v : out[k] < v ? v : out[k];
+        }
+    }
+}
+
+/* ---- BinaryOp: two blobs that are broadcast to one shape, or a blob and a number ---- */
+
+enum { BIN_ADD, BIN_SUB, BIN_MUL, BIN_DIV, BIN_MAX, BIN_MIN, BIN_POW, BIN_RSUB, BIN_RDIV, BIN_RPOW, BIN_ATAN2, BIN_RATAN2, BIN_COUNT };
+
+static float binary(uint32_t op, float a, float b) {
+    switch (op) {
+    case BIN_ADD:
+        return a + b;
+    case BIN_SUB:
+        return a - b;
+    case BIN_MUL:
+        return a * b;
+    case BIN_DIV:
+        return a / b;
+    case BIN_MAX:
+        return a < b ? b : a;
+    case BIN_MIN:
+        return b < a ? b : a;
+    case BIN_POW:
+        return powf(a, b);
+    case BIN_RSUB:
+        return b - a;
+    case BIN_RDIV:
+        return b / a;
+    case BIN_RPOW:
+        return powf(b, a);
+    case BIN_ATAN2:
+        return atan2f(a, b);
+    case BIN_RATAN2:
+    default:
+        return atan2f(b, a);
+    }
+}
+
+/*
+ * The blob as (c, h, w) beside one with more dimensions. A vector runs along the outermost dimension of the other when their lengths agree, otherwise along the innermost one;
+ * a matrix runs along the two outer ones.
+ */
+static void widen(const net_shape *shape, const net_shape *other, uint32_t size[3]) {
+    uint32_t dims = shape->dims > other->dims ? shape->dims : other->dims;
+    size[0] = shape->c;
+    size[1] = shape->h;
+    size[2] = shape->w;
+    if (shape->dims == 1 && dims == 2 && shape->w == other->h) {
+        size[1] = shape->w;
+        size[2] = 1;
+    } else if (shape->dims == 1 && dims == 3 && shape->w == other->c) {
+        size[0] = shape->w;
+        size[2] = 1;
+    } else if (shape->dims == 2 && dims == 3) {
+        size[0] = shape->h;
+        size[1] = shape->w;
+        size[2] = 1;
+    }
+}
+
+static net_status binary_shape(net_plan *p) {
+    const net_shape *a = net_plan_in(p, 0);
+    uint32_t op;
+    bool scalar = net_layer_int(p->layer, 1, 0) != 0;
+    net_status status = net_plan_number(p, 0, 0, 0, BIN_COUNT - 1, "operation", &op);
+    if (status != NET_OK) {
+        return status;
+    }
+    if (p->layer->num_in != (scalar ? 1 : 2)) {
+        return NET_BAD(p, "%u inputs, expected %u", p->layer->num_in, scalar ? 1 : 2);
+    }
+    if (scalar) {
+        return net_plan_same(p);
+    }
+    const net_shape *b = net_plan_in(p, 1);
+    uint32_t sa[3];
+    uint32_t sb[3];
+    uint32_t out[3];
+    widen(a, b, sa);
+    widen(b, a, sb);
+    for (int i = 0; i < 3; i++) {
+        if (sa[i] != sb[i] && sa[i] != 1 && sb[i] != 1) {
+            return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w) do not fit together", a->c, a->h, a->w, b->c, b->h, b->w);
+        }
+        out[i] = sa[i] > sb[i] ? sa[i] : sb[i];
+    }
+    return net_plan_out(p, 0, (net_shape){a->dims > b->dims ? a->dims : b->dims, out[2], out[1], out[0]});
+}
+
+static void binary_run(const net_work *work) {
+    const net_shape *os = net_work_out(work, 0);
+    uint32_t op = (uint32_t)net_layer_int(work->layer, 0, 0);
+    float *out = work->out[0];
+    if (work->layer->num_in == 1) {
+        float b = net_layer_float(work->layer, 2, 0.0f);
+        for (size_t i = 0; i < net_shape_elements(os); i++) {
+            out[i] = binary(op, work->in[0][i], b);
+        }
+        return;
+    }
+    uint32_t size[2][3];
+    widen(net_work_in(work, 0), net_work_in(work, 1), size[0]);
+    widen(net_work_in(work, 1), net_work_in(work, 0), size[1]);
+    for (uint32_t c = 0; c < os->c; c++) {
+        for (uint32_t y = 0; y < os->h; y++) {
+            const float *row[2];
+            for (int i = 0; i < 2; i++) {
+                const uint32_t *s = size[i];
+                row[i] = work->in[i] + ((size_t)(s[0] == 1 ? 0 : c) * s[1] + (s[1] == 1 ? 0 : y)) * s[2];
+            }
+            for (uint32_t x = 0; x < os->w; x++) {
+                *out++ = binary(op, row[0][size[0][2] == 1 ? 0 : x], row[1][size[1][2] == 1 ? 0 : x]);
+            }
+        }
+    }
+}
+
+/* ---- UnaryOp ---- */
+
+#define UNARY_COUNT 20
+
+static float unary(uint32_t op, float x) {
+    switch (op) {
+    case 0:
+        return fabsf(x);
+    case 1:
+        return -x;
+    case 2:
+        return floorf(x);
+    case 3:
+        return ceilf(x);
+    case 4:
+        return x * x;
+    case 5:
+        return sqrtf(x);
+    case 6:
+        return 1.0f / sqrtf(x);
+    case 7:
+        return expf(x);
+    case 8:
+        return logf(x);
+    case 9:
+        return sinf(x);
+    case 10:
+        return cosf(x);
+    case 11:
+        return tanf(x);
+    case 12:
+        return asinf(x);
+    case 13:
+        return acosf(x);
+    case 14:
+        return atanf(x);
+    case 15:
+        return 1.0f / x;
+    case 16:
+        return tanhf(x);
+    case 17:
+        return log10f(x);
+    case 18:
+        return nearbyintf(x); /* half to even */
+    case 19:
+    default:
+        return truncf(x);
+    }
+}
+
+static net_status unary_shape(net_plan *p) {
+    uint32_t op;
+    net_status status = net_plan_number(p, 0, 0, 0, UNARY_COUNT - 1, "operation", &op);
+    return status == NET_OK ? net_plan_same(p) : status;
+}
+
+static void unary_run(const net_work *work) {
+    uint32_t op = (uint32_t)net_layer_int(work->layer, 0, 0);
+    for (size_t i = 0; i < net_shape_elements(net_work_out(work, 0)); i++) {
+        work->out[0][i] = unary(op, work->in[0][i]);
+    }
+}
+
+/* ---- Reduction: along some axes or all ---- */
+
+enum { RED_SUM, RED_ASUM, RED_SUMSQ, RED_MEAN, RED_MAX, RED_MIN, RED_PROD, RED_L1, RED_L2, RED_LOGSUM, RED_LOGSUMEXP, RED_COUNT };
+
+/* Which of the dims axes go away; false: an axis that does not exist. */
+static bool reduced_axes(const net_layer *layer, uint32_t dims, bool gone[3]) {
+    uint32_t count;
+    const net_value *axes = net_layer_array(layer, 3, &count);
+    bool all = net_layer_int(layer, 1, 1) != 0 || count == 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        gone[i] = all && i < dims;
+    }
+    for (uint32_t i = 0; !all && i < count; i++) {
+        int32_t axis = (int32_t)axes[i].bits;
+        axis = axis < 0 ? axis + (int32_t)dims : axis;
+        if (axis < 0 || axis >= (int32_t)dims) {
+            return false;
+        }
+        gone[axis] = true;
+    }
+    return true;
+}
+
+static net_status reduction_shape(net_plan *p) {
+    const net_shape *in = net_plan_in(p, 0);
+    bool gone[3];
+    uint32_t op;
+    uint32_t size[3];
+    net_status status = net_plan_number(p, 0, 0, 0, RED_COUNT - 1, "operation", &op);
+    if (status != NET_OK) {
+        return status;
+    }
+    if (!reduced_axes(p->layer, in->dims, gone)) {
+        return NET_BAD(p, "an axis (key 3) outside a blob with %u dimensions", in->dims);
+    }
+    if (net_layer_int(p->layer, 1, 1) == 0 && net_layer_param(p->layer, 3) != NULL && net_layer_int(p->layer, 5, 0) != 1) {
+        return NET_CANNOT(p, "%s", "a reduction along axes in the old numbering (key 5 is not 1)");
+    }
+    bool keep = net_layer_int(p->layer, 4, 0) != 0;
+    uint32_t left[3]; /* from the outermost dimension inwards */
+    uint32_t dims = 0;
+    net_shape_outer(in, size);
+    for (uint32_t i = 0; i < in->dims; i++) {
+        if (keep || !gone[i]) {
+            left[dims++] = gone[i] ? 1 : size[i];
+        }
+    }
+    net_shape out = {dims == 0 ? 1 : dims, 1, 1, 1};
+    out.w = dims > 0 ? left[dims - 1] : 1;
+    out.h = dims > 1 ? left[dims - 2] : 1;
+    out.c = dims > 2 ? left[dims - 3] : 1;
+    return net_plan_out(p, 0, out);
+}
+
+static float reduce_step(uint32_t op, float sum, float x) {
+    switch (op) {
+    case RED_ASUM:
+    case RED_L1:
+        return sum + fabsf(x);
+    case RED_SUMSQ:
+    case RED_L2:
+        return sum + x * x;
+    case RED_MAX:
+        return x > sum ? x : sum;
+    case RED_MIN:
+        return x < sum ? x : sum;
+    case RED_PROD:
+        return sum * x;
+    case RED_LOGSUMEXP:
+        return sum + expf(x);
+    default: /* sum, mean, logsum */
+        return sum + x;
+    }
+}
+
+static float reduce_end(uint32_t op, float sum, size_t count, float coeff) {
+    switch (op) {
+    case RED_MEAN:
+        return sum * (coeff / (float)count);
+    case RED_L2:
+        return sqrtf(sum) * coeff;
+    case RED_LOGSUM:
+    case RED_LOGSUMEXP:
+        return logf(sum) * coeff;
+    default:
+        return sum * coeff;
+    }
+}
+
+static void reduction_run(const net_work *work) {
+    const net_shape *is = net_work_in(work, 0);
+    uint32_t op = (uint32_t)net_layer_int(work->layer, 0, 0);
+    float coeff = net_layer_float(work->layer, 2, 1.0f);
+    bool gone[3];
+    uint32_t size[3];
+    uint32_t step[3]; /* of the output, 0 along a reduced axis */
+    size_t outputs = 1;
+    (void)reduced_axes(work->layer, is->dims, gone);
+    net_shape_outer(is, size);
+    for (int i = 2; i >= 0; i--) {
+        step[i] = gone[i] ? 0 : (uint32_t)outputs;
+        outputs *= gone[i] ? 1 : size[i];
+    }
+    for (size_t o = 0; o < outputs; o++) {
+        work->out[0][o] = op == RED_MAX ? -FLT_MAX : op == RED_MIN ? FLT_MAX : op == RED_PROD ? 1.0f : 0.0f;
+    }
+    const float *in = work->in[0];
+    for (uint32_t c = 0; c < size[0]; c++) {
+        for (uint32_t y = 0; y < size[1]; y++) {
+            for (uint32_t x = 0; x < size[2]; x++) {
+                float *sum = &work->out[0][(size_t)c * step[0] + (size_t)y * step[1] + (size_t)x * step[2]];
+                *sum = reduce_step(op, *sum, *in++);
+            }
+        }
+    }
+    for (size_t o = 0; o < outputs; o++) {
+        work->out[0][o] = reduce_end(op, work->out[0][o], net_shape_elements(is) / outputs, coeff);
+    }
+}
+
 const net_op net_ops_eltwise[] = {
-    {"Eltwise", 2, NET_ANY, 1, 1, NULL, NULL, NULL, NULL},
-    {"BinaryOp", 1, 2, 1, 1, NULL, NULL, NULL, NULL},
-    {"UnaryOp", 1, 1, 1, 1, NULL, NULL, NULL, NULL},
-    {"Reduction", 1, 1, 1, 1, NULL, NULL, NULL, NULL},
+    {"Eltwise", 2, NET_ANY, 1, 1, NULL, eltwise_shape, eltwise_run, NULL},
+    {"BinaryOp", 1, 2, 1, 1, NULL, binary_shape, binary_run, NULL},
+    {"UnaryOp", 1, 1, 1, 1, NULL, unary_shape, unary_run, NULL},
+    {"Reduction", 1, 1, 1, 1, NULL, reduction_shape, reduction_run, NULL},
     {0},
 };

@@ -3,10 +3,14 @@
 
 #include "op.h"
 
+/* Shape of a source from its settings. */
 static net_status input_shape(net_plan *p) {
     int32_t w = net_layer_int(p->layer, 0, 0);
     int32_t h = net_layer_int(p->layer, 1, 0);
     int32_t c = net_layer_int(p->layer, 2, 0);
+    if (w == 0 && h == 0 && c == 0 && p->graph->free_input.dims != 0 && p->layer->kind == NET_INPUT) {
+        return net_plan_out(p, 0, p->graph->free_input);
+    }
     if (w <= 0 || h < 0 || c < 0 || (h == 0 && c > 0)) {
         return NET_CANNOT(p, "an input without a fixed shape (w=%d h=%d c=%d)", w, h, c);
     }
@@ -59,10 +63,6 @@ static net_status reshape_shape(net_plan *p) {
     return net_plan_out(p, 0, (net_shape){dims, size[0], size[1], size[2]});
 }
 
-static void padding_arrays(const net_layer *layer, net_arrays *a) {
-    net_arrays_add(a, NET_ROLE_OTHER, false, net_layer_int(layer, 6, 0));
-}
-
 static void memory_data_arrays(const net_layer *layer, net_arrays *a) {
     const uint32_t keys[4] = {0, 1, 11, 2};
     int64_t elements = 1;
@@ -71,22 +71,213 @@ static void memory_data_arrays(const net_layer *layer, net_arrays *a) {
         /* Saturates far above any file size, so that the product cannot overflow. */
         elements = d < 0 ? -1 : d > 0 && elements > 0 ? (elements > INT32_MAX ? elements : elements * d) : elements;
     }
-    net_arrays_add(a, NET_ROLE_OTHER, false, elements);
+    net_arrays_add(a, NET_ROLE_OTHER, net_layer_int(layer, 21, 1) == 0, elements);
+}
+
+static net_status memory_data_shape(net_plan *p) {
+    return net_layer_int(p->layer, 11, 0) != 0 ? NET_CANNOT(p, "%s", "data with four dimensions") : input_shape(p);
+}
+
+static void memory_data_run(const net_work *work) {
+    const net_tensor *data = net_layer_tensor(work->layer, NET_ROLE_OTHER);
+    memcpy(work->out[0], data->f32, net_shape_elements(net_work_out(work, 0)) * sizeof(float));
+}
+
+/* Noop passes each output the input of its number; further inputs only have to exist. */
+static net_status noop_shape(net_plan *p) {
+    net_status status = NET_OK;
+    if (p->layer->num_out > p->layer->num_in) {
+        return NET_BAD(p, "%u outputs of %u inputs", p->layer->num_out, p->layer->num_in);
+    }
+    for (uint32_t i = 0; status == NET_OK && i < p->layer->num_out; i++) {
+        status = net_plan_out(p, i, *net_plan_in(p, i));
+    }
+    return status;
+}
+
+static void noop_run(const net_work *work) {
+    for (uint32_t i = 0; i < work->layer->num_out; i++) {
+        memcpy(work->out[i], work->in[i], net_shape_elements(net_work_out(work, i)) * sizeof(float));
+    }
+}
+
+/* Scaled by key 0, which is 1 in a trained network. */
+static void dropout_run(const net_work *work) {
+    float scale = net_layer_float(work->layer, 0, 1.0f);
+    for (size_t i = 0; i < net_shape_elements(net_work_in(work, 0)); i++) {
+        work->out[0][i] = scale == 1.0f ? work->in[0][i] : work->in[0][i] * scale;
+    }
+}
+
+/* ---- Concat and Slice ---- */
+
+/* A shape from its sizes, outermost first. */
+static net_shape from_outer(uint32_t dims, const uint32_t size[3]) {
+    net_shape s = {dims, size[dims - 1], dims > 1 ? size[dims - 2] : 1, dims > 2 ? size[dims - 3] : 1};
+    return s;
+}
+
+static uint32_t axis_setting(const net_layer *layer, uint32_t key, uint32_t dims) {
+    int32_t axis = net_layer_int(layer, key, 0);
+    return (uint32_t)(axis < 0 ? axis + (int32_t)dims : axis);
+}
+
+static net_status concat_shape(net_plan *p) {
+    uint32_t dims = net_plan_in(p, 0)->dims;
+    uint32_t axis;
+    uint32_t sum[3];
+    uint64_t along = 0;
+    net_status status = net_plan_axis(p, 0, 0, &axis);
+    if (status != NET_OK) {
+        return status;
+    }
+    net_shape_outer(net_plan_in(p, 0), sum);
+    for (uint32_t i = 0; i < p->layer->num_in; i++) {
+        const net_shape *in = net_plan_in(p, i);
+        uint32_t size[3];
+        net_shape_outer(in, size);
+        for (uint32_t k = 0; k < 3; k++) {
+            if (in->dims != dims || (k != axis && size[k] != sum[k])) {
+                return NET_BAD(p, "input %u is %ux%ux%u with %u dimensions, which does not fit to input 0 along axis %u", i, in->c, in->h,
+                               in->w, in->dims, axis);
+            }
+        }
+        along += size[axis];
+    }
+    sum[axis] = along > NET_MAX_ELEMENTS ? 0 : (uint32_t)along;
+    return net_plan_out(p, 0, from_outer(dims, sum));
+}
+
+static void concat_run(const net_work *work) {
+    const net_shape *os = net_work_out(work, 0);
+    uint32_t axis = axis_setting(work->layer, 0, os->dims);
+    net_axis whole = net_shape_axis(os, axis);
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < work->layer->num_in; i++) {
+        uint32_t n = net_shape_axis(net_work_in(work, i), axis).n;
+        for (uint32_t o = 0; o < whole.outer; o++) {
+            memcpy(work->out[0] + ((size_t)o * whole.n + first) * whole.step, work->in[i] + (size_t)o * n * whole.step,
+                   (size_t)n * whole.step * sizeof(float));
+        }
+        first += n;
+    }
+}
+
+static net_status slice_shape(net_plan *p) {
+    const net_shape *in = net_plan_in(p, 0);
+    uint32_t axis;
+    uint32_t given;
+    uint32_t points;
+    uint32_t size[3];
+    const net_value *slice = net_layer_array(p->layer, 0, &given);
+    const net_value *point = net_layer_array(p->layer, 2, &points);
+    net_status status = net_plan_axis(p, 1, 0, &axis);
+    if (status != NET_OK) {
+        return status;
+    }
+    uint32_t parts = points != 0 ? points + 1 : given;
+    if (parts != p->layer->num_out) {
+        return NET_BAD(p, "%u parts (keys 0, 2) for %u outputs", parts, p->layer->num_out);
+    }
+    net_shape_outer(in, size);
+    uint32_t total = size[axis];
+    uint32_t used = 0;
+    for (uint32_t i = 0; status == NET_OK && i < parts; i++) {
+        int64_t n;
+        if (points != 0) { /* positions of the cuts, the negative ones from the end */
+            int32_t cut = i < points ? (int32_t)point[i].bits : (int32_t)total;
+            n = (int64_t)cut + (cut < 0 ? (int64_t)total : 0) - used;
+        } else { /* sizes; -233 shares what is left evenly */
+            n = (int32_t)slice[i].bits == NET_ABSENT ? (int64_t)((total - used) / (parts - i)) : (int32_t)slice[i].bits;
+        }
+        if (n < 1 || n > (int64_t)total - used) {
+            return NET_BAD(p, "part %u of %lld along axis %u, %u of %u are left", i, (long long)n, axis, total - used, total);
+        }
+        size[axis] = (uint32_t)n;
+        used += (uint32_t)n;
+        status = net_plan_out(p, i, from_outer(in->dims, size));
+    }
+    return status;
+}
+
+static void slice_run(const net_work *work) {
+    const net_shape *is = net_work_in(work, 0);
+    uint32_t axis = axis_setting(work->layer, 1, is->dims);
+    net_axis whole = net_shape_axis(is, axis);
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < work->layer->num_out; i++) {
+        uint32_t n = net_shape_axis(net_work_out(work, i), axis).n;
+        for (uint32_t o = 0; o < whole.outer; o++) {
+            memcpy(work->out[i] + (size_t)o * n * whole.step, work->in[0] + ((size_t)o * whole.n + first) * whole.step,
+                   (size_t)n * whole.step * sizeof(float));
+        }
+        first += n;
+    }
+}
+
+/* ---- Permute and ShuffleChannel ---- */
+
+/* Dimensions of the output by order of ncnn, fastest first: 0 w, 1 h, 2 c. */
+static const uint32_t orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
+
+static net_status permute_shape(net_plan *p) {
+    const net_shape *in = net_plan_in(p, 0);
+    const uint32_t size[3] = {in->w, in->h, in->c};
+    uint32_t order;
+    net_status status = net_plan_number(p, 0, 0, 0, in->dims == 3 ? 5 : in->dims == 2 ? 1 : 0, "order", &order);
+    const uint32_t *from = orders[status == NET_OK ? order : 0];
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){in->dims, size[from[0]], size[from[1]], size[from[2]]}) : status;
+}
+
+static void permute_run(const net_work *work) {
+    const net_shape *is = net_work_in(work, 0);
+    const net_shape *os = net_work_out(work, 0);
+    const size_t step[3] = {1, is->w, (size_t)is->w * is->h};
+    const uint32_t *from = orders[net_layer_int(work->layer, 0, 0)];
+    float *out = work->out[0];
+    for (uint32_t c = 0; c < os->c; c++) {
+        for (uint32_t y = 0; y < os->h; y++) {
+            for (uint32_t x = 0; x < os->w; x++) {
+                *out++ = work->in[0][x * step[from[0]] + y * step[from[1]] + c * step[from[2]]];
+            }
+        }
+    }
+}
+
+static net_status shuffle_shape(net_plan *p) {
+    const net_shape *in = net_plan_in(p, 0);
+    uint32_t groups;
+    net_status status = net_plan_number(p, 0, 1, 1, 65535, "number of groups", &groups);
+    if (status == NET_OK && (in->dims != 3 || in->c % groups != 0)) {
+        return NET_BAD(p, "%u groups do not divide an input of %u channels and %u dimensions", groups, in->c, in->dims);
+    }
+    return status == NET_OK ? net_plan_same(p) : status;
+}
+
+static void shuffle_run(const net_work *work) {
+    const net_shape *s = net_work_in(work, 0);
+    uint32_t groups = (uint32_t)net_layer_int(work->layer, 0, 1);
+    groups = net_layer_int(work->layer, 1, 0) != 0 ? s->c / groups : groups;
+    size_t plane = (size_t)s->w * s->h;
+    for (uint32_t g = 0; g < groups; g++) {
+        for (uint32_t i = 0; i < s->c / groups; i++) {
+            memcpy(work->out[0] + ((size_t)i * groups + g) * plane, work->in[0] + ((size_t)g * (s->c / groups) + i) * plane,
+                   plane * sizeof(float));
+        }
+    }
 }
 
 const net_op net_ops_shape[] = {
     {"Input", 0, 0, 1, 1, NULL, input_shape, input_run, NULL},
-    {"MemoryData", 0, 0, 1, 1, memory_data_arrays, NULL, NULL, NULL},
+    {"MemoryData", 0, 0, 1, 1, memory_data_arrays, memory_data_shape, memory_data_run, NULL},
     {"Split", 1, 1, 1, NET_ANY, NULL, net_plan_same, net_run_copy, NULL},
-    {"Dropout", 1, 1, 1, 1, NULL, net_plan_same, net_run_copy, NULL},
-    {"Noop", 1, 1, 1, 1, NULL, net_plan_same, net_run_copy, NULL},
+    {"Dropout", 1, 1, 1, 1, NULL, net_plan_same, dropout_run, NULL},
+    {"Noop", 1, NET_ANY, 1, NET_ANY, NULL, noop_shape, noop_run, NULL},
     {"Flatten", 1, 1, 1, 1, NULL, flatten_shape, net_run_copy, NULL},
     {"Reshape", 1, 1, 1, 1, NULL, reshape_shape, net_run_copy, NULL},
-    {"Concat", 1, NET_ANY, 1, 1, NULL, NULL, NULL, NULL},
-    {"Slice", 1, 1, 1, NET_ANY, NULL, NULL, NULL, NULL},
-    {"Crop", 1, 2, 1, 1, NULL, NULL, NULL, NULL},
-    {"Padding", 1, 1, 1, 1, padding_arrays, NULL, NULL, NULL},
-    {"Permute", 1, 1, 1, 1, NULL, NULL, NULL, NULL},
-    {"ShuffleChannel", 1, 1, 1, 1, NULL, NULL, NULL, NULL},
+    {"Concat", 1, NET_ANY, 1, 1, NULL, concat_shape, concat_run, NULL},
+    {"Slice", 1, 1, 1, NET_ANY, NULL, slice_shape, slice_run, NULL},
+    {"Permute", 1, 1, 1, 1, NULL, permute_shape, permute_run, NULL},
+    {"ShuffleChannel", 1, 1, 1, 1, NULL, shuffle_shape, shuffle_run, NULL},
     {0},
 };

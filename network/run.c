@@ -131,7 +131,7 @@ static void describe(const net_rt *rt, uint32_t number, npu_conv *c) {
 static void fuse_relu(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     uint32_t next = rt->graph->blob[layer->out[0]].consumer;
-    if (next != NET_NONE && rt->graph->layer[next].kind == NET_RELU) {
+    if (next != NET_NONE && rt->graph->layer[next].kind == NET_RELU && rt->graph->layer[next].act.type == NET_ACT_RELU) {
         rt->layer[number].conv.act = NPU_ACT_RELU;
         rt->layer[next].fused = true;
     }
@@ -189,6 +189,11 @@ static net_status prepare_conv(net_rt *rt, uint32_t number, net_error *err) {
     net_status status = check_int8(rt->graph, layer, err);
     if (status != NET_OK) {
         return status;
+    }
+    if (layer->act.type > NET_ACT_RELU || rt->graph->blob[layer->in[0]].shape.dims != 3) {
+        return net_fail(err, NET_ERR_UNSUPPORTED,
+                        "%.150s:%u: layer '%.60s': an activation of type %d or an input of %u dimensions is not supported on the NPU",
+                        rt->graph->name, layer->line, layer->name, (int)layer->act.type, rt->graph->blob[layer->in[0]].shape.dims);
     }
     describe(rt, number, &rl->conv);
     fuse_relu(rt, number);

@@ -10,8 +10,8 @@ SRC_network := $(wildcard network/*.c)
 SRC_noshim := $(wildcard tests/support/no_shim.c)
 LIBS := cmodel drivers halmmio tb tbnpu network noshim
 
-# the golden model and the checks of units: their loops over lanes and channels are worth the vectoriser
-$(HOST)/obj/cmodel/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
+# the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
 

@@ -408,6 +408,51 @@ static void test_requantised(void **state) {
     }
 }
 
+/* What the NPU does not take over runs in C behind it: a ReLU with a slope, pooling, a sum of two branches. */
+static void test_layers_on_cpu(void **state) {
+    (void)state;
+    net_graph g;
+    net_error err = {""};
+    net_rt *rt = NULL;
+    random_network(&g,
+                   "7767517\n6 7\n"
+                   "Input in 0 1 x 0=6 1=5 2=3\n"
+                   "Convolution c 1 1 x a 0=4 1=3 4=1 5=1 6=108\n"
+                   "ReLU leaky 1 1 a b 0=0.25\n"
+                   "Split s 1 2 b b1 b2\n"
+                   "BinaryOp sum 2 1 b1 b2 d 0=0\n"
+                   "Pooling p 1 1 d e 4=1\n",
+                   7);
+    float absmax[6] = {0.0f, 1.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    float input[90];
+    tb_rng rng = tb_rng_stream(7, "test_net_infer.cpu");
+    for (int i = 0; i < 90; i++) {
+        input[i] = ((float)tb_rng_range(&rng, 0, 2000) - 1000.0f) / 1000.0f;
+    }
+    assert_int_equal(net_quantize(&g, absmax, &err), NET_OK);
+    npu_dev *dev = open_model(8);
+    if (net_rt_new(&g, dev, &rt, &err) != NET_OK || net_rt_run(rt, input, &err) != NET_OK) {
+        fail_msg("%s", err.text);
+    }
+    float a[120];
+    uint32_t negative = 0;
+    plain_conv(&g, &g.layer[1], input, a, false);
+    for (uint32_t c = 0; c < 4; c++) {
+        float best = -INFINITY;
+        for (uint32_t i = c * 30; i < (c + 1) * 30; i++) {
+            float b = a[i] > 0.0f ? a[i] : a[i] * 0.25f;
+            negative += b < 0.0f;
+            assert_true(net_rt_blob(rt, 1)[i] == a[i] && net_rt_blob(rt, 2)[i] == b && net_rt_blob(rt, 5)[i] == b + b);
+            best = b + b > best ? b + b : best;
+        }
+        assert_true(net_rt_blob(rt, 6)[c] == best);
+    }
+    assert_true(negative > 10 && net_rt_layer_on_npu(rt, 1) && !net_rt_layer_on_npu(rt, 2));
+    net_rt_free(rt);
+    npu_dev_close(dev);
+    net_graph_free(&g);
+}
+
 /* ---- images ---- */
 
 static void bad_images(const char *text, uint32_t pixels, const char *part) {
@@ -452,10 +497,10 @@ static void test_images(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),   cmocka_unit_test(test_softmax),         cmocka_unit_test(test_digits_fp32),
-        cmocka_unit_test(test_round),       cmocka_unit_test(test_quantise_digits), cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_digits_int8), cmocka_unit_test(test_refused),         cmocka_unit_test(test_requantised),
-        cmocka_unit_test(test_images),
+        cmocka_unit_test(test_reference),     cmocka_unit_test(test_softmax),         cmocka_unit_test(test_digits_fp32),
+        cmocka_unit_test(test_round),         cmocka_unit_test(test_quantise_digits), cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_layers_on_cpu), cmocka_unit_test(test_digits_int8),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_requantised),   cmocka_unit_test(test_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

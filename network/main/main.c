@@ -32,6 +32,10 @@ static const char help_text[] =
     "  --quantise                       digits job: quantise the float network instead of reading the INT8 files\n"
     "  --images FILE                    labelled images, a line each: pixels and class, separated by commas\n"
     "  --calib FILE                     images for the activation ranges, same format\n"
+    "  --layers                         FP32 of every layer of --net: shape, MACs, time (no images)\n"
+    "  --random-weights SEED            with --layers: weights and input from a seed instead of --bin\n"
+    "  --shape W,H,C                    with --layers: shape of an input whose file gives none\n"
+    "  --input FILE --dump DIR          with --layers: input as raw floats; every blob into DIR/<number>.f32\n"
     "  --norm F                         input = pixel * F (default 0.0625)\n"
     "  --device model|rtl|tandem        where INT8 runs besides the golden model (default " DEFAULT_DEVICE ")\n"
     "  --count K                        images on the RTL (default 30)\n"
@@ -110,7 +114,11 @@ static void release(netjob *job) {
 int netjob_run(const netjob_options *opt) {
     netjob job = {.opt = opt};
     tb_result_init(&job.result);
-    passes(&job);
+    if (opt->layers) {
+        netjob_layers(opt, &job.result);
+    } else {
+        passes(&job);
+    }
     /* A report that cannot be written (full disk) is a failure, whatever it says. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         tb_result_fail(&job.result, TB_FAIL, "network/output", "cannot write to standard output: %s", strerror(errno));
@@ -164,6 +172,15 @@ static int number_option(netjob_options *o, const char *name, const char *value)
     if (strcmp(name, "--seed") == 0) {
         return tb_parse_u64(value, &o->seed) == 0 ? 0 : usage("--seed", value, ": expected a number of 64 bits");
     }
+    if (strcmp(name, "--random-weights") == 0) {
+        o->random = true;
+        return tb_parse_u64(value, &o->random_seed) == 0 ? 0 : usage(name, value, ": expected a number of 64 bits");
+    }
+    if (strcmp(name, "--shape") == 0) {
+        int used = 0;
+        bool ok = sscanf(value, "%5u,%5u,%5u%n", &o->shape[0], &o->shape[1], &o->shape[2], &used) == 3 && value[used] == '\0';
+        return ok && o->shape[0] > 0 ? 0 : usage(name, value, ": expected width,height,channels");
+    }
     if (strcmp(name, "--count") == 0) {
         if (tb_parse_u64(value, &number) != 0 || number == 0 || number > 1000000) {
             return usage("--count", value, ": expected a number of 1..1000000");
@@ -184,6 +201,14 @@ static int number_option(netjob_options *o, const char *name, const char *value)
 /* Rules between options, and the defaults that depend on them. */
 static int complete(netjob_options *o, bool quantise) {
     bool digits = o->net == NULL && o->int8_net == NULL;
+    bool layer_options = o->random || o->shape[0] != 0 || o->input != NULL || o->dump != NULL;
+    if (layer_options && !o->layers) {
+        return usage("--random-weights, --shape, --input and --dump need --layers", "", "");
+    }
+    if (o->layers) {
+        bool fits = o->net != NULL && (o->bin != NULL) != o->random && o->images == NULL && o->int8_net == NULL;
+        return fits ? 0 : usage("--layers needs --net and either --bin or --random-weights, and takes no images", "", "");
+    }
     if ((o->net == NULL) != (o->bin == NULL)) {
         return usage("--net and --bin belong together", "", "");
     }
@@ -221,14 +246,16 @@ int main(int argc, char **argv) {
     netjob_options o = {.device = DEFAULT_DEVICE, .norm = 0.0625f, .n = DEFAULT_N, .count = DEFAULT_COUNT, .seed = 1};
     bool quantise = false;
     const char *show = NULL;
-    const text_option texts[] = {{"--show", &show},           {"--net", &o.net},       {"--bin", &o.bin},      {"--int8-net", &o.int8_net},
-                                 {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},  {"--device", &o.device},
-                                 {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}};
+    const text_option texts[] = {{"--show", &show},           {"--net", &o.net},       {"--bin", &o.bin},       {"--int8-net", &o.int8_net},
+                                 {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},   {"--device", &o.device},
+                                 {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}, {"--input", &o.input},
+                                 {"--dump", &o.dump}};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     const struct {
         const char *name;
         bool *value;
-    } flags[] = {{"--fp32", &o.fp32_only}, {"--gate", &o.gate}, {"--verbose", &o.verbose}, {"--quantise", &quantise}};
+    } flags[] = {
+        {"--fp32", &o.fp32_only}, {"--gate", &o.gate}, {"--verbose", &o.verbose}, {"--quantise", &quantise}, {"--layers", &o.layers}};
     for (int i = 1; i < argc; i++) {
         bool known = false;
         if (strcmp(argv[i], "--help") == 0) {

@@ -15,6 +15,11 @@ typedef struct netjob_options {
     uint32_t n;             /* mesh size */
     uint32_t count;         /* images on the RTL, where count_given */
     uint64_t seed;
+    bool layers;          /* --layers: only FP32, layer by layer */
+    bool random;          /* weights from random_seed instead of bin */
+    uint64_t random_seed; /* weights and input */
+    uint32_t shape[3];    /* w, h, c of inputs without a shape; 0: not given */
+    const char *input, *dump;
     bool count_given;
     bool fp32_only;
     bool gate;
@@ -46,5 +51,7 @@ bool netjob_load(netjob *job);
 bool netjob_fp32(netjob *job);
 bool netjob_model(netjob *job);
 bool netjob_rtl(netjob *job, npu_dev_kind kind);
+/* --layers: the network of the options in FP32. Failures are noted in *result. */
+void netjob_layers(const netjob_options *opt, tb_result *result);
 
 #endif

@@ -1,0 +1,285 @@
+/*
+ * op_boxes.c - detections: boxes decoded, sorted by score, and thinned out where they overlap.
+ *
+ * How many there are depends on the data. The output has a row of six for each that is possible (label from 1, score, xmin, ymin, xmax, ymax in parts of the image); rows behind the last
+ * detection are 0. Equal scores keep the order in which the boxes were found.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op.h"
+
+#define ROW 6u /* elements of a detection */
+
+typedef struct found {
+    float score;
+    uint32_t label, order;
+    float box[4]; /* xmin, ymin, xmax, ymax */
+} found;
+
+/* Best score first. Scores are never NaN: they were compared with a threshold. */
+static int by_score(const void *a, const void *b) {
+    const found *x = a;
+    const found *y = b;
+    if (x->score != y->score) {
+        return x->score > y->score ? -1 : 1;
+    }
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void sort(found *list, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        list[i].order = i;
+    }
+    if (count > 1) {
+        qsort(list, count, sizeof *list, by_score);
+    }
+}
+
+static float area(const float *b) {
+    return (b[2] - b[0]) * (b[3] - b[1]);
+}
+
+static float overlap(const float *a, const float *b) {
+    if (a[0] > b[2] || a[2] < b[0] || a[1] > b[3] || a[3] < b[1]) {
+        return 0.0f;
+    }
+    float w = fminf(a[2], b[2]) - fmaxf(a[0], b[0]);
+    float h = fminf(a[3], b[3]) - fmaxf(a[1], b[1]);
+    return w * h;
+}
+
+/* Keep of a sorted list what overlaps none of the kept ones by more than a part `limit` of their union. Returns how many. */
+static uint32_t suppress(found *list, uint32_t count, float limit) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool keep = true;
+        for (uint32_t k = 0; keep && k < kept; k++) {
+            float common = overlap(list[i].box, list[k].box);
+            keep = !(common / (area(list[i].box) + area(list[k].box) - common) > limit);
+        }
+        if (keep) {
+            list[kept++] = list[i];
+        }
+    }
+    return kept;
+}
+
+static void write_rows(const net_work *work, const found *list, uint32_t count) {
+    const net_shape *os = net_work_out(work, 0);
+    memset(work->out[0], 0, net_shape_elements(os) * sizeof(float));
+    for (uint32_t i = 0; i < count && i < os->h; i++) {
+        float *row = work->out[0] + (size_t)i * ROW;
+        row[0] = (float)list[i].label;
+        row[1] = list[i].score;
+        memcpy(row + 2, list[i].box, sizeof list[i].box);
+    }
+}
+
+/* An output of that many rows, and memory for that many candidates. */
+static net_status rows_out(net_plan *p, uint64_t rows, uint64_t candidates) {
+    if (rows > NET_MAX_ELEMENTS / ROW || candidates > NET_MAX_ELEMENTS / ROW) {
+        return NET_BAD(p, "%llu boxes, expected at most %u", (unsigned long long)(rows > candidates ? rows : candidates),
+                       NET_MAX_ELEMENTS / ROW);
+    }
+    p->layer->scratch = (size_t)candidates * sizeof(found);
+    return net_plan_out(p, 0, (net_shape){2, ROW, (uint32_t)rows, 1});
+}
+
+/* ---- DetectionOutput (SSD): offsets, class probabilities and anchor boxes ---- */
+
+static net_status ssd_shape(net_plan *p) {
+    const net_shape *boxes = net_plan_in(p, 2);
+    int32_t classes = net_layer_int(p->layer, 0, 0);
+    uint32_t per_class = 0;
+    uint32_t keep = 0;
+    net_status status = net_plan_number(p, 2, 300, 1, INT32_MAX, "boxes of a class", &per_class);
+    status = status == NET_OK ? net_plan_number(p, 3, 100, 1, INT32_MAX, "boxes in all", &keep) : status;
+    if (status != NET_OK) {
+        return status;
+    }
+    if (classes == NET_ABSENT) {
+        return NET_CANNOT(p, "%s", "a number of classes from the input (key 0 is -233)");
+    }
+    if (classes < 2 || boxes->dims != 2 || boxes->h != 2 || boxes->w % 4 != 0) {
+        return NET_BAD(p, "%d classes and anchor boxes of %ux%u, expected at least 2 and 2 rows", classes, boxes->h, boxes->w);
+    }
+    uint32_t priors = boxes->w / 4;
+    uint64_t scores = (uint64_t)priors * (uint32_t)classes;
+    if (net_shape_elements(net_plan_in(p, 0)) != boxes->w || net_shape_elements(net_plan_in(p, 1)) != scores) {
+        return NET_BAD(p, "%u offsets and %u scores, %u boxes of %d classes need %u and %llu", net_shape_elements(net_plan_in(p, 0)),
+                       net_shape_elements(net_plan_in(p, 1)), priors, classes, boxes->w, (unsigned long long)scores);
+    }
+    uint64_t most = (uint64_t)(per_class < priors ? per_class : priors) * (uint32_t)(classes - 1);
+    uint64_t rows = keep < most ? keep : most;
+    return rows_out(p, rows, rows + priors);
+}
+
+/* Anchor box i moved and stretched by its offsets. */
+static void ssd_box(const net_work *work, uint32_t i, float *box) {
+    const float *offset = work->in[0] + (size_t)i * 4;
+    const float *anchor = work->in[2] + (size_t)i * 4;
+    const float *variance = anchor + net_work_in(work, 2)->w;
+    float w = anchor[2] - anchor[0];
+    float h = anchor[3] - anchor[1];
+    float x = variance[0] * offset[0] * w + (anchor[0] + anchor[2]) * 0.5f;
+    float y = variance[1] * offset[1] * h + (anchor[1] + anchor[3]) * 0.5f;
+    w = expf(variance[2] * offset[2]) * w;
+    h = expf(variance[3] * offset[3]) * h;
+    box[0] = x - w * 0.5f;
+    box[1] = y - h * 0.5f;
+    box[2] = x + w * 0.5f;
+    box[3] = y + h * 0.5f;
+}
+
+static void ssd_run(const net_work *work) {
+    const net_layer *layer = work->layer;
+    uint32_t priors = net_work_in(work, 2)->w / 4;
+    uint32_t classes = (uint32_t)net_layer_int(layer, 0, 0);
+    uint32_t per_class = (uint32_t)net_layer_int(layer, 2, 300);
+    uint32_t rows = net_work_out(work, 0)->h;
+    float limit = net_layer_float(layer, 1, 0.05f);
+    float threshold = net_layer_float(layer, 4, 0.5f);
+    found *list = work->scratch; /* the best of the classes so far, then the candidates of one class */
+    uint32_t kept = 0;
+    for (uint32_t k = 1; k < classes; k++) { /* class 0 is the background */
+        found *own = list + kept;
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < priors; i++) {
+            float score = work->in[1][(size_t)i * classes + k];
+            if (score > threshold) {
+                own[count] = (found){.score = score, .label = k};
+                ssd_box(work, i, own[count].box);
+                count++;
+            }
+        }
+        sort(own, count);
+        kept += suppress(own, count < per_class ? count : per_class, limit);
+        sort(list, kept);
+        kept = kept < rows ? kept : rows;
+    }
+    write_rows(work, list, kept);
+}
+
+/* ---- YOLO: cells with anchor boxes; version 2 has softmax classes and anchors in cells, version 3 sigmoid classes and anchors in pixels ---- */
+
+static float sigmoid(float x) {
+    return 1.0f / (1.0f + expf(-x));
+}
+
+static net_status yolo_shape(net_plan *p) {
+    const net_layer *layer = p->layer;
+    bool v3 = layer->type[4] == 'v';
+    uint32_t classes = 0;
+    uint32_t boxes = 0;
+    uint32_t biases;
+    uint32_t masks;
+    uint32_t scales;
+    uint64_t rows = 0;
+    net_status status = net_plan_number(p, 0, 20, 1, 65535, "number of classes", &classes);
+    status = status == NET_OK ? net_plan_number(p, 1, 5, 1, 65535, "boxes of a cell", &boxes) : status;
+    if (status != NET_OK) {
+        return status;
+    }
+    (void)net_layer_array(layer, 4, &biases);
+    const net_value *mask = net_layer_array(layer, 5, &masks);
+    (void)net_layer_array(layer, 6, &scales);
+    uint64_t needed = (uint64_t)boxes * layer->num_in;
+    if (v3 ? masks < needed || scales < layer->num_in : biases / 2 < boxes) {
+        return NET_BAD(p, "%u anchor sizes, %u masks and %u scales (keys 4, 5, 6) are too few for %u boxes and %u inputs", biases, masks,
+                       scales, boxes, layer->num_in);
+    }
+    for (uint64_t i = 0; v3 && i < needed; i++) {
+        float index = net_value_float(mask[i]);
+        if (!(index >= 0.0f && index < (float)(biases / 2))) {
+            return NET_BAD(p, "mask %g (key 5) of %u anchor boxes", (double)index, biases / 2);
+        }
+    }
+    for (uint32_t i = 0; i < layer->num_in; i++) {
+        const net_shape *in = net_plan_in(p, i);
+        if (in->dims != 3 || in->c != (uint64_t)boxes * (5 + classes)) {
+            return NET_BAD(p, "input %u has %u channels, expected %u x (5 + %u)", i, in->c, boxes, classes);
+        }
+        rows += (uint64_t)in->w * in->h * boxes;
+    }
+    return rows_out(p, rows, rows);
+}
+
+/* Best class of a cell: `step` elements from one class to the next. Returns its probability. */
+static float best_class(const float *score, size_t step, uint32_t classes, bool v3, uint32_t *label) {
+    uint32_t best = 0;
+    for (uint32_t q = 1; q < classes; q++) {
+        best = score[q * step] > score[best * step] ? q : best;
+    }
+    *label = best + 1; /* 0 is the background */
+    if (v3) {
+        return sigmoid(score[best * step]);
+    }
+    float sum = 0.0f;
+    for (uint32_t q = 0; q < classes; q++) {
+        sum += expf(score[q * step] - score[best * step]);
+    }
+    return 1.0f / sum;
+}
+
+/* Candidates of one anchor box of one input; returns how many there are now. */
+static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor, bool v3, found *list, uint32_t count) {
+    const net_layer *layer = work->layer;
+    const net_shape *s = net_work_in(work, input);
+    uint32_t classes = (uint32_t)net_layer_int(layer, 0, 20);
+    uint32_t boxes = (uint32_t)net_layer_int(layer, 1, 5);
+    float threshold = net_layer_float(layer, 2, 0.01f);
+    uint32_t unused;
+    const net_value *bias = net_layer_array(layer, 4, &unused);
+    uint32_t index = anchor;
+    float net_w = (float)s->w;
+    float net_h = (float)s->h;
+    if (v3) {
+        float scale = net_value_float(net_layer_array(layer, 6, &unused)[input]);
+        index = (uint32_t)net_value_float(net_layer_array(layer, 5, &unused)[input * boxes + anchor]);
+        net_w = truncf(scale * net_w);
+        net_h = truncf(scale * net_h);
+    }
+    size_t plane = (size_t)s->w * s->h;
+    for (uint32_t y = 0; y < s->h; y++) {
+        for (uint32_t x = 0; x < s->w; x++) {
+            const float *cell = work->in[input] + (size_t)anchor * (5 + classes) * plane + (size_t)y * s->w + x;
+            found *f = &list[count];
+            f->score = sigmoid(cell[4 * plane]) * best_class(cell + 5 * plane, plane, classes, v3, &f->label);
+            if (f->score >= threshold) {
+                float cx = ((float)x + sigmoid(cell[0])) / (float)s->w;
+                float cy = ((float)y + sigmoid(cell[plane])) / (float)s->h;
+                float w = expf(cell[2 * plane]) * net_value_float(bias[2 * index]) / net_w;
+                float h = expf(cell[3 * plane]) * net_value_float(bias[2 * index + 1]) / net_h;
+                f->box[0] = cx - w * 0.5f;
+                f->box[1] = cy - h * 0.5f;
+                f->box[2] = cx + w * 0.5f;
+                f->box[3] = cy + h * 0.5f;
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
+static void yolo_run(const net_work *work) {
+    bool v3 = work->layer->type[4] == 'v';
+    uint32_t boxes = (uint32_t)net_layer_int(work->layer, 1, 5);
+    found *list = work->scratch;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < work->layer->num_in; i++) {
+        for (uint32_t k = 0; k < boxes; k++) {
+            count = yolo_cells(work, i, k, v3, list, count);
+        }
+    }
+    sort(list, count);
+    write_rows(work, list, suppress(list, count, net_layer_float(work->layer, 3, 0.45f)));
+}
+
+const net_op net_ops_boxes[] = {
+    {"DetectionOutput", 3, 3, 1, 1, NULL, ssd_shape, ssd_run, NULL},
+    {"YoloDetectionOutput", 1, NET_ANY, 1, 1, NULL, yolo_shape, yolo_run, NULL},
+    {"Yolov3DetectionOutput", 1, NET_ANY, 1, 1, NULL, yolo_shape, yolo_run, NULL},
+    {0},
+};
