@@ -28,6 +28,7 @@ typedef struct options {
     uint32_t explain;      /* signatures to explain */
     uint32_t explain_time; /* seconds for them */
     uint32_t shard, shards;
+    reg_gc_plan gc;
     uint32_t limit;          /* rows of a query */
     const char *list_option; /* the last option that says what a job list is made of, or NULL: a resumed run has its list */
     reg_suite_options expand;
@@ -59,5 +60,6 @@ int cli_targets(options *o);
 int cli_report(options *o);
 int cli_diff(options *o);
 int cli_query(options *o);
+int cli_gc(options *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd_show.c - the commands that look: list, targets, report, diff, query. */
+/* cmd_show.c - the commands that look: list, targets, report, diff, query; and gc, which cleans up. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "query.h"
@@ -186,4 +186,22 @@ int cli_query(options *o) {
         return cli_usage("query %s is about all runs: expected no --run", query->name);
     }
     return ask(o, query, &about);
+}
+
+int cli_gc(options *o) {
+    reg_db db;
+    if (o->positionals != 0) {
+        return cli_usage("gc: argument \"%s\" is one too many", o->positional[0]);
+    }
+    if (o->gc.keep_runs < 0 && o->gc.keep_days < 0 && o->gc.max_mib < 0) {
+        return cli_usage("gc: expected --keep-runs, --keep-days or --max-size%s", "");
+    }
+    o->gc.json = o->json;
+    int status = cli_open_db(o, &db, false);
+    if (status == REG_OK) {
+        status = reg_gc(&o->gc, &db, stdout);
+        reg_db_close(&db);
+        status = status == REG_OK ? cli_close_output(status) : status;
+    }
+    return status;
 }

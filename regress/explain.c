@@ -198,8 +198,8 @@ static bool take_row(const explainer *e, const reg_table *table, size_t row, fai
     }
     reg_suite_free(&suite);
     free(past);
-    return good && reg_job_program(&f->job, e->plan->build_dir, f->program, sizeof f->program) &&
-           reg_format(f->dir, sizeof f->dir, "%s/%05zu-explained", e->plan->out_dir, f->idx);
+    reg_explained_dir(e->plan->out_dir, f->idx, f->dir, sizeof f->dir);
+    return good && reg_job_program(&f->job, e->plan->build_dir, f->program, sizeof f->program);
 }
 
 static int explain_rows(explainer *e, const reg_table *table) {

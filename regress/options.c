@@ -43,7 +43,13 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "what to look at:\n"
                         "  --run N            the run that is asked for (report, query; default: newest)\n"
                         "  --limit N          at most so many rows (query; default 20)\n"
-                        "  --json             tables as JSON (list, report, diff, query)\n"
+                        "  --json             tables as JSON (list, report, diff, query, gc)\n"
+                        "what to remove (gc; rows of the database stay, a run that runs does, too):\n"
+                        "  --keep-runs N      keep the newest N runs\n"
+                        "  --keep-days D      keep runs that are younger than D days\n"
+                        "  --max-size MB      then remove the oldest until the rest takes at most MB\n"
+                        "  --forget           remove them from the database, too\n"
+                        "  --dry-run          only say what would go\n"
                         "where:\n"
                         "  --db FILE          results database (default BUILD_DIR/results.db)\n"
                         "  --out DIR          logs, results, cases (default BUILD_DIR/regress/RUN)\n"
@@ -88,6 +94,7 @@ typedef struct option_rule {
     const char *name;
     const char **text; /* or */
     uint32_t *number;
+    int64_t *wide; /* or */
     uint32_t lo, hi;
     bool list; /* says what the job list is made of */
 } option_rule;
@@ -108,7 +115,11 @@ static reg_status take_ruled(options *o, const option_rule *rule, const char *va
         reg_error("%s %s: expected a number from %u to %u (see tandem-regress --help)", rule->name, value, rule->lo, rule->hi);
         return REG_USAGE;
     }
-    *rule->number = (uint32_t)number;
+    if (rule->wide != NULL) {
+        *rule->wide = (int64_t)number;
+    } else {
+        *rule->number = (uint32_t)number;
+    }
     return REG_OK;
 }
 
@@ -150,6 +161,9 @@ static reg_status take_value(options *o, const char *name, const char *value) {
         {.name = "--budget", .number = &o->budget, .lo = 1, .hi = 604800, .list = true},
         {.name = "--explain", .number = &o->explain, .lo = 0, .hi = 1000},
         {.name = "--explain-time", .number = &o->explain_time, .lo = 1, .hi = 86400},
+        {.name = "--keep-runs", .wide = &o->gc.keep_runs, .lo = 0, .hi = UINT32_MAX},
+        {.name = "--keep-days", .wide = &o->gc.keep_days, .lo = 0, .hi = 100000},
+        {.name = "--max-size", .wide = &o->gc.max_mib, .lo = 0, .hi = UINT32_MAX},
         {.name = "--limit", .number = &o->limit, .lo = 1, .hi = UINT32_MAX},
         {.name = "--timeout", .number = &o->expand.timeout_s, .lo = 1, .hi = 86400, .list = true},
         {.name = "--memory", .number = &o->expand.memory_mb, .lo = 0, .hi = 1048576, .list = true},
@@ -186,7 +200,11 @@ static bool take_flag(options *o, const char *word) {
     const struct {
         const char *name;
         bool *target;
-    } flags[] = {{"--fail-fast", &o->fail_fast}, {"--print-jobs", &o->print_jobs}, {"--json", &o->json}};
+    } flags[] = {{"--fail-fast", &o->fail_fast},
+                 {"--print-jobs", &o->print_jobs},
+                 {"--json", &o->json},
+                 {"--forget", &o->gc.forget},
+                 {"--dry-run", &o->gc.dry_run}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strcmp(word, flags[i].name) == 0) {
             *flags[i].target = true;

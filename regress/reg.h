@@ -129,6 +129,9 @@ bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_
 /* The folder of one attempt at a job (its place in the list; 1 is the first attempt): log, result, stored cases. */
 void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size);
 
+/* Where the failure of a job is explained. */
+void reg_explained_dir(const char *out_dir, size_t index, char *out, size_t size);
+
 /* ---- programs.c: what a suite runs ---- */
 
 typedef struct reg_program {
@@ -405,6 +408,20 @@ typedef struct reg_explain_plan {
 
 /* Run one representative of each signature again, with a report; look for a small case where that is quick. The table of signatures is printed. */
 int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out);
+
+/* ---- gc.c ---- */
+
+typedef struct reg_gc_plan {
+    int64_t keep_runs; /* the newest ones; -1: not asked */
+    int64_t keep_days; /* younger ones; -1: not asked */
+    int64_t max_mib;   /* then the oldest go until the rest fits; -1: not asked */
+    bool forget;       /* their rows go, too */
+    bool dry_run;
+    bool json;
+} reg_gc_plan;
+
+/* Remove the files of runs that nothing keeps; says what it freed. */
+int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out);
 
 /* ---- diff.c ---- */
 

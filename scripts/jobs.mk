@@ -43,6 +43,12 @@ else
 	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 
+.PHONY: gc
+gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB FORGET=1 DRY=1]
+	@$(MAKE) -s $(PARALLEL) $(RUNNER)
+	@$(RUNNER) gc --build-dir $(BUILD) $(if $(KEEP_DAYS)$(MAX_SIZE)$(KEEP_RUNS),,--keep-runs 20) $(if $(KEEP_RUNS),--keep-runs $(KEEP_RUNS)) \
+	  $(if $(KEEP_DAYS),--keep-days $(KEEP_DAYS)) $(if $(MAX_SIZE),--max-size $(MAX_SIZE)) $(if $(FORGET),--forget) $(if $(DRY),--dry-run)
+
 # ---- single runs; the commands are printed, they work without make ----
 # command-line variables with small letters are knobs: make run OP=conv k=3
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))

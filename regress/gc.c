@@ -1,0 +1,248 @@
+/*
+ * gc.c - removes logs, cases and waveforms of old runs, so that they do not fill a disk.
+ *
+ * Only folders that the runner made for jobs of the run are touched: the folder of a run may be anybody's (--out). A run that has a runner is left
+ * alone, and locked while its files go, so that nobody goes on with it in that moment.
+ */
+#define _GNU_SOURCE
+#include "table.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DAY_S INT64_C(86400)
+
+typedef struct gc_run {
+    reg_run_info info;
+    reg_suite suite;
+    reg_past *past;
+    int64_t age_s;
+    bool cleaned, running, remove;
+    uint64_t bytes; /* of its files */
+} gc_run;
+
+typedef struct collection {
+    gc_run *runs; /* newest first */
+    size_t count;
+} collection;
+
+static void release(collection *c) {
+    for (size_t i = 0; i < c->count; i++) {
+        reg_suite_free(&c->runs[i].suite);
+        free(c->runs[i].past);
+    }
+    free(c->runs);
+}
+
+/* Space that a folder takes on the disk; 0 when there is none. */
+static uint64_t bytes_below(const char *path) {
+    char copy[REG_PATH_MAX];
+    (void)reg_format(copy, sizeof copy, "%s", path);
+    char *const paths[] = {copy, NULL};
+    uint64_t sum = 0;
+    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL; entry = fts_read(walk)) {
+        if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_DNR && entry->fts_info != FTS_ERR) {
+            sum += (uint64_t)entry->fts_statp->st_blocks * 512;
+        }
+    }
+    if (walk != NULL) {
+        (void)fts_close(walk);
+    }
+    return sum;
+}
+
+/* Do it with every folder of a job of the run: each attempt, the explanation. */
+static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
+    int status = REG_OK;
+    for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
+        char path[REG_PATH_MAX];
+        for (uint32_t attempt = 1; status == REG_OK; attempt++) {
+            reg_job_dir(run->info.out_dir, &run->suite.jobs[i], i, attempt, path, sizeof path);
+            if (access(path, F_OK) == 0) {
+                status = visit(path, context);
+            } else if (attempt >= run->past[i].attempt) {
+                break;
+            }
+        }
+        reg_explained_dir(run->info.out_dir, i, path, sizeof path);
+        if (status == REG_OK && access(path, F_OK) == 0) {
+            status = visit(path, context);
+        }
+    }
+    return status;
+}
+
+static int add_bytes(const char *path, void *context) {
+    *(uint64_t *)context += bytes_below(path);
+    return REG_OK;
+}
+
+static int remove_folder(const char *path, void *context) {
+    (void)context;
+    return reg_remove_tree(path);
+}
+
+/* ---- what there is ---- */
+
+static int load_run(reg_db *db, int64_t id, int64_t started, bool cleaned, gc_run *run) {
+    memset(run, 0, sizeof *run);
+    run->cleaned = cleaned;
+    run->age_s = (int64_t)time(NULL) - started;
+    run->running = reg_lock_held(db->path, id);
+    int status = reg_db_load_run(db, id, &run->info);
+    if (status == REG_OK) {
+        status = reg_db_load_jobs(db, &run->info, &run->suite, &run->past);
+    }
+    return status == REG_OK ? each_folder(run, add_bytes, &run->bytes) : status;
+}
+
+static int load_all(reg_db *db, collection *c) {
+    sqlite3_stmt *row = NULL;
+    int step;
+    int status = reg_db_prepare(db, "SELECT id, started_at, cleaned FROM run ORDER BY id DESC", &row);
+    if (status != REG_OK) {
+        return status;
+    }
+    while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
+        gc_run *more = realloc(c->runs, (c->count + 1) * sizeof *more);
+        if (more == NULL) {
+            reg_error("out of memory");
+            status = REG_FAIL;
+            break;
+        }
+        c->runs = more;
+        status = load_run(db, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1), sqlite3_column_int(row, 2) != 0, &more[c->count]);
+        c->count++;
+    }
+    if (status == REG_OK && step != SQLITE_DONE) {
+        status = reg_db_fail(db, "read the runs");
+    }
+    (void)sqlite3_finalize(row);
+    return status;
+}
+
+/* ---- what goes ---- */
+
+static void choose(const reg_gc_plan *plan, collection *c) {
+    uint64_t kept = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        gc_run *run = &c->runs[i];
+        const bool by_number = plan->keep_runs >= 0 && (int64_t)i < plan->keep_runs;
+        const bool by_age = plan->keep_days >= 0 && run->age_s < plan->keep_days * DAY_S;
+        const bool asked = plan->keep_runs >= 0 || plan->keep_days >= 0;
+        run->remove = asked && !by_number && !by_age && !run->running;
+        kept += run->remove ? 0 : run->bytes;
+    }
+    for (size_t i = c->count; i > 0 && plan->max_mib >= 0 && kept > (uint64_t)plan->max_mib << 20; i--) { /* the oldest first */
+        gc_run *run = &c->runs[i - 1];
+        if (!run->remove && !run->running) {
+            run->remove = true;
+            kept -= run->bytes;
+        }
+    }
+}
+
+static int note_removed(reg_db *db, int64_t run, bool forget) {
+    sqlite3_stmt *stmt = NULL;
+    if (reg_db_prepare(db, forget ? "DELETE FROM run WHERE id=?" : "UPDATE run SET cleaned=1 WHERE id=?", &stmt) != REG_OK) {
+        return REG_FAIL;
+    }
+    (void)sqlite3_bind_int64(stmt, 1, run);
+    int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+static int remove_run(reg_db *db, const gc_run *run, bool forget) {
+    reg_lock lock = {.fd = -1};
+    int status = reg_lock_run(&lock, db->path, run->info.id, 0);
+    if (status == REG_OK) {
+        status = each_folder(run, remove_folder, NULL);
+    }
+    if (status == REG_OK) {
+        if (run->info.out_dir[0] != '\0') {
+            (void)rmdir(run->info.out_dir); /* stays when somebody else has files in it */
+        }
+        status = forget || run->bytes > 0 ? note_removed(db, run->info.id, forget) : REG_OK;
+    }
+    reg_lock_release(&lock);
+    return status;
+}
+
+/* A folder that a later run wrote into holds that run's files. */
+static bool shared(const collection *c, size_t at) {
+    for (size_t i = 0; i < at; i++) {
+        if (strcmp(c->runs[i].info.out_dir, c->runs[at].info.out_dir) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what is said ---- */
+
+static const reg_column columns[] = {{"run", "run", REG_CELL_NUMBER},       {"suite", "suite", REG_CELL_TEXT},
+                                     {"days", "days ago", REG_CELL_NUMBER}, {"mib", "MiB", REG_CELL_REAL},
+                                     {"files", "files", REG_CELL_TEXT},     {"out_dir", "in", REG_CELL_TEXT}};
+
+static int add_row(reg_table *table, const gc_run *run, const char *files) {
+    char id[24];
+    char days[24];
+    char mib[32];
+    (void)reg_format(id, sizeof id, "%" PRId64, run->info.id);
+    (void)reg_format(days, sizeof days, "%" PRId64, run->age_s / DAY_S);
+    (void)reg_format(mib, sizeof mib, "%.1f", (double)run->bytes / 1048576.0);
+    return reg_table_add(table, (const char *const[]){id, run->info.suite, days, mib, files, run->info.out_dir});
+}
+
+static int show(const reg_gc_plan *plan, const reg_table *table, uint64_t freed, uint64_t kept, FILE *out) {
+    if (plan->json) {
+        return reg_json_print(json_pack("{s:o*,s:b,s:I,s:I}", "runs", reg_table_json(table), "dry_run", plan->dry_run, "freed_bytes",
+                                        (json_int_t)freed, "kept_bytes", (json_int_t)kept),
+                              out);
+    }
+    reg_table_print(table, out);
+    fprintf(out, "%s %.1f MiB, %.1f MiB stay\n", plan->dry_run ? "would free" : "freed", (double)freed / 1048576.0,
+            (double)kept / 1048576.0);
+    return REG_OK;
+}
+
+int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out) {
+    collection c = {0};
+    reg_table table;
+    uint64_t freed = 0;
+    uint64_t kept = 0;
+    reg_table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    int status = load_all(db, &c);
+    if (status == REG_OK) {
+        choose(plan, &c);
+    }
+    for (size_t i = 0; i < c.count && status == REG_OK; i++) {
+        gc_run *run = &c.runs[i];
+        const bool other = shared(&c, i);
+        run->bytes = other ? 0 : run->bytes; /* counted with the later run */
+        const bool remove = run->remove && (plan->forget || (!run->cleaned && !other));
+        if (remove && !plan->dry_run) {
+            status = other ? note_removed(db, run->info.id, true) : remove_run(db, run, plan->forget);
+        }
+        *(run->remove ? &freed : &kept) += run->bytes;
+        if (status == REG_OK && (remove || run->bytes > 0 || run->running)) {
+            status = add_row(&table, run, remove ? (plan->dry_run ? "would go" : "removed") : run->running ? "in use" : "stay");
+        }
+    }
+    if (status == REG_OK) {
+        status = show(plan, &table, freed, kept, out);
+    }
+    reg_table_free(&table);
+    release(&c);
+    return status;
+}
