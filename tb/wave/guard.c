@@ -17,6 +17,12 @@
 #define KEPT_BYTES 16384u /* of the child's standard error */
 #define MAX_FDS 4096
 
+/* gcc says it in one way, clang in another */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #define LIMIT_MEMORY false /* the sanitizer maps terabytes that nobody uses */
 #else
