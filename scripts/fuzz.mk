@@ -1,5 +1,5 @@
 # Fuzzing of the readers of files: tests/fuzz/*.c hold the targets, tests/fuzz/corpus/<target> their inputs, which tests/test_fuzz.c replays with any compiler.
-FUZZ_TARGETS := bin case fst param table vcd
+FUZZ_TARGETS := bin case fst net param table vcd
 SRC_fuzztargets := $(filter-out tests/fuzz/engine.c,$(wildcard tests/fuzz/*.c))
 $(eval $(call library,fuzztargets))
 $(HOST)/tests/test_fuzz: $(HOST)/libfuzztargets.a
@@ -20,7 +20,7 @@ FUZZ_ARGS = -max_len=$(if $(filter fst vcd,$(T)),8192,16384) -timeout=20 -rss_li
 FUZZ_ENV = ASAN_OPTIONS=allocator_may_return_null=1$(if $(filter fst,$(T)),:symbolize=0)
 
 .PHONY: fuzz fuzz-keep
-fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case fst param table vcd)
+fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case fst net param table vcd)
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	@+$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
 	@mkdir -p $(FUZZ_OUT)/corpus

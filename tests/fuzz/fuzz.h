@@ -10,6 +10,7 @@
 
 void fuzz_param(const uint8_t *data, size_t size); /* ncnn's .param */
 void fuzz_bin(const uint8_t *data, size_t size);   /* .param text, a zero byte, .bin bytes */
+void fuzz_net(const uint8_t *data, size_t size);   /* .param of a small network, executed with random weights */
 void fuzz_table(const uint8_t *data, size_t size); /* calibration table */
 void fuzz_case(const uint8_t *data, size_t size);  /* case file */
 void fuzz_vcd(const uint8_t *data, size_t size);   /* VCD */
