@@ -27,6 +27,7 @@ static const char help_text[] =
     "usage: tandem-net [options]\n"
     "Without --net: the digits job, models/digits with its gates.\n"
     "  --show FILE                      layers, shapes and multiply-accumulates of a .param file, nothing else\n"
+    "  --input WxHxC                    with --show: shape of inputs that have none in the file\n"
     "  --net FILE --bin FILE            ncnn network (float, or INT8)\n"
     "  --int8-net FILE --int8-bin FILE  its INT8 form; without it the float network is quantised over --calib\n"
     "  --quantise                       digits job: quantise the float network instead of reading the INT8 files\n"
@@ -246,10 +247,11 @@ int main(int argc, char **argv) {
     netjob_options o = {.device = DEFAULT_DEVICE, .norm = 0.0625f, .n = DEFAULT_N, .count = DEFAULT_COUNT, .seed = 1};
     bool quantise = false;
     const char *show = NULL;
-    const text_option texts[] = {{"--show", &show},           {"--net", &o.net},       {"--bin", &o.bin},       {"--int8-net", &o.int8_net},
-                                 {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},   {"--device", &o.device},
-                                 {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}, {"--input", &o.input},
-                                 {"--dump", &o.dump}};
+    const char *input = NULL;
+    const text_option texts[] = {{"--show", &show},           {"--input", &input},         {"--net", &o.net},       {"--bin", &o.bin},
+                                 {"--int8-net", &o.int8_net}, {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},
+                                 {"--device", &o.device},     {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result},
+                                 {"--input", &o.input},       {"--dump", &o.dump}};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     const struct {
         const char *name;
@@ -284,7 +286,10 @@ int main(int argc, char **argv) {
         i++;
     }
     if (show != NULL) {
-        return netjob_show(show);
+        return netjob_show(show, input);
+    }
+    if (input != NULL) {
+        return usage("--input goes with --show", "", "");
     }
     int status = complete(&o, quantise);
     if (o.wave != NULL) { /* an interrupted run leaves a readable waveform */
