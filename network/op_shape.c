@@ -66,12 +66,16 @@ static net_status reshape_shape(net_plan *p) {
 static void memory_data_arrays(const net_layer *layer, net_arrays *a) {
     const uint32_t keys[4] = {0, 1, 11, 2};
     int64_t elements = 1;
+    bool any = false;
     for (int i = 0; i < 4; i++) {
         int64_t d = net_layer_int(layer, keys[i], 0);
+        any = any || d != 0;
         /* Saturates far above any file size, so that the product cannot overflow. */
         elements = d < 0 ? -1 : d > 0 && elements > 0 ? (elements > INT32_MAX ? elements : elements * d) : elements;
     }
-    net_arrays_add(a, NET_ROLE_OTHER, net_layer_int(layer, 21, 1) == 0, elements);
+    if (any) { /* without sizes ncnn reads nothing */
+        net_arrays_add(a, NET_ROLE_OTHER, net_layer_int(layer, 21, 1) == 0, elements);
+    }
 }
 
 static net_status memory_data_shape(net_plan *p) {

@@ -294,6 +294,32 @@ static void test_other_tags(void **state) {
     net_graph_free(&g);
 }
 
+/* Constants: FP32 without a tag, with a tag where key 21 says so, nothing at all without sizes. */
+static void test_memory_data(void **state) {
+    (void)state;
+    const struct {
+        const char *settings;
+        size_t bytes;
+    } kind[] = {{"0=2 1=3", 24}, {"0=2 1=3 21=0", 28}, {"", 0}};
+    static const uint8_t zeros[32];
+    for (size_t i = 0; i < sizeof kind / sizeof kind[0]; i++) {
+        net_graph g;
+        net_error err = {""};
+        char text[200];
+        size_t bytes;
+        (void)snprintf(text, sizeof text, HEAD2 "MemoryData m 0 1 y %s\n", kind[i].settings);
+        parse(&g, text);
+        assert_int_equal(net_graph_parse_bin(&g, zeros, kind[i].bytes + 4, "b", &err), NET_ERR_FORMAT);
+        if (net_graph_parse_bin(&g, zeros, kind[i].bytes, "b", &err) != NET_OK) {
+            fail_msg("%s", err.text);
+        }
+        uint8_t *packed = pack(&g, NET_LAYOUT_AUTO, NET_STORE_EXACT, &bytes);
+        assert_int_equal(bytes, kind[i].bytes);
+        free(packed);
+        net_graph_free(&g);
+    }
+}
+
 static void test_quantised(void **state) {
     (void)state;
     net_graph g;
@@ -387,9 +413,9 @@ static void test_inconsistent(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_aligned_bytes), cmocka_unit_test(test_truncated_aligned),
-        cmocka_unit_test(test_halves),       cmocka_unit_test(test_other_tags),    cmocka_unit_test(test_quantised),
-        cmocka_unit_test(test_inconsistent),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_aligned_bytes), cmocka_unit_test(test_truncated_aligned),
+        cmocka_unit_test(test_halves),     cmocka_unit_test(test_other_tags),    cmocka_unit_test(test_memory_data),
+        cmocka_unit_test(test_quantised),  cmocka_unit_test(test_inconsistent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
