@@ -199,15 +199,15 @@ static net_status parse_array(reader *r, net_param *param, span word, span text,
     return NET_OK;
 }
 
-/* Text, with or without quotes: it holds none itself. */
+/* Text, with or without quotes: it holds none itself, and no end of a line. */
 static net_status parse_text(reader *r, net_param *param, span text) {
     bool quoted = text.at[0] == '"';
     if (quoted && (text.len < 2 || text.at[text.len - 1] != '"')) {
         return BAD(r, "text of key %u has no closing quote", param->key);
     }
     span inner = quoted ? (span){text.at + 1, text.len - 2} : text;
-    if (memchr(inner.at, '"', inner.len) != NULL) {
-        return BAD(r, "text of key %u has a quote in its middle", param->key);
+    if (memchr(inner.at, '"', inner.len) != NULL || memchr(inner.at, '\r', inner.len) != NULL) {
+        return BAD(r, "text of key %u has a quote or a carriage return in its middle", param->key);
     }
     param->text = copy_span(inner);
     return param->text == NULL ? NO_MEMORY(r) : NET_OK;
