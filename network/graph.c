@@ -191,10 +191,16 @@ void net_layer_unset(net_layer *layer, uint32_t key) {
     }
 }
 
-/* The reader gives every layer room for all keys. */
+/* Every layer that has settings has room for all keys: the reader sees to it, and so does this. */
 static net_status set_param(net_layer *layer, uint32_t key, bool is_array, const net_value *value, uint32_t count) {
     if (layer == NULL || key > NET_MAX_KEY || (value == NULL && count > 0)) {
         return NET_ERR_ARG;
+    }
+    if (layer->param == NULL) {
+        layer->param = calloc(NET_MAX_KEY + 1, sizeof *layer->param);
+    }
+    if (layer->param == NULL) {
+        return NET_ERR_MEMORY;
     }
     net_param param = {.key = key, .is_array = is_array, .count = count};
     if (count > 0) {

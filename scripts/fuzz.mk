@@ -19,14 +19,18 @@ FUZZ_ARGS = -max_len=$(if $(filter fst vcd,$(T)),8192,16384) -timeout=20 -rss_li
 # an FST may bring its library down in the child: nobody reads that report, and names for its addresses take a third of a second
 FUZZ_ENV = ASAN_OPTIONS=allocator_may_return_null=1$(if $(filter fst,$(T)),:symbolize=0)
 
+FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer -x c - -o $(BUILD)/fuzz/probe 2>/dev/null || \
+  { echo "fuzz: clang with libFuzzer is needed (make deps deps-dev)" >&2; exit 1; }
+
 .PHONY: fuzz fuzz-keep
 fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case fst net param table vcd)
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
+	$(FUZZ_PROBE)
 	@+$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
-	@mkdir -p $(FUZZ_OUT)/corpus
 	$(FUZZ_ENV) $(BUILD)/host-fuzz/fuzz-$(T) -max_total_time=$(or $(SECONDS),60) -print_final_stats=1 $(FUZZ_ARGS) $(FUZZ_OUT)/corpus $(FUZZ_STORED)
 
 fuzz-keep: ## store those inputs that `make fuzz` has found and that reach new code
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
+	$(FUZZ_PROBE)
 	@+$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
 	$(FUZZ_ENV) $(BUILD)/host-fuzz/fuzz-$(T) -merge=1 -use_counters=0 $(FUZZ_ARGS) $(FUZZ_STORED) $(FUZZ_OUT)/corpus

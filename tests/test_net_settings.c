@@ -159,6 +159,15 @@ static void test_set(void **state) {
     assert_int_equal(net_layer_set_int(in, 32, 1), NET_ERR_ARG);
     assert_int_equal(net_layer_set_array(in, 1, NULL, 1), NET_ERR_ARG);
     assert_int_equal(net_layer_set_int(NULL, 1, 1), NET_ERR_ARG);
+    /* a layer that no reader made */
+    net_layer made = {0};
+    assert_int_equal(net_layer_set_int(&made, 31, 4), NET_OK);
+    assert_int_equal(net_layer_set_int(&made, 0, 5), NET_OK);
+    assert_int_equal(net_layer_int(&made, 31, 0), 4);
+    net_layer_unset(&made, 31);
+    net_layer_unset(&made, 0);
+    assert_int_equal(made.num_params, 0);
+    free(made.param);
     net_graph_free(&g);
 }
 
