@@ -21,6 +21,10 @@ net_status net_fail(net_error *err, net_status status, const char *format, ...) 
         va_start(args, format);
         (void)vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
+        /* words of a file are in it: one line, and nothing that does anything to a terminal */
+        for (char *p = err->text; *p != '\0'; p++) {
+            *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+        }
     }
     return status;
 }

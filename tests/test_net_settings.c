@@ -80,6 +80,7 @@ static void test_words(void **state) {
     refuse("1=a\"b", "has a quote or");
     refuse("1=\"a\rb\"", "or a carriage return in its middle");
     refuse("1=\"a b\" c", "not key=value");
+    refuse("c=\"a\tb\"", "'c=\"a?b\"' is not key=value");
 }
 
 static void test_arrays(void **state) {
