@@ -102,8 +102,8 @@ Yolov3DetectionOutput output 2 1 6_convolutional 12_convolutional output 0=2 1=2
 """
 
 # published numbers: weights and biases with batch norm folded; bytes of the .weights file of a .cfg
-WEIGHTS = {"yolov5s": 7225885, "yolov7_tiny": 6219709}
-GMAC = {"yolov3": 32.93}  # 65.86 billion operations
+WEIGHTS = {"yolov5s": 7225885, "yolov7_tiny": 6219709, "squeezenet": 1235496, "resnet50": 25557032 - 26560}
+GMAC = {"yolov3": 32.93, "resnet50": 4.09}  # YOLOv3: 65.86 billion operations
 CFG_BYTES = {"yolov2-tiny": 44948600, "yolov3-tiny": 35434956, "yolov4-tiny": 24251276}
 
 
@@ -240,6 +240,7 @@ def test_generated(tmp_path, name, fuse):
     layers, blobs, macs = show(param)
     assert [layers, blobs] == [int(word) for word in lines[1]] and layers == len(lines) - 2
     assert macs in (None, net.macs)
+    # what batch norm adds to the parameters of ResNet-50 is one factor for each of its 26560 filters
     if fuse and name in WEIGHTS:
         assert net.weights == WEIGHTS[name]
     if name in GMAC:
@@ -253,6 +254,28 @@ def test_generated(tmp_path, name, fuse):
         # yolov3.weights: batch norm takes four numbers for each filter, the heads one
         filters = sum(layer[4][0] for layer in net.layers if layer[0] == "Convolution") - 3 * 255
         assert 20 + 4 * (net.weights + 3 * filters) == 248007048
+
+
+def test_same_network_from_both_tools(tmp_path):
+    """YOLOv3-Tiny from its .cfg and from its description."""
+    cfg = os.path.join(DATA, "darknet", "yolov3-tiny.cfg")
+    if not os.path.exists(cfg):
+        pytest.skip("not run: no data (%s)" % cfg)
+    assert run("darknet2param.py", cfg, str(tmp_path / "a.param")).returncode == 0
+    ours = words(netgen.build("yolov3_tiny").text())
+    theirs = words((tmp_path / "a.param").read_text())
+    assert ours[1] == theirs[1] and len(ours) == len(theirs)
+    for a, b in zip(ours[2:], theirs[2:]):
+        assert [a[0]] + a[2:4] == [b[0]] + b[2:4] and keys(a, ()) == keys(b, ())
+
+
+def test_squeezenet_macs(tmp_path):
+    """The public file has the same layers (and a padded last convolution, which is in ours, too)."""
+    public = os.path.join(DATA, "param", "squeezenet_v1.1.param")
+    if not os.path.exists(public):
+        pytest.skip("not run: no data (%s)" % public)
+    macs = show(public)[2]
+    assert macs in (None, netgen.build("squeezenet").macs)
 
 
 def test_other_size(tmp_path):
@@ -284,9 +307,9 @@ def keys(line, skip):
     return out
 
 
-@pytest.mark.parametrize("name, tool", [("yolov4-tiny", "darknet2param.py"), ("mobilenet_yolo", "netgen.py")])
+@pytest.mark.parametrize("name, tool", [("yolov4-tiny", "darknet2param.py"), ("mobilenet_yolo", "netgen.py"), ("yolov4_tiny", "netgen.py")])
 def test_against_public_param(tmp_path, name, tool):
-    public = os.path.join(DATA, "param", name + ".param")
+    public = os.path.join(DATA, "param", name.replace("v4_", "v4-") + ".param")
     if not os.path.exists(public):
         pytest.skip("not run: no data (%s)" % public)
     source = os.path.join(DATA, "darknet", name + ".cfg") if tool == "darknet2param.py" else name
@@ -314,7 +337,7 @@ def test_numbers():
 
 
 def test_programs(tmp_path):
-    for tool, first in (("darknet2param.py", "Turn a darknet .cfg"), ("netgen.py", "Topologies that are not at hand")):
+    for tool, first in (("darknet2param.py", "Turn a darknet .cfg"), ("netgen.py", "Published topologies as ncnn .param")):
         done = subprocess.run([os.path.join(ROOT, "tools", tool), "--help"], stdout=subprocess.PIPE, text=True, timeout=60)
         assert done.returncode == 0 and first in done.stdout
     done = subprocess.run([os.path.join(ROOT, "tools", "netgen.py"), "x_tiny_yolo", str(tmp_path / "a.param")], stdout=subprocess.PIPE, text=True, timeout=60)

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
-"""Topologies that are not at hand as files, as ncnn .param text: the published layers and sizes, no weights.
+"""Published topologies as ncnn .param text: layers and sizes, no weights.
 
+  yolov3_tiny     YOLOv3-Tiny 416x416, 80 classes
+  yolov4_tiny     YOLOv4-Tiny 416x416, 80 classes
   yolov3          YOLOv3 416x416, 80 classes (Darknet-53)
   yolov5s         YOLOv5s 6.x 640x512, 80 classes; three raw heads
   yolov7_tiny     YOLOv7-Tiny 640x512, 80 classes; three raw heads
   retinaface      RetinaFace 640x360, ResNet-50, feature pyramid, context modules; boxes, scores and landmarks of three scales
   mobilenet_yolo  MobileNet-YOLO 416x416, 20 classes
   x_tiny_yolo     X-TINY YOLO 224x224: Tiny YOLO with narrower layers, 20 classes
+  resnet50        ResNet-50 224x224, 1000 classes, strides in the 3x3 convolutions
+  squeezenet      SqueezeNet 1.1 227x227, 1000 classes
 
 Prints layers, multiply-accumulates and weights."""
 
@@ -43,6 +47,51 @@ def yolov3(net, w, h):
         x = conv(x, filters // 2, 1)
         heads.append(net.conv(conv(x, filters, 3), 255, 1, name="head_%d" % i))
     yolo_detection(net, heads, 80, anchors, [[6, 7, 8], [3, 4, 5], [0, 1, 2]], [1.0] * 3)
+
+
+# ---- YOLOv3-Tiny, YOLOv4-Tiny ----
+
+TINY_ANCHORS = [10, 14, 23, 27, 37, 58, 81, 82, 135, 169, 344, 319]
+
+
+def tiny_heads(net, x, skip, width, masks, scale):
+    """Two heads behind x, which is the coarser one; the finer one also sees skip."""
+    def conv(x, filters, k):
+        return net.conv(x, filters, k, act="leaky", bn=True)
+
+    x = conv(x, 256, 1)
+    coarse = net.conv(conv(x, 512, 3), 255, 1, name="head_0")
+    x = conv(x, 128, 1)
+    x = net.concat([net.resize(x, 2 * net.shape[x][0], 2 * net.shape[x][1]), skip])
+    fine = net.conv(conv(x, width, 3), 255, 1, name="head_1")
+    yolo_detection(net, [coarse, fine], 80, TINY_ANCHORS, masks, [scale] * 2)
+
+
+def yolov3_tiny(net, w, h):
+    x = net.input(w, h, 3)
+    skip = None
+    for filters in (16, 32, 64, 128, 256, 512):
+        x = net.conv(x, filters, 3, act="leaky", bn=True)
+        skip = x if filters == 256 else skip
+        x = net.pool(x, 2, 1 if filters == 512 else 2, (0, 1))
+    x = net.conv(x, 1024, 3, act="leaky", bn=True)
+    tiny_heads(net, x, skip, 256, [[3, 4, 5], [0, 1, 2]], 1.0)
+
+
+def yolov4_tiny(net, w, h):
+    def conv(x, filters, k=3, s=1):
+        return net.conv(x, filters, k, s, act="leaky", bn=True)
+
+    x = conv(conv(net.input(w, h, 3), 32, 3, 2), 64, 3, 2)
+    skip = None
+    for filters in (64, 128, 256):
+        # half of the channels go through two convolutions; everything meets again
+        x = conv(x, filters)
+        a = conv(net.channels(x, filters // 2, filters // 2), filters // 2)
+        b = conv(a, filters // 2)
+        skip = conv(net.concat([b, a]), filters, 1)
+        x = net.pool(net.concat([x, skip]), 2, 2, (0, 1))
+    tiny_heads(net, conv(x, 512), skip, 256, [[3, 4, 5], [1, 2, 3]], 1.05)
 
 
 # ---- YOLOv5s, YOLOv7-Tiny ----
@@ -120,9 +169,9 @@ def yolov7_tiny(net, w, h):
     raw_heads(net, [conv(o3, 128, 3), conv(o4, 256, 3), conv(o5, 512, 3)], 80)
 
 
-# ---- RetinaFace ----
+# ---- ResNet-50, RetinaFace ----
 
-def resnet50(net, x):
+def resnet50_stages(net, x):
     """Outputs of the last three stages."""
     x = net.pool(net.conv(x, 64, 7, 2, 3, act="relu", bn=True), 3, 2, (1, 1))
     stages = []
@@ -139,6 +188,11 @@ def resnet50(net, x):
     return stages[1:]
 
 
+def resnet50(net, w, h):
+    x = net.dense(net.global_average(resnet50_stages(net, net.input(w, h, 3))[-1]), 1000, name="fc")
+    net.add("Softmax", [x], {0: 0, 1: 1}, [net.shape[x]], "prob")
+
+
 def retinaface(net, w, h):
     width = 256
 
@@ -151,7 +205,7 @@ def retinaface(net, w, h):
         c = net.conv(c, width // 4, 3, bn=True)
         return net.activation(net.concat([a, b, c]), "relu")
 
-    pyramid = [net.conv(x, width, 1, act="relu", bn=True) for x in resnet50(net, net.input(w, h, 3))]
+    pyramid = [net.conv(x, width, 1, act="relu", bn=True) for x in resnet50_stages(net, net.input(w, h, 3))]
     for i in (1, 0):
         up = net.resize(pyramid[i + 1], *net.shape[pyramid[i]][:2])
         pyramid[i] = net.conv(net.sum(pyramid[i], up), width, 3, act="relu", bn=True)
@@ -205,7 +259,27 @@ def x_tiny_yolo(net, w, h):
     region_detection(net, [net.conv(x, 125, 1, name="head")], 20, anchors)
 
 
+# ---- SqueezeNet ----
+
+def squeezenet(net, w, h):
+    def fire(x, filters):
+        x = net.conv(x, filters, 1, act="relu")
+        return net.concat([net.conv(x, 4 * filters, 1, act="relu"), net.conv(x, 4 * filters, 3, act="relu")])
+
+    x = net.conv(net.input(w, h, 3), 64, 3, 2, 0, act="relu")
+    for widths in ((16, 16), (32, 32), (48, 48, 64, 64)):
+        x = net.pool(x, 3, 2, up=True)
+        for filters in widths:
+            x = fire(x, filters)
+    x = net.global_average(net.conv(x, 1000, 1, p=1, act="relu"))
+    net.add("Softmax", [x], {0: 0, 1: 1}, [net.shape[x]], "prob")
+
+
 NETWORKS = {
+    "yolov3_tiny": (yolov3_tiny, 416, 416, 32),
+    "yolov4_tiny": (yolov4_tiny, 416, 416, 32),
+    "resnet50": (resnet50, 224, 224, 1),
+    "squeezenet": (squeezenet, 227, 227, 1),
     "yolov3": (yolov3, 416, 416, 32),
     "yolov5s": (yolov5s, 640, 512, 32),
     "yolov7_tiny": (yolov7_tiny, 640, 512, 32),

@@ -124,13 +124,14 @@ class Net:
         self.weights += c * k * k
         return self.add("DeconvolutionDepthWise", [x], settings, [((w - 1) * s + k - 2 * p, (h - 1) * s + k - 2 * p, c)], name)
 
-    def pool(self, x, k, s, pad=(0, 0), avg=False, name=None):
-        """pad: before and after, on both axes; rounded down."""
+    def pool(self, x, k, s, pad=(0, 0), avg=False, up=False, name=None):
+        """pad: before and after, on both axes. up: a last window that is not full counts, as in Caffe."""
         w, h, c = self.shape[x]
         settings = {0: 1} if avg else {}
-        settings.update({1: k, 2: s, 3: pad[0], 14: pad[1], 13: pad[0], 15: pad[1], 5: 1})
+        settings.update({1: k, 2: s, 3: pad[0], 14: pad[1], 13: pad[0], 15: pad[1], 5: 0 if up else 1})
         settings = {key: value for key, value in settings.items() if value or key in (1, 2)}
-        return self.add("Pooling", [x], settings, [((w + sum(pad) - k) // s + 1, (h + sum(pad) - k) // s + 1, c)], name)
+        more = sum(pad) - k + (s - 1 if up else 0)
+        return self.add("Pooling", [x], settings, [((w + more) // s + 1, (h + more) // s + 1, c)], name)
 
     def global_average(self, x, name=None):
         return self.add("Pooling", [x], {0: 1, 4: 1}, [(self.shape[x][-1],)], name)
