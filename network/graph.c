@@ -111,15 +111,18 @@ bool net_type_is_known(const char *type) {
     return op != NULL && op->shape != NULL;
 }
 
+static void free_tensors(net_layer *layer) {
+    for (uint32_t k = 0; k < layer->num_tensors; k++) {
+        free(layer->tensor[k].f32);
+        free(layer->tensor[k].i8);
+    }
+    layer->num_tensors = 0;
+    memset(layer->tensor, 0, sizeof layer->tensor);
+}
+
 void net_graph_free_weights(net_graph *graph) {
     for (uint32_t i = 0; i < graph->num_layers; i++) {
-        net_layer *layer = &graph->layer[i];
-        for (uint32_t k = 0; k < layer->num_tensors; k++) {
-            free(layer->tensor[k].f32);
-            free(layer->tensor[k].i8);
-        }
-        layer->num_tensors = 0;
-        memset(layer->tensor, 0, sizeof layer->tensor);
+        free_tensors(&graph->layer[i]);
     }
     graph->has_weights = false;
 }
@@ -129,21 +132,24 @@ static void free_param(net_param *param) {
     free(param->text);
 }
 
+void net_layer_free(net_layer *layer) {
+    free_tensors(layer);
+    for (uint32_t k = 0; k < layer->num_params; k++) {
+        free_param(&layer->param[k]);
+    }
+    free(layer->param);
+    free(layer->in);
+    free(layer->out);
+    free(layer->type);
+    free(layer->name);
+}
+
 void net_graph_free(net_graph *graph) {
     if (graph == NULL) {
         return;
     }
-    net_graph_free_weights(graph);
     for (uint32_t i = 0; i < graph->num_layers; i++) {
-        net_layer *layer = &graph->layer[i];
-        for (uint32_t k = 0; k < layer->num_params; k++) {
-            free_param(&layer->param[k]);
-        }
-        free(layer->param);
-        free(layer->in);
-        free(layer->out);
-        free(layer->type);
-        free(layer->name);
+        net_layer_free(&graph->layer[i]);
     }
     for (uint32_t i = 0; i < graph->num_blobs; i++) {
         free(graph->blob[i].name);

@@ -16,6 +16,8 @@ net_status net_write_temporary(const char *path, const void *data, size_t bytes,
 /* Value of an FP16 number: exact. */
 float net_half_to_float(uint32_t half);
 
+/* Release what a layer owns. */
+void net_layer_free(net_layer *layer);
 /* Release the weight arrays of all layers. */
 void net_graph_free_weights(net_graph *graph);
 

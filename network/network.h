@@ -290,6 +290,18 @@ bool net_graph_is_int8(const net_graph *graph);
 /* Hash of an array of floats by their bits: tb_hash_bytes() over the elements, finished. */
 uint64_t net_hash(const float *data, size_t count);
 
+/* ---- graph optimiser ---- */
+
+/* Told about each change: one line without newline. */
+typedef void net_opt_note(void *user, const char *line);
+/*
+ * Simplify a planned graph with weights in place, and plan it again: layers that change nothing go away, Split layers behind each other become one, BatchNorm and Scale are folded into
+ * the layer with weights before them, activations are fused into it, and INT8 convolutions whose consumers all are INT8 convolutions of one input scale get an INT8 output of that scale.
+ * Names of inputs and outputs stay. Shapes noted in the file (key 30) are dropped when anything changed. note and changes (how many) may be NULL.
+ * Errors: NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).
+ */
+net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err);
+
 /* ---- images: text, a line each: pixels (0..255) and class (0..65535), separated by commas ---- */
 
 typedef struct net_images {

@@ -95,6 +95,8 @@ net_status net_plan_same(net_plan *p);
 /* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from behind the innermost one. */
 net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *axis);
 
+/* true: the layer is nothing but an activation without weights, which layer->act describes. */
+bool net_op_is_act(const net_op *op);
 /* A fused activation: its number and its parameters. */
 net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net_act *act);
 

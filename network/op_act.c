@@ -132,6 +132,10 @@ static net_status act_layer_shape(net_plan *p) {
     return net_plan_same(p);
 }
 
+bool net_op_is_act(const net_op *op) {
+    return op->shape == act_layer_shape;
+}
+
 static void act_layer_run(const net_work *work) {
     net_act_apply(&work->layer->act, work->in[0], work->out[0], net_shape_elements(net_work_in(work, 0)));
 }

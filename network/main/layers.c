@@ -50,6 +50,11 @@ static bool all_known(layers_job *job) {
     return used == 0;
 }
 
+static void print_change(void *user, const char *line) {
+    (void)user;
+    printf("%s\n", line);
+}
+
 static bool load(layers_job *job) {
     const netjob_options *opt = job->opt;
     const uint32_t *shape = opt->shape;
@@ -65,6 +70,7 @@ static bool load(layers_job *job) {
     status = shape[0] != 0 ? net_graph_set_input(&job->graph, shape[0], shape[1], shape[2], &err) : NET_OK;
     status = status == NET_OK ? net_graph_plan(&job->graph, &err) : status;
     status = status == NET_OK && opt->random ? net_graph_random_weights(&job->graph, opt->random_seed, &err) : status;
+    status = status == NET_OK && opt->optimise ? net_optimize(&job->graph, print_change, NULL, NULL, &err) : status;
     status = status == NET_OK ? net_ref_new(&job->graph, &job->ref, &err) : status;
     for (uint32_t i = 0; i < job->graph.num_inputs; i++) {
         job->inputs += net_shape_elements(&job->graph.blob[job->graph.inputs[i]].shape);
@@ -165,8 +171,8 @@ static bool run(layers_job *job) {
         uint32_t blob = g->outputs[i];
         char shape[40];
         shape_text(&g->blob[blob].shape, shape);
-        printf("output     %s %s hash %016" PRIx64 "\n", g->blob[blob].name, shape,
-               net_hash(net_ref_blob(job->ref, blob), net_shape_elements(&g->blob[blob].shape)));
+        printf("output     %s %s hash %016" PRIx64 " blob %u\n", g->blob[blob].name, shape,
+               net_hash(net_ref_blob(job->ref, blob), net_shape_elements(&g->blob[blob].shape)), blob);
     }
     printf("network    %u layers, %u inputs, %u outputs, %.3f MMAC, %.1f ms of CPU time in FP32\n", g->num_layers, g->num_inputs,
            g->num_outputs, (double)net_graph_macs(g) / 1e6, (double)total / 1e3);

@@ -34,6 +34,7 @@ static const char help_text[] =
     "  --images FILE                    labelled images, a line each: pixels and class, separated by commas\n"
     "  --calib FILE                     images for the activation ranges, same format\n"
     "  --layers                         FP32 of every layer of --net: shape, MACs, time (no images)\n"
+    "  --optimise                       with --layers: first simplify the graph; each change is printed\n"
     "  --random-weights SEED            with --layers: weights and input from a seed instead of --bin\n"
     "  --shape W,H,C                    with --layers: shape of an input whose file gives none\n"
     "  --input FILE --dump DIR          with --layers: input as raw floats; every blob into DIR/<number>.f32\n"
@@ -202,9 +203,9 @@ static int number_option(netjob_options *o, const char *name, const char *value)
 /* Rules between options, and the defaults that depend on them. */
 static int complete(netjob_options *o, bool quantise) {
     bool digits = o->net == NULL && o->int8_net == NULL;
-    bool layer_options = o->random || o->shape[0] != 0 || o->input != NULL || o->dump != NULL;
+    bool layer_options = o->optimise || o->random || o->shape[0] != 0 || o->input != NULL || o->dump != NULL;
     if (layer_options && !o->layers) {
-        return usage("--random-weights, --shape, --input and --dump need --layers", "", "");
+        return usage("--optimise, --random-weights, --shape, --input and --dump need --layers", "", "");
     }
     if (o->layers) {
         bool fits = o->net != NULL && (o->bin != NULL) != o->random && o->images == NULL && o->int8_net == NULL;
@@ -256,8 +257,8 @@ int main(int argc, char **argv) {
     const struct {
         const char *name;
         bool *value;
-    } flags[] = {
-        {"--fp32", &o.fp32_only}, {"--gate", &o.gate}, {"--verbose", &o.verbose}, {"--quantise", &quantise}, {"--layers", &o.layers}};
+    } flags[] = {{"--fp32", &o.fp32_only},  {"--gate", &o.gate},     {"--verbose", &o.verbose},
+                 {"--quantise", &quantise}, {"--layers", &o.layers}, {"--optimise", &o.optimise}};
     for (int i = 1; i < argc; i++) {
         bool known = false;
         if (strcmp(argv[i], "--help") == 0) {

@@ -16,6 +16,7 @@ typedef struct netjob_options {
     uint32_t count;         /* images on the RTL, where count_given */
     uint64_t seed;
     bool layers;          /* --layers: only FP32, layer by layer */
+    bool optimise;        /* --optimise: the graph optimiser before that */
     bool random;          /* weights from random_seed instead of bin */
     uint64_t random_seed; /* weights and input */
     uint32_t shape[3];    /* w, h, c of inputs without a shape; 0: not given */

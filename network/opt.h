@@ -1,0 +1,38 @@
+/* opt.h - the graph optimiser's parts, private to network/opt*.c. */
+#ifndef NET_OPT_H
+#define NET_OPT_H
+
+#include "op.h"
+
+typedef struct net_opt {
+    net_graph *graph; /* planned; layers that are gone have no type any more, blobs no name */
+    net_opt_note *note;
+    void *user;
+    net_error *err;
+    uint32_t changes;
+    bool no_memory;
+} net_opt;
+
+/* Say what was changed: one line. */
+void net_opt_say(net_opt *opt, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* true: the layer was removed before. */
+bool net_opt_gone(const net_layer *layer);
+/* Layer that consumes output 0 of a layer; NULL: none. */
+net_layer *net_opt_next(net_opt *opt, const net_layer *layer);
+/* Remove a layer with one input and one output that only passes elements on. Its consumer reads the input; without a consumer the producer writes the output, which keeps its name. */
+void net_opt_bypass(net_opt *opt, net_layer *layer);
+/* false: the layer must stay, because an output of the network would be one of its inputs. */
+bool net_opt_can_bypass(const net_opt *opt, const net_layer *layer);
+/* Remove a layer together with the blob that it read. */
+void net_opt_drop(net_opt *opt, net_layer *layer, uint32_t blob);
+/* `next` is done by `layer`, which produces its input: layer writes the output of next, next goes away. */
+void net_opt_absorb(net_opt *opt, net_layer *layer, net_layer *next);
+
+/* The passes, each over the whole graph. */
+void net_opt_identities(net_opt *opt);
+void net_opt_splits(net_opt *opt);
+void net_opt_fold(net_opt *opt);
+void net_opt_activations(net_opt *opt);
+void net_opt_requantise(net_opt *opt);
+
+#endif
