@@ -175,6 +175,11 @@ typedef struct net_blob {
     uint32_t producer; /* layer number */
     uint32_t consumer; /* layer number or NET_NONE: fan-out is a Split layer, so there is at most one */
     net_shape shape;   /* filled by net_graph_plan() */
+    /*
+     * Where an executor may keep the elements: from `offset` on in blob `home`, which is the blob itself unless a Concat along the outermost dimension consumes it. Written there, nothing
+     * is left to copy. Filled by net_graph_plan().
+     */
+    uint32_t home, offset;
 } net_blob;
 
 typedef struct net_graph {

@@ -97,6 +97,8 @@ net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *ax
 
 /* true: the layer is nothing but an activation without weights, which layer->act describes. */
 bool net_op_is_act(const net_op *op);
+/* true: a planned layer whose output is its inputs one behind the other. Its `run` copies nothing that already lies there. */
+bool net_op_joins(const net_layer *layer);
 /* A fused activation: its number and its parameters. */
 net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net_act *act);
 

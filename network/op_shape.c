@@ -152,6 +152,11 @@ static net_status concat_shape(net_plan *p) {
     return net_plan_out(p, 0, from_outer(dims, sum));
 }
 
+bool net_op_joins(const net_layer *layer) {
+    /* Axis 0 is the outermost dimension; a negative axis may be, too, but not in any network seen so far. */
+    return layer->op->shape == concat_shape && net_layer_int(layer, 0, 0) == 0;
+}
+
 static void concat_run(const net_work *work) {
     const net_shape *os = net_work_out(work, 0);
     uint32_t axis = axis_setting(work->layer, 0, os->dims);
@@ -160,8 +165,11 @@ static void concat_run(const net_work *work) {
     for (uint32_t i = 0; i < work->layer->num_in; i++) {
         uint32_t n = net_shape_axis(net_work_in(work, i), axis).n;
         for (uint32_t o = 0; o < whole.outer; o++) {
-            memcpy(work->out[0] + ((size_t)o * whole.n + first) * whole.step, work->in[i] + (size_t)o * n * whole.step,
-                   (size_t)n * whole.step * sizeof(float));
+            float *to = work->out[0] + ((size_t)o * whole.n + first) * whole.step;
+            const float *from = work->in[i] + (size_t)o * n * whole.step;
+            if (to != from) { /* otherwise it was written there: concat by addressing */
+                memcpy(to, from, (size_t)n * whole.step * sizeof(float));
+            }
         }
         first += n;
     }

@@ -62,6 +62,29 @@ static net_status plan_ends(net_graph *graph, net_error *err) {
     return NET_OK;
 }
 
+/* Inputs of a Concat along the outermost dimension lie one behind the other in its output, which itself may be input of another. */
+static void plan_homes(net_graph *graph) {
+    for (uint32_t i = 0; i < graph->num_blobs; i++) {
+        graph->blob[i].home = i;
+        graph->blob[i].offset = 0;
+    }
+    /* Backwards, so that the output of a Concat has its home before its inputs ask for theirs. */
+    for (uint32_t i = graph->num_layers; i-- > 0;) {
+        const net_layer *layer = &graph->layer[i];
+        if (!net_op_joins(layer)) {
+            continue;
+        }
+        const net_blob *out = &graph->blob[layer->out[0]];
+        uint32_t used = out->offset;
+        for (uint32_t k = 0; k < layer->num_in; k++) {
+            net_blob *in = &graph->blob[layer->in[k]];
+            in->home = out->home;
+            in->offset = used;
+            used += net_shape_elements(&in->shape);
+        }
+    }
+}
+
 net_status net_graph_plan(net_graph *graph, net_error *err) {
     if (graph == NULL) {
         return net_fail(err, NET_ERR_ARG, "net_graph_plan: null argument");
@@ -78,6 +101,7 @@ net_status net_graph_plan(net_graph *graph, net_error *err) {
         }
     }
     net_status status = plan_ends(graph, err);
+    plan_homes(graph);
     graph->planned = status == NET_OK;
     return status;
 }

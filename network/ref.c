@@ -1,4 +1,4 @@
-/* ref.c - the FP32 reference: every layer through its row of the table, each blob in memory of its own. */
+/* ref.c - the FP32 reference: every layer through its row of the table, each blob in memory of its own, but for inputs of a Concat, which lie in its output. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,8 +38,14 @@ net_status net_ref_new(const net_graph *graph, net_ref **out, net_error *err) {
     }
     bool ok = ref != NULL && ref->blob != NULL;
     for (uint32_t i = 0; ok && i < graph->num_blobs; i++) {
-        ref->blob[i] = calloc(net_shape_elements(&graph->blob[i].shape), sizeof **ref->blob);
-        ok = ref->blob[i] != NULL;
+        if (graph->blob[i].home == i) {
+            ref->blob[i] = calloc(net_shape_elements(&graph->blob[i].shape), sizeof **ref->blob);
+            ok = ref->blob[i] != NULL;
+        }
+    }
+    for (uint32_t i = 0; ok && i < graph->num_blobs; i++) {
+        const net_blob *blob = &graph->blob[i];
+        ref->blob[i] = blob->home == i ? ref->blob[i] : ref->blob[blob->home] + blob->offset;
     }
     status = ok ? net_exec_new(graph, &ref->exec, err) : net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory for the blobs", graph->name);
     if (status != NET_OK) {
@@ -55,7 +61,9 @@ void net_ref_free(net_ref *ref) {
         return;
     }
     for (uint32_t i = 0; ref->blob != NULL && i < ref->graph->num_blobs; i++) {
-        free(ref->blob[i]);
+        if (ref->graph->blob[i].home == i) {
+            free(ref->blob[i]);
+        }
     }
     free(ref->blob);
     net_exec_free(&ref->exec);

@@ -517,6 +517,22 @@ def test_concat_and_slice(layer, dims, axis):
     assert [e.shape[axis] for e in even] == [3, 3, 4] and np.array_equal(np.concatenate(even, axis), whole)
 
 
+def test_concat_by_addressing(tmp_path):
+    """Inputs of a Concat along the outermost dimension lie in its output: two levels, a Split with both outputs in one Concat, an Input layer."""
+    (tmp_path / "t.param").write_text("7767517\n7 9\nInput a 0 1 a 0=3 1=2 2=2\nInput b 0 1 b 0=3 1=2 2=1\nSplit s 1 3 a a0 a1 a2\nReLU r 1 1 a1 c\n"
+                                      "Concat inner 3 1 a0 b c x 0=0\nConcat outer 2 1 x a2 y 0=0\nUnaryOp n 1 1 y z 0=1\n")
+    (tmp_path / "t.bin").write_bytes(b"")
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((2, 2, 3)).astype("<f4"), rng.standard_normal((1, 2, 3)).astype("<f4")
+    (tmp_path / "t.f32").write_bytes(a.tobytes() + b.tobytes())
+    done = subprocess.run([PROGRAM, "--layers", "--net", tmp_path / "t.param", "--bin", tmp_path / "t.bin", "--input", tmp_path / "t.f32", "--dump",
+                           tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    expected = np.concatenate([a, b, np.maximum(a, 0), a])
+    for number, part in ((0, a), (1, b), (2, a), (5, np.maximum(a, 0)), (6, expected[:5]), (7, expected), (8, -expected)):
+        assert np.array_equal(np.fromfile(tmp_path / ("%d.f32" % number), dtype="<f4"), part.reshape(-1)), number
+
+
 def test_concat_and_slice_refuse(layer):
     layer.run("Concat", [layer.input(2, 3), layer.input(2, 4)], "0=0", fails="does not fit to input 0 along axis 0")
     layer.run("Concat", [layer.input(2, 3), layer.input(3)], "0=0", fails="does not fit to input 0")
@@ -805,7 +821,7 @@ def test_random_weights_are_seeded():
     (["--net", "models/digits/digits.param"], "--layers needs --net and either --bin or --random-weights"),
     (["--random-weights", "1"], "--layers needs --net"),
     (["--net", "models/digits/digits.param", "--random-weights", "x"], "--random-weights 'x'"),
-    (["--net", "models/digits/digits.param", "--random-weights", "1", "--shape", "1,2"], "--shape '1,2': expected width,height,channels"),
+    (["--net", "models/digits/digits.param", "--random-weights", "1", "--shape", "1x2"], "--shape '1x2': expected width x height x channels"),
     (["--net", "models/digits/digits.param", "--random-weights", "1", "--input", "README.md"], "README.md: expected 256 bytes"),
     (["--net", "models/digits/digits.param", "--random-weights", "1", "--dump", "no/such/folder"], "no/such/folder/0.f32: cannot write"),
 ])
@@ -825,5 +841,5 @@ def test_open_input_takes_a_shape(tmp_path):
     file = tmp_path / "open.param"
     file.write_text("7767517\n2 2\nInput i 0 1 i\nReLU r 1 1 i o\n")
     assert "without a fixed shape" in program("--net", str(file), "--random-weights", "1").stderr
-    done = program("--net", str(file), "--random-weights", "1", "--shape", "5,4,3")
+    done = program("--net", str(file), "--random-weights", "1", "--shape", "5x4x3")
     assert done.returncode == 0 and "output     o 3x4x5 " in done.stdout, done.stderr

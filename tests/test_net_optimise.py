@@ -164,7 +164,7 @@ def test_random_chains(tmp_path, seed):
     agree(write(tmp_path, random_chain(random.Random(seed))), tmp_path)
 
 
-@pytest.mark.parametrize("name, norms, more", [("squeezenet_ssd", 1, []), ("FastestDet", 0, ["--shape", "96,96,3"])])
+@pytest.mark.parametrize("name, norms, more", [("squeezenet_ssd", 1, []), ("FastestDet", 0, ["--shape", "96x96x3"])])
 def test_public(tmp_path, name, norms, more):
     param = os.path.join(DATA, "param", name + ".param")
     if not os.path.exists(param):

@@ -55,13 +55,13 @@ def test_input(tmp_path):
     param = tmp_path / "a.param"
     param.write_text("7767517\n2 2\nInput in 0 1 x\nFlatten f 1 1 x y\n")
     assert show(str(param)).returncode == 2
-    done = show(str(param), "--input", "7x5x3")
+    done = show(str(param), "--shape", "7x5x3")
     assert done.returncode == 0 and "in                               7x5x3\n" in done.stdout and "f                                105\n" in done.stdout
     for bad in ("7x5", "7x5x", "7x5x3x1", "0x5x3", "7x-5x3", "65537x1x1", "99999999999999999999x1x1", "x", ""):
-        done = show(str(param), "--input", bad)
-        assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("tandem-net: --input '%s': expected" % bad) and done.stderr.count("\n") == 1
-    done = subprocess.run([PROGRAM, "--input", "7x5x3"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 2 and done.stderr == "tandem-net: --input goes with --show\n"
+        done = show(str(param), "--shape", bad)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("tandem-net: --shape%s: expected" % (" '%s'" % bad if bad else "")) and done.stderr.count("\n") == 1
+    done = subprocess.run([PROGRAM, "--shape", "7x5x3"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 2 and done.stderr == "tandem-net: --shape goes with --show or --layers\n"
 
 
 def test_public_topologies():
@@ -70,7 +70,7 @@ def test_public_topologies():
     if not files:
         pytest.skip("not run: no data (%s)" % DATA)
     for path in files:
-        done = show(path, "--input", "224x224x3")
+        done = show(path, "--shape", "224x224x3")
         assert re.search(r"^\d+ layers, \d+ blobs", done.stdout, re.M), done.stderr
         if done.returncode != 0:
             assert done.returncode == 2 and done.stderr.endswith(" is not supported\n"), done.stderr

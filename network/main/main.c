@@ -27,7 +27,6 @@ static const char help_text[] =
     "usage: tandem-net [options]\n"
     "Without --net: the digits job, models/digits with its gates.\n"
     "  --show FILE                      layers, shapes and multiply-accumulates of a .param file, nothing else\n"
-    "  --input WxHxC                    with --show: shape of inputs that have none in the file\n"
     "  --net FILE --bin FILE            ncnn network (float, or INT8)\n"
     "  --int8-net FILE --int8-bin FILE  its INT8 form; without it the float network is quantised over --calib\n"
     "  --quantise                       digits job: quantise the float network instead of reading the INT8 files\n"
@@ -36,7 +35,7 @@ static const char help_text[] =
     "  --layers                         FP32 of every layer of --net: shape, MACs, time (no images)\n"
     "  --optimise                       with --layers: first simplify the graph; each change is printed\n"
     "  --random-weights SEED            with --layers: weights and input from a seed instead of --bin\n"
-    "  --shape W,H,C                    with --layers: shape of an input whose file gives none\n"
+    "  --shape WxHxC                    with --show or --layers: shape of inputs that have none in the file\n"
     "  --input FILE --dump DIR          with --layers: input as raw floats; every blob into DIR/<number>.f32\n"
     "  --norm F                         input = pixel * F (default 0.0625)\n"
     "  --device model|rtl|tandem        where INT8 runs besides the golden model (default " DEFAULT_DEVICE ")\n"
@@ -168,6 +167,23 @@ static bool parse_cfg(const char *text, uint32_t *out) {
     return false;
 }
 
+/* WxHxC, each 1..65536. */
+static bool parse_shape(const char *text, uint32_t size[3]) {
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        if (*text < '0' || *text > '9') {
+            return false;
+        }
+        unsigned long value = strtoul(text, &end, 10);
+        if (value < 1 || value > 65536 || *end != (i < 2 ? 'x' : '\0')) {
+            return false;
+        }
+        size[i] = (uint32_t)value;
+        text = end + 1;
+    }
+    return true;
+}
+
 /* Option with a value that is not plain text. 0: done, -1: not such an option, otherwise the exit status. */
 static int number_option(netjob_options *o, const char *name, const char *value) {
     uint64_t number = 0;
@@ -179,9 +195,7 @@ static int number_option(netjob_options *o, const char *name, const char *value)
         return tb_parse_u64(value, &o->random_seed) == 0 ? 0 : usage(name, value, ": expected a number of 64 bits");
     }
     if (strcmp(name, "--shape") == 0) {
-        int used = 0;
-        bool ok = sscanf(value, "%5u,%5u,%5u%n", &o->shape[0], &o->shape[1], &o->shape[2], &used) == 3 && value[used] == '\0';
-        return ok && o->shape[0] > 0 ? 0 : usage(name, value, ": expected width,height,channels");
+        return parse_shape(value, o->shape) ? 0 : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
     }
     if (strcmp(name, "--count") == 0) {
         if (tb_parse_u64(value, &number) != 0 || number == 0 || number > 1000000) {
@@ -203,9 +217,12 @@ static int number_option(netjob_options *o, const char *name, const char *value)
 /* Rules between options, and the defaults that depend on them. */
 static int complete(netjob_options *o, bool quantise) {
     bool digits = o->net == NULL && o->int8_net == NULL;
-    bool layer_options = o->optimise || o->random || o->shape[0] != 0 || o->input != NULL || o->dump != NULL;
+    bool layer_options = o->optimise || o->random || o->input != NULL || o->dump != NULL;
+    if (o->shape[0] != 0 && !o->layers) {
+        return usage("--shape goes with --show or --layers", "", "");
+    }
     if (layer_options && !o->layers) {
-        return usage("--optimise, --random-weights, --shape, --input and --dump need --layers", "", "");
+        return usage("--optimise, --random-weights, --input and --dump need --layers", "", "");
     }
     if (o->layers) {
         bool fits = o->net != NULL && (o->bin != NULL) != o->random && o->images == NULL && o->int8_net == NULL;
@@ -248,11 +265,10 @@ int main(int argc, char **argv) {
     netjob_options o = {.device = DEFAULT_DEVICE, .norm = 0.0625f, .n = DEFAULT_N, .count = DEFAULT_COUNT, .seed = 1};
     bool quantise = false;
     const char *show = NULL;
-    const char *input = NULL;
-    const text_option texts[] = {{"--show", &show},           {"--input", &input},         {"--net", &o.net},       {"--bin", &o.bin},
-                                 {"--int8-net", &o.int8_net}, {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},
-                                 {"--device", &o.device},     {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result},
-                                 {"--input", &o.input},       {"--dump", &o.dump}};
+    const text_option texts[] = {{"--show", &show},           {"--net", &o.net},       {"--bin", &o.bin},       {"--int8-net", &o.int8_net},
+                                 {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},   {"--device", &o.device},
+                                 {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}, {"--input", &o.input},
+                                 {"--dump", &o.dump}};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     const struct {
         const char *name;
@@ -287,10 +303,7 @@ int main(int argc, char **argv) {
         i++;
     }
     if (show != NULL) {
-        return netjob_show(show, input);
-    }
-    if (input != NULL) {
-        return usage("--input goes with --show", "", "");
+        return netjob_show(show, o.shape);
     }
     int status = complete(&o, quantise);
     if (o.wave != NULL) { /* an interrupted run leaves a readable waveform */

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "netjob.h"
@@ -43,37 +42,15 @@ static void show_layer(const net_graph *graph, const net_layer *layer, hints *se
     printf("\n");
 }
 
-/* WxHxC, each 1..65536. */
-static bool parse_shape(const char *text, uint32_t size[3]) {
-    for (int i = 0; i < 3; i++) {
-        char *end;
-        if (*text < '0' || *text > '9') {
-            return false;
-        }
-        unsigned long value = strtoul(text, &end, 10);
-        if (value < 1 || value > 65536 || *end != (i < 2 ? 'x' : '\0')) {
-            return false;
-        }
-        size[i] = (uint32_t)value;
-        text = end + 1;
-    }
-    return true;
-}
-
-int netjob_show(const char *path, const char *input) {
+int netjob_show(const char *path, const uint32_t shape[3]) {
     net_graph graph;
     net_error err = {""};
     hints seen = {0};
-    uint32_t size[3] = {0};
-    if (input != NULL && !parse_shape(input, size)) {
-        fprintf(stderr, "tandem-net: --input '%s': expected width x height x channels as in 224x224x3, each 1..65536\n", input);
-        return 2;
-    }
     if (net_graph_load_param(&graph, path, &err) != NET_OK) {
         fprintf(stderr, "tandem-net: %s\n", err.text);
         return 2;
     }
-    net_status status = input != NULL ? net_graph_set_input(&graph, size[0], size[1], size[2], &err) : NET_OK;
+    net_status status = shape[0] != 0 ? net_graph_set_input(&graph, shape[0], shape[1], shape[2], &err) : NET_OK;
     status = status == NET_OK ? net_graph_plan(&graph, &err) : status;
     for (uint32_t i = 0; i < graph.num_layers; i++) {
         show_layer(&graph, &graph.layer[i], &seen);
