@@ -8,6 +8,7 @@ typedef struct options {
     const char *suite;
     const char *seed;
     const char *run;
+    const char *job;
     const char *db;
     const char *out;
     const char *build_dir;
@@ -61,5 +62,6 @@ int cli_report(options *o);
 int cli_diff(options *o);
 int cli_query(options *o);
 int cli_gc(options *o);
+int cli_failure(options *o);
 
 #endif

@@ -160,6 +160,54 @@ static int ask(const options *o, const reg_query *query, reg_query_about *about)
     return cli_close_output(status);
 }
 
+/* The row of a failure: of the job that is asked for, else the representative of the most frequent signature. NULL: there is none. */
+static char *const *row_of_failure(const reg_table *table, const char *job) {
+    size_t column = 0;
+    while (column < table->column_count && strcmp(table->columns[column].key, "job") != 0) {
+        column++;
+    }
+    for (size_t row = 0; row < table->row_count; row++) {
+        char *const *cells = &table->cells[row * table->column_count];
+        if (job == NULL || strcmp(cells[column], job) == 0) {
+            return cells;
+        }
+    }
+    return NULL;
+}
+
+int cli_failure(options *o) {
+    reg_db db;
+    reg_table table;
+    uint64_t number = 0;
+    reg_query_about about = {.limit = UINT32_MAX};
+    if (o->positionals != 0) {
+        return cli_usage("failure: argument \"%s\" is one too many", o->positional[0]);
+    }
+    if (o->job != NULL && !reg_parse_u64(o->job, 0, UINT32_MAX, &number)) {
+        return cli_usage("--job %s: expected the number of a job", o->job);
+    }
+    int status = cli_open_db(o, &db, false);
+    if (status != REG_OK) {
+        return status;
+    }
+    status = reg_db_find_run(&db, o->run, &about.run);
+    if (status == REG_OK) {
+        status = reg_query_ask(reg_query_find(o->job == NULL ? "buckets" : "failures"), &db, &about, &table);
+        char *const *cells = status == REG_OK ? row_of_failure(&table, o->job) : NULL;
+        if (status == REG_OK && cells == NULL) {
+            reg_error("run %lld: %s%s", (long long)about.run, o->job == NULL ? "nothing failed" : "no failure of job ",
+                      o->job == NULL ? "" : o->job);
+            status = REG_FAIL;
+        }
+        for (size_t i = 0; status == REG_OK && i < table.column_count; i++) {
+            printf("%s=%s\n", table.columns[i].key, cells[i] == NULL ? "" : cells[i]);
+        }
+        reg_table_free(&table);
+    }
+    reg_db_close(&db);
+    return status == REG_OK ? cli_close_output(status) : status;
+}
+
 int cli_query(options *o) {
     char cfg[64];
     if (o->positionals == 0) {

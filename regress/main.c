@@ -72,12 +72,12 @@ int cli_open_db(const options *o, reg_db *db, bool create) {
     return reg_db_open(db, path, create);
 }
 
-#define COMMANDS "run, list, targets, report, diff, query or gc"
+#define COMMANDS "run, list, targets, report, diff, query, failure or gc"
 static const struct {
     const char *name;
     int (*run)(options *o);
-} commands[] = {{"run", cli_run},     {"list", cli_list}, {"targets", cli_targets}, {"report", cli_report}, {"diff", cli_diff},
-                {"query", cli_query}, {"gc", cli_gc}};
+} commands[] = {{"run", cli_run},   {"list", cli_list},   {"targets", cli_targets}, {"report", cli_report},
+                {"diff", cli_diff}, {"query", cli_query}, {"gc", cli_gc},           {"failure", cli_failure}};
 
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);

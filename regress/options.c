@@ -41,7 +41,8 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  --junit FILE       write the run as JUnit XML (run, report)\n"
                         "  --html FILE        write the run as a page (run, report)\n"
                         "what to look at:\n"
-                        "  --run N            the run that is asked for (report, query; default: newest)\n"
+                        "  --run N            the run that is asked for (report, query, failure; default:\n"
+                        "                     newest)\n"
                         "  --limit N          at most so many rows (query; default 20)\n"
                         "  --json             tables as JSON (list, report, diff, query, gc)\n"
                         "what to remove (gc; rows of the database stay, a run that runs does, too):\n"
@@ -146,6 +147,7 @@ static reg_status take_value(options *o, const char *name, const char *value) {
     const option_rule rules[] = {
         {.name = "--suite", .text = &o->suite},
         {.name = "--run", .text = &o->run},
+        {.name = "--job", .text = &o->job},
         {.name = "--db", .text = &o->db},
         {.name = "--out", .text = &o->out, .list = true},
         {.name = "--build-dir", .text = &o->build_dir},

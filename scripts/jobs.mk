@@ -78,16 +78,33 @@ unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [k
 	+@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT) </dev/null
 	$(OUT)/unit-$(UNIT) $(UNIT_ARGS) $(KNOBS) $(WAVE_ARGS)
 
+# a failure of a regression: run, job
+OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,KIND)$(SAN)"
+
 # WAVE= asks for the whole run in a file, which any build with tracing gives
-repro: ## a failure again, explained: make repro CASE=file, or TEST= SEED= [CFG= KIND= REPORT=folder]
+repro: ## a failure again, explained: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= REPORT=folder]
+	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
 	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" \
-	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" scripts/repro.sh
+	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
+
+.PHONY: wave watch
+wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
+	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
+	@$(OF_RUN) KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
+
+# no make in the recipe: `make -n` must not watch
+watch: export MAKE_COMMAND := $(MAKE)
+watch: ## a unit again whenever its files change: make watch UNIT=mesh [CFG= KIND= SEED= COUNT= knob=value ...]
+	$(call need,UNIT,one of $(UNITS))
+	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
+	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh $(UNIT_ARGS) $(KNOBS)
 
 .PHONY: shrink
-shrink: ## a small case with the same failure: make shrink CASE=file, or TEST= SEED= [CFG= KIND= OUTPUT= KEEP=k,s]
+shrink: ## a small case with the same failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= OUTPUT= KEEP=k,s]
+	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
 	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
-	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" scripts/shrink.sh
+	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) scripts/shrink.sh
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# make repro: run one stored case (CASE=file), or the case of a test and a seed (TEST= SEED=), on the configuration that it names, in a build that checks every
+# make repro: run one stored case (CASE=file; RUN=number [JOB=number]: of a failure of a regression), or the case of a test and a seed (TEST= SEED=), on the configuration that it names, in a build that checks every
 # unit (KIND=tap), with a report of the failure in REPORT= (build/report/<test>-<cfg>-<seed>).
 set -u
 fail() {
@@ -7,6 +7,10 @@ fail() {
     exit 2
 }
 
+if [ -n "${RUN:-}" ]; then
+    [ -z "${CASE:-}${TEST:-}" ] || fail "RUN=$RUN: expected no CASE= or TEST= beside it"
+    source "$(dirname "$0")/of_run.sh"
+fi
 if [ -n "${CASE:-}" ]; then
     [ -f "$CASE" ] || fail "CASE=$CASE: no such file"
     TEST=$(sed -n 's/^test=//p' "$CASE" | head -n 1)

@@ -1,0 +1,29 @@
+#!/bin/bash
+# make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). The one that the run has left, else the case runs again; gtkwave opens it where
+# there is a display, and the command stands in the last line.
+set -u
+fail() {
+    echo "wave: $1" >&2
+    exit 2
+}
+
+[ -n "${RUN:-}" ] || fail "expected RUN=number of a run [JOB=number of a job]"
+source "$(dirname "$0")/of_run.sh"
+wave=$(sed -n 's/^wave=//p' <<<"$failure")
+if [ -z "$wave" ] || [ ! -f "$wave" ]; then
+    folder=$BUILD/wave/$RUN-$(sed -n 's/^job=//p' <<<"$failure")
+    rm -rf "$folder"
+    mkdir -p "$folder" || exit 1
+    wave=$folder/wave.fst
+    args=(RUN= CASE="$CASE" KIND="$KIND" REPORT="$folder")
+    grep -q '^test=unit-' "$CASE" && args+=(WAVE="$wave")
+    env "${args[@]}" "$(dirname "$0")/repro.sh" # it fails: that is the point
+    [ -f "$wave" ] || fail "$CASE left no waveform (the report in $folder may say why)"
+fi
+save=${wave%.fst}.gtkw
+command=(gtkwave "$wave")
+[ -f "$save" ] && command+=("$save")
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v gtkwave >/dev/null; then
+    "${command[@]}" >/dev/null 2>&1 &
+fi
+echo "${command[*]}"

@@ -1,0 +1,182 @@
+"""From a run to its failure (make repro, shrink, wave with RUN=), and a unit watched (make watch), with fake programs."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+import regress_bench
+from regress_bench import ROOT, bench, programs, wait_until  # noqa: F401
+
+# Fails with a case that knows its test; shows and shrinks it.
+TANDEM = r"""#!/bin/bash
+echo "$0 $*" >> calls
+command=$1; file=$2
+result= cases= report= output=
+while [ $# -gt 0 ]; do
+  case $1 in --result) result=$2;; --case-dir) cases=$2;; --report) report=$2;; --output) output=$2;; esac
+  shift
+done
+case $command in
+  test)
+    printf 'test=conv\ncfg=n8\nseed=0x1\n' > $cases/c.case
+    printf 'outcome=fail\nsignature=memory\ncycles=5\ncase=%s/c.case\n' $cases > $result.tmp; mv $result.tmp $result;;
+  repro) mkdir -p $report; WAVE; touch $report/wave.gtkw $report/report.html;;
+  shrink) echo small > $output;;
+esac
+exit 1
+"""
+
+
+def tandem(bench, kinds=("fast", "tap"), wave="touch $report/wave.fst"):
+    for kind in kinds:
+        folder = bench.build / f"n8-{kind}"
+        if not folder.exists():
+            folder.mkdir()
+        bench.program(folder / "tandem", "")
+        (folder / "tandem").write_text(TANDEM.replace("WAVE", wave))
+        (folder / "tandem").chmod(0o755)
+
+
+def script(bench, name, kind="default", **variables):
+    env = dict(bench.env, RUNNER=str(regress_bench.PROGRAM), BUILD="build", MAKE="true", KIND=kind, CFG="n8", **variables)
+    env.pop("DISPLAY", None)
+    return subprocess.run([ROOT / "scripts" / name], cwd=bench.path, env=env, capture_output=True, text=True, timeout=60)
+
+
+def calls(bench):
+    return (bench.path / "calls").read_text().splitlines()
+
+
+def failure(bench, *args):
+    done = bench.call("failure", *args)
+    return done, dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+def test_failure_of_a_run(bench):
+    tandem(bench)
+    bench.run("unit fail cfg=n8\ntest conv cfg=n8 count=2\n", "--out", "o")
+    bench.run("unit pass cfg=n8\n")
+    done, found = failure(bench, "--run", "1")
+    assert done.returncode == 0 and (found["jobs"], found["job"], found["signature"], found["build"]) == ("2", "1", "memory", "n8-fast")
+    assert found["case"] == "o/00001-test-conv-n8/cases/c.case" and found["wave"] == ""
+    done, found = failure(bench, "--run", "1", "--job", "0")
+    assert (found["what"], found["job"], found["message"]) == ("unit fail", "0", 'mesh: column 5: got -312, expected <-310> & "more"')
+    for args, text in ((["--run", "1", "--job", "7"], "run 1: no failure of job 7"), ([], "run 2: nothing failed")):
+        done, _ = failure(bench, *args)
+        assert done.returncode == 1 and text in done.stderr
+    assert failure(bench, "--job", "x")[0].returncode == 2 and failure(bench, "extra")[0].returncode == 2
+
+
+def test_repro_and_shrink_of_a_run(bench):
+    tandem(bench)
+    bench.run("test conv cfg=n8 count=2\n", "--out", "o")
+    done = script(bench, "repro.sh", RUN="1", JOB="1")
+    assert done.returncode == 1 and done.stdout == "build/n8-tap/tandem repro o/00001-test-conv-n8/cases/c.case --report build/report/conv-n8-0x1\n"
+    done = script(bench, "shrink.sh", kind="tap", RUN="1")
+    assert done.stdout.startswith("build/n8-tap/tandem shrink o/00000-test-conv-n8/cases/c.case")
+    done = script(bench, "repro.sh", RUN="1", CASE="x")
+    assert done.returncode == 2 and "expected no CASE= or TEST= beside it" in done.stderr
+    done = script(bench, "repro.sh", RUN="9")
+    assert done.returncode == 1 and "no run 9" in done.stderr
+
+
+def test_repro_takes_the_kind_of_the_run(bench):
+    tandem(bench, kinds=("san",))
+    bench.run("test conv cfg=n8 kind=san\n", "--out", "o")
+    assert script(bench, "repro.sh", RUN="1").stdout.startswith("build/n8-san/tandem repro o/00000")
+
+
+def test_a_failure_without_a_case(bench):
+    bench.run("unit crash cfg=n8\n")
+    done = script(bench, "wave.sh", RUN="1")
+    assert done.returncode == 2 and "run 1, job 0: it left no case; again: build/n8-fast/unit-crash --run-seed" in done.stderr
+
+
+def test_wave_that_the_run_has_left(bench):
+    tandem(bench)
+    bench.run("test conv cfg=n8\n", "--out", "o", "--explain", "1")
+    before = calls(bench)
+    done = script(bench, "wave.sh", RUN="1")
+    assert done.returncode == 0 and done.stdout == "gtkwave o/00000-explained/report/wave.fst o/00000-explained/report/wave.gtkw\n"
+    assert calls(bench) == before
+
+
+def test_wave_of_a_run_that_left_none(bench):
+    tandem(bench)
+    bench.run("test conv cfg=n8\n", "--out", "o")
+    done = script(bench, "wave.sh", RUN="1", JOB="0")
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "gtkwave build/wave/1-0/wave.fst build/wave/1-0/wave.gtkw"
+    assert calls(bench)[-1] == "build/n8-tap/tandem repro o/00000-test-conv-n8/cases/c.case --report build/wave/1-0"
+
+
+def test_no_wave_is_said(bench):
+    tandem(bench, wave="true")
+    bench.run("test conv cfg=n8\n", "--out", "o")
+    done = script(bench, "wave.sh", RUN="1")
+    assert done.returncode == 2 and "left no waveform" in done.stderr
+    assert script(bench, "wave.sh").returncode == 2
+
+
+# ---- watch ----
+
+MAKE = r"""#!/bin/bash
+# Builds the last argument out of rtl/mesh.sv; other files are none of its business.
+[ -e rtl/broken ] && { echo "syntax error"; exit 2; }
+for program in "$@"; do :; done
+[ rtl/mesh.sv -nt $program ] || exit 0
+printf '#!/bin/bash\necho "$* %s"; exit %s\n' "$(cat rtl/mesh.sv)" "$(cat rtl/mesh.sv)" > $program.tmp && chmod +x $program.tmp && mv $program.tmp $program
+"""
+
+
+@pytest.fixture
+def watch(tmp_path):
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl/mesh.sv").write_text("0")
+    (tmp_path / "make").write_text(MAKE)
+    (tmp_path / "make").chmod(0o755)
+    env = dict(os.environ, PROGRAM="./unit-mesh", MAKE_COMMAND="./make", MAKE_ARGS="CFG=n8 KIND=fast", INTERVAL="0.05")
+    out = open(tmp_path / "out", "w")
+    process = subprocess.Popen([ROOT / "scripts/watch.sh", "--count", "20"], cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+    yield tmp_path, process
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    out.close()
+
+
+def said(path, count):
+    """The lines of watch, once there are so many."""
+    lines = []
+
+    def enough():
+        lines[:] = [line for line in (path / "out").read_text().splitlines() if line.startswith("watch: ")]
+        return len(lines) >= count
+
+    wait_until(enough)
+    return [line.split(",")[0].split(";")[0] for line in lines]
+
+
+def test_watch(watch):
+    path, process = watch
+    assert said(path, 1) == ["watch: ./unit-mesh passed"] and "--count 20 0\n" in (path / "out").read_text()
+    (path / "rtl/other.sv").write_text("")  # no file of this unit
+    (path / "rtl/mesh.sv").write_text("1")
+    assert said(path, 2)[1:] == ["watch: ./unit-mesh failed"]
+    (path / "rtl/broken").write_text("")
+    assert said(path, 3)[2:] == ["watch: ./unit-mesh is not built"]
+    (path / "rtl/broken").unlink()
+    (path / "rtl/mesh.sv").write_text("0")
+    assert said(path, 4)[3:] == ["watch: ./unit-mesh passed"]
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    assert process.wait(timeout=20) == 0
+
+
+def test_watch_runs_nothing_for_files_of_others(watch):
+    path, _ = watch
+    said(path, 1)
+    for i in range(3):
+        (path / "rtl/other.sv").write_text(str(i))
+    (path / "rtl/mesh.sv").write_text("1")
+    assert said(path, 2) == ["watch: ./unit-mesh passed", "watch: ./unit-mesh failed"]
