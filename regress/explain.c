@@ -22,7 +22,7 @@
 #define GRACE_S 2.0
 
 /* Places in the table of the question "buckets". */
-enum { COLUMN_SIGNATURE = 1, COLUMN_JOB = 3, COLUMN_CASE = 8, COLUMN_REPORT = 10, COLUMN_SMALL = 11 };
+enum { COLUMN_SIGNATURE = 1, COLUMN_JOB = 3, COLUMN_AGAIN = 7, COLUMN_CASE = 8, COLUMN_REPORT = 10, COLUMN_SMALL = 11 };
 
 typedef struct explainer {
     const reg_explain_plan *plan;
@@ -87,6 +87,23 @@ static const char *text_in(const failure *f, const char *name, char path[REG_PAT
     return path;
 }
 
+/* How the job ran beside its case: arguments of its line, without knobs (name=value), which are in the case, and without the file of a stored case. */
+static bool add_setup(const failure *f, reg_command *command) {
+    char copy[REG_ARGS_MAX];
+    char *rest = NULL;
+    bool good = reg_format(copy, sizeof copy, "%s", f->job.args);
+    char *word = strtok_r(copy, " ", &rest);
+    if (f->job.what == REG_CASE && word != NULL) {
+        word = strtok_r(NULL, " ", &rest);
+    }
+    for (; good && word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        if (word[0] == '-' || strchr(word, '=') == NULL) {
+            good = reg_command_add(command, word);
+        }
+    }
+    return good;
+}
+
 /* The command that shows the failure again, with all there is to know of it. False: this kind of program has none. */
 static bool show_again(const failure *f, reg_command *command, const char *report, const char *result) {
     char wave[REG_PATH_MAX];
@@ -102,7 +119,7 @@ static bool show_again(const failure *f, reg_command *command, const char *repor
     } else {
         good = false;
     }
-    return good && reg_command_add(command, "--result") && reg_command_add(command, result);
+    return good && add_setup(f, command) && reg_command_add(command, "--result") && reg_command_add(command, result);
 }
 
 static bool search_small(const failure *f, reg_command *command, const char *small, int parallel) {
@@ -112,7 +129,7 @@ static bool search_small(const failure *f, reg_command *command, const char *sma
                 reg_command_add(command, "shrink") && reg_command_add(command, f->case_path) && reg_command_add(command, "--output") &&
                 reg_command_add(command, small) && reg_command_add(command, "--seconds");
     (void)reg_format(number, sizeof number, "%u", SHRINK_S);
-    good = good && reg_command_add(command, number) && reg_command_add(command, "--jobs");
+    good = good && reg_command_add(command, number) && add_setup(f, command) && reg_command_add(command, "--jobs");
     (void)reg_format(number, sizeof number, "%d", parallel);
     return good && reg_command_add(command, number);
 }
@@ -245,6 +262,19 @@ static int ask(const reg_explain_plan *plan, reg_db *db, reg_table *table) {
     return reg_query_ask(reg_query_find("buckets"), db, &about, table);
 }
 
+/* What an explanation has left; the command for the small case is that for the whole one with another file. */
+static void say_found(const char *const *cells, FILE *out) {
+    if (cells[COLUMN_REPORT] != NULL) {
+        fprintf(out, "job %s: report in %s\n", cells[COLUMN_JOB], cells[COLUMN_REPORT]);
+    }
+    if (cells[COLUMN_SMALL] != NULL) {
+        const char *again =
+            cells[COLUMN_AGAIN] == NULL || cells[COLUMN_CASE] == NULL ? NULL : strstr(cells[COLUMN_AGAIN], cells[COLUMN_CASE]);
+        fprintf(out, "job %s: small case: make repro CASE=%s%s\n", cells[COLUMN_JOB], cells[COLUMN_SMALL],
+                again == NULL ? "" : again + strlen(cells[COLUMN_CASE]));
+    }
+}
+
 int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out) {
     reg_table table;
     int status = ask(plan, db, &table);
@@ -259,13 +289,7 @@ int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out) {
     if (status == REG_OK) {
         reg_table_print(&table, out);
         for (size_t row = 0; row < table.row_count; row++) {
-            char *const *cells = &table.cells[row * table.column_count];
-            if (cells[COLUMN_REPORT] != NULL) {
-                fprintf(out, "job %s: report in %s\n", cells[COLUMN_JOB], cells[COLUMN_REPORT]);
-            }
-            if (cells[COLUMN_SMALL] != NULL) {
-                fprintf(out, "job %s: small case: make repro CASE=%s\n", cells[COLUMN_JOB], cells[COLUMN_SMALL]);
-            }
+            say_found((const char *const *)&table.cells[row * table.column_count], out);
         }
     }
     reg_table_free(&table);

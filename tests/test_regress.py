@@ -573,12 +573,47 @@ def test_unwritable_report_is_known_before_the_run(bench):
 # ---- speed ----
 
 
+BURN = r"""
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+int main(int argc, char **argv) {
+    struct timespec t;
+    char temp[4096];
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_sec == 0 && t.tv_nsec < 50000000);
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], "--result") == 0) {
+            snprintf(temp, sizeof temp, "%s.tmp", argv[i + 1]);
+            FILE *f = fopen(temp, "w");
+            fputs("outcome=pass\ntrace_hash=0x1\n", f);
+            fclose(f);
+            rename(temp, argv[i + 1]);
+        }
+    }
+    return 0;
+}
+"""
+
+
 def test_overhead(bench):
-    """The runner's own time stays small next to the jobs' (a loose bound: the machine is shared)."""
-    start_time = time.monotonic()
-    done = bench.run("unit pass cfg=n4,n8 count=50\n", "--jobs", "2")
-    elapsed = time.monotonic() - start_time
-    assert done.returncode == 0
-    assert elapsed < 20
-    busy = sum(row[0] for row in bench.jobs("wall_ms")) / 1000
-    assert elapsed < busy / 2 * 1.5 + 3
+    """Jobs of 50 ms of processor time, two at a time: the run takes at most 1.15 times half the sum of what the jobs themselves took (which other work on
+    the machine makes longer, too), and hardly any processor time of its own."""
+    count = 1000 if os.environ.get("TANDEM_CHECK") == "1" else 60
+    folder = bench.path / "burn"
+    folder.mkdir()
+    (folder / "burn.c").write_text(BURN)
+    subprocess.run(["gcc", "-O1", folder / "burn.c", "-o", folder / "unit-burn"], check=True)
+    (bench.build / "n4-debug").symlink_to(folder)
+    runner = popen(bench, "run", "--suite", bench.suite(f"unit burn cfg=n4 kind=debug count={count}\n"), "--jobs", "2")
+    own = 0
+    while runner.poll() is None:
+        ticks = Path(f"/proc/{runner.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]  # without those of its children
+        own = max(own, sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"))
+        time.sleep(0.05)
+    assert runner.returncode == 0
+    with sqlite3.connect(bench.db) as db:
+        wall, cpu = db.execute("SELECT sum(wall_ms)/1000.0, sum(cpu_ms)/1000.0 FROM job").fetchone()
+        elapsed = db.execute("SELECT elapsed_ms/1000.0 FROM run").fetchone()[0]
+    assert cpu >= 0.049 * count
+    assert elapsed <= 1.15 * wall / 2 + 0.3
+    assert own <= 0.15 * cpu / 2

@@ -30,7 +30,7 @@ case $command in
     [ "$index" = 0 ] && { say 'outcome=pass\n'; exit 0; }
     [ "$index" = 9 ] && kill -SEGV $$
     echo "signature=unit:u$((index % 2)):word" > $cases/c.case
-    say "outcome=fail\nsignature=unit:u$((index % 2)):word\nmessage=wrong\ncycles=$((1000 - index))\ncase=$cases/c.case\n"; exit 1;;
+    say "outcome=fail\nsignature=unit:u$((index % 2)):word\nmessage=wrong\ncycles=$((1000 - index))\ncase=$cases/c.case\nrepro=make repro CASE=$cases/c.case BREAK=1\n"; exit 1;;
   repro)
     AGAIN
     mkdir -p $report && echo page > $report/report.html && echo wave > $report/wave.fst
@@ -87,7 +87,7 @@ def test_one_of_each_is_explained(bench):
         (4, "o/00004-explained/report", "o/00004-explained/report/wave.fst", "o/00004-explained/small.case"),
     ]
     assert calls(bench).count("repro") == 2 and calls(bench).count("shrink") == 2
-    assert "job 5: report in o/00005-explained/report\njob 5: small case: make repro CASE=o/00005-explained/small.case\n" in done.stdout
+    assert "job 5: report in o/00005-explained/report\njob 5: small case: make repro CASE=o/00005-explained/small.case BREAK=1\n" in done.stdout
     assert "again" not in done.stdout.split("make repro")[-1] and done.stdout.endswith("1 passed, 5 failed\n")
     assert [row[0] for row in bench.jobs("outcome")] == ["pass"] + ["fail"] * 5, "an explanation changes no outcome"
     # Going on with the run explains nothing twice.
@@ -155,6 +155,14 @@ def test_kill_9_during_an_explanation(bench):
     assert leftovers(bench) == []
     tandem_again = bench.call("run", "--resume")
     assert tandem_again.returncode == 1 and "nothing of run 1 is missing" in tandem_again.stdout
+
+
+def test_the_setup_of_the_job_comes_along(bench):
+    tandem(bench)
+    bench.run("test conv cfg=n8 index=1 -- k=3 --break m1.R:20:flip --no-checks s=2\n", "--explain", "5", "--out", "o")
+    lines = (bench.path / "calls").read_text().splitlines()
+    assert lines[1].endswith("--report o/00000-explained/report --break m1.R:20:flip --no-checks --result o/00000-explained/result.txt")
+    assert lines[2].startswith("shrink o/00000-test-conv-n8/cases/c.case ") and " --break m1.R:20:flip --no-checks --jobs " in lines[2]
 
 
 def test_benches_with_tracing_write_a_waveform(bench):
