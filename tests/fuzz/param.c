@@ -1,4 +1,4 @@
-/* param.c - ncnn's .param: what is read can be printed, and that is the same graph; planning it does no harm. */
+/* param.c - ncnn's .param: what is read can be printed, and that is the same graph; planning it does no harm, and what is planned can be executed and simplified. */
 #include <stdlib.h>
 
 #include "../net_equal.h"
@@ -16,6 +16,30 @@ static void questions(const net_graph *g) {
         }
     }
     (void)net_graph_macs(g);
+}
+
+/* Small enough to be executed many times a second. */
+static bool is_small(const net_graph *g) {
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < g->num_blobs; i++) {
+        elements += net_shape_elements(&g->blob[i].shape);
+    }
+    return elements <= 4096 && net_graph_macs(g) <= 200000;
+}
+
+/* What is planned can be executed and simplified, whatever its settings are. */
+static void run(net_graph *g) {
+    static const float input[4096];
+    net_error err = {""};
+    net_ref *ref = NULL;
+    for (int simplified = 0; simplified < 2; simplified++) {
+        net_status status = simplified == 0 ? net_graph_random_weights(g, 1, &err) : net_optimize(g, NULL, NULL, NULL, &err);
+        if (status != NET_OK || net_ref_new(g, &ref, &err) != NET_OK) {
+            fuzz_fail("a planned graph can be executed", err.text);
+        }
+        net_ref_run(ref, input);
+        net_ref_free(ref);
+    }
 }
 
 void fuzz_param(const uint8_t *data, size_t size) {
@@ -42,6 +66,8 @@ void fuzz_param(const uint8_t *data, size_t size) {
     questions(&g);
     if (net_graph_plan(&g, &err) != NET_OK) {
         fuzz_check_line(err.text);
+    } else if (is_small(&g)) {
+        run(&g);
     }
     questions(&g);
     net_graph_free(&g);
