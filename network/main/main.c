@@ -32,7 +32,7 @@ static const char help_text[] =
     "  --quantise                       digits job: quantise the float network instead of reading the INT8 files\n"
     "  --images FILE                    labelled images, a line each: pixels and class, separated by commas\n"
     "  --calib FILE                     images for the activation ranges, same format\n"
-    "  --layers                         FP32 of every layer of --net: shape, MACs, time (no images)\n"
+    "  --layers                         FP32 of every layer of --net: shape as CxHxW, MACs, time (no images)\n"
     "  --optimise                       with --layers: first simplify the graph; each change is printed\n"
     "  --random-weights SEED            with --layers: weights and input from a seed instead of --bin\n"
     "  --shape WxHxC                    with --show or --layers: shape of inputs that have none in the file\n"
