@@ -391,6 +391,7 @@ static npu_status restart(faults *f) {
 static void recover(faults *f) {
     tc_run *run = f->run;
     const npu_status status = restart(f);
+    npu_dev_allow_overlap(run->dev, false);
     if (status != NPU_OK) {
         if (status == NPU_ERR_TIMEOUT) {
             npu_dev_check_hang(run->dev);

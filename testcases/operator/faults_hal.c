@@ -87,9 +87,11 @@ static void act(fault_hal *f) {
     f->happened++;
     switch (f->kind) {
     case FAULT_RESET:
+        npu_dev_allow_overlap(f->run->dev, true); /* the driver may start what is left of a task: all its addresses may be 0 */
         npu_dev_reset(f->run->dev);
         break;
     case FAULT_SOFT_RESET:
+        npu_dev_allow_overlap(f->run->dev, true);
         soft_reset(f);
         break;
     case FAULT_READS:
