@@ -124,6 +124,7 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
     for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
         for (unsigned d = 0; d < 2; d++) {
             const tb_axi_slave *slave = &dev->slave[c];
+            dev->lost = dev->lost || dev->errors_seen[c][d] < slave->errors[d];
             for (uint64_t i = dev->errors_seen[c][d]; i < slave->errors[d]; i++) {
                 const bool known = slave->errors[d] - i <= TB_AXI_SLAVE_ERRORS;
                 i = known ? i : slave->errors[d] - TB_AXI_SLAVE_ERRORS - 1; /* the forgotten ones at once */

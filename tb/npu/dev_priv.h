@@ -115,6 +115,7 @@ struct npu_dev {
     uint32_t begun[UNITS];     /* COUNT when this window began */
     uint32_t stray;            /* units with a start in this window that the driver did not make: it was refused */
     uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
+    bool lost;                 /* tasks were dropped, or met an error of the bus: what they were to write may be missing */
     bool resetting;            /* a soft reset was written and its end not yet seen */
     bool refused;              /* the golden device refused a task in this window */
     bool result_undefined;     /* so is ALU_RESULT, until the next reduction */

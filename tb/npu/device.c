@@ -206,6 +206,7 @@ void npu_dev_alloc_reset(npu_dev *dev) {
     npu_inflight_forget(&dev->inflight);
     npu_explain_forget(dev);
     dev->undefined = 0;
+    dev->lost = false;
     dev->bufs = 0;
     dev->next_addr = NPU_DEV_DDR_BASE + GUARD;
     tb_ddr_clear(&dev->ddr);

@@ -144,6 +144,7 @@ static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t valu
 
 void npu_hal_on_reset(npu_dev *dev) {
     /* what was in flight stops anywhere */
+    dev->lost = dev->pending != 0 || npu_bus_error_waits(dev);
     npu_bus_forget(dev);
     dev->undefined |= dev->pending;
     dev->pending = 0;
