@@ -53,7 +53,7 @@ static void begin(npu_dev *dev, unsigned unit) {
     }
     if (!npu_inflight_start(&dev->inflight, unit, p->reg, dev->cfg.n, p->started[unit] & npu_units[unit].done_mask, p->number[unit]++,
                             &meet) &&
-        !dev->overlaps_allowed && !dev->lost) { /* a driver that knows nothing of a reset starts a task with half of its registers */
+        !dev->overlaps_allowed) {
         note_meeting(dev, unit, &meet);
     }
     if (dev->inflight.oom) {
