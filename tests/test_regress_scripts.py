@@ -138,7 +138,9 @@ def watch(tmp_path):
     (tmp_path / "make").chmod(0o755)
     env = dict(os.environ, PROGRAM="./unit-mesh", MAKE_COMMAND="./make", MAKE_ARGS="CFG=n8 KIND=fast", INTERVAL="0.05")
     out = open(tmp_path / "out", "w")
-    process = subprocess.Popen([ROOT / "scripts/watch.sh", "--count", "20"], cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+    # as in a terminal, also where the tests themselves run in the background: a shell cannot trap what was ignored when it began
+    process = subprocess.Popen([ROOT / "scripts/watch.sh", "--count", "20"], cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     yield tmp_path, process
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
