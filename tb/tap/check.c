@@ -135,11 +135,17 @@ static inline uint32_t bytes_set(const tb_plan_probe *at) {
     const __m256i set = _mm256_and_si256(_mm256_loadu_si256((const __m256i_u *)at->block), _mm256_loadu_si256((const __m256i_u *)at->mask));
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(set, _mm256_setzero_si256()));
 #else
-    uint32_t bytes = 0;
-    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i++) {
-        bytes |= (uint32_t)((at->block[i] & at->mask[i]) != 0) << i;
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK / 8; i++) {
+        uint64_t block, mask;
+        memcpy(&block, at->block + 8 * i, sizeof block);
+        memcpy(&mask, at->mask + 8 * i, sizeof mask);
+        block &= mask;
+        block = ((((block & low) + low) | block) & ~low) >> 7;            /* the lowest bit of each byte: is one of it set? */
+        bytes |= (block * UINT64_C(0x0102040810204080)) >> 56 << (8 * i); /* side by side, without carries */
     }
-    return bytes;
+    return (uint32_t)bytes;
 #endif
 }
 
