@@ -22,7 +22,7 @@ hang-bugs: ## bugs that hang (tests/hang_bugs.patch): the report must name the u
 	@$(PYTHON) scripts/hang_bugs.py
 
 MODE ?= all
-mutants: ## deliberate bugs in tests/mutants must be found by SUITE, and blamed on the right unit (MODE=kill, name, all)
+mutants: ## deliberate bugs in tests/mutants: found, blamed on the right unit, caught by the right check (MODE=kill, name, caught, all)
 	@SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh
 
 ACT_FITTED := sigmoid tanh swish mish elu softplus

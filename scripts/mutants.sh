@@ -1,13 +1,15 @@
 #!/bin/bash
-# make mutants [SUITE=smoke] [MODE=kill|name|all] [PATCHES=files]: each patch in tests/mutants is a deliberate bug. kill: the suite must find it. name: in a build
-# with taps (KIND=tap) the failure must be blamed on the unit that has the bug. Exit status 1 when one survives, does not apply or does not build, when the right
-# unit is named for less than 95 of 100, or when the tree fails without any bug.
+# make mutants [SUITE=smoke] [MODE=kill|name|caught|all] [PATCHES=files]: each patch in tests/mutants is a deliberate bug. kill: the suite must find it. name: in a build
+# with taps (KIND=tap) the failure must be blamed on the unit that has the bug. caught: the rule or check that it breaks must report it. Exit status 1 when one survives,
+# does not apply or does not build, when the right unit is named for less than 95 of 100, when another check than the right one reports a bug first, or when the tree
+# fails without any bug.
 #
 # A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show at N=4;
 # "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where no NPU shows it, for the reason in "# why: ..."; "# name-cfg: <cfg>"
-# where an NPU shows it at that N only. The right unit is that one, or the module that is patched, or the one whose bench it is. The work happens in a copy, built
-# once without a bug; then for each patch: apply; run the bench of its unit, the suite at that N, the whole suite, until something fails; run tests of a build with
-# taps until one fails; take it back.
+# where an NPU shows it at that N only. The right unit is that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/
+# is patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must fail (KIND=fast), and signature or message of
+# the failure must contain that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its unit, the suite at that N,
+# the whole suite, until something fails; run tests of a build with taps until one fails; run the test that it names; take it back.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
@@ -15,13 +17,15 @@ SUITE=${SUITE:-smoke}
 JOBS=${JOBS:-2}
 MODE=${MODE:-all}
 CASES=${CASES:-40}           # cases of the unit's bench
-NAME_CASES=${NAME_CASES:-60} # cases of each test with taps
+NAME_CASES=${NAME_CASES:-60} # cases of each test with taps, and of the test that a patch names
 PATCHES=${PATCHES:-"$root"/tests/mutants/*.patch}
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX") || exit 1
 log=$work.log
 trap 'rm -rf "$work" "$log"' EXIT
 trap 'exit 130' INT TERM
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
+
+does() { [ "$MODE" = all ] || [ "$MODE" = "$1" ]; }
 
 header() { sed -n "s/^# $2:[ \t]*//p" "$1" | head -n 1; }
 
@@ -59,28 +63,29 @@ run_suite() {
     return 2
 }
 
+case $MODE in
+kill | name | caught | all) ;;
+*)
+    echo "MODE=$MODE: expected kill, name, caught or all"
+    exit 2
+    ;;
+esac
+
+# shellcheck disable=SC2086
+patches=$(if [ "$MODE" = caught ]; then grep -l '^# caught:' $PATCHES; else ls $PATCHES; fi 2>/dev/null)
+if [ -z "$patches" ]; then
+    echo "no patch to try: no such file$([ "$MODE" = caught ] && echo ", or none with a line '# caught:'")"
+    exit 1
+fi
 echo "copying the tree"
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
     tar --null -T - -cf - | tar xf - -C "$work" || exit 1
 mkdir -p "$work/build"
-case $MODE in
-kill | name | all) ;;
-*)
-    echo "MODE=$MODE: expected kill, name or all"
-    exit 2
-    ;;
-esac
 for d in host verilated-fast verilated-tap n4-fast n8-fast n4-tap n8-tap n32-tap units.list units.mk; do
     [ -e "build/$d" ] && cp -a "build/$d" "$work/build/"
 done
 cd "$work" || exit 1
 
-# shellcheck disable=SC2086
-patches=$(ls $PATCHES 2>/dev/null)
-if [ -z "$patches" ]; then
-    echo "no patch in tests/mutants"
-    exit 1
-fi
 # tests that a build with taps runs, those of the unit first
 tests_of() {
     local all="conv dw linear int8_chain convert concat pool eltwise act reduce upsample copy jobs chain regs sequence bus_error nonsense" first=
@@ -115,14 +120,31 @@ run_name() {
     return 1
 }
 
+# run_caught CFG TEST WANTED: prints what was reported; 0 what is wanted, 1 something else or nothing, 2 does not build
+run_caught() {
+    local said status
+    quiet make -j"$JOBS" "build/$1-fast/tandem" CFG="$1" KIND=fast || return 2
+    rm -f result
+    # shellcheck disable=SC2086
+    quiet timeout -k 5 600 "build/$1-fast/tandem" test $2 --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases
+    status=$?
+    said="$(sed -n 's/^signature=//p' result 2>/dev/null): $(sed -n 's/^message=//p' result 2>/dev/null)"
+    case $status in
+    0) echo "test $2 did not fail" ;;
+    1) echo "$said" | cut -c1-200 ;;
+    *) tail -n 1 "$log" ;;
+    esac
+    [ "$status" -eq 1 ] && grep -qF -- "$3" <<<"$said"
+}
+
 total=$(wc -l <<<"$patches")
 echo "$total mutants, suite $SUITE: first the tree without a bug"
-if [ "$MODE" != name ] && ! run_suite; then
+if does kill && ! run_suite; then
     tail -n 20 "$log"
     echo "the tree fails without a bug: nothing can be said about mutants"
     exit 1
 fi
-if [ "$MODE" != kill ]; then
+if does name; then
     said=$(run_name any n4 any)
     if [ "$said" != "no test failed" ]; then
         echo "$said"
@@ -131,11 +153,24 @@ if [ "$MODE" != kill ]; then
     fi
 fi
 for p in $patches; do
-    [ "$MODE" = name ] && break
+    does kill || break
     b=$(bench "$(header "$p" unit)")
     if [ -n "$b" ] && ! run_unit "$b" "$(cfg_of "$p")"; then
         tail -n 20 "$log"
         echo "the bench of $b fails without a bug"
+        exit 1
+    fi
+done
+tried=
+for p in $patches; do
+    does caught && [ -n "$(header "$p" caught)" ] || continue
+    t=$(header "$p" test)
+    case $tried in *"<$(cfg_of "$p") $t>"*) continue ;; esac
+    tried="$tried<$(cfg_of "$p") $t>"
+    said=$(run_caught "$(cfg_of "$p")" "$t" -)
+    if [ "$said" != "test $t did not fail" ]; then
+        echo "test $t does not pass without a bug: $said"
+        tail -n 8 "$log"
         exit 1
     fi
 done
@@ -174,6 +209,11 @@ try_kill() {
 try_name() {
     local p=$1 expected said
     expected=$(header "$p" named)
+    if [ "$2" = - ]; then
+        echo "no unit   $(basename "$p"): a bug of the testbench"
+        outside=$((outside + 1))
+        return
+    fi
     if [ "$expected" = - ]; then
         echo "no NPU    $(basename "$p"): $(header "$p" why)"
         nameless=$((nameless + 1))
@@ -194,43 +234,74 @@ try_name() {
     esac
 }
 
-# try PATCH: prints the verdicts; 0 when killed
+# try_caught PATCH
+try_caught() {
+    local p=$1 said
+    [ -n "$(header "$p" caught)" ] || return
+    said=$(run_caught "$(cfg_of "$p")" "$(header "$p" test)" "$(header "$p" caught)")
+    case $? in
+    0)
+        echo "caught    $(basename "$p"): $said"
+        caught=$((caught + 1))
+        ;;
+    1) echo "NOT CAUGHT $(basename "$p"): $said, expected $(header "$p" caught)" ;;
+    *)
+        echo "NO BUILD  $(basename "$p")"
+        tail -n 8 "$log" | sed 's/^/          /'
+        ;;
+    esac
+}
+
+# try PATCH: prints the verdicts
 try() {
-    local p=$1 unit what cfg
+    local p=$1 unit what cfg bad
     cfg=$(cfg_of "$p")
     unit=$(header "$p" unit)
     what=$(header "$p" what)
-    if [ -z "$unit" ] || [ -z "$what" ] || { [ "$(header "$p" named)" = - ] && [ -z "$(header "$p" why)" ]; }; then
-        echo "BAD       $(basename "$p"): expected the lines '# unit: ...' and '# what: ...', and '# why: ...' with '# named: -'"
-        return 1
+    bad=
+    [ -n "$unit" ] && [ -n "$what" ] || bad="expected the lines '# unit: ...' and '# what: ...'"
+    [ "$(header "$p" named)" != - ] || [ -n "$(header "$p" why)" ] || bad="expected a line '# why: ...' with '# named: -'"
+    [ -z "$(header "$p" caught)" ] || [ -n "$(header "$p" test)" ] || bad="expected a line '# test: ...' with '# caught: ...'"
+    if [ "$unit" = - ] && grep -q '^+++ b/rtl/' "$p"; then bad="expected a unit, '# unit: -' is for bugs of the testbench"; fi
+    if [ -n "$bad" ]; then
+        echo "BAD       $(basename "$p"): $bad"
+        return
     fi
     if ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 --dry-run -i "$p" || ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 -i "$p"; then
         echo "NO APPLY  $(basename "$p") ($unit: $what)"
-        return 1
+        return
     fi
-    local verdict=0
-    [ "$MODE" != name ] && { try_kill "$p" "$unit" "$what" "$cfg"; verdict=$?; }
-    [ "$MODE" != kill ] && try_name "$p" "$unit" "$(cfg_of "$p" name-cfg)"
+    if does kill && try_kill "$p" "$unit" "$what" "$cfg"; then killed=$((killed + 1)); fi
+    if does name; then try_name "$p" "$unit" "$(cfg_of "$p" name-cfg)"; fi
+    if does caught; then try_caught "$p"; fi
     quiet patch -p1 -R --no-backup-if-mismatch -i "$p" || { echo "cannot take back $(basename "$p")"; exit 1; }
-    return "$verdict"
 }
 
 killed=0
 named=0
 nameless=0
+outside=0 # of the RTL
+caught=0
 count=0
 for p in $patches; do
     count=$((count + 1))
     printf '[%d/%d] ' "$count" "$total"
-    try "$p" && killed=$((killed + 1))
+    try "$p"
 done
 status=0
-if [ "$MODE" != name ]; then
+if does kill; then
     echo "mutants: $killed of $total killed"
     [ "$killed" -eq "$total" ] || status=1
 fi
-if [ "$MODE" != kill ]; then
-    echo "mutants: $named of $((total - nameless)) blamed on the right unit, $nameless that no NPU shows"
-    [ $((100 * named)) -ge $((95 * (total - nameless))) ] || status=1
+if does name; then
+    of=$((total - nameless - outside))
+    echo "mutants: $named of $of blamed on the right unit; $nameless that no NPU shows, $outside of the testbench"
+    [ $((100 * named)) -ge $((95 * of)) ] || status=1
+fi
+if does caught; then
+    # shellcheck disable=SC2086
+    of=$(grep -l '^# caught:' $patches | wc -l)
+    echo "mutants: $caught of $of caught by the rule or check that they name"
+    [ "$caught" -eq "$of" ] || status=1
 fi
 exit "$status"
