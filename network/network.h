@@ -409,4 +409,9 @@ uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer);
 /* true: the layer ran on the NPU (fused ReLU layers included). */
 bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer);
 
+/* The rest of the library's header. */
+#include "calib.h"
+#include "int8.h"
+#include "picture.h"
+
 #endif

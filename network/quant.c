@@ -84,32 +84,42 @@ static float *add_floats(net_layer *layer, net_role role, uint32_t count) {
     return tensor->f32;
 }
 
-static bool quantize_layer(net_layer *layer, float range) {
+bool net_quantize_layer(net_layer *layer, const float *scale, uint32_t scales, float bottom, int32_t term) {
     net_tensor *weight = &layer->tensor[0];
-    uint32_t outputs = layer->conv.num_output;
-    uint32_t filter = weight->count / outputs;
+    uint32_t share = weight->count / scales;
     int8_t *q = malloc((size_t)weight->count + 1);
-    float *scale = q == NULL ? NULL : add_floats(layer, NET_ROLE_WEIGHT_SCALE, outputs);
-    float *bottom = scale == NULL ? NULL : add_floats(layer, NET_ROLE_BOTTOM_SCALE, 1);
+    float *own = q == NULL ? NULL : add_floats(layer, NET_ROLE_WEIGHT_SCALE, scales);
+    float *own_bottom = own == NULL ? NULL : add_floats(layer, NET_ROLE_BOTTOM_SCALE, 1);
     /* the setting as well: a writer reads nothing else */
-    if (bottom == NULL || net_layer_set_int(layer, 8, 2) != NET_OK) {
+    if (own_bottom == NULL || net_layer_set_int(layer, 8, term) != NET_OK) {
         free(q);
         return false;
     }
-    for (uint32_t oc = 0; oc < outputs; oc++) {
-        const float *w = weight->f32 + (size_t)oc * filter;
-        scale[oc] = scale_for(absmax_of(w, filter));
-        for (uint32_t i = 0; i < filter; i++) {
-            q[(size_t)oc * filter + i] = net_quantize_value(w[i], scale[oc]);
-        }
+    memcpy(own, scale, scales * sizeof *own);
+    own_bottom[0] = bottom;
+    for (uint32_t i = 0; i < weight->count; i++) {
+        q[i] = net_quantize_value(weight->f32[i], scale[i / share]);
     }
-    bottom[0] = scale_for(range);
     free(weight->f32);
     weight->f32 = NULL;
     weight->i8 = q;
     weight->tag = NET_TAG_INT8;
-    layer->conv.int8_scale_term = 2;
+    layer->conv.int8_scale_term = (uint32_t)term;
     return true;
+}
+
+/* 127/absmax for each output channel. */
+static bool quantize_layer(net_layer *layer, float range) {
+    const net_tensor *weight = &layer->tensor[0];
+    uint32_t outputs = layer->conv.num_output;
+    uint32_t filter = weight->count / outputs;
+    float *scale = malloc(outputs * sizeof *scale);
+    for (uint32_t oc = 0; scale != NULL && oc < outputs; oc++) {
+        scale[oc] = scale_for(absmax_of(weight->f32 + (size_t)oc * filter, filter));
+    }
+    bool ok = scale != NULL && net_quantize_layer(layer, scale, outputs, scale_for(range), 2);
+    free(scale);
+    return ok;
 }
 
 net_status net_quantize(net_graph *graph, const float *absmax, net_error *err) {
@@ -124,4 +134,35 @@ net_status net_quantize(net_graph *graph, const float *absmax, net_error *err) {
         }
     }
     return NET_OK;
+}
+
+/* The layer's lines of the table, if it has both. */
+static net_status quantize_from(net_graph *graph, net_layer *layer, const net_table *table, net_error *err) {
+    const net_table_line *weights = net_table_find(table, layer->name, true);
+    const net_table_line *input = net_table_find(table, layer->name, false);
+    bool grouped = strcmp(layer->type, "ConvolutionDepthWise") == 0;
+    uint32_t scales = grouped ? layer->conv.groups : layer->conv.num_output;
+    if (weights == NULL || input == NULL) {
+        return NET_OK;
+    }
+    if (weights->count != scales || input->count != 1) {
+        return net_fail(err, NET_ERR_FORMAT, "%.150s:%u: layer '%.60s': the table has %u and %u scales, expected %u and 1", graph->name,
+                        layer->line, layer->name, weights->count, input->count, scales);
+    }
+    return net_quantize_layer(layer, weights->scale, scales, input->scale[0], grouped ? 1 : 2)
+               ? NET_OK
+               : net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
+}
+
+net_status net_quantize_table(net_graph *graph, const net_table *table, net_error *err) {
+    if (graph == NULL || table == NULL || !graph->planned || !graph->has_weights) {
+        return net_fail(err, NET_ERR_ARG, "net_quantize_table: a planned graph with weights and a table are needed");
+    }
+    net_status status = NET_OK;
+    for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {
+        if (net_layer_quantizable(&graph->layer[i]) && graph->layer[i].conv.int8_scale_term == 0) {
+            status = quantize_from(graph, &graph->layer[i], table, err);
+        }
+    }
+    return status;
 }

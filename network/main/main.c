@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "netjob.h"
+#include "photos.h"
 
 #ifdef NPU_CFG_N
 #define DEFAULT_N NPU_CFG_N
@@ -25,6 +26,7 @@
 
 static const char help_text[] =
     "usage: tandem-net [options]\n"
+    "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
     "Without --net: the digits job, models/digits with its gates.\n"
     "  --show FILE                      layers, shapes and multiply-accumulates of a .param file, nothing else\n"
     "  --net FILE --bin FILE            ncnn network (float, or INT8)\n"
@@ -270,6 +272,9 @@ int main(int argc, char **argv) {
                                  {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}, {"--input", &o.input},
                                  {"--dump", &o.dump}};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
+    if (argc > 1 && (strcmp(argv[1], "classify") == 0 || strcmp(argv[1], "calibrate") == 0)) {
+        return netjob_photos(argc, argv);
+    }
     const struct {
         const char *name;
         bool *value;

@@ -1,0 +1,172 @@
+/* classify.c - tandem-net classify: the most probable classes of pictures. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "photos.h"
+
+#define MAX_NAMES_BYTES (16u << 20)
+
+/* Names of classes: lines of a file. */
+typedef struct names {
+    char *text;
+    uint32_t count;
+    char **line;
+} names;
+
+static void names_free(names *n) {
+    free(n->text);
+    free(n->line);
+}
+
+static bool names_load(names *n, const char *path) {
+    FILE *file = fopen(path, "rb");
+    n->text = file != NULL ? malloc(MAX_NAMES_BYTES) : NULL;
+    size_t bytes = n->text != NULL ? fread(n->text, 1, MAX_NAMES_BYTES, file) : 0;
+    bool ok = n->text != NULL && ferror(file) == 0 && bytes < MAX_NAMES_BYTES;
+    if (!ok) {
+        fprintf(stderr, "tandem-net: %s: cannot read: %s\n", path, bytes == MAX_NAMES_BYTES ? "too long" : strerror(errno));
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    for (size_t i = 0; ok && i < bytes; i++) {
+        n->count += n->text[i] == '\n' || i + 1 == bytes;
+    }
+    n->line = ok ? calloc((size_t)n->count + 1, sizeof *n->line) : NULL;
+    char *at = n->text;
+    for (uint32_t i = 0; n->line != NULL && i < n->count; i++) {
+        size_t left = bytes - (size_t)(at - n->text);
+        char *end = memchr(at, '\n', left);
+        end = end != NULL ? end : at + left;
+        n->line[i] = at;
+        *end = '\0';
+        if (end > at && end[-1] == '\r') {
+            end[-1] = '\0';
+        }
+        at = end + 1;
+    }
+    return n->line != NULL;
+}
+
+/* The largest values in order, the lower class first on a tie. NaN is never printed. */
+static void print_top(const float *value, uint32_t count, uint32_t top, const names *n) {
+    uint32_t last = UINT32_MAX;
+    for (uint32_t k = 1; k <= top && k <= count; k++) {
+        uint32_t best = UINT32_MAX;
+        for (uint32_t i = 0; i < count; i++) {
+            bool behind = last == UINT32_MAX || value[i] < value[last] || (value[i] == value[last] && i > last);
+            if (behind && value[i] == value[i] && (best == UINT32_MAX || value[i] > value[best])) {
+                best = i;
+            }
+        }
+        if (best == UINT32_MAX) {
+            return;
+        }
+        printf("top%u %u %.6f%s%s\n", k, best, (double)value[best], best < n->count ? " " : "", best < n->count ? n->line[best] : "");
+        last = best;
+    }
+}
+
+/* ---- dump ---- */
+
+static bool dump_array(const char *folder, uint32_t number, const char *end, const void *data, size_t size, size_t count) {
+    char path[600];
+    FILE *file = NULL;
+    if (snprintf(path, sizeof path, "%s/%u.%s", folder, number, end) < (int)sizeof path) {
+        file = fopen(path, "wb");
+    }
+    bool ok = file != NULL && fwrite(data, size, count, file) == count;
+    ok = file != NULL && fclose(file) == 0 && ok;
+    if (!ok) {
+        fprintf(stderr, "tandem-net: %s: cannot write: %s\n", path, strerror(errno));
+    }
+    return ok;
+}
+
+static bool dump(const char *folder, const net_graph *g, const net_int8 *net) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < g->num_blobs; i++) {
+        size_t count = net_shape_elements(&g->blob[i].shape);
+        const int8_t *q = net_int8_q_blob(net, i);
+        ok = q != NULL ? dump_array(folder, i, "s8", q, 1, count) : dump_array(folder, i, "f32", net_int8_blob(net, i), 4, count);
+    }
+    for (uint32_t i = 0; ok && i < g->num_layers; i++) {
+        const int8_t *q = net_int8_q_input(net, i);
+        ok = q == NULL || dump_array(folder, i, "qin.s8", q, 1, net_shape_elements(&g->blob[g->layer[i].in[0]].shape));
+    }
+    return ok;
+}
+
+/* ---- the job ---- */
+
+static double cpu_seconds(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int run(const photos_options *o, const net_graph *g, net_int8 *net, const names *n) {
+    photos_source source = {o, &g->blob[g->input].shape};
+    net_error err;
+    float *input = malloc(net_shape_elements(source.shape) * sizeof *input);
+    net_status status = NET_OK;
+    if (input == NULL) {
+        fputs("tandem-net: out of memory\n", stderr);
+        return 1;
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        status = photos_input(&source, i, input, &err);
+        if (status != NET_OK) {
+            break;
+        }
+        double start = cpu_seconds();
+        net_int8_run(net, input);
+        double seconds = cpu_seconds() - start;
+        printf("image %s\n", o->input[i]);
+        print_top(net_int8_blob(net, g->output), net_shape_elements(&g->blob[g->output].shape), o->top, n);
+        if (o->time) {
+            printf("time %.3f s of CPU time\n", seconds);
+        }
+    }
+    free(input);
+    if (status != NET_OK) {
+        return photos_failed(status, &err);
+    }
+    return o->dump == NULL || dump(o->dump, g, net) ? 0 : 1;
+}
+
+static net_status prepare(const photos_options *o, net_graph *g, net_int8 **net, net_error *err) {
+    net_table table = {0};
+    net_status status = photos_load(o, g, err);
+    if (status == NET_OK && g->output == NET_NONE) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: %u outputs, expected one", o->net, g->num_outputs);
+        status = NET_ERR_UNSUPPORTED;
+    }
+    if (status == NET_OK && o->table != NULL) {
+        status = net_table_load(&table, o->table, err);
+        status = status == NET_OK ? net_quantize_table(g, &table, err) : status;
+        net_table_free(&table);
+    }
+    return status == NET_OK ? net_int8_new(g, o->scalar ? NET_INT8_SCALAR : NET_INT8_FAST, net, err) : status;
+}
+
+int photos_classify(const photos_options *o) {
+    net_graph graph = {0};
+    net_int8 *net = NULL;
+    net_error err;
+    names n = {0};
+    if (o->names != NULL && !names_load(&n, o->names)) {
+        names_free(&n);
+        return 2;
+    }
+    net_status status = prepare(o, &graph, &net, &err);
+    int result = status == NET_OK ? run(o, &graph, net, &n) : photos_failed(status, &err);
+    net_int8_free(net);
+    net_graph_free(&graph);
+    names_free(&n);
+    return result;
+}

@@ -1,0 +1,43 @@
+/* photos.h - tandem-net classify and tandem-net calibrate: their options and inputs. */
+#ifndef NETJOB_PHOTOS_H
+#define NETJOB_PHOTOS_H
+
+#include "../network.h"
+
+typedef struct photos_options {
+    const char *command; /* classify, calibrate */
+    const char *net, *bin, *table, *names, *dump;
+    const char *out_param, *out_bin, *compare;
+    uint32_t count;     /* inputs, in the order of the command line */
+    const char **input; /* files; .npy: floats, all others: pictures */
+    net_picture_prep prep;
+    uint32_t shape[3]; /* w, h, c of an input without a shape; 0: not given */
+    uint32_t top;
+    net_calib_method method;
+    const char *method_name;
+    double percent;
+    bool scalar, time, json, optimise;
+} photos_options;
+
+/* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
+int photos_parse(photos_options *o, int argc, char **argv);
+void photos_free(photos_options *o);
+/* Status of a failure: prints the line, returns 1 for lack of memory, 2 otherwise. */
+int photos_failed(net_status status, const net_error *err);
+/* The network with its shapes. */
+net_status photos_load(const photos_options *o, net_graph *graph, net_error *err);
+
+typedef struct photos_source {
+    const photos_options *opt;
+    const net_shape *shape;
+} photos_source;
+/* net_inputs.load: user is a photos_source. */
+net_status photos_input(void *user, uint32_t i, float *input, net_error *err);
+
+int photos_classify(const photos_options *o);
+int photos_calibrate(const photos_options *o);
+
+/* tandem-net classify ... and tandem-net calibrate ...: everything. Returns the exit status. */
+int netjob_photos(int argc, char **argv);
+
+#endif
