@@ -10,6 +10,7 @@
 typedef enum net_calib_method {
     NET_CALIB_KL,     /* the threshold whose quantised histogram is nearest to the clipped one (document 000, section 4.3, as ncnn does) */
     NET_CALIB_MINMAX, /* the largest value */
+    NET_CALIB_MSE,    /* the threshold with the least expected squared error */
     NET_CALIB_PERCENTILE /* the least threshold that covers a share of the values */
 } net_calib_method;
 
@@ -69,6 +70,7 @@ typedef struct net_quant_loss {
 typedef struct net_quant_report {
     net_quant_loss *layer; /* [num_layers] */
     uint32_t inputs;
+    double output_db;      /* of the first output of the network */
     uint32_t same_top1;    /* inputs for which the first output of both networks has its largest value at the same place */
     uint32_t *fp32, *int8; /* [inputs]: these places */
 } net_quant_report;

@@ -19,6 +19,7 @@ typedef struct comparison {
     net_ref *ref;
     net_int8 *net;
     power *in, *out; /* [num_layers] */
+    power output;    /* of the network */
     float *input;
 } comparison;
 
@@ -97,6 +98,9 @@ static net_status one_input(comparison *c, uint32_t k, net_error *err) {
     const float *value = net_int8_blob(c->net, output);
     report->fp32[k] = net_argmax(exact, count);
     report->int8[k] = net_argmax(value, count);
+    for (uint32_t i = 0; i < count; i++) {
+        add(&c->output, (double)exact[i], (double)value[i]);
+    }
     report->same_top1 += report->fp32[k] == report->int8[k];
     return NET_OK;
 }
@@ -133,6 +137,7 @@ static net_status compare(comparison *c, net_error *err) {
         c->report->layer[i].input_db = decibels(&c->in[i]);
         c->report->layer[i].output_db = decibels(&c->out[i]);
     }
+    c->report->output_db = decibels(&c->output);
     return status;
 }
 

@@ -80,6 +80,31 @@ static float kl_threshold(const net_hist *hist, uint64_t total) {
     return (float)choice + 0.5f;
 }
 
+/* Expected squared error with a threshold of t bins, in squared bins. */
+static double squared_error(const net_hist *hist, uint32_t t) {
+    double step = (double)t / 127.0;
+    double sum = 0.0;
+    for (uint32_t i = 0; i < NET_CALIB_BINS; i++) {
+        double x = i + 0.5;
+        double error = x < step / 2 ? x * x : x > t ? (x - t) * (x - t) : step * step / 12;
+        sum += error * (double)hist->bin[i];
+    }
+    return sum;
+}
+
+static float mse_threshold(const net_hist *hist) {
+    double best = INFINITY;
+    uint32_t choice = NET_CALIB_BINS;
+    for (uint32_t t = NET_CALIB_BINS; t >= NET_CALIB_LEVELS; t--) {
+        double error = squared_error(hist, t);
+        if (error < best) {
+            best = error;
+            choice = t;
+        }
+    }
+    return (float)choice;
+}
+
 float net_hist_threshold(const net_hist *hist, net_calib_method method, double percent) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < NET_CALIB_BINS; i++) {
@@ -90,6 +115,9 @@ float net_hist_threshold(const net_hist *hist, net_calib_method method, double p
     }
     if (method == NET_CALIB_KL) {
         return kl_threshold(hist, total);
+    }
+    if (method == NET_CALIB_MSE) {
+        return mse_threshold(hist);
     }
     uint64_t sum = 0;
     uint32_t last = 0;

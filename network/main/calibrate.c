@@ -19,6 +19,10 @@ typedef struct calib_job {
 
 /* ---- report ---- */
 
+static void print_agreement(const char *what, const net_quant_report *r) {
+    printf("%s: top-1 as in FP32 for %u of %u inputs, output %.2f dB\n", what, r->same_top1, r->inputs, r->output_db);
+}
+
 static void print_text(const calib_job *job) {
     const net_quant_report *r = &job->report;
     printf("%-24s %12s %12s %12s %9s %9s %9s %9s\n", "layer", "scale", "absmax", "threshold", "clipped", "input dB", "weight dB",
@@ -31,9 +35,9 @@ static void print_text(const calib_job *job) {
                    l->values == 0 ? 0.0 : 100.0 * (double)l->clipped / (double)l->values, l->input_db, l->weight_db, l->output_db);
         }
     }
-    printf("top-1 as in FP32: %u of %u inputs (%s)\n", r->same_top1, r->inputs, job->opt->method_name);
+    print_agreement(job->opt->method_name, r);
     if (job->opt->compare != NULL) {
-        printf("top-1 as in FP32: %u of %u inputs (%s)\n", job->other_report.same_top1, r->inputs, job->opt->compare);
+        print_agreement(job->opt->compare, &job->other_report);
     }
 }
 
