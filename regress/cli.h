@@ -15,6 +15,10 @@ typedef struct options {
     const char *suite_dir;
     const char *junit;
     const char *html;
+    const char *sarif;
+    const char *summary_json;
+    const char *figures;    /* NULL: BUILD_DIR/figures.json */
+    const char *source_dir; /* of the design */
     const char *positional[3];
     int positionals;
     uint32_t parallel;
@@ -22,6 +26,7 @@ typedef struct options {
     bool fail_fast;
     bool print_jobs;
     bool resume;
+    bool report; /* write the pages into OUT/report */
     bool json;
     const char *kind;      /* as it was given, or NULL; expand has the default */
     uint32_t count;        /* jobs to draw, 0: all */
@@ -49,6 +54,10 @@ reg_status cli_load_suite(const options *o, reg_suite *suite, char path[REG_PATH
 /* REG_NONE: it does not exist (nothing is printed). */
 int cli_open_known_db(const options *o, reg_db *db);
 int cli_open_db(const options *o, reg_db *db, bool create);
+/* Does the command line ask for files? */
+bool cli_has_files(const options *o);
+/* The folder of --report; false when it is not asked for. */
+bool cli_page_dir(const options *o, reg_db *db, int64_t run, char path[REG_PATH_MAX]);
 /* The reports that the command line asks for. */
 int cli_write_files(const options *o, reg_db *db, int64_t run);
 /* Flush stdout; what was printed to a full disk was not printed. */

@@ -7,22 +7,41 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ROWS 12u          /* of the table of tests: with what is around it a screen of 24 lines */
+#define ROWS_OF_FAILED 6u /* when the failures have their table, too */
+
+static void print_files(const options *o, const reg_plan *plan) {
+    char path[REG_PATH_MAX];
+    if (cli_page_dir(o, plan->db, plan->run, path)) {
+        printf("report: %s/index.html\n", path);
+    }
+    if (o->html != NULL) {
+        printf("report: %s/index.html\n", o->html);
+    }
+    if (o->junit != NULL) {
+        printf("JUnit XML: %s\n", o->junit);
+    }
+    if (o->sarif != NULL) {
+        printf("SARIF: %s\n", o->sarif);
+    }
+    if (o->summary_json != NULL) {
+        printf("JSON: %s\n", o->summary_json);
+    }
+}
+
+/* One screen. */
 static void print_summary(const options *o, const reg_plan *plan, const reg_totals *totals, reg_end end, double elapsed) {
     const reg_suite *suite = plan->suite;
-    printf("%s: %zu jobs in %.1f s, %d at a time, seed 0x%" PRIx64 ", run %" PRId64 ", logs in %s\n", suite->name, suite->count, elapsed,
-           plan->parallel, plan->seed, plan->run, plan->out_dir);
-    (void)reg_report_totals(plan->db, plan->run, stdout);
+    printf("%s: %zu jobs in %.1f s, %d at a time, seed 0x%" PRIx64 ", run %" PRId64 "\n", suite->name, suite->count, elapsed,
+           plan->parallel, plan->seed, plan->run);
+    (void)reg_report_totals(plan->db, plan->run, totals->failed == 0 ? ROWS : ROWS_OF_FAILED, stdout);
     (void)reg_report_outcomes(plan->db, plan->run, stdout);
     if (suite->budget_s != 0) {
         double over = elapsed - suite->budget_s;
         printf("budget %u s: %s %.1f s\n", suite->budget_s, over > 0 ? "overrun by" : "left", over > 0 ? over : -over);
     }
-    if (o->junit != NULL) {
-        printf("JUnit XML: %s\n", o->junit);
-    }
-    if (o->html != NULL) {
-        printf("page: %s\n", o->html);
-    }
+    printf("logs: %s\n", plan->out_dir);
+    print_files(o, plan);
     if (totals->not_run != 0) {
         printf("not run: %zu jobs (%s)\n", totals->not_run, end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
     }
@@ -340,9 +359,9 @@ static int resume_run(const options *o) {
 
 /* Better known now than after the last job. */
 static int probe_files(const options *o) {
-    const char *const files[] = {o->junit, o->html};
-    int status = REG_OK;
-    for (size_t i = 0; i < 2 && status == REG_OK; i++) {
+    const char *const files[] = {o->junit, o->sarif, o->summary_json};
+    int status = o->html != NULL ? reg_html_check(o->html) : REG_OK;
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && status == REG_OK; i++) {
         if (files[i] != NULL) {
             reg_report_file probe;
             status = reg_report_open(&probe, files[i]);

@@ -76,6 +76,13 @@ static const char *const migrations[] = {
     "ALTER TABLE job ADD COLUMN bundle_path TEXT;"                   /* folder that explains the failure */
     "ALTER TABLE job ADD COLUMN shrunk_path TEXT;"                   /* a small case with the same failure */
     "CREATE INDEX job_time ON job(what, test, cfg, kind, cases, args, id) WHERE outcome='pass';",
+    /* What the operators of a job took beside what they need at least; NULL: the job does not say. */
+    "ALTER TABLE job ADD COLUMN work_cases INTEGER;"  /* cases that the following sums are of */
+    "ALTER TABLE job ADD COLUMN work_cycles INTEGER;" /* cycles with a task */
+    "ALTER TABLE job ADD COLUMN mac_bound INTEGER;"
+    "ALTER TABLE job ADD COLUMN read_bound INTEGER;"
+    "ALTER TABLE job ADD COLUMN write_bound INTEGER;"
+    "ALTER TABLE job ADD COLUMN bound INTEGER;", /* of each case the largest one */
 };
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))

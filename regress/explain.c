@@ -20,6 +20,8 @@
 #define QUICK_S 5.0
 #define SHRINK_S 20u
 #define GRACE_S 2.0
+/* Signatures in the summary: it is one screen. */
+#define SHOWN 5u
 
 /* Places in the table of the question "buckets". */
 enum { COLUMN_SIGNATURE = 1, COLUMN_JOB = 3, COLUMN_AGAIN = 7, COLUMN_CASE = 8, COLUMN_REPORT = 10, COLUMN_SMALL = 11 };
@@ -287,8 +289,14 @@ int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out) {
         }
     }
     if (status == REG_OK) {
+        const size_t all = table.row_count;
+        table.row_count = all < SHOWN ? all : SHOWN;
         reg_table_print(&table, out);
-        for (size_t row = 0; row < table.row_count; row++) {
+        table.row_count = all;
+        if (all > SHOWN) {
+            fprintf(out, "and %zu more: tandem-regress query buckets --run %lld --limit %zu\n", all - SHOWN, (long long)plan->run, all);
+        }
+        for (size_t row = 0; row < all && row < SHOWN; row++) {
             say_found((const char *const *)&table.cells[row * table.column_count], out);
         }
     }

@@ -60,7 +60,7 @@ static uint64_t bytes_below(const char *path) {
     return sum;
 }
 
-/* Do it with every folder of a job of the run: each attempt, the explanation. */
+/* Do it with every folder of a job of the run: each attempt, the explanation; and with the report. */
 static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
     int status = REG_OK;
     for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
@@ -77,6 +77,11 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
         if (status == REG_OK && access(path, F_OK) == 0) {
             status = visit(path, context);
         }
+    }
+    char path[REG_PATH_MAX];
+    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_report_dir(run->info.out_dir, path, sizeof path) &&
+        reg_html_is_report(path)) {
+        status = visit(path, context);
     }
     return status;
 }

@@ -23,7 +23,7 @@ static void first_line(const char *command, char *out, size_t size) {
 
 void reg_commit_info(reg_run_info *info) {
     char line[256];
-    first_line("git rev-parse HEAD 2>/dev/null", info->commit, sizeof info->commit);
+    first_line("git rev-parse --verify -q HEAD 2>/dev/null", info->commit, sizeof info->commit);
     first_line("git status --porcelain 2>/dev/null | head -n 1", line, sizeof line);
     info->dirty = line[0] != '\0';
 }

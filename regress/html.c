@@ -1,125 +1,142 @@
-/* html.c - a run as one page: what it was, how much of what passed, what did not. */
+/* html.c - a run as a folder of pages: index.html, jobs.html and, below failures/, what failed jobs left. It appears whole or not at all. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "html.h"
 
-#include <inttypes.h>
-#include <sqlite3.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-static const char style[] = "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}"
-                            "td,th{border:1px solid #bbb;padding:2px 8px;text-align:right}td:first-child,th:first-child,.t{text-align:left}"
-                            ".bad{color:#b00}";
+static const char mark[] = "<meta name=\"generator\" content=\"tandem-regress\">";
 
-static const char *text_at(sqlite3_stmt *stmt, int column) {
-    const unsigned char *text = sqlite3_column_text(stmt, column);
-    return text == NULL ? "" : (const char *)text;
+bool reg_html_is_report(const char *dir) {
+    char path[REG_PATH_MAX];
+    char text[1024];
+    FILE *file = reg_format(path, sizeof path, "%s/index.html", dir) ? fopen(path, "re") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[length] = '\0';
+    return strstr(text, mark) != NULL;
 }
 
-static int put_head(reg_db *db, int64_t run, FILE *out) {
-    sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(db, "SELECT suite,seed,commit_hash,dirty,state,coalesce(elapsed_ms,0),tools,host FROM run WHERE id=?", &row) !=
-        REG_OK) {
+static bool is_empty(const char *path) {
+    DIR *dir = opendir(path);
+    bool empty = dir != NULL;
+    for (struct dirent *entry = dir == NULL ? NULL : readdir(dir); entry != NULL; entry = readdir(dir)) {
+        empty = empty && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return empty;
+}
+
+/* Without the slashes at its end: what is beside it has its name. */
+static bool plain_path(const char *dir, char path[REG_PATH_MAX]) {
+    if (!reg_format(path, REG_PATH_MAX, "%s", dir)) {
+        return false;
+    }
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--) {
+        path[length - 1] = '\0';
+    }
+    return true;
+}
+
+int reg_html_check(const char *dir) {
+    char path[REG_PATH_MAX];
+    char temp[REG_PATH_MAX];
+    struct stat info;
+    if (!plain_path(dir, path) || !reg_format(temp, sizeof temp, "%s.tmp%ld", path, (long)getpid())) {
+        reg_error("%s: path too long", dir);
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, run);
-    if (sqlite3_step(row) != SQLITE_ROW) {
-        (void)sqlite3_finalize(row);
-        return reg_db_fail(db, "read the run");
+    if (lstat(path, &info) == 0 && (!S_ISDIR(info.st_mode) || (!is_empty(path) && !reg_html_is_report(path)))) {
+        reg_error("%s: is there and no report: it is not replaced", path);
+        return REG_FAIL;
     }
-    fprintf(out,
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>run %" PRId64
-            "</title><style>%s</style></head><body>\n",
-            run, style);
-    fprintf(out, "<h1>Suite ");
-    reg_put_escaped(out, text_at(row, 0));
-    fprintf(out, ", run %" PRId64 "</h1>\n<p>", run);
-    reg_put_escaped(out, text_at(row, 4));
-    fprintf(out, ", %.1f s, seed %s, commit ", (double)sqlite3_column_int64(row, 5) / 1000.0, text_at(row, 1));
-    reg_put_escaped(out, text_at(row, 2));
-    fprintf(out, "%s<br>", sqlite3_column_int(row, 3) != 0 ? " (changed)" : "");
-    reg_put_escaped(out, text_at(row, 6));
-    fputs("<br>", out);
-    reg_put_escaped(out, text_at(row, 7));
-    fputs("</p>\n", out);
-    (void)sqlite3_finalize(row);
+    if (mkdir(temp, 0777) != 0) {
+        reg_error("%s: cannot make the folder: %s", temp, strerror(errno));
+        return REG_FAIL;
+    }
+    (void)rmdir(temp);
     return REG_OK;
 }
 
-static int put_totals(reg_db *db, int64_t run, FILE *out) {
-    reg_total *rows = NULL;
-    size_t count = 0;
-    if (reg_totals_load(db, run, &rows, &count) != REG_OK) {
+/* One page, by a function that writes it. */
+static int write_page(html_report *r, const char *name, int (*write)(html_report *r)) {
+    char path[REG_PATH_MAX];
+    if (!reg_format(path, sizeof path, "%s/%s", r->dir, name)) {
+        reg_error("%s/%s: path too long", r->dir, name);
         return REG_FAIL;
     }
-    fputs("<h2>Cases passed</h2>\n<table><tr><th></th>", out);
-    for (int i = 0; i < REG_CFG_COUNT; i++) {
-        fprintf(out, "<th>%s</th>", reg_cfg_names[i]);
-    }
-    fputs("<th>all</th><th>cycles</th><th>jobs not passed</th></tr>\n", out);
-    for (size_t r = 0; r < count; r++) {
-        uint64_t all = rows[r].other;
-        fputs("<tr><td>", out);
-        reg_put_escaped(out, rows[r].label);
-        fputs("</td>", out);
-        for (int i = 0; i < REG_CFG_COUNT; i++) {
-            all += rows[r].cases[i];
-            fprintf(out, "<td>%" PRIu64 "</td>", rows[r].cases[i]);
-        }
-        fprintf(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td%s>%" PRIu64 "</td></tr>\n", all, rows[r].cycles,
-                rows[r].not_passed != 0 ? " class=\"bad\"" : "", rows[r].not_passed);
-    }
-    fputs("</table>\n", out);
-    free(rows);
-    return REG_OK;
-}
-
-static void put_failure(FILE *out, sqlite3_stmt *row) {
-    fputs("<tr>", out);
-    for (int i = 0; i < 5; i++) {
-        fputs("<td class=\"t\">", out);
-        reg_put_escaped(out, text_at(row, i));
-        fputs("</td>", out);
-    }
-    fputs("</tr>\n", out);
-}
-
-static int put_failures(reg_db *db, int64_t run, FILE *out) {
-    sqlite3_stmt *row = NULL;
-    int step;
-    if (reg_db_prepare(
-            db,
-            "SELECT what||' '||test, cfg||'-'||kind, coalesce(outcome,'not run'), coalesce(message,''), coalesce(repro,cmd) FROM job"
-            " WHERE run=? AND outcome IS NOT 'pass' ORDER BY outcome IS NULL, idx",
-            &row) != REG_OK) {
+    r->out = fopen(path, "we");
+    if (r->out == NULL) {
+        reg_error("%s: cannot write: %s", path, strerror(errno));
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, run);
-    fputs("<h2>Jobs that did not pass</h2>\n", out);
-    fputs("<table><tr><th>job</th><th>build</th><th>outcome</th><th>message</th><th>again</th></tr>\n", out);
-    while ((step = sqlite3_step(row)) == SQLITE_ROW) {
-        put_failure(out, row);
+    errno = 0;
+    const int status = write(r);
+    const bool bad = ferror(r->out) != 0;
+    const bool closed = fclose(r->out) == 0;
+    if (status == REG_OK && (bad || !closed)) {
+        reg_error("%s: cannot write: %s", path, errno != 0 ? strerror(errno) : "write error");
+        return REG_FAIL;
     }
-    fputs("</table>\n</body></html>\n", out);
-    const int status = step == SQLITE_DONE ? REG_OK : reg_db_fail(db, "read the jobs");
-    (void)sqlite3_finalize(row);
     return status;
 }
 
-int reg_html_write(reg_db *db, int64_t run, const char *path) {
-    reg_report_file report;
-    if (reg_report_open(&report, path) != REG_OK) {
+static int write_index(html_report *r) {
+    int (*const sections[])(html_report *) = {html_summary, html_failures, html_tests, html_performance, html_trends, html_slowest};
+    int status = REG_OK;
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0] && status == REG_OK; i++) {
+        status = sections[i](r);
+    }
+    html_foot(r->out);
+    return status;
+}
+
+/* The new folder in the place of the old one, which goes. */
+static int put_in_place(const char *temp, const char *path) {
+    if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+        return reg_remove_tree(temp);
+    }
+    if (errno != ENOENT && reg_remove_tree(path) != REG_OK) { /* a file system that cannot exchange */
         return REG_FAIL;
     }
-    int status = put_head(db, run, report.file);
+    if (rename(temp, path) != 0) {
+        reg_error("%s: cannot write: %s", path, strerror(errno));
+        return REG_FAIL;
+    }
+    return REG_OK;
+}
+
+int reg_html_write(reg_db *db, int64_t run, const char *dir, const char *figures) {
+    char path[REG_PATH_MAX];
+    char temp[REG_PATH_MAX];
+    if (reg_html_check(dir) != REG_OK) {
+        return REG_FAIL;
+    }
+    (void)plain_path(dir, path); /* both fit: they were checked */
+    (void)reg_format(temp, sizeof temp, "%s.tmp%ld", path, (long)getpid());
+    html_report r = {.db = db, .run = run, .dir = temp, .figures = figures};
+    int status = reg_make_dirs(temp);
     if (status == REG_OK) {
-        status = put_totals(db, run, report.file);
+        status = write_page(&r, "index.html", write_index);
     }
     if (status == REG_OK) {
-        status = put_failures(db, run, report.file);
+        status = write_page(&r, "jobs.html", html_jobs);
+    }
+    if (status == REG_OK) {
+        status = put_in_place(temp, path);
     }
     if (status != REG_OK) {
-        reg_report_abort(&report);
-        return status;
+        (void)reg_remove_tree(temp);
     }
-    return reg_report_commit(&report);
+    return status;
 }

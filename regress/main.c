@@ -41,12 +41,38 @@ int cli_close_output(int status) {
 }
 
 /* The reports that the command line asks for. */
-int cli_write_files(const options *o, reg_db *db, int64_t run) {
-    int status = o->junit != NULL ? reg_junit_write(db, run, o->junit) : REG_OK;
-    if (status == REG_OK && o->html != NULL) {
-        status = reg_html_write(db, run, o->html);
+bool cli_page_dir(const options *o, reg_db *db, int64_t run, char path[REG_PATH_MAX]) {
+    reg_run_info info;
+    return o->report && reg_db_load_run(db, run, &info) == REG_OK && reg_report_dir(info.out_dir, path, REG_PATH_MAX);
+}
+
+static int write_pages(const options *o, reg_db *db, int64_t run) {
+    char figures[REG_PATH_MAX];
+    char path[REG_PATH_MAX];
+    if (!reg_format(figures, sizeof figures, "%s%s", o->figures != NULL ? o->figures : o->build_dir,
+                    o->figures != NULL ? "" : "/figures.json")) {
+        return cli_usage("--figures %s: too long", o->figures != NULL ? o->figures : o->build_dir);
+    }
+    int status = o->html != NULL ? reg_html_write(db, run, o->html, figures) : REG_OK;
+    if (status == REG_OK && cli_page_dir(o, db, run, path)) {
+        status = reg_html_write(db, run, path, figures);
     }
     return status;
+}
+
+bool cli_has_files(const options *o) {
+    return o->junit != NULL || o->html != NULL || o->sarif != NULL || o->summary_json != NULL || o->report;
+}
+
+int cli_write_files(const options *o, reg_db *db, int64_t run) {
+    int status = o->junit != NULL ? reg_junit_write(db, run, o->junit) : REG_OK;
+    if (status == REG_OK && o->sarif != NULL) {
+        status = reg_sarif_write(db, run, o->source_dir, o->sarif);
+    }
+    if (status == REG_OK && o->summary_json != NULL) {
+        status = reg_summary_write(db, run, o->summary_json);
+    }
+    return status == REG_OK ? write_pages(o, db, run) : status;
 }
 
 int cli_open_known_db(const options *o, reg_db *db) {
@@ -83,6 +109,7 @@ int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     options o = {.build_dir = "build",
                  .suite_dir = "regress/suites",
+                 .source_dir = "rtl",
                  .parallel = processors < 1              ? 1
                              : processors > PARALLEL_MAX ? PARALLEL_MAX
                                                          : (uint32_t)processors,

@@ -38,8 +38,15 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  --explain N        run one failure of each of the first N signatures again,\n"
                         "                     with a report, and look for a small case (default 0)\n"
                         "  --explain-time S   seconds for all that (default 60)\n"
-                        "  --junit FILE       write the run as JUnit XML (run, report)\n"
-                        "  --html FILE        write the run as a page (run, report)\n"
+                        "what to write (run, report):\n"
+                        "  --report           pages in OUT/report\n"
+                        "  --html DIR         the same pages in DIR\n"
+                        "  --figures FILE     figures of `make figures` that they show (default\n"
+                        "                     BUILD_DIR/figures.json)\n"
+                        "  --junit FILE       JUnit XML\n"
+                        "  --sarif FILE       SARIF 2.1.0: one result for each signature\n"
+                        "  --source-dir DIR   where it looks for the file of a unit (default rtl)\n"
+                        "  --summary-json F   summary of the run as JSON\n"
                         "what to look at:\n"
                         "  --run N            the run that is asked for (report, query, failure; default:\n"
                         "                     newest)\n"
@@ -154,6 +161,10 @@ static reg_status take_value(options *o, const char *name, const char *value) {
         {.name = "--seed", .text = &o->seed},
         {.name = "--junit", .text = &o->junit},
         {.name = "--html", .text = &o->html},
+        {.name = "--sarif", .text = &o->sarif},
+        {.name = "--summary-json", .text = &o->summary_json},
+        {.name = "--figures", .text = &o->figures},
+        {.name = "--source-dir", .text = &o->source_dir},
         {.name = "--suite-dir", .text = &o->suite_dir},
         {.name = "--kind", .text = &o->kind, .list = true},
         {.name = "--unit-dir", .text = &o->expand.unit_dir, .list = true},
@@ -202,11 +213,8 @@ static bool take_flag(options *o, const char *word) {
     const struct {
         const char *name;
         bool *target;
-    } flags[] = {{"--fail-fast", &o->fail_fast},
-                 {"--print-jobs", &o->print_jobs},
-                 {"--json", &o->json},
-                 {"--forget", &o->gc.forget},
-                 {"--dry-run", &o->gc.dry_run}};
+    } flags[] = {{"--fail-fast", &o->fail_fast}, {"--print-jobs", &o->print_jobs}, {"--json", &o->json},
+                 {"--report", &o->report},       {"--forget", &o->gc.forget},      {"--dry-run", &o->gc.dry_run}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strcmp(word, flags[i].name) == 0) {
             *flags[i].target = true;

@@ -1,23 +1,9 @@
 /* query.c - questions to the results database: one statement and one description of columns each. */
 #define _GNU_SOURCE
-#include "query.h"
+#include "query_sql.h"
 
 #include <sqlite3.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
-/* Restricts a row of job j to what was asked for. */
-#define ASKED                                                                                                                              \
-    "(:what IS NULL OR j.what=:what) AND (:test IS NULL OR j.test=:test) AND (:kind IS NULL OR j.kind=:kind)"                              \
-    " AND (:cfg IS NULL OR instr(:cfg,','||j.cfg||',')>0)"
-#define NAME(j)                                                                                                                            \
-#j ".what||' '||" #j ".test||CASE " #j ".args WHEN '' THEN '' ELSE ' '||" #j ".args END||CASE " #j                                     \
-       ".second_run WHEN 1 THEN ' again' ELSE '' END"
-#define COMMIT(r) "substr(" #r ".commit_hash,1,12)||CASE " #r ".dirty WHEN 0 THEN '' ELSE '+' END"
-/* The same work: what a job is, without the run that it is part of. */
-#define SAME(a, b)                                                                                                                         \
-#a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a ".seed=" #b           \
-       ".seed AND " #a ".first_index=" #b ".first_index AND " #a ".cases=" #b ".cases AND " #a ".args=" #b ".args"
 
 static const reg_column run_columns[] = {
     {"run", "run", REG_CELL_NUMBER},         {"suite", "suite", REG_CELL_TEXT},     {"started", "started (UTC)", REG_CELL_TEXT},
@@ -106,6 +92,7 @@ static const char flaky_sql[] =
                    " ORDER BY max(k.id) DESC LIMIT :limit";
 
 static const reg_column first_columns[] = {
+    {"job", NULL, REG_CELL_NUMBER},
     {"what", "what", REG_CELL_TEXT},
     {"build", "build", REG_CELL_TEXT},
     {"seed", "seed", REG_CELL_TEXT},
@@ -117,12 +104,14 @@ static const reg_column first_columns[] = {
     {"last_passed_commit", "commit", REG_CELL_TEXT},
 };
 static const char first_sql[] = "WITH f AS (SELECT j.*, (SELECT max(g.run) FROM job g WHERE " SAME(
-    g, j) " AND g.run<j.run AND g.outcome='pass') AS good"
-          "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND j.second_run=0 AND " ASKED "),"
-          " b AS (SELECT f.*, (SELECT min(h.run) FROM job h WHERE " SAME(
-              h, f) " AND h.outcome<>'pass' AND h.run>coalesce(f.good,0)) AS bad FROM f)"
-                    " SELECT " NAME(b) ", b.cfg||'-'||b.kind, b.seed, b.first_index, b.signature, b.bad, " COMMIT(rb) ", b.good, " COMMIT(
-                        rg) " FROM b JOIN run rb ON rb.id=b.bad LEFT JOIN run rg ON rg.id=b.good ORDER BY b.idx LIMIT :limit";
+    g,
+    j) " AND g.run<j.run AND g.outcome='pass') AS good"
+       "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND j.second_run=0 AND " ASKED "),"
+       " b AS (SELECT f.*, (SELECT min(h.run) FROM job h WHERE " SAME(
+           h,
+           f) " AND h.outcome<>'pass' AND h.run>coalesce(f.good,0)) AS bad FROM f)"
+              " SELECT b.idx, " NAME(b) ", b.cfg||'-'||b.kind, b.seed, b.first_index, b.signature, b.bad, " COMMIT(rb) ", b.good, " COMMIT(
+                  rg) " FROM b JOIN run rb ON rb.id=b.bad LEFT JOIN run rg ON rg.id=b.good ORDER BY b.idx LIMIT :limit";
 
 static const reg_query queries[] = {
     {"runs", "the runs, newest first", runs_sql, run_columns, COUNT(run_columns), .empty = "no run"},
@@ -139,13 +128,17 @@ static const reg_query queries[] = {
 };
 
 const reg_query *reg_query_at(size_t i) {
-    return i < COUNT(queries) ? &queries[i] : NULL;
+    if (i < COUNT(queries)) {
+        return &queries[i];
+    }
+    i -= COUNT(queries);
+    return i < reg_sum_query_count ? &reg_sum_queries[i] : NULL;
 }
 
 const reg_query *reg_query_find(const char *name) {
-    for (size_t i = 0; i < COUNT(queries); i++) {
-        if (strcmp(queries[i].name, name) == 0) {
-            return &queries[i];
+    for (size_t i = 0; reg_query_at(i) != NULL; i++) {
+        if (strcmp(reg_query_at(i)->name, name) == 0) {
+            return reg_query_at(i);
         }
     }
     return NULL;

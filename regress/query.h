@@ -26,6 +26,15 @@ typedef struct reg_query {
     const char *empty;  /* text when there is no row */
 } reg_query;
 
+/* What a report is made of, beside questions. */
+typedef enum reg_part {
+    REG_PART_HEAD,    /* the run, one row */
+    REG_PART_JOBS,    /* every job */
+    REG_PART_OUTCOMES /* how many jobs of each outcome */
+} reg_part;
+/* The table is initialised here and to be freed. */
+int reg_report_part(reg_db *db, int64_t run, reg_part part, reg_table *table);
+
 /* NULL: no such question. */
 const reg_query *reg_query_find(const char *name);
 /* The i-th question, NULL behind the last one. */

@@ -126,6 +126,9 @@ void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out);
 /* The program of a job, below the build folder. */
 bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_t size);
 
+/* Where the run has its report. */
+bool reg_report_dir(const char *out_dir, char *out, size_t size);
+
 /* The folder of one attempt at a job (its place in the list; 1 is the first attempt): log, result, stored cases. */
 void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size);
 
@@ -152,6 +155,17 @@ void reg_programs_free(reg_programs *programs);
 
 /* ---- result.c: what a job says about itself ---- */
 
+/* Cycles that the operators of a job took, beside what they need at least; sums over its cases. */
+typedef enum reg_work {
+    REG_WORK_CASES,  /* that were measured; 0: the result says nothing */
+    REG_WORK_CYCLES, /* with a task */
+    REG_WORK_MAC,    /* bounds, in cycles: mesh, */
+    REG_WORK_READ,   /* read bus, */
+    REG_WORK_WRITE,  /* write bus; */
+    REG_WORK_BOUND,  /* of each case the largest of the three */
+    REG_WORK_COUNT
+} reg_work;
+
 typedef struct reg_result {
     char outcome[24];
     char signature[256];
@@ -162,6 +176,7 @@ typedef struct reg_result {
     char repro[REG_TEXT_MAX];
     uint64_t cycles;
     bool has_cycles;
+    uint64_t work[REG_WORK_COUNT];
     int exit_status; /* exit status, or 128 + signal */
     uint64_t wall_ms;
     uint64_t cpu_ms;
@@ -384,11 +399,21 @@ void reg_host_info(reg_run_info *info);
 /* One line for each suite of a folder. */
 int reg_list_suites(const char *suite_dir, const reg_suite_options *expand, bool json);
 
-/* ---- junit.c, html.c, report.c ---- */
+/* ---- junit.c, html*.c, sarif.c, summary.c, report.c ---- */
 /* Text inside XML or HTML: what would end it or is no character becomes harmless. */
 void reg_put_escaped(FILE *out, const char *text);
 int reg_junit_write(reg_db *db, int64_t run, const char *path);
-int reg_html_write(reg_db *db, int64_t run, const char *path);
+/* The report as a folder of pages, which appears whole or not at all. A report that stands there is replaced, anything else is not. figures: JSON of the
+   published figures, which may be missing. */
+int reg_html_write(reg_db *db, int64_t run, const char *dir, const char *figures);
+/* Could that folder be written? */
+int reg_html_check(const char *dir);
+/* Was that folder written by reg_html_write? */
+bool reg_html_is_report(const char *dir);
+/* SARIF 2.1.0: one result for each signature; source_dir: where a unit that a signature names has its file (NAME.sv, at any depth). */
+int reg_sarif_write(reg_db *db, int64_t run, const char *source_dir, const char *path);
+/* A summary as JSON: the run, counts, tests, performance, failures by signature. */
+int reg_summary_write(reg_db *db, int64_t run, const char *path);
 /* Everything about a run. */
 int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out);
 /* One line: counts per outcome. */
@@ -444,6 +469,7 @@ int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count);
 /* As a table (to be freed). */
 struct reg_table;
 int reg_totals_table(reg_db *db, int64_t run, struct reg_table *table);
-int reg_report_totals(reg_db *db, int64_t run, FILE *out);
+/* At most so many rows, on the terminal: what did not pass and what took most cycles; the others are one row. */
+int reg_report_totals(reg_db *db, int64_t run, size_t most, FILE *out);
 
 #endif

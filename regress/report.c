@@ -103,6 +103,17 @@ static int load(reg_db *db, int64_t run, const char *sql, const reg_column *colu
     return reg_table_query(table, db, stmt);
 }
 
+int reg_report_part(reg_db *db, int64_t run, reg_part part, reg_table *table) {
+    switch (part) {
+    case REG_PART_HEAD:
+        return load(db, run, head_sql, head_columns, COUNT(head_columns), table);
+    case REG_PART_JOBS:
+        return load(db, run, job_sql, job_columns, COUNT(job_columns), table);
+    default:
+        return load(db, run, outcome_sql, outcome_columns, COUNT(outcome_columns), table);
+    }
+}
+
 enum { PART_HEAD, PART_JOBS, PART_FAILURES, PART_TOTALS, PART_OUTCOMES, PART_COUNT };
 
 static int print_json(const reg_table parts[PART_COUNT], FILE *out) {

@@ -28,6 +28,16 @@ static void copy_whole(char *out, size_t size, const char *value) {
     }
 }
 
+/* The sums of performance; a number that is none, or too large for the database, is 0. */
+static void take_work(reg_result *result, const char *key, const char *value) {
+    static const char *const keys[REG_WORK_COUNT] = {"work_cases", "work_cycles", "mac_bound", "read_bound", "write_bound", "bound"};
+    for (size_t i = 0; i < REG_WORK_COUNT; i++) {
+        if (strcmp(key, keys[i]) == 0 && !reg_parse_u64(value, 0, INT64_MAX, &result->work[i])) {
+            result->work[i] = 0;
+        }
+    }
+}
+
 static void take_pair(reg_result *result, const char *key, const char *value) {
     if (strcmp(key, "outcome") == 0) {
         copy_value(result->outcome, sizeof result->outcome, value);
@@ -45,6 +55,8 @@ static void take_pair(reg_result *result, const char *key, const char *value) {
         copy_whole(result->repro, sizeof result->repro, value);
     } else if (strcmp(key, "cycles") == 0) {
         result->has_cycles = reg_parse_u64(value, 0, UINT64_MAX, &result->cycles);
+    } else {
+        take_work(result, key, value);
     }
     /* Other keys are for people or for newer runners. */
 }

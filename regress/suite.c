@@ -399,6 +399,10 @@ void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t
                      job->second_run ? "-again" : "", number);
 }
 
+bool reg_report_dir(const char *out_dir, char *out, size_t size) {
+    return reg_format(out, size, "%s/report", out_dir);
+}
+
 void reg_explained_dir(const char *out_dir, size_t index, char *out, size_t size) {
     (void)reg_format(out, size, "%s/%05zu-explained", out_dir, index);
 }

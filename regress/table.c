@@ -28,6 +28,15 @@ static const char *cell(const reg_table *table, size_t row, size_t column) {
     return table->cells[row * table->column_count + column];
 }
 
+const char *reg_table_cell(const reg_table *table, size_t row, const char *key) {
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (strcmp(table->columns[c].key, key) == 0) {
+            return cell(table, row, c);
+        }
+    }
+    return NULL;
+}
+
 int reg_table_add(reg_table *table, const char *const *cells) {
     const size_t columns = table->column_count;
     if (table->row_count == table->capacity) {
@@ -163,7 +172,7 @@ void reg_table_print_record(const reg_table *table, FILE *out) {
 /* ---- JSON ---- */
 
 /* JSON is UTF-8 and nothing else. */
-static json_t *json_text(const char *text) {
+json_t *reg_json_text(const char *text) {
     char *clean = strdup(text);
     if (clean == NULL) {
         return NULL;
@@ -192,7 +201,7 @@ static json_t *json_cell(reg_cell type, const char *text) {
     case REG_CELL_FLAG:
         return json_boolean(strcmp(text, "0") != 0);
     default:
-        return json_text(text);
+        return reg_json_text(text);
     }
 }
 

@@ -38,11 +38,17 @@ int reg_table_add(reg_table *table, const char *const *cells);
 /* Add every row of a prepared statement, whose columns are those of the table in their order. The statement is finalized. */
 int reg_table_query(reg_table *table, reg_db *db, struct sqlite3_stmt *stmt);
 
+/* Cell of a row by the key of its column; NULL: unknown, or no such column. */
+const char *reg_table_cell(const reg_table *table, size_t row, const char *key);
+
 /* Aligned columns below their titles; nothing when there is no row. */
 void reg_table_print(const reg_table *table, FILE *out);
 
 /* The only row as lines "title: value". */
 void reg_table_print_record(const reg_table *table, FILE *out);
+
+/* A string; bytes that are no UTF-8 and control characters become harmless. NULL: out of memory. */
+struct json_t *reg_json_text(const char *text);
 
 /* An array of objects; NULL: out of memory. */
 struct json_t *reg_table_json(const reg_table *table);

@@ -113,12 +113,76 @@ int reg_totals_table(reg_db *db, int64_t run, reg_table *table) {
     return status;
 }
 
-int reg_report_totals(reg_db *db, int64_t run, FILE *out) {
+/* ---- on one screen ---- */
+
+/* What did not pass comes first, then what took most cycles. */
+static int more_important(const void *a, const void *b) {
+    const reg_total *x = a;
+    const reg_total *y = b;
+    if ((x->not_passed != 0) != (y->not_passed != 0)) {
+        return x->not_passed != 0 ? -1 : 1;
+    }
+    return x->cycles != y->cycles ? (x->cycles > y->cycles ? -1 : 1) : strcmp(x->label, y->label);
+}
+
+/* The rows that do not fit become one. The number of rows that are left. */
+static size_t fold(reg_total *rows, size_t count, size_t most) {
+    if (count <= most || most == 0) {
+        return count;
+    }
+    qsort(rows, count, sizeof *rows, more_important);
+    reg_total rest = {0};
+    for (size_t i = most - 1; i < count; i++) {
+        for (int c = 0; c < REG_CFG_COUNT; c++) {
+            rest.cases[c] += rows[i].cases[c];
+        }
+        rest.other += rows[i].other;
+        rest.cycles += rows[i].cycles;
+        rest.not_passed += rows[i].not_passed;
+    }
+    (void)reg_format(rest.label, sizeof rest.label, "and %zu more", count - most + 1);
+    rows[most - 1] = rest;
+    return most;
+}
+
+#define LABEL 24 /* characters */
+
+/* A long name keeps its beginning; it may be cut within a character of several bytes only where there is none. */
+static void cut_label(char *label) {
+    if (strlen(label) > LABEL) {
+        size_t at = LABEL - 2;
+        while (at > 0 && ((unsigned char)label[at] & 0xc0) == 0x80) {
+            at--;
+        }
+        (void)strcpy(label + at, "..");
+    }
+}
+
+int reg_report_totals(reg_db *db, int64_t run, size_t most, FILE *out) {
+    reg_column shown[sizeof columns / sizeof columns[0]];
+    uint64_t sums[REG_CFG_COUNT] = {0};
     reg_table table;
-    int status = reg_totals_table(db, run, &table);
+    reg_total *rows = NULL;
+    size_t count = 0;
+    int status = reg_totals_load(db, run, &rows, &count);
+    memcpy(shown, columns, sizeof shown);
+    reg_table_init(&table, shown, sizeof columns / sizeof columns[0]);
+    count = fold(rows, count, most);
+    for (size_t i = 0; i < count && status == REG_OK; i++) {
+        cut_label(rows[i].label);
+        status = add_row(&table, &rows[i]);
+        for (int c = 0; c < REG_CFG_COUNT; c++) {
+            sums[c] += rows[i].cases[c];
+        }
+    }
+    for (int c = 0; c < REG_CFG_COUNT; c++) { /* mesh sizes without a case take no room */
+        shown[c + 1].title = sums[c] == 0 ? NULL : shown[c + 1].title;
+    }
+    shown[7].title = "not passed";
     if (status == REG_OK) {
         reg_table_print(&table, out);
     }
+    free(rows);
     reg_table_free(&table);
     return status;
 }

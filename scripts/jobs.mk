@@ -29,12 +29,12 @@ RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(fil
 
 # signatures whose failures are explained; a run that stops at the first failure (make mutants) wants to be quick
 EXPLAIN ?= $(if $(filter --fail-fast,$(REGRESS_ARGS)),0,5)
-REPORT_FILES = --explain $(EXPLAIN) --junit $(BUILD)/junit.xml --html $(BUILD)/regress.html
+REPORT_FILES = --explain $(EXPLAIN) --report --junit $(BUILD)/junit.xml --sarif $(BUILD)/regress.sarif
 # a run that goes on has its list and its programs: nothing is built
 RESUME_OPTIONS = --resume $(RUN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 
-regress: ## run a SUITE (smoke, default, nightly); CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; EXPLAIN=5
+regress: ## run a SUITE (smoke, default, nightly), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(REPORT_FILES) $(REGRESS_ARGS)

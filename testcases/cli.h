@@ -84,6 +84,10 @@ int cli_perf_svg(const char *path, const tc_stats *stats, uint32_t n, char *err,
 /* --bus F.json. 0; -1 with one line in err. */
 int cli_bus_json(const char *path, const char *json, char *err, size_t err_size);
 
+/* Add a measured case to the sums of a result file: work_cases, work_cycles (with a task), and what they need at least: mac_bound, read_bound, write_bound (two
+   channels of 16 bytes), bound (sum of the largest one of each case). Nothing without RTL or bounds. */
+void cli_add_work(tb_kv *extra, const tc_stats *stats);
+
 /* The measurements of a run. */
 void cli_print_stats(FILE *out, const tc_stats *stats, uint32_t n, double cpu_seconds);
 

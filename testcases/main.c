@@ -102,6 +102,9 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
             cli_print_perf(stdout, &run.stats, NPU_CFG_N);
         }
     }
+    if (result->outcome == TB_PASS) {
+        cli_add_work(&result->extra, &run.stats);
+    }
     if (result->outcome == TB_PASS && o->bus_json != NULL && run.bus_json != NULL) {
         rc = cli_bus_json(o->bus_json, run.bus_json, err, err_size);
     }

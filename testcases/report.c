@@ -87,6 +87,31 @@ static void print_bounds(FILE *out, const tc_stats *s) {
     print_cycles(out, "write bus bound", bus_wr, took);
 }
 
+static void add_to(tb_kv *kv, const char *key, uint64_t more) {
+    const char *text = tb_kv_find(kv, key);
+    uint64_t sum = 0;
+    if (text == NULL || tb_parse_u64(text, &sum) == 0) {
+        (void)tb_kv_set_u64(kv, key, sum + more);
+    }
+}
+
+void cli_add_work(tb_kv *extra, const tc_stats *s) {
+    const uint64_t per_cycle = CHANNELS * BEAT_BYTES;
+    const tc_bounds *b = &s->bounds;
+    const uint64_t read = (b->read_bytes + per_cycle - 1) / per_cycle;
+    const uint64_t write = (b->write_bytes + per_cycle - 1) / per_cycle;
+    const uint64_t bus = read > write ? read : write;
+    if (!s->measured || !s->has_time || b->op == NULL || s->perf[CYCLES] == 0) {
+        return;
+    }
+    add_to(extra, "work_cases", 1);
+    add_to(extra, "work_cycles", s->perf[CYCLES]);
+    add_to(extra, "mac_bound", b->mac_cycles);
+    add_to(extra, "read_bound", read);
+    add_to(extra, "write_bound", write);
+    add_to(extra, "bound", b->mac_cycles > bus ? b->mac_cycles : bus);
+}
+
 void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
     const uint64_t *p = s->perf;
     fprintf(out, "%s\n", s->what);

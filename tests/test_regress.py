@@ -463,18 +463,9 @@ def test_totals(bench):
     head = next(i for i, line in enumerate(lines) if line.startswith("cases passed"))
     assert lines[head].split() == ["cases", "passed", "n4", "n8", "n16", "n32", "all", "cycles", "jobs", "not", "passed"]
     assert lines[head + 1].split()[:7] == ["unit", "benches", "24", "16", "0", "0", "40"] and lines[head + 1].split()[-1] == "1"
-    assert lines[head + 1] in done.stdout.splitlines()
-
-
-def test_html(bench):
-    done = bench.run("unit pass cfg=n8 cases=5\nunit fail cfg=n8\nunit binary cfg=n8\n", "--html", "r.html")
-    assert done.returncode == 1 and "page: r.html" in done.stdout
-    page = (bench.path / "r.html").read_text()
-    assert "<td>unit benches</td><td>0</td><td>5</td><td>0</td><td>0</td><td>5</td>" in page
-    assert "expected &lt;-310&gt; &amp; &quot;more&quot;" in page and "\x01" not in page
-    bench.call("report", "--html", "again.html")
-    assert (bench.path / "again.html").read_text() == page
-    assert bench.run("unit pass cfg=n8\n", "--html", "none/r.html").returncode == 1
+    said = done.stdout.splitlines()
+    head = said.index("cases passed  n4  n8  all  cycles  not passed")
+    assert said[head + 1].split() == ["unit", "benches", "24", "16", "40", "730", "1"]
 
 
 def test_budget(bench):

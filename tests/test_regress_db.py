@@ -4,7 +4,7 @@ import sqlite3
 
 from regress_bench import bench, popen, programs  # noqa: F401
 
-VERSION = 3
+VERSION = 4
 
 # What the program of that version made. Never edited.
 SCHEMA_1 = """
@@ -27,7 +27,16 @@ CREATE INDEX job_history ON job(what, test, cfg, kind, seed, first_index);
 CREATE INDEX job_signature ON job(run, signature) WHERE signature IS NOT NULL;
 PRAGMA user_version=2;
 """
-OLDER = [SCHEMA_1, SCHEMA_1 + SCHEMA_2]
+SCHEMA_3 = """
+CREATE TABLE program(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, path TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(run, path)) WITHOUT ROWID;
+ALTER TABLE run ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN cleaned INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE job ADD COLUMN bundle_path TEXT;
+ALTER TABLE job ADD COLUMN shrunk_path TEXT;
+CREATE INDEX job_time ON job(what, test, cfg, kind, cases, args, id) WHERE outcome='pass';
+PRAGMA user_version=3;
+"""
+OLDER = [SCHEMA_1, SCHEMA_1 + SCHEMA_2, SCHEMA_1 + SCHEMA_2 + SCHEMA_3]
 
 
 def schema(path):
@@ -61,7 +70,21 @@ def test_older_databases_are_brought_up_to_date(bench):
             assert [row[:29] for row in db.execute("SELECT * FROM job ORDER BY id")] == before
         assert schema(bench.path / name) == schema(bench.path / "new.db")
         done = bench.run("unit pass cfg=n8\n", "--db", name)
-        assert done.returncode == 0 and "run 2," in done.stdout
+        assert done.returncode == 0 and ", run 2\n" in done.stdout
+
+
+def test_sums_of_performance(bench):
+    """A result that has them; one that says nothing; one that says nonsense."""
+    bench.program(bench.build / "n8-fast/unit-pass", r"""
+case $index in
+  0) work='work_cases=3\nwork_cycles=500\nmac_bound=10\nread_bound=300\nwrite_bound=20\nbound=310\n';;
+  1) work=;;
+  2) work='work_cases=1\nwork_cycles=-4\nmac_bound=99999999999999999999\nread_bound=x\nwrite_bound=1e9\nbound=\n';;
+esac
+report "outcome=pass\n$work" """)
+    done = bench.run("unit pass cfg=n8 count=3\n")
+    assert done.returncode == 0, done.stderr
+    assert bench.jobs("work_cases,work_cycles,mac_bound,read_bound,write_bound,bound") == [(3, 500, 10, 300, 20, 310), (None,) * 6, (1, 0, 0, 0, 0, 0)]
 
 
 def test_failed_migration_changes_nothing(bench):

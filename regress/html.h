@@ -1,0 +1,54 @@
+/* html.h - the report of a run as a folder of pages (private to regress/html*.c). */
+#ifndef REG_HTML_H
+#define REG_HTML_H
+
+#include "query.h"
+
+/* Where a report is being written. */
+typedef struct html_report {
+    reg_db *db;
+    int64_t run;
+    const char *dir;     /* temporary name of the folder */
+    const char *figures; /* JSON of `make figures`, which may be missing */
+    FILE *out;           /* the page that is being written */
+} html_report;
+
+/* html_style.c: contents of the style element. */
+extern const char html_style[];
+
+/* html_part.c: pieces of pages. Text is escaped. */
+
+/* Begin a page; title is plain text. */
+void html_head(FILE *out, const char *title);
+void html_foot(FILE *out);
+/* Escaped text of any length. */
+void html_put(FILE *out, const char *text);
+/* printf, escaped, at most REG_TEXT_MAX bytes. */
+void html_putf(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A whole number in groups of three digits; what is none stays. NULL: a dash. */
+void html_number(FILE *out, const char *text);
+/* Number in a cell; 0 where it is unknown. */
+uint64_t html_count(const reg_table *table, size_t row, const char *key);
+/* Rows first..first+count-1 of a table, in a box of its own that scrolls. Columns without title, and those without a value in any of these rows, are left out. */
+void html_table(FILE *out, const reg_table *table, size_t first, size_t count);
+/* Ask a question about the run; to be freed also when it failed. */
+int html_ask(const html_report *r, const char *question, uint32_t limit, reg_table *table);
+
+/* Sections of index.html. */
+int html_summary(html_report *r);     /* html_index.c */
+int html_failures(html_report *r);    /* html_fail.c */
+int html_tests(html_report *r);       /* html_index.c */
+int html_performance(html_report *r); /* html_perf.c */
+int html_trends(html_report *r);      /* html_trend.c */
+int html_slowest(html_report *r);     /* html_index.c */
+/* jobs.html: every job. html_index.c */
+int html_jobs(html_report *r);
+
+/* html_copy.c: evidence into the report; only regular files are copied, and what is not there is no error. */
+
+/* The end of a file, at most size_max bytes, under dir/name: REG_OK, REG_NONE (there is no such file), REG_FAIL. */
+int html_copy_tail(const char *from, const char *dir, const char *name, size_t size_max);
+/* The files of a folder and of the folders in it; larger ones than file_max are left out and counted. REG_NONE: there is no such folder. */
+int html_copy_tree(const char *from, const char *to, uint64_t file_max, unsigned *left_out);
+
+#endif

@@ -1,0 +1,113 @@
+/* html_copy.c - logs, cases and reports of failures, copied into the report of a run so that its folder can be moved. */
+#define _GNU_SOURCE
+#include "html.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* -1: it is not there, or no regular file. */
+static int open_regular(const char *path, uint64_t *size) {
+    struct stat info;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+        (void)close(fd);
+        return -1;
+    }
+    *size = fd >= 0 ? (uint64_t)info.st_size : 0;
+    return fd;
+}
+
+/* From where the file stands on; path is that of the copy. note: a first line, or NULL. */
+static int copy_rest(int fd, const char *path, const char *note) {
+    char block[65536];
+    ssize_t got = 0;
+    FILE *out = fopen(path, "we");
+    bool good = out != NULL && (note == NULL || fputs(note, out) >= 0);
+    while (good && (got = read(fd, block, sizeof block)) > 0) {
+        good = fwrite(block, 1, (size_t)got, out) == (size_t)got;
+    }
+    const bool closed = out == NULL || fclose(out) == 0;
+    if (!good || got < 0 || !closed) {
+        reg_error("%s: cannot write: %s", path, strerror(errno));
+        return REG_FAIL;
+    }
+    return REG_OK;
+}
+
+int html_copy_tail(const char *from, const char *dir, const char *name, size_t size_max) {
+    char path[REG_PATH_MAX];
+    char note[128];
+    uint64_t size = 0;
+    if (from == NULL || from[0] == '\0') {
+        return REG_NONE;
+    }
+    const int fd = open_regular(from, &size);
+    if (fd < 0) {
+        return REG_NONE;
+    }
+    const bool cut = size > size_max;
+    if (cut) {
+        (void)reg_format(note, sizeof note, "[the last %zu of %" PRIu64 " bytes]\n", size_max, size);
+    }
+    int status = REG_OK;
+    if (!reg_format(path, sizeof path, "%s/%s", dir, name) || (cut && lseek(fd, -(off_t)size_max, SEEK_END) < 0)) {
+        reg_error("%s/%s: cannot write: %s", dir, name, errno != 0 ? strerror(errno) : "path too long");
+        status = REG_FAIL;
+    } else {
+        status = copy_rest(fd, path, cut ? note : NULL);
+    }
+    (void)close(fd);
+    return status;
+}
+
+static int copy_entry(const FTSENT *entry, const char *to, size_t skip, uint64_t file_max, unsigned *left_out) {
+    char path[REG_PATH_MAX];
+    uint64_t size = 0;
+    if (!reg_format(path, sizeof path, "%s%s", to, entry->fts_path + skip)) {
+        *left_out += 1;
+        return REG_OK;
+    }
+    if (entry->fts_info == FTS_D) {
+        return reg_make_dirs(path);
+    }
+    if (entry->fts_info != FTS_F) {
+        return REG_OK;
+    }
+    if ((uint64_t)entry->fts_statp->st_size > file_max) {
+        *left_out += 1;
+        return REG_OK;
+    }
+    const int fd = open_regular(entry->fts_path, &size);
+    const int status = fd < 0 ? REG_OK : copy_rest(fd, path, NULL);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
+}
+
+int html_copy_tree(const char *from, const char *to, uint64_t file_max, unsigned *left_out) {
+    char copy[REG_PATH_MAX];
+    struct stat info;
+    *left_out = 0;
+    if (from == NULL || stat(from, &info) != 0 || !S_ISDIR(info.st_mode) || !reg_format(copy, sizeof copy, "%s", from)) {
+        return REG_NONE;
+    }
+    char *const paths[] = {copy, NULL};
+    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int status = walk == NULL ? REG_FAIL : REG_OK;
+    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK; entry = fts_read(walk)) {
+        status = copy_entry(entry, to, strlen(from), file_max, left_out);
+    }
+    if (walk == NULL) {
+        reg_error("%s: cannot read: %s", from, strerror(errno));
+    } else {
+        (void)fts_close(walk);
+    }
+    return status;
+}

@@ -1,0 +1,183 @@
+/* html_fail.c - what did not pass: a card for each signature with what its representative left, then a table of all of them. */
+#define _GNU_SOURCE
+#include "html.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CARDS 50u /* signatures with a card and files */
+#define ROWS 500u /* of the table */
+#define LOG_BYTES (256u * 1024u)
+#define CASE_BYTES (1024u * 1024u)
+#define FILE_BYTES (UINT64_C(16) * 1024 * 1024)
+
+/* What a report of a failure may hold, in the order in which one looks at it (docs/debugging.md). */
+static const struct {
+    const char *name, *text;
+} bundle_files[] = {
+    {"report.html", "divergence report"}, {"report.txt", "as text"},      {"wave.fst", "waveform"}, {"wave.gtkw", "GTKWave save file"},
+    {"timing.svg", "timing diagram"},     {"registers.txt", "registers"}, {"axi.txt", "bus"},       {"wrong.txt", "wrong elements"},
+    {"versions.txt", "versions"}};
+
+static void put_code(FILE *out, const char *text) {
+    fputs("<pre>", out);
+    html_put(out, text);
+    fputs("</pre>\n", out);
+}
+
+static void put_link(FILE *out, const char *folder, const char *name, const char *text) {
+    fprintf(out, "<li><a href=\"%s/%s\">%s</a></li>\n", folder, name, text); /* folder and name are ours */
+}
+
+/* One file beside the page; a link when there is one. */
+static int put_file(html_report *r, const char *from, const char *folder, const char *name, const char *text, size_t size_max) {
+    char dir[REG_PATH_MAX];
+    (void)reg_format(dir, sizeof dir, "%s/%s", r->dir, folder);
+    const int status = html_copy_tail(from, dir, name, size_max);
+    if (status == REG_OK) {
+        put_link(r->out, folder, name, text);
+    }
+    return status == REG_FAIL ? REG_FAIL : REG_OK;
+}
+
+static int put_bundle(html_report *r, const char *from, const char *folder) {
+    char to[REG_PATH_MAX];
+    char path[REG_PATH_MAX];
+    char below[64];
+    unsigned left_out = 0;
+    (void)reg_format(below, sizeof below, "%s/bundle", folder);
+    (void)reg_format(to, sizeof to, "%s/%s", r->dir, below);
+    const int status = html_copy_tree(from, to, FILE_BYTES, &left_out);
+    if (status != REG_OK) {
+        return status == REG_FAIL ? REG_FAIL : REG_OK;
+    }
+    for (size_t i = 0; i < sizeof bundle_files / sizeof bundle_files[0]; i++) {
+        if (reg_format(path, sizeof path, "%s/%s", to, bundle_files[i].name) && access(path, R_OK) == 0) {
+            put_link(r->out, below, bundle_files[i].name, bundle_files[i].text);
+        }
+    }
+    if (left_out != 0) {
+        fprintf(r->out, "<li class=\"soft\">%u files above 16 MiB stayed in ", left_out);
+        html_put(r->out, from);
+        fputs("</li>\n", r->out);
+    }
+    return REG_OK;
+}
+
+/* What the job and its explanation left, copied and linked. */
+static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
+    char folder[32];
+    char dir[REG_PATH_MAX];
+    (void)reg_format(folder, sizeof folder, "failures/%05" PRIu64, html_count(buckets, row, "job"));
+    (void)reg_format(dir, sizeof dir, "%s/%s", r->dir, folder);
+    int status = reg_make_dirs(dir);
+    fputs("<ul class=\"links\">\n", r->out);
+    if (status == REG_OK && reg_table_cell(buckets, row, "report") != NULL) {
+        status = put_bundle(r, reg_table_cell(buckets, row, "report"), folder);
+    }
+    if (status == REG_OK) {
+        status = put_file(r, reg_table_cell(buckets, row, "log"), folder, "log.txt", "log", LOG_BYTES);
+    }
+    if (status == REG_OK) {
+        status = put_file(r, reg_table_cell(buckets, row, "case"), folder, "stored.case", "stored case", CASE_BYTES);
+    }
+    if (status == REG_OK) {
+        status = put_file(r, reg_table_cell(buckets, row, "small_case"), folder, "small.case", "small case", CASE_BYTES);
+    }
+    fputs("</ul>\n", r->out);
+    (void)rmdir(dir); /* nothing was left */
+    return status;
+}
+
+/* Since when the representative fails, where earlier runs know it. */
+static void put_since(html_report *r, const reg_table *firsts, uint64_t job) {
+    for (size_t row = 0; row < firsts->row_count; row++) {
+        const char *good = reg_table_cell(firsts, row, "last_passed_run");
+        const uint64_t since = html_count(firsts, row, "first_failed_run");
+        if (html_count(firsts, row, "job") == job && (good != NULL || since != (uint64_t)r->run)) {
+            fputs("<p class=\"soft\">", r->out);
+            html_putf(r->out, "Fails since run %" PRIu64 ", commit %s", since, reg_table_cell(firsts, row, "first_failed_commit"));
+            if (good != NULL) {
+                html_putf(r->out, "; passed last in run %s, commit %s", good, reg_table_cell(firsts, row, "last_passed_commit"));
+            }
+            fputs(".</p>\n", r->out);
+        }
+    }
+}
+
+static int put_card(html_report *r, const reg_table *buckets, const reg_table *firsts, size_t row) {
+    const uint64_t jobs = html_count(buckets, row, "jobs");
+    const char *small = reg_table_cell(buckets, row, "small_case");
+    const char *again = reg_table_cell(buckets, row, "repro");
+    fprintf(r->out, "<article class=\"card fail\" id=\"job-%" PRIu64 "\"><h3>", html_count(buckets, row, "job"));
+    html_put(r->out, reg_table_cell(buckets, row, "signature"));
+    fputs("</h3>\n<p class=\"soft\">", r->out);
+    html_putf(r->out, "%s; %" PRIu64 " job%s, for example job %s, ", reg_table_cell(buckets, row, "outcome"), jobs, jobs == 1 ? "" : "s",
+              reg_table_cell(buckets, row, "job"));
+    html_put(r->out, reg_table_cell(buckets, row, "what"));
+    html_putf(r->out, ", %s", reg_table_cell(buckets, row, "build"));
+    fputs("</p>\n", r->out);
+    if (reg_table_cell(buckets, row, "message") != NULL) {
+        fputs("<p class=\"bad\">", r->out);
+        html_put(r->out, reg_table_cell(buckets, row, "message"));
+        fputs("</p>\n", r->out);
+    }
+    put_since(r, firsts, html_count(buckets, row, "job"));
+    if (again != NULL) {
+        put_code(r->out, again);
+    }
+    if (small != NULL) {
+        fputs("<p class=\"soft\">A smaller case with the same failure:</p>\n<pre>make repro CASE=", r->out);
+        html_put(r->out, small);
+        fputs("</pre>\n", r->out);
+    }
+    const int status = put_evidence(r, buckets, row);
+    fputs("</article>\n", r->out);
+    return status;
+}
+
+static int put_all(html_report *r) {
+    reg_table failures = {0};
+    const int status = html_ask(r, "failures", ROWS + 1, &failures);
+    if (status == REG_OK && failures.row_count > 1) {
+        const bool more = failures.row_count > ROWS;
+        fprintf(r->out, "<details><summary>%s%zu jobs that failed</summary>\n", more ? "The first " : "All ",
+                more ? ROWS : failures.row_count);
+        html_table(r->out, &failures, 0, more ? ROWS : failures.row_count);
+        if (more) {
+            fprintf(r->out, "<p>The others: <code>tandem-regress query failures --run %" PRId64 " --limit 100000</code></p>\n", r->run);
+        }
+        fputs("</details>\n", r->out);
+    }
+    reg_table_free(&failures);
+    return status;
+}
+
+int html_failures(html_report *r) {
+    reg_table buckets = {0};
+    reg_table firsts = {0};
+    int status = html_ask(r, "buckets", UINT32_MAX, &buckets);
+    if (status == REG_OK && buckets.row_count != 0) {
+        status = html_ask(r, "first-failure", UINT32_MAX, &firsts);
+    }
+    if (status == REG_OK) {
+        fputs("<h2 id=\"failures\">Failures</h2>\n", r->out);
+        fputs(buckets.row_count == 0 ? "<p class=\"good\">Nothing failed.</p>\n"
+                                     : "<p class=\"soft\">By signature, the commonest first; one representative of each.</p>\n",
+              r->out);
+    }
+    for (size_t row = 0; row < buckets.row_count && row < CARDS && status == REG_OK; row++) {
+        status = put_card(r, &buckets, &firsts, row);
+    }
+    if (status == REG_OK && buckets.row_count > CARDS) {
+        fprintf(r->out, "<p>And %zu more signatures: <code>tandem-regress query buckets --run %" PRId64 " --limit %zu</code></p>\n",
+                buckets.row_count - CARDS, r->run, buckets.row_count);
+    }
+    if (status == REG_OK) {
+        status = put_all(r);
+    }
+    reg_table_free(&buckets);
+    reg_table_free(&firsts);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* html_perf.c - cycles of each operator beside what they need at least, and beside published figures where `make figures` has run. */
+#define _GNU_SOURCE
+#include "html.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Share of the time that the bound explains, as a bar. */
+static void put_meter(FILE *out, double share) {
+    const double percent = share > 1 ? 100 : 100 * share;
+    fprintf(out, "<td><span class=\"meter\" role=\"img\" aria-label=\"%.0f %%\"><i style=\"width:%.0f%%\"></i></span></td>", percent,
+            percent);
+}
+
+static void put_number(FILE *out, uint64_t number) {
+    char text[24];
+    (void)reg_format(text, sizeof text, "%" PRIu64, number);
+    fputs("<td class=\"n\">", out);
+    html_number(out, text);
+    fputs("</td>", out);
+}
+
+static void put_operators(FILE *out, const reg_table *t) {
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>operator</th><th>build</th><th class=\"n\">cases</th><th "
+          "class=\"n\">cycles</th>"
+          "<th class=\"n\">mesh bound</th><th class=\"n\">read bound</th><th class=\"n\">write bound</th><th class=\"n\">largest</th>"
+          "<th class=\"n\">cycles / largest</th><th>largest / cycles</th></tr></thead><tbody>\n",
+          out);
+    for (size_t row = 0; row < t->row_count; row++) {
+        static const char *const keys[] = {"cases", "cycles", "mac", "read", "write", "bound"};
+        const uint64_t cycles = html_count(t, row, "cycles");
+        const char *ratio = reg_table_cell(t, row, "ratio");
+        fputs("<tr><td class=\"w\">", out);
+        html_put(out, reg_table_cell(t, row, "name"));
+        fputs("</td><td class=\"w\">", out);
+        html_put(out, reg_table_cell(t, row, "build"));
+        fputs("</td>", out);
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+            put_number(out, html_count(t, row, keys[i]));
+        }
+        fprintf(out, "<td class=\"n\">%s</td>", ratio == NULL ? "&#8211;" : ratio);
+        put_meter(out, cycles == 0 ? 0 : (double)html_count(t, row, "bound") / (double)cycles);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+/* A row of the file; numbers that are missing count as 0. */
+static void put_figure(FILE *out, const json_t *row) {
+    static const char *const keys[] = {"cycles", "mesh", "read", "write"};
+    uint64_t bound = 0;
+    const uint64_t cycles = (uint64_t)json_integer_value(json_object_get(row, "cycles"));
+    const uint64_t published = (uint64_t)json_integer_value(json_object_get(row, "published"));
+    const json_t *goal = json_object_get(row, "goal_met");
+    const char *name = json_string_value(json_object_get(row, "operator"));
+    fputs("<tr><td class=\"w\">", out);
+    html_put(out, name);
+    fputs("</td>", out);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const uint64_t value = (uint64_t)json_integer_value(json_object_get(row, keys[i]));
+        bound = i > 0 && value > bound ? value : bound;
+        put_number(out, value);
+    }
+    fprintf(out, "<td class=\"n\">%.3f</td>", bound == 0 ? 0.0 : (double)cycles / (double)bound);
+    if (published != 0) {
+        put_number(out, published);
+        fprintf(out, "<td class=\"n\">%.3f</td>", (double)cycles / (double)published);
+        put_meter(out, (double)cycles / (double)published);
+    } else {
+        fputs("<td class=\"n\">&#8211;</td><td class=\"n\">&#8211;</td><td></td>", out);
+    }
+    fprintf(out, "<td class=\"%s\">%s</td></tr>\n", json_is_false(goal) ? "bad" : "",
+            json_is_boolean(goal) ? json_is_true(goal) ? "yes" : "no" : "&#8211;");
+}
+
+static void put_figures(html_report *r) {
+    json_error_t error;
+    json_t *document = access(r->figures, R_OK) == 0 ? json_load_file(r->figures, 0, &error) : NULL;
+    const json_t *rows = json_object_get(document, "rows");
+    const char *cfg = json_string_value(json_object_get(document, "cfg"));
+    const char *commit = json_string_value(json_object_get(document, "commit"));
+    fputs("<h3>Published figures</h3>\n", r->out);
+    if (!json_is_array(rows)) {
+        fprintf(r->out, "<p>%s: <code>make figures</code> (N = 32, some minutes) writes ",
+                document == NULL && access(r->figures, F_OK) != 0 ? "Not measured" : "Not readable");
+        html_put(r->out, r->figures);
+        fputs(", and the next report shows it here.</p>\n", r->out);
+    } else {
+        fputs("<p class=\"soft\">Full size, ideal bus, ", r->out);
+        html_put(r->out, cfg == NULL ? "?" : cfg);
+        fputs(", commit ", r->out);
+        html_put(r->out, commit == NULL ? "unknown" : commit);
+        fputs(". Share: cycles here / published cycles.</p>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>operator</th><th "
+              "class=\"n\">cycles</th>"
+              "<th class=\"n\">mesh bound</th><th class=\"n\">read bound</th><th class=\"n\">write bound</th><th class=\"n\">/ bound</th>"
+              "<th class=\"n\">published</th><th class=\"n\">share</th><th></th><th>goal met</th></tr></thead><tbody>\n",
+              r->out);
+        for (size_t i = 0; i < json_array_size(rows); i++) {
+            put_figure(r->out, json_array_get(rows, i));
+        }
+        fputs("</tbody></table></div>\n", r->out);
+    }
+    json_decref(document);
+}
+
+int html_performance(html_report *r) {
+    reg_table table = {0};
+    const int status = html_ask(r, "performance", UINT32_MAX, &table);
+    if (status == REG_OK) {
+        fputs("<h2 id=\"performance\">Performance</h2>\n<h3>Operators of this run</h3>\n", r->out);
+        if (table.row_count == 0) {
+            fputs("<p>No job of this run has measured operators on the RTL: <code>make regress SUITE=smoke</code> has such jobs.</p>\n",
+                  r->out);
+        } else {
+            fputs("<p class=\"soft\">Sums over the cases that passed: cycles with a task beside what mesh (every multiplier at work), read "
+                  "and write bus "
+                  "(32 bytes a cycle, every byte once) need at least. The cases are random: small shapes and a bus that stalls on purpose "
+                  "take "
+                  "longer than the figures below.</p>\n",
+                  r->out);
+            put_operators(r->out, &table);
+        }
+        put_figures(r);
+    }
+    reg_table_free(&table);
+    return status;
+}

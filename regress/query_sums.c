@@ -1,0 +1,75 @@
+/* query_sums.c - questions about sums: of each test, of each operator's cycles, of each run of a suite. */
+#define _GNU_SOURCE
+#include "query_sql.h"
+
+/* Cases that count: passed, and not as a second run. NULL where a mesh size has no job. */
+#define CASES(condition) "sum(CASE WHEN " condition " THEN CASE WHEN j.outcome='pass' AND j.second_run=0 THEN j.cases ELSE 0 END END)"
+#define COUNTED "CASE WHEN j.outcome='pass' AND j.second_run=0 THEN "
+
+static const reg_column test_columns[] = {
+    {"what", NULL, REG_CELL_TEXT},         {"name", NULL, REG_CELL_TEXT},         {"label", "test", REG_CELL_TEXT},
+    {"n4", "n4", REG_CELL_NUMBER},         {"n8", "n8", REG_CELL_NUMBER},         {"n16", "n16", REG_CELL_NUMBER},
+    {"n32", "n32", REG_CELL_NUMBER},       {"other", "other", REG_CELL_NUMBER},   {"cases", "cases passed", REG_CELL_NUMBER},
+    {"jobs", "jobs", REG_CELL_NUMBER},     {"failed", "failed", REG_CELL_NUMBER}, {"not_run", "not run", REG_CELL_NUMBER},
+    {"cycles", "cycles", REG_CELL_NUMBER}, {"cpu_s", "cpu s", REG_CELL_REAL},
+};
+static const char tests_sql[] =
+    "SELECT j.what, j.test, j.what||' '||j.test, " CASES("j.cfg='n4'") ", " CASES("j.cfg='n8'") ", " CASES("j.cfg='n16'") ", " CASES(
+        "j.cfg='n32'") ", " CASES("j.cfg NOT IN ('n4','n8','n16','n32')") ", " CASES("1") ", count(*), coalesce(sum(j.outcome<>'pass'),0), "
+                                                                                          "sum(j.outcome IS NULL), sum(" COUNTED
+                                                                                          "j.cycles END), round(sum(j.cpu_ms)/1000.0,1)"
+                                                                                          " FROM job j WHERE j.run=:run AND " ASKED
+                                                                                          " GROUP BY j.what, j.test"
+                                                                                          " ORDER BY coalesce(sum(j.outcome<>'pass'),0)=0, "
+                                                                                          "instr('test,network,example,case,unit',j.what), "
+                                                                                          "j.test LIMIT :limit";
+
+static const reg_column performance_columns[] = {
+    {"name", "operator", REG_CELL_TEXT},       {"build", "build", REG_CELL_TEXT},     {"cases", "cases", REG_CELL_NUMBER},
+    {"cycles", "cycles", REG_CELL_NUMBER},     {"mac", "MAC bound", REG_CELL_NUMBER}, {"read", "read bound", REG_CELL_NUMBER},
+    {"write", "write bound", REG_CELL_NUMBER}, {"bound", "bound", REG_CELL_NUMBER},   {"ratio", "cycles / bound", REG_CELL_REAL},
+};
+static const char performance_sql[] =
+    "SELECT j.test, j.cfg||'-'||j.kind, sum(j.work_cases), sum(j.work_cycles), sum(j.mac_bound), sum(j.read_bound), sum(j.write_bound),"
+    " sum(j.bound), round(1.0*sum(j.work_cycles)/nullif(sum(j.bound),0),2) FROM job j"
+    " WHERE j.run=:run AND j.what='test' AND j.outcome='pass' AND j.second_run=0 AND j.work_cases>0 AND " ASKED
+    " GROUP BY j.test, j.cfg, j.kind ORDER BY j.test, length(j.cfg), j.cfg, j.kind LIMIT :limit";
+
+static const reg_column trend_columns[] = {
+    {"run", "run", REG_CELL_NUMBER},       {"started", "started (UTC)", REG_CELL_TEXT}, {"commit", "commit", REG_CELL_TEXT},
+    {"state", "state", REG_CELL_TEXT},     {"jobs", "jobs", REG_CELL_NUMBER},           {"passed", "passed", REG_CELL_NUMBER},
+    {"failed", "failed", REG_CELL_NUMBER}, {"not_run", "not run", REG_CELL_NUMBER},     {"cases", "cases passed", REG_CELL_NUMBER},
+    {"cycles", "cycles", REG_CELL_NUMBER}, {"seconds", "seconds", REG_CELL_REAL},       {"cpu_s", "cpu s", REG_CELL_REAL},
+};
+#define SUMS                                                                                                                               \
+    "count(j.id), coalesce(sum(j.outcome='pass'),0), coalesce(sum(j.outcome<>'pass'),0), coalesce(sum(j.id IS NOT NULL AND j.outcome IS "  \
+    "NULL),0),"                                                                                                                            \
+    " coalesce(sum(" COUNTED "j.cases END),0), coalesce(sum(" COUNTED                                                                      \
+    "j.cycles END),0), round(r.elapsed_ms/1000.0,1), round(sum(j.cpu_ms)/1000.0,1)"
+static const char trend_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
+    r) ", r.state, " SUMS " FROM run r JOIN run m ON m.id=:run AND r.suite_path=m.suite_path AND r.shard=m.shard"
+       " LEFT JOIN job j ON j.run=r.id WHERE r.id<=:run GROUP BY r.id ORDER BY r.id DESC LIMIT :limit";
+
+static const reg_column suite_columns[] = {
+    {"suite", "suite", REG_CELL_TEXT},          {"shard", NULL, REG_CELL_TEXT},
+    {"run", "newest run", REG_CELL_NUMBER},     {"started", "started (UTC)", REG_CELL_TEXT},
+    {"commit", "commit", REG_CELL_TEXT},        {"state", "state", REG_CELL_TEXT},
+    {"jobs", "jobs", REG_CELL_NUMBER},          {"passed", "passed", REG_CELL_NUMBER},
+    {"failed", "failed", REG_CELL_NUMBER},      {"not_run", "not run", REG_CELL_NUMBER},
+    {"cases", "cases passed", REG_CELL_NUMBER}, {"cycles", "cycles", REG_CELL_NUMBER},
+    {"seconds", "seconds", REG_CELL_REAL},      {"cpu_s", "cpu s", REG_CELL_REAL},
+};
+static const char suites_sql[] = "SELECT r.suite, r.shard, r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
+    r) ", r.state, " SUMS " FROM run r LEFT JOIN job j ON j.run=r.id"
+       " WHERE r.id IN (SELECT max(id) FROM run WHERE id<=:run GROUP BY suite_path, shard) GROUP BY r.id ORDER BY r.suite, r.shard LIMIT "
+       ":limit";
+
+const reg_query reg_sum_queries[] = {
+    {"tests", "each test of a run: cases passed, by mesh size", tests_sql, test_columns, COUNT(test_columns), .of_run = true,
+     .empty = "the run has no job"},
+    {"performance", "cycles of each operator beside its bounds", performance_sql, performance_columns, COUNT(performance_columns),
+     .of_run = true, .empty = "no job of the run has measured operators"},
+    {"trend", "a run and those of its suite before it", trend_sql, trend_columns, COUNT(trend_columns), .of_run = true, .empty = "no run"},
+    {"suites", "the newest run of each suite", suites_sql, suite_columns, COUNT(suite_columns), .of_run = true, .empty = "no run"},
+};
+const size_t reg_sum_query_count = COUNT(reg_sum_queries);
