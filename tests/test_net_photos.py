@@ -147,6 +147,45 @@ def test_written_network_is_the_table_network(tmp_path):
     assert by_table == written == scalar and written.count("top5 ") == 5
 
 
+def test_int8_layers(tmp_path):
+    """Convolution, ConvolutionDepthWise and InnerProduct once more in NumPy (docs/ncnn-contract.md), from the quantised inputs that the program dumps: bit for bit."""
+    args, inputs, weights = network(tmp_path, 3)
+    good("calibrate", *args, "--table", tmp_path / "t", "--image", *inputs)
+    good("classify", *args, "--table", tmp_path / "t", "--dump", tmp_path, "--image", inputs[0])
+    scales = read_table(tmp_path / "t")
+    raw = (tmp_path / "n.bin").read_bytes()
+    biases = {name: np.zeros(WEIGHTS[name][0], np.float32) for name in WEIGHTS}
+    at = 0
+    for name in ("c1", "d1", "c2", "ip"):
+        at += 4 + weights[name].nbytes
+        if name != "c2":
+            biases[name] = np.frombuffer(raw, "<f4", WEIGHTS[name][0], at)
+            at += 4 * WEIGHTS[name][0]
+    # layer: number, input blob and shape, output blob, window, stride, padding
+    layers = {"c1": (1, 0, (3, 8, 9), 1, 3, 1, 1), "d1": (2, 1, (12, 8, 9), 2, 3, 2, 1), "c2": (3, 2, (12, 4, 5), 3, 1, 1, 0),
+              "ip": (5, 4, (200, 1, 1), 5, 1, 1, 0)}
+
+    def rounded(v):
+        v = v.astype(np.float64)  # exact: half away from zero
+        return np.clip(np.sign(v) * np.floor(np.abs(v) + 0.5), -127, 127).astype(np.int64)
+
+    for name, (number, blob, shape, out, k, stride, pad) in layers.items():
+        x = np.fromfile(tmp_path / ("%d.f32" % blob), "<f4").reshape(shape)
+        q = rounded(x * scales[name])
+        assert np.array_equal(np.fromfile(tmp_path / ("%d.qin.s8" % number), np.int8).reshape(shape), q), name
+        scale = scales[name + "_param_0"]
+        w = rounded(weights[name] * scale[:, None]).reshape(-1, 1 if name == "d1" else shape[0], k, k)
+        padded = np.pad(q, ((0, 0), (pad, pad), (pad, pad)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (k, k), axis=(1, 2))[:, ::stride, ::stride]
+        sums = np.einsum("cyxij,cij->cyx" if name == "d1" else "cyxij,ocij->oyx", windows, w[:, 0] if name == "d1" else w)
+        with np.errstate(divide="ignore"):
+            factor = np.where(scale == 0, np.float32(0), np.float32(1) / (scales[name] * scale)).astype(np.float32)
+        v = sums.astype(np.float32) * factor[:, None, None] + biases[name][:, None, None]
+        v = np.maximum(v, np.float32(0)) if name in ("c1", "d1") else v
+        got = np.fromfile(tmp_path / ("%d.f32" % out), "<f4")
+        assert np.array_equal(got, v.ravel()) and len(set(got)) > 5, name
+
+
 # ---- pictures ----
 
 def png(pixels):
