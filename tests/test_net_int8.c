@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "../network/int8_sums.h"
@@ -321,6 +322,68 @@ static void test_table(void **state) {
     net_graph_free(&g);
 }
 
+/* ncnn's own INT8 model: the float network, its table, and the optimiser give the same file, byte for byte. */
+static void squeezenet(const char *table_name, const char *model) {
+    const char *root = getenv("TANDEM_DATA");
+    char path[3][512];
+    const char *names[3] = {"squeezenet_v1.1.param", "squeezenet_v1.1.bin", table_name};
+    net_graph g;
+    net_graph theirs;
+    net_error err = {""};
+    net_table table;
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)snprintf(path[i], sizeof path[i], "%s/squeezenet/%s", root != NULL ? root : "../shared/data", names[i]);
+    }
+    if (access(path[0], R_OK) != 0) {
+        printf("not run: no data (%s)\n", path[0]);
+        return;
+    }
+    net_status status = net_graph_load(&g, path[0], path[1], &err);
+    status = status == NET_OK ? net_graph_plan(&g, &err) : status;
+    status = status == NET_OK ? net_table_load(&table, path[2], &err) : status;
+    status = status == NET_OK ? net_quantize_table(&g, &table, &err) : status;
+    status = status == NET_OK ? net_optimize(&g, NULL, NULL, NULL, &err) : status;
+    (void)snprintf(path[0], sizeof path[0], "%s/squeezenet/%s.param", root != NULL ? root : "../shared/data", model);
+    (void)snprintf(path[1], sizeof path[1], "%s/squeezenet/%s.bin", root != NULL ? root : "../shared/data", model);
+    status = status == NET_OK ? net_graph_load(&theirs, path[0], path[1], &err) : status;
+    uint8_t *bin = NULL;
+    uint8_t *expected = NULL;
+    size_t bytes = 0;
+    size_t expected_bytes = 0;
+    status = status == NET_OK ? net_graph_pack_bin(&g, NULL, &bin, &bytes, &err) : status;
+    status = status == NET_OK ? net_graph_pack_bin(&theirs, NULL, &expected, &expected_bytes, &err) : status;
+    if (status != NET_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(bytes, expected_bytes);
+    uint32_t layers = 0;
+    for (uint32_t i = 0; i < theirs.num_layers; i++) {
+        if (theirs.layer[i].kind != NET_CONV) {
+            continue;
+        }
+        for (uint32_t k = 0; k < g.num_layers; k++) {
+            if (strcmp(g.layer[k].name, theirs.layer[i].name) == 0) {
+                assert_int_equal(net_layer_int(&g.layer[k], 8, 0), net_layer_int(&theirs.layer[i], 8, 0));
+                layers++;
+            }
+        }
+    }
+    assert_int_equal(layers, 26);
+    assert_memory_equal(bin, expected, bytes);
+    printf("%s: %zu bytes, the same as ncnn's\n", model, bytes);
+    free(bin);
+    free(expected);
+    net_table_free(&table);
+    net_graph_free(&g);
+    net_graph_free(&theirs);
+}
+
+static void test_squeezenet(void **state) {
+    (void)state;
+    squeezenet("squeezenet.table", "sq-int8");
+    squeezenet("squeezenet-w127.table", "sq-int8-w127");
+}
+
 /* ---- thresholds ---- */
 
 static void test_thresholds(void **state) {
@@ -355,7 +418,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_quantise),   cmocka_unit_test(test_random),
         cmocka_unit_test(test_inner_product), cmocka_unit_test(test_refused),    cmocka_unit_test(test_device),
-        cmocka_unit_test(test_table),         cmocka_unit_test(test_thresholds),
+        cmocka_unit_test(test_table),         cmocka_unit_test(test_squeezenet), cmocka_unit_test(test_thresholds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
