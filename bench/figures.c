@@ -7,6 +7,7 @@
 #include "npu.h"
 #include "tb.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,8 +251,49 @@ static void print_figures(const row *r, const bounds *b, const uint64_t *perf, u
     printf("%llu", (unsigned long long)driver);
 }
 
+static const char *name_of(const row *r, char text[64]) {
+    static const char *const kinds[] = {"conv", "dw", "swish"};
+    (void)snprintf(text, 64, "%-5s %s %4u, %4u, %4u -> %4u k%u s%u", kinds[r->kind], r->requant ? "INT8" : "FP32", r->iw, r->ih, r->ic,
+                   r->oc, r->k, r->s);
+    return text;
+}
+
+/* An object of the list of rows. first: nothing stands before it. */
+static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver, bool first) {
+    char name[64];
+    const uint64_t bound = max_u64(b->mesh, max_u64(b->read, b->write));
+    const bool within = (double)cycles <= 1.10 * (double)bound + (double)(b->fill + b->drain);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {{"cycles", cycles},     {"mesh", b->mesh},        {"read", b->read},       {"write", b->write},
+                   {"fill", b->fill},      {"drain", b->drain},      {"wait_input", perf[6]}, {"wait_weights", perf[7]},
+                   {"wait_room", perf[8]}, {"driver_cycles", driver}};
+    fprintf(out, "%s\n  {\"table\": \"%s\", \"operator\": \"%s\"", first ? "" : ",", r->table, name_of(r, name));
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        fprintf(out, ", \"%s\": %llu", numbers[i].key, (unsigned long long)numbers[i].value);
+    }
+    fprintf(out, ", \"within_1.10\": %s", within ? "true" : "false");
+    if (r->published != 0) {
+        fprintf(out, ", \"published\": %llu, \"goal\": %.2f, \"goal_met\": %s}", (unsigned long long)r->published, r->goal,
+                (double)cycles <= r->goal * (double)r->published ? "true" : "false");
+    } else {
+        fprintf(out, ", \"published_stall_percent\": %.2f, \"stall_percent\": %.2f}", r->stall,
+                100.0 * (1.0 - (double)b->mesh / (double)cycles));
+    }
+}
+
+/* Where the rows go. */
+typedef struct output {
+    bool markdown;
+    FILE *json; /* or NULL */
+    bool first; /* row of json */
+} output;
+
 /* One row. The line, or what went wrong. */
-static int run_row(const row *r, bool markdown) {
+static int run_row(const row *r, output *to) {
+    char name[64];
+    const bool markdown = to->markdown;
     char err[256];
     const npu_dev_cfg cfg = {.kind = NPU_DEV_RTL, .n = NPU_CFG_N, .seed = 1, .bus_profile = "ideal", .ddr_bytes = 1ull << 29};
     npu drv;
@@ -276,16 +318,16 @@ static int run_row(const row *r, bool markdown) {
     const uint64_t wall = cycles;
     cycles = perf[0]; /* from the start of the first task to the end of the last one: without the register writes of the driver */
     const npu_dev_failure *f = npu_dev_get_failure(dev);
-    printf("%s%-5s %s %4u, %4u, %4u -> %4u k%u s%u", markdown ? "| " : "",
-           r->kind == CONV ? "conv"
-           : r->kind == DW ? "dw"
-                           : "swish",
-           r->requant ? "INT8" : "FP32", r->iw, r->ih, r->ic, r->oc, r->k, r->s);
+    printf("%s%s", markdown ? "| " : "", name_of(r, name));
     if (status != NPU_OK || f->signature[0] != '\0') {
         column(markdown);
         printf("FAILED: %s %s", npu_strerror(status), f->message);
     } else {
         print_figures(r, &b, perf, cycles, wall - cycles, markdown);
+        if (to->json != NULL) {
+            json_row(to->json, r, &b, perf, cycles, wall - cycles, to->first);
+            to->first = false;
+        }
     }
     printf("%s\n", markdown ? " |" : "");
     fflush(stdout);
@@ -293,40 +335,98 @@ static int run_row(const row *r, bool markdown) {
     return status != NPU_OK || f->signature[0] != '\0';
 }
 
-int main(int argc, char **argv) {
-    const char *only = NULL;
-    int at = -1;
-    bool markdown = false;
-    int failed = 0;
+static void usage(const char *program) {
+    printf("usage: %s [--table conv|dw|time|stall] [--row INDEX] [--markdown] [--json FILE [--commit TEXT]]\n\n"
+           "Runs the rows of the published cycle figures on the RTL (ideal bus). Columns:\n"
+           "  operator; cycles with a task on the device; bounds of mesh, read and write; fill and drain;\n"
+           "  cycles / largest bound, and whether they are within 1.10 x bound + fill + drain (1.10);\n"
+           "  published cycles, cycles / published (share), and whether the goal for it is met; table stall:\n"
+           "  published stall of the mesh, stall here (what 32 bytes a cycle explain of it);\n"
+           "  cycles in which im2col waited for input/weights/room; cycles around all that, in which the\n"
+           "  driver wrote registers. --json: the same rows into FILE, when all have run without a failure.\n",
+           program);
+}
+
+typedef struct options {
+    const char *only;
+    int at;
+    bool markdown;
+    const char *json;
+    const char *commit;
+} options;
+
+/* false: a word that is none of ours. */
+static bool parse(options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            printf(
-                "usage: %s [--table conv|dw|time|stall] [--row INDEX] [--markdown]\n\nRuns the rows of the published cycle figures on "
-                "the RTL (ideal bus). Columns:\n  operator; cycles with a task on the device; bounds of mesh, read and write; fill and "
-                "drain;\n  cycles / largest bound, and whether they are within 1.10 x bound + fill + drain (1.10);\n  published cycles, "
-                "cycles / published (share), and whether the goal for it is met; table stall: published stall of the mesh,\n  stall here "
-                "(what 32 bytes a cycle explain of it);\n  cycles in which im2col waited for input/weights/room; cycles around all that, "
-                "in "
-                "which the driver wrote registers.\n",
-                argv[0]);
-            return 0;
+        const struct {
+            const char *name;
+            const char **value;
+        } texts[] = {{"--table", &o->only}, {"--json", &o->json}, {"--commit", &o->commit}};
+        const bool more = i + 1 < argc;
+        bool known = strcmp(argv[i], "--markdown") == 0;
+        o->markdown = o->markdown || known;
+        if (more && strcmp(argv[i], "--row") == 0) {
+            o->at = atoi(argv[++i]);
+            known = true;
         }
-        if (strcmp(argv[i], "--table") == 0 && i + 1 < argc) {
-            only = argv[++i];
-        } else if (strcmp(argv[i], "--row") == 0 && i + 1 < argc) {
-            at = atoi(argv[++i]);
-        } else if (strcmp(argv[i], "--markdown") == 0) {
-            markdown = true;
-        } else {
-            fprintf(stderr, "%s: %s: expected --table, --row, --markdown or --help\n", argv[0], argv[i]);
-            return 2;
+        for (size_t t = 0; more && !known && t < sizeof texts / sizeof texts[0]; t++) {
+            if (strcmp(argv[i], texts[t].name) == 0) {
+                *texts[t].value = argv[++i];
+                known = true;
+            }
+        }
+        if (!known) {
+            fprintf(stderr, "%s: %s: expected --table, --row, --markdown, --json, --commit or --help\n", argv[0], argv[i]);
+            return false;
         }
     }
-    head_line(markdown);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if ((only == NULL || strcmp(only, rows[i].table) == 0) && (at < 0 || (size_t)at == i)) {
-            failed |= run_row(&rows[i], markdown);
-        }
+    if (strspn(o->commit, "0123456789abcdefghijklmnopqrstuvwxyz+") != strlen(o->commit)) { /* it stands in JSON as it is */
+        fprintf(stderr, "%s: --commit %s: expected letters and digits\n", argv[0], o->commit);
+        return false;
+    }
+    return true;
+}
+
+/* The whole file, or none. */
+static int keep_json(FILE *json, const char *temp, const char *path, int failed) {
+    fputs("\n ]\n}\n", json);
+    const bool bad = ferror(json) != 0;
+    if (fclose(json) != 0 || bad || (failed == 0 && rename(temp, path) != 0)) {
+        fprintf(stderr, "figures: %s: cannot be written: %s\n", path, strerror(errno));
+        failed = 1;
+    }
+    if (failed != 0) {
+        (void)remove(temp);
     }
     return failed;
+}
+
+int main(int argc, char **argv) {
+    options o = {.at = -1, .commit = "unknown"};
+    char temp[1024];
+    int failed = 0;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        usage(argv[0]);
+        return 0;
+    }
+    if (!parse(&o, argc, argv)) {
+        return 2;
+    }
+    output to = {.markdown = o.markdown, .first = true};
+    if (o.json != NULL) {
+        (void)snprintf(temp, sizeof temp, "%.1000s.tmp", o.json);
+        to.json = fopen(temp, "w");
+        if (to.json == NULL) {
+            fprintf(stderr, "%s: %s: %s\n", argv[0], temp, strerror(errno));
+            return 1;
+        }
+        fprintf(to.json, "{\"cfg\": \"%s\", \"commit\": \"%s\", \"rows\": [", NPU_CFG_NAME, o.commit);
+    }
+    head_line(o.markdown);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if ((o.only == NULL || strcmp(o.only, rows[i].table) == 0) && (o.at < 0 || (size_t)o.at == i)) {
+            failed |= run_row(&rows[i], &to);
+        }
+    }
+    return to.json != NULL ? keep_json(to.json, temp, o.json, failed) : failed;
 }

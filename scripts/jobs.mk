@@ -64,7 +64,7 @@ run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst BU
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 
-perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg WINDOW=cycles]
+perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg or .json, WINDOW=cycles]
 	$(call need,OP,make perf OP=conv [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) $(if $(WINDOW),--window $(WINDOW))
@@ -113,6 +113,7 @@ network: ## a network on model and RTL: the digits job, or NET= BIN= IMAGES= [CA
 	$(OUT)/tandem-net $(NET_ARGS)
 
 .PHONY: figures
+FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
 figures: ## the published cycle figures beside those of the RTL (N=32, full size, about 3 minutes)
 	@$(MAKE) --no-print-directory CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
-	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown)
+	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"

@@ -21,7 +21,8 @@ typedef struct cli_options {
     bool bus; /* --bus */
     const char *bus_json;
     bool have_seed, have_run, json, quiet, help, print_case, perf, have_window;
-    const char *perf_svg; /* --perf: picture of the time series, or NULL */
+    const char *perf_svg;  /* --perf: picture of the time series, or NULL */
+    const char *perf_json; /* --perf: all of it as JSON, or NULL */
     uint64_t perf_window;
     uint64_t report_limit; /* --report-limit: MiB of tensors/ in a report */
     bool have_report_limit;
@@ -80,6 +81,12 @@ int cli_shrink(const cli_options *o);
 void cli_print_perf(FILE *out, const tc_stats *stats, uint32_t n);
 /* The time series as a picture. 0; -1 with one line in err. */
 int cli_perf_svg(const char *path, const tc_stats *stats, uint32_t n, char *err, size_t err_size);
+
+/* The same as JSON: what the operator is, its bounds, every counter by name, the series. 0; -1 with one line in err. */
+int cli_perf_json(const char *path, const tc_stats *stats, uint32_t n, char *err, size_t err_size);
+
+/* A string of JSON with its quotes. */
+void cli_json_text(FILE *out, const char *text);
 
 /* --bus F.json. 0; -1 with one line in err. */
 int cli_bus_json(const char *path, const char *json, char *err, size_t err_size);

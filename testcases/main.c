@@ -108,6 +108,9 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
     if (result->outcome == TB_PASS && o->bus_json != NULL && run.bus_json != NULL) {
         rc = cli_bus_json(o->bus_json, run.bus_json, err, err_size);
     }
+    if (rc == 0 && result->outcome == TB_PASS && o->perf_json != NULL) {
+        rc = cli_perf_json(o->perf_json, &run.stats, NPU_CFG_N, err, err_size);
+    }
     if (rc == 0 && result->outcome == TB_PASS && o->perf_svg != NULL) {
         rc = cli_perf_svg(o->perf_svg, &run.stats, NPU_CFG_N, err, err_size);
     }

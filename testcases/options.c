@@ -69,7 +69,7 @@ static void usage_options(FILE *out, cli_command command) {
     }
     if (command == CLI_RUN) {
         fputs("  --perf [F.svg]  all performance counters and what happened over time, also as a\n"
-              "                  picture\n"
+              "                  picture, or with a name that ends in .json as JSON\n"
               "  --bus [F.json]  what went over each port: lengths, latencies, bursts in flight,\n"
               "                  efficiency, recommendations of the protocol; also as JSON\n"
               "  --window W      cycles of one row of it (fits by itself)\n",
@@ -270,7 +270,8 @@ static int view_option(cli_options *o, const char *arg, char *next) {
     if (o->command == CLI_RUN && strcmp(arg, "--perf") == 0) {
         o->perf = true;
         o->perf_svg = has_end(next, ".svg") ? next : NULL;
-        return o->perf_svg != NULL ? 2 : 1;
+        o->perf_json = has_end(next, ".json") ? next : NULL;
+        return o->perf_svg != NULL || o->perf_json != NULL ? 2 : 1;
     }
     if (o->command == CLI_RUN && strcmp(arg, "--bus") == 0) {
         o->bus = true;

@@ -294,12 +294,67 @@ static void svg_write(FILE *f, const tc_stats *s, uint32_t n) {
     fputs("</svg>\n", f);
 }
 
-int cli_perf_svg(const char *path, const tc_stats *s, uint32_t n, char *err, size_t err_size) {
-    char temp[1024];
-    if (s->series_count == 0) {
-        printf("%s: not written: nothing was sampled\n", path);
-        return 0;
+/* ---- JSON ---- */
+
+static void json_number(FILE *f, const char *key, uint64_t number) {
+    fprintf(f, ",\n \"%s\": %" PRIu64, key, number);
+}
+
+static void json_counters(FILE *f, const uint64_t *p) {
+    bool first = true;
+    fputs(",\n \"counters\": [", f);
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+        for (const counter *c = groups[g].counter; c->name != NULL; c++) {
+            fprintf(f, "%s\n  {\"number\": %u, \"group\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"value\": %" PRIu64 "}",
+                    first ? "" : ",", c->number, groups[g].name, c->name,
+                    c->unit == 'c'   ? "cycles"
+                    : c->unit == 'n' ? "number"
+                                     : "mark",
+                    p[c->number]);
+            first = false;
+        }
     }
+    fputs("]", f);
+}
+
+static void json_series(FILE *f, const tc_stats *s, uint32_t n) {
+    const track *used[TRACKS];
+    const size_t count = used_tracks(s, used);
+    fputs(",\n \"series\": [", f);
+    for (size_t i = 0; i < s->series_count; i++) {
+        fprintf(f, "%s\n  {\"from\": %" PRIu64 ", \"cycles\": %u", i == 0 ? "" : ",", s->series[i].from, s->series[i].cycles);
+        for (size_t t = 0; t < count; t++) {
+            fprintf(f, ", \"%s\": %.4f", used[t]->name, value(used[t], &s->series[i], n));
+        }
+        fputs("}", f);
+    }
+    fputs("]\n}\n", f);
+}
+
+static void json_write(FILE *f, const tc_stats *s, uint32_t n) {
+    const uint64_t per_cycle = 32; /* bytes of two channels */
+    fputs("{\n \"operator\": ", f);
+    cli_json_text(f, s->what);
+    fputs(",\n \"tasks\": ", f);
+    cli_json_text(f, s->tasks);
+    json_number(f, "n", n);
+    json_number(f, "macs", s->macs);
+    json_number(f, "cycles", s->cycles);
+    json_number(f, "cycles_with_a_task", s->perf[0]);
+    if (s->bounds.op != NULL) {
+        json_number(f, "mac_bound", s->bounds.mac_cycles);
+        json_number(f, "read_bound", (s->bounds.read_bytes + per_cycle - 1) / per_cycle);
+        json_number(f, "write_bound", (s->bounds.write_bytes + per_cycle - 1) / per_cycle);
+    }
+    json_counters(f, s->perf);
+    json_series(f, s, n);
+}
+
+/* ---- files ---- */
+
+static int write_file(const char *path, const tc_stats *s, uint32_t n, void (*write)(FILE *, const tc_stats *, uint32_t), char *err,
+                      size_t err_size) {
+    char temp[1024];
     if (snprintf(temp, sizeof temp, "%s.tmp", path) >= (int)sizeof temp) {
         snprintf(err, err_size, "%.60s..: path too long", path);
         return -1;
@@ -309,7 +364,7 @@ int cli_perf_svg(const char *path, const tc_stats *s, uint32_t n, char *err, siz
         snprintf(err, err_size, "%s: %s", temp, strerror(errno));
         return -1;
     }
-    svg_write(f, s, n);
+    write(f, s, n);
     const bool bad = ferror(f) != 0;
     if (fclose(f) != 0 || bad || rename(temp, path) != 0) {
         snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(errno));
@@ -318,4 +373,16 @@ int cli_perf_svg(const char *path, const tc_stats *s, uint32_t n, char *err, siz
     }
     printf("%s: written\n", path);
     return 0;
+}
+
+int cli_perf_svg(const char *path, const tc_stats *s, uint32_t n, char *err, size_t err_size) {
+    if (s->series_count == 0) {
+        printf("%s: not written: nothing was sampled\n", path);
+        return 0;
+    }
+    return write_file(path, s, n, svg_write, err, err_size);
+}
+
+int cli_perf_json(const char *path, const tc_stats *s, uint32_t n, char *err, size_t err_size) {
+    return write_file(path, s, n, json_write, err, err_size);
 }

@@ -161,7 +161,7 @@ int cli_bus_json(const char *path, const char *json, char *err, size_t err_size)
 }
 
 /* Names and help texts of this program contain no character that JSON would escape, but a file of another language may. */
-static void json_text(FILE *out, const char *text) {
+void cli_json_text(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text != '\0'; text++) {
         if (*text == '"' || *text == '\\') {
@@ -174,18 +174,18 @@ static void json_text(FILE *out, const char *text) {
 
 static void json_knob(FILE *out, const tb_knob *k) {
     fputs("{\"name\": ", out);
-    json_text(out, k->name);
+    cli_json_text(out, k->name);
     fprintf(out, ", \"lowest\": %" PRId64 ", \"highest\": %" PRId64 ", ", k->lo, k->hi);
     if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
         fputs("\"values\": [", out);
         for (int64_t i = 0; i <= k->hi; i++) {
             fputs(i == 0 ? "" : ", ", out);
-            json_text(out, k->names[i]);
+            cli_json_text(out, k->names[i]);
         }
         fputs("], ", out);
     }
     fputs("\"help\": ", out);
-    json_text(out, k->help);
+    cli_json_text(out, k->help);
     fputs("}", out);
 }
 
@@ -194,9 +194,9 @@ static void list_json(FILE *out) {
     for (size_t i = 0; i < tc_test_count; i++) {
         const tc_test *t = tc_tests[i];
         fputs(i == 0 ? "\n  {\"name\": " : ",\n  {\"name\": ", out);
-        json_text(out, t->name);
+        cli_json_text(out, t->name);
         fputs(", \"help\": ", out);
-        json_text(out, t->help);
+        cli_json_text(out, t->help);
         fprintf(out, ", \"operator\": %s, \"knobs\": [", t->is_operator ? "true" : "false");
         for (size_t j = 0; j < t->knob_count; j++) {
             fputs(j == 0 ? "\n    " : ",\n    ", out);

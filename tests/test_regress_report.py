@@ -368,3 +368,41 @@ def test_work_is_what_run_prints(tmp_path):
     keys = dict(line.split("=", 1) for line in (tmp_path / "r").read_text().splitlines())
     assert done.returncode == 0 and int(keys["work_cases"]) == 3 and int(keys["bound"]) <= int(keys["work_cycles"])
     assert "mac_bound" in sums["conv"] and int(sums["conv"]["mac_bound"]) > 0 == int(sums["pool"]["mac_bound"])
+
+
+@pytest.mark.skipif(TANDEM_RTL is None, reason="not run: no tandem with RTL is built (make build CFG=n4)")
+def test_counters_as_json(tmp_path):
+    """--perf F.json has the numbers of the text, and no file where there was nothing to measure."""
+    shape = ["run", "conv", "ic=8", "oc=12", "iw=10", "ih=9", "k=3"]
+    done = subprocess.run([TANDEM_RTL, *shape, "--perf", "p.json"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    found = json.loads((tmp_path / "p.json").read_text())
+    text = re.search(r"performance counters over (\d+) cycles with a task:\n((?:  .*\n)+)", done.stdout)
+    assert found["cycles_with_a_task"] == int(text.group(1)) and re.search(rf"MAC bound +{found['mac_bound']} ", done.stdout)
+    printed = {int(number): int(value) for number, value in re.findall(r"^ +(\d+) \S.*?  +(\d+)(?: +[\d.]+ %)?$", text.group(2), re.M)}
+    assert {c["number"]: c["value"] for c in found["counters"]} == printed and len(printed) > 40
+    assert sum(w["cycles"] for w in found["series"]) >= found["cycles_with_a_task"]
+    done = subprocess.run([TANDEM_RTL, *shape, "--device", "model", "--perf", "m.json"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 2 and "--perf: the model has no clock" in done.stderr and not (tmp_path / "m.json").exists()
+    done = subprocess.run([TANDEM_RTL, *shape, "--perf", "none/p.json"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode != 0 and "none/p.json.tmp: No such file" in done.stderr
+
+
+FIGURES = next((path.with_name("bench-figures") for path in TANDEMS if os.access(path.with_name("bench-figures"), os.X_OK)), None)
+
+
+@pytest.mark.skipif(FIGURES is None, reason="not run: bench-figures is not built (make figures)")
+def test_published_figures_as_json(bench):
+    """A row of `make figures` as text and as JSON, and on the page."""
+    table = bench.build / "figures.json"
+    done = subprocess.run([FIGURES, "--row", "12", "--json", table, "--commit", "c0ffee+"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(table.read_text())
+    row = found["rows"][0]
+    cells = done.stdout.splitlines()[1].split("s1")[1].split()
+    assert found["commit"] == "c0ffee+" and [row[key] for key in ("cycles", "mesh", "read", "write", "fill", "drain")] == [int(cell) for cell in cells[:6]]
+    assert row["published"] == int(cells[8]) == 7009 and row["goal_met"] == (cells[10] == "yes")
+    bench.run("unit pass cfg=n8\n", "--html", "r")
+    text = check_page(index_of(bench)).text.replace("\u202f", "")
+    assert "commit c0ffee+" in text and f"{row['cycles']}{row['mesh']}{row['read']}{row['write']}" in text and "7009" in text
+    done = subprocess.run([FIGURES, "--row", "12", "--json", bench.path / "none/f.json"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
