@@ -2,7 +2,7 @@
  * network.h - neural networks in ncnn's .param/.bin files: reading, FP32 reference, quantisation, and running them on an NPU device.
  *
  * Order of use: net_graph_load() (or the two parse functions), then net_graph_plan() when the network is to be executed, then net_ref_* (FP32, plain C) or
- * net_rt_* (INT8 convolutions on the device, the other layers in plain C). Functions that can fail return a net_status and write one line into *err, which may be NULL.
+ * net_rt_* (on the device what its driver can do, the other layers in plain C). Functions that can fail return a net_status and write one line into *err, which may be NULL.
  */
 #ifndef NETWORK_H
 #define NETWORK_H
@@ -355,6 +355,15 @@ net_status net_quantize(net_graph *graph, const float *absmax, net_error *err);
 /* round half away from zero of value*scale, clamped to -127..127; NaN gives 0. */
 int8_t net_quantize_value(float value, float scale);
 
+/*
+ * The same without images: Convolution, ConvolutionDepthWise and InnerProduct of a planned graph with float weights become INT8 layers, each input with 127/absmax of what one FP32 run over
+ * net_seeded_input() showed. Layers that are INT8 already stay as they are. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
+ */
+net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err);
+/* Values of -1..1 for all input blobs of a planned graph, one blob after the other: input[net_graph_input_elements()]. */
+void net_seeded_input(const net_graph *graph, uint64_t seed, float *input);
+size_t net_graph_input_elements(const net_graph *graph);
+
 /* ---- calibration table: ncnn's text, a line for each array of scales ---- */
 
 #define NET_MAX_TABLE_BYTES (64u << 20)
@@ -394,20 +403,49 @@ net_status net_table_save(const net_table *table, const char *path, net_error *e
 /* ---- running on a device ---- */
 
 typedef struct net_rt net_rt;
+
+typedef struct net_rt_options {
+    /* Blobs that are not needed at the same time share memory on the host, too: after a run only the outputs of the network can be read. Without it every blob can. */
+    bool reuse;
+} net_rt_options;
+
 /*
- * Allocate device memory for a planned INT8 graph with one input, pack and upload its weights, initialise the driver. Graph and device must outlive it.
- * Errors: NET_ERR_UNSUPPORTED (a convolution that is not INT8 or that the NPU cannot do), NET_ERR_MEMORY, NET_ERR_DEVICE.
+ * Decide where each layer runs, plan memory, allocate it on the device, pack and upload weights, initialise the driver. On the NPU: INT8 layers with weights (net_int8: convolutions of any kind, inner
+ * products), pooling, element-wise operations, activations, scales, upsampling by 2, as far as the driver takes them; Concat, Split, Flatten and Reshape are addresses where they can be. All else runs
+ * in plain C, in FP32, or in INT8 where the layer is. Graph and device must outlive it. options NULL: all false.
+ * Errors: NET_ERR_UNSUPPORTED (an INT8 output whose consumers have other scales), NET_ERR_MEMORY, NET_ERR_DEVICE.
  */
+net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_options *options, net_rt **out, net_error *err);
 net_status net_rt_new(const net_graph *graph, npu_dev *dev, net_rt **out, net_error *err);
 void net_rt_free(net_rt *rt);
-/* One inference. Errors: NET_ERR_DEVICE with the layer's name: driver status, or the device's own failure (npu_dev_get_failure). */
+/* Bytes of device memory that the graph takes on a mesh of n: before a device is opened. Errors: as net_rt_new_with(). */
+net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes, net_error *err);
+/*
+ * One inference: input holds the elements of all input blobs, one blob after the other. In tandem both devices are compared after every layer of the NPU. Errors: NET_ERR_DEVICE with the layer's name:
+ * driver status, or the device's own failure (npu_dev_get_failure); NET_ERR_MEMORY.
+ */
 net_status net_rt_run(net_rt *rt, const float *input, net_error *err);
-/* Contents of a blob after net_rt_run(). A convolution whose ReLU layer was fused into it shows the values after ReLU. */
+/* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. What lies before an activation that its producer does shows the values after it. With `reuse`: outputs of the network only. */
 const float *net_rt_blob(const net_rt *rt, uint32_t blob);
-/* Hash of the first output of a layer after net_rt_run(); 0 for the Input layer. */
+/* Hash of the first output of a layer after net_rt_run(); 0 for the Input layer and with `reuse`. */
 uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer);
-/* true: the layer ran on the NPU (fused ReLU layers included). */
+/* true: the layer ran on the NPU (activations done by the layer before included). */
 bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer);
+
+typedef enum net_place { NET_ON_NPU, NET_ON_CPU, NET_NOWHERE /* nothing to compute */ } net_place;
+typedef struct net_rt_where {
+    net_place place;
+    bool fused;         /* an activation that the layer before does */
+    const char *reason; /* NET_ON_CPU: why; the runtime's own */
+    uint64_t cycles;    /* of the last run, on an RTL; register accesses included */
+} net_rt_where;
+net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer);
+
+/* Bytes of memory. device_blobs: what the blobs on the device would take without reuse; the arena holds them. */
+typedef struct net_rt_memory_use {
+    uint64_t device_blobs, device_arena, device_all, host_arena;
+} net_rt_memory_use;
+net_rt_memory_use net_rt_memory_used(const net_rt *rt);
 
 /* The rest of the library's header. */
 #include "calib.h"

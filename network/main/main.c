@@ -8,6 +8,7 @@
 
 #include "netjob.h"
 #include "photos.h"
+#include "run.h"
 
 #ifdef NPU_CFG_N
 #define DEFAULT_N NPU_CFG_N
@@ -27,6 +28,7 @@
 static const char help_text[] =
     "usage: tandem-net [options]\n"
     "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
+    "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
     "Without --net: the digits job, models/digits with its gates.\n"
     "  --show FILE                      layers, shapes and multiply-accumulates of a .param file, nothing else\n"
     "  --net FILE --bin FILE            ncnn network (float, or INT8)\n"
@@ -158,7 +160,7 @@ static bool parse_norm(const char *text, float *out) {
     return true;
 }
 
-static bool parse_cfg(const char *text, uint32_t *out) {
+bool netjob_parse_cfg(const char *text, uint32_t *out) {
     static const char *const names[] = {"n4", "n8", "n16", "n32"};
     for (uint32_t i = 0; i < 4; i++) {
         if (strcmp(text, names[i]) == 0) {
@@ -170,7 +172,7 @@ static bool parse_cfg(const char *text, uint32_t *out) {
 }
 
 /* WxHxC, each 1..65536. */
-static bool parse_shape(const char *text, uint32_t size[3]) {
+bool netjob_parse_shape(const char *text, uint32_t size[3]) {
     for (int i = 0; i < 3; i++) {
         char *end;
         if (*text < '0' || *text > '9') {
@@ -197,7 +199,9 @@ static int number_option(netjob_options *o, const char *name, const char *value)
         return tb_parse_u64(value, &o->random_seed) == 0 ? 0 : usage(name, value, ": expected a number of 64 bits");
     }
     if (strcmp(name, "--shape") == 0) {
-        return parse_shape(value, o->shape) ? 0 : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
+        return netjob_parse_shape(value, o->shape)
+                   ? 0
+                   : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
     }
     if (strcmp(name, "--count") == 0) {
         if (tb_parse_u64(value, &number) != 0 || number == 0 || number > 1000000) {
@@ -211,7 +215,7 @@ static int number_option(netjob_options *o, const char *name, const char *value)
         return parse_norm(value, &o->norm) ? 0 : usage("--norm", value, ": expected a number");
     }
     if (strcmp(name, "--cfg") == 0) {
-        return parse_cfg(value, &o->n) ? 0 : usage("--cfg", value, ": expected n4, n8, n16 or n32");
+        return netjob_parse_cfg(value, &o->n) ? 0 : usage("--cfg", value, ": expected n4, n8, n16 or n32");
     }
     return -1;
 }
@@ -271,6 +275,12 @@ int main(int argc, char **argv) {
                                  {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},   {"--device", &o.device},
                                  {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}, {"--input", &o.input},
                                  {"--dump", &o.dump}};
+    if (argc > 1 && strcmp(argv[1], "run") == 0) {
+        return netrun_main(argc, argv);
+    }
+    if (argc > 1 && strcmp(argv[1], "survey") == 0) {
+        return netsurvey_main(argc, argv);
+    }
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     if (argc > 1 && (strcmp(argv[1], "classify") == 0 || strcmp(argv[1], "calibrate") == 0)) {
         return netjob_photos(argc, argv);

@@ -40,6 +40,10 @@ typedef struct netjob {
     tb_result result;
 } netjob;
 
+/* "n4" .. "n32"; WxHxC, each 1..65536. false: something else. */
+bool netjob_parse_cfg(const char *text, uint32_t *out);
+bool netjob_parse_shape(const char *text, uint32_t size[3]);
+
 /* Print layers, shapes and multiply-accumulates of a .param file. shape: w, h, c of inputs that have none in the file, 0: not given. Returns the exit status: 2 for a file that is damaged or that cannot be executed. */
 int netjob_show(const char *path, const uint32_t shape[3]);
 /* Run the job, print the report, write the result file. Returns the exit status. */

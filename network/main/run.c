@@ -1,0 +1,251 @@
+/* run.c - tandem-net run: one network on a device with the runtime, and a report of what ran where. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "run.h"
+
+#define SPARE_BYTES (UINT64_C(1) << 20)
+
+static double cpu_seconds(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static net_status fail(net_error *err, net_status status, const char *what, const char *why) {
+    (void)snprintf(err->text, sizeof err->text, "%.200s: %.150s", what, why);
+    return status;
+}
+
+/* ---- steps ---- */
+
+static net_status load(netrun *run, const netrun_options *opt, net_error *err) {
+    net_graph *g = &run->graph;
+    net_status status = opt->bin == NULL ? net_graph_load_param(g, opt->net, err) : net_graph_load(g, opt->net, opt->bin, err);
+    status = status == NET_OK && opt->shape[0] != 0 ? net_graph_set_input(g, opt->shape[0], opt->shape[1], opt->shape[2], err) : status;
+    status = status == NET_OK ? net_graph_plan(g, err) : status;
+    return status == NET_OK && opt->bin == NULL ? net_graph_random_weights(g, opt->seed, err) : status;
+}
+
+net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err) {
+    uint32_t more = 0;
+    run->stage = "loads";
+    net_status status = load(run, opt, err);
+    if (status == NET_OK) {
+        run->stage = "optimises";
+        status = net_optimize(&run->graph, NULL, NULL, &run->changes, err);
+    }
+    if (status == NET_OK && !opt->float_only && !net_graph_is_int8(&run->graph)) {
+        run->stage = "quantises";
+        status = net_quantize_seeded(&run->graph, opt->seed, err);
+        status = status == NET_OK ? net_optimize(&run->graph, NULL, NULL, &more, err) : status; /* chains of INT8 layers */
+        run->changes += more;
+    }
+    return status;
+}
+
+static net_status read_input(netrun *run, const netrun_options *opt, net_error *err) {
+    size_t count = net_graph_input_elements(&run->graph);
+    run->input = malloc(count * sizeof *run->input + 1);
+    if (run->input == NULL) {
+        return fail(err, NET_ERR_MEMORY, opt->net, "out of memory");
+    }
+    if (opt->input == NULL) {
+        net_seeded_input(&run->graph, opt->seed, run->input);
+        return NET_OK;
+    }
+    FILE *file = fopen(opt->input, "rb");
+    if (file == NULL) {
+        return fail(err, NET_ERR_IO, opt->input, strerror(errno));
+    }
+    bool ok = fread(run->input, sizeof *run->input, count, file) == count && fgetc(file) == EOF;
+    fclose(file);
+    return ok ? NET_OK : fail(err, NET_ERR_FORMAT, opt->input, "expected one float for each element of the inputs and nothing else");
+}
+
+net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {
+    const net_rt_options options = {.reuse = true};
+    uint64_t bytes = 0;
+    char text[400] = "";
+    bool rtl = strcmp(opt->device, "model") != 0;
+    run->stage = "runs";
+    net_status status = read_input(run, opt, err);
+    status = status == NET_OK ? net_rt_memory(&run->graph, opt->n, &options, &bytes, err) : status;
+    if (status != NET_OK) {
+        return status;
+    }
+    const npu_dev_cfg cfg = {.kind = !rtl                              ? NPU_DEV_MODEL
+                                     : strcmp(opt->device, "rtl") == 0 ? NPU_DEV_RTL
+                                                                       : NPU_DEV_TANDEM,
+                             .n = opt->n,
+                             .seed = opt->seed,
+                             .bus_profile = rtl ? opt->bus : NULL,
+                             .wave = rtl ? opt->wave : NULL,
+                             .ddr_bytes = bytes + SPARE_BYTES,
+                             .poison_reads = true};
+    run->dev = npu_dev_open(&cfg, text, sizeof text);
+    if (run->dev == NULL) {
+        return fail(err, NET_ERR_DEVICE, "device", text);
+    }
+    double start = cpu_seconds();
+    status = net_rt_new_with(&run->graph, run->dev, &options, &run->rt, err);
+    uint64_t before = npu_dev_cycles(run->dev);
+    status = status == NET_OK ? net_rt_run(run->rt, run->input, err) : status;
+    run->cycles = npu_dev_cycles(run->dev) - before;
+    if (status == NET_OK && !npu_dev_finish(run->dev)) {
+        const npu_dev_failure *f = npu_dev_get_failure(run->dev);
+        status = fail(err, NET_ERR_DEVICE, f->signature, f->message);
+    }
+    run->seconds = cpu_seconds() - start;
+    return status;
+}
+
+void netrun_free(netrun *run) {
+    net_rt_free(run->rt);
+    if (run->dev != NULL) {
+        npu_dev_close(run->dev);
+    }
+    net_graph_free(&run->graph);
+    free(run->input);
+    *run = (netrun){0};
+}
+
+uint64_t netrun_npu_macs(const netrun *run) {
+    uint64_t macs = 0;
+    for (uint32_t i = 0; i < run->graph.num_layers; i++) {
+        macs += net_rt_layer_on_npu(run->rt, i) ? net_layer_macs(&run->graph, i) : 0;
+    }
+    return macs;
+}
+
+/* ---- report ---- */
+
+static const char *place_text(const net_rt_where *where) {
+    return where->fused ? "fused" : where->place == NET_ON_NPU ? "NPU" : where->place == NET_ON_CPU ? "CPU" : "-";
+}
+
+static void print_text(const netrun *run, const netrun_options *opt) {
+    const net_graph *g = &run->graph;
+    uint64_t macs = net_graph_macs(g);
+    uint64_t npu = netrun_npu_macs(run);
+    uint32_t count[3] = {0};
+    printf("%4s %-22s %-28s %-5s %12s %12s  %s\n", "", "type", "name", "where", "MACs", "cycles", "why not on the NPU");
+    for (uint32_t i = 0; i < g->num_layers; i++) {
+        net_rt_where where = net_rt_layer_where(run->rt, i);
+        count[where.place]++;
+        printf("%4u %-22s %-28s %-5s %12" PRIu64 " %12" PRIu64 "  %s\n", i, g->layer[i].type, g->layer[i].name, place_text(&where),
+               net_layer_macs(g, i), where.cycles, where.place == NET_ON_CPU ? where.reason : "");
+    }
+    for (uint32_t i = 0; i < g->num_outputs; i++) {
+        uint32_t elements = net_shape_elements(&g->blob[g->outputs[i]].shape);
+        printf("output     %s %u elements hash %016" PRIx64 "\n", g->blob[g->outputs[i]].name, elements,
+               net_hash(net_rt_blob(run->rt, g->outputs[i]), elements));
+    }
+    net_rt_memory_use use = net_rt_memory_used(run->rt);
+    printf("layers     %u on the NPU, %u on the CPU, %u need no work\n", count[NET_ON_NPU], count[NET_ON_CPU], count[NET_NOWHERE]);
+    printf("MACs       %" PRIu64 ": NPU %" PRIu64 " (%.2f %%), CPU %" PRIu64 "\n", macs, npu,
+           macs == 0 ? 0.0 : 100.0 * (double)npu / (double)macs, macs - npu);
+    printf("memory     blobs on the device %" PRIu64 " bytes in %" PRIu64 ", all of the device %" PRIu64 "\n", use.device_blobs,
+           use.device_arena, use.device_all);
+    if (strcmp(opt->device, "model") != 0) {
+        printf("cycles     %" PRIu64 ", N = %u\n", run->cycles, opt->n);
+    }
+    printf("time       %.2f s of CPU time, device %s\n", run->seconds, opt->device);
+}
+
+static void json_text(FILE *out, const char *text) {
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            fputc('\\', out);
+        }
+        if ((unsigned char)*text < 32) {
+            fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
+        } else {
+            fputc(*text, out);
+        }
+    }
+    fputc('"', out);
+}
+
+static void print_json(const netrun *run, const netrun_options *opt, FILE *out) {
+    const net_graph *g = &run->graph;
+    uint64_t macs = net_graph_macs(g);
+    uint64_t npu = netrun_npu_macs(run);
+    net_rt_memory_use use = net_rt_memory_used(run->rt);
+    fputs("{\"net\": ", out);
+    json_text(out, opt->net);
+    fprintf(out, ", \"device\": \"%s\", \"n\": %u, \"macs_npu\": %" PRIu64 ", \"macs_cpu\": %" PRIu64 ", \"cycles\": %" PRIu64, opt->device,
+            opt->n, npu, macs - npu, run->cycles);
+    fprintf(out, ", \"device_blobs\": %" PRIu64 ", \"device_arena\": %" PRIu64 ", \"layers\": [\n", use.device_blobs, use.device_arena);
+    for (uint32_t i = 0; i < g->num_layers; i++) {
+        net_rt_where where = net_rt_layer_where(run->rt, i);
+        fputs(i == 0 ? "{\"name\": " : ",\n{\"name\": ", out);
+        json_text(out, g->layer[i].name);
+        fputs(", \"type\": ", out);
+        json_text(out, g->layer[i].type);
+        fprintf(out, ", \"where\": \"%s\", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64, place_text(&where), net_layer_macs(g, i),
+                where.cycles);
+        if (where.place == NET_ON_CPU) {
+            fputs(", \"reason\": ", out);
+            json_text(out, where.reason);
+        }
+        fputc('}', out);
+    }
+    fputs("], \"outputs\": [", out);
+    for (uint32_t i = 0; i < g->num_outputs; i++) {
+        fputs(i == 0 ? "{\"name\": " : ", {\"name\": ", out);
+        json_text(out, g->blob[g->outputs[i]].name);
+        fprintf(out, ", \"hash\": \"%016" PRIx64 "\"}",
+                net_hash(net_rt_blob(run->rt, g->outputs[i]), net_shape_elements(&g->blob[g->outputs[i]].shape)));
+    }
+    fputs("]}\n", out);
+}
+
+/* Into a file under a temporary name, or "-": standard output. */
+static int write_json(const netrun *run, const netrun_options *opt) {
+    char temporary[600];
+    if (strcmp(opt->json, "-") == 0) {
+        print_json(run, opt, stdout);
+        return 0;
+    }
+    (void)snprintf(temporary, sizeof temporary, "%.500s.tmp", opt->json);
+    FILE *out = fopen(temporary, "w");
+    bool ok = out != NULL;
+    if (ok) {
+        print_json(run, opt, out);
+        ok = ferror(out) == 0;
+        ok = fclose(out) == 0 && ok && rename(temporary, opt->json) == 0;
+    }
+    if (!ok) {
+        fprintf(stderr, "tandem-net: %.500s: cannot write: %s\n", opt->json, strerror(errno));
+        (void)remove(temporary);
+    }
+    return ok ? 0 : 1;
+}
+
+int netrun_one(const netrun_options *opt) {
+    netrun run = {0};
+    net_error err = {""};
+    net_status status = netrun_prepare(&run, opt, &err);
+    status = status == NET_OK ? netrun_execute(&run, opt, &err) : status;
+    int exit_status = status == NET_OK ? 0 : status == NET_ERR_DEVICE || status == NET_ERR_MEMORY ? 1 : 2;
+    if (status != NET_OK) {
+        fprintf(stderr, "tandem-net: %s\n", err.text);
+    } else {
+        if (opt->json == NULL || strcmp(opt->json, "-") != 0) {
+            print_text(&run, opt);
+        }
+        exit_status = opt->json != NULL ? write_json(&run, opt) : 0;
+    }
+    netrun_free(&run);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
+        return 1;
+    }
+    return exit_status;
+}

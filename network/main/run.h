@@ -1,0 +1,44 @@
+/* run.h - tandem-net run and survey: options and what they share. */
+#ifndef NETRUN_H
+#define NETRUN_H
+
+#include "../network.h"
+
+typedef struct netrun_options {
+    const char *net, *bin; /* bin NULL: weights from `seed` */
+    const char *input;     /* raw floats, or NULL: from `seed` */
+    const char *device, *bus, *wave, *json;
+    uint32_t n;
+    uint64_t seed;
+    uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
+    bool float_only;   /* no quantisation: layers that are float stay so */
+} netrun_options;
+
+/* A network from its files to its result. */
+typedef struct netrun {
+    net_graph graph;
+    uint32_t changes;  /* of the optimiser */
+    const char *stage; /* what was being done: "loads", "optimises", "quantises", "runs" */
+    npu_dev *dev;
+    net_rt *rt;
+    float *input;
+    double seconds; /* CPU time of the inference */
+    uint64_t cycles;
+} netrun;
+
+/* Each step in turn; the error line on failure. The options' texts must be valid. */
+net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err);
+net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err);
+void netrun_free(netrun *run);
+/* Multiply-accumulates of the layers on the NPU. */
+uint64_t netrun_npu_macs(const netrun *run);
+
+/* Run, report. Returns the exit status: 2 for files that are damaged or not supported. */
+int netrun_one(const netrun_options *opt);
+/* A table, a line for each file (`file@WxHxC`: with the shape of its open inputs). Networks of more than `most` million multiply-accumulates are not run. */
+int netsurvey(const netrun_options *opt, uint64_t most, char *const *files, int count);
+/* tandem-net run ..., tandem-net survey ... . Return the exit status. */
+int netrun_main(int argc, char **argv);
+int netsurvey_main(int argc, char **argv);
+
+#endif

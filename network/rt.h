@@ -1,0 +1,149 @@
+/*
+ * rt.h - the runtime's parts, private to network/rt*.c.
+ *
+ * Before anything runs: rt_map.c says which layer runs where, rt_place.c which blobs share memory, in which form they are on the device, and for how long; rt_mem.c puts these lifetimes
+ * into one arena on the device and one on the host; rt_load.c uploads weights and fills in addresses. rt.c then runs one layer after the other.
+ */
+#ifndef NET_RT_H
+#define NET_RT_H
+
+#include "../drivers/npu.h"
+#include "op.h"
+
+/* ---- memory planner ---- */
+
+/* Something that needs memory while the layers first..last run, both included. */
+typedef struct net_mem_item {
+    uint64_t bytes; /* 0: none */
+    uint32_t first, last;
+    uint64_t at; /* the planner's answer */
+} net_mem_item;
+
+/*
+ * Give every item its place so that items whose lifetimes have a layer in common do not overlap. align: a power of two; places are multiples of it. The largest items are placed first, each as low as
+ * it fits. *total: bytes of the arena. Errors: NET_ERR_MEMORY, NET_ERR_ARG (last before first, or more than 2^48 bytes).
+ */
+net_status net_mem_plan(net_mem_item *item, uint32_t count, uint64_t align, uint64_t *total, net_error *err);
+
+/* ---- layers and blobs ---- */
+
+typedef enum rt_kind {
+    RT_CPU,     /* its row of the table, in FP32; INT8 layers: net_int8_layer() */
+    RT_NOTHING, /* Input, and what another layer does or addresses alone */
+    RT_CONV,    /* convolutions and inner products */
+    RT_POOL,
+    RT_ELTWISE, /* and activations, scales, copies */
+    RT_UPSAMPLE
+} rt_kind;
+
+/* FP32 arrays that an operator reads beside its inputs: factors, biases, slopes, tables of pooling. Owned here until they are on the device. */
+typedef struct rt_array {
+    float *data;
+    uint32_t bytes;
+    uint32_t addr;
+} rt_array;
+
+typedef struct rt_layer {
+    rt_kind kind;
+    bool linear;     /* RT_CONV over a vector: weights are packed with npu_linear_pack_weights() */
+    bool swapped;    /* RT_ELTWISE: input 1 is operand a */
+    bool by_channel; /* RT_ELTWISE: the other input has one element for each channel */
+    uint32_t fused;  /* number of the activation layer that this one does; NET_NONE */
+    char reason[112];
+    npu_conv conv;
+    npu_conv_plan plan;
+    npu_pool pool;
+    npu_eltwise elt;
+    rt_array p, q; /* RT_ELTWISE: operands by channel; RT_POOL: p is the table */
+    uint32_t scratch;
+    uint64_t hash, cycles;
+} rt_layer;
+
+typedef struct rt_blob {
+    uint32_t root;    /* the blob whose memory holds this one */
+    uint64_t dev_at;  /* bytes from the root's place on the device */
+    uint32_t host_at; /* elements from the root's place on the host */
+    bool
+        int8; /* on the device INT8 NHWC, quantised with `scale`; else FP32, channels a multiple of 16 bytes apart unless they have one pixel */
+    float scale;
+    bool on_dev, on_host; /* which copies are those of the running inference */
+} rt_blob;
+
+/* Memory of a root. */
+typedef struct rt_root {
+    bool dev, host; /* needed there */
+    uint32_t first, last;
+    uint64_t dev_bytes, dev_place, host_place;
+} rt_root;
+
+struct net_rt {
+    const net_graph *graph;
+    npu_dev *dev; /* NULL: memory is being planned for a device that is not there yet */
+    npu npu;
+    net_rt_options options;
+    rt_layer *layer;
+    rt_blob *blob;
+    rt_root *root; /* by blob; of roots only */
+    uint64_t arena_bytes, host_bytes;
+    uint32_t arena;
+    float *host;
+    net_exec exec;
+};
+
+/* ---- rt_map.c, rt_map_conv.c ---- */
+
+/* Where each layer runs, and why not on the NPU. Errors: those of rt_requantised(). */
+net_status rt_map(net_rt *rt, net_error *err);
+/* Note why a layer runs on the CPU; false. */
+bool rt_reason(rt_layer *rl, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The NPU's activation with the same function. false: it has none. */
+bool rt_act(const net_act *act, npu_act *type, uint32_t params[2]);
+/* Convolution, ConvolutionDepthWise, InnerProduct. false: on the CPU, with its reason. */
+bool rt_map_conv(net_rt *rt, uint32_t number);
+
+/* ---- rt_chain.c ---- */
+
+/* An activation behind an operator without one is done by that operator. */
+void rt_fuse(net_rt *rt, uint32_t number);
+/* Chains of INT8 convolutions hand on INT8 blobs where both ends can. Before rt_fuse(). Errors: NET_ERR_UNSUPPORTED. */
+net_status rt_requantised(net_rt *rt, uint32_t number, net_error *err);
+
+/* ---- rt_place.c ---- */
+
+/* Roots, forms, lifetimes, both arenas. */
+net_status rt_place(net_rt *rt, net_error *err);
+/* The blob as the driver sees it, at this address. As a map where it has three dimensions else as one long row. */
+npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr);
+/* A Split output that lies elsewhere than its input is copied by the NPU; otherwise on the host. */
+bool rt_copies_on_device(const net_rt *rt, uint32_t from, uint32_t to);
+/* A blob's elements lie side by side on the device. */
+bool rt_gapless(const net_shape *shape);
+/* Bytes from channel to channel of an FP32 blob of three dimensions. */
+uint64_t rt_cstep(const net_shape *shape);
+
+/* ---- rt_load.c ---- */
+
+/* Fill in addresses of inputs and outputs. */
+void rt_address(rt_layer *rl, const uint32_t in[2], uint32_t out);
+/* Address of a blob on the device, when memory is planned and there. */
+uint32_t rt_addr(const net_rt *rt, uint32_t blob);
+/* Bytes that rt_load() will ask the device for. */
+uint64_t rt_load_bytes(const net_rt *rt);
+/* Device memory, weights, addresses. */
+net_status rt_load(net_rt *rt, net_error *err);
+
+/* ---- rt_int8.c ---- */
+
+/*
+ * An INT8 layer with weights in C, by the definition (docs/ncnn-contract.md): quantise the input with its scale, add products in int32, then scale, bias and activation in FP32. in and out: gapless
+ * floats. Errors: NET_ERR_MEMORY.
+ */
+net_status net_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err);
+/* true: the layer has weights and the scales that make it INT8. */
+bool net_int8_is(const net_layer *layer);
+/* Scale of output channel c. */
+float net_int8_weight_scale(const net_layer *layer, uint32_t c);
+/* INT8 weights: those of the file, or float ones quantised with the layer's scales. NULL: no memory. */
+int8_t *net_int8_weights(const net_layer *layer);
+
+#endif
