@@ -357,7 +357,7 @@ int8_t net_quantize_value(float value, float scale);
 
 /*
  * The same without images: Convolution, ConvolutionDepthWise and InnerProduct of a planned graph with float weights become INT8 layers, each input with 127/absmax of what one FP32 run over
- * net_seeded_input() showed. Layers that are INT8 already stay as they are. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
+ * net_seeded_input() showed, or 1 where that is all zero. Layers that are INT8 already stay as they are. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
  */
 net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err);
 /* Values of -1..1 for all input blobs of a planned graph, one blob after the other: input[net_graph_input_elements()]. */

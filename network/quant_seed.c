@@ -102,6 +102,7 @@ net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err) 
         const net_layer *layer = &graph->layer[i];
         if (is_candidate(layer)) {
             bottom[i] = scale_of(net_ref_blob(ref, layer->in[0]), net_shape_elements(&graph->blob[layer->in[0]].shape));
+            bottom[i] = bottom[i] > 0.0f ? bottom[i] : 1.0f; /* with 0 the layer would divide by it */
         }
     }
     net_ref_free(ref);

@@ -11,6 +11,9 @@
 static net_status allocate(net_rt *rt, net_error *err) {
     rt->layer = calloc((size_t)rt->graph->num_layers + 1, sizeof *rt->layer);
     rt->blob = calloc((size_t)rt->graph->num_blobs + 1, sizeof *rt->blob);
+    for (uint32_t i = 0; rt->blob != NULL && i < rt->graph->num_blobs; i++) {
+        rt->blob[i].root = i;
+    }
     return rt->layer == NULL || rt->blob == NULL ? net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", rt->graph->name) : NET_OK;
 }
 

@@ -100,6 +100,8 @@ bool rt_reason(rt_layer *rl, const char *format, ...) __attribute__((format(prin
 bool rt_act(const net_act *act, npu_act *type, uint32_t params[2]);
 /* Convolution, ConvolutionDepthWise, InnerProduct. false: on the CPU, with its reason. */
 bool rt_map_conv(net_rt *rt, uint32_t number);
+/* The layer's input lies so that the driver can take it as a vector; known when roots are. */
+bool rt_reads_vector(const net_rt *rt, uint32_t number);
 
 /* ---- rt_chain.c ---- */
 

@@ -8,9 +8,9 @@ static uint32_t align_up(uint32_t value, uint32_t to) {
     return (value + to - 1) / to * to;
 }
 
-/* One pixel: a vector, or a map of 1 x 1. */
+/* Elements side by side: a vector, or a map of 1 x 1. */
 static bool is_vector(const net_shape *s) {
-    return (s->dims == 1) || (s->w == 1 && s->h == 1) || (s->dims == 2 && s->h == 1);
+    return s->dims != 3 || (s->w == 1 && s->h == 1);
 }
 
 /* The layer over a vector without INT8 on either side: elements side by side. */
@@ -63,6 +63,14 @@ static void set_forms(const net_rt *rt, const net_layer *layer, npu_conv *c) {
     }
 }
 
+/* The vector may be read up to the next multiple of 16 bytes, where the output must not begin. */
+bool rt_reads_vector(const net_rt *rt, uint32_t number) {
+    const net_layer *layer = &rt->graph->layer[number];
+    const rt_blob *in = &rt->blob[layer->in[0]];
+    bool beside = in->root == rt->blob[layer->out[0]].root && net_shape_elements(&rt->graph->blob[layer->in[0]].shape) % 4 != 0;
+    return in->dev_at % 16 == 0 && !beside;
+}
+
 bool rt_map_conv(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     const net_shape *in = &rt->graph->blob[layer->in[0]].shape;
@@ -74,13 +82,13 @@ bool rt_map_conv(net_rt *rt, uint32_t number) {
     if (!net_int8_is(layer)) {
         return rt_reason(rl, "not quantised");
     }
-    if (in->dims == 2 && in->h > 1) {
+    if (rt->graph->blob[layer->out[0]].shape.dims == 2 && in->h > 1) {
         return rt_reason(rl, "an inner product of each row of a matrix");
     }
     bool forms = rt->blob[layer->in[0]].int8 || rt->blob[layer->out[0]].int8;
     bool one_tap = layer->conv.kernel_w == 1 && layer->conv.kernel_h == 1 && layer->conv.pad_l == 0 && layer->conv.pad_r == 0 &&
                    layer->conv.pad_t == 0 && layer->conv.pad_b == 0 && layer->conv.groups == 1;
-    rl->linear = is_vector(in) && one_tap && !forms && rt->blob[layer->in[0]].dev_at % 16 == 0;
+    rl->linear = is_vector(in) && one_tap && !forms && rt_reads_vector(rt, number);
     if (rl->linear) {
         status = describe_vector(rt, layer, c);
     } else {

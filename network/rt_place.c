@@ -173,13 +173,13 @@ static uint64_t device_bytes(const net_rt *rt, uint32_t blob) {
     return (bytes + 15) & ~UINT64_C(15); /* a vector is read up to there */
 }
 
-/* An inner product over a vector that does not begin at a multiple of 16 bytes is a convolution of as many channels. */
+/* An inner product over a vector that does not lie as the driver asks is a convolution of as many channels. */
 static net_status unaligned_vectors(net_rt *rt, net_error *err) {
     const net_graph *g = rt->graph;
     for (uint32_t i = 0; i < g->num_layers; i++) {
         rt_layer *rl = &rt->layer[i];
         npu_conv old = rl->conv;
-        if (rl->kind != RT_CONV || !rl->linear || rt->blob[g->layer[i].in[0]].dev_at % 16 == 0) {
+        if (rl->kind != RT_CONV || !rl->linear || rt_reads_vector(rt, i)) {
             continue;
         }
         if (!rt_map_conv(rt, i)) {

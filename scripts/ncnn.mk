@@ -2,6 +2,10 @@
 SRC_ncnnref := $(wildcard tests/ncnn_*.c)
 $(eval $(call library,ncnnref))
 $(HOST)/tests/test_ncnn_contract: $(HOST)/libncnnref.a
+# random networks for the runtime, against the same reference
+SRC_netrandom := $(wildcard tests/net_random.c)
+$(eval $(call library,netrandom))
+$(HOST)/tests/test_net_runtime: $(HOST)/libncnnref.a $(HOST)/libnetrandom.a
 
 .PHONY: ncnn
 ncnn: ## random layers of ncnn against the reference, and SqueezeNet where its data is: [COUNT=cases]
