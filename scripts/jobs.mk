@@ -108,9 +108,18 @@ shrink: ## a small case with the same failure: make shrink CASE=file, or RUN=n [
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## a network on model and RTL: the digits job, or NET= BIN= IMAGES= [CALIB= DEVICE= COUNT=]
+# one inference of any network with the report of the runtime: NET without labelled images
+RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) $(if $(JSON),--json $(JSON)) \
+  $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
+network: ## a network on model and RTL: the digits job; NET= BIN= IMAGES= [CALIB= COUNT=]; NET= [BIN= INPUT= SHAPE= JSON=] once with a report; [DEVICE=]
 	@$(BUILD_QUIETLY) $(OUT)/tandem-net
-	$(OUT)/tandem-net $(NET_ARGS)
+	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
+
+.PHONY: networks
+networks: ## docs/networks.md: every topology of DATA= (folders param/ and darknet/) and of tools/netgen.py through the runtime
+	$(call need,DATA,make networks DATA=folder)
+	@$(BUILD_QUIETLY) $(HOST)/tandem-net-model
+	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) --output docs/networks.md
 
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)

@@ -254,7 +254,8 @@ static void draw_move(net *n, uint32_t in) {
 static void draw_inner_product(net *n, uint32_t in) {
     const blob b = n->blob[in];
     uint32_t o = draw(n, 1, 20);
-    (void)add(n, "InnerProduct", in, (blob){1, o, 1, 1, 0}, "0=%u 1=%u 2=%u%s", o, draw(n, 0, 1), o * b.w * b.h * b.c, activation(n));
+    uint32_t dims = b.dims == 2 && b.h == 1 ? 2 : 1; /* a matrix of one row stays one */
+    (void)add(n, "InnerProduct", in, (blob){dims, o, 1, 1, 0}, "0=%u 1=%u 2=%u%s", o, draw(n, 0, 1), o * b.w * b.h * b.c, activation(n));
 }
 
 static void draw_layer(net *n) {
