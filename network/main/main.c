@@ -275,7 +275,7 @@ int main(int argc, char **argv) {
                                  {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},   {"--device", &o.device},
                                  {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}, {"--input", &o.input},
                                  {"--dump", &o.dump}};
-    if (argc > 1 && strcmp(argv[1], "run") == 0) {
+    if (strcmp(argv[netrun_command(argc, argv)], "run") == 0) {
         return netrun_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "survey") == 0) {

@@ -68,7 +68,7 @@ static net_status read_input(netrun *run, const netrun_options *opt, net_error *
 }
 
 net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {
-    const net_rt_options options = {.reuse = true};
+    const net_rt_options options = {.reuse = opt->dump == NULL};
     uint64_t bytes = 0;
     char text[400] = "";
     bool rtl = strcmp(opt->device, "model") != 0;
@@ -228,6 +228,72 @@ static int write_json(const netrun *run, const netrun_options *opt) {
     return ok ? 0 : 1;
 }
 
+/* All outputs as raw floats, one after the other. */
+static int write_outputs(const netrun *run, const netrun_options *opt) {
+    const net_graph *g = &run->graph;
+    char temporary[600];
+    (void)snprintf(temporary, sizeof temporary, "%.500s.tmp", opt->output);
+    FILE *out = fopen(temporary, "wb");
+    bool ok = out != NULL;
+    for (uint32_t i = 0; ok && i < g->num_outputs; i++) {
+        size_t count = net_shape_elements(&g->blob[g->outputs[i]].shape);
+        ok = fwrite(net_rt_blob(run->rt, g->outputs[i]), sizeof(float), count, out) == count;
+    }
+    ok = out != NULL && fclose(out) == 0 && ok && rename(temporary, opt->output) == 0;
+    if (!ok) {
+        fprintf(stderr, "tandem-net: %.500s: cannot write: %s\n", opt->output, strerror(errno));
+        (void)remove(temporary);
+    }
+    return ok ? 0 : 1;
+}
+
+/* First output of each layer as raw floats: DIR/<number>-<name>.f32, anything unusual in the name as _. */
+static int write_dump(const netrun *run, const netrun_options *opt) {
+    const net_graph *g = &run->graph;
+    for (uint32_t i = 0; i < g->num_layers; i++) {
+        char name[64];
+        char path[600];
+        uint32_t blob = g->layer[i].out[0];
+        size_t count = net_shape_elements(&g->blob[blob].shape);
+        (void)snprintf(name, sizeof name, "%.60s", g->layer[i].name);
+        for (char *c = name; *c != '\0'; c++) {
+            bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '-' || *c == '.';
+            *c = plain ? *c : '_';
+        }
+        (void)snprintf(path, sizeof path, "%.500s/%04u-%s.f32", opt->dump, i, name);
+        FILE *out = fopen(path, "wb");
+        bool ok = out != NULL && fwrite(net_rt_blob(run->rt, blob), sizeof(float), count, out) == count;
+        if (out == NULL || fclose(out) != 0 || !ok) {
+            fprintf(stderr, "tandem-net: %.580s: cannot write: %s\n", path, strerror(errno));
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What a runner wants to know: outcome, cycles, hash of the final memory; a failure of the device under its own signature. */
+static int save_result(const netrun *run, const netrun_options *opt, net_status status, const net_error *err) {
+    const npu_dev_failure *failure = run->dev == NULL ? NULL : npu_dev_get_failure(run->dev);
+    bool device = failure != NULL && failure->signature[0] != '\0';
+    char text[400] = "";
+    tb_result result;
+    tb_result_init(&result);
+    if (status != NET_OK) {
+        tb_result_fail(&result, device ? TB_FAIL : TB_ERROR, device ? failure->signature : "network/input", "%s", err->text);
+    }
+    if (run->dev != NULL) {
+        (void)npu_dev_finish(run->dev);
+        result.cycles = npu_dev_cycles(run->dev);
+        result.trace_hash = npu_dev_trace_hash(run->dev);
+    }
+    int failed = tb_result_save(&result, opt->result, text, sizeof text);
+    tb_result_free(&result);
+    if (failed != 0) {
+        fprintf(stderr, "tandem-net: %s\n", text);
+    }
+    return failed != 0 ? 1 : 0;
+}
+
 int netrun_one(const netrun_options *opt) {
     netrun run = {0};
     net_error err = {""};
@@ -241,6 +307,12 @@ int netrun_one(const netrun_options *opt) {
             print_text(&run, opt);
         }
         exit_status = opt->json != NULL ? write_json(&run, opt) : 0;
+        exit_status = opt->output != NULL && exit_status == 0 ? write_outputs(&run, opt) : exit_status;
+        exit_status = opt->dump != NULL && exit_status == 0 ? write_dump(&run, opt) : exit_status;
+    }
+    if (opt->result != NULL) {
+        int failed = save_result(&run, opt, status, &err);
+        exit_status = exit_status == 0 ? failed : exit_status;
     }
     netrun_free(&run);
     if (fflush(stdout) != 0 || ferror(stdout)) {

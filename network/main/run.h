@@ -7,7 +7,7 @@
 typedef struct netrun_options {
     const char *net, *bin; /* bin NULL: weights from `seed` */
     const char *input;     /* raw floats, or NULL: from `seed` */
-    const char *device, *bus, *wave, *json;
+    const char *device, *bus, *wave, *json, *result, *output, *dump;
     uint32_t n;
     uint64_t seed;
     uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
@@ -37,6 +37,8 @@ uint64_t netrun_npu_macs(const netrun *run);
 int netrun_one(const netrun_options *opt);
 /* A table, a line for each file (`file@WxHxC`: with the shape of its open inputs). Networks of more than `most` million multiply-accumulates are not run. */
 int netsurvey(const netrun_options *opt, uint64_t most, char *const *files, int count);
+/* Number of the argument that is the command ("run"); --seed may stand before it. 0: there is none. */
+int netrun_command(int argc, char *const *argv);
 /* tandem-net run ..., tandem-net survey ... . Return the exit status. */
 int netrun_main(int argc, char **argv);
 int netsurvey_main(int argc, char **argv);

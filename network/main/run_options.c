@@ -27,6 +27,9 @@ static const char run_help[] =
     "  --seed S --bus PROFILE       weights, input, bus timing of the RTL\n"
     "  --wave FILE                  FST waves of the RTL (builds with tracing)\n"
     "  --json FILE                  the report as JSON; -: on standard output, instead of the text\n"
+    "  --output FILE                all outputs of the network as raw floats\n"
+    "  --dump DIR                   first output of each layer as raw floats: DIR/<number>-<name>.f32; of an INT8 one q / scale\n"
+    "  --result FILE                write outcome, cycles and trace hash as key=value\n"
     "A float network is quantised by the range of each input in one FP32 run over inputs from the seed.\n";
 
 static const char survey_help[] =
@@ -74,17 +77,28 @@ static int number(netrun_options *o, const char *name, const char *value) {
     return -1;
 }
 
+int netrun_command(int argc, char *const *argv) {
+    int i = 1;
+    while (i < argc && strcmp(argv[i], "--seed") == 0) { /* a runner puts it first */
+        i += 2;
+    }
+    return i < argc ? i : 0;
+}
+
 int netrun_main(int argc, char **argv) {
     netrun_options o = {.device = DEFAULT_DEVICE, .n = DEFAULT_N, .seed = 1};
     const struct {
         const char *name;
         const char **value;
-    } texts[] = {{"--net", &o.net}, {"--bin", &o.bin},   {"--input", &o.input}, {"--device", &o.device},
-                 {"--bus", &o.bus}, {"--wave", &o.wave}, {"--json", &o.json}};
+    } texts[] = {{"--net", &o.net},   {"--bin", &o.bin},   {"--input", &o.input},   {"--device", &o.device}, {"--bus", &o.bus},
+                 {"--wave", &o.wave}, {"--json", &o.json}, {"--result", &o.result}, {"--output", &o.output}, {"--dump", &o.dump}};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
-    for (int i = 2; i < argc; i++) {
+    for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;
+        if (i == netrun_command(argc, argv)) {
+            continue;
+        }
         if (strcmp(argv[i], "--help") == 0) {
             fputs(run_help, stdout);
             return fflush(stdout) == 0 ? 0 : 1;
