@@ -34,53 +34,23 @@ static float scale_of(const float *value, size_t count) {
     return isfinite(scale) && isfinite(largest) ? scale : 0.0f;
 }
 
-static bool add_scales(net_layer *layer, net_role role, float *value, uint32_t count) {
-    if (value == NULL || layer->num_tensors == NET_MAX_TENSORS) {
-        free(value);
-        return false;
-    }
-    layer->tensor[layer->num_tensors++] = (net_tensor){.role = role, .count = count, .f32 = value};
-    return true;
-}
-
 /* Weights 127/absmax of each output channel, or of each group of ConvolutionDepthWise. */
 static bool to_int8(net_layer *layer, float bottom) {
     bool grouped = strcmp(layer->type, "ConvolutionDepthWise") == 0;
     uint32_t scales = grouped ? layer->conv.groups : layer->conv.num_output;
-    net_tensor *weight = &layer->tensor[0];
-    uint32_t share = weight->count / scales;
-    int8_t *q = malloc((size_t)weight->count + 1);
+    uint32_t share = layer->tensor[0].count / scales;
     float *scale = malloc(scales * sizeof *scale);
-    float *input = malloc(sizeof *input);
-    for (uint32_t s = 0; q != NULL && scale != NULL && s < scales; s++) {
-        const float *w = weight->f32 + (size_t)s * share;
-        scale[s] = scale_of(w, share);
-        for (uint32_t i = 0; i < share; i++) {
-            q[(size_t)s * share + i] = net_quantize_value(w[i], scale[s]);
-        }
+    for (uint32_t s = 0; scale != NULL && s < scales; s++) {
+        scale[s] = scale_of(layer->tensor[0].f32 + (size_t)s * share, share);
     }
-    if (input != NULL) {
-        *input = bottom;
-    }
-    bool ok = q != NULL && add_scales(layer, NET_ROLE_WEIGHT_SCALE, scale, scales);
-    ok = add_scales(layer, NET_ROLE_BOTTOM_SCALE, input, 1) && ok;
-    ok = ok && net_layer_set_int(layer, 8, grouped ? 1 : 2) == NET_OK;
-    if (!ok) {
-        free(q);
-        return false;
-    }
-    free(weight->f32);
-    weight->f32 = NULL;
-    weight->i8 = q;
-    weight->tag = NET_TAG_INT8;
-    layer->conv.int8_scale_term = grouped ? 1 : 2;
-    return true;
+    bool ok = scale != NULL && net_quantize_layer(layer, scale, scales, bottom, grouped ? 1 : 2);
+    free(scale);
+    return ok;
 }
 
-/* Float layers with weights that have an INT8 form. */
+/* Float layers that can become INT8. */
 static bool is_candidate(const net_layer *layer) {
-    bool known = layer->kind == NET_CONV || strcmp(layer->type, "ConvolutionDepthWise") == 0 || strcmp(layer->type, "InnerProduct") == 0;
-    return known && layer->conv.int8_scale_term == 0 && layer->num_tensors > 0 && layer->tensor[0].f32 != NULL;
+    return net_layer_quantizable(layer) && layer->conv.int8_scale_term == 0 && layer->num_tensors > 0 && layer->tensor[0].f32 != NULL;
 }
 
 net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err) {

@@ -204,8 +204,8 @@ static net_status run_cpu(net_rt *rt, uint32_t number, net_error *err) {
         rt->exec.out[i] = host_of(rt, layer->out[i]);
         rt->blob[layer->out[i]].on_host = true;
     }
-    if (net_int8_is(layer)) {
-        return net_int8_layer(rt->graph, layer, rt->exec.in[0], rt->exec.out[0], err);
+    if (rt_is_int8(layer)) {
+        return rt_int8_layer(rt->graph, layer, rt->exec.in[0], rt->exec.out[0], err);
     }
     net_exec_layer(&rt->exec, rt->graph, layer);
     return NET_OK;

@@ -28,7 +28,7 @@ net_status net_mem_plan(net_mem_item *item, uint32_t count, uint64_t align, uint
 /* ---- layers and blobs ---- */
 
 typedef enum rt_kind {
-    RT_CPU,     /* its row of the table, in FP32; INT8 layers: net_int8_layer() */
+    RT_CPU,     /* its row of the table, in FP32; INT8 layers: rt_int8_layer() */
     RT_NOTHING, /* Input, and what another layer does or addresses alone */
     RT_CONV,    /* convolutions and inner products */
     RT_POOL,
@@ -140,12 +140,12 @@ net_status rt_load(net_rt *rt, net_error *err);
  * An INT8 layer with weights in C, by the definition (docs/ncnn-contract.md): quantise the input with its scale, add products in int32, then scale, bias and activation in FP32. in and out: gapless
  * floats. Errors: NET_ERR_MEMORY.
  */
-net_status net_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err);
+net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err);
 /* true: the layer has weights and the scales that make it INT8. */
-bool net_int8_is(const net_layer *layer);
+bool rt_is_int8(const net_layer *layer);
 /* Scale of output channel c. */
-float net_int8_weight_scale(const net_layer *layer, uint32_t c);
+float rt_weight_scale(const net_layer *layer, uint32_t c);
 /* INT8 weights: those of the file, or float ones quantised with the layer's scales. NULL: no memory. */
-int8_t *net_int8_weights(const net_layer *layer);
+int8_t *rt_int8_weights(const net_layer *layer);
 
 #endif

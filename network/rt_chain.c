@@ -32,7 +32,7 @@ static bool same_scale_below(const net_graph *graph, uint32_t blob, float scale)
     for (uint32_t i = 0; same && i < next->num_out; i++) {
         same = same_scale_below(graph, next->out[i], scale);
     }
-    return same || (net_int8_is(next) && memcmp(&net_layer_tensor(next, NET_ROLE_BOTTOM_SCALE)->f32[0], &scale, sizeof scale) == 0);
+    return same || (rt_is_int8(next) && memcmp(&net_layer_tensor(next, NET_ROLE_BOTTOM_SCALE)->f32[0], &scale, sizeof scale) == 0);
 }
 
 /* Convolutions behind a blob, through Split layers, all on the NPU: call `each` for every one. false: there is another consumer, or `each` failed. */
@@ -66,7 +66,7 @@ static void set_form(net_rt *rt, uint32_t blob, bool int8, float scale) {
 net_status rt_requantised(net_rt *rt, uint32_t number, net_error *err) {
     const net_graph *g = rt->graph;
     const net_layer *layer = &g->layer[number];
-    const net_tensor *top = net_int8_is(layer) ? net_layer_tensor(layer, NET_ROLE_TOP_SCALE) : NULL;
+    const net_tensor *top = rt_is_int8(layer) ? net_layer_tensor(layer, NET_ROLE_TOP_SCALE) : NULL;
     if (top == NULL) {
         return NET_OK;
     }

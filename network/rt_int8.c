@@ -4,17 +4,17 @@
 
 #include "rt.h"
 
-bool net_int8_is(const net_layer *layer) {
+bool rt_is_int8(const net_layer *layer) {
     return net_layer_tensor(layer, NET_ROLE_WEIGHT) != NULL && net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE) != NULL &&
            net_layer_tensor(layer, NET_ROLE_WEIGHT_SCALE) != NULL;
 }
 
-float net_int8_weight_scale(const net_layer *layer, uint32_t c) {
+float rt_weight_scale(const net_layer *layer, uint32_t c) {
     const net_tensor *scale = net_layer_tensor(layer, NET_ROLE_WEIGHT_SCALE);
     return scale->f32[(uint64_t)c * scale->count / layer->conv.num_output];
 }
 
-int8_t *net_int8_weights(const net_layer *layer) {
+int8_t *rt_int8_weights(const net_layer *layer) {
     const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
     uint32_t filter = weight->count / layer->conv.num_output;
     int8_t *q = malloc((size_t)weight->count + 1);
@@ -26,7 +26,7 @@ int8_t *net_int8_weights(const net_layer *layer) {
         return q;
     }
     for (uint32_t c = 0; c < layer->conv.num_output; c++) {
-        float scale = net_int8_weight_scale(layer, c);
+        float scale = rt_weight_scale(layer, c);
         for (size_t i = (size_t)c * filter; i < (size_t)(c + 1) * filter; i++) {
             q[i] = net_quantize_value(weight->f32[i], scale);
         }
@@ -61,7 +61,7 @@ static void sum_channel(const net_conv *c, const net_shape *is, const net_shape 
 /* From sums to floats. */
 static void finish_channel(const net_layer *layer, uint32_t oc, const uint32_t *sum, float *out, size_t count) {
     const net_tensor *bias = net_layer_tensor(layer, NET_ROLE_BIAS);
-    float weight_scale = net_int8_weight_scale(layer, oc);
+    float weight_scale = rt_weight_scale(layer, oc);
     float product = net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE)->f32[0] * weight_scale;
     float factor = weight_scale == 0.0f ? 0.0f : 1.0f / product;
     for (size_t i = 0; i < count; i++) {
@@ -83,7 +83,7 @@ static void run_map(const net_layer *layer, const net_conv *c, const net_shape *
     }
 }
 
-net_status net_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err) {
+net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err) {
     net_shape is = graph->blob[layer->in[0]].shape;
     net_shape os = graph->blob[layer->out[0]].shape;
     uint32_t count = net_shape_elements(&is);
@@ -94,7 +94,7 @@ net_status net_int8_layer(const net_graph *graph, const net_layer *layer, const 
         os = (net_shape){3, 1, 1, os.w};
     }
     float scale = net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE)->f32[0];
-    int8_t *weight = net_int8_weights(layer);
+    int8_t *weight = rt_int8_weights(layer);
     int8_t *q = malloc((size_t)count + 1);
     uint32_t *sum = malloc(((size_t)os.w * os.h + 1) * sizeof *sum);
     bool ok = weight != NULL && q != NULL && sum != NULL;

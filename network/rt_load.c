@@ -62,7 +62,7 @@ static bool upload_factors(net_rt *rt, const net_layer *layer, rt_layer *rl, flo
         return false;
     }
     for (uint32_t c = 0; c < outputs; c++) {
-        scale[c] = net_int8_weight_scale(layer, c);
+        scale[c] = rt_weight_scale(layer, c);
     }
     *ns = npu_conv_make_oscale(&rl->conv, &rl->plan, scale, param, rl->plan.param_bytes);
     free(scale);
@@ -76,7 +76,7 @@ static bool upload_factors(net_rt *rt, const net_layer *layer, rt_layer *rl, flo
 }
 
 static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, net_error *err) {
-    int8_t *weights = net_int8_weights(layer);
+    int8_t *weights = rt_int8_weights(layer);
     int8_t *packed = malloc((size_t)rl->plan.wgt_bytes + 1);
     float *param = calloc(1, (size_t)rl->plan.param_bytes + 4);
     net_status status = weights == NULL || packed == NULL || param == NULL

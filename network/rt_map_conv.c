@@ -79,7 +79,7 @@ bool rt_map_conv(net_rt *rt, uint32_t number) {
     npu_conv_split split;
     npu_status status = NPU_OK;
     memset(&split, 0, sizeof split);
-    if (!net_int8_is(layer)) {
+    if (!rt_is_int8(layer)) {
         return rt_reason(rl, "not quantised");
     }
     if (rt->graph->blob[layer->out[0]].shape.dims == 2 && in->h > 1) {
