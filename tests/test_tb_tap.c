@@ -398,17 +398,18 @@ static void sleep_and_wake(void **state) {
 static unsigned crowd_calls, crowd_seen[SHARING];
 
 /* Once more after an odd value; 9 is wrong. */
-static uint64_t crowd_cycle(tb_check *const *check, uint64_t due) {
+static uint64_t crowd_cycle(tb_check *check, void *states, uint64_t due) {
     uint64_t again = 0;
     crowd_calls++;
     for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
-        const uint64_t value = tb_get(sleeper_value(check[i]));
-        assert_ptr_equal(check[i]->ops->cycle_all, crowd_cycle);
-        crowd_seen[check[i]->index]++;
+        const uint64_t value = tb_get(sleeper_value(&check[i]));
+        assert_ptr_equal(check[i].ops->cycle_all, crowd_cycle);
+        assert_ptr_equal(check[i].state, &((probe *)states)[i]);
+        crowd_seen[check[i].index]++;
         again |= (value & 1u) << i;
         if (value == 9) {
-            tb_check_value(check[i], "value", 0, value, 0);
+            tb_check_value(&check[i], "value", 0, value, 0);
         }
     }
     return again;

@@ -27,19 +27,52 @@ static bool listed(const char *const *names, const char *name) {
     return false;
 }
 
-static int open_check(tb_checks *checks, const tb_tap *tap, const tb_check_ops *ops, char *err, size_t err_size) {
-    tb_check *c = &checks->check[checks->count];
-    *c = (tb_check){.ops = ops, .tap = tap, .all = checks};
-    for (const tb_check *other = checks->check; other < c; other++) {
-        c->index += other->ops == ops;
+/* Whole lines. */
+static size_t in_lines(size_t bytes) {
+    return (bytes + TB_CHECK_LINE - 1) / TB_CHECK_LINE * TB_CHECK_LINE;
+}
+
+static size_t instances(const tb_checks *checks, const tb_check_ops *ops) {
+    size_t count = 0;
+    for (size_t i = 0; i < checks->taps.count; i++) {
+        count += strcmp(checks->taps.tap[i].kind, ops->unit) == 0;
     }
-    c->state = calloc(1, ops->state_bytes > 0 ? ops->state_bytes : 1);
-    if (c->state == NULL) {
-        snprintf(err, err_size, "out of memory");
+    return count;
+}
+
+/* Memory for all checks and their states, zeroed. */
+static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t nops) {
+    size_t bytes = TB_CHECK_LINE;
+    for (size_t k = 0; k < nops; k++) {
+        bytes += in_lines(instances(checks, ops[k]) * ops[k]->state_bytes);
+    }
+    const size_t all = in_lines(checks->taps.count * sizeof *checks->check);
+    checks->check = (tb_check *)aligned_alloc(TB_CHECK_LINE, all);
+    checks->states = (uint8_t *)aligned_alloc(TB_CHECK_LINE, bytes);
+    checks->plan = (tb_check_plan *)calloc(1, sizeof *checks->plan);
+    if (checks->check == NULL || checks->states == NULL || checks->plan == NULL) {
         return -1;
     }
-    checks->count++;
-    return ops->open(c, err, err_size);
+    memset(checks->check, 0, all);
+    memset(checks->states, 0, bytes);
+    return 0;
+}
+
+/* The instances of a unit, their states from `state` on. */
+static int open_unit(tb_checks *checks, const tb_check_ops *ops, uint8_t *state, char *err, size_t err_size) {
+    unsigned index = 0;
+    for (size_t i = 0; i < checks->taps.count; i++) {
+        const tb_tap *tap = &checks->taps.tap[i];
+        if (strcmp(tap->kind, ops->unit) == 0) {
+            tb_check *c = &checks->check[checks->count++];
+            *c = (tb_check){.ops = ops, .cycle = ops->cycle_all != NULL ? NULL : ops->cycle, .tap = tap, .all = checks, .index = index};
+            c->state = &state[index++ * ops->state_bytes];
+            if (ops->open(c, err, err_size) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
 }
 
 int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
@@ -53,9 +86,7 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
     if (checks->taps.count == 0) {
         return 0;
     }
-    checks->check = (tb_check *)calloc(checks->taps.count, sizeof *checks->check);
-    checks->plan = (tb_check_plan *)calloc(1, sizeof *checks->plan);
-    if (checks->check == NULL || checks->plan == NULL) {
+    if (allocate(checks, ops, nops) != 0) {
         snprintf(err, err_size, "out of memory");
         goto fail;
     }
@@ -66,13 +97,12 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
             goto fail;
         }
     }
+    uint8_t *state = checks->states;
     for (size_t k = 0; k < nops; k++) {
-        for (size_t i = 0; i < checks->taps.count; i++) {
-            const tb_tap *tap = &checks->taps.tap[i];
-            if (strcmp(tap->kind, ops[k]->unit) == 0 && open_check(checks, tap, ops[k], err, err_size) != 0) {
-                goto fail;
-            }
+        if (open_unit(checks, ops[k], state, err, err_size) != 0) {
+            goto fail;
         }
+        state += in_lines(instances(checks, ops[k]) * ops[k]->state_bytes);
     }
     for (size_t i = 0; i < nops; i++) {
         if (tb_taps_find(&checks->taps, ops[i]->unit, 0) == NULL && !listed(absent, ops[i]->unit)) {
@@ -94,8 +124,8 @@ void tb_checks_close(tb_checks *checks) {
         if (c->ops->close != NULL) {
             c->ops->close(c);
         }
-        free(c->state);
     }
+    free(checks->states);
     free(checks->check);
     tb_plan_free(checks);
     tb_taps_close(&checks->taps);
@@ -232,21 +262,22 @@ static void rest(tb_checks *checks) {
 }
 
 /* The checks of one word of the maps, in their order; those that want the next cycle. */
-static inline uint64_t call_word(const tb_check_plan *p, uint32_t word, uint64_t due) {
-    const tb_plan_call *call = &p->call[64 * word];
+static inline uint64_t call_word(const tb_checks *checks, uint32_t word, uint64_t due) {
+    tb_check *const check = &checks->check[64 * word];
     uint64_t again = 0;
     while (due != 0) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
-        tb_check *c = call[i].check;
-        if (call[i].cycle != NULL) {
+        tb_check *c = &check[i];
+        if (c->cycle != NULL) {
             c->again = false;
-            call[i].cycle(c);
+            c->cycle(c);
             again |= (uint64_t)c->again << i;
             due &= due - 1;
         } else {
-            const tb_plan_crowd *crowd = &p->crowd[64 * word + i];
-            again |= crowd->cycle_all(crowd->all, due & crowd->together);
-            due &= ~crowd->together;
+            const tb_plan_crowd *crowd = &checks->plan->crowd[64 * word + i];
+            const uint64_t now = due & crowd->together;
+            again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
+            due &= ~now;
         }
     }
     return again;
@@ -266,7 +297,7 @@ bool tb_checks_cycle(tb_checks *checks) {
     for (uint32_t w = 0; w < words; w++) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
         const uint64_t kept = p->again.bit[w] & ~now; /* their clock stands */
-        p->again.bit[w] = kept | call_word(p, w, now);
+        p->again.bit[w] = kept | call_word(checks, w, now);
     }
     if (p->failed) {
         rest(checks);

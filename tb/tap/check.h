@@ -12,6 +12,8 @@
 typedef struct tb_check tb_check;
 typedef struct tb_checks tb_checks;
 
+#define TB_CHECK_LINE 64 /* bytes; states begin with one, those of the instances of a unit lie side by side */
+
 typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
@@ -24,10 +26,10 @@ typedef struct tb_check_ops {
      */
     void (*cycle)(tb_check *c);
     /*
-     * The same for all instances of a unit that are due, bit i for check[i]; instead of cycle(), where a unit has many small ones. Returns those that shall be
-     * called in the next cycle as well; `again` is not looked at.
+     * The same for all instances of a unit that are due, instead of cycle(), where a unit has many small ones: bit i for check[i], whose state is element i of the
+     * array `state`. Returns those that shall be called in the next cycle as well; `again` is not looked at.
      */
-    uint64_t (*cycle_all)(tb_check *const *check, uint64_t due);
+    uint64_t (*cycle_all)(tb_check *check, void *state, uint64_t due);
     /* The unit is in reset: forget everything in flight. */
     void (*clear)(tb_check *c);
     /* End of the run, nothing in flight: complain about what never came. May be NULL. */
@@ -37,15 +39,17 @@ typedef struct tb_check_ops {
 } tb_check_ops;
 
 struct tb_check {
-    const tb_check_ops *ops;
-    const tb_tap *tap;
+    /* What is used in every cycle lies in one line of the cache. */
+    _Alignas(TB_CHECK_LINE) void (*cycle)(tb_check *c); /* NULL: is called with its crowd */
+    void *state;
     tb_checks *all;
     unsigned index; /* number of this instance among those of its unit */
-    void *state;
+    bool failed;    /* after its first failure a check rests: what it follows is out of step */
+    bool again;     /* cycle() shall be called in the next cycle as well; cleared before each call */
+    uint64_t task;  /* number of the unit's task, for reports; counted by the check */
+    const tb_check_ops *ops;
+    const tb_tap *tap;
     tb_sig reset_n, clock; /* reset, and enable of a gated clock; ptr NULL: never in reset, always running */
-    bool failed;           /* after its first failure a check rests: what it follows is out of step */
-    bool again;            /* cycle() shall be called in the next cycle as well; cleared before each call */
-    uint64_t task;         /* number of the unit's task, for reports; counted by the check */
 };
 
 #define TB_CHECK_KEEP 16u /* failures kept, at most one for each check */
@@ -67,6 +71,7 @@ struct tb_checks {
     tb_taps taps;
     tb_check *check;
     size_t count;
+    uint8_t *states;            /* of all checks */
     struct tb_check_plan *plan; /* who is to be called when */
     void *ctx;                  /* the owner's: parameters of the design that checks need */
     tb_check_failure failure[TB_CHECK_KEEP];

@@ -125,15 +125,16 @@ static void make_probes(tb_check_plan *p) {
 }
 
 /* Neighbours of a unit that takes all its checks at once share a call. */
-static void make_calls(tb_checks *checks) {
-    tb_check_plan *p = checks->plan;
-    for (size_t i = 0; i < checks->count; i++) {
+static void make_crowds(tb_checks *checks) {
+    for (size_t i = 0, first = 0; i < checks->count; i++) {
         const tb_check_ops *ops = checks->check[i].ops;
-        p->check[i] = &checks->check[i];
-        p->call[i] = (tb_plan_call){.check = p->check[i], .cycle = ops->cycle_all != NULL ? NULL : ops->cycle};
-        p->crowd[i] = (tb_plan_crowd){.cycle_all = ops->cycle_all, .all = &p->check[i / 64 * 64]};
-        for (size_t k = i / 64 * 64; k < checks->count && k / 64 == i / 64; k++) {
-            p->crowd[i].together |= checks->check[k].ops == ops ? UINT64_C(1) << k % 64 : 0;
+        if (i % 64 == 0 || ops != checks->check[first].ops) {
+            first = i;
+        }
+        tb_plan_crowd *crowd = &checks->plan->crowd[i];
+        *crowd = (tb_plan_crowd){.cycle_all = ops->cycle_all, .state = checks->check[first].state, .first = (uint32_t)(first % 64)};
+        for (size_t k = first; k < checks->count && k / 64 == i / 64 && checks->check[k].ops == ops; k++) {
+            crowd->together |= UINT64_C(1) << k % 64;
         }
     }
 }
@@ -153,6 +154,12 @@ static size_t join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
     return d;
 }
 
+/* calloc() of structs that begin with a line of the cache. */
+static void *lines(size_t count, size_t size) {
+    void *p = aligned_alloc(TB_CHECK_LINE, count * size);
+    return p != NULL ? memset(p, 0, count * size) : NULL;
+}
+
 int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     tb_check_plan *p = checks->plan;
     if (checks->count > TB_PLAN_CHECKS) {
@@ -160,16 +167,13 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         return -1;
     }
     p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
-    p->domain = (tb_plan_domain *)calloc(checks->count + 1, sizeof *p->domain);
+    p->domain = (tb_plan_domain *)lines(checks->count + 1, sizeof *p->domain);
     const size_t probes = p->wakes + TB_PLAN_STEP * checks->count; /* at most: one for each signal, a step to fill for each domain */
-    p->probe = (tb_plan_probe *)calloc(probes + 1, sizeof *p->probe);
+    p->probe = (tb_plan_probe *)lines(probes + 1, sizeof *p->probe);
     p->byte = (tb_plan_byte *)calloc((probes + 1) * TB_PLAN_BLOCK, sizeof *p->byte);
     p->woken = (uint64_t *)calloc((probes + 1) * p->words, sizeof *p->woken);
-    p->check = (tb_check **)calloc(checks->count + 1, sizeof *p->check);
-    p->call = (tb_plan_call *)calloc(checks->count + 1, sizeof *p->call);
     p->crowd = (tb_plan_crowd *)calloc(checks->count + 1, sizeof *p->crowd);
-    if (p->domain == NULL || p->probe == NULL || p->byte == NULL || p->woken == NULL || p->check == NULL || p->call == NULL ||
-        p->crowd == NULL) {
+    if (p->domain == NULL || p->probe == NULL || p->byte == NULL || p->woken == NULL || p->crowd == NULL) {
         snprintf(err, err_size, "out of memory");
         return -1;
     }
@@ -190,7 +194,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         qsort(p->wake, p->wakes, sizeof *p->wake, by_place);
     }
     make_probes(p);
-    make_calls(checks);
+    make_crowds(checks);
     return 0;
 }
 
@@ -202,8 +206,6 @@ void tb_plan_free(tb_checks *checks) {
         free(p->probe);
         free(p->byte);
         free(p->woken);
-        free(p->check);
-        free(p->call);
         free(p->crowd);
         free(p);
     }

@@ -30,9 +30,9 @@ typedef struct tb_plan_byte {
     uint32_t slot;
 } tb_plan_byte;
 
-/* Signals that lie near each other: a look at TB_PLAN_BLOCK bytes tells that none of them is set. */
+/* Signals that lie near each other: a look at TB_PLAN_BLOCK bytes tells that none of them is set. As large as a line of the cache. */
 typedef struct tb_plan_probe {
-    const uint8_t *block;
+    _Alignas(TB_CHECK_LINE) const uint8_t *block;
     tb_plan_byte *byte; /* TB_PLAN_BLOCK of them */
     uint8_t mask[TB_PLAN_BLOCK];
     uint32_t set;    /* a bit for each byte that was set when some were last: often the same ones again */
@@ -41,34 +41,27 @@ typedef struct tb_plan_probe {
 
 /* Checks that share reset and clock. */
 typedef struct tb_plan_domain {
-    const uint8_t *reset_n, *clock; /* never NULL */
-    bool runs;                      /* at the last look */
-    uint32_t first, end;            /* probes of its signals, a multiple of TB_PLAN_STEP: the last ones may have an empty mask */
+    _Alignas(TB_CHECK_LINE) const uint8_t *reset_n, *clock; /* never NULL */
+    bool runs;                                              /* at the last look */
+    uint32_t first, end; /* probes of its signals, a multiple of TB_PLAN_STEP: the last ones may have an empty mask */
     tb_plan_map members;
 } tb_plan_domain;
 
-/* How a check is called; NULL: with its crowd. */
-typedef struct tb_plan_call {
-    tb_check *check;
-    void (*cycle)(tb_check *c);
-} tb_plan_call;
-
 /* Checks of a unit with cycle_all() are called together, with the first of them that is due. */
 typedef struct tb_plan_crowd {
-    uint64_t (*cycle_all)(tb_check *const *check, uint64_t due);
-    tb_check *const *all; /* of the same word of a map: the first one */
-    uint64_t together;    /* those of the unit */
+    uint64_t (*cycle_all)(tb_check *check, void *state, uint64_t due);
+    void *state;       /* of the first of them that has its bit in the same word of a map */
+    uint32_t first;    /* its bit */
+    uint64_t together; /* theirs */
 } tb_plan_crowd;
 
 typedef struct tb_check_plan {
-    bool failed;         /* a check has, in this cycle */
-    uint32_t words;      /* of the bitmaps that are in use; a multiple of TB_PLAN_LOT */
-    tb_plan_map always;  /* called in every cycle */
-    tb_plan_map again;   /* asked for the next one */
-    tb_plan_map running; /* have a clock in this cycle, and have not failed */
-    tb_check **check;    /* by number; as many as the bitmaps have bits */
-    tb_plan_call *call;
-    tb_plan_crowd *crowd;
+    bool failed;          /* a check has, in this cycle */
+    uint32_t words;       /* of the bitmaps that are in use; a multiple of TB_PLAN_LOT */
+    tb_plan_map always;   /* called in every cycle */
+    tb_plan_map again;    /* asked for the next one */
+    tb_plan_map running;  /* have a clock in this cycle, and have not failed */
+    tb_plan_crowd *crowd; /* by number of the check */
     tb_plan_domain *domain;
     size_t domains;
     tb_plan_wake *wake; /* ordered by domain, address */

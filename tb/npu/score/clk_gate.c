@@ -23,8 +23,7 @@ static void clear(tb_check *c) {
     (void)c; /* the gate has no reset */
 }
 
-static void cycle(tb_check *c) {
-    state *s = (state *)c->state;
+static void cycle(tb_check *c, state *s) {
     const uint8_t edges = *(const uint8_t *)s->edges.ptr;
     if (s->known && edges != s->expected) {
         tb_check_value(c, "edges", s->cycles, edges, s->expected);
@@ -34,9 +33,10 @@ static void cycle(tb_check *c) {
     s->cycles++;
 }
 
-static uint64_t cycle_all(tb_check *const *check, uint64_t due) {
+static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
     for (uint64_t left = due; left != 0; left &= left - 1) {
-        cycle(check[__builtin_ctzll(left)]);
+        const uint32_t i = (uint32_t)__builtin_ctzll(left);
+        cycle(&check[i], &((state *)states)[i]);
     }
     return due;
 }

@@ -8,11 +8,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* There are hundreds of them, so they are small: several lie in a line of the cache. */
 typedef struct state {
-    tb_sig en, a, b, y;
+    const uint8_t *en;
+    const void *y;
+    const uint32_t *a, *b; /* b NULL: the unit has one operand */
     uint32_t a_was, b_was;
-    bool due; /* the output of this cycle belongs to a_was, b_was */
-    uint64_t count;
+    uint32_t count; /* of results */
+    bool due;       /* the output of this cycle belongs to a_was, b_was */
 } state;
 
 typedef uint32_t fp_fn(uint32_t a, uint32_t b);
@@ -29,13 +32,24 @@ static uint32_t f32_to_i8(uint32_t a, uint32_t b) {
 
 static int open_one(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"en_i", &s->en}, {"a_i", &s->a}, {"y_o", &s->y}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ? -1 : tb_check_wake(c, s->en, err, err_size);
+    tb_sig en, a, y;
+    const npu_score_sig sigs[] = {{"en_i", &en}, {"a_i", &a}, {"y_o", &y}};
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    s->en = (const uint8_t *)en.ptr;
+    s->a = (const uint32_t *)a.ptr;
+    s->y = y.ptr;
+    return tb_check_wake(c, en, err, err_size);
 }
 
 static int open_two(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    return open_one(c, err, err_size) != 0 ? -1 : tb_check_sig(c, "b_i", 32, &s->b, err, err_size);
+    tb_sig b;
+    if (open_one(c, err, err_size) != 0 || tb_check_sig(c, "b_i", 32, &b, err, err_size) != 0) {
+        return -1;
+    }
+    ((state *)c->state)->b = (const uint32_t *)b.ptr;
+    return 0;
 }
 
 static void clear(tb_check *c) {
@@ -44,7 +58,7 @@ static void clear(tb_check *c) {
 
 __attribute__((cold)) static void differs(tb_check *c, const state *s, uint32_t got, uint32_t expected) {
     char where[96], g[16], e[16];
-    if (s->b.ptr != NULL) {
+    if (s->b != NULL) {
         snprintf(where, sizeof where, "a 0x%08" PRIx32 ", b 0x%08" PRIx32, s->a_was, s->b_was);
     } else {
         snprintf(where, sizeof where, "a 0x%08" PRIx32, s->a_was);
@@ -58,43 +72,43 @@ __attribute__((cold)) static void differs(tb_check *c, const state *s, uint32_t 
 static inline bool step(tb_check *c, state *s, fp_fn *model, bool two, bool narrow) {
     if (s->due) {
         const uint32_t expected = model(s->a_was, s->b_was);
-        const uint32_t got = narrow ? *(const uint8_t *)s->y.ptr : *(const uint32_t *)s->y.ptr;
+        const uint32_t got = narrow ? *(const uint8_t *)s->y : *(const uint32_t *)s->y;
         if (got != expected) {
             differs(c, s, got, expected);
         }
         s->count++;
     }
-    s->due = *(const uint8_t *)s->en.ptr != 0;
+    s->due = *s->en != 0;
     if (s->due) {
-        s->a_was = *(const uint32_t *)s->a.ptr;
-        s->b_was = two ? *(const uint32_t *)s->b.ptr : 0;
+        s->a_was = *s->a;
+        s->b_was = two ? *s->b : 0;
     }
     return s->due;
 }
 
-static inline uint64_t step_all(tb_check *const *check, uint64_t due, fp_fn *model, bool two, bool narrow) {
+static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_fn *model, bool two, bool narrow) {
     uint64_t again = 0;
     for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
-        again |= (uint64_t)step(check[i], (state *)check[i]->state, model, two, narrow) << i;
+        again |= (uint64_t)step(&check[i], &((state *)states)[i], model, two, narrow) << i;
     }
     return again;
 }
 
-static uint64_t cycle_mul(tb_check *const *check, uint64_t due) {
-    return step_all(check, due, cm_fp_mul, true, false);
+static uint64_t cycle_mul(tb_check *check, void *states, uint64_t due) {
+    return step_all(check, states, due, cm_fp_mul, true, false);
 }
 
-static uint64_t cycle_add(tb_check *const *check, uint64_t due) {
-    return step_all(check, due, cm_fp_add, true, false);
+static uint64_t cycle_add(tb_check *check, void *states, uint64_t due) {
+    return step_all(check, states, due, cm_fp_add, true, false);
 }
 
-static uint64_t cycle_i32_to_f32(tb_check *const *check, uint64_t due) {
-    return step_all(check, due, i32_to_f32, false, false);
+static uint64_t cycle_i32_to_f32(tb_check *check, void *states, uint64_t due) {
+    return step_all(check, states, due, i32_to_f32, false, false);
 }
 
-static uint64_t cycle_f32_to_i8(tb_check *const *check, uint64_t due) {
-    return step_all(check, due, f32_to_i8, false, true);
+static uint64_t cycle_f32_to_i8(tb_check *check, void *states, uint64_t due) {
+    return step_all(check, states, due, f32_to_i8, false, true);
 }
 
 const tb_check_ops npu_score_fp_mul = {
