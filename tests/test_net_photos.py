@@ -139,7 +139,14 @@ def test_written_network_is_the_table_network(tmp_path):
     args, inputs, _ = network(tmp_path, 2)
     out = ["--out-param", tmp_path / "q.param", "--out-bin", tmp_path / "q.bin"]
     text = good("calibrate", *args, "--table", tmp_path / "t.table", "--optimise", *out, "--image", *inputs)
-    assert "kl: top-1 as in FP32 for " in text and text.startswith("layer ")
+    assert text.startswith("layer ")
+    tried = {line.split(":")[0]: line for line in text.split("\n") if ": top-1 as in FP32 for " in line}
+    assert sorted(tried) == ["kl", "minmax", "mse", "percentile"]
+    # all methods are tried, the best one is taken: top-1 first, then the output's dB
+    best = max(tried, key=lambda m: (int(tried[m].split(" for ")[1].split()[0]), float(tried[m].split()[-2])))
+    assert text.endswith("taken: %s\n" % best)
+    good("calibrate", *args, "--method", best, "--table", tmp_path / "b.table", "--image", *inputs)
+    assert (tmp_path / "b.table").read_bytes() == (tmp_path / "t.table").read_bytes()
     assert "8=102" in (tmp_path / "q.param").read_text()
     by_table = good("classify", *args, "--table", tmp_path / "t.table", "--image", *inputs)
     written = good("classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin", "--image", *inputs)
@@ -254,7 +261,7 @@ def test_top(tmp_path):
     ("classify", ["NET", "--image", "no.npy"], "no.npy: cannot open"),
     ("classify", ["NET", "--names", "no.txt", "--image", "x"], "no.txt: cannot read"),
     ("classify", ["NET", "--table", "README.md", "--image", "x"], "README.md:1: "),
-    ("calibrate", ["--method", "magic"], "--method 'magic': expected kl, minmax, mse or percentile"),
+    ("calibrate", ["--method", "magic"], "--method 'magic': expected auto, kl, minmax, mse or percentile"),
     ("calibrate", ["--percent", "0"], "--percent '0': expected above 0, up to 100"),
     ("calibrate", ["NET", "--scalar", "--image", "x"], "go with classify"),
     ("calibrate", ["NET", "--optimise", "--image", "x"], "--out-param and --out-bin belong together"),
@@ -372,18 +379,20 @@ def test_weight_scales(tmp_path):
 
 
 @needs_data
-@pytest.mark.parametrize("method", ["minmax", "kl"])
+@pytest.mark.parametrize("method", ["minmax", "auto"])
 def test_quantiser_against_ncnn(method):
     """Scales over the twelve pictures against those of ncnn's table, which comes from 22."""
-    if method == "kl" and not os.environ.get("TANDEM_CHECK"):
+    if method != "minmax" and not os.environ.get("TANDEM_CHECK"):
         pytest.skip("not run: several seconds (make check)")
     table_path = os.path.join(SQUEEZE, "squeezenet.table")
     report = json.loads(good("calibrate", *model("float"), "--method", method, "--compare", table_path, "--json", "--image", *pictures()))
     assert len(report["layers"]) == 26
+    # top-1 of FP32 at least as often
+    assert report["same_top1"] >= report["compared_same_top1"]
     if method == "minmax":
-        # top-1 of FP32 at least as often
-        assert report["same_top1"] >= report["compared_same_top1"]
         return
+    assert {row["method"] for row in report["tried"]} == {"kl", "minmax", "mse", "percentile"} and report["same_top1"] == max(r["same_top1"] for r in report["tried"])
+    report = json.loads(good("calibrate", *model("float"), "--method", "kl", "--json", "--image", *pictures()))
     # where the twelve hold a layer's largest value and most of its shape, the thresholds are ncnn's
     table = read_table(table_path)
     same = [row["name"] for row in report["layers"] if abs(row["scale"] - table[row["name"]][0]) < 6e-7]

@@ -7,24 +7,40 @@
 
 #include "photos.h"
 
+#define METHODS 4u
+static const char *const method_name[METHODS] = {
+    [NET_CALIB_KL] = "kl", [NET_CALIB_MINMAX] = "minmax", [NET_CALIB_MSE] = "mse", [NET_CALIB_PERCENTILE] = "percentile"};
+
+/* One way to quantise, and what came of it. */
+typedef struct candidate {
+    net_table table;
+    net_graph graph; /* INT8 */
+    net_quant_report report;
+} candidate;
+
 typedef struct calib_job {
     const photos_options *opt;
-    net_graph fp32, int8, other; /* other: --compare */
+    net_graph fp32;
     net_hist *hist;
-    net_table table;
-    net_quant_report report, other_report;
+    candidate best, other; /* other: --compare */
+    uint32_t method;       /* of the best */
+    struct {
+        bool done;
+        uint32_t same_top1;
+        double output_db;
+    } tried[METHODS];
     net_inputs inputs;
     photos_source source;
 } calib_job;
 
 /* ---- report ---- */
 
-static void print_agreement(const char *what, const net_quant_report *r) {
-    printf("%s: top-1 as in FP32 for %u of %u inputs, output %.2f dB\n", what, r->same_top1, r->inputs, r->output_db);
+static void print_agreement(const char *what, uint32_t same_top1, uint32_t inputs, double output_db) {
+    printf("%s: top-1 as in FP32 for %u of %u inputs, output %.2f dB\n", what, same_top1, inputs, output_db);
 }
 
 static void print_text(const calib_job *job) {
-    const net_quant_report *r = &job->report;
+    const net_quant_report *r = &job->best.report;
     printf("%-24s %12s %12s %12s %9s %9s %9s %9s\n", "layer", "scale", "absmax", "threshold", "clipped", "input dB", "weight dB",
            "output dB");
     for (uint32_t i = 0; i < job->fp32.num_layers; i++) {
@@ -35,10 +51,15 @@ static void print_text(const calib_job *job) {
                    l->values == 0 ? 0.0 : 100.0 * (double)l->clipped / (double)l->values, l->input_db, l->weight_db, l->output_db);
         }
     }
-    print_agreement(job->opt->method_name, r);
-    if (job->opt->compare != NULL) {
-        print_agreement(job->opt->compare, &job->other_report);
+    for (uint32_t i = 0; i < METHODS; i++) {
+        if (job->tried[i].done) {
+            print_agreement(method_name[i], job->tried[i].same_top1, r->inputs, job->tried[i].output_db);
+        }
     }
+    if (job->opt->compare != NULL) {
+        print_agreement(job->opt->compare, job->other.report.same_top1, r->inputs, job->other.report.output_db);
+    }
+    printf("taken: %s\n", method_name[job->method]);
 }
 
 static void print_string(const char *text) {
@@ -65,12 +86,25 @@ static void print_number(const char *key, double value) {
 }
 
 static void print_json(const calib_job *job) {
-    const net_quant_report *r = &job->report;
+    const net_quant_report *r = &job->best.report;
     bool first = true;
-    printf("{\"method\": \"%s\", \"inputs\": %u, \"same_top1\": %u", job->opt->method_name, r->inputs, r->same_top1);
+    printf("{\"method\": \"%s\", \"inputs\": %u, \"same_top1\": %u", method_name[job->method], r->inputs, r->same_top1);
+    print_number("output_db", r->output_db);
     if (job->opt->compare != NULL) {
-        printf(", \"compared_same_top1\": %u", job->other_report.same_top1);
+        printf(", \"compared_same_top1\": %u", job->other.report.same_top1);
+        print_number("compared_output_db", job->other.report.output_db);
     }
+    printf(", \"tried\": [");
+    for (uint32_t i = 0; i < METHODS; i++) {
+        if (job->tried[i].done) {
+            printf("%s{\"method\": \"%s\", \"same_top1\": %u", first ? "" : ", ", method_name[i], job->tried[i].same_top1);
+            print_number("output_db", job->tried[i].output_db);
+            printf("}");
+            first = false;
+        }
+    }
+    printf("]");
+    first = true;
     printf(", \"layers\": [");
     for (uint32_t i = 0; i < job->fp32.num_layers; i++) {
         const net_quant_loss *l = &r->layer[i];
@@ -94,30 +128,55 @@ static void print_json(const calib_job *job) {
 
 /* ---- the job ---- */
 
-/* A second copy of the network, INT8 by a table, beside the float one. */
-static net_status measure(calib_job *job, const net_table *table, net_graph *graph, net_quant_report *report, net_error *err) {
-    net_status status = photos_load(job->opt, graph, err);
-    status = status == NET_OK ? net_quantize_table(graph, table, err) : status;
-    return status == NET_OK ? net_quant_compare(&job->fp32, graph, &job->inputs, report, err) : status;
+static void drop(candidate *c) {
+    net_table_free(&c->table);
+    net_graph_free(&c->graph);
+    net_quant_report_free(&c->report);
 }
 
-static net_status compare_other(calib_job *job, net_error *err) {
-    net_table other;
-    net_status status = net_table_load(&other, job->opt->compare, err);
+/* A second copy of the network, INT8 by the candidate's table, beside the float one. */
+static net_status measure(calib_job *job, candidate *c, net_error *err) {
+    net_status status = photos_load(job->opt, &c->graph, err);
+    status = status == NET_OK ? net_quantize_table(&c->graph, &c->table, err) : status;
+    return status == NET_OK ? net_quant_compare(&job->fp32, &c->graph, &job->inputs, &c->report, err) : status;
+}
+
+static bool better(const net_quant_report *a, const net_quant_report *b) {
+    return a->same_top1 != b->same_top1 ? a->same_top1 > b->same_top1 : a->output_db > b->output_db;
+}
+
+/* Quantise by a method, and keep it when it is the best one so far. */
+static net_status try_method(calib_job *job, net_calib_method method, net_error *err) {
+    candidate c = {0};
+    net_status status = net_calib_table(&job->fp32, job->hist, method, job->opt->percent, &c.table, err);
+    if (status == NET_OK && c.table.count == 0) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: no layer that becomes INT8", job->opt->net);
+        status = NET_ERR_UNSUPPORTED;
+    }
+    status = status == NET_OK ? measure(job, &c, err) : status;
     if (status == NET_OK) {
-        status = measure(job, &other, &job->other, &job->other_report, err);
-        net_table_free(&other);
+        job->tried[method].done = true;
+        job->tried[method].same_top1 = c.report.same_top1;
+        job->tried[method].output_db = c.report.output_db;
+    }
+    bool keep = status == NET_OK && (job->best.report.layer == NULL || better(&c.report, &job->best.report));
+    if (keep) {
+        drop(&job->best);
+        job->best = c;
+        job->method = method;
+    } else {
+        drop(&c);
     }
     return status;
 }
 
 static net_status save(calib_job *job, net_error *err) {
     const photos_options *o = job->opt;
-    net_status status = o->table != NULL ? net_table_save(&job->table, o->table, err) : NET_OK;
+    net_status status = o->table != NULL ? net_table_save(&job->best.table, o->table, err) : NET_OK;
     if (status == NET_OK && o->optimise) {
-        status = net_optimize(&job->int8, NULL, NULL, NULL, err);
+        status = net_optimize(&job->best.graph, NULL, NULL, NULL, err);
     }
-    return status == NET_OK && o->out_param != NULL ? net_graph_save(&job->int8, o->out_param, o->out_bin, NULL, err) : status;
+    return status == NET_OK && o->out_param != NULL ? net_graph_save(&job->best.graph, o->out_param, o->out_bin, NULL, err) : status;
 }
 
 static net_status run(calib_job *job, net_error *err) {
@@ -134,13 +193,15 @@ static net_status run(calib_job *job, net_error *err) {
         return NET_ERR_MEMORY;
     }
     status = net_calib_collect(&job->fp32, &job->inputs, job->hist, err);
-    status = status == NET_OK ? net_calib_table(&job->fp32, job->hist, o->method, o->percent, &job->table, err) : status;
-    if (status == NET_OK && job->table.count == 0) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: no layer that becomes INT8", o->net);
-        return NET_ERR_UNSUPPORTED;
+    for (uint32_t i = 0; status == NET_OK && i < METHODS; i++) {
+        if (o->method_name == NULL || strcmp(o->method_name, method_name[i]) == 0) {
+            status = try_method(job, (net_calib_method)i, err);
+        }
     }
-    status = status == NET_OK ? measure(job, &job->table, &job->int8, &job->report, err) : status;
-    status = status == NET_OK && o->compare != NULL ? compare_other(job, err) : status;
+    if (status == NET_OK && o->compare != NULL) {
+        status = net_table_load(&job->other.table, o->compare, err);
+        status = status == NET_OK ? measure(job, &job->other, err) : status;
+    }
     if (status == NET_OK) {
         (o->json ? print_json : print_text)(job);
         status = save(job, err);
@@ -149,18 +210,13 @@ static net_status run(calib_job *job, net_error *err) {
 }
 
 int photos_calibrate(const photos_options *o) {
-    photos_options own = *o;
-    own.method_name = own.method_name == NULL ? "kl" : own.method_name;
-    calib_job job = {.opt = &own};
+    calib_job job = {.opt = o};
     net_error err;
     net_status status = run(&job, &err);
     int result = status == NET_OK ? 0 : photos_failed(status, &err);
-    net_quant_report_free(&job.report);
-    net_quant_report_free(&job.other_report);
-    net_table_free(&job.table);
+    drop(&job.best);
+    drop(&job.other);
     net_graph_free(&job.fp32);
-    net_graph_free(&job.int8);
-    net_graph_free(&job.other);
     free(job.hist);
     return result;
 }

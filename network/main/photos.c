@@ -24,7 +24,8 @@ static const char help_text[] =
     "  --dump DIR           one input: blobs as DIR/<number>.f32 or .s8, inputs of INT8 layers as DIR/<layer number>.qin.s8\n"
     "  --time               CPU time of each inference\n"
     "calibrate:\n"
-    "  --method kl|minmax|mse|percentile  threshold of the activations (default kl)\n"
+    "  --method auto|kl|minmax|mse|percentile  threshold of the activations; auto (the default): the one with the most top-1 as in FP32, "
+    "then the best output\n"
     "  --percent P          of the values that are not zero, for percentile (default 99.99)\n"
     "  --table FILE         write the scales as ncnn's table\n"
     "  --out-param FILE --out-bin FILE  write the INT8 network; --optimise: with INT8 between layers where that is the same\n"
@@ -93,7 +94,7 @@ static int word_of(const char *text, const char *const *words) {
 /* 0: done; -1: no such option; otherwise the exit status. */
 static int value_option(photos_options *o, const char *name, const char *value) {
     static const char *const orders[] = {"bgr", "rgb", "gray", NULL};
-    static const char *const methods[] = {"kl", "minmax", "mse", "percentile", NULL};
+    static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
     const char *rest;
     if (strcmp(name, "--order") == 0) {
         int at = word_of(value, orders);
@@ -102,9 +103,8 @@ static int value_option(photos_options *o, const char *name, const char *value) 
     }
     if (strcmp(name, "--method") == 0) {
         int at = word_of(value, methods);
-        o->method = (net_calib_method)(at < 0 ? 0 : at);
-        o->method_name = methods[at < 0 ? 0 : at];
-        return at >= 0 ? 0 : usage(name, value, ": expected kl, minmax, mse or percentile");
+        o->method_name = at <= 0 ? NULL : methods[at];
+        return at >= 0 ? 0 : usage(name, value, ": expected auto, kl, minmax, mse or percentile");
     }
     if (strcmp(name, "--mean") == 0 || strcmp(name, "--norm") == 0) {
         bool mean = name[2] == 'm';

@@ -13,8 +13,7 @@ typedef struct photos_options {
     net_picture_prep prep;
     uint32_t shape[3]; /* w, h, c of an input without a shape; 0: not given */
     uint32_t top;
-    net_calib_method method;
-    const char *method_name;
+    const char *method_name; /* NULL: all methods, and the best one is taken */
     double percent;
     bool scalar, time, json, optimise;
 } photos_options;
