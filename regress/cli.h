@@ -2,7 +2,7 @@
 #ifndef REG_CLI_H
 #define REG_CLI_H
 
-#include "reg.h"
+#include "slurm.h"
 
 typedef struct options {
     const char *suite;
@@ -19,6 +19,8 @@ typedef struct options {
     const char *summary_json;
     const char *figures;    /* NULL: BUILD_DIR/figures.json */
     const char *source_dir; /* of the design */
+    const char *launcher;   /* NULL: local, or that of the run */
+    reg_slurm_asked slurm;
     const char *positional[3];
     int positionals;
     uint32_t parallel;
@@ -72,5 +74,6 @@ int cli_diff(options *o);
 int cli_query(options *o);
 int cli_gc(options *o);
 int cli_failure(options *o);
+int cli_node(options *o);
 
 #endif

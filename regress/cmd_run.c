@@ -29,11 +29,17 @@ static void print_files(const options *o, const reg_plan *plan) {
     }
 }
 
+static const char *how_many(const reg_plan *plan, char *out, size_t size) {
+    (void)(plan->slurm != NULL ? reg_format(out, size, "under Slurm") : reg_format(out, size, "%d at a time", plan->parallel));
+    return out;
+}
+
 /* One screen. */
 static void print_summary(const options *o, const reg_plan *plan, const reg_totals *totals, reg_end end, double elapsed) {
     const reg_suite *suite = plan->suite;
-    printf("%s: %zu jobs in %.1f s, %d at a time, seed 0x%" PRIx64 ", run %" PRId64 "\n", suite->name, suite->count, elapsed,
-           plan->parallel, plan->seed, plan->run);
+    char how[32];
+    printf("%s: %zu jobs in %.1f s, %s, seed 0x%" PRIx64 ", run %" PRId64 "\n", suite->name, suite->count, elapsed,
+           how_many(plan, how, sizeof how), plan->seed, plan->run);
     (void)reg_report_totals(plan->db, plan->run, totals->failed == 0 ? ROWS : ROWS_OF_FAILED, stdout);
     (void)reg_report_outcomes(plan->db, plan->run, stdout);
     if (suite->budget_s != 0) {
@@ -59,10 +65,11 @@ static int run_plan(const options *o, const reg_plan *plan) {
         (void)fflush(stdout);
     }
     if (plan->progress->terminal) {
-        printf("%s: %zu jobs, %d at a time, seed 0x%" PRIx64 ", run %" PRId64 ", budget %u s\n", plan->suite->name, plan->suite->count,
-               plan->parallel, plan->seed, plan->run, plan->suite->budget_s);
+        char how[32];
+        printf("%s: %zu jobs, %s, seed 0x%" PRIx64 ", run %" PRId64 ", budget %u s\n", plan->suite->name, plan->suite->count,
+               how_many(plan, how, sizeof how), plan->seed, plan->run, plan->suite->budget_s);
     }
-    reg_end end = reg_run_jobs(plan, &totals);
+    reg_end end = reg_launcher_find(plan->slurm != NULL ? "slurm" : "local")->run(plan, &totals);
     const double elapsed = (double)plan->elapsed_ms / 1000.0 + reg_now() - plan->progress->started;
     if (end == REG_END_BROKEN || reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
         return REG_FAIL;
@@ -87,7 +94,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
 }
 
 /* Run what has no outcome yet. */
-static int run_list(const options *o, reg_db *db, const reg_run_info *info, const reg_suite *suite, const reg_past *past) {
+static int run_list(const options *o, reg_db *db, const reg_run_info *info, const reg_suite *suite, const reg_past *past, bool resumed) {
     reg_progress progress = {
         .terminal = isatty(STDOUT_FILENO) != 0, .started = reg_now(), .total = suite->count, .parallel = (int)o->parallel};
     size_t *order = NULL;
@@ -100,6 +107,8 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
                      .parallel = (int)o->parallel,
                      .fail_fast = o->fail_fast,
                      .past = past,
+                     .resumed = resumed,
+                     .slurm = strcmp(info->launcher, "slurm") == 0 ? &o->slurm : NULL,
                      .db = db,
                      .progress = &progress};
     reg_expectation *expected = NULL;
@@ -141,6 +150,7 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
         status = cli_usage("--out %s: too long", o->out != NULL ? o->out : o->build_dir);
     }
     (void)reg_format(info.shard, sizeof info.shard, "%u/%u", o->shard, o->shards);
+    (void)reg_format(info.launcher, sizeof info.launcher, "%s", o->launcher != NULL ? o->launcher : "local");
     (void)reg_format(info.suite, sizeof info.suite, "%s", suite->name);
     reg_commit_info(&info);
     reg_host_info(&info);
@@ -150,7 +160,7 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     if (status == REG_OK) {
         status = reg_db_begin_run(&db, &info, suite, programs, &lock);
         if (status == REG_OK) {
-            status = run_list(o, &db, &info, suite, past);
+            status = run_list(o, &db, &info, suite, past, false);
         }
         reg_lock_release(&lock);
         reg_db_close(&db);
@@ -269,6 +279,10 @@ static int same_options(const options *o, const reg_run_info *info) {
         reg_error("run %" PRId64 " cannot go on: its programs are in %s, not in %s (--build-dir)", info->id, info->build_dir, o->build_dir);
         return REG_USAGE;
     }
+    if (o->launcher != NULL && strcmp(o->launcher, info->launcher) != 0) {
+        reg_error("run %" PRId64 " cannot go on: its launcher is %s, not %s", info->id, info->launcher, o->launcher);
+        return REG_USAGE;
+    }
     reg_commit_info(&now);
     if (strcmp(now.commit, info->commit) != 0) {
         reg_error("run %" PRId64 " cannot go on: it is of commit %.12s, not %.12s", info->id, info->commit, now.commit);
@@ -303,7 +317,7 @@ static int continue_run(const options *o, reg_db *db, const reg_run_info *info) 
         status = reg_db_resume_run(db, info->id);
     }
     if (status == REG_OK) {
-        status = run_list(o, db, info, &suite, past);
+        status = run_list(o, db, info, &suite, past, true);
     }
     reg_suite_free(&suite);
     free(past);
@@ -346,6 +360,10 @@ static int resume_run(const options *o) {
     if (status == REG_OK) {
         status = same_options(o, &info);
     }
+    if (status == REG_OK) {
+        const reg_launcher *launcher = reg_launcher_find(info.launcher);
+        status = launcher != NULL ? launcher->probe() : (int)cli_usage("launcher %s of the run is unknown", info.launcher);
+    }
     if (status == REG_OK) { /* a runner that was killed a moment ago may still be going */
         status = reg_lock_run(&lock, db.path, run, 1.0);
     }
@@ -380,6 +398,9 @@ int cli_run(options *o) {
     int status = o->print_jobs ? REG_OK : probe_files(o);
     if (o->resume) {
         return status == REG_OK ? cli_close_output(resume_run(o)) : status;
+    }
+    if (status == REG_OK && o->launcher != NULL && !o->print_jobs) {
+        status = reg_launcher_find(o->launcher)->probe();
     }
     if (status == REG_OK) {
         status = cli_load_suite(o, &suite, path);

@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PARALLEL_MAX 256
@@ -38,6 +39,14 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  --explain N        run one failure of each of the first N signatures again,\n"
                         "                     with a report, and look for a small case (default 0)\n"
                         "  --explain-time S   seconds for all that (default 60)\n"
+                        "on a Slurm cluster (docs/regress.md):\n"
+                        "  --launcher slurm   submit job arrays instead of starting processes (local)\n"
+                        "  --shard-seconds S  expected work of a task, at least (default 60)\n"
+                        "  --slurm-cpus N     processors of a task, jobs at a time in it (default 1)\n"
+                        "  --slurm-partition P, --slurm-account A, --slurm-args \"WORDS\"\n"
+                        "                     for sbatch\n"
+                        "  --slurm-poll S     between two questions to Slurm (default 5)\n"
+                        "  --slurm-silence S  a task without a sign of life is lost (default 60)\n"
                         "what to write (run, report):\n"
                         "  --report           pages in OUT/report\n"
                         "  --html DIR         the same pages in DIR\n"
@@ -150,6 +159,17 @@ static reg_status take_shard(options *o, const char *value) {
     return REG_OK;
 }
 
+/* Seconds with a fraction. */
+static reg_status take_poll(options *o, const char *value) {
+    char *end = NULL;
+    const double seconds = strtod(value, &end);
+    if (value[strspn(value, "0123456789.")] != '\0' || end == value || *end != '\0' || seconds < 0.1 || seconds > 3600) {
+        return cli_usage("--slurm-poll %s: expected seconds from 0.1 to 3600", value);
+    }
+    o->slurm.poll_s = seconds;
+    return REG_OK;
+}
+
 static reg_status take_value(options *o, const char *name, const char *value) {
     const option_rule rules[] = {
         {.name = "--suite", .text = &o->suite},
@@ -177,6 +197,13 @@ static reg_status take_value(options *o, const char *name, const char *value) {
         {.name = "--keep-runs", .wide = &o->gc.keep_runs, .lo = 0, .hi = UINT32_MAX},
         {.name = "--keep-days", .wide = &o->gc.keep_days, .lo = 0, .hi = 100000},
         {.name = "--max-size", .wide = &o->gc.max_mib, .lo = 0, .hi = UINT32_MAX},
+        {.name = "--launcher", .text = &o->launcher},
+        {.name = "--slurm-partition", .text = &o->slurm.partition},
+        {.name = "--slurm-account", .text = &o->slurm.account},
+        {.name = "--slurm-args", .text = &o->slurm.args},
+        {.name = "--slurm-silence", .number = &o->slurm.silence_s, .lo = 3, .hi = 86400},
+        {.name = "--slurm-cpus", .number = &o->slurm.cpus, .lo = 1, .hi = PARALLEL_MAX},
+        {.name = "--shard-seconds", .number = &o->slurm.shard_s, .lo = 0, .hi = 86400},
         {.name = "--limit", .number = &o->limit, .lo = 1, .hi = UINT32_MAX},
         {.name = "--timeout", .number = &o->expand.timeout_s, .lo = 1, .hi = 86400, .list = true},
         {.name = "--memory", .number = &o->expand.memory_mb, .lo = 0, .hi = 1048576, .list = true},
@@ -193,6 +220,9 @@ static reg_status take_value(options *o, const char *name, const char *value) {
     if (strcmp(name, "--shard") == 0) {
         o->list_option = "--shard";
         return take_shard(o, value);
+    }
+    if (strcmp(name, "--slurm-poll") == 0) {
+        return take_poll(o, value);
     }
     return cli_usage("option %s is unknown", name);
 }
@@ -264,6 +294,9 @@ reg_status cli_parse(options *o, int argc, char **argv) {
         if (take_word(o, argc, argv, &i) != REG_OK) {
             return REG_USAGE;
         }
+    }
+    if (o->launcher != NULL && reg_launcher_find(o->launcher) == NULL) {
+        return cli_usage("--launcher %s: expected local or slurm", o->launcher);
     }
     if (o->kind != NULL) {
         o->expand.kind = o->kind;

@@ -257,6 +257,7 @@ typedef struct reg_run_info {
     char tools[512];
     char host[256];
     char shard[24];
+    char launcher[16];
     uint64_t elapsed_ms; /* so far */
 } reg_run_info;
 
@@ -289,6 +290,9 @@ int reg_db_commit(reg_db *db);
 
 /* Record a finished job (index into the suite). The first attempt with an outcome stays: a second one is an error. */
 int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result, const char *log_path);
+
+/* Attempts at a recorded job contradict each other: outcome, signature and message change, a repro where there was none. */
+int reg_db_doubt_job(reg_db *db, int64_t run, size_t idx, const reg_result *result);
 
 /* What an explanation left of the job: folder, waveform, small case; empty text changes nothing. */
 int reg_db_explain_job(reg_db *db, int64_t run, size_t idx, const char *bundle, const char *wave, const char *shrunk);
@@ -339,6 +343,7 @@ typedef struct reg_progress {
     double busy_s; /* sum of the wall times of the finished jobs */
     double left_s; /* expected until the end; negative: nothing is known */
     int parallel;
+    char note[48]; /* of the launcher, at the end of the line */
 } reg_progress;
 
 typedef struct reg_plan {
@@ -356,6 +361,9 @@ typedef struct reg_plan {
     const reg_expectation *expected; /* one a job */
     reg_db *db;
     reg_progress *progress;
+    bool resumed;                        /* the run was there before */
+    const struct reg_slurm_asked *slurm; /* launcher slurm */
+    const struct reg_keeper *keeper;     /* ledger.h: takes what has finished instead of the database; NULL: none */
 } reg_plan;
 
 typedef enum reg_end { REG_END_DONE = 0, REG_END_INTERRUPTED = 1, REG_END_FAIL_FAST = 2, REG_END_BROKEN = 3 } reg_end;
@@ -368,6 +376,16 @@ typedef struct reg_totals {
 
 /* Run the jobs of a plan that have no outcome; the totals are those of all. REG_END_BROKEN: the runner itself could not go on (database, processes), a line has been printed. */
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals);
+
+/* Where jobs run. */
+typedef struct reg_launcher {
+    const char *name;                                         /* run.launcher in the database */
+    int (*probe)(void);                                       /* is everything there that it needs? REG_USAGE (printed): no */
+    reg_end (*run)(const reg_plan *plan, reg_totals *totals); /* as reg_run_jobs */
+} reg_launcher;
+
+/* NULL: there is none of that name. */
+const reg_launcher *reg_launcher_find(const char *name);
 
 /* ---- draw.c: part of a suite. A second run stays with its first run, jobs stay in their order ---- */
 

@@ -5,7 +5,7 @@
  * own outcome). Finished jobs are written to the database after their successors have been started, several in one transaction.
  */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "ledger.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -30,27 +30,12 @@ typedef struct slot {
     double deadline; /* of the present phase */
 } slot;
 
-typedef struct verdict {
-    char outcome[24];
-    char trace_hash[40];
-    bool known;
-} verdict;
-
-typedef struct finished {
-    size_t job;
-    reg_result result;
-    struct finished *next;
-} finished;
-
 typedef struct sched {
     const reg_plan *plan;
-    reg_totals *totals;
+    reg_ledger ledger;
     reg_guardian guardian;
     slot *slots;
-    verdict *verdicts;   /* one a job */
-    finished **held;     /* one a job: second runs that wait for the first */
-    finished *to_record; /* finished, not yet in the database */
-    size_t next;         /* place in the order */
+    size_t next; /* place in the order */
     size_t running;
     bool stopping;
     reg_end end;
@@ -130,12 +115,6 @@ static void stop_all(sched *s, reg_end end) {
     s->stopping = true;
 }
 
-static void set_outcome(reg_result *result, const char *outcome, const char *signature, const char *message) {
-    (void)reg_format(result->outcome, sizeof result->outcome, "%s", outcome);
-    (void)reg_format(result->signature, sizeof result->signature, "%s", signature);
-    (void)reg_format(result->message, sizeof result->message, "%s", message);
-}
-
 /* Outcome from the way a process ended and from its result file. */
 static void judge(sched *s, const slot *ended, int wait_status, reg_result *result) {
     const reg_job *job = &s->plan->suite->jobs[ended->job];
@@ -150,116 +129,44 @@ static void judge(sched *s, const slot *ended, int wait_status, reg_result *resu
     const char *colon = tail[0] == '\0' ? "" : ": ";
     if (ended->timed_out) {
         (void)reg_format(text, sizeof text, "not done after %u s%s%s", job->timeout_s, colon, tail);
-        set_outcome(result, "timeout", "timeout", text);
+        reg_result_set(result, "timeout", "timeout", text);
     } else if (WIFSIGNALED(wait_status)) {
         char signature[64];
         const char *name = sigabbrev_np(WTERMSIG(wait_status));
         (void)reg_format(signature, sizeof signature, "crash SIG%s", name == NULL ? "?" : name);
         (void)reg_format(text, sizeof text, "killed by SIG%s%s%s", name == NULL ? "?" : name, colon, tail);
-        set_outcome(result, "crash", signature, text);
+        reg_result_set(result, "crash", signature, text);
     } else if (trouble != NULL) {
         (void)reg_format(text, sizeof text, "exit status %d, %s%s%s", result->exit_status, trouble, colon, tail);
-        set_outcome(result, "error", trouble, text);
+        reg_result_set(result, "error", trouble, text);
     } else if ((result->exit_status == 0) != (strcmp(result->outcome, "pass") == 0)) {
         (void)reg_format(text, sizeof text, "exit status %d, but the result file says %s%s%s", result->exit_status, result->outcome,
                          result->message[0] == '\0' ? "" : ": ", result->message);
-        set_outcome(result, "error", "exit status contradicts the result", text);
+        reg_result_set(result, "error", "exit status contradicts the result", text);
     }
-}
-
-/* The second run of a job must end as the first one did, with the same trace hash. */
-static void compare_runs(const verdict *first, reg_result *second) {
-    char text[REG_TEXT_MAX];
-    if (strcmp(first->outcome, second->outcome) != 0) {
-        (void)reg_format(text, sizeof text, "first run %s, second run %s: %.800s", first->outcome, second->outcome, second->message);
-        set_outcome(second, "nondeterministic", "nondeterministic outcome", text);
-    } else if (strcmp(second->outcome, "pass") != 0) {
-        return; /* failed twice alike: the failure is the news */
-    } else if (first->trace_hash[0] == '\0' || second->trace_hash[0] == '\0') {
-        set_outcome(second, "error", "no trace hash", "run twice, but the result has no trace_hash to compare");
-    } else if (strcmp(first->trace_hash, second->trace_hash) != 0) {
-        (void)reg_format(text, sizeof text, "trace hash %s, first run %s", second->trace_hash, first->trace_hash);
-        set_outcome(second, "nondeterministic", "nondeterministic trace", text);
-    }
-}
-
-static void set_repro(const reg_plan *plan, const reg_job *job, reg_result *result) {
-    reg_command command;
-    if (strcmp(result->outcome, "pass") == 0 || result->repro[0] != '\0') {
-        return;
-    }
-    if (result->case_path[0] != '\0') {
-        bool fast = strcmp(job->kind, "fast") == 0; /* what make repro takes by itself */
-        (void)reg_format(result->repro, sizeof result->repro, "make repro CASE=%.*s%s%s", REG_TEXT_MAX - 64, result->case_path,
-                         fast ? "" : " KIND=", fast ? "" : job->kind);
-    } else if (reg_command_build(&command, job, plan->build_dir, plan->seed, NULL, NULL)) {
-        (void)reg_format(result->repro, sizeof result->repro, "%s", command.line);
-    }
-}
-
-/* The verdict stands: count it, say it, queue it for the database. */
-static void conclude(sched *s, finished *item) {
-    const reg_job *job = &s->plan->suite->jobs[item->job];
-    reg_progress *progress = s->plan->progress;
-    verdict *known = &s->verdicts[item->job];
-    known->known = true;
-    (void)reg_format(known->outcome, sizeof known->outcome, "%s", item->result.outcome);
-    (void)reg_format(known->trace_hash, sizeof known->trace_hash, "%s", item->result.trace_hash);
-    bool pass = strcmp(item->result.outcome, "pass") == 0;
-    set_repro(s->plan, job, &item->result);
-    progress->done++;
-    progress->busy_s += (double)item->result.wall_ms / 1000.0;
-    if (pass) {
-        s->totals->passed++;
-    } else {
-        s->totals->failed++;
-        progress->failed++;
-        reg_progress_failure(progress, job, &item->result);
-        if (s->plan->fail_fast && !s->stopping) {
-            stop_all(s, REG_END_FAIL_FAST);
-        }
-    }
-    finished **tail = &s->to_record;
-    while (*tail != NULL) {
-        tail = &(*tail)->next;
-    }
-    *tail = item;
 }
 
 static void finish_slot(sched *s, slot *ended, int wait_status, uint64_t cpu_ms, uint64_t rss_kb) {
-    const reg_suite *suite = s->plan->suite;
-    size_t index = ended->job;
     bool stopped = s->stopping && ended->phase != SLOT_RUNNING && !ended->timed_out;
-    finished *item = calloc(1, sizeof *item);
     s->running--;
-    if (item == NULL || stopped) { /* told to stop: it counts as not run */
-        if (item == NULL) {
-            reg_error("out of memory");
-            stop_all(s, REG_END_BROKEN);
-        }
-        free(item);
+    if (stopped) { /* told to stop: it counts as not run */
         ended->phase = SLOT_FREE;
         return;
     }
-    item->job = index;
+    reg_finished *item = reg_ledger_item(ended->job, s->plan->past[ended->job].attempt);
+    if (item == NULL) {
+        stop_all(s, REG_END_BROKEN);
+        ended->phase = SLOT_FREE;
+        return;
+    }
     item->result.wall_ms = (uint64_t)((reg_now() - ended->started) * 1000.0);
     item->result.cpu_ms = cpu_ms;
     item->result.max_rss_kb = rss_kb;
     judge(s, ended, wait_status, &item->result);
     ended->phase = SLOT_FREE;
-    if (suite->jobs[index].second_run && !s->verdicts[index - 1].known) {
-        s->held[index] = item;
-        return;
-    }
-    if (suite->jobs[index].second_run) {
-        compare_runs(&s->verdicts[index - 1], &item->result);
-    }
-    conclude(s, item);
-    if (suite->jobs[index].checked_twice && s->held[index + 1] != NULL) {
-        finished *second = s->held[index + 1];
-        s->held[index + 1] = NULL;
-        compare_runs(&s->verdicts[index], &second->result);
-        conclude(s, second);
+    reg_ledger_take(&s->ledger, item);
+    if (s->ledger.failed && s->plan->fail_fast && !s->stopping) {
+        stop_all(s, REG_END_FAIL_FAST);
     }
 }
 
@@ -291,34 +198,9 @@ static void check_deadlines(sched *s) {
     }
 }
 
-/* Put what has finished into the database; false when that fails. */
-static bool record(sched *s) {
-    reg_db *db = s->plan->db;
-    bool good = true;
-    if (s->to_record == NULL) {
-        return true;
-    }
-    good = reg_db_begin(db) == REG_OK;
-    while (s->to_record != NULL) {
-        finished *item = s->to_record;
-        char log[REG_PATH_MAX];
-        job_file(s->plan, item->job, "log.txt", log, sizeof log);
-        good = good && reg_db_finish_job(db, s->plan->run, item->job, s->plan->past[item->job].attempt, &item->result, log) == REG_OK;
-        s->to_record = item->next;
-        free(item);
-    }
-    if (good) {
-        good = reg_db_commit(db) == REG_OK;
-    }
-    if (!good) {
-        (void)reg_db_exec(db, "ROLLBACK");
-    }
-    return good;
-}
-
 /* Milliseconds until something is due. */
 static int wait_time(const sched *s) {
-    double soonest = reg_now() + (s->plan->progress->terminal ? 0.25 : 60.0);
+    double soonest = reg_now() + (s->plan->progress->terminal ? 0.25 : s->plan->keeper != NULL ? 1.0 : 60.0);
     for (int i = 0; i < s->plan->parallel; i++) {
         if (s->slots[i].phase != SLOT_FREE && s->slots[i].deadline < soonest) {
             soonest = s->slots[i].deadline;
@@ -383,7 +265,7 @@ static double time_left(const sched *s) {
 static void loop(sched *s) {
     for (;;) {
         fill_slots(s);
-        if (s->end != REG_END_BROKEN && !record(s)) {
+        if (s->end != REG_END_BROKEN && !reg_ledger_record(&s->ledger)) {
             stop_all(s, REG_END_BROKEN);
         }
         if (s->running == 0 && (s->stopping || s->next == s->plan->order_count)) {
@@ -392,6 +274,9 @@ static void loop(sched *s) {
         if (s->plan->progress->terminal) {
             s->plan->progress->left_s = time_left(s);
             reg_progress_draw(s->plan->progress, false);
+        }
+        if (s->plan->keeper != NULL) {
+            s->plan->keeper->tick(s->plan->keeper->context);
         }
         wait_for_news(s);
         reap_slots(s);
@@ -411,69 +296,31 @@ static bool open_signals(sched *s, sigset_t *before) {
     return s->signal_fd >= 0;
 }
 
-static void release(sched *s) {
-    for (size_t i = 0; s->held != NULL && i < s->plan->suite->count; i++) {
-        free(s->held[i]);
-    }
-    while (s->to_record != NULL) {
-        finished *item = s->to_record;
-        s->to_record = item->next;
-        free(item);
-    }
-    free(s->held);
-    free(s->verdicts);
-    free(s->slots);
-}
-
-/* Jobs that ended before this runner started. */
-static void take_past(sched *s) {
-    const reg_plan *plan = s->plan;
-    for (size_t i = 0; i < plan->suite->count; i++) {
-        const reg_past *past = &plan->past[i];
-        verdict *known = &s->verdicts[i];
-        if (past->outcome[0] == '\0') {
-            continue;
-        }
-        known->known = true;
-        (void)reg_format(known->outcome, sizeof known->outcome, "%s", past->outcome);
-        (void)reg_format(known->trace_hash, sizeof known->trace_hash, "%s", past->trace_hash);
-        size_t *counter = strcmp(past->outcome, "pass") == 0 ? &s->totals->passed : &s->totals->failed;
-        (*counter)++;
-    }
-    plan->progress->before = s->totals->passed + s->totals->failed;
-    plan->progress->done = plan->progress->before;
-    plan->progress->failed = s->totals->failed;
-}
-
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
-    sched s = {.plan = plan, .totals = totals, .end = REG_END_DONE, .signal_fd = -1};
+    sched s = {.plan = plan, .end = REG_END_DONE, .signal_fd = -1};
     sigset_t before;
-    size_t count = plan->suite->count;
-    memset(totals, 0, sizeof *totals);
+    if (reg_ledger_open(&s.ledger, plan, totals) != REG_OK) {
+        return REG_END_BROKEN;
+    }
     s.slots = calloc((size_t)plan->parallel, sizeof *s.slots);
-    s.verdicts = calloc(count, sizeof *s.verdicts);
-    s.held = calloc(count, sizeof(finished *));
-    if (s.slots == NULL || s.verdicts == NULL || s.held == NULL) {
+    if (s.slots == NULL) {
         reg_error("out of memory");
-        release(&s);
-        return REG_END_BROKEN;
-    }
-    take_past(&s);
-    if (reg_guardian_start(&s.guardian) != REG_OK) {
-        release(&s);
-        return REG_END_BROKEN;
-    }
-    if (open_signals(&s, &before)) {
-        loop(&s);
-        reg_progress_clear(plan->progress);
-        (void)close(s.signal_fd);
-    } else {
-        reg_error("cannot watch signals: %s", strerror(errno));
         s.end = REG_END_BROKEN;
+    } else if (reg_guardian_start(&s.guardian) != REG_OK) {
+        s.end = REG_END_BROKEN;
+    } else {
+        if (open_signals(&s, &before)) {
+            loop(&s);
+            reg_progress_clear(plan->progress);
+            (void)close(s.signal_fd);
+        } else {
+            reg_error("cannot watch signals: %s", strerror(errno));
+            s.end = REG_END_BROKEN;
+        }
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        reg_guardian_stop(&s.guardian);
     }
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    reg_guardian_stop(&s.guardian);
-    release(&s);
-    totals->not_run = count - totals->passed - totals->failed;
+    free(s.slots);
+    reg_ledger_close(&s.ledger);
     return s.end;
 }

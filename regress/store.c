@@ -38,7 +38,7 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     if (reg_db_prepare(
             db,
             "INSERT INTO run(suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,build_dir,state,"
-            "started_at) VALUES(?,?,?,?,?,?,?,'local',?,?,?,?,'running',?)",
+            "started_at) VALUES(?,?,?,?,?,?,?,?13,?8,?9,?10,?11,'running',?12)",
             &stmt) != REG_OK) {
         return REG_FAIL;
     }
@@ -55,6 +55,7 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     bind_number(stmt, 10, info->budget_s);
     bind_text(stmt, 11, info->build_dir);
     bind_number(stmt, 12, (uint64_t)time(NULL)); /* for people: when was that */
+    bind_text(stmt, 13, info->launcher);
     int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
     (void)sqlite3_finalize(stmt);
     info->id = sqlite3_last_insert_rowid(db->handle);
@@ -233,6 +234,23 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
         reg_error("%s: run %" PRId64 ", job %zu: somebody else has recorded it", db->path, run, idx);
         status = REG_FAIL;
     }
+    return status;
+}
+
+int reg_db_doubt_job(reg_db *db, int64_t run, size_t idx, const reg_result *result) {
+    sqlite3_stmt *stmt = NULL;
+    if (reg_db_prepare(db, "UPDATE job SET outcome=?, signature=?, message=?, repro=coalesce(repro,?) WHERE run=? AND idx=?", &stmt) !=
+        REG_OK) {
+        return REG_FAIL;
+    }
+    bind_text(stmt, 1, result->outcome);
+    bind_known(stmt, 2, result->signature);
+    bind_known(stmt, 3, result->message);
+    bind_known(stmt, 4, result->repro);
+    (void)sqlite3_bind_int64(stmt, 5, run);
+    bind_number(stmt, 6, idx);
+    int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+    (void)sqlite3_finalize(stmt);
     return status;
 }
 

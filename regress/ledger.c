@@ -1,0 +1,216 @@
+/* ledger.c - verdicts of jobs: pairs of runs are compared, failures said, everything counted and recorded. */
+#define _GNU_SOURCE
+#include "ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void reg_result_set(reg_result *result, const char *outcome, const char *signature, const char *message) {
+    (void)reg_format(result->outcome, sizeof result->outcome, "%s", outcome);
+    (void)reg_format(result->signature, sizeof result->signature, "%s", signature);
+    (void)reg_format(result->message, sizeof result->message, "%s", message);
+}
+
+/* The second run of a job must end as the first one did, with the same trace hash. */
+static void compare_runs(const reg_verdict *first, reg_finished *item) {
+    reg_result *second = &item->result;
+    char text[REG_TEXT_MAX];
+    if (item->doubted) {
+        return;
+    }
+    if (strcmp(first->outcome, second->outcome) != 0) {
+        (void)reg_format(text, sizeof text, "first run %s, second run %s: %.800s", first->outcome, second->outcome, second->message);
+        reg_result_set(second, "nondeterministic", "nondeterministic outcome", text);
+    } else if (strcmp(second->outcome, "pass") != 0) {
+        return; /* failed twice alike: the failure is the news */
+    } else if (first->trace_hash[0] == '\0' || second->trace_hash[0] == '\0') {
+        reg_result_set(second, "error", "no trace hash", "run twice, but the result has no trace_hash to compare");
+    } else if (strcmp(first->trace_hash, second->trace_hash) != 0) {
+        (void)reg_format(text, sizeof text, "trace hash %s, first run %s", second->trace_hash, first->trace_hash);
+        reg_result_set(second, "nondeterministic", "nondeterministic trace", text);
+    }
+}
+
+static void set_repro(const reg_plan *plan, const reg_job *job, reg_result *result) {
+    reg_command command;
+    if (strcmp(result->outcome, "pass") == 0 || result->repro[0] != '\0') {
+        return;
+    }
+    if (result->case_path[0] != '\0') {
+        bool fast = strcmp(job->kind, "fast") == 0; /* what make repro takes by itself */
+        (void)reg_format(result->repro, sizeof result->repro, "make repro CASE=%.*s%s%s", REG_TEXT_MAX - 64, result->case_path,
+                         fast ? "" : " KIND=", fast ? "" : job->kind);
+    } else if (reg_command_build(&command, job, plan->build_dir, plan->seed, NULL, NULL)) {
+        (void)reg_format(result->repro, sizeof result->repro, "%s", command.line);
+    }
+}
+
+/* The verdict stands: count it, say it, queue it for the database. */
+static void conclude(reg_ledger *ledger, reg_finished *item) {
+    const reg_job *job = &ledger->plan->suite->jobs[item->job];
+    reg_progress *progress = ledger->plan->progress;
+    reg_verdict *known = &ledger->verdicts[item->job];
+    known->known = true;
+    (void)reg_format(known->outcome, sizeof known->outcome, "%s", item->result.outcome);
+    (void)reg_format(known->trace_hash, sizeof known->trace_hash, "%s", item->result.trace_hash);
+    set_repro(ledger->plan, job, &item->result);
+    progress->done++;
+    progress->busy_s += (double)item->result.wall_ms / 1000.0;
+    if (strcmp(item->result.outcome, "pass") == 0) {
+        ledger->totals->passed++;
+    } else {
+        ledger->totals->failed++;
+        ledger->failed = true;
+        progress->failed++;
+        reg_progress_failure(progress, job, &item->result);
+    }
+    item->next = NULL;
+    *ledger->tail = item;
+    ledger->tail = &item->next;
+}
+
+reg_finished *reg_ledger_item(size_t job, uint32_t attempt) {
+    reg_finished *item = calloc(1, sizeof *item);
+    if (item == NULL) {
+        reg_error("out of memory");
+        return NULL;
+    }
+    item->job = job;
+    item->attempt = attempt;
+    return item;
+}
+
+void reg_ledger_take(reg_ledger *ledger, reg_finished *item) {
+    const reg_suite *suite = ledger->plan->suite;
+    const size_t index = item->job;
+    if (ledger->plan->keeper != NULL) { /* pairs are for the runner: the other one may be on another node */
+        conclude(ledger, item);
+        return;
+    }
+    if (suite->jobs[index].second_run && !ledger->verdicts[index - 1].known) {
+        ledger->held[index] = item;
+        return;
+    }
+    if (suite->jobs[index].second_run) {
+        compare_runs(&ledger->verdicts[index - 1], item);
+    }
+    conclude(ledger, item);
+    if (suite->jobs[index].checked_twice && ledger->held[index + 1] != NULL) {
+        reg_finished *second = ledger->held[index + 1];
+        ledger->held[index + 1] = NULL;
+        compare_runs(&ledger->verdicts[index], second);
+        conclude(ledger, second);
+    }
+}
+
+bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message) {
+    static const char outcome[] = "nondeterministic";
+    static const char signature[] = "nondeterministic attempts";
+    reg_verdict *known = &ledger->verdicts[job];
+    if (ledger->held[job] != NULL) {
+        ledger->held[job]->doubted = true;
+        reg_result_set(&ledger->held[job]->result, outcome, signature, message);
+        return true;
+    }
+    if (!known->known || strcmp(known->outcome, outcome) == 0) {
+        return true;
+    }
+    reg_result doubt;
+    memset(&doubt, 0, sizeof doubt);
+    reg_result_set(&doubt, outcome, signature, message);
+    set_repro(ledger->plan, &ledger->plan->suite->jobs[job], &doubt);
+    if (strcmp(known->outcome, "pass") == 0) {
+        ledger->totals->passed--;
+        ledger->totals->failed++;
+        ledger->plan->progress->failed++;
+    }
+    ledger->failed = true;
+    (void)reg_format(known->outcome, sizeof known->outcome, "%s", outcome);
+    reg_progress_failure(ledger->plan->progress, &ledger->plan->suite->jobs[job], &doubt);
+    return reg_ledger_record(ledger) && reg_db_doubt_job(ledger->plan->db, ledger->plan->run, job, &doubt) == REG_OK;
+}
+
+static int record_one(const reg_plan *plan, const reg_finished *item) {
+    char dir[REG_PATH_MAX];
+    char log[REG_PATH_MAX + 16];
+    if (plan->keeper != NULL) {
+        int status = plan->keeper->keep(plan->keeper->context, item);
+        return status == REG_NONE ? REG_OK : status;
+    }
+    reg_job_dir(plan->out_dir, &plan->suite->jobs[item->job], item->job, item->attempt, dir, sizeof dir);
+    (void)reg_format(log, sizeof log, "%s/log.txt", dir);
+    return reg_db_finish_job(plan->db, plan->run, item->job, item->attempt, &item->result, log);
+}
+
+bool reg_ledger_record(reg_ledger *ledger) {
+    const bool into_db = ledger->plan->keeper == NULL;
+    if (ledger->to_record == NULL) {
+        return true;
+    }
+    bool good = !into_db || reg_db_begin(ledger->plan->db) == REG_OK;
+    while (ledger->to_record != NULL) {
+        reg_finished *item = ledger->to_record;
+        good = good && record_one(ledger->plan, item) == REG_OK;
+        ledger->to_record = item->next;
+        free(item);
+    }
+    ledger->tail = &ledger->to_record;
+    if (good && into_db) {
+        good = reg_db_commit(ledger->plan->db) == REG_OK;
+    }
+    if (!good && into_db) {
+        (void)reg_db_exec(ledger->plan->db, "ROLLBACK");
+    }
+    return good;
+}
+
+/* Jobs that ended before this runner started. */
+static void take_past(reg_ledger *ledger) {
+    const reg_plan *plan = ledger->plan;
+    for (size_t i = 0; i < plan->suite->count; i++) {
+        const reg_past *past = &plan->past[i];
+        reg_verdict *known = &ledger->verdicts[i];
+        if (past->outcome[0] == '\0') {
+            continue;
+        }
+        known->known = true;
+        (void)reg_format(known->outcome, sizeof known->outcome, "%s", past->outcome);
+        (void)reg_format(known->trace_hash, sizeof known->trace_hash, "%s", past->trace_hash);
+        size_t *counter = strcmp(past->outcome, "pass") == 0 ? &ledger->totals->passed : &ledger->totals->failed;
+        (*counter)++;
+    }
+    plan->progress->before = ledger->totals->passed + ledger->totals->failed;
+    plan->progress->done = plan->progress->before;
+    plan->progress->failed = ledger->totals->failed;
+}
+
+int reg_ledger_open(reg_ledger *ledger, const reg_plan *plan, reg_totals *totals) {
+    const size_t count = plan->suite->count;
+    memset(totals, 0, sizeof *totals);
+    *ledger = (reg_ledger){.plan = plan, .totals = totals};
+    ledger->tail = &ledger->to_record;
+    ledger->verdicts = calloc(count + 1, sizeof *ledger->verdicts);
+    ledger->held = calloc(count + 1, sizeof(reg_finished *));
+    if (ledger->verdicts == NULL || ledger->held == NULL) {
+        reg_error("out of memory");
+        reg_ledger_close(ledger);
+        return REG_FAIL;
+    }
+    take_past(ledger);
+    return REG_OK;
+}
+
+void reg_ledger_close(reg_ledger *ledger) {
+    const size_t count = ledger->plan->suite->count;
+    for (size_t i = 0; ledger->held != NULL && i < count; i++) {
+        free(ledger->held[i]);
+    }
+    while (ledger->to_record != NULL) {
+        reg_finished *item = ledger->to_record;
+        ledger->to_record = item->next;
+        free(item);
+    }
+    free(ledger->held);
+    free(ledger->verdicts);
+    ledger->totals->not_run = count - ledger->totals->passed - ledger->totals->failed;
+}

@@ -1,0 +1,179 @@
+/*
+ * slurm.h - jobs on the nodes of a Slurm cluster (private to regress/).
+ *
+ * Runner (slurm.c) and nodes (node.c) speak through files only, in OUT/slurm/RUN/, which all of them must see:
+ *
+ *     name           the first part of the names of all our Slurm jobs, drawn at random when the run begins
+ *     A/jobs.txt     the jobs of the tasks of array A (slurm_list.c); stands before the array is submitted
+ *     A/task.sh      what a task executes: tandem-regress node A TASK
+ *     A/TASK.task/   made by the one process that may work on the task; `beat` grows while it lives, `end` comes last
+ *     A/TASK.log     what it printed
+ *     A/done/        one record for each finished attempt: JOB.ATTEMPT.txt (slurm_record.c)
+ *
+ * What Slurm says is a hint: a task that has begun lives as long as it beats, a job is done when its record is there.
+ */
+#ifndef REG_SLURM_H
+#define REG_SLURM_H
+
+#include "ledger.h"
+
+#define SLURM_TASKS_MAX 1000 /* of one array: below the usual MaxArraySize of 1001 */
+#define SLURM_ATTEMPTS_MAX 3 /* that one runner may lose */
+
+/* What the command line asks for. */
+typedef struct reg_slurm_asked {
+    const char *partition; /* NULL: Slurm's default; so are the next two */
+    const char *account;
+    const char *args;   /* more words for sbatch, separated by blanks */
+    uint32_t shard_s;   /* expected seconds of a task */
+    double poll_s;      /* between two questions to Slurm */
+    uint32_t silence_s; /* after so long without a beat a task is lost */
+    uint32_t cpus;      /* of a task: so many jobs at a time */
+} reg_slurm_asked;
+
+/* Are sbatch, squeue and scancel there? REG_USAGE (printed): no. */
+int slurm_probe(void);
+reg_end slurm_run_jobs(const reg_plan *plan, reg_totals *totals);
+
+/* ---- slurm_list.c: A/jobs.txt ---- */
+
+typedef struct slurm_head {
+    int64_t run;
+    uint64_t seed;
+    char build_dir[REG_PATH_MAX];
+    char out_dir[REG_PATH_MAX];
+    uint32_t parallel; /* jobs at a time in a task */
+    uint32_t beat_s;   /* between two beats */
+    uint32_t tasks;
+} slurm_head;
+
+/* A job of a task. */
+typedef struct slurm_line {
+    uint32_t task;
+    size_t idx; /* place in the suite of the run */
+    uint32_t attempt;
+    reg_job job;
+} slurm_line;
+
+/* Write DIR/jobs.txt; lines in order of tasks. */
+int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *lines, size_t count);
+/* *lines is to be freed. REG_NONE: there is no such file (nothing is printed). */
+int slurm_list_read(const char *dir, slurm_head *head, slurm_line **lines, size_t *count);
+
+/* ---- slurm_record.c: A/done/JOB.ATTEMPT.txt ---- */
+
+/* Write the record of a finished attempt below DIR. */
+int slurm_record_write(const char *dir, int64_t run, const reg_finished *item);
+/* Fill in the result of item (its job and attempt are given). Returns a short text that says what is wrong, NULL on success. */
+const char *slurm_record_load(const char *dir, int64_t run, reg_finished *item);
+
+/* ---- slurm_call.c: Slurm's own programs ---- */
+
+typedef struct slurm_caller {
+    reg_guardian guardian;
+    char scratch[REG_PATH_MAX]; /* file for their output */
+} slurm_caller;
+
+/* Find a program of Slurm; REG_USAGE (printed) when there is none. */
+int slurm_find(const char *name, char *path, size_t size);
+/* Run a command; *text is its output, stderr included, to be freed, also on failure when it is not NULL. REG_OK: exit status 0. Nothing is printed. */
+int slurm_call(const slurm_caller *caller, const reg_command *command, double timeout_s, char **text);
+/* The last line of an output that is not blank; cut to size. */
+void slurm_last_line(const char *text, char *out, size_t size);
+
+/* ---- slurm_tasks.c: shards, arrays ---- */
+
+typedef struct slurm_entry {
+    size_t job;
+    uint32_t attempt;
+    uint32_t shard;
+    uint32_t older; /* entry of the same job + 1; 0: none */
+    bool seen;      /* its record was read */
+} slurm_entry;
+
+typedef enum slurm_state { SHARD_WRITTEN, SHARD_SUBMITTED, SHARD_OVER } slurm_state;
+
+/* A task of an array. */
+typedef struct slurm_shard {
+    slurm_state state;
+    uint32_t first, count; /* entries */
+    uint32_t array;        /* place in the list */
+    uint32_t task;
+    bool adopted;           /* of an earlier runner */
+    bool listed;            /* by squeue, the last time */
+    bool running;           /* as squeue says */
+    bool claimed;           /* by a process on a node */
+    uint32_t absent, ended; /* answers of squeue in a row without it, since its end */
+    off_t beats;
+    double beat_at; /* when that was seen to change */
+} slurm_shard;
+
+typedef struct slurm_array {
+    uint32_t number;       /* its folder */
+    uint32_t first, count; /* shards */
+    bool submitted;
+    size_t unseen;     /* records that may still come */
+    char slurm_id[24]; /* as squeue says, empty: unknown */
+} slurm_array;
+
+typedef struct slurm_job {
+    uint32_t entry;   /* the newest one + 1; 0: none */
+    uint32_t attempt; /* the newest one */
+    uint32_t lost;    /* attempts that this runner lost */
+    bool taken;       /* has an outcome, or waits in the ledger for its first run */
+    uint32_t from;    /* the attempt that gave it; 0: no attempt did */
+    char outcome[24]; /* as that attempt said */
+    char trace_hash[40];
+} slurm_job;
+
+typedef struct slurm_runner {
+    const reg_plan *plan;
+    const reg_slurm_asked *asked;
+    reg_ledger ledger;
+    slurm_caller caller;
+    char folder[REG_PATH_MAX]; /* OUT/slurm/RUN */
+    char name[48];             /* of our Slurm jobs: NAME-ARRAY */
+    slurm_job *jobs;           /* one a job of the suite */
+    slurm_entry *entries;
+    size_t entry_count, entry_room;
+    slurm_shard *shards;
+    size_t shard_count, shard_room;
+    slurm_array *arrays;
+    size_t array_count, array_room;
+    uint32_t last_array; /* highest number of a folder */
+    uint32_t beat_s;
+    double mean_s; /* expected time of a job that nobody has timed */
+    size_t *retry; /* jobs whose attempt was lost */
+    size_t retry_count;
+    bool accepted; /* Slurm has taken an array of this runner */
+    uint32_t refused;
+    bool silent; /* squeue did not answer the last time */
+    bool stopping;
+    bool hurried; /* told twice */
+    reg_end end;
+    int signal_fd;
+    double scan_at, ask_at, submit_at;
+} slurm_runner;
+
+/* The folder of an array. False: the path is too long (printed). */
+bool slurm_array_dir(const slurm_runner *r, uint32_t number, char *out, size_t size);
+/* Make OUT/slurm/RUN, or take up what an earlier runner left in it. */
+int slurm_tasks_open(slurm_runner *r);
+void slurm_tasks_close(slurm_runner *r);
+/* Distribute jobs (places in the suite) to shards and arrays and write their folders; nothing is submitted. */
+int slurm_tasks_add(slurm_runner *r, const size_t *jobs, size_t count);
+/* The entry of an attempt, NULL: we did not ask for it. */
+slurm_entry *slurm_entry_of(const slurm_runner *r, size_t job, uint32_t attempt);
+/* Nothing more is wanted of a shard: every record was read or belongs to a job that has an outcome. */
+bool slurm_shard_served(const slurm_runner *r, const slurm_shard *shard);
+
+/* ---- slurm_ask.c: submitting, asking, cancelling ---- */
+
+/* Submit an array. REG_NONE: Slurm refused, try again later. REG_FAIL: it refused, a line was printed. */
+int slurm_submit(slurm_runner *r, slurm_array *array);
+/* Which of our tasks does Slurm know? False: it did not say. *tasks: how many it knows. */
+bool slurm_ask(slurm_runner *r, size_t *tasks);
+/* Cancel all tasks that slurm_ask found, or one shard of them. */
+bool slurm_cancel(slurm_runner *r, const slurm_shard *only);
+
+#endif

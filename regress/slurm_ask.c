@@ -1,0 +1,208 @@
+/* slurm_ask.c - arrays are submitted, asked for and cancelled by the names of our jobs; Slurm's accounting is not needed. */
+#define _GNU_SOURCE
+#include "slurm.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUBMIT_TIMEOUT_S 120.0
+#define ASK_TIMEOUT_S 60.0
+#define REFUSALS_MAX 20
+#define CANCEL_AT_ONCE 32
+
+static bool add(reg_command *command, const char *name, const char *value) {
+    char word[REG_PATH_MAX + 64];
+    return value == NULL || (reg_format(word, sizeof word, "%s%s", name, value) && reg_command_add(command, word));
+}
+
+/* Words separated by blanks. */
+static bool add_all(reg_command *command, const char *words) {
+    char copy[REG_PATH_MAX];
+    bool good = words == NULL || reg_format(copy, sizeof copy, "%s", words);
+    char *rest = words == NULL || !good ? NULL : copy;
+    while (good && rest != NULL) {
+        const char *word = strsep(&rest, " \t");
+        good = word[0] == '\0' || reg_command_add(command, word);
+    }
+    return good;
+}
+
+static bool submission(const slurm_runner *r, const slurm_array *array, const char *dir, reg_command *command) {
+    char program[REG_PATH_MAX];
+    char text[REG_PATH_MAX];
+    if (slurm_find("sbatch", program, sizeof program) != REG_OK) {
+        return false;
+    }
+    reg_command_begin(command);
+    bool good = reg_command_add(command, program) && reg_command_add(command, "--parsable");
+    (void)reg_format(text, sizeof text, "%s-%u", r->name, array->number);
+    good = good && add(command, "--job-name=", text);
+    (void)reg_format(text, sizeof text, "0-%u", array->count - 1);
+    good = good && add(command, "--array=", text);
+    /* A task that Slurm puts back into the queue would find its shard taken: the runner decides what runs again. */
+    good = good && reg_command_add(command, "--no-requeue") && reg_command_add(command, "--ntasks=1");
+    (void)reg_format(text, sizeof text, "%u", r->asked->cpus);
+    good = good && add(command, "--cpus-per-task=", text);
+    /* task.sh opens its own log: sbatch reads patterns into a name */
+    good = good && reg_command_add(command, "--output=/dev/null") && add(command, "--partition=", r->asked->partition) &&
+           add(command, "--account=", r->asked->account) && add_all(command, r->asked->args) &&
+           reg_format(text, sizeof text, "%s/task.sh", dir) && reg_command_add(command, text);
+    if (!good) {
+        reg_error("sbatch: the command is too long");
+    }
+    return good;
+}
+
+/* Does Slurm work for us? */
+static bool any_task(const slurm_runner *r) {
+    bool listed = false;
+    for (size_t i = 0; i < r->shard_count; i++) {
+        listed = listed || r->shards[i].listed;
+    }
+    return listed;
+}
+
+int slurm_submit(slurm_runner *r, slurm_array *array) {
+    reg_command command;
+    char dir[REG_PATH_MAX];
+    char line[REG_TEXT_MAX];
+    char *text = NULL;
+    if (!slurm_array_dir(r, array->number, dir, sizeof dir) || !submission(r, array, dir, &command)) {
+        return REG_FAIL;
+    }
+    int status = slurm_call(&r->caller, &command, SUBMIT_TIMEOUT_S, &text);
+    slurm_last_line(text, line, sizeof line);
+    free(text);
+    if (status == REG_OK) {
+        array->submitted = true;
+        for (uint32_t i = 0; i < array->count; i++) {
+            r->shards[array->first + i].state = SHARD_SUBMITTED;
+        }
+        r->accepted = true;
+        r->refused = 0;
+        return REG_OK;
+    }
+    /* A limit of submitted jobs, a controller that restarts: there is hope as long as tasks run, else for a while. */
+    reg_progress_clear(r->plan->progress);
+    if (!r->accepted || r->refused >= REFUSALS_MAX) {
+        reg_error("sbatch takes no array of %u tasks: %s", array->count, line);
+        return REG_FAIL;
+    }
+    if (r->refused == 0) {
+        reg_error("sbatch takes no array of %u tasks for now: %s", array->count, line);
+    }
+    r->refused = r->refused == 0 || !any_task(r) ? r->refused + 1 : r->refused;
+    return REG_NONE;
+}
+
+/* NAME-ARRAY|TASK|STATE|ID of a task of ours; NULL: another line. */
+static slurm_shard *take_line(slurm_runner *r, char *line, bool *known) {
+    const size_t length = strlen(r->name);
+    uint64_t number = 0;
+    uint64_t task = 0;
+    *known = strncmp(line, r->name, length) == 0 && line[length] == '-';
+    if (!*known) {
+        return NULL;
+    }
+    char *rest = line + length + 1;
+    const char *array_text = strsep(&rest, "|");
+    const char *task_text = strsep(&rest, "|");
+    const char *state = strsep(&rest, "|");
+    const char *id = strsep(&rest, "|");
+    if (id == NULL || !reg_parse_u64(array_text, 1, UINT32_MAX, &number) || !reg_parse_u64(task_text, 0, UINT32_MAX, &task)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < r->array_count; i++) {
+        slurm_array *array = &r->arrays[i];
+        if (array->number == number && task < array->count) {
+            slurm_shard *shard = &r->shards[array->first + task];
+            shard->listed = true;
+            shard->running = strcmp(state, "PENDING") != 0 && strcmp(state, "CONFIGURING") != 0;
+            array->submitted = true; /* also when sbatch did not come to say so */
+            shard->state = shard->state == SHARD_WRITTEN ? SHARD_SUBMITTED : shard->state;
+            (void)reg_format(array->slurm_id, sizeof array->slurm_id, "%s", id);
+            return shard;
+        }
+    }
+    return NULL;
+}
+
+bool slurm_ask(slurm_runner *r, size_t *tasks) {
+    char program[REG_PATH_MAX];
+    char user[32];
+    char line[REG_TEXT_MAX];
+    char *text = NULL;
+    reg_command command;
+    *tasks = 0;
+    (void)reg_format(user, sizeof user, "--user=%u", (unsigned)geteuid());
+    reg_command_begin(&command);
+    if (slurm_find("squeue", program, sizeof program) != REG_OK || !reg_command_add(&command, program) ||
+        !reg_command_add(&command, user) || !reg_command_add(&command, "--noheader") || !reg_command_add(&command, "--array") ||
+        !reg_command_add(&command, "--format=%j|%K|%T|%F")) {
+        return false;
+    }
+    if (slurm_call(&r->caller, &command, ASK_TIMEOUT_S, &text) != REG_OK) {
+        slurm_last_line(text, line, sizeof line);
+        free(text);
+        if (!r->silent) {
+            reg_progress_clear(r->plan->progress);
+            reg_error("squeue does not answer, the run waits: %s", line);
+        }
+        r->silent = true;
+        return false;
+    }
+    r->silent = false;
+    for (size_t i = 0; i < r->shard_count; i++) {
+        r->shards[i].listed = false;
+        r->shards[i].running = false;
+    }
+    char *rest = text;
+    for (char *row = strsep(&rest, "\n"); row != NULL; row = strsep(&rest, "\n")) {
+        bool known;
+        (void)take_line(r, row, &known);
+        *tasks += known ? 1 : 0;
+    }
+    free(text);
+    return true;
+}
+
+static bool any_listed(const slurm_runner *r, const slurm_array *array) {
+    bool listed = false;
+    for (uint32_t i = 0; i < array->count; i++) {
+        listed = listed || r->shards[array->first + i].listed;
+    }
+    return listed && array->slurm_id[0] != '\0';
+}
+
+static bool cancel_ids(slurm_runner *r, const reg_command *command) {
+    char *text = NULL;
+    bool good = slurm_call(&r->caller, command, ASK_TIMEOUT_S, &text) == REG_OK;
+    free(text);
+    return good;
+}
+
+bool slurm_cancel(slurm_runner *r, const slurm_shard *only) {
+    char program[REG_PATH_MAX];
+    char id[48];
+    reg_command command;
+    bool good = slurm_find("scancel", program, sizeof program) == REG_OK;
+    reg_command_begin(&command);
+    (void)reg_command_add(&command, program);
+    if (only != NULL) {
+        (void)reg_format(id, sizeof id, "%s_%u", r->arrays[only->array].slurm_id, only->task);
+        return good && reg_command_add(&command, id) && cancel_ids(r, &command);
+    }
+    for (size_t i = 0; i < r->array_count && good; i++) {
+        if (any_listed(r, &r->arrays[i]) && !reg_command_add(&command, r->arrays[i].slurm_id)) {
+            good = false;
+        }
+        if (command.argc > 1 && (command.argc > CANCEL_AT_ONCE || i + 1 == r->array_count)) {
+            good = good && cancel_ids(r, &command);
+            reg_command_begin(&command);
+            (void)reg_command_add(&command, program);
+        }
+    }
+    return good;
+}

@@ -1,0 +1,166 @@
+"""Launcher slurm on a real cluster of one node: the same results as a local run, whatever is killed in the middle of it."""
+
+import os
+import signal
+import sqlite3
+import time
+
+import pytest
+
+from regress_bench import bench, last_line, leftovers, popen, programs, wait_until  # noqa: F401
+from slurm_bench import cluster, counted, decided, farm, ran, rows, slurm_run, slurm_start  # noqa: F401
+
+FULL = os.environ.get("TANDEM_CHECK") == "1"
+check_only = pytest.mark.skipif(not FULL, reason="long: make check")
+
+# What a run found out, paths below its folder included; times are not.
+FOUND = "idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,attempt,outcome,signature,message,cycles,trace_hash,exit_status,cmd,case_path,log_path"
+
+
+def last_line_of(text):
+    return text.strip().splitlines()[-1]
+
+
+def test_equals_the_local_run(farm):
+    text = "unit pass cfg=n8 count=8 determinism=2\nunit fail cfg=n4\nunit crash cfg=n4\nunit partial cfg=n8\nunit hang cfg=n8 timeout=1\ntest conv cfg=n8 cases=3\nrepeat unit wobbly cfg=n8\nunit children cfg=n4\n"
+    here = farm.run(text, "--out", "out")
+    local = rows(farm, FOUND)
+    there = slurm_run(farm, text, "--out", "out", "--shard-seconds", "2", "--slurm-cpus", "2", "--junit", "j.xml")
+    assert there.returncode == here.returncode == 1 and there.stderr == ""
+    assert rows(farm, FOUND, 2) == local
+    assert last_line(there) == last_line(here)
+    assert farm.call("diff", "1", "2").returncode == 0
+    with sqlite3.connect(farm.db) as db:
+        assert db.execute("SELECT launcher,state FROM run").fetchall() == [("local", "done"), ("slurm", "done")]
+        assert db.execute("SELECT count(*) FROM job WHERE run=2 AND wall_ms IS NOT NULL AND max_rss_kb>0").fetchone() == (len(local),)
+    assert (farm.path / "j.xml").exists()
+    assert leftovers(farm) == []
+    wait_until(lambda: farm.cluster.queue() == [])
+
+
+def begin(farm, count, seconds, *args):
+    """A run of which two jobs are done and most are not."""
+    counted(farm, seconds)
+    runner = slurm_start(farm, f"unit counted cfg=n8 count={count}\n", "--shard-seconds", str(count // 2), *args)
+    wait_until(lambda: decided(farm) >= 2)
+    assert runner.poll() is None and decided(farm) < count - 2
+    return runner
+
+
+def whole(farm, runner, count):
+    out, err = runner.communicate(timeout=120)
+    assert runner.returncode == 0, out + err
+    assert last_line_of(out) == f"{count} passed, 0 failed"
+    assert [row[:2] for row in rows(farm, "outcome,trace_hash")] == [("pass", f"0x{index}") for index in range(count)]
+
+
+def test_slurmd_is_killed(farm):
+    """The node's daemon alone: its tasks go on, and it finds them when it is back."""
+    runner = begin(farm, 12, 0.5)
+    farm.cluster.do("kill-slurmd")
+    before = decided(farm)
+    wait_until(lambda: decided(farm) > before)
+    farm.cluster.do("start-slurmd")
+    whole(farm, runner, 12)
+    assert ran(farm) == list(range(12)) and set(rows(farm, "attempt")) == {(1,)}
+    wait_until(lambda: farm.cluster.queue() == [])
+
+
+def test_slurmd_and_slurmstepd_are_killed(farm):
+    """What they had started lives on without them and still says what it found out. Slurm does not notice for long: the runner cancels those tasks."""
+    runner = begin(farm, 12, 0.5)
+    farm.cluster.do("kill-node")
+    time.sleep(0.5)
+    farm.cluster.do("start-slurmd")
+    whole(farm, runner, 12)
+    assert ran(farm) == list(range(12))
+    wait_until(lambda: farm.cluster.queue() == [])
+
+
+def test_everything_of_the_node_is_killed(farm):
+    """As by a power cut: what was running and what waited in these tasks runs again, as another attempt, and nothing else."""
+    runner = begin(farm, 12, 0.5, "--slurm-silence", "3")
+    farm.cluster.do("power-cut")
+    done = {index for index in range(12) if (farm.path / "out/slurm/1/1/done" / f"{index}.1.txt").exists()}
+    farm.cluster.do("start-slurmd")
+    whole(farm, runner, 12)
+    attempts = [row[0] for row in rows(farm, "attempt")]
+    assert attempts == [1 if index in done else 2 for index in range(12)]
+    again = [index for index in range(12) if ran(farm).count(index) != 1]
+    assert len(again) <= 2 and not done & set(again)  # those that ran at that moment, on two processors
+    wait_until(lambda: farm.cluster.queue() == [])
+
+
+def test_interrupt_cancels(farm):
+    runner = begin(farm, 12, 0.4)
+    runner.send_signal(signal.SIGINT)
+    out, err = runner.communicate(timeout=60)
+    assert runner.returncode == 1 and err == "" and "(interrupted)" in out
+    assert farm.cluster.queue() == []
+    done = decided(farm)
+    assert 2 <= done < 12 and last_line_of(out) == f"{done} passed, 0 failed"
+    assert leftovers(farm) == []
+    finished = ran(farm)
+    again = farm.call("run", "--resume", "--slurm-poll", "0.3", "--shard-seconds", "1")
+    assert again.returncode == 0 and last_line(again) == "12 passed, 0 failed", again.stderr
+    # twice what each of the two tasks had begun, and the next job if that died of the signal before its task was told
+    assert sorted(set(ran(farm))) == list(range(12)) and len(finished) < len(ran(farm)) <= 12 + 4
+
+
+def test_the_runner_is_killed(farm):
+    """kill -9: the tasks go on, --resume takes in what they finished and waits for the rest; nothing runs twice."""
+    runner = begin(farm, 12, 0.4)
+    runner.kill()
+    runner.communicate()
+    before = decided(farm)
+    wait_until(lambda: len(ran(farm)) >= before + 4)
+    again = farm.call("run", "--resume", "--slurm-poll", "0.3")
+    assert again.returncode == 0 and last_line(again) == "12 passed, 0 failed", again.stderr
+    assert ran(farm) == list(range(12)) and set(rows(farm, "attempt")) == {(1,)}
+
+
+@check_only
+def test_runner_and_node_are_killed(farm):
+    runner = begin(farm, 12, 0.5)
+    runner.kill()
+    runner.communicate()
+    farm.cluster.do("power-cut")
+    farm.cluster.do("start-slurmd")
+    again = farm.call("run", "--resume", "--slurm-poll", "0.3", "--slurm-silence", "3")
+    assert again.returncode == 0 and last_line(again) == "12 passed, 0 failed", again.stderr
+    assert sorted(set(ran(farm))) == list(range(12)) and len(ran(farm)) <= 14
+
+
+@check_only
+def test_a_node_that_was_cut_off_comes_back(farm):
+    """A task stands still for so long that it is given up; then it goes on and contradicts the second attempt."""
+    farm.program(farm.build / "n8-fast/unit-counted", "echo $$ >> started; case $result in *.2/*) hash=2;; *) hash=1; sleep 3;; esac; report 'outcome=pass\\ntrace_hash=0x'$hash'\\n'")
+    runner = slurm_start(farm, "unit counted cfg=n8\nunit hang cfg=n8 timeout=15\n", "--slurm-silence", "3", "--shard-seconds", "0")
+    wait_until(lambda: (farm.path / "started").exists())
+    leader = int((farm.path / "started").read_text().split()[0])
+    node = int(open(f"/proc/{leader}/stat").read().rsplit(")", 1)[1].split()[1])
+    farm.cluster.do("kill-node")
+    time.sleep(0.5)
+    os.kill(node, signal.SIGSTOP)
+    farm.cluster.do("start-slurmd")
+    try:
+        wait_until(lambda: decided(farm) == 1, 40)
+    finally:
+        os.kill(node, signal.SIGCONT)
+    out, err = runner.communicate(timeout=120)
+    assert rows(farm, "outcome,attempt")[0] == ("nondeterministic", 2), out + err
+
+
+@check_only
+def test_without_the_controller(farm):
+    """sbatch tries for a while by itself."""
+    conf = farm.path / "slurm.conf"
+    conf.write_text("".join("SlurmctldPort=1\n" if line.startswith("SlurmctldPort=") else line for line in open(farm.cluster.env["SLURM_CONF"])))
+    farm.env["SLURM_CONF"] = str(conf)
+    done = slurm_run(farm, "unit pass cfg=n8\n")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and done.stderr.startswith("tandem-regress: sbatch takes no array of 1 tasks: ")
+
+
+def test_invalid_partition(farm):
+    done = slurm_run(farm, "unit pass cfg=n8\n", "--slurm-partition", "moon")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "nvalid partition" in done.stderr

@@ -1,0 +1,251 @@
+"""Launcher slurm with stand-ins for Slurm's programs: arrays, attempts that are lost, late, twice or half there, refusals."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from regress_bench import PROGRAM, bench, last_line, leftovers, popen, programs, wait_until  # noqa: F401
+from slurm_bench import counted, decided, fake, ran, rows, slurm_run, slurm_start  # noqa: F401
+
+FULL = os.environ.get("TANDEM_CHECK") == "1"
+
+
+def arrays(bench):
+    return [int(count) + 1 for count in re.findall(r"--array=0-(\d+)", (bench.fake / "submitted").read_text())]
+
+
+def test_tasks_run_and_are_recorded(fake):
+    done = slurm_run(fake, "unit pass cfg=n8 count=6\nunit fail cfg=n8\n", "--shard-seconds", "0", "--slurm-partition", "p1", "--slurm-account", "me", "--slurm-args", "--mem=4G  --qos=low")
+    assert done.returncode == 1 and done.stderr == "" and last_line(done) == "6 passed, 1 failed"
+    assert "under Slurm" in done.stdout
+    (line,) = (fake.fake / "submitted").read_text().splitlines()
+    for word in ("--parsable", "--array=0-6", "--no-requeue", "--partition=p1", "--account=me", "--mem=4G", "--qos=low", "--cpus-per-task=1"):
+        assert word in line.split()
+    assert leftovers(fake) == []
+
+
+def test_at_most_1000_tasks_in_an_array(fake):
+    (fake.fake / "idle").touch()
+    runner = slurm_start(fake, "unit pass cfg=n8 count=2300\n", "--shard-seconds", "0")
+    wait_until(lambda: (fake.fake / "submitted").exists() and len(arrays(fake)) == 3)
+    runner.send_signal(signal.SIGINT)
+    out, err = runner.communicate(timeout=60)
+    assert runner.returncode == 1 and err == "" and "not run: 2300 jobs (interrupted)" in out
+    assert arrays(fake) == [1000, 1000, 300]
+    assert (fake.fake / "cancelled").read_text().split() == ["1", "2", "3"]
+    lists = [(fake.path / f"out/slurm/1/{number}/jobs.txt").read_text() for number in (1, 2, 3)]
+    assert sum(text.count("\njob ") for text in lists) == 2300
+
+
+def test_no_task_is_shorter_than_asked_for(fake):
+    """Jobs of 0.3 s; tasks of at least a second have four, the last one takes the rest; unknown times count as the mean of the others."""
+    fake.run("unit slow cfg=n8 count=8\n")
+    (fake.fake / "idle").touch()
+    runner = slurm_start(fake, "unit slow cfg=n8 count=8\nunit pass cfg=n8 count=3\n", "--shard-seconds", "1")
+    wait_until(lambda: (fake.fake / "submitted").exists())
+    runner.send_signal(signal.SIGINT)
+    runner.communicate(timeout=60)
+    tasks = [line.split()[1] for line in (fake.path / "out/slurm/2/1/jobs.txt").read_text().splitlines() if line.startswith("job ")]
+    assert len(tasks) == 11 and arrays(fake) == [2]
+    assert min(tasks.count("0"), tasks.count("1")) >= 3
+
+
+def test_a_shard_without_history(fake):
+    assert slurm_run(fake, "unit pass cfg=n8 count=100\n").returncode == 0
+    assert arrays(fake) == [1]  # a second each: one minute and the rest
+
+
+def test_lost_tasks_come_again(fake):
+    """The tasks of the first array end without having done anything, those of the second after the first job."""
+    counted(fake, 0)
+    (fake.fake / "hook").write_text(
+        """[ $NUMBER = 1 ] && exit 0
+        [ $NUMBER = 2 ] && sed -i 's/^exec \\(.* node\\)/exec timeout --foreground -s KILL 0.6 \\1/' $TASK_SCRIPT
+        exec sh $TASK_SCRIPT\n"""
+    )
+    done = slurm_run(fake, "unit counted cfg=n8\nunit slow cfg=n4 count=3\n", "--slurm-silence", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert arrays(fake) == [1, 1, 1]
+    assert ran(fake) == [0]
+    attempts = [row[0] for row in rows(fake, "attempt")]
+    assert attempts[0] == 2 and attempts[-1] == 3
+    assert all(os.path.exists(fake.path / row[0]) for row in rows(fake, "log_path"))
+
+
+def test_lost_three_times_is_an_error(fake):
+    (fake.fake / "hook").write_text("echo no such machine > ${TASK_SCRIPT%task.sh}$SLURM_ARRAY_TASK_ID.log\n")
+    done = slurm_run(fake, "unit pass cfg=n8 count=2\n")
+    assert done.returncode == 1 and last_line(done) == "0 passed, 2 failed"
+    assert arrays(fake) == [1, 1, 1]
+    for outcome, signature, message, attempt in rows(fake, "outcome,signature,message,attempt"):
+        assert (outcome, signature, attempt) == ("error", "lost by Slurm", 3)
+        assert message.startswith("no result after 3 attempts") and message.endswith("/3/0.log: no such machine)")
+
+
+@pytest.mark.parametrize("unit, outcome", [("random", "nondeterministic"), ("pass", "pass"), ("wobbly", "nondeterministic")] if FULL else [("random", "nondeterministic")])
+def test_attempts_must_agree(fake, unit, outcome):
+    """The first array's task does its work only when the second attempt has been taken."""
+    fake.program(fake.build / "n8-fast/unit-wobbly", "case $result in *.2/*) report 'outcome=fail\\nmessage=m\\n'; exit 1;; esac; report 'outcome=pass\\ntrace_hash=0x1\\n'")
+    (fake.fake / "hook").write_text(
+        """[ $NUMBER = 1 ] && exit 0
+        sh $TASK_SCRIPT  # the second attempt at the first job, then the slow ones; the first attempt comes late
+        """
+    )
+    runner = slurm_start(fake, f"unit {unit} cfg=n8\nunit hang cfg=n8 timeout=3\n")
+    wait_until(lambda: decided(fake) == 1)
+    assert rows(fake, "attempt")[0] == (2,)
+    first = fake.path / "out/slurm/1/1"
+    # the task as its node would run it, its other job apart
+    text = (first / "jobs.txt").read_text().splitlines()
+    (first / "jobs.txt").write_text("\n".join([line for line in text if " hang " not in line][:-1] + ["end 1", ""]))
+    subprocess.run(["sh", first / "task.sh"], env=dict(fake.env, SLURM_ARRAY_TASK_ID="0"), check=True, timeout=30)
+    out, err = runner.communicate(timeout=60)
+    assert err == ""
+    found = rows(fake, "outcome,attempt,message,repro")
+    assert found[0][:2] == (outcome, 2), out
+    assert found[1][0] == "timeout"
+    if outcome == "nondeterministic":
+        assert found[0][2].startswith("attempt 2: ") and "attempt 1: pass, trace hash 0x" in found[0][2]
+        assert last_line_of(out) == "0 passed, 2 failed" and out.count("nondeterministic unit") == 1
+    else:
+        assert last_line_of(out) == "1 passed, 1 failed"
+
+
+def last_line_of(text):
+    return text.strip().splitlines()[-1]
+
+
+def test_half_written_records_are_not_there_yet(fake):
+    (fake.fake / "hook").write_text(
+        """done=${TASK_SCRIPT%task.sh}done
+        printf 'run=1\\njob=0\\nattempt=1\\noutcome=fail\\n' > $done/0.1.txt
+        printf 'run=1\\njob=1\\nattempt=1\\noutcome=fail\\ncheck=0000000000000000\\n' > $done/1.1.txt
+        : > $done/2.1.txt; : > $done/2.1.txt.tmp77; : > $done/9.9.txt; : > $done/nonsense
+        sleep 1.5
+        exec sh $TASK_SCRIPT\n"""
+    )
+    done = slurm_run(fake, "unit pass cfg=n8 count=3\n")
+    assert done.returncode == 0 and last_line(done) == "3 passed, 0 failed" and arrays(fake) == [1]
+
+
+def test_a_record_that_stays_half_written_is_lost(fake):
+    (fake.fake / "hook").write_text("""[ $NUMBER = 1 ] && { printf 'outcome=pass\\n' > ${TASK_SCRIPT%task.sh}done/0.1.txt; exit; }; exec sh $TASK_SCRIPT\n""")
+    done = slurm_run(fake, "unit pass cfg=n8\n")
+    assert done.returncode == 0 and rows(fake, "outcome,attempt") == [("pass", 2)]
+
+
+def test_a_task_is_worked_on_once(fake):
+    """Slurm starts a task again, in the same array: the second process sees that it is taken."""
+    counted(fake, 0.5)
+    (fake.fake / "hook").write_text("sh $TASK_SCRIPT & sh $TASK_SCRIPT; wait\n")
+    done = slurm_run(fake, "unit counted cfg=n8 count=3\n")
+    assert done.returncode == 0 and ran(fake) == [0, 1, 2]
+
+
+def test_squeue_may_be_silent_for_a_while(fake):
+    (fake.fake / "hook").write_text("touch $FAKE/silent; sleep 2.5; rm $FAKE/silent; exec sh $TASK_SCRIPT\n")
+    done = slurm_run(fake, "unit pass cfg=n8\n")
+    assert done.returncode == 0
+    assert done.stderr == "tandem-regress: squeue does not answer, the run waits: Unable to contact slurm controller\n"
+
+
+def test_fail_fast_cancels(fake):
+    done = slurm_run(fake, "unit fail cfg=n8\nunit hang cfg=n8 count=3\n", "--shard-seconds", "0", "--fail-fast")
+    assert done.returncode == 1 and "not run: 3 jobs (stopped at the first failure)" in done.stdout
+    assert "1" in (fake.fake / "cancelled").read_text().split()
+    assert leftovers(fake) == []
+
+
+def test_a_pair_is_compared(fake):
+    done = slurm_run(fake, "repeat unit random cfg=n8\nrepeat unit pass cfg=n8\n", "--shard-seconds", "0")
+    assert done.returncode == 1 and rows(fake, "outcome") == [("pass",), ("nondeterministic",), ("pass",), ("pass",)]
+
+
+def test_resume_takes_what_came_meanwhile(fake):
+    """kill -9 of the runner: its task goes on; what it finished is taken in, the rest is waited for, nothing runs twice."""
+    counted(fake, 0.3)
+    runner = slurm_start(fake, "unit counted cfg=n8 count=10\n")
+    wait_until(lambda: decided(fake) >= 1)
+    runner.kill()
+    runner.communicate()
+    before = decided(fake)
+    wait_until(lambda: len(ran(fake)) >= before + 3)
+    done = fake.call("run", "--resume", "--slurm-poll", "0.3")
+    assert done.returncode == 0 and last_line(done) == "10 passed, 0 failed", done.stderr
+    assert ran(fake) == list(range(10)) and arrays(fake) == [1]
+    assert set(rows(fake, "attempt")) == {(1,)}
+
+
+def test_resume_of_a_local_run_stays_local(fake):
+    fake.run("unit fail cfg=n8\nunit pass cfg=n8\n", "--fail-fast", "--jobs", "1")
+    done = fake.call("run", "--resume", "--launcher", "slurm")
+    assert done.returncode == 2 and done.stderr == "tandem-regress: run 1 cannot go on: its launcher is local, not slurm\n"
+    assert fake.call("run", "--resume", "--launcher", "local").returncode == 1
+    assert not (fake.fake / "submitted").exists()
+
+
+@pytest.mark.parametrize("name", ["sbatch", "squeue", "scancel"])
+def test_without_slurm(fake, name):
+    (fake.fake / name).unlink()
+    fake.env["PATH"] = f"{fake.fake}:" + ":".join(part for part in fake.env["PATH"].split(":") if not os.path.exists(f"{part}/{name}"))
+    # the folder of Slurm's programs may be that of everything else
+    for tool in ("bash", "sh", "git", "cat"):
+        if not (fake.fake / tool).exists() and os.path.exists(f"/usr/bin/{tool}"):
+            (fake.fake / tool).symlink_to(f"/usr/bin/{tool}")
+    done = slurm_run(fake, "unit pass cfg=n8\n")
+    assert done.returncode == 2
+    assert done.stderr == f"tandem-regress: launcher slurm: no program {name} in PATH (Debian package slurm-client)\n"
+    assert not fake.db.exists()
+
+
+def test_sbatch_that_refuses(fake):
+    (fake.fake / "refuse").write_text("sbatch: hello\nsbatch: error: invalid partition specified: moon\n\n")
+    done = slurm_run(fake, "unit pass cfg=n8\n", "--slurm-partition", "moon")
+    assert done.returncode == 1
+    assert done.stderr == "tandem-regress: sbatch takes no array of 1 tasks: sbatch: error: invalid partition specified: moon\n"
+
+
+def test_options(fake):
+    for args, text in (
+        (["--launcher", "slurm", "--slurm-poll", "1e2"], "--slurm-poll 1e2: expected seconds"),
+        (["--launcher", "slurm", "--slurm-cpus", "0"], "--slurm-cpus 0: expected a number from 1 to 256"),
+        (["--launcher", "moon"], "--launcher moon: expected local or slurm"),
+        (["--launcher", "slurm", "--slurm-poll", "0"], "--slurm-poll 0: expected seconds from 0.1 to 3600"),
+    ):
+        done = fake.run("unit pass cfg=n8\n", *args)
+        assert done.returncode == 2 and text in done.stderr and len(done.stderr.splitlines()) == 1
+    for args in ([], ["x"], ["x", "1000"], ["x", "one"]):
+        done = fake.call("node", *args)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+
+
+def test_node_with_a_damaged_list(fake):
+    (fake.path / "a").mkdir()
+    head = "tandem-regress tasks 1\nrun 1\nseed 0x1\nbuild build\nout out\nparallel 1\nbeat 1\ntasks 1\n"
+    job = "job 0 0 1 unit pass n8 fast 0 1 120 4096 0\n"
+    for text in (
+        "",
+        "nonsense\n",
+        head + job,
+        head + job + "end 2\n",
+        head + job + "end 1",
+        head + job.replace("unit", "moon") + "end 1\n",
+        head + job.replace(" 120", " -1") + "end 1\n",
+        head + job.replace("job 0", "job 1") + "end 1\n",
+        head + job.replace("0 0 1", "0 0 0") + "end 1\n",
+        head.replace("run 1", "run 0") + job + "end 1\n",
+        head.replace("beat 1\n", "") + job + "end 1\n",
+    ):
+        (fake.path / "a/jobs.txt").write_text(text)
+        done = fake.call("node", "a", "0")
+        assert done.returncode == 1 and done.stderr == "tandem-regress: a/jobs.txt: not what a runner writes\n", text
+    (fake.path / "a/jobs.txt").write_text(head + job + "end 1\n")
+    assert fake.call("node", "a", "1").returncode == 2
+    (fake.path / "a/done").mkdir()
+    assert fake.call("node", "a", "0").returncode == 0
+    assert "check=" in (fake.path / "a/done/0.1.txt").read_text()
+    done = fake.call("node", "a", "0")
+    assert done.returncode == 0 and "another process has this task" in done.stderr
