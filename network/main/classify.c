@@ -109,7 +109,7 @@ static double cpu_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int run(const photos_options *o, const net_graph *g, net_int8 *net, const names *n) {
+static int run(const photos_options *o, const net_graph *g, photos_engine *engine, const names *n) {
     photos_source source = {o, &g->blob[g->input].shape};
     net_error err;
     float *input = malloc(net_shape_elements(source.shape) * sizeof *input);
@@ -123,23 +123,28 @@ static int run(const photos_options *o, const net_graph *g, net_int8 *net, const
         if (status != NET_OK) {
             break;
         }
+        const float *output = NULL;
         double start = cpu_seconds();
-        net_int8_run(net, input);
+        status = photos_engine_run(engine, g, input, &output, &err);
         double seconds = cpu_seconds() - start;
+        if (status != NET_OK) {
+            break;
+        }
         printf("image %s\n", o->input[i]);
-        print_top(net_int8_blob(net, g->output), net_shape_elements(&g->blob[g->output].shape), o->top, n);
+        print_top(output, net_shape_elements(&g->blob[g->output].shape), o->top, n);
         if (o->time) {
             printf("time %.3f s of CPU time\n", seconds);
         }
     }
     free(input);
+    status = status == NET_OK ? photos_engine_finish(engine, &err) : status;
     if (status != NET_OK) {
         return photos_failed(status, &err);
     }
-    return o->dump == NULL || dump(o->dump, g, net) ? 0 : 1;
+    return o->dump == NULL || dump(o->dump, g, engine->cpu) ? 0 : 1;
 }
 
-static net_status prepare(const photos_options *o, net_graph *g, net_int8 **net, net_error *err) {
+static net_status prepare(const photos_options *o, net_graph *g, photos_engine *engine, net_error *err) {
     net_table table = {0};
     net_status status = photos_load(o, g, err);
     if (status == NET_OK && g->output == NET_NONE) {
@@ -151,21 +156,21 @@ static net_status prepare(const photos_options *o, net_graph *g, net_int8 **net,
         status = status == NET_OK ? net_quantize_table(g, &table, err) : status;
         net_table_free(&table);
     }
-    return status == NET_OK ? net_int8_new(g, o->scalar ? NET_INT8_SCALAR : NET_INT8_FAST, net, err) : status;
+    return status == NET_OK ? photos_engine_open(engine, o, g, err) : status;
 }
 
 int photos_classify(const photos_options *o) {
     net_graph graph = {0};
-    net_int8 *net = NULL;
+    photos_engine engine = {0};
     net_error err;
     names n = {0};
     if (o->names != NULL && !names_load(&n, o->names)) {
         names_free(&n);
         return 2;
     }
-    net_status status = prepare(o, &graph, &net, &err);
-    int result = status == NET_OK ? run(o, &graph, net, &n) : photos_failed(status, &err);
-    net_int8_free(net);
+    net_status status = prepare(o, &graph, &engine, &err);
+    int result = status == NET_OK ? run(o, &graph, &engine, &n) : photos_failed(status, &err);
+    photos_engine_free(&engine);
     net_graph_free(&graph);
     names_free(&n);
     return result;

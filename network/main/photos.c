@@ -5,12 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netjob.h"
 #include "photos.h"
+
+#ifdef NPU_CFG_N
+#define DEFAULT_N NPU_CFG_N
+#else
+#define DEFAULT_N 8
+#endif
 
 static const char help_text[] =
     "usage: tandem-net classify --net FILE --bin FILE [options] --image FILE ...\n"
     "       tandem-net calibrate --net FILE --bin FILE [options] --image FILE ...\n"
-    "classify runs a float or INT8 network on the CPU and prints the most probable classes; calibrate makes INT8 scales for a float one.\n"
+    "classify runs a float or INT8 network and prints the most probable classes; calibrate makes INT8 scales for a float one.\n"
     "  --image FILE ...     PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats\n"
     "  --order bgr|rgb|gray channels of a picture (default bgr)\n"
     "  --mean A[,B,C]       subtracted from each channel, in the network's order\n"
@@ -20,6 +27,8 @@ static const char help_text[] =
     "  --table FILE         calibration table: the float layers that it names run in INT8\n"
     "  --names FILE         a line for each class\n"
     "  --top K              classes to print (default 5)\n"
+    "  --device model|rtl|tandem  the runtime on a device instead of the CPU; --cfg n4|n8|n16|n32: its mesh (an RTL program: only its "
+    "own)\n"
     "  --scalar             the scalar definition of the INT8 layers instead of the vectorised one\n"
     "  --dump DIR           one input: blobs as DIR/<number>.f32 or .s8, inputs of INT8 layers as DIR/<layer number>.qin.s8\n"
     "  --time               CPU time of each inference\n"
@@ -39,7 +48,7 @@ static int usage(const char *what, const char *value, const char *expected) {
 
 int photos_failed(net_status status, const net_error *err) {
     fprintf(stderr, "tandem-net: %s\n", err->text);
-    return status == NET_ERR_MEMORY ? 1 : 2;
+    return status == NET_ERR_MEMORY || status == NET_ERR_DEVICE ? 1 : 2;
 }
 
 void photos_free(photos_options *o) {
@@ -68,17 +77,11 @@ static bool parse_channels(const char *text, float out[3]) {
     return false;
 }
 
-static bool parse_number(const char *text, uint32_t most, char stop, uint32_t *out, const char **rest) {
+static bool parse_number(const char *text, uint32_t most, uint32_t *out) {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
     *out = (uint32_t)value;
-    *rest = end + 1;
-    return *text >= '0' && *text <= '9' && value >= 1 && value <= most && *end == stop;
-}
-
-static bool parse_shape(const char *text, uint32_t shape[3]) {
-    return parse_number(text, 65536, 'x', &shape[0], &text) && parse_number(text, 65536, 'x', &shape[1], &text) &&
-           parse_number(text, 65536, '\0', &shape[2], &text);
+    return *text >= '0' && *text <= '9' && value >= 1 && value <= most && *end == '\0';
 }
 
 /* Place of a word in a list that ends with NULL; -1: not there. */
@@ -95,7 +98,7 @@ static int word_of(const char *text, const char *const *words) {
 static int value_option(photos_options *o, const char *name, const char *value) {
     static const char *const orders[] = {"bgr", "rgb", "gray", NULL};
     static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
-    const char *rest;
+    static const char *const devices[] = {"model", "rtl", "tandem", NULL};
     if (strcmp(name, "--order") == 0) {
         int at = word_of(value, orders);
         o->prep.order = (net_pixel_order)(at < 0 ? 0 : at);
@@ -111,11 +114,20 @@ static int value_option(photos_options *o, const char *name, const char *value) 
         *(mean ? &o->prep.has_mean : &o->prep.has_norm) = true;
         return parse_channels(value, mean ? o->prep.mean : o->prep.norm) ? 0 : usage(name, value, ": expected one number or three");
     }
+    if (strcmp(name, "--device") == 0) {
+        o->device = value;
+        return word_of(value, devices) >= 0 ? 0 : usage(name, value, ": expected model, rtl or tandem");
+    }
+    if (strcmp(name, "--cfg") == 0) {
+        return netjob_parse_cfg(value, &o->n) ? 0 : usage(name, value, ": expected n4, n8, n16 or n32");
+    }
     if (strcmp(name, "--shape") == 0) {
-        return parse_shape(value, o->shape) ? 0 : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
+        return netjob_parse_shape(value, o->shape)
+                   ? 0
+                   : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
     }
     if (strcmp(name, "--top") == 0) {
-        return parse_number(value, 1000000, '\0', &o->top, &rest) ? 0 : usage(name, value, ": expected a number of 1..1000000");
+        return parse_number(value, 1000000, &o->top) ? 0 : usage(name, value, ": expected a number of 1..1000000");
     }
     if (strcmp(name, "--percent") == 0) {
         char *end;
@@ -135,9 +147,21 @@ static int complete(const photos_options *o) {
         (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise || o->method_name != NULL)) {
         return usage("--method, --out-param, --out-bin, --compare, --json and --optimise go with calibrate", "", "");
     }
-    if (!classify && (o->names != NULL || o->dump != NULL || o->scalar || o->time)) {
-        return usage("--names, --dump, --scalar and --time go with classify", "", "");
+    if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
+        return usage("--names, --dump, --device, --scalar and --time go with classify", "", "");
     }
+    if (o->device != NULL && (o->dump != NULL || o->scalar)) {
+        return usage("--dump and --scalar are for the CPU, not for a device", "", "");
+    }
+#ifdef NPU_CFG_N
+    if (o->n != NPU_CFG_N) {
+        return usage("--cfg", "", ": this program was built for " NPU_CFG_NAME);
+    }
+#else
+    if (o->device != NULL && strcmp(o->device, "model") != 0) {
+        return usage("--device", o->device, ": this program was built without RTL, expected model");
+    }
+#endif
     if ((o->out_param == NULL) != (o->out_bin == NULL) || (o->optimise && o->out_param == NULL)) {
         return usage("--out-param and --out-bin belong together, --optimise goes with them", "", "");
     }
@@ -223,7 +247,7 @@ net_status photos_input(void *user, uint32_t i, float *input, net_error *err) {
 }
 
 int netjob_photos(int argc, char **argv) {
-    photos_options o = {.command = argv[1], .top = 5, .percent = 99.99};
+    photos_options o = {.command = argv[1], .top = 5, .percent = 99.99, .n = DEFAULT_N};
     o.input = calloc((size_t)argc, sizeof *o.input);
     if (o.input == NULL) {
         fputs("tandem-net: out of memory\n", stderr);

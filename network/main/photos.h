@@ -13,6 +13,8 @@ typedef struct photos_options {
     net_picture_prep prep;
     uint32_t shape[3]; /* w, h, c of an input without a shape; 0: not given */
     uint32_t top;
+    const char *device;      /* NULL: the CPU; model, rtl, tandem */
+    uint32_t n;              /* mesh size */
     const char *method_name; /* NULL: all methods, and the best one is taken */
     double percent;
     bool scalar, time, json, optimise;
@@ -21,7 +23,7 @@ typedef struct photos_options {
 /* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
 int photos_parse(photos_options *o, int argc, char **argv);
 void photos_free(photos_options *o);
-/* Status of a failure: prints the line, returns 1 for lack of memory, 2 otherwise. */
+/* Status of a failure: prints the line, returns 1 for lack of memory and for the device, 2 otherwise. */
 int photos_failed(net_status status, const net_error *err);
 /* The network with its shapes. */
 net_status photos_load(const photos_options *o, net_graph *graph, net_error *err);
@@ -32,6 +34,19 @@ typedef struct photos_source {
 } photos_source;
 /* net_inputs.load: user is a photos_source. */
 net_status photos_input(void *user, uint32_t i, float *input, net_error *err);
+
+/* What classifies: INT8 on the CPU, or the runtime on a device. */
+typedef struct photos_engine {
+    net_int8 *cpu;
+    npu_dev *dev;
+    net_rt *rt;
+} photos_engine;
+net_status photos_engine_open(photos_engine *engine, const photos_options *o, net_graph *graph, net_error *err);
+/* One inference: *output points to the graph's only output. */
+net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output, net_error *err);
+/* The device's last checks. */
+net_status photos_engine_finish(photos_engine *engine, net_error *err);
+void photos_engine_free(photos_engine *engine);
 
 int photos_classify(const photos_options *o);
 int photos_calibrate(const photos_options *o);
