@@ -60,7 +60,13 @@ static uint64_t bytes_below(const char *path) {
     return sum;
 }
 
-/* Do it with every folder of a job of the run: each attempt, the explanation; and with the report. */
+/* What launcher slurm kept of the run; false: nothing. */
+static bool launcher_dir(const gc_run *run, char *out, size_t size) {
+    return run->info.out_dir[0] != '\0' && reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) &&
+           access(out, F_OK) == 0;
+}
+
+/* Do it with every folder of a job of the run: each attempt, the explanation; with what the launcher kept and with the report. */
 static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
     int status = REG_OK;
     for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
@@ -79,6 +85,9 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
         }
     }
     char path[REG_PATH_MAX];
+    if (status == REG_OK && launcher_dir(run, path, sizeof path)) {
+        status = visit(path, context);
+    }
     if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_report_dir(run->info.out_dir, path, sizeof path) &&
         reg_html_is_report(path)) {
         status = visit(path, context);
@@ -175,6 +184,9 @@ static int remove_run(reg_db *db, const gc_run *run, bool forget) {
     }
     if (status == REG_OK) {
         if (run->info.out_dir[0] != '\0') {
+            char path[REG_PATH_MAX];
+            (void)reg_format(path, sizeof path, "%s/slurm", run->info.out_dir);
+            (void)rmdir(path);
             (void)rmdir(run->info.out_dir); /* stays when somebody else has files in it */
         }
         status = forget || run->bytes > 0 ? note_removed(db, run->info.id, forget) : REG_OK;

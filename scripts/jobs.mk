@@ -2,8 +2,8 @@
 .PHONY: deps deps-dev regress run perf unit repro network
 
 # What `make regress` and `make test` need, and nothing else.
-DEPS := build-essential ccache clang clang-format git libcmocka-dev libjansson-dev liblz4-dev libsqlite3-dev libstb-dev make pkg-config python3 python3-numpy python3-pytest \
-  python3-sklearn verilator yosys zlib1g-dev
+DEPS := build-essential ccache clang clang-format git libcmocka-dev libjansson-dev liblz4-dev libsqlite3-dev libstb-dev make munge pkg-config python3 python3-numpy \
+  python3-pytest python3-sklearn slurm-wlm verilator yosys zlib1g-dev
 DEPS_DEV := afl++ chromium gtkwave libclang-rt-14-dev valgrind
 
 # $(call apt,packages): nothing to do when all are there; needs root or sudo
@@ -30,17 +30,21 @@ RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(fil
 # signatures whose failures are explained; a run that stops at the first failure (make mutants) wants to be quick
 EXPLAIN ?= $(if $(filter --fail-fast,$(REGRESS_ARGS)),0,5)
 REPORT_FILES = --explain $(EXPLAIN) --report --junit $(BUILD)/junit.xml --sarif $(BUILD)/regress.sarif
+# slurm: job arrays of a cluster (docs/regress.md); SLURM_ARGS: more words for sbatch
+LAUNCHER ?=
+LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
+  $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
 # a run that goes on has its list and its programs: nothing is built
 RESUME_OPTIONS = --resume $(RUN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 
-regress: ## run a SUITE (smoke, default, nightly), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; EXPLAIN=5
+regress: ## run a SUITE (smoke, default, nightly), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifneq ($(RESUME),)
-	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(REPORT_FILES) $(REGRESS_ARGS)
+	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 else
 	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
-	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(REPORT_FILES) $(REGRESS_ARGS)
+	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 
 .PHONY: gc

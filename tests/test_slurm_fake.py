@@ -25,6 +25,9 @@ def test_tasks_run_and_are_recorded(fake):
     for word in ("--parsable", "--array=0-6", "--no-requeue", "--partition=p1", "--account=me", "--mem=4G", "--qos=low", "--cpus-per-task=1"):
         assert word in line.split()
     assert leftovers(fake) == []
+    assert (fake.path / "build/regress/1/slurm/1/1/jobs.txt").exists()
+    assert fake.call("gc", "--keep-runs", "0").returncode == 0
+    assert not (fake.path / "build/regress/1").exists()
 
 
 def test_at_most_1000_tasks_in_an_array(fake):
