@@ -23,12 +23,10 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
     /* One long row, or several where it would be too long. */
     uint32_t length = net_shape_elements(s);
     uint32_t rows = 1;
-    while (length / rows > 65535 && rows < length) {
+    while ((length / rows > 65535 || length % rows != 0) && rows < 65535) {
         rows++;
-        while (length % rows != 0) {
-            rows++;
-        }
     }
+    rows = length % rows == 0 ? rows : 1; /* the driver will refuse it */
     const net_shape row = {3, length / rows, rows, 1};
     return (npu_tensor){.addr = addr, .step = (uint32_t)rt_cstep(&row), .w = row.w, .h = rows, .c = 1, .layout = NPU_FP32_NCHW};
 }

@@ -1,11 +1,11 @@
 # Fuzzing of the readers of files: tests/fuzz/*.c hold the targets, tests/fuzz/corpus/<target> their inputs, which tests/test_fuzz.c replays with any compiler.
-FUZZ_TARGETS := bin case fst net npy param table vcd
+FUZZ_TARGETS := bin case fst net npy param runtime table vcd
 SRC_fuzztargets := $(filter-out tests/fuzz/engine.c,$(wildcard tests/fuzz/*.c))
 $(eval $(call library,fuzztargets))
 $(HOST)/tests/test_fuzz: $(HOST)/libfuzztargets.a
 
 # libFuzzer's program of a target: the same sources under clang, in a folder of their own
-$(HOST)/fuzz-%: tests/fuzz/engine.c $(HOST)/libfuzztargets.a $(HOST)/libnetwork.a $(HOST)/libtb.a $(HOST)/flags.c $(HOST)/flags.ld
+$(HOST)/fuzz-%: tests/fuzz/engine.c $(HOST)/libfuzztargets.a $(LIBS:%=$(HOST)/lib%.a) $(HOST)/flags.c $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS_ALL) -DFUZZ_TARGET=fuzz_$* -fsanitize=fuzzer $(LDFLAGS_ALL) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ -lz -lm -lpthread
 
@@ -23,7 +23,7 @@ FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void
   { echo "fuzz: clang with libFuzzer is needed (make deps deps-dev)" >&2; exit 1; }
 
 .PHONY: fuzz fuzz-keep
-fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case fst net npy param table vcd)
+fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case fst net npy param runtime table vcd)
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)
 	@+$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)

@@ -12,6 +12,7 @@ BUILD = os.environ.get("BUILD", "build")
 PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(BUILD, "host")), "tandem-net-model")
 RTL = os.path.join(ROOT, BUILD, "n4-fast", "tandem-net")
 DATA = os.environ.get("TANDEM_DATA", os.path.join(ROOT, "..", "shared", "data"))
+RANDOM = os.path.join(os.path.dirname(PROGRAM), "support", "net-random")
 MIXED = os.path.join("models", "mixed", "mixed.param")
 pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-net-model is not built")
 
@@ -113,6 +114,22 @@ def test_on_rtl(tmp_path):
         assert found["cycles"] >= sum(layer["cycles"] for layer in found["layers"]) > 10000
         pairs = dict(line.split("=", 1) for line in result.read_text().splitlines())
         assert pairs["outcome"] == "pass" and int(pairs["cycles"]) >= found["cycles"]
+
+
+@pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
+@pytest.mark.skipif(not os.access(RANDOM, os.X_OK), reason="not run: net-random is not built")
+def test_random_on_rtl(tmp_path):
+    """Random networks of every kind of layer (tests/net_random.c) in tandem on the RTL: both devices agree, and the outputs are those of the model."""
+    param = tmp_path / "random.param"
+    places = set()
+    for seed in range(1, 1001 if os.environ.get("TANDEM_CHECK") else 61):
+        param.write_text(run(str(seed), str(4 + seed % 24), program=RANDOM).stdout)
+        args = ["--net", str(param), "--seed", str(seed)] + (["--float"] if seed % 11 == 0 else [])
+        found = report(*args, "--device", "tandem", "--bus", ["ideal", "hostile"][seed % 2], program=RTL)
+        assert found["outputs"] == report(*args, "--cfg", "n4")["outputs"], seed
+        places |= {(layer["type"], layer["where"]) for layer in found["layers"]}
+    for type_name in ("Convolution", "ConvolutionDepthWise", "InnerProduct", "Pooling", "BinaryOp", "Eltwise", "PReLU", "Scale"):
+        assert (type_name, "NPU") in places
 
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")

@@ -8,14 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void fuzz_param(const uint8_t *data, size_t size); /* ncnn's .param */
-void fuzz_bin(const uint8_t *data, size_t size);   /* .param text, a zero byte, .bin bytes */
-void fuzz_net(const uint8_t *data, size_t size);   /* .param of a small network, executed with random weights */
-void fuzz_table(const uint8_t *data, size_t size); /* calibration table */
-void fuzz_npy(const uint8_t *data, size_t size);   /* NumPy array of 2x3x2 floats */
-void fuzz_case(const uint8_t *data, size_t size);  /* case file */
-void fuzz_vcd(const uint8_t *data, size_t size);   /* VCD */
-void fuzz_fst(const uint8_t *data, size_t size);   /* FST, read as axi-check reads it: in a child that may die with the library */
+void fuzz_param(const uint8_t *data, size_t size);   /* ncnn's .param */
+void fuzz_bin(const uint8_t *data, size_t size);     /* .param text, a zero byte, .bin bytes */
+void fuzz_net(const uint8_t *data, size_t size);     /* .param of a small network, executed with random weights */
+void fuzz_runtime(const uint8_t *data, size_t size); /* the same on the golden model */
+void fuzz_table(const uint8_t *data, size_t size);   /* calibration table */
+void fuzz_npy(const uint8_t *data, size_t size);     /* NumPy array of 2x3x2 floats */
+void fuzz_case(const uint8_t *data, size_t size);    /* case file */
+void fuzz_vcd(const uint8_t *data, size_t size);     /* VCD */
+void fuzz_fst(const uint8_t *data, size_t size);     /* FST, read as axi-check reads it: in a child that may die with the library */
 
 /* Print the line and abort: a property does not hold. */
 _Noreturn void fuzz_fail(const char *what, const char *detail);
