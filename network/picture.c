@@ -149,7 +149,7 @@ net_status net_picture_resize(const net_picture *picture, uint32_t w, uint32_t h
 
 /* ---- to floats ---- */
 
-static float prepared(const net_picture_prep *prep, uint32_t channel, uint32_t pixel) {
+float net_picture_value(const net_picture_prep *prep, uint32_t channel, uint32_t pixel) {
     float x = (float)pixel;
     float mean = prep->mean[channel];
     float norm = prep->norm[channel];
@@ -176,11 +176,11 @@ net_status net_picture_input(const net_picture *picture, const net_picture_prep 
     for (size_t i = 0; status == NET_OK && i < plane; i++) {
         const uint8_t *p = pixels + 3 * i;
         if (prep->order == NET_PIXEL_GRAY) {
-            out[i] = prepared(prep, 0, (uint32_t)(77 * p[0] + 150 * p[1] + 29 * p[2]) >> 8);
+            out[i] = net_picture_value(prep, 0, (uint32_t)(77 * p[0] + 150 * p[1] + 29 * p[2]) >> 8);
             continue;
         }
         for (uint32_t c = 0; c < 3; c++) {
-            out[c * plane + i] = prepared(prep, c, p[prep->order == NET_PIXEL_BGR ? 2 - c : c]);
+            out[c * plane + i] = net_picture_value(prep, c, p[prep->order == NET_PIXEL_BGR ? 2 - c : c]);
         }
     }
     free(pixels);

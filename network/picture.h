@@ -42,6 +42,9 @@ typedef struct net_picture_prep {
     float mean[3], norm[3];
 } net_picture_prep;
 
+/* A pixel as an element of channel 0..2. */
+float net_picture_value(const net_picture_prep *prep, uint32_t channel, uint32_t pixel);
+
 /* The picture, resized, as the input blob of `shape` (three dimensions; 3 channels, 1 for NET_PIXEL_GRAY). Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED (another shape), NET_ERR_MEMORY. */
 net_status net_picture_input(const net_picture *picture, const net_picture_prep *prep, const net_shape *shape, float *out, net_error *err);
 

@@ -13,6 +13,7 @@ np = pytest.importorskip("numpy", reason="not run: needs python3-numpy (make dep
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+RTL = os.path.join(ROOT, os.environ.get("BUILD", "build"), "n4-fast", "tandem-net")
 DATA = os.environ.get("TANDEM_DATA", os.path.join(ROOT, "..", "shared", "data"))
 SQUEEZE = os.path.join(DATA, "squeezenet")
 IMAGES = os.path.join(DATA, "images")
@@ -197,6 +198,37 @@ def test_int8_layers(tmp_path):
         assert np.array_equal(got, v.ravel()) and len(set(got)) > 5, name
 
 
+DIGITS = ["--net", "models/digits/digits.param", "--bin", "models/digits/digits.bin", "--norm", "0.0625"]
+
+
+@pytest.mark.parametrize("method", ["auto", "kl", "mse", "percentile"])
+def test_digits(tmp_path, method):
+    """The trained network of the repository: scales from its calibration images, accuracy over the held-out ones at most one point below FP32."""
+    text = good("calibrate", *DIGITS, "--method", method, "--table", tmp_path / "t", "--image", "models/digits/calibration.csv")
+    assert " of 64 inputs" in text
+    with open(os.path.join(ROOT, "models/digits/heldout.csv"), encoding="ascii") as lines:
+        labels = [line.strip().rsplit(",", 1)[1] for line in lines]
+    right = {}
+    for what, table in (("fp32", []), ("int8", ["--table", tmp_path / "t"])):
+        lines = good("classify", *DIGITS, *table, "--top", "1", "--image", "models/digits/heldout.csv").strip().split("\n")
+        assert lines[0::2] == ["image models/digits/heldout.csv:%d" % (i + 1) for i in range(400)]
+        right[what] = sum(line.split()[1] == label for line, label in zip(lines[1::2], labels))
+    assert right["fp32"] >= 380 and right["int8"] >= right["fp32"] - 4, right
+
+
+@pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: build/n4-fast/tandem-net is not built")
+def test_digits_on_rtl(tmp_path):
+    """classify --device tandem: RTL and golden model in step, and the same as on the CPU."""
+    good("calibrate", *DIGITS, "--method", "kl", "--out-param", tmp_path / "q.param", "--out-bin", tmp_path / "q.bin", "--optimise",
+         "--image", "models/digits/calibration.csv")
+    with open(os.path.join(ROOT, "models/digits/heldout.csv"), encoding="ascii") as lines:
+        (tmp_path / "two.csv").write_text("".join(lines.readlines()[:2]))
+    args = ["classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin", "--norm", "0.0625", "--image", tmp_path / "two.csv"]
+    done = subprocess.run([RTL, *map(str, args), "--device", "tandem"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == good(*args) and done.stdout.count("top1") == 2
+
+
 # ---- pictures ----
 
 def png(pixels):
@@ -261,6 +293,8 @@ def test_top(tmp_path):
     ("classify", ["--shape", "0x1x1"], "--shape '0x1x1'"),
     ("classify", ["NET", "--json", "--image", "x"], "go with calibrate"),
     ("classify", ["NET", "--dump", ".", "--image", "x", "y"], "--dump takes one input"),
+    ("classify", ["NET", "--image", "models/digits/heldout.csv"], "expected 216 pixels and a class in each"),
+    ("classify", DIGITS + ["--dump", ".", "--image", "models/digits/heldout.csv"], "--dump takes one input, not 400"),
     ("classify", ["NET", "--image", "no.jpg"], "no.jpg: cannot open"),
     ("classify", ["NET", "--image", "no.npy"], "no.npy: cannot open"),
     ("classify", ["NET", "--names", "no.txt", "--image", "x"], "no.txt: cannot read"),

@@ -185,8 +185,11 @@ static net_status run(calib_job *job, net_error *err) {
     if (status != NET_OK) {
         return status;
     }
-    job->source = (photos_source){o, &job->fp32.blob[job->fp32.input].shape};
-    job->inputs = (net_inputs){o->count, photos_input, &job->source};
+    status = photos_source_open(&job->source, o, &job->fp32.blob[job->fp32.input].shape, err);
+    if (status != NET_OK) {
+        return status;
+    }
+    job->inputs = (net_inputs){job->source.count, photos_input, &job->source};
     job->hist = calloc(job->fp32.num_layers, sizeof *job->hist);
     if (job->hist == NULL) {
         (void)snprintf(err->text, sizeof err->text, "out of memory");
@@ -217,6 +220,7 @@ int photos_calibrate(const photos_options *o) {
     drop(&job.best);
     drop(&job.other);
     net_graph_free(&job.fp32);
+    photos_source_free(&job.source);
     free(job.hist);
     return result;
 }

@@ -110,15 +110,21 @@ static double cpu_seconds(void) {
 }
 
 static int run(const photos_options *o, const net_graph *g, photos_engine *engine, const names *n) {
-    photos_source source = {o, &g->blob[g->input].shape};
+    photos_source source;
     net_error err;
-    float *input = malloc(net_shape_elements(source.shape) * sizeof *input);
-    net_status status = NET_OK;
+    const net_shape *shape = &g->blob[g->input].shape;
+    float *input = malloc(net_shape_elements(shape) * sizeof *input);
     if (input == NULL) {
         fputs("tandem-net: out of memory\n", stderr);
         return 1;
     }
-    for (uint32_t i = 0; i < o->count; i++) {
+    net_status status = photos_source_open(&source, o, shape, &err);
+    if (status == NET_OK && o->dump != NULL && source.count != 1) {
+        (void)snprintf(err.text, sizeof err.text, "--dump takes one input, not %u", source.count);
+        status = NET_ERR_ARG;
+    }
+    for (uint32_t i = 0; status == NET_OK && i < source.count; i++) {
+        char name[4200];
         status = photos_input(&source, i, input, &err);
         if (status != NET_OK) {
             break;
@@ -130,13 +136,15 @@ static int run(const photos_options *o, const net_graph *g, photos_engine *engin
         if (status != NET_OK) {
             break;
         }
-        printf("image %s\n", o->input[i]);
+        photos_source_name(&source, i, name, sizeof name);
+        printf("image %s\n", name);
         print_top(output, net_shape_elements(&g->blob[g->output].shape), o->top, n);
         if (o->time) {
             printf("time %.3f s of CPU time\n", seconds);
         }
     }
     free(input);
+    photos_source_free(&source);
     status = status == NET_OK ? photos_engine_finish(engine, &err) : status;
     if (status != NET_OK) {
         return photos_failed(status, &err);

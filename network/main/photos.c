@@ -18,7 +18,8 @@ static const char help_text[] =
     "usage: tandem-net classify --net FILE --bin FILE [options] --image FILE ...\n"
     "       tandem-net calibrate --net FILE --bin FILE [options] --image FILE ...\n"
     "classify runs a float or INT8 network and prints the most probable classes; calibrate makes INT8 scales for a float one.\n"
-    "  --image FILE ...     PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats\n"
+    "  --image FILE ...     PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats; FILE.csv: pixels and class, an image a "
+    "line\n"
     "  --order bgr|rgb|gray channels of a picture (default bgr)\n"
     "  --mean A[,B,C]       subtracted from each channel, in the network's order\n"
     "  --norm A[,B,C]       factor of each channel after that\n"
@@ -226,22 +227,6 @@ net_status photos_load(const photos_options *o, net_graph *graph, net_error *err
     if (status == NET_OK && graph->input == NET_NONE) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: %u inputs, expected one", o->net, graph->num_inputs);
         status = NET_ERR_UNSUPPORTED;
-    }
-    return status;
-}
-
-net_status photos_input(void *user, uint32_t i, float *input, net_error *err) {
-    const photos_source *source = user;
-    const char *path = source->opt->input[i];
-    size_t len = strlen(path);
-    if (len > 4 && strcmp(path + len - 4, ".npy") == 0) {
-        return net_npy_load(path, source->shape, input, err);
-    }
-    net_picture picture;
-    net_status status = net_picture_load(&picture, path, err);
-    if (status == NET_OK) {
-        status = net_picture_input(&picture, &source->opt->prep, source->shape, input, err);
-        net_picture_free(&picture);
     }
     return status;
 }

@@ -28,10 +28,17 @@ int photos_failed(net_status status, const net_error *err);
 /* The network with its shapes. */
 net_status photos_load(const photos_options *o, net_graph *graph, net_error *err);
 
+/* The inputs of the command line one by one: a picture or .npy file is one, a .csv file (images.c) one for each line. */
 typedef struct photos_source {
     const photos_options *opt;
     const net_shape *shape;
+    uint32_t count;
+    net_images *images; /* [opt->count]; empty but for .csv files */
 } photos_source;
+net_status photos_source_open(photos_source *source, const photos_options *o, const net_shape *shape, net_error *err);
+void photos_source_free(photos_source *source);
+/* Name of input i: file, and line of a .csv file. */
+void photos_source_name(const photos_source *source, uint32_t i, char *text, size_t size);
 /* net_inputs.load: user is a photos_source. */
 net_status photos_input(void *user, uint32_t i, float *input, net_error *err);
 

@@ -1,0 +1,87 @@
+/* source.c - the inputs of tandem-net classify and tandem-net calibrate. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "photos.h"
+
+static bool ends_with(const char *text, const char *end) {
+    size_t len = strlen(text);
+    return len > strlen(end) && strcmp(text + len - strlen(end), end) == 0;
+}
+
+net_status photos_source_open(photos_source *source, const photos_options *o, const net_shape *shape, net_error *err) {
+    *source = (photos_source){.opt = o, .shape = shape};
+    source->images = calloc((size_t)o->count + 1, sizeof *source->images);
+    if (source->images == NULL) {
+        (void)snprintf(err->text, sizeof err->text, "out of memory");
+        return NET_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        uint32_t more = 1;
+        if (ends_with(o->input[i], ".csv")) {
+            net_status status = net_images_load(&source->images[i], o->input[i], net_shape_elements(shape), err);
+            if (status != NET_OK) {
+                return status;
+            }
+            more = source->images[i].count;
+        }
+        source->count += more;
+    }
+    return NET_OK;
+}
+
+void photos_source_free(photos_source *source) {
+    for (uint32_t i = 0; source->images != NULL && i < source->opt->count; i++) {
+        net_images_free(&source->images[i]);
+    }
+    free(source->images);
+}
+
+/* The file of input *i; *i becomes the line in it. */
+static uint32_t file_of(const photos_source *source, uint32_t *i) {
+    uint32_t file = 0;
+    for (;;) {
+        uint32_t lines = source->images[file].count > 0 ? source->images[file].count : 1;
+        if (*i < lines) {
+            return file;
+        }
+        *i -= lines;
+        file++;
+    }
+}
+
+void photos_source_name(const photos_source *source, uint32_t i, char *text, size_t size) {
+    uint32_t file = file_of(source, &i);
+    if (source->images[file].count > 0) {
+        (void)snprintf(text, size, "%s:%u", source->opt->input[file], i + 1);
+    } else {
+        (void)snprintf(text, size, "%s", source->opt->input[file]);
+    }
+}
+
+net_status photos_input(void *user, uint32_t i, float *input, net_error *err) {
+    const photos_source *source = user;
+    const net_picture_prep *prep = &source->opt->prep;
+    uint32_t file = file_of(source, &i);
+    const char *path = source->opt->input[file];
+    const net_images *images = &source->images[file];
+    if (images->count > 0) {
+        uint32_t plane = source->shape->w * source->shape->h;
+        for (uint32_t k = 0; k < images->pixels; k++) {
+            uint32_t channel = k / plane;
+            input[k] = net_picture_value(prep, channel < 2 ? channel : 2, images->pixel[(size_t)i * images->pixels + k]);
+        }
+        return NET_OK;
+    }
+    if (ends_with(path, ".npy")) {
+        return net_npy_load(path, source->shape, input, err);
+    }
+    net_picture picture;
+    net_status status = net_picture_load(&picture, path, err);
+    if (status == NET_OK) {
+        status = net_picture_input(&picture, prep, source->shape, input, err);
+        net_picture_free(&picture);
+    }
+    return status;
+}
