@@ -41,6 +41,13 @@ def one_line(done, status, part):
     (["run", "--net", MIXED, "--bin", "no.bin"], "no.bin: cannot open"),
     (["run", "--net", MIXED, "--input", "no.f32"], "no.f32: No such file"),
     (["run", "--net", MIXED, "--input", "README.md"], "README.md: expected one float for each element of the inputs"),
+    (["run", "--net", MIXED, "--input", "README.md", "--image", "README.md"], "--input and --image exclude each other"),
+    (["run", "--net", MIXED, "--image", "no.png"], "no.png: cannot open"),
+    (["run", "--net", MIXED, "--table", "no.table"], "no.table: cannot open"),
+    (["run", "--net", MIXED, "--names", "no.txt"], "no.txt: cannot read"),
+    (["run", "--net", MIXED, "--order", "xyz"], "--order 'xyz': expected bgr, rgb or gray"),
+    (["run", "--net", MIXED, "--mean", "1,2"], "--mean '1,2': expected one number or three"),
+    (["run", "--net", MIXED, "--top", "0"], "--top '0': expected a number of 1..1000000"),
     (["run", "--net", MIXED, "--device", "fpga"], "--device 'fpga': expected model, rtl or tandem"),
     (["run", "--net", MIXED, "--device", "rtl"], "this program was built without RTL"),
     (["run", "--net", MIXED, "--cfg", "n7"], "--cfg 'n7'"),
@@ -207,3 +214,20 @@ def test_squeezenet_int8(tmp_path, model, prefix):
         floats += 1
     print("%d FP32 and %d INT8 tensors compared" % (floats, int8))
     assert (floats >= 18 if prefix == "int8" else floats >= 2) and int8 >= 8
+
+
+@pytest.mark.skipif(not os.path.exists(os.path.join(DATA, "squeezenet", "top5.tsv")), reason="skipped: no data")
+def test_top5_of_a_picture():
+    """The cat through the runtime: ncnn's INT8 files, and the float files with ncnn's table, give ncnn's five classes."""
+    folder = os.path.join(DATA, "squeezenet")
+    rows = [line.rstrip("\n").split("\t") for line in open(os.path.join(folder, "top5.tsv"), encoding="utf-8")]
+    wanted = [(row[3], float(row[4]), row[5]) for row in rows if row[0] == "cat.jpg" and row[1] == "int8"]
+    picture = ["--image", os.path.join(DATA, "images", "cat.jpg"), "--mean", "104,117,123", "--names", os.path.join(folder, "synset_words.txt")]
+    for files in (["--net", "sq-int8.param", "--bin", "sq-int8.bin"], ["--net", "squeezenet_v1.1.param", "--bin", "squeezenet_v1.1.bin", "--table", "squeezenet.table"]):
+        done = run("run", *[word if word.startswith("--") else os.path.join(folder, word) for word in files], *picture)
+        if "stb_image" in done.stderr:
+            pytest.skip("not run: this build decodes no pictures")
+        assert done.returncode == 0, done.stderr
+        found = re.findall(r"^top\d (\d+) ([0-9.]+) (.*)$", done.stdout, re.M)
+        assert [(row[0], row[2]) for row in found] == [(row[0], row[2]) for row in wanted]
+        assert all(abs(float(a[1]) - b[1]) < 1e-4 for a, b in zip(found, wanted))

@@ -71,6 +71,16 @@ static void print_top(const float *value, uint32_t count, uint32_t top, const na
     }
 }
 
+int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path) {
+    names n = {0};
+    bool ok = path == NULL || names_load(&n, path);
+    if (ok) {
+        print_top(value, count, top, &n);
+    }
+    names_free(&n);
+    return ok ? 0 : 2;
+}
+
 /* ---- dump ---- */
 
 static bool dump_array(const char *folder, uint32_t number, const char *end, const void *data, size_t size, size_t count) {

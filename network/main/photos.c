@@ -95,25 +95,33 @@ static int word_of(const char *text, const char *const *words) {
     return -1;
 }
 
-/* 0: done; -1: no such option; otherwise the exit status. */
-static int value_option(photos_options *o, const char *name, const char *value) {
+int photos_prep_option(net_picture_prep *prep, const char *name, const char *value) {
     static const char *const orders[] = {"bgr", "rgb", "gray", NULL};
-    static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
-    static const char *const devices[] = {"model", "rtl", "tandem", NULL};
     if (strcmp(name, "--order") == 0) {
         int at = word_of(value, orders);
-        o->prep.order = (net_pixel_order)(at < 0 ? 0 : at);
+        prep->order = (net_pixel_order)(at < 0 ? 0 : at);
         return at >= 0 ? 0 : usage(name, value, ": expected bgr, rgb or gray");
+    }
+    if (strcmp(name, "--mean") == 0 || strcmp(name, "--norm") == 0) {
+        bool mean = name[2] == 'm';
+        *(mean ? &prep->has_mean : &prep->has_norm) = true;
+        return parse_channels(value, mean ? prep->mean : prep->norm) ? 0 : usage(name, value, ": expected one number or three");
+    }
+    return -1;
+}
+
+/* 0: done; -1: no such option; otherwise the exit status. */
+static int value_option(photos_options *o, const char *name, const char *value) {
+    static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
+    static const char *const devices[] = {"model", "rtl", "tandem", NULL};
+    int status = photos_prep_option(&o->prep, name, value);
+    if (status >= 0) {
+        return status;
     }
     if (strcmp(name, "--method") == 0) {
         int at = word_of(value, methods);
         o->method_name = at <= 0 ? NULL : methods[at];
         return at >= 0 ? 0 : usage(name, value, ": expected auto, kl, minmax, mse or percentile");
-    }
-    if (strcmp(name, "--mean") == 0 || strcmp(name, "--norm") == 0) {
-        bool mean = name[2] == 'm';
-        *(mean ? &o->prep.has_mean : &o->prep.has_norm) = true;
-        return parse_channels(value, mean ? o->prep.mean : o->prep.norm) ? 0 : usage(name, value, ": expected one number or three");
     }
     if (strcmp(name, "--device") == 0) {
         o->device = value;

@@ -22,6 +22,10 @@ typedef struct photos_options {
 
 /* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
 int photos_parse(photos_options *o, int argc, char **argv);
+/* --order, --mean, --norm. 0: done; -1: another option; otherwise the exit status, the line is printed. */
+int photos_prep_option(net_picture_prep *prep, const char *name, const char *value);
+/* `top` lines "topK class probability name"; path: a name for each class, a line each, or NULL. 0, or 2 with a line. */
+int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path);
 void photos_free(photos_options *o);
 /* Status of a failure: prints the line, returns 1 for lack of memory and for the device, 2 otherwise. */
 int photos_failed(net_status status, const net_error *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "photos.h"
 #include "run.h"
 
 #define SPARE_BYTES (UINT64_C(1) << 20)
@@ -31,10 +32,23 @@ static net_status load(netrun *run, const netrun_options *opt, net_error *err) {
     return status == NET_OK && opt->bin == NULL ? net_graph_random_weights(g, opt->seed, err) : status;
 }
 
+/* The scales of a table belong to the layers as they are in the file. */
+static net_status apply_table(netrun *run, const netrun_options *opt, net_error *err) {
+    net_table table = {0};
+    net_status status = net_table_load(&table, opt->table, err);
+    status = status == NET_OK ? net_quantize_table(&run->graph, &table, err) : status;
+    net_table_free(&table);
+    return status;
+}
+
 net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err) {
     uint32_t more = 0;
     run->stage = "loads";
     net_status status = load(run, opt, err);
+    if (status == NET_OK && opt->table != NULL) {
+        run->stage = "quantises";
+        status = apply_table(run, opt, err);
+    }
     if (status == NET_OK) {
         run->stage = "optimises";
         status = net_optimize(&run->graph, NULL, NULL, &run->changes, err);
@@ -48,11 +62,33 @@ net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err
     return status;
 }
 
+static net_status read_image(netrun *run, const netrun_options *opt, net_error *err) {
+    const net_graph *g = &run->graph;
+    const char *end = strrchr(opt->image, '.');
+    net_picture picture;
+    if (g->input == NET_NONE) {
+        return fail(err, NET_ERR_UNSUPPORTED, opt->net, "several inputs, a picture is one");
+    }
+    const net_shape *shape = &g->blob[g->input].shape;
+    if (end != NULL && strcmp(end, ".npy") == 0) {
+        return net_npy_load(opt->image, shape, run->input, err);
+    }
+    net_status status = net_picture_load(&picture, opt->image, err);
+    if (status == NET_OK) {
+        status = net_picture_input(&picture, &opt->prep, shape, run->input, err);
+        net_picture_free(&picture);
+    }
+    return status;
+}
+
 static net_status read_input(netrun *run, const netrun_options *opt, net_error *err) {
     size_t count = net_graph_input_elements(&run->graph);
     run->input = malloc(count * sizeof *run->input + 1);
     if (run->input == NULL) {
         return fail(err, NET_ERR_MEMORY, opt->net, "out of memory");
+    }
+    if (opt->image != NULL) {
+        return read_image(run, opt, err);
     }
     if (opt->input == NULL) {
         net_seeded_input(&run->graph, opt->seed, run->input);
@@ -300,13 +336,19 @@ int netrun_one(const netrun_options *opt) {
     net_status status = netrun_prepare(&run, opt, &err);
     status = status == NET_OK ? netrun_execute(&run, opt, &err) : status;
     int exit_status = status == NET_OK ? 0 : status == NET_ERR_DEVICE || status == NET_ERR_MEMORY ? 1 : 2;
+    bool text = opt->json == NULL || strcmp(opt->json, "-") != 0;
     if (status != NET_OK) {
         fprintf(stderr, "tandem-net: %s\n", err.text);
     } else {
-        if (opt->json == NULL || strcmp(opt->json, "-") != 0) {
+        if (text) {
             print_text(&run, opt);
         }
         exit_status = opt->json != NULL ? write_json(&run, opt) : 0;
+        for (uint32_t i = 0; text && opt->top > 0 && exit_status == 0 && i < run.graph.num_outputs; i++) {
+            uint32_t blob = run.graph.outputs[i];
+            exit_status =
+                photos_print_top(net_rt_blob(run.rt, blob), net_shape_elements(&run.graph.blob[blob].shape), opt->top, opt->names);
+        }
         exit_status = opt->output != NULL && exit_status == 0 ? write_outputs(&run, opt) : exit_status;
         exit_status = opt->dump != NULL && exit_status == 0 ? write_dump(&run, opt) : exit_status;
     }

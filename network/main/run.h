@@ -7,6 +7,11 @@
 typedef struct netrun_options {
     const char *net, *bin; /* bin NULL: weights from `seed` */
     const char *input;     /* raw floats, or NULL: from `seed` */
+    const char *image;     /* a picture or .npy as input, or NULL */
+    net_picture_prep prep; /* of pictures */
+    const char *table;     /* calibration table, or NULL */
+    const char *names;     /* of classes, or NULL */
+    uint32_t top;          /* classes to print */
     const char *device, *bus, *wave, *json, *result, *output, *dump;
     uint32_t n;
     uint64_t seed;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "netjob.h"
+#include "photos.h"
 #include "run.h"
 
 #ifdef NPU_CFG_N
@@ -20,6 +21,9 @@ static const char run_help[] =
     "A network through optimiser, quantiser and runtime: what runs on the NPU, what on the CPU and why.\n"
     "  --net FILE [--bin FILE]      ncnn network; without --bin its weights come from the seed\n"
     "  --input FILE                 raw floats of all inputs; without it they come from the seed\n"
+    "  --image FILE                 instead: PNG, JPEG or PNM picture, or FILE.npy; --order, --mean and --norm as in classify --help\n"
+    "  --table FILE                 calibration table for a float network (tandem-net calibrate)\n"
+    "  --top K --names FILE         print the K largest elements of the outputs (default 5 with --image), with names\n"
     "  --device model|rtl|tandem    (default " DEFAULT_DEVICE "); tandem compares both after every layer of the NPU\n"
     "  --cfg n4|n8|n16|n32          mesh size (an RTL program: only its own)\n"
     "  --shape WxHxC                shape of inputs that have none in the file\n"
@@ -30,7 +34,7 @@ static const char run_help[] =
     "  --output FILE                all outputs of the network as raw floats\n"
     "  --dump DIR                   first output of each layer as raw floats: DIR/<number>-<name>.f32; of an INT8 one q / scale\n"
     "  --result FILE                write outcome, cycles and trace hash as key=value\n"
-    "A float network is quantised by the range of each input in one FP32 run over inputs from the seed.\n";
+    "A float network without --table is quantised by the range of each input in one FP32 run over inputs from the seed.\n";
 
 static const char survey_help[] =
     "usage: tandem-net survey [--cfg n8] [--seed S] [--most MMAC] FILE.param[@WxHxC] ...\n"
@@ -45,6 +49,9 @@ static int usage(const char *what, const char *value, const char *expected) {
 static int check(const netrun_options *o) {
     if (o->net == NULL) {
         return usage("run: --net is needed (--help)", "", "");
+    }
+    if (o->input != NULL && o->image != NULL) {
+        return usage("--input and --image exclude each other", "", "");
     }
     if (strcmp(o->device, "model") != 0 && strcmp(o->device, "rtl") != 0 && strcmp(o->device, "tandem") != 0) {
         return usage("--device", o->device, ": expected model, rtl or tandem");
@@ -74,7 +81,15 @@ static int number(netrun_options *o, const char *name, const char *value) {
                    ? 0
                    : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
     }
-    return -1;
+    if (strcmp(name, "--top") == 0) {
+        uint64_t top = 0;
+        if (tb_parse_u64(value, &top) != 0 || top == 0 || top > 1000000) {
+            return usage(name, value, ": expected a number of 1..1000000");
+        }
+        o->top = (uint32_t)top;
+        return 0;
+    }
+    return photos_prep_option(&o->prep, name, value);
 }
 
 int netrun_command(int argc, char *const *argv) {
@@ -90,8 +105,9 @@ int netrun_main(int argc, char **argv) {
     const struct {
         const char *name;
         const char **value;
-    } texts[] = {{"--net", &o.net},   {"--bin", &o.bin},   {"--input", &o.input},   {"--device", &o.device}, {"--bus", &o.bus},
-                 {"--wave", &o.wave}, {"--json", &o.json}, {"--result", &o.result}, {"--output", &o.output}, {"--dump", &o.dump}};
+    } texts[] = {{"--net", &o.net},     {"--bin", &o.bin},     {"--input", &o.input},   {"--device", &o.device}, {"--bus", &o.bus},
+                 {"--wave", &o.wave},   {"--json", &o.json},   {"--result", &o.result}, {"--output", &o.output}, {"--image", &o.image},
+                 {"--table", &o.table}, {"--names", &o.names}, {"--dump", &o.dump}};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -120,6 +136,7 @@ int netrun_main(int argc, char **argv) {
         i++;
     }
     int status = check(&o);
+    o.top = o.top == 0 && (o.image != NULL || o.names != NULL) ? 5 : o.top;
     return status != 0 ? status : netrun_one(&o);
 }
 
