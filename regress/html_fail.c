@@ -91,22 +91,27 @@ static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
 }
 
 /* Since when the representative fails, where earlier runs know it. */
-static void put_since(html_report *r, const reg_table *firsts, uint64_t job) {
-    for (size_t row = 0; row < firsts->row_count; row++) {
-        const char *good = reg_table_cell(firsts, row, "last_passed_run");
-        const uint64_t since = html_count(firsts, row, "first_failed_run");
-        if (html_count(firsts, row, "job") == job && (good != NULL || since != (uint64_t)r->run)) {
+static int put_since(html_report *r, const char *job) {
+    reg_table firsts;
+    const reg_query_about about = {.run = r->run, .job = job, .limit = 1};
+    const int status = reg_query_ask(reg_query_find("first-failure"), r->db, &about, &firsts);
+    if (status == REG_OK && firsts.row_count == 1) {
+        const char *good = reg_table_cell(&firsts, 0, "last_passed_run");
+        const uint64_t since = html_count(&firsts, 0, "first_failed_run");
+        if (good != NULL || since != (uint64_t)r->run) {
             fputs("<p class=\"soft\">", r->out);
-            html_putf(r->out, "Fails since run %" PRIu64 ", commit %s", since, reg_table_cell(firsts, row, "first_failed_commit"));
+            html_putf(r->out, "Fails since run %" PRIu64 ", commit %s", since, reg_table_cell(&firsts, 0, "first_failed_commit"));
             if (good != NULL) {
-                html_putf(r->out, "; passed last in run %s, commit %s", good, reg_table_cell(firsts, row, "last_passed_commit"));
+                html_putf(r->out, "; passed last in run %s, commit %s", good, reg_table_cell(&firsts, 0, "last_passed_commit"));
             }
             fputs(".</p>\n", r->out);
         }
     }
+    reg_table_free(&firsts);
+    return status;
 }
 
-static int put_card(html_report *r, const reg_table *buckets, const reg_table *firsts, size_t row) {
+static int put_card(html_report *r, const reg_table *buckets, size_t row) {
     const uint64_t jobs = html_count(buckets, row, "jobs");
     const char *small = reg_table_cell(buckets, row, "small_case");
     const char *again = reg_table_cell(buckets, row, "repro");
@@ -123,7 +128,7 @@ static int put_card(html_report *r, const reg_table *buckets, const reg_table *f
         html_put(r->out, reg_table_cell(buckets, row, "message"));
         fputs("</p>\n", r->out);
     }
-    put_since(r, firsts, html_count(buckets, row, "job"));
+    int status = put_since(r, reg_table_cell(buckets, row, "job"));
     if (again != NULL) {
         put_code(r->out, again);
     }
@@ -132,7 +137,9 @@ static int put_card(html_report *r, const reg_table *buckets, const reg_table *f
         html_put(r->out, small);
         fputs("</pre>\n", r->out);
     }
-    const int status = put_evidence(r, buckets, row);
+    if (status == REG_OK) {
+        status = put_evidence(r, buckets, row);
+    }
     fputs("</article>\n", r->out);
     return status;
 }
@@ -156,11 +163,7 @@ static int put_all(html_report *r) {
 
 int html_failures(html_report *r) {
     reg_table buckets = {0};
-    reg_table firsts = {0};
     int status = html_ask(r, "buckets", UINT32_MAX, &buckets);
-    if (status == REG_OK && buckets.row_count != 0) {
-        status = html_ask(r, "first-failure", UINT32_MAX, &firsts);
-    }
     if (status == REG_OK) {
         fputs("<h2 id=\"failures\">Failures</h2>\n", r->out);
         fputs(buckets.row_count == 0 ? "<p class=\"good\">Nothing failed.</p>\n"
@@ -168,7 +171,7 @@ int html_failures(html_report *r) {
               r->out);
     }
     for (size_t row = 0; row < buckets.row_count && row < CARDS && status == REG_OK; row++) {
-        status = put_card(r, &buckets, &firsts, row);
+        status = put_card(r, &buckets, row);
     }
     if (status == REG_OK && buckets.row_count > CARDS) {
         fprintf(r->out, "<p>And %zu more signatures: <code>tandem-regress query buckets --run %" PRId64 " --limit %zu</code></p>\n",
@@ -178,6 +181,5 @@ int html_failures(html_report *r) {
         status = put_all(r);
     }
     reg_table_free(&buckets);
-    reg_table_free(&firsts);
     return status;
 }

@@ -103,10 +103,11 @@ static const reg_column first_columns[] = {
     {"last_passed_run", "last passed run", REG_CELL_NUMBER},
     {"last_passed_commit", "commit", REG_CELL_TEXT},
 };
-static const char first_sql[] = "WITH f AS (SELECT j.*, (SELECT max(g.run) FROM job g WHERE " SAME(
+/* f as it stands: merged with what uses it, its last passed run would be searched for again for each row of the history. */
+static const char first_sql[] = "WITH f AS MATERIALIZED (SELECT j.*, (SELECT max(g.run) FROM job g WHERE " SAME(
     g,
     j) " AND g.run<j.run AND g.outcome='pass') AS good"
-       "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND j.second_run=0 AND " ASKED "),"
+       "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND j.second_run=0 AND (:job IS NULL OR j.idx=:job) AND " ASKED "),"
        " b AS (SELECT f.*, (SELECT min(h.run) FROM job h WHERE " SAME(
            h,
            f) " AND h.outcome<>'pass' AND h.run>coalesce(f.good,0)) AS bad FROM f)"
@@ -171,5 +172,6 @@ int reg_query_ask(const reg_query *query, reg_db *db, const reg_query_about *abo
     bind(stmt, ":test", about->test);
     bind(stmt, ":cfg", about->cfg);
     bind(stmt, ":kind", about->kind);
+    bind(stmt, ":job", about->job);
     return reg_table_query(table, db, stmt);
 }

@@ -11,13 +11,14 @@ typedef struct reg_query_about {
     const char *test; /* name of a unit, a test, .. */
     const char *cfg;  /* ",n4,n8," */
     const char *kind;
-    uint32_t limit; /* rows */
+    const char *job; /* number of one job; only first-failure looks at it */
+    uint32_t limit;  /* rows */
 } reg_query_about;
 
 typedef struct reg_query {
     const char *name;
     const char *help; /* one line */
-    const char *sql;  /* parameters :run :what :test :cfg :kind :limit */
+    const char *sql;  /* parameters :run :what :test :cfg :kind :job :limit */
     const reg_column *columns;
     size_t column_count;
     bool of_run;        /* :run stands for one run */

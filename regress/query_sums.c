@@ -46,9 +46,11 @@ static const reg_column trend_columns[] = {
     "NULL),0),"                                                                                                                            \
     " coalesce(sum(" COUNTED "j.cases END),0), coalesce(sum(" COUNTED                                                                      \
     "j.cycles END),0), round(r.elapsed_ms/1000.0,1), round(sum(j.cpu_ms)/1000.0,1)"
+/* The runs are chosen before their jobs are read. */
 static const char trend_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
-    r) ", r.state, " SUMS " FROM run r JOIN run m ON m.id=:run AND r.suite_path=m.suite_path AND r.shard=m.shard"
-       " LEFT JOIN job j ON j.run=r.id WHERE r.id<=:run GROUP BY r.id ORDER BY r.id DESC LIMIT :limit";
+    r) ", r.state, " SUMS " FROM (SELECT a.* FROM run a JOIN run m ON m.id=:run AND a.suite_path=m.suite_path AND a.shard=m.shard"
+       "  WHERE a.id<=:run ORDER BY a.id DESC LIMIT :limit) r"
+       " LEFT JOIN job j ON j.run=r.id GROUP BY r.id ORDER BY r.id DESC";
 
 static const reg_column suite_columns[] = {
     {"suite", "suite", REG_CELL_TEXT},          {"shard", NULL, REG_CELL_TEXT},

@@ -198,3 +198,14 @@ def test_diff_says_what_kind_of_change(bench):
     assert ("only in run 1", "unit random n4-fast", "pass", None, None) in changes and ("only in run 2", "unit repro n4-fast", None, "fail", None) in changes
     lines = bench.call("diff", "1", "2").stdout.splitlines()
     assert lines[0].split() == ["change", "job", "before", "after", "%"] and lines[-1] == "runs 1 and 2: 6 jobs, 6 differ, 2 with equal trace hashes"
+
+
+def test_a_long_history_is_searched_once(bench):
+    """The same job 30,000 times: the query took its square once."""
+    bench.run("unit fail cfg=n8\n")
+    with sqlite3.connect(bench.db) as db:
+        columns = ",".join(row[1] for row in db.execute("PRAGMA table_info(job)") if row[1] not in ("id", "idx"))
+        db.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<30000) INSERT INTO job(idx,{columns}) SELECT n.i,{columns} FROM job,n")
+    bench.run("unit fail cfg=n8\n")
+    found = json.loads(bench.call("query", "first-failure", "--json").stdout)
+    assert [(f["first_failed_run"], f["last_passed_run"], f["job"]) for f in found] == [(1, None, 0)]
