@@ -99,6 +99,10 @@ net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *ax
 bool net_op_is_act(const net_op *op);
 /* true: a planned layer whose output is its inputs one behind the other. Its `run` copies nothing that already lies there. */
 bool net_op_joins(const net_layer *layer);
+/* A planned Reduction that gives one number for each map of a blob of `dims` dimensions: its mean (*mean) or its largest element. false: another one. */
+bool net_op_reduces_maps(const net_layer *layer, uint32_t dims, bool *mean);
+/* A planned Crop that keeps whole maps: those from *first on. */
+bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint32_t *first);
 /* A fused activation: its number and its parameters. */
 net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net_act *act);
 

@@ -76,6 +76,14 @@ static bool crop_offsets(const net_layer *layer, const net_shape *in, const net_
     return net_layer_param(layer, 9) != NULL ? crop_by_axes(layer, in, o) : crop_by_sizes(layer, in, other, o);
 }
 
+bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint32_t *first) {
+    const net_shape *in = &graph->blob[layer->in[0]].shape;
+    offsets o;
+    bool fits = crop_offsets(layer, in, layer->num_in == 2 ? &graph->blob[layer->in[1]].shape : NULL, &o);
+    *first = fits ? (uint32_t)o.start[2] : 0;
+    return fits && in->dims == 3 && o.size[0] == in->w && o.size[1] == in->h;
+}
+
 static net_status crop_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);
     offsets o;

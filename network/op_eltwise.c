@@ -278,6 +278,14 @@ static net_status reduction_shape(net_plan *p) {
     return net_plan_out(p, 0, out);
 }
 
+bool net_op_reduces_maps(const net_layer *layer, uint32_t dims, bool *mean) {
+    bool gone[3];
+    int32_t op = net_layer_int(layer, 0, 0);
+    *mean = op == RED_MEAN;
+    return dims == 3 && (op == RED_MEAN || op == RED_MAX) && net_layer_float(layer, 2, 1.0f) == 1.0f && reduced_axes(layer, dims, gone) &&
+           !gone[0] && gone[1] && gone[2];
+}
+
 static float reduce_step(uint32_t op, float sum, float x) {
     switch (op) {
     case RED_ASUM:

@@ -81,6 +81,7 @@ void net_rt_free(net_rt *rt) {
     for (uint32_t i = 0; rt->layer != NULL && i < rt->graph->num_layers; i++) {
         free(rt->layer[i].p.data);
         free(rt->layer[i].q.data);
+        free(rt->layer[i].move);
     }
     free(rt->host);
     free(rt->blob);
@@ -181,6 +182,7 @@ static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
         ns = rl->kind == RT_CONV      ? npu_conv_run(&rt->npu, &rl->conv, &rl->plan)
              : rl->kind == RT_POOL    ? npu_pool_run(&rt->npu, &rl->pool)
              : rl->kind == RT_ELTWISE ? run_eltwise(rt, layer, rl)
+             : rl->kind == RT_MOVE    ? rt_run_move(rt, number)
                                       : npu_upsample2x_run(&rt->npu, &rl->elt.a, &rl->elt.out);
     }
     rl->cycles = npu_dev_cycles(rt->dev) - before;

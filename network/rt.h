@@ -33,7 +33,8 @@ typedef enum rt_kind {
     RT_CONV,    /* convolutions and inner products */
     RT_POOL,
     RT_ELTWISE, /* and activations, scales, copies */
-    RT_UPSAMPLE
+    RT_UPSAMPLE,
+    RT_MOVE /* copies of channels */
 } rt_kind;
 
 /* FP32 arrays that an operator reads beside its inputs: factors, biases, slopes, tables of pooling. Owned here until they are on the device. */
@@ -42,6 +43,11 @@ typedef struct rt_array {
     uint32_t bytes;
     uint32_t addr;
 } rt_array;
+
+/* A copy of `count` channels: of the input from `from` on every `from_every`-th, to output number `out` from channel `to` on. */
+typedef struct rt_move {
+    uint32_t out, from, from_every, to, to_every, count;
+} rt_move;
 
 typedef struct rt_layer {
     rt_kind kind;
@@ -54,6 +60,8 @@ typedef struct rt_layer {
     npu_conv_plan plan;
     npu_pool pool;
     npu_eltwise elt;
+    rt_move *move;
+    uint32_t moves;
     rt_array p, q; /* RT_ELTWISE: operands by channel; RT_POOL: p is the table */
     uint32_t scratch;
     uint64_t hash, cycles;
@@ -102,6 +110,14 @@ bool rt_act(const net_act *act, npu_act *type, uint32_t params[2]);
 bool rt_map_conv(net_rt *rt, uint32_t number);
 /* The layer's input lies so that the driver can take it as a vector; known when roots are. */
 bool rt_reads_vector(const net_rt *rt, uint32_t number);
+
+/* ---- rt_move.c ---- */
+
+/* Slice and Crop along the outermost dimension, ShuffleChannel. false: on the CPU, with its reason. */
+bool rt_map_slice(net_rt *rt, uint32_t number);
+bool rt_map_crop(net_rt *rt, uint32_t number);
+bool rt_map_shuffle(net_rt *rt, uint32_t number);
+npu_status rt_run_move(net_rt *rt, uint32_t number);
 
 /* ---- rt_chain.c ---- */
 

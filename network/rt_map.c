@@ -328,6 +328,20 @@ static bool map_pool(net_rt *rt, uint32_t number) {
     return probe(rt, number);
 }
 
+/* The mean or the largest element of each map. */
+static bool map_reduction(net_rt *rt, uint32_t number) {
+    const net_layer *layer = &rt->graph->layer[number];
+    rt_layer *rl = &rt->layer[number];
+    if (!net_op_reduces_maps(layer, in_shape(rt, number, 0)->dims, &rl->pool.average)) {
+        return rt_reason(rl, "a reduction other than the mean or the maximum of each map");
+    }
+    rl->pool.global = true;
+    rl->pool.in = rt_tensor(rt, layer->in[0], 0);
+    rl->pool.out = by_channels(rt, layer->out[0]);
+    rl->kind = RT_POOL;
+    return probe(rt, number);
+}
+
 static bool map_interp(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     const net_shape *is = in_shape(rt, number, 0);
@@ -373,6 +387,10 @@ static const struct {
 } rows[] = {
     {"Input", map_nothing},
     {"Split", map_nothing},
+    {"Slice", rt_map_slice},
+    {"Crop", rt_map_crop},
+    {"ShuffleChannel", rt_map_shuffle},
+    {"Reduction", map_reduction},
     {"Noop", map_nothing},
     {"Flatten", map_reshape},
     {"Reshape", map_reshape},

@@ -18,8 +18,10 @@ typedef struct blob {
 
 typedef struct layer {
     char type[24], settings[160];
-    uint32_t in[4], num_in, out;
+    uint32_t in[4], num_in, out, out2; /* out2: NONE, or a second output */
 } layer;
+
+#define NONE UINT32_MAX
 
 typedef struct net {
     tb_rng rng;
@@ -37,7 +39,7 @@ static uint32_t add(net *n, const char *type, uint32_t in, blob out, const char 
 static uint32_t add(net *n, const char *type, uint32_t in, blob out, const char *format, ...) {
     layer *l = &n->layer[n->layers++];
     va_list args;
-    *l = (layer){.num_in = strcmp(type, "Input") == 0 ? 0 : 1, .out = n->blobs};
+    *l = (layer){.num_in = strcmp(type, "Input") == 0 ? 0 : 1, .out = n->blobs, .out2 = NONE};
     l->in[0] = in;
     (void)snprintf(l->type, sizeof l->type, "%s", type);
     va_start(args, format);
@@ -62,7 +64,6 @@ static bool same_shape(const blob *a, const blob *b) {
 }
 
 /* Another blob of the same shape (map: of the same width and height), the latest ones more often. NONE: there is none. */
-#define NONE UINT32_MAX
 static uint32_t partner(net *n, uint32_t a, bool map) {
     uint32_t found = NONE;
     for (uint32_t i = 0; i < n->blobs; i++) {
@@ -218,7 +219,7 @@ static void draw_norm(net *n, uint32_t in) {
 static void draw_move(net *n, uint32_t in) {
     const blob b = n->blob[in];
     uint32_t elements = b.w * b.h * b.c;
-    switch (draw(n, 0, 5)) {
+    switch (draw(n, 0, 8)) {
     case 0:
         if (b.w <= 6 && b.h <= 6) {
             (void)add(n, "Interp", in, (blob){3, 2 * b.w, 2 * b.h, b.c, 0}, "0=1 1=2.0 2=2.0");
@@ -245,6 +246,28 @@ static void draw_move(net *n, uint32_t in) {
         (void)add(n, "InnerProduct", rows, (blob){2, o, b.h * b.c, 1, 0}, "0=%u 1=1 2=%u%s", o, o * b.w, activation(n));
         break;
     }
+    case 5: { /* the first channels and the rest */
+        uint32_t first = draw(n, 1, b.c);
+        (void)add(n, first < b.c ? "Slice" : "Noop", in, (blob){3, b.w, b.h, first, 0}, "-23300=2,%u,-233 1=0", first);
+        if (first < b.c) {
+            n->layer[n->layers - 1].out2 = n->blobs;
+            n->blob[n->blobs++] = (blob){3, b.w, b.h, b.c - first, 0};
+        }
+        break;
+    }
+    case 6: {
+        uint32_t first = draw(n, 0, b.c - 1);
+        uint32_t last = draw(n, first + 1, b.c);
+        (void)add(n, "Crop", in, (blob){3, b.w, b.h, last - first, 0}, "-23309=1,%u -23310=1,%u -23311=1,0", first, last);
+        break;
+    }
+    case 7:
+        (void)add(n, "Reduction", in, (blob){draw(n, 0, 1) == 0 ? 1u : 3u, b.c, 1, 1, 0}, "0=%u 1=0 -23303=2,1,2 5=1", draw(n, 3, 4));
+        if (n->blob[n->blobs - 1].dims == 3) {
+            n->blob[n->blobs - 1] = (blob){3, 1, 1, b.c, 0};
+            (void)strcat(n->layer[n->layers - 1].settings, " 4=1");
+        }
+        break;
     default:
         (void)add(n, "Flatten", in, (blob){1, elements, 1, 1, 0}, "%s", "");
         break;
@@ -262,7 +285,7 @@ static void draw_layer(net *n) {
     uint32_t first = n->blobs > 6 && draw(n, 0, 2) > 0 ? n->blobs - 6 : 0;
     uint32_t in = draw(n, first, n->blobs - 1);
     bool map = n->blob[in].dims == 3;
-    switch (draw(n, 0, 11)) {
+    switch (draw(n, 0, 12)) {
     case 0:
         draw_inner_product(n, in);
         break;
@@ -280,6 +303,7 @@ static void draw_layer(net *n) {
         draw_norm(n, in);
         break;
     case 6:
+    case 12:
         (map ? draw_move : draw_act)(n, in);
         break;
     case 7:
@@ -301,32 +325,44 @@ static void name_of(const net *n, uint32_t b, uint32_t k, char name[32]) {
     (void)snprintf(name, 32, n->blob[b].uses > 1 ? "b%u_%u" : "b%u", b, k);
 }
 
+/* The Split of a blob that several layers read. */
+static size_t print_split(const net *n, uint32_t b, char *text, size_t room, uint32_t *layers, uint32_t *blobs) {
+    size_t used = 0;
+    if (n->blob[b].uses < 2) {
+        return 0;
+    }
+    used += (size_t)snprintf(text, room, "Split s%u 1 %u b%u", b, n->blob[b].uses, b);
+    for (uint32_t k = 0; k < n->blob[b].uses; k++) {
+        used += (size_t)snprintf(text + used, room - used, " b%u_%u", b, k);
+    }
+    used += (size_t)snprintf(text + used, room - used, "\n");
+    (*layers)++;
+    *blobs += n->blob[b].uses;
+    return used;
+}
+
 static size_t print(const net *n, char text[NET_RANDOM_TEXT]) {
     char body[NET_RANDOM_TEXT - 64];
     uint32_t taken[MOST_BLOBS] = {0};
-    uint32_t layers = 0;
-    uint32_t blobs = 0;
+    uint32_t layers = n->layers;
+    uint32_t blobs = n->blobs;
     size_t used = 0;
     for (uint32_t i = 0; i < n->layers; i++) {
         const layer *l = &n->layer[i];
-        const blob *out = &n->blob[l->out];
-        used += (size_t)snprintf(body + used, sizeof body - used, "%s l%u %u 1", l->type, i, l->num_in);
+        used += (size_t)snprintf(body + used, sizeof body - used, "%s l%u %u %u", l->type, i, l->num_in, l->out2 == NONE ? 1 : 2);
         for (uint32_t k = 0; k < l->num_in; k++) {
             char name[32];
             name_of(n, l->in[k], taken[l->in[k]]++, name);
             used += (size_t)snprintf(body + used, sizeof body - used, " %s", name);
         }
-        used += (size_t)snprintf(body + used, sizeof body - used, " b%u %s\n", l->out, l->settings);
-        layers++;
-        blobs++;
-        if (out->uses > 1) {
-            used += (size_t)snprintf(body + used, sizeof body - used, "Split s%u 1 %u b%u", i, out->uses, l->out);
-            for (uint32_t k = 0; k < out->uses; k++) {
-                used += (size_t)snprintf(body + used, sizeof body - used, " b%u_%u", l->out, k);
-            }
-            used += (size_t)snprintf(body + used, sizeof body - used, "\n");
-            layers++;
-            blobs += out->uses;
+        used += (size_t)snprintf(body + used, sizeof body - used, " b%u", l->out);
+        if (l->out2 != NONE) {
+            used += (size_t)snprintf(body + used, sizeof body - used, " b%u", l->out2);
+        }
+        used += (size_t)snprintf(body + used, sizeof body - used, " %s\n", l->settings);
+        used += print_split(n, l->out, body + used, sizeof body - used, &layers, &blobs);
+        if (l->out2 != NONE) {
+            used += print_split(n, l->out2, body + used, sizeof body - used, &layers, &blobs);
         }
     }
     return (size_t)snprintf(text, NET_RANDOM_TEXT, "7767517\n%u %u\n%s", layers, blobs, body);

@@ -44,6 +44,7 @@ typedef enum event {
     E_CONCAT,
     E_COPY, /* an output of a Split that lies elsewhere */
     E_RESHAPE,
+    E_MOVE,
     E_CPU,
     E_CPU_INT8,
     E_GAPS,
@@ -51,31 +52,19 @@ typedef enum event {
     EVENTS
 } event;
 
-static const char *const event_names[EVENTS] = {"convolution",
-                                                "depthwise",
-                                                "groups",
-                                                "inner product",
-                                                "vector",
-                                                "unaligned vector",
-                                                "INT8 output",
-                                                "INT8 input",
-                                                "fused into conv",
-                                                "fused into ALU",
-                                                "pooling",
-                                                "global pool",
-                                                "element-wise",
-                                                "three inputs",
-                                                "one by channel",
-                                                "operands swapped",
-                                                "normalisation",
-                                                "activation layer",
-                                                "upsampling",
-                                                "concat",
-                                                "copy of a Split",
-                                                "reshape in place",
-                                                "CPU",
-                                                "INT8 on the CPU",
-                                                "gaps between channels",
+static const char *const event_names[EVENTS] = {"convolution",     "depthwise",
+                                                "groups",          "inner product",
+                                                "vector",          "unaligned vector",
+                                                "INT8 output",     "INT8 input",
+                                                "fused into conv", "fused into ALU",
+                                                "pooling",         "global pool",
+                                                "element-wise",    "three inputs",
+                                                "one by channel",  "operands swapped",
+                                                "normalisation",   "activation layer",
+                                                "upsampling",      "concat",
+                                                "copy of a Split", "reshape in place",
+                                                "channels moved",  "CPU",
+                                                "INT8 on the CPU", "gaps between channels",
                                                 "memory reused"};
 
 typedef struct rig {
@@ -319,6 +308,9 @@ static void count_layer(rig *r, uint32_t number) {
         break;
     case RT_UPSAMPLE:
         r->seen[E_UPSAMPLE]++;
+        break;
+    case RT_MOVE:
+        r->seen[E_MOVE]++;
         break;
     case RT_CPU:
         r->seen[rt_is_int8(layer) ? E_CPU_INT8 : E_CPU]++;
