@@ -6,7 +6,7 @@ const char html_style[] =
     "--warn:#8a5a00;--code:#f1f3f4;--bar:#4a78b8;--badbar:#d0453b;--goodbar:#3f9c69;--idle:#b9c0c6;--link:#1f5fae}"
     "@media(prefers-color-scheme:dark){:root{--bg:#14171a;--card:#1c2024;--ink:#e4e7ea;--soft:#9aa4ad;--line:#323a41;--bad:#ff8a7f;"
     "--good:#6fd09a;--warn:#e6b866;--code:#262b30;--bar:#7ba6e0;--badbar:#e8695e;--goodbar:#57b884;--idle:#57616a;--link:#8ab8f5}}"
-    "*{box-sizing:border-box}html{scroll-padding-top:3.2rem}"
+    "*{box-sizing:border-box}html{scroll-padding-top:5rem}"
     "body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}"
     "main{max-width:1160px;margin:0 auto;padding:16px 16px 48px}a{color:var(--link)}"
     "h1{font-size:1.4rem;line-height:1.3;margin:.3em 0 .4em}h2{font-size:1.12rem;margin:2em 0 .6em}h3{font-size:1rem;margin:0 0 .4em}"

@@ -7,22 +7,24 @@
 #define COUNTED "CASE WHEN j.outcome='pass' AND j.second_run=0 THEN "
 
 static const reg_column test_columns[] = {
-    {"what", NULL, REG_CELL_TEXT},         {"name", NULL, REG_CELL_TEXT},         {"label", "test", REG_CELL_TEXT},
-    {"n4", "n4", REG_CELL_NUMBER},         {"n8", "n8", REG_CELL_NUMBER},         {"n16", "n16", REG_CELL_NUMBER},
-    {"n32", "n32", REG_CELL_NUMBER},       {"other", "other", REG_CELL_NUMBER},   {"cases", "cases passed", REG_CELL_NUMBER},
-    {"jobs", "jobs", REG_CELL_NUMBER},     {"failed", "failed", REG_CELL_NUMBER}, {"not_run", "not run", REG_CELL_NUMBER},
+    {"what", NULL, REG_CELL_TEXT},         {"name", NULL, REG_CELL_TEXT},
+    {"label", "test", REG_CELL_TEXT},      {"failed", "failed", REG_CELL_NUMBER},
+    {"n4", "n4", REG_CELL_NUMBER},         {"n8", "n8", REG_CELL_NUMBER},
+    {"n16", "n16", REG_CELL_NUMBER},       {"n32", "n32", REG_CELL_NUMBER},
+    {"other", "other", REG_CELL_NUMBER},   {"cases", "cases passed", REG_CELL_NUMBER},
+    {"jobs", "jobs", REG_CELL_NUMBER},     {"not_run", "not run", REG_CELL_NUMBER},
     {"cycles", "cycles", REG_CELL_NUMBER}, {"cpu_s", "cpu s", REG_CELL_REAL},
 };
+#define FAILED "coalesce(sum(j.outcome<>'pass'),0)"
+/* clang-format off */
 static const char tests_sql[] =
-    "SELECT j.what, j.test, j.what||' '||j.test, " CASES("j.cfg='n4'") ", " CASES("j.cfg='n8'") ", " CASES("j.cfg='n16'") ", " CASES(
-        "j.cfg='n32'") ", " CASES("j.cfg NOT IN ('n4','n8','n16','n32')") ", " CASES("1") ", count(*), coalesce(sum(j.outcome<>'pass'),0), "
-                                                                                          "sum(j.outcome IS NULL), sum(" COUNTED
-                                                                                          "j.cycles END), round(sum(j.cpu_ms)/1000.0,1)"
-                                                                                          " FROM job j WHERE j.run=:run AND " ASKED
-                                                                                          " GROUP BY j.what, j.test"
-                                                                                          " ORDER BY coalesce(sum(j.outcome<>'pass'),0)=0, "
-                                                                                          "instr('test,network,example,case,unit',j.what), "
-                                                                                          "j.test LIMIT :limit";
+    "SELECT j.what, j.test, j.what||' '||j.test, " FAILED ", "
+    CASES("j.cfg='n4'") ", " CASES("j.cfg='n8'") ", " CASES("j.cfg='n16'") ", " CASES("j.cfg='n32'") ", "
+    CASES("j.cfg NOT IN ('n4','n8','n16','n32')") ", " CASES("1")
+    ", count(*), sum(j.outcome IS NULL), sum(" COUNTED "j.cycles END), round(sum(j.cpu_ms)/1000.0,1)"
+    " FROM job j WHERE j.run=:run AND " ASKED " GROUP BY j.what, j.test"
+    " ORDER BY " FAILED "=0, instr('test,network,example,case,unit',j.what), j.test LIMIT :limit";
+/* clang-format on */
 
 static const reg_column performance_columns[] = {
     {"name", "operator", REG_CELL_TEXT},       {"build", "build", REG_CELL_TEXT},     {"cases", "cases", REG_CELL_NUMBER},

@@ -7,6 +7,7 @@ Exit status: 0 all as it must be, 1 not, 2 usage."""
 
 import argparse
 import fnmatch
+import json
 import os
 import re
 import shutil
@@ -96,22 +97,37 @@ def report(word, name, text, seconds):
     print("%-15s %-21s %s | %.1f s" % (word, name, text, seconds), flush=True)
 
 
+def save(path, document):
+    """The whole file or none."""
+    temp = "%s.tmp%d" % (path, os.getpid())
+    try:
+        with open(temp, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
+            file.write("\n")
+        os.replace(temp, path)
+    except OSError as err:
+        if os.path.exists(temp):
+            os.unlink(temp)
+        raise Failure("%s: cannot be written: %s" % (path, err.strerror)) from err
+
+
 def run(proof, bug, timeout):
-    """Print one line; True when it is what it must be."""
+    """Print one line; what it says as an object, whose "good" is True when it is what it must be."""
     start = time.monotonic()
     try:
         verdict, detail = attempt(proof, bug, timeout)
     except Failure as err:
         verdict, detail = "failed", str(err)
     seconds = time.monotonic() - start
+    row = {"proof": proof.name, "claim": proof.claim, "scope": proof.scope, "wrong_copy": bug[0] if bug else None, "verdict": verdict, "detail": detail, "seconds": round(seconds, 1)}
     if bug:
         good = verdict == "counterexample"
         report("refuted" if good else "NOT REFUTED", proof.name, "wrong copy: %s | %s" % (bug[0], detail or verdict), seconds)
-        return good
+        return dict(row, good=good)
     words = {"proven": "proven", "counterexample": "COUNTEREXAMPLE", "unfinished": "not finished", "vacuous": "VACUOUS", "failed": "FAILED"}
     text = "%s | %s" % (proof.claim, proof.scope)
     report(words[verdict], proof.name, text + (" | " + detail if detail else ""), seconds)
-    return verdict == "proven"
+    return dict(row, good=verdict == "proven")
 
 
 def chosen(patterns, everything):
@@ -131,6 +147,17 @@ class SystemExit2(Exception):
     """Usage."""
 
 
+def keep(path, rows):
+    """Exit status."""
+    try:
+        if path:
+            save(path, rows)
+    except Failure as err:
+        print("prove.py: %s" % err, file=sys.stderr)
+        return 1
+    return 0
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("names", nargs="*", help="proofs by name, group or pattern (all but the slow ones)")
@@ -139,6 +166,7 @@ def main():
     ap.add_argument("--timeout", type=float, default=300, help="seconds for each proof (default 300)")
     ap.add_argument("--no-wrong", action="store_true", help="without the wrong copies")
     ap.add_argument("--only-wrong", action="store_true", help="only the wrong copies")
+    ap.add_argument("--json", metavar="FILE", help="the table into FILE, too (with --list: names, claims and bugs)")
     args = ap.parse_args()
     try:
         picked = chosen(args.names, args.all)
@@ -150,19 +178,19 @@ def main():
             print("%-21s %s | %s%s" % (proof.name, proof.claim, proof.scope, " | slow" if proof.slow else ""))
             for bug in proof.wrong:
                 print("%-21s   wrong copy: %s" % ("", bug[0]))
-        return 0
+        return keep(args.json, [{"proof": p.name, "claim": p.claim, "scope": p.scope, "slow": p.slow, "wrong_copies": [bug[0] for bug in p.wrong]} for p in picked])
     if not shutil.which("yosys"):
         print("not run: proofs need yosys (make deps)")
         return 1
-    start, good, bad = time.monotonic(), 0, 0
+    start, rows = time.monotonic(), []
     for proof in picked:
         for bug in ([] if args.only_wrong else [None]) + ([] if args.no_wrong else list(proof.wrong)):
-            if run(proof, bug, args.timeout):
-                good += 1
-            else:
-                bad += 1
+            rows.append(run(proof, bug, args.timeout))
+    good = sum(row["good"] for row in rows)
+    bad = len(rows) - good
     print("prove: %d as they must be, %d not, %.0f s" % (good, bad, time.monotonic() - start))
-    return 1 if bad or not good else 0
+    written = keep(args.json, rows)
+    return 1 if bad or not good else written
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The prover: it proves, it refutes, and it does not take nothing for a proof. TANDEM_CHECK=1: the default set but the slowest proofs."""
 
+import json
 import os
 import re
 import shutil
@@ -91,3 +92,20 @@ def test_usage():
     status, out, _ = prove("--list", "--all")
     assert status == 0
     assert "fp_mul.finite" in out and "wrong copy: " in out
+
+
+@needs_yosys
+def test_json(tmp_path):
+    """The file has the lines."""
+    path = tmp_path / "p.json"
+    status, out, err = prove("npu_fifo.count-3", "--json", str(path))
+    assert status == 0, out + err
+    rows = json.loads(path.read_text())
+    lines = out.splitlines()[:-1]
+    assert len(rows) == len(lines) > 1 and all(row["good"] for row in rows)
+    for row, line in zip(rows, lines):
+        assert line.startswith("refuted" if row["wrong_copy"] else "proven") and (row["wrong_copy"] or row["claim"]) in line and row["proof"] in line
+    status, _, err = prove("npu_fifo.count-3", "--no-wrong", "--json", str(tmp_path / "none/p.json"))
+    assert status == 1 and err.startswith("prove.py: ") and len(err.splitlines()) == 1 and list(tmp_path.iterdir()) == [path]
+    status, out, _ = prove("--list", "npu_fifo", "--json", str(path))
+    assert status == 0 and [row["proof"] for row in json.loads(path.read_text())] == [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
