@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCAN_S 0.5         /* between two looks for records */
+#define SCAN_MAX_S 2.0     /* between two looks for records */
 #define ABSENT_MAX 3       /* answers of squeue without a task until it is gone */
 #define CANCEL_WAIT_S 60.0 /* for tasks that were told to end */
 #define END_WAIT_S 3.0     /* for tasks that have done everything */
@@ -200,6 +200,9 @@ static void look(slurm_runner *r, slurm_shard *shard) {
 /* After an answer of squeue. */
 static void judge(slurm_runner *r, slurm_shard *shard) {
     if (slurm_shard_served(r, shard)) {
+        if (shard->listed && !shard->running) { /* others were faster */
+            (void)slurm_cancel(r, shard);
+        }
         shard->state = SHARD_OVER;
         return;
     }
@@ -312,7 +315,7 @@ static void loop(slurm_runner *r) {
         }
         if (now >= r->scan_at && !r->stopping) {
             scan(r);
-            r->scan_at = reg_now() + SCAN_S;
+            r->scan_at = reg_now() + r->scan_s;
         }
         if (now >= r->ask_at && !r->stopping && !all_done(r)) {
             ask(r);
@@ -350,7 +353,7 @@ static void wind_up(slurm_runner *r) {
         if (over || (broken && cancelled)) {
             break;
         }
-        watch_signals(r, reg_now() + (early ? SCAN_S : SCAN_S / 2));
+        watch_signals(r, reg_now() + 0.2);
         asked = slurm_ask(r, &tasks);
     }
     if (!broken) {
@@ -426,6 +429,7 @@ reg_end slurm_run_jobs(const reg_plan *plan, reg_totals *totals) {
     }
     const uint32_t beat = r.asked->silence_s / 6;
     r.beat_s = beat < 1 ? 1 : beat > 10 ? 10 : beat;
+    r.scan_s = r.asked->poll_s / 4 < SCAN_MAX_S ? r.asked->poll_s / 4 : SCAN_MAX_S;
     if (reg_ledger_open(&r.ledger, plan, totals) != REG_OK) {
         return REG_END_BROKEN;
     }

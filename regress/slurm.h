@@ -142,6 +142,7 @@ typedef struct slurm_runner {
     size_t array_count, array_room;
     uint32_t last_array; /* highest number of a folder */
     uint32_t beat_s;
+    double scan_s; /* between two looks for records */
     double mean_s; /* expected time of a job that nobody has timed */
     size_t *retry; /* jobs whose attempt was lost */
     size_t retry_count;
