@@ -231,3 +231,15 @@ def test_top5_of_a_picture():
         found = re.findall(r"^top\d (\d+) ([0-9.]+) (.*)$", done.stdout, re.M)
         assert [(row[0], row[2]) for row in found] == [(row[0], row[2]) for row in wanted]
         assert all(abs(float(a[1]) - b[1]) < 1e-4 for a, b in zip(found, wanted))
+
+
+@pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
+@pytest.mark.skipif(not os.environ.get("TANDEM_CHECK"), reason="not run: SqueezeNet on the RTL takes a minute (make check)")
+@pytest.mark.skipif(not os.path.exists(os.path.join(DATA, "squeezenet", "sq-int8.param")), reason="skipped: no data")
+def test_squeezenet_on_rtl():
+    """ncnn's INT8 SqueezeNet as a whole in tandem on the RTL."""
+    net = [word for end in ("param", "bin") for word in ("--net" if end == "param" else "--bin", os.path.join(DATA, "squeezenet", "sq-int8." + end))]
+    found = report(*net, "--device", "tandem", program=RTL)
+    assert found["outputs"] == report(*net, "--cfg", "n4")["outputs"]
+    # at least half of the mesh's 32 multiply-accumulates a cycle
+    assert found["macs_cpu"] == 0 and found["cycles"] * 16 < found["macs_npu"]

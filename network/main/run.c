@@ -188,7 +188,9 @@ static void print_text(const netrun *run, const netrun_options *opt) {
     printf("memory     blobs on the device %" PRIu64 " bytes in %" PRIu64 ", all of the device %" PRIu64 "\n", use.device_blobs,
            use.device_arena, use.device_all);
     if (strcmp(opt->device, "model") != 0) {
-        printf("cycles     %" PRIu64 ", N = %u\n", run->cycles, opt->n);
+        double peak = 2.0 * opt->n * opt->n * (double)run->cycles;
+        printf("cycles     %" PRIu64 ", N = %u: %.2f %% of %u MACs a cycle\n", run->cycles, opt->n, 100.0 * (double)npu / peak,
+               2 * opt->n * opt->n);
     }
     printf("time       %.2f s of CPU time, device %s\n", run->seconds, opt->device);
 }
