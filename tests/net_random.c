@@ -234,8 +234,8 @@ static void draw_move(net *n, uint32_t in) {
         (void)add(n, "Reshape", in, (blob){3, b.w, 1, b.h * b.c, 0}, "0=%u 1=1 2=%u", b.w, b.h * b.c);
         break;
     case 3:
-        if (b.c % 2 == 0) {
-            (void)add(n, "ShuffleChannel", in, b, "0=2");
+        if (b.c % 2 == 0 || b.c % 3 == 0) {
+            (void)add(n, "ShuffleChannel", in, b, "0=%u 1=%u", b.c % 3 == 0 ? 3u : 2u, draw(n, 0, 1));
             break;
         }
         (void)add(n, "Softmax", in, b, "0=0 1=1");
