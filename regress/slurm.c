@@ -23,7 +23,7 @@
 #define SCAN_MAX_S 2.0     /* between two looks for records */
 #define ABSENT_MAX 3       /* answers of squeue without a task until it is gone */
 #define CANCEL_WAIT_S 60.0 /* for tasks that were told to end */
-#define END_WAIT_S 3.0     /* for tasks that have done everything */
+#define END_WAIT_S 2.0     /* for tasks that have done everything */
 
 static void stop(slurm_runner *r, reg_end end) {
     if (!r->stopping || end == REG_END_BROKEN) {

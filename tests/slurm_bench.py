@@ -105,6 +105,14 @@ def decided(bench, run=1):
         return 0
 
 
+def stands(bench, run=1):
+    """The run has its jobs in the database."""
+    try:
+        return rows(bench, "idx", run) != []
+    except sqlite3.OperationalError:
+        return False
+
+
 # ---- stand-ins: tasks are processes of this machine; a file `hook` says what a task does instead of its script ----
 
 SBATCH = r"""#!/bin/bash

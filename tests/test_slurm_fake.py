@@ -1,16 +1,19 @@
 """Launcher slurm with stand-ins for Slurm's programs: arrays, attempts that are lost, late, twice or half there, refusals."""
 
 import os
+import random
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
 from regress_bench import PROGRAM, bench, last_line, leftovers, popen, programs, wait_until  # noqa: F401
-from slurm_bench import counted, decided, fake, ran, rows, slurm_run, slurm_start  # noqa: F401
+from slurm_bench import counted, decided, fake, ran, rows, slurm_run, slurm_start, stands  # noqa: F401
 
 FULL = os.environ.get("TANDEM_CHECK") == "1"
+check_only = pytest.mark.skipif(not FULL, reason="long: make check")
 
 
 def arrays(bench):
@@ -97,7 +100,7 @@ def test_attempts_must_agree(fake, unit, outcome):
         sh $TASK_SCRIPT  # the second attempt at the first job, then the slow ones; the first attempt comes late
         """
     )
-    runner = slurm_start(fake, f"unit {unit} cfg=n8\nunit hang cfg=n8 timeout=3\n")
+    runner = slurm_start(fake, f"unit {unit} cfg=n8\nunit hang cfg=n8 timeout=2\n")
     wait_until(lambda: decided(fake) == 1)
     assert rows(fake, "attempt")[0] == (2,)
     first = fake.path / "out/slurm/1/1"
@@ -142,14 +145,14 @@ def test_a_record_that_stays_half_written_is_lost(fake):
 
 def test_a_task_is_worked_on_once(fake):
     """Slurm starts a task again, in the same array: the second process sees that it is taken."""
-    counted(fake, 0.5)
+    counted(fake, 0.2)
     (fake.fake / "hook").write_text("sh $TASK_SCRIPT & sh $TASK_SCRIPT; wait\n")
     done = slurm_run(fake, "unit counted cfg=n8 count=3\n")
     assert done.returncode == 0 and ran(fake) == [0, 1, 2]
 
 
 def test_squeue_may_be_silent_for_a_while(fake):
-    (fake.fake / "hook").write_text("touch $FAKE/silent; sleep 2.5; rm $FAKE/silent; exec sh $TASK_SCRIPT\n")
+    (fake.fake / "hook").write_text("touch $FAKE/silent; sleep 1; rm $FAKE/silent; exec sh $TASK_SCRIPT\n")
     done = slurm_run(fake, "unit pass cfg=n8\n")
     assert done.returncode == 0
     assert done.stderr == "tandem-regress: squeue does not answer, the run waits: Unable to contact slurm controller\n"
@@ -167,6 +170,7 @@ def test_a_pair_is_compared(fake):
     assert done.returncode == 1 and rows(fake, "outcome") == [("pass",), ("nondeterministic",), ("pass",), ("pass",)]
 
 
+@check_only  # test_slurm.py has it on a cluster
 def test_resume_takes_what_came_meanwhile(fake):
     """kill -9 of the runner: its task goes on; what it finished is taken in, the rest is waited for, nothing runs twice."""
     counted(fake, 0.3)
@@ -180,6 +184,29 @@ def test_resume_takes_what_came_meanwhile(fake):
     assert done.returncode == 0 and last_line(done) == "10 passed, 0 failed", done.stderr
     assert ran(fake) == list(range(10)) and arrays(fake) == [1]
     assert set(rows(fake, "attempt")) == {(1,)}
+
+
+@check_only
+def test_kill_9_at_random_moments(fake):
+    """Whenever runners are killed, each job runs once and stands once in the database."""
+    counted(fake, 0.1)
+    draw = random.Random(1)
+    runner = slurm_start(fake, "unit counted cfg=n8 count=60\n", "--shard-seconds", "10")
+    wait_until(lambda: fake.db.exists() and stands(fake))
+    hit = 0
+    for _ in range(12):
+        time.sleep(draw.random() * 0.6)
+        hit += runner.poll() is None
+        runner.kill()
+        out, err = runner.communicate()
+        assert err == ""
+        runner = popen(fake, "run", "--resume", "--slurm-poll", "0.3")
+        fake.runners.append(runner)
+    out, err = runner.communicate(timeout=60)
+    assert hit >= 3 and runner.returncode == 0 and last_line_of(out) == "60 passed, 0 failed", out + err
+    assert [row[0] for row in rows(fake, "outcome")] == ["pass"] * 60
+    # a runner that dies between writing a list and submitting it costs an attempt, and nothing else
+    assert ran(fake) == list(range(60))
 
 
 def test_resume_of_a_local_run_stays_local(fake):
