@@ -407,6 +407,8 @@ typedef struct net_rt net_rt;
 typedef struct net_rt_options {
     /* Blobs that are not needed at the same time share memory on the host, too: after a run only the outputs of the network can be read. Without it every blob can. */
     bool reuse;
+    /* Read the counters of the NPU after each of its layers (RTL only); the accesses take cycles of their own, between the layers. */
+    bool stalls;
 } net_rt_options;
 
 /*
@@ -438,6 +440,8 @@ typedef struct net_rt_where {
     bool fused;         /* an activation that the layer before does */
     const char *reason; /* NET_ON_CPU: why; the runtime's own */
     uint64_t cycles;    /* of the last run, on an RTL; register accesses included */
+    /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for room for its results (docs/npu.md section 5). */
+    uint64_t mesh, wait_input, wait_weights, wait_room;
 } net_rt_where;
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer);
 

@@ -173,8 +173,9 @@ static npu_status run_eltwise(net_rt *rt, const net_layer *layer, const rt_layer
 static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
     const net_layer *layer = &rt->graph->layer[number];
     rt_layer *rl = &rt->layer[number];
+    bool counters = rt->options.stalls && npu_dev_get_kind(rt->dev) != NPU_DEV_MODEL;
+    npu_status ns = counters ? npu_perf_clear(&rt->npu) : NPU_OK;
     uint64_t before = npu_dev_cycles(rt->dev);
-    npu_status ns = NPU_OK;
     for (uint32_t i = 0; i < layer->num_in; i++) {
         ns = need_dev(rt, layer->in[i]) ? ns : NPU_ERR_HAL;
     }
@@ -186,6 +187,7 @@ static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
                                       : npu_upsample2x_run(&rt->npu, &rl->elt.a, &rl->elt.out);
     }
     rl->cycles = npu_dev_cycles(rt->dev) - before;
+    ns = ns == NPU_OK && counters ? npu_perf_read(&rt->npu, rl->perf, NPU_PERF_COUNT) : ns;
     const npu_dev_failure *failure = npu_dev_get_failure(rt->dev);
     if (ns != NPU_OK || (failure != NULL && failure->signature[0] != '\0') || !npu_dev_compare(rt->dev)) {
         return device_failed(rt, layer, ns, err);
@@ -314,7 +316,13 @@ bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer) {
 
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
     const rt_layer *rl = &rt->layer[layer];
-    net_rt_where where = {.place = NET_ON_NPU, .reason = rl->reason, .cycles = rl->cycles};
+    net_rt_where where = {.place = NET_ON_NPU,
+                          .reason = rl->reason,
+                          .cycles = rl->cycles,
+                          .mesh = rl->perf[1],
+                          .wait_input = rl->perf[6] + rl->perf[28] + rl->perf[31],
+                          .wait_weights = rl->perf[7],
+                          .wait_room = rl->perf[8] + rl->perf[29] + rl->perf[32]};
     if (rl->kind == RT_CPU) {
         where.place = NET_ON_CPU;
     } else if (rl->kind == RT_NOTHING) {

@@ -65,6 +65,7 @@ typedef struct rt_layer {
     rt_array p, q; /* RT_ELTWISE: operands by channel; RT_POOL: p is the table */
     uint32_t scratch;
     uint64_t hash, cycles;
+    uint64_t perf[NPU_PERF_COUNT]; /* options.stalls: counters of the last run */
 } rt_layer;
 
 typedef struct rt_blob {

@@ -113,7 +113,7 @@ shrink: ## a small case with the same failure: make shrink CASE=file, or RUN=n [
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 # one inference of any network with the report of the runtime: NET without labelled images
-RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) $(if $(NORM),--norm $(NORM)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) $(if $(JSON),--json $(JSON)) \
+RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) $(if $(NORM),--norm $(NORM)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) \
   $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 network: ## a network on model and RTL: the digits job; NET= BIN= IMAGES= [CALIB= COUNT=]; NET= [BIN= IMAGE= MEAN= NORM= TABLE= NAMES= JSON=] once with a report; [DEVICE=]
 	@$(BUILD_QUIETLY) $(OUT)/tandem-net

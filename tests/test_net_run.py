@@ -124,6 +124,22 @@ def test_on_rtl(tmp_path):
 
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
+def test_stalls():
+    """Counters of each layer; on a slow bus units wait longer for input."""
+    waits = []
+    for bus in ("ideal", "hostile"):
+        layers = [layer for layer in report("--net", MIXED, "--stalls", "--bus", bus, program=RTL)["layers"]]
+        npu = [layer for layer in layers if layer["where"] == "NPU"]
+        assert all(0 < layer["mesh"] < layer["cycles"] for layer in npu if layer["macs"] > 0)
+        assert all(layer["mesh"] == 0 for layer in npu if layer["macs"] == 0)
+        assert all(layer["mesh"] == layer["wait_input"] == 0 for layer in layers if layer["where"] != "NPU")
+        waits.append(sum(layer["wait_input"] for layer in npu))
+    assert 0 < waits[0] < waits[1]
+    assert "mesh at work" in run("run", "--net", MIXED, "--stalls", program=RTL).stdout
+    assert "wait_input" not in json.dumps(report("--net", MIXED, program=RTL))
+
+
+@pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
 @pytest.mark.skipif(not os.access(RANDOM, os.X_OK), reason="not run: net-random is not built")
 def test_random_on_rtl(tmp_path):
     """Random networks of every kind of layer (tests/net_random.c) in tandem on the RTL: both devices agree, and the outputs are those of the model."""

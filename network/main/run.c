@@ -104,7 +104,7 @@ static net_status read_input(netrun *run, const netrun_options *opt, net_error *
 }
 
 net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {
-    const net_rt_options options = {.reuse = opt->dump == NULL};
+    const net_rt_options options = {.reuse = opt->dump == NULL, .stalls = opt->stalls};
     uint64_t bytes = 0;
     char text[400] = "";
     bool rtl = strcmp(opt->device, "model") != 0;
@@ -169,12 +169,19 @@ static void print_text(const netrun *run, const netrun_options *opt) {
     uint64_t macs = net_graph_macs(g);
     uint64_t npu = netrun_npu_macs(run);
     uint32_t count[3] = {0};
-    printf("%4s %-22s %-28s %-5s %12s %12s  %s\n", "", "type", "name", "where", "MACs", "cycles", "why not on the NPU");
+    printf("%4s %-22s %-28s %-5s %12s %12s  %s\n", "", "type", "name", "where", "MACs", "cycles",
+           opt->stalls ? "mesh at work, waits for input, weights, room; why not on the NPU" : "why not on the NPU");
     for (uint32_t i = 0; i < g->num_layers; i++) {
         net_rt_where where = net_rt_layer_where(run->rt, i);
         count[where.place]++;
-        printf("%4u %-22s %-28s %-5s %12" PRIu64 " %12" PRIu64 "  %s\n", i, g->layer[i].type, g->layer[i].name, place_text(&where),
-               net_layer_macs(g, i), where.cycles, where.place == NET_ON_CPU ? where.reason : "");
+        printf("%4u %-22s %-28s %-5s %12" PRIu64 " %12" PRIu64 "  ", i, g->layer[i].type, g->layer[i].name, place_text(&where),
+               net_layer_macs(g, i), where.cycles);
+        if (opt->stalls && where.cycles > 0) {
+            double all = (double)where.cycles / 100.0;
+            printf("%5.1f %% %5.1f %% %5.1f %% %5.1f %%", (double)where.mesh / all, (double)where.wait_input / all,
+                   (double)where.wait_weights / all, (double)where.wait_room / all);
+        }
+        printf("%s\n", where.place == NET_ON_CPU ? where.reason : "");
     }
     for (uint32_t i = 0; i < g->num_outputs; i++) {
         uint32_t elements = net_shape_elements(&g->blob[g->outputs[i]].shape);
@@ -228,6 +235,10 @@ static void print_json(const netrun *run, const netrun_options *opt, FILE *out) 
         json_text(out, g->layer[i].type);
         fprintf(out, ", \"where\": \"%s\", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64, place_text(&where), net_layer_macs(g, i),
                 where.cycles);
+        if (opt->stalls) {
+            fprintf(out, ", \"mesh\": %" PRIu64 ", \"wait_input\": %" PRIu64 ", \"wait_weights\": %" PRIu64 ", \"wait_room\": %" PRIu64,
+                    where.mesh, where.wait_input, where.wait_weights, where.wait_room);
+        }
         if (where.place == NET_ON_CPU) {
             fputs(", \"reason\": ", out);
             json_text(out, where.reason);

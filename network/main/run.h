@@ -16,6 +16,7 @@ typedef struct netrun_options {
     uint32_t n;
     uint64_t seed;
     uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
+    bool stalls;       /* counters of each layer */
     bool float_only;   /* no quantisation: layers that are float stay so */
 } netrun_options;
 

@@ -28,6 +28,7 @@ static const char run_help[] =
     "  --cfg n4|n8|n16|n32          mesh size (an RTL program: only its own)\n"
     "  --shape WxHxC                shape of inputs that have none in the file\n"
     "  --float                      do not quantise\n"
+    "  --stalls                     on an RTL: how long the mesh worked and what units waited for, in each layer\n"
     "  --seed S --bus PROFILE       weights, input, bus timing of the RTL\n"
     "  --wave FILE                  FST waves of the RTL (builds with tracing)\n"
     "  --json FILE                  the report as JSON; -: on standard output, instead of the text\n"
@@ -119,8 +120,8 @@ int netrun_main(int argc, char **argv) {
             fputs(run_help, stdout);
             return fflush(stdout) == 0 ? 0 : 1;
         }
-        if (strcmp(argv[i], "--float") == 0) {
-            o.float_only = true;
+        if (strcmp(argv[i], "--float") == 0 || strcmp(argv[i], "--stalls") == 0) {
+            *(argv[i][2] == 'f' ? &o.float_only : &o.stalls) = true;
             continue;
         }
         for (size_t k = 0; value != NULL && k < sizeof texts / sizeof texts[0]; k++) {
