@@ -6,9 +6,10 @@ SRC_halmmio := drivers/hal_mmio.c
 SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
 SRC_tbnpu := $(wildcard tb/npu/*.c tb/npu/score/*.c)
 SRC_network := $(wildcard network/*.c)
+SRC_coverage := $(wildcard coverage/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb tbnpu network noshim
+LIBS := cmodel drivers halmmio tb tbnpu network coverage noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
@@ -85,3 +86,12 @@ $(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -lm -lpthread
 host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
+
+# coverage files: merge, report, rank, gate
+SRC_covmain := $(wildcard coverage/main/*.c)
+OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
+-include $(OBJ_covmain:.o=.d)
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcoverage.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcoverage.a -o $@
+host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

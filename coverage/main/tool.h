@@ -1,0 +1,69 @@
+/* tool.h - private to the program tandem-cov. */
+#ifndef COVERAGE_TOOL_H
+#define COVERAGE_TOOL_H
+
+#include "../cov.h"
+
+typedef struct tool {
+    const char *prog;
+    bool json;
+    const char *output;     /* -o */
+    const char *like;       /* merge --like */
+    const char *html;       /* report --html */
+    const char *thresholds; /* gate */
+    char **files;           /* sorted where their order must not count */
+    uint32_t file_count;
+} tool;
+
+/* Commands: exit status. */
+int tool_merge(const tool *t);
+int tool_report(const tool *t);
+int tool_diff(const tool *t);
+int tool_rank(const tool *t);
+int tool_gate(const tool *t);
+
+/* One line on stderr; exit status 1. */
+int tool_error(const tool *t, const char *text);
+
+/* ---- walk.c: everything that has counters, one after the other ---- */
+
+/* A bin or a cell. */
+typedef struct tool_item {
+    const cov_data_group *group;
+    const cov_data_point *point; /* or NULL */
+    const cov_data_cross *cross; /* or NULL */
+    uint32_t index;              /* of the bin or of the cell */
+    cov_role role;
+    uint64_t hits;
+    uint32_t goal;
+    bool partial;
+    const char *why; /* never NULL */
+} tool_item;
+
+typedef void (*tool_item_fn)(void *ctx, const cov_data *data, const tool_item *item);
+/* Items of a group (NULL: of all). Cells that no description has are left out. */
+void tool_walk(const cov_data *data, const cov_data_group *group, tool_item_fn fn, void *ctx);
+/* "group.point.bin", "group.cross.(a, b)" */
+void tool_item_name(const tool_item *item, char *dst, size_t size);
+void tool_item_hint(const tool_item *item, char *dst, size_t size);
+
+/* ---- put.c ---- */
+
+/* A JSON string with its quotes; bytes that are no UTF-8 become '?'. */
+void put_json(FILE *out, const char *text);
+/* Text of a page: escaped, and no bytes that are no UTF-8. */
+void put_html(FILE *out, const char *text);
+/* {"percent": .., "total": .., "covered": .., "illegal": .., "ignored": ..} without the braces. */
+void put_score(FILE *out, const cov_score *score);
+
+/* report_json.c */
+void tool_report_json(const cov_data *data, FILE *out);
+/* html.c, html_group.c: pages into a folder, which is made when it does not exist. COV_IO with a line. */
+int tool_html(const cov_data *data, const char *dir, cov_error *err);
+void html_group_page(const cov_data *data, const cov_data_group *group, FILE *out);
+void html_begin(FILE *out, const char *title);
+void html_end(FILE *out);
+/* A share as a bar and a number. */
+void html_meter(FILE *out, const cov_score *score);
+
+#endif
