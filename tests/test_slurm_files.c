@@ -45,6 +45,9 @@ static reg_finished example(void) {
     item.result.wall_ms = 86400000;
     item.result.cpu_ms = 1;
     item.result.max_rss_kb = 123456;
+    for (uint64_t i = 0; i < REG_WORK_COUNT; i++) {
+        item.result.work[i] = INT64_MAX - i;
+    }
     return item;
 }
 
