@@ -182,7 +182,7 @@ def test_page():
     for line in open(os.path.join(ROOT, "docs", "networks.md"), encoding="utf-8"):
         match = re.match(r"\| (\S+\.param) \| (\S*) \|", line)
         if match:
-            page[match.group(1)] = line
+            page.setdefault(match.group(1), line)  # the public files come first; ours have some of their names
     files = sorted(name for name in os.listdir(os.path.join(DATA, "param")) if name.endswith(".param"))
     assert len(files) >= 40 and set(files) <= set(page)
     assert sum(" | yes | " in page[name] for name in files) >= 30
