@@ -225,6 +225,18 @@ def test_layout(failing, dark):
             assert found["contrast"] >= 4.5, found["worst"]
 
 
+@pytest.mark.skipif(BROWSER is None, reason="not run: no chromium")
+def test_picture(bench):
+    bench.run("unit pass cfg=n8\n", "--html", "r")
+    shot = [ROOT / "tools/page_shot.py", "--height", "300", "--scale", "0.5"]
+    done = subprocess.run([*shot, bench.path / "r", bench.path / "p.png"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    head = (bench.path / "p.png").read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n" and (int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")) == ((1000 + 390 + 42) // 2, 328 // 2)
+    done = subprocess.run([*shot, bench.path / "none", bench.path / "q.png"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and not (bench.path / "q.png").exists()
+
+
 # ---- SARIF, JUnit XML, JSON ----
 
 
