@@ -34,6 +34,7 @@ include scripts/fuzz.mk
 include scripts/fp.mk
 include scripts/synth.mk
 include scripts/bench.mk
+include scripts/cov.mk
 include $(wildcard examples/*/*.mk)
 
 .PHONY: help clean regs format
