@@ -36,10 +36,14 @@ class Cluster:
         done = subprocess.run(["squeue", "--noheader", "--array", "--format=%T"], env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60)
         return done.stdout.split()
 
+    def cancel(self):
+        """Whatever there is."""
+        subprocess.run(["scancel", f"--user={os.geteuid()}"], env={**os.environ, **self.env}, timeout=60, check=True)
+
     def clear(self):
         """Nothing in the queue, a node that answers."""
         if self.queue():
-            subprocess.run(["scancel", f"--user={os.geteuid()}"], env={**os.environ, **self.env}, timeout=60)
+            self.cancel()
         wait_until(lambda: self.queue() == [])
 
 
@@ -47,7 +51,7 @@ class Cluster:
 def cluster():
     missing = missing_programs()
     if missing:
-        pytest.skip(f"not installed: {', '.join(missing)} (packages slurm-wlm, munge)")
+        pytest.skip(f"not run: not installed: {', '.join(missing)} (packages slurm-wlm, munge)")
     with tempfile.TemporaryDirectory(prefix="slurm") as folder:  # a short name, for the sockets
         made = Cluster(folder)
         try:

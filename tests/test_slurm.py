@@ -11,7 +11,7 @@ from regress_bench import bench, last_line, leftovers, popen, programs, wait_unt
 from slurm_bench import cluster, counted, decided, farm, ran, rows, slurm_run, slurm_start  # noqa: F401
 
 FULL = os.environ.get("TANDEM_CHECK") == "1"
-check_only = pytest.mark.skipif(not FULL, reason="long: make check")
+check_only = pytest.mark.skipif(not FULL, reason="not run: long (make check)")
 
 # What a run found out, paths below its folder included; times are not.
 FOUND = "idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,attempt,outcome,signature,message,cycles,trace_hash,exit_status,cmd,case_path,log_path"
@@ -117,6 +117,18 @@ def test_the_runner_is_killed(farm):
     again = farm.call("run", "--resume", "--slurm-poll", "0.3")
     assert again.returncode == 0 and last_line(again) == "10 passed, 0 failed", again.stderr
     assert ran(farm) == list(range(10)) and set(rows(farm, "attempt")) == {(1,)}
+
+
+@check_only
+def test_somebody_cancels_the_tasks(farm):
+    """Slurm signals every process of a task: no job is taken for one that crashed; what was not done runs again."""
+    runner = begin(farm, 10, 0.5)
+    for _ in range(2):
+        before = decided(farm)
+        farm.cluster.cancel()
+        wait_until(lambda: decided(farm) > before or runner.poll() is not None, 40)
+    whole(farm, runner, 10)
+    assert max(row[0] for row in rows(farm, "attempt")) in (2, 3)
 
 
 @check_only

@@ -13,7 +13,7 @@ from regress_bench import PROGRAM, bench, last_line, leftovers, popen, programs,
 from slurm_bench import counted, decided, fake, ran, rows, slurm_run, slurm_start, stands  # noqa: F401
 
 FULL = os.environ.get("TANDEM_CHECK") == "1"
-check_only = pytest.mark.skipif(not FULL, reason="long: make check")
+check_only = pytest.mark.skipif(not FULL, reason="not run: long (make check)")
 
 
 def arrays(bench):
