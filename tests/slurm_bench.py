@@ -62,7 +62,7 @@ def cluster():
 
 
 @pytest.fixture
-def farm(bench, cluster):
+def site(bench, cluster):
     """A bench whose runs go to the cluster."""
     bench.env.update(cluster.env)
     bench.cluster = cluster
