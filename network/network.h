@@ -452,6 +452,7 @@ typedef struct net_rt_memory_use {
 net_rt_memory_use net_rt_memory_used(const net_rt *rt);
 
 /* The rest of the library's header. */
+#include "boxes.h"
 #include "calib.h"
 #include "int8.h"
 #include "picture.h"

@@ -62,7 +62,7 @@ static void print_text(const calib_job *job) {
     printf("taken: %s\n", method_name[job->method]);
 }
 
-static void print_string(const char *text) {
+void photos_json_string(const char *text) {
     putchar('"');
     for (const char *p = text; *p != '\0'; p++) {
         if (*p == '"' || *p == '\\') {
@@ -113,7 +113,7 @@ static void print_json(const calib_job *job) {
         }
         printf("%s\n{\"name\": ", first ? "" : ",");
         first = false;
-        print_string(job->fp32.layer[i].name);
+        photos_json_string(job->fp32.layer[i].name);
         print_number("scale", (double)l->scale);
         print_number("absmax", (double)job->hist[i].absmax);
         print_number("threshold", 127.0 / (double)l->scale);

@@ -8,52 +8,8 @@
 
 #include "photos.h"
 
-#define MAX_NAMES_BYTES (16u << 20)
-
-/* Names of classes: lines of a file. */
-typedef struct names {
-    char *text;
-    uint32_t count;
-    char **line;
-} names;
-
-static void names_free(names *n) {
-    free(n->text);
-    free(n->line);
-}
-
-static bool names_load(names *n, const char *path) {
-    FILE *file = fopen(path, "rb");
-    n->text = file != NULL ? malloc(MAX_NAMES_BYTES) : NULL;
-    size_t bytes = n->text != NULL ? fread(n->text, 1, MAX_NAMES_BYTES, file) : 0;
-    bool ok = n->text != NULL && ferror(file) == 0 && bytes < MAX_NAMES_BYTES;
-    if (!ok) {
-        fprintf(stderr, "tandem-net: %s: cannot read: %s\n", path, bytes == MAX_NAMES_BYTES ? "too long" : strerror(errno));
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    for (size_t i = 0; ok && i < bytes; i++) {
-        n->count += n->text[i] == '\n' || i + 1 == bytes;
-    }
-    n->line = ok ? calloc((size_t)n->count + 1, sizeof *n->line) : NULL;
-    char *at = n->text;
-    for (uint32_t i = 0; n->line != NULL && i < n->count; i++) {
-        size_t left = bytes - (size_t)(at - n->text);
-        char *end = memchr(at, '\n', left);
-        end = end != NULL ? end : at + left;
-        n->line[i] = at;
-        *end = '\0';
-        if (end > at && end[-1] == '\r') {
-            end[-1] = '\0';
-        }
-        at = end + 1;
-    }
-    return n->line != NULL;
-}
-
 /* The largest values in order, the lower class first on a tie. NaN is never printed. */
-static void print_top(const float *value, uint32_t count, uint32_t top, const names *n) {
+static void print_top(const float *value, uint32_t count, uint32_t top, const photos_names *n) {
     uint32_t last = UINT32_MAX;
     for (uint32_t k = 1; k <= top && k <= count; k++) {
         uint32_t best = UINT32_MAX;
@@ -72,12 +28,12 @@ static void print_top(const float *value, uint32_t count, uint32_t top, const na
 }
 
 int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path) {
-    names n = {0};
-    bool ok = path == NULL || names_load(&n, path);
+    photos_names n = {0};
+    bool ok = path == NULL || photos_names_load(&n, path);
     if (ok) {
         print_top(value, count, top, &n);
     }
-    names_free(&n);
+    photos_names_free(&n);
     return ok ? 0 : 2;
 }
 
@@ -119,7 +75,7 @@ static double cpu_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int run(const photos_options *o, const net_graph *g, photos_engine *engine, const names *n) {
+static int run(const photos_options *o, const net_graph *g, photos_engine *engine, const photos_names *n) {
     photos_source source;
     net_error err;
     const net_shape *shape = &g->blob[g->input].shape;
@@ -181,15 +137,15 @@ int photos_classify(const photos_options *o) {
     net_graph graph = {0};
     photos_engine engine = {0};
     net_error err;
-    names n = {0};
-    if (o->names != NULL && !names_load(&n, o->names)) {
-        names_free(&n);
+    photos_names n = {0};
+    if (o->names != NULL && !photos_names_load(&n, o->names)) {
+        photos_names_free(&n);
         return 2;
     }
     net_status status = prepare(o, &graph, &engine, &err);
     int result = status == NET_OK ? run(o, &graph, &engine, &n) : photos_failed(status, &err);
     photos_engine_free(&engine);
     net_graph_free(&graph);
-    names_free(&n);
+    photos_names_free(&n);
     return result;
 }

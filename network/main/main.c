@@ -28,6 +28,7 @@
 static const char help_text[] =
     "usage: tandem-net [options]\n"
     "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
+    "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
     "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
     "Without --net: the digits job, models/digits with its gates.\n"
     "  --show FILE                      layers, shapes and multiply-accumulates of a .param file, nothing else\n"
@@ -284,6 +285,9 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     if (argc > 1 && (strcmp(argv[1], "classify") == 0 || strcmp(argv[1], "calibrate") == 0)) {
         return netjob_photos(argc, argv);
+    }
+    if (argc > 1 && strcmp(argv[1], "detect") == 0) {
+        return netjob_detect(argc, argv);
     }
     const struct {
         const char *name;

@@ -1,4 +1,4 @@
-/* photos.h - tandem-net classify and tandem-net calibrate: their options and inputs. */
+/* photos.h - tandem-net classify, calibrate and detect: their options and inputs. */
 #ifndef NETJOB_PHOTOS_H
 #define NETJOB_PHOTOS_H
 
@@ -26,6 +26,17 @@ int photos_parse(photos_options *o, int argc, char **argv);
 int photos_prep_option(net_picture_prep *prep, const char *name, const char *value);
 /* `top` lines "topK class probability name"; path: a name for each class, a line each, or NULL. 0, or 2 with a line. */
 int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path);
+/* Names of classes: the lines of a file. */
+typedef struct photos_names {
+    char *text;
+    uint32_t count;
+    char **line;
+} photos_names;
+/* false: the line is printed. */
+bool photos_names_load(photos_names *n, const char *path);
+void photos_names_free(photos_names *n);
+/* A text as JSON, quotes included, to standard output. */
+void photos_json_string(const char *text);
 void photos_free(photos_options *o);
 /* Status of a failure: prints the line, returns 1 for lack of memory and for the device, 2 otherwise. */
 int photos_failed(net_status status, const net_error *err);
@@ -64,5 +75,7 @@ int photos_calibrate(const photos_options *o);
 
 /* tandem-net classify ... and tandem-net calibrate ...: everything. Returns the exit status. */
 int netjob_photos(int argc, char **argv);
+/* tandem-net detect ...: everything. */
+int netjob_detect(int argc, char **argv);
 
 #endif
