@@ -68,9 +68,10 @@ typedef struct cov_bin {
     uint32_t count; /* of set or of names */
     const char *const *names;
     const char *steps;
-    uint32_t goal;    /* hits that cover it; 0: as the coverpoint says */
-    const char *why;  /* IGNORED: the reason; ILLEGAL: what is wrong, or NULL */
-    const char *hint; /* "test:knob=value" that hits it; each % becomes the lowest value (NAMES: the name); NULL: as the coverpoint says */
+    uint32_t goal;   /* hits that cover it; 0: as the coverpoint says */
+    const char *why; /* IGNORED: the reason; ILLEGAL: what is wrong, or NULL */
+    const char *
+        hint; /* "test:knob=value" that hits it; each % becomes the lowest value (NAMES: the name), a leading ':' gets the name of the group; NULL: as the coverpoint says */
 } cov_bin;
 
 #define COV_RANGE(n, from, to) .name = (n), .kind = COV_KIND_RANGE, .lo = (from), .hi = (to)

@@ -42,12 +42,15 @@ static void range_text(char *dst, size_t size, int64_t lo, int64_t hi) {
     }
 }
 
-/* The hint with each % replaced. */
+/* The hint with each % replaced, and the group in front of a leading colon. */
 static const char *make_hint(const work *w, const char *hint, const char *value) {
     char text[200];
     size_t at = 0;
     if (hint == NULL) {
         return "";
+    }
+    if (hint[0] == ':') {
+        at = (size_t)snprintf(text, sizeof text, "%s", w->group);
     }
     for (; *hint != '\0' && at + 1 < sizeof text; hint++) {
         if (*hint == '%') {

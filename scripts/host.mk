@@ -7,9 +7,10 @@ SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
 SRC_tbnpu := $(wildcard tb/npu/*.c tb/npu/score/*.c)
 SRC_network := $(wildcard network/*.c)
 SRC_coverage := $(wildcard coverage/*.c)
+SRC_covnpu := $(wildcard coverage/npu/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb tbnpu network coverage noshim
+LIBS := cmodel drivers halmmio tb tbnpu network covnpu coverage noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)

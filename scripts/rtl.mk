@@ -88,7 +88,7 @@ $(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS),))
 SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c)
 OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)
 -include $(OBJ_tandem:.o=.d)
-TANDEM_LIBS := tbnpu tb cmodel drivers
+TANDEM_LIBS := covnpu coverage tbnpu tb cmodel drivers
 $(OUT)/tandem: $(OBJ_tandem) $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(call link,$(OBJ_tandem),npu_top,$(TANDEM_LIBS))

@@ -16,6 +16,8 @@ typedef struct cli_options {
     const char *case_dir;  /* where cases of failures go */
     const char *wave, *fail_wave, *result, *dump;
     const char *report; /* --report: folder for all there is to know of a failure, or NULL */
+    const char *cov;    /* --cov: coverage file to write, or NULL */
+    npu_cov *counted;   /* of it, while cases run */
     const char *dir[2]; /* diff */
     uint64_t seed, run_seed, index, count;
     bool bus; /* --bus */

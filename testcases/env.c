@@ -230,6 +230,17 @@ static void finish_dump(tc_run *run) {
     }
 }
 
+/* Only of a device that did well: what a failing one did proves nothing. */
+static void count_ports(tc_run *run) {
+    char what[400];
+    for (unsigned i = 0; i < 2 && run->result->outcome == TB_PASS; i++) {
+        const tb_axi_monitor *mon = npu_dev_bus_monitor(run->dev, i);
+        if (mon != NULL && npu_cov_port(run->cov, i == 0 ? "m0" : "m1", mon, what, sizeof what) > 0) {
+            tc_fail(run, "illegal coverage", "what must not occur has occurred: %s", what);
+        }
+    }
+}
+
 void tc_close(tc_run *run) {
     if (run->dev == NULL) {
         return;
@@ -253,6 +264,9 @@ void tc_close(tc_run *run) {
         free(run->bus_json);
         run->bus_text = bus_stats(run->dev, false);
         run->bus_json = bus_stats(run->dev, true);
+    }
+    if (run->cov != NULL) {
+        count_ports(run);
     }
     run->stats.has_time = run->setup.kind != NPU_DEV_MODEL;
     run->result->cycles += npu_dev_cycles(run->dev);

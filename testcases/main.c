@@ -63,6 +63,53 @@ static void report_failure(const cli_options *o, const tc_run *run, struct bundl
     }
 }
 
+/* A case that has passed is covered. */
+static void count_case(const cli_options *o, const tc_test *test, const tb_knobs *knobs, tb_result *result) {
+    char what[400];
+    if (o->counted != NULL && npu_cov_case(o->counted, test->name, NPU_CFG_N, knobs, what, sizeof what) > 0) {
+        tb_result_fail(result, TB_FAIL, "illegal coverage", "what must not occur has occurred: %s", what);
+    }
+}
+
+/* The line of a suite that repeats the run; empty where none does. */
+static void job_line(const cli_options *o, char *dst, size_t size) {
+    int at = 0;
+    dst[0] = '\0';
+    if (o->command != CLI_TEST || o->have_seed) {
+        return;
+    }
+    at = snprintf(dst, size, "test %s cfg=%s cases=%" PRIu64 " index=%" PRIu64, o->test->name, NPU_CFG_NAME, o->count, o->index);
+    const char *before = " --";
+    for (size_t i = 0; i < o->knobs.count && at > 0 && (size_t)at < size; i++) {
+        const tb_knob *k = &o->knobs.table[i];
+        if (o->knobs.pinned[i] && tb_knob_kind_of(k) == TB_KNOB_ENUM) {
+            at += snprintf(dst + at, size - (size_t)at, "%s %s=%s", before, k->name, k->names[o->knobs.value[i]]);
+        } else if (o->knobs.pinned[i]) {
+            at += snprintf(dst + at, size - (size_t)at, "%s %s=%" PRId64, before, k->name, o->knobs.value[i]);
+        }
+        before = o->knobs.pinned[i] ? "" : before;
+    }
+    if (at > 0 && (size_t)at < size) {
+        at += snprintf(dst + at, size - (size_t)at, " # run seed %" PRIu64, o->run_seed);
+    }
+    if (at < 0 || (size_t)at >= size) {
+        dst[0] = '\0';
+    }
+}
+
+/* --cov: the file. 0 or -1 with one line in err. */
+static int write_cov(const cli_options *o, char *err, size_t err_size) {
+    cov_error why;
+    char job[200];
+    job_line(o, job, sizeof job);
+    if (cov_set_job(npu_cov_db(o->counted), job, &why) != COV_OK ||
+        cov_write(cov_db_data(npu_cov_db(o->counted)), o->cov, &why) != COV_OK) {
+        snprintf(err, err_size, "--cov: %s", why.text);
+        return -1;
+    }
+    return 0;
+}
+
 /* Execute one resolved case. 0 or -1 (could not run). */
 static int execute(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err,
                    size_t err_size) {
@@ -78,6 +125,7 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
                   .result = result};
     run.perf = o->perf;
     run.bus = o->bus;
+    run.cov = o->counted;
     run.perf_window = (uint32_t)o->perf_window;
     struct bundle *bundle = cli_bundle_begin(o, &run);
     const double begin = cpu_seconds();
@@ -101,6 +149,9 @@ static int execute(const cli_options *o, const tc_test *test, uint64_t seed, con
         if (o->perf) {
             cli_print_perf(stdout, &run.stats, NPU_CFG_N);
         }
+    }
+    if (result->outcome == TB_PASS) {
+        count_case(o, test, knobs, result);
     }
     if (result->outcome == TB_PASS) {
         cli_add_work(&result->extra, &run.stats);
@@ -178,9 +229,21 @@ static int run_cases(cli_options *o) {
         tb_sim_catch_signals();
     }
     int rc = cli_bundle_check(o, err, sizeof err);
+    if (rc == 0 && o->cov != NULL) {
+        cov_error why;
+        rc = npu_cov_open(&o->counted, &why) == COV_OK ? 0 : -1;
+        if (rc != 0) {
+            snprintf(err, sizeof err, "--cov: %s", why.text);
+        }
+    }
     if (rc == 0) {
         rc = o->command == CLI_REPRO ? run_stored(o, &result, err, sizeof err) : run_generated(o, &result, err, sizeof err);
     }
+    if (rc == 0 && o->cov != NULL && !o->print_case) {
+        rc = write_cov(o, err, sizeof err);
+    }
+    npu_cov_close(o->counted);
+    o->counted = NULL;
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", o->prog, err);
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);

@@ -43,6 +43,7 @@ static void usage_options(FILE *out, cli_command command) {
           "  --wave-window C its cycles before the failure (2000), a quarter of it after\n"
           "  --dump D        tensor logs of every task into D/rtl and D/model\n"
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
+          "  --cov F         write what the cases covered, for tandem-cov\n"
           "  --case-dir D    store the case of a failure there (build/cases)\n"
           "  --break M.C:K   memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
           "                  stops after K handshakes; m0.R:K:flip: beat K of read data is\n"
@@ -207,6 +208,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                  {"--report", &o->report, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--dump", &o->dump, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--result", &o->result, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--cov", &o->cov, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--plusarg", &o->plusarg[0], 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO | 1u << CLI_SHRINK},
                  {"--output", &o->output, 1u << CLI_SHRINK},
                  {"--keep", &o->keep, 1u << CLI_SHRINK}};

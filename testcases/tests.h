@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "coverage/npu/npu_cov.h"
 #include "device.h"
 #include "npu.h"
 #include "tb.h"
@@ -96,6 +97,7 @@ typedef struct tc_run {
     tc_share *share; /* NULL: every execution has a device of its own */
     tc_stats stats;
     npu_dev_perf_window *series;
+    npu_cov *cov;              /* --cov: what the ports saw is counted when a device is closed; NULL: it is not */
     bool bus;                  /* keep statistics of the buses: */
     char *bus_text, *bus_json; /* of the last device that was closed, or NULL */
     char *hang;                /* the device's report on a hang, or NULL */

@@ -33,3 +33,7 @@ void npu_dev_bus_stats(const npu_dev *dev, bool json, FILE *out) {
         }
     }
 }
+
+const tb_axi_monitor *npu_dev_bus_monitor(const npu_dev *dev, unsigned channel) {
+    return dev->has_rtl && PORT_M0 + channel < PORTS ? &dev->mon[PORT_M0 + channel] : NULL;
+}

@@ -127,6 +127,9 @@ size_t npu_dev_perf_stop(npu_dev *dev, const npu_dev_perf_window **windows);
  */
 void npu_dev_bus_stats(const npu_dev *dev, bool json, FILE *out);
 
+/* The monitor of a channel to memory, 0 or 1: "m0" or "m1"; NULL: the model has none. It is the device's. */
+const tb_axi_monitor *npu_dev_bus_monitor(const npu_dev *dev, unsigned channel);
+
 /* Rules of a port of this NPU beyond those of the protocol: registers if cfg->lite, else a channel to memory. The rest of cfg stays as it is. */
 void npu_dev_axi_rules(tb_axi_mon_cfg *cfg);
 

@@ -1,0 +1,56 @@
+/* models.h - private to coverage/npu: tables of the models, and bins that several of them have. */
+#ifndef COVERAGE_NPU_MODELS_H
+#define COVERAGE_NPU_MODELS_H
+
+#include "npu_cov.h"
+
+/* A case, for values that are derived from several knobs. */
+typedef struct npu_case {
+    uint32_t n;
+    const tb_knobs *knobs;
+} npu_case;
+
+/* The value of a coverpoint; NULL in a table: the knob of its name (a name of an ENUM knob is looked up in the coverpoint's own COV_NAMES). */
+typedef int64_t (*npu_value_fn)(const npu_case *c);
+
+typedef struct npu_model {
+    const char *test; /* whose cases it counts */
+    const cov_group *group;
+    const npu_value_fn *values; /* one for each coverpoint */
+} npu_model;
+
+extern const npu_model npu_models_gemm[];
+extern const uint32_t npu_models_gemm_count;
+extern const npu_model npu_models_vector[];
+extern const uint32_t npu_models_vector_count;
+
+/* bus.c: one instance for each port */
+extern const cov_group npu_bus_group;
+enum { BUS_DIR, BUS_BEATS, BUS_DEPTH, BUS_LATENCY, BUS_STALL, BUS_ERROR, BUS_POINTS };
+
+/* Value of a knob; COV_NONE: the test has no such knob. */
+static inline int64_t npu_knob(const npu_case *c, const char *name) {
+    return tb_knobs_find(c->knobs, name) < 0 ? COV_NONE : tb_knobs_get(c->knobs, name);
+}
+/* How `cap` cuts `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more equal ones, 4: with a rest. */
+int64_t npu_pieces(int64_t cap, int64_t size);
+/* Rest of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
+int64_t npu_rest(int64_t size, uint32_t n);
+
+/* ---- bins that several models have (names: npu_cov.c) ---- */
+
+/* The bins of an ENUM knob; text: the hint. */
+#define NPU_ENUM(table, count, text)                                                                                                       \
+    {COV_NAMES(table, count), .hint = (text)}, {                                                                                           \
+        COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                                           \
+    }
+
+/* Beside NPU_ENUM. */
+#define NPU_ONES                                                                                                                           \
+    { COV_VALUE("ones", 1000), COV_IGNORE("no generator draws it: it makes failures easier to read") }
+
+extern const char *const npu_act_names[12];
+extern const char *const npu_bus_names[6];
+extern const char *const npu_wait_names[2];
+
+#endif

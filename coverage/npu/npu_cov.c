@@ -1,0 +1,171 @@
+/* npu_cov.c - models, opened together; a case becomes samples. */
+#include "models.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTS_MAX 64u
+#define MODELS_MAX 32u
+
+const char *const npu_act_names[12] = {"none",    "relu", "leaky", "clip", "hardswish", "hardsigmoid",
+                                       "sigmoid", "tanh", "swish", "mish", "elu",       "softplus"};
+const char *const npu_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
+const char *const npu_wait_names[2] = {"irq", "poll"};
+
+struct npu_cov {
+    cov_db *db;
+};
+
+int64_t npu_pieces(int64_t cap, int64_t size) {
+    if (cap == COV_NONE || size <= 0) {
+        return COV_NONE;
+    }
+    return cap == 0 ? 0 : cap >= size ? 1 : size % cap != 0 ? 4 : size / cap == 2 ? 2 : 3;
+}
+
+int64_t npu_rest(int64_t size, uint32_t n) {
+    const int64_t rest = size % (int64_t)n;
+    return size == COV_NONE ? COV_NONE : rest == 0 ? 0 : rest == 1 ? 1 : rest == (int64_t)n - 1 ? 3 : 2;
+}
+
+static const npu_model *model_at(uint32_t i) {
+    return i < npu_models_gemm_count                             ? &npu_models_gemm[i]
+           : i - npu_models_gemm_count < npu_models_vector_count ? &npu_models_vector[i - npu_models_gemm_count]
+                                                                 : NULL;
+}
+
+int npu_cov_open(npu_cov **out, cov_error *err) {
+    const cov_group *groups[MODELS_MAX];
+    uint32_t count = 0;
+    npu_cov *cov = calloc(1, sizeof *cov);
+    *out = NULL;
+    if (cov == NULL) {
+        (void)snprintf(err->text, sizeof err->text, "out of memory");
+        return COV_NO_MEMORY;
+    }
+    for (; model_at(count) != NULL && count + 1 < MODELS_MAX; count++) {
+        groups[count] = model_at(count)->group;
+    }
+    groups[count++] = &npu_bus_group;
+    int rc = cov_open(&cov->db, groups, count, err);
+    for (int i = 0; rc == COV_OK && i < 2; i++) { /* ports are holes, too, where no RTL ran */
+        cov_inst *inst = NULL;
+        rc = cov_instance(cov->db, npu_bus_group.name, i == 0 ? "m0" : "m1", &inst, err);
+    }
+    if (rc != COV_OK) {
+        npu_cov_close(cov);
+        return rc;
+    }
+    *out = cov;
+    return COV_OK;
+}
+
+void npu_cov_close(npu_cov *cov) {
+    if (cov != NULL) {
+        cov_close(cov->db);
+        free(cov);
+    }
+}
+
+cov_db *npu_cov_db(npu_cov *cov) {
+    return cov->db;
+}
+
+/* Of an ENUM knob: the place of its name among those of the coverpoint, -1: the model does not know it. */
+static int64_t name_of(const cov_point *point, const char *name) {
+    for (uint32_t b = 0; b < point->bin_count; b++) {
+        const cov_bin *bin = &point->bins[b];
+        if (bin->kind == COV_KIND_RANGE && strcmp(bin->name, name) == 0) { /* a name that stands apart, with a role of its own */
+            return bin->lo;
+        }
+        for (uint32_t i = 0; bin->kind == COV_KIND_NAMES && i < bin->count; i++) {
+            if (strcmp(bin->names[i], name) == 0) {
+                return i;
+            }
+        }
+    }
+    return -1;
+}
+
+static int64_t value_of(const npu_case *c, const npu_model *m, uint32_t p) {
+    const cov_point *point = &m->group->points[p];
+    if (m->values[p] != NULL) {
+        return m->values[p](c);
+    }
+    const int knob = tb_knobs_find(c->knobs, point->name);
+    if (knob < 0) {
+        return COV_NONE;
+    }
+    return tb_knob_kind_of(&c->knobs->table[knob]) == TB_KNOB_ENUM ? name_of(point, tb_knobs_get_name(c->knobs, point->name))
+                                                                   : tb_knobs_get(c->knobs, point->name);
+}
+
+uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, const tb_knobs *knobs, char *what, size_t size) {
+    const npu_case c = {n, knobs};
+    int64_t values[POINTS_MAX];
+    uint32_t illegal = 0;
+    cov_error err;
+    for (uint32_t i = 0; model_at(i) != NULL; i++) {
+        const npu_model *m = model_at(i);
+        cov_inst *inst = NULL;
+        if (strcmp(m->test, test) != 0 || m->group->point_count > POINTS_MAX ||
+            cov_instance(cov->db, m->group->name, NULL, &inst, &err) != COV_OK) {
+            continue;
+        }
+        for (uint32_t p = 0; p < m->group->point_count; p++) {
+            values[p] = value_of(&c, m, p);
+        }
+        const uint32_t here = cov_sample(inst, values);
+        if (here > 0) {
+            cov_illegal(inst, what, size);
+        }
+        illegal += here;
+    }
+    return illegal;
+}
+
+uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon, char *what, size_t size) {
+    cov_inst *inst = NULL;
+    cov_error err;
+    uint32_t illegal = 0;
+    if (cov_instance(cov->db, npu_bus_group.name, port, &inst, &err) != COV_OK) {
+        return 0;
+    }
+    for (int dir = 0; dir < 2; dir++) {
+        const tb_axi_dir_stats *s = &mon->stats.dir[dir];
+        const tb_axi_channel address = dir == 0 ? TB_AXI_AR : TB_AXI_AW;
+        const tb_axi_channel data = dir == 0 ? TB_AXI_R : TB_AXI_W;
+        int64_t values[BUS_POINTS];
+        if (mon->stats.beats[address] == 0) {
+            continue;
+        }
+        for (unsigned i = 0; i < BUS_POINTS; i++) {
+            values[i] = COV_NONE;
+        }
+        values[BUS_DIR] = dir;
+        /* in percent of the cycles in which data was offered */
+        values[BUS_STALL] = (int64_t)(100 * mon->stats.stall[data] / (mon->stats.stall[data] + mon->stats.beats[data] + 1));
+        values[BUS_ERROR] = mon->stats.error_resp[dir] > 0;
+        illegal += cov_sample(inst, values);
+        values[BUS_STALL] = COV_NONE;
+        values[BUS_ERROR] = COV_NONE;
+        for (unsigned i = 0; i < 256; i++) { /* once a run for whatever was seen: hits are runs */
+            values[BUS_BEATS] = i + 1;
+            illegal += s->bursts[i] > 0 ? cov_sample(inst, values) : 0;
+        }
+        values[BUS_BEATS] = COV_NONE;
+        for (unsigned i = 0; i < TB_AXI_DEPTH_BINS; i++) {
+            values[BUS_DEPTH] = i;
+            illegal += s->depth[i] > 0 ? cov_sample(inst, values) : 0;
+        }
+        values[BUS_DEPTH] = COV_NONE;
+        for (unsigned i = 0; i < TB_AXI_LATENCY_BINS; i++) {
+            values[BUS_LATENCY] = (int64_t)tb_axi_latency_from(i);
+            illegal += s->latency[i] > 0 ? cov_sample(inst, values) : 0;
+        }
+    }
+    if (illegal > 0) {
+        cov_illegal(inst, what, size);
+    }
+    return illegal;
+}

@@ -1,0 +1,26 @@
+/*
+ * npu_cov.h - coverage of this NPU: the operator space as the cases of testcases/ span it, and what its buses have seen. One object for a run; the file that it
+ * writes merges with those of other runs (docs/coverage.md).
+ */
+#ifndef COVERAGE_NPU_COV_H
+#define COVERAGE_NPU_COV_H
+
+#include "coverage/cov.h"
+#include "tb.h"
+
+typedef struct npu_cov npu_cov;
+
+/* Compile the models. cov_status; a description that is refused is a bug in coverage/npu. */
+int npu_cov_open(npu_cov **cov, cov_error *err);
+void npu_cov_close(npu_cov *cov);
+/* Names and counters, to be written. */
+cov_db *npu_cov_db(npu_cov *cov);
+/*
+ * A case was executed and has passed. test: its name; tests without a model count nothing. n: mesh size. Returns the illegal bins and cells that were hit; the last
+ * one's text goes into what.
+ */
+uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, const tb_knobs *knobs, char *what, size_t size);
+/* What a port saw from the opening of its device to the end. port: "m0", "m1". Returns as above. */
+uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon, char *what, size_t size);
+
+#endif

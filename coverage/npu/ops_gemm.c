@@ -1,0 +1,252 @@
+/* ops_gemm.c - the operator space of the tests conv, dw and linear: shapes, splits, layouts, data, surroundings, and which of them together. */
+#include "models.h"
+
+static const char *const shapes[] = {"any",  "point",     "row",     "tiny",    "wide",    "broad",  "tall",  "rows",  "deep",
+                                     "many", "depthwise", "grouped", "dilated", "strided", "padded", "large", "stream"};
+static const char *const layouts[] = {"fp32", "int8"};
+static const char *const data[] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves"};
+static const char *const wdata[] = {"uniform", "extreme", "zeros", "sparse", "ramp"};
+static const char *const scales[] = {"calib", "pow2", "tiny", "huge", "special"};
+static const char *const wscales[] = {"plain", "zeros", "hard"};
+
+static const cov_bin shape_bins[] = {NPU_ENUM(shapes, 17, ":shape=%")};
+static const cov_bin layout_in_bins[] = {NPU_ENUM(layouts, 2, ":in_layout=%")};
+static const cov_bin layout_out_bins[] = {NPU_ENUM(layouts, 2, ":out_layout=%")};
+static const cov_bin data_bins[] = {NPU_ENUM(data, 7, ":data=%"), NPU_ONES};
+static const cov_bin wdata_bins[] = {NPU_ENUM(wdata, 5, ":wdata=%"), NPU_ONES};
+static const cov_bin in_scale_bins[] = {NPU_ENUM(scales, 5, ":in_scale=%")};
+static const cov_bin out_scale_bins[] = {NPU_ENUM(scales, 5, ":out_scale=%")};
+static const cov_bin wscale_bins[] = {NPU_ENUM(wscales, 3, ":wscale=%")};
+static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, 12, ":act=%")};
+static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
+static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
+
+#define EDGES(h)                                                                                                                           \
+    {COV_EACH(1, 11), .hint = (h)}, {COV_RANGE("12..31", 12, 31), .hint = (h)}, {COV_RANGE("32..254", 32, 254), .hint = (h)}, {            \
+        COV_VALUE("255", 255), .hint = (h)                                                                                                 \
+    }
+static const cov_bin kw_bins[] = {EDGES(":k=0 kw=%")};
+static const cov_bin kh_bins[] = {EDGES(":k=0 kh=%")};
+#define FEW(h)                                                                                                                             \
+    {COV_EACH(1, 8), .hint = (h)}, {COV_RANGE("9..254", 9, 254), .hint = (h)}, {                                                           \
+        COV_VALUE("255", 255), .hint = (h)                                                                                                 \
+    }
+static const cov_bin sw_bins[] = {FEW(":s=0 sw=%")};
+static const cov_bin sh_bins[] = {FEW(":s=0 sh=%")};
+static const cov_bin dil_w_bins[] = {{COV_EACH(1, 4)}, {COV_RANGE("5..255", 5, 255)}};
+static const cov_bin pad_bins[] = {{COV_EACH(0, 4)}, {COV_RANGE("5..15", 5, 15)}, {COV_RANGE("16..254", 16, 254)}, {COV_VALUE("255", 255)}};
+static const cov_bin map_bins[] = {{COV_POW2(1, 65535)}};
+static const cov_bin row_bins[] = {{COV_POW2(1, 16384)}};
+static const cov_bin channel_bins[] = {{COV_POW2(1, 4096)}};
+static const cov_bin length_bins[] = {{COV_POW2(1, 262140)}};
+static const cov_bin rest_bins[] = {
+    {COV_VALUE("multiple", 0)}, {COV_VALUE("one over", 1)}, {COV_VALUE("between", 2)}, {COV_VALUE("one short", 3)}};
+static const cov_bin split_bins[] = {
+    {COV_VALUE("driver", 0)}, {COV_VALUE("whole", 1)}, {COV_VALUE("two", 2)}, {COV_VALUE("more", 3)}, {COV_VALUE("with a rest", 4)}};
+static const cov_bin groups_bins[] = {{COV_VALUE("one", 0)}, {COV_VALUE("some", 1)}, {COV_VALUE("one a channel", 2)}};
+static const cov_bin tiles_bins[] = {{COV_VALUE("driver", 0)}, {COV_POW2(1, 255), .hint = ":group=%"}};
+static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
+static const cov_bin bias_bins[] = {
+    {COV_VALUE("none", 0), .hint = ":bias=0"}, {COV_VALUE("plain", 1), .hint = ":bias=1"}, {COV_VALUE("hard", 2), .hint = ":bias=2"}};
+static const cov_bin gap_bins[] = {{COV_EACH(0, 8), .hint = ":gap=%"}};
+static const cov_bin shift_bins[] = {{COV_EACH(0, 3)}};
+static const cov_bin place_bins[] = {{COV_VALUE("at 4 KB", 0), .hint = ":place=0"},
+                                     {COV_RANGE("1..15", 1, 15), .hint = ":place=%"},
+                                     {COV_POW2(16, 254), .hint = ":place=%"},
+                                     {COV_VALUE("the last 16 bytes", 255), .hint = ":place=255"}};
+
+/* A size both ways, or one of its own. */
+static int64_t both(const npu_case *c, const char *one, int64_t apart, const char *own) {
+    const int64_t value = npu_knob(c, one);
+    return value == apart ? npu_knob(c, own) : value;
+}
+static int64_t kw(const npu_case *c) {
+    return both(c, "k", 0, "kw");
+}
+static int64_t kh(const npu_case *c) {
+    return both(c, "k", 0, "kh");
+}
+static int64_t sw(const npu_case *c) {
+    return both(c, "s", 0, "sw");
+}
+static int64_t sh(const npu_case *c) {
+    return both(c, "s", 0, "sh");
+}
+static int64_t dil_w(const npu_case *c) {
+    return both(c, "d", 0, "dil_w");
+}
+static int64_t dil_h(const npu_case *c) {
+    return both(c, "d", 0, "dil_h");
+}
+static int64_t pl(const npu_case *c) {
+    return both(c, "p", -1, "pl");
+}
+static int64_t pr(const npu_case *c) {
+    return both(c, "p", -1, "pr");
+}
+static int64_t pt(const npu_case *c) {
+    return both(c, "p", -1, "pt");
+}
+static int64_t pb(const npu_case *c) {
+    return both(c, "p", -1, "pb");
+}
+static int64_t ow(const npu_case *c) {
+    return (npu_knob(c, "iw") + pl(c) + pr(c) - dil_w(c) * (kw(c) - 1) - 1) / sw(c) + 1;
+}
+static int64_t oh(const npu_case *c) {
+    return (npu_knob(c, "ih") + pt(c) + pb(c) - dil_h(c) * (kh(c) - 1) - 1) / sh(c) + 1;
+}
+static int64_t ic_rest(const npu_case *c) {
+    return npu_rest(npu_knob(c, "ic"), c->n);
+}
+static int64_t oc_rest(const npu_case *c) {
+    return npu_rest(npu_knob(c, "oc"), c->n);
+}
+static int64_t c_rest(const npu_case *c) {
+    return npu_rest(npu_knob(c, "c"), c->n);
+}
+static int64_t in_rest(const npu_case *c) {
+    return npu_rest(npu_knob(c, "in_len"), c->n);
+}
+static int64_t out_rest(const npu_case *c) {
+    return npu_rest(npu_knob(c, "out_len"), c->n);
+}
+static int64_t groups(const npu_case *c) {
+    const int64_t g = npu_knob(c, "groups");
+    return g == 1 ? 0 : g == npu_knob(c, "ic") ? 2 : 1;
+}
+static int64_t cut_ow(const npu_case *c) {
+    return npu_pieces(npu_knob(c, "max_ow"), ow(c));
+}
+static int64_t cut_oh(const npu_case *c) {
+    return npu_pieces(npu_knob(c, "max_oh"), oh(c));
+}
+static int64_t cut_ic(const npu_case *c) {
+    return npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "ic"));
+}
+static int64_t cut_oc(const npu_case *c) {
+    return npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "oc"));
+}
+static int64_t cut_in(const npu_case *c) {
+    return npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "in_len"));
+}
+static int64_t cut_out(const npu_case *c) {
+    return npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len"));
+}
+
+/* Coverpoints and the values beside them are written together, so that they cannot come apart. */
+#define MAP(P)                                                                                                                             \
+    P(shape, "a kind of shape that takes a way of its own through the driver", shape_bins, NULL)                                           \
+    P(kw, "kernel columns are counted wrong at one width", kw_bins, kw)                                                                    \
+    P(kh, "kernel rows are counted wrong at one height", kh_bins, kh)                                                                      \
+    P(sw, "a column stride beyond a word skips or repeats pixels", sw_bins, sw)                                                            \
+    P(sh, "a row stride beyond the rows that are kept reads old ones", sh_bins, sh)                                                        \
+    P(dil_w, "dilated columns are taken from the wrong place of a word", dil_w_bins, dil_w)                                                \
+    P(dil_h, "dilated rows have left the input buffer already", dil_w_bins, dil_h)                                                         \
+    P(pl, "padding on the left shifts the first pixels", pad_bins, pl)                                                                     \
+    P(pr, "padding on the right is not there, or ends a row early", pad_bins, pr)                                                          \
+    P(pt, "padding above is taken from the rows of the task before", pad_bins, pt)                                                         \
+    P(pb, "padding below is taken from what lies behind the map", pad_bins, pb)                                                            \
+    P(iw, "a row that just fits a buffer, or just does not", map_bins, NULL)                                                               \
+    P(ih, "a map whose rows just fit, or just do not", row_bins, NULL)                                                                     \
+    P(ow, "output columns end in the middle of a word", map_bins, ow)                                                                      \
+    P(oh, "the last rows of an output are not written", row_bins, oh)                                                                      \
+    P(max_ow, "segments of rows overlap, or leave a column out", split_bins, cut_ow)                                                       \
+    P(max_oh, "tasks of rows overlap, or leave a row out", split_bins, cut_oh)
+
+#define DATA(P)                                                                                                                            \
+    P(act, "an activation after a convolution takes its parameters from another one", act_bins, NULL)                                      \
+    P(act_p, "parameters at the edge of FP32 upset the activation", flag_bins, NULL)                                                       \
+    P(bias, "a bias of the task before, NaN or subnormal, stays in the sums", bias_bins, NULL)                                             \
+    P(in_layout, "pixels and channels change places", layout_in_bins, NULL)                                                                \
+    P(out_layout, "results go to the wrong place of the layout", layout_out_bins, NULL)                                                    \
+    P(data, "saturation, halves, zeros or NaN of the input are rounded wrong", data_bins, NULL)                                            \
+    P(wdata, "the largest products do not fit the accumulator", wdata_bins, NULL)                                                          \
+    P(in_scale, "the quantiser's factor is tiny, huge or special", in_scale_bins, NULL)                                                    \
+    P(out_scale, "the output's factor is tiny, huge or special", out_scale_bins, NULL)                                                     \
+    P(wscale, "scales of channels are mixed up, or zero", wscale_bins, NULL)
+
+#define AROUND(P)                                                                                                                          \
+    P(group, "tiles that are written together are more than the buffer holds", tiles_bins, NULL)                                           \
+    P(serial, "tasks side by side take each other's buffers", flag_bins, NULL)                                                             \
+    P(no_res, "weights that stay on chip are those of another task", flag_bins, NULL)                                                      \
+    P(second, "another split of the same operator gives other bytes", flag_bins, NULL)                                                     \
+    P(gap, "the space between channels or pixels is written", gap_bins, NULL)                                                              \
+    P(tight, "channels that share a beat overwrite each other", flag_bins, NULL)                                                           \
+    P(in_shift, "unaligned input is realigned wrong", shift_bins, NULL)                                                                    \
+    P(out_shift, "unaligned output strobes the bytes beside it", shift_bins, NULL)                                                         \
+    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins, NULL)                                                           \
+    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins, NULL)                                                          \
+    P(wait, "the interrupt and the status say different things", wait_bins, NULL)
+
+#define AS_POINT(name_, bug_, bins_, value_) {COV_POINT(#name_, bug_, bins_)},
+#define AS_VALUE(name_, bug_, bins_, value_) value_,
+
+#define CONV(P)                                                                                                                            \
+    MAP(P)                                                                                                                                 \
+    P(ic, "input channels of more than one pass", channel_bins, NULL)                                                                      \
+    P(oc, "output channels of more than one tile", channel_bins, NULL)                                                                     \
+    P(ic_rest, "the last lanes of the input are not zero", rest_bins, ic_rest)                                                             \
+    P(oc_rest, "lanes beyond the last output channel are written", rest_bins, oc_rest)                                                     \
+    P(groups, "a group reads the channels of another one", groups_bins, groups)                                                            \
+    P(max_ic, "partial sums are added twice, or not at all", split_bins, cut_ic)                                                           \
+    P(max_oc, "output channels of a later task land on those of the first", split_bins, cut_oc)                                            \
+    DATA(P) AROUND(P)
+#define DW(P)                                                                                                                              \
+    MAP(P)                                                                                                                                 \
+    P(c, "channels of more than one pass", channel_bins, NULL)                                                                             \
+    P(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest) DATA(P) AROUND(P)
+#define LINEAR(P)                                                                                                                          \
+    P(in_len, "an input that is longer than the buffer", length_bins, NULL)                                                                \
+    P(out_len, "an output of more than one task", map_bins, NULL)                                                                          \
+    P(in_rest, "the last lanes of the input are not zero", rest_bins, in_rest)                                                             \
+    P(out_rest, "lanes beyond the last output are written", rest_bins, out_rest)                                                           \
+    P(max_ic, "partial sums are added twice, or not at all", split_bins, cut_in)                                                           \
+    P(max_oc, "outputs of a later task land on those of the first", split_bins, cut_out)                                                   \
+    DATA(P) AROUND(P)
+
+#define MAP_CROSSES                                                                                                                        \
+    {COV_CROSS("kw_sw", "columns of a kernel wider than its stride are kept, of a narrower one skipped", "kw", "sw")},                     \
+        {COV_CROSS("kh_sh", "rows of a kernel higher than its stride are kept, of a lower one skipped", "kh", "sh")},                      \
+        {COV_CROSS("kw_pl", "a window that sees more padding than map", "kw", "pl")},                                                      \
+        {COV_CROSS("kh_pt", "a window that sees more padding than map", "kh", "pt")},                                                      \
+        {COV_CROSS("shape_layouts", "one kind of shape in one layout alone", "shape", "in_layout", "out_layout")}, {                       \
+        COV_CROSS("rows_columns", "tasks are cut both ways, and one way forgets the other", "max_ow", "max_oh")                            \
+    }
+#define DATA_CROSSES                                                                                                                       \
+    {COV_CROSS("act_layout", "an activation before the output quantiser rounds twice", "act", "out_layout", "bias")},                      \
+        {COV_CROSS("data_wdata", "the largest inputs meet the largest weights", "data", "wdata")},                                         \
+        {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "data", "in_scale", "in_layout")}, {                \
+        COV_CROSS("bus_layouts", "a layout's bursts under one timing of memory", "bus", "in_layout", "out_layout")                         \
+    }
+
+static const cov_point conv_points[] = {CONV(AS_POINT)};
+static const npu_value_fn conv_values[] = {CONV(AS_VALUE)};
+static const cov_cross conv_crosses[] = {
+    MAP_CROSSES,
+    DATA_CROSSES,
+    {COV_CROSS("rests", "the last lanes of input and output, in each layout", "ic_rest", "oc_rest", "in_layout", "out_layout")},
+    {COV_CROSS("channel_cuts", "channels are cut both ways", "max_ic", "max_oc")},
+    {COV_CROSS("cuts", "channels and rows are cut, and sums are kept over both", "max_oh", "max_ic", "groups")}};
+static const cov_group conv_group = {COV_GROUP("conv", "convolutions: what cases of the test conv were", conv_points),
+                                     COV_CROSSES(conv_crosses)};
+
+static const cov_point dw_points[] = {DW(AS_POINT)};
+static const npu_value_fn dw_values[] = {DW(AS_VALUE)};
+static const cov_cross dw_crosses[] = {
+    MAP_CROSSES, DATA_CROSSES, {COV_CROSS("rest_layout", "the last lanes, in each layout", "c_rest", "in_layout", "out_layout")}};
+static const cov_group dw_group = {COV_GROUP("dw", "depthwise convolutions: what cases of the test dw were", dw_points),
+                                   COV_CROSSES(dw_crosses)};
+
+static const cov_point linear_points[] = {LINEAR(AS_POINT)};
+static const npu_value_fn linear_values[] = {LINEAR(AS_VALUE)};
+static const cov_cross linear_crosses[] = {
+    DATA_CROSSES,
+    {COV_CROSS("rests", "the last lanes of input and output, in each layout", "in_rest", "out_rest", "in_layout", "out_layout")},
+    {COV_CROSS("cuts", "inputs and outputs are both cut", "max_ic", "max_oc")}};
+static const cov_group linear_group = {COV_GROUP("linear", "fully connected layers: what cases of the test linear were", linear_points),
+                                       COV_CROSSES(linear_crosses)};
+
+const npu_model npu_models_gemm[] = {
+    {"conv", &conv_group, conv_values}, {"dw", &dw_group, dw_values}, {"linear", &linear_group, linear_values}};
+const uint32_t npu_models_gemm_count = COV_COUNT(npu_models_gemm);

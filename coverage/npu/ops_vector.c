@@ -1,0 +1,212 @@
+/* ops_vector.c - the operator space of the tests pool, eltwise, act, reduce and convert. */
+#include "models.h"
+
+static const char *const pool_shapes[] = {"any", "wide", "large", "tiny", "deep", "whole"};
+static const char *const pool_types[] = {"max", "avg"};
+static const char *const ops[] = {"copy", "add", "sub", "rsub", "mul", "muladd",  "addmul", "max",
+                                  "min",  "gt",  "ge",  "eq",   "abs", "add_i32", "prelu"};
+static const char *const kinds[] = {"scalar", "vector", "channel"};
+static const char *const tensor_data[] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
+static const char *const reductions[] = {"dot", "mean"};
+static const char *const factors[] = {"one", "plain", "hard"};
+static const char *const convert_shapes[] = {"any", "point", "line", "large", "deep"};
+static const char *const directions[] = {"int8", "fp32"};
+static const char *const convert_data[] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves"};
+static const char *const convert_scales[] = {"calib", "pow2", "tiny", "huge", "special"};
+
+static const cov_bin pool_shape_bins[] = {NPU_ENUM(pool_shapes, 6, ":shape=%")};
+static const cov_bin type_bins[] = {NPU_ENUM(pool_types, 2, ":type=%")};
+static const cov_bin op_bins[] = {NPU_ENUM(ops, 15, ":op=%")};
+static const cov_bin p_bins[] = {NPU_ENUM(kinds, 3, ":p_kind=%")};
+static const cov_bin q_bins[] = {NPU_ENUM(kinds, 3, ":q_kind=%")};
+static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, 12, ":act=%")};
+static const cov_bin data_bins[] = {NPU_ENUM(tensor_data, 6, ":data=%"), NPU_ONES};
+static const cov_bin what_bins[] = {NPU_ENUM(reductions, 2, ":what=%")};
+static const cov_bin factor_bins[] = {NPU_ENUM(factors, 3, ":scale=%")};
+static const cov_bin convert_shape_bins[] = {NPU_ENUM(convert_shapes, 5, ":shape=%")};
+static const cov_bin to_bins[] = {NPU_ENUM(directions, 2, ":to=%")};
+static const cov_bin convert_data_bins[] = {NPU_ENUM(convert_data, 7, ":data=%"), NPU_ONES};
+static const cov_bin convert_scale_bins[] = {NPU_ENUM(convert_scales, 5, ":scale=%")};
+static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
+static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
+static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
+static const cov_bin window_bins[] = {{COV_EACH(1, 9)}, {COV_RANGE("10..31", 10, 31)}, {COV_RANGE("32..", 32, COV_MAX)}};
+static const cov_bin stride_bins[] = {{COV_EACH(1, 5)}, {COV_RANGE("6..", 6, COV_MAX)}};
+static const cov_bin pad_bins[] = {{COV_EACH(0, 4)}, {COV_RANGE("5..", 5, COV_MAX)}};
+static const cov_bin size_bins[] = {{COV_POW2(1, 65535)}};
+static const cov_bin length_bins[] = {{COV_POW2(1, 1000000)}};
+static const cov_bin rest_bins[] = {
+    {COV_VALUE("multiple", 0)}, {COV_VALUE("one over", 1)}, {COV_VALUE("between", 2)}, {COV_VALUE("one short", 3)}};
+static const cov_bin gap_bins[] = {{COV_EACH(0, 8), .hint = ":gap=%"}};
+static const cov_bin place_bins[] = {{COV_VALUE("at 4 KB", 0), .hint = ":place=0"}, {COV_RANGE("elsewhere", 1, 255)}};
+
+static int64_t kw(const npu_case *c) {
+    return npu_knob(c, "global") == 1 ? npu_knob(c, "w") : npu_knob(c, "k") == 0 ? npu_knob(c, "kw") : npu_knob(c, "k");
+}
+static int64_t kh(const npu_case *c) {
+    return npu_knob(c, "global") == 1 ? npu_knob(c, "h") : npu_knob(c, "k") == 0 ? npu_knob(c, "kh") : npu_knob(c, "k");
+}
+/* A global window has neither stride nor padding. */
+static int64_t of_window(const npu_case *c, const char *one, int64_t apart, const char *own) {
+    return npu_knob(c, "global") == 1 ? COV_NONE : npu_knob(c, one) == apart ? npu_knob(c, own) : npu_knob(c, one);
+}
+static int64_t sw(const npu_case *c) {
+    return of_window(c, "s", 0, "sw");
+}
+static int64_t sh(const npu_case *c) {
+    return of_window(c, "s", 0, "sh");
+}
+static int64_t pl(const npu_case *c) {
+    return of_window(c, "p", -1, "pl");
+}
+static int64_t pr(const npu_case *c) {
+    return of_window(c, "p", -1, "pr");
+}
+static int64_t pt(const npu_case *c) {
+    return of_window(c, "p", -1, "pt");
+}
+static int64_t pb(const npu_case *c) {
+    return of_window(c, "p", -1, "pb");
+}
+static int64_t c_rest(const npu_case *c) {
+    return npu_rest(npu_knob(c, "c"), c->n);
+}
+static int64_t w_rest(const npu_case *c) {
+    return npu_rest(npu_knob(c, "w"), c->n);
+}
+/* Knobs that only one kind of reduction has. */
+static int64_t dot_length(const npu_case *c) {
+    return npu_knob(c, "what") == 0 ? npu_knob(c, "len") : COV_NONE;
+}
+static int64_t mean_w(const npu_case *c) {
+    return npu_knob(c, "what") == 1 ? npu_knob(c, "w") : COV_NONE;
+}
+static int64_t mean_h(const npu_case *c) {
+    return npu_knob(c, "what") == 1 ? npu_knob(c, "h") : COV_NONE;
+}
+static int64_t mean_c(const npu_case *c) {
+    return npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE;
+}
+
+#define AS_POINT(name_, bug_, bins_, value_) {COV_POINT(#name_, bug_, bins_)},
+#define AS_VALUE(name_, bug_, bins_, value_) value_,
+
+#define AROUND(P)                                                                                                                          \
+    P(gap, "the space between channels or pixels is written", gap_bins, NULL)                                                              \
+    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins, NULL)                                                           \
+    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins, NULL)                                                          \
+    P(wait, "the interrupt and the status say different things", wait_bins, NULL)
+
+#define POOL(P)                                                                                                                            \
+    P(shape, "a kind of shape that takes a way of its own", pool_shape_bins, NULL)                                                         \
+    P(type, "an average begins with the maximum's first value", type_bins, NULL)                                                           \
+    P(int8, "bytes and words take different numbers of lanes", flag_bins, NULL)                                                            \
+    P(kw, "window columns are counted wrong at one width", window_bins, kw)                                                                \
+    P(kh, "window rows are counted wrong at one height", window_bins, kh)                                                                  \
+    P(sw, "windows that overlap, or leave columns out", stride_bins, sw)                                                                   \
+    P(sh, "windows that overlap, or leave rows out", stride_bins, sh)                                                                      \
+    P(pl, "padding on the left takes part in a maximum", pad_bins, pl)                                                                     \
+    P(pr, "padding on the right takes part in a maximum", pad_bins, pr)                                                                    \
+    P(pt, "padding above takes part in a maximum", pad_bins, pt)                                                                           \
+    P(pb, "padding below takes part in a maximum", pad_bins, pb)                                                                           \
+    P(exclude, "the divisor counts padding, or does not", flag_bins, NULL)                                                                 \
+    P(ceil, "the last window reaches beyond the padding", flag_bins, NULL)                                                                 \
+    P(global, "a window as large as the map is cut", flag_bins, NULL)                                                                      \
+    P(w, "a row that just fits a buffer, or just does not", size_bins, NULL)                                                               \
+    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
+    P(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest)                                                              \
+    P(data, "NaN, infinities and signed zeros in a maximum", data_bins, NULL)                                                              \
+    AROUND(P)
+#define ELTWISE(P)                                                                                                                         \
+    P(op, "an operation takes its operands the wrong way round", op_bins, NULL)                                                            \
+    P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins, NULL)                                                      \
+    P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins, NULL)                                                      \
+    P(act, "the activation belongs to the operation before", act_bins, NULL)                                                               \
+    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins, NULL)                                                        \
+    P(w, "the last word of a row is not full", size_bins, NULL)                                                                            \
+    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
+    P(c, "channels are counted wrong", size_bins, NULL)                                                                                    \
+    P(w_rest, "lanes beyond the last element are written", rest_bins, w_rest)                                                              \
+    P(in_place, "an operand is overwritten before it is read", flag_bins, NULL)                                                            \
+    P(same, "both operands are one tensor, read twice", flag_bins, NULL)                                                                   \
+    P(data, "NaN, infinities, subnormals and signed zeros of an operation", data_bins, NULL)                                               \
+    AROUND(P)
+#define ACT(P)                                                                                                                             \
+    P(act, "a piece of a fitted function is taken for its neighbour", act_bins, NULL)                                                      \
+    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins, NULL)                                                        \
+    P(w, "the last word of a row is not full", size_bins, NULL)                                                                            \
+    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
+    P(w_rest, "lanes beyond the last element are written", rest_bins, w_rest)                                                              \
+    P(in_place, "the input is overwritten before it is read", flag_bins, NULL)                                                             \
+    P(data, "NaN and infinities of a function", data_bins, NULL)                                                                           \
+    AROUND(P)
+#define REDUCE(P)                                                                                                                          \
+    P(what, "a sum begins with that of the reduction before", what_bins, NULL)                                                             \
+    P(len, "a vector that ends in the middle of a word", length_bins, dot_length)                                                          \
+    P(scale, "the factor of the sum is NaN, tiny or huge", factor_bins, NULL)                                                              \
+    P(w, "a map that ends in the middle of a word", size_bins, mean_w)                                                                     \
+    P(h, "rows are counted wrong", size_bins, mean_h)                                                                                      \
+    P(c, "a channel's sum begins with that of another one", size_bins, mean_c)                                                             \
+    P(data, "NaN and infinities in a sum; sums that cancel", data_bins, NULL)                                                              \
+    AROUND(P)
+#define CONVERT(P)                                                                                                                         \
+    P(shape, "a kind of shape that takes a way of its own", convert_shape_bins, NULL)                                                      \
+    P(to, "quantised and dequantised by the same factor", to_bins, NULL)                                                                   \
+    P(c, "channels are counted wrong", size_bins, NULL)                                                                                    \
+    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
+    P(w, "the last pixels of a row are left out", size_bins, NULL)                                                                         \
+    P(c_rest, "lanes beyond the last channel are not zero", rest_bins, c_rest)                                                             \
+    P(data, "saturation, halves, zeros and NaN of the quantiser", convert_data_bins, NULL)                                                 \
+    P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins, NULL)                                                  \
+    AROUND(P)
+
+static const cov_point pool_points[] = {POOL(AS_POINT)};
+static const npu_value_fn pool_values[] = {POOL(AS_VALUE)};
+static const cov_rule pool_rules[] = {{COV_IGNORED, "a maximum has no divisor", {"max", NULL, "yes"}}};
+static const cov_cross pool_crosses[] = {
+    {COV_CROSS("kw_sw", "windows wider than their stride share columns", "kw", "sw")},
+    {COV_CROSS("kh_sh", "windows higher than their stride share rows", "kh", "sh")},
+    {COV_CROSS("type_data", "special values of a maximum and of an average, in bytes and words", "type", "data", "int8")},
+    {COV_CROSS("edges", "the divisor at the edge of a map", "type", "ceil", "exclude"), COV_RULES(pool_rules)},
+    {COV_CROSS("rest_int8", "the last lanes, in bytes and words", "c_rest", "int8", "type")}};
+static const cov_group pool_group = {COV_GROUP("pool", "pooling: what cases of the test pool were", pool_points),
+                                     COV_CROSSES(pool_crosses)};
+
+static const cov_point eltwise_points[] = {ELTWISE(AS_POINT)};
+static const npu_value_fn eltwise_values[] = {ELTWISE(AS_VALUE)};
+static const cov_cross eltwise_crosses[] = {
+    {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind")},
+    {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
+    {COV_CROSS("op_act", "an operation and the activation after it", "op", "act")},
+    {COV_CROSS("op_in_place", "one operation is written before it has read", "op", "in_place", "same")}};
+static const cov_group eltwise_group = {COV_GROUP("eltwise", "elementwise operations: what cases of the test eltwise were", eltwise_points),
+                                        COV_CROSSES(eltwise_crosses)};
+
+static const cov_point act_points[] = {ACT(AS_POINT)};
+static const npu_value_fn act_values[] = {ACT(AS_VALUE)};
+static const cov_cross act_crosses[] = {
+    {COV_CROSS("act_data", "one function with one class of values", "act", "data")},
+    {COV_CROSS("act_hard", "one function with parameters at the edge of FP32", "act", "hard", "in_place")}};
+static const cov_group act_group = {COV_GROUP("act", "activations by themselves: what cases of the test act were", act_points),
+                                    COV_CROSSES(act_crosses)};
+
+static const cov_point reduce_points[] = {REDUCE(AS_POINT)};
+static const npu_value_fn reduce_values[] = {REDUCE(AS_VALUE)};
+static const cov_cross reduce_crosses[] = {{COV_CROSS("what_data", "one kind of sum with one class of values", "what", "data")}};
+static const cov_group reduce_group = {
+    COV_GROUP("reduce", "inner products and averages: what cases of the test reduce were", reduce_points), COV_CROSSES(reduce_crosses)};
+
+static const cov_point convert_points[] = {CONVERT(AS_POINT)};
+static const npu_value_fn convert_values[] = {CONVERT(AS_VALUE)};
+static const cov_cross convert_crosses[] = {
+    {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "to", "data", "scale")},
+    {COV_CROSS("rest", "the last lanes, both ways", "to", "c_rest")}};
+static const cov_group convert_group = {
+    COV_GROUP("convert", "conversions between layouts: what cases of the test convert were", convert_points), COV_CROSSES(convert_crosses)};
+
+const npu_model npu_models_vector[] = {{"pool", &pool_group, pool_values},
+                                       {"eltwise", &eltwise_group, eltwise_values},
+                                       {"act", &act_group, act_values},
+                                       {"reduce", &reduce_group, reduce_values},
+                                       {"convert", &convert_group, convert_values}};
+const uint32_t npu_models_vector_count = COV_COUNT(npu_models_vector);
