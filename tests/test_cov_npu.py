@@ -97,10 +97,15 @@ def test_hints(tmp_path):
         ("eltwise", ["op=muladd"], "op", "muladd"),
         ("act", ["gap=5"], "gap", "5"),
         ("linear", ["place=255"], "place", "the last 16 bytes"),
+        ("conv", ["p=-1", "pl=4"], "pl", "4"),
+        ("pool", ["global=0", "s=0", "sw=3"], "sw", "3"),
+        ("reduce", ["what=mean", "h=9"], "h", "8..15"),
     ):
         data = test_cases(tmp_path / "f", test, *pins, "--count", 2)
         bins = {b["name"]: b for p in group(data, test)["points"] if p["name"] == point for b in p["bins"]}
         assert bins[name]["hits"] == 2 and bins[name]["covered"]
+        known = ["%s:%s" % (test, " ".join(pins))] + ([] if name != "8..15" else ["reduce:what=mean h=8"])
+        assert bins[name]["hint"] in known
 
 
 def test_parts(tmp_path):

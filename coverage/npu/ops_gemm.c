@@ -134,76 +134,78 @@ static int64_t cut_out(const npu_case *c) {
     return npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len"));
 }
 
-/* Coverpoints and the values beside them are written together, so that they cannot come apart. */
-#define MAP(P)                                                                                                                             \
-    P(shape, "a kind of shape that takes a way of its own through the driver", shape_bins, NULL)                                           \
-    P(kw, "kernel columns are counted wrong at one width", kw_bins, kw)                                                                    \
-    P(kh, "kernel rows are counted wrong at one height", kh_bins, kh)                                                                      \
-    P(sw, "a column stride beyond a word skips or repeats pixels", sw_bins, sw)                                                            \
-    P(sh, "a row stride beyond the rows that are kept reads old ones", sh_bins, sh)                                                        \
-    P(dil_w, "dilated columns are taken from the wrong place of a word", dil_w_bins, dil_w)                                                \
-    P(dil_h, "dilated rows have left the input buffer already", dil_w_bins, dil_h)                                                         \
-    P(pl, "padding on the left shifts the first pixels", pad_bins, pl)                                                                     \
-    P(pr, "padding on the right is not there, or ends a row early", pad_bins, pr)                                                          \
-    P(pt, "padding above is taken from the rows of the task before", pad_bins, pt)                                                         \
-    P(pb, "padding below is taken from what lies behind the map", pad_bins, pb)                                                            \
-    P(iw, "a row that just fits a buffer, or just does not", map_bins, NULL)                                                               \
-    P(ih, "a map whose rows just fit, or just do not", row_bins, NULL)                                                                     \
-    P(ow, "output columns end in the middle of a word", map_bins, ow)                                                                      \
-    P(oh, "the last rows of an output are not written", row_bins, oh)                                                                      \
-    P(max_ow, "segments of rows overlap, or leave a column out", split_bins, cut_ow)                                                       \
-    P(max_oh, "tasks of rows overlap, or leave a row out", split_bins, cut_oh)
+/* Coverpoints and their values are written together, so that they cannot come apart: P is the knob of the name, D what a function makes of knobs. */
+#define MAP(P, D)                                                                                                                          \
+    P(shape, "a kind of shape that takes a way of its own through the driver", shape_bins)                                                 \
+    D(kw, "kernel columns are counted wrong at one width", kw_bins, kw, ":k=0 kw=%")                                                       \
+    D(kh, "kernel rows are counted wrong at one height", kh_bins, kh, ":k=0 kh=%")                                                         \
+    D(sw, "a column stride beyond a word skips or repeats pixels", sw_bins, sw, ":s=0 sw=%")                                               \
+    D(sh, "a row stride beyond the rows that are kept reads old ones", sh_bins, sh, ":s=0 sh=%")                                           \
+    D(dil_w, "dilated columns are taken from the wrong place of a word", dil_w_bins, dil_w, ":d=0 dil_w=%")                                \
+    D(dil_h, "dilated rows have left the input buffer already", dil_w_bins, dil_h, ":d=0 dil_h=%")                                         \
+    D(pl, "padding on the left shifts the first pixels", pad_bins, pl, ":p=-1 pl=%")                                                       \
+    D(pr, "padding on the right is not there, or ends a row early", pad_bins, pr, ":p=-1 pr=%")                                            \
+    D(pt, "padding above is taken from the rows of the task before", pad_bins, pt, ":p=-1 pt=%")                                           \
+    D(pb, "padding below is taken from what lies behind the map", pad_bins, pb, ":p=-1 pb=%")                                              \
+    P(iw, "a row that just fits a buffer, or just does not", map_bins)                                                                     \
+    P(ih, "a map whose rows just fit, or just do not", row_bins)                                                                           \
+    D(ow, "output columns end in the middle of a word", map_bins, ow, ":k=1 s=1 d=1 p=0 iw=%")                                             \
+    D(oh, "the last rows of an output are not written", row_bins, oh, ":k=1 s=1 d=1 p=0 ih=%")                                             \
+    D(max_ow, "segments of rows overlap, or leave a column out", split_bins, cut_ow, NULL)                                                 \
+    D(max_oh, "tasks of rows overlap, or leave a row out", split_bins, cut_oh, NULL)
 
-#define DATA(P)                                                                                                                            \
-    P(act, "an activation after a convolution takes its parameters from another one", act_bins, NULL)                                      \
-    P(act_p, "parameters at the edge of FP32 upset the activation", flag_bins, NULL)                                                       \
-    P(bias, "a bias of the task before, NaN or subnormal, stays in the sums", bias_bins, NULL)                                             \
-    P(in_layout, "pixels and channels change places", layout_in_bins, NULL)                                                                \
-    P(out_layout, "results go to the wrong place of the layout", layout_out_bins, NULL)                                                    \
-    P(data, "saturation, halves, zeros or NaN of the input are rounded wrong", data_bins, NULL)                                            \
-    P(wdata, "the largest products do not fit the accumulator", wdata_bins, NULL)                                                          \
-    P(in_scale, "the quantiser's factor is tiny, huge or special", in_scale_bins, NULL)                                                    \
-    P(out_scale, "the output's factor is tiny, huge or special", out_scale_bins, NULL)                                                     \
-    P(wscale, "scales of channels are mixed up, or zero", wscale_bins, NULL)
+#define DATA(P, D)                                                                                                                         \
+    P(act, "an activation after a convolution takes its parameters from another one", act_bins)                                            \
+    P(act_p, "parameters at the edge of FP32 upset the activation", flag_bins)                                                             \
+    P(bias, "a bias of the task before, NaN or subnormal, stays in the sums", bias_bins)                                                   \
+    P(in_layout, "pixels and channels change places", layout_in_bins)                                                                      \
+    P(out_layout, "results go to the wrong place of the layout", layout_out_bins)                                                          \
+    P(data, "saturation, halves, zeros or NaN of the input are rounded wrong", data_bins)                                                  \
+    P(wdata, "the largest products do not fit the accumulator", wdata_bins)                                                                \
+    P(in_scale, "the quantiser's factor is tiny, huge or special", in_scale_bins)                                                          \
+    P(out_scale, "the output's factor is tiny, huge or special", out_scale_bins)                                                           \
+    P(wscale, "scales of channels are mixed up, or zero", wscale_bins)
 
-#define AROUND(P)                                                                                                                          \
-    P(group, "tiles that are written together are more than the buffer holds", tiles_bins, NULL)                                           \
-    P(serial, "tasks side by side take each other's buffers", flag_bins, NULL)                                                             \
-    P(no_res, "weights that stay on chip are those of another task", flag_bins, NULL)                                                      \
-    P(second, "another split of the same operator gives other bytes", flag_bins, NULL)                                                     \
-    P(gap, "the space between channels or pixels is written", gap_bins, NULL)                                                              \
-    P(tight, "channels that share a beat overwrite each other", flag_bins, NULL)                                                           \
-    P(in_shift, "unaligned input is realigned wrong", shift_bins, NULL)                                                                    \
-    P(out_shift, "unaligned output strobes the bytes beside it", shift_bins, NULL)                                                         \
-    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins, NULL)                                                           \
-    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins, NULL)                                                          \
-    P(wait, "the interrupt and the status say different things", wait_bins, NULL)
+#define AROUND(P, D)                                                                                                                       \
+    P(group, "tiles that are written together are more than the buffer holds", tiles_bins)                                                 \
+    P(serial, "tasks side by side take each other's buffers", flag_bins)                                                                   \
+    P(no_res, "weights that stay on chip are those of another task", flag_bins)                                                            \
+    P(second, "another split of the same operator gives other bytes", flag_bins)                                                           \
+    P(gap, "the space between channels or pixels is written", gap_bins)                                                                    \
+    P(tight, "channels that share a beat overwrite each other", flag_bins)                                                                 \
+    P(in_shift, "unaligned input is realigned wrong", shift_bins)                                                                          \
+    P(out_shift, "unaligned output strobes the bytes beside it", shift_bins)                                                               \
+    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins)                                                                 \
+    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)                                                                \
+    P(wait, "the interrupt and the status say different things", wait_bins)
 
-#define AS_POINT(name_, bug_, bins_, value_) {COV_POINT(#name_, bug_, bins_)},
-#define AS_VALUE(name_, bug_, bins_, value_) value_,
+#define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
+#define AS_DERIVED(name_, bug_, bins_, value_, hint_) {COV_POINT(#name_, bug_, bins_), .hint = (hint_)},
+#define AS_KNOB(name_, bug_, bins_) NULL,
+#define AS_VALUE(name_, bug_, bins_, value_, hint_) value_,
 
-#define CONV(P)                                                                                                                            \
-    MAP(P)                                                                                                                                 \
-    P(ic, "input channels of more than one pass", channel_bins, NULL)                                                                      \
-    P(oc, "output channels of more than one tile", channel_bins, NULL)                                                                     \
-    P(ic_rest, "the last lanes of the input are not zero", rest_bins, ic_rest)                                                             \
-    P(oc_rest, "lanes beyond the last output channel are written", rest_bins, oc_rest)                                                     \
-    P(groups, "a group reads the channels of another one", groups_bins, groups)                                                            \
-    P(max_ic, "partial sums are added twice, or not at all", split_bins, cut_ic)                                                           \
-    P(max_oc, "output channels of a later task land on those of the first", split_bins, cut_oc)                                            \
-    DATA(P) AROUND(P)
-#define DW(P)                                                                                                                              \
-    MAP(P)                                                                                                                                 \
-    P(c, "channels of more than one pass", channel_bins, NULL)                                                                             \
-    P(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest) DATA(P) AROUND(P)
-#define LINEAR(P)                                                                                                                          \
-    P(in_len, "an input that is longer than the buffer", length_bins, NULL)                                                                \
-    P(out_len, "an output of more than one task", map_bins, NULL)                                                                          \
-    P(in_rest, "the last lanes of the input are not zero", rest_bins, in_rest)                                                             \
-    P(out_rest, "lanes beyond the last output are written", rest_bins, out_rest)                                                           \
-    P(max_ic, "partial sums are added twice, or not at all", split_bins, cut_in)                                                           \
-    P(max_oc, "outputs of a later task land on those of the first", split_bins, cut_out)                                                   \
-    DATA(P) AROUND(P)
+#define CONV(P, D)                                                                                                                         \
+    MAP(P, D)                                                                                                                              \
+    P(ic, "input channels of more than one pass", channel_bins)                                                                            \
+    P(oc, "output channels of more than one tile", channel_bins)                                                                           \
+    D(ic_rest, "the last lanes of the input are not zero", rest_bins, ic_rest, NULL)                                                       \
+    D(oc_rest, "lanes beyond the last output channel are written", rest_bins, oc_rest, NULL)                                               \
+    D(groups, "a group reads the channels of another one", groups_bins, groups, NULL)                                                      \
+    D(max_ic, "partial sums are added twice, or not at all", split_bins, cut_ic, NULL)                                                     \
+    D(max_oc, "output channels of a later task land on those of the first", split_bins, cut_oc, NULL)                                      \
+    DATA(P, D) AROUND(P, D)
+#define DW(P, D)                                                                                                                           \
+    MAP(P, D)                                                                                                                              \
+    P(c, "channels of more than one pass", channel_bins)                                                                                   \
+    D(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest, NULL) DATA(P, D) AROUND(P, D)
+#define LINEAR(P, D)                                                                                                                       \
+    P(in_len, "an input that is longer than the buffer", length_bins)                                                                      \
+    P(out_len, "an output of more than one task", map_bins)                                                                                \
+    D(in_rest, "the last lanes of the input are not zero", rest_bins, in_rest, NULL)                                                       \
+    D(out_rest, "lanes beyond the last output are written", rest_bins, out_rest, NULL)                                                     \
+    D(max_ic, "partial sums are added twice, or not at all", split_bins, cut_in, NULL)                                                     \
+    D(max_oc, "outputs of a later task land on those of the first", split_bins, cut_out, NULL)                                             \
+    DATA(P, D) AROUND(P, D)
 
 #define MAP_CROSSES                                                                                                                        \
     {COV_CROSS("kw_sw", "columns of a kernel wider than its stride are kept, of a narrower one skipped", "kw", "sw")},                     \
@@ -220,8 +222,8 @@ static int64_t cut_out(const npu_case *c) {
         COV_CROSS("bus_layouts", "a layout's bursts under one timing of memory", "bus", "in_layout", "out_layout")                         \
     }
 
-static const cov_point conv_points[] = {CONV(AS_POINT)};
-static const npu_value_fn conv_values[] = {CONV(AS_VALUE)};
+static const cov_point conv_points[] = {CONV(AS_POINT, AS_DERIVED)};
+static const npu_value_fn conv_values[] = {CONV(AS_KNOB, AS_VALUE)};
 static const cov_cross conv_crosses[] = {
     MAP_CROSSES,
     DATA_CROSSES,
@@ -231,15 +233,15 @@ static const cov_cross conv_crosses[] = {
 static const cov_group conv_group = {COV_GROUP("conv", "convolutions: what cases of the test conv were", conv_points),
                                      COV_CROSSES(conv_crosses)};
 
-static const cov_point dw_points[] = {DW(AS_POINT)};
-static const npu_value_fn dw_values[] = {DW(AS_VALUE)};
+static const cov_point dw_points[] = {DW(AS_POINT, AS_DERIVED)};
+static const npu_value_fn dw_values[] = {DW(AS_KNOB, AS_VALUE)};
 static const cov_cross dw_crosses[] = {
     MAP_CROSSES, DATA_CROSSES, {COV_CROSS("rest_layout", "the last lanes, in each layout", "c_rest", "in_layout", "out_layout")}};
 static const cov_group dw_group = {COV_GROUP("dw", "depthwise convolutions: what cases of the test dw were", dw_points),
                                    COV_CROSSES(dw_crosses)};
 
-static const cov_point linear_points[] = {LINEAR(AS_POINT)};
-static const npu_value_fn linear_values[] = {LINEAR(AS_VALUE)};
+static const cov_point linear_points[] = {LINEAR(AS_POINT, AS_DERIVED)};
+static const npu_value_fn linear_values[] = {LINEAR(AS_KNOB, AS_VALUE)};
 static const cov_cross linear_crosses[] = {
     DATA_CROSSES,
     {COV_CROSS("rests", "the last lanes of input and output, in each layout", "in_rest", "out_rest", "in_layout", "out_layout")},

@@ -34,6 +34,7 @@ static const cov_bin window_bins[] = {{COV_EACH(1, 9)}, {COV_RANGE("10..31", 10,
 static const cov_bin stride_bins[] = {{COV_EACH(1, 5)}, {COV_RANGE("6..", 6, COV_MAX)}};
 static const cov_bin pad_bins[] = {{COV_EACH(0, 4)}, {COV_RANGE("5..", 5, COV_MAX)}};
 static const cov_bin size_bins[] = {{COV_POW2(1, 65535)}};
+static const cov_bin channel_bins[] = {{COV_POW2(1, 8192)}};
 static const cov_bin length_bins[] = {{COV_POW2(1, 1000000)}};
 static const cov_bin rest_bins[] = {
     {COV_VALUE("multiple", 0)}, {COV_VALUE("one over", 1)}, {COV_VALUE("between", 2)}, {COV_VALUE("one short", 3)}};
@@ -88,80 +89,82 @@ static int64_t mean_c(const npu_case *c) {
     return npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE;
 }
 
-#define AS_POINT(name_, bug_, bins_, value_) {COV_POINT(#name_, bug_, bins_)},
-#define AS_VALUE(name_, bug_, bins_, value_) value_,
+#define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
+#define AS_DERIVED(name_, bug_, bins_, value_, hint_) {COV_POINT(#name_, bug_, bins_), .hint = (hint_)},
+#define AS_KNOB(name_, bug_, bins_) NULL,
+#define AS_VALUE(name_, bug_, bins_, value_, hint_) value_,
 
-#define AROUND(P)                                                                                                                          \
-    P(gap, "the space between channels or pixels is written", gap_bins, NULL)                                                              \
-    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins, NULL)                                                           \
-    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins, NULL)                                                          \
-    P(wait, "the interrupt and the status say different things", wait_bins, NULL)
+#define AROUND(P, D)                                                                                                                       \
+    P(gap, "the space between channels or pixels is written", gap_bins)                                                                    \
+    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins)                                                                 \
+    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)                                                                \
+    P(wait, "the interrupt and the status say different things", wait_bins)
 
-#define POOL(P)                                                                                                                            \
-    P(shape, "a kind of shape that takes a way of its own", pool_shape_bins, NULL)                                                         \
-    P(type, "an average begins with the maximum's first value", type_bins, NULL)                                                           \
-    P(int8, "bytes and words take different numbers of lanes", flag_bins, NULL)                                                            \
-    P(kw, "window columns are counted wrong at one width", window_bins, kw)                                                                \
-    P(kh, "window rows are counted wrong at one height", window_bins, kh)                                                                  \
-    P(sw, "windows that overlap, or leave columns out", stride_bins, sw)                                                                   \
-    P(sh, "windows that overlap, or leave rows out", stride_bins, sh)                                                                      \
-    P(pl, "padding on the left takes part in a maximum", pad_bins, pl)                                                                     \
-    P(pr, "padding on the right takes part in a maximum", pad_bins, pr)                                                                    \
-    P(pt, "padding above takes part in a maximum", pad_bins, pt)                                                                           \
-    P(pb, "padding below takes part in a maximum", pad_bins, pb)                                                                           \
-    P(exclude, "the divisor counts padding, or does not", flag_bins, NULL)                                                                 \
-    P(ceil, "the last window reaches beyond the padding", flag_bins, NULL)                                                                 \
-    P(global, "a window as large as the map is cut", flag_bins, NULL)                                                                      \
-    P(w, "a row that just fits a buffer, or just does not", size_bins, NULL)                                                               \
-    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
-    P(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest)                                                              \
-    P(data, "NaN, infinities and signed zeros in a maximum", data_bins, NULL)                                                              \
-    AROUND(P)
-#define ELTWISE(P)                                                                                                                         \
-    P(op, "an operation takes its operands the wrong way round", op_bins, NULL)                                                            \
-    P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins, NULL)                                                      \
-    P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins, NULL)                                                      \
-    P(act, "the activation belongs to the operation before", act_bins, NULL)                                                               \
-    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins, NULL)                                                        \
-    P(w, "the last word of a row is not full", size_bins, NULL)                                                                            \
-    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
-    P(c, "channels are counted wrong", size_bins, NULL)                                                                                    \
-    P(w_rest, "lanes beyond the last element are written", rest_bins, w_rest)                                                              \
-    P(in_place, "an operand is overwritten before it is read", flag_bins, NULL)                                                            \
-    P(same, "both operands are one tensor, read twice", flag_bins, NULL)                                                                   \
-    P(data, "NaN, infinities, subnormals and signed zeros of an operation", data_bins, NULL)                                               \
-    AROUND(P)
-#define ACT(P)                                                                                                                             \
-    P(act, "a piece of a fitted function is taken for its neighbour", act_bins, NULL)                                                      \
-    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins, NULL)                                                        \
-    P(w, "the last word of a row is not full", size_bins, NULL)                                                                            \
-    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
-    P(w_rest, "lanes beyond the last element are written", rest_bins, w_rest)                                                              \
-    P(in_place, "the input is overwritten before it is read", flag_bins, NULL)                                                             \
-    P(data, "NaN and infinities of a function", data_bins, NULL)                                                                           \
-    AROUND(P)
-#define REDUCE(P)                                                                                                                          \
-    P(what, "a sum begins with that of the reduction before", what_bins, NULL)                                                             \
-    P(len, "a vector that ends in the middle of a word", length_bins, dot_length)                                                          \
-    P(scale, "the factor of the sum is NaN, tiny or huge", factor_bins, NULL)                                                              \
-    P(w, "a map that ends in the middle of a word", size_bins, mean_w)                                                                     \
-    P(h, "rows are counted wrong", size_bins, mean_h)                                                                                      \
-    P(c, "a channel's sum begins with that of another one", size_bins, mean_c)                                                             \
-    P(data, "NaN and infinities in a sum; sums that cancel", data_bins, NULL)                                                              \
-    AROUND(P)
-#define CONVERT(P)                                                                                                                         \
-    P(shape, "a kind of shape that takes a way of its own", convert_shape_bins, NULL)                                                      \
-    P(to, "quantised and dequantised by the same factor", to_bins, NULL)                                                                   \
-    P(c, "channels are counted wrong", size_bins, NULL)                                                                                    \
-    P(h, "rows are counted wrong", size_bins, NULL)                                                                                        \
-    P(w, "the last pixels of a row are left out", size_bins, NULL)                                                                         \
-    P(c_rest, "lanes beyond the last channel are not zero", rest_bins, c_rest)                                                             \
-    P(data, "saturation, halves, zeros and NaN of the quantiser", convert_data_bins, NULL)                                                 \
-    P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins, NULL)                                                  \
-    AROUND(P)
+#define POOL(P, D)                                                                                                                         \
+    P(shape, "a kind of shape that takes a way of its own", pool_shape_bins)                                                               \
+    P(type, "an average begins with the maximum's first value", type_bins)                                                                 \
+    P(int8, "bytes and words take different numbers of lanes", flag_bins)                                                                  \
+    D(kw, "window columns are counted wrong at one width", window_bins, kw, ":global=0 k=0 kw=%")                                          \
+    D(kh, "window rows are counted wrong at one height", window_bins, kh, ":global=0 k=0 kh=%")                                            \
+    D(sw, "windows that overlap, or leave columns out", stride_bins, sw, ":global=0 s=0 sw=%")                                             \
+    D(sh, "windows that overlap, or leave rows out", stride_bins, sh, ":global=0 s=0 sh=%")                                                \
+    D(pl, "padding on the left takes part in a maximum", pad_bins, pl, ":global=0 p=-1 pl=%")                                              \
+    D(pr, "padding on the right takes part in a maximum", pad_bins, pr, ":global=0 p=-1 pr=%")                                             \
+    D(pt, "padding above takes part in a maximum", pad_bins, pt, ":global=0 p=-1 pt=%")                                                    \
+    D(pb, "padding below takes part in a maximum", pad_bins, pb, ":global=0 p=-1 pb=%")                                                    \
+    P(exclude, "the divisor counts padding, or does not", flag_bins)                                                                       \
+    P(ceil, "the last window reaches beyond the padding", flag_bins)                                                                       \
+    P(global, "a window as large as the map is cut", flag_bins)                                                                            \
+    P(w, "a row that just fits a buffer, or just does not", size_bins)                                                                     \
+    P(h, "rows are counted wrong", size_bins)                                                                                              \
+    D(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest, NULL)                                                        \
+    P(data, "NaN, infinities and signed zeros in a maximum", data_bins)                                                                    \
+    AROUND(P, D)
+#define ELTWISE(P, D)                                                                                                                      \
+    P(op, "an operation takes its operands the wrong way round", op_bins)                                                                  \
+    P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins)                                                            \
+    P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins)                                                            \
+    P(act, "the activation belongs to the operation before", act_bins)                                                                     \
+    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                                              \
+    P(w, "the last word of a row is not full", size_bins)                                                                                  \
+    P(h, "rows are counted wrong", size_bins)                                                                                              \
+    P(c, "channels are counted wrong", size_bins)                                                                                          \
+    D(w_rest, "lanes beyond the last element are written", rest_bins, w_rest, NULL)                                                        \
+    P(in_place, "an operand is overwritten before it is read", flag_bins)                                                                  \
+    P(same, "both operands are one tensor, read twice", flag_bins)                                                                         \
+    P(data, "NaN, infinities, subnormals and signed zeros of an operation", data_bins)                                                     \
+    AROUND(P, D)
+#define ACT(P, D)                                                                                                                          \
+    P(act, "a piece of a fitted function is taken for its neighbour", act_bins)                                                            \
+    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                                              \
+    P(w, "the last word of a row is not full", size_bins)                                                                                  \
+    P(h, "rows are counted wrong", size_bins)                                                                                              \
+    D(w_rest, "lanes beyond the last element are written", rest_bins, w_rest, NULL)                                                        \
+    P(in_place, "the input is overwritten before it is read", flag_bins)                                                                   \
+    P(data, "NaN and infinities of a function", data_bins)                                                                                 \
+    AROUND(P, D)
+#define REDUCE(P, D)                                                                                                                       \
+    P(what, "a sum begins with that of the reduction before", what_bins)                                                                   \
+    D(len, "a vector that ends in the middle of a word", length_bins, dot_length, ":what=dot len=%")                                       \
+    P(scale, "the factor of the sum is NaN, tiny or huge", factor_bins)                                                                    \
+    D(w, "a map that ends in the middle of a word", size_bins, mean_w, ":what=mean w=%")                                                   \
+    D(h, "rows are counted wrong", size_bins, mean_h, ":what=mean h=%")                                                                    \
+    D(c, "a channel's sum begins with that of another one", size_bins, mean_c, ":what=mean c=%")                                           \
+    P(data, "NaN and infinities in a sum; sums that cancel", data_bins)                                                                    \
+    AROUND(P, D)
+#define CONVERT(P, D)                                                                                                                      \
+    P(shape, "a kind of shape that takes a way of its own", convert_shape_bins)                                                            \
+    P(to, "quantised and dequantised by the same factor", to_bins)                                                                         \
+    P(c, "channels are counted wrong", channel_bins)                                                                                       \
+    P(h, "rows are counted wrong", size_bins)                                                                                              \
+    P(w, "the last pixels of a row are left out", size_bins)                                                                               \
+    D(c_rest, "lanes beyond the last channel are not zero", rest_bins, c_rest, NULL)                                                       \
+    P(data, "saturation, halves, zeros and NaN of the quantiser", convert_data_bins)                                                       \
+    P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins)                                                        \
+    AROUND(P, D)
 
-static const cov_point pool_points[] = {POOL(AS_POINT)};
-static const npu_value_fn pool_values[] = {POOL(AS_VALUE)};
+static const cov_point pool_points[] = {POOL(AS_POINT, AS_DERIVED)};
+static const npu_value_fn pool_values[] = {POOL(AS_KNOB, AS_VALUE)};
 static const cov_rule pool_rules[] = {{COV_IGNORED, "a maximum has no divisor", {"max", NULL, "yes"}}};
 static const cov_cross pool_crosses[] = {
     {COV_CROSS("kw_sw", "windows wider than their stride share columns", "kw", "sw")},
@@ -172,8 +175,8 @@ static const cov_cross pool_crosses[] = {
 static const cov_group pool_group = {COV_GROUP("pool", "pooling: what cases of the test pool were", pool_points),
                                      COV_CROSSES(pool_crosses)};
 
-static const cov_point eltwise_points[] = {ELTWISE(AS_POINT)};
-static const npu_value_fn eltwise_values[] = {ELTWISE(AS_VALUE)};
+static const cov_point eltwise_points[] = {ELTWISE(AS_POINT, AS_DERIVED)};
+static const npu_value_fn eltwise_values[] = {ELTWISE(AS_KNOB, AS_VALUE)};
 static const cov_cross eltwise_crosses[] = {
     {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind")},
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
@@ -182,22 +185,22 @@ static const cov_cross eltwise_crosses[] = {
 static const cov_group eltwise_group = {COV_GROUP("eltwise", "elementwise operations: what cases of the test eltwise were", eltwise_points),
                                         COV_CROSSES(eltwise_crosses)};
 
-static const cov_point act_points[] = {ACT(AS_POINT)};
-static const npu_value_fn act_values[] = {ACT(AS_VALUE)};
+static const cov_point act_points[] = {ACT(AS_POINT, AS_DERIVED)};
+static const npu_value_fn act_values[] = {ACT(AS_KNOB, AS_VALUE)};
 static const cov_cross act_crosses[] = {
     {COV_CROSS("act_data", "one function with one class of values", "act", "data")},
     {COV_CROSS("act_hard", "one function with parameters at the edge of FP32", "act", "hard", "in_place")}};
 static const cov_group act_group = {COV_GROUP("act", "activations by themselves: what cases of the test act were", act_points),
                                     COV_CROSSES(act_crosses)};
 
-static const cov_point reduce_points[] = {REDUCE(AS_POINT)};
-static const npu_value_fn reduce_values[] = {REDUCE(AS_VALUE)};
+static const cov_point reduce_points[] = {REDUCE(AS_POINT, AS_DERIVED)};
+static const npu_value_fn reduce_values[] = {REDUCE(AS_KNOB, AS_VALUE)};
 static const cov_cross reduce_crosses[] = {{COV_CROSS("what_data", "one kind of sum with one class of values", "what", "data")}};
 static const cov_group reduce_group = {
     COV_GROUP("reduce", "inner products and averages: what cases of the test reduce were", reduce_points), COV_CROSSES(reduce_crosses)};
 
-static const cov_point convert_points[] = {CONVERT(AS_POINT)};
-static const npu_value_fn convert_values[] = {CONVERT(AS_VALUE)};
+static const cov_point convert_points[] = {CONVERT(AS_POINT, AS_DERIVED)};
+static const npu_value_fn convert_values[] = {CONVERT(AS_KNOB, AS_VALUE)};
 static const cov_cross convert_crosses[] = {
     {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "to", "data", "scale")},
     {COV_CROSS("rest", "the last lanes, both ways", "to", "c_rest")}};
