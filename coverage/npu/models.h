@@ -7,6 +7,7 @@
 /* A case, for values that are derived from several knobs. */
 typedef struct npu_case {
     uint32_t n;
+    bool rtl;
     const tb_knobs *knobs;
 } npu_case;
 
@@ -17,12 +18,15 @@ typedef struct npu_model {
     const char *test; /* whose cases it counts */
     const cov_group *group;
     const npu_value_fn *values; /* one for each coverpoint */
+    bool only_rtl;              /* the golden model alone does nothing of it */
 } npu_model;
 
 extern const npu_model npu_models_gemm[];
 extern const uint32_t npu_models_gemm_count;
 extern const npu_model npu_models_vector[];
 extern const uint32_t npu_models_vector_count;
+extern const npu_model npu_models_system[];
+extern const uint32_t npu_models_system_count;
 
 /* bus.c: one instance for each port */
 extern const cov_group npu_bus_group;

@@ -16,10 +16,11 @@ void npu_cov_close(npu_cov *cov);
 /* Names and counters, to be written. */
 cov_db *npu_cov_db(npu_cov *cov);
 /*
- * A case was executed and has passed. test: its name; tests without a model count nothing. n: mesh size. Returns the illegal bins and cells that were hit; the last
+ * A case was executed and has passed. test: its name; tests without a model count nothing. n: mesh size. rtl: the RTL
+ * took part; without it, what only a bus can do (its timing, errors, the test faults) counts nothing. Returns the illegal bins and cells that were hit; the last
  * one's text goes into what.
  */
-uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, const tb_knobs *knobs, char *what, size_t size);
+uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, bool rtl, const tb_knobs *knobs, char *what, size_t size);
 /* What a port saw from the opening of its device to the end. port: "m0", "m1". Returns as above. */
 uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon, char *what, size_t size);
 

@@ -250,5 +250,5 @@ static const cov_group linear_group = {COV_GROUP("linear", "fully connected laye
                                        COV_CROSSES(linear_crosses)};
 
 const npu_model npu_models_gemm[] = {
-    {"conv", &conv_group, conv_values}, {"dw", &dw_group, dw_values}, {"linear", &linear_group, linear_values}};
+    {"conv", &conv_group, conv_values, false}, {"dw", &dw_group, dw_values, false}, {"linear", &linear_group, linear_values, false}};
 const uint32_t npu_models_gemm_count = COV_COUNT(npu_models_gemm);

@@ -207,9 +207,9 @@ static const cov_cross convert_crosses[] = {
 static const cov_group convert_group = {
     COV_GROUP("convert", "conversions between layouts: what cases of the test convert were", convert_points), COV_CROSSES(convert_crosses)};
 
-const npu_model npu_models_vector[] = {{"pool", &pool_group, pool_values},
-                                       {"eltwise", &eltwise_group, eltwise_values},
-                                       {"act", &act_group, act_values},
-                                       {"reduce", &reduce_group, reduce_values},
-                                       {"convert", &convert_group, convert_values}};
+const npu_model npu_models_vector[] = {{"pool", &pool_group, pool_values, false},
+                                       {"eltwise", &eltwise_group, eltwise_values, false},
+                                       {"act", &act_group, act_values, false},
+                                       {"reduce", &reduce_group, reduce_values, false},
+                                       {"convert", &convert_group, convert_values, false}};
 const uint32_t npu_models_vector_count = COV_COUNT(npu_models_vector);
