@@ -382,10 +382,13 @@ static bool fits(mistake m, tb_axi_rule rule) {
 /* One mistake in random traffic: the first violation is that one. Others follow in a few runs only, where the traffic behind it can be read in two ways. */
 static void one_mistake(void **state) {
     (void)state;
+    static const uint64_t also[] = {1393}; /* behind a missing WLAST the data of the next burst come before its address */
+    const unsigned plain = runs() / 5, all = plain + (unsigned)(sizeof also / sizeof *also);
     for (unsigned m = NONE + 1; m < MISTAKES; m++) {
         unsigned made = 0;
         unsigned alone = 0;
-        for (uint64_t seed = 0; seed < runs() / 5; seed++) {
+        for (unsigned i = 0; i < all; i++) {
+            const uint64_t seed = i < plain ? i : also[i - plain];
             bus b;
             tb_axi_monitor mon;
             open_bus(&b, seed, (mistake)m);

@@ -185,7 +185,7 @@ void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s) {
                             .last = last,
                             .last_x = (s->x & TB_AXI_X(TB_AXI_WLAST)) != 0,
                             .guessed = (s->x & TB_AXI_X(TB_AXI_WSTRB)) != 0};
-    if (mon->early_count == 0 && UNLIKELY(mon->w_sync.active)) {
+    if (mon->early_count == 0 && UNLIKELY(mon->w_sync.active) && axi_sync_can(mon)) {
         axi_sync_w(mon, &e, s->cycle);
     } else if (mon->early_count == 0 && mon->wr_filled < mon->wr_count) {
         match(mon, wr_filling(mon), &e, s->cycle);

@@ -156,6 +156,8 @@ void axi_project_reset(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned val
 tb_axi_resync *axi_r_sync(tb_axi_monitor *mon, uint64_t id);
 /* A burst ended in the wrong place: without its last beat mark, or too early. */
 COLD void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool missing);
+/* Can a beat of write data be read? One behind a burst without a last beat cannot before the next burst has its address. */
+bool axi_sync_can(const tb_axi_monitor *mon);
 /* A beat after that. next: the oldest read of the ID that is open, or NULL. */
 COLD void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle);
 COLD void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool last, uint64_t cycle);

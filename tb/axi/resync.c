@@ -3,7 +3,7 @@
  *
  * Two mistakes look the same at first. An early last beat may end a burst that is really too short, or the rest of it may still come. Without a last beat the burst may have too many, or
  * only the mark is missing. The beats that follow, up to their own last one, tell: as many as the next burst of that order has, then they are the next burst; else they belong to the
- * broken one. So one mistake is reported once, and the bursts behind it are judged again. Strobes of those beats are not judged.
+ * broken one. Without a last beat they wait until the next burst has its address, which may come behind them. So one mistake is reported once, and the bursts behind it are judged again. Strobes of those beats are not judged.
  */
 #include "mon_priv.h"
 
@@ -64,6 +64,10 @@ static void finish_write(tb_axi_monitor *mon, tb_axi_open *b, uint32_t beats, ui
     b->first = b->moved = cycle;
     b->data_done = true;
     mon->wr_filled++;
+}
+
+bool axi_sync_can(const tb_axi_monitor *mon) {
+    return !mon->w_sync.missing || mon->wr_filled < mon->wr_count;
 }
 
 void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle) {
