@@ -62,8 +62,8 @@ net_status net_boxes_layer(const net_graph *graph, uint32_t *layer, net_error *e
     }
     static const char wanted[] = "DetectionOutput, YoloDetectionOutput or Yolov3DetectionOutput";
     if (graph->output == NET_NONE) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, "%.120s: %u outputs, expected one, of a layer %s", graph->name, graph->num_outputs,
-                        wanted);
+        return net_fail(err, NET_ERR_UNSUPPORTED, "%.120s: %u outputs, expected one, of a layer %s (or --anchors)", graph->name,
+                        graph->num_outputs, wanted);
     }
     uint32_t number = graph->blob[graph->output].producer;
     const net_layer *last = &graph->layer[number];

@@ -8,83 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "found.h"
 #include "op.h"
 
-#define ROW 6u /* elements of a detection */
-
-typedef struct found {
-    float score;
-    uint32_t label, order;
-    float box[4]; /* xmin, ymin, xmax, ymax */
-} found;
-
-/* Best score first. Scores are never NaN: they were compared with a threshold. */
-static int by_score(const void *a, const void *b) {
-    const found *x = a;
-    const found *y = b;
-    if (x->score != y->score) {
-        return x->score > y->score ? -1 : 1;
-    }
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static void sort(found *list, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        list[i].order = i;
-    }
-    if (count > 1) {
-        qsort(list, count, sizeof *list, by_score);
-    }
-}
-
-static float area(const float *b) {
-    return (b[2] - b[0]) * (b[3] - b[1]);
-}
-
-static float overlap(const float *a, const float *b) {
-    if (a[0] > b[2] || a[2] < b[0] || a[1] > b[3] || a[3] < b[1]) {
-        return 0.0f;
-    }
-    float w = fminf(a[2], b[2]) - fmaxf(a[0], b[0]);
-    float h = fminf(a[3], b[3]) - fmaxf(a[1], b[1]);
-    return w * h;
-}
-
-/* Keep of a sorted list what overlaps none of the kept ones by more than a part `limit` of their union. Returns how many. */
-static uint32_t suppress(found *list, uint32_t count, float limit) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        bool keep = true;
-        for (uint32_t k = 0; keep && k < kept; k++) {
-            float common = overlap(list[i].box, list[k].box);
-            keep = !(common / (area(list[i].box) + area(list[k].box) - common) > limit);
-        }
-        if (keep) {
-            list[kept++] = list[i];
-        }
-    }
-    return kept;
-}
-
-static void write_rows(const net_work *work, const found *list, uint32_t count) {
-    const net_shape *os = net_work_out(work, 0);
-    memset(work->out[0], 0, net_shape_elements(os) * sizeof(float));
-    for (uint32_t i = 0; i < count && i < os->h; i++) {
-        float *row = work->out[0] + (size_t)i * ROW;
-        row[0] = (float)list[i].label;
-        row[1] = list[i].score;
-        memcpy(row + 2, list[i].box, sizeof list[i].box);
-    }
+static void write_rows(const net_work *work, const net_found *list, uint32_t count) {
+    net_found_write(list, count, work->out[0], net_work_out(work, 0)->h);
 }
 
 /* An output of that many rows, and memory for that many candidates. */
 static net_status rows_out(net_plan *p, uint64_t rows, uint64_t candidates) {
-    if (rows > NET_MAX_ELEMENTS / ROW || candidates > NET_MAX_ELEMENTS / ROW) {
+    if (rows > NET_MAX_ELEMENTS / NET_FOUND_ROW || candidates > NET_MAX_ELEMENTS / NET_FOUND_ROW) {
         return NET_BAD(p, "%llu boxes, expected at most %u", (unsigned long long)(rows > candidates ? rows : candidates),
-                       NET_MAX_ELEMENTS / ROW);
+                       NET_MAX_ELEMENTS / NET_FOUND_ROW);
     }
-    p->layer->scratch = (size_t)candidates * sizeof(found);
-    return net_plan_out(p, 0, (net_shape){2, ROW, (uint32_t)rows, 1});
+    p->layer->scratch = (size_t)candidates * sizeof(net_found);
+    return net_plan_out(p, 0, (net_shape){2, NET_FOUND_ROW, (uint32_t)rows, 1});
 }
 
 /* ---- DetectionOutput (SSD): offsets, class probabilities and anchor boxes ---- */
@@ -141,32 +79,28 @@ static void ssd_run(const net_work *work) {
     uint32_t rows = net_work_out(work, 0)->h;
     float limit = net_layer_float(layer, 1, 0.05f);
     float threshold = net_layer_float(layer, 4, 0.5f);
-    found *list = work->scratch; /* the best of the classes so far, then the candidates of one class */
+    net_found *list = work->scratch; /* the best of the classes so far, then the candidates of one class */
     uint32_t kept = 0;
     for (uint32_t k = 1; k < classes; k++) { /* class 0 is the background */
-        found *own = list + kept;
+        net_found *own = list + kept;
         uint32_t count = 0;
         for (uint32_t i = 0; i < priors; i++) {
             float score = work->in[1][(size_t)i * classes + k];
             if (score > threshold) {
-                own[count] = (found){.score = score, .label = k};
+                own[count] = (net_found){.score = score, .label = k};
                 ssd_box(work, i, own[count].box);
                 count++;
             }
         }
-        sort(own, count);
-        kept += suppress(own, count < per_class ? count : per_class, limit);
-        sort(list, kept);
+        net_found_sort(own, count);
+        kept += net_found_suppress(own, count < per_class ? count : per_class, limit, false);
+        net_found_sort(list, kept);
         kept = kept < rows ? kept : rows;
     }
     write_rows(work, list, kept);
 }
 
 /* ---- YOLO: cells with anchor boxes; version 2 has softmax classes and anchors in cells, version 3 sigmoid classes and anchors in pixels ---- */
-
-static float sigmoid(float x) {
-    return 1.0f / (1.0f + expf(-x));
-}
 
 static net_status yolo_shape(net_plan *p) {
     const net_layer *layer = p->layer;
@@ -214,7 +148,7 @@ static float best_class(const float *score, size_t step, uint32_t classes, bool 
     }
     *label = best + 1; /* 0 is the background */
     if (v3) {
-        return sigmoid(score[best * step]);
+        return net_found_sigmoid(score[best * step]);
     }
     float sum = 0.0f;
     for (uint32_t q = 0; q < classes; q++) {
@@ -224,7 +158,7 @@ static float best_class(const float *score, size_t step, uint32_t classes, bool 
 }
 
 /* Candidates of one anchor box of one input; returns how many there are now. */
-static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor, bool v3, found *list, uint32_t count) {
+static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor, bool v3, net_found *list, uint32_t count) {
     const net_layer *layer = work->layer;
     const net_shape *s = net_work_in(work, input);
     uint32_t classes = (uint32_t)net_layer_int(layer, 0, 20);
@@ -245,11 +179,11 @@ static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor
     for (uint32_t y = 0; y < s->h; y++) {
         for (uint32_t x = 0; x < s->w; x++) {
             const float *cell = work->in[input] + (size_t)anchor * (5 + classes) * plane + (size_t)y * s->w + x;
-            found *f = &list[count];
-            f->score = sigmoid(cell[4 * plane]) * best_class(cell + 5 * plane, plane, classes, v3, &f->label);
+            net_found *f = &list[count];
+            f->score = net_found_sigmoid(cell[4 * plane]) * best_class(cell + 5 * plane, plane, classes, v3, &f->label);
             if (f->score >= threshold) {
-                float cx = ((float)x + sigmoid(cell[0])) / (float)s->w;
-                float cy = ((float)y + sigmoid(cell[plane])) / (float)s->h;
+                float cx = ((float)x + net_found_sigmoid(cell[0])) / (float)s->w;
+                float cy = ((float)y + net_found_sigmoid(cell[plane])) / (float)s->h;
                 float w = expf(cell[2 * plane]) * net_value_float(bias[2 * index]) / net_w;
                 float h = expf(cell[3 * plane]) * net_value_float(bias[2 * index + 1]) / net_h;
                 f->box[0] = cx - w * 0.5f;
@@ -266,15 +200,15 @@ static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor
 static void yolo_run(const net_work *work) {
     bool v3 = work->layer->type[4] == 'v';
     uint32_t boxes = (uint32_t)net_layer_int(work->layer, 1, 5);
-    found *list = work->scratch;
+    net_found *list = work->scratch;
     uint32_t count = 0;
     for (uint32_t i = 0; i < work->layer->num_in; i++) {
         for (uint32_t k = 0; k < boxes; k++) {
             count = yolo_cells(work, i, k, v3, list, count);
         }
     }
-    sort(list, count);
-    write_rows(work, list, suppress(list, count, net_layer_float(work->layer, 3, 0.45f)));
+    net_found_sort(list, count);
+    write_rows(work, list, net_found_suppress(list, count, net_layer_float(work->layer, 3, 0.45f), false));
 }
 
 const net_op net_ops_boxes[] = {

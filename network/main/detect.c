@@ -27,6 +27,9 @@ static const char help_text[] =
     "  --shape WxHxC        shape of an input that has none in the file\n"
     "  --threshold T        least score, 0..1, instead of the network's\n"
     "  --overlap T          of two boxes that overlap more than this (intersection over union) one is kept, instead of the network's\n"
+    "  --anchors W,H,...    outputs are heads of YOLOv5 or YOLOv7 without such a layer: width and height of the anchor boxes of each "
+    "output\n"
+    "                       in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they are given\n"
     "  --table FILE         calibration table: the float layers that it names run in INT8\n"
     "  --device cpu|model|rtl|tandem  where (default cpu); --cfg n4|n8|n16|n32: mesh of a device (an RTL program: only its own)\n"
     "  --names FILE         a line for each class, the first for class 1\n"
@@ -35,7 +38,7 @@ static const char help_text[] =
 
 typedef struct detect_options {
     photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
-    const char *draw;
+    const char *draw, *anchors;
     float threshold, overlap; /* NaN: as the network says */
     bool letterbox;
     uint8_t fill;
@@ -66,7 +69,7 @@ static int value_option(detect_options *d, const char *name, const char *value) 
     const struct {
         const char *name;
         const char **value;
-    } texts[] = {{"--table", &o->table}, {"--names", &o->names}, {"--draw", &d->draw}};
+    } texts[] = {{"--table", &o->table}, {"--names", &o->names}, {"--draw", &d->draw}, {"--anchors", &d->anchors}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].value = value;
@@ -162,8 +165,11 @@ typedef struct detect_job {
     net_graph graph;
     photos_engine engine;
     photos_names names;
+    net_heads heads; /* with --anchors */
     float *input;
-    net_box *box; /* room for all rows of the output */
+    float *row;   /* with --anchors: decoded */
+    net_box *box; /* room for all rows */
+    uint32_t rows;
 } detect_job;
 
 static net_status out_of_memory(net_error *err) {
@@ -176,7 +182,9 @@ static net_status prepare(detect_job *job, net_error *err) {
     net_graph *g = &job->graph;
     net_table table = {0};
     net_status status = photos_load(&d->base, g, err);
-    status = status == NET_OK ? net_boxes_limits(g, d->threshold, d->overlap, err) : status;
+    status = status != NET_OK     ? status
+             : d->anchors != NULL ? net_heads_fit(&job->heads, g, err)
+                                  : net_boxes_limits(g, d->threshold, d->overlap, err);
     if (status == NET_OK && d->base.table != NULL) {
         status = net_table_load(&table, d->base.table, err);
         status = status == NET_OK ? net_quantize_table(g, &table, err) : status;
@@ -186,9 +194,29 @@ static net_status prepare(detect_job *job, net_error *err) {
     if (status != NET_OK) {
         return status;
     }
+    job->rows = d->anchors != NULL ? job->heads.rows : g->blob[g->output].shape.h;
     job->input = malloc(net_shape_elements(&g->blob[g->input].shape) * sizeof *job->input + 1);
-    job->box = malloc(g->blob[g->output].shape.h * sizeof *job->box + 1);
-    return job->input == NULL || job->box == NULL ? out_of_memory(err) : NET_OK;
+    job->row = d->anchors != NULL ? malloc(6 * (size_t)job->rows * sizeof *job->row) : NULL;
+    job->box = malloc(job->rows * sizeof *job->box + 1);
+    return job->input == NULL || job->box == NULL || (d->anchors != NULL && job->row == NULL) ? out_of_memory(err) : NET_OK;
+}
+
+/* One inference; *row: job->rows rows of detections. */
+static net_status infer(detect_job *job, const float **row, net_error *err) {
+    const detect_options *d = job->opt;
+    const net_graph *g = &job->graph;
+    const float *output[NET_MAX_HEADS];
+    if (d->anchors == NULL) {
+        return photos_engine_run(&job->engine, g, job->input, row, err);
+    }
+    net_status status = photos_engine_infer(&job->engine, job->input, err);
+    for (uint32_t i = 0; i < job->heads.count; i++) {
+        output[i] = photos_engine_blob(&job->engine, g->outputs[i]);
+    }
+    *row = job->row;
+    return status != NET_OK ? status
+                            : net_heads_decode(&job->heads, g, output, isnan(d->threshold) ? 0.25f : d->threshold,
+                                               isnan(d->overlap) ? 0.45f : d->overlap, job->row, err);
 }
 
 /* The picture as the network's input, and where it lies in it. */
@@ -250,18 +278,17 @@ static net_status draw(const detect_job *job, net_picture *picture, uint32_t cou
 }
 
 static net_status one_picture(detect_job *job, const char *path, net_error *err) {
-    const net_graph *g = &job->graph;
     net_picture picture;
     net_fit fit;
-    const float *output = NULL;
+    const float *row = NULL;
     net_status status = net_picture_load(&picture, path, err);
     if (status != NET_OK) {
         return status;
     }
     status = make_input(job, &picture, &fit, err);
-    status = status == NET_OK ? photos_engine_run(&job->engine, g, job->input, &output, err) : status;
+    status = status == NET_OK ? infer(job, &row, err) : status;
     if (status == NET_OK) {
-        uint32_t count = net_boxes_read(output, g->blob[g->output].shape.h, &fit, job->box);
+        uint32_t count = net_boxes_read(row, job->rows, &fit, job->box);
         if (job->opt->base.json) {
             print_json(job, path, &picture, count);
         } else {
@@ -280,7 +307,8 @@ static int detect(const detect_options *d) {
         photos_names_free(&job.names);
         return 2;
     }
-    net_status status = prepare(&job, &err);
+    net_status status = d->anchors != NULL ? net_heads_parse(&job.heads, d->anchors, &err) : NET_OK;
+    status = status == NET_OK ? prepare(&job, &err) : status;
     for (uint32_t i = 0; status == NET_OK && i < d->base.count; i++) {
         status = one_picture(&job, d->base.input[i], &err);
     }
@@ -289,6 +317,7 @@ static int detect(const detect_options *d) {
     net_graph_free(&job.graph);
     photos_names_free(&job.names);
     free(job.input);
+    free(job.row);
     free(job.box);
     return status == NET_OK ? 0 : photos_failed(status, &err);
 }

@@ -1,4 +1,4 @@
-/* engine.c - tandem-net classify: the CPU or a device. */
+/* engine.c - tandem-net classify and detect: the CPU or a device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,15 +37,21 @@ net_status photos_engine_open(photos_engine *engine, const photos_options *o, ne
                              : net_int8_new(graph, o->scalar ? NET_INT8_SCALAR : NET_INT8_FAST, &engine->cpu, err);
 }
 
-net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output, net_error *err) {
-    net_status status = NET_OK;
+net_status photos_engine_infer(photos_engine *engine, const float *input, net_error *err) {
     if (engine->cpu != NULL) {
         net_int8_run(engine->cpu, input);
-        *output = net_int8_blob(engine->cpu, graph->output);
-    } else {
-        status = net_rt_run(engine->rt, input, err);
-        *output = net_rt_blob(engine->rt, graph->output);
+        return NET_OK;
     }
+    return net_rt_run(engine->rt, input, err);
+}
+
+const float *photos_engine_blob(const photos_engine *engine, uint32_t blob) {
+    return engine->cpu != NULL ? net_int8_blob(engine->cpu, blob) : net_rt_blob(engine->rt, blob);
+}
+
+net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output, net_error *err) {
+    net_status status = photos_engine_infer(engine, input, err);
+    *output = photos_engine_blob(engine, graph->output);
     return status;
 }
 

@@ -66,6 +66,9 @@ typedef struct photos_engine {
 net_status photos_engine_open(photos_engine *engine, const photos_options *o, net_graph *graph, net_error *err);
 /* One inference: *output points to the graph's only output. */
 net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output, net_error *err);
+/* One inference of a graph with any number of outputs, and what one of them holds after it. */
+net_status photos_engine_infer(photos_engine *engine, const float *input, net_error *err);
+const float *photos_engine_blob(const photos_engine *engine, uint32_t blob);
 /* The device's last checks. */
 net_status photos_engine_finish(photos_engine *engine, net_error *err);
 void photos_engine_free(photos_engine *engine);
