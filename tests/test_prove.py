@@ -18,7 +18,7 @@ needs_yosys = pytest.mark.skipif(not shutil.which("yosys"), reason="not run: pro
 
 
 def prove(*args, root=ROOT):
-    proc = subprocess.run([sys.executable, os.path.join(root, "scripts", "prove.py"), *args], capture_output=True, text=True, timeout=600)
+    proc = subprocess.run([sys.executable, os.path.join(root, "scripts", "prove.py"), *args], capture_output=True, text=True, timeout=600 if not FULL else 1800)
     return proc.returncode, proc.stdout, proc.stderr
 
 
