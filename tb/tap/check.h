@@ -39,8 +39,8 @@ typedef struct tb_check_ops {
 } tb_check_ops;
 
 struct tb_check {
-    /* What is used in every cycle lies in one line of the cache. */
-    _Alignas(TB_CHECK_LINE) void (*cycle)(tb_check *c); /* NULL: is called with its crowd */
+    /* What is used in every cycle lies in the first line of the cache, where the check itself begins with one. */
+    void (*cycle)(tb_check *c); /* NULL: is called with its crowd */
     void *state;
     tb_checks *all;
     unsigned index; /* number of this instance among those of its unit */
@@ -50,7 +50,11 @@ struct tb_check {
     const tb_check_ops *ops;
     const tb_tap *tap;
     tb_sig reset_n, clock; /* reset, and enable of a gated clock; ptr NULL: never in reset, always running */
+    uint64_t spare[5];     /* up to whole lines */
 };
+/* Others keep one in memory of malloc(), so it must not ask for more. */
+_Static_assert(sizeof(void *) != 8 || sizeof(tb_check) == 2 * TB_CHECK_LINE, "checks side by side begin with a line");
+_Static_assert(_Alignof(tb_check) <= _Alignof(max_align_t), "a check may lie anywhere");
 
 #define TB_CHECK_KEEP 16u /* failures kept, at most one for each check */
 
