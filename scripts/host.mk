@@ -73,7 +73,8 @@ $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)
 $(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/flags.c $(HOST)/flags.fst $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
-	@$(CC) $(CFLAGS_ALL) $(FST_FLAGS) $(LDFLAGS_ALL) $< $(HOST)/libtb.a -o $@ -lz -lm -lpthread
+	@$(CC) $(CFLAGS_ALL) $(FST_FLAGS) -c $< -o $@.o
+	@$(CC) $(LDFLAGS_ALL) $@.o $(HOST)/libtb.a -o $@ -lz -lm -lpthread
 
 .PHONY: host tests
 host: $(HOST_LIBS) $(if $(SRC_regress),$(HOST)/tandem-regress)
