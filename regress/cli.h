@@ -11,6 +11,7 @@ typedef struct options {
     const char *job;
     const char *db;
     const char *out;
+    const char *coverage; /* folder for what the jobs covered, or NULL */
     const char *build_dir;
     const char *suite_dir;
     const char *junit;
@@ -73,6 +74,7 @@ int cli_report(options *o);
 int cli_diff(options *o);
 int cli_query(options *o);
 int cli_gc(options *o);
+int cli_coverage(options *o);
 int cli_failure(options *o);
 int cli_node(options *o);
 

@@ -101,6 +101,7 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
     reg_plan plan = {.suite = suite,
                      .build_dir = info->build_dir,
                      .out_dir = info->out_dir,
+                     .coverage_dir = info->coverage_dir,
                      .seed = info->seed,
                      .run = info->id,
                      .elapsed_ms = info->elapsed_ms,
@@ -113,6 +114,9 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
                      .progress = &progress};
     reg_expectation *expected = NULL;
     int status = reg_make_dirs(info->out_dir);
+    if (status == REG_OK && info->coverage_dir[0] != '\0') {
+        status = reg_make_dirs(info->coverage_dir);
+    }
     if (status == REG_OK) {
         status = reg_history_load(db, suite, info->suite_path, info->shard, info->id, &expected);
     }
@@ -148,6 +152,9 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
         !reg_format(info.build_dir, sizeof info.build_dir, "%s", o->build_dir) ||
         !reg_format(info.out_dir, sizeof info.out_dir, "%s", o->out != NULL ? o->out : "")) {
         status = cli_usage("--out %s: too long", o->out != NULL ? o->out : o->build_dir);
+    }
+    if (!reg_format(info.coverage_dir, sizeof info.coverage_dir, "%s", o->coverage != NULL ? o->coverage : "")) {
+        status = cli_usage("--coverage %s: too long", o->coverage);
     }
     (void)reg_format(info.shard, sizeof info.shard, "%u/%u", o->shard, o->shards);
     (void)reg_format(info.launcher, sizeof info.launcher, "%s", o->launcher != NULL ? o->launcher : "local");
@@ -346,8 +353,10 @@ static int resume_run(const options *o) {
     reg_run_info info;
     reg_lock lock = {.fd = -1};
     int64_t run = 0;
-    if (o->list_option != NULL || o->print_jobs) {
-        return cli_usage("--resume: the run has its job list, expected no %s beside it", o->print_jobs ? "--print-jobs" : o->list_option);
+    if (o->list_option != NULL || o->print_jobs || o->expand.marked) {
+        return cli_usage("--resume: the run has its job list, expected no %s beside it", o->print_jobs      ? "--print-jobs"
+                                                                                         : o->expand.marked ? "--marked"
+                                                                                                            : o->list_option);
     }
     int status = cli_open_db(o, &db, false);
     if (status != REG_OK) {

@@ -43,6 +43,24 @@ int cli_report(options *o) {
     return status == REG_OK ? cli_close_output(status) : status;
 }
 
+int cli_coverage(options *o) {
+    reg_db db;
+    int64_t run = 0;
+    if (o->positionals != 1) {
+        return cli_usage("coverage: expected a file of tandem-cov summary%s", "");
+    }
+    int status = cli_open_db(o, &db, false);
+    if (status != REG_OK) {
+        return status;
+    }
+    status = reg_db_find_run(&db, o->run, &run);
+    if (status == REG_OK) {
+        status = reg_cover_keep(&db, run, o->positional[0]);
+    }
+    reg_db_close(&db);
+    return status;
+}
+
 int cli_diff(options *o) {
     reg_db db;
     int64_t runs[2] = {0, 0};
@@ -74,7 +92,7 @@ static int list_jobs(const options *o, const reg_suite *suite) {
     for (size_t i = 0; i < suite->count && status == REG_OK; i++) {
         reg_command command;
         const bool second = suite->jobs[i].second_run;
-        if (!reg_command_build(&command, &suite->jobs[i], o->build_dir, seed, NULL, NULL)) {
+        if (!reg_command_build(&command, &suite->jobs[i], o->build_dir, seed, NULL)) {
             continue;
         }
         if (o->json) {

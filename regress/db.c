@@ -83,6 +83,17 @@ static const char *const migrations[] = {
     "ALTER TABLE job ADD COLUMN read_bound INTEGER;"
     "ALTER TABLE job ADD COLUMN write_bound INTEGER;"
     "ALTER TABLE job ADD COLUMN bound INTEGER;", /* of each case the largest one */
+    /* Coverage: where the jobs of a run write theirs, and what all of it came to (percent: after waivers, before_percent: without them). */
+    "ALTER TABLE run ADD COLUMN coverage_dir TEXT;"
+    "CREATE TABLE coverage("
+    " run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
+    " place INTEGER NOT NULL," /* in the table of a run */
+    " name TEXT NOT NULL,"
+    " percent REAL NOT NULL,"
+    " before_percent REAL NOT NULL,"
+    " covered INTEGER NOT NULL,"
+    " total INTEGER NOT NULL,"
+    " PRIMARY KEY(run, name)) WITHOUT ROWID;",
 };
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))

@@ -130,8 +130,22 @@ static bool add_words(reg_command *command, const char *words) {
     return good;
 }
 
-bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const char *result_path,
-                       const char *case_dir) {
+bool reg_job_covers(const reg_job *job) {
+    return !job->second_run && (job->what == REG_TEST || job->what == REG_UNIT || job->what == REG_CASE);
+}
+
+/* --cov STEM.cov, and what the build counted */
+static bool add_cover(reg_command *command, const reg_job *job, const char *stem) {
+    char path[REG_PATH_MAX];
+    bool good = reg_format(path, sizeof path, "%s.cov", stem) && reg_command_add(command, "--cov") && reg_command_add(command, path);
+    if (strcmp(job->kind, "cov") == 0) {
+        good = good && reg_format(path, sizeof path, "%s.dat", stem) && reg_command_add(command, "--code-cov") &&
+               reg_command_add(command, path);
+    }
+    return good;
+}
+
+bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const reg_job_files *files) {
     char program[REG_PATH_MAX];
     char number[32];
     reg_command_begin(command);
@@ -155,11 +169,14 @@ bool reg_command_build(reg_command *command, const reg_job *job, const char *bui
         good = good && reg_command_add(command, "--seed") && reg_command_add(command, number);
     }
     good = good && add_words(command, job->args);
-    if (good && result_path != NULL) {
-        good = reg_command_add(command, "--result") && reg_command_add(command, result_path);
+    if (good && files != NULL) {
+        good = reg_command_add(command, "--result") && reg_command_add(command, files->result);
     }
-    if (good && case_dir != NULL && job->what != REG_NETWORK) {
-        good = reg_command_add(command, "--case-dir") && reg_command_add(command, case_dir);
+    if (good && files != NULL && job->what != REG_NETWORK) {
+        good = reg_command_add(command, "--case-dir") && reg_command_add(command, files->case_dir);
+    }
+    if (good && files != NULL && files->cover != NULL && reg_job_covers(job)) {
+        good = add_cover(command, job, files->cover);
     }
     return good;
 }

@@ -40,7 +40,7 @@ static void set_repro(const reg_plan *plan, const reg_job *job, reg_result *resu
         bool fast = strcmp(job->kind, "fast") == 0; /* what make repro takes by itself */
         (void)reg_format(result->repro, sizeof result->repro, "make repro CASE=%.*s%s%s", REG_TEXT_MAX - 64, result->case_path,
                          fast ? "" : " KIND=", fast ? "" : job->kind);
-    } else if (reg_command_build(&command, job, plan->build_dir, plan->seed, NULL, NULL)) {
+    } else if (reg_command_build(&command, job, plan->build_dir, plan->seed, NULL)) {
         (void)reg_format(result->repro, sizeof result->repro, "%s", command.line);
     }
 }

@@ -35,7 +35,7 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
     memset(info, 0, sizeof *info);
     if (reg_db_prepare(db,
                        "SELECT suite,suite_path,build_dir,coalesce(out_dir,''),seed,budget_s,parallel,commit_hash,dirty,"
-                       "coalesce(elapsed_ms,0),shard,launcher FROM run WHERE id=?",
+                       "coalesce(elapsed_ms,0),shard,launcher,coalesce(coverage_dir,'') FROM run WHERE id=?",
                        &row) != REG_OK) {
         return REG_FAIL;
     }
@@ -51,7 +51,8 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
                reg_parse_u64(text_at(row, 4), 0, UINT64_MAX, &info->seed) &&
                reg_format(info->commit, sizeof info->commit, "%s", text_at(row, 7)) &&
                reg_format(info->shard, sizeof info->shard, "%s", text_at(row, 10)) &&
-               reg_format(info->launcher, sizeof info->launcher, "%s", text_at(row, 11));
+               reg_format(info->launcher, sizeof info->launcher, "%s", text_at(row, 11)) &&
+               reg_format(info->coverage_dir, sizeof info->coverage_dir, "%s", text_at(row, 12));
         info->budget_s = (uint32_t)sqlite3_column_int64(row, 5);
         info->parallel = sqlite3_column_int(row, 6);
         info->dirty = sqlite3_column_int(row, 8) != 0;

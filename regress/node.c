@@ -152,6 +152,7 @@ static int work(node *n, uint32_t task) {
     const reg_plan plan = {.suite = &n->suite,
                            .build_dir = n->head.build_dir,
                            .out_dir = n->head.out_dir,
+                           .coverage_dir = n->head.coverage_dir,
                            .seed = n->head.seed,
                            .run = n->head.run,
                            .parallel = (int)n->head.parallel,

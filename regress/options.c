@@ -18,6 +18,8 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  tandem-regress diff RUN1 RUN2                   new failures, fixed, slower\n"
                         "  tandem-regress query [QUESTION [TEST]]          ask the database (without\n"
                         "                                                  QUESTION: what can be asked)\n"
+                        "  tandem-regress coverage FILE [--run N]          keep what a run covered: FILE of\n"
+                        "                                                  tandem-cov summary\n"
                         "\n"
                         "what to run:\n"
                         "  --suite NAME|FILE  NAME is SUITE_DIR/NAME.suite; with a / or .suite: a file\n"
@@ -30,6 +32,10 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  --count N          draw N jobs of the suite, by weight= and seed\n"
                         "  --budget S         draw jobs until their last times fill S seconds\n"
                         "  --shard I/N        the I-th of N parts of the list\n"
+                        "  --marked           only what lines mark for coverage (cover=), in builds that\n"
+                        "                     count (kind cov)\n"
+                        "  --coverage DIR     test, unit and case jobs write what they covered:\n"
+                        "                     DIR/NNNNN.cov, with kind cov also DIR/NNNNN.dat\n"
                         "  --print-jobs       print the expanded list, itself a suite, and run nothing\n"
                         "  --resume [RUN]     go on with a run (the newest one; with --suite: of that\n"
                         "                     suite): same commit, same programs, only missing jobs\n"
@@ -177,6 +183,7 @@ static reg_status take_value(options *o, const char *name, const char *value) {
         {.name = "--job", .text = &o->job},
         {.name = "--db", .text = &o->db},
         {.name = "--out", .text = &o->out, .list = true},
+        {.name = "--coverage", .text = &o->coverage, .list = true},
         {.name = "--build-dir", .text = &o->build_dir},
         {.name = "--seed", .text = &o->seed},
         {.name = "--junit", .text = &o->junit},
@@ -243,8 +250,8 @@ static bool take_flag(options *o, const char *word) {
     const struct {
         const char *name;
         bool *target;
-    } flags[] = {{"--fail-fast", &o->fail_fast}, {"--print-jobs", &o->print_jobs}, {"--json", &o->json},
-                 {"--report", &o->report},       {"--forget", &o->gc.forget},      {"--dry-run", &o->gc.dry_run}};
+    } flags[] = {{"--fail-fast", &o->fail_fast}, {"--print-jobs", &o->print_jobs}, {"--json", &o->json},           {"--report", &o->report},
+                 {"--forget", &o->gc.forget},    {"--dry-run", &o->gc.dry_run},    {"--marked", &o->expand.marked}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strcmp(word, flags[i].name) == 0) {
             *flags[i].target = true;

@@ -68,12 +68,27 @@ static const char suites_sql[] = "SELECT r.suite, r.shard, r.id, datetime(r.star
        " WHERE r.id IN (SELECT max(id) FROM run WHERE id<=:run GROUP BY suite_path, shard) GROUP BY r.id ORDER BY r.suite, r.shard LIMIT "
        ":limit";
 
+static const reg_column coverage_columns[] = {
+    {"run", "run", REG_CELL_NUMBER},         {"started", "started (UTC)", REG_CELL_TEXT},
+    {"commit", "commit", REG_CELL_TEXT},     {"name", "what", REG_CELL_TEXT},
+    {"percent", "percent", REG_CELL_REAL},   {"percent_before", "before waivers", REG_CELL_REAL},
+    {"covered", "covered", REG_CELL_NUMBER}, {"points", "of", REG_CELL_NUMBER},
+    {"cycles", NULL, REG_CELL_NUMBER},
+};
+static const char coverage_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
+    r) ", c.name, round(c.percent,2), round(c.before_percent,2), c.covered, c.total, (SELECT sum(j.cycles) FROM job j WHERE j.run=r.id)"
+       " FROM (SELECT a.* FROM run a JOIN run m ON m.id=:run AND a.suite_path=m.suite_path AND a.shard=m.shard"
+       "  WHERE a.id<=:run AND EXISTS (SELECT 1 FROM coverage WHERE run=a.id) ORDER BY a.id DESC LIMIT :limit) r"
+       " JOIN coverage c ON c.run=r.id ORDER BY r.id DESC, c.place";
+
 const reg_query reg_sum_queries[] = {
     {"tests", "each test of a run: cases passed, by mesh size", tests_sql, test_columns, COUNT(test_columns), .of_run = true,
      .empty = "the run has no job"},
     {"performance", "cycles of each operator beside its bounds", performance_sql, performance_columns, COUNT(performance_columns),
      .of_run = true, .empty = "no job of the run has measured operators"},
     {"trend", "a run and those of its suite before it", trend_sql, trend_columns, COUNT(trend_columns), .of_run = true, .empty = "no run"},
+    {"coverage", "what a run covered, and those of its suite before", coverage_sql, coverage_columns, COUNT(coverage_columns),
+     .of_run = true, .empty = "no coverage is kept (make coverage)"},
     {"suites", "the newest run of each suite", suites_sql, suite_columns, COUNT(suite_columns), .of_run = true, .empty = "no run"},
 };
 const size_t reg_sum_query_count = COUNT(reg_sum_queries);

@@ -89,6 +89,7 @@ typedef struct reg_suite_options {
     uint32_t memory_mb;      /* for lines that do not say */
     const char *unit_dir;    /* whose unit_*.c are "unit all" */
     const char *stored_dir;  /* whose *.case are "case all" */
+    bool marked;             /* only what the suite marks for coverage (cover=), with kind cov */
 } reg_suite_options;
 
 typedef struct reg_suite {
@@ -131,6 +132,9 @@ bool reg_report_dir(const char *out_dir, char *out, size_t size);
 
 /* The folder of one attempt at a job (its place in the list; 1 is the first attempt): log, result, stored cases. */
 void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size);
+
+/* Where a job (its place in the list) writes its coverage, without the suffix; empty: nowhere. */
+void reg_cover_stem(const char *coverage_dir, size_t index, char *out, size_t size);
 
 /* Where the failure of a job is explained. */
 void reg_explained_dir(const char *out_dir, size_t index, char *out, size_t size);
@@ -211,9 +215,18 @@ typedef struct reg_command {
 void reg_command_begin(reg_command *command);
 bool reg_command_add(reg_command *command, const char *word);
 
-/* Build the command of a job. result_path and case_dir may be NULL: the command as a user would type it. False when it does not fit. */
-bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const char *result_path,
-                       const char *case_dir);
+/* What a job writes for the runner. */
+typedef struct reg_job_files {
+    const char *result;   /* its result file */
+    const char *case_dir; /* stored cases */
+    const char *cover;    /* its coverage, without .cov and, of kind cov, .dat; NULL: none is asked for */
+} reg_job_files;
+
+/* Build the command of a job. files NULL: the command as a user would type it. False when it does not fit. */
+bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const reg_job_files *files);
+
+/* Does a job write coverage? Second runs would only count everything twice. */
+bool reg_job_covers(const reg_job *job);
 
 /* Start a job in its own process group with its output in log_path. Returns the process id or -1 (errno set). */
 pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb);
@@ -258,7 +271,8 @@ typedef struct reg_run_info {
     char host[256];
     char shard[24];
     char launcher[16];
-    uint64_t elapsed_ms; /* so far */
+    char coverage_dir[REG_PATH_MAX - 128]; /* where jobs write their coverage; empty: nowhere */
+    uint64_t elapsed_ms;                   /* so far */
 } reg_run_info;
 
 /* What the database knows of a job of a run before this runner starts. */
@@ -350,6 +364,7 @@ typedef struct reg_plan {
     const reg_suite *suite;
     const char *build_dir;
     const char *out_dir;
+    const char *coverage_dir; /* of run_info */
     uint64_t seed;
     int64_t run;
     uint64_t elapsed_ms; /* that the run took before this runner started */
@@ -465,6 +480,11 @@ typedef struct reg_gc_plan {
 
 /* Remove the files of runs that nothing keeps; says what it freed. */
 int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out);
+
+/* ---- cover.c ---- */
+
+/* Keep the figures of a file of `tandem-cov summary` with a run: {"figures": [{"name", "percent", "percent_before", "covered", "points"}, ..]}. */
+int reg_cover_keep(reg_db *db, int64_t run, const char *path);
 
 /* ---- diff.c ---- */
 

@@ -66,6 +66,7 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
     char cases[REG_PATH_MAX];
     char result[REG_PATH_MAX];
     char log[REG_PATH_MAX];
+    char cover[REG_PATH_MAX];
     reg_command command;
     job_dir(plan, index, dir, sizeof dir);
     job_file(plan, index, "cases", cases, sizeof cases);
@@ -74,7 +75,9 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
     if (reg_remove_tree(dir) != REG_OK || reg_make_dirs(cases) != REG_OK) {
         return REG_FAIL;
     }
-    if (!reg_command_build(&command, job, plan->build_dir, plan->seed, result, cases)) {
+    reg_cover_stem(plan->coverage_dir, index, cover, sizeof cover);
+    const reg_job_files files = {.result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
+    if (!reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
         reg_error("%s: the command is too long", dir);
         return REG_FAIL;
     }

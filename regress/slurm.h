@@ -42,8 +42,9 @@ typedef struct slurm_head {
     uint64_t seed;
     char build_dir[REG_PATH_MAX];
     char out_dir[REG_PATH_MAX];
-    uint32_t parallel; /* jobs at a time in a task */
-    uint32_t beat_s;   /* between two beats */
+    char coverage_dir[REG_PATH_MAX]; /* empty: none */
+    uint32_t parallel;               /* jobs at a time in a task */
+    uint32_t beat_s;                 /* between two beats */
     uint32_t tasks;
 } slurm_head;
 

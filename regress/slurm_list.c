@@ -12,7 +12,7 @@
 int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *lines, size_t count) {
     char path[REG_PATH_MAX];
     reg_report_file file;
-    if (strpbrk(head->build_dir, "\r\n") != NULL || strpbrk(head->out_dir, "\r\n") != NULL) {
+    if (strpbrk(head->build_dir, "\r\n") != NULL || strpbrk(head->out_dir, "\r\n") != NULL || strpbrk(head->coverage_dir, "\r\n") != NULL) {
         reg_error("%s: a line end in the name of a folder", dir);
         return REG_FAIL;
     }
@@ -25,6 +25,9 @@ int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *
     }
     fprintf(file.file, "%s\nrun %" PRId64 "\nseed 0x%" PRIx64 "\nbuild %s\nout %s\nparallel %u\nbeat %u\ntasks %u\n", FORMAT_LINE,
             head->run, head->seed, head->build_dir, head->out_dir, head->parallel, head->beat_s, head->tasks);
+    if (head->coverage_dir[0] != '\0') {
+        fprintf(file.file, "coverage %s\n", head->coverage_dir);
+    }
     for (size_t i = 0; i < count; i++) {
         const reg_job *job = &lines[i].job;
         fprintf(file.file, "job %u %zu %u %s %s %s %s %" PRIu64 " %u %u %u %d%s%s\n", lines[i].task, lines[i].idx, lines[i].attempt,
@@ -71,8 +74,12 @@ static bool take_job(char *rest, uint32_t tasks, slurm_line *line) {
 
 static bool take_head(const char *key, const char *value, slurm_head *head) {
     uint64_t number = 0;
-    if (strcmp(key, "build") == 0 || strcmp(key, "out") == 0) {
-        return reg_format(key[0] == 'b' ? head->build_dir : head->out_dir, REG_PATH_MAX, "%s", value);
+    char *dir = strcmp(key, "build") == 0      ? head->build_dir
+                : strcmp(key, "out") == 0      ? head->out_dir
+                : strcmp(key, "coverage") == 0 ? head->coverage_dir
+                                               : NULL;
+    if (dir != NULL) {
+        return reg_format(dir, REG_PATH_MAX, "%s", value);
     }
     if (strcmp(key, "seed") == 0) {
         return reg_parse_u64(value, 0, UINT64_MAX, &head->seed);

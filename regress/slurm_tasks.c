@@ -148,6 +148,7 @@ static int write_array(slurm_runner *r, const slurm_array *array) {
     }
     (void)reg_format(head.build_dir, sizeof head.build_dir, "%s", plan->build_dir);
     (void)reg_format(head.out_dir, sizeof head.out_dir, "%s", plan->out_dir);
+    (void)reg_format(head.coverage_dir, sizeof head.coverage_dir, "%s", plan->coverage_dir == NULL ? "" : plan->coverage_dir);
     (void)reg_format(done, sizeof done, "%s/done", dir);
     slurm_line *lines = calloc(count, sizeof *lines);
     if (lines == NULL) {

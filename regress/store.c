@@ -38,7 +38,7 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     if (reg_db_prepare(
             db,
             "INSERT INTO run(suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,build_dir,state,"
-            "started_at) VALUES(?,?,?,?,?,?,?,?13,?8,?9,?10,?11,'running',?12)",
+            "started_at,coverage_dir) VALUES(?,?,?,?,?,?,?,?13,?8,?9,?10,?11,'running',?12,?14)",
             &stmt) != REG_OK) {
         return REG_FAIL;
     }
@@ -56,6 +56,7 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     bind_text(stmt, 11, info->build_dir);
     bind_number(stmt, 12, (uint64_t)time(NULL)); /* for people: when was that */
     bind_text(stmt, 13, info->launcher);
+    bind_known(stmt, 14, info->coverage_dir);
     int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
     (void)sqlite3_finalize(stmt);
     info->id = sqlite3_last_insert_rowid(db->handle);
@@ -82,7 +83,7 @@ static int set_out_dir(reg_db *db, reg_run_info *info) {
 static int insert_job(reg_db *db, sqlite3_stmt *stmt, const reg_run_info *info, const reg_job *job, size_t idx) {
     reg_command command;
     char seed[24];
-    if (!reg_command_build(&command, job, info->build_dir, info->seed, NULL, NULL)) {
+    if (!reg_command_build(&command, job, info->build_dir, info->seed, NULL)) {
         reg_error("job %zu (%s %s): the command is too long", idx, reg_what_name(job->what), job->name);
         return REG_FAIL;
     }

@@ -17,7 +17,20 @@ const char *const reg_cfg_names[REG_CFG_COUNT] = {"n4", "n8", "n16", "n32"};
 
 static const char *const kind_names[] = {"fast", "debug", "tap", "cov", "san"};
 
-enum { KEY_CFG, KEY_KIND, KEY_COUNT, KEY_INDEX, KEY_CASES, KEY_TIMEOUT, KEY_MEMORY, KEY_DETERMINISM, KEY_EXCEPT, KEY_WEIGHT, KEY_TOTAL };
+enum {
+    KEY_CFG,
+    KEY_KIND,
+    KEY_COUNT,
+    KEY_INDEX,
+    KEY_CASES,
+    KEY_TIMEOUT,
+    KEY_MEMORY,
+    KEY_DETERMINISM,
+    KEY_EXCEPT,
+    KEY_WEIGHT,
+    KEY_COVER,
+    KEY_TOTAL
+};
 
 typedef struct key_rule {
     const char *name;
@@ -36,6 +49,7 @@ static const key_rule key_rules[KEY_TOTAL] = {
     [KEY_DETERMINISM] = {"determinism", 0, 100000},
     [KEY_EXCEPT] = {"except", 0, 0},
     [KEY_WEIGHT] = {"weight", 1, REG_WEIGHT_MAX},
+    [KEY_COVER] = {"cover", 1, 100000},
 };
 
 reg_status reg_suite_bad(const suite_reader *reader, const char *fmt, ...) {
@@ -154,6 +168,9 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
     case KEY_WEIGHT:
         line->job.weight = (uint32_t)number;
         return REG_OK;
+    case KEY_COVER:
+        line->cover = number;
+        return REG_OK;
     default:
         line->determinism = number;
         return REG_OK;
@@ -172,7 +189,8 @@ static reg_status parse_key(const suite_reader *reader, suite_line *line, char *
     }
     if (key == KEY_TOTAL) {
         return reg_suite_bad(
-            reader, "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism, weight or except)",
+            reader,
+            "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism, weight, cover or except)",
             token);
     }
     if (seen[key]) {
@@ -221,6 +239,12 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (seen[KEY_EXCEPT] && !(line->job.what == REG_UNIT && strcmp(line->job.name, "all") == 0)) {
         return reg_suite_bad(reader, "except= belongs to \"unit all\"");
     }
+    if (seen[KEY_COVER] && (line->job.what == REG_EXAMPLE || line->job.what == REG_NETWORK)) {
+        return reg_suite_bad(reader, "cover= belongs to unit, test and case: a %s writes no coverage", reg_what_name(line->job.what));
+    }
+    if (!reg_has_cases(line->job.what) && line->cover > 1) {
+        return reg_suite_bad(reader, "cover=%" PRIu64 ": a stored case is one job, expected cover=1", line->cover);
+    }
     if (repeat && seen[KEY_DETERMINISM]) {
         return reg_suite_bad(reader, "repeat already runs every job twice: determinism= has no meaning here");
     }
@@ -228,6 +252,18 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
         return reg_suite_bad(reader, "determinism=%" PRIu64 " is more than count=%" PRIu64, line->determinism, line->count);
     }
     return REG_OK;
+}
+
+/* A build that counts what ran takes several times as long. */
+#define COVER_SLOWER 6u
+
+/* What a line is in a run for coverage: the jobs that it marks, once, with the build that counts. False: none. */
+static bool take_marked(suite_line *line) {
+    line->count = line->cover;
+    line->determinism = 0;
+    line->job.timeout_s *= COVER_SLOWER;
+    (void)reg_format(line->job.kind, sizeof line->job.kind, "cov");
+    return line->cover > 0;
 }
 
 static reg_status parse_jobs(const suite_reader *reader, const char *word, bool repeat, char **rest, const char *blanks) {
@@ -258,6 +294,9 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
     }
     if (repeat) {
         line.determinism = line.count;
+    }
+    if (reader->options->marked && !take_marked(&line)) {
+        return REG_OK;
     }
     return reg_line_expand(reader, &line);
 }
@@ -397,6 +436,13 @@ void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t
     }
     (void)reg_format(out, size, "%s/%05zu-%s-%s-%s%s%s", out_dir, index, reg_what_name(job->what), job->name, job->cfg,
                      job->second_run ? "-again" : "", number);
+}
+
+void reg_cover_stem(const char *coverage_dir, size_t index, char *out, size_t size) {
+    out[0] = '\0';
+    if (coverage_dir != NULL && coverage_dir[0] != '\0') {
+        (void)reg_format(out, size, "%s/%05zu", coverage_dir, index);
+    }
 }
 
 bool reg_report_dir(const char *out_dir, char *out, size_t size) {

@@ -12,6 +12,7 @@ typedef struct suite_line {
                 [sizeof((reg_job *)0)->cfg]; /* of an example, whose configurations have other names; cfg says which are used */
     uint64_t count;
     uint64_t determinism;
+    uint64_t cover;            /* jobs of a run for coverage, 0: none */
     char except[REG_ARGS_MAX]; /* "unit all": benches that are left out, separated by commas; empty: none */
 } suite_line;
 

@@ -4,7 +4,7 @@ import sqlite3
 
 from regress_bench import bench, popen, programs  # noqa: F401
 
-VERSION = 4
+VERSION = 5
 
 # What the program of that version made. Never edited.
 SCHEMA_1 = """
@@ -36,7 +36,12 @@ ALTER TABLE job ADD COLUMN shrunk_path TEXT;
 CREATE INDEX job_time ON job(what, test, cfg, kind, cases, args, id) WHERE outcome='pass';
 PRAGMA user_version=3;
 """
-OLDER = [SCHEMA_1, SCHEMA_1 + SCHEMA_2, SCHEMA_1 + SCHEMA_2 + SCHEMA_3]
+SCHEMA_4 = """
+ALTER TABLE job ADD COLUMN work_cases INTEGER; ALTER TABLE job ADD COLUMN work_cycles INTEGER; ALTER TABLE job ADD COLUMN mac_bound INTEGER;
+ALTER TABLE job ADD COLUMN read_bound INTEGER; ALTER TABLE job ADD COLUMN write_bound INTEGER; ALTER TABLE job ADD COLUMN bound INTEGER;
+PRAGMA user_version=4;
+"""
+OLDER = [SCHEMA_1, SCHEMA_1 + SCHEMA_2, SCHEMA_1 + SCHEMA_2 + SCHEMA_3, SCHEMA_1 + SCHEMA_2 + SCHEMA_3 + SCHEMA_4]
 
 
 def schema(path):

@@ -1,0 +1,79 @@
+/* cover.c - what the jobs of a run covered, as figures that stay in the database: trends are made of them. */
+#define _GNU_SOURCE
+#include "reg.h"
+
+#include <jansson.h>
+#include <sqlite3.h>
+#include <string.h>
+
+typedef struct figure {
+    const char *name;
+    double percent, before;
+    json_int_t covered, points;
+} figure;
+
+/* {"name": "line", "percent": 97.1, "percent_before": 96.0, "covered": 970, "points": 999}; false: it is something else. */
+static bool take_figure(json_t *item, figure *f) {
+    return json_unpack(item, "{s:s, s:F, s:F, s:I, s:I}", "name", &f->name, "percent", &f->percent, "percent_before", &f->before, "covered",
+                       &f->covered, "points", &f->points) == 0 &&
+           f->name[0] != '\0' && f->percent >= 0 && f->percent <= 100 && f->before >= 0 && f->before <= 100 && f->covered >= 0 &&
+           f->covered <= f->points;
+}
+
+static int insert(reg_db *db, int64_t run, const json_t *figures, const char *path) {
+    sqlite3_stmt *stmt = NULL;
+    size_t i;
+    json_t *item;
+    int status = reg_db_prepare(
+        db, "INSERT OR REPLACE INTO coverage(run,name,percent,before_percent,covered,total,place) VALUES(?,?,?,?,?,?,?)", &stmt);
+    json_array_foreach(figures, i, item) {
+        figure f;
+        if (status == REG_OK && !take_figure(item, &f)) {
+            reg_error("%s: figures[%zu]: expected name, percent, percent_before (0 to 100), covered, points", path, i);
+            status = REG_FAIL;
+        }
+        if (status != REG_OK) {
+            break;
+        }
+        (void)sqlite3_bind_int64(stmt, 1, run);
+        (void)sqlite3_bind_text(stmt, 2, f.name, -1, SQLITE_TRANSIENT);
+        (void)sqlite3_bind_double(stmt, 3, f.percent);
+        (void)sqlite3_bind_double(stmt, 4, f.before);
+        (void)sqlite3_bind_int64(stmt, 5, f.covered);
+        (void)sqlite3_bind_int64(stmt, 6, f.points);
+        (void)sqlite3_bind_int64(stmt, 7, (sqlite3_int64)i);
+        status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+        (void)sqlite3_reset(stmt);
+    }
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+int reg_cover_keep(reg_db *db, int64_t run, const char *path) {
+    json_error_t error;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) {
+        if (error.line > 0) {
+            reg_error("%s:%d: %s", path, error.line, error.text);
+        } else {
+            reg_error("%s: %s", path, error.text);
+        }
+        return REG_FAIL;
+    }
+    const json_t *figures = json_object_get(root, "figures");
+    int status = REG_FAIL;
+    if (!json_is_array(figures) || json_array_size(figures) == 0) {
+        reg_error("%s: expected an object with \"figures\", which are an array", path);
+    } else {
+        status = reg_db_begin(db);
+        if (status == REG_OK) {
+            status = insert(db, run, figures, path);
+            status = status == REG_OK ? reg_db_commit(db) : status;
+            if (status != REG_OK) {
+                (void)reg_db_exec(db, "ROLLBACK");
+            }
+        }
+    }
+    json_decref(root);
+    return status;
+}
