@@ -197,7 +197,7 @@ static net_status run(calib_job *job, net_error *err) {
     }
     status = net_calib_collect(&job->fp32, &job->inputs, job->hist, err);
     for (uint32_t i = 0; status == NET_OK && i < METHODS; i++) {
-        if (o->method_name == NULL || strcmp(o->method_name, method_name[i]) == 0) {
+        if (o->method_name == NULL || strcmp(o->method_name, "auto") == 0 || strcmp(o->method_name, method_name[i]) == 0) {
             status = try_method(job, (net_calib_method)i, err);
         }
     }

@@ -6,13 +6,8 @@
 #include <string.h>
 
 #include "netjob.h"
+#include "netopt.h"
 #include "photos.h"
-
-#ifdef NPU_CFG_N
-#define DEFAULT_N NPU_CFG_N
-#else
-#define DEFAULT_N 8
-#endif
 
 static const char help_text[] =
     "usage: tandem-net detect PARAM BIN [options] --image FILE ...\n"
@@ -39,123 +34,68 @@ static const char help_text[] =
 typedef struct detect_options {
     photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
     const char *draw, *anchors;
-    float threshold, overlap; /* NaN: as the network says */
+    double threshold, overlap; /* NaN: as the network says */
     bool letterbox;
-    uint8_t fill;
+    uint32_t fill; /* 0..255 */
 } detect_options;
 
-static int usage(const char *what, const char *value, const char *expected) {
-    fprintf(stderr, "tandem-net: %s%s%s%s%s\n", what, value[0] == '\0' ? "" : " '", value, value[0] == '\0' ? "" : "'", expected);
-    return 2;
-}
-
 /* ---- options ---- */
-
-static bool parse_part(const char *text, float *out) {
-    char *end;
-    *out = strtof(text, &end);
-    return end != text && *end == '\0' && *out >= 0.0f && *out <= 1.0f;
-}
-
-static int parse_device(photos_options *o, const char *value) {
-    bool known = strcmp(value, "cpu") == 0 || strcmp(value, "model") == 0 || strcmp(value, "rtl") == 0 || strcmp(value, "tandem") == 0;
-    o->device = strcmp(value, "cpu") == 0 ? NULL : value;
-    return known ? 0 : usage("--device", value, ": expected cpu, model, rtl or tandem");
-}
-
-/* 0: done; -1: no such option; otherwise the exit status. */
-static int value_option(detect_options *d, const char *name, const char *value) {
-    photos_options *o = &d->base;
-    const struct {
-        const char *name;
-        const char **value;
-    } texts[] = {{"--table", &o->table}, {"--names", &o->names}, {"--draw", &d->draw}, {"--anchors", &d->anchors}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (strcmp(name, texts[i].name) == 0) {
-            *texts[i].value = value;
-            return 0;
-        }
-    }
-    if (strcmp(name, "--threshold") == 0 || strcmp(name, "--overlap") == 0) {
-        return parse_part(value, name[2] == 't' ? &d->threshold : &d->overlap) ? 0 : usage(name, value, ": expected a number of 0..1");
-    }
-    if (strcmp(name, "--letterbox") == 0) {
-        char *end;
-        unsigned long fill = strtoul(value, &end, 10);
-        d->letterbox = true;
-        d->fill = (uint8_t)fill;
-        return *value >= '0' && *value <= '9' && *end == '\0' && fill <= 255 ? 0 : usage(name, value, ": expected a colour of 0..255");
-    }
-    if (strcmp(name, "--device") == 0) {
-        return parse_device(o, value);
-    }
-    if (strcmp(name, "--cfg") == 0) {
-        return netjob_parse_cfg(value, &o->n) ? 0 : usage(name, value, ": expected n4, n8, n16 or n32");
-    }
-    if (strcmp(name, "--shape") == 0) {
-        return netjob_parse_shape(value, o->shape)
-                   ? 0
-                   : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
-    }
-    return photos_prep_option(&o->prep, name, value);
-}
 
 static int complete(const detect_options *d) {
     const photos_options *o = &d->base;
     if (o->net == NULL || o->bin == NULL || o->count == 0) {
-        return usage("detect needs PARAM, BIN and at least one --image (--help)", "", "");
+        return netopt_usage("detect needs PARAM, BIN and at least one --image (--help)", "", "");
     }
     if (d->draw != NULL && o->count != 1) {
-        return usage("--draw takes one picture", "", "");
+        return netopt_usage("--draw takes one picture", "", "");
     }
-#ifdef NPU_CFG_N
-    if (o->n != NPU_CFG_N) {
-        return usage("--cfg", "", ": this program was built for " NPU_CFG_NAME);
-    }
-#else
-    if (o->device != NULL && strcmp(o->device, "model") != 0) {
-        return usage("--device", o->device, ": this program was built without RTL, expected cpu or model");
-    }
-#endif
-    return 0;
+    return netopt_fits(o->device, o->n, true);
 }
+
+#define PART ": expected a number of 0..1"
 
 /* -1: help was printed. */
 static int parse(detect_options *d, int argc, char **argv) {
+    static const char *const devices[] = {"cpu", "model", "rtl", "tandem", NULL};
     photos_options *o = &d->base;
-    bool images = false; /* behind --image: files until the next option */
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help_text, stdout);
-            return fflush(stdout) == 0 ? -1 : 1;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            o->json = true;
-            images = false;
-            continue;
-        }
-        if (strcmp(argv[i], "--image") == 0) {
-            images = true;
-            continue;
-        }
-        if (strncmp(argv[i], "--", 2) != 0) {
-            if (images) {
-                o->input[o->count++] = argv[i];
-            } else if (o->net == NULL || o->bin == NULL) {
-                *(o->net == NULL ? &o->net : &o->bin) = argv[i];
-            } else {
-                return usage("argument", argv[i], " is one too many: expected PARAM BIN (detect --help)");
-            }
-            continue;
-        }
-        images = false;
-        int status = i + 1 < argc ? value_option(d, argv[i], argv[i + 1]) : -1;
-        if (status != 0) {
-            return status > 0 ? status : usage("option", argv[i], " is unknown or lacks its value (detect --help)");
-        }
-        i++;
-    }
-    return complete(d);
+    const char *files[2] = {NULL, NULL};
+    uint32_t file_count = 0;
+    const netopt table[] = {
+        {.name = "--table", .to = &o->table},
+        {.name = "--names", .to = &o->names},
+        {.name = "--draw", .to = &d->draw},
+        {.name = "--anchors", .to = &d->anchors},
+        {.name = "--json", .type = NETOPT_FLAG, .to = &o->json},
+        {.name = "--threshold", .type = NETOPT_REAL, .to = &d->threshold, .lo = 0, .hi = 1, .expected = PART},
+        {.name = "--overlap", .type = NETOPT_REAL, .to = &d->overlap, .lo = 0, .hi = 1, .expected = PART},
+        {.name = "--letterbox",
+         .type = NETOPT_COUNT,
+         .to = &d->fill,
+         .given = &d->letterbox,
+         .lo = 0,
+         .hi = 255,
+         .expected = ": expected a colour of 0..255"},
+        {.name = "--device", .type = NETOPT_WORD, .to = &o->device, .words = devices, .expected = ": expected cpu, model, rtl or tandem"},
+        {.name = "--cfg", .type = NETOPT_CFG, .to = &o->n},
+        {.name = "--shape", .type = NETOPT_SHAPE, .to = o->shape},
+        NETOPT_PICTURE(o->prep),
+    };
+    const netopt_line line = {.table = table,
+                              .count = sizeof table / sizeof table[0],
+                              .help = help_text,
+                              .command = "detect",
+                              .skip = 1,
+                              .word = files,
+                              .word_count = &file_count,
+                              .word_most = 2,
+                              .words_expected = " is one too many: expected PARAM BIN (detect --help)",
+                              .image = o->input,
+                              .image_count = &o->count};
+    int status = netopt_parse(&line, argc, argv);
+    o->net = files[0];
+    o->bin = files[1];
+    o->device = o->device != NULL && strcmp(o->device, "cpu") == 0 ? NULL : o->device;
+    return status != 0 ? status : complete(d);
 }
 
 /* ---- the job ---- */
@@ -184,7 +124,7 @@ static net_status prepare(detect_job *job, net_error *err) {
     net_status status = photos_load(&d->base, g, err);
     status = status != NET_OK     ? status
              : d->anchors != NULL ? net_heads_fit(&job->heads, g, err)
-                                  : net_boxes_limits(g, d->threshold, d->overlap, err);
+                                  : net_boxes_limits(g, (float)d->threshold, (float)d->overlap, err);
     if (status == NET_OK && d->base.table != NULL) {
         status = net_table_load(&table, d->base.table, err);
         status = status == NET_OK ? net_quantize_table(g, &table, err) : status;
@@ -215,8 +155,8 @@ static net_status infer(detect_job *job, const float **row, net_error *err) {
     }
     *row = job->row;
     return status != NET_OK ? status
-                            : net_heads_decode(&job->heads, g, output, isnan(d->threshold) ? 0.25f : d->threshold,
-                                               isnan(d->overlap) ? 0.45f : d->overlap, job->row, err);
+                            : net_heads_decode(&job->heads, g, output, isnan(d->threshold) ? 0.25f : (float)d->threshold,
+                                               isnan(d->overlap) ? 0.45f : (float)d->overlap, job->row, err);
 }
 
 /* The picture as the network's input, and where it lies in it. */
@@ -228,7 +168,7 @@ static net_status make_input(detect_job *job, const net_picture *picture, net_fi
         return net_picture_input(picture, &d->base.prep, shape, job->input, err);
     }
     net_picture boxed;
-    net_status status = net_fit_letterbox(picture, shape->w, shape->h, d->fill, &boxed, fit, err);
+    net_status status = net_fit_letterbox(picture, shape->w, shape->h, (uint8_t)d->fill, &boxed, fit, err);
     if (status == NET_OK) {
         status = net_picture_input(&boxed, &d->base.prep, shape, job->input, err);
         net_picture_free(&boxed);
@@ -323,13 +263,13 @@ static int detect(const detect_options *d) {
 }
 
 int netjob_detect(int argc, char **argv) {
-    detect_options d = {.base = {.command = "detect", .n = DEFAULT_N}, .threshold = NAN, .overlap = NAN};
+    detect_options d = {.base = {.command = "detect", .n = NETOPT_N}, .threshold = NAN, .overlap = NAN};
     d.base.input = calloc((size_t)argc, sizeof *d.base.input);
     if (d.base.input == NULL) {
         fputs("tandem-net: out of memory\n", stderr);
         return 1;
     }
-    int status = parse(&d, argc - 2, argv + 2);
+    int status = parse(&d, argc, argv);
     status = status < 0 ? 0 : status == 0 ? detect(&d) : status;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));

@@ -45,7 +45,7 @@ static bool quantise(netjob *job) {
         return false;
     }
     net_status status = net_images_load(&calib, job->opt->calib, job->images.pixels, &err);
-    status = status == NET_OK ? net_calibrate(&job->int8, &calib, calib.count, job->opt->norm, absmax, &err) : status;
+    status = status == NET_OK ? net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err) : status;
     status = status == NET_OK ? net_quantize(&job->int8, absmax, &err) : status;
     if (status == NET_OK) {
         printf("quantised  %s over %u images of %s\n", job->opt->net, calib.count, job->opt->calib);
@@ -109,7 +109,7 @@ bool netjob_fp32(netjob *job) {
         return netjob_failed(job, status, &err);
     }
     for (uint32_t i = 0; i < job->images.count; i++) {
-        net_images_input(&job->images, i, job->opt->norm, job->input);
+        net_images_input(&job->images, i, (float)job->opt->norm, job->input);
         net_ref_run(ref, job->input);
         uint32_t class = output_class(&job->fp32, net_ref_blob(ref, job->fp32.output));
         job->fp32_right += class == job->images.label[i];
@@ -174,7 +174,7 @@ static void session_close(session *s) {
 static bool infer(netjob *job, session *s, uint32_t image, uint32_t *class) {
     net_error err;
     uint64_t before = npu_dev_cycles(s->dev);
-    net_images_input(&job->images, image, job->opt->norm, job->input);
+    net_images_input(&job->images, image, (float)job->opt->norm, job->input);
     net_status status = net_rt_run(s->rt, job->input, &err);
     s->cycles += npu_dev_cycles(s->dev) - before;
     if (status != NET_OK) {

@@ -1,23 +1,15 @@
 /* main.c - program tandem-net: accuracy of a network in FP32 and INT8, and its INT8 convolutions on the RTL bit for bit. */
 #include <errno.h>
-#include <math.h>
+#include <float.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "netjob.h"
+#include "netopt.h"
 #include "photos.h"
 #include "run.h"
-
-#ifdef NPU_CFG_N
-#define DEFAULT_N NPU_CFG_N
-#define DEFAULT_DEVICE "tandem"
-#else
-/* Built without an RTL: only the golden model, of any size. */
-#define DEFAULT_N 8
-#define DEFAULT_DEVICE "model"
-#endif
 
 #define DIGITS "models/digits/"
 #define DEFAULT_COUNT 30u
@@ -43,7 +35,7 @@ static const char help_text[] =
     "  --shape WxHxC                    with --show or --layers: shape of inputs that have none in the file\n"
     "  --input FILE --dump DIR          with --layers: input as raw floats; every blob into DIR/<number>.f32\n"
     "  --norm F                         input = pixel * F (default 0.0625)\n"
-    "  --device model|rtl|tandem        where INT8 runs besides the golden model (default " DEFAULT_DEVICE ")\n"
+    "  --device model|rtl|tandem        where INT8 runs besides the golden model (default " NETOPT_DEVICE ")\n"
     "  --count K                        images on the RTL (default 30)\n"
     "  --fp32                           only the FP32 reference\n"
     "  --gate                           fail unless FP32 >= 95 % over at least 300 images and INT8 within one point (digits job: always)\n"
@@ -52,11 +44,6 @@ static const char help_text[] =
     "  --wave FILE                      FST waves of the RTL (builds with tracing)\n"
     "  --result FILE                    write outcome, cycles and trace hash as key=value\n"
     "  --verbose                        class and layer hashes of the first --count images\n";
-
-static int usage(const char *what, const char *value, const char *expected) {
-    fprintf(stderr, "tandem-net: %s%s%s%s%s\n", what, value[0] == '\0' ? "" : " '", value, value[0] == '\0' ? "" : "'", expected);
-    return 2;
-}
 
 /* ---- the job ---- */
 
@@ -146,103 +133,25 @@ int netjob_run(const netjob_options *opt) {
 
 /* ---- options ---- */
 
-typedef struct text_option {
-    const char *name;
-    const char **value;
-} text_option;
-
-static bool parse_norm(const char *text, float *out) {
-    char *end;
-    float value = strtof(text, &end);
-    if (end == text || *end != '\0' || !isfinite(value)) {
-        return false;
-    }
-    *out = value;
-    return true;
-}
-
-bool netjob_parse_cfg(const char *text, uint32_t *out) {
-    static const char *const names[] = {"n4", "n8", "n16", "n32"};
-    for (uint32_t i = 0; i < 4; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out = 4u << i;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* WxHxC, each 1..65536. */
-bool netjob_parse_shape(const char *text, uint32_t size[3]) {
-    for (int i = 0; i < 3; i++) {
-        char *end;
-        if (*text < '0' || *text > '9') {
-            return false;
-        }
-        unsigned long value = strtoul(text, &end, 10);
-        if (value < 1 || value > 65536 || *end != (i < 2 ? 'x' : '\0')) {
-            return false;
-        }
-        size[i] = (uint32_t)value;
-        text = end + 1;
-    }
-    return true;
-}
-
-/* Option with a value that is not plain text. 0: done, -1: not such an option, otherwise the exit status. */
-static int number_option(netjob_options *o, const char *name, const char *value) {
-    uint64_t number = 0;
-    if (strcmp(name, "--seed") == 0) {
-        return tb_parse_u64(value, &o->seed) == 0 ? 0 : usage("--seed", value, ": expected a number of 64 bits");
-    }
-    if (strcmp(name, "--random-weights") == 0) {
-        o->random = true;
-        return tb_parse_u64(value, &o->random_seed) == 0 ? 0 : usage(name, value, ": expected a number of 64 bits");
-    }
-    if (strcmp(name, "--shape") == 0) {
-        return netjob_parse_shape(value, o->shape)
-                   ? 0
-                   : usage(name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
-    }
-    if (strcmp(name, "--count") == 0) {
-        if (tb_parse_u64(value, &number) != 0 || number == 0 || number > 1000000) {
-            return usage("--count", value, ": expected a number of 1..1000000");
-        }
-        o->count = (uint32_t)number;
-        o->count_given = true;
-        return 0;
-    }
-    if (strcmp(name, "--norm") == 0) {
-        return parse_norm(value, &o->norm) ? 0 : usage("--norm", value, ": expected a number");
-    }
-    if (strcmp(name, "--cfg") == 0) {
-        return netjob_parse_cfg(value, &o->n) ? 0 : usage("--cfg", value, ": expected n4, n8, n16 or n32");
-    }
-    return -1;
-}
-
 /* Rules between options, and the defaults that depend on them. */
 static int complete(netjob_options *o, bool quantise) {
     bool digits = o->net == NULL && o->int8_net == NULL;
     bool layer_options = o->optimise || o->random || o->input != NULL || o->dump != NULL;
     if (o->shape[0] != 0 && !o->layers) {
-        return usage("--shape goes with --show or --layers", "", "");
+        return netopt_usage("--shape goes with --show or --layers", "", "");
     }
     if (layer_options && !o->layers) {
-        return usage("--optimise, --random-weights, --input and --dump need --layers", "", "");
+        return netopt_usage("--optimise, --random-weights, --input and --dump need --layers", "", "");
     }
     if (o->layers) {
         bool fits = o->net != NULL && (o->bin != NULL) != o->random && o->images == NULL && o->int8_net == NULL;
-        return fits ? 0 : usage("--layers needs --net and either --bin or --random-weights, and takes no images", "", "");
+        return fits ? 0 : netopt_usage("--layers needs --net and either --bin or --random-weights, and takes no images", "", "");
     }
     if ((o->net == NULL) != (o->bin == NULL)) {
-        return usage("--net and --bin belong together", "", "");
+        return netopt_usage("--net and --bin belong together", "", "");
     }
     if ((o->int8_net == NULL) != (o->int8_bin == NULL)) {
-        return usage("--int8-net and --int8-bin belong together", "", "");
-    }
-    if (strcmp(o->device, "model") != 0 && strcmp(o->device, "rtl") != 0 && strcmp(o->device, "tandem") != 0) {
-        return usage("--device", o->device, ": expected model, rtl or tandem");
+        return netopt_usage("--int8-net and --int8-bin belong together", "", "");
     }
     if (digits) {
         o->net = DIGITS "digits.param";
@@ -252,81 +161,71 @@ static int complete(netjob_options *o, bool quantise) {
         o->gate = true;
     }
     if (!digits && o->images == NULL) {
-        return usage("--net needs --images", "", "");
+        return netopt_usage("--net needs --images", "", "");
     }
     o->images = o->images == NULL ? DIGITS "heldout.csv" : o->images;
     o->calib = o->calib == NULL && digits ? DIGITS "calibration.csv" : o->calib;
-#ifdef NPU_CFG_N
-    if (o->n != NPU_CFG_N) {
-        return usage("--cfg", "", ": this program was built for " NPU_CFG_NAME);
-    }
-#else
-    if (strcmp(o->device, "model") != 0) {
-        return usage("--device", o->device, ": this program was built without RTL, expected model");
-    }
-#endif
-    return 0;
+    return netopt_fits(o->device, o->n, false);
 }
 
-int main(int argc, char **argv) {
-    netjob_options o = {.device = DEFAULT_DEVICE, .norm = 0.0625f, .n = DEFAULT_N, .count = DEFAULT_COUNT, .seed = 1};
+/* The digits job, and networks with labelled images. */
+static int job_main(int argc, char **argv) {
+    netjob_options o = {.device = NETOPT_DEVICE, .norm = 0.0625, .n = NETOPT_N, .count = DEFAULT_COUNT, .seed = 1};
     bool quantise = false;
     const char *show = NULL;
-    const text_option texts[] = {{"--show", &show},           {"--net", &o.net},       {"--bin", &o.bin},       {"--int8-net", &o.int8_net},
-                                 {"--int8-bin", &o.int8_bin}, {"--images", &o.images}, {"--calib", &o.calib},   {"--device", &o.device},
-                                 {"--bus", &o.bus},           {"--wave", &o.wave},     {"--result", &o.result}, {"--input", &o.input},
-                                 {"--dump", &o.dump}};
-    if (strcmp(argv[netrun_command(argc, argv)], "run") == 0) {
-        return netrun_main(argc, argv);
-    }
-    if (argc > 1 && strcmp(argv[1], "survey") == 0) {
-        return netsurvey_main(argc, argv);
-    }
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
-    if (argc > 1 && (strcmp(argv[1], "classify") == 0 || strcmp(argv[1], "calibrate") == 0)) {
-        return netjob_photos(argc, argv);
-    }
-    if (argc > 1 && strcmp(argv[1], "detect") == 0) {
-        return netjob_detect(argc, argv);
-    }
-    const struct {
-        const char *name;
-        bool *value;
-    } flags[] = {{"--fp32", &o.fp32_only},  {"--gate", &o.gate},     {"--verbose", &o.verbose},
-                 {"--quantise", &quantise}, {"--layers", &o.layers}, {"--optimise", &o.optimise}};
-    for (int i = 1; i < argc; i++) {
-        bool known = false;
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help_text, stdout);
-            return fflush(stdout) == 0 ? 0 : 1;
-        }
-        for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
-            if (strcmp(argv[i], flags[k].name) == 0) {
-                *flags[k].value = known = true;
-            }
-        }
-        if (known) {
-            continue;
-        }
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        for (size_t k = 0; value != NULL && k < sizeof texts / sizeof texts[0]; k++) {
-            if (strcmp(argv[i], texts[k].name) == 0) {
-                *texts[k].value = value;
-                known = true;
-            }
-        }
-        int status = known || value == NULL ? 0 : number_option(&o, argv[i], value);
-        if (value == NULL || status != 0) {
-            return status > 0 ? status : usage("option", argv[i], " is unknown or lacks its value (--help)");
-        }
-        i++;
+    const netopt table[] = {
+        {.name = "--show", .to = &show},
+        {.name = "--net", .to = &o.net},
+        {.name = "--bin", .to = &o.bin},
+        {.name = "--int8-net", .to = &o.int8_net},
+        {.name = "--int8-bin", .to = &o.int8_bin},
+        {.name = "--images", .to = &o.images},
+        {.name = "--calib", .to = &o.calib},
+        {.name = "--bus", .to = &o.bus},
+        {.name = "--wave", .to = &o.wave},
+        {.name = "--result", .to = &o.result},
+        {.name = "--input", .to = &o.input},
+        {.name = "--dump", .to = &o.dump},
+        {.name = "--fp32", .type = NETOPT_FLAG, .to = &o.fp32_only},
+        {.name = "--gate", .type = NETOPT_FLAG, .to = &o.gate},
+        {.name = "--verbose", .type = NETOPT_FLAG, .to = &o.verbose},
+        {.name = "--quantise", .type = NETOPT_FLAG, .to = &quantise},
+        {.name = "--layers", .type = NETOPT_FLAG, .to = &o.layers},
+        {.name = "--optimise", .type = NETOPT_FLAG, .to = &o.optimise},
+        {.name = "--device", .type = NETOPT_WORD, .to = &o.device, .words = netopt_devices, .expected = ": expected model, rtl or tandem"},
+        {.name = "--seed", .type = NETOPT_U64, .to = &o.seed},
+        {.name = "--random-weights", .type = NETOPT_U64, .to = &o.random_seed, .given = &o.random},
+        {.name = "--shape", .type = NETOPT_SHAPE, .to = o.shape},
+        {.name = "--count", .type = NETOPT_COUNT, .to = &o.count, .given = &o.count_given, .lo = 1, .hi = 1000000},
+        {.name = "--norm", .type = NETOPT_REAL, .to = &o.norm, .lo = -FLT_MAX, .hi = FLT_MAX, .expected = ": expected a number"},
+        {.name = "--cfg", .type = NETOPT_CFG, .to = &o.n},
+    };
+    const netopt_line line = {.table = table, .count = sizeof table / sizeof table[0], .help = help_text};
+    int status = netopt_parse(&line, argc, argv);
+    if (status != 0) {
+        return status < 0 ? 0 : status;
     }
     if (show != NULL) {
         return netjob_show(show, o.shape);
     }
-    int status = complete(&o, quantise);
+    status = complete(&o, quantise);
     if (o.wave != NULL) { /* an interrupted run leaves a readable waveform */
         tb_sim_catch_signals();
     }
     return status != 0 ? status : netjob_run(&o);
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
+    if (strcmp(argv[netrun_command(argc, argv)], "run") == 0) {
+        return netrun_main(argc, argv);
+    }
+    const char *command = argc > 1 ? argv[1] : "";
+    if (strcmp(command, "survey") == 0) {
+        return netsurvey_main(argc, argv);
+    }
+    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0) {
+        return netjob_photos(argc, argv);
+    }
+    return strcmp(command, "detect") == 0 ? netjob_detect(argc, argv) : job_main(argc, argv);
 }

@@ -11,7 +11,7 @@ typedef struct netjob_options {
     const char *device;     /* model, rtl, tandem */
     const char *bus, *wave; /* NULL: default of the device */
     const char *result;     /* result file or NULL */
-    float norm;             /* input = pixel * norm */
+    double norm;            /* input = pixel * norm */
     uint32_t n;             /* mesh size */
     uint32_t count;         /* images on the RTL, where count_given */
     uint64_t seed;
@@ -39,10 +39,6 @@ typedef struct netjob {
     uint32_t fp32_right, int8_right;
     tb_result result;
 } netjob;
-
-/* "n4" .. "n32"; WxHxC, each 1..65536. false: something else. */
-bool netjob_parse_cfg(const char *text, uint32_t *out);
-bool netjob_parse_shape(const char *text, uint32_t size[3]);
 
 /* Print layers, shapes and multiply-accumulates of a .param file. shape: w, h, c of inputs that have none in the file, 0: not given. Returns the exit status: 2 for a file that is damaged or that cannot be executed. */
 int netjob_show(const char *path, const uint32_t shape[3]);

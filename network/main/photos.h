@@ -15,15 +15,11 @@ typedef struct photos_options {
     uint32_t top;
     const char *device;      /* NULL: the CPU; model, rtl, tandem */
     uint32_t n;              /* mesh size */
-    const char *method_name; /* NULL: all methods, and the best one is taken */
+    const char *method_name; /* NULL or "auto": all methods, and the best one is taken */
     double percent;
     bool scalar, time, json, optimise;
 } photos_options;
 
-/* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
-int photos_parse(photos_options *o, int argc, char **argv);
-/* --order, --mean, --norm. 0: done; -1: another option; otherwise the exit status, the line is printed. */
-int photos_prep_option(net_picture_prep *prep, const char *name, const char *value);
 /* `top` lines "topK class probability name"; path: a name for each class, a line each, or NULL. 0, or 2 with a line. */
 int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path);
 /* Names of classes: the lines of a file. */

@@ -42,7 +42,7 @@ uint64_t netrun_npu_macs(const netrun *run);
 /* Run, report. Returns the exit status: 2 for files that are damaged or not supported. */
 int netrun_one(const netrun_options *opt);
 /* A table, a line for each file (`file@WxHxC`: with the shape of its open inputs). Networks of more than `most` million multiply-accumulates are not run. */
-int netsurvey(const netrun_options *opt, uint64_t most, char *const *files, int count);
+int netsurvey(const netrun_options *opt, uint64_t most, const char *const *files, uint32_t count);
 /* Number of the argument that is the command ("run"); --seed may stand before it. 0: there is none. */
 int netrun_command(int argc, char *const *argv);
 /* tandem-net run ..., tandem-net survey ... . Return the exit status. */

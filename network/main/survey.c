@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "netjob.h"
+#include "netopt.h"
 #include "run.h"
 
 static const char *base_name(const char *path) {
@@ -55,7 +55,7 @@ static bool survey_one(const netrun_options *options, uint64_t most, const char 
     char cpu[300];
     (void)snprintf(path, sizeof path, "%.599s", given);
     char *at = strrchr(path, '@');
-    if (at != NULL && netjob_parse_shape(at + 1, opt.shape)) {
+    if (at != NULL && netopt_shape(at + 1, opt.shape)) {
         *at = '\0';
     }
     opt.net = path;
@@ -84,14 +84,14 @@ static bool survey_one(const netrun_options *options, uint64_t most, const char 
     return ok;
 }
 
-int netsurvey(const netrun_options *opt, uint64_t most, char *const *files, int count) {
-    int ran = 0;
+int netsurvey(const netrun_options *opt, uint64_t most, const char *const *files, uint32_t count) {
+    uint32_t ran = 0;
     printf("| file | input | end to end | million MACs | on the NPU, %% | device memory for blobs, MB | layers in C | seconds |\n"
            "| --- | --- | --- | ---: | ---: | ---: | --- | ---: |\n");
-    for (int i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         ran += survey_one(opt, most, files[i]);
     }
-    printf("\n%d of %d run end to end.\n", ran, count);
+    printf("\n%u of %u run end to end.\n", ran, count);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
         return 1;
