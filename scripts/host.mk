@@ -14,6 +14,11 @@ LIBS := cmodel drivers halmmio tb tbnpu network covnpu coverage noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
+# model and driver are counted by gcov; -O1 keeps the lines and arms that the source has. Several processes add to the same files, which libgcov locks.
+ifeq ($(KIND),cov)
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -O1 -g $(if $(ARCH),-march=$(ARCH))
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := --coverage
+endif
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
 

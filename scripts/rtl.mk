@@ -12,23 +12,27 @@ VFLAGS_fast := --x-assign fast --x-initial unique
 VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
+VFLAGS_cov := --x-assign fast --x-initial unique --coverage-line --coverage-toggle --coverage-user
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
 # modules bound into the units, which make their signals readable (tb/tap/tap.h)
 TAPS := $(if $(filter tap,$(KIND)),$(sort $(wildcard tb/npu/taps/*.vlt)) $(sort $(wildcard tb/npu/taps/*.sv)))
+# modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md)
+COVERS := $(if $(filter cov,$(KIND)),$(sort $(wildcard tb/npu/cover/*.sv)))
 
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
+VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
 # The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.
-VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=0 -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
+VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
 VM_FAST := $(if $(filter san,$(KIND)),-O1,-O3 -fno-stack-protector)
 VM_SLOW := -O1
 
 # ---- runtime, one for all tops of a kind ----
 VLT_SRC := $(notdir $(wildcard $(addprefix $(VROOT)/include/,verilated.cpp verilated_threads.cpp verilated_random.cpp \
-  $(if $(filter 1,$(VM_TRACE)),verilated_fst_c.cpp))))
+  $(if $(filter 1,$(VM_TRACE)),verilated_fst_c.cpp) $(if $(filter 1,$(VM_COVERAGE)),verilated_cov.cpp))))
 VLT_OBJ := $(VLT_SRC:%.cpp=$(VLT)/%.o)
 $(eval $(call stamp,$(VLT)/flags,$(CXX) $(VM_CXX) $(shell $(VERILATOR) --version 2>/dev/null)))
 $(VLT)/%.o: $(VROOT)/include/%.cpp $(VLT)/flags tb/sim/vl_printf.h
@@ -38,9 +42,12 @@ $(VLT)/libverilated.a: $(VLT_OBJ)
 	@rm -f $@
 	@ar rcs $@ $^
 
-$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(shell $(VERILATOR) --version 2>/dev/null)))
+$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(COVERS) $(shell $(VERILATOR) --version 2>/dev/null)))
 $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
+
+# Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here
+PLAIN_COUNTERS = sed -i -E 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/; s/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/'
 
 # what messages call this build
 BUILD_LABEL ?= $(CFG)-$(KIND)
@@ -56,6 +63,7 @@ $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3) $(5)),scripts
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS_TOOL) $(or $(5),$(VFLAGS_RTL)) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
 	@$(if $(findstring .vlt,$(3) $(5)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
+	@$(if $(filter cov,$(KIND)),$(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp,:)
 	@touch $$@
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(BUILD_LABEL))"
@@ -83,7 +91,7 @@ link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/li
 # ---- the NPU ----
 PROGRAMS :=
 ifneq ($(wildcard rtl/npu_top.sv),)
-$(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS),))
+$(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS) $(COVERS),))
 
 SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c)
 OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)

@@ -15,10 +15,11 @@ typedef struct cli_options {
     const char *case_file; /* repro, shrink: the case to read; run and test: where the resolved case goes, or NULL */
     const char *case_dir;  /* where cases of failures go */
     const char *wave, *fail_wave, *result, *dump;
-    const char *report; /* --report: folder for all there is to know of a failure, or NULL */
-    const char *cov;    /* --cov: coverage file to write, or NULL */
-    npu_cov *counted;   /* of it, while cases run */
-    const char *dir[2]; /* diff */
+    const char *report;   /* --report: folder for all there is to know of a failure, or NULL */
+    const char *cov;      /* --cov: coverage file to write, or NULL */
+    const char *code_cov; /* --code-cov: code coverage file to write, or NULL */
+    npu_cov *counted;     /* of it, while cases run */
+    const char *dir[2];   /* diff */
     uint64_t seed, run_seed, index, count;
     bool bus; /* --bus */
     const char *bus_json;

@@ -243,6 +243,9 @@ static int run_cases(cli_options *o) {
     if (rc == 0 && o->cov != NULL && !o->print_case) {
         rc = write_cov(o, err, sizeof err);
     }
+    if (rc == 0 && o->code_cov != NULL && !o->print_case) {
+        rc = tb_sim_write_coverage(tb_shim_get(), o->code_cov, err, sizeof err);
+    }
     npu_cov_close(o->counted);
     o->counted = NULL;
     if (rc != 0) {

@@ -44,6 +44,7 @@ static void usage_options(FILE *out, cli_command command) {
           "  --dump D        tensor logs of every task into D/rtl and D/model\n"
           "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
           "  --cov F         write what the cases covered, for tandem-cov\n"
+          "  --code-cov F    write what was executed of the RTL, for tandem-cov code (KIND=cov)\n"
           "  --case-dir D    store the case of a failure there (build/cases)\n"
           "  --break M.C:K   memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
           "                  stops after K handshakes; m0.R:K:flip: beat K of read data is\n"
@@ -209,6 +210,7 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
                  {"--dump", &o->dump, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--result", &o->result, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--cov", &o->cov, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
+                 {"--code-cov", &o->code_cov, 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO},
                  {"--plusarg", &o->plusarg[0], 1u << CLI_RUN | 1u << CLI_TEST | 1u << CLI_REPRO | 1u << CLI_SHRINK},
                  {"--output", &o->output, 1u << CLI_SHRINK},
                  {"--keep", &o->keep, 1u << CLI_SHRINK}};
@@ -343,6 +345,13 @@ static int check_options(const cli_options *o, bool have_subject, char *err, siz
     }
     if (o->setup.kind != NPU_DEV_MODEL && tb_shim_get() == NULL) {
         snprintf(err, err_size, "--device %s: this program contains no RTL, expected model", cli_kind_name(o->setup.kind));
+        return -1;
+    }
+    if (o->code_cov != NULL && o->setup.kind == NPU_DEV_MODEL) {
+        snprintf(err, err_size, "--code-cov: the model has no RTL, expected --device rtl or tandem");
+        return -1;
+    }
+    if (o->code_cov != NULL && tb_sim_coverage_check(tb_shim_get(), "--code-cov", err, err_size) != 0) {
         return -1;
     }
     if (o->have_window && !o->perf) {

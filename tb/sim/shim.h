@@ -63,6 +63,11 @@ typedef struct tb_shim {
     size_t (*vars)(void *inst, tb_shim_var *out, size_t max);
     /* Name and version of the program that made the model, for reports; may be NULL. */
     const char *(*made_by)(void);
+    /*
+     * Write what all destroyed instances of this process have covered, added up, as Verilator's coverage file. false with one line in err. NULL in builds that
+     * count nothing (KIND=cov does). Not at the same time as create() or destroy() in another thread.
+     */
+    bool (*coverage_write)(const char *path, char *err, size_t err_size);
 } tb_shim;
 
 /* The Verilated top of this program; NULL in a program without one. */

@@ -11,11 +11,18 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include <verilated.h>
 #include <verilated_syms.h>
 #if VM_TRACE_FST
 #include <verilated_fst_c.h>
+#endif
+#if VM_COVERAGE
+#include <mutex>
+#include <type_traits>
+
+#include <verilated_cov.h>
 #endif
 
 #include "sim/shim.h"
@@ -211,6 +218,47 @@ void shim_trace_close(void *handle) {
 }
 #endif
 
+#if VM_COVERAGE
+/*
+ * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one after the other: the counters of those that
+ * are gone are added here, the only state of the shim that outlives an instance.
+ */
+std::mutex shim_cover_lock;
+std::vector<uint64_t> shim_cover_sum;
+
+template <typename Call> void shim_each_counter(shim_inst *inst, Call call) {
+    auto &counters = inst->top->rootp->vlSymsp->__Vcoverage;
+    const size_t count = std::extent<typename std::remove_reference<decltype(counters)>::type>::value;
+    const std::lock_guard<std::mutex> guard(shim_cover_lock);
+    shim_cover_sum.resize(count);
+    for (size_t i = 0; i < count; i++) {
+        call(counters[i], shim_cover_sum[i]);
+    }
+}
+
+bool shim_coverage_write(const char *path, char *err, size_t err_size) {
+    shim_inst *inst = shim_cast(shim_create(nullptr, 1));
+    if (!inst) {
+        std::snprintf(err, err_size, "%s: out of memory", path);
+        return false;
+    }
+    shim_each_counter(inst, [](auto &counter, uint64_t &sum) { counter = sum > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(sum); });
+    bool good = true;
+    {
+        shim_scope scope(inst);
+        try {
+            inst->context->coveragep()->write(path);
+        } catch (const std::exception &) { /* it cannot be opened */
+            std::snprintf(err, err_size, "%s: cannot be written", path);
+            good = false;
+        }
+        inst->top.reset();
+    }
+    delete inst;
+    return good;
+}
+#endif
+
 void shim_destroy(void *handle) {
     std::unique_ptr<shim_inst> inst(shim_cast(handle));
     if (!inst) {
@@ -220,6 +268,9 @@ void shim_destroy(void *handle) {
     shim_trace_close(inst.get());
 #endif
     shim_guard(inst.get(), [&inst] { inst->top->final(); });
+#if VM_COVERAGE
+    shim_each_counter(inst.get(), [](auto &counter, uint64_t &sum) { sum += counter; });
+#endif
     shim_scope scope(inst.get());
     inst->top.reset();
 }
@@ -230,13 +281,19 @@ const char *shim_made_by(void) {
 }
 
 const tb_shim shim_table = {
-    shim_top_name,   shim_nports,     shim_create,      shim_destroy,     shim_ports, shim_eval, shim_set_time, shim_finished, shim_message,
+    shim_top_name,       shim_nports,     shim_create,      shim_destroy,     shim_ports,
+    shim_eval,           shim_set_time,   shim_finished,    shim_message,
 #if VM_TRACE_FST
-    shim_trace_open, shim_trace_dump, shim_trace_flush, shim_trace_close,
+    shim_trace_open,     shim_trace_dump, shim_trace_flush, shim_trace_close,
 #else
     nullptr,       nullptr,      nullptr,     nullptr,
 #endif
-    shim_vars,       shim_made_by,
+    shim_vars,           shim_made_by,
+#if VM_COVERAGE
+    shim_coverage_write,
+#else
+    nullptr,
+#endif
 };
 
 } // namespace

@@ -128,6 +128,13 @@ void tb_sim_wave_close(tb_sim *sim);
  * A second signal kills the program as usual.
  */
 void tb_sim_catch_signals(void);
+/*
+ * Write what the designs of this process, all closed by now, have covered of their code: Verilator's coverage file, under a temporary name first. 0, or -1 with
+ * one line in err.
+ */
+int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size_t err_size);
+/* Can it be written (KIND=cov)? 0, or -1 with one line in err. */
+int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size_t err_size);
 /* Number of the signal that came, 0: none. */
 int tb_sim_signal(void);
 

@@ -13,7 +13,7 @@
 typedef struct options {
     uint64_t seed, run_seed, index, count, max_cycles;
     bool have_seed, have_case, help, list, print_case; /* have_case: anything that chooses cases was given */
-    const char *case_file, *case_dir, *wave, *result, *vectors;
+    const char *case_file, *case_dir, *wave, *result, *vectors, *code_cov;
 } options;
 
 static void usage(FILE *out, const char *prog) {
@@ -28,6 +28,7 @@ static void usage(FILE *out, const char *prog) {
           "  --wave F        FST waveform (needs a build with tracing)\n"
           "  --cycles C      longest case in clock cycles\n"
           "  --result FILE   write outcome, signature, message, cycles, trace_hash, case\n"
+          "  --code-cov F    write what was executed of the RTL, for tandem-cov code (needs a build of KIND=cov)\n"
           "  --list          the knobs\n"
           "  --help          this text\n\nknobs:\n",
           out);
@@ -68,11 +69,8 @@ static int value_option(options *o, const char *name, const char *value, char *e
     const struct {
         const char *name;
         const char **out;
-    } texts[] = {{"--case", &o->case_file},
-                 {"--case-dir", &o->case_dir},
-                 {"--wave", &o->wave},
-                 {"--result", &o->result},
-                 {"--vectors", &o->vectors}};
+    } texts[] = {{"--case", &o->case_file}, {"--case-dir", &o->case_dir}, {"--wave", &o->wave},
+                 {"--result", &o->result},  {"--vectors", &o->vectors},   {"--code-cov", &o->code_cov}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
             o->have_seed = o->have_seed || i == 0;
@@ -114,6 +112,9 @@ static int parse_args(options *o, tb_knobs *knobs, int argc, char **argv, char *
         } else {
             pinned = true;
         }
+    }
+    if (o->code_cov && tb_sim_coverage_check(tb_shim_get(), "--code-cov", err, err_size) != 0) {
+        return -1;
     }
     if (o->vectors && (o->have_case || o->print_case || pinned)) {
         snprintf(err, err_size, "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
@@ -359,7 +360,11 @@ int main(int argc, char **argv) {
     tb_sim_catch_signals();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     tb_result_init(&result);
-    if ((o.vectors ? run_vectors(&o, &result, err, sizeof err) : run_cases(&o, argv[0], &knobs, &result, err, sizeof err)) != 0) {
+    int rc = o.vectors ? run_vectors(&o, &result, err, sizeof err) : run_cases(&o, argv[0], &knobs, &result, err, sizeof err);
+    if (rc == 0 && o.code_cov && !o.print_case) {
+        rc = tb_sim_write_coverage(tb_shim_get(), o.code_cov, err, sizeof err);
+    }
+    if (rc != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err);
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
     } else if (result.outcome == TB_PASS && !o.print_case && !o.vectors) {
