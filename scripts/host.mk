@@ -100,5 +100,5 @@ OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
 $(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcoverage.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcoverage.a -o $@
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcoverage.a -o $@ -ljansson
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

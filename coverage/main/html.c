@@ -52,7 +52,7 @@ void html_meter(FILE *out, const cov_score *s) {
 }
 
 /* Name of a group's page: names of groups are letters, digits, '_', '-' and '@'. */
-static void page_name(const cov_data_group *group, char *dst, size_t size) {
+void html_page_name(const cov_data_group *group, char *dst, size_t size) {
     (void)snprintf(dst, size, "group-%s.html", group->name);
     for (char *p = dst; *p != '\0'; p++) {
         *p = *p == '@' ? '.' : *p;
@@ -72,7 +72,7 @@ static void put_groups(const cov_data *data, FILE *out) {
     for (uint32_t g = 0; g < data->group_count; g++) {
         const cov_data_group *group = &data->groups[g];
         const cov_score s = cov_score_group(data, group);
-        page_name(group, page, sizeof page);
+        html_page_name(group, page, sizeof page);
         fprintf(out, "<tr><td class=\"w\"><a href=\"%s\">%s</a></td><td class=\"w\">", page, group->name);
         html_meter(out, &s);
         fprintf(out,
@@ -180,7 +180,7 @@ int tool_html(const cov_data *data, const char *dir, cov_error *err) {
     }
     int rc = COV_OK;
     for (uint32_t g = 0; rc == COV_OK && g < data->group_count; g++) {
-        page_name(&data->groups[g], name, sizeof name);
+        html_page_name(&data->groups[g], name, sizeof name);
         rc = write_page(data, &data->groups[g], dir, name, err);
     }
     return rc == COV_OK ? write_page(data, NULL, dir, "index.html", err) : rc;

@@ -7,7 +7,8 @@
 typedef struct command {
     const char *name, *usage, *about;
     uint32_t least, most; /* files */
-    const char *options;  /* letters of those that it takes: o output, l like, h html, t thresholds, j json, x text */
+    const char
+        *options; /* letters of those that it takes: o output, l like, h html, t thresholds, c code, r trend, g gates, j json, x text */
     int (*run)(const tool *t);
 } command;
 
@@ -21,6 +22,10 @@ static const command commands[] = {
      tool_rank},
     {"gate", "gate FILE --thresholds T [--json]",
      "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, "tjx", tool_gate},
+    {"summary", "summary FILE [--code JSON] [-o OUT] [--json]",
+     "functional and code coverage in a few lines; OUT: figures for tandem-regress coverage", 1, 1, "cojx", tool_summary},
+    {"index", "index FILE -o OUT.html [--code JSON] [--trend JSON] [--gates JSON]",
+     "the page over the folders functional and code beside it", 1, 1, "ocrg", tool_index},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -48,8 +53,8 @@ static const char **value_of(tool *t, const char *arg, char *letter) {
     static const struct {
         const char *name;
         char letter;
-    } names[] = {{"-o", 'o'}, {"--like", 'l'}, {"--html", 'h'}, {"--thresholds", 't'}};
-    const char **const places[] = {&t->output, &t->like, &t->html, &t->thresholds};
+    } names[] = {{"-o", 'o'}, {"--like", 'l'}, {"--html", 'h'}, {"--thresholds", 't'}, {"--code", 'c'}, {"--trend", 'r'}, {"--gates", 'g'}};
+    const char **const places[] = {&t->output, &t->like, &t->html, &t->thresholds, &t->code, &t->trend, &t->gates};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(arg, names[i].name) == 0) {
             *letter = names[i].letter;
@@ -90,7 +95,7 @@ static int parse(tool *t, const command *c, int argc, char **argv) {
     if (t->file_count < c->least || t->file_count > c->most) {
         return refuse(t, "usage", c->usage);
     }
-    if ((c->run == tool_merge && t->output == NULL) || (c->run == tool_gate && t->thresholds == NULL)) {
+    if (((c->run == tool_merge || c->run == tool_index) && t->output == NULL) || (c->run == tool_gate && t->thresholds == NULL)) {
         return refuse(t, "usage", c->usage);
     }
     return 0;

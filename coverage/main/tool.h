@@ -11,6 +11,9 @@ typedef struct tool {
     const char *like;       /* merge --like */
     const char *html;       /* report --html */
     const char *thresholds; /* gate */
+    const char *code;       /* summary, index: JSON of code report */
+    const char *trend;      /* index: JSON of tandem-regress query coverage */
+    const char *gates;      /* index: array of the JSON of gates */
     char **files;           /* sorted where their order must not count */
     uint32_t file_count;
 } tool;
@@ -21,6 +24,8 @@ int tool_report(const tool *t);
 int tool_diff(const tool *t);
 int tool_rank(const tool *t);
 int tool_gate(const tool *t);
+int tool_summary(const tool *t);
+int tool_index(const tool *t);
 
 /* One line on stderr; exit status 1. */
 int tool_error(const tool *t, const char *text);
@@ -61,6 +66,8 @@ void tool_report_json(const cov_data *data, FILE *out);
 /* html.c, html_group.c: pages into a folder, which is made when it does not exist. COV_IO with a line. */
 int tool_html(const cov_data *data, const char *dir, cov_error *err);
 void html_group_page(const cov_data *data, const cov_data_group *group, FILE *out);
+/* Name of a group's page. */
+void html_page_name(const cov_data_group *group, char *dst, size_t size);
 void html_begin(FILE *out, const char *title);
 void html_end(FILE *out);
 /* A share as a bar and a number. */

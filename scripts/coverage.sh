@@ -1,0 +1,86 @@
+#!/bin/bash
+# coverage.sh: run the jobs that a suite marks for coverage (or take those that are there), merge, report, gate. Called by `make coverage`, which sets the variables.
+# Everything ends in build/coverage; the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or something is below its threshold.
+set -u
+dir=$BUILD/coverage
+jobs=$dir/jobs
+work=$dir/tmp
+status=0
+
+die() {
+    echo "coverage: $*" >&2
+    exit 1
+}
+say() {
+    echo "coverage: $*"
+}
+cov() {
+    "$COV" "$@" || exit 1
+}
+
+# ---- the jobs ----
+run_jobs() {
+    local marked=(--suite "$SUITE" --build-dir "$BUILD" --cfg "$CFGS" --marked)
+    # shellcheck disable=SC2086
+    JFLAG=$JFLAG MAKE=$MAKE scripts/build_suite.sh "$BUILD" "$RUNNER" targets "${marked[@]}" || exit 1
+    rm -rf "$jobs" "$dir/run"
+    mkdir -p "$jobs" || exit 1
+    # counters of model and driver add up from process to process
+    find "$BUILD/host-cov" -name '*.gcda' -delete
+    # shellcheck disable=SC2086
+    "$RUNNER" run "${marked[@]}" --jobs "$JOBS" --coverage "$jobs" ${SEED:+--seed $SEED} --explain 0 --report || status=1
+    "$RUNNER" query runs --build-dir "$BUILD" --limit 1 --json | sed -n 's/.*"run": *\([0-9]*\).*/\1/p' | head -n 1 >"$dir/run"
+}
+
+if [ -n "$REUSE" ]; then
+    ls "$jobs"/*.dat >/dev/null 2>&1 || die "REUSE=1: no coverage of jobs in $jobs (run make coverage without it)"
+    say "taking what is in $jobs"
+else
+    run_jobs
+fi
+compgen -G "$jobs/*.dat" >/dev/null || die "no job has written its coverage"
+
+# ---- merge: each figure is made of all jobs ----
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+say "merging $(find "$jobs" -name '*.dat' | wc -l) jobs"
+cov code gcov -o "$work/host.code" --root . --only cmodel,drivers "$BUILD/host-cov"
+find "$jobs" -name '*.dat' -print0 | sort -z | xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" || exit 1
+cov code user "$work/code.code" -o "$work/sv.cov"
+find "$jobs" -name '*.cov' -print0 | sort -z | xargs -0 "$COV" merge -o "$work/functional.cov" "$work/sv.cov" || exit 1
+
+# ---- reports ----
+cov code report "$work/code.code" --waivers coverage/waivers.txt --json >"$work/code.json"
+cov code info "$work/code.code" -o "$work/coverage.info"
+cov code cobertura "$work/code.code" -o "$work/cobertura.xml"
+cov code html "$work/code.code" --source . --waivers coverage/waivers.txt -o "$work/code"
+cov report "$work/functional.cov" --html "$work/functional" >"$work/functional.txt"
+cov report "$work/functional.cov" --json >"$work/functional.json"
+find "$jobs" -name '*.cov' -print0 | sort -z | xargs -0 "$COV" rank -o "$work/small.suite" >/dev/null || exit 1
+cov summary "$work/functional.cov" --code "$work/code.json" -o "$work/summary.json" >"$work/summary.txt"
+run=$(cat "$dir/run" 2>/dev/null)
+trend=()
+if [ -n "$run" ]; then
+    "$RUNNER" coverage "$work/summary.json" --build-dir "$BUILD" --run "$run" || exit 1
+    "$RUNNER" query coverage --build-dir "$BUILD" --run "$run" --limit 60 --json >"$work/trend.json" || exit 1
+    trend=(--trend "$work/trend.json")
+fi
+
+# ---- gates ----
+"$COV" gate "$work/functional.cov" --thresholds "$THRESHOLDS" --json >"$work/gate-functional.json"
+[ $? -le 1 ] && [ -s "$work/gate-functional.json" ] || exit 1
+"$COV" code gate "$work/code.code" --waivers coverage/waivers.txt --thresholds "$CODE_THRESHOLDS" --json >"$work/gate-code.json"
+[ $? -le 1 ] && [ -s "$work/gate-code.json" ] || exit 1
+{ echo '['; cat "$work/gate-functional.json"; echo ','; cat "$work/gate-code.json"; echo ']'; } >"$work/gates.json"
+cov index "$work/functional.cov" --code "$work/code.json" "${trend[@]}" --gates "$work/gates.json" -o "$work/index.html"
+
+# ---- one after the other to their place; a report is not seen half ----
+rm -rf "$dir/functional" "$dir/code"
+mv "$work"/* "$dir"/ || exit 1
+rmdir "$work"
+
+cat "$dir/summary.txt"
+"$COV" gate "$dir/functional.cov" --thresholds "$THRESHOLDS" || status=1
+"$COV" code gate "$dir/code.code" --waivers coverage/waivers.txt --thresholds "$CODE_THRESHOLDS" || status=1
+say "pages: $dir/index.html; lcov: $dir/coverage.info, Cobertura: $dir/cobertura.xml, fewest jobs with this functional coverage: $dir/small.suite"
+exit $status
