@@ -253,6 +253,67 @@ def test_gate(tmp_path):
     assert "No such file" in call("gate", tmp_path / "a", "--thresholds", tmp_path / "none", status=1)
 
 
+# ---- the summary and the first page ----
+
+
+def kind(points, covered, waived=0):
+    return {"points": points, "covered": covered, "waived": waived, "percent": 100.0 * covered / (points - waived), "percent_before": 100.0 * covered / points}
+
+
+CODE = {
+    "total": {"line": kind(100, 96, 2), "branch": kind(40, 30), "toggle": kind(200, 150)},
+    "units": [{"name": "dma<1>", "line": kind(50, 48, 2), "branch": kind(20, 15), "toggle": kind(100, 75)}, {"name": "cmodel", "line": kind(50, 48), "branch": kind(20, 15)}],
+}
+
+
+@pytest.fixture
+def code(tmp_path):
+    path = tmp_path / "code.json"
+    path.write_text(json.dumps(CODE))
+    return path
+
+
+def test_summary(tmp_path, code):
+    a = write(tmp_path / "a", counts(s1=1, s2=1, s3=1))
+    score = report(a)["percent"]
+    text = call("summary", a, "--code", code, "-o", tmp_path / "figures.json")
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()}
+    assert rows["line"] == ["97.96", "96.00", "96", "100", "2"] and rows["toggle"][0] == "75.00"
+    assert float(rows["functional"][0]) == pytest.approx(score, abs=0.01)
+    figures = {item["name"]: item for item in json.loads((tmp_path / "figures.json").read_text())["figures"]}
+    assert list(figures)[:4] == ["functional", "line", "branch", "toggle"] and "functional job" in figures
+    assert figures["line"]["percent"] == pytest.approx(97.9592, abs=1e-3) and figures["line"]["percent_before"] == 96
+    assert json.loads(call("summary", a, "--json"))["figures"][0]["covered"] == report(a)["covered"]
+    code.write_text('{"total": {"line": 3}}')
+    assert "expected the JSON of" in call("summary", a, "--code", code, "-o", tmp_path / "none", status=1)
+    assert not (tmp_path / "none").exists()
+    code.write_text("{")
+    assert "code.json:1: " in call("summary", a, "--code", code, status=1)
+
+
+def test_index(tmp_path, code):
+    a = write(tmp_path / "a", counts(s1=1))
+    trend = tmp_path / "trend.json"
+    rows = [{"run": run, "name": name, "percent": percent} for run, percent in ((7, 90.5), (3, 71.5)) for name in ("functional", "line", "functional job")]
+    trend.write_text(json.dumps(rows))
+    gates = tmp_path / "gates.json"
+    gates.write_text(json.dumps([{"thresholds": [{"name": "total", "is": 12.5, "threshold": 95, "pass": False}, {"name": "line", "is": 98, "threshold": 97, "pass": True}]}]))
+    out = tmp_path / "index.html"
+    call("index", a, "--code", code, "--trend", trend, "--gates", gates, "-o", out)
+    text = out.read_text()
+    assert 'class="w miss">below</td><td class="w">total' in text and 'class="w hit">ok' in text
+    assert "dma&lt;1&gt;" in text and "functional/group-job.html" in text and "code/index.html" in text
+    assert "run 3: functional 71.50 %" in text and "run 7: line 90.50 %" in text and ">70" in text
+    call("index", a, "-o", out)
+    assert "Trend" not in out.read_text() and "Gate" not in out.read_text()
+    for bad in ({"run": 1}, [{"run": "x", "name": "line", "percent": 3}], [3]):
+        trend.write_text(json.dumps(bad))
+        assert "trend.json" in call("index", a, "--trend", trend, "-o", tmp_path / "none", status=1)
+    code.write_text(json.dumps({**CODE, "units": [{"line": 1}]}))
+    assert "expected the JSON of" in call("index", a, "--code", code, "-o", tmp_path / "none", status=1)
+    assert not list(tmp_path.glob("none*")), "nothing half written"
+
+
 # ---- what is wrong ----
 
 

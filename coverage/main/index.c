@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RUNS_SHOWN 60u
-
 typedef struct page {
     FILE *out;
     const cov_data *data;
@@ -72,19 +70,31 @@ static double trend_value(const json_t *row) {
     return json_number_value(json_object_get(row, "percent"));
 }
 
-/* The rows of a name, newest first, as a line: x from 40 to 590, y from 10 (100 %) to 150 (the lowest value, rounded down to tens). */
-static void put_line(const page *p, size_t name, json_int_t first, json_int_t last, double low) {
+/* The rows of a name, newest first, as a line or as dots: x from 50 to 580, y from 10 (100 %) to 150 (the lowest value, rounded down to tens). */
+static void put_line(const page *p, size_t name, json_int_t first, json_int_t last, double low, bool dots) {
     size_t i;
     json_t *row;
-    const double step = last > first ? 550.0 / (double)(last - first) : 0.0;
-    fprintf(p->out, "<polyline class=\"t%zu\" points=\"", name);
+    const double step = last > first ? 530.0 / (double)(last - first) : 0.0;
+    if (!dots) {
+        fprintf(p->out, "<polyline class=\"t%zu\" points=\"", name);
+    }
     json_array_foreach(p->trend, i, row) {
-        if (strcmp(json_string_value(json_object_get(row, "name")), trend_names[name]) == 0) {
-            fprintf(p->out, "%.1f,%.1f ", 40.0 + step * (double)(json_integer_value(json_object_get(row, "run")) - first),
-                    10.0 + 140.0 * (100.0 - trend_value(row)) / (100.0 - low));
+        const json_int_t run = json_integer_value(json_object_get(row, "run"));
+        const double x = 50.0 + step * (double)(run - first);
+        const double y = 10.0 + 140.0 * (100.0 - trend_value(row)) / (100.0 - low);
+        if (strcmp(json_string_value(json_object_get(row, "name")), trend_names[name]) != 0) {
+            continue;
+        }
+        if (dots) {
+            fprintf(p->out,
+                    "<circle class=\"d%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>run %" JSON_INTEGER_FORMAT
+                    ": %s %.2f %%</title></circle>\n",
+                    name, x, y, run, trend_names[name], trend_value(row));
+        } else {
+            fprintf(p->out, "%.1f,%.1f ", x, y);
         }
     }
-    fputs("\"/>\n", p->out);
+    fputs(dots ? "" : "\"/>\n", p->out);
 }
 
 static bool trend_is_good(const json_t *trend) {
@@ -123,10 +133,14 @@ static void put_trend(const page *p) {
             "<h2>Trend</h2>\n<svg class=\"trend\" viewBox=\"0 0 600 170\" role=\"img\" aria-label=\"coverage of the runs of this suite\">"
             "<path class=\"axis\" d=\"M40 10V150H590\"/><text x=\"36\" y=\"14\" text-anchor=\"end\">100</text>"
             "<text x=\"36\" y=\"154\" text-anchor=\"end\">%.0f&#8202;%%</text><text x=\"40\" y=\"166\">run %" JSON_INTEGER_FORMAT
-            "</text><text x=\"590\" y=\"166\" text-anchor=\"end\">run %" JSON_INTEGER_FORMAT "</text>\n",
-            low, first, last);
+            "</text>\n",
+            low, first);
+    if (last > first) {
+        fprintf(p->out, "<text x=\"590\" y=\"166\" text-anchor=\"end\">run %" JSON_INTEGER_FORMAT "</text>\n", last);
+    }
     for (size_t k = 0; k < TRENDS; k++) {
-        put_line(p, k, first, last, low);
+        put_line(p, k, first, last, low, false);
+        put_line(p, k, first, last, low, true);
     }
     fputs("</svg>\n<p class=\"dim\">", p->out);
     for (size_t k = 0; k < TRENDS; k++) {
@@ -195,6 +209,7 @@ static bool put_page(const page *p) {
     html_begin(p->out, "Coverage");
     fputs("<style>.trend{width:100%;max-width:760px}.trend polyline{fill:none;stroke-width:2}.trend .axis{fill:none;stroke:var(--rule)}"
           ".trend text{font-size:10px;fill:var(--dim)}.t0{stroke:#2f7ed8}.t1{stroke:#3f9c69}.t2{stroke:#d08a1f}.t3{stroke:#9a5fc4}"
+          ".d0{fill:#2f7ed8}.d1{fill:#3f9c69}.d2{fill:#d08a1f}.d3{fill:#9a5fc4}"
           ".key{display:inline-block;width:14px;height:3px;vertical-align:middle;margin:0 4px 0 10px}.k0{background:#2f7ed8}"
           ".k1{background:#3f9c69}.k2{background:#d08a1f}.k3{background:#9a5fc4}</style>\n",
           p->out);
