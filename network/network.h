@@ -409,6 +409,9 @@ typedef struct net_rt_options {
     bool reuse;
     /* Read the counters of the NPU after each of its layers (RTL only); the accesses take cycles of their own, between the layers. */
     bool stalls;
+    /* Only the layers first..last will run (net_rt_run_part()); nothing of the others is loaded. */
+    bool part;
+    uint32_t first, last;
 } net_rt_options;
 
 /*
@@ -427,6 +430,11 @@ net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_option
  * driver status, or the device's own failure (npu_dev_get_failure); NET_ERR_MEMORY.
  */
 net_status net_rt_run(net_rt *rt, const float *input, net_error *err);
+/*
+ * The part of the network that the options name: what its layers read from outside is what `whole` has there, and what they write must be what `whole` has, bit for bit. whole: the same graph on a device of the
+ * same mesh size, without reuse and not a part, after net_rt_run(). Errors: NET_ERR_ARG; as net_rt_run(); NET_ERR_DEVICE with layer, element, value and expected value of the first difference.
+ */
+net_status net_rt_run_part(net_rt *rt, const net_rt *whole, net_error *err);
 /* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. What lies before an activation that its producer does shows the values after it. With `reuse`: outputs of the network only. */
 const float *net_rt_blob(const net_rt *rt, uint32_t blob);
 /* Hash of the first output of a layer after net_rt_run(); 0 for the Input layer and with `reuse`. */

@@ -1,4 +1,5 @@
 /* rt.c - a graph on a device: one layer after the other, on the NPU where it can, else in plain C. Blobs move between device and host when the other side needs them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +94,7 @@ void net_rt_free(net_rt *rt) {
 
 /* ---- blobs on both sides ---- */
 
-static float *host_of(const net_rt *rt, uint32_t blob) {
+float *rt_host(const net_rt *rt, uint32_t blob) {
     const rt_blob *b = &rt->blob[blob];
     return rt->host + rt->root[b->root].host_place + b->host_at;
 }
@@ -105,7 +106,7 @@ static bool download_int8(net_rt *rt, uint32_t blob) {
     size_t plane = (size_t)s->w * s->h;
     size_t pitch = (s->c + n - 1) / n * n;
     int8_t *pixels = malloc(plane * pitch + 1);
-    float *host = host_of(rt, blob);
+    float *host = rt_host(rt, blob);
     float scale = rt->blob[blob].scale;
     bool ok = pixels != NULL && npu_dev_read(rt->dev, rt_addr(rt, blob), pixels, plane * pitch);
     for (size_t p = 0; ok && p < plane; p++) {
@@ -124,28 +125,46 @@ static bool transfer(net_rt *rt, uint32_t blob, bool to_device) {
     size_t plane = gapless ? net_shape_elements(s) : (size_t)s->w * s->h;
     bool ok = true;
     for (uint32_t c = 0; ok && c < (gapless ? 1 : s->c); c++) {
-        float *host = host_of(rt, blob) + c * plane;
+        float *host = rt_host(rt, blob) + c * plane;
         uint32_t addr = rt_addr(rt, blob) + c * (uint32_t)rt_cstep(s);
         ok = to_device ? npu_dev_write(rt->dev, addr, host, plane * sizeof *host) : npu_dev_read(rt->dev, addr, host, plane * sizeof *host);
     }
     return ok;
 }
 
-static bool need_host(net_rt *rt, uint32_t blob) {
+bool rt_need_host(net_rt *rt, uint32_t blob) {
     rt_blob *b = &rt->blob[blob];
     b->on_host = b->on_host || (b->int8 ? download_int8(rt, blob) : transfer(rt, blob, false));
     return b->on_host;
 }
 
+/* The way back of download_int8(), for a part of a network; channels that pad a pixel are zero. */
+static bool upload_int8(net_rt *rt, uint32_t blob) {
+    const net_shape *s = &rt->graph->blob[blob].shape;
+    const uint32_t n = rt->npu.n;
+    const size_t plane = (size_t)s->w * s->h;
+    const size_t pitch = (s->c + n - 1) / n * n;
+    int8_t *pixels = calloc(1, plane * pitch + 1);
+    const float *host = rt_host(rt, blob);
+    for (size_t p = 0; pixels != NULL && p < plane; p++) {
+        for (uint32_t c = 0; c < s->c; c++) {
+            pixels[p * pitch + c] = (int8_t)lrintf(host[c * plane + p] * rt->blob[blob].scale);
+        }
+    }
+    bool ok = pixels != NULL && npu_dev_write(rt->dev, rt_addr(rt, blob), pixels, plane * pitch);
+    free(pixels);
+    return ok;
+}
+
 static bool need_dev(net_rt *rt, uint32_t blob) {
     rt_blob *b = &rt->blob[blob];
-    b->on_dev = b->on_dev || transfer(rt, blob, true);
+    b->on_dev = b->on_dev || (b->int8 ? upload_int8(rt, blob) : transfer(rt, blob, true));
     return b->on_dev;
 }
 
 /* ---- layers ---- */
 
-static net_status device_failed(const net_rt *rt, const net_layer *layer, npu_status ns, net_error *err) {
+net_status rt_device_failed(const net_rt *rt, const net_layer *layer, npu_status ns, net_error *err) {
     const npu_dev_failure *failure = npu_dev_get_failure(rt->dev);
     if (failure != NULL && failure->signature[0] != '\0') {
         return net_fail(err, NET_ERR_DEVICE, "layer '%.60s': %.40s: %.280s", layer->name, failure->signature, failure->message);
@@ -190,7 +209,7 @@ static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
     ns = ns == NPU_OK && counters ? npu_perf_read(&rt->npu, rl->perf, NPU_PERF_COUNT) : ns;
     const npu_dev_failure *failure = npu_dev_get_failure(rt->dev);
     if (ns != NPU_OK || (failure != NULL && failure->signature[0] != '\0') || !npu_dev_compare(rt->dev)) {
-        return device_failed(rt, layer, ns, err);
+        return rt_device_failed(rt, layer, ns, err);
     }
     rt->blob[layer->out[0]].on_dev = true;
     return NET_OK;
@@ -199,13 +218,13 @@ static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
 static net_status run_cpu(net_rt *rt, uint32_t number, net_error *err) {
     const net_layer *layer = &rt->graph->layer[number];
     for (uint32_t i = 0; i < layer->num_in; i++) {
-        if (!need_host(rt, layer->in[i])) {
-            return device_failed(rt, layer, NPU_ERR_HAL, err);
+        if (!rt_need_host(rt, layer->in[i])) {
+            return rt_device_failed(rt, layer, NPU_ERR_HAL, err);
         }
-        rt->exec.in[i] = host_of(rt, layer->in[i]);
+        rt->exec.in[i] = rt_host(rt, layer->in[i]);
     }
     for (uint32_t i = 0; i < layer->num_out; i++) {
-        rt->exec.out[i] = host_of(rt, layer->out[i]);
+        rt->exec.out[i] = rt_host(rt, layer->out[i]);
         rt->blob[layer->out[i]].on_host = true;
     }
     if (rt_is_int8(layer)) {
@@ -224,8 +243,8 @@ static bool copy_blob(net_rt *rt, uint32_t from, uint32_t to, npu_status *ns) {
         rt->blob[to].on_dev = *ns == NPU_OK;
         return *ns == NPU_OK;
     }
-    bool ok = need_host(rt, from);
-    memcpy(host_of(rt, to), host_of(rt, from), (size_t)net_shape_elements(&rt->graph->blob[from].shape) * sizeof *rt->host);
+    bool ok = rt_need_host(rt, from);
+    memcpy(rt_host(rt, to), rt_host(rt, from), (size_t)net_shape_elements(&rt->graph->blob[from].shape) * sizeof *rt->host);
     rt->blob[to].on_host = ok;
     return ok;
 }
@@ -244,7 +263,7 @@ static net_status run_nothing(net_rt *rt, const net_layer *layer, net_error *err
         dev = rt->root[rt->blob[layer->out[0]].root].dev;
         host = !dev;
         for (uint32_t i = 0; i < layer->num_in; i++) {
-            ok = (dev ? need_dev(rt, layer->in[i]) : need_host(rt, layer->in[i])) && ok;
+            ok = (dev ? need_dev(rt, layer->in[i]) : rt_need_host(rt, layer->in[i])) && ok;
         }
     }
     for (uint32_t i = 0; ok && i < layer->num_out; i++) {
@@ -257,20 +276,20 @@ static net_status run_nothing(net_rt *rt, const net_layer *layer, net_error *err
         out->on_dev = dev;
         out->on_host = host;
     }
-    return ok ? NET_OK : device_failed(rt, layer, ns, err);
+    return ok ? NET_OK : rt_device_failed(rt, layer, ns, err);
 }
 
-static net_status run_layer(net_rt *rt, uint32_t number, net_error *err) {
+net_status rt_run_layer(net_rt *rt, uint32_t number, net_error *err) {
     const net_layer *layer = &rt->graph->layer[number];
     rt_layer *rl = &rt->layer[number];
     net_status status = rl->kind == RT_CPU       ? run_cpu(rt, number, err)
                         : rl->kind == RT_NOTHING ? run_nothing(rt, layer, err)
                                                  : run_npu(rt, number, err);
     for (uint32_t i = 0; status == NET_OK && !rt->options.reuse && i < layer->num_out; i++) {
-        status = need_host(rt, layer->out[i]) ? NET_OK : device_failed(rt, layer, NPU_ERR_HAL, err);
+        status = rt_need_host(rt, layer->out[i]) ? NET_OK : rt_device_failed(rt, layer, NPU_ERR_HAL, err);
     }
     if (status == NET_OK && !rt->options.reuse) {
-        rl->hash = net_hash(host_of(rt, layer->out[0]), net_shape_elements(&rt->graph->blob[layer->out[0]].shape));
+        rl->hash = net_hash(rt_host(rt, layer->out[0]), net_shape_elements(&rt->graph->blob[layer->out[0]].shape));
     }
     return status;
 }
@@ -282,19 +301,19 @@ net_status net_rt_run(net_rt *rt, const float *input, net_error *err) {
     }
     for (uint32_t i = 0; i < g->num_inputs; i++) {
         uint32_t count = net_shape_elements(&g->blob[g->inputs[i]].shape);
-        memcpy(host_of(rt, g->inputs[i]), input, count * sizeof *input);
+        memcpy(rt_host(rt, g->inputs[i]), input, count * sizeof *input);
         rt->blob[g->inputs[i]].on_host = true;
         input += count;
     }
     for (uint32_t i = 0; i < g->num_layers; i++) {
-        net_status status = g->layer[i].kind == NET_INPUT ? NET_OK : run_layer(rt, i, err);
+        net_status status = g->layer[i].kind == NET_INPUT ? NET_OK : rt_run_layer(rt, i, err);
         if (status != NET_OK) {
             return status;
         }
     }
     for (uint32_t i = 0; i < g->num_outputs; i++) {
-        if (!need_host(rt, g->outputs[i])) {
-            return device_failed(rt, &g->layer[g->blob[g->outputs[i]].producer], NPU_ERR_HAL, err);
+        if (!rt_need_host(rt, g->outputs[i])) {
+            return rt_device_failed(rt, &g->layer[g->blob[g->outputs[i]].producer], NPU_ERR_HAL, err);
         }
     }
     return NET_OK;
@@ -303,7 +322,7 @@ net_status net_rt_run(net_rt *rt, const float *input, net_error *err) {
 /* ---- what a caller may ask ---- */
 
 const float *net_rt_blob(const net_rt *rt, uint32_t blob) {
-    return host_of(rt, blob);
+    return rt_host(rt, blob);
 }
 
 uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer) {

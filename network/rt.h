@@ -99,6 +99,21 @@ struct net_rt {
     net_exec exec;
 };
 
+/* ---- rt.c ---- */
+
+/* The blob's elements on the host, gapless. */
+float *rt_host(const net_rt *rt, uint32_t blob);
+/* Bring it there when it is not there yet. */
+bool rt_need_host(net_rt *rt, uint32_t blob);
+net_status rt_run_layer(net_rt *rt, uint32_t number, net_error *err);
+/* The line of a layer that failed on the device: the device's own failure, or the driver's status. */
+net_status rt_device_failed(const net_rt *rt, const net_layer *layer, npu_status ns, net_error *err);
+
+/* ---- rt_part.c ---- */
+
+/* Will this layer run? */
+bool rt_runs(const net_rt *rt, uint32_t number);
+
 /* ---- rt_map.c, rt_map_conv.c ---- */
 
 /* Where each layer runs, and why not on the NPU. Errors: those of rt_requantised(). */

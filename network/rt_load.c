@@ -29,7 +29,7 @@ static uint64_t layer_bytes(const rt_layer *rl) {
 uint64_t rt_load_bytes(const net_rt *rt) {
     uint64_t bytes = rt->arena_bytes + BUFFER_COST;
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
-        bytes += layer_bytes(&rt->layer[i]);
+        bytes += rt_runs(rt, i) ? layer_bytes(&rt->layer[i]) : 0;
     }
     return bytes;
 }
@@ -134,7 +134,7 @@ net_status rt_load(net_rt *rt, net_error *err) {
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         const net_layer *layer = &rt->graph->layer[i];
         rt_layer *rl = &rt->layer[i];
-        if (rl->kind <= RT_NOTHING) {
+        if (rl->kind <= RT_NOTHING || !rt_runs(rt, i)) {
             continue;
         }
         if (!upload_array(rt, &rl->p) || !upload_array(rt, &rl->q)) {

@@ -11,6 +11,7 @@ $(HOST)/support/net-random: tests/support/net_random_main.c $(HOST)/libnetrandom
 	@$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $< $(HOST)/libnetrandom.a $(HOST)/libtb.a -o $@ -lm
 tests: $(HOST)/support/net-random
 $(HOST)/tests/test_net_runtime: $(HOST)/libncnnref.a $(HOST)/libnetrandom.a
+$(HOST)/tests/test_net_part: $(HOST)/libnetrandom.a
 
 .PHONY: ncnn
 ncnn: ## random layers of ncnn against the reference, and SqueezeNet where its data is: [COUNT=cases]

@@ -156,6 +156,41 @@ def test_random_on_rtl(tmp_path):
 
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
+def parts(*args, program=PROGRAM, status=0):
+    done = run("run", "--net", MIXED, *args, program=program)
+    assert done.returncode == status, done.stderr + done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[:3] == ["layers", "type", "name"] and lines[-1].startswith("total ")
+    return lines[1:-1]
+
+
+def test_each_layer(tmp_path):
+    whole = [layer for layer in report("--net", MIXED)["layers"] if layer["where"] == "NPU"]
+    lines = parts("--each", "--jobs", "3")
+    assert [line.split()[2] for line in lines] == [layer["name"] for layer in whole] and all(line.endswith("  same") for line in lines)
+    (only,) = parts("--only", "3-8")
+    assert only.split()[0] == "3-8" and only.endswith("  same")
+    one_line(run("run", "--net", MIXED, "--only", "99"), 2, "expected a layer of 0..")
+    one_line(run("run", "--net", MIXED, "--only", "5-3"), 2, "'5-3'")
+    one_line(run("run", "--net", MIXED, "--only", "3", "--each"), 2, "exclude each other")
+    one_line(run("run", "--net", MIXED, "--jobs", "3"), 2, "--jobs goes with --each")
+    one_line(run("run", "--net", MIXED, "--each", "--json", "-"), 2, "take no --json")
+
+
+@pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: the N = 4 tandem-net is not built")
+def test_each_layer_on_rtl(tmp_path):
+    """Layers alone take about the cycles that they take in a row, and a second run is the same."""
+    result = tmp_path / "result"
+    lines = parts("--each", "--bus", "typical", "--result", str(result), program=RTL)
+    assert all(line.endswith("  same") for line in lines) and len(lines) > 15
+    first = result.read_text()
+    assert "outcome=pass" in first
+    parts("--each", "--jobs", "1", "--bus", "typical", "--result", str(result), program=RTL)
+    assert result.read_text() == first, "neither the number of processes nor their order reaches a result"
+    done = run("run", "--net", MIXED, "--each", "--wave", str(tmp_path / "x.fst"), program=RTL)
+    one_line(done, 2, "--wave goes with --only")
+
+
 def test_bad_bus_profile():
     one_line(run("run", "--net", MIXED, "--bus", "no-such-profile", program=RTL), 1, "no-such-profile")
 

@@ -81,7 +81,7 @@ static net_status read_image(netrun *run, const netrun_options *opt, net_error *
     return status;
 }
 
-static net_status read_input(netrun *run, const netrun_options *opt, net_error *err) {
+net_status netrun_input(netrun *run, const netrun_options *opt, net_error *err) {
     size_t count = net_graph_input_elements(&run->graph);
     run->input = malloc(count * sizeof *run->input + 1);
     if (run->input == NULL) {
@@ -103,14 +103,11 @@ static net_status read_input(netrun *run, const netrun_options *opt, net_error *
     return ok ? NET_OK : fail(err, NET_ERR_FORMAT, opt->input, "expected one float for each element of the inputs and nothing else");
 }
 
-net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {
-    const net_rt_options options = {.reuse = opt->dump == NULL, .stalls = opt->stalls};
+net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev, net_error *err) {
+    const bool rtl = strcmp(opt->device, "model") != 0;
     uint64_t bytes = 0;
     char text[400] = "";
-    bool rtl = strcmp(opt->device, "model") != 0;
-    run->stage = "runs";
-    net_status status = read_input(run, opt, err);
-    status = status == NET_OK ? net_rt_memory(&run->graph, opt->n, &options, &bytes, err) : status;
+    net_status status = net_rt_memory(&run->graph, opt->n, rt, &bytes, err);
     if (status != NET_OK) {
         return status;
     }
@@ -123,9 +120,17 @@ net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err
                              .wave = rtl ? opt->wave : NULL,
                              .ddr_bytes = bytes + SPARE_BYTES,
                              .poison_reads = true};
-    run->dev = npu_dev_open(&cfg, text, sizeof text);
-    if (run->dev == NULL) {
-        return fail(err, NET_ERR_DEVICE, "device", text);
+    *dev = npu_dev_open(&cfg, text, sizeof text);
+    return *dev == NULL ? fail(err, NET_ERR_DEVICE, "device", text) : NET_OK;
+}
+
+net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {
+    const net_rt_options options = {.reuse = opt->dump == NULL, .stalls = opt->stalls};
+    run->stage = "runs";
+    net_status status = netrun_input(run, opt, err);
+    status = status == NET_OK ? netrun_open(run, opt, &options, &run->dev, err) : status;
+    if (status != NET_OK) {
+        return status;
     }
     double start = cpu_seconds();
     status = net_rt_new_with(&run->graph, run->dev, &options, &run->rt, err);
@@ -344,6 +349,9 @@ static int save_result(const netrun *run, const netrun_options *opt, net_status 
 }
 
 int netrun_one(const netrun_options *opt) {
+    if (opt->each || opt->only != NULL) {
+        return netrun_parts(opt);
+    }
     netrun run = {0};
     net_error err = {""};
     net_status status = netrun_prepare(&run, opt, &err);

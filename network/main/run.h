@@ -18,6 +18,9 @@ typedef struct netrun_options {
     uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
     bool stalls;       /* counters of each layer */
     bool float_only;   /* no quantisation: layers that are float stay so */
+    const char *only;  /* "K" or "K-L": these layers alone, with the model's tensors, or NULL */
+    bool each;         /* every layer of the NPU alone, */
+    uint32_t jobs;     /* so many at a time; 0: processors */
 } netrun_options;
 
 /* A network from its files to its result. */
@@ -36,6 +39,16 @@ typedef struct netrun {
 net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err);
 net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err);
 void netrun_free(netrun *run);
+/* The input of the options into run->input. */
+net_status netrun_input(netrun *run, const netrun_options *opt, net_error *err);
+/* A device of the options' kind with memory for the graph, or for the part of it. */
+net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev, net_error *err);
+
+/* ---- part.c: layers on their own ---- */
+
+/* --only and --each: the model computes the network once, then layers run on the device with its tensors. Prints a line for each. Returns the exit status. */
+int netrun_parts(const netrun_options *opt);
+
 /* Multiply-accumulates of the layers on the NPU. */
 uint64_t netrun_npu_macs(const netrun *run);
 

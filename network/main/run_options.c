@@ -20,6 +20,8 @@ static const char run_help[] =
     "  --float                      do not quantise\n"
     "  --stalls                     on an RTL: how long the mesh worked and what units waited for, in each layer\n"
     "  --seed S --bus PROFILE       weights, input, bus timing of the RTL\n"
+    "  --only K[-L]                 these layers alone, on what the golden model has computed before them\n"
+    "  --each                       every layer of the NPU alone in that way; --jobs J: so many at a time (default: processors)\n"
     "  --wave FILE                  FST waves of the RTL (builds with tracing)\n"
     "  --json FILE                  the report as JSON; -: on standard output, instead of the text\n"
     "  --output FILE                all outputs of the network as raw floats\n"
@@ -40,6 +42,18 @@ static int check(const netrun_options *o) {
     }
     if (o->input != NULL && o->image != NULL) {
         return netopt_usage("--input and --image exclude each other", "", "");
+    }
+    if (o->only != NULL && o->each) {
+        return netopt_usage("--only and --each exclude each other", "", "");
+    }
+    if (o->jobs != 0 && !o->each) {
+        return netopt_usage("--jobs goes with --each", "", "");
+    }
+    if ((o->only != NULL || o->each) && (o->json != NULL || o->output != NULL || o->dump != NULL || o->stalls)) {
+        return netopt_usage("--only and --each take no --json, --output, --dump and --stalls", "", "");
+    }
+    if (o->each && o->wave != NULL) {
+        return netopt_usage("--wave goes with --only: layers at the same time would write one file", "", "");
     }
     return netopt_fits(o->device, o->n, false);
 }
@@ -73,6 +87,9 @@ int netrun_main(int argc, char **argv) {
         {.name = "--seed", .type = NETOPT_U64, .to = &o.seed},
         {.name = "--cfg", .type = NETOPT_CFG, .to = &o.n},
         {.name = "--shape", .type = NETOPT_SHAPE, .to = o.shape},
+        {.name = "--only", .to = &o.only},
+        {.name = "--each", .type = NETOPT_FLAG, .to = &o.each},
+        {.name = "--jobs", .type = NETOPT_COUNT, .to = &o.jobs, .lo = 1, .hi = 256},
         {.name = "--top", .type = NETOPT_COUNT, .to = &o.top, .lo = 1, .hi = 1000000},
         NETOPT_PICTURE(o.prep),
     };
