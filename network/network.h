@@ -453,6 +453,15 @@ typedef struct net_rt_where {
 } net_rt_where;
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer);
 
+/*
+ * Clock cycles of a layer of the NPU by itself, from its shape and the driver's plan alone (docs/performance.md). The largest of mesh, read and write is the bound: the mesh with every PE at work on full
+ * tiles, every byte that the plan moves at 32 bytes a cycle each way. fill and drain: what lies before the first product and behind the last one. All 0: the layer does not run on the NPU.
+ */
+typedef struct net_rt_estimate {
+    uint64_t mesh, read, write, fill, drain, tasks, bound, cycles;
+} net_rt_estimate;
+net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer);
+
 /* Bytes of memory. device_blobs: what the blobs on the device would take without reuse; the arena holds them. */
 typedef struct net_rt_memory_use {
     uint64_t device_blobs, device_arena, device_all, host_arena;

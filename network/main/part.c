@@ -272,30 +272,53 @@ static net_status compute(job *j, net_error *err) {
     return status == NET_OK ? net_rt_run(j->run.rt, j->run.input, err) : status;
 }
 
+static uint64_t predicted(const job *j, const part *p) {
+    uint64_t cycles = 0;
+    for (uint32_t i = p->first; i <= p->last; i++) {
+        cycles += net_rt_predict(j->run.rt, i).cycles;
+    }
+    return cycles;
+}
+
+/* In percent of what was measured. */
+static double off(uint64_t prediction, uint64_t cycles) {
+    return cycles == 0 ? 0.0 : 100.0 * ((double)prediction - (double)cycles) / (double)cycles;
+}
+
+static void print_part(const job *j, const part *p) {
+    const net_graph *g = &j->run.graph;
+    const outcome *out = &p->out;
+    const bool good = out->status == NET_OK;
+    const double peak = 2.0 * j->opt->n * j->opt->n * (double)out->cycles;
+    char range[24];
+    (void)snprintf(range, sizeof range, p->first == p->last ? "%u" : "%u-%u", p->first, p->last);
+    printf("%-7s %-22s %-24s %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f %6.1f %7.2f  %s%s%s\n", range, g->layer[p->first].type,
+           g->layer[p->first].name, p->macs, out->cycles, predicted(j, p), off(predicted(j, p), out->cycles),
+           out->cycles == 0 ? 0.0 : 100.0 * (double)p->macs / peak, out->seconds, good ? "same" : out->signature, good ? "" : ": ",
+           good ? "" : out->message);
+}
+
 /* Lines of the table; the first failure. */
 static const part *report(const job *j, uint64_t *cycles, uint64_t *hash) {
-    const net_graph *g = &j->run.graph;
     const part *bad = NULL;
     const part *longest = &j->part[0];
+    uint64_t prediction = 0;
     *cycles = 0;
     *hash = 0;
-    printf("%-9s %-22s %-28s %12s %12s %7s %8s  %s\n", "layers", "type", "name", "MACs", "cycles", "mesh %", "CPU s", "result");
+    printf("%-7s %-22s %-24s %11s %10s %10s %6s %6s %7s  %s\n", "layers", "type", "name", "MACs", "cycles", "predicted", "off %", "mesh %",
+           "CPU s", "result");
     for (uint32_t i = 0; i < j->count; i++) {
         const part *p = &j->part[i];
-        const double peak = 2.0 * j->opt->n * j->opt->n * (double)p->out.cycles;
-        char range[24];
-        (void)snprintf(range, sizeof range, p->first == p->last ? "%u" : "%u-%u", p->first, p->last);
-        printf("%-9s %-22s %-28s %12" PRIu64 " %12" PRIu64 " %7.1f %8.2f  %s%s%s\n", range, g->layer[p->first].type,
-               g->layer[p->first].name, p->macs, p->out.cycles, p->out.cycles == 0 ? 0.0 : 100.0 * (double)p->macs / peak, p->out.seconds,
-               p->out.status == NET_OK ? "same" : p->out.signature, p->out.status == NET_OK ? "" : ": ",
-               p->out.status == NET_OK ? "" : p->out.message);
+        print_part(j, p);
+        prediction += predicted(j, p);
         *cycles += p->out.cycles;
         *hash = tb_hash_u64(*hash, p->out.trace_hash);
         bad = bad == NULL && p->out.status != NET_OK ? p : bad;
         longest = p->out.seconds > longest->out.seconds ? p : longest;
     }
-    printf("total      %u parts, %" PRIu64 " MACs, %" PRIu64 " cycles (N = %u), longest %.2f s of CPU time\n", j->count, j->macs, *cycles,
-           j->opt->n, j->count == 0 ? 0.0 : longest->out.seconds);
+    printf("total   %u parts, %" PRIu64 " MACs, %" PRIu64 " cycles (N = %u), %" PRIu64
+           " predicted (%+.1f %%), longest %.2f s of CPU time\n",
+           j->count, j->macs, *cycles, j->opt->n, prediction, off(prediction, *cycles), j->count == 0 ? 0.0 : longest->out.seconds);
     return bad;
 }
 
