@@ -46,6 +46,7 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
         double over = elapsed - suite->budget_s;
         printf("budget %u s: %s %.1f s\n", suite->budget_s, over > 0 ? "overrun by" : "left", over > 0 ? over : -over);
     }
+    fputs(suite->left_out, stdout);
     printf("logs: %s\n", plan->out_dir);
     print_files(o, plan);
     if (totals->not_run != 0) {

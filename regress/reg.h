@@ -94,8 +94,9 @@ typedef struct reg_suite_options {
 
 typedef struct reg_suite {
     char name[REG_NAME_MAX];
-    uint32_t budget_s; /* 0: the suite has none */
-    uint64_t seed;     /* run seed of the file, used when the command line gives none */
+    uint32_t budget_s;           /* 0: the suite has none */
+    uint64_t seed;               /* run seed of the file, used when the command line gives none */
+    char left_out[REG_TEXT_MAX]; /* lines about what has no data (when=); empty: nothing */
     reg_job *jobs;
     size_t count;
     size_t capacity;

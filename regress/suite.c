@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const reg_cfg_names[REG_CFG_COUNT] = {"n4", "n8", "n16", "n32"};
 
@@ -29,6 +30,7 @@ enum {
     KEY_EXCEPT,
     KEY_WEIGHT,
     KEY_COVER,
+    KEY_WHEN,
     KEY_TOTAL
 };
 
@@ -50,6 +52,7 @@ static const key_rule key_rules[KEY_TOTAL] = {
     [KEY_EXCEPT] = {"except", 0, 0},
     [KEY_WEIGHT] = {"weight", 1, REG_WEIGHT_MAX},
     [KEY_COVER] = {"cover", 1, 100000},
+    [KEY_WHEN] = {"when", 0, 0},
 };
 
 reg_status reg_suite_bad(const suite_reader *reader, const char *fmt, ...) {
@@ -148,6 +151,8 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
         }
         (void)reg_format(line->job.kind, sizeof line->job.kind, "%s", value);
         return REG_OK;
+    case KEY_WHEN:
+        return reg_format(line->when, sizeof line->when, "%s", value) ? REG_OK : reg_suite_bad(reader, "when= is too long");
     case KEY_EXCEPT:
         return reg_format(line->except, sizeof line->except, "%s", value) ? REG_OK : reg_suite_bad(reader, "except= is too long");
     case KEY_COUNT:
@@ -190,7 +195,7 @@ static reg_status parse_key(const suite_reader *reader, suite_line *line, char *
     if (key == KEY_TOTAL) {
         return reg_suite_bad(
             reader,
-            "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism, weight, cover or except)",
+            "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism, weight, cover, when or except)",
             token);
     }
     if (seen[key]) {
@@ -266,6 +271,14 @@ static bool take_marked(suite_line *line) {
     return line->cover > 0;
 }
 
+/* What lacks its data does not run, and the run says so. */
+static void leave_out(const suite_reader *reader, const suite_line *line) {
+    char *text = reader->suite->left_out;
+    const size_t used = strlen(text);
+    (void)reg_format(text + used, sizeof reader->suite->left_out - used, "left out: %s %s (there is no %s)\n",
+                     reg_what_name(line->job.what), line->job.name, line->when);
+}
+
 static reg_status parse_jobs(const suite_reader *reader, const char *word, bool repeat, char **rest, const char *blanks) {
     suite_line line;
     bool seen[KEY_TOTAL] = {false};
@@ -296,6 +309,10 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
         line.determinism = line.count;
     }
     if (reader->options->marked && !take_marked(&line)) {
+        return REG_OK;
+    }
+    if (line.when[0] != '\0' && access(line.when, F_OK) != 0) {
+        leave_out(reader, &line);
         return REG_OK;
     }
     return reg_line_expand(reader, &line);

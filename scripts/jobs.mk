@@ -38,7 +38,13 @@ LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--
 RESUME_OPTIONS = --resume $(RUN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 
-regress: ## run a SUITE (smoke, default, nightly), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
+# topologies that the suite `networks` runs
+SUITE_NETS := yolov3 retinaface yolov5s yolov7_tiny resnet50 yolov3_tiny yolov4_tiny mobilenet_yolo x_tiny_yolo squeezenet
+build/networks/%.param: tools/netgen.py
+	@mkdir -p $(@D)
+	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
+regress: $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
+regress: ## run a SUITE (smoke, default, nightly, networks), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)

@@ -145,3 +145,13 @@ def test_eta_comes_from_history(bench):
         pytest.skip("not run: this machine has no pseudo-terminals")
     assert re.search(r"\[0/4\] 0 failed .* eta 3:(19|20)", done.stdout), done.stdout
     assert re.search(r"\[2/4\] 0 failed .* eta 1:(39|40)", done.stdout), done.stdout
+
+
+def test_when(bench):
+    (bench.path / "data").write_text("")
+    text = "unit pass cfg=n8 when=data\nunit fail cfg=n8 count=3 when=other/data\n"
+    assert len(listed(bench, text)) == 1
+    done = bench.run(text)
+    assert done.returncode == 0 and "left out: unit fail (there is no other/data)\n" in done.stdout and done.stdout.endswith("1 passed, 0 failed\n")
+    assert "left out" not in bench.run("unit pass cfg=n8 when=data\n").stdout
+    assert bench.run("unit pass cfg=n8 when=nothing\n").returncode == 1, "nothing to run"
