@@ -462,6 +462,9 @@ typedef struct net_rt_estimate {
 } net_rt_estimate;
 net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer);
 
+/* Counters 0 to 51 of the NPU (docs/npu.md section 5) during the layer's last run, with `stalls` on an RTL; else all 0. */
+const uint64_t *net_rt_counters(const net_rt *rt, uint32_t layer);
+
 /* Bytes of memory. device_blobs: what the blobs on the device would take without reuse; the arena holds them. */
 typedef struct net_rt_memory_use {
     uint64_t device_blobs, device_arena, device_all, host_arena;

@@ -353,6 +353,10 @@ net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
     return where;
 }
 
+const uint64_t *net_rt_counters(const net_rt *rt, uint32_t layer) {
+    return rt->layer[layer].perf;
+}
+
 net_rt_memory_use net_rt_memory_used(const net_rt *rt) {
     net_rt_memory_use use = {.device_arena = rt->arena_bytes, .host_arena = rt->host_bytes, .device_all = rt_load_bytes(rt)};
     for (uint32_t i = 0; i < rt->graph->num_blobs; i++) {

@@ -174,7 +174,7 @@ def test_each_layer(tmp_path):
     one_line(run("run", "--net", MIXED, "--only", "5-3"), 2, "'5-3'")
     one_line(run("run", "--net", MIXED, "--only", "3", "--each"), 2, "exclude each other")
     one_line(run("run", "--net", MIXED, "--jobs", "3"), 2, "--jobs goes with --each")
-    one_line(run("run", "--net", MIXED, "--each", "--json", "-"), 2, "take no --json")
+    one_line(run("run", "--net", MIXED, "--each", "--dump", "x"), 2, "take no --output")
 
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: the N = 4 tandem-net is not built")
@@ -189,6 +189,25 @@ def test_each_layer_on_rtl(tmp_path):
     assert result.read_text() == first, "neither the number of processes nor their order reaches a result"
     done = run("run", "--net", MIXED, "--each", "--wave", str(tmp_path / "x.fst"), program=RTL)
     one_line(done, 2, "--wave goes with --only")
+
+
+@pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: the N = 4 tandem-net is not built")
+def test_performance_report(tmp_path):
+    """JSON and page of layers by themselves: counters that fit the cycles, predictions, nothing from elsewhere in the page."""
+    page = tmp_path / "page.html"
+    data = tmp_path / "data.json"
+    parts("--each", "--device", "rtl", "--stalls", "--published", "2.5", "--json", str(data), "--html", str(page), program=RTL)
+    found = json.loads(data.read_text())
+    assert found["published_ms"] == 2.5 and found["cycles"] == sum(layer["cycles"] for layer in found["layers"])
+    for layer in found["layers"]:
+        busy = layer["gemm"]["busy"] + layer["alu"]["busy"] + layer["pool"]["busy"]
+        assert layer["same"] and 0 < busy <= layer["cycles"] and layer["predicted"] > 0 and layer["bytes_written"] > 0
+        if layer["macs"] > 0:
+            assert layer["gemm"]["compute"] == layer["mesh_bound"], layer
+    text = page.read_text()
+    assert text.count("<svg") == 2 and "2.50 ms" in text and "http" not in text and "<script" not in text
+    one_line(run("run", "--net", MIXED, "--html", "x"), 2, "--html and --published go with")
+    one_line(run("run", "--net", MIXED, "--each", "--html", str(tmp_path / "no" / "x.html")), 1, "cannot write")
 
 
 def test_bad_bus_profile():

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "photos.h"
+#include "text.h"
 
 #define METHODS 4u
 static const char *const method_name[METHODS] = {
@@ -62,20 +63,6 @@ static void print_text(const calib_job *job) {
     printf("taken: %s\n", method_name[job->method]);
 }
 
-void photos_json_string(const char *text) {
-    putchar('"');
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p == '"' || *p == '\\') {
-            printf("\\%c", *p);
-        } else if ((unsigned char)*p < 0x20) {
-            printf("\\u%04x", (unsigned)*p);
-        } else {
-            putchar(*p);
-        }
-    }
-    putchar('"');
-}
-
 /* JSON has no infinities. */
 static void print_number(const char *key, double value) {
     if (isfinite(value)) {
@@ -113,7 +100,7 @@ static void print_json(const calib_job *job) {
         }
         printf("%s\n{\"name\": ", first ? "" : ",");
         first = false;
-        photos_json_string(job->fp32.layer[i].name);
+        put_json_text(stdout, job->fp32.layer[i].name);
         print_number("scale", (double)l->scale);
         print_number("absmax", (double)job->hist[i].absmax);
         print_number("threshold", 127.0 / (double)l->scale);

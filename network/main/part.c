@@ -12,39 +12,10 @@
 #include <unistd.h>
 
 #include "netopt.h"
-#include "run.h"
+#include "part.h"
 #include "tb.h"
 
 #define JOBS_MAX 256u
-
-/* What came of a part; a child writes it whole into its pipe. */
-typedef struct outcome {
-    bool done; /* the child lived to say so */
-    net_status status;
-    uint64_t cycles, trace_hash;
-    double seconds; /* CPU time */
-    char signature[96];
-    char message[400];
-} outcome;
-
-typedef struct part {
-    uint32_t first, last;
-    uint64_t macs;
-    outcome out;
-    pid_t pid; /* 0: not running */
-    int fd;
-} part;
-
-typedef struct job {
-    const netrun_options *opt;
-    netrun run; /* the whole network on the golden model */
-    part *part;
-    uint32_t *order; /* parts, the largest first */
-    uint32_t count, started, finished, running;
-    uint64_t macs, macs_done;
-    double start;
-    bool terminal;
-} job;
 
 static double now(clockid_t clock) {
     struct timespec t;
@@ -54,15 +25,20 @@ static double now(clockid_t clock) {
 
 /* ---- one part ---- */
 
-/* *cycles: of the layers, without the start of the driver. */
-static net_status run_part(job *j, const part *p, npu_dev **dev, uint64_t *cycles, net_error *err) {
-    const net_rt_options options = {.part = true, .first = p->first, .last = p->last};
+/* Cycles are those of the layers, without the start of the driver. */
+static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outcome *out, net_error *err) {
+    const net_rt_options options = {.stalls = j->opt->stalls, .part = true, .first = p->first, .last = p->last};
     net_rt *rt = NULL;
     net_status status = netrun_open(&j->run, j->opt, &options, dev, err);
     status = status == NET_OK ? net_rt_new_with(&j->run.graph, *dev, &options, &rt, err) : status;
     const uint64_t before = *dev == NULL ? 0 : npu_dev_cycles(*dev);
     status = status == NET_OK ? net_rt_run_part(rt, j->run.rt, err) : status;
-    *cycles = *dev == NULL ? 0 : npu_dev_cycles(*dev) - before;
+    out->cycles = *dev == NULL ? 0 : npu_dev_cycles(*dev) - before;
+    for (uint32_t i = p->first; rt != NULL && j->opt->stalls && i <= p->last; i++) {
+        for (uint32_t k = 0; k < PART_COUNTERS; k++) {
+            out->counter[k] += net_rt_counters(rt, i)[k];
+        }
+    }
     if (status == NET_OK && !npu_dev_finish(*dev)) {
         const npu_dev_failure *f = npu_dev_get_failure(*dev);
         (void)snprintf(err->text, sizeof err->text, "%.90s: %.280s", f->signature, f->message);
@@ -72,12 +48,12 @@ static net_status run_part(job *j, const part *p, npu_dev **dev, uint64_t *cycle
     return status;
 }
 
-static void measure(job *j, const part *p, outcome *out) {
+static void measure(part_job *j, const part *p, part_outcome *out) {
     net_error err = {""};
     npu_dev *dev = NULL;
     const double before = now(CLOCK_PROCESS_CPUTIME_ID);
     memset(out, 0, sizeof *out);
-    out->status = run_part(j, p, &dev, &out->cycles, &err);
+    out->status = run_part(j, p, &dev, out, &err);
     out->done = true;
     (void)snprintf(out->message, sizeof out->message, "%.390s", err.text);
     if (dev != NULL) {
@@ -95,7 +71,7 @@ static void measure(job *j, const part *p, outcome *out) {
 
 /* ---- processes ---- */
 
-static bool start_part(job *j, part *p) {
+static bool start_part(part_job *j, part *p) {
     int fd[2];
     if (pipe(fd) != 0) {
         return false;
@@ -103,7 +79,7 @@ static bool start_part(job *j, part *p) {
     (void)fflush(NULL);
     p->pid = fork();
     if (p->pid == 0) {
-        outcome out;
+        part_outcome out;
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(fd[0]);
         measure(j, p, &out);
@@ -120,7 +96,7 @@ static bool start_part(job *j, part *p) {
     return true;
 }
 
-static void end_part(job *j, part *p) {
+static void end_part(part_job *j, part *p) {
     int end = 0;
     size_t got = 0;
     ssize_t n;
@@ -143,7 +119,7 @@ static void end_part(job *j, part *p) {
     j->macs_done += p->macs;
 }
 
-static void show_progress(const job *j) {
+static void show_progress(const part_job *j) {
     const double elapsed = now(CLOCK_MONOTONIC) - j->start;
     if (j->terminal) {
         fprintf(stderr, "\r\033[Klayers %u/%u, %.1f %% of the MACs, %.0f million MACs/s, %.0f s left", j->finished, j->count,
@@ -153,7 +129,7 @@ static void show_progress(const job *j) {
 }
 
 /* One result, whichever comes first. */
-static void wait_part(job *j) {
+static void wait_part(part_job *j) {
     struct pollfd fd[JOBS_MAX];
     uint32_t of[JOBS_MAX];
     nfds_t n = 0;
@@ -172,7 +148,7 @@ static void wait_part(job *j) {
     }
 }
 
-static bool run_all(job *j, uint32_t at_once) {
+static bool run_all(part_job *j, uint32_t at_once) {
     bool good = true;
     while (good && j->finished < j->count) {
         while (good && j->started < j->count && j->running < at_once) {
@@ -194,7 +170,7 @@ static bool run_all(job *j, uint32_t at_once) {
 
 /* ---- which layers ---- */
 
-static const job *sorted; /* for qsort(), which takes no context */
+static const part_job *sorted; /* for qsort(), which takes no context */
 
 static int larger_first(const void *a, const void *b) {
     const uint64_t x = sorted->part[*(const uint32_t *)a].macs;
@@ -202,7 +178,7 @@ static int larger_first(const void *a, const void *b) {
     return x != y ? (x < y ? 1 : -1) : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static void add_part(job *j, uint32_t first, uint32_t last) {
+static void add_part(part_job *j, uint32_t first, uint32_t last) {
     part *p = &j->part[j->count];
     *p = (part){.first = first, .last = last};
     for (uint32_t i = first; i <= last; i++) {
@@ -229,7 +205,7 @@ static bool parse_range(const char *text, uint32_t layers, uint32_t *first, uint
     return *end == '\0' && k <= l && l < layers;
 }
 
-static int choose(job *j) {
+static int choose(part_job *j) {
     const net_graph *g = &j->run.graph;
     uint32_t first = 0;
     uint32_t last = 0;
@@ -261,7 +237,7 @@ static int choose(job *j) {
 
 /* ---- the job ---- */
 
-static net_status compute(job *j, net_error *err) {
+static net_status compute(part_job *j, net_error *err) {
     netrun_options model = *j->opt;
     const net_rt_options options = {.reuse = false};
     model.device = "model";
@@ -272,34 +248,52 @@ static net_status compute(job *j, net_error *err) {
     return status == NET_OK ? net_rt_run(j->run.rt, j->run.input, err) : status;
 }
 
-static uint64_t predicted(const job *j, const part *p) {
-    uint64_t cycles = 0;
+net_rt_estimate part_predict(const part_job *j, const part *p) {
+    net_rt_estimate sum = {0};
     for (uint32_t i = p->first; i <= p->last; i++) {
-        cycles += net_rt_predict(j->run.rt, i).cycles;
+        const net_rt_estimate e = net_rt_predict(j->run.rt, i);
+        sum.mesh += e.mesh;
+        sum.read += e.read;
+        sum.write += e.write;
+        sum.fill += e.fill;
+        sum.drain += e.drain;
+        sum.tasks += e.tasks;
+        sum.bound += e.bound;
+        sum.cycles += e.cycles;
     }
-    return cycles;
+    return sum;
 }
 
-/* In percent of what was measured. */
-static double off(uint64_t prediction, uint64_t cycles) {
+double part_off(uint64_t prediction, uint64_t cycles) {
     return cycles == 0 ? 0.0 : 100.0 * ((double)prediction - (double)cycles) / (double)cycles;
 }
 
-static void print_part(const job *j, const part *p) {
+double part_share(const part *p, uint64_t cycles) {
+    return p->out.cycles == 0 ? 0.0 : 100.0 * (double)cycles / (double)p->out.cycles;
+}
+
+/* Beats of 16 bytes on both channels. */
+uint64_t part_bytes(const part *p, bool written) {
+    const uint64_t *c = p->out.counter;
+    return 16 * (written ? c[4] + c[5] : c[2] + c[3]);
+}
+
+static void print_part(const part_job *j, const part *p) {
+    const uint64_t prediction = part_predict(j, p).cycles;
     const net_graph *g = &j->run.graph;
-    const outcome *out = &p->out;
+    const part_outcome *out = &p->out;
     const bool good = out->status == NET_OK;
     const double peak = 2.0 * j->opt->n * j->opt->n * (double)out->cycles;
     char range[24];
     (void)snprintf(range, sizeof range, p->first == p->last ? "%u" : "%u-%u", p->first, p->last);
     printf("%-7s %-22s %-24s %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f %6.1f %7.2f  %s%s%s\n", range, g->layer[p->first].type,
-           g->layer[p->first].name, p->macs, out->cycles, predicted(j, p), off(predicted(j, p), out->cycles),
+           g->layer[p->first].name, p->macs, out->cycles, prediction, part_off(prediction, out->cycles),
            out->cycles == 0 ? 0.0 : 100.0 * (double)p->macs / peak, out->seconds, good ? "same" : out->signature, good ? "" : ": ",
            good ? "" : out->message);
 }
 
 /* Lines of the table; the first failure. */
-static const part *report(const job *j, uint64_t *cycles, uint64_t *hash) {
+static const part *report(const part_job *j, uint64_t *cycles, uint64_t *hash) {
     const part *bad = NULL;
     const part *longest = &j->part[0];
     uint64_t prediction = 0;
@@ -310,7 +304,7 @@ static const part *report(const job *j, uint64_t *cycles, uint64_t *hash) {
     for (uint32_t i = 0; i < j->count; i++) {
         const part *p = &j->part[i];
         print_part(j, p);
-        prediction += predicted(j, p);
+        prediction += part_predict(j, p).cycles;
         *cycles += p->out.cycles;
         *hash = tb_hash_u64(*hash, p->out.trace_hash);
         bad = bad == NULL && p->out.status != NET_OK ? p : bad;
@@ -318,11 +312,11 @@ static const part *report(const job *j, uint64_t *cycles, uint64_t *hash) {
     }
     printf("total   %u parts, %" PRIu64 " MACs, %" PRIu64 " cycles (N = %u), %" PRIu64
            " predicted (%+.1f %%), longest %.2f s of CPU time\n",
-           j->count, j->macs, *cycles, j->opt->n, prediction, off(prediction, *cycles), j->count == 0 ? 0.0 : longest->out.seconds);
+           j->count, j->macs, *cycles, j->opt->n, prediction, part_off(prediction, *cycles), j->count == 0 ? 0.0 : longest->out.seconds);
     return bad;
 }
 
-static int save(const job *j, const part *bad, uint64_t cycles, uint64_t hash) {
+static int save(const part_job *j, const part *bad, uint64_t cycles, uint64_t hash) {
     char text[400] = "";
     tb_result result;
     tb_result_init(&result);
@@ -340,7 +334,7 @@ static int save(const job *j, const part *bad, uint64_t cycles, uint64_t hash) {
 }
 
 int netrun_parts(const netrun_options *opt) {
-    job j = {.opt = opt, .terminal = isatty(STDERR_FILENO) != 0};
+    part_job j = {.opt = opt, .terminal = isatty(STDERR_FILENO) != 0};
     net_error err = {""};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const uint32_t at_once = opt->jobs != 0 ? opt->jobs : processors > 0 && processors < JOBS_MAX ? (uint32_t)processors : 1;
@@ -363,6 +357,9 @@ int netrun_parts(const netrun_options *opt) {
         if (opt->result != NULL) {
             int failed = save(&j, bad, cycles, hash);
             exit_status = exit_status == 0 ? failed : exit_status;
+        }
+        if ((opt->json != NULL && !part_json(&j, opt->json)) || (opt->html != NULL && !part_page(&j, opt->html))) {
+            exit_status = 1;
         }
     }
     free(j.part);

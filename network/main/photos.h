@@ -31,8 +31,6 @@ typedef struct photos_names {
 /* false: the line is printed. */
 bool photos_names_load(photos_names *n, const char *path);
 void photos_names_free(photos_names *n);
-/* A text as JSON, quotes included, to standard output. */
-void photos_json_string(const char *text);
 void photos_free(photos_options *o);
 /* Status of a failure: prints the line, returns 1 for lack of memory and for the device, 2 otherwise. */
 int photos_failed(net_status status, const net_error *err);

@@ -8,6 +8,7 @@
 
 #include "photos.h"
 #include "run.h"
+#include "text.h"
 
 #define SPARE_BYTES (UINT64_C(1) << 20)
 
@@ -207,37 +208,29 @@ static void print_text(const netrun *run, const netrun_options *opt) {
     printf("time       %.2f s of CPU time, device %s\n", run->seconds, opt->device);
 }
 
-static void json_text(FILE *out, const char *text) {
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            fputc('\\', out);
-        }
-        if ((unsigned char)*text < 32) {
-            fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
-        } else {
-            fputc(*text, out);
-        }
-    }
-    fputc('"', out);
-}
+typedef struct report {
+    const netrun *run;
+    const netrun_options *opt;
+} report;
 
-static void print_json(const netrun *run, const netrun_options *opt, FILE *out) {
+static void print_json(FILE *out, const void *ctx) {
+    const netrun *run = ((const report *)ctx)->run;
+    const netrun_options *opt = ((const report *)ctx)->opt;
     const net_graph *g = &run->graph;
     uint64_t macs = net_graph_macs(g);
     uint64_t npu = netrun_npu_macs(run);
     net_rt_memory_use use = net_rt_memory_used(run->rt);
     fputs("{\"net\": ", out);
-    json_text(out, opt->net);
+    put_json_text(out, opt->net);
     fprintf(out, ", \"device\": \"%s\", \"n\": %u, \"macs_npu\": %" PRIu64 ", \"macs_cpu\": %" PRIu64 ", \"cycles\": %" PRIu64, opt->device,
             opt->n, npu, macs - npu, run->cycles);
     fprintf(out, ", \"device_blobs\": %" PRIu64 ", \"device_arena\": %" PRIu64 ", \"layers\": [\n", use.device_blobs, use.device_arena);
     for (uint32_t i = 0; i < g->num_layers; i++) {
         net_rt_where where = net_rt_layer_where(run->rt, i);
         fputs(i == 0 ? "{\"name\": " : ",\n{\"name\": ", out);
-        json_text(out, g->layer[i].name);
+        put_json_text(out, g->layer[i].name);
         fputs(", \"type\": ", out);
-        json_text(out, g->layer[i].type);
+        put_json_text(out, g->layer[i].type);
         fprintf(out, ", \"where\": \"%s\", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64, place_text(&where), net_layer_macs(g, i),
                 where.cycles);
         if (opt->stalls) {
@@ -246,40 +239,22 @@ static void print_json(const netrun *run, const netrun_options *opt, FILE *out) 
         }
         if (where.place == NET_ON_CPU) {
             fputs(", \"reason\": ", out);
-            json_text(out, where.reason);
+            put_json_text(out, where.reason);
         }
         fputc('}', out);
     }
     fputs("], \"outputs\": [", out);
     for (uint32_t i = 0; i < g->num_outputs; i++) {
         fputs(i == 0 ? "{\"name\": " : ", {\"name\": ", out);
-        json_text(out, g->blob[g->outputs[i]].name);
+        put_json_text(out, g->blob[g->outputs[i]].name);
         fprintf(out, ", \"hash\": \"%016" PRIx64 "\"}",
                 net_hash(net_rt_blob(run->rt, g->outputs[i]), net_shape_elements(&g->blob[g->outputs[i]].shape)));
     }
     fputs("]}\n", out);
 }
 
-/* Into a file under a temporary name, or "-": standard output. */
 static int write_json(const netrun *run, const netrun_options *opt) {
-    char temporary[600];
-    if (strcmp(opt->json, "-") == 0) {
-        print_json(run, opt, stdout);
-        return 0;
-    }
-    (void)snprintf(temporary, sizeof temporary, "%.500s.tmp", opt->json);
-    FILE *out = fopen(temporary, "w");
-    bool ok = out != NULL;
-    if (ok) {
-        print_json(run, opt, out);
-        ok = ferror(out) == 0;
-        ok = fclose(out) == 0 && ok && rename(temporary, opt->json) == 0;
-    }
-    if (!ok) {
-        fprintf(stderr, "tandem-net: %.500s: cannot write: %s\n", opt->json, strerror(errno));
-        (void)remove(temporary);
-    }
-    return ok ? 0 : 1;
+    return put_file(opt->json, print_json, &(const report){run, opt}) ? 0 : 1;
 }
 
 /* All outputs as raw floats, one after the other. */

@@ -21,6 +21,8 @@ typedef struct netrun_options {
     const char *only;  /* "K" or "K-L": these layers alone, with the model's tensors, or NULL */
     bool each;         /* every layer of the NPU alone, */
     uint32_t jobs;     /* so many at a time; 0: processors */
+    const char *html;  /* page of it, or NULL */
+    double published;  /* milliseconds at 200 MHz that somebody has published for it; 0: nobody */
 } netrun_options;
 
 /* A network from its files to its result. */

@@ -22,6 +22,8 @@ static const char run_help[] =
     "  --seed S --bus PROFILE       weights, input, bus timing of the RTL\n"
     "  --only K[-L]                 these layers alone, on what the golden model has computed before them\n"
     "  --each                       every layer of the NPU alone in that way; --jobs J: so many at a time (default: processors)\n"
+    "  --html FILE                  with --each or --only: a page with a timeline and a roofline (with --stalls: stalls by cause)\n"
+    "  --published MS               milliseconds at 200 MHz to compare with\n"
     "  --wave FILE                  FST waves of the RTL (builds with tracing)\n"
     "  --json FILE                  the report as JSON; -: on standard output, instead of the text\n"
     "  --output FILE                all outputs of the network as raw floats\n"
@@ -49,8 +51,11 @@ static int check(const netrun_options *o) {
     if (o->jobs != 0 && !o->each) {
         return netopt_usage("--jobs goes with --each", "", "");
     }
-    if ((o->only != NULL || o->each) && (o->json != NULL || o->output != NULL || o->dump != NULL || o->stalls)) {
-        return netopt_usage("--only and --each take no --json, --output, --dump and --stalls", "", "");
+    if ((o->only != NULL || o->each) && (o->output != NULL || o->dump != NULL)) {
+        return netopt_usage("--only and --each take no --output and --dump", "", "");
+    }
+    if ((o->html != NULL || o->published > 0) && o->only == NULL && !o->each) {
+        return netopt_usage("--html and --published go with --each and --only", "", "");
     }
     if (o->each && o->wave != NULL) {
         return netopt_usage("--wave goes with --only: layers at the same time would write one file", "", "");
@@ -89,6 +94,8 @@ int netrun_main(int argc, char **argv) {
         {.name = "--shape", .type = NETOPT_SHAPE, .to = o.shape},
         {.name = "--only", .to = &o.only},
         {.name = "--each", .type = NETOPT_FLAG, .to = &o.each},
+        {.name = "--html", .to = &o.html},
+        {.name = "--published", .type = NETOPT_REAL, .to = &o.published, .lo = 1e-6, .hi = 1e6, .expected = ": expected milliseconds"},
         {.name = "--jobs", .type = NETOPT_COUNT, .to = &o.jobs, .lo = 1, .hi = 256},
         {.name = "--top", .type = NETOPT_COUNT, .to = &o.top, .lo = 1, .hi = 1000000},
         NETOPT_PICTURE(o.prep),

@@ -1,0 +1,53 @@
+/* part.h - layers of a network by themselves: what was measured, and its reports (tandem-net run --only, --each). */
+#ifndef NETPART_H
+#define NETPART_H
+
+#include <sys/types.h>
+
+#include "run.h"
+
+#define PART_COUNTERS 40u /* docs/npu.md section 5, without the marks */
+
+/* What came of a part; a child writes it whole into its pipe. */
+typedef struct part_outcome {
+    bool done; /* the child lived to say so */
+    net_status status;
+    uint64_t cycles, trace_hash;
+    double seconds;                  /* CPU time */
+    uint64_t counter[PART_COUNTERS]; /* with --stalls on an RTL, else 0: sums over its layers */
+    char signature[96];
+    char message[400];
+} part_outcome;
+
+typedef struct part {
+    uint32_t first, last;
+    uint64_t macs;
+    part_outcome out;
+    pid_t pid; /* 0: not running */
+    int fd;
+} part;
+
+typedef struct part_job {
+    const netrun_options *opt;
+    netrun run; /* the whole network on the golden model */
+    part *part;
+    uint32_t *order; /* parts, the largest first */
+    uint32_t count, started, finished, running;
+    uint64_t macs, macs_done;
+    double start;
+    bool terminal;
+} part_job;
+
+/* Sum over its layers. */
+net_rt_estimate part_predict(const part_job *j, const part *p);
+/* In percent of what was measured. */
+double part_off(uint64_t prediction, uint64_t cycles);
+/* Share of its cycles in percent; 0 without cycles. */
+double part_share(const part *p, uint64_t cycles);
+uint64_t part_bytes(const part *p, bool written);
+
+/* part_json.c, part_page.c: everything as JSON, and as a page with a timeline and a roofline. false: the line is printed. */
+bool part_json(const part_job *j, const char *path);
+bool part_page(const part_job *j, const char *path);
+
+#endif
