@@ -12,7 +12,7 @@ VFLAGS_fast := --x-assign fast --x-initial unique
 VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
-VFLAGS_cov := --x-assign fast --x-initial unique --coverage-line --coverage-toggle --coverage-user
+VFLAGS_cov := --x-assign fast --x-initial unique --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
@@ -27,8 +27,9 @@ VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
 # The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.
 VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
-VM_FAST := $(if $(filter san,$(KIND)),-O1,-O3 -fno-stack-protector)
-VM_SLOW := -O1
+# cov: counters between all statements leave the compiler little to do but take long
+VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
+VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
 
 # ---- runtime, one for all tops of a kind ----
 VLT_SRC := $(notdir $(wildcard $(addprefix $(VROOT)/include/,verilated.cpp verilated_threads.cpp verilated_random.cpp \
@@ -46,8 +47,10 @@ $(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(COVERS) $(shell $(VERILAT
 $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
-# Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here
-PLAIN_COUNTERS = sed -i -E 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/; s/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/'
+# Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here. And each instance enters its points into a table,
+# which takes longer than a small case: only the instance that writes the file does (tb/sim/shim_impl.hpp).
+PLAIN_COUNTERS = sed -i -E 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/; s/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/; \
+  s/^ +VL_COVER_INSERT\(/    extern bool tb_vl_describe;\n    if (!tb_vl_describe) return;\n&/'
 
 # what messages call this build
 BUILD_LABEL ?= $(CFG)-$(KIND)

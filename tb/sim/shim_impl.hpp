@@ -28,6 +28,11 @@
 #include "sim/shim.h"
 #include "sim/vl_printf.h"
 
+#if VM_COVERAGE
+/* Does an instance that is made enter its points into the table of the runtime (scripts/rtl.mk)? */
+bool tb_vl_describe = false;
+#endif
+
 namespace {
 
 /* Leaves eval() when the runtime cannot go on (a loop that does not settle, $fatal). */
@@ -237,7 +242,9 @@ template <typename Call> void shim_each_counter(shim_inst *inst, Call call) {
 }
 
 bool shim_coverage_write(const char *path, char *err, size_t err_size) {
+    tb_vl_describe = true;
     shim_inst *inst = shim_cast(shim_create(nullptr, 1));
+    tb_vl_describe = false;
     if (!inst) {
         std::snprintf(err, err_size, "%s: out of memory", path);
         return false;
