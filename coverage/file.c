@@ -13,8 +13,7 @@
 #define FILE_BYTES_MAX (64u << 20)
 #define HEAD_BYTES_MAX 600u
 
-/* FNV-1a, eight bytes at a time: it finds damage, not malice. */
-static uint64_t checksum(const void *bytes, size_t size) {
+uint64_t cov_checksum(const void *bytes, size_t size) {
     const unsigned char *p = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ size;
     for (; size >= 8; p += 8, size -= 8) {
@@ -31,7 +30,7 @@ static uint64_t checksum(const void *bytes, size_t size) {
     return hash ^ hash >> 32;
 }
 
-static size_t put_varint(unsigned char *dst, uint64_t value) {
+size_t cov_put_varint(unsigned char *dst, uint64_t value) {
     size_t n = 0;
     for (; value >= 0x80; value >>= 7) {
         dst[n++] = (unsigned char)(value | 0x80);
@@ -40,7 +39,7 @@ static size_t put_varint(unsigned char *dst, uint64_t value) {
     return n;
 }
 
-static bool get_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {
+bool cov_get_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {
     uint64_t v = 0;
     for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
         const unsigned char byte = *(*at)++;
@@ -61,14 +60,14 @@ static size_t put_counts(const cov_data *data, unsigned char *dst) {
     size_t at = 0;
     uint64_t zeros = 0;
     for (uint32_t g = 0; g < data->group_count; g++) {
-        at += put_varint(dst + at, data->groups[g].samples);
+        at += cov_put_varint(dst + at, data->groups[g].samples);
     }
     for (uint32_t i = 0; i < data->count_count; i++) {
         if (data->counts[i] == 0) {
             zeros++;
         } else {
-            at += put_varint(dst + at, zeros);
-            at += put_varint(dst + at, data->counts[i]);
+            at += cov_put_varint(dst + at, zeros);
+            at += cov_put_varint(dst + at, data->counts[i]);
             zeros = 0;
         }
     }
@@ -83,13 +82,13 @@ static int add_counts(cov_data *data, const unsigned char *at, const unsigned ch
         uint64_t zeros = 0;
         uint64_t index = 0;
         for (uint32_t g = 0; g < data->group_count; g++) {
-            if (!get_varint(&p, end, &value)) {
+            if (!cov_get_varint(&p, end, &value)) {
                 return cov_fail(err, COV_BAD_FILE, "%s: counters are missing", name);
             }
             cov_add(&data->groups[g].samples, pass == 0 ? 0 : value);
         }
         while (p < end) {
-            if (!get_varint(&p, end, &zeros) || !get_varint(&p, end, &value) || value == 0 || zeros >= data->count_count - index) {
+            if (!cov_get_varint(&p, end, &zeros) || !cov_get_varint(&p, end, &value) || value == 0 || zeros >= data->count_count - index) {
                 return cov_fail(err, COV_BAD_FILE, "%s: counters do not fit the shape", name);
             }
             index += zeros;
@@ -112,7 +111,7 @@ int cov_print(cov_data *data, char **bytes, size_t *size, cov_error *err) {
     const size_t count_bytes = put_counts(data, body);
     const int head_bytes =
         snprintf(head, sizeof head, MAGIC "files %" PRIu64 " shape %zu %016" PRIx64 " counts %zu %016" PRIx64 "\njob %s\n", data->files,
-                 data->shape_bytes, checksum(data->shape, data->shape_bytes), count_bytes, checksum(body, count_bytes), data->job);
+                 data->shape_bytes, cov_checksum(data->shape, data->shape_bytes), count_bytes, cov_checksum(body, count_bytes), data->job);
     *size = (size_t)head_bytes + data->shape_bytes + count_bytes;
     *bytes = malloc(*size);
     if (*bytes == NULL) {
@@ -126,23 +125,30 @@ int cov_print(cov_data *data, char **bytes, size_t *size, cov_error *err) {
     return COV_OK;
 }
 
+int cov_save(const char *path, const void *bytes, size_t size, cov_error *err) {
+    const size_t length = strlen(path) + 32;
+    char *temporary = malloc(length);
+    if (temporary == NULL) {
+        return cov_no_memory(err);
+    }
+    int rc = COV_OK;
+    (void)snprintf(temporary, length, "%s.tmp%ld", path, (long)getpid());
+    FILE *out = fopen(temporary, "wb");
+    bool good = out != NULL && fwrite(bytes, 1, size, out) == size;
+    good = (out == NULL || fclose(out) == 0) && good && rename(temporary, path) == 0;
+    if (!good) {
+        rc = cov_fail(err, COV_IO, "%s: %s", path, strerror(errno));
+        (void)unlink(temporary);
+    }
+    free(temporary);
+    return rc;
+}
+
 int cov_write(cov_data *data, const char *path, cov_error *err) {
     char *bytes = NULL;
     size_t size = 0;
-    const size_t length = strlen(path) + 32;
-    char *temporary = malloc(length);
-    int rc = temporary == NULL ? cov_no_memory(err) : cov_print(data, &bytes, &size, err);
-    if (rc == COV_OK) {
-        (void)snprintf(temporary, length, "%s.tmp%ld", path, (long)getpid());
-        FILE *out = fopen(temporary, "wb");
-        bool good = out != NULL && fwrite(bytes, 1, size, out) == size;
-        good = (out == NULL || fclose(out) == 0) && good && rename(temporary, path) == 0;
-        if (!good) {
-            rc = cov_fail(err, COV_IO, "%s: %s", path, strerror(errno));
-            (void)unlink(temporary);
-        }
-    }
-    free(temporary);
+    int rc = cov_print(data, &bytes, &size, err);
+    rc = rc == COV_OK ? cov_save(path, bytes, size, err) : rc;
     free(bytes);
     return rc;
 }
@@ -220,7 +226,7 @@ static int take_apart(parts *p, const unsigned char *bytes, size_t size, const c
     }
     p->shape = (const char *)bytes + from;
     p->counts = bytes + from + p->shape_bytes;
-    if (checksum(p->shape, p->shape_bytes) != shape_sum || checksum(p->counts, p->count_bytes) != count_sum) {
+    if (cov_checksum(p->shape, p->shape_bytes) != shape_sum || cov_checksum(p->counts, p->count_bytes) != count_sum) {
         return cov_fail(err, COV_BAD_FILE, "%s: its checksum is wrong", name);
     }
     return COV_OK;

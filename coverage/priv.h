@@ -1,4 +1,4 @@
-/* priv.h - private to coverage/. */
+/* priv.h - private to coverage/ and coverage/code/. */
 #ifndef COVERAGE_PRIV_H
 #define COVERAGE_PRIV_H
 
@@ -55,6 +55,16 @@ uint32_t *cov_map_cells(const cov_data_group *ga, const cov_data_cross *a, const
 
 /* The whole file in memory, to be freed. */
 int cov_slurp(const char *path, unsigned char **bytes, size_t *size, cov_error *err);
+
+/* Write under a temporary name, then rename. */
+int cov_save(const char *path, const void *bytes, size_t size, cov_error *err);
+
+/* FNV-1a, eight bytes at a time: it finds damage, not malice. */
+uint64_t cov_checksum(const void *bytes, size_t size);
+/* A number of 7 bits a byte, at most 10 bytes; returns how many. */
+size_t cov_put_varint(unsigned char *dst, uint64_t value);
+/* false: there is none, or not in its shortest form. */
+bool cov_get_varint(const unsigned char **at, const unsigned char *end, uint64_t *value);
 
 /* Shape and counters without their header, as fuzzing has them: the checksums would keep it from finding anything. */
 int cov_parse_parts(cov_data *data, const char *shape, size_t shape_bytes, const void *counts, size_t count_bytes, cov_error *err);

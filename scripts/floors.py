@@ -14,6 +14,7 @@ FLOORS = {
     "tb/npu": {"tb", "cmodel", "drivers/npu_hal.h", "drivers/npu_regs.h"},
     "coverage": set(),
     "coverage/npu": {"coverage", "tb"},
+    "coverage/code": {"coverage"},
     "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/npu"},
     "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/npu"},
     "network": {"drivers", "tb", "tb/npu"},

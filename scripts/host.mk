@@ -8,16 +8,17 @@ SRC_tbnpu := $(wildcard tb/npu/*.c tb/npu/score/*.c)
 SRC_network := $(wildcard network/*.c)
 SRC_coverage := $(wildcard coverage/*.c)
 SRC_covnpu := $(wildcard coverage/npu/*.c)
+SRC_covcode := $(wildcard coverage/code/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb tbnpu network covnpu coverage noshim
+LIBS := cmodel drivers halmmio tb tbnpu network covnpu covcode coverage noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
-# model and driver are counted by gcov; -O1 keeps the lines and arms that the source has. Several processes add to the same files, which libgcov locks.
+# model and driver are counted by gcov; -O1 without inlining keeps the lines and arms that the source has. Several processes add to the same files, which libgcov locks.
 ifeq ($(KIND),cov)
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -O1 -g $(if $(ARCH),-march=$(ARCH))
-$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := --coverage
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := --coverage -fno-inline
 endif
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
@@ -98,7 +99,7 @@ host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
-$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcoverage.a $(HOST)/flags.ld
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcoverage.a -o $@ -ljansson
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcovcode.a $(HOST)/libcoverage.a -o $@ -ljansson -lz -lpthread
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

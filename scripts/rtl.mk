@@ -7,12 +7,13 @@ UNIT_SV_DIR := $(wildcard testcases/unit/sv)
 
 # Lint is a step of its own (make lint): here only errors stop.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
-# The initial state is random in all kinds: it costs nothing but the constructor (tests/test_init_state.py: nothing depends on it).
+# The initial state is random in all kinds but cov: it costs nothing but the constructor (tests/test_init_state.py: nothing depends on it).
 VFLAGS_fast := --x-assign fast --x-initial unique
 VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
-VFLAGS_cov := --x-assign fast --x-initial unique --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64
+# no random state here: from all zeros to a value at reset is one change at most, which is no toggle (tb/sim/shim_impl.hpp)
+VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64 tb/npu/cover/points.vlt
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
@@ -48,9 +49,9 @@ $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
 # Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here. And each instance enters its points into a table,
-# which takes longer than a small case: only the instance that writes the file does (tb/sim/shim_impl.hpp).
+# which takes longer than a small case: the shim says when that is needed, and learns here which counters are those of toggles (tb/sim/shim_impl.hpp).
 PLAIN_COUNTERS = sed -i -E 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/; s/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/; \
-  s/^ +VL_COVER_INSERT\(/    extern bool tb_vl_describe;\n    if (!tb_vl_describe) return;\n&/'
+  s/^ +VL_COVER_INSERT\(/    extern bool tb_vl_cover_point(const uint32_t *, const char *, const char *);\n    if (!tb_vl_cover_point(count32p, pagep, commentp)) return;\n&/'
 
 # what messages call this build
 BUILD_LABEL ?= $(CFG)-$(KIND)

@@ -59,7 +59,7 @@ void html_page_name(const cov_data_group *group, char *dst, size_t size) {
     }
 }
 
-static void put_tile(FILE *out, const char *title, const char *text) {
+void html_tile(FILE *out, const char *title, const char *text) {
     fprintf(out, "<div class=\"tile\"><b>%s</b><span class=\"dim\">%s</span></div>", text, title);
 }
 
@@ -117,15 +117,15 @@ static void index_page(const cov_data *data, FILE *out) {
     html_begin(out, "Functional coverage");
     fputs("<div class=\"tiles\">", out);
     (void)snprintf(text, sizeof text, "%.2f&nbsp;%%", s.percent);
-    put_tile(out, "score", text);
+    html_tile(out, "score", text);
     (void)snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64, s.covered, s.total);
-    put_tile(out, "bins and cells", text);
+    html_tile(out, "bins and cells", text);
     (void)snprintf(text, sizeof text, "%" PRIu64, s.illegal);
-    put_tile(out, "illegal hits", text);
+    html_tile(out, "illegal hits", text);
     (void)snprintf(text, sizeof text, "%" PRIu64, s.ignored);
-    put_tile(out, "ignored, with reasons", text);
+    html_tile(out, "ignored, with reasons", text);
     (void)snprintf(text, sizeof text, "%" PRIu64, data->files);
-    put_tile(out, "files", text);
+    html_tile(out, "files", text);
     fputs("</div>\n<h2>Groups</h2>\n", out);
     put_groups(data, out);
     fprintf(out, "<h2>Holes</h2>\n<p class=\"dim\">%" PRIu64 " of them; hits and goal, and what would hit it.</p>\n", s.total - s.covered);
@@ -138,30 +138,25 @@ static void index_page(const cov_data *data, FILE *out) {
     html_end(out);
 }
 
-/* group NULL: the index. */
-static int write_page(const cov_data *data, const cov_data_group *group, const char *dir, const char *name, cov_error *err) {
+int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, void *ctx), void *ctx, cov_error *err) {
     const size_t size = strlen(dir) + strlen(name) + 40;
     char *path = malloc(size);
     char *temporary = malloc(size);
     bool good = path != NULL && temporary != NULL;
     FILE *out = NULL;
     if (good) {
-        (void)snprintf(path, size, "%s/%s", dir, name);
-        (void)snprintf(temporary, size, "%s/%s.tmp%ld", dir, name, (long)getpid());
+        (void)snprintf(path, size, "%s%s%s", dir, dir[0] == '\0' ? "" : "/", name);
+        (void)snprintf(temporary, size, "%s.tmp%ld", path, (long)getpid());
         out = fopen(temporary, "w");
         good = out != NULL;
     }
     if (good) {
-        if (group == NULL) {
-            index_page(data, out);
-        } else {
-            html_group_page(data, group, out);
-        }
+        fn(out, ctx);
         good = ferror(out) == 0;
         good = fclose(out) == 0 && good && rename(temporary, path) == 0;
     }
     if (!good) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s/%.100s: %s", dir, name,
+        (void)snprintf(err->text, sizeof err->text, "%.200s%s%.100s: %s", dir, dir[0] == '\0' ? "" : "/", name,
                        path == NULL || temporary == NULL ? "out of memory" : strerror(errno));
         if (temporary != NULL) {
             (void)unlink(temporary);
@@ -170,6 +165,25 @@ static int write_page(const cov_data *data, const cov_data_group *group, const c
     free(path);
     free(temporary);
     return good ? COV_OK : COV_IO;
+}
+
+typedef struct page {
+    const cov_data *data;
+    const cov_data_group *group; /* NULL: the index */
+} page;
+
+static void put_page(FILE *out, void *ctx) {
+    const page *p = ctx;
+    if (p->group == NULL) {
+        index_page(p->data, out);
+    } else {
+        html_group_page(p->data, p->group, out);
+    }
+}
+
+static int write_page(const cov_data *data, const cov_data_group *group, const char *dir, const char *name, cov_error *err) {
+    page p = {data, group};
+    return tool_write(dir, name, put_page, &p, err);
 }
 
 int tool_html(const cov_data *data, const char *dir, cov_error *err) {

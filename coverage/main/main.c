@@ -1,5 +1,5 @@
 /* main.c - tandem-cov: coverage files are merged, reported, compared, ranked and held against thresholds (docs/coverage.md). */
-#include "tool.h"
+#include "code_tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +35,7 @@ static void usage(FILE *out) {
     for (size_t i = 0; i < COMMANDS; i++) {
         fprintf(out, "  tandem-cov %s\n      %s\n", commands[i].usage, commands[i].about);
     }
+    fputs("  tandem-cov code COMMAND ...\n      code coverage: lines, branches, toggles (tandem-cov code --help)\n", out);
     fputs("\nExit status: 0; 1: below a threshold, or a file that cannot be used; 2: wrong arguments.\n", out);
 }
 
@@ -108,6 +109,9 @@ static int by_name(const void *a, const void *b) {
 int main(int argc, char **argv) {
     tool t = {.prog = argc > 0 ? argv[0] : "tandem-cov"};
     const command *c = NULL;
+    if (argc > 1 && strcmp(argv[1], "code") == 0) {
+        return tool_code(argc, argv);
+    }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             usage(stdout);

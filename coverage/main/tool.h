@@ -70,6 +70,10 @@ void html_group_page(const cov_data *data, const cov_data_group *group, FILE *ou
 void html_page_name(const cov_data_group *group, char *dst, size_t size);
 void html_begin(FILE *out, const char *title);
 void html_end(FILE *out);
+/* A number with its title. */
+void html_tile(FILE *out, const char *title, const char *text);
+/* Write a file of a folder ("": this one) through a function, under a temporary name first. COV_IO with a line. */
+int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, void *ctx), void *ctx, cov_error *err);
 /* A share as a bar and a number. */
 void html_meter(FILE *out, const cov_score *score);
 

@@ -1,5 +1,5 @@
 // Assertion macros. Checked at each rising edge of clk_i while rst_ni is high; a failure prints the instance path and the
-// name and stops the simulation. Yosys sees nothing. They are processes rather than assertion properties because 5.006 warns
+// name and stops the simulation. Yosys sees nothing, and code coverage does not count them. They are processes rather than assertion properties because 5.006 warns
 // about a reset that is both asynchronous and the condition of a `disable iff`.
 //
 // NPU_ASSERT(Name, Expr)                  Expr must hold
@@ -17,23 +17,29 @@
 `define NPU_ASSERT_ONEHOT0(Name, Vec)
 `else
 `define NPU_ASSERT(Name, Expr) \
+  /*verilator coverage_off*/ \
   always @(posedge clk_i or negedge rst_ni) begin \
     if (!rst_ni) begin \
     end else if (!(Expr)) begin \
       $error("%m: assertion %s failed", `"Name`"); \
     end \
-  end
+  end \
+  /*verilator coverage_on*/
 `define NPU_ASSERT_COMB(Name, Expr) \
+  /*verilator coverage_off*/ \
   always_comb begin \
     if (!(Expr)) $error("%m: assertion %s failed", `"Name`"); \
-  end
+  end \
+  /*verilator coverage_on*/
 `define NPU_ASSERT_STABLE(Valid, Ready, Data) \
+  /*verilator coverage_off*/ \
   always @(posedge clk_i or negedge rst_ni) begin \
     if (!rst_ni) begin \
     end else if ($past((Valid) && !(Ready) && rst_ni) && (!(Valid) || $past(Data) != (Data))) begin \
       $error("%m: assertion stable failed: %s, %s until %s", `"Valid`", `"Data`", `"Ready`"); \
     end \
-  end
+  end \
+  /*verilator coverage_on*/
 `define NPU_ASSERT_ONEHOT0(Name, Vec) `NPU_ASSERT(Name, ((Vec) & ((Vec) - 1'b1)) == '0)
 `endif
 

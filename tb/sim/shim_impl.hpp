@@ -11,7 +11,6 @@
 #include <memory>
 #include <new>
 #include <string>
-#include <vector>
 
 #include <verilated.h>
 #include <verilated_syms.h>
@@ -19,8 +18,10 @@
 #include <verilated_fst_c.h>
 #endif
 #if VM_COVERAGE
+#include <cstring>
+#include <functional>
 #include <mutex>
-#include <type_traits>
+#include <vector>
 
 #include <verilated_cov.h>
 #endif
@@ -29,8 +30,32 @@
 #include "sim/vl_printf.h"
 
 #if VM_COVERAGE
-/* Does an instance that is made enter its points into the table of the runtime (scripts/rtl.mk)? */
-bool tb_vl_describe = false;
+/*
+ * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one after the other: the counters of those that
+ * are gone are added here, the only state of the shim that outlives an instance.
+ *
+ * Verilator 5.006 counts each change of a bit. What counts here is a bit that rises and falls again within a run, half of that: a constant 1 changes once at the start of
+ * each run, and so does a register on its way to its reset value.
+ */
+namespace {
+struct shim_cover_state {
+    std::mutex lock;
+    bool describe = false;                 /* the instance under construction enters its points into the table of the runtime */
+    bool known = false;                    /* toggles is complete */
+    std::vector<const uint32_t *> toggles; /* counters of toggles in the first instance */
+    std::vector<bool> halved;              /* the same by their place in the array */
+    std::vector<uint64_t> sum;
+};
+shim_cover_state shim_cover;
+} // namespace
+
+/* The generated code asks this before it enters a point into the runtime's table (scripts/rtl.mk). Later Verilators count rise and fall by themselves ("a[0]:0->1"). */
+bool tb_vl_cover_point(const uint32_t *counter, const char *page, const char *comment) {
+    if (!shim_cover.known && std::strncmp(page, "v_toggle", 8) == 0 && std::strstr(comment, "->") == nullptr) {
+        shim_cover.toggles.push_back(counter);
+    }
+    return shim_cover.describe;
+}
 #endif
 
 namespace {
@@ -93,6 +118,38 @@ shim_inst *shim_cast(void *inst) {
     return static_cast<shim_inst *>(inst);
 }
 
+#if VM_COVERAGE
+auto &shim_counters(shim_inst *inst) {
+    return inst->top->rootp->vlSymsp->__Vcoverage;
+}
+
+/* After the first instance was made: where in its array are toggles? Counters elsewhere are those that Verilator gives to points that it does not count. */
+void shim_cover_learn(shim_inst *inst) {
+    auto &counters = shim_counters(inst);
+    const size_t count = sizeof counters / sizeof counters[0];
+    const uint32_t *first = reinterpret_cast<const uint32_t *>(&counters[0]);
+    shim_cover.sum.resize(count);
+    shim_cover.halved.resize(count);
+    for (const uint32_t *counter : shim_cover.toggles) {
+        const std::less<const uint32_t *> before;
+        if (!before(counter, first) && before(counter, first + count)) {
+            shim_cover.halved[static_cast<size_t>(counter - first)] = true;
+        }
+    }
+    shim_cover.known = true;
+    shim_cover.toggles.clear();
+}
+
+/* The instance ends. */
+void shim_cover_add(shim_inst *inst) {
+    auto &counters = shim_counters(inst);
+    const std::lock_guard<std::mutex> guard(shim_cover.lock);
+    for (size_t i = 0; i < shim_cover.sum.size(); i++) {
+        shim_cover.sum[i] += counters[i] / (shim_cover.halved[i] ? 2 : 1);
+    }
+}
+#endif
+
 void *shim_create(const char *const *plusargs, uint64_t init_seed) {
     std::unique_ptr<shim_inst> inst(new (std::nothrow) shim_inst);
     if (!inst) {
@@ -116,7 +173,15 @@ void *shim_create(const char *const *plusargs, uint64_t init_seed) {
 #if VM_TRACE_FST
         inst->context->traceEverOn(true);
 #endif
+#if VM_COVERAGE
+        const std::lock_guard<std::mutex> guard(shim_cover.lock);
+#endif
         inst->top.reset(new shim_top(inst->context.get(), shim_top_name));
+#if VM_COVERAGE
+        if (!shim_cover.known) {
+            shim_cover_learn(inst.get());
+        }
+#endif
     } catch (const std::exception &) {
         return nullptr;
     }
@@ -224,32 +289,17 @@ void shim_trace_close(void *handle) {
 #endif
 
 #if VM_COVERAGE
-/*
- * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one after the other: the counters of those that
- * are gone are added here, the only state of the shim that outlives an instance.
- */
-std::mutex shim_cover_lock;
-std::vector<uint64_t> shim_cover_sum;
-
-template <typename Call> void shim_each_counter(shim_inst *inst, Call call) {
-    auto &counters = inst->top->rootp->vlSymsp->__Vcoverage;
-    const size_t count = std::extent<typename std::remove_reference<decltype(counters)>::type>::value;
-    const std::lock_guard<std::mutex> guard(shim_cover_lock);
-    shim_cover_sum.resize(count);
-    for (size_t i = 0; i < count; i++) {
-        call(counters[i], shim_cover_sum[i]);
-    }
-}
-
 bool shim_coverage_write(const char *path, char *err, size_t err_size) {
-    tb_vl_describe = true;
+    shim_cover.describe = true;
     shim_inst *inst = shim_cast(shim_create(nullptr, 1));
-    tb_vl_describe = false;
+    shim_cover.describe = false;
     if (!inst) {
         std::snprintf(err, err_size, "%s: out of memory", path);
         return false;
     }
-    shim_each_counter(inst, [](auto &counter, uint64_t &sum) { counter = sum > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(sum); });
+    for (size_t i = 0; i < shim_cover.sum.size(); i++) {
+        shim_counters(inst)[i] = shim_cover.sum[i] > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(shim_cover.sum[i]);
+    }
     bool good = true;
     {
         shim_scope scope(inst);
@@ -276,7 +326,7 @@ void shim_destroy(void *handle) {
 #endif
     shim_guard(inst.get(), [&inst] { inst->top->final(); });
 #if VM_COVERAGE
-    shim_each_counter(inst.get(), [](auto &counter, uint64_t &sum) { sum += counter; });
+    shim_cover_add(inst.get());
 #endif
     shim_scope scope(inst.get());
     inst->top.reset();

@@ -1,0 +1,154 @@
+/* code_page.c - the page of a source: its lines with their hits, the arms of each, the toggles that are missing. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "code_tool.h"
+
+/* Where the items of each metric are, as lines go on. */
+typedef struct cursor {
+    const code_view *view;
+    size_t at[CODE_METRICS], end[CODE_METRICS];
+} cursor;
+
+static cursor begin(const code_view *view, const code_group *file) {
+    cursor c = {.view = view};
+    size_t at = file->first;
+    for (unsigned m = 0; m < CODE_METRICS; m++) { /* items are in the order of their metrics */
+        c.at[m] = at;
+        while (at < file->first + file->count && (unsigned)view->items.item[at].metric == m) {
+            at++;
+        }
+        c.end[m] = at;
+    }
+    return c;
+}
+
+/* The next item of a metric on this line, or before it; NULL: none. */
+static const code_item *next(cursor *c, code_metric metric, uint32_t line) {
+    const size_t at = c->at[metric];
+    if (at >= c->end[metric] || c->view->items.item[at].line > line) {
+        return NULL;
+    }
+    c->at[metric]++;
+    return &c->view->items.item[at];
+}
+
+static const char *look(const code_item *item) {
+    return item->hits > 0 ? "hit" : item->waiver != 0 ? "off" : "miss";
+}
+
+static void put_title(FILE *out, const code_view *view, const code_item *item) {
+    if (item->waiver != 0) {
+        fputs(" title=\"waived: ", out);
+        put_html(out, view->waivers.waiver[item->waiver - 1].why);
+        fputc('"', out);
+    }
+}
+
+/* Arms, cover properties and expressions: each with its hits. */
+static void put_small(FILE *out, cursor *c, code_metric metric, uint32_t line) {
+    for (const code_item *item = next(c, metric, line); item != NULL; item = next(c, metric, line)) {
+        fprintf(out, "<span class=\"arm %s\"", look(item));
+        put_title(out, c->view, item);
+        fputc('>', out);
+        put_html(out, item->name);
+        fprintf(out, " %" PRIu64 "</span> ", item->hits);
+    }
+}
+
+/* Bits of the line: how many, and which are missing. */
+static void put_toggles(FILE *out, cursor *c, uint32_t line) {
+    char text[500];
+    code_tally t = {0};
+    const size_t from = c->at[CODE_M_TOGGLE];
+    for (const code_item *item = next(c, CODE_M_TOGGLE, line); item != NULL; item = next(c, CODE_M_TOGGLE, line)) {
+        code_count(&t, item);
+    }
+    const size_t end = c->at[CODE_M_TOGGLE];
+    if (t.points == 0) {
+        return;
+    }
+    fprintf(out, "<span class=\"arm %s\">%" PRIu64 "/%" PRIu64 " bits</span> ",
+            t.covered + t.waived == t.points ? (t.waived > 0 ? "off" : "hit") : "miss", t.covered, t.points);
+    for (size_t i = from; i < end;) {
+        const code_item *item = &c->view->items.item[i];
+        if (item->hits > 0) {
+            i++;
+            continue;
+        }
+        size_t after = i + 1;
+        (void)snprintf(text, sizeof text, "%s", item->name);
+        if (item->waiver == 0) {
+            after = code_view_hole(c->view, i, end, text, sizeof text);
+        }
+        fprintf(out, "<span class=\"arm %s\"", look(item));
+        put_title(out, c->view, item);
+        fputc('>', out);
+        put_html(out, text);
+        fputs("</span> ", out);
+        i = after;
+    }
+}
+
+static void put_head(FILE *out, const code_group *file) {
+    html_begin(out, file->name);
+    fputs("<style>main{max-width:none}.src td{border:0;padding:0 8px;vertical-align:top}.src pre{margin:0;font:13px/1.45 "
+          "ui-monospace,Menlo,Consolas,"
+          "monospace;white-space:pre;tab-size:2}.arm{display:inline-block;font-size:.8em;border-radius:3px;padding:0 5px;margin:1px 0}"
+          "tr:target{outline:2px solid var(--link)}</style>\n<p><a href=\"index.html\">all files</a></p>\n<p>",
+          out);
+    for (unsigned m = 0; m < CODE_METRICS; m++) {
+        if (file->tally[m].points > 0) {
+            fprintf(out, "%s ", code_metric_name((code_metric)m));
+            code_put_percent(out, &file->tally[m], true);
+            fprintf(out, " (%" PRIu64 " of %" PRIu64 ") &nbsp; ", file->tally[m].covered, file->tally[m].points);
+        }
+    }
+    fputs("</p>\n", out);
+}
+
+/* Links to the lines with something missing. */
+static void put_holes(FILE *out, const code_view *view, const code_group *file) {
+    for (unsigned m = 0; m < CODE_METRICS; m++) {
+        uint32_t before = 0;
+        for (size_t i = file->first; i < file->first + file->count; i++) {
+            const code_item *item = &view->items.item[i];
+            if ((unsigned)item->metric != m || item->hits > 0 || item->waiver != 0 || item->line == before) {
+                continue;
+            }
+            fprintf(out, "%s<a href=\"#l%" PRIu32 "\">%" PRIu32 "</a>", before == 0 ? "<p>missing, " : " ", item->line, item->line);
+            if (before == 0) {
+                fprintf(out, " (%s)", code_metric_name((code_metric)m));
+            }
+            before = item->line;
+        }
+        fputs(before != 0 ? "</p>\n" : "", out);
+    }
+}
+
+void code_page(const code_view *view, const code_group *file, const code_source *source, FILE *out) {
+    cursor c = begin(view, file);
+    put_head(out, file);
+    put_holes(out, view, file);
+    fputs("<div class=\"scroll\"><table class=\"src\">\n", out);
+    for (uint32_t line = 1; line <= source->count; line++) {
+        const code_item *item = next(&c, CODE_M_LINE, line);
+        fprintf(out, "<tr id=\"l%" PRIu32 "\"><td class=\"n dim\">%" PRIu32 "</td>", line, line);
+        if (item == NULL) {
+            fputs("<td></td><td><pre>", out);
+        } else {
+            fprintf(out, "<td class=\"n %s\"", look(item));
+            put_title(out, view, item);
+            fprintf(out, ">%" PRIu64 "</td><td class=\"%s\"><pre>", item->hits, item->hits > 0 ? "" : look(item));
+        }
+        put_html(out, code_source_line(source, line));
+        fputs("</pre></td><td>", out);
+        put_small(out, &c, CODE_M_BRANCH, line);
+        put_small(out, &c, CODE_M_USER, line);
+        put_small(out, &c, CODE_M_EXPR, line);
+        put_toggles(out, &c, line);
+        fputs("</td></tr>\n", out);
+    }
+    fputs("</table></div>\n", out);
+    html_end(out);
+}

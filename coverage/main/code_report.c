@@ -1,0 +1,283 @@
+/* code_report.c - code coverage as text, as JSON, and against thresholds. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code_tool.h"
+
+/* ---- text ---- */
+
+static void put_cell(const code_tally *t) {
+    if (t->points == 0) {
+        printf(" %27s", "-");
+        return;
+    }
+    printf(" %6.2f (%6.2f) %5" PRIu64 "/%-5" PRIu64, code_percent(t), code_percent_before(t), t->covered, t->points);
+}
+
+static void put_row(const char *name, const code_tally tally[CODE_METRICS]) {
+    printf("%-12.12s", name);
+    for (unsigned m = 0; m < CODE_SCORED; m++) {
+        put_cell(&tally[m]);
+    }
+    putchar('\n');
+}
+
+static const char *reason(const code_view *view, uint32_t waiver) {
+    return waiver == 0 ? "" : view->waivers.waiver[waiver - 1].why;
+}
+
+/* What has no hit, metric by metric, with the line of the source. */
+static void put_holes(const code_options *o, const code_view *view, code_metric metric) {
+    char text[500];
+    uint64_t shown = 0;
+    uint64_t count = 0;
+    for (size_t f = 0; f < view->file_count; f++) {
+        const code_group *file = &view->files[f];
+        const size_t end = file->first + file->count;
+        code_source source = {0};
+        cov_error ignored;
+        bool tried = false;
+        for (size_t i = file->first; i < end;) {
+            const code_item *item = &view->items.item[i];
+            if (item->metric != metric || item->hits > 0 || item->waiver != 0) {
+                i++;
+                continue;
+            }
+            i = code_view_hole(view, i, end, text, sizeof text);
+            if (count++ == 0) {
+                printf("\nnot hit: %s\n", code_metric_name(metric));
+            }
+            if (o->holes != 0 && shown >= o->holes) {
+                continue;
+            }
+            if (!tried) {
+                tried = true; /* without its source a hole has no text, and that is all */
+                (void)code_source_read(&source, o->source, file->name, &ignored);
+            }
+            shown++;
+            const char *line = code_source_line(&source, item->line);
+            printf("  %s:%" PRIu32 "  %s%s%.110s\n", file->name, item->line, text, text[0] == '\0' ? "" : "  | ",
+                   line + strspn(line, " \t"));
+        }
+        code_source_free(&source);
+    }
+    if (shown < count) {
+        printf("  and %" PRIu64 " more (--holes 0 has all)\n", count - shown);
+    }
+}
+
+static void put_waivers(const code_view *view) {
+    if (view->waivers.count > 0) {
+        printf("\nwaived\n");
+    }
+    for (size_t i = 0; i < view->waivers.count; i++) {
+        const code_waiver *w = &view->waivers.waiver[i];
+        printf("  %5" PRIu64 "  %s\n         %s\n", w->missing, w->what, w->why);
+    }
+}
+
+static void put_stale(FILE *out, const code_options *o, const code_view *view) {
+    for (size_t i = 0; i < view->waivers.count; i++) {
+        const code_waiver *w = &view->waivers.waiver[i];
+        if (w->missing == 0) {
+            fprintf(out, "%s:%" PRIu32 ": stale: %s: %s\n", o->waivers, w->line, w->what,
+                    w->matched == 0 ? "it matches nothing" : "all that it matches is covered");
+        }
+    }
+}
+
+int code_tool_report(const code_options *o, const code_view *view) {
+    const code_tally all = code_view_all(view);
+    if (o->json) {
+        code_tool_json(stdout, view);
+        return 0;
+    }
+    printf("%-12s %27s %27s %27s\n", "unit", "line % (before waivers)", "branch", "toggle");
+    for (size_t i = 0; i < view->unit_count; i++) {
+        const code_tally *t = view->units[i].tally;
+        if (t[0].points + t[1].points + t[2].points > 0) {
+            put_row(view->units[i].name, t);
+        }
+    }
+    put_row("all", view->total);
+    printf("\nwaived: %" PRIu64 " of %" PRIu64 " points (%.2f %%), %zu waivers, %zu stale\n", all.waived, all.points,
+           all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->waivers.count, view->stale);
+    printf("cover properties: %" PRIu64 " of %" PRIu64 "\n", view->total[CODE_M_USER].covered, view->total[CODE_M_USER].points);
+    put_stale(stdout, o, view);
+    for (unsigned m = 0; m < CODE_METRICS; m++) {
+        put_holes(o, view, (code_metric)m);
+    }
+    put_waivers(view);
+    if (view->empty_count > 0) {
+        printf("\nmodules and packages without any point\n");
+    }
+    for (size_t i = 0; i < view->empty_count; i++) {
+        printf("  %s (%s)\n", view->empty[i].name, view->empty[i].file);
+    }
+    return 0;
+}
+
+/* ---- JSON ---- */
+
+static void put_tallies(FILE *out, const code_tally tally[CODE_METRICS]) {
+    for (unsigned m = 0; m < CODE_METRICS; m++) {
+        const code_tally *t = &tally[m];
+        if (m >= CODE_SCORED && t->points == 0) {
+            continue;
+        }
+        fprintf(out,
+                "%s\"%s\": {\"points\": %" PRIu64 ", \"covered\": %" PRIu64 ", \"waived\": %" PRIu64
+                ", \"percent\": %.2f, \"percent_before\": %.2f}",
+                m == 0 ? "" : ", ", code_metric_name((code_metric)m), t->points, t->covered, t->waived, code_percent(t),
+                code_percent_before(t));
+    }
+}
+
+static void put_groups(FILE *out, const char *key, const code_group *groups, size_t count) {
+    fprintf(out, ",\n\"%s\": [", key);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i == 0 ? "\n  {\"name\": " : ",\n  {\"name\": ", out);
+        put_json(out, groups[i].name);
+        fputs(", ", out);
+        put_tallies(out, groups[i].tally);
+        fputc('}', out);
+    }
+    fputs("]", out);
+}
+
+static void put_items(FILE *out, const code_view *view, bool waived) {
+    char text[500];
+    bool first = true;
+    fprintf(out, ",\n\"%s\": [", waived ? "waived" : "holes");
+    for (size_t i = 0; i < view->items.count;) {
+        const code_item *item = &view->items.item[i];
+        if (item->hits > 0 || (item->waiver != 0) != waived) {
+            i++;
+            continue;
+        }
+        const size_t next = waived ? i + 1 : code_view_hole(view, i, view->items.count, text, sizeof text);
+        fprintf(out, "%s\n  {\"kind\": \"%s\", \"file\": ", first ? "" : ",", code_metric_name(item->metric));
+        put_json(out, item->file);
+        fprintf(out, ", \"line\": %" PRIu32 ", \"points\": %zu, \"name\": ", item->line, next - i);
+        put_json(out, waived ? item->name : text);
+        if (waived) {
+            fputs(", \"why\": ", out);
+            put_json(out, reason(view, item->waiver));
+        }
+        fputc('}', out);
+        first = false;
+        i = next;
+    }
+    fputs("]", out);
+}
+
+void code_tool_json(FILE *out, const code_view *view) {
+    const code_tally all = code_view_all(view);
+    bool first = true;
+    fputs("{\"total\": {", out);
+    put_tallies(out, view->total);
+    fprintf(out, "},\n\"files_merged\": %" PRIu64 ", \"points\": %" PRIu64 ", \"waived_percent\": %.2f", view->data.files, all.points,
+            all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points);
+    put_groups(out, "units", view->units, view->unit_count);
+    put_groups(out, "files", view->files, view->file_count);
+    put_items(out, view, false);
+    put_items(out, view, true);
+    fputs(",\n\"stale\": [", out);
+    for (size_t i = 0; i < view->waivers.count; i++) {
+        if (view->waivers.waiver[i].missing == 0) {
+            fputs(first ? "" : ", ", out);
+            put_json(out, view->waivers.waiver[i].what);
+            first = false;
+        }
+    }
+    fputs("],\n\"no_points\": [", out);
+    for (size_t i = 0; i < view->empty_count; i++) {
+        fputs(i == 0 ? "{\"module\": " : ", {\"module\": ", out);
+        put_json(out, view->empty[i].name);
+        fputs(", \"file\": ", out);
+        put_json(out, view->empty[i].file);
+        fputc('}', out);
+    }
+    fputs("]}\n", out);
+}
+
+/* ---- gate ---- */
+
+/* The counts of "line", "branch.dma"; NULL: nothing has this name. */
+static const code_tally *tally_of(const code_view *view, const char *name) {
+    for (unsigned m = 0; m < CODE_METRICS; m++) {
+        const char *metric = code_metric_name((code_metric)m);
+        const size_t length = strlen(metric);
+        if (strncmp(name, metric, length) != 0) {
+            continue;
+        }
+        if (name[length] == '\0') {
+            return &view->total[m];
+        }
+        for (size_t i = 0; name[length] == '.' && i < view->unit_count; i++) {
+            if (strcmp(view->units[i].name, name + length + 1) == 0) {
+                return &view->units[i].tally[m];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* One threshold. 1: below, 0: good, -1: nothing has its name. */
+static int judge(const code_view *view, const char *name, double limit) {
+    if (strcmp(name, "waived") == 0) {
+        const code_tally all = code_view_all(view);
+        const double share = all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points;
+        printf("%s waived %.2f %% of %" PRIu64 " points, at most %g\n", share <= limit ? "ok   " : "ABOVE", share, all.points, limit);
+        return share > limit;
+    }
+    const code_tally *t = tally_of(view, name);
+    if (t == NULL) {
+        return -1;
+    }
+    const bool good = code_percent(t) >= limit;
+    printf("%s %s %.2f %% (%.2f %% before waivers), at least %g\n", good ? "ok   " : "BELOW", name, code_percent(t), code_percent_before(t),
+           limit);
+    return !good;
+}
+
+static int refuse(const code_options *o, uint32_t number, const char *what) {
+    fprintf(stderr, "%s: %s: line %" PRIu32 ": %s\n", o->prog, o->thresholds, number, what);
+    return 1;
+}
+
+int code_tool_gate(const code_options *o, const code_view *view) {
+    char line[512];
+    int below = 0;
+    FILE *in = fopen(o->thresholds, "r");
+    if (in == NULL) {
+        fprintf(stderr, "%s: %s: %s\n", o->prog, o->thresholds, strerror(errno));
+        return 1;
+    }
+    for (uint32_t number = 1; fgets(line, sizeof line, in) != NULL; number++) {
+        char name[200];
+        char value[64];
+        char more[2];
+        char *end = value;
+        line[strcspn(line, "#\n\r")] = '\0';
+        const int found = sscanf(line, "%199s %63s %1s", name, value, more);
+        if (found <= 0) {
+            continue;
+        }
+        const double limit = strtod(value, &end);
+        const bool good = found == 2 && end != value && *end == '\0' && limit >= 0.0 && limit <= 100.0;
+        const int rc = good ? judge(view, name, limit) : -2;
+        if (rc < 0) {
+            (void)fclose(in);
+            return refuse(o, number,
+                          rc == -2 ? "not a name and a number from 0 to 100"
+                                   : "nothing has this name: line, branch, toggle, waived, KIND.UNIT");
+        }
+        below += rc;
+    }
+    (void)fclose(in);
+    put_stale(stdout, o, view);
+    return below > 0 || view->stale > 0;
+}
