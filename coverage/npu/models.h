@@ -49,6 +49,13 @@ int64_t npu_rest(int64_t size, uint32_t n);
         COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                                           \
     }
 
+/* What npu_rest() says; knob: the hint up to the size. The sizes are right for every mesh. */
+#define NPU_RESTS(knob)                                                                                                                    \
+    {COV_VALUE("multiple", 0), .hint = knob "32"}, {COV_VALUE("one over", 1), .hint = knob "33"},                                          \
+        {COV_VALUE("between", 2), .hint = knob "34"}, {                                                                                    \
+        COV_VALUE("one short", 3), .hint = knob "31"                                                                                       \
+    }
+
 /* Beside NPU_ENUM. */
 #define NPU_ONES                                                                                                                           \
     { COV_VALUE("ones", 1000), COV_IGNORE("no generator draws it: it makes failures easier to read") }
