@@ -32,6 +32,11 @@ extern const uint32_t npu_models_system_count;
 extern const cov_group npu_bus_group;
 enum { BUS_DIR, BUS_BEATS, BUS_DEPTH, BUS_LATENCY, BUS_STALL, BUS_ERROR, BUS_POINTS };
 
+/* fp.c: operations of the floating-point units. inst: one for each group; op from npu_cov_fp_find(); used: the instance that was sampled. Returns illegal hits. */
+enum { NPU_FP_GROUPS = 3 };
+extern const cov_group npu_fp_arith_group, npu_fp_select_group, npu_fp_convert_group;
+uint32_t npu_fp_sample(cov_inst *const inst[NPU_FP_GROUPS], int op, uint32_t a, uint32_t b, cov_inst **used);
+
 /* Value of a knob; COV_NONE: the test has no such knob. */
 static inline int64_t npu_knob(const npu_case *c, const char *name) {
     return tb_knobs_find(c->knobs, name) < 0 ? COV_NONE : tb_knobs_get(c->knobs, name);

@@ -12,8 +12,11 @@ const char *const npu_act_names[12] = {"none",    "relu", "leaky", "clip", "hard
 const char *const npu_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 const char *const npu_wait_names[2] = {"irq", "poll"};
 
+static const cov_group *const fp_groups[NPU_FP_GROUPS] = {&npu_fp_arith_group, &npu_fp_select_group, &npu_fp_convert_group};
+
 struct npu_cov {
     cov_db *db;
+    cov_inst *fp[NPU_FP_GROUPS];
 };
 
 int64_t npu_pieces(int64_t cap, int64_t size) {
@@ -49,14 +52,20 @@ int npu_cov_open(npu_cov **out, cov_error *err) {
         (void)snprintf(err->text, sizeof err->text, "out of memory");
         return COV_NO_MEMORY;
     }
-    for (; model_at(count) != NULL && count + 1 < MODELS_MAX; count++) {
+    for (; model_at(count) != NULL && count + 1 + NPU_FP_GROUPS < MODELS_MAX; count++) {
         groups[count] = model_at(count)->group;
     }
     groups[count++] = &npu_bus_group;
+    for (int i = 0; i < NPU_FP_GROUPS; i++) {
+        groups[count++] = fp_groups[i];
+    }
     int rc = cov_open(&cov->db, groups, count, err);
     for (int i = 0; rc == COV_OK && i < 2; i++) { /* ports are holes, too, where no RTL ran */
         cov_inst *inst = NULL;
         rc = cov_instance(cov->db, npu_bus_group.name, i == 0 ? "m0" : "m1", &inst, err);
+    }
+    for (int i = 0; rc == COV_OK && i < NPU_FP_GROUPS; i++) {
+        rc = cov_instance(cov->db, fp_groups[i]->name, NULL, &cov->fp[i], err);
     }
     if (rc != COV_OK) {
         npu_cov_close(cov);
@@ -178,6 +187,15 @@ uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon,
     }
     if (illegal > 0) {
         cov_illegal(inst, what, size);
+    }
+    return illegal;
+}
+
+uint32_t npu_cov_fp(npu_cov *cov, int op, uint32_t a, uint32_t b, char *what, size_t size) {
+    cov_inst *used = NULL;
+    const uint32_t illegal = npu_fp_sample(cov->fp, op, a, b, &used);
+    if (illegal > 0) {
+        cov_illegal(used, what, size);
     }
     return illegal;
 }
