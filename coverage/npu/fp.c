@@ -92,6 +92,8 @@ static const cov_rule where_rules[] = {
     {COV_IGNORED, "a sum below the smallest normal number is exact", {"add|sub", "subnormal", "!exact"}}};
 static const cov_rule lost_rules[] = {
     {COV_IGNORED, "only of operands two or more binary places apart: at most one bit is lost", {"2|3..21|22|23|24|25|26|27|28..", "!0|1"}},
+    {COV_IGNORED, "operands with the same exponent differ by a last place at least", {"0", "24"}},
+    {COV_IGNORED, "only equal operands leave nothing", {"1", "all"}},
     {COV_IGNORED, "operands far apart: rounding hides the lost bit", {"26|27|28..", "1"}}};
 static const cov_cross arith_crosses[] = {
     {COV_CROSS("op_a_b", "one pair of classes of one operation: 0 * inf, inf - inf, NaN and a number", "op", "a", "b")},
