@@ -13,7 +13,7 @@ FLOORS = {
     "tb": set(),
     "tb/npu": {"tb", "cmodel", "drivers/npu_hal.h", "drivers/npu_regs.h"},
     "coverage": set(),
-    "coverage/npu": {"coverage", "tb"},
+    "coverage/npu": {"coverage", "tb", "drivers/npu_regs.h"},
     "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/npu"},
     "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/npu"},
     "network": {"drivers", "tb", "tb/npu"},
