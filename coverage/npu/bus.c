@@ -16,18 +16,19 @@ enum {
     BUS_POINTS
 };
 
-/* One long row of FP32 for each of several channels, from a place that is known; what cells have in common is the same in all hints. */
-#define ROW "conv:k=1 s=1 p=0 ih=1 gap=0 in_layout=fp32 out_layout=fp32 "
-#define FROM(shift, at) ROW "in_shift=" shift " out_shift=" shift " place=" at
+/* Long bursts are those of rows and partial sums of FP32, several tiles at a time. LONG: the output begins at a multiple of so much and no more, as place is the seed of its address; ONE: one row, what is left behind it is known, too. */
+#define LONG(shift, at) "conv:k=1 s=1 iw=1024 gap=0 group=255 out_layout=fp32 out_shift=" shift " place=" at
+#define ONE(columns, space) "conv:k=1 s=1 ih=1 group=255 out_shift=0 place=0 iw=" columns " gap=" space
 
-static const cov_bin dir_bins[] = {{COV_VALUE("reads", 0)}, {COV_VALUE("writes", 1)}};
+/* The reads are those of partial sums. */
+static const cov_bin dir_bins[] = {{COV_VALUE("reads", 0), .hint = "conv:ic=64 max_ic=32"}, {COV_VALUE("writes", 1)}};
 static const cov_bin beats_bins[] = {{COV_EACH(1, 17)},
                                      {COV_RANGE("18..31", 18, 31)},
                                      {COV_RANGE("32..63", 32, 63)},
                                      {COV_RANGE("64..127", 64, 127)},
                                      {COV_RANGE("128..254", 128, 254)},
-                                     {COV_VALUE("255", 255), .hint = FROM("0", "0") " iw=1020"},
-                                     {COV_VALUE("256", 256), .hint = FROM("0", "0") " iw=1024"}};
+                                     {COV_VALUE("255", 255), .hint = ONE("1020", "1")},
+                                     {COV_VALUE("256", 256), .hint = ONE("1024", "0")}};
 static const cov_bin depth_bins[] = {{COV_EACH(0, 16)},
                                      {COV_RANGE("more", 17, COV_MAX), COV_FORBID("docs/npu.md: at most 16 bursts in flight")}};
 static const cov_bin latency_bins[] = {
@@ -39,48 +40,51 @@ static const cov_bin stall_bins[] = {{COV_VALUE("none", 0), .hint = "conv:bus=id
                                      {COV_RANGE("60 % and more", 60, 100), .hint = "conv:bus=hostile"}};
 static const cov_bin error_bins[] = {{COV_VALUE("none", 0)}, {COV_VALUE("some", 1), .hint = "faults:kind=response"}};
 /* In the order of the monitor's classes. */
-static const char *const lengths[TB_AXI_LENGTHS] = {"1", "2", "3..4", "5..8", "9..16", "17..32", "33..64", "65..128", "129..256"};
+static const char *const lengths[] = {"1", "2", "3..4", "5..8", "9..16", "17..32", "33..64"};
 static const char *const places[TB_AXI_BEAT_PLACES] = {"only", "first", "middle", "last"};
-static const char *const strobes[TB_AXI_STROBES_KINDS] = {"all", "low", "high", "inner", NULL, "none"};
-static const cov_bin length_bins[] = {
-    {COV_NAMES(lengths, 7)}, {COV_VALUE("65..128", 7), .hint = ROW "iw=480"}, {COV_VALUE("129..256", 8), .hint = ROW "iw=1020"}};
-static const cov_bin start_bins[] = {{COV_VALUE("1", 0), COV_IGNORE("docs/npu.md section 3: all addresses and steps are multiples of 4")},
-                                     {COV_VALUE("2", 1), COV_IGNORE("docs/npu.md section 3: all addresses and steps are multiples of 4")},
-                                     {COV_VALUE("4", 2), .hint = FROM("1", "0")},
-                                     {COV_VALUE("8", 3), .hint = FROM("2", "0")},
-                                     {COV_VALUE("16", 4), .hint = FROM("0", "1")},
-                                     {COV_VALUE("32", 5), .hint = FROM("0", "2")},
-                                     {COV_VALUE("64", 6), .hint = FROM("0", "4")},
-                                     {COV_VALUE("128", 7), .hint = FROM("0", "8")},
-                                     {COV_VALUE("256", 8), .hint = FROM("0", "16")},
-                                     {COV_VALUE("512", 9), .hint = FROM("0", "32")},
-                                     {COV_VALUE("1024", 10), .hint = FROM("0", "64")},
-                                     {COV_VALUE("2048", 11), .hint = FROM("0", "128")},
-                                     {COV_VALUE("4096", 12), .hint = FROM("0", "0")}};
-static const cov_bin room_bins[] = {{COV_VALUE("none", 0), .hint = FROM("0", "0") " iw=1024"},
-                                    {COV_VALUE("1", 1), .hint = FROM("0", "0") " iw=1020"},
-                                    {COV_VALUE("2..3", 2), .hint = FROM("0", "0") " iw=1016"},
-                                    {COV_VALUE("4..15", 3), .hint = FROM("0", "0") " iw=992"},
-                                    {COV_VALUE("16..", 4), .hint = FROM("0", "0") " iw=600"}};
+static const char *const strobes[] = {"all", "low", "high", "inner"};
+static const cov_bin length_bins[] = {{COV_NAMES(lengths, 7)}, {COV_RANGE("65..256", 7, 8), .hint = "conv:out_layout=fp32"}};
+static const cov_bin start_bins[] = {
+    {COV_VALUE("1", 0), COV_IGNORE("docs/npu.md section 3: all addresses and steps are multiples of 4")},
+    {COV_VALUE("2", 1), COV_IGNORE("docs/npu.md section 3: all addresses and steps are multiples of 4")},
+    {COV_VALUE("4", 2), .hint = LONG("1", "4")},
+    {COV_VALUE("8", 3), .hint = LONG("2", "4")},
+    {COV_VALUE("16", 4), .hint = LONG("0", "4")},
+    {COV_VALUE("32", 5), .hint = LONG("0", "14")},
+    {COV_VALUE("64", 6), .hint = LONG("0", "10")},
+    {COV_VALUE("128", 7), .hint = LONG("0", "3")},
+    {COV_VALUE("256", 8), .hint = LONG("0", "9")},
+    {COV_VALUE("512", 9), .hint = LONG("0", "6")},
+    {COV_VALUE("1024", 10), .hint = LONG("0", "84")},
+    {COV_VALUE("2048", 11), .hint = "conv:k=1 s=1 iw=1024 gap=0 place=0 group=64 conv:k=1 s=1 iw=1024 gap=0 place=0 group=32"},
+    {COV_VALUE("4096", 12), .hint = LONG("0", "0")}};
+static const cov_bin room_bins[] = {{COV_VALUE("none", 0), .hint = ONE("1024", "0")},
+                                    {COV_VALUE("1", 1), .hint = ONE("1020", "1")},
+                                    {COV_VALUE("2..3", 2), .hint = ONE("1016", "2")},
+                                    {COV_VALUE("4..15", 3), .hint = ONE("992", "8")},
+                                    {COV_VALUE("16..", 4), .hint = ONE("600", "0")}};
 static const cov_bin place_bins[] = {{COV_NAMES(places, TB_AXI_BEAT_PLACES)}};
-static const cov_bin strobe_bins[] = {{COV_NAMES(strobes, TB_AXI_STROBES_KINDS)},
+static const cov_bin strobe_bins[] = {{COV_NAMES(strobes, 4)},
+                                      {COV_VALUE("none", TB_AXI_STROBES_NONE), .hint = "faults:kind=soft_reset"},
                                       {COV_VALUE("holes", TB_AXI_STROBES_HOLES), COV_FORBID("bytes of a task's row are contiguous")}};
 
 static const cov_point points[BUS_POINTS] = {
     [BUS_DIR] = {COV_POINT("dir", "a channel whose other direction never moves hides what they do to each other", dir_bins)},
-    [BUS_BEATS] = {COV_POINT("beats", "the last beat is wrong, or missing, for one length of a burst", beats_bins)},
-    [BUS_DEPTH] = {COV_POINT("depth", "the counter of bursts in flight is off by one, or wraps, when it is full or empty", depth_bins)},
-    [BUS_LATENCY] = {COV_POINT("latency", "data that comes at once, or very late, meets a unit that does not expect it", latency_bins)},
-    [BUS_STALL] = {COV_POINT("stall", "data is lost or doubled where the receiver is not ready", stall_bins)},
-    [BUS_ERROR] = {COV_POINT("error", "an error response is not reported, or ends the wrong task", error_bins)},
-    [BUS_LENGTH] = {COV_POINT("length", "bursts of one class of lengths go to the wrong place", length_bins)},
+    [BUS_BEATS] = {COV_POINT("beats", "the last beat is wrong, or missing, for one length of a burst", beats_bins),
+                   .hint = "conv:group=255"},
+    [BUS_DEPTH] = {COV_POINT("depth", "the counter of bursts in flight is off by one, or wraps, when it is full or empty", depth_bins),
+                   .hint = "conv:bus=slow"},
+    [BUS_LATENCY] = {COV_POINT("latency", "data that comes at once, or very late, meets a unit that does not expect it", latency_bins),
+                     .hint = "conv:bus=bursty"},
+    [BUS_STALL] = {COV_POINT("stall", "data is lost or doubled where the receiver is not ready", stall_bins), .hint = "conv:bus=typical"},
+    [BUS_ERROR] = {COV_POINT("error", "an error response is not reported, or ends the wrong task", error_bins), .hint = "conv:bus=ideal"},
+    [BUS_LENGTH] = {COV_POINT("length", "bursts of one class of lengths go to the wrong place", length_bins), .hint = "conv:tight=1"},
     [BUS_START] = {COV_POINT("start", "an address that is aligned to this and no more is rounded down, or up", start_bins)},
     [BUS_ROOM] = {COV_POINT("room", "a burst is cut one beat before 4 KB, or one behind", room_bins)},
-    [BUS_PLACE] = {COV_POINT("place", "a burst of one beat is first and last, and only one of them counts", place_bins)},
-    [BUS_STROBES] = {COV_POINT("strobes", "bytes beside those of a row are written", strobe_bins)},
+    [BUS_PLACE] = {COV_POINT("place", "a burst of one beat is first and last, and only one of them counts", place_bins),
+                   .hint = "conv:tight=1"},
+    [BUS_STROBES] = {COV_POINT("strobes", "bytes beside those of a row are written", strobe_bins), .hint = "conv:tight=1"},
 };
-static const cov_rule start_rules[] = {
-    {COV_IGNORED, "from an odd multiple of 2 KB at most 128 beats fit before 4 KB", {NULL, "2048", "129..256"}}};
 static const cov_rule strobe_rules[] = {
     {COV_IGNORED, "the bytes of a burst are contiguous: its first beat goes up to the highest lane", {"first", "low|inner"}},
     {COV_IGNORED, "the bytes of a burst are contiguous: beats in the middle are full", {"middle", "low|high|inner"}},
@@ -91,7 +95,7 @@ static const cov_cross crosses[] = {
     {COV_CROSS("dir_latency", "responses of writes are waited for as data is", "dir", "latency")},
     {COV_CROSS("dir_stall", "back-pressure holds reads but not writes", "dir", "stall")},
     {COV_CROSS("dir_error", "errors of reads and of writes take different ways to the status", "dir", "error")},
-    {COV_CROSS("dir_start", "reads and writes align bursts by themselves", "dir", "start", "length"), COV_RULES(start_rules)},
+    {COV_CROSS("dir_start", "reads and writes align bursts by themselves", "dir", "start", "length")},
     {COV_CROSS("dir_room", "reads and writes are cut at 4 KB by themselves", "dir", "room", "length")},
     {COV_CROSS("place_strobes", "the first beat is masked as the last one", "place", "strobes"), COV_RULES(strobe_rules)},
 };
