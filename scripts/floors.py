@@ -15,6 +15,7 @@ FLOORS = {
     "coverage": set(),
     "coverage/npu": {"coverage", "tb"},
     "coverage/code": {"coverage"},
+    "coverage/npu": {"coverage", "tb", "drivers/npu_regs.h"},
     "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/npu"},
     "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/npu"},
     "network": {"drivers", "tb", "tb/npu"},

@@ -137,7 +137,7 @@ $(BUILD)/units.mk: $(UNIT_BENCHES) $(BUILD)/units.list scripts/unit_duts.py
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/unit/*.c)))
 -include $(OBJ_unit_common:.o=.d)
-UNIT_LIBS := tb cmodel
+UNIT_LIBS := covnpu coverage tb cmodel
 
 define unit
 $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)),$(UNIT_SV_DIR)))

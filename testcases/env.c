@@ -80,6 +80,15 @@ bool tc_ok(const tc_run *run) {
     return run->result->outcome == TB_PASS && device_failure(run) == NULL;
 }
 
+/* An access of a register of the RTL. What must not occur fails the case at its end. */
+static void count_access(void *ctx, bool write, uint32_t offset, uint32_t value, unsigned busy) {
+    tc_run *run = (tc_run *)ctx;
+    char what[400];
+    if (npu_cov_access(run->cov, write, offset, value, busy, what, sizeof what) > 0) {
+        tc_fail(run, "illegal coverage", "what must not occur has occurred: %s", what);
+    }
+}
+
 static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes) {
     char dump[1100];
     run->devices++;
@@ -100,7 +109,9 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
                              .ddr_bytes = ddr_bytes,
                              .max_cycles = run->setup.max_cycles,
                              .poison_reads = true,
-                             .explain = run->explain};
+                             .explain = run->explain,
+                             .on_access = run->cov != NULL ? count_access : NULL,
+                             .access_ctx = run};
     if (bus != NULL && tb_axi_profile_find(bus) == NULL) {
         snprintf(run->err, sizeof run->err, "bus profile %s is unknown to the testbench", bus);
         return -1;
@@ -108,6 +119,9 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
     run->dev = npu_dev_open(&cfg, run->err, sizeof run->err);
     if (run->dev == NULL) {
         return -1;
+    }
+    if (run->cov != NULL) {
+        npu_cov_power_up(run->cov);
     }
     if (run->perf) {
         npu_dev_perf_start(run->dev, run->perf_window);

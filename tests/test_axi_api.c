@@ -302,6 +302,47 @@ static void histograms(void **state) {
     tb_axi_mon_free(&r.mon);
 }
 
+/* A burst by its place: where it starts, how far it ends from 4 KB; strobes by their place in the burst. */
+static void places(void **state) {
+    (void)state;
+    static const uint64_t strobes[TB_AXI_STROBES_KINDS] = {0xffff, 0x00ff, 0xff00, 0x0ff0, 0xf00f, 0};
+    rig r;
+    begin(&r, (tb_axi_mon_cfg){0});
+    const struct {
+        uint64_t addr;
+        uint8_t beats;
+    } bursts[] = {{0x1000, 255}, {0x2004, 1}, {0x2ff0, 1}, {0x2fd8, 2}, {0x2e00, 16}, {0x3800, 128}};
+    for (unsigned i = 0; i < sizeof bursts / sizeof bursts[0]; i++) {
+        ax(&r.s.ar, bursts[i].addr, bursts[i].beats, 0);
+        tick(&r);
+    }
+    ax(&r.s.aw, 0x1000, 6, 0);
+    tick(&r);
+    for (unsigned k = 0; k < TB_AXI_STROBES_KINDS; k++) {
+        data(&r, k == TB_AXI_STROBES_KINDS - 1);
+        r.s.w.strb[0] = strobes[k];
+        tick(&r);
+    }
+    const tb_axi_dir_stats *d = &r.mon.stats.dir[0];
+    assert_int_equal(d->start[8][12], 1); /* 255 beats from 4 KB on, */
+    assert_int_equal(d->room[8][1], 1);   /* one short of the next */
+    assert_int_equal(d->start[0][2], 1);  /* one beat, to 4 bytes */
+    assert_int_equal(d->room[0][4], 1);
+    assert_int_equal(d->start[0][4], 1);
+    assert_int_equal(d->room[0][0], 1); /* up to 4 KB */
+    assert_int_equal(d->start[1][3], 1);
+    assert_int_equal(d->room[1][1], 1); /* its first beat is not whole */
+    assert_int_equal(d->start[4][9], 1);
+    assert_int_equal(d->room[4][4], 1);
+    assert_int_equal(d->start[7][11], 1);
+    assert_int_equal(d->room[7][0], 1);
+    for (unsigned k = 0; k < TB_AXI_STROBES_KINDS; k++) {
+        const tb_axi_beat_place place = k == 0 ? TB_AXI_BEAT_FIRST : k == TB_AXI_STROBES_KINDS - 1 ? TB_AXI_BEAT_LAST : TB_AXI_BEAT_MIDDLE;
+        assert_int_equal(r.mon.stats.strobes[place][k], 1);
+    }
+    tb_axi_mon_free(&r.mon);
+}
+
 static char *written(const rig *r, void (*write)(const tb_axi_monitor *mon, uint64_t cycle, FILE *out)) {
     char *text = NULL;
     size_t size = 0;
@@ -448,11 +489,11 @@ static void rows_of_traces(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_by_name),  cmocka_unit_test(severities),         cmocka_unit_test(kept_and_told),
-        cmocka_unit_test(what_is_told),   cmocka_unit_test(illegal_widths),     cmocka_unit_test(finish_once),
-        cmocka_unit_test(blind_and_back), cmocka_unit_test(latency_bins),       cmocka_unit_test(histograms),
-        cmocka_unit_test(stats_as_text),  cmocka_unit_test(wide_signals),       cmocka_unit_test(lanes_of_masks),
-        cmocka_unit_test(rows_of_traces), cmocka_unit_test(mistakes_in_traces),
+        cmocka_unit_test(rules_by_name),  cmocka_unit_test(severities),     cmocka_unit_test(kept_and_told),
+        cmocka_unit_test(what_is_told),   cmocka_unit_test(illegal_widths), cmocka_unit_test(finish_once),
+        cmocka_unit_test(blind_and_back), cmocka_unit_test(latency_bins),   cmocka_unit_test(histograms),
+        cmocka_unit_test(places),         cmocka_unit_test(stats_as_text),  cmocka_unit_test(wide_signals),
+        cmocka_unit_test(lanes_of_masks), cmocka_unit_test(rows_of_traces), cmocka_unit_test(mistakes_in_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,12 @@ def test_statistics(tmp_path):
             d = p[way]
             assert d["bursts"] == sum(n for _, n in d["bursts_by_beats"]) == sum(n for _, n in d["latency_from"]), name
             assert d["beats"] == sum(beats * n for beats, n in d["bursts_by_beats"]), name
+            assert d["bursts"] == sum(n for _, n in d["bursts_by_alignment"]) == sum(n for _, n in d["beats_to_4k_from"]), name
             assert p["cycles"] == sum(n for _, n in d["cycles_in_flight"]), name
             assert d["max_in_flight"] <= (1 if name == "axil" else 16)
         assert p["errors"] == 0
+        strobes = p["writes"]["strobes"]
+        assert sum(sum(places) for places in strobes.values()) == p["writes"]["beats"] and sum(strobes["holes"] + strobes["none"]) == 0
     assert ports["m0"]["reads"]["bytes"] + ports["m1"]["reads"]["bytes"] == 16 * 14 * 14 * 4
 
 

@@ -26,11 +26,11 @@ PAIRS = [(op, unit) for op, units in OPS.items() for unit in units]
 def model(tmp_path_factory):
     """Programs unit-fp_* with the golden model in place of the design."""
     folder = tmp_path_factory.mktemp("fp")
-    libs = [HOST / "libtb.a", HOST / "libcmodel.a"]
+    libs = [HOST / f"lib{name}.a" for name in ("covnpu", "coverage", "tb", "cmodel")]
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
-    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-Itb", "-Icmodel", "-Itestcases/unit", "-DNPU_CFG_N=8",
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Icmodel", "-Itestcases/unit", "-DNPU_CFG_N=8",
              '-DNPU_CFG_NAME="n8"'] + (["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SAN else [])
     common = [f"testcases/unit/{name}.c" for name in ("bench_main", "bench_env", "fp_bench", "fp_vectors")] + ["tests/bench/fp_golden.c"]
     objects = []

@@ -30,7 +30,27 @@ extern const uint32_t npu_models_system_count;
 
 /* bus.c: one instance for each port */
 extern const cov_group npu_bus_group;
-enum { BUS_DIR, BUS_BEATS, BUS_DEPTH, BUS_LATENCY, BUS_STALL, BUS_ERROR, BUS_POINTS };
+/* What its monitor has counted, once for whatever was seen. Returns illegal hits. */
+uint32_t npu_bus_sample(cov_inst *inst, const tb_axi_stats *stats);
+
+/* fp.c: operations of the floating-point units. inst: one for each group; op from npu_cov_fp_find(); used: the instance that was sampled. Returns illegal hits. */
+enum { NPU_FP_GROUPS = 3 };
+extern const cov_group npu_fp_arith_group, npu_fp_select_group, npu_fp_convert_group;
+uint32_t npu_fp_sample(cov_inst *const inst[NPU_FP_GROUPS], int op, uint32_t a, uint32_t b, cov_inst **used);
+
+/* access.c: what the accesses so far leave for the next one. */
+typedef struct npu_access {
+    cov_inst *regs, *tasks;
+    int64_t last; /* offset * 2, + 1: a write; -1: none */
+    int64_t form; /* of the last GEMM task, or COV_NONE */
+    int before;   /* kind of the last task */
+    bool error;   /* ERR showed one since */
+} npu_access;
+extern const cov_group npu_regs_group, npu_tasks_group;
+/* A device begins. */
+void npu_access_start(npu_access *a);
+/* busy: units, as bits of IRQ_STATUS. used: an instance that was sampled. Returns illegal hits. */
+uint32_t npu_access_sample(npu_access *a, bool write, uint32_t offset, uint32_t value, unsigned busy, cov_inst **used);
 
 /* Value of a knob; COV_NONE: the test has no such knob. */
 static inline int64_t npu_knob(const npu_case *c, const char *name) {
@@ -47,6 +67,13 @@ int64_t npu_rest(int64_t size, uint32_t n);
 #define NPU_ENUM(table, count, text)                                                                                                       \
     {COV_NAMES(table, count), .hint = (text)}, {                                                                                           \
         COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                                           \
+    }
+
+/* What npu_rest() says; knob: the hint up to the size. The sizes are right for every mesh. */
+#define NPU_RESTS(knob)                                                                                                                    \
+    {COV_VALUE("multiple", 0), .hint = knob "32"}, {COV_VALUE("one over", 1), .hint = knob "33"},                                          \
+        {COV_VALUE("between", 2), .hint = knob "34"}, {                                                                                    \
+        COV_VALUE("one short", 3), .hint = knob "31"                                                                                       \
     }
 
 /* Beside NPU_ENUM. */

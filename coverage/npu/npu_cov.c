@@ -12,8 +12,12 @@ const char *const npu_act_names[12] = {"none",    "relu", "leaky", "clip", "hard
 const char *const npu_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 const char *const npu_wait_names[2] = {"irq", "poll"};
 
+static const cov_group *const fp_groups[NPU_FP_GROUPS] = {&npu_fp_arith_group, &npu_fp_select_group, &npu_fp_convert_group};
+
 struct npu_cov {
     cov_db *db;
+    cov_inst *fp[NPU_FP_GROUPS];
+    npu_access access;
 };
 
 int64_t npu_pieces(int64_t cap, int64_t size) {
@@ -49,19 +53,29 @@ int npu_cov_open(npu_cov **out, cov_error *err) {
         (void)snprintf(err->text, sizeof err->text, "out of memory");
         return COV_NO_MEMORY;
     }
-    for (; model_at(count) != NULL && count + 1 < MODELS_MAX; count++) {
+    for (; model_at(count) != NULL && count + 3 + NPU_FP_GROUPS < MODELS_MAX; count++) {
         groups[count] = model_at(count)->group;
     }
     groups[count++] = &npu_bus_group;
+    groups[count++] = &npu_regs_group;
+    groups[count++] = &npu_tasks_group;
+    for (int i = 0; i < NPU_FP_GROUPS; i++) {
+        groups[count++] = fp_groups[i];
+    }
     int rc = cov_open(&cov->db, groups, count, err);
     for (int i = 0; rc == COV_OK && i < 2; i++) { /* ports are holes, too, where no RTL ran */
         cov_inst *inst = NULL;
         rc = cov_instance(cov->db, npu_bus_group.name, i == 0 ? "m0" : "m1", &inst, err);
     }
-    if (rc != COV_OK) {
+    for (int i = 0; rc == COV_OK && i < NPU_FP_GROUPS; i++) {
+        rc = cov_instance(cov->db, fp_groups[i]->name, NULL, &cov->fp[i], err);
+    }
+    if (rc != COV_OK || (rc = cov_instance(cov->db, npu_regs_group.name, NULL, &cov->access.regs, err)) != COV_OK ||
+        (rc = cov_instance(cov->db, npu_tasks_group.name, NULL, &cov->access.tasks, err)) != COV_OK) {
         npu_cov_close(cov);
         return rc;
     }
+    npu_access_start(&cov->access);
     *out = cov;
     return COV_OK;
 }
@@ -143,41 +157,31 @@ uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon,
     if (cov_instance(cov->db, npu_bus_group.name, port, &inst, &err) != COV_OK) {
         return 0;
     }
-    for (int dir = 0; dir < 2; dir++) {
-        const tb_axi_dir_stats *s = &mon->stats.dir[dir];
-        const tb_axi_channel address = dir == 0 ? TB_AXI_AR : TB_AXI_AW;
-        const tb_axi_channel data = dir == 0 ? TB_AXI_R : TB_AXI_W;
-        int64_t values[BUS_POINTS];
-        if (mon->stats.beats[address] == 0) {
-            continue;
-        }
-        for (unsigned i = 0; i < BUS_POINTS; i++) {
-            values[i] = COV_NONE;
-        }
-        values[BUS_DIR] = dir;
-        /* in percent of the cycles in which data was offered */
-        values[BUS_STALL] = (int64_t)(100 * mon->stats.stall[data] / (mon->stats.stall[data] + mon->stats.beats[data] + 1));
-        values[BUS_ERROR] = mon->stats.error_resp[dir] > 0;
-        illegal += cov_sample(inst, values);
-        values[BUS_STALL] = COV_NONE;
-        values[BUS_ERROR] = COV_NONE;
-        for (unsigned i = 0; i < 256; i++) { /* once a run for whatever was seen: hits are runs */
-            values[BUS_BEATS] = i + 1;
-            illegal += s->bursts[i] > 0 ? cov_sample(inst, values) : 0;
-        }
-        values[BUS_BEATS] = COV_NONE;
-        for (unsigned i = 0; i < TB_AXI_DEPTH_BINS; i++) {
-            values[BUS_DEPTH] = i;
-            illegal += s->depth[i] > 0 ? cov_sample(inst, values) : 0;
-        }
-        values[BUS_DEPTH] = COV_NONE;
-        for (unsigned i = 0; i < TB_AXI_LATENCY_BINS; i++) {
-            values[BUS_LATENCY] = (int64_t)tb_axi_latency_from(i);
-            illegal += s->latency[i] > 0 ? cov_sample(inst, values) : 0;
-        }
-    }
+    illegal = npu_bus_sample(inst, &mon->stats);
     if (illegal > 0) {
         cov_illegal(inst, what, size);
+    }
+    return illegal;
+}
+
+uint32_t npu_cov_fp(npu_cov *cov, int op, uint32_t a, uint32_t b, char *what, size_t size) {
+    cov_inst *used = NULL;
+    const uint32_t illegal = npu_fp_sample(cov->fp, op, a, b, &used);
+    if (illegal > 0) {
+        cov_illegal(used, what, size);
+    }
+    return illegal;
+}
+
+void npu_cov_power_up(npu_cov *cov) {
+    npu_access_start(&cov->access);
+}
+
+uint32_t npu_cov_access(npu_cov *cov, bool write, uint32_t offset, uint32_t value, unsigned busy, char *what, size_t size) {
+    cov_inst *used = NULL;
+    const uint32_t illegal = npu_access_sample(&cov->access, write, offset, value, busy, &used);
+    if (illegal > 0) {
+        cov_illegal(used, what, size);
     }
     return illegal;
 }

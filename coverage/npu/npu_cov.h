@@ -24,4 +24,16 @@ uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, bool rtl, cons
 /* What a port saw from the opening of its device to the end. port: "m0", "m1". Returns as above. */
 uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon, char *what, size_t size);
 
+/* A device was opened, or lost power: accesses and tasks begin anew. */
+void npu_cov_power_up(npu_cov *cov);
+/*
+ * The driver, or a test in its place, has read a register of the RTL, or writes it. value: read, or to be written. busy: units that work, as bits of IRQ_STATUS. A start of a task
+ * counts for the order of tasks as well. Returns as above.
+ */
+uint32_t npu_cov_access(npu_cov *cov, bool write, uint32_t offset, uint32_t value, unsigned busy, char *what, size_t size);
+/* The operation of a floating-point unit ("fp_add"), for npu_cov_fp(); -1: no unit of theirs. */
+int npu_cov_fp_find(const char *unit);
+/* A unit has done one operation right, on these bits; b: 0 where it has one operand. Returns as above. */
+uint32_t npu_cov_fp(npu_cov *cov, int op, uint32_t a, uint32_t b, char *what, size_t size);
+
 #endif

@@ -38,12 +38,32 @@ static const cov_bin pad_bins[] = {{COV_EACH(0, 4)}, {COV_RANGE("5..15", 5, 15)}
 static const cov_bin map_bins[] = {{COV_POW2(1, 65535)}};
 static const cov_bin row_bins[] = {{COV_POW2(1, 16384)}};
 static const cov_bin channel_bins[] = {{COV_POW2(1, 4096)}};
-static const cov_bin length_bins[] = {{COV_POW2(1, 262140)}};
-static const cov_bin rest_bins[] = {
-    {COV_VALUE("multiple", 0)}, {COV_VALUE("one over", 1)}, {COV_VALUE("between", 2)}, {COV_VALUE("one short", 3)}};
-static const cov_bin split_bins[] = {
-    {COV_VALUE("driver", 0)}, {COV_VALUE("whole", 1)}, {COV_VALUE("two", 2)}, {COV_VALUE("more", 3)}, {COV_VALUE("with a rest", 4)}};
-static const cov_bin groups_bins[] = {{COV_VALUE("one", 0)}, {COV_VALUE("some", 1)}, {COV_VALUE("one a channel", 2)}};
+static const cov_bin length_bins[] = {{COV_POW2(1, 65535)}, {COV_POW2(65536, 262140), .hint = ":in_layout=fp32 in_len=%"}};
+static const cov_bin ic_rest_bins[] = {NPU_RESTS(":ic=")};
+static const cov_bin oc_rest_bins[] = {NPU_RESTS(":oc=")};
+static const cov_bin c_rest_bins[] = {NPU_RESTS(":c=")};
+static const cov_bin in_rest_bins[] = {NPU_RESTS(":in_len=")};
+static const cov_bin out_rest_bins[] = {NPU_RESTS(":out_len=")};
+/* Of a limit and of what it cuts; 32 is a legal limit for every mesh. */
+#define SPLITS(limit, size)                                                                                                                \
+    {COV_VALUE("driver", 0), .hint = ":" limit "=0"}, {COV_VALUE("whole", 1), .hint = ":" limit "=4096"},                                  \
+        {COV_VALUE("two", 2), .hint = ":" size "=64 " limit "=32"}, {COV_VALUE("more", 3), .hint = ":" size "=96 " limit "=32"}, {         \
+        COV_VALUE("with a rest", 4), .hint = ":" size "=80 " limit "=32"                                                                   \
+    }
+static const cov_bin cut_ow_bins[] = {SPLITS("max_ow", "k=1 s=1 d=1 p=0 iw")};
+static const cov_bin cut_oh_bins[] = {SPLITS("max_oh", "k=1 s=1 d=1 p=0 ih")};
+static const cov_bin cut_ic_bins[] = {SPLITS("max_ic", "groups=1 ic")};
+static const cov_bin cut_oc_bins[] = {SPLITS("max_oc", "groups=1 oc")};
+static const cov_bin cut_in_bins[] = {SPLITS("max_ic", "in_len")};
+static const cov_bin cut_out_bins[] = {SPLITS("max_oc", "out_len")};
+static const cov_bin group_ic_bins[] = {{COV_VALUE("driver", 0), .hint = ":groups=2 max_ic=0"},
+                                        {COV_VALUE("whole", 1), .hint = ":groups=2 max_ic=4096"},
+                                        {COV_VALUE("two", 2), .hint = ":groups=2 ic=128 max_ic=32"},
+                                        {COV_VALUE("more", 3), .hint = ":groups=2 ic=192 max_ic=32"},
+                                        {COV_VALUE("with a rest", 4), .hint = ":groups=2 ic=160 max_ic=32"}};
+static const cov_bin groups_bins[] = {{COV_VALUE("one", 0), .hint = ":groups=1"},
+                                      {COV_VALUE("some", 1), .hint = ":shape=grouped"},
+                                      {COV_VALUE("one a channel", 2), .hint = ":shape=depthwise"}};
 static const cov_bin tiles_bins[] = {{COV_VALUE("driver", 0)}, {COV_POW2(1, 255), .hint = ":group=%"}};
 static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
 static const cov_bin bias_bins[] = {
@@ -121,11 +141,15 @@ static int64_t cut_ow(const npu_case *c) {
 static int64_t cut_oh(const npu_case *c) {
     return npu_pieces(npu_knob(c, "max_oh"), oh(c));
 }
+/* The limits are of the channels of one group. */
 static int64_t cut_ic(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "ic"));
+    return npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "ic") / npu_knob(c, "groups"));
+}
+static int64_t group_ic(const npu_case *c) {
+    return groups(c) == 1 ? cut_ic(c) : COV_NONE;
 }
 static int64_t cut_oc(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "oc"));
+    return npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "oc") / npu_knob(c, "groups"));
 }
 static int64_t cut_in(const npu_case *c) {
     return npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "in_len"));
@@ -151,8 +175,8 @@ static int64_t cut_out(const npu_case *c) {
     P(ih, "a map whose rows just fit, or just do not", row_bins)                                                                           \
     D(ow, "output columns end in the middle of a word", map_bins, ow, ":k=1 s=1 d=1 p=0 iw=%")                                             \
     D(oh, "the last rows of an output are not written", row_bins, oh, ":k=1 s=1 d=1 p=0 ih=%")                                             \
-    D(max_ow, "segments of rows overlap, or leave a column out", split_bins, cut_ow, NULL)                                                 \
-    D(max_oh, "tasks of rows overlap, or leave a row out", split_bins, cut_oh, NULL)
+    D(max_ow, "segments of rows overlap, or leave a column out", cut_ow_bins, cut_ow, NULL)                                                \
+    D(max_oh, "tasks of rows overlap, or leave a row out", cut_oh_bins, cut_oh, NULL)
 
 #define DATA(P, D)                                                                                                                         \
     P(act, "an activation after a convolution takes its parameters from another one", act_bins)                                            \
@@ -188,23 +212,24 @@ static int64_t cut_out(const npu_case *c) {
     MAP(P, D)                                                                                                                              \
     P(ic, "input channels of more than one pass", channel_bins)                                                                            \
     P(oc, "output channels of more than one tile", channel_bins)                                                                           \
-    D(ic_rest, "the last lanes of the input are not zero", rest_bins, ic_rest, NULL)                                                       \
-    D(oc_rest, "lanes beyond the last output channel are written", rest_bins, oc_rest, NULL)                                               \
+    D(ic_rest, "the last lanes of the input are not zero", ic_rest_bins, ic_rest, NULL)                                                    \
+    D(oc_rest, "lanes beyond the last output channel are written", oc_rest_bins, oc_rest, NULL)                                            \
     D(groups, "a group reads the channels of another one", groups_bins, groups, NULL)                                                      \
-    D(max_ic, "partial sums are added twice, or not at all", split_bins, cut_ic, NULL)                                                     \
-    D(max_oc, "output channels of a later task land on those of the first", split_bins, cut_oc, NULL)                                      \
+    D(group_ic, "the sums of one group go on in the next", group_ic_bins, group_ic, NULL)                                                  \
+    D(max_ic, "partial sums are added twice, or not at all", cut_ic_bins, cut_ic, NULL)                                                    \
+    D(max_oc, "output channels of a later task land on those of the first", cut_oc_bins, cut_oc, NULL)                                     \
     DATA(P, D) AROUND(P, D)
 #define DW(P, D)                                                                                                                           \
     MAP(P, D)                                                                                                                              \
     P(c, "channels of more than one pass", channel_bins)                                                                                   \
-    D(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest, NULL) DATA(P, D) AROUND(P, D)
+    D(c_rest, "lanes beyond the last channel are written", c_rest_bins, c_rest, NULL) DATA(P, D) AROUND(P, D)
 #define LINEAR(P, D)                                                                                                                       \
     P(in_len, "an input that is longer than the buffer", length_bins)                                                                      \
     P(out_len, "an output of more than one task", map_bins)                                                                                \
-    D(in_rest, "the last lanes of the input are not zero", rest_bins, in_rest, NULL)                                                       \
-    D(out_rest, "lanes beyond the last output are written", rest_bins, out_rest, NULL)                                                     \
-    D(max_ic, "partial sums are added twice, or not at all", split_bins, cut_in, NULL)                                                     \
-    D(max_oc, "outputs of a later task land on those of the first", split_bins, cut_out, NULL)                                             \
+    D(in_rest, "the last lanes of the input are not zero", in_rest_bins, in_rest, NULL)                                                    \
+    D(out_rest, "lanes beyond the last output are written", out_rest_bins, out_rest, NULL)                                                 \
+    D(max_ic, "partial sums are added twice, or not at all", cut_in_bins, cut_in, NULL)                                                    \
+    D(max_oc, "outputs of a later task land on those of the first", cut_out_bins, cut_out, NULL)                                           \
     DATA(P, D) AROUND(P, D)
 
 #define MAP_CROSSES                                                                                                                        \
@@ -229,7 +254,7 @@ static const cov_cross conv_crosses[] = {
     DATA_CROSSES,
     {COV_CROSS("rests", "the last lanes of input and output, in each layout", "ic_rest", "oc_rest", "in_layout", "out_layout")},
     {COV_CROSS("channel_cuts", "channels are cut both ways", "max_ic", "max_oc")},
-    {COV_CROSS("cuts", "channels and rows are cut, and sums are kept over both", "max_oh", "max_ic", "groups")}};
+    {COV_CROSS("cuts", "channels and rows are cut, and sums are kept over both", "max_oh", "max_ic")}};
 static const cov_group conv_group = {COV_GROUP("conv", "convolutions: what cases of the test conv were", conv_points),
                                      COV_CROSSES(conv_crosses)};
 

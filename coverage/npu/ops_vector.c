@@ -36,8 +36,9 @@ static const cov_bin pad_bins[] = {{COV_EACH(0, 4)}, {COV_RANGE("5..", 5, COV_MA
 static const cov_bin size_bins[] = {{COV_POW2(1, 65535)}};
 static const cov_bin channel_bins[] = {{COV_POW2(1, 8192)}};
 static const cov_bin length_bins[] = {{COV_POW2(1, 1000000)}};
-static const cov_bin rest_bins[] = {
-    {COV_VALUE("multiple", 0)}, {COV_VALUE("one over", 1)}, {COV_VALUE("between", 2)}, {COV_VALUE("one short", 3)}};
+static const cov_bin rows_bins[] = {{COV_POW2(1, 16383)}, {COV_POW2(16384, 65535), .hint = ":c=1 w=1 h=%"}};
+static const cov_bin c_rest_bins[] = {NPU_RESTS(":c=")};
+static const cov_bin w_rest_bins[] = {NPU_RESTS(":w=")};
 static const cov_bin gap_bins[] = {{COV_EACH(0, 8), .hint = ":gap=%"}};
 static const cov_bin place_bins[] = {{COV_VALUE("at 4 KB", 0), .hint = ":place=0"}, {COV_RANGE("elsewhere", 1, 255)}};
 
@@ -117,7 +118,7 @@ static int64_t mean_c(const npu_case *c) {
     P(global, "a window as large as the map is cut", flag_bins)                                                                            \
     P(w, "a row that just fits a buffer, or just does not", size_bins)                                                                     \
     P(h, "rows are counted wrong", size_bins)                                                                                              \
-    D(c_rest, "lanes beyond the last channel are written", rest_bins, c_rest, NULL)                                                        \
+    D(c_rest, "lanes beyond the last channel are written", c_rest_bins, c_rest, NULL)                                                      \
     P(data, "NaN, infinities and signed zeros in a maximum", data_bins)                                                                    \
     AROUND(P, D)
 #define ELTWISE(P, D)                                                                                                                      \
@@ -129,7 +130,7 @@ static int64_t mean_c(const npu_case *c) {
     P(w, "the last word of a row is not full", size_bins)                                                                                  \
     P(h, "rows are counted wrong", size_bins)                                                                                              \
     P(c, "channels are counted wrong", size_bins)                                                                                          \
-    D(w_rest, "lanes beyond the last element are written", rest_bins, w_rest, NULL)                                                        \
+    D(w_rest, "lanes beyond the last element are written", w_rest_bins, w_rest, NULL)                                                      \
     P(in_place, "an operand is overwritten before it is read", flag_bins)                                                                  \
     P(same, "both operands are one tensor, read twice", flag_bins)                                                                         \
     P(data, "NaN, infinities, subnormals and signed zeros of an operation", data_bins)                                                     \
@@ -139,7 +140,7 @@ static int64_t mean_c(const npu_case *c) {
     P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                                              \
     P(w, "the last word of a row is not full", size_bins)                                                                                  \
     P(h, "rows are counted wrong", size_bins)                                                                                              \
-    D(w_rest, "lanes beyond the last element are written", rest_bins, w_rest, NULL)                                                        \
+    D(w_rest, "lanes beyond the last element are written", w_rest_bins, w_rest, NULL)                                                      \
     P(in_place, "the input is overwritten before it is read", flag_bins)                                                                   \
     P(data, "NaN and infinities of a function", data_bins)                                                                                 \
     AROUND(P, D)
@@ -156,9 +157,9 @@ static int64_t mean_c(const npu_case *c) {
     P(shape, "a kind of shape that takes a way of its own", convert_shape_bins)                                                            \
     P(to, "quantised and dequantised by the same factor", to_bins)                                                                         \
     P(c, "channels are counted wrong", channel_bins)                                                                                       \
-    P(h, "rows are counted wrong", size_bins)                                                                                              \
+    P(h, "rows are counted wrong", rows_bins)                                                                                              \
     P(w, "the last pixels of a row are left out", size_bins)                                                                               \
-    D(c_rest, "lanes beyond the last channel are not zero", rest_bins, c_rest, NULL)                                                       \
+    D(c_rest, "lanes beyond the last channel are not zero", c_rest_bins, c_rest, NULL)                                                     \
     P(data, "saturation, halves, zeros and NaN of the quantiser", convert_data_bins)                                                       \
     P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins)                                                        \
     AROUND(P, D)
@@ -177,10 +178,14 @@ static const cov_group pool_group = {COV_GROUP("pool", "pooling: what cases of t
 
 static const cov_point eltwise_points[] = {ELTWISE(AS_POINT, AS_DERIVED)};
 static const npu_value_fn eltwise_values[] = {ELTWISE(AS_KNOB, AS_VALUE)};
+static const cov_rule op_p_rules[] = {
+    {COV_IGNORED, "p and q share one stream of the ALU: docs/npu.md 3.3 refuses two vectors", {"muladd|addmul", "vector", "vector"}}};
+static const cov_rule op_act_rules[] = {
+    {COV_IGNORED, "activations are of FP32: docs/npu.md 3.3 refuses one after a sum of integers", {"add_i32", "!none"}}};
 static const cov_cross eltwise_crosses[] = {
-    {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind")},
+    {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind"), COV_RULES(op_p_rules)},
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
-    {COV_CROSS("op_act", "an operation and the activation after it", "op", "act")},
+    {COV_CROSS("op_act", "an operation and the activation after it", "op", "act"), COV_RULES(op_act_rules)},
     {COV_CROSS("op_in_place", "one operation is written before it has read", "op", "in_place", "same")}};
 static const cov_group eltwise_group = {COV_GROUP("eltwise", "elementwise operations: what cases of the test eltwise were", eltwise_points),
                                         COV_CROSSES(eltwise_crosses)};

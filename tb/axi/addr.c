@@ -245,7 +245,7 @@ static COLD bool make_room(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write,
 
 /* A new burst; false: it is not followed. */
 static bool begin(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
-    mon->stats.dir[write].bursts[mon->cfg.lite ? 0 : ax->len]++;
+    axi_stat_burst(mon, ax, write);
     if (UNLIKELY(mon->blind[write] != 0)) {
         mon->number[write]++;
         mon->blind[write] += mon->blind[write] != BLIND_FOREVER;

@@ -173,7 +173,7 @@ void axi_drop_writes(tb_axi_monitor *mon) {
 
 void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const bool last = s->w.last || mon->cfg.lite;
-    mon->stats.write_bytes += (unsigned)(__builtin_popcountll(s->w.strb[0]) + __builtin_popcountll(s->w.strb[1]));
+    axi_stat_strobes(mon, s->w.strb, last);
     mon->w_inside = !last;
     mon->w_moved = s->cycle;
     mon->w_lasts += last;

@@ -178,5 +178,8 @@ static inline void axi_stat_depth(tb_axi_monitor *mon, bool write, uint64_t cycl
 }
 /* A burst is complete. */
 void axi_stat_done(tb_axi_monitor *mon, const tb_axi_open *b, bool write, uint64_t cycle);
+/* A burst that was accepted, and a beat of data; w_inside is still that of the beat before. */
+void axi_stat_burst(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write);
+void axi_stat_strobes(tb_axi_monitor *mon, const uint64_t strb[2], bool last);
 
 #endif

@@ -91,24 +91,49 @@ typedef struct tb_axi_mon_cfg {
 #define TB_AXI_LATENCY_BINS 48u /* 0 .. 15 cycles one by one, then four bins for each doubling, the last one without an end */
 #define TB_AXI_DEPTH_BINS 33u   /* 0 .. 31 bursts in flight, 32 or more */
 
+#define TB_AXI_LENGTHS 9u /* classes of bursts: 1, 2, 3 .. 4, 5 .. 8 and so on, 129 .. 256 beats */
+#define TB_AXI_ALIGNS 13u /* the largest power of two, up to 4 KB, that divides the first address: 2^bin */
+#define TB_AXI_ROOMS 5u   /* beats from the end of an INCR burst to the next 4 KB: none, 1, 2 .. 3, 4 .. 15, more */
+
+/* Strobes of a beat of data, and its place in its burst. */
+typedef enum tb_axi_strobes {
+    TB_AXI_STROBES_ALL,
+    TB_AXI_STROBES_LOW,  /* from the lowest lane on */
+    TB_AXI_STROBES_HIGH, /* up to the highest lane */
+    TB_AXI_STROBES_INNER,
+    TB_AXI_STROBES_HOLES,
+    TB_AXI_STROBES_NONE,
+    TB_AXI_STROBES_KINDS
+} tb_axi_strobes;
+typedef enum tb_axi_beat_place {
+    TB_AXI_BEAT_ONLY,
+    TB_AXI_BEAT_FIRST,
+    TB_AXI_BEAT_MIDDLE,
+    TB_AXI_BEAT_LAST,
+    TB_AXI_BEAT_PLACES
+} tb_axi_beat_place;
+
 /* Bursts of one direction. Latencies are of complete bursts, in cycles from the accepted address; 0 where data came before it. */
 typedef struct tb_axi_dir_stats {
-    uint64_t bursts[256];                  /* accepted, by beats - 1 */
-    uint64_t first[TB_AXI_LATENCY_BINS];   /* to the first beat of data */
-    uint64_t latency[TB_AXI_LATENCY_BINS]; /* to the last beat of a read, to the response of a write */
-    uint64_t latency_sum, latency_max;     /* of latency */
-    uint64_t complete;                     /* bursts */
-    uint64_t depth[TB_AXI_DEPTH_BINS];     /* cycles with so many bursts in flight, up to the last change */
-    uint64_t changed;                      /* the cycle of that */
+    uint64_t bursts[256];                          /* accepted, by beats - 1 */
+    uint64_t first[TB_AXI_LATENCY_BINS];           /* to the first beat of data */
+    uint64_t latency[TB_AXI_LATENCY_BINS];         /* to the last beat of a read, to the response of a write */
+    uint64_t latency_sum, latency_max;             /* of latency */
+    uint64_t complete;                             /* bursts */
+    uint64_t depth[TB_AXI_DEPTH_BINS];             /* cycles with so many bursts in flight, up to the last change */
+    uint64_t changed;                              /* the cycle of that */
+    uint64_t start[TB_AXI_LENGTHS][TB_AXI_ALIGNS]; /* bursts by length and first address */
+    uint64_t room[TB_AXI_LENGTHS][TB_AXI_ROOMS];   /* INCR bursts by length and what is left before the next 4 KB */
 } tb_axi_dir_stats;
 
 typedef struct tb_axi_stats {
-    uint64_t beats[TB_AXI_CHANNELS];  /* handshakes */
-    uint64_t stall[TB_AXI_CHANNELS];  /* cycles with valid and without ready */
-    uint64_t read_bytes, write_bytes; /* used lanes of R, strobed lanes of W */
-    uint64_t error_resp[2];           /* R beats, B */
-    uint32_t max_reads, max_writes;   /* most bursts in flight */
-    tb_axi_dir_stats dir[2];          /* reads, writes */
+    uint64_t beats[TB_AXI_CHANNELS];                            /* handshakes */
+    uint64_t stall[TB_AXI_CHANNELS];                            /* cycles with valid and without ready */
+    uint64_t read_bytes, write_bytes;                           /* used lanes of R, strobed lanes of W */
+    uint64_t error_resp[2];                                     /* R beats, B */
+    uint32_t max_reads, max_writes;                             /* most bursts in flight */
+    tb_axi_dir_stats dir[2];                                    /* reads, writes */
+    uint64_t strobes[TB_AXI_BEAT_PLACES][TB_AXI_STROBES_KINDS]; /* beats of W */
 } tb_axi_stats;
 
 /* A burst in flight. */

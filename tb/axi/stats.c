@@ -29,6 +29,48 @@ void axi_stat_done(tb_axi_monitor *mon, const tb_axi_open *b, bool write, uint64
     d->complete++;
 }
 
+/* ---- bursts by length and place ---- */
+
+void axi_stat_burst(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write) {
+    tb_axi_dir_stats *d = &mon->stats.dir[write];
+    const unsigned len = mon->cfg.lite ? 0 : ax->len;
+    const unsigned length = len == 0 ? 0 : 32u - (unsigned)__builtin_clz(len);
+    const uint64_t beat = mon->cfg.lite ? mon->cfg.bytes : UINT64_C(1) << (ax->size & 7u);
+    d->bursts[len]++;
+    d->start[length][__builtin_ctzll(ax->addr | 1u << (TB_AXI_ALIGNS - 1))]++;
+    if (mon->cfg.lite || ax->burst == TB_AXI_INCR) {
+        const uint64_t end = (ax->addr & ~(beat - 1)) + (len + UINT64_C(1)) * beat;
+        const uint64_t beats = (0 - end) % 4096 / beat;
+        d->room[length][beats < 2 ? beats : beats < 4 ? 2 : beats < 16 ? 3 : 4]++;
+    }
+}
+
+/* Lowest and highest strobe of a bus of more than 64 lanes, too. */
+static tb_axi_strobes strobes_of(const uint64_t strb[2], uint32_t bytes, uint32_t ones) {
+    if (ones == bytes) {
+        return TB_AXI_STROBES_ALL;
+    }
+    if (ones == 0) {
+        return TB_AXI_STROBES_NONE;
+    }
+    const uint32_t lowest = (uint32_t)(strb[0] != 0 ? __builtin_ctzll(strb[0]) : 64 + __builtin_ctzll(strb[1]));
+    const uint32_t highest =
+        63u - (uint32_t)(strb[1] != 0 ? __builtin_clzll(strb[1]) : __builtin_clzll(strb[0])) + (strb[1] != 0 ? 64u : 0u);
+    if (highest - lowest + 1 != ones) {
+        return TB_AXI_STROBES_HOLES;
+    }
+    return lowest == 0 ? TB_AXI_STROBES_LOW : highest == bytes - 1 ? TB_AXI_STROBES_HIGH : TB_AXI_STROBES_INNER;
+}
+
+void axi_stat_strobes(tb_axi_monitor *mon, const uint64_t strb[2], bool last) {
+    const uint32_t ones = (uint32_t)(__builtin_popcountll(strb[0]) + __builtin_popcountll(strb[1]));
+    const tb_axi_beat_place place = mon->w_inside ? (last ? TB_AXI_BEAT_LAST : TB_AXI_BEAT_MIDDLE)
+                                    : last        ? TB_AXI_BEAT_ONLY
+                                                  : TB_AXI_BEAT_FIRST;
+    mon->stats.write_bytes += ones;
+    mon->stats.strobes[place][strobes_of(strb, mon->cfg.bytes, ones)]++;
+}
+
 /* ---- output ---- */
 
 typedef struct summary {
@@ -151,6 +193,34 @@ static uint64_t from_zero(uint32_t bin) {
     return bin;
 }
 
+static uint64_t power(uint32_t bin) {
+    return UINT64_C(1) << bin;
+}
+
+static uint64_t room_from(uint32_t bin) {
+    return bin < 3 ? bin : bin == 3 ? 4 : 16;
+}
+
+/* What is counted for each class of lengths, of all lengths. */
+static void sum_lengths(const uint64_t *rows, uint32_t columns, uint64_t *sum) {
+    for (uint32_t i = 0; i < TB_AXI_LENGTHS * columns; i++) {
+        sum[i % columns] += rows[i];
+    }
+}
+
+static void json_strobes(const tb_axi_monitor *mon, FILE *out) {
+    static const char *const kinds[TB_AXI_STROBES_KINDS] = {"all", "low", "high", "inner", "holes", "none"};
+    fputs(", \"strobes\": {", out);
+    for (unsigned k = 0; k < TB_AXI_STROBES_KINDS; k++) {
+        fprintf(out, "%s\"%s\": [", k > 0 ? ", " : "", kinds[k]);
+        for (unsigned p = 0; p < TB_AXI_BEAT_PLACES; p++) {
+            fprintf(out, "%s%" PRIu64, p > 0 ? ", " : "", mon->stats.strobes[p][k]);
+        }
+        fputs("]", out);
+    }
+    fputs("}", out);
+}
+
 static void json_direction(const tb_axi_monitor *mon, bool write, uint64_t cycle, FILE *out) {
     const tb_axi_dir_stats *d = &mon->stats.dir[write];
     const summary s = summarise(mon, write, cycle);
@@ -168,6 +238,15 @@ static void json_direction(const tb_axi_monitor *mon, bool write, uint64_t cycle
     json_bins("first_data_from", d->first, TB_AXI_LATENCY_BINS, tb_axi_latency_from, out);
     json_bins("latency_from", d->latency, TB_AXI_LATENCY_BINS, tb_axi_latency_from, out);
     json_bins("cycles_in_flight", depth, TB_AXI_DEPTH_BINS, from_zero, out);
+    uint64_t starts[TB_AXI_ALIGNS] = {0};
+    uint64_t rooms[TB_AXI_ROOMS] = {0};
+    sum_lengths(d->start[0], TB_AXI_ALIGNS, starts);
+    sum_lengths(d->room[0], TB_AXI_ROOMS, rooms);
+    json_bins("bursts_by_alignment", starts, TB_AXI_ALIGNS, power, out);
+    json_bins("beats_to_4k_from", rooms, TB_AXI_ROOMS, room_from, out);
+    if (write) {
+        json_strobes(mon, out);
+    }
     fputs("}", out);
 }
 

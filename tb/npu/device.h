@@ -34,6 +34,12 @@ typedef struct npu_dev_cfg {
     bool poison_reads;           /* never-written bytes that are read are a failure (default on in testcases) */
     /* what this run remembers of its failure (explain.h), or NULL; such a run goes on after the first wrong thing where it can */
     struct npu_explain *explain;
+    /*
+     * Told of every access of the RTL's registers through the HAL, before a write and after a read: the value, and which units the debug port shows busy, as bits of IRQ_STATUS.
+     * NULL: nobody. It may not use the device.
+     */
+    void (*on_access)(void *ctx, bool write, uint32_t offset, uint32_t value, unsigned busy);
+    void *access_ctx;
 } npu_dev_cfg;
 
 #define NPU_DEV_DDR_BASE 0x10000000u

@@ -48,6 +48,26 @@ static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     }
 }
 
+/* Units that work, as bits of IRQ_STATUS, from the events of the debug port (docs/npu.md section 5). */
+static unsigned busy_units(const npu_dev *dev) {
+    if (dev->cfg.on_access == NULL) {
+        return 0;
+    }
+    static const unsigned event[UNITS] = {[UNIT_ALU] = 27, [UNIT_POOL] = 30, [UNIT_GEMM] = 33};
+    const tb_sig events = tb_sim_find(&dev->sim, "perf_event_o");
+    unsigned busy = 0;
+    for (unsigned u = 0; events.ptr != NULL && u < UNITS; u++) {
+        busy |= (unsigned)(tb_get(events) >> event[u] & 1u) << u;
+    }
+    return busy;
+}
+
+static void tell_access(const npu_dev *dev, bool write, uint32_t offset, uint32_t value, unsigned busy) {
+    if (dev->cfg.on_access != NULL && !dev->replay.on) {
+        dev->cfg.on_access(dev->cfg.access_ctx, write, offset, value, busy);
+    }
+}
+
 static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
     npu_dev *dev = (npu_dev *)ctx;
     *value = 0;
@@ -59,9 +79,11 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
         note_read(dev, offset, *value);
         return NPU_HAL_OK;
     }
+    const unsigned busy = busy_units(dev);
     if (!npu_rtl_read(dev, offset, value)) {
         return NPU_HAL_FAULT;
     }
+    tell_access(dev, false, offset, *value, busy);
     check_reserved(dev, offset, *value);
     const int which = npu_reg_events(offset);
     if (which >= 0) {
@@ -200,6 +222,9 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
         return NPU_HAL_FAULT;
     }
     const int which = npu_reg_events(offset);
+    if (dev->has_rtl) {
+        tell_access(dev, true, offset, value, busy_units(dev));
+    }
     npu_explain_written(dev, offset, value);
     npu_program_write(dev, offset, value);
     if (npu_dev_failed(dev)) {

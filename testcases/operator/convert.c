@@ -11,6 +11,7 @@
 typedef enum convert_shape { CONVERT_ANY, CONVERT_POINT, CONVERT_LINE, CONVERT_LARGE, CONVERT_DEEP, CONVERT_SHAPES } convert_shape;
 
 #define MAX_ELEMENTS (UINT64_C(1) << 26)
+#define FIT_ELEMENTS 500000u
 
 static const char *const shape_names[CONVERT_SHAPES] = {"any", "point", "line", "large", "deep"};
 static const char *const to_names[] = {"int8", "fp32"};
@@ -84,6 +85,26 @@ static void draw_sizes(uint32_t n, uint64_t seed, tb_knobs *knobs) {
     }
 }
 
+/* Beside pinned sizes the others become small, so that a case takes less than a second; without pins nothing is as large. */
+static void fit(tb_knobs *knobs) {
+    static const char *const names[] = {"w", "h", "c"};
+    for (;;) {
+        size_t largest = 0;
+        int64_t value = 1;
+        for (size_t i = 0; i < 3; i++) {
+            const int64_t v = tb_knobs_get(knobs, names[i]);
+            if (!tb_knobs_is_pinned(knobs, names[i]) && v > value) {
+                largest = i;
+                value = v;
+            }
+        }
+        if (value == 1 || (uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") <= FIT_ELEMENTS) {
+            return;
+        }
+        put(knobs, names[largest], value - (value + 3) / 4);
+    }
+}
+
 static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
     static const char *const frills[] = {"shape", "gap", "in_shift", "out_shift", "place", "bus", "wait"};
     tb_knobs_draw(knobs, seed);
@@ -93,6 +114,7 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char
         }
     }
     draw_sizes(n, seed, knobs);
+    fit(knobs);
     if (tb_knobs_get(knobs, "data") == CONV_HALVES && !tb_knobs_is_pinned(knobs, "scale")) {
         (void)tb_knobs_set(knobs, "scale", CONV_SCALE_POW2);
     }

@@ -77,6 +77,9 @@ int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, cha
         gen_put(&g, "named", NAMED_NONE);
     }
     draw_named(&g);
+    if (gen_pinned(&g, "act") && gen_get(&g, "act") != NPU_ACT_NONE && eltwise_op_of(knobs) == NPU_ALU_ADD_I32) {
+        gen_put(&g, "op", NPU_ALU_ADD); /* sums of integers take no activation */
+    }
     const npu_alu_op op = eltwise_op_of(knobs);
     if (op == NPU_ALU_ADD_I32 || (gen_get(&g, "named") == NAMED_NONE && gen_chance(&g, "act", 1, 3))) {
         gen_put(&g, "act", NPU_ACT_NONE);

@@ -35,7 +35,8 @@ static int64_t least(int64_t a, int64_t b) {
 /* Ranges of maps, channels and windows for each class of shapes. */
 static void draw_class(const tensor_gen *g, pool_shape shape) {
     const int64_t n = g->n;
-    gen_put(g, "global", shape == POOL_WHOLE ? 1 : 0);
+    const bool too_large = (gen_pinned(g, "w") && gen_get(g, "w") > 255) || (gen_pinned(g, "h") && gen_get(g, "h") > 255);
+    gen_put(g, "global", shape == POOL_WHOLE && !too_large ? 1 : 0);
     gen_size(g, "w", 64);
     gen_size(g, "h", 64);
     gen_size(g, "c", 4 * n);
@@ -75,10 +76,45 @@ static void draw_class(const tensor_gen *g, pool_shape shape) {
     case POOL_SHAPE_COUNT:
         break;
     }
+    if (gen_get(g, "global") == 1) {
+        gen_put(g, "w", least(gen_get(g, "w"), 255));
+        gen_put(g, "h", least(gen_get(g, "h"), 255));
+    }
+}
+
+/* A pinned map that is too small for the window: more padding, or a smaller window; what is not pinned. */
+static void fit_window(const tensor_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
+    const int64_t most_pad = gen_get(g, kernel) - 1;
+    for (int i = 0; i < 2 && !(gen_pinned(g, "p") && gen_get(g, "p") >= 0); i++) {
+        const char *pad = i == 0 ? pad0 : pad1;
+        const int64_t missing = gen_get(g, kernel) - gen_get(g, pad0) - gen_get(g, pad1) - gen_get(g, map);
+        if (missing > 0) {
+            gen_put(g, "p", -1);
+            gen_put(g, pad, least(most_pad, gen_get(g, pad) + missing));
+        }
+    }
+    const int64_t room = gen_get(g, pad0) + gen_get(g, pad1) + gen_get(g, map);
+    if (gen_get(g, kernel) > room && !(gen_pinned(g, "k") && gen_get(g, "k") != 0)) {
+        gen_put(g, "k", 0);
+        gen_put(g, kernel, room);
+        gen_put(g, "p", -1);
+        gen_put(g, pad0, least(gen_get(g, pad0), gen_get(g, kernel) - 1));
+        gen_put(g, pad1, least(gen_get(g, pad1), gen_get(g, kernel) - 1));
+    }
+}
+
+/* Padding that the window has to exceed, as it is pinned. */
+static int64_t pinned_pad(const tensor_gen *g, const char *pad) {
+    return gen_pinned(g, "p") && gen_get(g, "p") >= 0 ? gen_get(g, "p") : gen_pinned(g, pad) ? gen_get(g, pad) : 0;
 }
 
 /* Padding below the window, and a map that has at least one. */
 static void draw_padding(const tensor_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
+    const int64_t pinned = most(pinned_pad(g, pad0), pinned_pad(g, pad1));
+    if (gen_get(g, kernel) <= pinned && !(gen_pinned(g, "k") && gen_get(g, "k") != 0)) {
+        gen_put(g, "k", 0);
+        gen_put(g, kernel, pinned + 1);
+    }
     const int64_t k = gen_get(g, kernel);
     gen_draw_in(g, pad0, 0, k - 1);
     gen_draw_in(g, pad1, 0, k - 1);
@@ -89,6 +125,7 @@ static void draw_padding(const tensor_gen *g, const char *kernel, const char *ma
     }
     if (gen_get(g, "global") == 0) {
         gen_put(g, map, most(gen_get(g, map), k - gen_get(g, pad0) - gen_get(g, pad1)));
+        fit_window(g, kernel, map, pad0, pad1);
     }
 }
 
@@ -156,7 +193,7 @@ int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *
     draw_window(&g);
     const npu_pool p = pool_of(knobs);
     const int64_t low[] = {1, (int64_t)p.kh - p.pad_t - p.pad_b, (int64_t)p.kw - p.pad_l - p.pad_r};
-    while (cost(n, knobs) > gen_budget(n) && gen_shrink(&g, sizes, low, shape == POOL_WIDE ? 2 : 3)) {
+    while (cost(n, knobs) > gen_budget(n) && gen_shrink(&g, sizes, low, shape == POOL_WIDE && !gen_pinned(&g, "h") ? 2 : 3)) {
     }
     return pool_check(n, knobs, err, err_size);
 }

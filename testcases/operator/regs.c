@@ -206,6 +206,55 @@ static bool check_reset_while_busy(tc_run *run, const regs_unit *unit, uint32_t 
            regs_check_legal(run, unit, base);
 }
 
+/* A longer task of the unit runs, or is started again. */
+static bool keep_busy(tc_run *run, const regs_unit *unit, uint32_t base) {
+    const npu_hal *hal = npu_dev_hal(run->dev);
+    uint32_t status = 0;
+    if (!tc_read(run, NPU_REG_STATUS, &status) || (status & unit->busy) != 0) {
+        return tc_ok(run);
+    }
+    hal->task_output(hal->ctx, base + REGS_OUT, unit->longer_bytes);
+    return regs_write_task(run, unit, base, &unit->longer, true);
+}
+
+/* A register, or an offset without one, while a task runs: settings of later tasks can be written, everything else stays. */
+static bool check_busy_access(tc_run *run, const regs_unit *unit, uint32_t base, uint32_t offset, tb_rng *rng) {
+    const reg *r = reg_at(offset);
+    const uint32_t any = tb_rng_u32(rng);
+    uint32_t value = r != NULL && r->access == NPU_ACCESS_RW ? any & r->exact : any;
+    uint32_t got = 0;
+    for (size_t k = 0; k < UNITS; k++) {
+        value &= offset == units[k]->ctrl ? ~units[k]->en : UINT32_MAX;
+    }
+    if (offset == NPU_REG_CTRL) {
+        value = 0;
+    } else if (r != NULL && r->access == NPU_ACCESS_W1C) { /* no flag, one, some, all of them */
+        const uint32_t some[] = {0, 1u << (any & 1u), any & r->w1c, r->w1c};
+        value = some[any >> 30];
+    }
+    if (!keep_busy(run, unit, base) || !tc_write(run, offset, value)) {
+        return false;
+    }
+    if (r == NULL || r->access == NPU_ACCESS_WO) {
+        return keep_busy(run, unit, base) && tc_expect(run, r == NULL ? "unused offset" : r->name, offset, UINT32_MAX, 0);
+    }
+    if (r->access == NPU_ACCESS_RW) {
+        return tc_expect(run, r->name, offset, UINT32_MAX, value);
+    }
+    return keep_busy(run, unit, base) &&
+           (offset == NPU_REG_ID ? tc_expect(run, r->name, offset, UINT32_MAX, r->reset) : tc_read(run, offset, &got));
+}
+
+static bool check_access_while_busy(tc_run *run, const regs_unit *unit, uint32_t base) {
+    tb_rng rng = tb_rng_stream(run->seed, "regs.busy");
+    for (uint32_t offset = 0; offset < 512; offset += 4) {
+        if (!check_busy_access(run, unit, base, offset, &rng)) {
+            return false;
+        }
+    }
+    return regs_wait_idle(run);
+}
+
 /* The model is never busy, so this is for the RTL alone. */
 static bool check_busy_units(tc_run *run, uint32_t base) {
     for (size_t i = 0; i < UNITS; i++) {
@@ -218,7 +267,7 @@ static bool check_busy_units(tc_run *run, uint32_t base) {
             continue;
         }
         if (!soft_reset(run) || !regs_check_overrun(run, units[i], base) || !soft_reset(run) || !check_reset_values(run) ||
-            !check_reset_while_busy(run, units[i], base)) {
+            !check_reset_while_busy(run, units[i], base) || !soft_reset(run) || !check_access_while_busy(run, units[i], base)) {
             return false;
         }
         if (units[i] == &regs_alu && (!soft_reset(run) || !regs_check_result(run, base))) {

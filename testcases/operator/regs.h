@@ -23,7 +23,8 @@ typedef struct regs_unit {
     uint32_t present;   /* its bit of CONFIG; 0: always there */
     uint32_t irq, line; /* its bit in IRQ_STATUS and IRQ_ENABLE, its line of the HAL */
     uint32_t id;        /* IRQ_ID */
-    uint32_t ready;     /* its bit of STATUS */
+    uint32_t ready;     /* its bits of STATUS */
+    uint32_t busy;
     uint32_t config, overrun;
     uint32_t count; /* register of completed tasks */
     const char *count_name;

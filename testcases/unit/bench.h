@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "cmodel.h"
+#include "coverage/npu/npu_cov.h"
 #include "tb.h"
 
 /* One case in execution. */
@@ -26,6 +27,7 @@ typedef struct unit {
     tb_scoreboard sb;      /* the bench sets it up with unit_expect_init() */
     bool sb_used;
     tb_result *result;
+    npu_cov *cov; /* what is covered; NULL: nobody asked (--cov) */
     tb_sim sim;
     bool sim_open;
     uint64_t nowhere[64]; /* behind ports that do not exist */

@@ -13,7 +13,8 @@
 typedef struct options {
     uint64_t seed, run_seed, index, count, max_cycles;
     bool have_seed, have_case, help, list, print_case; /* have_case: anything that chooses cases was given */
-    const char *case_file, *case_dir, *wave, *result, *vectors, *code_cov;
+    const char *case_file, *case_dir, *wave, *result, *vectors, *cov, *code_cov;
+    npu_cov *counted; /* with --cov */
 } options;
 
 static void usage(FILE *out, const char *prog) {
@@ -28,6 +29,7 @@ static void usage(FILE *out, const char *prog) {
           "  --wave F        FST waveform (needs a build with tracing)\n"
           "  --cycles C      longest case in clock cycles\n"
           "  --result FILE   write outcome, signature, message, cycles, trace_hash, case\n"
+          "  --cov FILE      write what was covered, for tandem-cov\n"
           "  --code-cov F    write what was executed of the RTL, for tandem-cov code (needs a build of KIND=cov)\n"
           "  --list          the knobs\n"
           "  --help          this text\n\nknobs:\n",
@@ -69,8 +71,8 @@ static int value_option(options *o, const char *name, const char *value, char *e
     const struct {
         const char *name;
         const char **out;
-    } texts[] = {{"--case", &o->case_file}, {"--case-dir", &o->case_dir}, {"--wave", &o->wave},
-                 {"--result", &o->result},  {"--vectors", &o->vectors},   {"--code-cov", &o->code_cov}};
+    } texts[] = {{"--case", &o->case_file},  {"--case-dir", &o->case_dir}, {"--wave", &o->wave},        {"--result", &o->result},
+                 {"--vectors", &o->vectors}, {"--cov", &o->cov},           {"--code-cov", &o->code_cov}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
             o->have_seed = o->have_seed || i == 0;
@@ -226,8 +228,13 @@ static void final_checks(unit *u) {
 
 /* The executor around a bench: 0 or -1 (could not run). */
 static int execute(const options *o, const tb_knobs *knobs, uint64_t seed, tb_result *result, char *err, size_t err_size) {
-    unit u = {
-        .name = unit_this_bench.name, .seed = seed, .knobs = knobs, .max_cycles = o->max_cycles, .hash = TB_HASH_INIT, .result = result};
+    unit u = {.name = unit_this_bench.name,
+              .seed = seed,
+              .knobs = knobs,
+              .max_cycles = o->max_cycles,
+              .hash = TB_HASH_INIT,
+              .result = result,
+              .cov = o->counted};
     int rc = open_model(&u, o, err, err_size);
     if (rc == 0) {
         rc = unit_this_bench.run(&u);
@@ -278,7 +285,27 @@ static void print_limit(const options *o) {
     putchar('\n');
 }
 
+/* " k=3 act=relu": what was pinned; empty: it does not fit. */
+static void pins_text(const tb_knobs *knobs, char *dst, size_t size) {
+    size_t at = 0;
+    dst[0] = '\0';
+    for (size_t i = 0; i < knobs->count && at < size; i++) {
+        const tb_knob *k = &knobs->table[i];
+        if (!knobs->pinned[i]) {
+            continue;
+        }
+        const int n = tb_knob_kind_of(k) == TB_KNOB_ENUM ? snprintf(dst + at, size - at, " %s=%s", k->name, k->names[knobs->value[i]])
+                                                         : snprintf(dst + at, size - at, " %s=%" PRId64, k->name, knobs->value[i]);
+        at = n < 0 ? size : at + (size_t)n;
+    }
+    if (at >= size) {
+        dst[0] = '\0';
+    }
+}
+
 static void print_failure(const options *o, const char *prog, const tb_knobs *knobs, uint64_t seed, const tb_result *result) {
+    char pins[1024];
+    pins_text(knobs, pins, sizeof pins);
     printf("FAIL unit-%s cfg=%s seed=0x%016" PRIx64 ": %s\n", unit_this_bench.name, NPU_CFG_NAME, seed, result->message);
     if (o->case_file || result->case_path[0]) {
         printf("  reproduce: %s --case %s", prog, o->case_file ? o->case_file : result->case_path);
@@ -286,17 +313,7 @@ static void print_failure(const options *o, const char *prog, const tb_knobs *kn
         return;
     }
     printf("  reproduce: %s --seed 0x%016" PRIx64, prog, seed);
-    for (size_t i = 0; i < knobs->count; i++) {
-        const tb_knob *k = &knobs->table[i];
-        if (!knobs->pinned[i]) {
-            continue;
-        }
-        if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
-            printf(" %s=%s", k->name, k->names[knobs->value[i]]);
-        } else {
-            printf(" %s=%" PRId64, k->name, knobs->value[i]);
-        }
-    }
+    fputs(pins, stdout);
     print_limit(o);
 }
 
@@ -339,6 +356,35 @@ static int run_cases(const options *o, const char *prog, tb_knobs *knobs, tb_res
     return 0;
 }
 
+/* --cov: begin. 0 or -1. */
+static int start_cov(options *o, char *err, size_t err_size) {
+    cov_error why;
+    if (o->cov == NULL || npu_cov_open(&o->counted, &why) == COV_OK) {
+        return 0;
+    }
+    snprintf(err, err_size, "--cov: %s", why.text);
+    return -1;
+}
+
+/* --cov: the file, with the line of a suite that repeats the run where one does. 0 or -1. */
+static int write_cov(const options *o, const tb_knobs *knobs, char *err, size_t err_size) {
+    cov_error why;
+    char job[200] = "";
+    char pins[1024];
+    pins_text(knobs, pins, sizeof pins);
+    if (!o->have_seed && o->case_file == NULL && o->vectors == NULL) {
+        const int n = snprintf(job, sizeof job, "unit %s cfg=%s cases=%" PRIu64 " index=%" PRIu64 "%s%s # run seed %" PRIu64,
+                               unit_this_bench.name, NPU_CFG_NAME, o->count, o->index, pins[0] != '\0' ? " --" : "", pins, o->run_seed);
+        job[n < 0 || (size_t)n >= sizeof job ? 0 : n] = '\0';
+    }
+    if (cov_set_job(npu_cov_db(o->counted), job, &why) != COV_OK ||
+        cov_write(cov_db_data(npu_cov_db(o->counted)), o->cov, &why) != COV_OK) {
+        snprintf(err, err_size, "--cov: %s", why.text);
+        return -1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     char err[512] = "";
     options o;
@@ -360,7 +406,14 @@ int main(int argc, char **argv) {
     tb_sim_catch_signals();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
     tb_result_init(&result);
-    int rc = o.vectors ? run_vectors(&o, &result, err, sizeof err) : run_cases(&o, argv[0], &knobs, &result, err, sizeof err);
+    int rc = start_cov(&o, err, sizeof err);
+    if (rc == 0) {
+        rc = o.vectors ? run_vectors(&o, &result, err, sizeof err) : run_cases(&o, argv[0], &knobs, &result, err, sizeof err);
+    }
+    if (rc == 0 && o.counted != NULL && !o.print_case) {
+        rc = write_cov(&o, &knobs, err, sizeof err);
+    }
+    npu_cov_close(o.counted);
     if (rc == 0 && o.code_cov && !o.print_case) {
         rc = tb_sim_write_coverage(tb_shim_get(), o.code_cov, err, sizeof err);
     }

@@ -1,0 +1,36 @@
+// Corners of the accumulators; sums of column 0.
+module acc_cover #(
+    parameter int unsigned N = 8,
+    parameter int unsigned Aw = 3
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic en_i,
+    input logic first_i,
+    input logic last_i,
+    input logic [N-1:0] valid_o,
+    input logic [32*N-1:0] sum0_o,
+    input logic [32*N-1:0] ps0_i,
+    input logic [Aw-1:0] slot_q
+);
+
+  // bug: a tile of one block takes the sums of the tile before
+  one_pass: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && first_i && last_i);
+  // bug: a block in the middle of a tile begins anew
+  middle: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && !first_i && !last_i);
+  // bug: sums move on when the mesh stands still
+  stops: cover property (@(posedge clk_i) disable iff (!rst_ni) !en_i && valid_o != '0);
+  // bug: the slot wraps one pixel early
+  wraps: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && slot_q == '1);
+  // bug: a sum of more than 24 bits is rounded before it is complete
+  above_24: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) > 32'sd16777216);
+  // bug: a negative sum of more than 24 bits loses its sign
+  below_24: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) < -32'sd16777216);
+  // bug: a sum of zero is taken for no sum
+  cancels: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && sum0_o[31:0] == 32'd0 && ps0_i[31:0] != 32'd0);
+  // bug: the largest product of the last row is a bit short
+  largest_product: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && (ps0_i[31:0] == 32'd16129 || ps0_i[31:0] == -32'd16129));
+
+endmodule
+
+bind acc acc_cover #(.N(N), .Aw(Aw)) u_acc_cover (.*);
