@@ -1,11 +1,9 @@
 /* rank.c - tandem-cov rank: the fewest files that cover what all cover, as lines of a suite. */
 #include "tool.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct ranking {
     cov_data all;
@@ -70,23 +68,12 @@ static void put_lines(const ranking *r, const tool *t, FILE *out) {
 }
 
 static int write_lines(const ranking *r, const tool *t, cov_error *err) {
-    char temporary[4096];
-    FILE *out = NULL;
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp%ld", t->output, (long)getpid()) < sizeof temporary) {
-        out = fopen(temporary, "w");
-    } else {
-        errno = ENAMETOOLONG;
+    tool_out out;
+    if (tool_out_open(&out, t->output, err) != COV_OK) {
+        return COV_IO;
     }
-    if (out != NULL) {
-        put_lines(r, t, out);
-        const bool failed = ferror(out) != 0;
-        if (fclose(out) == 0 && !failed && rename(temporary, t->output) == 0) {
-            return COV_OK;
-        }
-        (void)unlink(temporary);
-    }
-    (void)snprintf(err->text, sizeof err->text, "%.200s: %s", t->output, strerror(errno));
-    return COV_IO;
+    put_lines(r, t, out.file);
+    return tool_out_close(&out, err);
 }
 
 static void put_table(const ranking *r, const tool *t) {
