@@ -151,7 +151,7 @@ static void put_line(const plan *p, const tool *t, const options *o, uint32_t nu
     if (t->plan.kind != NULL) {
         fprintf(out, " kind=%s", t->plan.kind);
     }
-    fprintf(out, " cases=%" PRIu32 " index=%" PRIu64, o->cases, index);
+    fprintf(out, " cases=%" PRIu32 " index=%" PRIu64, line->cases, index);
     for (uint32_t i = 0; i < line->pin_count; i++) {
         fprintf(out, "%s%s=%s", i == 0 ? " -- " : " ", p->words[line->pins[i].knob].text, p->words[line->pins[i].value].text);
     }
@@ -163,6 +163,7 @@ static void random_line(const plan *p, uint32_t number, plan_line *line) {
     double sum = 0.0;
     line->test = p->tests[0];
     line->pin_count = 0;
+    line->cases = p->cases;
     for (uint32_t i = 0; i < p->test_count; i++) {
         sum += plan_stake(p, p->tests[i]);
     }

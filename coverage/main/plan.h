@@ -50,7 +50,8 @@ typedef struct plan_word {
 } plan_word;
 
 typedef struct plan_line {
-    uint32_t test; /* word; PLAN_NONE: no line */
+    uint32_t test;  /* word */
+    uint32_t cases; /* of the job */
     uint32_t pin_count;
     plan_pin pins[PLAN_LINE_PINS];
     double gain; /* percent that it promises */
@@ -58,7 +59,7 @@ typedef struct plan_line {
 
 typedef struct plan {
     const cov_data *data;
-    uint32_t cases;   /* of a job */
+    uint32_t cases;   /* of a job; one of large sizes has one */
     uint64_t seed;    /* of draws, by round */
     double give_up;   /* tries after which a hole is left alone */
     plan_word *words; /* sorted by their number: the order in which they were met */

@@ -11,8 +11,10 @@
 /* Every pin that a hole does not need makes it a bit less likely that the test can do it at all; more so when it has been tried in vain. */
 #define STRANGER_NEW 0.97
 #define STRANGER_TRIED 0.75
-/* A line pins one number above this, at most. */
-#define LARGE 255
+/* Several large sizes at a time may take minutes: the product of a line's numbers stays below 2^17, unless it has one alone. */
+#define BITS_MOST 16
+/* From here on one case is enough, if pins make sure of what it hits. */
+#define BITS_LONG 12
 
 uint64_t plan_draw(const plan *p, uint64_t stream, uint64_t draw) {
     uint64_t x = p->seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1b54a32d192ed03) + (draw + 1) * UINT64_C(0x8cb92ba72f3d8dd7);
@@ -34,7 +36,7 @@ static double stranger(const plan_hole *hole) {
 }
 
 /* What a line of so many pins, which are in line_value, promises for one hole. */
-static double promise(const plan *p, const plan_hole *hole, uint32_t test, uint32_t pins) {
+static double promise(const plan *p, const plan_hole *hole, uint32_t test, uint32_t pins, uint32_t cases) {
     uint32_t own = 0;
     if (hole->left <= 0.0 || hole->tries >= p->give_up) {
         return 0.0;
@@ -43,7 +45,7 @@ static double promise(const plan *p, const plan_hole *hole, uint32_t test, uint3
     if (chance <= 0.0) {
         return 0.0;
     }
-    return hole->left * plan_once(chance, p->cases) / (1.0 + hole->tries) * power(stranger(hole), pins > own ? pins - own : 0);
+    return hole->left * plan_once(chance, cases) / (1.0 + hole->tries) * power(stranger(hole), pins > own ? pins - own : 0);
 }
 
 /* Promises so far: by hole, and sums over those that are new and those that were tried. */
@@ -73,7 +75,7 @@ static sums sum_all(const plan *p, uint32_t test, uint32_t pins) {
     sums s = {0.0, 0.0};
     for (uint32_t h = 0; h < p->hole_count; h++) {
         if (concerns(p, test, p->holes[h].group)) {
-            p->holds[h] = promise(p, &p->holes[h], test, pins);
+            p->holds[h] = promise(p, &p->holes[h], test, pins, p->cases);
             add_to(&s, &p->holes[h], p->holds[h]);
         }
     }
@@ -154,7 +156,7 @@ static double with_offer(plan *p, uint32_t test, uint32_t pins, const offer *o, 
             if (p->stamp[h] != p->stamp_now) {
                 p->stamp[h] = p->stamp_now;
                 add_to(&changed, &p->holes[h], p->holds[h]);
-                after += promise(p, &p->holes[h], test, pins + o->count);
+                after += promise(p, &p->holes[h], test, pins + o->count, p->cases);
             }
         }
     }
@@ -163,13 +165,18 @@ static double with_offer(plan *p, uint32_t test, uint32_t pins, const offer *o, 
            (now->tried - changed.tried) * power(STRANGER_TRIED, o->count);
 }
 
-/* Pins that are large numbers: sizes, mostly. Two of them at a time may take minutes. */
-static uint32_t large(const plan *p, const plan_pin *pins, uint32_t count) {
-    uint32_t sum = 0;
+/* log2 of the product of the larger numbers among pins: sizes, mostly. */
+static uint32_t bits_of(const plan *p, const plan_pin *pins, uint32_t count) {
+    uint32_t bits = 0;
     for (uint32_t i = 0; i < count; i++) {
-        sum += p->words[pins[i].value].number && p->words[pins[i].value].value > LARGE;
+        const plan_word *word = &p->words[pins[i].value];
+        uint32_t log = 0;
+        while (word->number && word->value >> log > 1) {
+            log++;
+        }
+        bits += log >= 4 ? log : 0;
     }
-    return sum;
+    return bits;
 }
 
 static size_t text_of(const plan *p, const offer *o) {
@@ -191,7 +198,7 @@ static void list_near(plan *p, uint32_t test) {
 
 /* The best offer for a line that promises `now`; its gain, or 0: none makes the line better. */
 static double best_offer(plan *p, const plan_line *line, size_t room, const sums *now, uint64_t number, offer *best) {
-    const uint32_t had = large(p, line->pins, line->pin_count);
+    const uint32_t had = bits_of(p, line->pins, line->pin_count);
     double most = 1.005 * (now->fresh + now->tried);
     bool found = false;
     for (uint32_t b = 0; b < p->near_count; b++) {
@@ -200,7 +207,7 @@ static double best_offer(plan *p, const plan_line *line, size_t room, const sums
             offer o;
             const plan_alt *alt = &p->alts[bin->alt_first + a];
             if (alt->test != line->test || !make_offer(p, bin, alt, number, &o) || line->pin_count + o.count > PLAN_LINE_PINS ||
-                text_of(p, &o) > room || large(p, o.pins, o.count) + had > 1) {
+                text_of(p, &o) > room || (had > 0 && bits_of(p, o.pins, o.count) > 0 && bits_of(p, o.pins, o.count) + had > BITS_MOST)) {
                 continue;
             }
             const double gain = with_offer(p, line->test, line->pin_count, &o, now);
@@ -231,6 +238,7 @@ void plan_best_line(plan *p, uint32_t test, uint64_t number, plan_line *line) {
         memcpy(&line->pins[line->pin_count], best.pins, best.count * sizeof best.pins[0]);
         line->pin_count += best.count;
     }
+    line->cases = bits_of(p, line->pins, line->pin_count) >= BITS_LONG ? 1 : p->cases;
     for (uint32_t i = 0; i < line->pin_count; i++) {
         p->line_value[line->pins[i].knob] = PLAN_NONE;
     }
@@ -244,8 +252,8 @@ void plan_take(plan *p, const plan_line *line) {
         plan_hole *hole = &p->holes[h];
         if (concerns(p, line->test, hole->group)) {
             uint32_t own = 0;
-            const double promised = promise(p, hole, line->test, line->pin_count);
-            hole->tries += plan_once(plan_chance(p, hole, line->test, &own), p->cases);
+            const double promised = promise(p, hole, line->test, line->pin_count, line->cases);
+            hole->tries += plan_once(plan_chance(p, hole, line->test, &own), line->cases);
             hole->left -= promised < hole->left ? promised : hole->left;
         }
     }
