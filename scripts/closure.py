@@ -71,14 +71,16 @@ class Closure:
         self.host = pathlib.Path(o.host)
         self.regress, self.cov = self.host / "tandem-regress", self.host / "tandem-cov"
         self.tried = self.out / "tried.txt"
-        self.failed = []  # one line for each signature of a run
+        self.failed = []  # a line for each job
+        self.too_much = []  # pinned jobs that were ended, or could not run
         self.hits = []  # pinned jobs: line, bins that they were the first to hit
         self.stopped = ""
         for name in ("cov", "rounds"):
             shutil.rmtree(self.out / name, ignore_errors=True)
         for name in ("cov", "rounds"):
             (self.out / name).mkdir(parents=True)
-        self.tried.unlink(missing_ok=True)
+        for name in ("tried.txt", "closure.cov", "random.cov", "before.cov", "random.json"):
+            (self.out / name).unlink(missing_ok=True)
 
     # ---- jobs ----
 
@@ -130,12 +132,21 @@ class Closure:
         words = [self.regress, "run", "--suite", suite, "--jobs", self.o.jobs, "--timeout", self.o.timeout, "--coverage", folder, "--explain", 0]
         call(words + ["--summary-json", stem.with_suffix(".json"), *self.where()], log=stem.with_suffix(".log"), fine=(0, 1))
         summary = json.loads(stem.with_suffix(".json").read_text())
-        for failure in summary["failures"]:
-            said = " ".join(str(failure.get(key)) for key in ("signature", "message", "repro") if failure.get(key))
-            self.failed.append(f"run {summary['run']['run']}: {failure.get('jobs', 1)} jobs: {said}")
+        if summary["totals"]["failed"]:
+            self.note_failures(summary["run"]["run"], lines)
         if summary["totals"]["not_run"]:
             raise KeyboardInterrupt
         return summary["totals"], [folder / f"{i:05}.cov" for i in range(len(lines))]
+
+    def note_failures(self, run, lines):
+        """What did not pass. Pins may ask for more than fits into memory or time: that is no failure."""
+        jobs = json.loads(call([self.regress, "report", "--run", run, "--json", *self.where()]))["jobs"]
+        for line, job in zip(lines, jobs):
+            said = f"run {run}, {job['outcome']}: {job['signature'] or job['message']}: {job['repro'] or job['command']}"
+            if job["outcome"] in ("timeout", "error") and pins_of(line):
+                self.too_much.append(said)
+            elif job["outcome"] not in ("pass", None):
+                self.failed.append(said)
 
     # ---- coverage ----
 

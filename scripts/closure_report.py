@@ -160,8 +160,11 @@ def write(c, points, plain, report):
     facts.append(f"after the random start: {aimed} bins and cells hit by jobs whose pins were made for them, {chance} by chance")
     facts.append(f"{len(lost)} bins and cells that nothing hit, {given_up} of them tried {c.o.give_up} times in vain")
     facts += [f"NOT PASSED: {line}" for line in c.failed]
+    if c.too_much:
+        facts.append(f"{len(c.too_much)} jobs whose pins asked for too much: ended after {c.o.timeout} s, or refused")
     text = facts + [""] + comparison(points, plain) + ["", "knobs that hit (bins and cells, jobs, values):"]
     text += [f"  {bins:5} {jobs:5} {values:5}  {knob}  {'; '.join(names)}" for knob, jobs, values, bins, names in knobs]
+    text += ["", "jobs whose pins asked for too much:"] + [f"  {line}" for line in c.too_much]
     text += ["", "bins that nothing hit (tries, hint):"] + [f"  {tried:6.1f}  {name}  {hint}" for tried, name, hint in lost]
     save(c.out / "curve.json", json.dumps(points, indent=1) + "\n")
     if plain:
