@@ -73,7 +73,7 @@ class Closure:
         self.tried = self.out / "tried.txt"
         self.failed = []  # a line for each job
         self.too_much = []  # pinned jobs that were ended, or could not run
-        self.hits = []  # pinned jobs: line, bins that they were the first to hit
+        self.hits = []  # planned jobs and the bins that they were the first to hit: closure_report.told_apart
         self.stopped = ""
         for name in ("cov", "rounds"):
             shutil.rmtree(self.out / name, ignore_errors=True)
@@ -164,17 +164,14 @@ class Closure:
         return json.loads(call([self.cov, "report", whole, "--json"]))
 
     def note_hits(self, lines, files, report):
-        """What the jobs of a round hit first, told apart by whether their pins were made for it."""
+        """What the jobs of a round hit first, with the part that their pins have in it."""
         hints = closure_report.holes(report)
         for line, path in zip(lines, files):
             if not path.exists():
                 continue
             first = json.loads(call([self.cov, "diff", self.out / "before.cov", path, "--json"]))["only_second"]
             first = [name for name in first if name in hints]
-            test = line.split()[1]
-            aimed = [name for name in first if closure_report.made_for(hints[name], test, {knob for knob, _ in pins_of(line)})]
-            knobs = {name: closure_report.hint_knobs(hints[name], test) for name in aimed}
-            self.hits.append({"job": line, "aimed": aimed, "by_chance": [name for name in first if name not in knobs], "knobs": knobs})
+            self.hits.append(closure_report.told_apart(line, pins_of(line), {name: hints[name] for name in first}))
             for name in first:
                 del hints[name]
 

@@ -264,8 +264,11 @@ def test_closure(tmp_path, build):
     assert page.count("<svg") == 2 and page.count("<polyline") == 4 and "Knobs that hit" in page and "Bins that nothing hit" in page
     hits = json.loads((out / "hits.json").read_text())
     assert len(hits) == 75 and sum(len(h["aimed"]) for h in hits) > 50
+    seen = set()
     for hit in hits:  # each bin is the first hit of one job
-        assert not set(hit["aimed"]) & set(hit["by_chance"])
+        names = hit["aimed"] + hit["helped"] + hit["by_chance"]
+        assert len(names) == len(set(names)) and not seen & set(names)
+        seen |= set(names)
     runs = json.loads(subprocess.run([REGRESS, "query", "runs", "--json", "--build-dir", build], capture_output=True, text=True).stdout)
     assert sum(run["jobs"] for run in runs) == 200
     # all of them, and few of them, cover the same again
