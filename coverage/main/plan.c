@@ -229,7 +229,7 @@ static int put_plan(plan *p, const tool *t, const options *o, FILE *out, cov_err
 static void put_summary(const plan *p, const tool *t, const options *o) {
     uint32_t without = 0;
     for (uint32_t i = 0; i < p->hole_count; i++) {
-        without += p->holes[i].tries >= p->give_up;
+        without += plan_tries(p, &p->holes[i]) >= p->give_up;
     }
     printf("%s: %" PRIu32 " jobs for %" PRIu32 " bins and cells that nothing has hit, %" PRIu32 " of them given up\n", t->output,
            p->hole_count == 0 ? 0 : o->jobs, p->hole_count, without);

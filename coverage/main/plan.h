@@ -31,6 +31,7 @@ typedef struct plan_bin {
     bool range;                    /* lo..hi are the values of the bin */
     int64_t lo, hi;
     uint32_t hole_first, hole_count; /* in plan.of_bin: holes that it is part of */
+    uint32_t hole;                   /* that it is itself; PLAN_NONE: it is covered */
 } plan_bin;
 
 typedef struct plan_hole {
@@ -97,6 +98,8 @@ int plan_read_bins(plan *p, cov_error *err);
 /* Bins and cells that are not covered, with their weights. */
 int plan_read_holes(plan *p, cov_error *err);
 void plan_free(plan *p);
+/* Tries of a hole, or of a bin that it needs and that nothing has hit: the larger number. */
+double plan_tries(const plan *p, const plan_hole *hole);
 /* Chance that one case of the test, under the pins in line_value, hits the hole. */
 double plan_chance(const plan *p, const plan_hole *hole, uint32_t test, uint32_t *own);
 /* Chance that one of `cases` cases does, if each does with the chance `one`. */

@@ -103,8 +103,8 @@ static bool read_point(plan *p, uint32_t group, const cov_data_point *point) {
         plan_bin *bin = &p->bins[p->bin_count];
         p->bin_at[point->first + b] = p->bin_count++;
         bin->group = group;
-        /* of a bin that was never hit: it may well come next time, but the longer it has not, the less */
-        bin->chance = ((double)p->data->counts[point->first + b] + 0.25) / ((double)samples + 1.0);
+        /* of a bin that was never hit: it may well come next time, but the longer it has not, the less; nothing is known of a group without samples */
+        bin->chance = ((double)p->data->counts[point->first + b] + 0.25) / (samples < 10 ? 10.25 : (double)samples + 0.25);
         bin->chance = bin->chance > 1.0 ? 1.0 : bin->chance;
         read_range(bin, point->bins[b].values);
         if (!read_hint(p, bin, point->bins[b].hint)) {

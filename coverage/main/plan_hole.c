@@ -94,6 +94,7 @@ static bool list_by_bin(plan *p) {
     }
     for (uint32_t b = 0; b < p->bin_count; b++) {
         p->bins[b].hole_first = sum;
+        p->bins[b].hole = PLAN_NONE;
         sum += p->bins[b].hole_count;
         p->bins[b].hole_count = 0;
     }
@@ -105,6 +106,7 @@ static bool list_by_bin(plan *p) {
         for (uint32_t i = 0; i < p->holes[h].bin_count; i++) {
             plan_bin *bin = &p->bins[p->holes[h].bins[i]];
             p->of_bin[bin->hole_first + bin->hole_count++] = h;
+            bin->hole = p->holes[h].bin_count == 1 ? h : bin->hole;
         }
     }
     return p->of_bin != NULL && p->stamp != NULL && p->holds != NULL && p->near != NULL;
@@ -146,6 +148,15 @@ void plan_free(plan *p) {
 }
 
 /* ---- chances ---- */
+
+double plan_tries(const plan *p, const plan_hole *hole) {
+    double tries = hole->tries;
+    for (uint32_t i = 0; i < hole->bin_count; i++) {
+        const uint32_t own = p->bins[hole->bins[i]].hole;
+        tries = own != PLAN_NONE && p->holes[own].tries > tries ? p->holes[own].tries : tries;
+    }
+    return tries;
+}
 
 /* Does the value make the bin? The one of the hint does, and where that is a value of the bin itself, the bin's others do, too. */
 static bool makes(const plan *p, const plan_bin *bin, uint32_t hinted, uint32_t value) {

@@ -11,6 +11,8 @@
 /* Every pin that a hole does not need makes it a bit less likely that the test can do it at all; more so when it has been tried in vain. */
 #define STRANGER_NEW 0.97
 #define STRANGER_TRIED 0.75
+/* Hits that were only likely say less about a hole than pins that should have made sure of it: knobs are not independent. */
+#define BY_CHANCE 0.25
 /* Several large sizes at a time may take minutes: the product of a line's numbers stays below 2^17, unless it has one alone. */
 #define BITS_MOST 16
 /* From here on one case is enough, if pins make sure of what it hits. */
@@ -38,14 +40,15 @@ static double stranger(const plan_hole *hole) {
 /* What a line of so many pins, which are in line_value, promises for one hole. */
 static double promise(const plan *p, const plan_hole *hole, uint32_t test, uint32_t pins, uint32_t cases) {
     uint32_t own = 0;
-    if (hole->left <= 0.0 || hole->tries >= p->give_up) {
+    const double tries = plan_tries(p, hole);
+    if (hole->left <= 0.0 || tries >= p->give_up) {
         return 0.0;
     }
     const double chance = plan_chance(p, hole, test, &own);
     if (chance <= 0.0) {
         return 0.0;
     }
-    return hole->left * plan_once(chance, cases) / (1.0 + hole->tries) * power(stranger(hole), pins > own ? pins - own : 0);
+    return hole->left * plan_once(chance, cases) / (1.0 + tries) * power(stranger(hole), pins > own ? pins - own : 0);
 }
 
 /* Promises so far: by hole, and sums over those that are new and those that were tried. */
@@ -253,7 +256,8 @@ void plan_take(plan *p, const plan_line *line) {
         if (concerns(p, line->test, hole->group)) {
             uint32_t own = 0;
             const double promised = promise(p, hole, line->test, line->pin_count, line->cases);
-            hole->tries += plan_once(plan_chance(p, hole, line->test, &own), line->cases);
+            const double chance = plan_chance(p, hole, line->test, &own);
+            hole->tries += (chance >= 1.0 ? 1.0 : BY_CHANCE) * plan_once(chance, line->cases);
             hole->left -= promised < hole->left ? promised : hole->left;
         }
     }
@@ -266,7 +270,7 @@ double plan_stake(const plan *p, uint32_t test) {
     double sum = 0.0;
     for (uint32_t h = 0; h < p->hole_count; h++) {
         const plan_hole *hole = &p->holes[h];
-        sum += !concerns(p, test, hole->group) ? 0.0 : hole->tries >= p->give_up ? 0.02 * hole->weight : hole->left;
+        sum += !concerns(p, test, hole->group) ? 0.0 : plan_tries(p, hole) >= p->give_up ? 0.02 * hole->weight : hole->left;
     }
     return sum;
 }
