@@ -31,6 +31,7 @@ enum {
     KEY_WEIGHT,
     KEY_COVER,
     KEY_WHEN,
+    KEY_SEED,
     KEY_TOTAL
 };
 
@@ -53,6 +54,7 @@ static const key_rule key_rules[KEY_TOTAL] = {
     [KEY_WEIGHT] = {"weight", 1, REG_WEIGHT_MAX},
     [KEY_COVER] = {"cover", 1, 100000},
     [KEY_WHEN] = {"when", 0, 0},
+    [KEY_SEED] = {"seed", 0, UINT64_MAX},
 };
 
 reg_status reg_suite_bad(const suite_reader *reader, const char *fmt, ...) {
@@ -176,6 +178,9 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
     case KEY_COVER:
         line->cover = number;
         return REG_OK;
+    case KEY_SEED: /* an argument of the program comes later than the seed of the run, and wins */
+        (void)reg_format(line->job.args, sizeof line->job.args, "--run-seed 0x%" PRIx64, number);
+        return REG_OK;
     default:
         line->determinism = number;
         return REG_OK;
@@ -193,10 +198,10 @@ static reg_status parse_key(const suite_reader *reader, suite_line *line, char *
         key++;
     }
     if (key == KEY_TOTAL) {
-        return reg_suite_bad(
-            reader,
-            "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism, weight, cover, when or except)",
-            token);
+        return reg_suite_bad(reader,
+                             "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism, weight, cover, "
+                             "when, seed or except)",
+                             token);
     }
     if (seen[key]) {
         return reg_suite_bad(reader, "key \"%s\" stands twice", token);
@@ -206,7 +211,7 @@ static reg_status parse_key(const suite_reader *reader, suite_line *line, char *
 }
 
 static reg_status parse_args(const suite_reader *reader, suite_line *line, char **rest, const char *blanks) {
-    size_t used = 0;
+    size_t used = strlen(line->job.args); /* seed= */
     for (char *token = strtok_r(NULL, blanks, rest); token != NULL; token = strtok_r(NULL, blanks, rest)) {
         if (!reg_format(line->job.args + used, sizeof line->job.args - used, "%s%s", used == 0 ? "" : " ", token)) {
             return reg_suite_bad(reader, "the arguments after -- are longer than %d characters", REG_ARGS_MAX - 1);
@@ -235,8 +240,8 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (!seen[KEY_CFG]) {
         return reg_suite_bad(reader, "cfg= is missing (expected cfg=n8, or several separated by commas)");
     }
-    if (!reg_has_cases(line->job.what) && (seen[KEY_COUNT] || seen[KEY_INDEX] || seen[KEY_CASES])) {
-        return reg_suite_bad(reader, "a %s has no count, index or cases", line->job.what == REG_NETWORK ? "network" : "stored case");
+    if (!reg_has_cases(line->job.what) && (seen[KEY_COUNT] || seen[KEY_INDEX] || seen[KEY_CASES] || seen[KEY_SEED])) {
+        return reg_suite_bad(reader, "a %s has no count, index, cases or seed", line->job.what == REG_NETWORK ? "network" : "stored case");
     }
     if (line->job.what == REG_CASE && (strcmp(line->job.name, "all") == 0) != (line->job.args[0] == '\0')) {
         return reg_suite_bad(reader, "case: expected \"case all\", or \"case NAME ... -- FILE\"");

@@ -38,15 +38,24 @@ LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--
 RESUME_OPTIONS = --resume $(RUN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 
+# coverage closure: planned jobs, round after round (docs/coverage.md). RANDOM=0: without the curve of plain random jobs
+GOAL ?= 98
+CLOSURE_OPTIONS = --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
+  $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter 0,$(RANDOM)),,--random)
+
 # topologies that the suite `networks` runs
 SUITE_NETS := yolov3 retinaface yolov5s yolov7_tiny resnet50 yolov3_tiny yolov4_tiny mobilenet_yolo x_tiny_yolo squeezenet
 build/networks/%.param: tools/netgen.py
 	@mkdir -p $(@D)
 	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
 regress: $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
-regress: ## run a SUITE (smoke, default, nightly, networks), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
+regress: ## run a SUITE (smoke, default, nightly, networks; closure: until GOAL=98 percent are covered), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
-ifneq ($(RESUME),)
+ifeq ($(SUITE),closure)
+	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-cov
+	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
+	@$(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
+else ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 else
 	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)

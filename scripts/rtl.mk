@@ -88,6 +88,9 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@echo "  CC    $< ($(CFG)-$(KIND))"
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -DNPU_CFG_N=$(N) -DNPU_CFG_NAME='"$(CFG)"' -MMD -MP -c $< -o $@
 
+# coverage files name their job, the kind of build with it
+$(OUT)/obj/testcases/main.o: private CFLAGS_ALL += -DNPU_BUILD_KIND='"$(KIND)"'
+
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
 link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic

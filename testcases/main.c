@@ -72,14 +72,21 @@ static void count_case(const cli_options *o, const tc_test *test, const tb_knobs
     }
 }
 
-/* The line of a suite that repeats the run; empty where none does. */
-static void job_line(const cli_options *o, char *dst, size_t size) {
+#ifdef NPU_BUILD_KIND
+#define JOB_KIND " kind=" NPU_BUILD_KIND
+#else
+#define JOB_KIND "" /* the golden model alone */
+#endif
+
+/* The line of a suite that repeats the run, which takes so many clock cycles; empty where none does. */
+static void job_line(const cli_options *o, uint64_t cycles, char *dst, size_t size) {
     int at = 0;
     dst[0] = '\0';
     if (o->command != CLI_TEST || o->have_seed) {
         return;
     }
-    at = snprintf(dst, size, "test %s cfg=%s cases=%" PRIu64 " index=%" PRIu64, o->test->name, NPU_CFG_NAME, o->count, o->index);
+    at =
+        snprintf(dst, size, "test %s cfg=%s" JOB_KIND " cases=%" PRIu64 " index=%" PRIu64, o->test->name, NPU_CFG_NAME, o->count, o->index);
     const char *before = " --";
     for (size_t i = 0; i < o->knobs.count && at > 0 && (size_t)at < size; i++) {
         const tb_knob *k = &o->knobs.table[i];
@@ -93,16 +100,19 @@ static void job_line(const cli_options *o, char *dst, size_t size) {
     if (at > 0 && (size_t)at < size) {
         at += snprintf(dst + at, size - (size_t)at, " # run seed %" PRIu64, o->run_seed);
     }
+    if (at > 0 && (size_t)at < size && cycles > 0) {
+        at += snprintf(dst + at, size - (size_t)at, " cycles %" PRIu64, cycles);
+    }
     if (at < 0 || (size_t)at >= size) {
         dst[0] = '\0';
     }
 }
 
 /* --cov: the file. 0 or -1 with one line in err. */
-static int write_cov(const cli_options *o, char *err, size_t err_size) {
+static int write_cov(const cli_options *o, uint64_t cycles, char *err, size_t err_size) {
     cov_error why;
     char job[200];
-    job_line(o, job, sizeof job);
+    job_line(o, cycles, job, sizeof job);
     if (cov_set_job(npu_cov_db(o->counted), job, &why) != COV_OK ||
         cov_write(cov_db_data(npu_cov_db(o->counted)), o->cov, &why) != COV_OK) {
         snprintf(err, err_size, "--cov: %s", why.text);
@@ -241,7 +251,7 @@ static int run_cases(cli_options *o) {
         rc = o->command == CLI_REPRO ? run_stored(o, &result, err, sizeof err) : run_generated(o, &result, err, sizeof err);
     }
     if (rc == 0 && o->cov != NULL && !o->print_case) {
-        rc = write_cov(o, err, sizeof err);
+        rc = write_cov(o, result.cycles, err, sizeof err);
     }
     if (rc == 0 && o->code_cov != NULL && !o->print_case) {
         rc = tb_sim_write_coverage(tb_shim_get(), o->code_cov, err, sizeof err);

@@ -133,7 +133,7 @@ def test_rank(each, tmp_path):
     run(COV, "rank", *[each / test for test in TESTS], "-o", suite)
     lines = suite.read_text().splitlines()
     # no two of them cover the same, so all stay
-    assert lines[0].startswith("# 8 of 8 jobs") and sorted(line.split()[1] for line in lines[1:]) == sorted(TESTS)
+    assert lines[0].startswith("# 8 of 8 jobs") and lines[1] == "seed 1" and sorted(line.split()[1] for line in lines[2:]) == sorted(TESTS)
 
 
 def test_pinned_job(tmp_path):

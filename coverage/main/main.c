@@ -7,8 +7,8 @@
 typedef struct command {
     const char *name, *usage, *about;
     uint32_t least, most; /* files */
-    const char
-        *options; /* letters of those that it takes: o output, l like, h html, t thresholds, c code, r trend, g gates, j json, x text */
+    const char *
+        options; /* letters of those that it takes: o output, l like, h html, t thresholds, c code, r trend, g gates, j json, x text, p those of plan */
     int (*run)(const tool *t);
 } command;
 
@@ -20,6 +20,8 @@ static const command commands[] = {
     {"diff", "diff A B [--json]", "what one covers and the other does not", 2, 2, "jx", tool_diff},
     {"rank", "rank FILES... [-o SUITE] [--json]", "the fewest files with the coverage of all, as lines of a suite", 1, UINT32_MAX, "ojx",
      tool_rank},
+    {"plan", "plan FILE --cfg CFG [--kind KIND] [--jobs 20] [--cases 5] [--round 1] [--random 20] [--tried FILE] [--give-up 5] [-o SUITE]",
+     "jobs whose pins would hit what FILE has not: lines of a suite; --random: percent of jobs without pins", 1, 1, "op", tool_plan},
     {"gate", "gate FILE --thresholds T [--json]",
      "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, "tjx", tool_gate},
     {"summary", "summary FILE [--code JSON] [-o OUT] [--json]",
@@ -44,22 +46,36 @@ int tool_error(const tool *t, const char *text) {
     return 1;
 }
 
-static int refuse(const tool *t, const char *what, const char *arg) {
+int tool_refuse(const tool *t, const char *what, const char *arg) {
     fprintf(stderr, "%s: %s%s%s\n", t->prog, what, arg[0] == '\0' ? "" : ": ", arg);
     return 2;
 }
 
 /* The place of an option's value; NULL: it has none. */
 static const char **value_of(tool *t, const char *arg, char *letter) {
-    static const struct {
+    const struct {
         const char *name;
         char letter;
-    } names[] = {{"-o", 'o'}, {"--like", 'l'}, {"--html", 'h'}, {"--thresholds", 't'}, {"--code", 'c'}, {"--trend", 'r'}, {"--gates", 'g'}};
-    const char **const places[] = {&t->output, &t->like, &t->html, &t->thresholds, &t->code, &t->trend, &t->gates};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(arg, names[i].name) == 0) {
-            *letter = names[i].letter;
-            return places[i];
+        const char **place;
+    } values[] = {{"-o", 'o', &t->output},
+                  {"--like", 'l', &t->like},
+                  {"--html", 'h', &t->html},
+                  {"--thresholds", 't', &t->thresholds},
+                  {"--code", 'c', &t->code},
+                  {"--trend", 'r', &t->trend},
+                  {"--gates", 'g', &t->gates},
+                  {"--cfg", 'p', &t->plan.cfg},
+                  {"--kind", 'p', &t->plan.kind},
+                  {"--tried", 'p', &t->plan.tried},
+                  {"--jobs", 'p', &t->plan.jobs},
+                  {"--cases", 'p', &t->plan.cases},
+                  {"--round", 'p', &t->plan.round},
+                  {"--random", 'p', &t->plan.random},
+                  {"--give-up", 'p', &t->plan.give_up}};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if (strcmp(arg, values[i].name) == 0) {
+            *letter = values[i].letter;
+            return values[i].place;
         }
     }
     return NULL;
@@ -83,21 +99,21 @@ static int parse(tool *t, const command *c, int argc, char **argv) {
             letter = strcmp(arg, "--json") == 0 ? 'j' : strcmp(arg, "--text") == 0 ? 'x' : '\0';
         }
         if (letter == '\0' || strchr(c->options, letter) == NULL) {
-            return refuse(t, "unknown option", arg);
+            return tool_refuse(t, "unknown option", arg);
         }
         if (value != NULL) {
             if (i + 1 == argc || *value != NULL) {
-                return refuse(t, *value != NULL ? "option given twice" : "option without its value", arg);
+                return tool_refuse(t, *value != NULL ? "option given twice" : "option without its value", arg);
             }
             *value = argv[++i];
         }
         t->json = t->json || letter == 'j';
     }
     if (t->file_count < c->least || t->file_count > c->most) {
-        return refuse(t, "usage", c->usage);
+        return tool_refuse(t, "usage", c->usage);
     }
     if (((c->run == tool_merge || c->run == tool_index) && t->output == NULL) || (c->run == tool_gate && t->thresholds == NULL)) {
-        return refuse(t, "usage", c->usage);
+        return tool_refuse(t, "usage", c->usage);
     }
     return 0;
 }
@@ -123,7 +139,7 @@ int main(int argc, char **argv) {
     }
     if (c == NULL) {
         if (argc > 1) {
-            return refuse(&t, "unknown command (see --help)", argv[1]);
+            return tool_refuse(&t, "unknown command (see --help)", argv[1]);
         }
         usage(stderr);
         return 2;

@@ -1,31 +1,47 @@
 /* rank.c - tandem-cov rank: the fewest files that cover what all cover, as lines of a suite. */
 #include "tool.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+typedef struct file {
+    const char *path;
+    uint64_t *counts; /* in the shape of all */
+    char *job;
+    uint64_t cycles; /* UINT64_MAX: not known */
+} file;
 
 typedef struct ranking {
     cov_data all;
-    uint64_t **counts; /* of each file, in the shape of all */
-    char **jobs;
+    file *files;       /* those that take less come first: of equal gains they win */
+    uint64_t **counts; /* theirs */
     uint32_t *order;
     uint64_t *gain;
     uint32_t chosen;
 } ranking;
 
+/* The number behind a word of the comment of a job: "test a cfg=n4 # run seed 7 cycles 100". */
+static bool said(const char *job, const char *word, uint64_t *value) {
+    const char *at = strchr(job, '#');
+    at = at == NULL ? NULL : strstr(at, word);
+    return at != NULL && sscanf(at + strlen(word), " %" SCNu64, value) == 1;
+}
+
 /* Counters of a file in the shape of all. */
-static int reshape(ranking *r, const tool *t, uint32_t file, cov_data *empty, cov_error *err) {
+static int reshape(ranking *r, const tool *t, uint32_t i, cov_data *empty, cov_error *err) {
     cov_data one;
-    int rc = cov_read(&one, t->files[file], err);
+    file *f = &r->files[i];
+    int rc = cov_read(&one, t->files[i], err);
     if (rc == COV_OK) {
-        r->jobs[file] = strdup(one.job);
-        r->counts[file] = calloc((size_t)r->all.count_count + 1, sizeof(uint64_t));
-        if (r->jobs[file] == NULL || r->counts[file] == NULL) {
+        f->path = t->files[i];
+        f->job = strdup(one.job);
+        f->counts = calloc((size_t)r->all.count_count + 1, sizeof(uint64_t));
+        if (f->job == NULL || f->counts == NULL) {
             (void)snprintf(err->text, sizeof err->text, "out of memory");
             rc = COV_NO_MEMORY;
+        } else if (!said(f->job, " cycles ", &f->cycles)) {
+            f->cycles = UINT64_MAX;
         }
     }
     if (rc == COV_OK) {
@@ -33,10 +49,16 @@ static int reshape(ranking *r, const tool *t, uint32_t file, cov_data *empty, co
         rc = cov_load(empty, &one, NULL, NULL, err);
     }
     if (rc == COV_OK) {
-        memcpy(r->counts[file], empty->counts, empty->count_count * sizeof *empty->counts);
+        memcpy(f->counts, empty->counts, empty->count_count * sizeof *empty->counts);
     }
     cov_data_free(&one);
     return rc;
+}
+
+static int by_cycles(const void *a, const void *b) {
+    const file *x = a;
+    const file *y = b;
+    return x->cycles != y->cycles ? (x->cycles < y->cycles ? -1 : 1) : strcmp(x->path, y->path);
 }
 
 static int load(ranking *r, const tool *t, cov_error *err) {
@@ -58,35 +80,62 @@ static int load(ranking *r, const tool *t, cov_error *err) {
     return rc;
 }
 
+/* Have the chosen jobs one run seed? */
+static bool one_seed(const ranking *r, uint64_t *seed) {
+    for (uint32_t i = 0; i < r->chosen; i++) {
+        uint64_t own = 0;
+        if (!said(r->files[r->order[i]].job, "# run seed ", &own) || (i > 0 && own != *seed)) {
+            return false;
+        }
+        *seed = own;
+    }
+    return r->chosen > 0;
+}
+
+/* A job with what its comment says of the run seed as a word, before the arguments of the program. */
+static void put_job(const char *job, bool with_seed, FILE *out) {
+    uint64_t seed = 0;
+    const bool known = said(job, "# run seed ", &seed);
+    size_t length = known ? strcspn(job, "#") : strlen(job);
+    while (known && length > 0 && job[length - 1] == ' ') {
+        length--;
+    }
+    const char *args = strstr(job, " -- ");
+    const size_t head = args != NULL && args < job + length ? (size_t)(args - job) : length;
+    fprintf(out, "%.*s", (int)head, job);
+    if (known && with_seed) {
+        fprintf(out, " seed=%" PRIu64, seed);
+    }
+    fprintf(out, "%.*s\n", (int)(length - head), job + head);
+}
+
 /* Lines of a suite; a file that does not know its job is a comment. */
 static void put_lines(const ranking *r, const tool *t, FILE *out) {
     const cov_score s = cov_score_all(&r->all);
+    uint64_t seed = 0;
+    const bool one = one_seed(r, &seed);
     fprintf(out, "# %" PRIu32 " of %" PRIu32 " jobs with the coverage of all: %" PRIu64 " bins and cells\n", r->chosen, t->file_count,
             s.covered);
+    if (one) {
+        fprintf(out, "seed %" PRIu64 "\n", seed);
+    }
     for (uint32_t i = 0; i < r->chosen; i++) {
-        const char *job = r->jobs[r->order[i]];
-        fprintf(out, "%s%s\n", job[0] == '\0' ? "# no job is known of " : "", job[0] == '\0' ? t->files[r->order[i]] : job);
+        const file *f = &r->files[r->order[i]];
+        if (f->job[0] == '\0') {
+            fprintf(out, "# no job is known of %s\n", f->path);
+        } else {
+            put_job(f->job, !one, out);
+        }
     }
 }
 
 static int write_lines(const ranking *r, const tool *t, cov_error *err) {
-    char temporary[4096];
-    FILE *out = NULL;
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp%ld", t->output, (long)getpid()) < sizeof temporary) {
-        out = fopen(temporary, "w");
-    } else {
-        errno = ENAMETOOLONG;
+    tool_out out;
+    if (tool_out_open(&out, t->output, err) != COV_OK) {
+        return COV_IO;
     }
-    if (out != NULL) {
-        put_lines(r, t, out);
-        const bool failed = ferror(out) != 0;
-        if (fclose(out) == 0 && !failed && rename(temporary, t->output) == 0) {
-            return COV_OK;
-        }
-        (void)unlink(temporary);
-    }
-    (void)snprintf(err->text, sizeof err->text, "%.200s: %s", t->output, strerror(errno));
-    return COV_IO;
+    put_lines(r, t, out.file);
+    return tool_out_close(&out, err);
 }
 
 static void put_table(const ranking *r, const tool *t) {
@@ -95,9 +144,9 @@ static void put_table(const ranking *r, const tool *t) {
         printf("{\"files\": %" PRIu32 ", \"covered\": %" PRIu64 ", \"chosen\": [", t->file_count, s.covered);
         for (uint32_t i = 0; i < r->chosen; i++) {
             printf("%s\n  {\"file\": ", i == 0 ? "" : ",");
-            put_json(stdout, t->files[r->order[i]]);
+            put_json(stdout, r->files[r->order[i]].path);
             fputs(", \"job\": ", stdout);
-            put_json(stdout, r->jobs[r->order[i]]);
+            put_json(stdout, r->files[r->order[i]].job);
             printf(", \"gain\": %" PRIu64 "}", r->gain[i]);
         }
         puts("]}");
@@ -105,7 +154,7 @@ static void put_table(const ranking *r, const tool *t) {
         put_lines(r, t, stdout);
     } else {
         for (uint32_t i = 0; i < r->chosen; i++) {
-            printf("%8" PRIu64 "  %s\n", r->gain[i], t->files[r->order[i]]);
+            printf("%8" PRIu64 "  %s\n", r->gain[i], r->files[r->order[i]].path);
         }
     }
 }
@@ -115,14 +164,20 @@ int tool_rank(const tool *t) {
     cov_error err;
     cov_data_init(&r.all);
     r.counts = calloc(t->file_count, sizeof *r.counts);
-    r.jobs = calloc(t->file_count, sizeof *r.jobs);
+    r.files = calloc(t->file_count, sizeof *r.files);
     r.order = calloc(t->file_count, sizeof *r.order);
     r.gain = calloc(t->file_count, sizeof *r.gain);
     int rc = COV_NO_MEMORY;
-    if (r.counts == NULL || r.jobs == NULL || r.order == NULL || r.gain == NULL) {
+    if (r.counts == NULL || r.files == NULL || r.order == NULL || r.gain == NULL) {
         (void)snprintf(err.text, sizeof err.text, "out of memory");
     } else {
         rc = load(&r, t, &err);
+    }
+    if (rc == COV_OK) {
+        qsort(r.files, t->file_count, sizeof *r.files, by_cycles);
+        for (uint32_t i = 0; i < t->file_count; i++) {
+            r.counts[i] = r.files[i].counts;
+        }
     }
     if (rc == COV_OK) {
         rc = cov_rank(&r.all, (const uint64_t *const *)r.counts, t->file_count, r.order, r.gain, &r.chosen, &err);
@@ -133,12 +188,12 @@ int tool_rank(const tool *t) {
     if (rc == COV_OK) {
         put_table(&r, t);
     }
-    for (uint32_t i = 0; i < t->file_count; i++) {
-        free(r.counts == NULL ? NULL : r.counts[i]);
-        free(r.jobs == NULL ? NULL : r.jobs[i]);
+    for (uint32_t i = 0; r.files != NULL && i < t->file_count; i++) {
+        free(r.files[i].counts);
+        free(r.files[i].job);
     }
+    free(r.files);
     free(r.counts);
-    free(r.jobs);
     free(r.order);
     free(r.gain);
     cov_data_free(&r.all);

@@ -14,7 +14,11 @@ typedef struct tool {
     const char *code;       /* summary, index: JSON of code report */
     const char *trend;      /* index: JSON of tandem-regress query coverage */
     const char *gates;      /* index: array of the JSON of gates */
-    char **files;           /* sorted where their order must not count */
+    struct {                /* plan; numbers as they were given, NULL: as usual */
+        const char *cfg, *kind, *tried;
+        const char *jobs, *cases, *round, *give_up, *random;
+    } plan;
+    char **files; /* sorted where their order must not count */
     uint32_t file_count;
 } tool;
 
@@ -23,12 +27,27 @@ int tool_merge(const tool *t);
 int tool_report(const tool *t);
 int tool_diff(const tool *t);
 int tool_rank(const tool *t);
+int tool_plan(const tool *t);
 int tool_gate(const tool *t);
 int tool_summary(const tool *t);
 int tool_index(const tool *t);
 
 /* One line on stderr; exit status 1. */
 int tool_error(const tool *t, const char *text);
+/* The same for a wrong argument; exit status 2. */
+int tool_refuse(const tool *t, const char *what, const char *arg);
+
+/* ---- out.c: a text file under a temporary name, then renamed ---- */
+
+typedef struct tool_out {
+    FILE *file;
+    const char *path;
+    char temporary[4096];
+} tool_out;
+
+/* COV_IO with a line. */
+int tool_out_open(tool_out *out, const char *path, cov_error *err);
+int tool_out_close(tool_out *out, cov_error *err);
 
 /* ---- walk.c: everything that has counters, one after the other ---- */
 

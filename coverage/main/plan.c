@@ -1,0 +1,280 @@
+/* plan.c - tandem-cov plan: jobs whose pins would hit what a coverage file has not hit. */
+#include "plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct options {
+    uint32_t jobs, cases, round, random, give_up;
+} options;
+
+static bool is_word(const char *text) {
+    return text[0] != '\0' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789,_-") == strlen(text);
+}
+
+/* 0 or the exit status. */
+static int read_options(const tool *t, options *o) {
+    const struct {
+        const char *name, *text;
+        uint32_t *value;
+        uint32_t lo, hi, usual;
+    } numbers[] = {{"--jobs", t->plan.jobs, &o->jobs, 1, 100000, 20},
+                   {"--cases", t->plan.cases, &o->cases, 1, 1000000, 5},
+                   {"--round", t->plan.round, &o->round, 0, 1000000, 1},
+                   {"--random", t->plan.random, &o->random, 0, 100, 20},
+                   {"--give-up", t->plan.give_up, &o->give_up, 1, 1000, 5}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        int64_t value = numbers[i].usual;
+        char what[80];
+        (void)snprintf(what, sizeof what, "%s: expected a number from %" PRIu32 " to %" PRIu32, numbers[i].name, numbers[i].lo,
+                       numbers[i].hi);
+        if (numbers[i].text != NULL &&
+            (!plan_number(numbers[i].text, strlen(numbers[i].text), &value) || value < numbers[i].lo || value > numbers[i].hi)) {
+            return tool_refuse(t, what, numbers[i].text);
+        }
+        *numbers[i].value = (uint32_t)value;
+    }
+    if (t->plan.cfg == NULL || !is_word(t->plan.cfg)) {
+        return tool_refuse(t, "plan needs --cfg, a word", t->plan.cfg == NULL ? "" : t->plan.cfg);
+    }
+    if (t->plan.kind != NULL && !is_word(t->plan.kind)) {
+        return tool_refuse(t, "--kind: expected a word", t->plan.kind);
+    }
+    if (((uint64_t)o->round + 1) * o->jobs * o->cases > UINT32_MAX) {
+        return tool_refuse(t, "--round: too large, indices of cases have 32 bits", t->plan.round);
+    }
+    return 0;
+}
+
+/* ---- tries of earlier rounds: a line "TRIES<tab>NAME<tab>HINT" for each hole ---- */
+
+static int by_hole_name(const void *a, const void *b) {
+    return strcmp((*(plan_hole *const *)a)->name, (*(plan_hole *const *)b)->name);
+}
+
+/* False: the line is none of this file's. */
+static bool take_tries(plan_hole **sorted, uint32_t count, char *line) {
+    char *end = NULL;
+    const double tries = strtod(line, &end);
+    plan_hole key = {.name = end + 1};
+    const plan_hole *wanted = &key;
+    if (end == line || *end != '\t' || !(tries >= 0.0 && tries <= 1e9)) {
+        return false;
+    }
+    key.name[strcspn(key.name, "\t\n")] = '\0';
+    plan_hole **found = bsearch(&wanted, sorted, count, sizeof(plan_hole *), by_hole_name);
+    if (found != NULL) {
+        (*found)->tries = tries;
+    }
+    return true;
+}
+
+/* A file that is not there is a first round. */
+static int read_tried(plan *p, const char *path, cov_error *err) {
+    FILE *in = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    uint32_t number = 0;
+    int rc = COV_OK;
+    if (in == NULL) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: %s", path, strerror(errno));
+        return errno == ENOENT ? COV_OK : COV_IO;
+    }
+    plan_hole **sorted = calloc((size_t)p->hole_count + 1, sizeof *sorted);
+    for (uint32_t i = 0; sorted != NULL && i < p->hole_count; i++) {
+        sorted[i] = &p->holes[i];
+    }
+    if (sorted == NULL) {
+        (void)snprintf(err->text, sizeof err->text, "out of memory");
+        rc = COV_NO_MEMORY;
+    } else {
+        qsort(sorted, p->hole_count, sizeof *sorted, by_hole_name);
+    }
+    while (rc == COV_OK && getline(&line, &room, in) > 0) {
+        number++;
+        if (line[0] != '#' && !take_tries(sorted, p->hole_count, line)) {
+            (void)snprintf(err->text, sizeof err->text, "%.200s:%" PRIu32 ": expected tries, a tab and the name of a bin", path, number);
+            rc = COV_BAD_FILE;
+        }
+    }
+    if (rc == COV_OK && ferror(in)) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: %s", path, strerror(errno));
+        rc = COV_IO;
+    }
+    free(line);
+    free(sorted);
+    (void)fclose(in);
+    return rc;
+}
+
+/* Holes are in the order of the walk that read them. */
+typedef struct writing {
+    const plan *p;
+    uint32_t next;
+    FILE *file;
+} writing;
+
+static void put_tries(void *ctx, const cov_data *data, const tool_item *item) {
+    writing *w = ctx;
+    char name[700];
+    char hint[700];
+    (void)data;
+    tool_item_name(item, name, sizeof name);
+    if (w->next == w->p->hole_count || strcmp(w->p->holes[w->next].name, name) != 0) {
+        return;
+    }
+    const plan_hole *hole = &w->p->holes[w->next++];
+    if (hole->tries >= 0.0001) {
+        tool_item_hint(item, hint, sizeof hint);
+        fprintf(w->file, "%.4f\t%s\t%s\n", hole->tries, name, hint);
+    }
+}
+
+static int write_tried(const plan *p, const char *path, cov_error *err) {
+    tool_out out;
+    if (tool_out_open(&out, path, err) != COV_OK) {
+        return COV_IO;
+    }
+    writing w = {.p = p, .file = out.file};
+    fputs("# how many hits planned jobs should have had, of bins that nothing has hit: for tandem-cov plan\n", out.file);
+    tool_walk(p->data, NULL, put_tries, &w);
+    return tool_out_close(&out, err);
+}
+
+/* ---- lines ---- */
+
+static void put_line(const plan *p, const tool *t, const options *o, uint32_t number, const plan_line *line, FILE *out) {
+    const uint64_t index = ((uint64_t)o->round * o->jobs + number) * o->cases;
+    fprintf(out, "test %s cfg=%s", p->words[line->test].text, t->plan.cfg);
+    if (t->plan.kind != NULL) {
+        fprintf(out, " kind=%s", t->plan.kind);
+    }
+    fprintf(out, " cases=%" PRIu32 " index=%" PRIu64, line->cases, index);
+    for (uint32_t i = 0; i < line->pin_count; i++) {
+        fprintf(out, "%s%s=%s", i == 0 ? " -- " : " ", p->words[line->pins[i].knob].text, p->words[line->pins[i].value].text);
+    }
+    fputc('\n', out);
+}
+
+/* A test without pins, more often where more is missing. */
+static void random_line(const plan *p, uint32_t number, plan_line *line) {
+    double sum = 0.0;
+    line->test = p->tests[0];
+    line->pin_count = 0;
+    line->cases = p->cases;
+    for (uint32_t i = 0; i < p->test_count; i++) {
+        sum += plan_stake(p, p->tests[i]);
+    }
+    double at = (double)(plan_draw(p, 0, number) >> 11) / 9007199254740992.0 * sum;
+    for (uint32_t i = 0; i < p->test_count; i++) {
+        const double stake = plan_stake(p, p->tests[i]);
+        if (at < stake) {
+            line->test = p->tests[i];
+            return;
+        }
+        at -= stake;
+    }
+}
+
+/* best[]: the best line of each test, made again when something that concerns the test was planned. */
+static void choose(plan *p, plan_line *best, bool *fresh, uint32_t number, plan_line *line) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < p->test_count; i++) {
+        if (!fresh[i]) {
+            plan_best_line(p, p->tests[i], (uint64_t)number + 1, &best[i]);
+            fresh[i] = true;
+        }
+        most = best[i].gain > best[most].gain ? i : most;
+    }
+    *line = best[most];
+}
+
+/* Tests that share a group with this one have to be looked at again. */
+static void forget(const plan *p, bool *fresh, uint32_t test) {
+    const uint32_t groups = p->data->group_count;
+    for (uint32_t of = 0; of < p->test_count; of++) {
+        for (uint32_t g = 0; p->tests[of] == test && g < groups; g++) {
+            for (uint32_t i = 0; p->samples[(size_t)of * groups + g] && i < p->test_count; i++) {
+                fresh[i] = fresh[i] && !p->samples[(size_t)i * groups + g];
+            }
+        }
+    }
+}
+
+static int put_plan(plan *p, const tool *t, const options *o, FILE *out, cov_error *err) {
+    plan_line *best = calloc((size_t)p->test_count + 1, sizeof *best);
+    bool *fresh = calloc((size_t)p->test_count + 1, sizeof *fresh);
+    const bool good = best != NULL && fresh != NULL;
+    for (uint32_t i = 0; good && i < o->jobs; i++) {
+        plan_line line;
+        if ((uint64_t)(i + 1) * o->random / 100 > (uint64_t)i * o->random / 100) {
+            random_line(p, i, &line);
+        } else {
+            choose(p, best, fresh, i, &line);
+        }
+        plan_take(p, &line);
+        forget(p, fresh, line.test);
+        put_line(p, t, o, i, &line, out);
+    }
+    free(best);
+    free(fresh);
+    if (!good) {
+        (void)snprintf(err->text, sizeof err->text, "out of memory");
+    }
+    return good ? COV_OK : COV_NO_MEMORY;
+}
+
+static void put_summary(const plan *p, const tool *t, const options *o) {
+    uint32_t without = 0;
+    for (uint32_t i = 0; i < p->hole_count; i++) {
+        without += plan_tries(p, &p->holes[i]) >= p->give_up;
+    }
+    printf("%s: %" PRIu32 " jobs for %" PRIu32 " bins and cells that nothing has hit, %" PRIu32 " of them given up\n", t->output,
+           p->hole_count == 0 ? 0 : o->jobs, p->hole_count, without);
+}
+
+static int make_plan(plan *p, const tool *t, const options *o, cov_error *err) {
+    tool_out out = {.file = stdout};
+    int rc = plan_read_bins(p, err);
+    rc = rc == COV_OK ? plan_read_holes(p, err) : rc;
+    rc = rc == COV_OK && t->plan.tried != NULL ? read_tried(p, t->plan.tried, err) : rc;
+    if (rc == COV_OK && p->test_count == 0 && p->hole_count > 0) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: no hint names a test", t->files[0]);
+        rc = COV_BAD_FILE;
+    }
+    rc = rc == COV_OK && t->output != NULL ? tool_out_open(&out, t->output, err) : rc;
+    if (rc != COV_OK) {
+        return rc;
+    }
+    rc = p->hole_count == 0 ? COV_OK : put_plan(p, t, o, out.file, err);
+    if (t->output != NULL) {
+        const int closed = tool_out_close(&out, err);
+        rc = rc == COV_OK ? closed : rc;
+    }
+    return rc == COV_OK && t->plan.tried != NULL ? write_tried(p, t->plan.tried, err) : rc;
+}
+
+int tool_plan(const tool *t) {
+    options o;
+    cov_data data;
+    cov_error err;
+    plan p = {.data = &data};
+    cov_data_init(&data);
+    const int wrong = read_options(t, &o);
+    if (wrong != 0) {
+        return wrong;
+    }
+    p.cases = o.cases;
+    p.seed = o.round;
+    p.give_up = o.give_up;
+    int rc = cov_read(&data, t->files[0], &err);
+    rc = rc == COV_OK ? make_plan(&p, t, &o, &err) : rc;
+    if (rc == COV_OK && t->output != NULL) {
+        put_summary(&p, t, &o);
+    }
+    plan_free(&p);
+    cov_data_free(&data);
+    return rc == COV_OK ? 0 : tool_error(t, err.text);
+}
