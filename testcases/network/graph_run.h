@@ -1,0 +1,27 @@
+/* graph_run.h - the executor of the test `graph` (graph_run.c) and the knobs that it reads (graph.c). */
+#ifndef TESTCASES_GRAPH_RUN_H
+#define TESTCASES_GRAPH_RUN_H
+
+#include "../operator/tensor.h"
+#include "graph.h"
+
+/* Knob `data`. */
+typedef enum graph_data {
+    GRAPH_PLAIN, /* -1..1 */
+    GRAPH_ZEROS,
+    GRAPH_RAMP,
+    GRAPH_WIDE, /* eight times the range over which the network was quantised */
+    GRAPH_ONES, /* never drawn, for shrinking */
+    GRAPH_DATA_COUNT
+} graph_data;
+extern const char *const graph_data_names[GRAPH_DATA_COUNT];
+
+/* Knob `optimise`: bit 0 before, bit 1 after quantisation. */
+#define GRAPH_OPTIMISE_COUNT 4u
+extern const char *const graph_optimise_names[GRAPH_OPTIMISE_COUNT];
+
+void graph_from_knobs(const tb_knobs *knobs, graph_knobs *out);
+/* execute() of the test. */
+int graph_execute(tc_run *run);
+
+#endif
