@@ -19,7 +19,7 @@ static const uint32_t op_weight[GRAPH_OPS] = {
 static const uint32_t near_weight[GRAPH_LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 6, 18};
 static const uint32_t far_weight[GRAPH_LAYERS] = {4, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 2};
 static const uint32_t k_weight[7] = {5, 2, 6, 1, 2, 1, 1};
-static const uint32_t s_weight[3] = {7, 4, 1};
+static const uint32_t s_weight[3] = {10, 4, 1};
 static const uint32_t p_weight[4] = {4, 5, 2, 1};
 static const uint32_t d_weight[2] = {6, 1};
 static const uint32_t act_weight[GRAPH_ACTS] = {8, 6, 2, 2, 1, 1, 1, 2, 1, 1, 1, 1};
@@ -107,7 +107,7 @@ static tb_shrink_size size(uint32_t n, const tb_knobs *knobs) {
     graph_resolve(&k, &g);
     const uint32_t slow = tb_knobs_get(knobs, "writes") != 0 ? 6 : gen_slowness(knobs);
     const uint64_t bytes = 4 * g.elements + g.weights;
-    const uint64_t cycles = 600 * (uint64_t)g.layers + g.macs / (n * n) + bytes * slow / 8;
+    const uint64_t cycles = 800 * (uint64_t)g.layers + g.macs / (n * n) + bytes * slow / 20;
     return (tb_shrink_size){.cycles = cycles << tb_knobs_get(knobs, "again"), .work = g.macs};
 }
 
@@ -125,12 +125,12 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char
     static const char *const sides[] = {"h", "w", "c"};
     static const char *const layers[] = {"layers"};
     const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    const int64_t side = 1 + (int64_t)(seed % 16);
+    const int64_t side = 1 + (int64_t)(seed % 24);
     char name[16];
     gen_start(&g, plain);
     gen_draw_in(&g, "c", 1, 3 * (int64_t)n);
-    gen_draw_in(&g, "h", 1, side);
-    gen_draw_in(&g, "w", 1, side);
+    gen_size(&g, "h", side);
+    gen_size(&g, "w", side);
     for (uint32_t i = 1; i <= GRAPH_LAYERS; i++) {
         snprintf(name, sizeof name, "oc%u", i);
         gen_draw_in(&g, name, 1, gen_chance(&g, name, 1, 3) ? 3 * (int64_t)n : (int64_t)n + 1);
