@@ -441,6 +441,8 @@ net_status net_rt_run(net_rt *rt, const float *input, net_error *err);
 net_status net_rt_run_part(net_rt *rt, const net_rt *whole, net_error *err);
 /* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. What lies before an activation that its producer does shows the values after it. With `reuse`: outputs of the network only. */
 const float *net_rt_blob(const net_rt *rt, uint32_t blob);
+/* true: on the device the blob is INT8. */
+bool net_rt_blob_is_int8(const net_rt *rt, uint32_t blob);
 /* Hash of the first output of a layer after net_rt_run(); 0 for the Input layer and with `reuse`. */
 uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer);
 /* The first element of a layer's outputs that is not what it should be. */

@@ -325,6 +325,10 @@ const float *net_rt_blob(const net_rt *rt, uint32_t blob) {
     return rt_host(rt, blob);
 }
 
+bool net_rt_blob_is_int8(const net_rt *rt, uint32_t blob) {
+    return rt->blob[blob].int8;
+}
+
 uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer) {
     return rt->layer[layer].hash;
 }

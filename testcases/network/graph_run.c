@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "network.h"
-
 #define WIDE 8.0f
 
 typedef struct rig {
@@ -15,7 +13,9 @@ typedef struct rig {
     net_graph net;
     net_rt *rt;
     float *input;
-    uint64_t *hash; /* of the outputs */
+    uint64_t *hash;        /* of the outputs */
+    npu_cov_layer *layers; /* what they were; --cov only */
+    uint32_t layer_count;
     net_error err;
 } rig;
 
@@ -240,7 +240,21 @@ static int run_network(rig *r) {
     rc = rc == 0 && tc_ok(run) ? start_runtime(r, false) : rc;
     rc = rc == 0 && tc_ok(run) ? infer(r) : rc;
     rc = rc == 0 && tc_ok(run) ? check_layers(r) : rc;
+    if (run->cov != NULL && rc == 0 && tc_ok(run)) {
+        r->layers = graph_describe(&r->net, r->rt, &r->layer_count);
+    }
     return rc == 0 && tc_ok(run) && tb_knobs_get(k, "again") != 0 ? second_inference(r) : rc;
+}
+
+/* Only of a device that did well to its end. */
+static void count_layers(const rig *r) {
+    char what[400];
+    tc_close(r->run);
+    for (uint32_t i = 0; i < r->layer_count && tc_ok(r->run); i++) {
+        if (npu_cov_layer_ran(r->run->cov, &r->layers[i], what, sizeof what) > 0) {
+            tc_fail(r->run, "illegal coverage", "what must not occur has occurred: %s", what);
+        }
+    }
 }
 
 int graph_execute(tc_run *run) {
@@ -256,8 +270,12 @@ int graph_execute(tc_run *run) {
     rc = rc == 0 && tc_ok(run) ? make_input(r) : rc;
     rc = rc == 0 && tc_ok(run) ? dump_network(r) : rc;
     rc = rc == 0 && tc_ok(run) ? run_network(r) : rc;
+    if (r->layers != NULL) {
+        count_layers(r);
+    }
     net_rt_free(r->rt);
     net_graph_free(&r->net);
+    free(r->layers);
     free(r->input);
     free(r->hash);
     free(r);

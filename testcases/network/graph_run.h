@@ -4,6 +4,7 @@
 
 #include "../operator/tensor.h"
 #include "graph.h"
+#include "network.h"
 
 /* Knob `data`. */
 typedef enum graph_data {
@@ -21,6 +22,8 @@ extern const char *const graph_data_names[GRAPH_DATA_COUNT];
 extern const char *const graph_optimise_names[GRAPH_OPTIMISE_COUNT];
 
 void graph_from_knobs(const tb_knobs *knobs, graph_knobs *out);
+/* What each layer was, Input and Split left out; NULL: no memory. To be freed. */
+npu_cov_layer *graph_describe(const net_graph *g, const net_rt *rt, uint32_t *count);
 /* execute() of the test. */
 int graph_execute(tc_run *run);
 
