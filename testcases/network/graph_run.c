@@ -137,15 +137,12 @@ static int make_input(rig *r) {
     return 0;
 }
 
-/* --dump: the network beside the tensors, for `tandem-net run`. */
-static int dump_network(rig *r) {
+/* --dump, and so the tensors of a report: network.param and network.bin, for `tandem-net run`. 0 or -1 with run->err. */
+static int save_network(rig *r) {
     const net_save_options options = {.layout = NET_LAYOUT_STOCK, .storage = NET_STORE_EXACT};
     char param[1200];
     char bin[1200];
     tc_run *run = r->run;
-    if (run->dump == NULL) {
-        return 0;
-    }
     snprintf(param, sizeof param, "%.1000s/network.param", run->dump);
     snprintf(bin, sizeof bin, "%.1000s/network.bin", run->dump);
     if (tb_make_folder(run->dump, run->err, sizeof run->err) != 0) {
@@ -268,7 +265,9 @@ int graph_execute(tc_run *run) {
     graph_resolve(&r->knobs, &r->shape);
     int rc = make_network(r);
     rc = rc == 0 && tc_ok(run) ? make_input(r) : rc;
-    rc = rc == 0 && tc_ok(run) ? dump_network(r) : rc;
+    if (rc == 0 && tc_ok(run) && run->dump != NULL) {
+        rc = save_network(r);
+    }
     rc = rc == 0 && tc_ok(run) ? run_network(r) : rc;
     if (r->layers != NULL) {
         count_layers(r);
