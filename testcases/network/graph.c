@@ -9,10 +9,10 @@
 /* ---- knobs ---- */
 
 static const uint32_t op_weight[GRAPH_OPS] = {
-    [GRAPH_CONV] = 24,   [GRAPH_DW] = 8,        [GRAPH_GROUP] = 5,     [GRAPH_LINEAR] = 4,  [GRAPH_ROWS] = 1,    [GRAPH_MAXPOOL] = 4,
+    [GRAPH_CONV] = 28,   [GRAPH_DW] = 11,       [GRAPH_GROUP] = 9,     [GRAPH_LINEAR] = 4,  [GRAPH_ROWS] = 1,    [GRAPH_MAXPOOL] = 4,
     [GRAPH_AVGPOOL] = 4, [GRAPH_GLOBALMAX] = 1, [GRAPH_GLOBALAVG] = 2, [GRAPH_SUM] = 7,     [GRAPH_PROD] = 2,    [GRAPH_MAX] = 2,
     [GRAPH_BINARY] = 4,  [GRAPH_ACT] = 6,       [GRAPH_NORM] = 2,      [GRAPH_SCALE] = 2,   [GRAPH_PRELU] = 2,   [GRAPH_CONCAT] = 9,
-    [GRAPH_INTERP] = 3,  [GRAPH_SLICE] = 3,     [GRAPH_CROP] = 2,      [GRAPH_SHUFFLE] = 2, [GRAPH_REDUCE] = 1,  [GRAPH_GATE] = 3,
+    [GRAPH_INTERP] = 3,  [GRAPH_SLICE] = 3,     [GRAPH_CROP] = 2,      [GRAPH_SHUFFLE] = 2, [GRAPH_REDUCE] = 2,  [GRAPH_GATE] = 3,
     [GRAPH_NOOP] = 1,    [GRAPH_DROPOUT] = 1,   [GRAPH_UNARY] = 1,     [GRAPH_FLATTEN] = 1, [GRAPH_RESHAPE] = 1, [GRAPH_SOFTMAX] = 2,
     [GRAPH_DECONV] = 2,  [GRAPH_PERMUTE] = 1,   [GRAPH_LRN] = 1};
 /* The last so many of it: near layers are read more often than distant ones. */
@@ -25,6 +25,7 @@ static const uint32_t d_weight[2] = {6, 1};
 static const uint32_t act_weight[GRAPH_ACTS] = {8, 6, 2, 2, 1, 1, 1, 2, 1, 1, 1, 1};
 static const uint32_t prec_weight[GRAPH_PRECS] = {3, 7, 2};
 static const uint32_t data_weight[GRAPH_DATA_COUNT] = {8, 1, 1, 2, 0};
+static const uint32_t optimise_weight[GRAPH_OPTIMISE_COUNT] = {1, 1, 3, 3};
 static const uint32_t flag_weight[2] = {3, 1};
 const char *const graph_data_names[GRAPH_DATA_COUNT] = {"plain", "zeros", "ramp", "wide", "ones"};
 const char *const graph_optimise_names[GRAPH_OPTIMISE_COUNT] = {"none", "before", "after", "both"};
@@ -64,7 +65,8 @@ static const tb_knob knobs_of_graph[] = {
     {"data", 0, GRAPH_DATA_COUNT - 1, TB_KNOB_ENUM, graph_data_names, data_weight,
      "values of the input; wide: beyond the ranges of the quantiser"},
     {"dead", 0, 1, TB_KNOB_WEIGHTED, NULL, flag_weight, "1: the first output of every layer with weights has none"},
-    {"optimise", 0, GRAPH_OPTIMISE_COUNT - 1, TB_KNOB_ENUM, graph_optimise_names, NULL, "the optimiser, before and after quantisation"},
+    {"optimise", 0, GRAPH_OPTIMISE_COUNT - 1, TB_KNOB_ENUM, graph_optimise_names, optimise_weight,
+     "the optimiser, before and after quantisation"},
     {"again", 0, 1, TB_KNOB_WEIGHTED, NULL, flag_weight, "1: a second inference, in which blobs share memory: same outputs"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"writes", 0, 1, TB_KNOB_WEIGHTED, NULL, tc_writes_weight, TC_WRITES_HELP},
@@ -121,6 +123,26 @@ static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) 
     return 0;
 }
 
+/* In a third of the networks most layers are convolutions that hand INT8 to each other: rare enough otherwise. */
+static void draw_chain(const tensor_gen *g) {
+    static const graph_op ops[] = {GRAPH_CONV, GRAPH_DW, GRAPH_GROUP};
+    char name[3][16];
+    if (!gen_chance(g, "chain", 1, 3)) {
+        return;
+    }
+    for (uint32_t i = 1; i <= GRAPH_LAYERS; i++) {
+        snprintf(name[0], sizeof name[0], "op%u", i);
+        snprintf(name[1], sizeof name[1], "a%u", i);
+        snprintf(name[2], sizeof name[2], "prec%u", i);
+        if (gen_chance(g, name[0], 4, 5)) {
+            gen_put(g, name[0], ops[gen_get(g, name[0]) % 3]);
+            gen_put(g, name[1], i - 1);
+            gen_put(g, name[2], GRAPH_CHAIN);
+        }
+    }
+    gen_put(g, "optimise", gen_get(g, "optimise") | 2);
+}
+
 static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
     static const char *const sides[] = {"h", "w", "c"};
     static const char *const layers[] = {"layers"};
@@ -128,6 +150,7 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char
     const int64_t side = 1 + (int64_t)(seed % 24);
     char name[16];
     gen_start(&g, plain);
+    draw_chain(&g);
     gen_draw_in(&g, "c", 1, 3 * (int64_t)n);
     gen_size(&g, "h", side);
     gen_size(&g, "w", side);
