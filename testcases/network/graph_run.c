@@ -178,26 +178,12 @@ static int infer(rig *r) {
     return refused(r, "inference", status);
 }
 
-/* Layers in their order: the first one that is not what it should be is the one that is wrong. */
-static int check_layers(rig *r) {
-    static const char *const places[] = {"on the NPU", "on the CPU", "by addresses"};
-    for (uint32_t i = 0; i < r->net.num_layers; i++) {
-        const net_layer *layer = &r->net.layer[i];
-        net_rt_difference d;
-        bool equal = false;
-        char signature[96];
-        const net_status status = net_rt_check(r->rt, i, &equal, &d, &r->err);
-        if (status != NET_OK) {
-            return refused(r, "check", status);
-        }
-        if (!equal) {
-            snprintf(signature, sizeof signature, "graph: %.40s", layer->type);
-            tc_fail(r->run, signature, "layer '%s' (%s) %s: element %u of output %u is %.9g, expected %.9g", layer->name, layer->type,
-                    places[net_rt_layer_where(r->rt, i).place], d.element, d.output, (double)d.got, (double)d.expected);
-            return 0;
-        }
+static int check_results(rig *r) {
+    net_status status = graph_check_layers(r->run, &r->net, r->rt, &r->err);
+    if (status == NET_OK && tc_ok(r->run)) {
+        status = graph_check_whole(r->run, &r->net, r->rt, r->input, &r->err);
     }
-    return 0;
+    return status == NET_OK ? 0 : refused(r, "check", status);
 }
 
 static uint64_t hash_of(const rig *r, uint32_t output) {
@@ -236,7 +222,7 @@ static int run_network(rig *r) {
     int rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), bytes, (npu_wait)tb_knobs_get(k, "wait"), TENSOR_TIMEOUT_US);
     rc = rc == 0 && tc_ok(run) ? start_runtime(r, false) : rc;
     rc = rc == 0 && tc_ok(run) ? infer(r) : rc;
-    rc = rc == 0 && tc_ok(run) ? check_layers(r) : rc;
+    rc = rc == 0 && tc_ok(run) ? check_results(r) : rc;
     if (run->cov != NULL && rc == 0 && tc_ok(run)) {
         r->layers = graph_describe(&r->net, r->rt, &r->layer_count);
     }
