@@ -360,6 +360,8 @@ int8_t net_quantize_value(float value, float scale);
  * net_seeded_input() showed, or 1 where that is all zero. Layers that are INT8 already stay as they are. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
  */
 net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err);
+/* The same, but for layers that stay float: stay[num_layers], or NULL for none. */
+net_status net_quantize_seeded_some(net_graph *graph, uint64_t seed, const bool *stay, net_error *err);
 /* Values of -1..1 for all input blobs of a planned graph, one blob after the other: input[net_graph_input_elements()]. */
 void net_seeded_input(const net_graph *graph, uint64_t seed, float *input);
 size_t net_graph_input_elements(const net_graph *graph);
@@ -412,6 +414,8 @@ typedef struct net_rt_options {
     /* Only the layers first..last will run (net_rt_run_part()); nothing of the others is loaded. */
     bool part;
     uint32_t first, last;
+    /* The driver asks the device whether a task has ended, instead of waiting for its interrupt. */
+    bool poll;
 } net_rt_options;
 
 /*
@@ -437,8 +441,20 @@ net_status net_rt_run(net_rt *rt, const float *input, net_error *err);
 net_status net_rt_run_part(net_rt *rt, const net_rt *whole, net_error *err);
 /* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. What lies before an activation that its producer does shows the values after it. With `reuse`: outputs of the network only. */
 const float *net_rt_blob(const net_rt *rt, uint32_t blob);
+/* true: on the device the blob is INT8. */
+bool net_rt_blob_is_int8(const net_rt *rt, uint32_t blob);
 /* Hash of the first output of a layer after net_rt_run(); 0 for the Input layer and with `reuse`. */
 uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer);
+/* The first element of a layer's outputs that is not what it should be. */
+typedef struct net_rt_difference {
+    uint32_t output, element;
+    float got, expected; /* of an INT8 blob before the quantiser */
+} net_rt_difference;
+/*
+ * Compare what a layer gave in the last net_rt_run() with its definition in plain C over the inputs that the runtime gave it: by their bits, but for averages (1e-5 of the map's largest element)
+ * and functions that the NPU fits (1e-3; of an INT8 output also one step). Layers that another one does, and Input layers, are equal. Not with `reuse`. Errors: NET_ERR_ARG, NET_ERR_MEMORY.
+ */
+net_status net_rt_check(const net_rt *rt, uint32_t layer, bool *equal, net_rt_difference *first, net_error *err);
 /* true: the layer ran on the NPU (activations done by the layer before included). */
 bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer);
 

@@ -54,6 +54,10 @@ static bool is_candidate(const net_layer *layer) {
 }
 
 net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err) {
+    return net_quantize_seeded_some(graph, seed, NULL, err);
+}
+
+net_status net_quantize_seeded_some(net_graph *graph, uint64_t seed, const bool *stay, net_error *err) {
     net_ref *ref = NULL;
     if (graph == NULL) {
         return net_fail(err, NET_ERR_ARG, "net_quantize_seeded: null argument");
@@ -78,7 +82,7 @@ net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err) 
     net_ref_free(ref);
     bool ok = input != NULL && bottom != NULL;
     for (uint32_t i = 0; ok && i < graph->num_layers; i++) {
-        ok = !is_candidate(&graph->layer[i]) || to_int8(&graph->layer[i], bottom[i]);
+        ok = !is_candidate(&graph->layer[i]) || (stay != NULL && stay[i]) || to_int8(&graph->layer[i], bottom[i]);
     }
     free(input);
     free(bottom);

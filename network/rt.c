@@ -54,7 +54,7 @@ net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_op
         return net_fail(err, NET_ERR_MEMORY, "out of memory");
     }
     rt->dev = dev;
-    npu_status ns = npu_init(&rt->npu, npu_dev_hal(dev), NPU_WAIT_IRQ, TASK_TIMEOUT_US);
+    npu_status ns = npu_init(&rt->npu, npu_dev_hal(dev), options != NULL && options->poll ? NPU_WAIT_POLL : NPU_WAIT_IRQ, TASK_TIMEOUT_US);
     net_status status = ns == NPU_OK ? NET_OK : net_fail(err, NET_ERR_DEVICE, "npu_init: %s", npu_strerror(ns));
     status = status == NET_OK ? plan(rt, graph, options, err) : status;
     if (status == NET_OK) {
@@ -323,6 +323,10 @@ net_status net_rt_run(net_rt *rt, const float *input, net_error *err) {
 
 const float *net_rt_blob(const net_rt *rt, uint32_t blob) {
     return rt_host(rt, blob);
+}
+
+bool net_rt_blob_is_int8(const net_rt *rt, uint32_t blob) {
+    return rt->blob[blob].int8;
 }
 
 uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer) {

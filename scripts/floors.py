@@ -17,6 +17,7 @@ FLOORS = {
     "coverage/code": {"coverage"},
     "coverage/npu": {"coverage", "tb", "drivers/npu_regs.h"},
     "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/npu"},
+    "testcases/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/npu"},
     "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/npu"},
     "network": {"drivers", "tb", "tb/npu"},
     "regress": set(),

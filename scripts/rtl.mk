@@ -100,13 +100,14 @@ PROGRAMS :=
 ifneq ($(wildcard rtl/npu_top.sv),)
 $(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS) $(COVERS),))
 
-SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c)
+SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c testcases/network/*.c)
 OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)
 -include $(OBJ_tandem:.o=.d)
 TANDEM_LIBS := covnpu coverage tbnpu tb cmodel drivers
-$(OUT)/tandem: $(OBJ_tandem) $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+NET_LIBS := network $(TANDEM_LIBS)
+$(OUT)/tandem: $(OBJ_tandem) $(DUT_npu_top) $(NET_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(call link,$(OBJ_tandem),npu_top,$(TANDEM_LIBS))
+	@$(call link,$(OBJ_tandem),npu_top,$(NET_LIBS))
 ifneq ($(SRC_tandem),)
 PROGRAMS += $(OUT)/tandem
 endif
@@ -120,7 +121,6 @@ $(OUT)/bench-figures: $(OUT)/obj/bench/figures.o $(DUT_npu_top) $(TANDEM_LIBS:%=
 SRC_net := $(wildcard network/main/*.c)
 OBJ_net := $(SRC_net:%.c=$(OUT)/obj/%.o)
 -include $(OBJ_net:.o=.d)
-NET_LIBS := network $(TANDEM_LIBS)
 $(OUT)/tandem-net: $(OBJ_net) $(DUT_npu_top) $(NET_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(call link,$(OBJ_net),npu_top,$(NET_LIBS))

@@ -1,5 +1,5 @@
 # tandem on the golden model alone, with nothing Verilated: build/host/tandem-model, mesh size 8. For tests of the program and of the testcases.
-SRC_tandem_model := $(wildcard testcases/*.c testcases/operator/*.c)
+SRC_tandem_model := $(wildcard testcases/*.c testcases/operator/*.c testcases/network/*.c)
 OBJ_tandem_model := $(SRC_tandem_model:%.c=$(HOST)/obj-n8/%.o)
 -include $(OBJ_tandem_model:.o=.d)
 $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c

@@ -149,6 +149,7 @@ extern const tc_test tc_reduce;
 extern const tc_test tc_upsample;
 extern const tc_test tc_copy;
 extern const tc_test tc_jobs;
+extern const tc_test tc_graph;
 
 extern const tc_test *const tc_tests[];
 extern const size_t tc_test_count;

@@ -64,7 +64,7 @@ def test_samples(each):
 
 def test_no_bus(tmp_path):
     """The golden model has no bus: its timing, its errors and faults are not covered by it."""
-    for test in ("faults", "sequence", "jobs", "chain"):
+    for test in ("faults", "sequence", "jobs", "chain", "graph"):
         data = test_cases(tmp_path / "f", test, "--count", 6)
         g = group(data, test)
         assert g["samples"] == (0 if test == "faults" else 6)
@@ -80,7 +80,7 @@ def test_names(tmp_path):
     tests = listed["tests"] if isinstance(listed, dict) else listed
     compared = 0
     for test in tests:
-        if test["name"] not in TESTS + ["jobs", "sequence", "chain", "faults"]:
+        if test["name"] not in TESTS + ["jobs", "sequence", "chain", "faults", "graph"]:
             continue
         points = {p["name"]: p for p in group(data, test["name"])["points"]}
         for knob in test["knobs"]:

@@ -28,6 +28,10 @@ extern const uint32_t npu_models_vector_count;
 extern const npu_model npu_models_system[];
 extern const uint32_t npu_models_system_count;
 
+extern const npu_model npu_models_graph[];
+extern const uint32_t npu_models_graph_count;
+extern const cov_group npu_layer_group;
+
 /* bus.c: one instance for each port */
 extern const cov_group npu_bus_group;
 /* What its monitor has counted, once for whatever was seen. Returns illegal hits. */

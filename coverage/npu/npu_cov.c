@@ -33,9 +33,9 @@ int64_t npu_rest(int64_t size, uint32_t n) {
 }
 
 static const npu_model *model_at(uint32_t i) {
-    const npu_model *const tables[] = {npu_models_gemm, npu_models_vector, npu_models_system};
-    const uint32_t counts[] = {npu_models_gemm_count, npu_models_vector_count, npu_models_system_count};
-    for (uint32_t t = 0; t < 3; t++) {
+    const npu_model *const tables[] = {npu_models_gemm, npu_models_vector, npu_models_system, npu_models_graph};
+    const uint32_t counts[] = {npu_models_gemm_count, npu_models_vector_count, npu_models_system_count, npu_models_graph_count};
+    for (uint32_t t = 0; t < COV_COUNT(tables); t++) {
         if (i < counts[t]) {
             return &tables[t][i];
         }
@@ -54,8 +54,10 @@ int npu_cov_open(npu_cov **out, cov_error *err) {
         return COV_NO_MEMORY;
     }
     for (; model_at(count) != NULL && count + 3 + NPU_FP_GROUPS < MODELS_MAX; count++) {
+    for (; model_at(count) != NULL && count + 2 < MODELS_MAX; count++) {
         groups[count] = model_at(count)->group;
     }
+    groups[count++] = &npu_layer_group;
     groups[count++] = &npu_bus_group;
     groups[count++] = &npu_regs_group;
     groups[count++] = &npu_tasks_group;

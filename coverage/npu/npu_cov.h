@@ -21,6 +21,16 @@ cov_db *npu_cov_db(npu_cov *cov);
  * one's text goes into what.
  */
 uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, bool rtl, const tb_knobs *knobs, char *what, size_t size);
+/* A layer of a network that has run; names as in ops_graph.c. */
+typedef struct npu_cov_layer {
+    const char *op, *from;          /* kind of layer; of the one that computed its first input */
+    const char *place, *from_place; /* where they ran */
+    const char *weights;
+    bool in_int8, out_int8; /* first input and output on the device */
+    uint32_t inputs, readers, depth;
+} npu_cov_layer;
+/* Returns as above. */
+uint32_t npu_cov_layer_ran(npu_cov *cov, const npu_cov_layer *layer, char *what, size_t size);
 /* What a port saw from the opening of its device to the end. port: "m0", "m1". Returns as above. */
 uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon, char *what, size_t size);
 

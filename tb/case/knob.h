@@ -14,7 +14,7 @@
 #include "kv.h"
 #include "rng.h"
 
-#define TB_KNOB_MAX 64u
+#define TB_KNOB_MAX 160u
 
 typedef enum tb_knob_kind {
     TB_KNOB_UNIFORM,  /* every value equally likely */

@@ -1,0 +1,122 @@
+/* ops_graph.c - networks: the knobs of the test graph, and what its layers were once optimiser, quantiser and runtime were done with them. */
+#include "models.h"
+
+#include <string.h>
+
+static const char *const optimise[] = {"none", "before", "after", "both"};
+static const char *const data[] = {"plain", "zeros", "ramp", "wide"};
+static const char *const ops[] = {"conv",       "depthwise", "groups", "linear", "pool",     "global pool", "eltwise", "binary",
+                                  "activation", "norm",      "concat", "resize", "channels", "shape",       "other",   "input"};
+static const char *const places[] = {"NPU", "fused", "CPU", "addresses", "input"};
+static const char *const weights[] = {"none", "float", "int8"};
+static const char *const forms[] = {"fp32", "int8"};
+
+#define OPS 15u /* of layers; an input is only read */
+
+static const cov_bin layers_bins[] = {{COV_EACH(1, 12), .hint = ":layers=%"}};
+static const cov_bin optimise_bins[] = {NPU_ENUM(optimise, 4, ":optimise=%")};
+static const cov_bin data_bins[] = {NPU_ENUM(data, 4, ":data=%"), NPU_ONES};
+static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
+static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
+static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
+
+#define POINT(name_, bug_, bins_)                                                                                                          \
+    { COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%" }
+static const cov_point case_points[] = {POINT(layers, "one layer alone, or memory that many layers share", layers_bins),
+                                        POINT(optimise, "a layer that the optimiser has put together, or left alone", optimise_bins),
+                                        POINT(data, "values beyond the range of a quantiser, or none at all", data_bins),
+                                        POINT(dead, "a weight scale of 0 becomes a division by it", flag_bins),
+                                        POINT(again, "blobs that share memory are written too early", flag_bins),
+                                        POINT(bus, "slow or bursty memory between two layers", bus_bins),
+                                        POINT(writes, "the next layer starts before results have left", flag_bins),
+                                        POINT(wait, "a layer starts before the driver has seen the end of the one before", wait_bins)};
+static const npu_value_fn case_values[COV_COUNT(case_points)] = {NULL};
+static const cov_cross case_crosses[] = {{COV_CROSS("again_optimise", "an optimised network keeps a blob too short", "again", "optimise")}};
+static const cov_group case_group = {COV_GROUP("graph", "random networks: what cases of the test graph were", case_points),
+                                     COV_CROSSES(case_crosses)};
+
+const npu_model npu_models_graph[] = {{"graph", &case_group, case_values, false}};
+const uint32_t npu_models_graph_count = COV_COUNT(npu_models_graph);
+
+/* ---- layers ---- */
+
+enum { OP, FROM, PLACE, FROM_PLACE, WEIGHTS, IN_FORM, OUT_FORM, INPUTS, READERS, DEPTH, POINTS };
+
+static const cov_bin op_bins[] = {{COV_NAMES(ops, OPS)}};
+static const cov_bin from_bins[] = {{COV_NAMES(ops, OPS + 1)}};
+static const cov_bin place_bins[] = {{COV_NAMES(places, 4)}};
+static const cov_bin from_place_bins[] = {{COV_NAMES(places, 5)}};
+static const cov_bin weights_bins[] = {{COV_NAMES(weights, 3)}};
+static const cov_bin form_bins[] = {{COV_NAMES(forms, 2)}};
+static const cov_bin inputs_bins[] = {{COV_EACH(1, 4)}};
+static const cov_bin readers_bins[] = {{COV_VALUE("output", 0)}, {COV_EACH(1, 3)}, {COV_RANGE("4..", 4, COV_MAX)}};
+static const cov_bin depth_bins[] = {{COV_EACH(1, 8)}, {COV_RANGE("9..", 9, COV_MAX)}};
+
+static const cov_point layer_points[POINTS] = {
+    [OP] = {COV_POINT("op", "one kind of layer is never part of a network", op_bins)},
+    [FROM] = {COV_POINT("from", "what one kind of layer writes is read wrongly", from_bins)},
+    [PLACE] = {COV_POINT("place", "a layer runs nowhere, or twice", place_bins)},
+    [FROM_PLACE] = {COV_POINT("from_place", "a blob is not where its reader looks", from_place_bins)},
+    [WEIGHTS] = {COV_POINT("weights", "float layers between INT8 ones", weights_bins)},
+    [IN_FORM] = {COV_POINT("in", "an INT8 blob is quantised once more", form_bins)},
+    [OUT_FORM] = {COV_POINT("out", "requantised with the scale of another layer", form_bins)},
+    [INPUTS] = {COV_POINT("inputs", "only the first two inputs arrive", inputs_bins)},
+    [READERS] = {COV_POINT("readers", "memory of a blob is free after its first reader", readers_bins)},
+    [DEPTH] = {COV_POINT("depth", "errors that add up from layer to layer", depth_bins)}};
+
+static const cov_rule form_rules[] = {{COV_IGNORED, "only convolutions take INT8 blobs", {"!conv|depthwise|groups", "int8", NULL}},
+                                      {COV_IGNORED, "only convolutions hand on INT8 blobs", {"!conv|depthwise|groups", NULL, "int8"}}};
+static const cov_rule place_rules[] = {
+    {COV_IGNORED, "these are done by addresses, or on the CPU", {"concat|shape", "NPU|fused"}},
+    {COV_IGNORED, "these have nothing for the NPU", {"other", "NPU|fused|addresses"}},
+    {COV_IGNORED, "only activations are done by the layer before", {"!activation", "fused"}},
+    {COV_IGNORED,
+     "these always have something to compute",
+     {"conv|depthwise|groups|linear|pool|global pool|eltwise|binary|activation|norm|resize|channels", "addresses"}},
+    {COV_IGNORED, "the driver takes all of these", {"pool|global pool|eltwise|binary|norm|resize|channels", "CPU"}},
+    {COV_IGNORED, "its input is a map", {"concat", "CPU"}}};
+static const cov_rule pair_rules[] = {{COV_IGNORED,
+                                       "a Reshape stands between vectors and layers of maps",
+                                       {"linear", "conv|depthwise|groups|pool|global pool|resize|channels"}}};
+static const cov_rule move_rules[] = {{COV_IGNORED, "what does it on the side runs on the NPU", {"!NPU", "fused"}}};
+static const cov_cross layer_crosses[] = {
+    {COV_CROSS("pair", "one kind of layer behind one other", "from", "op"), COV_RULES(pair_rules)},
+    {COV_CROSS("move", "a blob moves between NPU and CPU", "from_place", "place"), COV_RULES(move_rules)},
+    {COV_CROSS("op_place", "one kind of layer in one place", "op", "place"), COV_RULES(place_rules)},
+    {COV_CROSS("op_form", "an INT8 blob on one side of one kind of layer", "op", "in", "out"), COV_RULES(form_rules)},
+    {COV_CROSS("op_readers", "one kind of layer whose output several read", "op", "readers")}};
+const cov_group npu_layer_group = {COV_GROUP("graph_layer", "layers of random networks as they ran: a sample for each", layer_points),
+                                   COV_CROSSES(layer_crosses)};
+
+/* Number of a name, COV_NONE: it is not there. */
+static int64_t find(const char *name, const char *const *names, uint32_t count) {
+    for (uint32_t i = 0; name != NULL && i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    return COV_NONE;
+}
+
+uint32_t npu_cov_layer_ran(npu_cov *cov, const npu_cov_layer *layer, char *what, size_t size) {
+    cov_inst *inst = NULL;
+    cov_error err;
+    if (cov_instance(npu_cov_db(cov), npu_layer_group.name, NULL, &inst, &err) != COV_OK) {
+        return 0;
+    }
+    const int64_t values[POINTS] = {[OP] = find(layer->op, ops, OPS),
+                                    [FROM] = find(layer->from, ops, OPS + 1),
+                                    [PLACE] = find(layer->place, places, 4),
+                                    [FROM_PLACE] = find(layer->from_place, places, 5),
+                                    [WEIGHTS] = find(layer->weights, weights, 3),
+                                    [IN_FORM] = layer->in_int8,
+                                    [OUT_FORM] = layer->out_int8,
+                                    [INPUTS] = layer->inputs,
+                                    [READERS] = layer->readers,
+                                    [DEPTH] = layer->depth};
+    const uint32_t illegal = cov_sample(inst, values);
+    if (illegal > 0) {
+        cov_illegal(inst, what, size);
+    }
+    return illegal;
+}

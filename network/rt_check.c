@@ -1,0 +1,122 @@
+/* rt_check.c - what a layer gave on the device against its definition, over the inputs that the runtime itself gave it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt.h"
+
+#define FIT_BOUND 1e-3f     /* docs/activations.md: of max(1, |v|) */
+#define AVERAGE_BOUND 1e-5f /* of the largest element of the map */
+
+/* What is known about a layer while its elements are compared. */
+typedef struct check {
+    const net_rt *rt;
+    const net_layer *layer;
+    const rt_layer *rl;
+    const net_act *act; /* applied to the definition's elements; NULL: they are the result */
+    bool exact;         /* by their bits */
+    float bound;        /* of max(1, |v|), v: what the activation was applied to */
+} check;
+
+/* Functions that the NPU fits. */
+static bool is_fitted(const net_act *act) {
+    return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH || act->type == NET_ACT_TANH ||
+           act->type == NET_ACT_ELU;
+}
+
+static float largest(const float *value, size_t count) {
+    float most = 0.0f;
+    for (size_t i = 0; i < count; i++) {
+        most = fabsf(value[i]) > most ? fabsf(value[i]) : most;
+    }
+    return most;
+}
+
+static bool matches(const check *c, const rt_blob *out, float got, float expected, float v) {
+    if (out->int8) { /* of fitted functions the quantiser may see the other side of a half */
+        int apart = net_quantize_value(got, out->scale) - net_quantize_value(expected, out->scale);
+        float steps = c->bound == 0.0f ? 0.0f : 1.0f + c->bound * fmaxf(1.0f, fabsf(v)) * out->scale;
+        return (float)abs(apart) <= steps;
+    }
+    if (c->exact) {
+        return memcmp(&got, &expected, sizeof got) == 0;
+    }
+    return got == expected || (isnan(got) && isnan(expected)) || fabsf(got - expected) <= c->bound * fmaxf(1.0f, fabsf(v));
+}
+
+/* The definition's outputs before the activation that `c` names. */
+static net_status define(check *c, float **out, net_error *err) {
+    const net_rt *rt = c->rt;
+    const net_layer *layer = c->layer;
+    const net_act *fused = c->rl->fused != NET_NONE ? &rt->graph->layer[c->rl->fused].act : NULL;
+    const float *in = net_rt_blob(rt, layer->in[0]);
+    c->act = fused;
+    if (c->rl->kind != RT_NOTHING && rt_is_int8(layer)) {
+        net_layer bare = *layer;
+        bare.act.type = NET_ACT_NONE;
+        c->act = fused != NULL ? fused : &layer->act;
+        c->bound = c->rl->kind == RT_CONV && is_fitted(c->act) ? FIT_BOUND : 0.0f;
+        c->exact = c->bound == 0.0f;
+        return rt_int8_layer(rt->graph, &bare, in, out[0], err);
+    }
+    for (uint32_t i = 0; i < layer->num_in; i++) {
+        rt->exec.in[i] = net_rt_blob(rt, layer->in[i]);
+    }
+    for (uint32_t i = 0; i < layer->num_out; i++) {
+        rt->exec.out[i] = out[i];
+    }
+    net_exec_layer(&rt->exec, rt->graph, layer);
+    c->exact = c->rl->kind == RT_CPU;
+    c->bound = is_fitted(fused != NULL ? fused : &layer->act) ? FIT_BOUND : 0.0f;
+    if (c->rl->kind == RT_POOL && c->rl->pool.average) {
+        c->bound = AVERAGE_BOUND * fmaxf(1.0f, largest(in, net_shape_elements(&rt->graph->blob[layer->in[0]].shape)));
+    }
+    return NET_OK;
+}
+
+/* Elements of one output. false: one differs. */
+static bool compare(const check *c, uint32_t output, const float *defined, net_rt_difference *first) {
+    const net_graph *g = c->rt->graph;
+    uint32_t blob = c->layer->out[output];
+    const float *got = net_rt_blob(c->rt, blob);
+    const float *in = net_op_is_act(c->layer->op) ? net_rt_blob(c->rt, c->layer->in[0]) : NULL;
+    for (uint32_t i = 0; i < net_shape_elements(&g->blob[blob].shape); i++) {
+        float expected = defined[i];
+        float v = in != NULL ? in[i] : c->act != NULL ? defined[i] : 0.0f;
+        if (c->act != NULL) {
+            net_act_apply(c->act, &defined[i], &expected, 1);
+        }
+        if (!matches(c, &c->rt->blob[blob], got[i], expected, v)) {
+            *first = (net_rt_difference){.output = output, .element = i, .got = got[i], .expected = expected};
+            return false;
+        }
+    }
+    return true;
+}
+
+net_status net_rt_check(const net_rt *rt, uint32_t number, bool *equal, net_rt_difference *first, net_error *err) {
+    if (rt == NULL || equal == NULL || first == NULL || number >= rt->graph->num_layers || rt->options.reuse) {
+        return net_fail(err, NET_ERR_ARG, "net_rt_check: a layer of a runtime that keeps every blob is needed");
+    }
+    const net_layer *layer = &rt->graph->layer[number];
+    check c = {.rt = rt, .layer = layer, .rl = &rt->layer[number]};
+    *equal = true;
+    if (layer->num_in == 0 || net_rt_layer_where(rt, number).fused) {
+        return NET_OK; /* what a fused layer gave is checked with the layer that does it */
+    }
+    float **out = calloc((size_t)layer->num_out + 1, sizeof *out);
+    net_status status = out == NULL ? NET_ERR_MEMORY : NET_OK;
+    for (uint32_t i = 0; status == NET_OK && i < layer->num_out; i++) {
+        out[i] = calloc((size_t)net_shape_elements(&rt->graph->blob[layer->out[i]].shape) + 1, sizeof **out);
+        status = out[i] == NULL ? NET_ERR_MEMORY : NET_OK;
+    }
+    status = status == NET_OK ? define(&c, out, err) : net_fail(err, status, "out of memory for '%.60s'", layer->name);
+    for (uint32_t i = 0; status == NET_OK && *equal && i < layer->num_out; i++) {
+        *equal = compare(&c, i, out[i], first);
+    }
+    for (uint32_t i = 0; out != NULL && i < layer->num_out; i++) {
+        free(out[i]);
+    }
+    free(out);
+    return status;
+}
