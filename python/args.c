@@ -18,10 +18,10 @@ static int find_name(const args_def *def, PyObject *key) {
     return -1;
 }
 
-bool args_take(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out) {
-    int count = 0;
-    while (def->name[count] != NULL) {
-        out[count++] = NULL;
+/* out[] is empty, then the positional ones are in it. */
+static bool take_positional(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject **out) {
+    for (int i = 0; def->name[i] != NULL; i++) {
+        out[i] = NULL;
     }
     if (nargs > def->positional) {
         PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments, got %zd", def->func, def->positional, nargs);
@@ -30,21 +30,26 @@ bool args_take(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyO
     for (Py_ssize_t i = 0; i < nargs; i++) {
         out[i] = args[i];
     }
-    const Py_ssize_t keys = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
-    for (Py_ssize_t k = 0; k < keys; k++) {
-        PyObject *key = PyTuple_GET_ITEM(kwnames, k);
-        const int i = find_name(def, key);
-        if (i < 0) {
-            PyErr_Format(PyExc_TypeError, "%s() has no argument %R", def->func, key);
-            return false;
-        }
-        if (out[i] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got argument '%s' twice", def->func, def->name[i]);
-            return false;
-        }
-        out[i] = args[nargs + k];
+    return true;
+}
+
+static bool take_key(const args_def *def, PyObject *key, PyObject *value, PyObject **out) {
+    const int i = find_name(def, key);
+    if (i < 0) {
+        PyErr_Format(PyExc_TypeError, "%s() has no argument %R", def->func, key);
+        return false;
     }
-    for (int i = 0; i < count; i++) {
+    if (out[i] != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s() got argument '%s' twice", def->func, def->name[i]);
+        return false;
+    }
+    out[i] = value;
+    return true;
+}
+
+/* None is as if nothing was given. */
+static bool take_end(const args_def *def, PyObject **out) {
+    for (int i = 0; def->name[i] != NULL; i++) {
         out[i] = out[i] == Py_None ? NULL : out[i];
         if (i < def->required && out[i] == NULL) {
             PyErr_Format(PyExc_TypeError, "%s() needs argument '%s'", def->func, def->name[i]);
@@ -52,6 +57,26 @@ bool args_take(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyO
         }
     }
     return true;
+}
+
+bool args_take(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out) {
+    bool ok = take_positional(def, args, nargs, out);
+    const Py_ssize_t keys = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t k = 0; ok && k < keys; k++) {
+        ok = take_key(def, PyTuple_GET_ITEM(kwnames, k), args[nargs + k], out);
+    }
+    return ok && take_end(def, out);
+}
+
+bool args_take_call(const args_def *def, PyObject *args, PyObject *kwargs, PyObject **out) {
+    PyObject *const *items = PySequence_Fast_ITEMS(args);
+    bool ok = take_positional(def, items, PyTuple_GET_SIZE(args), out);
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (ok && kwargs != NULL && PyDict_Next(kwargs, &at, &key, &value)) {
+        ok = take_key(def, key, value, out);
+    }
+    return ok && take_end(def, out);
 }
 
 static bool wrong(const char *name, const char *expected, PyObject *obj) {
@@ -188,6 +213,25 @@ bool arg_pair(PyObject *obj, const char *name, uint32_t lo, uint32_t hi, uint32_
     for (Py_ssize_t i = 0; ok && i < 2; i++) {
         PyObject *item = PySequence_GetItem(obj, i);
         ok = item != NULL && arg_u32(item, name, lo, hi, &v[i]);
+        Py_XDECREF(item);
+    }
+    return ok;
+}
+
+bool arg_pads(PyObject *obj, const char *name, uint32_t pad[4]) {
+    const bool many = obj != NULL && !PyIndex_Check(obj) && PySequence_Check(obj);
+    if (!many || PySequence_Size(obj) != 4) {
+        uint32_t two[2] = {0, 0};
+        PyErr_Clear();
+        const bool ok = arg_pair(obj, name, 0, 255, two);
+        pad[0] = pad[2] = two[0];
+        pad[1] = pad[3] = two[1];
+        return ok;
+    }
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < 4; i++) {
+        PyObject *item = PySequence_GetItem(obj, i);
+        ok = item != NULL && arg_u32(item, name, 0, 255, &pad[i]);
         Py_XDECREF(item);
     }
     return ok;

@@ -26,6 +26,9 @@ typedef struct args_def {
 /* out[i]: borrowed reference of argument i, NULL where it was not given or is None. false: TypeError. */
 bool args_take(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out);
 
+/* The same for the arguments of a type: a tuple and a dict (or NULL). */
+bool args_take_call(const args_def *def, PyObject *args, PyObject *kwargs, PyObject **out);
+
 /* Values; an argument that was not given (NULL) leaves *v as it is. false: TypeError or ValueError with `name` in it. */
 bool arg_int(PyObject *obj, const char *name, int64_t lo, int64_t hi, int64_t *v);
 bool arg_u32(PyObject *obj, const char *name, uint32_t lo, uint32_t hi, uint32_t *v);
@@ -37,6 +40,8 @@ bool arg_f32(PyObject *obj, const char *name, uint32_t *bits);
 bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max);
 /* One number for both, or a pair. */
 bool arg_pair(PyObject *obj, const char *name, uint32_t lo, uint32_t hi, uint32_t v[2]);
+/* Padding: one number, (vertical, horizontal), or (top, left, bottom, right), 0..255 each. */
+bool arg_pads(PyObject *obj, const char *name, uint32_t pad[4]);
 /* One of `count` names ("relu"), or its number. */
 bool arg_enum(PyObject *obj, const char *name, const char *const *names, size_t count, uint32_t *v);
 /* UTF-8 of a str; valid as long as the object. NULL: TypeError. */

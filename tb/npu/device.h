@@ -47,6 +47,7 @@ typedef struct npu_dev_failure {
     char message[512];  /* one line for a person */
     uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
     char path[160];     /* instance of a failed assertion of the design; empty: it was something else */
+    uint32_t units;     /* where memory differs: the units (bits of IRQ_STATUS) whose tasks of this window write there; else 0 */
 } npu_dev_failure;
 
 /* NULL on error, with one line in err. */
