@@ -43,7 +43,7 @@ static PyMethodDef methods[] = {
              "alu(op, a, p=0, q=0, *, act='none', act_p=())\n--\n\nElement-wise operation of the ALU: act(op(a, p, q)).\n\n"
              "op: a name of tandem.model.ALU_OPS, neither dot nor sum. a: float32 (channels, height, width), or one or two dimensions; "
              "add_i32: int32.\n"
-             "p, q: a number, an array (channels,) with one value for each channel, or an array of the shape of a (one such array).\n"
+             "p, q: a number, an array (channels,) with one value for each channel, or (one of them) an array of the shape of a.\n"
              "Returns an array like a." RAISES),
     CORE_ROW(
         "act", device_act,

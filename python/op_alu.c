@@ -10,7 +10,6 @@
 typedef struct alu_call {
     npu_eltwise e;
     nd a, factor[2], out; /* factor: p and q, held when they are arrays */
-    PyObject *tensor;     /* the array that is operand b; borrowed */
 } alu_call;
 
 static void alu_free(alu_call *c) {
@@ -62,11 +61,10 @@ static bool take_factor(alu_call *c, int which, PyObject *obj, const char *name,
         return true;
     }
     *kind = NPU_VECTOR;
-    if (c->tensor != NULL && c->tensor != obj) {
-        PyErr_SetString(PyExc_ValueError, "q: the ALU reads one tensor beside a: p and q must be the same array");
+    if (which == 1 && c->e.p_kind == NPU_VECTOR) {
+        PyErr_SetString(PyExc_ValueError, "q: the ALU reads one tensor beside a, and p is one");
         return false;
     }
-    c->tensor = obj;
     return nd_is(f, name, c->a.dims, c->a.shape);
 }
 
@@ -77,7 +75,7 @@ static bool put_factor(op *o, alu_call *c, int which, npu_operand kind, uint32_t
         *addr = op_put(o, f->data, (uint64_t)f->view.len);
         return *addr != 0;
     }
-    if (kind == NPU_VECTOR && e->b.addr == 0) {
+    if (kind == NPU_VECTOR) {
         e->b = e->a;
         return op_input(o, &e->b, f->data);
     }
@@ -122,7 +120,7 @@ static bool take_act(alu_call *c, PyObject *name, PyObject *params) {
 CORE_METHOD(device_alu) {
     static const args_def def = {"alu", 4, 2, {"op", "a", "p", "q", "act", "act_p", NULL}};
     PyObject *in[6];
-    alu_call c = {.tensor = NULL};
+    alu_call c = {.e = {.op = NPU_ALU_COPY}};
     uint32_t number = 0;
     if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[0], "op", alu_names, ALU_NAMES_COUNT, &number)) {
         return NULL;
