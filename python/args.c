@@ -167,6 +167,15 @@ bool arg_f32(PyObject *obj, const char *name, uint32_t *bits) {
     return true;
 }
 
+PyObject *arg_sequence(PyObject *obj, const char *name, const char *expected) {
+    PyObject *seq = PyUnicode_Check(obj) || !PySequence_Check(obj) ? NULL : PySequence_Fast(obj, name);
+    if (seq == NULL && (PyErr_Occurred() == NULL || PyErr_ExceptionMatches(PyExc_Exception))) {
+        PyErr_Clear();
+        wrong(name, expected, obj);
+    }
+    return seq;
+}
+
 bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max) {
     if (obj == NULL) {
         return true;
@@ -174,7 +183,7 @@ bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max) {
     if (!PySequence_Check(obj) || PyUnicode_Check(obj)) {
         return arg_f32(obj, name, bits);
     }
-    PyObject *seq = PySequence_Fast(obj, name);
+    PyObject *seq = arg_sequence(obj, name, "a number or a sequence of numbers");
     if (seq == NULL) {
         return false;
     }
@@ -194,46 +203,61 @@ bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max) {
     return ok;
 }
 
+/* `count` integers from a sequence that has as many. */
+static bool integers(PyObject *seq, const char *name, uint32_t lo, uint32_t hi, uint32_t *v, Py_ssize_t count) {
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < count && i < PySequence_Fast_GET_SIZE(seq); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(seq, i);
+        Py_INCREF(item);
+        ok = arg_u32(item, name, lo, hi, &v[i]);
+        Py_DECREF(item);
+    }
+    return ok;
+}
+
 bool arg_pair(PyObject *obj, const char *name, uint32_t lo, uint32_t hi, uint32_t v[2]) {
     if (obj == NULL) {
         return true;
     }
     if (PyIndex_Check(obj)) {
-        if (!arg_u32(obj, name, lo, hi, &v[0])) {
-            return false;
-        }
+        const bool ok = arg_u32(obj, name, lo, hi, &v[0]);
         v[1] = v[0];
-        return true;
+        return ok;
     }
-    if (!PySequence_Check(obj) || PySequence_Size(obj) != 2) {
-        PyErr_Clear();
-        return wrong(name, "an integer or two of them", obj);
+    PyObject *seq = arg_sequence(obj, name, "an integer or two of them");
+    if (seq == NULL) {
+        return false;
     }
-    bool ok = true;
-    for (Py_ssize_t i = 0; ok && i < 2; i++) {
-        PyObject *item = PySequence_GetItem(obj, i);
-        ok = item != NULL && arg_u32(item, name, lo, hi, &v[i]);
-        Py_XDECREF(item);
+    bool ok = PySequence_Fast_GET_SIZE(seq) == 2;
+    if (!ok) {
+        PyErr_Format(PyExc_ValueError, "%s: expected one or two integers, got %zd", name, PySequence_Fast_GET_SIZE(seq));
     }
+    ok = ok && integers(seq, name, lo, hi, v, 2);
+    Py_DECREF(seq);
     return ok;
 }
 
 bool arg_pads(PyObject *obj, const char *name, uint32_t pad[4]) {
-    const bool many = obj != NULL && !PyIndex_Check(obj) && PySequence_Check(obj);
-    if (!many || PySequence_Size(obj) != 4) {
-        uint32_t two[2] = {0, 0};
-        PyErr_Clear();
-        const bool ok = arg_pair(obj, name, 0, 255, two);
-        pad[0] = pad[2] = two[0];
-        pad[1] = pad[3] = two[1];
+    if (obj == NULL || PyIndex_Check(obj)) {
+        const bool ok = arg_u32(obj, name, 0, 255, &pad[0]);
+        pad[1] = pad[2] = pad[3] = pad[0];
         return ok;
     }
-    bool ok = true;
-    for (Py_ssize_t i = 0; ok && i < 4; i++) {
-        PyObject *item = PySequence_GetItem(obj, i);
-        ok = item != NULL && arg_u32(item, name, 0, 255, &pad[i]);
-        Py_XDECREF(item);
+    PyObject *seq = arg_sequence(obj, name, "an integer, two or four of them");
+    if (seq == NULL) {
+        return false;
     }
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(seq);
+    bool ok = count == 2 || count == 4;
+    if (!ok) {
+        PyErr_Format(PyExc_ValueError, "%s: expected one, two or four integers, got %zd", name, count);
+    }
+    ok = ok && integers(seq, name, 0, 255, pad, count);
+    if (count == 2) {
+        pad[2] = pad[0];
+        pad[3] = pad[1];
+    }
+    Py_DECREF(seq);
     return ok;
 }
 

@@ -165,7 +165,7 @@ static bool put_project(axi_check_options *o, const char *name, PyObject *value)
 
 /* A list of (base, bytes). */
 static bool take_ranges(PyObject *obj, axi_check_options *o) {
-    PyObject *seq = obj != NULL ? PySequence_Fast(obj, "ranges: expected a list of (base, bytes)") : NULL;
+    PyObject *seq = obj != NULL ? arg_sequence(obj, "ranges", "a list of (base, bytes)") : NULL;
     if (seq == NULL) {
         return obj == NULL;
     }
@@ -176,8 +176,10 @@ static bool take_ranges(PyObject *obj, axi_check_options *o) {
     for (Py_ssize_t i = 0; ok && i < PySequence_Fast_GET_SIZE(seq); i++) {
         uint64_t base = 0, bytes = 0;
         PyObject *pair = PySequence_Fast_GET_ITEM(seq, i);
+        Py_INCREF(pair);
         ok = PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 && arg_u64(PyTuple_GET_ITEM(pair, 0), "ranges", &base) &&
              arg_u64(PyTuple_GET_ITEM(pair, 1), "ranges", &bytes) && bytes > 0;
+        Py_DECREF(pair);
         if (ok) {
             o->range[o->ranges++] = (tb_axi_range){.base = base, .bytes = bytes};
         } else if (PyErr_Occurred() == NULL) {

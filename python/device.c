@@ -194,9 +194,8 @@ static bool take_plusargs(PyObject *obj, opening *o) {
     if (obj == NULL) {
         return true;
     }
-    PyObject *seq = PyUnicode_Check(obj) ? NULL : PySequence_Fast(obj, "plusargs");
+    PyObject *seq = arg_sequence(obj, "plusargs", "a list of str");
     if (seq == NULL) {
-        PyErr_SetString(PyExc_TypeError, "plusargs: expected a list of str");
         return false;
     }
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(seq);

@@ -36,6 +36,8 @@ bool arg_u64(PyObject *obj, const char *name, uint64_t *v);
 bool arg_bool(PyObject *obj, const char *name, bool *v);
 /* FP32 bits of a number (rounded to nearest). A finite number that is too large is an error. */
 bool arg_f32(PyObject *obj, const char *name, uint32_t *bits);
+/* A new reference to a list or tuple with the items of a sequence (not of a str). NULL: TypeError, whatever went wrong. */
+PyObject *arg_sequence(PyObject *obj, const char *name, const char *expected);
 /* Up to `max` numbers as FP32 bits: a sequence, or one number. The others stay as they are. */
 bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max);
 /* One number for both, or a pair. */

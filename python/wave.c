@@ -304,7 +304,7 @@ static PyObject *collect(const core_state *state, uint32_t count, const char *da
 }
 
 static bool take_handles(PyObject *obj, reading *r) {
-    PyObject *seq = PySequence_Fast(obj, "handles: expected a list");
+    PyObject *seq = arg_sequence(obj, "handles", "a list of integers");
     if (seq == NULL) {
         return false;
     }
@@ -316,7 +316,10 @@ static bool take_handles(PyObject *obj, reading *r) {
         ok = false;
     }
     for (Py_ssize_t i = 0; ok && i < count && i < PySequence_Fast_GET_SIZE(seq); i++) {
-        ok = arg_u32(PySequence_Fast_GET_ITEM(seq, i), "handles", 0, UINT32_MAX, &r->handle[i]);
+        PyObject *item = PySequence_Fast_GET_ITEM(seq, i);
+        Py_INCREF(item);
+        ok = arg_u32(item, "handles", 0, UINT32_MAX, &r->handle[i]);
+        Py_DECREF(item);
     }
     r->count = (uint32_t)count;
     Py_DECREF(seq);
