@@ -79,3 +79,15 @@ $(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLP
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic && mv $@.tmp $@
+
+# ---- what Python costs: the same work from C ----
+-include $(OUT)/obj/bench/python_pair.d
+$(OUT)/bench-python: $(OUT)/obj/bench/python_pair.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(call link,$(OUT)/obj/bench/python_pair.o,npu_top,$(TANDEM_LIBS))
+
+.PHONY: bench-python
+bench-python: ## calls of units and speed of the RTL from Python beside C: [CFG=n8 R=9] (minutes)
+	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=$(CFG)-fast
+	@$(MAKE) -s $(PARALLEL) CFG=$(CFG) KIND=fast $(BUILD)/$(CFG)-fast/bench-python
+	@$(PYTHON) bench/python_overhead.py --build $(BUILD) --n $(N) $(if $(R),--rounds $(R))
