@@ -1,5 +1,7 @@
-/* core.c - the module tandem._core: devices, waveforms, exceptions. tandem/__init__.py shows its parts to the world. */
+/* core.c - the module tandem._core: devices, networks, waveforms, exceptions. tandem/__init__.py shows its parts to the world. */
 #include "core.h"
+
+#include "network.h"
 
 static PyObject *builds(PyObject *module, PyObject *unused) {
     (void)unused;
@@ -71,7 +73,8 @@ static int core_exec(PyObject *module) {
         return -1;
     }
     state->device_type = add_type(module, &device_spec);
-    if (state->device_type == NULL) {
+    state->network_type = state->device_type != NULL ? add_type(module, &network_spec) : NULL;
+    if (state->network_type == NULL) {
         return -1;
     }
     if (add(module, "REGISTERS", device_registers()) != 0 || add(module, "COUNTERS", device_counter_names()) != 0) {
@@ -87,6 +90,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->device_error);
     Py_VISIT(state->divergence);
     Py_VISIT(state->device_type);
+    Py_VISIT(state->network_type);
     return nd_numpy_visit(&state->np, visit, arg);
 }
 
@@ -97,6 +101,7 @@ static int core_clear(PyObject *module) {
     Py_CLEAR(state->device_error);
     Py_CLEAR(state->divergence);
     Py_CLEAR(state->device_type);
+    Py_CLEAR(state->network_type);
     nd_numpy_clear(&state->np);
     return 0;
 }
@@ -107,7 +112,7 @@ static void core_free(void *module) {
 
 static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, (void *)core_exec}, {0, NULL}};
 
-struct PyModuleDef core_def = {PyModuleDef_HEAD_INIT,        .m_name = "tandem._core",  .m_doc = "Devices and waveforms.",
+struct PyModuleDef core_def = {PyModuleDef_HEAD_INIT,        .m_name = "tandem._core",  .m_doc = "Devices, networks and waveforms.",
                                .m_size = sizeof(core_state), .m_methods = core_methods, .m_slots = core_slots,
                                .m_traverse = core_traverse,  .m_clear = core_clear,     .m_free = core_free};
 

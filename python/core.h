@@ -12,7 +12,7 @@
 typedef struct core_state {
     nd_numpy np;
     PyObject *error, *driver_error, *device_error, *divergence; /* exceptions */
-    PyObject *device_type;
+    PyObject *device_type, *network_type;
 } core_state;
 
 extern struct PyModuleDef core_def;

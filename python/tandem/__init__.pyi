@@ -7,6 +7,7 @@ from ._core import DeviceError as DeviceError
 from ._core import Divergence as Divergence
 from ._core import DriverError as DriverError
 from ._core import Error as Error
+from ._core import Network as Network
 from ._core import rtl_builds as rtl_builds
 from .wave import Changes as Changes
 from .wave import Fst as Fst
