@@ -35,6 +35,7 @@ include scripts/fp.mk
 include scripts/synth.mk
 include scripts/bench.mk
 include scripts/cov.mk
+include scripts/python.mk
 include $(wildcard examples/*/*.mk)
 
 .PHONY: help clean regs format

@@ -20,6 +20,7 @@ FLOORS = {
     "testcases/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/npu"},
     "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/npu"},
     "network": {"drivers", "tb", "tb/npu"},
+    "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/axi_check.h"},
     "regress": set(),
     "examples/axi_copy": {"tb"},
 }

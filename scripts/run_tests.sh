@@ -1,5 +1,5 @@
 #!/bin/bash
-# make test: run cmocka programs (arguments), tests/*.sh and tests/test_*.py one after the other; the last line is "N passed, N failed".
+# make test: run cmocka programs (arguments), tests/*.sh, tests/test_*.py and python/tests/test_*.py one after the other; the last line is "N passed, N failed".
 # A program counts with each of its tests; a shell test and a crash count as one.
 set -u
 cd "$(dirname "$0")/.."
@@ -40,7 +40,7 @@ for script in tests/*.sh; do
     report "$(basename "$script")" "$status" $((status == 0)) $((status != 0))
 done
 
-for script in tests/test_*.py; do
+for script in tests/test_*.py python/tests/test_*.py; do
     [ -e "$script" ] || continue
     if ! "${PYTHON:-/usr/bin/python3}" -c 'import pytest' 2>/dev/null; then
         echo "not run: $(basename "$script") needs python3-pytest (make deps)"

@@ -279,6 +279,7 @@ static void compare_memory(npu_dev *dev, bool all) {
     char where[96];
     npu_explain_compare(dev);
     npu_dev_where(dev, d.addr, where, sizeof where);
+    dev->failure.units = npu_dev_failed(dev) ? dev->failure.units : npu_inflight_users(&dev->inflight, d.addr, 1, true);
     if (d.a_written != d.b_written) {
         npu_dev_fail(dev, "mem:differ", "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): written by %s only", d.count,
                      d.addr, where, d.a_written ? "RTL" : "the model");

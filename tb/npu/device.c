@@ -213,6 +213,29 @@ void npu_dev_alloc_reset(npu_dev *dev) {
     tb_ddr_clear(&dev->model_ddr);
 }
 
+size_t npu_dev_bufs(const npu_dev *dev) {
+    return dev->bufs;
+}
+
+void npu_dev_alloc_drop(npu_dev *dev, size_t keep) {
+    if (keep >= dev->bufs) {
+        return;
+    }
+    if (dev->has_rtl && dev->has_model && dev->pending != 0) {
+        npu_compare_now(dev);
+    }
+    npu_inflight_forget(&dev->inflight);
+    const uint64_t from = keep == 0 ? NPU_DEV_DDR_BASE : (uint64_t)dev->buf[keep - 1].addr + dev->buf[keep - 1].bytes;
+    const uint64_t bytes = dev->next_addr - from;
+    tb_ddr *const side[] = {&dev->ddr, &dev->model_ddr};
+    for (size_t i = 0; i < 2; i++) {
+        tb_ddr_allow(side[i], from, bytes, false);
+        tb_ddr_unwrite(side[i], from, bytes);
+    }
+    dev->bufs = keep;
+    dev->next_addr = from + GUARD;
+}
+
 bool npu_dev_write(npu_dev *dev, uint32_t addr, const void *src, size_t bytes) {
     return (!dev->has_rtl || tb_ddr_write(&dev->ddr, addr, src, bytes)) &&
            (!dev->has_model || tb_ddr_write(&dev->model_ddr, addr, src, bytes));
@@ -263,6 +286,15 @@ void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness) {
         tb_sim_time_split(&dev->sim, rtl, harness);
         *harness = *harness > dev->model_seconds ? *harness - dev->model_seconds : 0;
     }
+}
+
+int npu_dev_wave(npu_dev *dev, const char *path, char *err, size_t err_size) {
+    if (!dev->has_rtl) {
+        snprintf(err, err_size, "%s: the golden model has no waveform", path != NULL ? path : "wave");
+        return -1;
+    }
+    tb_sim_wave_close(&dev->sim);
+    return path != NULL ? tb_sim_wave_open(&dev->sim, path, 0, err, err_size) : 0;
 }
 
 int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size) {

@@ -17,6 +17,7 @@ typedef enum npu_dev_kind { NPU_DEV_MODEL, NPU_DEV_RTL, NPU_DEV_TANDEM } npu_dev
 typedef struct npu_dev_cfg {
     npu_dev_kind kind;
     uint32_t n;                  /* mesh size; must be the one this program was built for when RTL takes part */
+    const tb_shim *shim;         /* the design that was loaded for it; NULL: the one that this program was built with */
     uint64_t seed;               /* bus timing, initial state */
     bool have_init_seed;         /* the initial state of every register and memory has a seed of its own: */
     uint64_t init_seed;          /* (else it follows from `seed`; no result may depend on it) */
@@ -52,6 +53,7 @@ typedef struct npu_dev_failure {
     char message[512];  /* one line for a person */
     uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
     char path[160];     /* instance of a failed assertion of the design; empty: it was something else */
+    uint32_t units;     /* where memory differs: the units (bits of IRQ_STATUS) whose tasks of this window write there; else 0 */
 } npu_dev_failure;
 
 /* NULL on error, with one line in err. */
@@ -71,6 +73,12 @@ typedef enum npu_buf_kind { NPU_BUF_IN, NPU_BUF_OUT, NPU_BUF_SCRATCH } npu_buf_k
 uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kind kind);
 /* Forget all buffers (after a compare point); memory contents are dropped. */
 void npu_dev_alloc_reset(npu_dev *dev);
+
+/*
+ * Forget the buffers that were declared after the first `keep` ones, and drop what they held (after a compare point): memory of one operator. npu_dev_bufs() says how many there are.
+ */
+size_t npu_dev_bufs(const npu_dev *dev);
+void npu_dev_alloc_drop(npu_dev *dev, size_t keep);
 
 /*
  * Tasks that are started from now on may have buffers that overlap, their own or those of tasks in flight (it is a failure otherwise): for tests that start tasks whose results
@@ -100,6 +108,9 @@ int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size);
  * counting then. 0; 1: written, with a remark in err; -1 with one line in err.
  */
 int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size);
+
+/* Begin a waveform now (path), or end the one that is written (NULL). 0, or -1 with one line in err: no RTL, a build without tracing, a file that cannot be written. */
+int npu_dev_wave(npu_dev *dev, const char *path, char *err, size_t err_size);
 
 uint64_t npu_dev_cycles(const npu_dev *dev); /* RTL clock cycles; 0 for the model */
 uint64_t npu_dev_macs(const npu_dev *dev);   /* MACs executed by the golden model; 0 for RTL alone */

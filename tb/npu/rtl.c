@@ -248,13 +248,14 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
         snprintf(err, err_size, "unknown bus profile %.40s, expected one of %s", name, names);
         return -1;
     }
-    const tb_sim_cfg cfg = {.shim = tb_shim_get(),
+    const tb_shim *shim = dev->cfg.shim != NULL ? dev->cfg.shim : tb_shim_get();
+    const tb_sim_cfg cfg = {.shim = shim,
                             .seed = dev->cfg.have_init_seed ? dev->cfg.init_seed : dev->cfg.seed,
                             .plusargs = dev->cfg.plusargs,
                             .clk = "clk_i",
                             .rst_n = "rst_ni",
                             .wave = dev->cfg.wave};
-    if (dev->cfg.fail_wave != NULL && tb_shim_get() != NULL && tb_shim_get()->trace_open == NULL) {
+    if (dev->cfg.fail_wave != NULL && shim != NULL && shim->trace_open == NULL) {
         snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=tap or KIND=debug)", dev->cfg.fail_wave);
         return -1;
     }

@@ -355,7 +355,11 @@ const tb_shim shim_table = {
 
 } // namespace
 
-extern "C" const tb_shim *tb_shim_get(void) {
+/* What a shared object shows of itself; nothing to say in a program. */
+#ifndef TB_SHIM_EXPORT
+#define TB_SHIM_EXPORT
+#endif
+extern "C" TB_SHIM_EXPORT const tb_shim *tb_shim_get(void) {
     return &shim_table;
 }
 

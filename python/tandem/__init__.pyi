@@ -1,0 +1,16 @@
+from . import model as model
+from ._core import COUNTERS as COUNTERS
+from ._core import DDR_BASE as DDR_BASE
+from ._core import REGISTERS as REGISTERS
+from ._core import Device as Device
+from ._core import DeviceError as DeviceError
+from ._core import Divergence as Divergence
+from ._core import DriverError as DriverError
+from ._core import Error as Error
+from ._core import Network as Network
+from ._core import rtl_builds as rtl_builds
+from .wave import Changes as Changes
+from .wave import Fst as Fst
+from .wave import Signal as Signal
+from .wave import axi_ports as axi_ports
+from .wave import check_axi as check_axi

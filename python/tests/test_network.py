@@ -1,0 +1,138 @@
+"""tandem.Network: the digits network of models/, calibrated, quantised and run; every blob; errors."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+import tandem
+
+F = np.float32
+FULL = os.environ.get("TANDEM_CHECK") == "1"
+
+
+@pytest.fixture
+def digits(root):
+    folder = os.path.join(root, "models", "digits")
+    return [os.path.join(folder, n) for n in ("digits.param", "digits.bin", "heldout.csv", "calibration.csv")]
+
+
+def images(path, count):
+    rows = np.loadtxt(path, delimiter=",", dtype=np.int64, max_rows=count, ndmin=2)
+    return (rows[:, :-1] / 16).astype(F), rows[:, -1]
+
+
+def test_digits(digits):
+    param, weights, heldout, calibration = digits
+    net = tandem.Network(param, weights)
+    x, label = images(heldout, 100 if FULL else 40)
+    assert not net.int8 and net.macs > 0 and net.inputs[0][1] == (1, 8, 8) and len(net.outputs) == 1
+    name = net.outputs[0][0]
+    real = net.reference(x, batch=True)[name]
+    assert real.shape[0] == len(x) and (real.reshape(len(x), -1).argmax(axis=1) == label).mean() > 0.9
+    table = net.calibrate(images(calibration, 50)[0])
+    assert net.layers[1]["name"] + "_param_0" in table
+    net.quantise()
+    assert net.int8
+    net.optimise()
+    with tandem.Device("model", 8, memory=max(64 << 20, net.memory(8))) as dev:
+        got = net.run(dev, x, batch=True)[name]
+        one = net.run(dev, x[3].reshape(1, 8, 8), tensors=True)
+    assert (got.reshape(len(x), -1).argmax(axis=1) == label).mean() > 0.9
+    assert np.array_equal(one[name].ravel(), got[3].ravel())
+    blobs = {b for layer in net.layers for b, _ in layer["outputs"]}
+    assert set(one) == blobs and all(v.dtype == F for v in one.values())
+    places = {w["name"]: w["place"] for w in net.last_run}
+    assert list(places) == [layer["name"] for layer in net.layers] and "npu" in places.values()
+    with tandem.Device("tandem", 4) as dev:
+        rtl = net.run(dev, x[:4 if FULL else 1], batch=True)
+        assert np.array_equal(rtl[name], got[:len(rtl[name])]) and sum(w["cycles"] for w in net.last_run) > 0
+        assert dev.copy(np.ones((1, 2, 2), F)).sum() == 4  # the device's own driver goes on
+
+
+def test_save(digits, tmp_path):
+    net = tandem.Network(*digits[:2])
+    net.quantise(seed=3)
+    net.save(tmp_path / "a.param", tmp_path / "a.bin")
+    again = tandem.Network(tmp_path / "a.param", tmp_path / "a.bin")
+    x = images(digits[2], 3)[0]
+    with tandem.Device("model", 8) as dev:
+        first, second = net.run(dev, x, batch=True), again.run(dev, x, batch=True)
+    assert all(np.array_equal(first[k], second[k]) for k in first)
+
+
+def test_table_of_a_file(digits, tmp_path):
+    net = tandem.Network(*digits[:2])
+    (tmp_path / "a.table").write_text(net.calibrate(images(digits[3], 20)[0], "minmax"))
+    other = tandem.Network(*digits[:2])
+    other.quantise(tmp_path / "a.table")
+    net.quantise()
+    x = images(digits[2], 1)[0][0]
+    with tandem.Device("model", 4) as dev:
+        a, b = net.run(dev, x), other.run(dev, x)
+    assert all(np.array_equal(a[k], b[k]) for k in a)
+
+
+def test_drawn_weights(root):
+    net = tandem.Network(os.path.join(root, "models", "mixed", "mixed.param"), seed=5)
+    net.quantise(seed=5)
+    x = np.ones(sum(int(np.prod(s)) for _, s in net.inputs), F)
+    with tandem.Device("model", 8) as dev:
+        out = net.run(dev, x)
+    assert set(out) == {n for n, _ in net.outputs} and all(np.isfinite(v).all() for v in out.values())
+
+
+def test_divergence(digits):
+    net = tandem.Network(*digits[:2])
+    net.quantise(seed=1)
+    with tandem.Device("tandem", 4) as dev:
+        dev.inject_flip(0, 2)
+        with pytest.raises(tandem.Divergence):
+            net.run(dev, images(digits[2], 1)[0])
+        assert dev.failure
+
+
+def test_errors(digits, tmp_path):
+    param, weights = digits[:2]
+    net = tandem.Network(param, weights)
+    bad = tmp_path / "bad.param"
+    bad.write_bytes(open(param, "rb").read()[:60])
+    for args, kw, error in (((tmp_path / "none.param",), {}, tandem.Error), ((bad, weights), {}, tandem.Error), ((param, param), {}, tandem.Error), ((3,), {}, TypeError),
+                            ((param,), {"shape": (1, 2)}, ValueError), ((param,), {"shape": 3}, TypeError), ((param,), {"seed": -1}, ValueError)):
+        with pytest.raises(error):
+            tandem.Network(*args, **kw)
+    with tandem.Device("model", 8) as dev:
+        for call, error in ((lambda: net.run(dev, np.ones(63, F)), ValueError), (lambda: net.run(dev, np.ones(64)), TypeError),
+                            (lambda: net.run(net, np.ones(64, F)), TypeError), (lambda: net.run(dev, np.ones(64, F), batch=True), ValueError),
+                            (lambda: net.quantise(), ValueError), (lambda: net.quantise(tmp_path / "none"), tandem.Error),
+                            (lambda: net.calibrate(np.ones((2, 64), F), "best"), ValueError), (lambda: net.calibrate(np.ones((0, 64), F)), ValueError),
+                            (lambda: net.calibrate(np.ones((2, 64), F), "percentile", percent=101), ValueError),
+                            (lambda: net.memory(5), (ValueError, tandem.Error)), (lambda: net.save(tmp_path / "no" / "a", tmp_path / "b"), tandem.Error)):
+            with pytest.raises(error):
+                call()
+        net.run(dev, np.ones(64, F))
+    with pytest.raises(ValueError, match="closed"):
+        net.run(dev, np.ones(64, F))
+    net.quantise(seed=1)
+    with pytest.raises(tandem.Error):
+        net.reference(np.ones(64, F))
+
+
+def test_one_call_at_a_time(digits):
+    net = tandem.Network(*digits[:2])
+    x = images(digits[2], 40)[0]
+    results = []
+
+    def work():
+        try:
+            net.reference(x, batch=True)
+            results.append("done")
+        except RuntimeError as error:
+            results.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert "done" in results and set(results) <= {"done", "network: another call is using it"}

@@ -1,0 +1,93 @@
+# The Python package `tandem` (docs/python.md): build/python/tandem, and one shared object for each Verilated NPU, which a device loads when it is opened.
+PYPKG := $(BUILD)/python$(if $(filter san,$(KIND)),-san)/tandem
+PYOBJ := $(BUILD)/python$(if $(filter san,$(KIND)),-san)-obj
+# shared objects export nothing but what a file says; so calls between their files are as direct as in a program
+PIC := -fPIC -fvisibility=hidden -fno-semantic-interposition
+
+# which builds of the RTL; others can be added later: make python CFG=n16, make python CFG=n8 KIND=debug
+PYTHON_RTL ?= $(if $(call given,CFG)$(call given,KIND)$(call given,WAVE)$(SAN),$(CFG)-$(KIND),n4-fast n8-fast)
+
+.PHONY: python python-package
+python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="n4-fast n8-debug"]
+	@$(MAKE) -s $(PARALLEL) python-package
+	@for b in $(PYTHON_RTL); do \
+	  $(MAKE) -s $(PARALLEL) CFG=$${b%-*} KIND=$${b#*-} $(PYPKG)/_rtl_$${b%-*}_$${b#*-}.so || exit 1; done
+
+# ---- the extension: sources of the libraries again, as position-independent code ----
+SRC_pymodel := python/model.c python/model_fp.c python/model_task.c python/args.c python/nd.c
+SRC_pycore := $(filter-out python/model%,$(wildcard python/*.c))
+# the check of a waveform is that of `tandem axi-check`
+SRC_pycore += $(SRC_drivers) $(SRC_tb) $(SRC_tbnpu) $(SRC_network) $(SRC_noshim) testcases/axi_check.c testcases/axi_check_file.c
+OBJ_pymodel := $(SRC_pymodel:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
+OBJ_pycore := $(SRC_pycore:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
+-include $(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d)
+
+$(PYOBJ)/cmodel/%.o $(PYOBJ)/network/%.o $(PYOBJ)/tb/axi/%.o $(PYOBJ)/tb/tap/%.o $(PYOBJ)/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
+$(eval $(call stamp,$(PYOBJ)/flags.c,$(CC) $(CFLAGS_ALL) $(PIC)))
+$(PYOBJ)/%.o: %.c $(PYOBJ)/flags.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< (Python)"
+	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(PIC) -MMD -MP -c $< -o $@
+$(PYOBJ)/tb/wave/fst_lib.o: CFLAGS += $(FST_FLAGS)
+
+# only `make python` needs the headers of Python
+ifneq ($(filter python-package,$(MAKECMDGOALS)),)
+PY_CONFIG := $(shell $(PYTHON) -c "import sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX'))")
+PY_SUFFIX := $(word 2,$(PY_CONFIG))
+$(PYOBJ)/python/%.o: CFLAGS += -isystem $(word 1,$(PY_CONFIG))
+$(eval $(call stamp,$(PYOBJ)/flags.py,$(PY_CONFIG)))
+$(filter $(PYOBJ)/python/%,$(OBJ_pymodel) $(OBJ_pycore)): $(PYOBJ)/flags.py
+
+PY_FILES := $(patsubst python/tandem/%,$(PYPKG)/%,$(wildcard python/tandem/*.py python/tandem/*.pyi python/tandem/py.typed))
+$(PY_FILES): $(PYPKG)/%: python/tandem/%
+	@mkdir -p $(@D)
+	@cp $< $@
+$(PYPKG)/model$(PY_SUFFIX): $(OBJ_pymodel) $(HOST)/flags.ld
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pymodel) -o $@.tmp -lm && mv $@.tmp $@
+$(PYPKG)/_core$(PY_SUFFIX): $(OBJ_pycore) $(HOST)/flags.ld
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pycore) -o $@.tmp -lz -lm -ldl -lpthread && mv $@.tmp $@
+python-package: $(PY_FILES) $(PYPKG)/model$(PY_SUFFIX) $(PYPKG)/_core$(PY_SUFFIX)
+endif
+
+# ---- one Verilated NPU: the model that scripts/rtl.mk generates, compiled again ----
+RTLPIC := $(OUT)/v/npu_top/pic
+$(eval $(call stamp,$(OUT)/flags.pic,$(CXX) $(VM_CXX) $(VM_FAST) $(PIC)))
+# $(1): name, $(2): grep's options that choose the files, $(3): optimisation
+define pic_part
+$(RTLPIC)/$(1).o: $(OUT)/v/npu_top/Vnpu_top.mk $(OUT)/flags.pic
+	@mkdir -p $$(@D)
+	@echo "  CXX   npu_top, $(1) ($(CFG)-$(KIND), Python)"
+	@cd $$(@D)/.. && ls Vnpu_top*.cpp | grep $(2) '__(Slow|Syms|Trace)' | sed 's|.*|#include "../&"|' > pic/$(1).cpp
+	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(PIC) $(3) -c $(1).cpp -o $(1).o
+endef
+$(eval $(call pic_part,model,-Ev,$(VM_FAST)))
+$(eval $(call pic_part,model_slow,-E,$(VM_SLOW)))
+$(RTLPIC)/shim.o: $(OUT)/v/npu_top/Vnpu_top.mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(OUT)/flags.pic
+	@mkdir -p $(@D)
+	@$(PYTHON) scripts/gen_shim.py --top npu_top --header $(@D)/../Vnpu_top.h --output $(@D)/shim.cpp
+	@$(CCACHE) $(CXX) -Itb -I$(@D)/.. $(VM_CXX) $(PIC) -DTB_SHIM_EXPORT='__attribute__((visibility("default")))' -O2 -c $(@D)/shim.cpp -o $@
+VLTPIC_OBJ := $(VLT_SRC:%.cpp=$(VLT)/pic/%.o)
+$(VLT)/pic/%.o: $(VROOT)/include/%.cpp $(OUT)/flags.pic tb/sim/vl_printf.h
+	@mkdir -p $(@D)
+	@echo "  CXX   $(notdir $<) (Python)"
+	@$(CCACHE) $(CXX) $(VM_CXX) $(PIC) -O2 -include tb/sim/vl_printf.h -c $< -o $@
+$(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLPIC)/shim.o $(VLTPIC_OBJ) $(HOST)/flags.ld
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic && mv $@.tmp $@
+
+# ---- what Python costs: the same work from C ----
+-include $(OUT)/obj/bench/python_pair.d
+$(OUT)/bench-python: $(OUT)/obj/bench/python_pair.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $@"
+	@$(call link,$(OUT)/obj/bench/python_pair.o,npu_top,$(TANDEM_LIBS))
+
+.PHONY: bench-python
+bench-python: ## calls of units and speed of the RTL from Python beside C: [CFG=n8 R=9] (minutes)
+	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=$(CFG)-fast
+	@$(MAKE) -s $(PARALLEL) CFG=$(CFG) KIND=fast $(BUILD)/$(CFG)-fast/bench-python
+	@$(PYTHON) bench/python_overhead.py --build $(BUILD) --n $(N) $(if $(R),--rounds $(R))
