@@ -13,7 +13,6 @@ FLOORS = {
     "tb": set(),
     "tb/npu": {"tb", "cmodel", "drivers/npu_hal.h", "drivers/npu_regs.h"},
     "coverage": set(),
-    "coverage/npu": {"coverage", "tb"},
     "coverage/code": {"coverage"},
     "coverage/npu": {"coverage", "tb", "drivers/npu_regs.h"},
     "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/npu"},

@@ -53,8 +53,7 @@ int npu_cov_open(npu_cov **out, cov_error *err) {
         (void)snprintf(err->text, sizeof err->text, "out of memory");
         return COV_NO_MEMORY;
     }
-    for (; model_at(count) != NULL && count + 3 + NPU_FP_GROUPS < MODELS_MAX; count++) {
-    for (; model_at(count) != NULL && count + 2 < MODELS_MAX; count++) {
+    for (; model_at(count) != NULL && count + 4 + NPU_FP_GROUPS < MODELS_MAX; count++) {
         groups[count] = model_at(count)->group;
     }
     groups[count++] = &npu_layer_group;
