@@ -93,7 +93,7 @@ class Closure:
         for jobs in (count, count + self.o.round_jobs):
             words = [self.regress, "run", "--suite", self.o.suite, "--cfg", self.o.cfg, "--kind", self.o.kind, "--seed", self.o.seed, *self.where()]
             text = call(words + ["--count", jobs, "--print-jobs"]) if jobs else ""
-            drawn.append([line for line in text.splitlines() if line.startswith("test ")])
+            drawn.append([line for line in text.splitlines() if closure_report.test_of(line)])
         lines = [line for line in drawn[1] if line not in set(drawn[0])]
         return [re.sub(r" cases=\d+", f" cases={self.o.cases}", re.sub(r" (timeout|memory)=\d+", "", line)) for line in lines]
 
@@ -111,7 +111,9 @@ class Closure:
         return call([self.regress, "list", suite, "--seed", self.o.seed, *self.where()]).splitlines()
 
     def possible(self, line, command):
-        count = len(pins_of(line))
+        count = len(pins_of(line)) if line.startswith("test ") else 0
+        if count == 0:
+            return line
         begin = len(command) - count
         while count > 0:
             asked = subprocess.run(command[: begin + count] + ["--print-case", "--quiet"], stdin=subprocess.DEVNULL, capture_output=True)

@@ -134,6 +134,12 @@ def test_alternatives(tmp_path):
     assert "no hint names a test" in call("plan", store(tmp_path / "f", text, {}, 100), "--cfg", "n4", status=1)
 
 
+def test_unit(tmp_path):
+    """Hints of benches."""
+    text = shape(("g", 1, [("a", [("1", "1", "unit-adder:vectors=100")])], []))
+    assert plan(store(tmp_path / "f", text, {}, 100), "--jobs", 1, "--random", 0) == ["unit adder cfg=n4 cases=5 index=5 -- vectors=100"]
+
+
 def test_weights(tmp_path):
     """The group that weighs more comes first."""
     group = lambda test, weight: (test, weight, [("a", [("1", "1", f"{test}:a=1")])], [])
