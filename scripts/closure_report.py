@@ -172,6 +172,7 @@ def write(c, points, plain, report):
     facts += [f"NOT PASSED: {line}" for line in c.failed]
     if c.too_much:
         facts.append(f"{len(c.too_much)} jobs whose pins asked for too much: ended after {c.o.timeout} s, or refused")
+    facts += [f"planned jobs left out: {program} does not exist" for program in sorted(c.missing)]
     text = facts + [""] + comparison(points, plain) + ["", "knobs that hit (bins and cells, jobs, values):"]
     text += [f"  {bins:5} {jobs:5} {values:5}  {knob}  {'; '.join(names)}" for knob, jobs, values, bins, names in knobs]
     text += ["", "jobs whose pins asked for too much:"] + [f"  {line}" for line in c.too_much]
