@@ -74,6 +74,7 @@ class Closure:
         self.failed = []  # a line for each job
         self.too_much = []  # pinned jobs that were ended, or could not run
         self.hits = []  # planned jobs and the bins that they were the first to hit: closure_report.told_apart
+        self.missing = set()  # programs that planned jobs would have needed
         self.stopped = ""
         for name in ("cov", "rounds"):
             shutil.rmtree(self.out / name, ignore_errors=True)
@@ -93,7 +94,7 @@ class Closure:
         for jobs in (count, count + self.o.round_jobs):
             words = [self.regress, "run", "--suite", self.o.suite, "--cfg", self.o.cfg, "--kind", self.o.kind, "--seed", self.o.seed, *self.where()]
             text = call(words + ["--count", jobs, "--print-jobs"]) if jobs else ""
-            drawn.append([line for line in text.splitlines() if line.startswith("test ")])
+            drawn.append([line for line in text.splitlines() if closure_report.test_of(line)])
         lines = [line for line in drawn[1] if line not in set(drawn[0])]
         return [re.sub(r" cases=\d+", f" cases={self.o.cases}", re.sub(r" (timeout|memory)=\d+", "", line)) for line in lines]
 
@@ -105,13 +106,17 @@ class Closure:
         call(words)
         lines = plan.read_text().splitlines()
         commands = self.commands(plan)[: len(lines)] if lines else []  # behind them stands how many there are
-        return [self.possible(line, command.split()) for line, command in zip(lines, commands, strict=True)]
+        pairs = [(line, command.split()) for line, command in zip(lines, commands, strict=True)]
+        self.missing |= {command[0] for _, command in pairs if not pathlib.Path(command[0]).exists()}
+        return [self.possible(line, command) for line, command in pairs if command[0] not in self.missing]
 
     def commands(self, suite):
         return call([self.regress, "list", suite, "--seed", self.o.seed, *self.where()]).splitlines()
 
     def possible(self, line, command):
-        count = len(pins_of(line))
+        count = len(pins_of(line)) if line.startswith("test ") else 0
+        if count == 0:
+            return line
         begin = len(command) - count
         while count > 0:
             asked = subprocess.run(command[: begin + count] + ["--print-case", "--quiet"], stdin=subprocess.DEVNULL, capture_output=True)
@@ -131,6 +136,8 @@ class Closure:
         suite.write_text(f"suite closure-{name}\nseed {self.o.seed}\n" + "\n".join(lines) + "\n")
         words = [self.regress, "run", "--suite", suite, "--jobs", self.o.jobs, "--timeout", self.o.timeout, "--coverage", folder, "--explain", 0]
         call(words + ["--summary-json", stem.with_suffix(".json"), *self.where()], log=stem.with_suffix(".log"), fine=(0, 1))
+        if not stem.with_suffix(".json").exists():
+            raise Stop((stem.with_suffix(".log").read_text().strip() or "tandem-regress run: no output").splitlines()[-1])
         summary = json.loads(stem.with_suffix(".json").read_text())
         if summary["totals"]["failed"]:
             self.note_failures(summary["run"]["run"], lines)

@@ -32,6 +32,12 @@ def holes(report):
     return found
 
 
+def test_of(line):
+    """What hints call the job of a line of a suite; None: it is no line with cases."""
+    words = line.split()
+    return {"test": words[1], "unit": f"unit-{words[1]}"}.get(words[0]) if len(words) > 1 else None
+
+
 def hint_knobs(hint, test):
     """The knobs that a hint names for a test."""
     knobs, now = set(), None
@@ -45,7 +51,7 @@ def hint_knobs(hint, test):
 
 def told_apart(job, pins, first):
     """The bins that a job was the first to hit ({name: hint}): by all the knobs of the hint, by some, or by chance."""
-    test = job.split()[1]
+    test = test_of(job)
     hit = {"job": job, "aimed": [], "helped": [], "by_chance": [], "knobs": {}}
     for name, hint in first.items():
         wanted = hint_knobs(hint, test)
@@ -60,7 +66,7 @@ def by_knob(hits):
     rows = collections.defaultdict(lambda: [0, set(), []])
     for hit in hits:
         words, _, pins = hit["job"].partition(" -- ")
-        test = words.split()[1]
+        test = test_of(words)
         for knob, value in (pin.split("=", 1) for pin in pins.split()):
             row = rows[f"{test}:{knob}"]
             row[0] += 1
@@ -166,6 +172,7 @@ def write(c, points, plain, report):
     facts += [f"NOT PASSED: {line}" for line in c.failed]
     if c.too_much:
         facts.append(f"{len(c.too_much)} jobs whose pins asked for too much: ended after {c.o.timeout} s, or refused")
+    facts += [f"planned jobs left out: {program} does not exist" for program in sorted(c.missing)]
     text = facts + [""] + comparison(points, plain) + ["", "knobs that hit (bins and cells, jobs, values):"]
     text += [f"  {bins:5} {jobs:5} {values:5}  {knob}  {'; '.join(names)}" for knob, jobs, values, bins, names in knobs]
     text += ["", "jobs whose pins asked for too much:"] + [f"  {line}" for line in c.too_much]
@@ -176,6 +183,6 @@ def write(c, points, plain, report):
     save(c.out / "hits.json", json.dumps([{k: v for k, v in hit.items() if k != "knobs"} for hit in c.hits], indent=1) + "\n")
     save(c.out / "report.txt", "\n".join(text) + "\n")
     save(c.out / "index.html", page(facts, points, plain, c.o.goal, knobs, lost))
-    small = sum(line.startswith("test ") for line in (c.out / "small.suite").read_text().splitlines())
+    small = sum(line.startswith(("test ", "unit ")) for line in (c.out / "small.suite").read_text().splitlines())
     print("\n".join(facts + comparison(points, plain)))
     print(f"{c.out}/small.suite: {small} jobs with the same coverage; {c.out}/closure.suite: all; report: {c.out}/index.html, report.txt")

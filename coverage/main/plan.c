@@ -147,7 +147,9 @@ static int write_tried(const plan *p, const char *path, cov_error *err) {
 
 static void put_line(const plan *p, const tool *t, const options *o, uint32_t number, const plan_line *line, FILE *out) {
     const uint64_t index = ((uint64_t)o->round * o->jobs + number) * o->cases;
-    fprintf(out, "test %s cfg=%s", p->words[line->test].text, t->plan.cfg);
+    const char *name = p->words[line->test].text;
+    const bool unit = strncmp(name, "unit-", 5) == 0;
+    fprintf(out, "%s %s cfg=%s", unit ? "unit" : "test", unit ? name + 5 : name, t->plan.cfg);
     if (t->plan.kind != NULL) {
         fprintf(out, " kind=%s", t->plan.kind);
     }

@@ -114,6 +114,30 @@ static bool read_point(plan *p, uint32_t group, const cov_data_point *point) {
     return true;
 }
 
+/* A group of which no hint speaks belongs to the test whose name its own begins with: "copy_layers" to "copy". */
+static void adopt(plan *p) {
+    const uint32_t groups = p->data->group_count;
+    for (uint32_t g = 0; g < groups; g++) {
+        uint32_t parent = PLAN_NONE;
+        size_t longest = 0;
+        for (uint32_t t = 0; t < p->test_count; t++) {
+            const char *name = p->words[p->tests[t]].text;
+            const size_t length = strlen(name);
+            if (p->samples[(size_t)t * groups + g]) {
+                parent = PLAN_NONE;
+                break;
+            }
+            if (length > longest && strncmp(p->data->groups[g].name, name, length) == 0 && p->data->groups[g].name[length] == '_') {
+                parent = t;
+                longest = length;
+            }
+        }
+        if (parent != PLAN_NONE) {
+            p->samples[(size_t)parent * groups + g] = true;
+        }
+    }
+}
+
 /* Which words are tests, and which groups they have a say in. */
 static bool list_tests(plan *p) {
     const uint32_t groups = p->data->group_count;
@@ -135,6 +159,9 @@ static bool list_tests(plan *p) {
     }
     const bool good = p->tests != NULL && place != NULL && p->samples != NULL;
     free(place);
+    if (good) {
+        adopt(p);
+    }
     return good;
 }
 
