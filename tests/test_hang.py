@@ -142,6 +142,12 @@ class BrokenMemory(unittest.TestCase):
                 report = out[out.index("\nhang:"):]
                 self.assertLessEqual(max(len(l) for l in report.splitlines()), 110)
 
+    @unittest.skipUnless(os.environ.get("TANDEM_CHECK"), "not run: a convolution of 4 million cycles (make check)")
+    def test_long_work_is_no_hang(self):
+        """The mesh multiplies padding for 100,000 cycles and more without a word on the bus, and rests between blocks now and then."""
+        done = subprocess.run([TANDEM, "test", "conv", "--seed", "0x16b480ef0c0c6b16", "k=0", "kw=255", "kh=255"], stdout=subprocess.PIPE, text=True, timeout=600, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

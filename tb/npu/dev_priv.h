@@ -85,7 +85,10 @@ struct npu_dev {
     tb_axi_slave slave[NPU_DEV_CHANNELS];
     tb_lite_master lite;
     tb_watchdog wd, wd_memory; /* all ports; the ports to memory alone */
-    uint32_t wd_excuses;       /* times in a row that the mesh was at work */
+    uint32_t wd_excuses;       /* times in a row that the mesh was at work when time was up, */
+    uint64_t wd_excused_at;    /* last at this cycle */
+    uint32_t wd_looked;        /* cycles in a row in which it was not, since time is up; */
+    uint64_t wd_looked_since;  /* the last progress was at this cycle */
     uint8_t *irq_pin[3];
     uint32_t irq_now, irq_seen; /* lines now; lines that rose since the last compare point */
     uint32_t irq_enable;        /* last value that the driver wrote */

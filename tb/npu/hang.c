@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define MESH_EVENT 1u /* the mesh works on a block */
-#define MAX_EXCUSES 16u
+#define MAX_EXCUSES 32u
+#define LOOK_CYCLES 2048u
 #define MAX_BURSTS 8u /* lines for the bursts of one direction */
 
 static const char *const axi_port[NPU_DEV_CHANNELS] = {"m0", "m1"};
@@ -214,25 +215,43 @@ static uint64_t last_move(const npu_dev *dev, unsigned from) {
     return last;
 }
 
-/* The mesh may work for long without a handshake on the bus; but not for ever. */
-static bool excused(npu_dev *dev) {
+static void kick(npu_dev *dev) {
+    tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    tb_watchdog_kick(&dev->wd_memory, dev->sim.cycle);
+}
+
+/*
+ * The mesh may work for long without a handshake on the bus; but not for ever. It rests for some cycles between two blocks, so one look is not enough: until it is seen at work the watchdog asks again in every cycle, LOOK_CYCLES
+ * times. True: nothing is to be said now.
+ */
+static bool excused(npu_dev *dev, const tb_watchdog *wd) {
     const tb_sig events = tb_sim_find(&dev->sim, "perf_event_o");
-    const bool works = events.ptr != NULL && events.width == NPU_DEV_PERF_EVENTS && (tb_get(events) >> MESH_EVENT & 1u) != 0;
-    dev->wd_excuses = works ? dev->wd_excuses + 1 : 0;
-    return works && dev->wd_excuses <= MAX_EXCUSES;
+    const bool known = events.ptr != NULL && events.width == NPU_DEV_PERF_EVENTS;
+    if (known && (tb_get(events) >> MESH_EVENT & 1u) != 0) {
+        dev->wd_excuses = wd->last_cycle == dev->wd_excused_at ? dev->wd_excuses + 1 : 1;
+        dev->wd_excused_at = dev->sim.cycle;
+        kick(dev);
+        return dev->wd_excuses <= MAX_EXCUSES;
+    }
+    dev->wd_looked = dev->wd_looked_since == wd->last_cycle ? dev->wd_looked + 1 : 0;
+    dev->wd_looked_since = wd->last_cycle;
+    return known && dev->wd_looked < LOOK_CYCLES;
 }
 
 void npu_hang_watchdog(npu_dev *dev, bool all) {
     char head[160];
     const tb_watchdog *wd = all ? &dev->wd : &dev->wd_memory;
-    if (excused(dev) || (!all && npu_hang_busy(dev) == 0)) {
-        tb_watchdog_kick(&dev->wd, dev->sim.cycle);
-        tb_watchdog_kick(&dev->wd_memory, dev->sim.cycle);
+    const uint64_t since = wd->last_cycle;
+    if (!all && npu_hang_busy(dev) == 0) {
+        kick(dev);
+        return;
+    }
+    if (excused(dev, wd)) {
         return;
     }
     snprintf(head, sizeof head, "no handshake %s for %" PRIu64 " cycles, since cycle %" PRIu64, all ? "on any port" : "with memory",
-             wd->limit, wd->last_cycle);
-    report(dev, "watchdog:hang", false, head, wd->last_cycle);
+             wd->limit, since);
+    report(dev, "watchdog:hang", false, head, since);
 }
 
 void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset) {
