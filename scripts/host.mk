@@ -92,7 +92,7 @@ OBJ_netmain := $(SRC_netmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_netmain:.o=.d)
 $(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
 host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
 
 # coverage files: merge, report, rank, gate
