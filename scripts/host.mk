@@ -26,6 +26,7 @@ $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)$(GCOV_FLAGS:%= %)))
 $(HOST)/obj/%.o: %.c $(HOST)/flags.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
+	@$(if $(filter cov,$(KIND)),rm -f $(@:.o=.gcda))
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 # The FST library that Verilator ships (the older ones; without it FSTs are read through fst2vcd). A Verilated program with tracing has it too, under the same names:
