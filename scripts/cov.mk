@@ -14,3 +14,8 @@ cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	@for n in 1000 11000; do \
 	  valgrind --tool=callgrind --callgrind-out-file=/dev/null $(BUILD)/cov/cost $$n 2>&1 | awk '/Collected/ { print $$NF }'; \
 	done | awk 'NR == 1 { first = $$1 } NR == 2 { printf "%.0f instructions a sample of 8 coverpoints and 2 crosses\n", ($$1 - first) / 10000 }'
+
+# Code coverage (docs/coverage-code.md): make CFG=n4 KIND=cov build, then programs with --code-cov
+.PHONY: cov-zero
+cov-zero: ## code coverage: gcov's counters of model and driver (build/host-cov) start from zero
+	@if [ -d $(BUILD)/host-cov ]; then find $(BUILD)/host-cov -name '*.gcda' -delete; fi

@@ -16,16 +16,17 @@ LIBS := cmodel drivers halmmio tb tbnpu network covnpu covcode coverage noshim
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
 # model and driver are counted by gcov; -O1 without inlining keeps the lines and arms that the source has. Several processes add to the same files, which libgcov locks.
+GCOV_FLAGS := $(if $(filter cov,$(KIND)),-O1 --coverage -fno-inline)
 ifeq ($(KIND),cov)
-$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -O1 -g $(if $(ARCH),-march=$(ARCH))
-$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := --coverage -fno-inline
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -g $(if $(ARCH),-march=$(ARCH))
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := $(GCOV_FLAGS)
 endif
-$(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)))
-$(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
+$(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)$(GCOV_FLAGS:%= %)))
 
 $(HOST)/obj/%.o: %.c $(HOST)/flags.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
+	@$(if $(filter cov,$(KIND)),rm -f $(@:.o=.gcda))
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 # The FST library that Verilator ships (the older ones; without it FSTs are read through fst2vcd). A Verilated program with tracing has it too, under the same names:
@@ -92,7 +93,7 @@ OBJ_netmain := $(SRC_netmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_netmain:.o=.d)
 $(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
 host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
 
 # coverage files: merge, report, rank, gate

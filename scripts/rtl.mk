@@ -93,7 +93,7 @@ $(OUT)/obj/testcases/main.o: private CFLAGS_ALL += -DNPU_BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
-link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic
+link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic
 
 # ---- the NPU ----
 PROGRAMS :=
@@ -103,7 +103,7 @@ $(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS) $(COVERS),))
 SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c testcases/network/*.c)
 OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)
 -include $(OBJ_tandem:.o=.d)
-TANDEM_LIBS := covnpu coverage tbnpu tb cmodel drivers
+TANDEM_LIBS := covnpu covcode coverage tbnpu tb cmodel drivers
 NET_LIBS := network $(TANDEM_LIBS)
 $(OUT)/tandem: $(OBJ_tandem) $(DUT_npu_top) $(NET_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
@@ -140,7 +140,7 @@ $(BUILD)/units.mk: $(UNIT_BENCHES) $(BUILD)/units.list scripts/unit_duts.py
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/unit/*.c)))
 -include $(OBJ_unit_common:.o=.d)
-UNIT_LIBS := covnpu coverage tb cmodel
+UNIT_LIBS := covnpu covcode coverage tb cmodel
 
 define unit
 $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)),$(UNIT_SV_DIR)))

@@ -8,5 +8,5 @@ $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -DNPU_CFG_N=8 -DNPU_CFG_NAME='"n8"' -MMD -MP -c $< -o $@
 $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -lz -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
 host: $(if $(SRC_tandem_model),$(HOST)/tandem-model)

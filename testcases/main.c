@@ -1,5 +1,6 @@
 /* main.c - the program `tandem`: operators, tests and stored cases on the whole NPU. */
 #include "cli.h"
+#include "coverage/code/code.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -119,6 +120,20 @@ static int write_cov(const cli_options *o, uint64_t cycles, char *err, size_t er
         return -1;
     }
     return 0;
+}
+
+/* --code-cov: the file. 0 or -1 with one line in err. */
+static int write_code_cov(const char *path, char *err, size_t err_size) {
+    cov_error why;
+    char *text = NULL;
+    size_t size = 0;
+    int rc = tb_sim_coverage_text(tb_shim_get(), &text, &size, err, err_size);
+    if (rc == 0 && code_save_dat(text, size, path, &why) != COV_OK) {
+        snprintf(err, err_size, "--code-cov: %s", why.text);
+        rc = -1;
+    }
+    free(text);
+    return rc;
 }
 
 /* Execute one resolved case. 0 or -1 (could not run). */
@@ -254,7 +269,7 @@ static int run_cases(cli_options *o) {
         rc = write_cov(o, result.cycles, err, sizeof err);
     }
     if (rc == 0 && o->code_cov != NULL && !o->print_case) {
-        rc = tb_sim_write_coverage(tb_shim_get(), o->code_cov, err, sizeof err);
+        rc = write_code_cov(o->code_cov, err, sizeof err);
     }
     npu_cov_close(o->counted);
     o->counted = NULL;

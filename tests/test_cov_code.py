@@ -147,7 +147,8 @@ def test_usage(tree):
 # ---- waivers ----
 
 WAIVERS = """# reviewed
-toggle rtl/*/unit.sv a_i[2..5]
+toggle rtl/*/unit.sv a_i[2..3]
+toggle rtl/*/unit.sv a_i[4..5]
 why: no such address
 check: look at the memory map
 branch rtl/part/unit.sv case default: y*
@@ -195,6 +196,8 @@ def test_gate(tree):
     assert "ABOVE waived 31.25 %" in call("gate", "all.code", "--waivers", "w.txt", "--thresholds", "t.txt", status=1, cwd=tree)
     (tree / "t.txt").write_text("line 90\n")
     assert "BELOW line 83.33 %" in call("gate", "all.code", "--thresholds", "t.txt", status=1, cwd=tree)
+    assert json.loads(call("gate", "all.code", "--thresholds", "t.txt", "--json", status=1, cwd=tree)) == {
+        "thresholds": [{"name": "line", "is": 83.33, "before_waivers": 83.33, "threshold": 90, "pass": False}], "stale": 0, "pass": False}
     for bad in ("lines 90\n", "line\n", "line x\n", "line 101\n", "toggle.none 3\n"):
         (tree / "t.txt").write_text(bad)
         assert "t.txt: line 1" in call("gate", "all.code", "--thresholds", "t.txt", status=1, cwd=tree)

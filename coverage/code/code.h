@@ -65,6 +65,8 @@ int code_parse_gcov(code_data *data, const char *json, size_t size, const char *
 int code_write(const code_data *data, const char *path, cov_error *err);
 /* A file of code_write() or of Verilator. */
 int code_read(code_data *data, const char *path, cov_error *err);
+/* Write a text of Verilator: to a name that ends in ".code" as an own file, a fortieth of its size, else as it is. */
+int code_save_dat(const char *text, size_t size, const char *path, cov_error *err);
 /* Bytes in memory. */
 int code_parse(code_data *data, const void *bytes, size_t size, const char *name, cov_error *err);
 /* To be freed. */

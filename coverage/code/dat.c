@@ -256,3 +256,15 @@ int code_parse_dat(code_data *data, const char *text, size_t size, const char *n
     }
     return rc;
 }
+
+int code_save_dat(const char *text, size_t size, const char *path, cov_error *err) {
+    const size_t length = strlen(path);
+    code_data data;
+    if (length < 5 || strcmp(path + length - 5, ".code") != 0) {
+        return cov_save(path, text, size, err);
+    }
+    int rc = code_parse_dat(&data, text, size, path, err);
+    rc = rc == COV_OK ? code_write(&data, path, err) : rc;
+    code_free(&data);
+    return rc;
+}

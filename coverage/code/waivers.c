@@ -1,7 +1,7 @@
 /*
  * waivers.c - reviewed reasons why something needs no hit.
  *
- * A waiver is three lines: "KIND FILE PATTERN", "why: ...", "check: ...". FILE and PATTERN know '*' and "[3..7]". What a pattern is held against survives a shift of lines: of a
+ * A waiver is a line "KIND FILE PATTERN", then "why: ..." and "check: ..."; several in a row may share these two. FILE and PATTERN know '*' and "[3..7]". What a pattern is held against survives a shift of lines: of a
  * toggle the name of the bit, of a line the text of the source, of a branch its arm and the text: "else if (full)".
  */
 #include <ctype.h>
@@ -115,26 +115,36 @@ static int end(const code_waivers *w, const char *path, cov_error *err) {
     return COV_OK;
 }
 
+/* A reason, or how to look again, for all waivers above that have none. */
+static int give(code_waivers *w, bool why, const char *text, uint32_t number, const char *path, cov_error *err) {
+    size_t given = 0;
+    if (w->count == 0 || text[0] == '\0') {
+        return bad(path, number, w->count == 0 ? "no waiver before it" : "expected a reason", err);
+    }
+    for (size_t i = w->count; i > 0; i--) {
+        char **place = why ? &w->waiver[i - 1].why : &w->waiver[i - 1].check;
+        if (*place != NULL) {
+            break;
+        }
+        *place = strdup(text);
+        if (*place == NULL) {
+            return cov_no_memory(err);
+        }
+        given++;
+    }
+    return given == 0 ? bad(path, number, "said twice", err) : COV_OK;
+}
+
 static int take_line(code_waivers *w, char *line, uint32_t number, const char *path, cov_error *err) {
-    code_waiver *last = w->count > 0 ? &w->waiver[w->count - 1] : NULL;
-    char **place = NULL;
-    char *text = line;
-    if (strncmp(line, "why:", 4) == 0) {
-        place = last == NULL ? NULL : &last->why;
-        text = line + 4;
-    } else if (strncmp(line, "check:", 6) == 0) {
-        place = last == NULL ? NULL : &last->check;
-        text = line + 6;
-    } else {
-        const int rc = end(w, path, err);
-        return rc == COV_OK ? begin(w, line, number, path, err) : rc;
+    const bool why = strncmp(line, "why:", 4) == 0;
+    if (why || strncmp(line, "check:", 6) == 0) {
+        const char *text = line + (why ? 4 : 6);
+        return give(w, why, text + strspn(text, " "), number, path, err);
     }
-    text += strspn(text, " ");
-    if (place == NULL || *place != NULL || text[0] == '\0') {
-        return bad(path, number, place == NULL ? "no waiver before it" : *place != NULL ? "said twice" : "expected a reason", err);
-    }
-    *place = strdup(text);
-    return *place == NULL ? cov_no_memory(err) : COV_OK;
+    const code_waiver *last = w->count > 0 ? &w->waiver[w->count - 1] : NULL;
+    const bool group = last != NULL && last->why == NULL && last->check == NULL;
+    const int rc = group ? COV_OK : end(w, path, err);
+    return rc == COV_OK ? begin(w, line, number, path, err) : rc;
 }
 
 int code_waivers_read(code_waivers *w, const char *path, cov_error *err) {

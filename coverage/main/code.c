@@ -118,8 +118,8 @@ static const command commands[] = {
     {"info", "info FILE -o X.info", "a tracefile of lcov, with branches", 1, 1, "osm", "o", run_info},
     {"cobertura", "cobertura FILE -o X.xml [--source DIR]", "XML of Cobertura", 1, 1, "osm", "o", run_cobertura},
     {"html", "html FILE -o DIR [--source DIR] [--waivers F]", "pages: all files, and the lines of each", 1, 1, "oswm", "o", run_html},
-    {"gate", "gate FILE --thresholds T [--waivers F] [--source DIR]",
-     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3') or with a stale waiver", 1, 1, "swtm", "t", run_gate},
+    {"gate", "gate FILE --thresholds T [--waivers F] [--source DIR] [--json]",
+     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3') or with a stale waiver", 1, 1, "swtmJ", "t", run_gate},
     {"user", "user FILE -o OUT.cov [--source DIR]", "cover properties as functional coverage", 1, 1, "osm", "o", run_user},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -225,22 +225,36 @@ static const code_tally *tally_of(const code_view *view, const char *name) {
     return NULL;
 }
 
+/* Text, or an entry of a list in JSON. */
+static void tell(const code_options *o, uint32_t *told, const char *name, double is, double before, double limit, bool most) {
+    const bool good = most ? is <= limit : is >= limit;
+    const char *verdict = good ? "ok   " : most ? "ABOVE" : "BELOW";
+    if (o->json) {
+        printf("%s\n  {\"name\": ", *told == 0 ? "" : ",");
+        put_json(stdout, name);
+        printf(", \"is\": %.2f, \"before_waivers\": %.2f, \"threshold\": %.2f, \"pass\": %s}", is, before, limit, good ? "true" : "false");
+    } else if (most) {
+        printf("%s %s %.2f %%, at most %g\n", verdict, name, is, limit);
+    } else {
+        printf("%s %s %.2f %% (%.2f %% before waivers), at least %g\n", verdict, name, is, before, limit);
+    }
+    ++*told;
+}
+
 /* One threshold. 1: below, 0: good, -1: nothing has its name. */
-static int judge(const code_view *view, const char *name, double limit) {
+static int judge(const code_options *o, const code_view *view, const char *name, double limit, uint32_t *told) {
     if (strcmp(name, "waived") == 0) {
         const code_tally all = code_view_all(view);
         const double share = all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points;
-        printf("%s waived %.2f %% of %" PRIu64 " points, at most %g\n", share <= limit ? "ok   " : "ABOVE", share, all.points, limit);
+        tell(o, told, name, share, 0.0, limit, true);
         return share > limit;
     }
     const code_tally *t = tally_of(view, name);
     if (t == NULL) {
         return -1;
     }
-    const bool good = code_percent(t) >= limit;
-    printf("%s %s %.2f %% (%.2f %% before waivers), at least %g\n", good ? "ok   " : "BELOW", name, code_percent(t), code_percent_before(t),
-           limit);
-    return !good;
+    tell(o, told, name, code_percent(t), code_percent_before(t), limit, false);
+    return code_percent(t) < limit;
 }
 
 static int refuse(const code_options *o, uint32_t number, const char *what) {
@@ -251,11 +265,13 @@ static int refuse(const code_options *o, uint32_t number, const char *what) {
 int code_tool_gate(const code_options *o, const code_view *view) {
     char line[512];
     int below = 0;
+    uint32_t told = 0;
     FILE *in = fopen(o->thresholds, "r");
     if (in == NULL) {
         fprintf(stderr, "%s: %s: %s\n", o->prog, o->thresholds, strerror(errno));
         return 1;
     }
+    fputs(o->json ? "{\"thresholds\": [" : "", stdout);
     for (uint32_t number = 1; fgets(line, sizeof line, in) != NULL; number++) {
         char name[200];
         char value[64];
@@ -268,7 +284,7 @@ int code_tool_gate(const code_options *o, const code_view *view) {
         }
         const double limit = strtod(value, &end);
         const bool good = found == 2 && end != value && *end == '\0' && limit >= 0.0 && limit <= 100.0;
-        const int rc = good ? judge(view, name, limit) : -2;
+        const int rc = good ? judge(o, view, name, limit, &told) : -2;
         if (rc < 0) {
             (void)fclose(in);
             return refuse(o, number,
@@ -278,6 +294,9 @@ int code_tool_gate(const code_options *o, const code_view *view) {
         below += rc;
     }
     (void)fclose(in);
-    put_stale(stdout, o, view);
+    if (o->json) {
+        printf("], \"stale\": %zu, \"pass\": %s}\n", view->stale, below == 0 && view->stale == 0 ? "true" : "false");
+    }
+    put_stale(o->json ? stderr : stdout, o, view);
     return below > 0 || view->stale > 0;
 }

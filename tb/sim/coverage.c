@@ -7,20 +7,24 @@
 
 #include "sim.h"
 
-/* Copy all of a file; false: errno says why. */
-static bool copy(int from, FILE *to) {
-    char block[65536];
-    ssize_t got;
-    while ((got = read(from, block, sizeof block)) > 0) {
-        if (fwrite(block, 1, (size_t)got, to) != (size_t)got) {
-            return false;
+/* All of a file in memory, to be freed; NULL: errno says why. */
+static char *slurp(int fd, size_t *size) {
+    const off_t end = lseek(fd, 0, SEEK_END);
+    char *text = end >= 0 ? malloc((size_t)end + 1) : NULL;
+    *size = 0;
+    while (text != NULL && *size < (size_t)end) {
+        const ssize_t got = pread(fd, text + *size, (size_t)end - *size, (off_t)*size);
+        if (got <= 0) {
+            free(text);
+            return NULL;
         }
+        *size += (size_t)got;
     }
-    return got == 0;
+    return text;
 }
 
 /* Under a temporary name, then renamed. */
-static int save(int from, const char *path, char *err, size_t err_size) {
+static int save(const char *text, size_t length, const char *path, char *err, size_t err_size) {
     const size_t size = strlen(path) + 32;
     char *temporary = malloc(size);
     FILE *out = NULL;
@@ -31,7 +35,7 @@ static int save(int from, const char *path, char *err, size_t err_size) {
         good = out != NULL;
     }
     if (good) {
-        good = copy(from, out);
+        good = fwrite(text, 1, length, out) == length;
         good = fclose(out) == 0 && good;
         good = good && rename(temporary, path) == 0;
     }
@@ -53,22 +57,37 @@ int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size
     return can ? 0 : -1;
 }
 
-/* The runtime does not notice a disk that is full, so it writes into memory, and what is there is copied with a look at every step. */
-int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size_t err_size) {
+/* The runtime writes files only, and does not notice a disk that is full: its file lies in memory. */
+int tb_sim_coverage_text(const tb_shim *shim, char **text, size_t *size, char *err, size_t err_size) {
     char name[64];
-    if (tb_sim_coverage_check(shim, path, err, err_size) != 0) {
+    *text = NULL;
+    if (tb_sim_coverage_check(shim, "coverage", err, err_size) != 0) {
         return -1;
     }
     const int fd = memfd_create("coverage", 0);
-    if (fd < 0) {
-        snprintf(err, err_size, "%s: no memory for the coverage: %s", path, strerror(errno));
-        return -1;
+    if (fd >= 0) {
+        (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        if (!shim->coverage_write(name, err, err_size)) {
+            close(fd);
+            return -1;
+        }
+        *text = slurp(fd, size);
     }
-    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    int rc = shim->coverage_write(name, err, err_size) ? 0 : -1;
-    if (rc == 0) {
-        rc = save(fd, path, err, err_size);
+    if (*text == NULL) {
+        snprintf(err, err_size, "no memory for the code coverage: %s", strerror(errno));
     }
-    close(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return *text != NULL ? 0 : -1;
+}
+
+int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size_t err_size) {
+    char *text = NULL;
+    size_t size = 0;
+    int rc = tb_sim_coverage_check(shim, path, err, err_size);
+    rc = rc == 0 ? tb_sim_coverage_text(shim, &text, &size, err, err_size) : rc;
+    rc = rc == 0 ? save(text, size, path, err, err_size) : rc;
+    free(text);
     return rc;
 }

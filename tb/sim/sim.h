@@ -133,6 +133,8 @@ void tb_sim_catch_signals(void);
  * one line in err.
  */
 int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size_t err_size);
+/* The same as text in memory, to be freed. */
+int tb_sim_coverage_text(const tb_shim *shim, char **text, size_t *size, char *err, size_t err_size);
 /* Can it be written (KIND=cov)? 0, or -1 with one line in err. */
 int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size_t err_size);
 /* Number of the signal that came, 0: none. */

@@ -3,9 +3,11 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "coverage/code/code.h"
 
 #define DEFAULT_MAX_CYCLES UINT64_C(5000000)
 #define MAX_COUNT UINT64_C(1000000)
@@ -30,7 +32,7 @@ static void usage(FILE *out, const char *prog) {
           "  --cycles C      longest case in clock cycles\n"
           "  --result FILE   write outcome, signature, message, cycles, trace_hash, case\n"
           "  --cov FILE      write what was covered, for tandem-cov\n"
-          "  --code-cov F    write what was executed of the RTL, for tandem-cov code (needs a build of KIND=cov)\n"
+          "  --code-cov F    write what was executed of the RTL, for tandem-cov code (KIND=cov); F.code is small\n"
           "  --list          the knobs\n"
           "  --help          this text\n\nknobs:\n",
           out);
@@ -317,6 +319,20 @@ static void print_failure(const options *o, const char *prog, const tb_knobs *kn
     print_limit(o);
 }
 
+/* --code-cov: the file. 0 or -1 with one line in err. */
+static int write_code_cov(const char *path, char *err, size_t err_size) {
+    cov_error why;
+    char *text = NULL;
+    size_t size = 0;
+    int rc = tb_sim_coverage_text(tb_shim_get(), &text, &size, err, err_size);
+    if (rc == 0 && code_save_dat(text, size, path, &why) != COV_OK) {
+        snprintf(err, err_size, "--code-cov: %s", why.text);
+        rc = -1;
+    }
+    free(text);
+    return rc;
+}
+
 /* One case after the other until one fails. 0 or -1 (could not run). */
 static int run_cases(const options *o, const char *prog, tb_knobs *knobs, tb_result *result, char *err, size_t err_size) {
     char name[64];
@@ -415,7 +431,7 @@ int main(int argc, char **argv) {
     }
     npu_cov_close(o.counted);
     if (rc == 0 && o.code_cov && !o.print_case) {
-        rc = tb_sim_write_coverage(tb_shim_get(), o.code_cov, err, sizeof err);
+        rc = write_code_cov(o.code_cov, err, sizeof err);
     }
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err);
