@@ -42,7 +42,7 @@ module requant_cover #(
   nan: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[30:0] > 31'h7f800000);
   // bug: infinity becomes 0
   infinity: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[30:0] == 31'h7f800000);
-  // bug: -0 becomes -1
+  // bug: -0 becomes -1, or 1
   minus_zero: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[31:0] == 32'h80000000);
   // bug: a subnormal becomes 1
   tiny: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[30:23] == 8'd0 && product[22:0] != 23'd0);
