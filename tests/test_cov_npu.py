@@ -219,7 +219,7 @@ def test_fp(tmp_path):
     for name in ("fp_arith", "fp_select", "fp_convert"):
         assert group(data, name)["percent"] > 99, name
     one = report(tmp_path / "add.cov")
-    assert one["job"] == "unit fp_add cfg=n4 cases=3 index=0 # run seed 1" and group(one, "fp_select")["samples"] == 0
+    assert re.fullmatch("unit fp_add cfg=n4 kind=fast cases=3 index=0 # run seed 1 cycles [0-9]+", one["job"]) and group(one, "fp_select")["samples"] == 0
 
 
 def test_cover_properties():
