@@ -89,7 +89,7 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -DNPU_CFG_N=$(N) -DNPU_CFG_NAME='"$(CFG)"' -MMD -MP -c $< -o $@
 
 # coverage files name their job, the kind of build with it
-$(OUT)/obj/testcases/main.o: private CFLAGS_ALL += -DNPU_BUILD_KIND='"$(KIND)"'
+$(OUT)/obj/testcases/main.o $(OUT)/obj/testcases/unit/bench_main.o: private CFLAGS_ALL += -DNPU_BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)

@@ -1,7 +1,9 @@
-"""The models of coverage/npu, sampled by tandem on the golden model."""
+"""The models of coverage/npu, sampled by tandem on the golden model, by the fp benches, and by the RTL where it is built; tb/npu/cover."""
 
+import glob
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -9,6 +11,10 @@ import pytest
 HOST = os.environ.get("HOST", "build/host")
 TANDEM = os.path.join(HOST, "tandem-model")
 COV = os.path.join(HOST, "tandem-cov")
+BUILD = os.environ.get("BUILD", "build")
+RTL = [p for kind in ("fast", "tap", "debug") for p in [os.path.join(BUILD, "n4-" + kind, "tandem")] if os.access(p, os.X_OK)]
+need_rtl = pytest.mark.skipif(not RTL, reason="not run: needs build/n4-fast/tandem (make regress)")
+FP = ["add", "sub", "mul", "max", "min", "cmp", "f32_to_i32", "f32_to_i8", "i32_to_f32"]
 TESTS = ["conv", "dw", "linear", "pool", "eltwise", "act", "reduce", "convert"]
 
 
@@ -47,7 +53,7 @@ def test_size(each):
     data = report(each / "act")
     points = [p for g in data["groups"] for p in g["points"]]
     crosses = [c for g in data["groups"] for c in g["crosses"]]
-    assert data["total"] >= 3000 and len(points) >= 40 and len(crosses) >= 12
+    assert data["total"] >= 3000 and len(points) >= 250 and len(crosses) >= 80
     assert all(len(x["bug"]) > 15 for x in points + crosses)
 
 
@@ -154,3 +160,84 @@ def test_shrink_value(tmp_path):
 def test_unwritable(tmp_path):
     text = run(TANDEM, "test", "act", "--quiet", "--cov", tmp_path / "no" / "f", status=2)
     assert len(text.splitlines()) == 1 and "--cov: " in text and "No such file" in text
+
+
+def test_pins(tmp_path):
+    """A generator finds a case around a pin, or around several, whatever else it draws."""
+    for test, pins in (("pool", ["h=1"]), ("pool", ["global=1"]), ("pool", ["global=0", "p=-1", "pl=9"]), ("pool", ["w=32768"]), ("pool", ["h=65535"]),
+                       ("eltwise", ["act=mish"]), ("convert", ["c=8192"]), ("convert", ["h=8192"]), ("convert", ["w=65535"]),
+                       ("conv", ["groups=2", "ic=128", "max_ic=32"])):
+        data = test_cases(tmp_path / "f", test, *pins, "--count", 20)
+        assert group(data, test)["samples"] == 20, (test, pins)
+
+
+@need_rtl
+def test_registers(tmp_path):
+    """The test regs reads and writes every offset, while nothing runs, its unit works, or another one does."""
+    run(RTL[0], "test", "regs", "--count", 3, "--quiet", "--cov", tmp_path / "f")
+    data = report(tmp_path / "f")
+    regs = group(data, "regs")
+    cross = [c for c in regs["crosses"] if c["name"] == "reg_op_state"][0]
+    assert data["illegal_hits"] == 0 and cross["total"] > 400 and cross["covered"] >= cross["total"] - 8  # a task may end just before an access
+    names = [b["name"] for p in regs["points"] if p["name"] == "reg" for b in p["bins"]]
+    with open("regs/npu.regs", encoding="utf-8") as src:
+        assert names == re.findall(r"^reg (\w+)", src.read(), re.M) + ["unused offset"]
+    assert all(len(p["bug"]) > 15 for p in regs["points"])
+
+
+@need_rtl
+def test_tasks(tmp_path):
+    """Side by side there are tasks beside others, one after the other there are none."""
+    busy = {}
+    for serial in (0, 1):
+        run(RTL[0], "test", "sequence", "serial=%d" % serial, "tasks=12", "units=any", "errors=0", "--count", 4, "--quiet", "--cov", tmp_path / "f")
+        tasks = group(report(tmp_path / "f"), "tasks")
+        busy[serial] = sum(b["hits"] for p in tasks["points"] if p["name"] == "overlap" for b in p["bins"] if b["name"] != "idle")
+        assert tasks["samples"] == 48
+    assert busy[0] > 0 and busy[1] == 0
+
+
+@need_rtl
+def test_bus(tmp_path):
+    """Bursts of rows that end just before 4 KB, and nothing that the interface excludes."""
+    run(RTL[0], "run", "conv", "k=1", "s=1", "iw=1020", "ih=1", "ic=4", "oc=4", "group=255", "place=0", "gap=1", "--cov", tmp_path / "f")
+    data = report(tmp_path / "f")
+    bus = group(data, "bus@m0")
+    cells = [c for c in bus["crosses"] if c["name"] == "dir_room"][0]
+    missed = [c["bins"] for c in cells["cells"] if c["role"] == "counted" and c["hits"] == 0]
+    assert data["illegal_hits"] == 0 and "writes, 1, 65..256" not in missed and "writes, none, 65..256" in missed
+
+
+@pytest.mark.skipif(not all(os.access(os.path.join(BUILD, "n4-fast", "unit-fp_" + u), os.X_OK) for u in FP), reason="not run: needs the unit-fp_* of n4-fast")
+def test_fp(tmp_path):
+    """Three cases of each unit cover nearly all classes of operands and of results."""
+    for unit in FP:
+        run(os.path.join(BUILD, "n4-fast", "unit-fp_" + unit), "--count", 3, "--cov", tmp_path / (unit + ".cov"))
+    run(COV, "merge", "-o", tmp_path / "all", *glob.glob(str(tmp_path / "*.cov")))
+    data = report(tmp_path / "all")
+    assert data["illegal_hits"] == 0
+    for name in ("fp_arith", "fp_select", "fp_convert"):
+        assert group(data, name)["percent"] > 99, name
+    one = report(tmp_path / "add.cov")
+    assert re.fullmatch("unit fp_add cfg=n4 kind=fast cases=3 index=0 # run seed 1 cycles [0-9]+", one["job"]) and group(one, "fp_select")["samples"] == 0
+
+
+def test_cover_properties():
+    """Each cover property has a name of its own and the bug that would hide there, and is bound to a module that there is."""
+    files = sorted(glob.glob("tb/npu/cover/*.sv"))
+    count = 0
+    for path in files:
+        with open(path, encoding="utf-8") as src:
+            lines = src.read().splitlines()
+        names = []
+        for i, line in enumerate(lines):
+            if "cover property" in line and not line.lstrip().startswith("//"):
+                found = re.match(r"  (\w+): cover property \(@\(posedge clk_i\)", line)
+                assert found, (path, line)
+                assert re.match(r"  // bug: .{15,}", lines[i - 1]), (path, line)
+                names.append(found.group(1))
+        assert len(names) == len(set(names)) > 0, path
+        for module in re.findall(r"^bind (\w+) ", "\n".join(lines), re.M):
+            assert glob.glob("rtl/*/%s.sv" % module), (path, module)
+        count += len(names)
+    assert len(files) >= 25 and count >= 300

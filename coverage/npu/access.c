@@ -36,13 +36,13 @@ static const cov_bin after_bins[] = {{COV_VALUE("a read of the same", 0)},
                                      {COV_VALUE("a write of another", 3)}};
 
 static const cov_point reg_points[R_POINTS] = {
-    [R_REG] = {COV_POINT("reg", "an address is decoded as its neighbour's", reg_bins), .hint = "regs:dseed=1"},
-    [R_OP] = {COV_POINT("op", "a read clears what only a write may", op_bins)},
-    [R_STATE] = {COV_POINT("state", "settings change under a task that runs", state_bins), .hint = "regs:dseed=1"},
+    [R_REG] = {COV_POINT("reg", "an address is decoded as its neighbour's", reg_bins), .hint = "regs:rounds=2"},
+    [R_OP] = {COV_POINT("op", "a read clears what only a write may", op_bins), .hint = "regs:rounds=2"},
+    [R_STATE] = {COV_POINT("state", "settings change under a task that runs", state_bins), .hint = "regs:rounds=2"},
     [R_CLEAR] = {COV_POINT("clear", "a write of zeros clears a flag, or one of ones clears its neighbours", clear_bins),
-                 .hint = "regs:dseed=1"},
-    [R_FLAGS] = {COV_POINT("flags", "one of the registers with flags is an ordinary one", flags_bins)},
-    [R_AFTER] = {COV_POINT("after", "an access in the shadow of the one before it gets its data", after_bins), .hint = "regs:dseed=1"},
+                 .hint = "regs:rounds=2"},
+    [R_FLAGS] = {COV_POINT("flags", "one of the registers with flags is an ordinary one", flags_bins), .hint = "regs:rounds=2"},
+    [R_AFTER] = {COV_POINT("after", "an access in the shadow of the one before it gets its data", after_bins), .hint = "regs:rounds=2"},
 };
 /* No unit of its own: all but the settings of the units. */
 #define COMMON_REGS                                                                                                                        \
@@ -81,16 +81,16 @@ static const char *const unit_names[] = {"ALU", "POOL", "GEMM"};
 static const cov_bin unit_bins[] = {{COV_NAMES(unit_names, 3)}};
 
 static const cov_point task_points[T_POINTS] = {
-    [T_UNIT] = {COV_POINT("unit", "the start of one unit is taken for that of another one", unit_bins), .hint = "sequence:tasks=12"},
-    [T_KIND] = {COV_POINT("kind", "a kind of task is started by another one's register", kind_bins), .hint = "sequence:tasks=12"},
-    [T_BEFORE] = {COV_POINT("before", "state of the task before stays for this one", before_bins), .hint = "sequence:tasks=12"},
-    [T_OVERLAP] = {COV_POINT("overlap", "a start while tasks run changes their settings", overlap_bins), .hint = "sequence:tasks=12"},
+    [T_UNIT] = {COV_POINT("unit", "the start of one unit is taken for that of another one", unit_bins), .hint = "sequence:tasks=16"},
+    [T_KIND] = {COV_POINT("kind", "a kind of task is started by another one's register", kind_bins), .hint = "sequence:tasks=16"},
+    [T_BEFORE] = {COV_POINT("before", "state of the task before stays for this one", before_bins), .hint = "sequence:tasks=16"},
+    [T_OVERLAP] = {COV_POINT("overlap", "a start while tasks run changes their settings", overlap_bins), .hint = "sequence:tasks=16"},
     [T_BUSY] = {COV_POINT("busy", "a start takes another unit's clock, channel or flags away", busy_bins),
                 .hint = "sequence:units=any serial=0"},
     [T_FENCE] = {COV_POINT("fence", "a fence holds nothing, or for ever", fence_bins), .hint = "chain:tasks=4"},
-    [T_ERROR] = {COV_POINT("error", "a task after one with an error is dropped, or blamed", error_bins), .hint = "sequence:tasks=12"},
-    [T_FORM] = {COV_POINT("form", "layouts of one GEMM task are those of the task before", form_bins), .hint = "sequence:tasks=12"},
-    [T_FORM_BEFORE] = {COV_POINT("form_before", "layouts of one GEMM task stay for the next", form_bins), .hint = "sequence:tasks=12"},
+    [T_ERROR] = {COV_POINT("error", "a task after one with an error is dropped, or blamed", error_bins), .hint = "sequence:tasks=16"},
+    [T_FORM] = {COV_POINT("form", "layouts of one GEMM task are those of the task before", form_bins), .hint = "sequence:tasks=16"},
+    [T_FORM_BEFORE] = {COV_POINT("form_before", "layouts of one GEMM task stay for the next", form_bins), .hint = "sequence:tasks=16"},
 };
 static const cov_cross task_crosses[] = {
     {COV_CROSS("order", "one kind of task behind one other", "kind", "before")},

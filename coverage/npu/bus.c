@@ -21,7 +21,8 @@ enum {
 #define ONE(columns, space) "conv:k=1 s=1 ih=1 group=255 out_shift=0 place=0 iw=" columns " gap=" space
 
 /* The reads are those of partial sums. */
-static const cov_bin dir_bins[] = {{COV_VALUE("reads", 0), .hint = "conv:ic=64 max_ic=32"}, {COV_VALUE("writes", 1)}};
+static const cov_bin dir_bins[] = {{COV_VALUE("reads", 0), .hint = "conv:ic=64 max_ic=32"},
+                                   {COV_VALUE("writes", 1), .hint = "conv:out_layout=fp32"}};
 static const cov_bin beats_bins[] = {{COV_EACH(1, 17)},
                                      {COV_RANGE("18..31", 18, 31)},
                                      {COV_RANGE("32..63", 32, 63)},

@@ -4,6 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+/* A case of any of them draws all classes. */
+#define ANY_ARITH "unit-fp_add:vectors=100000 unit-fp_sub:vectors=100000 unit-fp_mul:vectors=100000"
+#define ANY_SELECT "unit-fp_max:vectors=100000 unit-fp_min:vectors=100000 unit-fp_cmp:vectors=100000"
+#define ANY_FLOAT "unit-fp_f32_to_i32:vectors=100000 unit-fp_f32_to_i8:vectors=100000"
+#define ANY_INT "unit-fp_i32_to_f32:vectors=100000"
+#define ANY_SIGN "unit-fp_f32_to_i32:vectors=99000 unit-fp_f32_to_i8:vectors=99000 unit-fp_i32_to_f32:vectors=99000"
+
 /* Operations by the name of their unit; fp_lt, fp_le and fp_eq are bits of fp_cmp. */
 enum { ADD, SUB, MUL, MAX, MIN, CMP, TO_I32, TO_I8, FROM_I32 };
 static const struct {
@@ -75,15 +82,18 @@ static const cov_bin carry_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}
 enum { A_OP, A_A, A_B, A_SIGNS, A_RESULT, A_ROUNDING, A_WHERE, A_APART, A_EFFECTIVE, A_LOST, A_POINTS };
 static const cov_point arith_points[A_POINTS] = {
     [A_OP] = {COV_POINT("op", "an operation is another one's wiring with a sign forgotten", arith_op_bins)},
-    [A_A] = {COV_POINT("a", "a class of the first operand takes a way of its own, to the wrong place", class_bins)},
-    [A_B] = {COV_POINT("b", "a class of the second operand takes a way of its own, to the wrong place", class_bins)},
-    [A_SIGNS] = {COV_POINT("signs", "the sign comes from the wrong operand", signs_bins)},
-    [A_RESULT] = {COV_POINT("result", "flushes subnormals, saturates instead of overflowing, or loses a NaN", result_bins)},
-    [A_ROUNDING] = {COV_POINT("rounding", "the sticky bit misses a place, or ties go up", rounding_bins)},
-    [A_WHERE] = {COV_POINT("where", "subnormal results are rounded at the place of normal ones", where_bins)},
-    [A_APART] = {COV_POINT("apart", "the smaller operand is shifted out one place early, or its last bits are not sticky", apart_bins)},
-    [A_EFFECTIVE] = {COV_POINT("effective", "a sum and a difference of magnitudes normalise in different directions", effective_bins)},
-    [A_LOST] = {COV_POINT("lost", "the count of leading zeros is off at one distance, after cancellation", lost_bins)},
+    [A_A] = {COV_POINT("a", "a class of the first operand takes a way of its own, to the wrong place", class_bins), .hint = ANY_ARITH},
+    [A_B] = {COV_POINT("b", "a class of the second operand takes a way of its own, to the wrong place", class_bins), .hint = ANY_ARITH},
+    [A_SIGNS] = {COV_POINT("signs", "the sign comes from the wrong operand", signs_bins), .hint = ANY_ARITH},
+    [A_RESULT] = {COV_POINT("result", "flushes subnormals, saturates instead of overflowing, or loses a NaN", result_bins),
+                  .hint = ANY_ARITH},
+    [A_ROUNDING] = {COV_POINT("rounding", "the sticky bit misses a place, or ties go up", rounding_bins), .hint = ANY_ARITH},
+    [A_WHERE] = {COV_POINT("where", "subnormal results are rounded at the place of normal ones", where_bins), .hint = ANY_ARITH},
+    [A_APART] = {COV_POINT("apart", "the smaller operand is shifted out one place early, or its last bits are not sticky", apart_bins),
+                 .hint = ANY_ARITH},
+    [A_EFFECTIVE] = {COV_POINT("effective", "a sum and a difference of magnitudes normalise in different directions", effective_bins),
+                     .hint = ANY_ARITH},
+    [A_LOST] = {COV_POINT("lost", "the count of leading zeros is off at one distance, after cancellation", lost_bins), .hint = ANY_ARITH},
 };
 static const cov_rule result_rules[] = {{COV_IGNORED,
                                          "a sum below the smallest normal number is exact",
@@ -108,10 +118,12 @@ const cov_group npu_fp_arith_group = {
 enum { S_OP, S_A, S_B, S_SIGNS, S_RELATION, S_POINTS };
 static const cov_point select_points[S_POINTS] = {
     [S_OP] = {COV_POINT("op", "an operation compares the wrong way round", select_op_bins)},
-    [S_A] = {COV_POINT("a", "a class of the first operand is ordered wrong", class_bins)},
-    [S_B] = {COV_POINT("b", "a class of the second operand is ordered wrong", class_bins)},
-    [S_SIGNS] = {COV_POINT("signs", "magnitudes of negative numbers are ordered as those of positive ones", signs_bins)},
-    [S_RELATION] = {COV_POINT("relation", "-0 is less than +0, NaN equals itself, or the last bit does not count", relation_bins)},
+    [S_A] = {COV_POINT("a", "a class of the first operand is ordered wrong", class_bins), .hint = ANY_SELECT},
+    [S_B] = {COV_POINT("b", "a class of the second operand is ordered wrong", class_bins), .hint = ANY_SELECT},
+    [S_SIGNS] = {COV_POINT("signs", "magnitudes of negative numbers are ordered as those of positive ones", signs_bins),
+                 .hint = ANY_SELECT},
+    [S_RELATION] = {COV_POINT("relation", "-0 is less than +0, NaN equals itself, or the last bit does not count", relation_bins),
+                    .hint = ANY_SELECT},
 };
 static const cov_cross select_crosses[] = {
     {COV_CROSS("op_a_b", "one pair of classes of one operation", "op", "a", "b")},
@@ -123,11 +135,11 @@ const cov_group npu_fp_select_group = {
 enum { C_OP, C_INPUT, C_SIGN, C_TOP, C_ROUNDING, C_CARRY, C_POINTS };
 static const cov_point convert_points[C_POINTS] = {
     [C_OP] = {COV_POINT("op", "a conversion rounds as another one does", convert_op_bins)},
-    [C_INPUT] = {COV_POINT("input", "halves go the wrong way, or the limit wraps around", input_bins)},
-    [C_SIGN] = {COV_POINT("sign", "negative numbers round towards zero, or saturate at the positive end", one_sign_bins)},
-    [C_TOP] = {COV_POINT("top", "the count of leading zeros of an integer is off at one place", top_bins)},
-    [C_ROUNDING] = {COV_POINT("rounding", "bits below the 24 that stay do not count", rounding_bins)},
-    [C_CARRY] = {COV_POINT("carry", "rounding up to the next power of two does not reach the exponent", carry_bins)},
+    [C_INPUT] = {COV_POINT("input", "halves go the wrong way, or the limit wraps around", input_bins), .hint = ANY_FLOAT},
+    [C_SIGN] = {COV_POINT("sign", "negative numbers round towards zero, or saturate at the positive end", one_sign_bins), .hint = ANY_SIGN},
+    [C_TOP] = {COV_POINT("top", "the count of leading zeros of an integer is off at one place", top_bins), .hint = ANY_INT},
+    [C_ROUNDING] = {COV_POINT("rounding", "bits below the 24 that stay do not count", rounding_bins), .hint = ANY_INT},
+    [C_CARRY] = {COV_POINT("carry", "rounding up to the next power of two does not reach the exponent", carry_bins), .hint = ANY_INT},
 };
 static const cov_rule input_rules[] = {{COV_IGNORED, "an integer has no classes", {"from int32", NULL, NULL}}};
 static const cov_rule top_rules[] = {{COV_IGNORED, "two's complement has no +2^31, and no negative zero", {"31", "+"}},

@@ -174,7 +174,10 @@ static void draw_groups(const gen *g) {
     if (!wanted || g->plain) {
         put(g, "groups", 1);
     } else if (g->shape == DW) {
-        put(g, "groups", pinned(g, "ic") || !pinned(g, "oc") ? get(g, "ic") : get(g, "oc"));
+        put(g, "groups",
+            pinned(g, "ic") && pinned(g, "oc")    ? common_divisor(get(g, "ic"), get(g, "oc"))
+            : pinned(g, "ic") || !pinned(g, "oc") ? get(g, "ic")
+                                                  : get(g, "oc"));
     } else {
         const int64_t of = pinned(g, "ic") && pinned(g, "oc") ? common_divisor(get(g, "ic"), get(g, "oc"))
                            : pinned(g, "ic")                  ? get(g, "ic")

@@ -382,15 +382,22 @@ static int start_cov(options *o, char *err, size_t err_size) {
     return -1;
 }
 
+#ifdef NPU_BUILD_KIND
+#define JOB_KIND " kind=" NPU_BUILD_KIND
+#else
+#define JOB_KIND "" /* without a design */
+#endif
+
 /* --cov: the file, with the line of a suite that repeats the run where one does. 0 or -1. */
-static int write_cov(const options *o, const tb_knobs *knobs, char *err, size_t err_size) {
+static int write_cov(const options *o, const tb_knobs *knobs, uint64_t cycles, char *err, size_t err_size) {
     cov_error why;
     char job[200] = "";
     char pins[1024];
     pins_text(knobs, pins, sizeof pins);
     if (!o->have_seed && o->case_file == NULL && o->vectors == NULL) {
-        const int n = snprintf(job, sizeof job, "unit %s cfg=%s cases=%" PRIu64 " index=%" PRIu64 "%s%s # run seed %" PRIu64,
-                               unit_this_bench.name, NPU_CFG_NAME, o->count, o->index, pins[0] != '\0' ? " --" : "", pins, o->run_seed);
+        const int n = snprintf(
+            job, sizeof job, "unit %s cfg=%s" JOB_KIND " cases=%" PRIu64 " index=%" PRIu64 "%s%s # run seed %" PRIu64 " cycles %" PRIu64,
+            unit_this_bench.name, NPU_CFG_NAME, o->count, o->index, pins[0] != '\0' ? " --" : "", pins, o->run_seed, cycles);
         job[n < 0 || (size_t)n >= sizeof job ? 0 : n] = '\0';
     }
     if (cov_set_job(npu_cov_db(o->counted), job, &why) != COV_OK ||
@@ -427,7 +434,7 @@ int main(int argc, char **argv) {
         rc = o.vectors ? run_vectors(&o, &result, err, sizeof err) : run_cases(&o, argv[0], &knobs, &result, err, sizeof err);
     }
     if (rc == 0 && o.counted != NULL && !o.print_case) {
-        rc = write_cov(&o, &knobs, err, sizeof err);
+        rc = write_cov(&o, &knobs, result.cycles, err, sizeof err);
     }
     npu_cov_close(o.counted);
     if (rc == 0 && o.code_cov && !o.print_case) {

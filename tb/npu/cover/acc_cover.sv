@@ -18,14 +18,12 @@ module acc_cover #(
   one_pass: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && first_i && last_i);
   // bug: a block in the middle of a tile begins anew
   middle: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && !first_i && !last_i);
-  // bug: sums move on when the mesh stands still
-  stops: cover property (@(posedge clk_i) disable iff (!rst_ni) !en_i && valid_o != '0);
   // bug: the slot wraps one pixel early
   wraps: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && slot_q == '1);
-  // bug: a sum of more than 24 bits is rounded before it is complete
-  above_24: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) > 32'sd16777216);
-  // bug: a negative sum of more than 24 bits loses its sign
-  below_24: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) < -32'sd16777216);
+  // bug: a sum of more than 20 bits loses its upper bits
+  above_20: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) > 32'sd1048576);
+  // bug: a negative sum of more than 20 bits loses its sign
+  below_20: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) < -32'sd1048576);
   // bug: a sum of zero is taken for no sum
   cancels: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && sum0_o[31:0] == 32'd0 && ps0_i[31:0] != 32'd0);
   // bug: the largest product of the last row is a bit short

@@ -12,7 +12,6 @@ module alu_chan_cover #(
     input logic free,
     input logic rd_req_valid_o,
     input logic rd_req_ready_i,
-    input logic [2:0] need,
     input logic [2:0] due,
     input logic d_valid,
     input logic rd_valid_i,
@@ -34,11 +33,8 @@ module alu_chan_cover #(
     input logic j_job,
     input logic wr_req_valid_o,
     input logic wr_req_ready_i,
-    input logic job,
     input logic [SrcAw:0] src_used_q,
     input logic word_ok,
-    input logic src_we,
-    input logic src_re,
     input logic enter,
     input logic leave
 );
@@ -67,8 +63,6 @@ module alu_chan_cover #(
   one_word: cover property (@(posedge clk_i) disable iff (!rst_ni) a_take && word_end && d_first && d_last && d_count <= 9'd4);
   // bug: operand B overwrites what A still waits for
   vector_full: cover property (@(posedge clk_i) disable iff (!rst_ni) src_used_q[SrcAw]);
-  // bug: a word of B that comes while one is used counts twice
-  vector_both: cover property (@(posedge clk_i) disable iff (!rst_ni) src_we && src_re);
   // bug: a result is lost on its way
   results_full: cover property (@(posedge clk_i) disable iff (!rst_ni) flight_q == Ow'(32));
   // bug: a result that enters while one leaves counts twice

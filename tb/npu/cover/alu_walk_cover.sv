@@ -7,7 +7,6 @@ module alu_walk_cover (
     input logic row_end,
     input logic reduce,
     input logic mine_q,
-    input logic load_q,
     input logic [23:0] left_q,
     input logic [15:0] rows_q,
     input logic [15:0] planes_q,

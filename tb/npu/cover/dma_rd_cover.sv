@@ -2,11 +2,8 @@
 module dma_rd_cover (
     input logic clk_i,
     input logic rst_ni,
-    input logic flush_i,
     input logic dropping,
-    input logic drop_q,
     input logic skid_valid,
-    input logic info_valid,
     input logic rvalid_i,
     input logic rready_o,
     input logic dat_valid_q,
@@ -51,8 +48,6 @@ module dma_rd_cover (
   error_last: cover property (@(posedge clk_i) disable iff (!rst_ni) rvalid_i && rready_o && rresp_i[1] && rlast_i);
   // bug: data that comes after a reset is given to the next task
   drop_data: cover property (@(posedge clk_i) disable iff (!rst_ni) dropping && rvalid_i);
-  // bug: dropping ends before the bus is empty
-  drop_late: cover property (@(posedge clk_i) disable iff (!rst_ni) drop_q && !flush_i);
   // bug: an address that waits at a reset is forgotten with its data
   drop_address: cover property (@(posedge clk_i) disable iff (!rst_ni) dropping && arvalid_o && !arready_i);
   // bug: an error in dropped data sets a flag after the reset

@@ -4,11 +4,8 @@ module dma_wr_cover #(
 ) (
     input logic clk_i,
     input logic rst_ni,
-    input logic flush_i,
     input logic dropping,
-    input logic drop_q,
     input logic info_valid,
-    input logic src_valid,
     input logic step,
     input logic carry_only,
     input logic burst_end,
@@ -53,8 +50,6 @@ module dma_wr_cover #(
   drop_beats: cover property (@(posedge clk_i) disable iff (!rst_ni) dropping && step);
   // bug: a reset takes the strobes of a beat that waits already
   drop_waiting: cover property (@(posedge clk_i) disable iff (!rst_ni) dropping && wvalid_o && !wready_i);
-  // bug: dropping ends before all responses have come
-  drop_late: cover property (@(posedge clk_i) disable iff (!rst_ni) drop_q && !flush_i);
   // bug: an error response after a reset sets a flag
   drop_error: cover property (@(posedge clk_i) disable iff (!rst_ni) dropping && bvalid_i && bresp_i[1]);
 

@@ -13,7 +13,6 @@ module ifm_ld_cover #(
     input logic [1:0] job_ready_i,
     input logic [Aw:0] used_q,
     input logic free_i,
-    input logic task_valid_i,
     input logic task_pop_o,
     input logic chunk_done,
     input logic task_done,
@@ -21,7 +20,6 @@ module ifm_ld_cover #(
     input logic [15:0] done1_q,
     input logic [15:0] need0,
     input logic [15:0] need1,
-    input logic [1:0] job_done_i,
     input logic [5:0] flight_q,
     input logic par_q
 );
@@ -40,8 +38,6 @@ module ifm_ld_cover #(
   one_job: cover property (@(posedge clk_i) disable iff (!rst_ni) take && last_chunk && last_blk && flight_q == 6'd0);
   // bug: the next task is loaded over the one before
   runs_ahead: cover property (@(posedge clk_i) disable iff (!rst_ni) task_pop_o && used_q != '0);
-  // bug: both units end a job in one cycle: one is not counted
-  both_done: cover property (@(posedge clk_i) disable iff (!rst_ni) job_done_i == 2'b11);
   // bug: a chunk counts as complete when one unit is done
   one_ahead: cover property (@(posedge clk_i) disable iff (!rst_ni) done0_q >= need0 && need0 != 16'd0 && done1_q < need1);
   // bug: a chunk counts as complete when the other unit is done

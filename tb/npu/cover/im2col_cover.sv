@@ -74,8 +74,6 @@ module im2col_cover #(
   kernel_row_ends: cover property (@(posedge clk_i) disable iff (!rst_ni) w_valid_q && step_last && w_kx_last && w_ib_last && w_mid);
   // bug: the next kernel column begins with the wrong channels
   channels_end: cover property (@(posedge clk_i) disable iff (!rst_ni) w_valid_q && step_last && w_ib_last && !w_kx_last);
-  // bug: a bank is given back one tile early
-  bank_released: cover property (@(posedge clk_i) disable iff (!rst_ni) wgt_release_o != 2'b00 && w_mid);
   // bug: the next block is taken from the bank that was just used
   bank_both: cover property (@(posedge clk_i) disable iff (!rst_ni) wgt_release_o != 2'b00 && wgt_full_i == 2'b11);
   // bug: the next task begins with the last one's rows

@@ -2,7 +2,6 @@
 module npu_perf_cover (
     input logic clk_i,
     input logic rst_ni,
-    input logic clr_i,
     input logic run_i,
     input logic snap_i,
     input logic clear_i,
@@ -19,8 +18,6 @@ module npu_perf_cover (
   clear_running: cover property (@(posedge clk_i) disable iff (!rst_ni) clear_i && run_i);
   // bug: a read shows the counter and not the copy
   read_running: cover property (@(posedge clk_i) disable iff (!rst_ni) rd_i && run_i);
-  // bug: a reset keeps the counters
-  reset_running: cover property (@(posedge clk_i) disable iff (!rst_ni) clr_i && run_i);
 
 endmodule
 

@@ -10,7 +10,6 @@ module pool_ld_cover (
     input logic row_end,
     input logic win_end,
     input logic resume,
-    input logic job_ready_i,
     input logic req_valid_o,
     input logic req_ready_i,
     input logic free_i,
@@ -18,8 +17,7 @@ module pool_ld_cover (
     input logic packed_px,
     input logic slide_i,
     input logic [16:0] first,
-    input logic [16:0] last,
-    input logic [10:0] used_q
+    input logic [16:0] last
 );
 
   // bug: a row overwrites one that a window still needs
@@ -30,8 +28,6 @@ module pool_ld_cover (
   table_turn: cover property (@(posedge clk_i) disable iff (!rst_ni) tab_turn && req_valid_o);
   // bug: a table is asked for twice
   table_waits: cover property (@(posedge clk_i) disable iff (!rst_ni) tab_turn && !req_ready_i);
-  // bug: a job is asked for without a place for its data
-  jobs_full: cover property (@(posedge clk_i) disable iff (!rst_ni) taking && !job_ready_i);
   // bug: a row is asked for twice
   request_waits: cover property (@(posedge clk_i) disable iff (!rst_ni) take == 1'b0 && req_valid_o && !req_ready_i);
   // bug: a row of several jobs ends with the first
@@ -44,8 +40,6 @@ module pool_ld_cover (
   no_rows: cover property (@(posedge clk_i) disable iff (!rst_ni) win_end && first >= last);
   // bug: pixels side by side are read one by one
   dense: cover property (@(posedge clk_i) disable iff (!rst_ni) take && packed_px);
-  // bug: rows of the task before stay in the ring
-  task_ends: cover property (@(posedge clk_i) disable iff (!rst_ni) win_end && used_q == 11'd0);
 
 endmodule
 

@@ -3,7 +3,6 @@ module pool_line_cover (
     input logic clk_i,
     input logic rst_ni,
     input logic dat_valid_i,
-    input logic head_valid,
     input logic more_q,
     input logic end_of_job,
     input logic head_pop,

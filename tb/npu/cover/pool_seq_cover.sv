@@ -13,20 +13,16 @@ module pool_seq_cover (
     input logic last_col,
     input logic free_o,
     input logic slide_i,
-    input logic tab_req_o,
     input logic tab_ack_i,
     input logic row_done_i,
     input logic release_i,
-    input logic [1:0] halves_q,
     input logic [8:0] ahead_q,
     input logic [8:0] avail_q,
     input logic signed [17:0] y0_q,
     input logic signed [11:0] x0_q,
-    input logic [5:0] ow_q,
     input logic half_q,
     input logic tap_first_o,
-    input logic claim,
-    input logic start_i
+    input logic claim
 );
 
   // bug: a window begins before its rows have come

@@ -10,7 +10,6 @@ module post_cover #(
     input logic grouping,
     input logic next_job,
     input logic r_walk,
-    input logic r_room,
     input logic r_blk_ok,
     input logic f_room,
     input logic f_issue,
@@ -25,7 +24,6 @@ module post_cover #(
     input logic chan_exists,
     input logic last_chan,
     input logic streams_idle,
-    input logic [4:0] slots_q,
     input logic r_step,
     input logic r_beat,
     input logic r_psum,
@@ -46,8 +44,6 @@ module post_cover #(
   waits_sums: cover property (@(posedge clk_i) disable iff (!rst_ni) job_valid && psum_add && !psum_valid_i);
   // bug: old partial sums are added before the quantiser
   waits_sums_walk: cover property (@(posedge clk_i) disable iff (!rst_ni) r_walk && r_beat && !psum_valid_i);
-  // bug: a pass begins without room for it
-  gather_full: cover property (@(posedge clk_i) disable iff (!rst_ni) r_walk && !r_room);
   // bug: a pass begins before its block is known
   blocks_full: cover property (@(posedge clk_i) disable iff (!rst_ni) r_walk && !r_blk_ok);
   // bug: the read is asked for twice while the write waits

@@ -11,21 +11,14 @@ module requant_cover #(
     input logic [8*Lanes-1:0] bytes,
     input logic blk_valid_i,
     input logic blk_ready_o,
-    input logic [Sw:0] used_q,
-    input logic tr_valid,
-    input logic tr_ready,
     input logic px_valid,
     input logic keep,
     input logic d_valid,
-    input logic wr_valid_o,
-    input logic wr_ready_i,
     input logic is_packed,
     input logic job_go,
     input logic [2:0] run_n,
     input logic single_i,
     input logic row_take,
-    input logic run_end,
-    input logic blk_end,
     input logic wr_req_valid_o,
     input logic wr_req_ready_i
 );
@@ -42,7 +35,7 @@ module requant_cover #(
   nan: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[30:0] > 31'h7f800000);
   // bug: infinity becomes 0
   infinity: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[30:0] == 31'h7f800000);
-  // bug: -0 becomes -1
+  // bug: -0 becomes -1, or 1
   minus_zero: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[31:0] == 32'h80000000);
   // bug: a subnormal becomes 1
   tiny: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[30:23] == 8'd0 && product[22:0] != 23'd0);
@@ -50,16 +43,10 @@ module requant_cover #(
   most: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[1] && bytes[7:0] == 8'h7f);
   // bug: the smallest byte is one too large
   least: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[1] && bytes[7:0] == 8'h81);
-  // bug: a pass overwrites one that waits
-  gather_full: cover property (@(posedge clk_i) disable iff (!rst_ni) used_q >= (Sw+1)'((1 << Sw) - 1));
   // bug: a block is given up when its queue is full
   blocks_full: cover property (@(posedge clk_i) disable iff (!rst_ni) blk_valid_i && !blk_ready_o);
-  // bug: a row is lost while the transposer is full
-  rows_wait: cover property (@(posedge clk_i) disable iff (!rst_ni) tr_valid && !tr_ready);
   // bug: pixels behind the end of the map are written
   skipped: cover property (@(posedge clk_i) disable iff (!rst_ni) px_valid && d_valid && !keep);
-  // bug: a beat is lost when there is no room for it
-  waits_room: cover property (@(posedge clk_i) disable iff (!rst_ni) wr_valid_o && !wr_ready_i);
   // bug: the address of a run moves on while its job waits
   waits_job: cover property (@(posedge clk_i) disable iff (!rst_ni) wr_req_valid_o && !wr_req_ready_i);
   // bug: pixels side by side are written as if they were apart

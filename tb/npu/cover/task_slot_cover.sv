@@ -20,8 +20,6 @@ module task_slot_cover (
   overrun: cover property (@(posedge clk_i) disable iff (!rst_ni) set_overrun_o);
   // bug: a start too many in the cycle in which the place gets free is both taken and refused
   overrun_valid: cover property (@(posedge clk_i) disable iff (!rst_ni) start_i && task_valid_o && task_ready_i);
-  // bug: a start too many changes the copy of the task before
-  overrun_taking: cover property (@(posedge clk_i) disable iff (!rst_ni) start_i && taking);
   // bug: a task that waits at a reset runs behind it
   clear_valid: cover property (@(posedge clk_i) disable iff (!rst_ni) clr_i && task_valid_o);
   // bug: a check that a reset interrupts gives its verdict to the next task

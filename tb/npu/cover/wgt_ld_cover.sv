@@ -5,8 +5,6 @@ module wgt_ld_cover #(
     input logic clk_i,
     input logic rst_ni,
     input logic release_i,
-    input logic full_o,
-    input logic held_q,
     input logic bank_free,
     input logic keep_take,
     input logic checking,
@@ -17,13 +15,11 @@ module wgt_ld_cover #(
     input logic req_valid_o,
     input logic req_ready_i,
     input logic [17:0] rq_left,
-    input logic we_o,
     input logic last_word,
     input logic block_done,
     input logic last_blk,
     input logic beat_go,
     input logic dat_valid_i,
-    input logic dat_ready_o,
     input logic par_q,
     input logic rq_first_q
 );
