@@ -9,4 +9,9 @@ $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
 $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS_ALL) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
+# the same without its main program, for tests of what is no command
+$(HOST)/libtandemn8.a: $(filter-out %/testcases/main.o,$(OBJ_tandem_model))
+	@rm -f $@
+	@ar rcs $@ $^
+$(HOST)/tests/test_graph_settle: $(HOST)/libtandemn8.a
 host: $(if $(SRC_tandem_model),$(HOST)/tandem-model)

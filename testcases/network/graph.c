@@ -185,11 +185,12 @@ static uint32_t fields_of(graph_op op) {
         return one | window | F(DILATION) | F(CHANNELS);
     case GRAPH_SUM:
     case GRAPH_PROD:
-    case GRAPH_MAX:
+    case GRAPH_MAX: /* the convolution that makes an operand fit has a precision */
+        return one | F(SRC_B) | F(KERNEL) | F(PREC);
     case GRAPH_CONCAT:
         return one | F(SRC_B) | F(KERNEL);
     case GRAPH_BINARY:
-        return one | F(SRC_B) | F(KERNEL) | F(STRIDE);
+        return one | F(SRC_B) | F(KERNEL) | F(STRIDE) | F(PREC);
     case GRAPH_ACT:
         return one | F(ACT);
     case GRAPH_SCALE:
