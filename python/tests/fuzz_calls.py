@@ -9,7 +9,7 @@ from tandem import _core, model
 
 EXPECTED = (TypeError, ValueError, IndexError, MemoryError, tandem.Error)
 OPERATORS = ["conv2d", "depthwise", "linear", "convert", "pool", "alu", "act", "dot", "global_average", "upsample2x", "copy"]
-ACCESSES = ["alloc", "write", "read", "read_into", "read_register", "write_register", "wave", "inject_flip", "inject_error"]
+ACCESSES = ["alloc", "write", "read", "read_into", "read_register", "write_register", "wave", "inject_flip", "inject_error", "inject_hang"]
 KEYWORDS = ["out", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "groups", "act", "act_p", "out_scale", "split", "p", "q", "first", "base",
             "n", "op", "kernel", "mode", "psum", "oscale", "raw_out", "scale", "nonsense", "block", "tile", "exclude_pad", "ceil_mode", "dtype", "shape"]
 
