@@ -77,6 +77,7 @@ CORE_METHOD(device_wave);
 CORE_METHOD(device_run);
 CORE_METHOD(device_inject_flip);
 CORE_METHOD(device_inject_error);
+CORE_METHOD(device_inject_hang);
 PyObject *device_free_all(PyObject *self, PyObject *unused);
 PyObject *device_reset(PyObject *self, PyObject *unused);
 PyObject *device_compare(PyObject *self, PyObject *unused);

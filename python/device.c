@@ -53,9 +53,12 @@ static bool differs(const char *signature) {
 /* The unit as a str, or None: named in the signature, or the only one that writes where memory differs. */
 static PyObject *unit_of(const npu_dev_failure *f) {
     static const char *const names[] = {"alu", "pool", "gemm"};
-    if (starts(f->signature, "unit:") || starts(f->signature, "hang:")) {
-        const char *name = f->signature + 5;
-        return PyUnicode_FromStringAndSize(name, (Py_ssize_t)strcspn(name, ":"));
+    static const char *const before[] = {"unit:", "watchdog:hang:"};
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        if (starts(f->signature, before[i])) {
+            const char *name = f->signature + strlen(before[i]);
+            return PyUnicode_FromStringAndSize(name, (Py_ssize_t)strcspn(name, ":"));
+        }
     }
     for (unsigned u = 0; u < 3; u++) {
         if (f->units == 1u << u) {

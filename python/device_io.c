@@ -226,6 +226,24 @@ CORE_METHOD(device_inject_error) {
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 
+CORE_METHOD(device_inject_hang) {
+    static const args_def def = {"inject_hang", 3, 2, {"channel", "axi", "k", NULL}};
+    static const char *const channels[] = {"AW", "W", "B", "AR", "R"};
+    PyObject *in[3];
+    uint32_t channel = 0, axi = 0;
+    uint64_t k = 0;
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u32(in[0], "channel", 0, 1, &channel) ||
+        !arg_enum(in[1], "axi", channels, 5, &axi) || !arg_u64(in[2], "k", &k)) {
+        return NULL;
+    }
+    if (!device_enter((device *)self)) {
+        return NULL;
+    }
+    npu_dev_inject_hang(((device *)self)->dev, channel, axi, k);
+    device_leave((device *)self);
+    Py_RETURN_NONE;
+}
+
 PyObject *device_bus_stats(PyObject *self, PyObject *unused) {
     char *text = NULL;
     size_t size = 0;

@@ -100,6 +100,9 @@ static PyMethodDef methods[] = {
     CORE_ROW("inject_error", device_inject_error,
              "inject_error(channel, direction, k=0)\n--\n\nAnswer the k-th burst from now (0: the next) with an error. direction: 'read' "
              "or 'write'."),
+    CORE_ROW("inject_hang", device_inject_hang,
+             "inject_hang(channel, axi, k=0)\n--\n\nA memory that hangs: no handshake on an AXI channel ('AW', 'W', 'B', 'AR', 'R') from "
+             "the k-th on."),
     {NULL, NULL, 0, NULL},
 };
 

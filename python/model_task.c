@@ -181,37 +181,19 @@ static bool take_n(PyObject *obj, uint32_t *n) {
 }
 
 /* X(type, member) of a task; b bool, u uint32, f FP32 bits. */
-#define GEMM_FIELDS(X)                                                                                                                     \
-    X(u, op)                                                                                                                               \
-    X(b, fence)                                                                                                                            \
-    X(b, bias_en)                                                                                                                          \
-    X(b, oscale_en)                                                                                                                        \
-    X(b, raw_out)                                                                                                                          \
-    X(b, psum_add)                                                                                                                         \
-    X(b, nhwc_in)                                                                                                                          \
-    X(b, requant) X(b, wgt_res) X(b, wgt_keep) X(u, act) X(u, kw) X(u, kh) X(u, sw) X(u, sh) X(u, dw) X(u, dh) X(u, pad_l) X(u, pad_t)     \
-        X(u, iw) X(u, ih) X(u, ic) X(u, ow) X(u, oh) X(u, oc) X(u, group) X(u, ifm_addr) X(u, ifm_cstep) X(u, wgt_addr) X(u, oscale_addr)  \
-            X(u, bias_addr) X(u, ofm_addr) X(u, ofm_cstep) X(u, psum_addr) X(u, psum_cstep) X(f, in_scale) X(f, out_scale)
-#define ALU_FIELDS(X)                                                                                                                      \
-    X(u, op)                                                                                                                               \
-    X(u, p_kind)                                                                                                                           \
-    X(u, q_kind)                                                                                                                           \
-    X(b, dup)                                                                                                                              \
-    X(u, act)                                                                                                                              \
-    X(u, count)                                                                                                                            \
-    X(u, rows)                                                                                                                             \
-    X(u, planes) X(u, a_addr) X(u, a_rstep) X(u, a_pstep) X(u, b_addr) X(u, b_rstep) X(u, b_pstep) X(u, o_addr) X(u, o_rstep)              \
-        X(u, o_pstep) X(f, p) X(f, q) X(u, p_addr) X(u, q_addr)
-#define POOL_FIELDS(X)                                                                                                                     \
-    X(b, avg)                                                                                                                              \
-    X(b, int8)                                                                                                                             \
-    X(b, exclude)                                                                                                                          \
-    X(u, kw)                                                                                                                               \
-    X(u, kh)                                                                                                                               \
-    X(u, sw)                                                                                                                               \
-    X(u, sh)                                                                                                                               \
-    X(u, pad_l) X(u, pad_t) X(u, iw) X(u, ih) X(u, ow) X(u, oh) X(u, c) X(u, ifm_addr) X(u, ifm_cstep) X(u, ifm_rstep) X(u, ofm_addr)      \
-        X(u, ofm_cstep) X(u, ofm_rstep) X(f, recip) X(u, tab_addr)
+/* clang-format off */
+#define GEMM_FIELDS(X) \
+    X(u, op) X(b, fence) X(b, bias_en) X(b, oscale_en) X(b, raw_out) X(b, psum_add) X(b, nhwc_in) X(b, requant) X(b, wgt_res) X(b, wgt_keep) \
+    X(u, act) X(u, kw) X(u, kh) X(u, sw) X(u, sh) X(u, dw) X(u, dh) X(u, pad_l) X(u, pad_t) X(u, iw) X(u, ih) X(u, ic) X(u, ow) X(u, oh) \
+    X(u, oc) X(u, group) X(u, ifm_addr) X(u, ifm_cstep) X(u, wgt_addr) X(u, oscale_addr) X(u, bias_addr) X(u, ofm_addr) X(u, ofm_cstep) \
+    X(u, psum_addr) X(u, psum_cstep) X(f, in_scale) X(f, out_scale)
+#define ALU_FIELDS(X) \
+    X(u, op) X(u, p_kind) X(u, q_kind) X(b, dup) X(u, act) X(u, count) X(u, rows) X(u, planes) X(u, a_addr) X(u, a_rstep) X(u, a_pstep) \
+    X(u, b_addr) X(u, b_rstep) X(u, b_pstep) X(u, o_addr) X(u, o_rstep) X(u, o_pstep) X(f, p) X(f, q) X(u, p_addr) X(u, q_addr)
+#define POOL_FIELDS(X) \
+    X(b, avg) X(b, int8) X(b, exclude) X(u, kw) X(u, kh) X(u, sw) X(u, sh) X(u, pad_l) X(u, pad_t) X(u, iw) X(u, ih) X(u, ow) X(u, oh) \
+    X(u, c) X(u, ifm_addr) X(u, ifm_cstep) X(u, ifm_rstep) X(u, ofm_addr) X(u, ofm_cstep) X(u, ofm_rstep) X(f, recip) X(u, tab_addr)
+/* clang-format on */
 
 static PyObject *value_u(uint32_t v) {
     return PyLong_FromUnsignedLong(v);

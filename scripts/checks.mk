@@ -6,7 +6,8 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 .PHONY: test check lint mutants hang-bugs act-errors axi-table
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
-	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
+	@$(MAKE) -s $(PARALLEL) python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
+	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_PYTHON="$(abspath $(BUILD)/python)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
 
 check: ## all tests, with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test

@@ -7,6 +7,9 @@ PIC := -fPIC -fvisibility=hidden -fno-semantic-interposition
 # which builds of the RTL; others can be added later: make python CFG=n16, make python CFG=n8 KIND=debug
 PYTHON_RTL ?= $(if $(call given,CFG)$(call given,KIND)$(call given,WAVE)$(SAN),$(CFG)-$(KIND),n4-fast n8-fast)
 
+# of its tests
+PYTHON_TEST_RTL := n4-fast $(if $(filter 1,$(TANDEM_CHECK)),n4-debug n8-fast)
+
 .PHONY: python python-package
 python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="n4-fast n8-debug"]
 	@$(MAKE) -s $(PARALLEL) python-package

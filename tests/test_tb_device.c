@@ -140,6 +140,8 @@ static void tandem_finds(void **state) {
             assert_int_equal(strtoull(cycle + strlen("cycle "), NULL, 10), x->cycle);
             assert_int_equal(x->cycle, npu_dev_cycles(dev) - 1);
         }
+        /* and a byte of the output is the GEMM's, the only unit that works; nobody writes where the extra one is */
+        assert_int_equal(x->units, f == FLIP_BYTE ? 1u << UNIT_GEMM : 0);
         /* after a failure the HAL answers at once */
         uint32_t v = 0;
         const uint64_t cycles = npu_dev_cycles(dev);
@@ -197,10 +199,69 @@ static void refused(void **state) {
     npu_dev_close(dev);
 }
 
+/* Memory of one operator: what was there before stays, the rest is as if it had never been, on both sides. */
+static void dropped(void **state) {
+    (void)state;
+    now = GOOD;
+    npu_dev *dev = open_dev(NPU_DEV_TANDEM);
+    const char text[] = "kept";
+    char back[sizeof text];
+    const uint32_t kept = put(dev, text, sizeof text);
+    assert_int_equal(npu_dev_bufs(dev), 1);
+    uint32_t first = 0;
+    for (int i = 0; i < 3; i++) {
+        const uint32_t next = npu_dev_alloc(dev, 64, 64, NPU_BUF_OUT);
+        first = i == 0 ? next : first;
+        assert_int_equal(next, first);
+        assert_int_equal(convolve(dev, NPU_WAIT_IRQ, 0), NPU_OK);
+        assert_true(npu_dev_bufs(dev) > 5);
+        npu_dev_alloc_drop(dev, 1);
+        assert_int_equal(npu_dev_bufs(dev), 1);
+        npu_dev_alloc_drop(dev, 5);
+        assert_int_equal(npu_dev_bufs(dev), 1);
+    }
+    assert_true(npu_dev_read(dev, kept, back, sizeof back));
+    assert_string_equal(back, text);
+    /* the bus may no longer write what was an output */
+    uint64_t where;
+    assert_true(tb_ddr_find_protected(&dev->ddr, first, 1, &where) && tb_ddr_find_protected(&dev->model_ddr, first, 1, &where));
+    assert_true(tb_ddr_find_unwritten(&dev->ddr, first + 128, 1, &where));
+    assert_true(npu_dev_finish(dev));
+    npu_dev_close(dev);
+    /* nothing is left of buffers that are dropped: an input that is not written a second time */
+    dev = open_dev(NPU_DEV_MODEL);
+    assert_int_equal(convolve(dev, NPU_WAIT_IRQ, 0), NPU_OK);
+    npu_dev_alloc_drop(dev, 0);
+    assert_int_equal(convolve(dev, NPU_WAIT_IRQ, 4), NPU_ERR_HAL);
+    assert_string_equal(npu_dev_get_failure(dev)->signature, "mem:read-unwritten:gemm");
+    npu_dev_close(dev);
+}
+
+/* A design that the caller loaded; waveforms in the middle of a run. */
+static void own_design(void **state) {
+    (void)state;
+    char err[256];
+    now = GOOD;
+    tb_shim other = *tb_shim_get();
+    other.top = "other";
+    const npu_dev_cfg cfg = {.kind = NPU_DEV_RTL, .n = 4, .shim = &other};
+    npu_dev *dev = npu_dev_open(&cfg, err, sizeof err);
+    assert_non_null(dev);
+    assert_ptr_equal(dev->sim.cfg.shim, &other);
+    assert_int_equal(npu_dev_wave(dev, "x.fst", err, sizeof err), -1);
+    assert_string_equal(err, "x.fst: waveforms need a build with tracing (KIND=debug)");
+    assert_int_equal(npu_dev_wave(dev, NULL, err, sizeof err), 0);
+    npu_dev_close(dev);
+    dev = open_dev(NPU_DEV_MODEL);
+    assert_int_equal(npu_dev_wave(dev, "x.fst", err, sizeof err), -1);
+    assert_string_equal(err, "x.fst: the golden model has no waveform");
+    npu_dev_close(dev);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_alone),  cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees),
-        cmocka_unit_test(tandem_finds), cmocka_unit_test(hang_is_found),   cmocka_unit_test(refused),
+        cmocka_unit_test(model_alone),   cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees), cmocka_unit_test(tandem_finds),
+        cmocka_unit_test(hang_is_found), cmocka_unit_test(refused),         cmocka_unit_test(dropped),       cmocka_unit_test(own_design),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

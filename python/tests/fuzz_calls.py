@@ -9,7 +9,7 @@ from tandem import _core, model
 
 EXPECTED = (TypeError, ValueError, IndexError, MemoryError, tandem.Error)
 OPERATORS = ["conv2d", "depthwise", "linear", "convert", "pool", "alu", "act", "dot", "global_average", "upsample2x", "copy"]
-ACCESSES = ["alloc", "write", "read", "read_into", "read_register", "write_register", "wave", "inject_flip", "inject_error"]
+ACCESSES = ["alloc", "write", "read", "read_into", "read_register", "write_register", "wave", "inject_flip", "inject_error", "inject_hang"]
 KEYWORDS = ["out", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "groups", "act", "act_p", "out_scale", "split", "p", "q", "first", "base",
             "n", "op", "kernel", "mode", "psum", "oscale", "raw_out", "scale", "nonsense", "block", "tile", "exclude_pad", "ceil_mode", "dtype", "shape"]
 
@@ -134,6 +134,7 @@ def main():
     rng = random.Random(seed)
     units = [getattr(model, n) for n in sorted(dir(model)) if callable(getattr(model, n)) and not n.startswith("_")]
     dev = device(kind, counts)
+    net = tandem.Network(*sys.argv[4:6]) if len(sys.argv) > 5 else None
     for i in range(count):
         if dev.failure is not None:
             try:
@@ -145,10 +146,14 @@ def main():
         func = rng.choice(units) if rng.random() < 0.5 else getattr(dev, rng.choice(names))
         args, keys = arguments(rng)
         start = good_start(rng, func.__name__)
+        if net is not None and rng.random() < 0.03:
+            func = getattr(net, rng.choice(["run", "reference", "calibrate", "quantise", "optimise", "memory", "save"]))
+            args = [dev] + args if func.__name__ == "run" else args
+            start = []
         if start and rng.random() < 0.6:
             args = start + args[:rng.randrange(2)]
         if rng.random() < 0.02:
-            func = rng.choice([tandem.Device, tandem.Fst, tandem.check_axi, _core._wave_read, tandem.axi_ports])
+            func = rng.choice([tandem.Device, tandem.Network, tandem.Fst, tandem.check_axi, _core._wave_read, tandem.axi_ports])
         try:
             func(*args, **keys)
             counts["good"] += 1

@@ -228,6 +228,16 @@ def test_bus_error():
         assert dev.copy(np.ones((4, 8, 8), F)).sum() == 256  # the device is in order
 
 
+def test_hang():
+    """The whole report is in the exception."""
+    with tandem.Device("rtl", 4, watchdog=2000) as dev:
+        dev.inject_hang(0, "R")
+        with pytest.raises(tandem.DeviceError) as e:
+            dev.copy(np.ones((4, 8, 8), F))
+        assert e.value.signature.startswith("watchdog:hang") and not isinstance(e.value, tandem.Divergence)
+        assert len(e.value.text.splitlines()) > 3 and "hang" in e.value.text and dev.cycles < 20000
+
+
 def test_limit_of_cycles():
     with pytest.raises(tandem.DeviceError) as e:
         with tandem.Device("rtl", 4, max_cycles=2000) as dev:

@@ -7,6 +7,7 @@ import timeit
 import numpy as np
 import pytest
 import reference
+import tandem
 from tandem import model
 
 RNG = np.random.default_rng(5)
@@ -157,3 +158,53 @@ def test_no_leaks():
         with pytest.raises(ValueError):
             model.mesh_block(act, wgt[:2])
     assert [sys.getrefcount(o) for o in (act, wgt, out)] == before
+
+
+def task_of(dev, unit):
+    """The registers of the last task that the driver started, with its start bit."""
+    regs = np.zeros(128, np.uint32)
+    for name, value in dev.registers().items():
+        regs[tandem.REGISTERS[name][0] // 4] = value
+    regs[tandem.REGISTERS[unit + "_CTRL"][0] // 4] |= 1
+    return regs
+
+
+def test_whole_tasks():
+    """The registers that the driver wrote for one operator, executed on a memory of ours: the same result."""
+    x = RNG.standard_normal((4, 6, 6)).astype(F)
+    base, mem = tandem.DDR_BASE, np.zeros(1 << 16, np.uint8)
+    with tandem.Device("model", 4) as dev:
+        want = dev.act(x, "tanh")
+        regs = task_of(dev, "ALU")
+        task = model.alu_decode(regs)
+        assert model.ACTIVATIONS[task["act"]] == "tanh" and model.ALU_OPS[task["op"]] == "copy"
+        mem[task["a_addr"] - base:][:x.nbytes] = x.view(np.uint8).ravel()
+        model.alu_run(regs, mem, base)
+        assert np.array_equal(mem[task["o_addr"] - base:][:x.nbytes].view(F).reshape(x.shape), want)
+
+        want = dev.pool(x, 2)
+        regs = task_of(dev, "POOL")
+        task = model.pool_decode(4, regs)
+        assert (task["kw"], task["kh"], task["ow"], task["avg"]) == (2, 2, 3, False)
+        for c in range(4):
+            mem[task["ifm_addr"] - base + c * task["ifm_cstep"]:][:144] = x[c].view(np.uint8).ravel()
+        model.pool_run(4, regs, mem, base)
+        for c in range(4):
+            assert np.array_equal(mem[task["ofm_addr"] - base + c * task["ofm_cstep"]:][:36].view(F).reshape(3, 3), want[c])
+
+        want = dev.convert(x, 30.0)
+        regs = task_of(dev, "GEMM")
+        task = model.gemm_decode(4, regs)
+        assert task["op"] == 2 and task["in_scale"] == 30.0 and model.gemm_follows(4, regs) and model.gemm_follows(4, regs, regs)
+        for c in range(4):
+            mem[task["ifm_addr"] - base + c * task["ifm_cstep"]:][:144] = x[c].view(np.uint8).ravel()
+        model.gemm_run(4, regs, mem, base)
+        assert np.array_equal(mem[task["ofm_addr"] - base:][:144].view(np.int8).reshape(6, 6, 4).transpose(2, 0, 1), want)
+
+    with pytest.raises(IndexError, match="outside"):
+        model.gemm_run(4, regs, bytearray(16), base)
+    with pytest.raises(ValueError, match="no legal task"):
+        model.gemm_run(4, np.zeros(128, np.uint32), mem)
+    with pytest.raises(ValueError, match="read-only"):
+        model.gemm_run(4, regs, bytes(16), base)
+    assert model.gemm_decode(4, np.zeros(128, np.uint32)) is None

@@ -47,16 +47,18 @@ def test_stub_of_model(root):
         assert parameters(node) == real_parameters(getattr(model, name)), name
 
 
-def test_stub_of_device(root):
-    stubs = {n[7:]: node for n, node in stub_functions(root, "_core").items() if n.startswith("Device.")}
-    names = {n for n in dir(tandem.Device) if not n.startswith("_")}
+@pytest.mark.parametrize("kind", [tandem.Device, tandem.Network])
+def test_stub_of_types(kind, root):
+    prefix = kind.__name__ + "."
+    stubs = {n[len(prefix):]: node for n, node in stub_functions(root, "_core").items() if n.startswith(prefix)}
+    names = {n for n in dir(kind) if not n.startswith("_")}
     assert {n for n in stubs if not n.startswith("_")} == names
     for name in names:
-        member = getattr(tandem.Device, name)
+        member = getattr(kind, name)
         if callable(member):
             assert parameters(stubs[name]) == real_parameters(member), name
         assert member.__doc__, name
-    assert parameters(stubs["__new__"]) == real_parameters(tandem.Device)
+    assert parameters(stubs["__new__"]) == real_parameters(kind)
 
 
 def test_positions_and_keywords_are_as_they_say():
@@ -80,7 +82,7 @@ def test_errors():
 def test_no_static_state(root):
     """Variables of the extension's C files are constants, but for the tables that Python wants to be able to write."""
     folder = os.path.join(root, os.environ.get("BUILD", "build"), "python-obj", "python")
-    allowed = re.compile(r"^(model_slots|model_def|core_slots|core_def|core_methods|slots|methods|device_spec|device_getset)$")
+    allowed = re.compile(r"^(model_slots|model_def|core_slots|core_def|core_methods|slots|methods|device_spec|device_getset|network_spec|network_getset|network_methods)$")
     seen = 0
     for name in sorted(os.listdir(folder)):
         if name.endswith(".o"):
