@@ -139,7 +139,7 @@ static bool add_cover(reg_command *command, const reg_job *job, const char *stem
     char path[REG_PATH_MAX];
     bool good = reg_format(path, sizeof path, "%s.cov", stem) && reg_command_add(command, "--cov") && reg_command_add(command, path);
     if (strcmp(job->kind, "cov") == 0) {
-        good = good && reg_format(path, sizeof path, "%s.dat", stem) && reg_command_add(command, "--code-cov") &&
+        good = good && reg_format(path, sizeof path, "%s.code", stem) && reg_command_add(command, "--code-cov") &&
                reg_command_add(command, path);
     }
     return good;

@@ -35,7 +35,7 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  --marked           only what lines mark for coverage (cover=), in builds that\n"
                         "                     count (kind cov)\n"
                         "  --coverage DIR     test, unit and case jobs write what they covered:\n"
-                        "                     DIR/NNNNN.cov, with kind cov also DIR/NNNNN.dat\n"
+                        "                     DIR/NNNNN.cov, with kind cov also DIR/NNNNN.code\n"
                         "  --print-jobs       print the expanded list, itself a suite, and run nothing\n"
                         "  --resume [RUN]     go on with a run (the newest one; with --suite: of that\n"
                         "                     suite): same commit, same programs, only missing jobs\n"

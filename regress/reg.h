@@ -220,7 +220,7 @@ bool reg_command_add(reg_command *command, const char *word);
 typedef struct reg_job_files {
     const char *result;   /* its result file */
     const char *case_dir; /* stored cases */
-    const char *cover;    /* its coverage, without .cov and, of kind cov, .dat; NULL: none is asked for */
+    const char *cover;    /* its coverage, without .cov and, of kind cov, .code; NULL: none is asked for */
 } reg_job_files;
 
 /* Build the command of a job. files NULL: the command as a user would type it. False when it does not fit. */

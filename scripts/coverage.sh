@@ -26,26 +26,26 @@ run_jobs() {
     rm -rf "$jobs" "$dir/run"
     mkdir -p "$jobs" || exit 1
     # counters of model and driver add up from process to process
-    find "$BUILD/host-cov" -name '*.gcda' -delete
+    find "$BUILD/host-cov" -name "*.gcda" -delete
     # shellcheck disable=SC2086
     "$RUNNER" run "${marked[@]}" --jobs "$JOBS" --coverage "$jobs" ${SEED:+--seed $SEED} --explain 0 --report || status=1
     "$RUNNER" query runs --build-dir "$BUILD" --limit 1 --json | sed -n 's/.*"run": *\([0-9]*\).*/\1/p' | head -n 1 >"$dir/run"
 }
 
 if [ -n "$REUSE" ]; then
-    ls "$jobs"/*.dat >/dev/null 2>&1 || die "REUSE=1: no coverage of jobs in $jobs (run make coverage without it)"
+    ls "$jobs"/*.code >/dev/null 2>&1 || die "REUSE=1: no coverage of jobs in $jobs (run make coverage without it)"
     say "taking what is in $jobs"
 else
     run_jobs
 fi
-compgen -G "$jobs/*.dat" >/dev/null || die "no job has written its coverage"
+compgen -G "$jobs/*.code" >/dev/null || die "no job has written its coverage"
 
 # ---- merge: each figure is made of all jobs ----
 rm -rf "$work"
 mkdir -p "$work" || exit 1
-say "merging $(find "$jobs" -name '*.dat' | wc -l) jobs"
-cov code gcov -o "$work/host.code" --root . --only cmodel,drivers "$BUILD/host-cov"
-find "$jobs" -name '*.dat' -print0 | sort -z | xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" || exit 1
+say "merging $(find "$jobs" -name '*.code' | wc -l) jobs"
+cov code gcov -o "$work/host.code" --only cmodel,drivers "$BUILD/host-cov"
+find "$jobs" -name '*.code' -print0 | sort -z | xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" || exit 1
 cov code user "$work/code.code" -o "$work/sv.cov"
 find "$jobs" -name '*.cov' -print0 | sort -z | xargs -0 "$COV" merge -o "$work/functional.cov" "$work/sv.cov" || exit 1
 
