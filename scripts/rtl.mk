@@ -50,6 +50,7 @@ $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
 # Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here. And each instance enters its points into a table,
 # which takes longer than a small case: the shim says when that is needed, and learns here which counters are those of toggles (tb/sim/shim_impl.hpp).
+# Meanwhile the target is away: a make that is stopped here begins again.
 PLAIN_COUNTERS = sed -i -E 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/; s/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/; \
   s/^ +VL_COVER_INSERT\(/    extern bool tb_vl_cover_point(const uint32_t *, const char *, const char *);\n    if (!tb_vl_cover_point(count32p, pagep, commentp)) return;\n&/'
 
@@ -67,7 +68,7 @@ $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3) $(5)),scripts
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS_TOOL) $(or $(5),$(VFLAGS_RTL)) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
 	@$(if $(findstring .vlt,$(3) $(5)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
-	@$(if $(filter cov,$(KIND)),$(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp,:)
+	@$(if $(filter cov,$(KIND)),mv $$@ $$@.new && $(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp && mv $$@.new $$@,:)
 	@touch $$@
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(BUILD_LABEL))"

@@ -8,7 +8,8 @@
 #include "part.h"
 
 #define MAGIC "tandem-code 1\n"
-#define HEAD_BYTES_MAX 200u
+#define HEAD_BYTES_MAX 240u
+#define HEAD_SUM_BYTES 23u /* " head ", 16 digits, the end of the line */
 #define SHAPE_TEXT_MAX (256u << 20)
 
 /* A letter for each kind: block, arm, line, toggle, user, expression, function. */
@@ -194,9 +195,11 @@ int code_print(const code_data *data, char **bytes, size_t *size, cov_error *err
     }
     if (rc == COV_OK) {
         const size_t count_bytes = put_counts(data, counts);
-        const int head_bytes = snprintf(
-            head, sizeof head, MAGIC "files %" PRIu64 " points %zu shape %zu %zu %016" PRIx64 " counts %zu %016" PRIx64 "\n", data->files,
+        int head_bytes = snprintf(
+            head, sizeof head, MAGIC "files %" PRIu64 " points %zu shape %zu %zu %016" PRIx64 " counts %zu %016" PRIx64, data->files,
             data->count, t.used, (size_t)shape_bytes, cov_checksum(shape, shape_bytes), count_bytes, cov_checksum(counts, count_bytes));
+        head_bytes +=
+            snprintf(head + head_bytes, sizeof head - (size_t)head_bytes, " head %016" PRIx64 "\n", cov_checksum(head, (size_t)head_bytes));
         *size = (size_t)head_bytes + shape_bytes + count_bytes;
         *bytes = malloc(*size);
         if (*bytes == NULL) {
@@ -224,6 +227,7 @@ int code_write(const code_data *data, const char *path, cov_error *err) {
 
 int code_take_apart(code_parts *p, const unsigned char *bytes, size_t size, const char *name, cov_error *err) {
     char head[HEAD_BYTES_MAX];
+    char sum[HEAD_SUM_BYTES + 1];
     uint64_t shape_sum = 0;
     uint64_t count_sum = 0;
     int used = 0;
@@ -231,15 +235,17 @@ int code_take_apart(code_parts *p, const unsigned char *bytes, size_t size, cons
     if (size < magic || memcmp(bytes, MAGIC, magic) != 0) {
         return cov_fail(err, COV_BAD_FILE, "%s: neither a file of Verilator's coverage nor one of tandem-cov code", name);
     }
-    const size_t room = size - magic < sizeof head - 1 ? size - magic : sizeof head - 1;
-    memcpy(head, bytes + magic, room);
+    const size_t room = size < sizeof head - 1 ? size : sizeof head - 1;
+    memcpy(head, bytes, room);
     head[room] = '\0';
-    const int found = sscanf(head, "files %20" SCNu64 " points %9zu shape %9zu %9zu %16" SCNx64 " counts %9zu %16" SCNx64 "%n", &p->files,
-                             &p->points, &p->shape_text, &p->shape_bytes, &shape_sum, &p->count_bytes, &count_sum, &used);
-    if (found != 7 || used == 0 || head[used] != '\n' || p->files == 0 || p->shape_text > SHAPE_TEXT_MAX) {
+    const int found = sscanf(head + magic, "files %20" SCNu64 " points %9zu shape %9zu %9zu %16" SCNx64 " counts %9zu %16" SCNx64 "%n",
+                             &p->files, &p->points, &p->shape_text, &p->shape_bytes, &shape_sum, &p->count_bytes, &count_sum, &used);
+    const size_t line = magic + (size_t)used;
+    (void)snprintf(sum, sizeof sum, " head %016" PRIx64 "\n", cov_checksum(head, line));
+    if (found != 7 || used == 0 || strncmp(head + line, sum, HEAD_SUM_BYTES) != 0 || p->files == 0 || p->shape_text > SHAPE_TEXT_MAX) {
         return damaged(name, "its first lines", err);
     }
-    const size_t from = magic + (size_t)used + 1;
+    const size_t from = line + HEAD_SUM_BYTES;
     if (p->shape_bytes > size - from || p->count_bytes != size - from - p->shape_bytes) {
         return damaged(name, "cut off, or its first lines are wrong", err);
     }
