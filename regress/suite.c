@@ -30,6 +30,7 @@ enum {
     KEY_EXCEPT,
     KEY_WEIGHT,
     KEY_COVER,
+    KEY_CODE,
     KEY_WHEN,
     KEY_SEED,
     KEY_TOTAL
@@ -44,7 +45,7 @@ typedef struct key_rule {
 static const key_rule key_rules[KEY_TOTAL] = {
     [KEY_CFG] = {"cfg", 0, 0},
     [KEY_KIND] = {"kind", 0, 0},
-    [KEY_COUNT] = {"count", 1, 100000},
+    [KEY_COUNT] = {"count", 0, 100000},
     [KEY_INDEX] = {"index", 0, UINT32_MAX},
     [KEY_CASES] = {"cases", 1, 1000000},
     [KEY_TIMEOUT] = {"timeout", 1, 86400},
@@ -53,6 +54,7 @@ static const key_rule key_rules[KEY_TOTAL] = {
     [KEY_EXCEPT] = {"except", 0, 0},
     [KEY_WEIGHT] = {"weight", 1, REG_WEIGHT_MAX},
     [KEY_COVER] = {"cover", 1, 100000},
+    [KEY_CODE] = {"code", 1, 100000},
     [KEY_WHEN] = {"when", 0, 0},
     [KEY_SEED] = {"seed", 0, UINT64_MAX},
 };
@@ -178,6 +180,9 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
     case KEY_COVER:
         line->cover = number;
         return REG_OK;
+    case KEY_CODE:
+        line->code = number;
+        return REG_OK;
     case KEY_SEED: /* an argument of the program comes later than the seed of the run, and wins */
         (void)reg_format(line->job.args, sizeof line->job.args, "--run-seed 0x%" PRIx64, number);
         return REG_OK;
@@ -252,6 +257,12 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (seen[KEY_COVER] && (line->job.what == REG_EXAMPLE || line->job.what == REG_NETWORK)) {
         return reg_suite_bad(reader, "cover= belongs to unit, test and case: a %s writes no coverage", reg_what_name(line->job.what));
     }
+    if (line->code > line->cover) {
+        return reg_suite_bad(reader, "code=%" PRIu64 " is more than cover=%" PRIu64, line->code, line->cover);
+    }
+    if (seen[KEY_COUNT] && line->count == 0 && line->cover == 0) {
+        return reg_suite_bad(reader, "count=0: expected at least 1, or cover=");
+    }
     if (!reg_has_cases(line->job.what) && line->cover > 1) {
         return reg_suite_bad(reader, "cover=%" PRIu64 ": a stored case is one job, expected cover=1", line->cover);
     }
@@ -264,16 +275,24 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     return REG_OK;
 }
 
-/* A build that counts what ran takes several times as long. */
-#define COVER_SLOWER 6u
+/* A build that counts what ran takes many times as long. */
+#define CODE_SLOWER 10u
 
-/* What a line is in a run for coverage: the jobs that it marks, once, with the build that counts. False: none. */
-static bool take_marked(suite_line *line) {
-    line->count = line->cover;
+/* Jobs of a run for coverage: `cover` of a line, once, the first `code` of them with the build that counts lines. */
+static reg_status expand_marked(const suite_reader *reader, suite_line *line) {
+    const uint32_t timeout = line->job.timeout_s;
+    const uint64_t index = line->job.index;
+    reg_status status = REG_OK;
     line->determinism = 0;
-    line->job.timeout_s *= COVER_SLOWER;
-    (void)reg_format(line->job.kind, sizeof line->job.kind, "cov");
-    return line->cover > 0;
+    for (int code = 1; code >= 0 && status == REG_OK; code--) {
+        suite_line part = *line;
+        part.count = code != 0 ? line->code : line->cover - line->code;
+        part.job.index = code != 0 ? index : index + line->code * line->job.cases;
+        part.job.timeout_s = timeout * (code != 0 ? CODE_SLOWER : 1);
+        (void)reg_format(part.job.kind, sizeof part.job.kind, "%s", code != 0 ? "cov" : "fast");
+        status = part.count > 0 ? reg_line_expand(reader, &part) : REG_OK;
+    }
+    return status;
 }
 
 /* What lacks its data does not run, and the run says so. */
@@ -313,14 +332,31 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
     if (repeat) {
         line.determinism = line.count;
     }
-    if (reader->options->marked && !take_marked(&line)) {
-        return REG_OK;
-    }
     if (line.when[0] != '\0' && access(line.when, F_OK) != 0) {
         leave_out(reader, &line);
         return REG_OK;
     }
-    return reg_line_expand(reader, &line);
+    return reader->options->marked ? expand_marked(reader, &line) : line.count > 0 ? reg_line_expand(reader, &line) : REG_OK;
+}
+
+static reg_status parse_file(suite_reader *reader);
+
+/* include FILE, beside this one: its job lines as if they stood here. */
+static reg_status parse_include(const suite_reader *reader, const char *name) {
+    char path[REG_PATH_MAX];
+    const char *slash = strrchr(reader->path, '/');
+    suite_reader inner = *reader;
+    if (name == NULL || strchr(name, '/') != NULL ||
+        !reg_format(path, sizeof path, "%.*s%s", slash == NULL ? 0 : (int)(slash - reader->path + 1), reader->path, name)) {
+        return reg_suite_bad(reader, "include: expected the name of a file beside this one");
+    }
+    if (reader->depth >= 4) {
+        return reg_suite_bad(reader, "include %s: too deep", name);
+    }
+    inner.path = path;
+    inner.line = 0;
+    inner.depth = reader->depth + 1;
+    return parse_file(&inner);
 }
 
 /* The lines that set one value for the whole suite. */
@@ -359,6 +395,9 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (strcmp(word, "budget") == 0 || strcmp(word, "seed") == 0 || strcmp(word, "suite") == 0) {
         return parse_setting(reader, word, &rest, blanks);
     }
+    if (strcmp(word, "include") == 0) {
+        return parse_include(reader, strtok_r(NULL, blanks, &rest));
+    }
     bool repeat = strcmp(word, "repeat") == 0;
     if (repeat) {
         word = strtok_r(NULL, blanks, &rest);
@@ -369,7 +408,33 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (reg_what_of(word) != REG_WHAT_COUNT) {
         return parse_jobs(reader, word, repeat, &rest, blanks);
     }
-    return reg_suite_bad(reader, "\"%s\" is unknown (expected unit, test, network, case, example, repeat, budget, seed or suite)", word);
+    return reg_suite_bad(reader, "\"%s\" is unknown (expected unit, test, network, case, example, repeat, include, budget, seed or suite)",
+                         word);
+}
+
+/* All lines of the reader's file. */
+static reg_status parse_file(suite_reader *reader) {
+    FILE *file = fopen(reader->path, "re");
+    if (file == NULL) {
+        reg_error("%s: cannot read the suite: %s", reader->path, strerror(errno));
+        return REG_USAGE;
+    }
+    char text[REG_TEXT_MAX];
+    reg_status status = REG_OK;
+    while (status == REG_OK && fgets(text, sizeof text, file) != NULL) {
+        reader->line++;
+        if (strchr(text, '\n') == NULL && !feof(file)) {
+            status = reg_suite_bad(reader, "the line is longer than %d characters", REG_TEXT_MAX - 2);
+        } else {
+            status = parse_line(reader, text);
+        }
+    }
+    if (status == REG_OK && ferror(file)) {
+        reg_error("%s: cannot read the suite: %s", reader->path, strerror(errno));
+        status = REG_USAGE;
+    }
+    (void)fclose(file);
+    return status;
 }
 
 /* The suite is called after its file unless a line names it. */
@@ -396,26 +461,7 @@ reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_op
     memset(suite, 0, sizeof *suite);
     suite->seed = 1;
     name_from_path(suite, path);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        reg_error("%s: cannot read the suite: %s", path, strerror(errno));
-        return REG_USAGE;
-    }
-    char text[REG_TEXT_MAX];
-    reg_status status = REG_OK;
-    while (status == REG_OK && fgets(text, sizeof text, file) != NULL) {
-        reader.line++;
-        if (strchr(text, '\n') == NULL && !feof(file)) {
-            status = reg_suite_bad(&reader, "the line is longer than %d characters", REG_TEXT_MAX - 2);
-        } else {
-            status = parse_line(&reader, text);
-        }
-    }
-    if (status == REG_OK && ferror(file)) {
-        reg_error("%s: cannot read the suite: %s", path, strerror(errno));
-        status = REG_USAGE;
-    }
-    (void)fclose(file);
+    reg_status status = parse_file(&reader);
     if (status != REG_OK) {
         reg_suite_free(suite);
     }

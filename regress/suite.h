@@ -12,7 +12,8 @@ typedef struct suite_line {
                 [sizeof((reg_job *)0)->cfg]; /* of an example, whose configurations have other names; cfg says which are used */
     uint64_t count;
     uint64_t determinism;
-    uint64_t cover;            /* jobs of a run for coverage, 0: none */
+    uint64_t cover;            /* jobs of a run for coverage, 0: none; */
+    uint64_t code;             /* so many of them with the build that counts lines */
     char except[REG_ARGS_MAX]; /* "unit all": benches that are left out, separated by commas; empty: none */
     char when[REG_ARGS_MAX];   /* a file without which the line does not count; empty: none */
 } suite_line;
@@ -20,6 +21,7 @@ typedef struct suite_line {
 typedef struct suite_reader {
     const char *path;
     unsigned line;
+    unsigned depth; /* of includes */
     const reg_suite_options *options;
     reg_suite *suite;
 } suite_reader;
