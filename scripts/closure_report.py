@@ -8,7 +8,7 @@ import os
 STYLE = """
 :root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--ink:#1d2125;--soft:#59626b;--line:#dfe2e5;--one:#1f5fae;--two:#a04a00;--bad:#b3261e}
 @media(prefers-color-scheme:dark){:root{--bg:#14171a;--card:#1c2024;--ink:#e4e7ea;--soft:#9aa4ad;--line:#323a41;--one:#8ab8f5;--two:#f0a860;--bad:#ff8a7f}}
-*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif;overflow-wrap:break-word}
 main{max-width:1100px;margin:0 auto;padding:16px 16px 48px}h1{font-size:1.4rem}h2{font-size:1.12rem;margin:2em 0 .6em}.soft{color:var(--soft)}.bad{color:var(--bad)}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:12px}
 figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 10px}figcaption{font-size:.9rem}
