@@ -32,11 +32,30 @@ run_jobs() {
     "$RUNNER" query runs --build-dir "$BUILD" --limit 1 --json | sed -n 's/.*"run": *\([0-9]*\).*/\1/p' | head -n 1 >"$dir/run"
 }
 
+# Driver and model have tests of their own, among them of every argument that the driver refuses, which no job of a suite hands it.
+run_tests() {
+    local tests=() t name
+    for t in tests/test_driver*.c tests/test_cm_*.c tests/test_hal_*.c tests/test_nonsense.c; do
+        tests+=("$BUILD/host-cov/${t%.c}")
+    done
+    # shellcheck disable=SC2086
+    $MAKE -s $JFLAG KIND=cov CFG=n4 "${tests[@]}" || exit 1
+    for t in "${tests[@]}"; do
+        name=$(basename "$t")
+        if ! "$t" >"$dir/jobs/$name.txt" 2>&1; then
+            say "FAILED: $t (output: $dir/jobs/$name.txt)"
+            status=1
+        fi
+    done
+    say "tests of driver and model: ${#tests[@]} programs"
+}
+
 if [ -n "$REUSE" ]; then
     ls "$jobs"/*.code >/dev/null 2>&1 || die "REUSE=1: no coverage of jobs in $jobs (run make coverage without it)"
     say "taking what is in $jobs"
 else
     run_jobs
+    run_tests
 fi
 compgen -G "$jobs/*.code" >/dev/null || die "no job has written its coverage"
 
