@@ -22,6 +22,7 @@ $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -g $(if $(ARCH),-march=$(
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := $(GCOV_FLAGS)
 endif
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)$(GCOV_FLAGS:%= %)))
+$(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
 
 $(HOST)/obj/%.o: %.c $(HOST)/flags.c
 	@mkdir -p $(@D)
