@@ -235,7 +235,7 @@ static bool excused(npu_dev *dev, const tb_watchdog *wd) {
     }
     dev->wd_looked = dev->wd_looked_since == wd->last_cycle ? dev->wd_looked + 1 : 0;
     dev->wd_looked_since = wd->last_cycle;
-    return known && dev->wd_looked < LOOK_CYCLES;
+    return known && npu_hang_busy(dev) != 0 && dev->wd_looked < LOOK_CYCLES;
 }
 
 void npu_hang_watchdog(npu_dev *dev, bool all) {
