@@ -322,8 +322,10 @@ def test_every_table_as_json(failing):
     bench = failing
     bench.run(SUITE)
     bench.run(SUITE)
+    (bench.path / "figures.json").write_text('{"figures": [{"name": "line", "percent": 50.0, "percent_before": 50.0, "covered": 1, "points": 2}]}')
+    assert bench.call("coverage", "figures.json").returncode == 0
     questions = re.findall(r"^  (\S+)", bench.call("query").stdout, re.M)
-    assert {"runs", "failures", "buckets", "history", "slowest", "flaky", "first-failure", "tests", "performance", "trend", "suites"} == set(questions)
+    assert {"runs", "failures", "buckets", "history", "slowest", "flaky", "first-failure", "tests", "performance", "trend", "coverage", "suites"} == set(questions)
     for question in questions:
         rows = json.loads(bench.call("query", question, *(["conv"] if question == "history" else []), "--json").stdout)
         assert isinstance(rows, list) and (rows or question == "flaky"), question
