@@ -224,7 +224,8 @@ static void kick(npu_dev *dev) {
  * The mesh may work for long without a handshake on the bus; but not for ever. It rests for some cycles between two blocks, so one look is not enough: until it is seen at work the watchdog asks again in every cycle, LOOK_CYCLES
  * times. True: nothing is to be said now.
  */
-static bool excused(npu_dev *dev, const tb_watchdog *wd) {
+static bool excused(npu_dev *dev) {
+    const tb_watchdog *wd = &dev->wd_memory; /* the driver may poll, and so move the other one */
     const tb_sig events = tb_sim_find(&dev->sim, "perf_event_o");
     const bool known = events.ptr != NULL && events.width == NPU_DEV_PERF_EVENTS;
     if (known && (tb_get(events) >> MESH_EVENT & 1u) != 0) {
@@ -246,7 +247,7 @@ void npu_hang_watchdog(npu_dev *dev, bool all) {
         kick(dev);
         return;
     }
-    if (excused(dev, wd)) {
+    if (excused(dev)) {
         return;
     }
     snprintf(head, sizeof head, "no handshake %s for %" PRIu64 " cycles, since cycle %" PRIu64, all ? "on any port" : "with memory",
