@@ -7,7 +7,7 @@
 
 #define MESH_EVENT 1u /* the mesh works on a block */
 #define MAX_EXCUSES 32u
-#define LOOK_CYCLES 2048u
+#define LOOKS 64u     /* the watchdog is asked every 64 cycles or so */
 #define MAX_BURSTS 8u /* lines for the bursts of one direction */
 
 static const char *const axi_port[NPU_DEV_CHANNELS] = {"m0", "m1"};
@@ -221,7 +221,7 @@ static void kick(npu_dev *dev) {
 }
 
 /*
- * The mesh may work for long without a handshake on the bus; but not for ever. It rests for some cycles between two blocks, so one look is not enough: until it is seen at work the watchdog asks again in every cycle, LOOK_CYCLES
+ * The mesh may work for long without a handshake on the bus; but not for ever. It rests for some cycles between two blocks, so one look is not enough: until it is seen at work the watchdog looks again, LOOKS
  * times. True: nothing is to be said now.
  */
 static bool excused(npu_dev *dev) {
@@ -236,7 +236,7 @@ static bool excused(npu_dev *dev) {
     }
     dev->wd_looked = dev->wd_looked_since == wd->last_cycle ? dev->wd_looked + 1 : 0;
     dev->wd_looked_since = wd->last_cycle;
-    return known && npu_hang_busy(dev) != 0 && dev->wd_looked < LOOK_CYCLES;
+    return known && npu_hang_busy(dev) != 0 && dev->wd_looked < LOOKS;
 }
 
 void npu_hang_watchdog(npu_dev *dev, bool all) {
