@@ -71,6 +71,7 @@ REPLAY(case)
 REPLAY(vcd)
 REPLAY(fst)
 REPLAY(cov)
+REPLAY(code)
 
 static void test_size(void **state) {
     (void)state;
@@ -81,7 +82,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_param), cmocka_unit_test(test_bin),     cmocka_unit_test(test_net),  cmocka_unit_test(test_npy),
         cmocka_unit_test(test_table), cmocka_unit_test(test_runtime), cmocka_unit_test(test_case), cmocka_unit_test(test_vcd),
-        cmocka_unit_test(test_fst),   cmocka_unit_test(test_cov),     cmocka_unit_test(test_size),
+        cmocka_unit_test(test_fst),   cmocka_unit_test(test_cov),     cmocka_unit_test(test_code), cmocka_unit_test(test_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,11 @@ static int damaged(const char *name, const char *what, cov_error *err) {
 static bool take_point(code_point *p, const char *line, char lines[CODE_NAME_BYTES]) {
     int used = 0;
     char letter = '\0';
-    if (sscanf(line, "%c %10" SCNu32 " %10" SCNu32 " %399[-,0-9] %n", &letter, &p->line, &p->column, lines, &used) != 4 || used == 0) {
+    if (sscanf(line, "%c %10" SCNu32 " %10" SCNu32 " %399[-,0-9]%n", &letter, &p->line, &p->column, lines, &used) != 4 || used == 0 ||
+        line[used] != ' ') {
         return false;
     }
+    used++; /* one blank: a name may begin with more */
     const char *kind = letter == '\0' ? NULL : strchr(letters, letter);
     if (kind == NULL || line[used] == '\0') {
         return false;

@@ -16,6 +16,7 @@ void fuzz_table(const uint8_t *data, size_t size);   /* calibration table */
 void fuzz_npy(const uint8_t *data, size_t size);     /* NumPy array of 2x3x2 floats */
 void fuzz_case(const uint8_t *data, size_t size);    /* case file */
 void fuzz_cov(const uint8_t *data, size_t size);     /* shape and counters of a coverage file, and the whole as a file */
+void fuzz_code(const uint8_t *data, size_t size);    /* file of code coverage, and its points and counters by themselves */
 void fuzz_vcd(const uint8_t *data, size_t size);     /* VCD */
 void fuzz_fst(const uint8_t *data, size_t size);     /* FST, read as axi-check reads it: in a child that may die with the library */
 
