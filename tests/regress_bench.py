@@ -175,7 +175,7 @@ def start(bench, text, *args):
     return popen(bench, "run", "--suite", bench.suite(text), "--out", "out", *args)
 
 
-def wait_until(condition, seconds=20):
+def wait_until(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
