@@ -183,7 +183,13 @@ static int add_property(user *u, const code_options *o, const code_item *item, c
                        item->line, item->name);
         rc = COV_BAD_FILE;
     }
-    const bool hint = code_source_note(&source, item->line, "hit", hit, sizeof hit);
+    /* of the property, else of all of its file: in the comment that it begins with */
+    uint32_t head = 0;
+    while (strncmp(code_source_line(&source, head + 1), "//", 2) == 0) {
+        head++;
+    }
+    const bool hint =
+        code_source_note(&source, item->line, "hit", hit, sizeof hit) || code_source_note(&source, head, "hit", hit, sizeof hit);
     code_source_free(&source);
     (void)snprintf(name, sizeof name, "sv-%s", item->module);
     if (rc == COV_OK && (u->group_count == 0 || strcmp(u->groups[u->group_count - 1].name, name) != 0)) {

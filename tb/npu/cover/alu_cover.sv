@@ -1,4 +1,5 @@
 // Corners of an ALU task: both channels meet at its end.
+// hit: unit-alu, tests eltwise and reduce
 module alu_cover (
     input logic clk_i,
     input logic rst_ni,

@@ -1,4 +1,5 @@
 // Corners of the queue of GEMM tasks.
+// hit: unit-gemm_queue, test sequence
 module gemm_queue_cover #(
     parameter int unsigned Engines = 6
 ) (

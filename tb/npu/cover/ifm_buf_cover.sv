@@ -1,4 +1,5 @@
 // Corners of the input buffer.
+// hit: unit-ifm_buf, test conv
 module ifm_buf_cover #(
     parameter int unsigned N = 8
 ) (

@@ -1,4 +1,5 @@
 // Corners of the loader of inputs: the ring, chunks, rows that are complete.
+// hit: unit-ifm_ld, test conv
 module ifm_ld_cover #(
     parameter int unsigned Aw = 14
 ) (

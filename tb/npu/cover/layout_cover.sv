@@ -1,4 +1,5 @@
 // Corners of the input quantiser: banks, short jobs, words that wait.
+// hit: unit-layout, unit-ifm_path, tests conv and convert
 module layout_cover #(
     parameter int unsigned Banks = 4
 ) (

@@ -1,4 +1,5 @@
 // Corners of the counters.
+// hit: unit-npu_perf
 module npu_perf_cover (
     input logic clk_i,
     input logic rst_ni,

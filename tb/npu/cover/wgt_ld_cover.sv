@@ -1,4 +1,5 @@
 // Corners of the loader of weights: banks, pieces, weights that stay.
+// hit: unit-wgt_ld, test conv
 module wgt_ld_cover #(
     parameter int unsigned Aw = 14
 ) (
