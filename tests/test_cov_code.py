@@ -231,6 +231,17 @@ def test_explanations(tree):
     assert "holes: 7, 5 of them explained" in text
 
 
+def test_same_lines(tree):
+    """Lines with one text are told apart by the one below."""
+    source = "module unit;\nif (a)\n  b = 1;\nif (a)\n  b = 2;\nendmodule\n"
+    (tree / "rtl/part/unit.sv").write_text(source)
+    (tree / "s.dat").write_text(dat(point("v_branch/unit", 2, 1, "if", 0, "3"), point("v_branch/unit", 4, 1, "if", 0, "5")))
+    call("merge", "-o", "all.code", "s.dat", cwd=tree)
+    for what, lines in (("if if (a)", {2, 4}), ("if if (a) // next: b = 2;", {4}), ("if if (a) // next: b = 3;", set())):
+        (tree / "h.txt").write_text("branch rtl/part/unit.sv %s\nwhy: a\nhit: b\n" % what)
+        assert {h["line"] for h in report(tree, "--explain", "h.txt")["holes"] if h["why"]} == lines
+
+
 def test_explanations_after_waivers(tree):
     (tree / "w.txt").write_text("toggle rtl/part/unit.sv a_i[2..3]\nwhy: no such address\ncheck: look\n")
     (tree / "h.txt").write_text(HOLES + "toggle rtl/part/unit.sv a_i[2..5]\nwhy: a\nhit: b\n")

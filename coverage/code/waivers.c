@@ -3,7 +3,8 @@
  *
  * An entry is a line "KIND FILE PATTERN", then "why: ..." and "check: ..." (an explanation: "hit: ..."); several in a row may share these two. Names of bits have no blanks, so a line "toggle"
  * may have several patterns. FILE and PATTERN know '*' and "[3..7]"; an explanation's PATTERN knows no '*', so that it takes nothing that came later. What a pattern is held against survives a shift of
- * lines: of a toggle the name of the bit, of a line the text of the source, of a branch its arm and the text: "else if (full)".
+ * lines: of a toggle the name of the bit, of a line the text of the source, of a branch its arm and the text: "else if (full)"; where other lines read
+ * the same, " // next: " and the text of the line below.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -219,15 +220,21 @@ void code_waivers_free(code_waivers *w) {
 
 /* ---- matching ---- */
 
-/* What a pattern is held against. */
-static void subject(const code_item *item, const code_source *source, char *dst, size_t size) {
+/* Behind it a pattern tells which of several lines with the same text it means: by the line that follows. */
+#define NEXT " // next: "
+
+/* What a pattern is held against; next: with the line that follows. */
+static void subject(const code_item *item, const code_source *source, bool next, char *dst, size_t size) {
     if (item->metric == CODE_M_TOGGLE) {
         (void)snprintf(dst, size, "%s", item->name);
         return;
     }
     const char *text = code_source_line(source, item->line);
+    const char *after = next ? code_source_line(source, item->line + 1) : "";
     text += strspn(text, " \t");
-    (void)snprintf(dst, size, "%s%s%s", item->metric == CODE_M_BRANCH ? item->name : "", item->metric == CODE_M_BRANCH ? " " : "", text);
+    after += strspn(after, " \t");
+    (void)snprintf(dst, size, "%s%s%s%s%s", item->metric == CODE_M_BRANCH ? item->name : "", item->metric == CODE_M_BRANCH ? " " : "", text,
+                   next ? NEXT : "", after);
 }
 
 /* An item that entry `index` matches. */
@@ -263,7 +270,7 @@ static int waive_file(code_waivers *w, code_item *item, size_t count, const char
             if (item[i].metric != waiver->metric) {
                 continue;
             }
-            subject(&item[i], &source, text, sizeof text);
+            subject(&item[i], &source, strstr(waiver->pattern, NEXT) != NULL, text, sizeof text);
             if (code_match(waiver->pattern, text)) {
                 mark(w, k, &item[i]);
             }
