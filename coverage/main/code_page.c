@@ -46,7 +46,7 @@ static void put_told(FILE *out, cursor *c) {
         if (before == NULL || strcmp(before->why, w->why) != 0 || strcmp(before->how, w->how) != 0) {
             fputs("<div class=\"dim\">", out);
             put_html(out, w->why);
-            fputs(" <b>To hit it:</b> ", out);
+            fputs("<br><b>To hit it:</b> ", out);
             put_html(out, w->how);
             fputs("</div>", out);
         }
