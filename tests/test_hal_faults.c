@@ -1,6 +1,6 @@
 /*
- * test_hal_faults.c - the memory-mapped HAL where calls of the kernel are interrupted by signals or fail. This program has its own poll(), read(), write(), nanosleep() and fstat(), which fail
- * once where a test says so and else ask the kernel; files are the register window, a pair of sockets the UIO descriptor.
+ * test_hal_faults.c - the memory-mapped HAL where calls of the kernel are interrupted by signals or fail. This program has its own poll(), read(), write(),
+ * nanosleep() and fstat(), which fail once where a test says so and else ask the kernel; files are the register window, a pair of sockets the UIO descriptor.
  */
 #include <setjmp.h>
 #include <stdarg.h>

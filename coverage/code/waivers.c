@@ -1,10 +1,10 @@
 /*
  * waivers.c - reviewed reasons: why something needs no hit (waivers), why it has none (explanations).
  *
- * An entry is a line "KIND FILE PATTERN", then "why: ..." and "check: ..." (an explanation: "hit: ..."); several in a row may share these two. Names of bits have no blanks, so a line "toggle"
- * may have several patterns. FILE and PATTERN know '*' and "[3..7]"; an explanation's PATTERN knows no '*', so that it takes nothing that came later. What a pattern is held against survives a shift of
- * lines: of a toggle the name of the bit, of a line the text of the source, of a branch its arm and the text: "else if (full)"; where other lines read
- * the same, " // next: " and the text of the line below.
+ * An entry is a line "KIND FILE PATTERN", then "why: ..." and "check: ..." (an explanation: "hit: ..."); several in a row may share these two. Names of bits
+ * have no blanks, so a line "toggle" may have several patterns. FILE and PATTERN know '*' and "[3..7]"; an explanation's PATTERN knows no '*', so that it takes
+ * nothing that came later. What a pattern is held against survives a shift of lines: of a toggle the name of the bit, of a line the text of the source, of a
+ * branch its arm and the text: "else if (full)"; where other lines read the same, " // next: " and the text of the line below.
  */
 #include <ctype.h>
 #include <inttypes.h>
