@@ -1,5 +1,5 @@
 // Corners of the accumulators; sums of column 0.
-// hit: unit-acc, test conv
+// hit: tests conv, dw and linear
 module acc_cover #(
     parameter int unsigned N = 8,
     parameter int unsigned Aw = 3

@@ -1,5 +1,5 @@
 // Corners of an ALU channel: operands, room, results.
-// hit: unit-alu, tests eltwise and reduce
+// hit: tests eltwise, reduce and jobs
 module alu_chan_cover #(
     parameter int unsigned Ow = 6,
     parameter int unsigned Pw = 5,

@@ -1,5 +1,5 @@
 // Corners of the read side: realignment, back-pressure, dropping after a soft reset.
-// hit: unit-dma_rd
+// hit: any test; with bus=hostile; test faults
 module dma_rd_cover (
     input logic clk_i,
     input logic rst_ni,

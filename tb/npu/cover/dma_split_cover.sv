@@ -1,5 +1,5 @@
 // Corners of the arbiter and the burst splitter of a DMA channel.
-// hit: unit-dma_split, unit-dma_rd, unit-dma_wr
+// hit: any test; with bus=hostile; test faults
 module dma_split_cover #(
     parameter int unsigned NumReq = 4,
     parameter int unsigned CntW = 5,

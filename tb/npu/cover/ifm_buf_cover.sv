@@ -1,5 +1,5 @@
 // Corners of the input buffer.
-// hit: unit-ifm_buf, test conv
+// hit: tests conv and dw
 module ifm_buf_cover #(
     parameter int unsigned N = 8
 ) (

@@ -1,5 +1,5 @@
 // Corners of the loader of inputs: the ring, chunks, rows that are complete.
-// hit: unit-ifm_ld, test conv
+// hit: tests conv and convert
 module ifm_ld_cover #(
     parameter int unsigned Aw = 14
 ) (

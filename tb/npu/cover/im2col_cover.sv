@@ -1,5 +1,5 @@
 // Corners of the address generator: waits, edges of the map, rows that are given back.
-// hit: unit-im2col, test conv
+// hit: tests conv and dw
 module im2col_cover #(
     parameter int unsigned Ln = 3,
     parameter int unsigned Cw = 27

@@ -1,5 +1,5 @@
 // Corners of the loader of POOL.
-// hit: unit-pool, test pool
+// hit: test pool
 module pool_ld_cover (
     input logic clk_i,
     input logic rst_ni,

@@ -1,5 +1,5 @@
 // Corners of the input rows of POOL.
-// hit: unit-pool, test pool
+// hit: test pool
 module pool_line_cover (
     input logic clk_i,
     input logic rst_ni,

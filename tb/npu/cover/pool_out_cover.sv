@@ -1,5 +1,5 @@
 // Corners of the output of POOL.
-// hit: unit-pool, test pool
+// hit: test pool
 module pool_out_cover (
     input logic clk_i,
     input logic rst_ni,

@@ -1,5 +1,5 @@
 // Corners of the buffer before a write channel: regions, contention for its one port, wrapping.
-// hit: unit-send_buf, test jobs
+// hit: test jobs with writes=1
 module send_buf_cover #(
     parameter int unsigned Clients = 3,
     parameter int unsigned Lw = 11,
