@@ -107,6 +107,7 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
                              .wave_window = run->wave_window,
                              .dump = run->dump != NULL ? dump : NULL,
                              .ddr_bytes = ddr_bytes,
+                             .scatter = run->test->is_operator && tb_mix64(device_seed) % 4 == 0,
                              .max_cycles = run->setup.max_cycles,
                              .poison_reads = true,
                              .explain = run->explain,

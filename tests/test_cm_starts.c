@@ -261,6 +261,41 @@ static void test_kept_weights(void **state) {
     assert_int_equal(f->mem[0x300 / 4], 0x41700000); /* the weights are those in memory */
 }
 
+/* ---- inner values ---- */
+
+typedef struct heard {
+    uint32_t calls[CM_LOG_POOL + 1];
+    uint32_t word[CM_LOG_POOL + 1]; /* the first value, as it is in memory */
+} heard;
+
+static void hear(void *ctx, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count, const void *values) {
+    heard *h = ctx;
+    assert_true(step > 0 && count > 0);
+    if (first == 0) {
+        memcpy(&h->word[stream], values, stream == CM_LOG_REQUANT ? 1 : 4);
+    }
+    h->calls[stream]++;
+}
+
+static void test_log(void **state) {
+    fixture *f = *state;
+    heard h = {0};
+    const cm_log log = {&h, hear};
+    cm_device_set_log(f->dev, &log);
+    wr(f, NPU_REG_GEMM_CTRL, GEMM_START);
+    wr(f, NPU_REG_ALU_CTRL, ALU_SUM);
+    wr(f, NPU_REG_POOL_CTRL, POOL_MAX);
+    assert_true(h.calls[CM_LOG_SUM] == 1 && h.calls[CM_LOG_POST] == 1 && h.calls[CM_LOG_REQUANT] == 0);
+    assert_int_equal(h.word[CM_LOG_SUM], 15);
+    assert_int_equal(h.word[CM_LOG_POST], f->mem[0x300 / 4]);
+    assert_int_equal(h.word[CM_LOG_ALU_RESULT], 0x40800000); /* 4.0 */
+    assert_int_equal(h.word[CM_LOG_POOL], 0x40000000);
+    cm_device_set_log(f->dev, NULL);
+    const heard before = h;
+    wr(f, NPU_REG_GEMM_CTRL, GEMM_START);
+    assert_memory_equal(&h, &before, sizeof h);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -271,6 +306,7 @@ int main(void) {
         TEST(test_start_needs_strobe_of_byte_0),
         TEST(test_units_left_out),
         TEST(test_kept_weights),
+        TEST(test_log),
     };
     return cmocka_run_group_tests_name("cm_starts", tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cmodel.h"
+#include "exec.h"
 
 static const uint32_t sizes[] = {4, 8, 16, 32};
 
@@ -202,6 +203,24 @@ static void test_mesh(void **state) {
     }
 }
 
+/* There is no mesh of 5: nothing is written. */
+static void test_no_such_mesh(void **state) {
+    (void)state;
+    const int8_t act[2 * 5 * 5] = {1}, wgt[5 * 5] = {1};
+    int32_t out[2 * 5 * 5] = {0x1234};
+    cm_mesh_block(5, act, wgt, out);
+    assert_int_equal(out[0], 0x1234);
+}
+
+/* A failure on either channel is one. */
+static void test_clean(void **state) {
+    (void)state;
+    const cm_faults faults[] = {{0, {0, 0}}, {1, {0, 0}}, {0, {1, 0}}, {0, {0, 1}}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(cm_exec_clean(&faults[i]), i == 0);
+    }
+}
+
 static void test_mesh_diagonal(void **state) {
     (void)state;
     uint64_t seed = 8;
@@ -350,6 +369,8 @@ int main(void) {
         cmocka_unit_test(test_layout_nan_from_scale),
         cmocka_unit_test(test_im2col),
         cmocka_unit_test(test_mesh),
+        cmocka_unit_test(test_no_such_mesh),
+        cmocka_unit_test(test_clean),
         cmocka_unit_test(test_mesh_diagonal),
         cmocka_unit_test(test_acc),
         cmocka_unit_test(test_post_steps),

@@ -203,6 +203,94 @@ def test_gate(tree):
         assert "t.txt: line 1" in call("gate", "all.code", "--thresholds", "t.txt", status=1, cwd=tree)
 
 
+# ---- explanations ----
+
+HOLES = """# reviewed
+toggle rtl/*/unit.sv a_i[2..3] a_i[4]
+why: the driver never asks for so many
+hit: test conv ic=4096
+branch rtl/part/unit.sv case default: y = 1;
+line rtl/part/unit.sv default: y = 1;
+why: nobody has looked
+hit: a unit test
+"""
+
+
+def test_explanations(tree):
+    """They take nothing off, and each hole has its own; bits in a row with different reasons are two holes."""
+    (tree / "h.txt").write_text(HOLES)
+    before, found = report(tree), report(tree, "--explain", "h.txt")
+    assert found["total"] == before["total"] and found["stale"] == [] and found["waived"] == []
+    holes = {(h["kind"], h["name"]): (h["why"], h["hit"]) for h in found["holes"]}
+    assert holes == {("toggle", "a_i[2..3]"): ("the driver never asks for so many", "test conv ic=4096"), ("toggle", "a_i[4]"): ("the driver never asks for so many", "test conv ic=4096"),
+                     ("toggle", "a_i[5]"): ("", ""), ("branch", "if"): ("", ""), ("branch", "case"): ("nobody has looked", "a unit test"),
+                     ("line", ""): ("nobody has looked", "a unit test")}
+    assert (found["holes_points"], found["explained"]) == (7, 5) and all(h["why"] == "" for h in before["holes"])
+    text = call("report", "all.code", "--explain", "h.txt", cwd=tree)
+    assert "a_i[2..3]  | module unit" in text and "why: the driver never asks for so many" in text and "hit: test conv ic=4096" in text
+    assert "holes: 7, 5 of them explained" in text
+
+
+def test_same_lines(tree):
+    """Lines with one text are told apart by the one below."""
+    source = "module unit;\nif (a)\n  b = 1;\nif (a)\n  b = 2;\nendmodule\n"
+    (tree / "rtl/part/unit.sv").write_text(source)
+    (tree / "s.dat").write_text(dat(point("v_branch/unit", 2, 1, "if", 0, "3"), point("v_branch/unit", 4, 1, "if", 0, "5")))
+    call("merge", "-o", "all.code", "s.dat", cwd=tree)
+    for what, lines in (("if if (a)", {2, 4}), ("if if (a) // next: b = 2;", {4}), ("if if (a) // next: b = 3;", set())):
+        (tree / "h.txt").write_text("branch rtl/part/unit.sv %s\nwhy: a\nhit: b\n" % what)
+        assert {h["line"] for h in report(tree, "--explain", "h.txt")["holes"] if h["why"]} == lines
+
+
+def test_explanations_after_waivers(tree):
+    (tree / "w.txt").write_text("toggle rtl/part/unit.sv a_i[2..3]\nwhy: no such address\ncheck: look\n")
+    (tree / "h.txt").write_text(HOLES + "toggle rtl/part/unit.sv a_i[2..5]\nwhy: a\nhit: b\n")
+    found = report(tree, "--waivers", "w.txt", "--explain", "h.txt")
+    assert found["stale"] == ["toggle rtl/*/unit.sv a_i[2..3]"]  # waived; a_i[5] is left for the last one
+    assert {h["name"]: h["why"] for h in found["holes"] if h["kind"] == "toggle"} == {"a_i[4]": "the driver never asks for so many", "a_i[5]": "a"}
+
+
+def test_explanations_gate(tree):
+    (tree / "t.txt").write_text("unexplained 2\n")
+    assert "ABOVE explained 0 of 7 holes, at most 2 unexplained" in call("gate", "all.code", "--thresholds", "t.txt", status=1, cwd=tree)
+    (tree / "h.txt").write_text(HOLES)
+    assert call("gate", "all.code", "--thresholds", "t.txt", "--explain", "h.txt", cwd=tree) == "ok    explained 5 of 7 holes, at most 2 unexplained\n"
+    (tree / "t.txt").write_text("unexplained 0\n")
+    found = json.loads(call("gate", "all.code", "--thresholds", "t.txt", "--explain", "h.txt", "--json", status=1, cwd=tree))
+    assert found["thresholds"] == [{"name": "unexplained", "is": 2, "before_waivers": 0, "threshold": 0, "pass": False}] and not found["pass"]
+    (tree / "h.txt").write_text(HOLES + "toggle rtl/part/unit.sv a_i[5]\nbranch rtl/part/unit.sv if if (a_i[0]) x = 1;\nwhy: a\nhit: b\n")
+    assert call("gate", "all.code", "--thresholds", "t.txt", "--explain", "h.txt", cwd=tree) == "ok    explained 7 of 7 holes, at most 0 unexplained\n"
+
+
+@pytest.mark.parametrize("pattern,what", [("toggle rtl/part/unit.sv b_i[2]", "it matches nothing"),
+                                          ("toggle rtl/part/unit.sv a_i[0..1]", "all that it matches is covered, waived or explained above"),
+                                          ("line rtl/part/unit.sv no such text", "it matches nothing")])
+def test_stale_explanations_fail(tree, pattern, what):
+    (tree / "h.txt").write_text(HOLES + pattern + "\nwhy: because\nhit: try\n")
+    (tree / "t.txt").write_text("line 10\n")
+    out = call("gate", "all.code", "--explain", "h.txt", "--thresholds", "t.txt", status=1, cwd=tree)
+    assert "h.txt:9: stale: %s: %s" % (pattern, what) in out
+    assert report(tree, "--explain", "h.txt")["stale"] == [pattern]
+
+
+@pytest.mark.parametrize("text,what", [("toggle x y*\nwhy: a\nhit: b\n", ":1: an explanation names what it explains: no * in its pattern"),
+                                       ("line x y\nwhy: a\n", ":1: an explanation without its line \"hit: \""), ("line x y\nhit: a\n", ":1: an explanation without its line \"why: \""),
+                                       ("hit: a\n", ":1: no explanation before it"), ("line x y\nwhy: a\ncheck: b\n", ":1: an explanation without its line \"hit: \"")])
+def test_bad_explanations(tree, text, what):
+    (tree / "h.txt").write_text(text)
+    assert what in call("report", "all.code", "--explain", "h.txt", status=1, cwd=tree)
+
+
+def test_explanation_pages(tree):
+    (tree / "h.txt").write_text(HOLES)
+    call("html", "all.code", "-o", "pages", "--explain", "h.txt", cwd=tree)
+    index, page = (tree / "pages/index.html").read_text(), (tree / "pages/rtl--part--unit.sv.html").read_text()
+    assert "5 of 7 lines, arms and bits without a hit are explained" in index and "test conv ic=4096" in index
+    line = {n: page.split('id="l%d"' % n)[1].split("</tr>")[0] for n in (1, 3, 7)}
+    assert line[1].count("the driver never asks for so many") == 1 and "test conv ic=4096" in line[1] and "nobody" not in line[1] + line[3]
+    assert line[7].count("nobody has looked") == 1 and "a unit test" in line[7]
+
+
 # ---- exports ----
 
 
@@ -242,12 +330,13 @@ def test_pages(tree):
 def test_user(tree):
     out = call("user", "all.code", "-o", "sv.cov", cwd=tree, status=1)
     assert "rtl/part/unit.sv:2: cover property seen: expected a comment" in out
-    (tree / "rtl/part/unit.sv").write_text("// bug: what nobody saw\n// more\nseen: cover property (x);\n")
-    (tree / "u.dat").write_text(dat(point("v_user/unit", 3, 1, "seen", 5, "3"), point("v_user/unit", 3, 9, "also", 0, "3")))
+    (tree / "rtl/part/unit.sv").write_text("// hit: unit-x data=odd\n// bug: what nobody saw\n// more\nseen: cover property (x);\n")
+    (tree / "u.dat").write_text(dat(point("v_user/unit", 4, 1, "seen", 5, "4"), point("v_user/unit", 4, 9, "also", 0, "4")))
     call("merge", "-o", "u.code", "u.dat", cwd=tree)
     call("user", "u.code", "-o", "sv.cov", cwd=tree)
     done = subprocess.run([TOOL, "report", "sv.cov", "--json"], cwd=tree, capture_output=True, text=True, check=True)
     assert "sv-unit" in done.stdout and "what nobody saw" in done.stdout and '"covered": 1' in done.stdout
+    assert '"hint": "unit-x data=odd"' in done.stdout
 
 
 # ---- gcov ----

@@ -101,6 +101,24 @@ def test_names(tmp_path):
     assert compared > 100
 
 
+def test_nothing_without_hint(tmp_path):
+    """Whatever can be a hole says what would hit it."""
+    data = test_cases(tmp_path / "f", "graph", "--count", 1)
+    bare = ["%s.%s.%s" % (g["name"], p["name"], b["name"]) for g in data["groups"] for p in g["points"] for b in p["bins"] if b["role"] == "counted" and not b["hint"]]
+    bare += ["%s.%s.(%s)" % (g["name"], c["name"], b["bins"]) for g in data["groups"] for c in g["crosses"] for b in c["cells"] if b["role"] == "counted" and not b["hint"]]
+    assert bare == [] and len(data["groups"]) > 15
+
+
+def test_layer_hints(tmp_path):
+    """What the hint of a pair of layers pins is hit."""
+    test_cases(tmp_path / "f", "graph", "--count", 1)
+    for op1, op2, pair in (("flatten", "concat", "shape, concat"), ("maxpool", "act", "pool, activation"), ("linear", "norm", "linear, norm")):
+        data = test_cases(tmp_path / "f", "graph", "layers=4", "a2=1", "op1=" + op1, "op2=" + op2, "--count", 3)
+        cross = [c for c in group(data, "graph_layer")["crosses"] if c["name"] == "pair"][0]
+        assert pair not in [c["bins"] for c in cross["cells"]], pair
+        assert all("op1=" in c["hint"] and "op2=" in c["hint"] for c in cross["cells"] if not c["bins"].startswith("input"))
+
+
 def test_hints(tmp_path):
     """What a hint pins is hit."""
     for test, pins, point, name in (
@@ -230,6 +248,7 @@ def test_cover_properties():
         with open(path, encoding="utf-8") as src:
             lines = src.read().splitlines()
         names = []
+        assert re.match(r"// .{10,}", lines[0]) and re.match(r"// hit: .{5,}", lines[1]), path
         for i, line in enumerate(lines):
             if "cover property" in line and not line.lstrip().startswith("//"):
                 found = re.match(r"  (\w+): cover property \(@\(posedge clk_i\)", line)

@@ -253,6 +253,15 @@ def test_gate(tmp_path):
     assert "No such file" in call("gate", tmp_path / "a", "--thresholds", tmp_path / "none", status=1)
 
 
+def test_gate_unhinted(tmp_path):
+    """Holes that say nothing of what would hit them are counted; those with a hint, and what is hit, are not."""
+    write(tmp_path / "a", counts(s1=1))
+    assert "ok     unhinted" in gate(tmp_path, "unhinted 0\n")
+    write(tmp_path / "a", counts(s1=1), text=shape().replace("h job:size=1\n", "").replace("h job:size=large\n", ""))
+    assert "BELOW  unhinted                                 1.00, at most 0.00" in gate(tmp_path, "unhinted 0\n", status=1)
+    assert "ok     unhinted" in gate(tmp_path, "unhinted 1\n")
+
+
 # ---- the summary and the first page ----
 
 

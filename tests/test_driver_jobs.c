@@ -29,6 +29,7 @@ typedef struct fake {
     uint32_t waits, fault_at;           /* interrupt waits so far; the one that faults */
     char order[64];                     /* units in the order of their starts: A, P, G */
     bool full;                          /* READY never comes */
+    uint32_t calls, dead_at;            /* register accesses so far; from this one on all of them fault (0: none does) */
     uint32_t slip;                      /* after so many reads of ERR and COUNT the task in flight fails and ends; 0: no */
 } fake;
 
@@ -39,11 +40,18 @@ static uint32_t in_flight(const fake *f, uint32_t u) {
     return f->started[u] - f->done[u];
 }
 
+static bool is_dead(fake *f) {
+    return f->dead_at != 0 && ++f->calls >= f->dead_at;
+}
+
 static npu_hal_status fake_read(void *ctx, uint32_t offset, uint32_t *value) {
     fake *f = ctx;
     static const uint32_t busy[] = {NPU_STATUS_ALU_BUSY_MASK, NPU_STATUS_POOL_BUSY_MASK, NPU_STATUS_GEMM_BUSY_MASK};
     static const uint32_t ready[] = {NPU_STATUS_ALU_READY_MASK, NPU_STATUS_POOL_READY_MASK, NPU_STATUS_GEMM_READY_MASK};
     *value = 0;
+    if (is_dead(f)) {
+        return NPU_HAL_FAULT;
+    }
     switch (offset) {
     case NPU_REG_STATUS:
         *value = f->extra_busy;
@@ -96,6 +104,9 @@ static void begin(fake *f, npu_unit u) {
 
 static npu_hal_status fake_write(void *ctx, uint32_t offset, uint32_t value) {
     fake *f = ctx;
+    if (is_dead(f)) {
+        return NPU_HAL_FAULT;
+    }
     if (offset == NPU_REG_IRQ_STATUS) {
         f->irq &= ~value;
     } else if (offset == NPU_REG_ERR) {
@@ -330,6 +341,30 @@ static void fault(void **state) {
     }
 }
 
+/* The registers die at any moment, also while the driver brings a unit to rest: the caller learns of the task's error, or that the registers are gone. */
+static void dies(void **state) {
+    (void)state;
+    uint32_t seen[NPU_STATUS_COUNT] = {0};
+    npu_status status = NPU_ERR_HAL;
+    for (uint32_t at = 1; at < 2000; at++) {
+        fake f;
+        npu_job job;
+        fake_open(&f);
+        pool_job(&f, &job, 0x10000);
+        f.dead_at = at;
+        f.fail_at[NPU_UNIT_POOL] = 0;
+        f.fail_bits[NPU_UNIT_POOL] = 4;
+        status = npu_jobs_run(&f.dev, &job, 1);
+        assert_true(status == NPU_ERR_HAL || status == NPU_ERR_BUS);
+        seen[status]++;
+        if (f.calls < at) {
+            break;
+        }
+    }
+    assert_int_equal(status, NPU_ERR_BUS);
+    assert_true(seen[NPU_ERR_HAL] > 10 && seen[NPU_ERR_BUS] >= 5); /* one for each access of the recovery, and the run without a fault */
+}
+
 /* Only the units that have work must be idle; errors and flags of the others are left alone. */
 static void busy(void **state) {
     (void)state;
@@ -373,6 +408,12 @@ static void arguments(void **state) {
     f.dev.units = 1u << NPU_UNIT_GEMM;
     assert_int_equal(npu_jobs_run(&f.dev, job, 4), NPU_ERR_NO_UNIT);
     f.dev.units = 7;
+    job[2].unit = NPU_UNIT_COUNT;
+    assert_int_equal(npu_jobs_run(&f.dev, job, 4), NPU_ERR_ARG);
+    all_units(&f, job);
+    job[1].next = NULL;
+    assert_int_equal(npu_jobs_run(&f.dev, job, 4), NPU_ERR_ARG);
+    all_units(&f, job);
     job[1].area[1].addr = 0x31000; /* pooling into the output of the convolution */
     assert_int_equal(npu_jobs_run(&f.dev, job, 4), NPU_ERR_OVERLAP);
     job[1].area[1].addr = 0x33000; /* into its weights */
@@ -390,6 +431,7 @@ int main(void) {
         cmocka_unit_test(error_between_reads),
         cmocka_unit_test(never_ready),
         cmocka_unit_test(fault),
+        cmocka_unit_test(dies),
         cmocka_unit_test(busy),
         cmocka_unit_test(arguments),
     };

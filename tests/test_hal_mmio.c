@@ -401,6 +401,7 @@ static void memory(void **state) {
     assert_non_null(npu_mmio_cpu(&m, DDR_ADDR, DDR_BYTES));
     assert_null(npu_mmio_cpu(&m, DDR_ADDR, DDR_BYTES + 1));
     assert_null(npu_mmio_cpu(&m, DDR_ADDR + 1, DDR_BYTES));
+    assert_null(npu_mmio_cpu(&m, DDR_ADDR + DDR_BYTES + 4, 0));
     assert_null(npu_mmio_cpu(&m, DDR_ADDR + DDR_BYTES, 1));
     assert_null(npu_mmio_cpu(&m, DDR_ADDR - 1, 1));
     assert_null(npu_mmio_cpu(&m, 0, 1));

@@ -237,6 +237,42 @@ static void dropped(void **state) {
     npu_dev_close(dev);
 }
 
+/* Buffers anywhere below 4 GiB: by the seed alone, in order, apart, with the low 16 bits of those side by side; what lies between them is nobody's. */
+static void scattered(void **state) {
+    (void)state;
+    enum { BUFS = 6, BYTES = 5000 };
+    char err[256];
+    uint32_t plain[BUFS] = {0}, seen = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        uint32_t first[BUFS] = {0};
+        for (int again = 0; again < 2; again++) {
+            const npu_dev_cfg cfg = {.kind = NPU_DEV_MODEL, .n = 4, .seed = seed, .scatter = seed > 0};
+            npu_dev *dev = npu_dev_open(&cfg, err, sizeof err);
+            uint64_t where, end = NPU_DEV_DDR_BASE;
+            assert_non_null(dev);
+            for (uint32_t i = 0; i < BUFS; i++) {
+                const uint32_t addr = npu_dev_alloc(dev, BYTES, 64, NPU_BUF_OUT);
+                assert_true(addr >= end && addr <= UINT32_MAX - BYTES);
+                assert_false(tb_ddr_find_protected(&dev->model_ddr, addr, BYTES, &where));
+                assert_true(tb_ddr_find_protected(&dev->model_ddr, addr + BYTES, 1, &where));
+                assert_true(tb_ddr_find_protected(&dev->model_ddr, (end + addr) / 2, 1, &where));
+                end = (uint64_t)addr + BYTES;
+                plain[i] = seed == 0 ? addr : plain[i];
+                first[i] = again == 0 ? addr : first[i];
+                assert_int_equal(addr, first[i]);
+                assert_int_equal(addr & 0xffff, plain[i] & 0xffff);
+                seen |= addr ^ plain[i];
+            }
+            npu_dev_alloc_drop(dev, 1);
+            assert_true(tb_ddr_find_protected(&dev->model_ddr, first[BUFS - 1], 1, &where));
+            assert_int_equal(npu_dev_alloc(dev, BYTES, 64, NPU_BUF_OUT), first[1]);
+            assert_int_equal(convolve(dev, NPU_WAIT_POLL, 0), NPU_OK);
+            npu_dev_close(dev);
+        }
+    }
+    assert_int_equal(seen, 0xffff0000);
+}
+
 /* A design that the caller loaded; waveforms in the middle of a run. */
 static void own_design(void **state) {
     (void)state;
@@ -260,8 +296,9 @@ static void own_design(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_alone),   cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees), cmocka_unit_test(tandem_finds),
-        cmocka_unit_test(hang_is_found), cmocka_unit_test(refused),         cmocka_unit_test(dropped),       cmocka_unit_test(own_design),
+        cmocka_unit_test(model_alone),  cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees),
+        cmocka_unit_test(tandem_finds), cmocka_unit_test(hang_is_found),   cmocka_unit_test(refused),
+        cmocka_unit_test(dropped),      cmocka_unit_test(scattered),       cmocka_unit_test(own_design),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

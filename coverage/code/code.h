@@ -2,7 +2,7 @@
  * code.h - code coverage: what was executed of sources, from Verilator and from gcov, in files that merge (docs/coverage-code.md).
  *
  * A code_data holds points as the tools count them, sorted and each one once. code_items() makes of them what is scored: lines, branches (one for each arm), toggles. Waivers
- * take items away with a reason. Functions return cov_status; err has one printable line. No globals; a code_data is for one thread at a time.
+ * take items away with a reason, explanations give holes a reason and take nothing away. Functions return cov_status; err has one printable line. No globals; a code_data is for one thread at a time.
  */
 #ifndef COVERAGE_CODE_CODE_H
 #define COVERAGE_CODE_CODE_H
@@ -87,6 +87,7 @@ typedef struct code_item {
     uint32_t line, column;
     code_metric metric;
     uint32_t waiver; /* index + 1 of the waiver that takes it away; 0: none */
+    uint32_t reason; /* index + 1 of the explanation of a hole; 0: none */
     uint64_t hits;
 } code_item;
 
@@ -114,6 +115,9 @@ void code_count(code_tally *tally, const code_item *item);
 /* The folder that a source is in, without what is above it: "rtl/dma/dma_rd.sv" is of "dma". */
 void code_unit(const char *file, char *dst, size_t size);
 
+/* Has it neither a hit nor a waiver? */
+bool code_is_hole(const code_item *item);
+
 /* ---- sources ---- */
 
 typedef struct code_source {
@@ -126,6 +130,8 @@ int code_source_read(code_source *source, const char *root, const char *file, co
 void code_source_free(code_source *source);
 /* Line of a source from 1 up; empty where there is none. */
 const char *code_source_line(const code_source *source, uint32_t line);
+/* The text of a comment "// KEY: text" on a line, or in the lines of comments right above it. false: there is none, or it is empty. */
+bool code_source_note(const code_source *source, uint32_t line, const char *key, char *dst, size_t size);
 
 typedef struct code_module {
     char *file, *name;
@@ -134,26 +140,32 @@ typedef struct code_module {
 int code_modules(code_module **modules, size_t *count, const char *root, const char *dir, cov_error *err);
 void code_modules_free(code_module *modules, size_t count);
 
-/* ---- waivers ---- */
+/* ---- waivers and explanations ---- */
+
+typedef enum code_use {
+    CODE_WAIVE,  /* reasons why something needs no hit: "why:" and "check:", how to look again */
+    CODE_EXPLAIN /* why there is a hole: "why:" and "hit:", what would hit it. It names what it explains: no '*' in its pattern */
+} code_use;
 
 typedef struct code_waiver {
-    char *what, *file, *pattern, *why, *check;
+    char *what, *file, *pattern, *why, *how; /* how: text of "check:" or "hit:" */
     code_metric metric;
-    uint32_t line;             /* of the waivers' file */
-    uint64_t matched, missing; /* items, and those of them without a hit: these are waived */
+    uint32_t line;             /* of its file */
+    uint64_t matched, missing; /* items, and those of them without a hit; an explanation: those that it explains */
 } code_waiver;
 
 typedef struct code_waivers {
     code_waiver *waiver;
     size_t count;
+    code_use use;
 } code_waivers;
 
-/* Read a file of waivers. COV_BAD_FILE: "file:line: what is wrong". */
-int code_waivers_read(code_waivers *waivers, const char *path, cov_error *err);
+/* Read a file of waivers or of explanations. COV_BAD_FILE: "file:line: what is wrong". */
+int code_waivers_read(code_waivers *waivers, const char *path, code_use use, cov_error *err);
 void code_waivers_free(code_waivers *waivers);
 /*
- * Waive the items that they match and that have no hit; root: where sources are. A waiver that is stale has missing == 0. A source that cannot be read is an error where a waiver
- * looks at its text.
+ * Mark the items that they match and that have no hit: as waived, or as explained what is neither waived nor explained by an entry above. root: where sources are. An entry that is
+ * stale has missing == 0. A source that cannot be read is an error where an entry looks at its text.
  */
 int code_waive(code_waivers *waivers, code_items *items, const char *root, cov_error *err);
 /* Does a text match a pattern: '*' is any text, "[3..7]" one of the indices [3] to [7]? */

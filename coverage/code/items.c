@@ -175,6 +175,10 @@ void code_count(code_tally *tally, const code_item *item) {
     tally->waived += item->hits == 0 && item->waiver != 0;
 }
 
+bool code_is_hole(const code_item *item) {
+    return item->hits == 0 && item->waiver == 0;
+}
+
 double code_percent(const code_tally *t) {
     return t->points == t->waived ? 100.0 : 100.0 * (double)t->covered / (double)(t->points - t->waived);
 }

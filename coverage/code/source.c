@@ -55,6 +55,24 @@ const char *code_source_line(const code_source *source, uint32_t line) {
     return line == 0 || line > source->count ? "" : source->line[line - 1];
 }
 
+bool code_source_note(const code_source *source, uint32_t line, const char *key, char *dst, size_t size) {
+    char mark[40];
+    (void)snprintf(mark, sizeof mark, "// %s:", key);
+    for (uint32_t l = line; l > 0; l--) {
+        const char *text = code_source_line(source, l);
+        const char *note = strstr(text, mark);
+        if (note != NULL) {
+            note += strlen(mark);
+            (void)snprintf(dst, size, "%s", note + strspn(note, " "));
+            return dst[0] != '\0';
+        }
+        if (l < line && strncmp(text + strspn(text, " \t"), "//", 2) != 0) {
+            break;
+        }
+    }
+    return false;
+}
+
 /* ---- modules ---- */
 
 typedef struct modules {

@@ -1,8 +1,10 @@
 /*
- * waivers.c - reviewed reasons why something needs no hit.
+ * waivers.c - reviewed reasons: why something needs no hit (waivers), why it has none (explanations).
  *
- * A waiver is a line "KIND FILE PATTERN", then "why: ..." and "check: ..."; several in a row may share these two. FILE and PATTERN know '*' and "[3..7]". What a pattern is held against survives a shift of lines: of a
- * toggle the name of the bit, of a line the text of the source, of a branch its arm and the text: "else if (full)".
+ * An entry is a line "KIND FILE PATTERN", then "why: ..." and "check: ..." (an explanation: "hit: ..."); several in a row may share these two. Names of bits
+ * have no blanks, so a line "toggle" may have several patterns. FILE and PATTERN know '*' and "[3..7]"; an explanation's PATTERN knows no '*', so that it takes
+ * nothing that came later. What a pattern is held against survives a shift of lines: of a toggle the name of the bit, of a line the text of the source, of a
+ * branch its arm and the text: "else if (full)"; where other lines read the same, " // next: " and the text of the line below.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -68,61 +70,91 @@ static void trim(char *text) {
     }
 }
 
-static int begin(code_waivers *w, char *line, uint32_t number, const char *path, cov_error *err) {
-    const size_t kind = strcspn(line, " ");
-    const char *what = line;
-    char *file = line + kind + strspn(line + kind, " ");
-    char *pattern = file + strcspn(file, " ");
-    if (*pattern != '\0') {
-        *pattern++ = '\0';
-        pattern += strspn(pattern, " ");
-    }
-    if (file[0] == '\0' || pattern[0] == '\0') {
-        return bad(path, number, "expected KIND FILE PATTERN", err);
+/* What a file of this use calls an entry, and its second text. */
+static const char *entry_name(code_use use) {
+    return use == CODE_WAIVE ? "a waiver" : "an explanation";
+}
+
+static const char *how_name(code_use use) {
+    return use == CODE_WAIVE ? "check:" : "hit:";
+}
+
+/* One entry. */
+static int add(code_waivers *w, code_metric metric, const char *file, const char *pattern, uint32_t number, const char *path,
+               cov_error *err) {
+    if (w->use == CODE_EXPLAIN && strchr(pattern, '*') != NULL) {
+        return bad(path, number, "an explanation names what it explains: no * in its pattern", err);
     }
     code_waiver *more = realloc(w->waiver, (w->count + 1) * sizeof *more);
     if (more == NULL) {
         return cov_no_memory(err);
     }
     w->waiver = more;
-    code_waiver *waiver = &more[w->count];
-    *waiver = (code_waiver){.line = number, .metric = (code_metric)CODE_METRICS};
-    for (unsigned m = 0; m < CODE_SCORED; m++) {
-        const char *name = code_metric_name((code_metric)m);
-        waiver->metric = strlen(name) == kind && strncmp(what, name, kind) == 0 ? (code_metric)m : waiver->metric;
-    }
-    if ((unsigned)waiver->metric == CODE_METRICS) {
-        return bad(path, number, "expected line, branch or toggle, then a file and a pattern", err);
-    }
-    w->count++;
-    waiver->file = strdup(file);
-    waiver->pattern = strdup(pattern);
+    code_waiver *waiver = &more[w->count++];
+    *waiver = (code_waiver){.line = number, .metric = metric, .file = strdup(file), .pattern = strdup(pattern)};
     waiver->what = waiver->file != NULL && waiver->pattern != NULL ? malloc(strlen(file) + strlen(pattern) + 20) : NULL;
     if (waiver->what == NULL) {
         return cov_no_memory(err);
     }
-    (void)sprintf(waiver->what, "%s %s %s", code_metric_name(waiver->metric), file, pattern);
+    (void)sprintf(waiver->what, "%s %s %s", code_metric_name(metric), file, pattern);
     return COV_OK;
 }
 
-/* The waiver before this line must be whole. */
-static int end(const code_waivers *w, const char *path, cov_error *err) {
-    const code_waiver *last = w->count > 0 ? &w->waiver[w->count - 1] : NULL;
-    if (last != NULL && (last->why == NULL || last->check == NULL)) {
-        return bad(path, last->line, last->why == NULL ? "a waiver without its line \"why: \"" : "a waiver without its line \"check: \"",
-                   err);
+/* A word's end becomes the end of the text; returns what is behind it. */
+static char *cut(char *text) {
+    char *at = text + strcspn(text, " ");
+    if (*at != '\0') {
+        *at++ = '\0';
+        at += strspn(at, " ");
     }
-    return COV_OK;
+    return at;
 }
 
-/* A reason, or how to look again, for all waivers above that have none. */
+static int begin(code_waivers *w, char *line, uint32_t number, const char *path, cov_error *err) {
+    char *file = cut(line);
+    char *pattern = cut(file);
+    if (file[0] == '\0' || pattern[0] == '\0') {
+        return bad(path, number, "expected KIND FILE PATTERN", err);
+    }
+    code_metric metric = (code_metric)CODE_METRICS;
+    for (unsigned m = 0; m < CODE_SCORED; m++) {
+        metric = strcmp(line, code_metric_name((code_metric)m)) == 0 ? (code_metric)m : metric;
+    }
+    if ((unsigned)metric == CODE_METRICS) {
+        return bad(path, number, "expected line, branch or toggle, then a file and a pattern", err);
+    }
+    int rc = COV_OK;
+    while (rc == COV_OK && pattern[0] != '\0') {
+        char *rest = metric == CODE_M_TOGGLE ? cut(pattern) : pattern + strlen(pattern);
+        rc = add(w, metric, file, pattern, number, path, err);
+        pattern = rest;
+    }
+    return rc;
+}
+
+/* The entry before this line must be whole. */
+static int end(const code_waivers *w, const char *path, cov_error *err) {
+    char text[80];
+    const code_waiver *last = w->count > 0 ? &w->waiver[w->count - 1] : NULL;
+    if (last == NULL || (last->why != NULL && last->how != NULL)) {
+        return COV_OK;
+    }
+    (void)snprintf(text, sizeof text, "%s without its line \"%s \"", entry_name(w->use), last->why == NULL ? "why:" : how_name(w->use));
+    return bad(path, last->line, text, err);
+}
+
+/* One of the two texts, for all entries above that have none. */
 static int give(code_waivers *w, bool why, const char *text, uint32_t number, const char *path, cov_error *err) {
     size_t given = 0;
     if (w->count == 0 || text[0] == '\0') {
-        return bad(path, number, w->count == 0 ? "no waiver before it" : "expected a reason", err);
+        return bad(path, number,
+                   text[0] == '\0'        ? "expected a reason"
+                   : w->use == CODE_WAIVE ? "no waiver before it"
+                                          : "no explanation before it",
+                   err);
     }
     for (size_t i = w->count; i > 0; i--) {
-        char **place = why ? &w->waiver[i - 1].why : &w->waiver[i - 1].check;
+        char **place = why ? &w->waiver[i - 1].why : &w->waiver[i - 1].how;
         if (*place != NULL) {
             break;
         }
@@ -137,20 +169,21 @@ static int give(code_waivers *w, bool why, const char *text, uint32_t number, co
 
 static int take_line(code_waivers *w, char *line, uint32_t number, const char *path, cov_error *err) {
     const bool why = strncmp(line, "why:", 4) == 0;
-    if (why || strncmp(line, "check:", 6) == 0) {
-        const char *text = line + (why ? 4 : 6);
+    const char *how = how_name(w->use);
+    if (why || strncmp(line, how, strlen(how)) == 0) {
+        const char *text = line + (why ? 4 : strlen(how));
         return give(w, why, text + strspn(text, " "), number, path, err);
     }
     const code_waiver *last = w->count > 0 ? &w->waiver[w->count - 1] : NULL;
-    const bool group = last != NULL && last->why == NULL && last->check == NULL;
+    const bool group = last != NULL && last->why == NULL && last->how == NULL;
     const int rc = group ? COV_OK : end(w, path, err);
     return rc == COV_OK ? begin(w, line, number, path, err) : rc;
 }
 
-int code_waivers_read(code_waivers *w, const char *path, cov_error *err) {
+int code_waivers_read(code_waivers *w, const char *path, code_use use, cov_error *err) {
     code_source source;
     char line[LINE_BYTES_MAX];
-    *w = (code_waivers){0};
+    *w = (code_waivers){.use = use};
     int rc = code_source_read(&source, ".", path, err);
     for (uint32_t i = 1; rc == COV_OK && i <= source.count; i++) {
         const char *text = code_source_line(&source, i);
@@ -179,7 +212,7 @@ void code_waivers_free(code_waivers *w) {
         free(w->waiver[i].file);
         free(w->waiver[i].pattern);
         free(w->waiver[i].why);
-        free(w->waiver[i].check);
+        free(w->waiver[i].how);
     }
     free(w->waiver);
     *w = (code_waivers){0};
@@ -187,24 +220,46 @@ void code_waivers_free(code_waivers *w) {
 
 /* ---- matching ---- */
 
-/* What a pattern is held against. */
-static void subject(const code_item *item, const code_source *source, char *dst, size_t size) {
+/* Behind it a pattern tells which of several lines with the same text it means: by the line that follows. */
+#define NEXT " // next: "
+
+/* What a pattern is held against; next: with the line that follows. */
+static void subject(const code_item *item, const code_source *source, bool next, char *dst, size_t size) {
     if (item->metric == CODE_M_TOGGLE) {
         (void)snprintf(dst, size, "%s", item->name);
         return;
     }
     const char *text = code_source_line(source, item->line);
+    const char *after = next ? code_source_line(source, item->line + 1) : "";
     text += strspn(text, " \t");
-    (void)snprintf(dst, size, "%s%s%s", item->metric == CODE_M_BRANCH ? item->name : "", item->metric == CODE_M_BRANCH ? " " : "", text);
+    after += strspn(after, " \t");
+    (void)snprintf(dst, size, "%s%s%s%s%s", item->metric == CODE_M_BRANCH ? item->name : "", item->metric == CODE_M_BRANCH ? " " : "", text,
+                   next ? NEXT : "", after);
 }
 
-/* Items of one file; source: read when a waiver needs it. */
+/* An item that entry `index` matches. */
+static void mark(code_waivers *w, size_t index, code_item *item) {
+    code_waiver *waiver = &w->waiver[index];
+    waiver->matched++;
+    if (item->hits > 0) {
+        return;
+    }
+    if (w->use == CODE_WAIVE) {
+        waiver->missing++;
+        item->waiver = item->waiver == 0 ? (uint32_t)index + 1 : item->waiver;
+    } else if (item->waiver == 0 && item->reason == 0) {
+        waiver->missing++;
+        item->reason = (uint32_t)index + 1;
+    }
+}
+
+/* Items of one file; source: read when an entry needs it. */
 static int waive_file(code_waivers *w, code_item *item, size_t count, const char *root, cov_error *err) {
     char text[LINE_BYTES_MAX];
     code_source source = {0};
     int rc = COV_OK;
     for (size_t k = 0; rc == COV_OK && k < w->count; k++) {
-        code_waiver *waiver = &w->waiver[k];
+        const code_waiver *waiver = &w->waiver[k];
         if (!code_match(waiver->file, item[0].file)) {
             continue;
         }
@@ -215,11 +270,9 @@ static int waive_file(code_waivers *w, code_item *item, size_t count, const char
             if (item[i].metric != waiver->metric) {
                 continue;
             }
-            subject(&item[i], &source, text, sizeof text);
+            subject(&item[i], &source, strstr(waiver->pattern, NEXT) != NULL, text, sizeof text);
             if (code_match(waiver->pattern, text)) {
-                waiver->matched++;
-                waiver->missing += item[i].hits == 0;
-                item[i].waiver = item[i].hits == 0 && item[i].waiver == 0 ? (uint32_t)k + 1 : item[i].waiver;
+                mark(w, k, &item[i]);
             }
         }
     }

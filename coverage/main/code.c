@@ -108,18 +108,20 @@ static int run_user(const code_options *o) {
     return with_view(o, code_tool_user);
 }
 
-/* o output, s source, w waivers, t thresholds, n only, m modules, j threads, h holes, J json */
+/* o output, s source, w waivers, e explanations, t thresholds, n only, m modules, j threads, h holes, J json */
 static const command commands[] = {
     {"merge", "merge -o OUT.code [-j N] FILES...", "add files of Verilator (.dat) and own ones", 1, UINT32_MAX, "oj", "o", run_merge},
     {"gcov", "gcov -o OUT.code [--root DIR] [--only DIR,DIR] BUILDDIR", "what gcov counted in the objects below BUILDDIR", 1, 1, "osn", "o",
      run_gcov},
-    {"report", "report FILE [--waivers F] [--json] [--holes N] [--source DIR] [--modules DIR]",
-     "lines, branches and toggles by unit, before and after waivers, what is missing", 1, 1, "swmhJ", "", run_report},
+    {"report", "report FILE [--waivers F] [--explain F] [--json] [--holes N] [--source DIR] [--modules DIR]",
+     "lines, branches and toggles by unit, before and after waivers, what is missing and why", 1, 1, "swemhJ", "", run_report},
     {"info", "info FILE -o X.info", "a tracefile of lcov, with branches", 1, 1, "osm", "o", run_info},
     {"cobertura", "cobertura FILE -o X.xml [--source DIR]", "XML of Cobertura", 1, 1, "osm", "o", run_cobertura},
-    {"html", "html FILE -o DIR [--source DIR] [--waivers F]", "pages: all files, and the lines of each", 1, 1, "oswm", "o", run_html},
-    {"gate", "gate FILE --thresholds T [--waivers F] [--source DIR] [--json]",
-     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3') or with a stale waiver", 1, 1, "swtmJ", "t", run_gate},
+    {"html", "html FILE -o DIR [--source DIR] [--waivers F] [--explain F]", "pages: all files, and the lines of each", 1, 1, "oswem", "o",
+     run_html},
+    {"gate", "gate FILE --thresholds T [--waivers F] [--explain F] [--source DIR] [--json]",
+     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3', 'unexplained 0') or with a stale waiver or explanation", 1,
+     1, "swetmJ", "t", run_gate},
     {"user", "user FILE -o OUT.cov [--source DIR]", "cover properties as functional coverage", 1, 1, "osm", "o", run_user},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -140,15 +142,16 @@ static int refuse(const code_options *o, const char *what, const char *arg) {
 static const struct {
     const char *name;
     char letter;
-} option_names[] = {{"-o", 'o'},     {"--source", 's'},  {"--root", 's'}, {"--waivers", 'w'}, {"--thresholds", 't'},
-                    {"--only", 'n'}, {"--modules", 'm'}, {"-j", 'j'},     {"--holes", 'h'},   {"--json", 'J'}};
+} option_names[] = {{"-o", 'o'},        {"--source", 's'},  {"--root", 's'}, {"--waivers", 'w'}, {"--thresholds", 't'}, {"--only", 'n'},
+                    {"--modules", 'm'}, {"--explain", 'e'}, {"-j", 'j'},     {"--holes", 'h'},   {"--json", 'J'}};
 
 /* An option's value into its place. false: it is no number where one is expected. */
 static bool set(code_options *o, char letter, const char *value) {
-    const char **const texts[] = {&o->output, &o->source, &o->waivers, &o->thresholds, &o->only, &o->modules};
-    const char *found = strchr("oswtnm", letter);
+    static const char letters[] = "oswtnme";
+    const char **const texts[] = {&o->output, &o->source, &o->waivers, &o->thresholds, &o->only, &o->modules, &o->reasons};
+    const char *found = strchr(letters, letter);
     if (found != NULL) {
-        *texts[found - "oswtnm"] = value;
+        *texts[found - letters] = value;
         return value[0] != '\0';
     }
     char *end = NULL;

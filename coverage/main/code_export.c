@@ -154,12 +154,12 @@ typedef struct user {
     cov_group *groups;
     cov_point *points; /* one for each cover property */
     const cov_group **list;
-    char *text; /* names and bugs */
+    char *text; /* names, bugs, hints */
     size_t used;
     uint32_t group_count, point_count;
 } user;
 
-#define TEXT_BYTES 600u /* of one cover property */
+#define TEXT_BYTES 700u /* of one cover property */
 
 static const char *keep(user *u, const char *text) {
     char *at = u->text + u->used;
@@ -167,38 +167,29 @@ static const char *keep(user *u, const char *text) {
     return at;
 }
 
-/* "// bug: ..." on the line of the property, or in the comment right above it. */
-static bool find_bug(const code_source *source, uint32_t line, char *dst, size_t size) {
-    for (uint32_t l = line; l > 0; l--) {
-        const char *text = code_source_line(source, l);
-        const char *bug = strstr(text, "// bug:");
-        if (bug != NULL) {
-            bug += strlen("// bug:");
-            (void)snprintf(dst, size, "%s", bug + strspn(bug, " "));
-            return dst[0] != '\0';
-        }
-        if (l < line && strncmp(text + strspn(text, " \t"), "//", 2) != 0) {
-            break;
-        }
-    }
-    return false;
-}
-
 static int add_property(user *u, const code_options *o, const code_item *item, cov_error *err) {
     static const cov_bin seen = {COV_VALUE("seen", 1)};
     char name[160];
     char bug[300];
+    char hit[101] = ""; /* hints have at most 100 bytes */
     code_source source;
     int rc = code_source_read(&source, o->source, item->file, err);
     if (rc != COV_OK) {
         return rc;
     }
-    if (!find_bug(&source, item->line, bug, sizeof bug)) {
+    if (!code_source_note(&source, item->line, "bug", bug, sizeof bug)) {
         (void)snprintf(err->text, sizeof err->text,
                        "%.200s:%" PRIu32 ": cover property %.60s: expected a comment \"// bug: ...\" on or above it", item->file,
                        item->line, item->name);
         rc = COV_BAD_FILE;
     }
+    /* of the property, else of all of its file: in the comment that it begins with */
+    uint32_t head = 0;
+    while (strncmp(code_source_line(&source, head + 1), "//", 2) == 0) {
+        head++;
+    }
+    const bool hint =
+        code_source_note(&source, item->line, "hit", hit, sizeof hit) || code_source_note(&source, head, "hit", hit, sizeof hit);
     code_source_free(&source);
     (void)snprintf(name, sizeof name, "sv-%s", item->module);
     if (rc == COV_OK && (u->group_count == 0 || strcmp(u->groups[u->group_count - 1].name, name) != 0)) {
@@ -207,7 +198,8 @@ static int add_property(user *u, const code_options *o, const code_item *item, c
         u->group_count++;
     }
     if (rc == COV_OK) {
-        u->points[u->point_count++] = (cov_point){.name = keep(u, item->name), .bug = keep(u, bug), .bins = &seen, .bin_count = 1};
+        u->points[u->point_count++] = (cov_point){
+            .name = keep(u, item->name), .bug = keep(u, bug), .hint = hint ? keep(u, hit) : NULL, .bins = &seen, .bin_count = 1};
         u->groups[u->group_count - 1].point_count++;
     }
     return rc;

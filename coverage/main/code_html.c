@@ -68,23 +68,44 @@ static void put_groups(FILE *out, const char *title, const code_group *groups, s
     fputs("</table></div>\n", out);
 }
 
+/* Entries that share their two texts are one row. */
+static void put_list(FILE *out, const code_waivers *list, const char *how) {
+    fprintf(out, "<div class=\"scroll\"><table><tr><th>what</th><th class=\"n\">points</th><th>why</th><th>%s</th></tr>\n", how);
+    for (size_t i = 0; i < list->count;) {
+        const code_waiver *first = &list->waiver[i];
+        uint64_t points = 0;
+        bool stale = false;
+        fputs("<tr><td>", out);
+        for (size_t from = i;
+             i < list->count && strcmp(list->waiver[i].why, first->why) == 0 && strcmp(list->waiver[i].how, first->how) == 0; i++) {
+            const code_waiver *w = &list->waiver[i];
+            fprintf(out, "%s<code%s>", i == from ? "" : "<br>", w->missing == 0 ? " class=\"miss\"" : "");
+            put_html(out, w->what);
+            fputs(w->missing == 0 ? "</code> (stale)" : "</code>", out);
+            points += w->missing;
+            stale = stale || w->missing == 0;
+        }
+        fprintf(out, "</td><td class=\"n%s\">%" PRIu64 "</td><td>", stale ? " miss" : "", points);
+        put_html(out, first->why);
+        fputs("</td><td>", out);
+        put_html(out, first->how);
+        fputs("</td></tr>\n", out);
+    }
+    fputs("</table></div>\n", out);
+}
+
 static void put_waivers(FILE *out, const code_view *view) {
     const code_tally all = code_view_all(view);
     fprintf(out, "<h2>Waivers</h2>\n<p class=\"dim\">%" PRIu64 " of %" PRIu64 " points (%.2f&nbsp;%%).</p>\n", all.waived, all.points,
             all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points);
-    fputs("<div class=\"scroll\"><table><tr><th>what</th><th class=\"n\">points</th><th>why</th><th>how to look again</th></tr>\n", out);
-    for (size_t i = 0; i < view->waivers.count; i++) {
-        const code_waiver *w = &view->waivers.waiver[i];
-        fputs("<tr><td><code>", out);
-        put_html(out, w->what);
-        fprintf(out, "</code></td><td class=\"n%s\">%" PRIu64 "%s</td><td>", w->missing == 0 ? " miss" : "", w->missing,
-                w->missing == 0 ? " (stale)" : "");
-        put_html(out, w->why);
-        fputs("</td><td>", out);
-        put_html(out, w->check);
-        fputs("</td></tr>\n", out);
-    }
-    fputs("</table></div>\n", out);
+    put_list(out, &view->waivers, "how to look again");
+}
+
+static void put_reasons(FILE *out, const code_view *view) {
+    fprintf(out,
+            "<h2>Holes and why</h2>\n<p class=\"dim\">%" PRIu64 " of %" PRIu64 " lines, arms and bits without a hit are explained.</p>\n",
+            view->explained, view->holes);
+    put_list(out, &view->reasons, "what would hit it");
 }
 
 static void put_index(FILE *out, void *ctx) {
@@ -116,6 +137,9 @@ static void put_index(FILE *out, void *ctx) {
             put_html(out, view->empty[i].name);
         }
         fputs("</p>\n", out);
+    }
+    if (view->reasons.count > 0) {
+        put_reasons(out, view);
     }
     if (view->waivers.count > 0) {
         put_waivers(out, view);

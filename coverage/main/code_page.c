@@ -4,10 +4,14 @@
 
 #include "code_tool.h"
 
+#define REASONS_MAX 32u /* of a line; further ones are on the first page */
+
 /* Where the items of each metric are, as lines go on. */
 typedef struct cursor {
     const code_view *view;
     size_t at[CODE_METRICS], end[CODE_METRICS];
+    uint32_t told[REASONS_MAX]; /* explanations of this line's holes, each one once */
+    uint32_t told_count;
 } cursor;
 
 static cursor begin(const code_view *view, const code_group *file) {
@@ -23,6 +27,34 @@ static cursor begin(const code_view *view, const code_group *file) {
     return c;
 }
 
+/* Remember the explanation of a hole. */
+static void tell(cursor *c, const code_item *item) {
+    bool known = item->reason == 0 || c->told_count == REASONS_MAX;
+    for (uint32_t i = 0; i < c->told_count && !known; i++) {
+        known = c->told[i] == item->reason;
+    }
+    if (!known) {
+        c->told[c->told_count++] = item->reason;
+    }
+}
+
+/* Explanations of the line's holes, below them; entries that share their texts are told once. */
+static void put_told(FILE *out, cursor *c) {
+    const code_waiver *before = NULL;
+    for (uint32_t i = 0; i < c->told_count; i++) {
+        const code_waiver *w = &c->view->reasons.waiver[c->told[i] - 1];
+        if (before == NULL || strcmp(before->why, w->why) != 0 || strcmp(before->how, w->how) != 0) {
+            fputs("<div class=\"dim\">", out);
+            put_html(out, w->why);
+            fputs("<br><b>To hit it:</b> ", out);
+            put_html(out, w->how);
+            fputs("</div>", out);
+        }
+        before = w;
+    }
+    c->told_count = 0;
+}
+
 /* The next item of a metric on this line, or before it; NULL: none. */
 static const code_item *next(cursor *c, code_metric metric, uint32_t line) {
     const size_t at = c->at[metric];
@@ -30,6 +62,7 @@ static const code_item *next(cursor *c, code_metric metric, uint32_t line) {
         return NULL;
     }
     c->at[metric]++;
+    tell(c, &c->view->items.item[at]);
     return &c->view->items.item[at];
 }
 
@@ -113,7 +146,7 @@ static void put_holes(FILE *out, const code_view *view, const code_group *file) 
         uint32_t before = 0;
         for (size_t i = file->first; i < file->first + file->count; i++) {
             const code_item *item = &view->items.item[i];
-            if ((unsigned)item->metric != m || item->hits > 0 || item->waiver != 0 || item->line == before) {
+            if ((unsigned)item->metric != m || !code_is_hole(item) || item->line == before) {
                 continue;
             }
             fprintf(out, "%s<a href=\"#l%" PRIu32 "\">%" PRIu32 "</a>", before == 0 ? "<p>missing, " : " ", item->line, item->line);
@@ -147,6 +180,7 @@ void code_page(const code_view *view, const code_group *file, const code_source 
         put_small(out, &c, CODE_M_USER, line);
         put_small(out, &c, CODE_M_EXPR, line);
         put_toggles(out, &c, line);
+        put_told(out, &c);
         fputs("</td></tr>\n", out);
     }
     fputs("</table></div>\n", out);

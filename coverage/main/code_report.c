@@ -24,10 +24,6 @@ static void put_row(const char *name, const code_tally tally[CODE_METRICS]) {
     putchar('\n');
 }
 
-static const char *reason(const code_view *view, uint32_t waiver) {
-    return waiver == 0 ? "" : view->waivers.waiver[waiver - 1].why;
-}
-
 /* What has no hit, metric by metric, with the line of the source. */
 static void put_holes(const code_options *o, const code_view *view, code_metric metric) {
     char text[500];
@@ -41,7 +37,7 @@ static void put_holes(const code_options *o, const code_view *view, code_metric 
         bool tried = false;
         for (size_t i = file->first; i < end;) {
             const code_item *item = &view->items.item[i];
-            if (item->metric != metric || item->hits > 0 || item->waiver != 0) {
+            if (item->metric != metric || !code_is_hole(item)) {
                 i++;
                 continue;
             }
@@ -60,6 +56,10 @@ static void put_holes(const code_options *o, const code_view *view, code_metric 
             const char *line = code_source_line(&source, item->line);
             printf("  %s:%" PRIu32 "  %s%s%.110s\n", file->name, item->line, text, text[0] == '\0' ? "" : "  | ",
                    line + strspn(line, " \t"));
+            const code_waiver *reason = code_view_reason(view, item);
+            if (reason != NULL) {
+                printf("      why: %s\n      hit: %s\n", reason->why, reason->how);
+            }
         }
         code_source_free(&source);
     }
@@ -78,14 +78,18 @@ static void put_waivers(const code_view *view) {
     }
 }
 
-static void put_stale(FILE *out, const code_options *o, const code_view *view) {
-    for (size_t i = 0; i < view->waivers.count; i++) {
-        const code_waiver *w = &view->waivers.waiver[i];
+static void put_stale(FILE *out, const char *path, const code_waivers *list, const char *covered) {
+    for (size_t i = 0; i < list->count; i++) {
+        const code_waiver *w = &list->waiver[i];
         if (w->missing == 0) {
-            fprintf(out, "%s:%" PRIu32 ": stale: %s: %s\n", o->waivers, w->line, w->what,
-                    w->matched == 0 ? "it matches nothing" : "all that it matches is covered");
+            fprintf(out, "%s:%" PRIu32 ": stale: %s: %s\n", path, w->line, w->what, w->matched == 0 ? "it matches nothing" : covered);
         }
     }
+}
+
+void code_tool_stale(FILE *out, const code_options *o, const code_view *view) {
+    put_stale(out, o->waivers, &view->waivers, "all that it matches is covered");
+    put_stale(out, o->reasons, &view->reasons, "all that it matches is covered, waived or explained above");
 }
 
 int code_tool_report(const code_options *o, const code_view *view) {
@@ -102,10 +106,11 @@ int code_tool_report(const code_options *o, const code_view *view) {
         }
     }
     put_row("all", view->total);
-    printf("\nwaived: %" PRIu64 " of %" PRIu64 " points (%.2f %%), %zu waivers, %zu stale\n", all.waived, all.points,
-           all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->waivers.count, view->stale);
+    printf("\nwaived: %" PRIu64 " of %" PRIu64 " points (%.2f %%), %zu waivers; %zu waivers and explanations are stale\n", all.waived,
+           all.points, all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->waivers.count, view->stale);
+    printf("holes: %" PRIu64 ", %" PRIu64 " of them explained\n", view->holes, view->explained);
     printf("cover properties: %" PRIu64 " of %" PRIu64 "\n", view->total[CODE_M_USER].covered, view->total[CODE_M_USER].points);
-    put_stale(stdout, o, view);
+    code_tool_stale(stdout, o, view);
     for (unsigned m = 0; m < CODE_METRICS; m++) {
         put_holes(o, view, (code_metric)m);
     }
@@ -153,7 +158,7 @@ static void put_items(FILE *out, const code_view *view, bool waived) {
     fprintf(out, ",\n\"%s\": [", waived ? "waived" : "holes");
     for (size_t i = 0; i < view->items.count;) {
         const code_item *item = &view->items.item[i];
-        if (item->hits > 0 || (item->waiver != 0) != waived) {
+        if (item->hits > 0 || code_is_hole(item) == waived) {
             i++;
             continue;
         }
@@ -162,9 +167,12 @@ static void put_items(FILE *out, const code_view *view, bool waived) {
         put_json(out, item->file);
         fprintf(out, ", \"line\": %" PRIu32 ", \"points\": %zu, \"name\": ", item->line, next - i);
         put_json(out, waived ? item->name : text);
-        if (waived) {
-            fputs(", \"why\": ", out);
-            put_json(out, reason(view, item->waiver));
+        const code_waiver *reason = waived ? &view->waivers.waiver[item->waiver - 1] : code_view_reason(view, item);
+        fputs(", \"why\": ", out);
+        put_json(out, reason == NULL ? "" : reason->why);
+        if (!waived) {
+            fputs(", \"hit\": ", out);
+            put_json(out, reason == NULL ? "" : reason->how);
         }
         fputc('}', out);
         first = false;
@@ -173,25 +181,33 @@ static void put_items(FILE *out, const code_view *view, bool waived) {
     fputs("]", out);
 }
 
+static void put_json_stale(FILE *out, const code_waivers *list, bool *first) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->waiver[i].missing == 0) {
+            fputs(*first ? "" : ", ", out);
+            put_json(out, list->waiver[i].what);
+            *first = false;
+        }
+    }
+}
+
 void code_tool_json(FILE *out, const code_view *view) {
     const code_tally all = code_view_all(view);
     bool first = true;
     fputs("{\"total\": {", out);
     put_tallies(out, view->total);
-    fprintf(out, "},\n\"files_merged\": %" PRIu64 ", \"points\": %" PRIu64 ", \"waived_percent\": %.2f", view->data.files, all.points,
-            all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points);
+    fprintf(out,
+            "},\n\"files_merged\": %" PRIu64 ", \"points\": %" PRIu64 ", \"waived_percent\": %.2f, \"holes_points\": %" PRIu64
+            ", \"explained\": %" PRIu64,
+            view->data.files, all.points, all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->holes,
+            view->explained);
     put_groups(out, "units", view->units, view->unit_count);
     put_groups(out, "files", view->files, view->file_count);
     put_items(out, view, false);
     put_items(out, view, true);
     fputs(",\n\"stale\": [", out);
-    for (size_t i = 0; i < view->waivers.count; i++) {
-        if (view->waivers.waiver[i].missing == 0) {
-            fputs(first ? "" : ", ", out);
-            put_json(out, view->waivers.waiver[i].what);
-            first = false;
-        }
-    }
+    put_json_stale(out, &view->waivers, &first);
+    put_json_stale(out, &view->reasons, &first);
     fputs("],\n\"no_points\": [", out);
     for (size_t i = 0; i < view->empty_count; i++) {
         fputs(i == 0 ? "{\"module\": " : ", {\"module\": ", out);
@@ -249,6 +265,17 @@ static int judge(const code_options *o, const code_view *view, const char *name,
         tell(o, told, name, share, 0.0, limit, true);
         return share > limit;
     }
+    if (strcmp(name, "unexplained") == 0) {
+        const double left = (double)(view->holes - view->explained);
+        if (!o->json) {
+            printf("%s explained %" PRIu64 " of %" PRIu64 " holes, at most %g unexplained\n", left > limit ? "ABOVE" : "ok   ",
+                   view->explained, view->holes, limit);
+            ++*told;
+        } else {
+            tell(o, told, name, left, 0.0, limit, true);
+        }
+        return left > limit;
+    }
     const code_tally *t = tally_of(view, name);
     if (t == NULL) {
         return -1;
@@ -289,7 +316,7 @@ int code_tool_gate(const code_options *o, const code_view *view) {
             (void)fclose(in);
             return refuse(o, number,
                           rc == -2 ? "not a name and a number from 0 to 100"
-                                   : "nothing has this name: line, branch, toggle, waived, KIND.UNIT");
+                                   : "nothing has this name: line, branch, toggle, waived, unexplained, KIND.UNIT");
         }
         below += rc;
     }
@@ -297,6 +324,6 @@ int code_tool_gate(const code_options *o, const code_view *view) {
     if (o->json) {
         printf("], \"stale\": %zu, \"pass\": %s}\n", view->stale, below == 0 && view->stale == 0 ? "true" : "false");
     }
-    put_stale(o->json ? stderr : stdout, o, view);
+    code_tool_stale(o->json ? stderr : stdout, o, view);
     return below > 0 || view->stale > 0;
 }

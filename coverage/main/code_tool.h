@@ -10,6 +10,7 @@ typedef struct code_options {
     const char *output;     /* -o */
     const char *source;     /* --source, --root: the folder that paths of sources begin in */
     const char *waivers;    /* --waivers */
+    const char *reasons;    /* --explain: explanations of holes */
     const char *thresholds; /* --thresholds */
     const char *only;       /* --only */
     const char *modules;    /* --modules: folder of the modules that should have points; NULL: "rtl", if there is one */
@@ -34,21 +35,25 @@ typedef struct code_group {
 typedef struct code_view {
     code_data data;
     code_items items;
-    code_waivers waivers;
+    code_waivers waivers, reasons; /* reasons: explanations of holes */
     code_tally total[CODE_METRICS];
     code_group *units, *files; /* by name */
     size_t unit_count, file_count;
     code_module *empty; /* modules without any point */
     size_t empty_count;
-    size_t stale; /* waivers */
+    size_t stale;              /* waivers and explanations */
+    uint64_t holes, explained; /* lines, arms and bits that are missing, and those of them that have an explanation */
 } code_view;
 
 int code_view_open(code_view *view, const code_options *o, cov_error *err);
 void code_view_close(code_view *view);
 /* Of lines, branches and toggles together. */
 code_tally code_view_all(const code_view *view);
-/* A hole: items of one line that belong together. text: "a_q[3..7]", "else". Returns the item behind it; items[from] has no hit and is not waived. */
+/* A hole: items of one line that belong together and have the same explanation. text: "a_q[3..7]", "else". Returns the item behind it; items[from] has no hit and is not waived. */
 size_t code_view_hole(const code_view *view, size_t from, size_t end, char *text, size_t size);
+
+/* The explanation of a hole; NULL: it has none. */
+const code_waiver *code_view_reason(const code_view *view, const code_item *item);
 
 /* ---- commands ---- */
 
@@ -57,6 +62,8 @@ void code_tool_json(FILE *out, const code_view *view);
 int code_tool_info(const code_options *o, const code_view *view, FILE *out);
 int code_tool_cobertura(const code_options *o, const code_view *view, FILE *out);
 int code_tool_html(const code_view *view, const char *source, const char *dir, cov_error *err);
+/* Waivers and explanations that are stale, a line each. */
+void code_tool_stale(FILE *out, const code_options *o, const code_view *view);
 int code_tool_gate(const code_options *o, const code_view *view);
 int code_tool_user(const code_options *o, const code_view *view);
 

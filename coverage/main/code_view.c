@@ -47,6 +47,10 @@ static int add_up(code_view *view, cov_error *err) {
         code_count(&file->tally[item->metric], item);
         code_count(&of_unit->tally[item->metric], item);
         code_count(&view->total[item->metric], item);
+        if ((unsigned)item->metric < CODE_SCORED && code_is_hole(item)) {
+            view->holes++;
+            view->explained += item->reason != 0;
+        }
     }
     if (view->unit_count > 1) {
         qsort(view->units, view->unit_count, sizeof *view->units, by_name);
@@ -89,17 +93,25 @@ static int find_empty(code_view *view, const code_options *o, cov_error *err) {
     return rc;
 }
 
+/* A file of waivers or of explanations, held against the items; path NULL: there is none. */
+static int take_reasons(code_view *view, code_waivers *list, code_use use, const char *path, const char *root, cov_error *err) {
+    if (path == NULL) {
+        return COV_OK;
+    }
+    int rc = code_waivers_read(list, path, use, err);
+    rc = rc == COV_OK ? code_waive(list, &view->items, root, err) : rc;
+    for (size_t i = 0; rc == COV_OK && i < list->count; i++) {
+        view->stale += list->waiver[i].missing == 0;
+    }
+    return rc;
+}
+
 int code_view_open(code_view *view, const code_options *o, cov_error *err) {
     memset(view, 0, sizeof *view);
     int rc = code_read(&view->data, o->files[0], err);
     rc = rc == COV_OK ? code_items_make(&view->items, &view->data, err) : rc;
-    if (rc == COV_OK && o->waivers != NULL) {
-        rc = code_waivers_read(&view->waivers, o->waivers, err);
-        rc = rc == COV_OK ? code_waive(&view->waivers, &view->items, o->source, err) : rc;
-    }
-    for (size_t i = 0; rc == COV_OK && i < view->waivers.count; i++) {
-        view->stale += view->waivers.waiver[i].missing == 0;
-    }
+    rc = rc == COV_OK ? take_reasons(view, &view->waivers, CODE_WAIVE, o->waivers, o->source, err) : rc;
+    rc = rc == COV_OK ? take_reasons(view, &view->reasons, CODE_EXPLAIN, o->reasons, o->source, err) : rc;
     rc = rc == COV_OK ? add_up(view, err) : rc;
     rc = rc == COV_OK ? find_empty(view, o, err) : rc;
     if (rc != COV_OK) {
@@ -113,6 +125,7 @@ void code_view_close(code_view *view) {
     free(view->units);
     free(view->files);
     code_waivers_free(&view->waivers);
+    code_waivers_free(&view->reasons);
     code_items_free(&view->items);
     code_free(&view->data);
     memset(view, 0, sizeof *view);
@@ -126,6 +139,10 @@ code_tally code_view_all(const code_view *view) {
         all.waived += view->total[m].waived;
     }
     return all;
+}
+
+const code_waiver *code_view_reason(const code_view *view, const code_item *item) {
+    return item->reason == 0 ? NULL : &view->reasons.waiver[item->reason - 1];
 }
 
 /* "a_q[3]" is bit 3 of "a_q"; false: it has no index at its end. */
@@ -154,7 +171,7 @@ size_t code_view_hole(const code_view *view, size_t from, size_t end, char *text
         const code_item *item = &view->items.item[i];
         size_t other = 0;
         unsigned index = 0;
-        if (item->hits > 0 || item->waiver != 0 || item->metric != CODE_M_TOGGLE || item->line != first->line ||
+        if (!code_is_hole(item) || item->reason != first->reason || item->metric != CODE_M_TOGGLE || item->line != first->line ||
             !take_index(item->name, &other, &index) || other != length || strncmp(item->name, first->name, length) != 0 ||
             index != highest + 1) {
             break;

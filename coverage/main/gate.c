@@ -9,8 +9,8 @@
 #define NAME_BYTES 200
 
 typedef struct threshold {
-    char name[NAME_BYTES]; /* "total", "illegal", "group", "group.point" */
-    double least;          /* percent; of "illegal" the most hits */
+    char name[NAME_BYTES]; /* "total", "illegal", "unhinted", "group", "group.point" */
+    double least;          /* percent; of "illegal" the most hits, of "unhinted" the most holes without a hint */
 } threshold;
 
 /* Percent of a name; false: nothing has it. */
@@ -45,6 +45,21 @@ static bool percent_of(const cov_data *data, const char *name, double *percent) 
     return false;
 }
 
+/* Is it held against a number that it may not be above? */
+static bool is_count(const char *name) {
+    return strcmp(name, "illegal") == 0 || strcmp(name, "unhinted") == 0;
+}
+
+static void count_unhinted(void *ctx, const cov_data *data, const tool_item *item) {
+    char hint[300];
+    uint64_t *count = ctx;
+    (void)data;
+    if (item->role == COV_COUNTED && item->hits < item->goal) {
+        tool_item_hint(item, hint, sizeof hint);
+        *count += hint[0] == '\0';
+    }
+}
+
 /* "name number", with comments. 1: a threshold, 0: an empty line, -1: neither. */
 static int read_line(const char *line, threshold *t) {
     char number[64];
@@ -58,7 +73,7 @@ static int read_line(const char *line, threshold *t) {
         return 0;
     }
     t->least = strtod(number, &end);
-    const double most = strcmp(t->name, "illegal") == 0 ? 1e18 : 100.0;
+    const double most = is_count(t->name) ? 1e18 : 100.0;
     return found == 2 && *end == '\0' && end != number && t->least >= 0.0 && t->least <= most ? 1 : -1;
 }
 
@@ -75,8 +90,7 @@ static void tell(gate *g, const char *name, double percent, double least, bool g
         put_json(stdout, name);
         printf(", \"is\": %.2f, \"threshold\": %.2f, \"pass\": %s}", percent, least, good ? "true" : "false");
     } else {
-        printf("%s  %-40s %.2f, %s %.2f\n", good ? "ok   " : "BELOW", name, percent, strcmp(name, "illegal") == 0 ? "at most" : "at least",
-               least);
+        printf("%s  %-40s %.2f, %s %.2f\n", good ? "ok   " : "BELOW", name, percent, is_count(name) ? "at most" : "at least", least);
     }
     g->lines++;
     g->below += !good;
@@ -101,6 +115,10 @@ static int judge(gate *g, FILE *in, cov_error *err) {
         }
         if (kind > 0 && strcmp(t.name, "illegal") == 0) {
             judge_illegal(g, t.least);
+        } else if (kind > 0 && strcmp(t.name, "unhinted") == 0) {
+            uint64_t holes = 0;
+            tool_walk(g->data, NULL, count_unhinted, &holes);
+            tell(g, "unhinted", (double)holes, t.least, (double)holes <= t.least);
         } else if (kind > 0 && !percent_of(g->data, t.name, &percent)) {
             (void)snprintf(err->text, sizeof err->text, "%.150s: line %" PRIu32 ": nothing in %.100s has the name %.80s", g->t->thresholds,
                            number, g->t->files[0], t.name);

@@ -9,7 +9,6 @@ static const char *const ops[] = {"conv",       "depthwise", "groups", "linear",
                                   "activation", "norm",      "concat", "resize", "channels", "shape",       "other",   "input"};
 static const char *const places[] = {"NPU", "fused", "CPU", "addresses", "input"};
 static const char *const weights[] = {"none", "float", "int8"};
-static const char *const forms[] = {"fp32", "int8"};
 
 #define OPS 15u /* of layers; an input is only read */
 
@@ -42,15 +41,61 @@ const uint32_t npu_models_graph_count = COV_COUNT(npu_models_graph);
 
 enum { OP, FROM, PLACE, FROM_PLACE, WEIGHTS, IN_FORM, OUT_FORM, INPUTS, READERS, DEPTH, POINTS };
 
-static const cov_bin op_bins[] = {{COV_NAMES(ops, OPS)}};
-static const cov_bin from_bins[] = {{COV_NAMES(ops, OPS + 1)}};
-static const cov_bin place_bins[] = {{COV_NAMES(places, 4)}};
-static const cov_bin from_place_bins[] = {{COV_NAMES(places, 5)}};
-static const cov_bin weights_bins[] = {{COV_NAMES(weights, 3)}};
-static const cov_bin form_bins[] = {{COV_NAMES(forms, 2)}};
-static const cov_bin inputs_bins[] = {{COV_EACH(1, 4)}};
-static const cov_bin readers_bins[] = {{COV_VALUE("output", 0)}, {COV_EACH(1, 3)}, {COV_RANGE("4..", 4, COV_MAX)}};
-static const cov_bin depth_bins[] = {{COV_EACH(1, 8)}, {COV_RANGE("9..", 9, COV_MAX)}};
+/* Layer 2 reads layer 1: its operator and that one's are the two sides of a pair. */
+static const cov_bin op_bins[] = {{COV_VALUE("conv", 0), .hint = "graph:layers=4 a2=1 op2=conv"},
+                                  {COV_VALUE("depthwise", 1), .hint = "graph:layers=4 a2=1 op2=dw"},
+                                  {COV_VALUE("groups", 2), .hint = "graph:layers=4 a2=1 op2=group"},
+                                  {COV_VALUE("linear", 3), .hint = "graph:layers=4 a2=1 op2=linear"},
+                                  {COV_VALUE("pool", 4), .hint = "graph:layers=4 a2=1 op2=maxpool"},
+                                  {COV_VALUE("global pool", 5), .hint = "graph:layers=4 a2=1 op2=globalmax"},
+                                  {COV_VALUE("eltwise", 6), .hint = "graph:layers=4 a2=1 op2=sum"},
+                                  {COV_VALUE("binary", 7), .hint = "graph:layers=4 a2=1 op2=binary"},
+                                  {COV_VALUE("activation", 8), .hint = "graph:layers=4 a2=1 op2=act"},
+                                  {COV_VALUE("norm", 9), .hint = "graph:layers=4 a2=1 op2=norm"},
+                                  {COV_VALUE("concat", 10), .hint = "graph:layers=4 a2=1 op2=concat"},
+                                  {COV_VALUE("resize", 11), .hint = "graph:layers=4 a2=1 op2=interp"},
+                                  {COV_VALUE("channels", 12), .hint = "graph:layers=4 a2=1 op2=shuffle"},
+                                  {COV_VALUE("shape", 13), .hint = "graph:layers=4 a2=1 op2=flatten"},
+                                  {COV_VALUE("other", 14), .hint = "graph:layers=4 a2=1 op2=softmax"}};
+static const cov_bin from_bins[] = {{COV_VALUE("conv", 0), .hint = "graph:layers=4 a2=1 op1=conv"},
+                                    {COV_VALUE("depthwise", 1), .hint = "graph:layers=4 a2=1 op1=dw"},
+                                    {COV_VALUE("groups", 2), .hint = "graph:layers=4 a2=1 op1=group"},
+                                    {COV_VALUE("linear", 3), .hint = "graph:layers=4 a2=1 op1=linear"},
+                                    {COV_VALUE("pool", 4), .hint = "graph:layers=4 a2=1 op1=maxpool"},
+                                    {COV_VALUE("global pool", 5), .hint = "graph:layers=4 a2=1 op1=globalmax"},
+                                    {COV_VALUE("eltwise", 6), .hint = "graph:layers=4 a2=1 op1=sum"},
+                                    {COV_VALUE("binary", 7), .hint = "graph:layers=4 a2=1 op1=binary"},
+                                    {COV_VALUE("activation", 8), .hint = "graph:layers=4 a2=1 op1=act"},
+                                    {COV_VALUE("norm", 9), .hint = "graph:layers=4 a2=1 op1=norm"},
+                                    {COV_VALUE("concat", 10), .hint = "graph:layers=4 a2=1 op1=concat"},
+                                    {COV_VALUE("resize", 11), .hint = "graph:layers=4 a2=1 op1=interp"},
+                                    {COV_VALUE("channels", 12), .hint = "graph:layers=4 a2=1 op1=shuffle"},
+                                    {COV_VALUE("shape", 13), .hint = "graph:layers=4 a2=1 op1=flatten"},
+                                    {COV_VALUE("other", 14), .hint = "graph:layers=4 a2=1 op1=softmax"},
+                                    {COV_VALUE("input", 15), .hint = "graph:layers=4 a2=0"}};
+static const cov_bin place_bins[] = {{COV_VALUE("NPU", 0), .hint = "graph:layers=4 a2=1 op2=conv"},
+                                     {COV_VALUE("fused", 1), .hint = "graph:layers=4 a2=1 op2=act"},
+                                     {COV_VALUE("CPU", 2), .hint = "graph:layers=4 a2=1 op2=softmax"},
+                                     {COV_VALUE("addresses", 3), .hint = "graph:layers=4 a2=1 op2=concat"}};
+static const cov_bin from_place_bins[] = {{COV_VALUE("NPU", 0), .hint = "graph:layers=4 a2=1 op1=conv"},
+                                          {COV_VALUE("fused", 1), .hint = "graph:layers=4 a2=1 op1=act"},
+                                          {COV_VALUE("CPU", 2), .hint = "graph:layers=4 a2=1 op1=softmax"},
+                                          {COV_VALUE("addresses", 3), .hint = "graph:layers=4 a2=1 op1=concat"},
+                                          {COV_VALUE("input", 4), .hint = "graph:layers=4 a2=0"}};
+static const cov_bin weights_bins[] = {{COV_VALUE("none", 0), .hint = "graph:layers=4 op2=act"},
+                                       {COV_VALUE("float", 1), .hint = "graph:layers=4 op2=conv prec2=float"},
+                                       {COV_VALUE("int8", 2), .hint = "graph:layers=4 op2=conv prec2=int8"}};
+static const cov_bin in_bins[] = {{COV_VALUE("fp32", 0), .hint = "graph:layers=4 a2=1 prec1=float"},
+                                  {COV_VALUE("int8", 1), .hint = "graph:layers=4 a2=1 prec1=chain"}};
+static const cov_bin out_bins[] = {{COV_VALUE("fp32", 0), .hint = "graph:layers=4 a3=2 prec2=float"},
+                                   {COV_VALUE("int8", 1), .hint = "graph:layers=4 a3=2 prec2=chain"}};
+static const cov_bin inputs_bins[] = {{COV_EACH(1, 4), .hint = "graph:layers=4 op4=concat k4=%"}};
+static const cov_bin readers_bins[] = {{COV_VALUE("output", 0), .hint = "graph:layers=2 a2=1"},
+                                       {COV_VALUE("1", 1), .hint = "graph:layers=4 a2=1 a3=2"},
+                                       {COV_VALUE("2", 2), .hint = "graph:layers=4 a3=2 a4=2"},
+                                       {COV_VALUE("3", 3), .hint = "graph:layers=5 a3=2 a4=2 a5=2"},
+                                       {COV_RANGE("4..", 4, COV_MAX), .hint = "graph:layers=6 a3=2 a4=2 a5=2 a6=2"}};
+static const cov_bin depth_bins[] = {{COV_EACH(1, 8), .hint = "graph:layers=%"}, {COV_RANGE("9..", 9, COV_MAX), .hint = "graph:layers=12"}};
 
 static const cov_point layer_points[POINTS] = {
     [OP] = {COV_POINT("op", "one kind of layer is never part of a network", op_bins)},
@@ -58,8 +103,8 @@ static const cov_point layer_points[POINTS] = {
     [PLACE] = {COV_POINT("place", "a layer runs nowhere, or twice", place_bins)},
     [FROM_PLACE] = {COV_POINT("from_place", "a blob is not where its reader looks", from_place_bins)},
     [WEIGHTS] = {COV_POINT("weights", "float layers between INT8 ones", weights_bins)},
-    [IN_FORM] = {COV_POINT("in", "an INT8 blob is quantised once more", form_bins)},
-    [OUT_FORM] = {COV_POINT("out", "requantised with the scale of another layer", form_bins)},
+    [IN_FORM] = {COV_POINT("in", "an INT8 blob is quantised once more", in_bins)},
+    [OUT_FORM] = {COV_POINT("out", "requantised with the scale of another layer", out_bins)},
     [INPUTS] = {COV_POINT("inputs", "only the first two inputs arrive", inputs_bins)},
     [READERS] = {COV_POINT("readers", "memory of a blob is free after its first reader", readers_bins)},
     [DEPTH] = {COV_POINT("depth", "errors that add up from layer to layer", depth_bins)}};

@@ -251,11 +251,13 @@ bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable) {
     }
     while (bytes > 0) {
         const size_t n = in_page(addr, bytes);
-        tb_ddr_page *p = page_make(mem, addr);
-        if (p == NULL) {
+        tb_ddr_page *p = writable || page_at(mem, addr) != NULL ? page_make(mem, addr) : NULL; /* of no page nothing is writable */
+        if (p == NULL && writable) {
             return false;
         }
-        set_bits(p->writable, (size_t)(addr & PAGE_MASK), n, writable);
+        if (p != NULL) {
+            set_bits(p->writable, (size_t)(addr & PAGE_MASK), n, writable);
+        }
         addr += n;
         bytes -= n;
     }

@@ -9,6 +9,7 @@
 
 #define GUARD 64u /* bytes between buffers that nobody may write */
 #define MIN_DDR (UINT64_C(64) << 20)
+#define SCATTER_ROOM (UINT64_C(1) << 30) /* at least, for buffers side by side */
 
 void npu_dev_fail(npu_dev *dev, const char *signature, const char *format, ...) {
     if (npu_dev_failed(dev)) {
@@ -114,7 +115,9 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
     dev->has_rtl = cfg->kind != NPU_DEV_MODEL;
     dev->has_model = cfg->kind != NPU_DEV_RTL;
     dev->hash = TB_HASH_INIT;
-    const uint64_t bytes = ((cfg->ddr_bytes < MIN_DDR ? MIN_DDR : cfg->ddr_bytes) + TB_DDR_PAGE - 1) & ~(uint64_t)(TB_DDR_PAGE - 1);
+    const uint64_t asked = cfg->ddr_bytes < MIN_DDR ? MIN_DDR : cfg->ddr_bytes;
+    const uint64_t bytes = cfg->scatter && asked < SCATTER_ROOM ? UINT64_C(0x100000000) - NPU_DEV_DDR_BASE
+                                                                : (asked + TB_DDR_PAGE - 1) & ~(uint64_t)(TB_DDR_PAGE - 1);
     bool ok = bytes <= UINT64_C(0x100000000) - NPU_DEV_DDR_BASE;
     if (!ok) {
         snprintf(err, err_size, "memory of %" PRIu64 " bytes does not fit below 4 GiB", bytes);
@@ -174,11 +177,21 @@ const npu_hal *npu_dev_hal(npu_dev *dev) {
     return &dev->hal;
 }
 
+/* Where the next buffer may begin. */
+static uint64_t next_place(const npu_dev *dev) {
+    const uint64_t left = dev->ddr.base + dev->ddr.size - dev->next_addr;
+    if (!dev->cfg.scatter || left <= SCATTER_ROOM) {
+        return dev->next_addr;
+    }
+    const uint64_t draw = tb_mix64(dev->cfg.seed + dev->bufs * UINT64_C(0x9e3779b97f4a7c15));
+    return dev->next_addr + (draw % ((left - SCATTER_ROOM) / 4 + 1) & ~UINT64_C(0xffff));
+}
+
 uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kind kind) {
     if (align < 16 || (align & (align - 1)) != 0 || bytes == 0) {
         return 0;
     }
-    const uint64_t addr = (dev->next_addr + align - 1) & ~(uint64_t)(align - 1);
+    const uint64_t addr = (next_place(dev) + align - 1) & ~(uint64_t)(align - 1);
     if (!tb_ddr_inside(&dev->ddr, addr, (uint64_t)bytes + GUARD)) {
         return 0;
     }

@@ -30,9 +30,11 @@ typedef struct npu_dev_cfg {
     uint64_t wave_window;        /* cycles of that waveform before the failure, a quarter of it after (0: 2,000) */
     const char *dump;            /* folder for tensor logs (docs/debugging.md), DUMP/rtl and DUMP/model, or NULL */
     uint64_t ddr_bytes;          /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
-    uint64_t watchdog_cycles;    /* failure after so many cycles without progress on any port (0: 100,000) */
-    uint64_t max_cycles;         /* failure host:cycles after so many cycles (0: no limit) */
-    bool poison_reads;           /* never-written bytes that are read are a failure (default on in testcases) */
+    /* its memory ends at 4 GiB, and buffers lie anywhere in it, by `seed`: only bits 16 to 31 of addresses differ, so the bus sees the same bursts */
+    bool scatter;
+    uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */
+    uint64_t max_cycles;      /* failure host:cycles after so many cycles (0: no limit) */
+    bool poison_reads;        /* never-written bytes that are read are a failure (default on in testcases) */
     /* what this run remembers of its failure (explain.h), or NULL; such a run goes on after the first wrong thing where it can */
     struct npu_explain *explain;
     /*

@@ -16,7 +16,7 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write) {
         tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, profile ? err : "no such bus profile");
         return -1;
     }
-    if (tb_ddr_init(&bus->mem, DMA_BASE, DMA_SIZE, u->seed) != 0) {
+    if (tb_ddr_init(&bus->mem, DMA_BASE, write ? DMA_FAR : DMA_SIZE, u->seed) != 0) {
         return -1;
     }
     tb_axi_mon_cfg mon;

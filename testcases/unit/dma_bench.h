@@ -8,7 +8,8 @@
 
 #define DMA_BASE UINT32_C(0x10000000)
 #define DMA_SIZE UINT32_C(0x00100000)
-#define DMA_QUEUE 512u /* bursts and jobs remembered, a power of two */
+#define DMA_FAR UINT32_C(0xf0000000) /* of a memory that is written: up to 4 GiB */
+#define DMA_QUEUE 512u               /* bursts and jobs remembered, a power of two */
 #define DMA_OUTSTANDING 16u
 #define DMA_REQS_MAX 4u
 

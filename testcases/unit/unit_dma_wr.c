@@ -62,6 +62,9 @@ typedef struct bench {
 static void draw_job(const unit *u, bench *b, uint32_t i) {
     requester *r = &b->req[i];
     r->offer = dma_draw_job(&b->rng_job, (uint32_t)unit_knob(u, "size"));
+    if (tb_rng_chance(&b->rng_job, 1, 4)) { /* far away; most jobs write over each other */
+        r->offer.addr += (uint32_t)tb_rng_range(&b->rng_job, 0, DMA_FAR / DMA_SIZE - 1) * DMA_SIZE;
+    }
     r->offer.requester = i;
     r->offer_beat = r->in;
     for (uint32_t at = 0; at < r->offer.bytes; at += 16) {
@@ -300,7 +303,7 @@ static int run(unit *u) {
         free(b);
         return -1;
     }
-    if (tb_ddr_init(&b->ref, DMA_BASE, DMA_SIZE, u->seed) != 0) {
+    if (tb_ddr_init(&b->ref, DMA_BASE, DMA_FAR, u->seed) != 0) {
         dma_bus_close(&b->bus);
         free(b);
         return -1;

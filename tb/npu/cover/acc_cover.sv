@@ -1,4 +1,5 @@
 // Corners of the accumulators; sums of column 0.
+// hit: tests conv, dw and linear
 module acc_cover #(
     parameter int unsigned N = 8,
     parameter int unsigned Aw = 3
@@ -22,6 +23,7 @@ module acc_cover #(
   wraps: cover property (@(posedge clk_i) disable iff (!rst_ni) en_i && slot_q == '1);
   // bug: a sum of more than 20 bits loses its upper bits
   above_20: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) > 32'sd1048576);
+  // hit: conv:ic=4 iw=40 ih=40 k=33
   // bug: a negative sum of more than 20 bits loses its sign
   below_20: cover property (@(posedge clk_i) disable iff (!rst_ni) valid_o[0] && $signed(sum0_o[31:0]) < -32'sd1048576);
   // bug: a sum of zero is taken for no sum

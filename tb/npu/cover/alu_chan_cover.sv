@@ -1,4 +1,5 @@
 // Corners of an ALU channel: operands, room, results.
+// hit: tests eltwise, reduce and jobs
 module alu_chan_cover #(
     parameter int unsigned Ow = 6,
     parameter int unsigned Pw = 5,

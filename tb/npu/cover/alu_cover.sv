@@ -1,4 +1,5 @@
 // Corners of an ALU task: both channels meet at its end.
+// hit: tests eltwise, reduce and jobs
 module alu_cover (
     input logic clk_i,
     input logic rst_ni,

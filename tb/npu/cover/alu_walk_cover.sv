@@ -1,4 +1,5 @@
 // Corners of the walk over rows and planes.
+// hit: tests eltwise, reduce and copy
 module alu_walk_cover (
     input logic clk_i,
     input logic rst_ni,

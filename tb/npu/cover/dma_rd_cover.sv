@@ -1,4 +1,5 @@
 // Corners of the read side: realignment, back-pressure, dropping after a soft reset.
+// hit: any test; with bus=hostile; test faults
 module dma_rd_cover (
     input logic clk_i,
     input logic rst_ni,

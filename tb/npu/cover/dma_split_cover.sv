@@ -1,4 +1,5 @@
 // Corners of the arbiter and the burst splitter of a DMA channel.
+// hit: any test; with bus=hostile; test faults
 module dma_split_cover #(
     parameter int unsigned NumReq = 4,
     parameter int unsigned CntW = 5,

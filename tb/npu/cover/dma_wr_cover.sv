@@ -1,4 +1,5 @@
 // Corners of the write side: lanes, strobes, order of address and data, dropping after a soft reset.
+// hit: any test; with bus=hostile; test faults
 module dma_wr_cover #(
     parameter int unsigned NumReq = 3
 ) (

@@ -1,4 +1,5 @@
 // Corners of every FIFO: full and empty, and what happens at these ends.
+// hit: any test; with bus=hostile
 module fifo_cover (
     input logic clk_i,
     input logic rst_ni,

@@ -1,4 +1,5 @@
 // Corners between the engines of the GEMM: room, ping-pong, contention.
+// hit: tests conv, jobs and sequence
 module gemm_cover #(
     parameter int unsigned Tw = 8
 ) (

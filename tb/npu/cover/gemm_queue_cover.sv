@@ -1,4 +1,5 @@
 // Corners of the queue of GEMM tasks.
+// hit: tests sequence and conv with serial=0
 module gemm_queue_cover #(
     parameter int unsigned Engines = 6
 ) (

@@ -1,4 +1,5 @@
 // Corners of the input buffer.
+// hit: tests conv and dw
 module ifm_buf_cover #(
     parameter int unsigned N = 8
 ) (

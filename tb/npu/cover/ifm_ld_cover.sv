@@ -1,4 +1,5 @@
 // Corners of the loader of inputs: the ring, chunks, rows that are complete.
+// hit: tests conv and convert
 module ifm_ld_cover #(
     parameter int unsigned Aw = 14
 ) (

@@ -1,4 +1,5 @@
 // Corners of the address generator: waits, edges of the map, rows that are given back.
+// hit: tests conv and dw
 module im2col_cover #(
     parameter int unsigned Ln = 3,
     parameter int unsigned Cw = 27

@@ -1,4 +1,5 @@
 // Corners of the input quantiser: banks, short jobs, words that wait.
+// hit: tests conv and convert, in_layout=int8 and fp32
 module layout_cover #(
     parameter int unsigned Banks = 4
 ) (

@@ -1,4 +1,5 @@
 // Corners of the mesh; data of its first row and column. What its loops do is left out of the toggles.
+// hit: test conv with data=extreme wdata=extreme
 module mesh_cover #(
     parameter int unsigned N = 8
 ) (

@@ -1,4 +1,5 @@
 // Corners of the change of widths.
+// hit: tests conv and convert with in_layout=int8
 module npu_gearbox_cover (
     input logic clk_i,
     input logic rst_ni,

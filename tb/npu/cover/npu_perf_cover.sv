@@ -1,4 +1,5 @@
 // Corners of the counters.
+// hit: test regs; any test with perf counters
 module npu_perf_cover (
     input logic clk_i,
     input logic rst_ni,

@@ -1,4 +1,5 @@
 // Corners of the buffer of sums.
+// hit: tests conv and dw
 module ofm_buf_cover #(
     parameter int unsigned N = 8
 ) (

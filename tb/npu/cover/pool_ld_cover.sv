@@ -1,4 +1,5 @@
 // Corners of the loader of POOL.
+// hit: test pool
 module pool_ld_cover (
     input logic clk_i,
     input logic rst_ni,

@@ -1,4 +1,5 @@
 // Corners of the input rows of POOL.
+// hit: test pool
 module pool_line_cover (
     input logic clk_i,
     input logic rst_ni,

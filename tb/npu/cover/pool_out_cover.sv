@@ -1,4 +1,5 @@
 // Corners of the output of POOL.
+// hit: test pool
 module pool_out_cover (
     input logic clk_i,
     input logic rst_ni,

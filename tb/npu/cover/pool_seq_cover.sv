@@ -1,4 +1,5 @@
 // Corners of the sequence of windows: waits, edges, halves of the output.
+// hit: test pool
 module pool_seq_cover (
     input logic clk_i,
     input logic rst_ni,

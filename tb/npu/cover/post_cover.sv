@@ -1,4 +1,5 @@
 // Corners of the write-back: groups, waits, the last channel and tile.
+// hit: tests conv, dw and linear
 module post_cover #(
     parameter int unsigned Ln = 3,
     parameter int unsigned Tw = 8,

@@ -1,4 +1,5 @@
 // Corners of the quantiser of results: rounding and limits of lane 0, rows, runs of pixels.
+// hit: test conv with out_layout=int8
 module requant_cover #(
     parameter int unsigned N = 8,
     parameter int unsigned Lanes = 8,
@@ -27,8 +28,10 @@ module requant_cover #(
   clip_high: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && !product[31] && product[30:0] > 31'h42fe0000 && product[30:0] <= 31'h7f800000);
   // bug: a result below -127 becomes -128, or wraps
   clip_low: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && product[31] && product[30:0] > 31'h42fe0000 && product[30:0] <= 31'h7f800000);
+  // hit: conv:out_layout=int8 wdata=ones in_scale=pow2 out_scale=pow2 and sums times scale of 0.5 or 2.5
   // bug: a half is rounded to even, or towards zero
   half: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && (product[30:0] == 31'h3f000000 || product[30:0] == 31'h40200000));
+  // hit: conv:out_layout=int8 wdata=ones in_scale=pow2 out_scale=pow2 and sums times scale of -0.5 or -2.5
   // bug: a negative half is rounded up
   half_negative: cover property (@(posedge clk_i) disable iff (!rst_ni) v_q[0] && (product[31:0] == 32'hbf000000 || product[31:0] == 32'hc0200000));
   // bug: NaN becomes a number

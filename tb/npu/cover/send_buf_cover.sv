@@ -1,4 +1,5 @@
 // Corners of the buffer before a write channel: regions, contention for its one port, wrapping.
+// hit: test jobs with writes=1
 module send_buf_cover #(
     parameter int unsigned Clients = 3,
     parameter int unsigned Lw = 11,
@@ -20,6 +21,7 @@ module send_buf_cover #(
 
   // bug: the region of the GEMM overflows into the next one
   gemm_high: cover property (@(posedge clk_i) disable iff (!rst_ni) level_q[0+:Lw] >= Lw'(npu_pkg::SendGemm - 5));
+  // hit: jobs:mix=pool writes=1
   // bug: the region of the POOL overflows into the next one
   pool_full: cover property (@(posedge clk_i) disable iff (!rst_ni) level_q[Lw+:Lw] == Lw'(npu_pkg::SendPool));
   // bug: the region of the ALU overflows

@@ -1,4 +1,5 @@
 // Corners of the places where a started task waits: one for each unit.
+// hit: tests sequence, nonsense and faults
 module task_slot_cover (
     input logic clk_i,
     input logic rst_ni,

@@ -1,4 +1,5 @@
 // Corners of the transposer: blocks that follow, wait, or are flushed.
+// hit: test conv with out_layout=int8
 module transpose_cover (
     input logic clk_i,
     input logic rst_ni,

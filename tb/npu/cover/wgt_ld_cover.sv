@@ -1,4 +1,5 @@
 // Corners of the loader of weights: banks, pieces, weights that stay.
+// hit: tests conv, linear and dw
 module wgt_ld_cover #(
     parameter int unsigned Aw = 14
 ) (
