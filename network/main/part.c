@@ -25,17 +25,16 @@ static double now(clockid_t clock) {
 
 /* ---- one part ---- */
 
-/* Cycles are those of the layers, without the start of the driver. */
+/* Cycles are those of the layers, without the start of the driver and the reading of counters. */
 static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outcome *out, net_error *err) {
     const net_rt_options options = {.stalls = j->opt->stalls, .part = true, .first = p->first, .last = p->last};
     net_rt *rt = NULL;
     net_status status = netrun_open(&j->run, j->opt, &options, dev, err);
     status = status == NET_OK ? net_rt_new_with(&j->run.graph, *dev, &options, &rt, err) : status;
-    const uint64_t before = *dev == NULL ? 0 : npu_dev_cycles(*dev);
     status = status == NET_OK ? net_rt_run_part(rt, j->run.rt, err) : status;
-    out->cycles = *dev == NULL ? 0 : npu_dev_cycles(*dev) - before;
-    for (uint32_t i = p->first; rt != NULL && j->opt->stalls && i <= p->last; i++) {
-        for (uint32_t k = 0; k < PART_COUNTERS; k++) {
+    for (uint32_t i = p->first; rt != NULL && i <= p->last; i++) {
+        out->cycles += net_rt_layer_where(rt, i).cycles;
+        for (uint32_t k = 0; j->opt->stalls && k < PART_COUNTERS; k++) {
             out->counter[k] += net_rt_counters(rt, i)[k];
         }
     }
@@ -278,44 +277,6 @@ uint64_t part_bytes(const part *p, bool written) {
     return 16 * (written ? c[4] + c[5] : c[2] + c[3]);
 }
 
-static void print_part(const part_job *j, const part *p) {
-    const uint64_t prediction = part_predict(j, p).cycles;
-    const net_graph *g = &j->run.graph;
-    const part_outcome *out = &p->out;
-    const bool good = out->status == NET_OK;
-    const double peak = 2.0 * j->opt->n * j->opt->n * (double)out->cycles;
-    char range[24];
-    (void)snprintf(range, sizeof range, p->first == p->last ? "%u" : "%u-%u", p->first, p->last);
-    printf("%-7s %-22s %-24s %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f %6.1f %7.2f  %s%s%s\n", range, g->layer[p->first].type,
-           g->layer[p->first].name, p->macs, out->cycles, prediction, part_off(prediction, out->cycles),
-           out->cycles == 0 ? 0.0 : 100.0 * (double)p->macs / peak, out->seconds, good ? "same" : out->signature, good ? "" : ": ",
-           good ? "" : out->message);
-}
-
-/* Lines of the table; the first failure. */
-static const part *report(const part_job *j, uint64_t *cycles, uint64_t *hash) {
-    const part *bad = NULL;
-    const part *longest = &j->part[0];
-    uint64_t prediction = 0;
-    *cycles = 0;
-    *hash = 0;
-    printf("%-7s %-22s %-24s %11s %10s %10s %6s %6s %7s  %s\n", "layers", "type", "name", "MACs", "cycles", "predicted", "off %", "mesh %",
-           "CPU s", "result");
-    for (uint32_t i = 0; i < j->count; i++) {
-        const part *p = &j->part[i];
-        print_part(j, p);
-        prediction += part_predict(j, p).cycles;
-        *cycles += p->out.cycles;
-        *hash = tb_hash_u64(*hash, p->out.trace_hash);
-        bad = bad == NULL && p->out.status != NET_OK ? p : bad;
-        longest = p->out.seconds > longest->out.seconds ? p : longest;
-    }
-    printf("total   %u parts, %" PRIu64 " MACs, %" PRIu64 " cycles (N = %u), %" PRIu64
-           " predicted (%+.1f %%), longest %.2f s of CPU time\n",
-           j->count, j->macs, *cycles, j->opt->n, prediction, part_off(prediction, *cycles), j->count == 0 ? 0.0 : longest->out.seconds);
-    return bad;
-}
-
 static int save(const part_job *j, const part *bad, uint64_t cycles, uint64_t hash) {
     char text[400] = "";
     tb_result result;
@@ -352,7 +313,7 @@ int netrun_parts(const netrun_options *opt) {
     if (exit_status == 0) {
         uint64_t cycles = 0;
         uint64_t hash = 0;
-        const part *bad = report(&j, &cycles, &hash);
+        const part *bad = part_table(&j, &cycles, &hash);
         exit_status = bad != NULL ? 1 : 0;
         if (opt->result != NULL) {
             int failed = save(&j, bad, cycles, hash);
