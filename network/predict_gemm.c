@@ -22,9 +22,9 @@
 #define LOAD_LATENCY 10u  /* request to first data */
 #define LAYOUT_LATENCY 7u /* last beat of a job to its last word, beyond one cycle a word */
 #define TILE_SETUP 8u     /* im2col: states before the first tile of a task */
-#define POST_START 6u     /* sums to the first results read */
-#define POST_GAP 6u       /* between two groups */
-#define POST_LATENCY 22u  /* last result read to the last write response */
+#define POST_START 4u     /* sums to the first results read */
+#define POST_GAP 1u       /* between two groups, beside that */
+#define POST_LATENCY 18u  /* last result read to the last write response */
 
 typedef struct gemm_task {
     bool dense_weights, diagonal, nhwc, requant, psum, fence, resident, keep, factors, bias;
@@ -56,7 +56,7 @@ typedef struct gemm {
     uint64_t port; /* write port of ifm_buf */
     uint64_t arrive[QUEUE][CHUNKS];
     /* the rest of the pipeline */
-    uint64_t mesh, post, started_tiles;
+    uint64_t mesh, post, started_tiles, begun; /* begun: the first tile, 0: not yet */
     uint64_t tile_free[OFM_WORDS];
 } gemm;
 
@@ -107,6 +107,11 @@ static bool in_bank(const gemm_task *t, uint32_t block, uint32_t bank) {
     return ((t->resident ? 0 : t->parity) + block) % 2 == bank;
 }
 
+/* Of a block: 16 bytes or one word a cycle. */
+static uint64_t load_cycles(const gemm *m, const gemm_task *t) {
+    return net_most(net_up((uint64_t)t->words * m->n, 16), t->words);
+}
+
 /* The loader's next load, if its bank is free. */
 static void start_load(gemm *m, uint32_t c, uint64_t at) {
     channel *h = &m->ch[c];
@@ -126,7 +131,7 @@ static void start_load(gemm *m, uint32_t c, uint64_t at) {
         h->held = true;
         h->busy = !t->keep && h->block < t->ocb;
         h->from = at + LOAD_LATENCY;
-        h->left = net_up((uint64_t)t->words * m->n, 16);
+        h->left = load_cycles(m, t);
         if (!h->busy) {
             h->task++;
             h->block = 0;
@@ -140,7 +145,7 @@ static void load_done(gemm *m, uint32_t c) {
     const gemm_task *t = &m->task[h->task];
     h->done[h->loads++ % LOADS] = h->at;
     h->block += 2;
-    h->left = net_up((uint64_t)t->words * m->n, 16);
+    h->left = load_cycles(m, t);
     h->busy = t->resident && h->block < t->ocb;
     if (h->block >= t->ocb) {
         h->task++;
@@ -341,10 +346,11 @@ static void run_segment(gemm *m, const gemm_task *t, uint32_t block, uint64_t fi
         uint64_t start = net_most(m->mesh, tile >= room ? m->tile_free[tile % room] : 0);
         start = net_most(start, rows_there(m, rows_for(t, p + size - 1) * t->iw));
         start = net_most(start, weights_there(m, t, block));
+        m->begun = m->begun == 0 ? start : m->begun;
         m->mesh = start + t->tile;
         in_group++;
         if (in_group == t->group || p + size == first + pixels) {
-            write_group(m, t, block, group_first, p + size - group_first, m->mesh + 4ull * m->n + 4);
+            write_group(m, t, block, group_first, p + size - group_first, m->mesh + 3ull * m->n);
             group_first = p + size;
             in_group = 0;
         }
@@ -447,6 +453,7 @@ uint64_t net_predict_gemm(const net_task *task, uint32_t count, uint32_t n, net_
         for (m->count = 1; i + m->count < count && !t[i + m->count].fence; m->count++) {
         }
         end = run_epoch(m, end, e);
+        e->fill = i == 0 ? m->begun : e->fill;
     }
     free(t);
     free(m);

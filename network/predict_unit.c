@@ -57,7 +57,7 @@ static uint64_t row_beats(uint32_t addr, uint32_t jobs, uint32_t step, uint64_t 
 }
 
 typedef struct pool_group {
-    uint64_t load, first, sequence, store, last; /* cycles; first: rows of the first window; last: the last row of results */
+    uint64_t load, first, sequence, store, last; /* cycles; first: the first row; last: the last row of results */
 } pool_group;
 
 /* One group of `lanes` words: channels in FP32, words of a pixel in INT8. */
@@ -79,11 +79,10 @@ static pool_group group_cycles(const net_task *t, const window *w, uint32_t from
         const uint32_t first = (uint32_t)(y * w->sh > w->top ? y * w->sh - w->top : 0);
         const uint32_t end = first + inside(y, w->sh, w->top, w->kh, w->ih);
         for (uint32_t r = slide && next > first ? next : first; r < end; r++) {
-            g.load += 1 + net_most(row_beats(in_at + r * TASK_REG(t, POOL_IFM_RSTEP), in_jobs, cstep, in_bytes, true), in_jobs);
+            g.load += net_most(row_beats(in_at + r * TASK_REG(t, POOL_IFM_RSTEP), in_jobs, cstep, in_bytes, true), in_jobs + 1);
+            g.first = g.first == 0 ? g.load : g.first;
         }
-        g.load += 1;
         next = end;
-        g.first = y == 0 ? g.load : g.first;
         g.last = 2 + net_most(row_beats(out_at + y * TASK_REG(t, POOL_OFM_RSTEP), out_jobs, ostep, out_bytes, false), out_jobs);
         g.store += g.last;
     }
@@ -207,7 +206,8 @@ static uint64_t alu_cycles(const net_task *t, net_rt_estimate *e) {
     const uint64_t elements = a.count * a.rows * a.planes;
     e->read += net_up(elements * (a.vector ? 8 : 4), 32);
     e->write += net_up(a.reduce ? a.rows * a.planes * 4 : elements * (a.dup ? 8 : 4), 32);
-    return cycles + ALU_TASK;
+    /* a chunk is written when all its results are there */
+    return cycles + ALU_TASK + (a.reduce ? 0 : net_up(net_least(a.count, ALU_ELEMENTS) * (a.dup ? 2 : 1), 4));
 }
 
 uint64_t net_predict_alu(const net_task *task, uint32_t count, net_rt_estimate *e) {
