@@ -115,16 +115,22 @@ static void end_part(part_job *j, part *p) {
     p->pid = 0;
     j->running--;
     j->finished++;
-    j->macs_done += p->macs;
+    j->work_done += p->estimate.cycles;
 }
 
+/* On a terminal: what is done, and how long the rest takes at this speed. Predicted cycles are the measure. */
 static void show_progress(const part_job *j) {
     const double elapsed = now(CLOCK_MONOTONIC) - j->start;
-    if (j->terminal) {
-        fprintf(stderr, "\r\033[Klayers %u/%u, %.1f %% of the MACs, %.0f million MACs/s, %.0f s left", j->finished, j->count,
-                j->macs == 0 ? 100.0 : 100.0 * (double)j->macs_done / (double)j->macs, (double)j->macs_done / 1e6 / (elapsed + 1e-3),
-                j->macs_done == 0 ? 0.0 : elapsed * (double)(j->macs - j->macs_done) / (double)j->macs_done);
+    const double share = j->work == 0 ? 0.0 : (double)j->work_done / (double)j->work;
+    char left[40] = "";
+    if (!j->terminal) {
+        return;
     }
+    if (share > 0.0) {
+        (void)snprintf(left, sizeof left, ", about %.0f s left", elapsed * (1.0 - share) / share);
+    }
+    fprintf(stderr, "\r\033[Klayers %u/%u, %.1f %% of %.1f million cycles, %.0f s%s", j->finished, j->count, 100.0 * share,
+            (double)j->work / 1e6, elapsed, left);
 }
 
 /* One result, whichever comes first. */
@@ -132,15 +138,16 @@ static void wait_part(part_job *j) {
     struct pollfd fd[JOBS_MAX];
     uint32_t of[JOBS_MAX];
     nfds_t n = 0;
+    int ready;
     for (uint32_t i = 0; i < j->count; i++) {
         if (j->part[i].pid > 0) {
             of[n] = i;
             fd[n++] = (struct pollfd){.fd = j->part[i].fd, .events = POLLIN};
         }
     }
-    while (poll(fd, n, -1) < 0 && errno == EINTR) {
+    while ((ready = poll(fd, n, j->terminal ? 1000 : -1)) < 0 && errno == EINTR) {
     }
-    for (nfds_t i = 0; i < n; i++) {
+    for (nfds_t i = 0; ready > 0 && i < n; i++) {
         if (fd[i].revents != 0) {
             end_part(j, &j->part[of[i]]);
         }
@@ -172,9 +179,20 @@ static bool run_all(part_job *j, uint32_t at_once) {
 static const part_job *sorted; /* for qsort(), which takes no context */
 
 static int larger_first(const void *a, const void *b) {
-    const uint64_t x = sorted->part[*(const uint32_t *)a].macs;
-    const uint64_t y = sorted->part[*(const uint32_t *)b].macs;
+    const uint64_t x = sorted->part[*(const uint32_t *)a].estimate.cycles;
+    const uint64_t y = sorted->part[*(const uint32_t *)b].estimate.cycles;
     return x != y ? (x < y ? 1 : -1) : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static void add_estimate(net_rt_estimate *sum, net_rt_estimate e) {
+    sum->mesh += e.mesh;
+    sum->read += e.read;
+    sum->write += e.write;
+    sum->fill += e.fill;
+    sum->drain += e.drain;
+    sum->tasks += e.tasks;
+    sum->bound += e.bound;
+    sum->cycles += e.cycles;
 }
 
 static void add_part(part_job *j, uint32_t first, uint32_t last) {
@@ -182,7 +200,9 @@ static void add_part(part_job *j, uint32_t first, uint32_t last) {
     *p = (part){.first = first, .last = last};
     for (uint32_t i = first; i <= last; i++) {
         p->macs += net_layer_macs(&j->run.graph, i);
+        add_estimate(&p->estimate, net_rt_predict(j->run.rt, i));
     }
+    j->work += p->estimate.cycles;
     j->order[j->count] = j->count;
     j->macs += p->macs;
     j->count++;
@@ -245,22 +265,6 @@ static net_status compute(part_job *j, net_error *err) {
     status = status == NET_OK ? netrun_open(&j->run, &model, &options, &j->run.dev, err) : status;
     status = status == NET_OK ? net_rt_new_with(&j->run.graph, j->run.dev, &options, &j->run.rt, err) : status;
     return status == NET_OK ? net_rt_run(j->run.rt, j->run.input, err) : status;
-}
-
-net_rt_estimate part_predict(const part_job *j, const part *p) {
-    net_rt_estimate sum = {0};
-    for (uint32_t i = p->first; i <= p->last; i++) {
-        const net_rt_estimate e = net_rt_predict(j->run.rt, i);
-        sum.mesh += e.mesh;
-        sum.read += e.read;
-        sum.write += e.write;
-        sum.fill += e.fill;
-        sum.drain += e.drain;
-        sum.tasks += e.tasks;
-        sum.bound += e.bound;
-        sum.cycles += e.cycles;
-    }
-    return sum;
 }
 
 double part_off(uint64_t prediction, uint64_t cycles) {

@@ -22,6 +22,7 @@ typedef struct part_outcome {
 typedef struct part {
     uint32_t first, last;
     uint64_t macs;
+    net_rt_estimate estimate; /* sum over its layers */
     part_outcome out;
     pid_t pid; /* 0: not running */
     int fd;
@@ -33,13 +34,11 @@ typedef struct part_job {
     part *part;
     uint32_t *order; /* parts, the largest first */
     uint32_t count, started, finished, running;
-    uint64_t macs, macs_done;
+    uint64_t macs, work, work_done; /* work: predicted cycles */
     double start;
     bool terminal;
 } part_job;
 
-/* Sum over its layers. */
-net_rt_estimate part_predict(const part_job *j, const part *p);
 /* In percent of what was measured. */
 double part_off(uint64_t prediction, uint64_t cycles);
 /* Share of its cycles in percent; 0 without cycles. */

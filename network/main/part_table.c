@@ -9,7 +9,7 @@
 #include "tb.h"
 
 static void print_part(const part_job *j, const part *p) {
-    const uint64_t prediction = part_predict(j, p).cycles;
+    const uint64_t prediction = p->estimate.cycles;
     const net_graph *g = &j->run.graph;
     const part_outcome *out = &p->out;
     const bool good = out->status == NET_OK;
@@ -37,7 +37,7 @@ static subtotal sum_of(const part_job *j, const char *type) {
             s.count++;
             s.macs += p->macs;
             s.cycles += p->out.cycles;
-            s.prediction += part_predict(j, p).cycles;
+            s.prediction += p->estimate.cycles;
         }
     }
     return s;
@@ -71,7 +71,7 @@ double part_median_off(const part_job *j) {
     double *off = calloc((size_t)j->count + 1, sizeof *off);
     double median = 0;
     for (uint32_t i = 0; off != NULL && i < j->count; i++) {
-        off[i] = fabs(part_off(part_predict(j, &j->part[i]).cycles, j->part[i].out.cycles));
+        off[i] = fabs(part_off(j->part[i].estimate.cycles, j->part[i].out.cycles));
     }
     if (off != NULL && j->count > 0) {
         qsort(off, j->count, sizeof *off, by_size);
@@ -81,25 +81,24 @@ double part_median_off(const part_job *j) {
     return median;
 }
 
-static void print_total(const part_job *j, uint64_t cycles, uint64_t prediction, double longest) {
+static void print_total(const part_job *j, uint64_t cycles, double longest) {
     const double ms = (double)cycles / 200e3;
-    printf("total   %u parts, %" PRIu64 " MACs, %" PRIu64 " cycles (N = %u), %" PRIu64
-           " predicted (%+.1f %%, median of the layers %.1f %%), longest %.2f s of CPU time\n",
-           j->count, j->macs, cycles, j->opt->n, prediction, part_off(prediction, cycles), part_median_off(j), longest);
     if (cycles != 0) {
         printf("time    %.3f ms at 200 MHz, %.1f %% of the mesh", ms,
                100.0 * (double)j->macs / (2.0 * j->opt->n * j->opt->n * (double)cycles));
         if (j->opt->published > 0) {
-            printf("; published %.2f ms, %.2f of it", j->opt->published, ms / j->opt->published);
+            printf("; published %.2f ms, %.3f of it", j->opt->published, ms / j->opt->published);
         }
         putchar('\n');
     }
+    printf("total   %u parts, %" PRIu64 " MACs, %" PRIu64 " cycles (N = %u), %" PRIu64
+           " predicted (%+.1f %%, median of the layers %.1f %%), longest %.2f s of CPU time\n",
+           j->count, j->macs, cycles, j->opt->n, j->work, part_off(j->work, cycles), part_median_off(j), longest);
 }
 
 const part *part_table(const part_job *j, uint64_t *cycles, uint64_t *hash) {
     const part *bad = NULL;
     double longest = 0;
-    uint64_t prediction = 0;
     *cycles = 0;
     *hash = 0;
     printf("%-7s %-22s %-24s %11s %10s %10s %6s %6s %7s  %s\n", "layers", "type", "name", "MACs", "cycles", "predicted", "off %", "mesh %",
@@ -107,7 +106,6 @@ const part *part_table(const part_job *j, uint64_t *cycles, uint64_t *hash) {
     for (uint32_t i = 0; i < j->count; i++) {
         const part *p = &j->part[i];
         print_part(j, p);
-        prediction += part_predict(j, p).cycles;
         *cycles += p->out.cycles;
         *hash = tb_hash_u64(*hash, p->out.trace_hash);
         bad = bad == NULL && p->out.status != NET_OK ? p : bad;
@@ -116,6 +114,6 @@ const part *part_table(const part_job *j, uint64_t *cycles, uint64_t *hash) {
     if (j->count > 1) {
         print_types(j);
     }
-    print_total(j, *cycles, prediction, longest);
+    print_total(j, *cycles, longest);
     return bad;
 }

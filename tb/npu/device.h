@@ -166,6 +166,17 @@ void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, u
 void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k);
 /* A slow memory: up to `most` cycles between two handshakes of an AXI channel (tb_axi_slave_slow). */
 void npu_dev_inject_slow(npu_dev *dev, unsigned channel, unsigned axi_channel, uint16_t most);
+/* A memory that stops for good, or answers wrong once: to try what a failure looks like (--break of the programs). */
+typedef struct npu_dev_broken {
+    bool on;
+    bool flip;             /* it does not stop: one beat of read data is wrong */
+    unsigned channel, axi; /* DMA channel; tb_axi_channel */
+    uint64_t from;         /* after so many handshakes */
+} npu_dev_broken;
+/* "m0.R:12", "m1.R:12:flip". false: it is neither. */
+bool npu_dev_broken_parse(const char *text, npu_dev_broken *broken);
+/* What was parsed; nothing without `on`. */
+void npu_dev_inject_broken(npu_dev *dev, const npu_dev_broken *broken);
 /* Both memories are as good as new: nothing hangs or is slow, no error waits. */
 void npu_dev_mend(npu_dev *dev);
 /* Handshakes of an AXI channel since the device was opened; error responses so far, on both channels (writes: bursts; reads: beats). */
