@@ -10,7 +10,7 @@
 #define LANES 8u
 #define ALU_ELEMENTS 256u /* of a chunk */
 #define REDUCE_ROW 10u    /* cycles of a row of a reduction at least */
-#define QUEUE_LOOK 70u    /* the driver's look at the unit, without the register writes of the next task */
+#define QUEUE_LOOK 220u   /* between two short tasks: the driver sees the end of one and starts another; without its register writes */
 
 typedef struct window {
     uint32_t iw, ih, ow, oh, kw, kh, sw, sh, left, top;
