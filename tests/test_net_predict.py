@@ -63,6 +63,16 @@ def test_network(tmp_path):
 
 
 @needs("n4")
+def test_tandem_takes_as_long(tmp_path):
+    """What the testbench reads to compare is in no layer's cycles."""
+    alone = layers(tmp_path, rtl("n4"), "--net", MIXED)
+    tandem = layers(tmp_path, rtl("n4"), "--net", MIXED, "--device", "tandem")
+    assert tandem["device"] == "tandem"
+    for a, b in zip(alone["layers"], tandem["layers"]):
+        assert abs(a["cycles"] - b["cycles"]) <= 4 * a["tasks"], a["name"]
+
+
+@needs("n4")
 def test_slow_bus_is_not_predicted(tmp_path):
     """The prediction is for the bus profile `ideal`: a test that cannot fail would not see this."""
     found = layers(tmp_path, rtl("n4"), "--net", MIXED, "--bus", "slow")

@@ -112,8 +112,9 @@ int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size);
 /* Begin a waveform now (path), or end the one that is written (NULL). 0, or -1 with one line in err: no RTL, a build without tracing, a file that cannot be written. */
 int npu_dev_wave(npu_dev *dev, const char *path, char *err, size_t err_size);
 
-uint64_t npu_dev_cycles(const npu_dev *dev); /* RTL clock cycles; 0 for the model */
-uint64_t npu_dev_macs(const npu_dev *dev);   /* MACs executed by the golden model; 0 for RTL alone */
+uint64_t npu_dev_cycles(const npu_dev *dev);         /* RTL clock cycles; 0 for the model */
+uint64_t npu_dev_compare_cycles(const npu_dev *dev); /* those of them in which the testbench read registers to compare, in tandem */
+uint64_t npu_dev_macs(const npu_dev *dev);           /* MACs executed by the golden model; 0 for RTL alone */
 uint64_t npu_dev_trace_hash(const npu_dev *dev);
 /* Seconds of CPU time in the Verilated model (sampled) and in everything else since npu_dev_open, the golden model's tasks left out. */
 void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
