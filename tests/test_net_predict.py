@@ -88,6 +88,26 @@ def test_operators_at_full_size(tmp_path, cfg):
     check(layers(tmp_path, rtl(cfg), "--net", OPERATORS, "--shape", "13x13x64"), 6.0, 2.0)
 
 
+@needs("n4")
+def test_table(tmp_path):
+    """tools/network_table.py: a row for each report, the longest network first; a line for what is no report."""
+    mixed = tmp_path / "mixed.json"
+    ops = tmp_path / "ops.json"
+    table = os.path.join(ROOT, "tools", "network_table.py")
+    assert run(rtl("n4"), "--net", MIXED, "--each", "--device", "tandem", "--published", "9.5", "--json", str(mixed)).returncode == 0
+    assert run(rtl("n4"), "--net", OPERATORS, "--shape", "5x5x64", "--each", "--device", "rtl", "--json", str(ops)).returncode == 0
+    done = subprocess.run([table, str(mixed), str(ops)], stdout=subprocess.PIPE, text=True, check=True)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
+    assert len(rows) == 4 and len({len(row) for row in rows}) == 1 and [row[0] for row in rows[2:]] == ["ops", "mixed"]
+    data = json.loads(mixed.read_text())
+    found = dict(zip(rows[0], rows[3]))
+    assert found["layers"] == str(len(data["layers"])) and found["published ms"] == "9.50" and found["verdict"] == "all same"
+    assert found["million cycles"] == "%.3f" % (data["cycles"] / 1e6) and found["ms at 200 MHz"] == "%.2f" % (data["cycles"] / 2e5)
+    assert dict(zip(rows[0], rows[2]))["verdict"] == "not compared" and dict(zip(rows[0], rows[2]))["published ms"] == "-"
+    bad = subprocess.run([table, "README.md"], cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+    assert bad.returncode == 1 and len(bad.stderr.splitlines()) == 1 and "README.md" in bad.stderr
+
+
 @pytest.mark.skipif(not os.access(MODEL, os.X_OK), reason="not run: tandem-net-model is not built")
 def test_report():
     """No RTL, no cycles: predictions alone, subtotals by type that add up."""
