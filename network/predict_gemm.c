@@ -27,7 +27,7 @@
 #define POST_LATENCY 18u  /* last result read to the last write response */
 
 typedef struct gemm_task {
-    bool dense_weights, diagonal, nhwc, requant, psum, fence, resident, keep, factors, bias;
+    bool diagonal, nhwc, requant, psum, fence, resident, keep, factors, bias;
     uint32_t ic, oc, icb, ocb, iw, ih, ow, oh, sh, pad_t, span, group, words; /* span: rows of a window; words: of a block of weights */
     uint64_t tile;                                                            /* cycles of one */
     uint32_t ofm_addr, ofm_cstep, first[2];                                   /* first: number of the bank's load with its first block */
@@ -67,8 +67,7 @@ static gemm_task decode(const net_task *t, uint32_t n) {
     const bool ext = TASK_GET(t, GEMM_CTRL, EXT) != 0;
     const uint32_t kw = ext ? TASK_GET(t, GEMM_EXT_KERNEL, KW) : TASK_GET(t, GEMM_CTRL, KERNEL);
     const uint32_t kh = ext ? TASK_GET(t, GEMM_EXT_KERNEL, KH) : kw;
-    gemm_task g = {.dense_weights = op == NPU_GEMM_CTRL_OP_CONV,
-                   .diagonal = op != NPU_GEMM_CTRL_OP_CONV,
+    gemm_task g = {.diagonal = op != NPU_GEMM_CTRL_OP_CONV,
                    .nhwc = TASK_GET(t, GEMM_CTRL, LAYOUT) == 0,
                    .requant = TASK_GET(t, GEMM_CTRL, REQUANT) != 0,
                    .psum = TASK_GET(t, GEMM_CTRL, PSUM_ADD) != 0,
