@@ -286,6 +286,11 @@ npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor
 npu_status npu_job_upsample2x(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_job_copy(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count);
+/*
+ * What a job would do, without a device: the register writes of its next task (offset, value), in order; the last one starts it. Returns their number; 0: no task is left. The job cannot be run afterwards.
+ */
+#define NPU_TASK_REGS 32
+uint32_t npu_job_next_task(npu_job *job, uint32_t reg[NPU_TASK_REGS][2]);
 
 /* Read all performance counters at one instant into out[0..count-1] (docs/npu.md section 5; numbers that do not exist read 0). */
 #define NPU_PERF_COUNT 52

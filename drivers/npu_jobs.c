@@ -394,6 +394,18 @@ npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count) {
     return status;
 }
 
+uint32_t npu_job_next_task(npu_job *job, uint32_t reg[NPU_TASK_REGS][2]) {
+    npu_task task = {.count = 0};
+    if (job == NULL || reg == NULL || job->next == NULL || !job->next(job, &task)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < task.count; i++) {
+        reg[i][0] = task.reg[i][0];
+        reg[i][1] = task.reg[i][1];
+    }
+    return task.count;
+}
+
 npu_status npu_job_run(npu *dev, npu_job *job, npu_status status) {
     return status == NPU_OK ? npu_jobs_run(dev, job, 1) : status;
 }

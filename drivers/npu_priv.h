@@ -80,8 +80,6 @@ static inline bool npu_area_same(const npu_area *a, const npu_area *b) {
 
 /* ---- npu_jobs.c: tasks and jobs ---- */
 
-#define NPU_TASK_REGS 32
-
 /* Bytes that a task writes: planes of rows. */
 typedef struct npu_output {
     uint32_t addr, bytes, rows, step, planes, pstep;

@@ -463,7 +463,7 @@ typedef struct net_rt_where {
     net_place place;
     bool fused;         /* an activation that the layer before does */
     const char *reason; /* NET_ON_CPU: why; the runtime's own */
-    uint64_t cycles;    /* of the last run, on an RTL; register accesses included */
+    uint64_t cycles;    /* of the last run, on an RTL; the driver's register accesses included */
     /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for room for its results (docs/npu.md section 5). */
     uint64_t mesh, wait_input, wait_weights, wait_room;
 } net_rt_where;

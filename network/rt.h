@@ -134,6 +134,8 @@ bool rt_map_slice(net_rt *rt, uint32_t number);
 bool rt_map_crop(net_rt *rt, uint32_t number);
 bool rt_map_shuffle(net_rt *rt, uint32_t number);
 npu_status rt_run_move(net_rt *rt, uint32_t number);
+/* Copy i of them as a job of the driver. */
+npu_status rt_move_job(const net_rt *rt, uint32_t number, uint32_t i, npu_job *job);
 
 /* ---- rt_chain.c ---- */
 

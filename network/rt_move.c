@@ -88,16 +88,31 @@ bool rt_map_shuffle(net_rt *rt, uint32_t number) {
     return probe(rt, number);
 }
 
+/* Both sides of copy i. */
+static void sides(const net_rt *rt, uint32_t number, uint32_t i, npu_tensor *in, npu_tensor *out) {
+    const net_layer *layer = &rt->graph->layer[number];
+    const rt_move *m = &rt->layer[number].move[i];
+    *in = channels_of(rt, layer->in[0], rt_addr(rt, layer->in[0]), m->from, m->from_every, m->count);
+    *out = channels_of(rt, layer->out[m->out], rt_addr(rt, layer->out[m->out]), m->to, m->to_every, m->count);
+}
+
+npu_status rt_move_job(const net_rt *rt, uint32_t number, uint32_t i, npu_job *job) {
+    npu_tensor in;
+    npu_tensor out;
+    sides(rt, number, i, &in, &out);
+    return npu_job_copy(job, &rt->npu, &in, &out);
+}
+
 npu_status rt_run_move(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     const rt_layer *rl = &rt->layer[number];
     npu_status ns = NPU_OK;
     for (uint32_t i = 0; ns == NPU_OK && i < rl->moves; i++) {
-        const rt_move *m = &rl->move[i];
-        npu_tensor in = channels_of(rt, layer->in[0], rt_addr(rt, layer->in[0]), m->from, m->from_every, m->count);
-        npu_tensor out = channels_of(rt, layer->out[m->out], rt_addr(rt, layer->out[m->out]), m->to, m->to_every, m->count);
+        npu_tensor in;
+        npu_tensor out;
+        sides(rt, number, i, &in, &out);
         ns = npu_copy_run(&rt->npu, &in, &out);
-        rt->blob[layer->out[m->out]].on_dev = ns == NPU_OK;
+        rt->blob[layer->out[rl->move[i].out]].on_dev = ns == NPU_OK;
     }
     return ns;
 }

@@ -140,6 +140,11 @@ networks: ## docs/networks.md: every topology of DATA= (folders param/ and darkn
 	@$(BUILD_QUIETLY) $(HOST)/tandem-net-model
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) --output docs/networks.md
 
+.PHONY: predict
+predict: ## predicted cycles of operators by themselves beside those of the RTL: [CFG= SHAPE=56x56x64], or of another network NET=
+	@$(BUILD_QUIETLY) $(OUT)/tandem-net
+	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
+
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
 figures: ## the published cycle figures beside those of the RTL (N=32, full size, about 3 minutes)

@@ -127,13 +127,7 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
     if (run->perf) {
         npu_dev_perf_start(run->dev, run->perf_window);
     }
-    if (run->setup.broken.on) {
-        if (run->setup.broken.flip) {
-            npu_dev_inject_flip(run->dev, run->setup.broken.channel, run->setup.broken.from);
-        } else {
-            npu_dev_inject_hang(run->dev, run->setup.broken.channel, run->setup.broken.axi, run->setup.broken.from);
-        }
-    }
+    npu_dev_inject_broken(run->dev, &run->setup.broken);
     return 0;
 }
 

@@ -137,34 +137,6 @@ static int device_option(const char *value, npu_dev_kind *kind, char *err, size_
     return -1;
 }
 
-/* "m0.R:12" */
-static int break_option(const char *value, tc_broken *broken, char *err, size_t err_size) {
-    for (unsigned c = 0; value != NULL && value[0] == 'm' && (value[1] == '0' || value[1] == '1') && value[2] == '.' && c < TB_AXI_CHANNELS;
-         c++) {
-        const char *name = tb_axi_channel_name((tb_axi_channel)c);
-        const size_t length = strlen(name);
-        if (strncmp(value + 3, name, length) != 0 || value[3 + length] != ':') {
-            continue;
-        }
-        char number[32];
-        snprintf(number, sizeof number, "%s", value + 4 + length);
-        char *flip = c == TB_AXI_R ? strstr(number, ":flip") : NULL;
-        broken->flip = flip != NULL && flip[5] == '\0';
-        if (broken->flip) {
-            *flip = '\0';
-        }
-        if (tb_parse_u64(number, &broken->from) == 0 && (!broken->flip || broken->from > 0)) {
-            broken->on = true;
-            broken->channel = value[1] == '1' ? 1 : 0;
-            broken->axi = c;
-            return 0;
-        }
-    }
-    snprintf(err, err_size, "--break: expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip, got %.60s",
-             value == NULL ? "nothing" : value);
-    return -1;
-}
-
 void cli_setup_text(const cli_options *o, char *dst, size_t size) {
     const tc_setup *s = &o->setup;
     char init[40] = "";
@@ -239,7 +211,12 @@ static int value_option(cli_options *o, const char *name, const char *value, cha
     }
     if (strcmp(name, "--break") == 0 && o->command <= CLI_SHRINK) {
         o->broken_text = value;
-        return break_option(value, &o->setup.broken, err, err_size);
+        if (!npu_dev_broken_parse(value, &o->setup.broken)) {
+            snprintf(err, err_size, "--break: expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip, got %.60s",
+                     value == NULL ? "nothing" : value);
+            return -1;
+        }
+        return 0;
     }
     return strcmp(name, "--device") == 0 && o->command < CLI_DIFF ? device_option(value, &o->setup.kind, err, err_size) : 1;
 }

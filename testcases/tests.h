@@ -44,19 +44,11 @@ typedef struct tc_stats {
 
 struct tc_test;
 
-/* A channel of the simulated memory that stops for good, or answers wrong once: to try what a failure looks like. */
-typedef struct tc_broken {
-    bool on;
-    bool flip;             /* it does not stop: one beat of read data is wrong */
-    unsigned channel, axi; /* DMA channel; tb_axi_channel */
-    uint64_t from;         /* after so many handshakes */
-} tc_broken;
-
 /* How a case is executed, beside the case: whatever repeats a run takes all of it. */
 typedef struct tc_setup {
     npu_dev_kind kind;
     uint64_t max_cycles; /* a device that runs longer fails with host:cycles; 0: no limit */
-    tc_broken broken;
+    npu_dev_broken broken;
     bool have_init_seed; /* the initial state of registers and memories has this seed, else that of the case */
     uint64_t init_seed;
     const char *const *plusargs; /* for the design, NULL-terminated, or NULL */

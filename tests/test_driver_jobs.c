@@ -422,6 +422,31 @@ static void arguments(void **state) {
     assert_int_equal(npu_jobs_run(&f.dev, job, 4), NPU_OK);
 }
 
+/* What a job would write, without a device; afterwards it is used up. */
+static void lists_tasks(void **state) {
+    (void)state;
+    static const uint32_t tasks[4] = {4, 5, 6, 4};
+    static const uint32_t start[4] = {NPU_REG_ALU_CTRL, NPU_REG_POOL_CTRL, NPU_REG_GEMM_CTRL, NPU_REG_ALU_CTRL};
+    fake f;
+    npu_job job[4];
+    uint32_t reg[NPU_TASK_REGS][2];
+    fake_open(&f);
+    all_units(&f, job);
+    for (uint32_t j = 0; j < 4; j++) {
+        uint32_t found = 0;
+        for (uint32_t writes; (writes = npu_job_next_task(&job[j], reg)) != 0; found++) {
+            assert_true(writes <= NPU_TASK_REGS && reg[writes - 1][0] == start[j] && (reg[writes - 1][1] & NPU_GEMM_CTRL_EN_MASK) != 0);
+        }
+        assert_int_equal(found, tasks[j]);
+        assert_int_equal(npu_job_next_task(&job[j], reg), 0);
+    }
+    assert_int_equal(npu_job_next_task(NULL, reg), 0);
+    assert_int_equal(npu_job_next_task(&job[0], NULL), 0);
+    gemm_job(&f, &job[0], 0x30000, false);
+    assert_int_equal(npu_jobs_run(&f.dev, job, 1), NPU_OK);
+    assert_int_equal(npu_job_next_task(&job[0], reg), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_together),
@@ -434,6 +459,7 @@ int main(void) {
         cmocka_unit_test(dies),
         cmocka_unit_test(busy),
         cmocka_unit_test(arguments),
+        cmocka_unit_test(lists_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -351,6 +351,9 @@ static void one_network(rig *r, uint64_t seed) {
     for (uint32_t i = 0; i < g->num_layers; i++) {
         const rt_layer *rl = &r->rt->layer[i];
         bool fused = net_rt_layer_where(r->rt, i).fused;
+        const bool on_npu = rl->kind != RT_CPU && rl->kind != RT_NOTHING;
+        const net_rt_estimate e = net_rt_predict(r->rt, i);
+        assert_true(on_npu ? e.tasks > 0 && e.cycles >= e.bound && e.cycles < 50 * (e.bound + 200 * e.tasks) : e.cycles == 0);
         count_layer(r, i);
         if (g->layer[i].kind == NET_INPUT || fused) {
             continue; /* what a fused layer gave was checked with the layer that did it */

@@ -25,17 +25,16 @@ static double now(clockid_t clock) {
 
 /* ---- one part ---- */
 
-/* Cycles are those of the layers, without the start of the driver. */
+/* Cycles are those of the layers, without the start of the driver and the reading of counters. */
 static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outcome *out, net_error *err) {
     const net_rt_options options = {.stalls = j->opt->stalls, .part = true, .first = p->first, .last = p->last};
     net_rt *rt = NULL;
     net_status status = netrun_open(&j->run, j->opt, &options, dev, err);
     status = status == NET_OK ? net_rt_new_with(&j->run.graph, *dev, &options, &rt, err) : status;
-    const uint64_t before = *dev == NULL ? 0 : npu_dev_cycles(*dev);
     status = status == NET_OK ? net_rt_run_part(rt, j->run.rt, err) : status;
-    out->cycles = *dev == NULL ? 0 : npu_dev_cycles(*dev) - before;
-    for (uint32_t i = p->first; rt != NULL && j->opt->stalls && i <= p->last; i++) {
-        for (uint32_t k = 0; k < PART_COUNTERS; k++) {
+    for (uint32_t i = p->first; rt != NULL && i <= p->last; i++) {
+        out->cycles += net_rt_layer_where(rt, i).cycles;
+        for (uint32_t k = 0; j->opt->stalls && k < PART_COUNTERS; k++) {
             out->counter[k] += net_rt_counters(rt, i)[k];
         }
     }
@@ -116,16 +115,22 @@ static void end_part(part_job *j, part *p) {
     p->pid = 0;
     j->running--;
     j->finished++;
-    j->macs_done += p->macs;
+    j->work_done += p->estimate.cycles;
 }
 
+/* On a terminal: what is done, and how long the rest takes at this speed. Predicted cycles are the measure. */
 static void show_progress(const part_job *j) {
     const double elapsed = now(CLOCK_MONOTONIC) - j->start;
-    if (j->terminal) {
-        fprintf(stderr, "\r\033[Klayers %u/%u, %.1f %% of the MACs, %.0f million MACs/s, %.0f s left", j->finished, j->count,
-                j->macs == 0 ? 100.0 : 100.0 * (double)j->macs_done / (double)j->macs, (double)j->macs_done / 1e6 / (elapsed + 1e-3),
-                j->macs_done == 0 ? 0.0 : elapsed * (double)(j->macs - j->macs_done) / (double)j->macs_done);
+    const double share = j->work == 0 ? 0.0 : (double)j->work_done / (double)j->work;
+    char left[40] = "";
+    if (!j->terminal) {
+        return;
     }
+    if (share > 0.0) {
+        (void)snprintf(left, sizeof left, ", about %.0f s left", elapsed * (1.0 - share) / share);
+    }
+    fprintf(stderr, "\r\033[Klayers %u/%u, %.1f %% of %.1f million cycles, %.0f s%s", j->finished, j->count, 100.0 * share,
+            (double)j->work / 1e6, elapsed, left);
 }
 
 /* One result, whichever comes first. */
@@ -133,15 +138,16 @@ static void wait_part(part_job *j) {
     struct pollfd fd[JOBS_MAX];
     uint32_t of[JOBS_MAX];
     nfds_t n = 0;
+    int ready;
     for (uint32_t i = 0; i < j->count; i++) {
         if (j->part[i].pid > 0) {
             of[n] = i;
             fd[n++] = (struct pollfd){.fd = j->part[i].fd, .events = POLLIN};
         }
     }
-    while (poll(fd, n, -1) < 0 && errno == EINTR) {
+    while ((ready = poll(fd, n, j->terminal ? 1000 : -1)) < 0 && errno == EINTR) {
     }
-    for (nfds_t i = 0; i < n; i++) {
+    for (nfds_t i = 0; ready > 0 && i < n; i++) {
         if (fd[i].revents != 0) {
             end_part(j, &j->part[of[i]]);
         }
@@ -173,9 +179,20 @@ static bool run_all(part_job *j, uint32_t at_once) {
 static const part_job *sorted; /* for qsort(), which takes no context */
 
 static int larger_first(const void *a, const void *b) {
-    const uint64_t x = sorted->part[*(const uint32_t *)a].macs;
-    const uint64_t y = sorted->part[*(const uint32_t *)b].macs;
+    const uint64_t x = sorted->part[*(const uint32_t *)a].estimate.cycles;
+    const uint64_t y = sorted->part[*(const uint32_t *)b].estimate.cycles;
     return x != y ? (x < y ? 1 : -1) : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static void add_estimate(net_rt_estimate *sum, net_rt_estimate e) {
+    sum->mesh += e.mesh;
+    sum->read += e.read;
+    sum->write += e.write;
+    sum->fill += e.fill;
+    sum->drain += e.drain;
+    sum->tasks += e.tasks;
+    sum->bound += e.bound;
+    sum->cycles += e.cycles;
 }
 
 static void add_part(part_job *j, uint32_t first, uint32_t last) {
@@ -183,7 +200,9 @@ static void add_part(part_job *j, uint32_t first, uint32_t last) {
     *p = (part){.first = first, .last = last};
     for (uint32_t i = first; i <= last; i++) {
         p->macs += net_layer_macs(&j->run.graph, i);
+        add_estimate(&p->estimate, net_rt_predict(j->run.rt, i));
     }
+    j->work += p->estimate.cycles;
     j->order[j->count] = j->count;
     j->macs += p->macs;
     j->count++;
@@ -248,22 +267,6 @@ static net_status compute(part_job *j, net_error *err) {
     return status == NET_OK ? net_rt_run(j->run.rt, j->run.input, err) : status;
 }
 
-net_rt_estimate part_predict(const part_job *j, const part *p) {
-    net_rt_estimate sum = {0};
-    for (uint32_t i = p->first; i <= p->last; i++) {
-        const net_rt_estimate e = net_rt_predict(j->run.rt, i);
-        sum.mesh += e.mesh;
-        sum.read += e.read;
-        sum.write += e.write;
-        sum.fill += e.fill;
-        sum.drain += e.drain;
-        sum.tasks += e.tasks;
-        sum.bound += e.bound;
-        sum.cycles += e.cycles;
-    }
-    return sum;
-}
-
 double part_off(uint64_t prediction, uint64_t cycles) {
     return cycles == 0 ? 0.0 : 100.0 * ((double)prediction - (double)cycles) / (double)cycles;
 }
@@ -276,44 +279,6 @@ double part_share(const part *p, uint64_t cycles) {
 uint64_t part_bytes(const part *p, bool written) {
     const uint64_t *c = p->out.counter;
     return 16 * (written ? c[4] + c[5] : c[2] + c[3]);
-}
-
-static void print_part(const part_job *j, const part *p) {
-    const uint64_t prediction = part_predict(j, p).cycles;
-    const net_graph *g = &j->run.graph;
-    const part_outcome *out = &p->out;
-    const bool good = out->status == NET_OK;
-    const double peak = 2.0 * j->opt->n * j->opt->n * (double)out->cycles;
-    char range[24];
-    (void)snprintf(range, sizeof range, p->first == p->last ? "%u" : "%u-%u", p->first, p->last);
-    printf("%-7s %-22s %-24s %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f %6.1f %7.2f  %s%s%s\n", range, g->layer[p->first].type,
-           g->layer[p->first].name, p->macs, out->cycles, prediction, part_off(prediction, out->cycles),
-           out->cycles == 0 ? 0.0 : 100.0 * (double)p->macs / peak, out->seconds, good ? "same" : out->signature, good ? "" : ": ",
-           good ? "" : out->message);
-}
-
-/* Lines of the table; the first failure. */
-static const part *report(const part_job *j, uint64_t *cycles, uint64_t *hash) {
-    const part *bad = NULL;
-    const part *longest = &j->part[0];
-    uint64_t prediction = 0;
-    *cycles = 0;
-    *hash = 0;
-    printf("%-7s %-22s %-24s %11s %10s %10s %6s %6s %7s  %s\n", "layers", "type", "name", "MACs", "cycles", "predicted", "off %", "mesh %",
-           "CPU s", "result");
-    for (uint32_t i = 0; i < j->count; i++) {
-        const part *p = &j->part[i];
-        print_part(j, p);
-        prediction += part_predict(j, p).cycles;
-        *cycles += p->out.cycles;
-        *hash = tb_hash_u64(*hash, p->out.trace_hash);
-        bad = bad == NULL && p->out.status != NET_OK ? p : bad;
-        longest = p->out.seconds > longest->out.seconds ? p : longest;
-    }
-    printf("total   %u parts, %" PRIu64 " MACs, %" PRIu64 " cycles (N = %u), %" PRIu64
-           " predicted (%+.1f %%), longest %.2f s of CPU time\n",
-           j->count, j->macs, *cycles, j->opt->n, prediction, part_off(prediction, *cycles), j->count == 0 ? 0.0 : longest->out.seconds);
-    return bad;
 }
 
 static int save(const part_job *j, const part *bad, uint64_t cycles, uint64_t hash) {
@@ -352,7 +317,7 @@ int netrun_parts(const netrun_options *opt) {
     if (exit_status == 0) {
         uint64_t cycles = 0;
         uint64_t hash = 0;
-        const part *bad = report(&j, &cycles, &hash);
+        const part *bad = part_table(&j, &cycles, &hash);
         exit_status = bad != NULL ? 1 : 0;
         if (opt->result != NULL) {
             int failed = save(&j, bad, cycles, hash);

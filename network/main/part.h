@@ -22,6 +22,7 @@ typedef struct part_outcome {
 typedef struct part {
     uint32_t first, last;
     uint64_t macs;
+    net_rt_estimate estimate; /* sum over its layers */
     part_outcome out;
     pid_t pid; /* 0: not running */
     int fd;
@@ -33,18 +34,21 @@ typedef struct part_job {
     part *part;
     uint32_t *order; /* parts, the largest first */
     uint32_t count, started, finished, running;
-    uint64_t macs, macs_done;
+    uint64_t macs, work, work_done; /* work: predicted cycles */
     double start;
     bool terminal;
 } part_job;
 
-/* Sum over its layers. */
-net_rt_estimate part_predict(const part_job *j, const part *p);
 /* In percent of what was measured. */
 double part_off(uint64_t prediction, uint64_t cycles);
 /* Share of its cycles in percent; 0 without cycles. */
 double part_share(const part *p, uint64_t cycles);
 uint64_t part_bytes(const part *p, bool written);
+
+/* part_table.c: a line for each part, subtotals by type of layer, the total. Returns the first failure, or NULL. */
+const part *part_table(const part_job *j, uint64_t *cycles, uint64_t *hash);
+/* Median over the parts of the prediction's distance in percent; 0 without an RTL. */
+double part_median_off(const part_job *j);
 
 /* part_json.c, part_page.c: everything as JSON, and as a page with a timeline and a roofline. false: the line is printed. */
 bool part_json(const part_job *j, const char *path);

@@ -20,7 +20,7 @@ static void put_counters(FILE *out, const uint64_t *c) {
 }
 
 static void put_part(const part_job *j, const part *p, FILE *out) {
-    const net_rt_estimate e = part_predict(j, p);
+    const net_rt_estimate e = p->estimate;
     fprintf(out, "{\"first\": %u, \"last\": %u, \"type\": ", p->first, p->last);
     put_json_text(out, j->run.graph.layer[p->first].type);
     fputs(", \"name\": ", out);
@@ -28,8 +28,8 @@ static void put_part(const part_job *j, const part *p, FILE *out) {
     fprintf(out,
             ", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64 ", \"predicted\": %" PRIu64 ", \"mesh_bound\": %" PRIu64
             ", \"read_bound\": %" PRIu64 ", \"write_bound\": %" PRIu64 ", \"fill\": %" PRIu64 ", \"drain\": %" PRIu64
-            ", \"tasks\": %" PRIu64 ", \"same\": %s",
-            p->macs, p->out.cycles, e.cycles, e.mesh, e.read, e.write, e.fill, e.drain, e.tasks,
+            ", \"tasks\": %" PRIu64 ", \"seconds\": %.3f, \"same\": %s",
+            p->macs, p->out.cycles, e.cycles, e.mesh, e.read, e.write, e.fill, e.drain, e.tasks, p->out.seconds,
             p->out.status == NET_OK ? "true" : "false");
     if (p->out.status != NET_OK) {
         fputs(", \"message\": ", out);
@@ -52,10 +52,11 @@ static void put_all(FILE *out, const void *ctx) {
         fputs(i == 0 ? "" : ",\n", out);
         put_part(j, &j->part[i], out);
         cycles += j->part[i].out.cycles;
-        prediction += part_predict(j, &j->part[i]).cycles;
+        prediction += j->part[i].estimate.cycles;
     }
     fprintf(out, "],\n\"macs\": %" PRIu64 ", \"cycles\": %" PRIu64 ", \"predicted\": %" PRIu64 ", \"ms_200mhz\": %.3f", j->macs, cycles,
             prediction, (double)cycles / 200e3);
+    fprintf(out, ", \"median_off\": %.3f", part_median_off(j));
     if (j->opt->published > 0) {
         fprintf(out, ", \"published_ms\": %.3f", j->opt->published);
     }

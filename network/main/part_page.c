@@ -51,7 +51,7 @@ static void put_tiles(const part_job *j, FILE *out) {
     char text[64];
     for (uint32_t i = 0; i < j->count; i++) {
         bytes += part_bytes(&j->part[i], false) + part_bytes(&j->part[i], true);
-        prediction += part_predict(j, &j->part[i]).cycles;
+        prediction += j->part[i].estimate.cycles;
         same += j->part[i].out.status == NET_OK;
     }
     fputs("<div class=\"tiles\">\n", out);
@@ -184,7 +184,7 @@ static void put_roofline(const part_job *j, FILE *out) {
 
 static void put_row(const part_job *j, const part *p, FILE *out) {
     const uint64_t *c = p->out.counter;
-    const uint64_t prediction = part_predict(j, p).cycles;
+    const uint64_t prediction = p->estimate.cycles;
     fprintf(out, "<tr><td class=\"l\">%u</td><td class=\"l\">", p->first);
     put_html_text(out, j->run.graph.layer[p->first].type);
     fputs("</td><td class=\"l\">", out);

@@ -122,7 +122,11 @@ net_status netrun_open(const netrun *run, const netrun_options *opt, const net_r
                              .ddr_bytes = bytes + SPARE_BYTES,
                              .poison_reads = true};
     *dev = npu_dev_open(&cfg, text, sizeof text);
-    return *dev == NULL ? fail(err, NET_ERR_DEVICE, "device", text) : NET_OK;
+    if (*dev == NULL) {
+        return fail(err, NET_ERR_DEVICE, "device", text);
+    }
+    npu_dev_inject_broken(*dev, &opt->broken);
+    return NET_OK;
 }
 
 net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {

@@ -15,14 +15,16 @@ typedef struct netrun_options {
     const char *device, *bus, *wave, *json, *result, *output, *dump;
     uint32_t n;
     uint64_t seed;
-    uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
-    bool stalls;       /* counters of each layer */
-    bool float_only;   /* no quantisation: layers that are float stay so */
-    const char *only;  /* "K" or "K-L": these layers alone, with the model's tensors, or NULL */
-    bool each;         /* every layer of the NPU alone, */
-    uint32_t jobs;     /* so many at a time; 0: processors */
-    const char *html;  /* page of it, or NULL */
-    double published;  /* milliseconds at 200 MHz that somebody has published for it; 0: nobody */
+    uint32_t shape[3];       /* w, h, c of inputs without a shape; 0: not given */
+    bool stalls;             /* counters of each layer */
+    bool float_only;         /* no quantisation: layers that are float stay so */
+    const char *only;        /* "K" or "K-L": these layers alone, with the model's tensors, or NULL */
+    bool each;               /* every layer of the NPU alone, */
+    uint32_t jobs;           /* so many at a time; 0: processors */
+    const char *html;        /* page of it, or NULL */
+    const char *broken_text; /* --break, or NULL */
+    npu_dev_broken broken;
+    double published; /* milliseconds at 200 MHz that somebody has published for it; 0: nobody */
 } netrun_options;
 
 /* A network from its files to its result. */

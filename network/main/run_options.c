@@ -24,6 +24,8 @@ static const char run_help[] =
     "  --each                       every layer of the NPU alone in that way; --jobs J: so many at a time (default: processors)\n"
     "  --html FILE                  with --each or --only: a page with a timeline and a roofline (with --stalls: stalls by cause)\n"
     "  --published MS               milliseconds at 200 MHz to compare with\n"
+    "  --break m0.R:100             on an RTL: a memory whose port m0 or m1 stops on channel AW, W, B, AR or R after so many handshakes "
+    "(of each part)\n"
     "  --wave FILE                  FST waves of the RTL (builds with tracing)\n"
     "  --json FILE                  the report as JSON; -: on standard output, instead of the text\n"
     "  --output FILE                all outputs of the network as raw floats\n"
@@ -38,7 +40,7 @@ static const char survey_help[] =
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-static int check(const netrun_options *o) {
+static int check(netrun_options *o) {
     if (o->net == NULL) {
         return netopt_usage("run: --net is needed (--help)", "", "");
     }
@@ -59,6 +61,9 @@ static int check(const netrun_options *o) {
     }
     if (o->each && o->wave != NULL) {
         return netopt_usage("--wave goes with --only: layers at the same time would write one file", "", "");
+    }
+    if (o->broken_text != NULL && !npu_dev_broken_parse(o->broken_text, &o->broken)) {
+        return netopt_usage("--break", o->broken_text, ": expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip");
     }
     return netopt_fits(o->device, o->n, false);
 }
@@ -95,6 +100,7 @@ int netrun_main(int argc, char **argv) {
         {.name = "--only", .to = &o.only},
         {.name = "--each", .type = NETOPT_FLAG, .to = &o.each},
         {.name = "--html", .to = &o.html},
+        {.name = "--break", .to = &o.broken_text},
         {.name = "--published", .type = NETOPT_REAL, .to = &o.published, .lo = 1e-6, .hi = 1e6, .expected = ": expected milliseconds"},
         {.name = "--jobs", .type = NETOPT_COUNT, .to = &o.jobs, .lo = 1, .hi = 256},
         {.name = "--top", .type = NETOPT_COUNT, .to = &o.top, .lo = 1, .hi = 1000000},

@@ -303,6 +303,7 @@ static void let_refuse(npu_dev *dev) {
 }
 
 static void compare_all(npu_dev *dev, bool whole_memory) {
+    const uint64_t before = dev->sim.cycle;
     bus_view bus;
     let_refuse(dev);
     take_bus_errors(dev, &bus);
@@ -324,6 +325,7 @@ static void compare_all(npu_dev *dev, bool whole_memory) {
     }
     dev->undefined = 0;
     dev->pending = 0;
+    dev->compare_cycles += dev->sim.cycle - before;
 }
 
 uint32_t npu_unfinished(npu_dev *dev) {

@@ -92,6 +92,7 @@ struct npu_dev {
     uint8_t *irq_pin[3];
     uint32_t irq_now, irq_seen; /* lines now; lines that rose since the last compare point */
     uint32_t irq_enable;        /* last value that the driver wrote */
+    uint64_t compare_cycles;    /* in which nothing but compare points read registers */
     uint64_t hash;
     npu_perf_sampler perf;
     tb_checks checks; /* of the units, in builds with taps */

@@ -284,6 +284,10 @@ uint64_t npu_dev_cycles(const npu_dev *dev) {
     return dev->sim.cycle;
 }
 
+uint64_t npu_dev_compare_cycles(const npu_dev *dev) {
+    return dev->compare_cycles;
+}
+
 uint64_t npu_dev_macs(const npu_dev *dev) {
     return dev->has_model ? cm_device_macs(dev->model) : 0;
 }

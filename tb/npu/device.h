@@ -114,8 +114,9 @@ int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size);
 /* Begin a waveform now (path), or end the one that is written (NULL). 0, or -1 with one line in err: no RTL, a build without tracing, a file that cannot be written. */
 int npu_dev_wave(npu_dev *dev, const char *path, char *err, size_t err_size);
 
-uint64_t npu_dev_cycles(const npu_dev *dev); /* RTL clock cycles; 0 for the model */
-uint64_t npu_dev_macs(const npu_dev *dev);   /* MACs executed by the golden model; 0 for RTL alone */
+uint64_t npu_dev_cycles(const npu_dev *dev);         /* RTL clock cycles; 0 for the model */
+uint64_t npu_dev_compare_cycles(const npu_dev *dev); /* those of them in which the testbench read registers to compare, in tandem */
+uint64_t npu_dev_macs(const npu_dev *dev);           /* MACs executed by the golden model; 0 for RTL alone */
 uint64_t npu_dev_trace_hash(const npu_dev *dev);
 /* Seconds of CPU time in the Verilated model (sampled) and in everything else since npu_dev_open, the golden model's tasks left out. */
 void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
@@ -168,6 +169,17 @@ void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, u
 void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k);
 /* A slow memory: up to `most` cycles between two handshakes of an AXI channel (tb_axi_slave_slow). */
 void npu_dev_inject_slow(npu_dev *dev, unsigned channel, unsigned axi_channel, uint16_t most);
+/* A memory that stops for good, or answers wrong once: to try what a failure looks like (--break of the programs). */
+typedef struct npu_dev_broken {
+    bool on;
+    bool flip;             /* it does not stop: one beat of read data is wrong */
+    unsigned channel, axi; /* DMA channel; tb_axi_channel */
+    uint64_t from;         /* after so many handshakes */
+} npu_dev_broken;
+/* "m0.R:12", "m1.R:12:flip". false: it is neither. */
+bool npu_dev_broken_parse(const char *text, npu_dev_broken *broken);
+/* What was parsed; nothing without `on`. */
+void npu_dev_inject_broken(npu_dev *dev, const npu_dev_broken *broken);
 /* Both memories are as good as new: nothing hangs or is slow, no error waits. */
 void npu_dev_mend(npu_dev *dev);
 /* Handshakes of an AXI channel since the device was opened; error responses so far, on both channels (writes: bursts; reads: beats). */

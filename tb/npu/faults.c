@@ -1,4 +1,7 @@
 /* What tests do to the device on purpose: memories that fail, and accesses that the driver does not make. */
+#include <stdio.h>
+#include <string.h>
+
 #include "dev_priv.h"
 
 #define STRAY_CYCLES 64u /* reads of ERR until a stray start must have been refused */
@@ -36,6 +39,39 @@ void npu_dev_inject_slow(npu_dev *dev, unsigned channel, unsigned axi_channel, u
     tb_axi_slave *s = slave_of(dev, channel);
     if (s != NULL && axi_channel < TB_AXI_CHANNELS) {
         tb_axi_slave_slow(s, (tb_axi_channel)axi_channel, most);
+    }
+}
+
+bool npu_dev_broken_parse(const char *text, npu_dev_broken *broken) {
+    for (unsigned c = 0; text != NULL && text[0] == 'm' && (text[1] == '0' || text[1] == '1') && text[2] == '.' && c < TB_AXI_CHANNELS;
+         c++) {
+        const char *name = tb_axi_channel_name((tb_axi_channel)c);
+        const size_t length = strlen(name);
+        if (strncmp(text + 3, name, length) != 0 || text[3 + length] != ':') {
+            continue;
+        }
+        char number[32];
+        snprintf(number, sizeof number, "%s", text + 4 + length);
+        char *flip = c == TB_AXI_R ? strstr(number, ":flip") : NULL;
+        broken->flip = flip != NULL && flip[5] == '\0';
+        if (broken->flip) {
+            *flip = '\0';
+        }
+        if (tb_parse_u64(number, &broken->from) == 0 && (!broken->flip || broken->from > 0)) {
+            broken->on = true;
+            broken->channel = text[1] == '1' ? 1 : 0;
+            broken->axi = c;
+            return true;
+        }
+    }
+    return false;
+}
+
+void npu_dev_inject_broken(npu_dev *dev, const npu_dev_broken *broken) {
+    if (broken->on && broken->flip) {
+        npu_dev_inject_flip(dev, broken->channel, broken->from);
+    } else if (broken->on) {
+        npu_dev_inject_hang(dev, broken->channel, broken->axi, broken->from);
     }
 }
 
