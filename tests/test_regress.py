@@ -269,7 +269,7 @@ def test_two_runners_at_once(bench):
         ("unit mesh cfg=n8 timeout=99999999999999999999", "timeout="),
         ("unit mesh cfg=n8 kind=quick", "kind=quick"),
         ("unit mesh cfg=n8 determinism=2", "more than count"),
-        ("repeat", "expected unit, test, network, case or example"),
+        ("repeat", "expected unit, test, network, case, example or python"),
         ("example copy cfg=d-8", "expected at most 7 small letters and digits"),
         ("example copy cfg=a,b,c,d,e", "at most 4 configurations"),
         ("case all cfg=n8", "case all: no *.case in testcases/cases"),
