@@ -122,10 +122,7 @@ def load_case(path, cfg):
 
 def run(setup, name, path, quietly=False):
     """The testcases of a file; the plugin, which has the outcome."""
-    try:
-        import pytest
-    except ImportError:
-        raise Trouble("testcases in Python need python3-pytest (make deps)") from None
+    import pytest
     from . import pytest_plugin
     plugin = pytest_plugin.Plugin(setup, "python-" + name)
     args = ["-q", "-x", "--no-header", "--tb=short", "-p", "no:cacheprovider", "--rootdir", str(path.parent), str(path)]
@@ -213,7 +210,10 @@ def save(o, result):
 
 def execute(o, result):
     """One test or stored case; the exit status."""
-    from .pytest_plugin import Setup
+    try:
+        from .pytest_plugin import Setup
+    except ImportError:
+        raise Trouble("testcases in Python need python3-pytest (make deps)") from None
     pins, function = o.pins, None
     if o.command == "repro":
         name, seed, function, pins = load_case(o.what, o.cfg)
