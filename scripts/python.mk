@@ -37,7 +37,8 @@ $(PYOBJ)/tb/wave/fst_lib.o: CFLAGS += $(FST_FLAGS)
 ifneq ($(filter python-package,$(MAKECMDGOALS)),)
 PY_CONFIG := $(shell $(PYTHON) -c "import sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX'))")
 PY_SUFFIX := $(word 2,$(PY_CONFIG))
-$(PYOBJ)/python/%.o: CFLAGS += -isystem $(word 1,$(PY_CONFIG))
+# the headers of a debug build are links to those of the other one: gcc must not follow them to the other pyconfig.h
+$(PYOBJ)/python/%.o: CFLAGS += -isystem $(word 1,$(PY_CONFIG)) $(if $(findstring clang,$(CC)),,-fno-canonical-system-headers)
 $(eval $(call stamp,$(PYOBJ)/flags.py,$(PY_CONFIG)))
 $(filter $(PYOBJ)/python/%,$(OBJ_pymodel) $(OBJ_pycore)): $(PYOBJ)/flags.py
 
