@@ -173,28 +173,38 @@ def all_references():
     return sys.gettotalrefcount() if hasattr(sys, "gettotalrefcount") else 0
 
 
-def grown(call, count):
-    """What `count` calls leave."""
-    before = {key: FAR + row[0] for key, row in references().items()}
+def blocks_of(call, count):
+    """Blocks and, of a debug build, references that `count` calls leave."""
     gc.collect()
     blocks, total = sys.getallocatedblocks(), all_references()
     for _ in range(count):
         call()
     gc.collect()
     total = all_references() - total
-    blocks = sys.getallocatedblocks() - blocks
+    return {"blocks": sys.getallocatedblocks() - blocks, "total": total if call in BARE else 0}
+
+
+def references_of(call, count):
+    """References of the object of which most were left."""
+    before = {key: FAR + row[0] for key, row in references().items()}
+    for _ in range(count):
+        call()
     most, of = max(((FAR + row[0] - before.get(key, FAR + row[0]), repr(row[1])[:60]) for key, row in references().items()), key=lambda row: row[0])
-    return {"blocks": blocks, "references": most, "of": of, "total": total if call in BARE else 0}
+    return {"references": most, "of": of}
+
+
+def settled(measure, call, count):
+    """Caches and free lists fill up and then stay; a leak grows in every round."""
+    for _ in range(40):
+        result = measure(call, count)
+        if all(abs(value) * 2 < count for value in result.values() if isinstance(value, int)):
+            break
+    return result
 
 
 def measure(call, count):
-    """Caches and free lists fill up and then stay; a leak grows in every round."""
     count = max(20, count) if call is fuzz else count  # its noise is a few blocks
-    for _ in range(10):
-        result = {"calls": count, **grown(call, count)}
-        if all(abs(result[key]) * 2 < count for key in ("blocks", "references", "total")):
-            break
-    return result
+    return {"calls": count, **settled(blocks_of, call, count), **settled(references_of, call, count)}
 
 
 class Nowhere:
