@@ -3,6 +3,7 @@
 import html
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -30,14 +31,16 @@ def check(folder):
         raise Trouble("--report %s: expected a new or empty folder, or a report" % folder)
 
 
-def draw(o, wave, cycle):
-    """timing.svg and wave.gtkw beside the waveform: by a program `tandem` of this build folder, where there is one."""
+def draw(o, wave, failure):
+    """timing.svg and wave.gtkw beside the waveform, of the instance that the failure names: by a program `tandem` of this build folder, where there is one."""
     programs = [os.path.join(o.build, "%s-%s" % (o.cfg, kind), "tandem") for kind in ("tap", "fast", "debug")]
     program = next((p for p in programs + [os.path.join(o.build, "host", "tandem-model")] if os.access(p, os.X_OK)), None)
     if program is None:
         return
+    named = re.search(r"\((npu_top\.[\w.\[\]]+)\)", failure.text)
+    scope = named[1] if named else "npu_top"
     svg, gtkw = wave.with_name("timing.svg"), wave.with_suffix(".gtkw")
-    done = subprocess.run([program, "wave", str(wave), "--signals", "npu_top.u_gemm", "--mark", str(cycle), "--svg", str(svg), "--gtkw", str(gtkw)],
+    done = subprocess.run([program, "wave", str(wave), "--signals", scope, "--mark", str(failure.cycle), "--svg", str(svg), "--gtkw", str(gtkw)],
                           capture_output=True, text=True)
     if done.returncode != 0:
         print("no timing diagram: %s" % (done.stderr.strip().splitlines() or ["%s failed" % program])[-1])
@@ -71,7 +74,7 @@ def write_folder(o, name, plugin, case, command, run_again):
         wave = temp / "wave.fst"
         why, again, build = run_again(wave)
         if why is None and failure.cycle is not None:
-            draw(o, wave, failure.cycle)
+            draw(o, wave, failure)
         rows = list(rows_of(o, name, failure, build, why, again))
         title = "FAIL python-%s on %s" % (name, o.cfg)
         text = "%s\n%s\n\n%s\nagain: %s\n\n%s\n\n%s\n" % (title, failure.message, "".join("%-10s %s\n" % row for row in rows), command, failure.text,
