@@ -86,7 +86,7 @@ $(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLP
 	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic && mv $@.tmp $@
 
 # ---- testcases in Python: a program beside `tandem` in every build; its text changes with what it runs, which tells a run that goes on (docs/regress.md) ----
-PYCASE_SAN := $(if $(filter san,$(KIND)),LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc)
+PYCASE_SAN := $(if $(filter san,$(KIND)),LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc)
 define PYCASE_PROGRAM
 #!/bin/sh
 # Testcases in Python on $(CFG)-$(KIND) (docs/python.md); what it runs has the hash HASH
