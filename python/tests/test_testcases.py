@@ -150,9 +150,9 @@ def test_usage(call):
         assert call(*args)[0] == 2
 
 
-def test_without_pytest(call, tmp_path):
+def test_without_pytest(call, program, tmp_path):
     (tmp_path / "pytest.py").write_text("raise ImportError")
-    package = re.search('PYTHONPATH="([^"]*)"', Path(os.environ.get("BUILD", "build"), "n4-fast", "tandem-python").read_text())[1]
+    package = re.search('PYTHONPATH="([^"]*)"', program.read_text())[1]
     env = {**os.environ, "PYTHONPATH": "%s:%s" % (tmp_path, package)}
     done = subprocess.run(["/usr/bin/python3", "-m", "tandem.testcase", "test", "flip", "--cfg", "n4", "--kind", "fast", "--folder", tmp_path / "cases-in",
                            "--build", "build", "--result", tmp_path / "r"], capture_output=True, text=True, env=env)
