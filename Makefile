@@ -43,7 +43,7 @@ include $(wildcard examples/*/*.mk)
 help: ## this table
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | sort
 	@echo
-	@echo "  CFG=$(CFG) (n4 n8 n16 n32)  SUITE=$(SUITE) (smoke default nightly networks closure)  SEED=$(SEED)  JOBS=$(JOBS)"
+	@echo "  CFG=$(CFG) (n4 n8 n16 n32)  SUITE=$(SUITE) (smoke default nightly networks python closure)  SEED=$(SEED)  JOBS=$(JOBS)"
 	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
 
 regs: ## generated sources: registers (SV, C, docs/registers.md) and activation tables (SV, C)

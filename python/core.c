@@ -12,6 +12,13 @@ static PyMethodDef core_methods[] = {
     {"rtl_builds", builds, METH_NOARGS,
      "rtl_builds()\n--\n\nThe builds of the RTL that this package has: a sorted list of (n, build).\n\nMore of them: make python CFG=n16 "
      "KIND=fast."},
+    CORE_ROW("test_seed", rng_test_seed,
+             "test_seed(run_seed, test, index)\n--\n\nSeed of case `index` of a test in a run: that of a program `tandem` for a test of "
+             "this name."),
+    CORE_ROW(
+        "draw", rng_draw,
+        "draw(seed, name, lowest, highest)\n--\n\nAn integer from lowest to highest, both included (64 bits, signed): the first draw of "
+        "the stream `name` of a seed.\n\nA pure function of its arguments (docs/architecture.md section 3)."),
     CORE_ROW("_wave_signals", wave_signals,
              "_wave_signals(path)\n--\n\n(first time, last time, exponent, [(path, width, range, parameter, handle), ...]) of an FST or "
              "VCD file."),

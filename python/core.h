@@ -26,6 +26,11 @@ static inline core_state *core_of(PyObject *self) {
 #define CORE_ROW(name, func, doc)                                                                                                          \
     { name, (PyCFunction)(void (*)(void))(func), METH_FASTCALL | METH_KEYWORDS, doc }
 
+/* ---- rng.c: the testbench's random numbers ---- */
+
+CORE_METHOD(rng_test_seed);
+CORE_METHOD(rng_draw);
+
 /* ---- rtl.c ---- */
 
 /*

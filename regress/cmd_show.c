@@ -242,7 +242,7 @@ int cli_query(options *o) {
     if (o->positionals == 3) {
         about.what = o->positional[1];
         if (reg_what_of(about.what) == REG_WHAT_COUNT) {
-            return cli_usage("\"%s\": expected unit, test, network, case or example before a name", about.what);
+            return cli_usage("\"%s\": expected unit, test, network, case, example or python before a name", about.what);
         }
     }
     if (o->positionals > 1) {

@@ -150,7 +150,7 @@ bool reg_command_build(reg_command *command, const reg_job *job, const char *bui
     char number[32];
     reg_command_begin(command);
     bool good = reg_job_program(job, build_dir, program, sizeof program) && reg_command_add(command, program);
-    if (job->what == REG_TEST) {
+    if (job->what == REG_TEST || job->what == REG_PYTHON) {
         good = good && reg_command_add(command, "test") && reg_command_add(command, job->name);
     }
     if (job->what == REG_CASE) {

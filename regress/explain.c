@@ -1,7 +1,7 @@
 /*
  * explain.c - after a run: one failure of each signature runs again with its report; where that was quick, a small case is looked for.
  *
- * Programs of tests (`repro FILE --report DIR`, `shrink FILE`) and of benches (`--case FILE --wave FILE`) are run in the build that failed. What they
+ * Programs of tests (`repro FILE --report DIR`, `shrink FILE`; those in Python have no `shrink`) and of benches (`--case FILE --wave FILE`) are run in the build that failed. What they
  * leave is noted with the job; outcomes stay what they are.
  */
 #define _GNU_SOURCE
@@ -111,7 +111,7 @@ static bool show_again(const failure *f, reg_command *command, const char *repor
     char wave[REG_PATH_MAX];
     reg_command_begin(command);
     bool good = reg_command_add(command, f->program);
-    if (f->job.what == REG_TEST || f->job.what == REG_CASE) {
+    if (f->job.what == REG_TEST || f->job.what == REG_CASE || f->job.what == REG_PYTHON) {
         good = good && reg_command_add(command, "repro") && reg_command_add(command, f->case_path) &&
                reg_command_add(command, "--report") && reg_command_add(command, report);
     } else if (f->job.what == REG_UNIT && (strcmp(f->job.kind, "debug") == 0 || strcmp(f->job.kind, "tap") == 0)) { /* they can trace */

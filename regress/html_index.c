@@ -139,7 +139,7 @@ int html_tests(html_report *r) {
               "was asked "
               "for.</p>\n",
               r->out);
-        put_tests(r, &tests, "test,network,example", "Operators, networks, examples", false);
+        put_tests(r, &tests, "test,network,python,example", "Operators, networks, testcases in Python, examples", false);
         put_tests(r, &tests, "unit", "Units", true);
         put_tests(r, &tests, "case", "Stored cases", true);
         fputs("<h3>Suites, the newest run of each</h3>\n", r->out);

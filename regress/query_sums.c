@@ -23,7 +23,7 @@ static const char tests_sql[] =
     CASES("j.cfg NOT IN ('n4','n8','n16','n32')") ", " CASES("1")
     ", count(*), sum(j.outcome IS NULL), sum(" COUNTED "j.cycles END), round(sum(j.cpu_ms)/1000.0,1)"
     " FROM job j WHERE j.run=:run AND " ASKED " GROUP BY j.what, j.test"
-    " ORDER BY " FAILED "=0, instr('test,network,example,case,unit',j.what), j.test LIMIT :limit";
+    " ORDER BY " FAILED "=0, instr('test,network,python,example,case,unit',j.what), j.test LIMIT :limit";
 /* clang-format on */
 
 static const reg_column performance_columns[] = {

@@ -63,12 +63,20 @@ void reg_report_abort(reg_report_file *report);
 
 /* ---- suite.c: what to run ---- */
 
-typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3, REG_EXAMPLE = 4, REG_WHAT_COUNT = 5 } reg_what;
+typedef enum reg_what {
+    REG_UNIT = 0,
+    REG_TEST = 1,
+    REG_NETWORK = 2,
+    REG_CASE = 3,
+    REG_EXAMPLE = 4,
+    REG_PYTHON = 5,
+    REG_WHAT_COUNT = 6
+} reg_what;
 
 /* One process to run. */
 typedef struct reg_job {
     reg_what what;
-    char name[REG_NAME_MAX]; /* unit, test, network, stored case or example */
+    char name[REG_NAME_MAX]; /* unit, test, network, stored case, example or testcase in Python */
     char cfg[8];             /* n4, n8, n16, n32; an example has names of its own */
     char kind[8];            /* fast, debug, tap, cov, san */
     char args[REG_ARGS_MAX]; /* further arguments, separated by blanks; may be empty */
@@ -104,12 +112,12 @@ typedef struct reg_suite {
 
 extern const char *const reg_cfg_names[REG_CFG_COUNT];
 
-/* "unit", "test", "network", "case", "example". */
+/* "unit", "test", "network", "case", "example", "python". */
 const char *reg_what_name(reg_what what);
 /* REG_WHAT_COUNT: no such word. */
 reg_what reg_what_of(const char *word);
 
-/* Draws its cases from the run seed: a unit, a test or an example. A network and a stored case are what they are. */
+/* Draws its cases from the run seed: a unit, a test, an example or a testcase in Python. A network and a stored case are what they are. */
 bool reg_has_cases(reg_what what);
 
 /* True when the name is one of the kinds of build. */

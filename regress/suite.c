@@ -69,14 +69,14 @@ reg_status reg_suite_bad(const suite_reader *reader, const char *fmt, ...) {
     return REG_USAGE;
 }
 
-static const char *const what_names[REG_WHAT_COUNT] = {"unit", "test", "network", "case", "example"};
+static const char *const what_names[REG_WHAT_COUNT] = {"unit", "test", "network", "case", "example", "python"};
 
 const char *reg_what_name(reg_what what) {
     return what_names[what];
 }
 
 bool reg_has_cases(reg_what what) {
-    return what == REG_UNIT || what == REG_TEST || what == REG_EXAMPLE;
+    return what == REG_UNIT || what == REG_TEST || what == REG_EXAMPLE || what == REG_PYTHON;
 }
 
 reg_what reg_what_of(const char *word) {
@@ -254,8 +254,9 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (seen[KEY_EXCEPT] && !(line->job.what == REG_UNIT && strcmp(line->job.name, "all") == 0)) {
         return reg_suite_bad(reader, "except= belongs to \"unit all\"");
     }
-    if (seen[KEY_COVER] && (line->job.what == REG_EXAMPLE || line->job.what == REG_NETWORK)) {
-        return reg_suite_bad(reader, "cover= belongs to unit, test and case: a %s writes no coverage", reg_what_name(line->job.what));
+    if (seen[KEY_COVER] && (line->job.what == REG_EXAMPLE || line->job.what == REG_NETWORK || line->job.what == REG_PYTHON)) {
+        return reg_suite_bad(reader, "cover= belongs to unit, test and case: a %s writes no coverage",
+                             line->job.what == REG_PYTHON ? "testcase in Python" : reg_what_name(line->job.what));
     }
     if (line->code > line->cover) {
         return reg_suite_bad(reader, "code=%" PRIu64 " is more than cover=%" PRIu64, line->code, line->cover);
@@ -402,14 +403,14 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (repeat) {
         word = strtok_r(NULL, blanks, &rest);
         if (word == NULL) {
-            return reg_suite_bad(reader, "repeat: expected unit, test, network, case or example after it");
+            return reg_suite_bad(reader, "repeat: expected unit, test, network, case, example or python after it");
         }
     }
     if (reg_what_of(word) != REG_WHAT_COUNT) {
         return parse_jobs(reader, word, repeat, &rest, blanks);
     }
-    return reg_suite_bad(reader, "\"%s\" is unknown (expected unit, test, network, case, example, repeat, include, budget, seed or suite)",
-                         word);
+    return reg_suite_bad(
+        reader, "\"%s\" is unknown (expected unit, test, network, case, example, python, repeat, include, budget, seed or suite)", word);
 }
 
 /* All lines of the reader's file. */
@@ -528,6 +529,8 @@ bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_
     case REG_TEST:
     case REG_CASE:
         return reg_format(out, size, "%s/%s-%s/tandem", build_dir, job->cfg, job->kind);
+    case REG_PYTHON:
+        return reg_format(out, size, "%s/%s-%s/tandem-python", build_dir, job->cfg, job->kind);
     case REG_EXAMPLE:
         return reg_format(out, size, "%s/example-%s/%s-%s/%s", build_dir, job->name, job->cfg, job->kind, job->name);
     default:

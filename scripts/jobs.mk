@@ -49,7 +49,7 @@ build/networks/%.param: tools/netgen.py
 	@mkdir -p $(@D)
 	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
 regress: $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
-regress: ## run a SUITE (smoke, default, nightly, networks; closure: until GOAL=98 percent are covered), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
+regress: ## run a SUITE (smoke, default, nightly, networks, python; closure: until GOAL=98 percent are covered), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifeq ($(SUITE),closure)
 	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-cov
@@ -78,10 +78,15 @@ need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
 # BUS: what went over the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst BUS=1]
+run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=conv [SEED= INDEX= COUNT= ..]
+ifneq ($(PY),)
+	@$(BUILD_QUIETLY) $(OUT)/tandem-python
+	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) $(if $(COUNT),--count $(COUNT)) $(DEVICE_ARGS) $(WAVE_ARGS)
+else
 	$(call need,OP,make run OP=conv [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
+endif
 
 perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg or .json, WINDOW=cycles]
 	$(call need,OP,make perf OP=conv [knob=value ...])

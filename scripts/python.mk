@@ -37,7 +37,8 @@ $(PYOBJ)/tb/wave/fst_lib.o: CFLAGS += $(FST_FLAGS)
 ifneq ($(filter python-package,$(MAKECMDGOALS)),)
 PY_CONFIG := $(shell $(PYTHON) -c "import sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX'))")
 PY_SUFFIX := $(word 2,$(PY_CONFIG))
-$(PYOBJ)/python/%.o: CFLAGS += -isystem $(word 1,$(PY_CONFIG))
+# the headers of a debug build are links to those of the other one: gcc must not follow them to the other pyconfig.h
+$(PYOBJ)/python/%.o: CFLAGS += -isystem $(word 1,$(PY_CONFIG)) $(if $(findstring clang,$(CC)),,-fno-canonical-system-headers)
 $(eval $(call stamp,$(PYOBJ)/flags.py,$(PY_CONFIG)))
 $(filter $(PYOBJ)/python/%,$(OBJ_pymodel) $(OBJ_pycore)): $(PYOBJ)/flags.py
 
@@ -80,8 +81,23 @@ $(VLT)/pic/%.o: $(VROOT)/include/%.cpp $(OUT)/flags.pic tb/sim/vl_printf.h
 	@$(CCACHE) $(CXX) $(VM_CXX) $(PIC) -O2 -include tb/sim/vl_printf.h -c $< -o $@
 $(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLPIC)/shim.o $(VLTPIC_OBJ) $(HOST)/flags.ld
 	@mkdir -p $(@D)
+	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic && mv $@.tmp $@
+
+# ---- testcases in Python: a program beside `tandem` in every build; its text changes with what it runs, which tells a run that goes on (docs/regress.md) ----
+PYCASE_SAN := $(if $(filter san,$(KIND)),LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc)
+define PYCASE_PROGRAM
+#!/bin/sh
+# Testcases in Python on $(CFG)-$(KIND) (docs/python.md); what it runs has the hash HASH
+$(PYCASE_SAN) PYTHONPATH="$(abspath $(PYPKG)/..)" PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 \
+  exec $(PYTHON) -m tandem.testcase --cfg $(CFG) --kind $(KIND) --folder "$(abspath testcases/python)" --build "$(abspath $(BUILD))" "$$@"
+endef
+$(OUT)/tandem-python: export PYCASE_TEXT = $(PYCASE_PROGRAM)
+$(OUT)/tandem-python: $(PYPKG)/_rtl_$(CFG)_$(KIND).so FORCE
+	@$(MAKE) -s $(PARALLEL) python-package
+	@hash=$$(cat $(PYPKG)/*.py $(PYPKG)/model.*.so $(PYPKG)/_core.*.so $< testcases/python/*.py python/tests/reference.py | sha256sum | cut -c 1-16); \
+	  printf '%s\n' "$$PYCASE_TEXT" | sed "s/ HASH$$/ $$hash/" >$@.tmp; cmp -s $@.tmp $@ && rm $@.tmp || { chmod +x $@.tmp && mv $@.tmp $@; }
 
 # ---- what Python costs: the same work from C ----
 -include $(OUT)/obj/bench/python_pair.d

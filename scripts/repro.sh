@@ -38,6 +38,10 @@ out=$BUILD/$CFG-$KIND
 case $TEST in
 *[!a-z0-9_-]* | '') fail "test=$TEST: expected a name of small letters, digits, _ and -" ;;
 unit-*) command=("$out/$TEST") ;;
+python-*)
+    command=("$out/tandem-python")
+    if [ -n "${CASE:-}" ]; then args=(repro "$CASE"); else args=(test "${TEST#python-}" "${args[@]}"); fi
+    ;;
 *)
     command=("$out/tandem")
     if [ -n "${CASE:-}" ]; then args=(repro "$CASE"); else args=(test "$TEST" "${args[@]}"); fi
@@ -59,7 +63,7 @@ echo "${command[*]}"
 status=$?
 # A failure that only another build shows: say so, where that build is at hand.
 if [ "$status" = 0 ] && [ -z "$unit" ] && [ "$KIND" = tap ] && [ -z "${WAVE:-}" ]; then
-    fast=$BUILD/$CFG-fast/tandem
+    fast=$BUILD/$CFG-fast/$(basename "${command[0]}")
     if [ -x "$fast" ]; then
         command[0]=$fast
         ${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND=fast "$fast" || exit 1

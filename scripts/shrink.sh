@@ -27,6 +27,7 @@ n4 | n8 | n16 | n32) ;;
 esac
 case $TEST in
 unit-*) fail "$TEST: cases of unit benches are small by themselves, expected a test of tandem" ;;
+python-*) fail "$TEST: cases of testcases in Python are not made smaller by a program; pin knobs by hand: make repro TEST=$TEST SEED=... knob=value" ;;
 *[!a-z0-9_-]* | '') fail "test=$TEST: expected a name of small letters, digits, _ and -" ;;
 esac
 tandem=$BUILD/$CFG-$KIND/tandem

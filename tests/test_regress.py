@@ -269,7 +269,7 @@ def test_two_runners_at_once(bench):
         ("unit mesh cfg=n8 timeout=99999999999999999999", "timeout="),
         ("unit mesh cfg=n8 kind=quick", "kind=quick"),
         ("unit mesh cfg=n8 determinism=2", "more than count"),
-        ("repeat", "expected unit, test, network, case or example"),
+        ("repeat", "expected unit, test, network, case, example or python"),
         ("example copy cfg=d-8", "expected at most 7 small letters and digits"),
         ("example copy cfg=a,b,c,d,e", "at most 4 configurations"),
         ("case all cfg=n8", "case all: no *.case in testcases/cases"),
@@ -371,12 +371,26 @@ def test_targets(bench):
     assert done.stdout.splitlines() == ["b/n4-fast/unit-pass", "b/n8-fast/unit-pass", "b/n8-fast/tandem", "b/n8-san/tandem-net"]
 
 
+def test_testcases_in_python(bench):
+    """A program of its own beside `tandem`, called as that one is; a printed list is the same list."""
+    bench.program(bench.build / "n4-fast" / "tandem-python", "echo $* > $cases/words; report 'outcome=pass\\ncycles=3\\n'")
+    text = "python my_conv cfg=n4 count=2 cases=3 index=4 -- k=3\n"
+    assert bench.call("targets", "--suite", bench.suite(text), "--build-dir", "b").stdout == "b/n4-fast/tandem-python\n"
+    printed = bench.run(text, "--print-jobs").stdout
+    assert "python my_conv cfg=n4 kind=fast index=7 cases=3 timeout=120 memory=4096 -- k=3\n" in printed
+    for jobs in (text, printed):
+        done = bench.run(jobs)
+        assert last_line(done) == "2 passed, 0 failed" and "python my_conv" in done.stdout
+        assert bench.jobs("what,test,first_index,cases") == [("python", "my_conv", 4, 3), ("python", "my_conv", 7, 3)]
+    assert "tandem-python test my_conv --run-seed 0x1 --index 4 --count 3 k=3" in bench.call("list", bench.suite(text)).stdout
+
+
 def test_named_suites():
-    for name in ("smoke", "default", "nightly"):
+    for name in ("smoke", "default", "nightly", "python"):
         done = subprocess.run([PROGRAM, "list", name], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     done = subprocess.run([PROGRAM, "list"], cwd=ROOT, capture_output=True, text=True)
-    for name in ("smoke", "default", "nightly"):
+    for name in ("smoke", "default", "nightly", "python"):
         budget = re.search(r"^budget (\d+)$", (ROOT / f"regress/suites/{name}.suite").read_text(), re.M).group(1)
         assert re.search(rf"^{name} +\d+ +{budget}$", done.stdout, re.M)
 

@@ -47,6 +47,7 @@ def test_include(bench):
     "line, message",
     [
         ("network digits cfg=n8 cover=1", "a network writes no coverage"),
+        ("python conv cfg=n8 cover=1", "a testcase in Python writes no coverage"),
         ("unit pass cfg=n8 cover=0", "expected a number from 1 to"),
         ("case all cfg=n8 cover=2", "expected cover=1"),
         ("unit pass cfg=n8 cover=2 code=3", "code=3 is more than cover=2"),

@@ -8,7 +8,9 @@ from ._core import Divergence as Divergence
 from ._core import DriverError as DriverError
 from ._core import Error as Error
 from ._core import Network as Network
+from ._core import draw as draw
 from ._core import rtl_builds as rtl_builds
+from ._core import test_seed as test_seed
 from .wave import Changes as Changes
 from .wave import Fst as Fst
 from .wave import Signal as Signal
