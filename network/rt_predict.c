@@ -120,7 +120,7 @@ net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer) {
         e.fill = up(tensor_bytes(in[0]->layout, n, (uint64_t)in[0]->w * rl->pool.kh, least(in[0]->c, n)), BUS_BYTES);
         break;
     case RT_ELTWISE:
-        for (uint32_t k = 1; k == 1 || k < l->num_in; k++) {
+        for (uint32_t k = 1; k == 1 || k < (rl->pieces > 0 ? rl->pieces + 1 : l->num_in); k++) {
             predict_streams(in, l->num_in > 1 && !rl->by_channel ? 2 : 1, &rl->elt.out, n, &e);
         }
         break;

@@ -41,7 +41,7 @@ $(PYOBJ)/python/%.o: CFLAGS += -isystem $(word 1,$(PY_CONFIG))
 $(eval $(call stamp,$(PYOBJ)/flags.py,$(PY_CONFIG)))
 $(filter $(PYOBJ)/python/%,$(OBJ_pymodel) $(OBJ_pycore)): $(PYOBJ)/flags.py
 
-PY_FILES := $(patsubst python/tandem/%,$(PYPKG)/%,$(wildcard python/tandem/*.py python/tandem/*.pyi python/tandem/py.typed))
+PY_FILES := $(patsubst python/tandem/%,$(PYPKG)/%,$(wildcard python/tandem/*.py python/tandem/*/*.py python/tandem/*.pyi python/tandem/py.typed))
 $(PY_FILES): $(PYPKG)/%: python/tandem/%
 	@mkdir -p $(@D)
 	@cp $< $@

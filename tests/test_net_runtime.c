@@ -181,7 +181,7 @@ static float *reference(rig *r, const net_layer *layer, bool activate) {
 /* Functions that the NPU fits. */
 static bool is_fitted(const net_act *act) {
     return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH || act->type == NET_ACT_TANH ||
-           act->type == NET_ACT_ELU;
+           act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
 }
 
 /* v: what the function was applied to. */
