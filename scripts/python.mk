@@ -83,6 +83,12 @@ $(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLP
 	@echo "  LD    $@"
 	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -lz -lm -lpthread -latomic && mv $@.tmp $@
 
+# ---- ONNX ----
+.PHONY: onnx-table
+onnx-table: ## docs/onnx.md: ONNX's backend node tests on golden model and RTL (N=4); needs python3-onnx, libonnx-testdata
+	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=n4-fast
+	@BUILD=$(BUILD) $(PYTHON) tools/onnx_table.py
+
 # ---- what Python costs: the same work from C ----
 -include $(OUT)/obj/bench/python_pair.d
 $(OUT)/bench-python: $(OUT)/obj/bench/python_pair.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld

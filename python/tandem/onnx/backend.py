@@ -76,13 +76,13 @@ def close(got: np.ndarray, expected: np.ndarray, rtol: float, atol: float) -> bo
     return got.shape == expected.shape and got.dtype == expected.dtype and np.allclose(got.astype(np.float64), expected.astype(np.float64), rtol, atol, equal_nan=True)
 
 
-def places(net: _core.Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def places(network: Converted, net: _core.Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Where the last run computed, and where it moved elements."""
     arithmetic, moves = set(), set()
+    nearest = {layer.name for layer in network.net.layers if layer.kind == "Interp" and layer.params[0] == 1}
     for layer, where in zip(net.layers, net.last_run or []):
         unit = {"npu": (where["unit"] or "").upper(), "cpu": "CPU", "nowhere": "addresses"}[where["place"]]
-        # an Interp whose result has the elements of its input: nearest, the only kind that the NPU has
-        if layer["type"] in MOVES or (layer["type"] == "Interp" and unit == "ALU"):
+        if layer["type"] in MOVES or layer["name"] in nearest:
             moves.add(unit)
         elif layer["type"] not in NOTHING:
             arithmetic.add(unit)
@@ -99,7 +99,7 @@ def quantised_error(network: Converted, x: np.ndarray, expected: list[np.ndarray
     worst = 0.0
     for device in devices:
         got = network.fetch(net.run(device, x))
-        if "GEMM" not in places(net)[0]:
+        if "GEMM" not in places(network, net)[0]:
             return None
         worst = max(float(np.abs(g - e).max() / max(np.ptp(e), 1e-30)) for g, e in zip(got, expected))
     return worst
@@ -150,7 +150,7 @@ def run(name: str, devices: list[_core.Device], folder: str = DATA, quantise: bo
         prefix, found, rest = text.partition("': ")
         return Result(name, operators, "not supported", text=rest if found and prefix.startswith("operator ") else text)
     outcome, text, net = compare(network, x, expected, devices)
-    arithmetic, moves = places(net)
+    arithmetic, moves = places(network, net)
     error = quantised_error(network, x, expected, devices) if quantise and outcome == "passed" and "CPU" in arithmetic else None
     return Result(name, operators, outcome, arithmetic, moves, tuple(fixed), error, text)
 
