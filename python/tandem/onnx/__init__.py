@@ -19,7 +19,7 @@ from .. import _core
 from .net import NeedsConstant, Net, Unsupported
 
 if TYPE_CHECKING:
-    from .convert import Port
+    from .converter import Port
 
 __all__ = ["Converted", "NeedsConstant", "Unsupported", "convert"]
 
@@ -88,7 +88,7 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None, const
     from google.protobuf.message import DecodeError
 
     from . import ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401  their operators register themselves
-    from .convert import Converter
+    from .converter import Converter
     if not isinstance(model, onnx.ModelProto):
         try:
             model = onnx.load(os.fspath(model))

@@ -74,7 +74,8 @@ class Net:
 
     def add(self, kind: str, inputs: Sequence[str], views: Sequence[View], params: dict[int, Any] | None = None,
             arrays: Iterable[tuple[str, np.ndarray]] = (), name: str = "") -> list[str]:
-        """Append a layer; its outputs get these shapes and are named after `name`."""
+        """Append a layer; its outputs get these shapes and are named after `name`. ValueError: a setting that is not finite."""
+        settings(params or {})
         name = self.unique(name or kind.lower())
         outputs = [name if i == 0 else self.unique("%s.%d" % (name, i)) for i in range(len(views))]
         self.shapes.update(zip(outputs, (tuple(v) for v in views)))
@@ -158,6 +159,9 @@ class Net:
     def save(self, param: str | os.PathLike[str], weights: str | os.PathLike[str]) -> None:
         """Write both files under temporary names and rename them when both are whole."""
         files = [(os.fspath(param), self.param_text().encode()), (os.fspath(weights), self.bin_bytes())]
+        for path, _ in files:
+            if os.path.isdir(path):  # known before one of them is in place
+                raise IsADirectoryError("%s is a folder" % path)
         try:
             for path, data in files:
                 with open(path + ".tmp", "wb") as f:

@@ -1,10 +1,12 @@
 """Operators on elements: pairs, activations, comparisons, logic. bool tensors are 0.0 and 1.0; comparisons are exact but for NaN."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from .convert import Converter
+from .converter import Converter
 from .fold import type_of
-from .tensor import BOOL, SMALL, WIDE, Node, Tensor, exact, op
+from .tensor import BOOL, SMALL, WIDE, Node, Tensor, constant, exact, op
 
 ADD, SUB, MUL, DIV, MAX, MIN, POW, RSUB, RDIV, RPOW = range(10)  # BinaryOp
 MIRRORED = {SUB: RSUB, DIV: RDIV, POW: RPOW}
@@ -33,8 +35,11 @@ def broadcast(node: Node, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple
     return tuple(shape), tuple(v[0] for v in views), tuple(v[1] for v in views)
 
 
-def repeat(c: Converter, t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The tensor, repeated along its axes of one element until it has this shape (as many dimensions)."""
+def repeat(c: Converter, t: Tensor, shape: Sequence[int]) -> Tensor:
+    """The tensor, repeated until it has this shape."""
+    if t.value is not None:
+        return constant(np.broadcast_to(t.value, tuple(shape)))
+    t = c.reshaped(t, (1,) * (len(shape) - len(t.shape)) + t.shape)
     for axis, (have, want) in enumerate(zip(t.shape, shape)):
         if have == want:
             continue
@@ -54,13 +59,11 @@ def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.f
             if np.isfinite(value):
                 view = c.view_of(other)
                 return c.result(shape, c.add("BinaryOp", [c.use(other, view)], view, {0: number, 1: 1, 2: value}), dtype, a, b)
-    if len(va) > 3:  # one operand is repeated until the other's axes are all that is left
-        rank = len(shape)
-        b = c.reshaped(b, (1,) * (rank - len(b.shape)) + b.shape)
-        b = repeat(c, b, tuple(m if m > 1 else n for m, n in zip((1,) * (rank - len(a.shape)) + a.shape, b.shape)))
+    if len(va) > 3:  # too many turns: one operand is made as large as the result, or both
+        turns_a, turns_b = (len(broadcast(node, t.shape, shape)[1]) for t in (a, b))
+        a = repeat(c, a, shape) if turns_a > 3 else a
+        b = repeat(c, b, shape) if turns_a <= 3 or turns_b > 3 else b
         shape, va, vb = broadcast(node, a.shape, b.shape)
-        if len(va) > 3:
-            raise node.no("operands that are repeated along more than three dimensions")
     if va == vb:
         va = vb = c.view_of(b if a.value is not None else a)
     out = tuple(max(m, n) for m, n in zip(va, vb))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .convert import Converter
+from .converter import Converter
 from .ops_math import ADD, binary
 from .ops_shape import divide, join, transpose
 from .tensor import Node, Tensor, exact, op

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .convert import Converter
+from .converter import Converter
 from .ops_math import ADD, DIV, MUL, ROUND, SUB, binary, layer, unary
 from .ops_nn import kernel_keys, map_view, per_image, sides, spatial
 from .ops_shape import transpose

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .convert import Converter
+from .converter import Converter
 from .ops_math import ADD, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
 from .tensor import Node, Tensor, around, compact, op
 

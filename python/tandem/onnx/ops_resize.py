@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .convert import Converter
+from .converter import Converter
 from .ops_nn import map_view
 from .tensor import Node, Tensor, op
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .convert import Converter
+from .converter import Converter
 from .fold import reshape_to
 from .ops_math import repeat
 from .tensor import Node, Tensor, around, compact, natural, op
@@ -272,7 +272,7 @@ def expand(c: Converter, node: Node) -> list[Tensor]:
     want = [1] * (rank - len(wanted)) + wanted
     if any(m != n and 1 not in (m, n) for m, n in zip(have, want)):
         raise node.no("shape %s for a tensor %s" % (wanted, list(x.shape)))
-    return [repeat(c, c.reshaped(x, have), tuple(max(m, n) for m, n in zip(have, want)))]
+    return [repeat(c, x, tuple(max(m, n) for m, n in zip(have, want)))]
 
 
 @op("Tile", takes="moves")

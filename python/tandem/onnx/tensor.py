@@ -10,7 +10,7 @@ import onnx
 from .net import NeedsConstant, Unsupported, View
 
 if TYPE_CHECKING:
-    from .convert import Converter
+    from .converter import Converter
 
 EXACT_INT = 1 << 24  # integers up to here are exact in FP32
 FLOATS = (np.dtype(np.float32),)

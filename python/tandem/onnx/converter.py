@@ -147,8 +147,8 @@ class Converter:
         unknown = sorted(set(node.attributes) - attributes)
         if unknown:
             raise node.no("attribute %s is not supported%s" % (unknown[0], "; supported: " + ", ".join(sorted(attributes)) if attributes else ""))
-        for t in node.inputs:
-            if t is not None and t.value is None and not takes(t.dtype, kinds):
+        for i, t in enumerate(node.inputs):  # of others than the first, ONNX says that they are of its type, or integers that must be constant
+            if t is not None and t.value is None and (i == 0 or kinds != "float") and not takes(t.dtype, kinds):
                 raise node.no("dtype %s, the NPU has FP32 and INT8" % t.dtype)
             if t is not None and t.size == 0 and t.value is None:
                 raise node.no("an empty tensor")
