@@ -9,7 +9,9 @@ Unsupported    what the converter refuses: one line with operator, node and what
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["Converted", "NeedsConstant", "Unsupported", "convert"]
 
 FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}  # functions that the NPU fits (docs/activations.md)
+
+
+def one_line(error: Exception) -> str:
+    """The first line of an error's text, without control characters."""
+    return re.sub(r"[^\x20-\x7e]+", " ", (str(error).strip() or type(error).__name__).splitlines()[0])
 
 
 class Converted:
@@ -91,11 +98,20 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None, const
     from .converter import Converter
     if not isinstance(model, onnx.ModelProto):
         try:
-            model = onnx.load(os.fspath(model))
-        except (OSError, DecodeError) as error:
-            raise _core.Error("%s: not a readable ONNX model (%s)" % (os.fspath(model), str(error).splitlines()[0] if str(error) else "damaged")) from None
-        if not model.HasField("graph"):
-            raise _core.Error("no ONNX model: it has no graph")
+            with warnings.catch_warnings():  # a file that ends in the middle of a field is a warning there
+                warnings.simplefilter("error", RuntimeWarning)
+                model = onnx.load(os.fspath(model))
+        except (OSError, DecodeError, RuntimeWarning) as error:
+            raise _core.Error("not a readable ONNX model (%s)" % one_line(error)) from None
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    for value in whole.graph.output:  # the checker wants a shape, but nobody needs it
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
+    try:
+        onnx.checker.check_model(whole)
+    except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
+        raise _core.Error("not a valid ONNX model: %s" % one_line(error)) from None
     worker = Converter(model, shapes, constants)
     worker.run()
     result = Converted(worker.net, worker.inputs, worker.outputs)

@@ -111,7 +111,8 @@ class Converter:
         except KeyError:
             dtype = None
         if dtype is None or not takes(dtype, "moves"):
-            raise Unsupported("%s: dtype %s, the NPU has FP32 and INT8" % (where, onnx.TensorProto.DataType.Name(kind).lower()))
+            known = kind in onnx.TensorProto.DataType.values()
+            raise Unsupported("%s: dtype %s, the NPU has FP32 and INT8" % (where, onnx.TensorProto.DataType.Name(kind).lower() if known else kind))
         shape = self.shapes.get(value.name)
         if shape is None:
             shape = [d.dim_value if d.HasField("dim_value") else 1 if i == 0 else 0 for i, d in enumerate(value.type.tensor_type.shape.dim)]
@@ -133,9 +134,12 @@ class Converter:
         self.node = node.name
         if proto.domain not in ("", "ai.onnx"):
             raise node.no("domain '%s', expected operators of ONNX itself" % proto.domain)
-        results = fold(node)
-        if results is None:
-            results = self.handle(node)
+        try:
+            results = fold(node)
+            if results is None:
+                results = self.handle(node)
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError) as error:  # of what no rule of ONNX was checked for
+            raise node.no("malformed (%s)" % (str(error).strip() or type(error).__name__).splitlines()[0]) from error
         for name, tensor in zip(node.outputs, results):
             if name:
                 self.tensors[name] = tensor
@@ -171,6 +175,9 @@ class Converter:
                 raise Unsupported("nothing gives the output '%s'" % value.name)
             if t.value is not None:
                 raise Unsupported("output '%s' is a constant: no input of the graph reaches it" % value.name)
+            declared = [d.dim_value for d in value.type.tensor_type.shape.dim]
+            if declared and all(declared) and tuple(declared) != t.shape:
+                raise Unsupported("output '%s' is declared as %s, but comes out as %s" % (value.name, declared, list(t.shape)))
             self.node = value.name
             blob = self.use(t, natural(t.shape))
             if self.net.producer(blob).kind == "Input":

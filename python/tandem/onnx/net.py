@@ -16,6 +16,9 @@ View = tuple[int, ...]  # sizes of a blob from the outermost dimension inwards, 
 class Unsupported(Exception):
     """What ncnn's files or this converter cannot say: one line with operator, node and what is supported."""
 
+    def __init__(self, text: str):
+        super().__init__(re.sub(r"[\x00-\x1f\x7f]+", " ", text))
+
 
 class NeedsConstant(Unsupported):
     """An operator needs values at conversion time that depend on inputs of the graph: `names`."""
