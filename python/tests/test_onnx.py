@@ -257,6 +257,7 @@ def test_refused_models():
         wrong.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 4
         to.convert(wrong)
     other = graph([helper.make_node("Relu", ["x"], ["y"], domain="com.example")], {"x": (3,)}, ["y"])
+    other.opset_import.append(helper.make_opsetid("com.example", 1))
     with pytest.raises(to.Unsupported, match="domain 'com.example'"):
         to.convert(other)
 

@@ -14,7 +14,7 @@ from onnx import numpy_helper
 
 from .fold import fold, type_of
 from .net import Net, Unsupported, View
-from .tensor import EXACT_INT, HANDLERS, WIDE, Node, Tensor, constant, exact, natural, takes
+from .tensor import EXACT_INT, HANDLERS, LARGEST, WIDE, Node, Tensor, constant, exact, natural, takes
 
 MAX_OPSET = 17
 
@@ -118,6 +118,8 @@ class Converter:
             shape = [d.dim_value if d.HasField("dim_value") else 1 if i == 0 else 0 for i, d in enumerate(value.type.tensor_type.shape.dim)]
         if not all(n > 0 for n in shape):
             raise Unsupported("%s has the shape (%s), expected sizes above 0 (--shape)" % (where, ", ".join("?" if n <= 0 else str(n) for n in shape)))
+        if math.prod(shape) > LARGEST:
+            raise Unsupported("%s has %d elements, expected at most %d" % (where, math.prod(shape), LARGEST))
         view = natural(shape)
         blob = self.net.add("Input", [], [view], {i: n for i, n in enumerate(reversed(view))}, (), value.name)[0]
         bounds = (-EXACT_INT, EXACT_INT) if dtype in WIDE else None
@@ -138,6 +140,8 @@ class Converter:
             results = fold(node)
             if results is None:
                 results = self.handle(node)
+        except MemoryError:
+            raise node.no("more memory than there is") from None
         except (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError) as error:  # of what no rule of ONNX was checked for
             raise node.no("malformed (%s)" % (str(error).strip() or type(error).__name__).splitlines()[0]) from error
         for name, tensor in zip(node.outputs, results):

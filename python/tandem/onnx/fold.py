@@ -1,12 +1,13 @@
 """Nodes whose result is known when the graph is converted: everything over constants, and shapes."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from .tensor import Node, Tensor, constant
+from .tensor import LARGEST, Node, Tensor, constant
 
 
 def type_of(number: int) -> np.dtype:
@@ -29,9 +30,20 @@ def _constant(node: Node) -> np.ndarray | None:
 
 def _filled(node: Node, shape: np.ndarray) -> np.ndarray:
     value = numpy_helper.to_array(node.attributes["value"]) if "value" in node.attributes else np.zeros(1, np.float32)
-    if math.prod(int(n) for n in shape) > 1 << 24:
-        raise node.no("more than %d elements" % (1 << 24))
-    return np.full(tuple(int(n) for n in shape), value.ravel()[0], value.dtype)
+    return np.full(bounded(node, shape), value.ravel()[0], value.dtype)
+
+
+def bounded(node: Node, shape: Iterable[int]) -> tuple[int, ...]:
+    """Sizes of a constant that is computed here."""
+    sizes = tuple(int(n) for n in shape)
+    if math.prod(sizes) > LARGEST or min(sizes, default=0) < 0:
+        raise node.no("a constant of the shape %s, expected at most %d elements" % (list(sizes), LARGEST))
+    return sizes
+
+
+def _tile(node: Node, x: np.ndarray, repeats: np.ndarray) -> np.ndarray:
+    bounded(node, [n * int(r) for n, r in zip(x.shape, repeats)])
+    return np.tile(x, [int(r) for r in repeats])
 
 
 def _cast(node: Node, x: np.ndarray) -> np.ndarray:
@@ -88,7 +100,7 @@ def _unsqueeze(node: Node, x: np.ndarray, axes=None) -> np.ndarray:
 
 
 def _range(node: Node, start, limit, delta) -> np.ndarray:
-    if delta == 0 or abs((limit - start) / delta) > 1 << 24:
+    if delta == 0 or abs((limit - start) / delta) > LARGEST:
         raise node.no("an impossible range")
     return np.arange(start, limit, delta, dtype=start.dtype)
 
@@ -104,8 +116,8 @@ FOLDS = {
     "Where": lambda n, c, a, b: np.where(c, a, b), "Reshape": lambda n, x, s: x.reshape(reshape_to(n, x.shape, [int(v) for v in s])),
     "Flatten": lambda n, x: x.reshape(math.prod(x.shape[:n.attr("axis", 1)]), -1), "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Concat": _concat,
     "Slice": _slice, "Gather": lambda n, x, i: np.take(x, i, axis=n.attr("axis", 0)), "Range": _range,
-    "Transpose": lambda n, x: x.transpose(n.attr("perm") or None), "Expand": lambda n, x, s: x * np.ones([int(v) for v in s], x.dtype),
-    "Tile": lambda n, x, r: np.tile(x, [int(v) for v in r]), "Shape": None, "Size": None,
+    "Transpose": lambda n, x: x.transpose(n.attr("perm") or None), "Expand": lambda n, x, s: x * np.ones(bounded(n, s), x.dtype),
+    "Tile": _tile, "Shape": None, "Size": None,
 }
 
 

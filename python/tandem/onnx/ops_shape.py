@@ -64,6 +64,8 @@ def unsqueeze(c: Converter, node: Node) -> list[Tensor]:
     axes = node.ints(1, "axes") or []
     rank = len(x.shape) + len(axes)
     new = {node.axis(a, rank) for a in axes}
+    if len(new) != len(axes):
+        raise node.no("axes %s, expected different ones" % axes)
     sizes = iter(x.shape)
     return [c.reshaped(x, [1 if i in new else next(sizes) for i in range(rank)])]
 

@@ -12,6 +12,7 @@ from .net import NeedsConstant, Unsupported, View
 if TYPE_CHECKING:
     from .converter import Converter
 
+LARGEST = 1 << 28  # elements of a tensor
 EXACT_INT = 1 << 24  # integers up to here are exact in FP32
 FLOATS = (np.dtype(np.float32),)
 SMALL = tuple(np.dtype(t) for t in (np.int8, np.uint8, np.int16, np.uint16, np.float16))  # every value is exact in FP32
