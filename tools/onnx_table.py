@@ -60,7 +60,7 @@ operator, node and what is supported, exit status 1, and no file. In Python it i
 | ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, ReduceLogSumExp | Reduction, UnaryOp, BinaryOp |
 | Concat, Split, Slice (step 1), Gather (constant indices), Pad, Expand, Tile | Concat, Slice, Crop, Padding, Tile |
 | Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout, Cast, CastLike | Reshape, or nothing |
-| Transpose, DepthToSpace, SpaceToDepth | Permute, one or several |
+| Transpose, DepthToSpace, SpaceToDepth | Permute, ShuffleChannel, one or several |
 | Resize, Upsample (last two dimensions, where ncnn takes the same elements) | Interp |
 | Constant, ConstantOfShape, Shape, Size, Range, and others over constants | none |
 

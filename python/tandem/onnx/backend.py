@@ -21,7 +21,7 @@ from . import Converted, NeedsConstant, Unsupported, convert
 DATA = "/usr/share/libonnx-testdata/data/node"
 RTOL, ATOL = 1e-3, 1e-7
 FIT = 1e-3
-MOVES = {"Split", "Noop", "Dropout", "Flatten", "Reshape", "Concat", "Slice", "Permute", "Tile", "Crop", "Padding"}
+MOVES = {"Split", "Noop", "Dropout", "Flatten", "Reshape", "Concat", "Slice", "Permute", "ShuffleChannel", "Tile", "Crop", "Padding"}
 NOTHING = {"Input", "MemoryData"}
 UNITS = ("GEMM", "ALU", "POOL", "CPU")
 

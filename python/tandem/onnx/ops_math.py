@@ -1,10 +1,12 @@
 """Operators on elements: pairs, activations, comparisons, logic. bool tensors are 0.0 and 1.0; comparisons are exact but for NaN."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from .converter import Converter
+from .net import View
 from .fold import type_of
 from .tensor import BOOL, SMALL, WIDE, Node, Tensor, constant, exact, op
 
@@ -33,6 +35,25 @@ def broadcast(node: Node, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple
         last = kind
     views = views or [(1, 1)]
     return tuple(shape), tuple(v[0] for v in views), tuple(v[1] for v in views)
+
+
+def seen(view: View, shape: tuple[int, ...], small: tuple[int, ...]) -> View | None:
+    """The view of a tensor that is repeated to this shape, beside one of that shape with this view: 1 where it repeats. None: there is none."""
+    small = (1,) * (len(shape) - len(small)) + small
+    sizes = []
+    if math.prod(view) != math.prod(shape):
+        return None
+    axes = iter(range(len(shape)))
+    for n in view:
+        product, group = 1, []
+        while product < n:
+            group.append(next(axes, -1))
+            product *= shape[group[-1]] if group[-1] >= 0 else n + 1
+        kinds = {small[i] == shape[i] for i in group if shape[i] > 1} if product == n else {True, False}
+        if len(kinds) > 1:
+            return None
+        sizes.append(n if kinds == {True} or n == 1 else 1)
+    return tuple(sizes)
 
 
 def repeat(c: Converter, t: Tensor, shape: Sequence[int]) -> Tensor:
@@ -64,8 +85,11 @@ def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.f
         a = repeat(c, a, shape) if turns_a > 3 else a
         b = repeat(c, b, shape) if turns_a <= 3 or turns_b > 3 else b
         shape, va, vb = broadcast(node, a.shape, b.shape)
+    whole = c.view_of(b if a.value is not None else a if a.shape == shape else b)
     if va == vb:
-        va = vb = c.view_of(b if a.value is not None else a)
+        va = vb = whole
+    elif (alike := [seen(whole, shape, t.shape) for t in (a, b)]) and None not in alike:
+        va, vb = alike  # the larger one stays as it is
     out = tuple(max(m, n) for m, n in zip(va, vb))
     return c.result(shape, c.add("BinaryOp", [c.use(a, va), c.use(b, vb)], out, {0: code}), dtype, a, b)
 

@@ -163,7 +163,8 @@ def rows_times(c: Converter, t: Tensor, w: np.ndarray, b: np.ndarray | None) -> 
     """Each row of a matrix (rows x K) times weights (N x K)."""
     rows, n = t.shape[0], w.shape[0]
     common, arrays = weighted(w, b, n, 1, 2)
-    view, out = ((t.size,), (n,)) if rows == 1 else (t.shape, (rows, n))
+    view, out = (t.shape, (rows, n)) if rows > 1 else (c.view_of(t), (n,))
+    view = (t.size,) if rows == 1 and len(view) == 2 else view  # a matrix would be rows
     return c.result((rows, n), c.add("InnerProduct", [c.use(t, view)], out, common, arrays), t.dtype, t)
 
 

@@ -25,9 +25,13 @@ def runs_of(axes: list[int]) -> list[tuple[int, int]]:
 def reduce(c: Converter, code: int, t: Tensor, axes: list[int]) -> Tensor:
     """A Reduction along these axes, which stay with one element. Axes of one element between others come along."""
     for first, last in runs_of([a for a in axes if t.shape[a] > 1]):
-        view, at = compact(*around(t.shape, first, last))
-        out = view[:at] + (1,) + view[at + 1:]
-        params = {0: code, 1: 0, 3: [at], 4: 1, 5: 1}
+        outer, n, inner = around(t.shape, first, last)
+        view, at = compact(outer, n, inner)
+        gone = [at]
+        if inner == 1 and len(c.view_of(t)) == 3 and c.view_of(t)[0] == outer:  # whole maps, which may stay as they are
+            view, gone = c.view_of(t), [1, 2]
+        out = tuple(1 if i in gone else size for i, size in enumerate(view))
+        params = {0: code, 1: 0, 3: gone, 4: 1, 5: 1}
         shape = t.shape[:first] + (1,) * (last - first + 1) + t.shape[last + 1:]
         t = c.result(shape, c.add("Reduction", [c.use(t, view)], out, params), t.dtype, t)
     return t

@@ -11,6 +11,7 @@ from .ops_math import repeat
 from .tensor import Node, Tensor, around, compact, natural, op
 
 # Orders of ncnn's Permute over blobs of three dimensions, as permutations of the axes from the outermost one inwards.
+MOST_GROUPS = 64  # of a ShuffleChannel: each is a copy of its own
 ORDERS = {(0, 1, 2): 0, (0, 2, 1): 1, (1, 0, 2): 2, (1, 2, 0): 3, (2, 0, 1): 4, (2, 1, 0): 5}
 
 
@@ -79,6 +80,10 @@ def permute_blob(c: Converter, t: Tensor, sizes: tuple[int, int, int], order: tu
     if left == to:
         return c.use(t, natural(sizes))
     view = tuple(sizes[i] for i in left)
+    if len(left) == 3 and order == (1, 0, 2) and sizes[0] <= MOST_GROUPS:  # the NPU copies channels
+        now = c.view_of(t)
+        maps = now if len(now) == 3 and now[0] == sizes[0] * sizes[1] else (sizes[0] * sizes[1], 1, sizes[2])
+        return c.add("ShuffleChannel", [c.use(t, maps)], maps, {0: sizes[0]})
     kind = 1 if len(left) == 2 else ORDERS[tuple(left.index(i) for i in to)]
     return c.add("Permute", [c.use(t, view)], tuple(sizes[i] for i in to), {0: kind})
 
