@@ -58,10 +58,10 @@ operator, node and what is supported, exit status 1, and no file. In Python it i
 | Greater, Less, GreaterOrEqual, LessOrEqual, Equal, IsInf, IsNaN | BinaryOp (difference), Threshold |
 | And, Or, Xor, Not, Where | BinaryOp over 0 and 1 |
 | ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, ReduceLogSumExp | Reduction, UnaryOp, BinaryOp |
-| Concat, Split, Slice (step 1), Gather (constant indices), Pad, Expand, Tile | Concat, Slice, Crop, Padding, Tile |
+| Concat, Split, Slice, Gather (constant indices), Pad, Expand, Tile | Concat, Slice, Crop, Padding, Tile |
 | Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout, Cast, CastLike | Reshape, or nothing |
 | Transpose, DepthToSpace, SpaceToDepth | Permute, ShuffleChannel, one or several |
-| Resize, Upsample (last two dimensions, where ncnn takes the same elements) | Interp |
+| Resize, Upsample (last two dimensions; linear and cubic where ncnn has the same weights) | Interp; Crop and Concat for other nearest elements |
 | Constant, ConstantOfShape, Shape, Size, Range, and others over constants | none |
 
 All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact where they are moved, compared or selected, wider ones up to 2^24, which `Converted.feed()` checks; what would wrap or be

@@ -35,7 +35,9 @@ def sides(node: Node, x: Tensor, kernel: list[int], strides: list[int], dilation
         if auto == "VALID":
             pads[i] = pads[rank + i] = 0
         if auto.startswith("SAME"):
-            total = max((-(-n // s) - 1) * s + extent - n, 0)
+            total = (-(-n // s) - 1) * s + extent - n
+            if total < 0:
+                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; supported: pads" % (auto, extent, s))
             pads[i] = total // 2 if auto == "SAME_UPPER" else total - total // 2
             pads[rank + i] = total - pads[i]
         room = n + pads[i] + pads[rank + i] - extent
@@ -144,6 +146,8 @@ def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple
         if wanted is not None or auto.startswith("SAME"):
             out = int(wanted[len(wanted) - rank + i]) if wanted is not None else n * s
             total = full - out
+            if total < 0 and wanted is None:
+                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; supported: output_shape" % (auto, k, s))
             if total < 0:
                 extra[i] -= total
             total = max(total, 0)

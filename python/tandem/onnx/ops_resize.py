@@ -4,6 +4,7 @@ import numpy as np
 
 from .converter import Converter
 from .ops_nn import map_view
+from .ops_shape import pick
 from .tensor import Node, Tensor, op
 
 KINDS = {"nearest": 1, "linear": 2, "cubic": 3}
@@ -16,8 +17,9 @@ def positions(node: Node, mode: str, n: int, out: int, scale: float) -> np.ndarr
     if mode == "asymmetric":
         return i / scale
     if mode == "align_corners":
-        length = n * scale  # not rounded, as ONNX has it
-        return i * (n - 1) / (length - 1) if length > 1 else i * 0
+        if abs(n * scale - out) > 1e-4:
+            raise node.no("align_corners with %d elements by %g, where implementations differ; supported: scales that give whole sizes" % (n, scale))
+        return i * (n - 1) / (out - 1) if out > 1 else i * 0
     if mode == "tf_half_pixel_for_nn":
         return (i + 0.5) / scale
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and out > 1):
@@ -64,12 +66,14 @@ def resize(c: Converter, node: Node) -> list[Tensor]:
     if mode not in KINDS or tuple(sizes[:2]) != x.shape[:2] or min(sizes) < 1:
         raise node.no("mode %s, sizes %s of %s; supported: nearest, linear, cubic over the last two dimensions" % (mode, sizes, list(x.shape)))
     params = {0: KINDS[mode], 3: sizes[2], 4: sizes[3]}
+    if mode == "nearest":
+        chosen = [nearest(node, positions(node, space, n, out, s), n) for n, out, s in zip(x.shape[2:], sizes[2:], scales[2:])]
+        if not all(np.array_equal(i, plain(n, out)) for i, n, out in zip(chosen, x.shape[2:], sizes[2:])):  # other elements than Interp takes
+            return [pick(c, node, pick(c, node, x, 3, chosen[1].tolist()), 2, chosen[0].tolist())]
     for n, out, scale in zip(x.shape[2:], sizes[2:], scales[2:]):
-        at = positions(node, space, n, out, scale)
         if mode == "nearest":
-            if not np.array_equal(nearest(node, at, n), plain(n, out)):
-                raise node.no("%s with %s takes other elements than ncnn's Interp" % (space, node.attr("nearest_mode", "round_prefer_floor")))
-            continue
+            break
+        at = positions(node, space, n, out, scale)
         aligned = space == "align_corners"
         if not np.allclose(at, positions(node, space if aligned else "half_pixel", n, out, out / n), atol=1e-6):
             raise node.no("%s with scale %g takes other positions than ncnn's Interp; supported: half_pixel and align_corners to the whole size" % (space, scale))

@@ -11,6 +11,7 @@ from .ops_math import repeat
 from .tensor import Node, Tensor, around, compact, natural, op
 
 # Orders of ncnn's Permute over blobs of three dimensions, as permutations of the axes from the outermost one inwards.
+MOST_PICKED = 256  # pieces of an axis that are joined again
 MOST_GROUPS = 64  # of a ShuffleChannel: each is a copy of its own
 ORDERS = {(0, 1, 2): 0, (0, 2, 1): 1, (1, 0, 2): 2, (1, 2, 0): 3, (2, 0, 1): 4, (2, 1, 0): 5}
 
@@ -240,32 +241,36 @@ def sliced(c: Converter, node: Node) -> list[Tensor]:
         raise node.no("starts or ends are missing")
     for i, (start, end) in enumerate(zip(starts, ends)):
         axis = node.axis(i if axes is None else axes[i], len(x.shape))
-        step = 1 if steps is None else steps[i]
-        if step != 1:
-            raise node.no("step %d; supported: 1" % step)
-        first, last, _ = slice(start, end).indices(x.shape[axis])
-        if last <= first:
-            raise node.no("an empty result")
-        x = cut(c, x, axis, first, last)
+        chosen = range(x.shape[axis])[slice(start, end, 1 if steps is None else steps[i])]
+        x = pick(c, node, x, axis, list(chosen))
     return [x]
 
 
-@op("Gather", "axis", takes="moves")
-def gather(c: Converter, node: Node) -> list[Tensor]:
-    """Constant indices: runs of neighbours are cut out and joined."""
-    x = node.need(0)
-    index = node.const(1, "indices")
-    axis = node.axis(node.attr("axis", 0), len(x.shape))
-    flat = [int(i) + (x.shape[axis] if i < 0 else 0) for i in np.ravel(index)]
-    if not flat or len(flat) > 256 or min(flat) < 0 or max(flat) >= x.shape[axis]:
-        raise node.no("indices: expected 1 to 256 of them, below %d" % x.shape[axis])
-    runs = [[flat[0], flat[0] + 1]]
-    for i in flat[1:]:
+def pick(c: Converter, node: Node, t: Tensor, axis: int, index: list[int]) -> Tensor:
+    """These elements of an axis: runs of neighbours are cut out and joined."""
+    if not index:
+        raise node.no("an empty result")
+    runs = [[index[0], index[0] + 1]]
+    for i in index[1:]:
         if i == runs[-1][1]:
             runs[-1][1] += 1
         else:
             runs.append([i, i + 1])
-    whole = join(c, [cut(c, x, axis, first, last) for first, last in runs], axis)
+    if len(runs) > MOST_PICKED:
+        raise node.no("%d pieces of an axis; supported: up to %d" % (len(runs), MOST_PICKED))
+    return join(c, [cut(c, t, axis, first, last) for first, last in runs], axis)
+
+
+@op("Gather", "axis", takes="moves")
+def gather(c: Converter, node: Node) -> list[Tensor]:
+    """Constant indices."""
+    x = node.need(0)
+    index = node.const(1, "indices")
+    axis = node.axis(node.attr("axis", 0), len(x.shape))
+    flat = [int(i) + (x.shape[axis] if i < 0 else 0) for i in np.ravel(index)]
+    if min(flat, default=0) < 0 or max(flat, default=0) >= x.shape[axis]:
+        raise node.no("indices: expected 0 to %d" % (x.shape[axis] - 1))
+    whole = pick(c, node, x, axis, flat)
     return [c.reshaped(whole, x.shape[:axis] + np.shape(index) + x.shape[axis + 1:])]
 
 
@@ -305,9 +310,10 @@ def pad(c: Converter, node: Node) -> list[Tensor]:
     if pads is None or len(pads) != 2 * rank or min(pads) < 0 or mode not in ("constant", "edge", "reflect"):
         raise node.no("mode %s, pads %s; supported: constant, edge, reflect, not negative" % (mode, pads))
     view = natural(x.shape)
-    lead = rank - len(view)  # leading axes that the view has not: a batch of one
-    if rank > 4 or (rank == 4 and x.shape[0] != 1) or any(pads[i] or pads[rank + i] for i in range(lead)):
-        raise node.no("pads %s of %s; supported: the last three dimensions behind a batch of 1" % (pads, list(x.shape)))
+    lead = rank - len(view)  # leading axes that are not dimensions of the view by themselves
+    together = lead + (1 if math.prod(x.shape[:lead]) > 1 else 0)
+    if any(pads[i] or pads[rank + i] for i in range(together)):
+        raise node.no("pads %s of %s; supported: the last three dimensions, or the last two of a batch" % (pads, list(x.shape)))
     keys = [(7, 8), (0, 1), (2, 3)][3 - len(view):]
     params = {4: {"constant": 0, "edge": 1, "reflect": 2}[mode], 5: float(np.ravel(value)[0]) if mode == "constant" else 0.0}
     for i, (before, behind) in enumerate(keys):
