@@ -239,6 +239,22 @@ def test_values_that_fp32_holds(model):
         to.convert(graph([node("Equal", "a b")], {"a": a}, ["y"], {"b": np.int32((1 << 24) + 1)}))
 
 
+def test_integers_on_the_gemm(rng, model):
+    """Exact sums; a value that INT8 does not hold behind its zero point is refused when the network is fed."""
+    x, w = rng.integers(3, 250, (1, 2, 5, 6)).astype(np.uint8), rng.integers(100, 250, (3, 2, 3, 3)).astype(np.uint8)
+    network = to.convert(graph([node("ConvInteger", "x w zx zw", pads=[1] * 4)], {"x": x}, ["y"], {"w": w, "zx": np.uint8(127), "zw": np.uint8(130)}))
+    expected = conv2d(x.astype(np.int64) - 127, w.astype(np.int64) - 130, np.zeros(3), 1, 1)
+    got = network.run(model, [x])[0]
+    assert got.dtype == np.int32 and np.array_equal(got, expected)
+    net = network.open()
+    net.run(model, network.feed([x]))
+    assert "GEMM" in backend.places(network, net)[0]
+    with pytest.raises(ValueError, match="input 'x': expected integers from 0 to 254"):
+        network.feed([np.full_like(x, 255)])
+    with pytest.raises(to.Unsupported, match="weights beyond 127 behind their zero point"):
+        to.convert(graph([node("ConvInteger", "x w zx zw")], {"x": x}, ["y"], {"w": w, "zx": np.uint8(127), "zw": np.uint8(0)}))
+
+
 # ---- what is refused ----
 
 W33 = {"w": np.ones((4, 3, 3, 3), F)}
