@@ -228,12 +228,18 @@ static void unary_run(const net_work *work) {
     }
 }
 
-/* ---- Threshold: 1 where an element is larger, else 0 ---- */
+/* ---- Threshold: 1 where an element is larger, else 0; Erf ---- */
 
 static void threshold_run(const net_work *work) {
     float threshold = net_layer_float(work->layer, 0, 0.0f);
     for (size_t i = 0; i < net_shape_elements(net_work_out(work, 0)); i++) {
         work->out[0][i] = work->in[0][i] > threshold ? 1.0f : 0.0f;
+    }
+}
+
+static void erf_run(const net_work *work) {
+    for (size_t i = 0; i < net_shape_elements(net_work_out(work, 0)); i++) {
+        work->out[0][i] = erff(work->in[0][i]);
     }
 }
 
@@ -374,6 +380,7 @@ const net_op net_ops_eltwise[] = {
     {"BinaryOp", 1, 2, 1, 1, NULL, binary_shape, binary_run, NULL},
     {"UnaryOp", 1, 1, 1, 1, NULL, unary_shape, unary_run, NULL},
     {"Threshold", 1, 1, 1, 1, NULL, net_plan_same, threshold_run, NULL},
+    {"Erf", 1, 1, 1, 1, NULL, net_plan_same, erf_run, NULL},
     {"Reduction", 1, 1, 1, 1, NULL, reduction_shape, reduction_run, NULL},
     {0},
 };

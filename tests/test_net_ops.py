@@ -1,4 +1,5 @@
 """Every layer type of the table in FP32 against NumPy: networks of one layer with seeded random weights, written here, run by tandem-net --layers."""
+import math
 import os
 import struct
 import subprocess
@@ -109,6 +110,7 @@ ACTIVATIONS = [
     ("Softplus", "", lambda x: np.logaddexp(0, x), NEAR),
     ("Threshold", "", lambda x: x > 0, EXACT),
     ("Threshold", "0=-0.5", lambda x: x > -0.5, EXACT),
+    ("Erf", "", np.vectorize(math.erf), NEAR),
     ("Dropout", "", lambda x: x, EXACT),
     ("Dropout", "0=0.5", lambda x: 0.5 * x, EXACT),
     ("Noop", "", lambda x: x, EXACT),

@@ -54,7 +54,7 @@ operator, node and what is supported, exit status 1, and no file. In Python it i
 | Relu, LeakyRelu, PRelu, Elu, Celu, Selu, Sigmoid, Tanh, Softplus, HardSigmoid, HardSwish, Clip | layers of these names (Clip with one bound: BinaryOp) |
 | ThresholdedRelu, Shrink, Softsign, Sign | Threshold, BinaryOp, UnaryOp |
 | Add, Sub, Mul, Div, Pow, Max, Min, Sum, Mean (broadcast) | BinaryOp |
-| Abs, Neg, Floor, Ceil, Round, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Reciprocal | UnaryOp |
+| Abs, Neg, Floor, Ceil, Round, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Reciprocal, Erf | UnaryOp, Erf |
 | Greater, Less, GreaterOrEqual, LessOrEqual, Equal, IsInf, IsNaN | BinaryOp (difference), Threshold |
 | And, Or, Xor, Not, Where | BinaryOp over 0 and 1 |
 | ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, ReduceLogSumExp | Reduction, UnaryOp, BinaryOp |

@@ -218,6 +218,14 @@ def test_graphs_with_shapes(rng, model):
     check(model, graph(nodes, {"x": x}, ["y", "flat"], constants), [x], [1 / np.exp(flat) - flat, flat])
 
 
+def test_gelu(rng, model):
+    import math
+    nodes = [node("Div", "x root", "d"), node("Erf", "d", "e"), node("Add", "e one", "a"), node("Mul", "x a", "m"), node("Mul", "m half", "y")]
+    x = rng.standard_normal((2, 5)).astype(F)
+    expected = 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+    check(model, graph(nodes, {"x": x}, ["y"], {"root": F(math.sqrt(2)), "one": F(1), "half": F(0.5)}), [x], [expected])
+
+
 def test_open_sizes(model):
     x = np.ones((2, 3), F)
     onnx_model = graph([node("Relu", "x")], {"x": ("batch", "n")}, ["y"])

@@ -155,7 +155,7 @@ def one(c: Converter, node: Node) -> list[Tensor]:
     return [unary(c, UNARY[node.op], node.need(0))]
 
 
-@op("Sigmoid Tanh Relu Softplus HardSwish")
+@op("Sigmoid Tanh Relu Softplus HardSwish Erf")
 def plain_activation(c: Converter, node: Node) -> list[Tensor]:
     kind = {"Tanh": "TanH", "Relu": "ReLU"}.get(node.op, node.op)
     return [layer(c, kind, node.need(0), {0: 1 / 6, 1: 0.5} if node.op == "HardSwish" else {})]
