@@ -34,12 +34,14 @@ From Python (`help(tandem.onnx)`):
 
 ## What is converted
 
-Graphs of ONNX's own operators, opset 7 to 17 (older ones where an operator has not changed). A tensor may have any number of dimensions; a blob has one to three, with the same elements in the same
-order. A batch of one goes away; larger batches become channels, or are taken apart image by image. Nodes over constants are computed by the converter; a `Reshape` layer stands only where an operator
-needs another shape. x * Sigmoid(x), x * HardSigmoid(x) and x * Tanh(Softplus(x)) become Swish, HardSwish and Mish.
+Graphs of ONNX's own operators, opset 7 to 17 (older ones where an operator has not changed). A tensor may have any number of dimensions; a blob has
+one to three, with the same elements in the same order. A batch of one goes away; larger batches become channels, or are taken apart image by image.
+Nodes over constants are computed by the converter; a `Reshape` layer stands only where an operator needs another shape. x * Sigmoid(x), x *
+HardSigmoid(x) and x * Tanh(Softplus(x)) become Swish, HardSwish and Mish.
 
-`--shape NAME=1,3,224,224` gives an input its size where the model leaves it open (an open first dimension is 1), `--constant NAME=FILE.npy` fixes an input. What cannot be said ends in one line with
-operator, node and what is supported, exit status 1, and no file. In Python it is `tandem.onnx.Unsupported`.
+`--shape NAME=1,3,224,224` gives an input its size where the model leaves it open (an open first dimension is 1), `--constant NAME=FILE.npy` fixes an
+input. What cannot be said ends in one line with operator, node and what is supported, exit status 1, and no file. In Python it is
+`tandem.onnx.Unsupported`.
 
 | operators | layers |
 | --- | --- |
@@ -64,22 +66,26 @@ operator, node and what is supported, exit status 1, and no file. In Python it i
 | Resize, Upsample (last two dimensions; linear and cubic where ncnn has the same weights) | Interp; Crop and Concat for other nearest elements |
 | Constant, ConstantOfShape, Shape, Size, Range, and others over constants | none |
 
-All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact where they are moved, compared or selected, wider ones up to 2^24, which `Converted.feed()` checks; what would wrap or be
-rounded in ONNX is refused. Comparisons are exact but for NaN; Where is exact for finite values.
+All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact where they are moved, compared or selected, wider
+ones up to 2^24, which `Converted.feed()` checks; what would wrap or be rounded in ONNX is refused. Comparisons are exact but for NaN; Where is exact
+for finite values.
 
 ## Node tests
 
-ONNX's backend node tests (Debian's libonnx-testdata, ONNX 1.12: %(all)d models) on golden model and RTL (N = 4) in tandem. The converter decides what is supported before anything runs; all else must give
-ONNX's results with its tolerance, relative 1e-3 and absolute 1e-7, integers and bool exactly, and both devices the same bits. Inputs that an operator needs as constants (shapes, axes, weights, scales) become constants: column `fixed`.
-Networks with functions that the NPU fits ([activations.md](activations.md)) are a class of their own, chosen by the layer's type: they must give ONNX's results in plain C, and on the devices within the fit's bound, 1e-3 of max(1, |v|).
+ONNX's backend node tests (Debian's libonnx-testdata, ONNX 1.12: %(all)d models) on golden model and RTL (N = 4) in tandem. The converter decides what
+is supported before anything runs; all else must give ONNX's results with its tolerance, relative 1e-3 and absolute 1e-7, integers and bool exactly,
+and both devices the same bits. Inputs that an operator needs as constants (shapes, axes, weights, scales) become constants: column `fixed`. Networks
+with functions that the NPU fits ([activations.md](activations.md)) are a class of their own, chosen by the layer's type: they must give ONNX's
+results in plain C, and on the devices within the fit's bound, 1e-3 (times alpha, where the function is scaled).
 
 | where the arithmetic ran | passed | passed within the fit's bound |
 | --- | --- | --- |
 %(counts)s
 | **all** | **%(passed)d** | **%(fitted)d** |
 
-%(refused)d are not supported, %(failed)d failed. `moved`: where elements only changed their place: by addressing (nothing is copied), by copies of the ALU, or by the CPU. `INT8`: only reported: the largest error of FP32 layers quantised for the GEMM
-(calibrated with the test's own input), as a part of the range of the result; these layers ran on the CPU for the test itself.
+%(refused)d are not supported, %(failed)d failed. `moved`: where elements only changed their place: by addressing (nothing is copied), by copies of the ALU,
+or by the CPU. `INT8`: only reported: the largest error of FP32 layers quantised for the GEMM (calibrated with the test's own input), as a part of the
+range of the result; for the test itself these layers ran on the CPU.
 
 | test | arithmetic | moved | fixed | INT8 |
 | --- | --- | --- | --- | --- |
