@@ -218,6 +218,24 @@ def test_graphs_with_shapes(rng, model):
     check(model, graph(nodes, {"x": x}, ["y", "flat"], constants), [x], [1 / np.exp(flat) - flat, flat])
 
 
+def coerced_softmax(x):
+    e = np.exp(x.reshape(x.shape[0], -1) - x.reshape(x.shape[0], -1).max(1, keepdims=True))
+    return (e / e.sum(1, keepdims=True)).reshape(x.shape)
+
+
+@pytest.mark.parametrize("opset, op, attributes, f", [
+    (11, "Squeeze", {"axes": [0]}, lambda x: x[0]), (11, "Unsqueeze", {"axes": [0, -1]}, lambda x: x[None, ..., None]),
+    (11, "ReduceSum", {"axes": [1, 2]}, lambda x: x.sum((1, 2), keepdims=True)), (11, "Softmax", {"axis": 1}, coerced_softmax),
+    (9, "Slice", {"starts": [1, 0], "ends": [3, -1], "axes": [1, 3]}, lambda x: x[:, 1:3, :, :-1]),
+    (10, "Pad", {"pads": [0, 0, 1, 1, 0, 0, 1, 2], "value": 2.0}, lambda x: np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 2)), constant_values=2)),
+    (10, "Clip", {"min": -0.5, "max": 0.25}, lambda x: np.clip(x, -0.5, 0.25)), (7, "Upsample", {"mode": "nearest", "scales": [1.0, 1.0, 2.0, 3.0]}, lambda x: x.repeat(2, 2).repeat(3, 3)),
+    (7, "Dropout", {"ratio": 0.3}, lambda x: x), (2, "Split", {"axis": 1, "split": [4]}, lambda x: x)])
+def test_older_opsets(rng, model, opset, op, attributes, f):
+    """Settings that were attributes before they became inputs."""
+    x = rng.standard_normal((1, 4, 5, 6)).astype(F)
+    check(model, graph([node(op, "x", **attributes)], {"x": x}, ["y"], opset=opset), [x], [f(x)])
+
+
 def test_gelu(rng, model):
     import math
     nodes = [node("Div", "x root", "d"), node("Erf", "d", "e"), node("Add", "e one", "a"), node("Mul", "x a", "m"), node("Mul", "m half", "y")]
