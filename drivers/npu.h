@@ -205,6 +205,7 @@ typedef struct npu_pool {
     npu_tensor in, out; /* same layout, same c; out.w and out.h must be what npu_pool_shape() says */
     bool average;
     bool exclude_pad;                    /* average over real elements only */
+    bool sum;                            /* FP32 average, not global: the sum of the elements instead */
     bool ceil_mode, global;              /* global: the window is the map; window, stride and padding are ignored */
     uint32_t kw, kh, stride_w, stride_h; /* 1..255 */
     uint32_t pad_l, pad_r, pad_t, pad_b; /* smaller than the window */

@@ -14,6 +14,9 @@ static npu_status check_window(const npu_pool *p) {
     if (p->in.w > NPU_MAX_DIM || p->in.h > NPU_MAX_DIM) {
         return NPU_ERR_TOO_LARGE;
     }
+    if (p->sum && (!p->average || p->global || p->in.layout != NPU_FP32_NCHW)) {
+        return NPU_ERR_ARG;
+    }
     if (p->global) {
         return !is_fp32_global_average(p) && (p->in.w > NPU_MAX_BYTE || p->in.h > NPU_MAX_BYTE) ? NPU_ERR_KERNEL : NPU_OK;
     }
@@ -69,7 +72,7 @@ npu_status npu_pool_shape(const npu_pool *pool, uint32_t *ow, uint32_t *oh) {
 static bool needs_table(const npu_pool *p, uint32_t ow, uint32_t oh) {
     bool cut = p->pad_l != 0 || p->pad_t != 0 || (ow - 1) * p->stride_w + p->kw > p->in.w + p->pad_l ||
                (oh - 1) * p->stride_h + p->kh > p->in.h + p->pad_t;
-    return p->average && p->exclude_pad && p->in.layout == NPU_FP32_NCHW && !p->global && cut;
+    return p->average && !p->sum && p->exclude_pad && p->in.layout == NPU_FP32_NCHW && !p->global && cut;
 }
 
 npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes) {
@@ -153,7 +156,7 @@ static bool next_pool(npu_job *job, npu_task *task) {
         npu_task_put(task, NPU_REG_POOL_TAB_ADDR, p->table_addr);
         ctrl |= NPU_POOL_CTRL_EXCLUDE_PAD_MASK;
     } else if (p->average && fp32) {
-        npu_task_put(task, NPU_REG_POOL_RECIP, npu_reciprocal(p->kw * p->kh));
+        npu_task_put(task, NPU_REG_POOL_RECIP, p->sum ? NPU_F32_ONE : npu_reciprocal(p->kw * p->kh));
     } else if (p->average && p->exclude_pad) {
         ctrl |= NPU_POOL_CTRL_EXCLUDE_PAD_MASK;
     }

@@ -124,7 +124,8 @@ typedef enum net_act_type {
     NET_ACT_TANH,
     NET_ACT_HARD_SIGMOID, /* v * a + b, cut off at 0 and 1 */
     NET_ACT_ELU,          /* v < 0 ? a * (e^v - 1) : v */
-    NET_ACT_SELU          /* v < 0 ? a * b * (e^v - 1) : b * v */
+    NET_ACT_SELU,         /* v < 0 ? a * b * (e^v - 1) : b * v */
+    NET_ACT_SOFTPLUS      /* ln(1 + e^v) */
 } net_act_type;
 
 typedef struct net_act {
@@ -459,8 +460,10 @@ net_status net_rt_check(const net_rt *rt, uint32_t layer, bool *equal, net_rt_di
 bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer);
 
 typedef enum net_place { NET_ON_NPU, NET_ON_CPU, NET_NOWHERE /* nothing to compute */ } net_place;
+typedef enum net_unit { NET_UNIT_NONE, NET_UNIT_GEMM, NET_UNIT_ALU, NET_UNIT_POOL } net_unit;
 typedef struct net_rt_where {
     net_place place;
+    net_unit unit;      /* NET_ON_NPU: the unit that does it, also where it only copies */
     bool fused;         /* an activation that the layer before does */
     const char *reason; /* NET_ON_CPU: why; the runtime's own */
     uint64_t cycles;    /* of the last run, on an RTL; the driver's register accesses included */

@@ -99,8 +99,15 @@ net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *ax
 bool net_op_is_act(const net_op *op);
 /* true: a planned layer whose output is its inputs one behind the other. Its `run` copies nothing that already lies there. */
 bool net_op_joins(const net_layer *layer);
-/* A planned Reduction that gives one number for each map of a blob of `dims` dimensions: its mean (*mean) or its largest element. false: another one. */
-bool net_op_reduces_maps(const net_layer *layer, uint32_t dims, bool *mean);
+/* What a Reduction makes of the rows and columns of a map: their mean, their sum, or (neither) their largest element. */
+typedef struct net_reduction {
+    bool mean, sum;
+    bool rows, columns; /* which of them go away, at least one */
+} net_reduction;
+/* A planned Reduction of that kind of each map; a blob with fewer than three dimensions is one map. false: another one. */
+bool net_op_reduces_maps(const net_layer *layer, const net_shape *in, net_reduction *r);
+/* Sizes (c, h, w) of both inputs of a planned BinaryOp, broadcast to one number of dimensions: 1 where an input repeats. */
+void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][3]);
 /* A planned Crop that keeps whole maps: those from *first on. */
 bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint32_t *first);
 /* A fused activation: its number and its parameters. */

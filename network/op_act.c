@@ -72,6 +72,8 @@ static float act_value(const net_act *act, float x) {
         return x < 0.0f ? act->a * (expf(x) - 1.0f) : x;
     case NET_ACT_SELU:
         return x < 0.0f ? (expf(x) - 1.0f) * (act->a * act->b) : x * act->b;
+    case NET_ACT_SOFTPLUS: /* without an overflow of the exponential */
+        return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));
     case NET_ACT_NONE:
     default:
         return x;
@@ -112,6 +114,7 @@ static const act_default layers[] = {
     {NET_ACT_HARD_SIGMOID, "HardSigmoid", 0.2f, 0.5f},
     {NET_ACT_ELU, "ELU", 0.1f, 0.0f},
     {NET_ACT_SELU, "SELU", 1.67326324f, 1.050700987f},
+    {NET_ACT_SOFTPLUS, "Softplus", 0.0f, 0.0f},
 };
 
 static net_status act_layer_shape(net_plan *p) {
@@ -177,5 +180,6 @@ const net_op net_ops_act[] = {
     {"HardSigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
     {"ELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
     {"SELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
+    {"Softplus", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
     {0},
 };

@@ -104,6 +104,13 @@ static void widen(const net_shape *shape, const net_shape *other, uint32_t size[
     }
 }
 
+void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][3]) {
+    const net_shape *a = &graph->blob[layer->in[0]].shape;
+    const net_shape *b = &graph->blob[layer->in[1]].shape;
+    widen(a, b, size[0]);
+    widen(b, a, size[1]);
+}
+
 static net_status binary_shape(net_plan *p) {
     const net_shape *a = net_plan_in(p, 0);
     uint32_t op;
@@ -119,16 +126,14 @@ static net_status binary_shape(net_plan *p) {
         return net_plan_same(p);
     }
     const net_shape *b = net_plan_in(p, 1);
-    uint32_t sa[3];
-    uint32_t sb[3];
+    uint32_t size[2][3];
     uint32_t out[3];
-    widen(a, b, sa);
-    widen(b, a, sb);
+    net_op_binary_sizes(p->graph, p->layer, size);
     for (int i = 0; i < 3; i++) {
-        if (sa[i] != sb[i] && sa[i] != 1 && sb[i] != 1) {
+        if (size[0][i] != size[1][i] && size[0][i] != 1 && size[1][i] != 1) {
             return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w) do not fit together", a->c, a->h, a->w, b->c, b->h, b->w);
         }
-        out[i] = sa[i] > sb[i] ? sa[i] : sb[i];
+        out[i] = size[0][i] > size[1][i] ? size[0][i] : size[1][i];
     }
     return net_plan_out(p, 0, (net_shape){a->dims > b->dims ? a->dims : b->dims, out[2], out[1], out[0]});
 }
@@ -145,8 +150,7 @@ static void binary_run(const net_work *work) {
         return;
     }
     uint32_t size[2][3];
-    widen(net_work_in(work, 0), net_work_in(work, 1), size[0]);
-    widen(net_work_in(work, 1), net_work_in(work, 0), size[1]);
+    net_op_binary_sizes(work->graph, work->layer, size);
     for (uint32_t c = 0; c < os->c; c++) {
         for (uint32_t y = 0; y < os->h; y++) {
             const float *row[2];
@@ -224,6 +228,21 @@ static void unary_run(const net_work *work) {
     }
 }
 
+/* ---- Threshold: 1 where an element is larger, else 0; Erf ---- */
+
+static void threshold_run(const net_work *work) {
+    float threshold = net_layer_float(work->layer, 0, 0.0f);
+    for (size_t i = 0; i < net_shape_elements(net_work_out(work, 0)); i++) {
+        work->out[0][i] = work->in[0][i] > threshold ? 1.0f : 0.0f;
+    }
+}
+
+static void erf_run(const net_work *work) {
+    for (size_t i = 0; i < net_shape_elements(net_work_out(work, 0)); i++) {
+        work->out[0][i] = erff(work->in[0][i]);
+    }
+}
+
 /* ---- Reduction: along some axes or all ---- */
 
 enum { RED_SUM, RED_ASUM, RED_SUMSQ, RED_MEAN, RED_MAX, RED_MIN, RED_PROD, RED_L1, RED_L2, RED_LOGSUM, RED_LOGSUMEXP, RED_COUNT };
@@ -278,12 +297,16 @@ static net_status reduction_shape(net_plan *p) {
     return net_plan_out(p, 0, out);
 }
 
-bool net_op_reduces_maps(const net_layer *layer, uint32_t dims, bool *mean) {
+bool net_op_reduces_maps(const net_layer *layer, const net_shape *in, net_reduction *r) {
     bool gone[3];
     int32_t op = net_layer_int(layer, 0, 0);
-    *mean = op == RED_MEAN;
-    return dims == 3 && (op == RED_MEAN || op == RED_MAX) && net_layer_float(layer, 2, 1.0f) == 1.0f && reduced_axes(layer, dims, gone) &&
-           !gone[0] && gone[1] && gone[2];
+    if ((op != RED_MEAN && op != RED_MAX && op != RED_SUM) || net_layer_float(layer, 2, 1.0f) != 1.0f ||
+        !reduced_axes(layer, in->dims, gone) || (in->dims == 3 && gone[0])) {
+        return false;
+    }
+    const bool *of_map = gone + in->dims - 1; /* the innermost axis */
+    *r = (net_reduction){.mean = op == RED_MEAN, .sum = op == RED_SUM, .columns = of_map[0], .rows = in->dims > 1 && of_map[-1]};
+    return r->rows || r->columns;
 }
 
 static float reduce_step(uint32_t op, float sum, float x) {
@@ -356,6 +379,8 @@ const net_op net_ops_eltwise[] = {
     {"Eltwise", 2, NET_ANY, 1, 1, NULL, eltwise_shape, eltwise_run, NULL},
     {"BinaryOp", 1, 2, 1, 1, NULL, binary_shape, binary_run, NULL},
     {"UnaryOp", 1, 1, 1, 1, NULL, unary_shape, unary_run, NULL},
+    {"Threshold", 1, 1, 1, 1, NULL, net_plan_same, threshold_run, NULL},
+    {"Erf", 1, 1, 1, 1, NULL, net_plan_same, erf_run, NULL},
     {"Reduction", 1, 1, 1, 1, NULL, reduction_shape, reduction_run, NULL},
     {0},
 };

@@ -227,6 +227,39 @@ static void slice_run(const net_work *work) {
     }
 }
 
+/* ---- Tile: an axis several times over ---- */
+
+static net_status tile_shape(net_plan *p) {
+    const net_shape *in = net_plan_in(p, 0);
+    uint32_t axis;
+    uint32_t tiles;
+    uint32_t size[3];
+    if (net_layer_param(p->layer, 2) != NULL) {
+        return NET_CANNOT(p, "%s", "a number of tiles for each axis (key 2)");
+    }
+    net_status status = net_plan_axis(p, 0, 0, &axis);
+    status = status == NET_OK ? net_plan_number(p, 1, 1, 1, 65535, "number of tiles", &tiles) : status;
+    if (status != NET_OK) {
+        return status;
+    }
+    net_shape_outer(in, size);
+    size[axis] = (uint64_t)size[axis] * tiles > NET_MAX_ELEMENTS ? 0 : size[axis] * tiles;
+    return net_plan_out(p, 0, from_outer(in->dims, size));
+}
+
+static void tile_run(const net_work *work) {
+    const net_shape *is = net_work_in(work, 0);
+    net_axis a = net_shape_axis(is, axis_setting(work->layer, 0, is->dims));
+    uint32_t tiles = (uint32_t)net_layer_int(work->layer, 1, 1);
+    size_t part = (size_t)a.n * a.step;
+    float *out = work->out[0];
+    for (uint32_t o = 0; o < a.outer; o++) {
+        for (uint32_t t = 0; t < tiles; t++, out += part) {
+            memcpy(out, work->in[0] + o * part, part * sizeof *out);
+        }
+    }
+}
+
 /* ---- Permute and ShuffleChannel ---- */
 
 /* Dimensions of the output by order of ncnn, fastest first: 0 w, 1 h, 2 c. */
@@ -289,6 +322,7 @@ const net_op net_ops_shape[] = {
     {"Reshape", 1, 1, 1, 1, NULL, reshape_shape, net_run_copy, NULL},
     {"Concat", 1, NET_ANY, 1, 1, NULL, concat_shape, concat_run, NULL},
     {"Slice", 1, 1, 1, NET_ANY, NULL, slice_shape, slice_run, NULL},
+    {"Tile", 1, 1, 1, 1, NULL, tile_shape, tile_run, NULL},
     {"Permute", 1, 1, 1, 1, NULL, permute_shape, permute_run, NULL},
     {"ShuffleChannel", 1, 1, 1, 1, NULL, shuffle_shape, shuffle_run, NULL},
     {0},

@@ -206,6 +206,7 @@ static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
     if (ns == NPU_OK) {
         ns = rl->kind == RT_CONV      ? npu_conv_run(&rt->npu, &rl->conv, &rl->plan)
              : rl->kind == RT_POOL    ? npu_pool_run(&rt->npu, &rl->pool)
+             : rl->pieces > 0         ? rt_run_broadcast(rt, number)
              : rl->kind == RT_ELTWISE ? run_eltwise(rt, layer, rl)
              : rl->kind == RT_MOVE    ? rt_run_move(rt, number)
                                       : npu_upsample2x_run(&rt->npu, &rl->elt.a, &rl->elt.out);
@@ -342,9 +343,16 @@ bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer) {
     return net_rt_layer_where(rt, layer).place == NET_ON_NPU;
 }
 
+/* The FP32 average of whole maps is a reduction of the ALU. */
+static net_unit unit_of(const rt_layer *rl) {
+    bool alu = rl->kind > RT_POOL || (rl->kind == RT_POOL && rl->pool.global && rl->pool.average);
+    return rl->kind <= RT_NOTHING ? NET_UNIT_NONE : rl->kind == RT_CONV ? NET_UNIT_GEMM : alu ? NET_UNIT_ALU : NET_UNIT_POOL;
+}
+
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
     const rt_layer *rl = &rt->layer[layer];
     net_rt_where where = {.place = NET_ON_NPU,
+                          .unit = unit_of(rl),
                           .reason = rl->reason,
                           .cycles = rl->cycles,
                           .mesh = rl->perf[1],
@@ -358,6 +366,7 @@ net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
         bool fused = l->num_in == 1 && rt->layer[rt->graph->blob[l->in[0]].producer].fused == layer;
         where.place = fused ? NET_ON_NPU : NET_NOWHERE;
         where.fused = fused;
+        where.unit = fused ? unit_of(&rt->layer[rt->graph->blob[l->in[0]].producer]) : NET_UNIT_NONE;
     }
     return where;
 }

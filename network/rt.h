@@ -54,6 +54,7 @@ typedef struct rt_layer {
     bool linear;     /* RT_CONV over a vector: weights are packed with npu_linear_pack_weights() */
     bool swapped;    /* RT_ELTWISE: input 1 is operand a */
     bool by_channel; /* RT_ELTWISE: the other input has one element for each channel */
+    uint32_t pieces; /* RT_ELTWISE: operations, where the inputs have different shapes; 0: one for each further input */
     uint32_t fused;  /* number of the activation layer that this one does; NET_NONE */
     char reason[112];
     npu_conv conv;
@@ -126,6 +127,17 @@ bool rt_act(const net_act *act, npu_act *type, uint32_t params[2]);
 bool rt_map_conv(net_rt *rt, uint32_t number);
 /* The layer's input lies so that the driver can take it as a vector; known when roots are. */
 bool rt_reads_vector(const net_rt *rt, uint32_t number);
+
+/* Operation of the ALU for one of ncnn's, with its operands exchanged or not. false: there is none. */
+bool rt_binary_op(int32_t op, bool swapped, npu_alu_op *out);
+
+/* ---- rt_broadcast.c ---- */
+
+/* BinaryOp number `code` of two blobs of different shapes. false: on the CPU, with its reason. */
+bool rt_map_broadcast(net_rt *rt, uint32_t number, int32_t code);
+/* Operation `index` of rl->pieces, at the addresses of the blobs. */
+npu_eltwise rt_broadcast_piece(const net_rt *rt, uint32_t number, uint32_t index);
+npu_status rt_run_broadcast(net_rt *rt, uint32_t number);
 
 /* ---- rt_move.c ---- */
 

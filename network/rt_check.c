@@ -21,7 +21,7 @@ typedef struct check {
 /* Functions that the NPU fits. */
 static bool is_fitted(const net_act *act) {
     return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH || act->type == NET_ACT_TANH ||
-           act->type == NET_ACT_ELU;
+           act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
 }
 
 static float largest(const float *value, size_t count) {
@@ -68,7 +68,7 @@ static net_status define(check *c, float **out, net_error *err) {
     net_exec_layer(&rt->exec, rt->graph, layer);
     c->exact = c->rl->kind == RT_CPU;
     c->bound = is_fitted(fused != NULL ? fused : &layer->act) ? FIT_BOUND : 0.0f;
-    if (c->rl->kind == RT_POOL && c->rl->pool.average) {
+    if (c->rl->kind == RT_POOL && c->rl->pool.average && !c->rl->pool.sum) {
         c->bound = AVERAGE_BOUND * fmaxf(1.0f, largest(in, net_shape_elements(&rt->graph->blob[layer->in[0]].shape)));
     }
     return NET_OK;

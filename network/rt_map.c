@@ -41,7 +41,8 @@ bool rt_act(const net_act *act, npu_act *type, uint32_t params[2]) {
                 {NET_ACT_SWISH, NPU_ACT_SWISH},
                 {NET_ACT_TANH, NPU_ACT_TANH},
                 {NET_ACT_HARD_SIGMOID, NPU_ACT_HARDSIGMOID},
-                {NET_ACT_ELU, NPU_ACT_ELU}};
+                {NET_ACT_ELU, NPU_ACT_ELU},
+                {NET_ACT_SOFTPLUS, NPU_ACT_SOFTPLUS}};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         if (same[i].net == act->type) {
             *type = same[i].npu;
@@ -213,8 +214,7 @@ static bool map_eltwise(net_rt *rt, uint32_t number) {
     return eltwise(rt, number, layer->num_in > 1 ? ops[op] : NPU_ALU_COPY, false);
 }
 
-/* Operation of the ALU for one of ncnn's, with its operands exchanged or not. false: there is none. */
-static bool binary_op(int32_t op, bool swapped, npu_alu_op *out) {
+bool rt_binary_op(int32_t op, bool swapped, npu_alu_op *out) {
     switch (op) {
     case 0:
         *out = NPU_ALU_ADD;
@@ -253,11 +253,11 @@ static bool map_binary(net_rt *rt, uint32_t number) {
     if (layer->num_in == 2 && !same_shape(in_shape(rt, number, 0), in_shape(rt, number, 1))) {
         rl->swapped = one_per_channel(in_shape(rt, number, 1), in_shape(rt, number, 0));
         if (!rl->swapped && !one_per_channel(in_shape(rt, number, 0), in_shape(rt, number, 1))) {
-            return rt_reason(rl, "inputs of different shapes");
+            return rt_map_broadcast(rt, number, code);
         }
-        return binary_op(code, rl->swapped, &op) ? map_by_channel(rt, number, op) : rt_reason(rl, "operation %d", code);
+        return rt_binary_op(code, rl->swapped, &op) ? map_by_channel(rt, number, op) : rt_reason(rl, "operation %d", code);
     }
-    if (!binary_op(code, false, &op)) {
+    if (!rt_binary_op(code, false, &op)) {
         return rt_reason(rl, "operation %d", code);
     }
     rl->elt.p_kind = layer->num_in == 2 ? NPU_VECTOR : NPU_SCALAR;
@@ -268,11 +268,17 @@ static bool map_binary(net_rt *rt, uint32_t number) {
 static bool map_unary(net_rt *rt, uint32_t number) {
     rt_layer *rl = &rt->layer[number];
     int32_t op = net_layer_int(&rt->graph->layer[number], 0, 0);
-    if (op > 1) {
+    if (op > 1 && op != 4) {
         return rt_reason(rl, "operation %d", op);
     }
     rl->elt.p = bits_of(-1.0f);
+    rl->elt.p_kind = op == 4 ? NPU_VECTOR : NPU_SCALAR; /* the square: by itself */
     return eltwise(rt, number, op == 0 ? NPU_ALU_ABS : NPU_ALU_MUL, false);
+}
+
+static bool map_threshold(net_rt *rt, uint32_t number) {
+    rt->layer[number].elt.p = bits_of(net_layer_float(&rt->graph->layer[number], 0, 0.0f));
+    return eltwise(rt, number, NPU_ALU_GT, false);
 }
 
 /* ---- maps ---- */
@@ -328,17 +334,37 @@ static bool map_pool(net_rt *rt, uint32_t number) {
     return probe(rt, number);
 }
 
-/* The mean or the largest element of each map. */
+/* The mean, the sum or the largest element of maps, of their rows or of their columns. A blob with fewer than three dimensions is one map. */
 static bool map_reduction(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
+    const net_shape *is = in_shape(rt, number, 0);
+    const net_shape *os = out_shape(rt, number);
     rt_layer *rl = &rt->layer[number];
-    if (!net_op_reduces_maps(layer, in_shape(rt, number, 0)->dims, &rl->pool.average)) {
-        return rt_reason(rl, "a reduction other than the mean or the maximum of each map");
+    net_reduction r;
+    if (!net_op_reduces_maps(layer, is, &r)) {
+        return rt_reason(rl, "a reduction other than the mean, the sum or the maximum of each map");
     }
-    rl->pool.global = true;
-    rl->pool.in = rt_tensor(rt, layer->in[0], 0);
-    rl->pool.out = by_channels(rt, layer->out[0]);
     rl->kind = RT_POOL;
+    rl->pool.average = r.mean || r.sum;
+    rl->pool.sum = r.sum;
+    if (r.rows && r.columns && is->dims == 3 && !r.sum) {
+        rl->pool.global = true;
+        rl->pool.in = rt_tensor(rt, layer->in[0], 0);
+        rl->pool.out = by_channels(rt, layer->out[0]);
+        return probe(rt, number);
+    }
+    const net_shape map = {3, is->w, is->h, is->c};
+    const net_shape left = {3, r.columns ? 1 : is->w, r.rows ? 1 : is->h, is->c};
+    uint32_t gapless = left.w * left.h * 4;
+    rl->pool.kw = r.columns ? is->w : 1;
+    rl->pool.kh = r.rows ? is->h : 1;
+    rl->pool.stride_w = rl->pool.stride_h = 1;
+    rl->pool.in = (npu_tensor){.step = (uint32_t)rt_cstep(&map), .w = map.w, .h = map.h, .c = map.c, .layout = NPU_FP32_NCHW};
+    rl->pool.out = (npu_tensor){.step = os->dims == 3 || map.c == 1 ? (uint32_t)rt_cstep(&left) : gapless,
+                                .w = left.w,
+                                .h = left.h,
+                                .c = left.c,
+                                .layout = NPU_FP32_NCHW};
     return probe(rt, number);
 }
 
@@ -401,6 +427,7 @@ static const struct {
     {"Eltwise", map_eltwise},
     {"BinaryOp", map_binary},
     {"UnaryOp", map_unary},
+    {"Threshold", map_threshold},
     {"BatchNorm", map_batch_norm},
     {"Scale", map_scale},
     {"PReLU", map_prelu},

@@ -74,6 +74,16 @@ static bool add_eltwise(const net_rt *rt, uint32_t layer, task_list *list, net_r
     return good;
 }
 
+static bool add_broadcast(const net_rt *rt, uint32_t layer, task_list *list, net_rt_estimate *e) {
+    bool good = true;
+    for (uint32_t i = 0; good && i < rt->layer[layer].pieces; i++) {
+        const npu_eltwise op = rt_broadcast_piece(rt, layer, i);
+        npu_job job;
+        good = add_job(rt, &job, npu_job_eltwise(&job, &rt->npu, &op), list, e);
+    }
+    return good;
+}
+
 static bool add_layer(const net_rt *rt, uint32_t layer, task_list *list, net_rt_estimate *e) {
     const rt_layer *rl = &rt->layer[layer];
     npu_job job;
@@ -84,7 +94,7 @@ static bool add_layer(const net_rt *rt, uint32_t layer, task_list *list, net_rt_
     case RT_POOL:
         return add_job(rt, &job, npu_job_pool(&job, &rt->npu, &rl->pool), list, e);
     case RT_ELTWISE:
-        return add_eltwise(rt, layer, list, e);
+        return rl->pieces > 0 ? add_broadcast(rt, layer, list, e) : add_eltwise(rt, layer, list, e);
     case RT_UPSAMPLE:
         return add_job(rt, &job, npu_job_upsample2x(&job, &rt->npu, &rl->elt.a, &rl->elt.out), list, e);
     case RT_MOVE:

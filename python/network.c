@@ -384,7 +384,9 @@ static PyGetSetDef network_getset[] = {
     {"macs", get_macs, NULL, "Useful multiply-accumulates of one inference.", NULL},
     {"int8", get_int8, NULL, "True when a layer is INT8.", NULL},
     {"last_run", get_last_run, NULL,
-     "Of the last run(): for each layer a dict with name, place ('npu', 'cpu', 'nowhere'), fused, reason, cycles.", NULL},
+     "Of the last run(): for each layer a dict with name, place ('npu', 'cpu', 'nowhere'), unit ('gemm', 'alu', 'pool' or None), fused, "
+     "reason, cycles.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

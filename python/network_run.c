@@ -77,12 +77,13 @@ static net_status infer(network *self, device *dev, const nd *x, uint32_t count,
 
 static PyObject *where_list(const net_graph *g, const net_rt *rt) {
     static const char *const places[] = {"npu", "cpu", "nowhere"};
+    static const char *const units[] = {NULL, "gemm", "alu", "pool"};
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < g->num_layers; i++) {
         const net_rt_where where = net_rt_layer_where(rt, i);
-        PyObject *one = Py_BuildValue("{s:s,s:s,s:O,s:z,s:K}", "name", g->layer[i].name, "place", places[where.place], "fused",
-                                      where.fused ? Py_True : Py_False, "reason", where.place == NET_ON_CPU ? where.reason : NULL, "cycles",
-                                      (unsigned long long)where.cycles);
+        PyObject *one = Py_BuildValue("{s:s,s:s,s:z,s:O,s:z,s:K}", "name", g->layer[i].name, "place", places[where.place], "unit",
+                                      units[where.unit], "fused", where.fused ? Py_True : Py_False, "reason",
+                                      where.place == NET_ON_CPU ? where.reason : NULL, "cycles", (unsigned long long)where.cycles);
         if (one == NULL || PyList_Append(list, one) != 0) {
             Py_CLEAR(list);
         }

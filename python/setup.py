@@ -12,6 +12,7 @@ from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+PACKAGES = ["tandem", "tandem.onnx"]
 RTL = os.environ.get("PYTHON_RTL", "n4-fast n8-fast").split()
 
 
@@ -23,14 +24,15 @@ class Build(build_py):
             raise SystemExit("setup.py: expected to stand in python/ of the repository: ../scripts/python.mk is missing")
         env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
         subprocess.check_call(["make", "-s", "python", "PYTHON=" + sys.executable, "PYTHON_RTL=" + " ".join(RTL)], cwd=ROOT, env=env)
-        target = os.path.join(self.build_lib, "tandem")
-        self.mkpath(target)
-        made = os.path.join(ROOT, env.get("BUILD", "build"), "python", "tandem")
+        made = os.path.join(ROOT, env.get("BUILD", "build"), "python")
         wanted = {"_rtl_%s.so" % build.replace("-", "_") for build in RTL}
-        for name in sorted(os.listdir(made)):
-            path = os.path.join(made, name)
-            if os.path.isfile(path) and not name.endswith((".pyc", ".tmp")) and (not name.startswith("_rtl_") or name in wanted):
-                self.copy_file(path, os.path.join(target, name))
+        for package in PACKAGES:
+            folder = package.replace(".", os.sep)
+            self.mkpath(os.path.join(self.build_lib, folder))
+            for name in sorted(os.listdir(os.path.join(made, folder))):
+                path = os.path.join(made, folder, name)
+                if os.path.isfile(path) and not name.endswith((".pyc", ".tmp")) and (not name.startswith("_rtl_") or name in wanted):
+                    self.copy_file(path, os.path.join(self.build_lib, folder, name))
 
 
 class Binary(Distribution):
@@ -40,4 +42,4 @@ class Binary(Distribution):
         return True
 
 
-setup(packages=["tandem"], cmdclass={"build_py": Build}, distclass=Binary)
+setup(packages=PACKAGES, cmdclass={"build_py": Build}, distclass=Binary)

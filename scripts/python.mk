@@ -42,7 +42,7 @@ $(PYOBJ)/python/%.o: CFLAGS += -isystem $(word 1,$(PY_CONFIG)) $(if $(findstring
 $(eval $(call stamp,$(PYOBJ)/flags.py,$(PY_CONFIG)))
 $(filter $(PYOBJ)/python/%,$(OBJ_pymodel) $(OBJ_pycore)): $(PYOBJ)/flags.py
 
-PY_FILES := $(patsubst python/tandem/%,$(PYPKG)/%,$(wildcard python/tandem/*.py python/tandem/*.pyi python/tandem/py.typed))
+PY_FILES := $(patsubst python/tandem/%,$(PYPKG)/%,$(wildcard python/tandem/*.py python/tandem/*/*.py python/tandem/*.pyi python/tandem/py.typed))
 $(PY_FILES): $(PYPKG)/%: python/tandem/%
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -98,6 +98,12 @@ $(OUT)/tandem-python: $(PYPKG)/_rtl_$(CFG)_$(KIND).so FORCE
 	@$(MAKE) -s $(PARALLEL) python-package
 	@hash=$$(cat $(PYPKG)/*.py $(PYPKG)/model.*.so $(PYPKG)/_core.*.so $< testcases/python/*.py python/tests/reference.py | sha256sum | cut -c 1-16); \
 	  printf '%s\n' "$$PYCASE_TEXT" | sed "s/ HASH$$/ $$hash/" >$@.tmp; cmp -s $@.tmp $@ && rm $@.tmp || { chmod +x $@.tmp && mv $@.tmp $@; }
+
+# ---- ONNX ----
+.PHONY: onnx-table
+onnx-table: ## docs/onnx.md: ONNX's backend node tests on golden model and RTL (N=4); needs python3-onnx, libonnx-testdata
+	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=n4-fast
+	@BUILD=$(BUILD) $(PYTHON) tools/onnx_table.py
 
 # ---- what Python costs: the same work from C ----
 -include $(OUT)/obj/bench/python_pair.d

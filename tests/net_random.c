@@ -141,7 +141,10 @@ static void draw_act(net *n, uint32_t in) {
                                           {"Dropout", ""},
                                           {"Noop", ""},
                                           {"UnaryOp", "0=0"},
-                                          {"UnaryOp", "0=1"}};
+                                          {"UnaryOp", "0=1"},
+                                          {"UnaryOp", "0=4"},
+                                          {"Softplus", ""},
+                                          {"Threshold", "0=0.25"}};
     uint32_t k = draw(n, 0, sizeof acts / sizeof acts[0] - 1);
     (void)add(n, acts[k][0], in, n->blob[in], "%s", acts[k][1]);
 }
@@ -178,6 +181,21 @@ static void draw_factors(net *n, uint32_t in) {
         bool first = draw(n, 0, 1) == 0;
         (void)add(n, "BinaryOp", first ? in : f, b, "0=%u", draw(n, 0, 2));
         also_reads(n, first ? f : in);
+    }
+}
+
+/* A sum, a mean or a maximum along one axis or two, which stay with one element; then the map and that, which is repeated. */
+static void draw_reduction(net *n, uint32_t in) {
+    static const char *const axes[] = {"1,0", "1,1", "1,2", "2,1,2", "2,0,1"};
+    static const uint32_t ops[] = {0, 3, 4};
+    const blob b = n->blob[in];
+    uint32_t k = draw(n, 0, 4);
+    blob r = {3, k == 2 || k == 3 ? 1 : b.w, k == 0 || k == 2 ? b.h : 1, k == 0 || k == 4 ? 1 : b.c, 0};
+    uint32_t reduced = add(n, "Reduction", in, r, "0=%u 1=0 -23303=%s 4=1 5=1", ops[draw(n, 0, 2)], axes[k]);
+    bool first = draw(n, 0, 1) == 0;
+    if (draw(n, 0, 3) > 0) {
+        (void)add(n, "BinaryOp", first ? in : reduced, b, "0=%u", draw(n, 0, 1) == 0 ? 1u : 4u);
+        also_reads(n, first ? reduced : in);
     }
 }
 
@@ -285,7 +303,7 @@ static void draw_layer(net *n) {
     uint32_t first = n->blobs > 6 && draw(n, 0, 2) > 0 ? n->blobs - 6 : 0;
     uint32_t in = draw(n, first, n->blobs - 1);
     bool map = n->blob[in].dims == 3;
-    switch (draw(n, 0, 12)) {
+    switch (draw(n, 0, 13)) {
     case 0:
         draw_inner_product(n, in);
         break;
@@ -311,6 +329,9 @@ static void draw_layer(net *n) {
         break;
     case 8:
         (map ? draw_factors : draw_act)(n, in);
+        break;
+    case 13:
+        (map ? draw_reduction : draw_act)(n, in);
         break;
     default:
         (map ? draw_conv : draw_inner_product)(n, in);

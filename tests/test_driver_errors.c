@@ -173,6 +173,9 @@ static npu_pool average(void) {
 static void pool_errors(void **state) {
     (void)state;
     POOL(NPU_ERR_ARG, o.in.layout = (npu_layout)2);
+    POOL(NPU_ERR_ARG, (o.sum = true, o.average = false));
+    POOL(NPU_ERR_ARG, (o.sum = true, o.global = true));
+    POOL(NPU_ERR_ARG, (o.sum = true, o.in = int8(IN, 10, 10, 12), o.out = int8(OUT, 5, 5, 12)));
     POOL(NPU_ERR_LAYOUT, o.out = int8(OUT, 5, 5, 12));
     POOL(NPU_ERR_ZERO_SIZE, o.in.h = 0);
     POOL(NPU_ERR_ZERO_SIZE, o.kw = 0);

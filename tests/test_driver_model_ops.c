@@ -83,7 +83,7 @@ static uint32_t fp32_pool(const rig *r, const npu_pool *p, uint32_t c, int64_t y
     for (int64_t x = x0; x < x0 + p->kw; x++) {
         columns += x >= 0 && x < p->in.w;
     }
-    if (!p->average) {
+    if (!p->average || p->sum) {
         return acc;
     }
     volatile float f = 1.0f / (float)(p->exclude_pad ? rows * columns : p->kw * p->kh);
@@ -180,6 +180,7 @@ static void pool(void **state) {
             p.pad_t = rig_draw(0, p.kh - 1);
             p.pad_b = rig_draw(0, p.kh - 1);
             p.global = i % 16 > 13 && i % 4 != 0 && (i / 4 % 2 == 0 || !p.average);
+            p.sum = (i % 8 == 2 || i % 16 == 8) && !p.global; /* FP32, with and without exclude_pad */
             pool_case(&r, p, rig_draw(1, i % 10 == 0 ? 200 : 12), rig_draw(1, 12), rig_draw(1, 40), (npu_layout)(i / 4 % 2));
         }
         npu_pool p = {.average = true, .kw = 250, .kh = 3, .stride_w = 70, .stride_h = 1, .pad_l = 249, .pad_r = 249};

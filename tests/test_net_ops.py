@@ -1,4 +1,5 @@
 """Every layer type of the table in FP32 against NumPy: networks of one layer with seeded random weights, written here, run by tandem-net --layers."""
+import math
 import os
 import struct
 import subprocess
@@ -106,6 +107,10 @@ ACTIVATIONS = [
     ("ELU", "", lambda x: np.where(x < 0, 0.1 * np.expm1(x), x), NEAR),
     ("ELU", "0=0.5", lambda x: np.where(x < 0, 0.5 * np.expm1(x), x), NEAR),
     ("SELU", "", lambda x: 1.050700987 * np.where(x < 0, 1.67326324 * np.expm1(x), x), NEAR),
+    ("Softplus", "", lambda x: np.logaddexp(0, x), NEAR),
+    ("Threshold", "", lambda x: x > 0, EXACT),
+    ("Threshold", "0=-0.5", lambda x: x > -0.5, EXACT),
+    ("Erf", "", np.vectorize(math.erf), NEAR),
     ("Dropout", "", lambda x: x, EXACT),
     ("Dropout", "0=0.5", lambda x: 0.5 * x, EXACT),
     ("Noop", "", lambda x: x, EXACT),
@@ -124,6 +129,9 @@ def test_activation_limits(layer):
     x = np.array([np.inf, -np.inf, 1e30, -1e30, 0.0, -0.0, 89.0, -89.0], dtype=np.float32)
     assert np.array_equal(layer.run("ReLU", [x]), np.maximum(x, 0)) and not np.signbit(layer.run("ReLU", [x])).any()
     same(layer.run("Sigmoid", [x]), [1, 0, 1, 0, 0.5, 0.5, 1, 0], 1e-30)
+    same(layer.run("Softplus", [x[2:]]), [1e30, 0, np.log(2), np.log(2), 89, 0], NEAR)
+    assert np.isposinf(layer.run("Softplus", [x])[0]) and layer.run("Softplus", [x])[1] == 0
+    same(layer.run("Threshold", [np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45], np.float32)]), [0, 1, 0, 0, 1], EXACT)
     layer.run("HardSwish", [x], "0=0.0", fails="alpha (key 0) is 0")
 
 
@@ -556,6 +564,18 @@ def test_permute(layer, order):
         assert np.array_equal(layer.run("Permute", [y], "0=%d" % order), y.T if order else y)
     else:
         layer.run("Permute", [layer.input(3, 4)], "0=%d" % order, fails="order (key 0) is %d, expected 0..1" % order)
+
+
+@pytest.mark.parametrize("shape, axis", [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4), -1)])
+def test_tile(layer, shape, axis):
+    x = layer.input(*shape)
+    assert np.array_equal(layer.run("Tile", [x], "0=%d 1=3" % axis), np.concatenate([x] * 3, axis))
+
+
+def test_tile_refuses(layer):
+    layer.run("Tile", [layer.input(3)], "0=0 1=0", fails="number of tiles (key 1) is 0")
+    layer.run("Tile", [layer.input(3)], "0=1 1=2", fails="axis 1 of a blob with 1 dimensions")
+    layer.run("Tile", [layer.input(3)], "-23302=1,2", fails="a number of tiles for each axis (key 2) is not supported")
 
 
 @pytest.mark.parametrize("groups, reverse", [(2, 0), (3, 0), (2, 1), (3, 1)])

@@ -37,6 +37,10 @@ typedef enum event {
     E_THREE,
     E_BY_CHANNEL,
     E_SWAPPED,
+    E_ROWS,     /* a broadcast by rows */
+    E_ELEMENTS, /* one operand has an element for each piece */
+    E_SUM,
+    E_WINDOW, /* a reduction of rows or columns alone */
     E_NORM,
     E_ACT,
     E_UPSAMPLE,
@@ -51,19 +55,36 @@ typedef enum event {
     EVENTS
 } event;
 
-static const char *const event_names[EVENTS] = {"convolution",     "depthwise",
-                                                "groups",          "inner product",
-                                                "vector",          "unaligned vector",
-                                                "INT8 output",     "INT8 input",
-                                                "fused into conv", "fused into ALU",
-                                                "pooling",         "global pool",
-                                                "element-wise",    "three inputs",
-                                                "one by channel",  "operands swapped",
-                                                "normalisation",   "activation layer",
-                                                "upsampling",      "concat",
-                                                "copy of a Split", "reshape in place",
-                                                "channels moved",  "CPU",
-                                                "INT8 on the CPU", "gaps between channels",
+static const char *const event_names[EVENTS] = {"convolution",
+                                                "depthwise",
+                                                "groups",
+                                                "inner product",
+                                                "vector",
+                                                "unaligned vector",
+                                                "INT8 output",
+                                                "INT8 input",
+                                                "fused into conv",
+                                                "fused into ALU",
+                                                "pooling",
+                                                "global pool",
+                                                "element-wise",
+                                                "three inputs",
+                                                "one by channel",
+                                                "operands swapped",
+                                                "broadcast rows",
+                                                "broadcast elements",
+                                                "sum",
+                                                "reduced rows",
+                                                "normalisation",
+                                                "activation layer",
+                                                "upsampling",
+                                                "concat",
+                                                "copy of a Split",
+                                                "reshape in place",
+                                                "channels moved",
+                                                "CPU",
+                                                "INT8 on the CPU",
+                                                "gaps between channels",
                                                 "memory reused"};
 
 typedef struct rig {
@@ -181,7 +202,7 @@ static float *reference(rig *r, const net_layer *layer, bool activate) {
 /* Functions that the NPU fits. */
 static bool is_fitted(const net_act *act) {
     return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH || act->type == NET_ACT_TANH ||
-           act->type == NET_ACT_ELU;
+           act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
 }
 
 /* v: what the function was applied to. */
@@ -262,12 +283,16 @@ static void count_layer(rig *r, uint32_t number) {
         break;
     case RT_POOL:
         r->seen[rl->pool.global ? E_GLOBAL : E_POOL]++;
+        r->seen[E_SUM] += rl->pool.sum;
+        r->seen[E_WINDOW] += strcmp(layer->type, "Reduction") == 0 && (rl->pool.kw == 1) != (rl->pool.kh == 1);
         break;
     case RT_ELTWISE:
         r->seen[net_op_is_act(layer->op) ? E_ACT : layer->num_in > 1 ? E_ELTWISE : E_NORM]++;
         r->seen[E_THREE] += layer->num_in == 3;
         r->seen[E_BY_CHANNEL] += rl->by_channel;
         r->seen[E_SWAPPED] += rl->swapped;
+        r->seen[E_ROWS] += rl->pieces > 0 && rl->elt.p_kind == NPU_VECTOR;
+        r->seen[E_ELEMENTS] += rl->pieces > 0 && rl->elt.p_kind == NPU_CHANNEL;
         r->seen[E_FUSED_ELTWISE] += rl->fused != NET_NONE;
         break;
     case RT_UPSAMPLE:

@@ -33,7 +33,8 @@ net_status graph_check_layers(tc_run *run, const net_graph *g, const net_rt *rt,
 /* Averages multiply by a reciprocal on the NPU, and functions with an exponential are fitted. */
 static bool is_near(const net_layer *layer) {
     const net_act_type act = layer->act.type;
-    const bool fitted = act == NET_ACT_SIGMOID || act == NET_ACT_MISH || act == NET_ACT_SWISH || act == NET_ACT_TANH || act == NET_ACT_ELU;
+    const bool fitted = act == NET_ACT_SIGMOID || act == NET_ACT_MISH || act == NET_ACT_SWISH || act == NET_ACT_TANH ||
+                        act == NET_ACT_ELU || act == NET_ACT_SOFTPLUS;
     return fitted || (strcmp(layer->type, "Pooling") == 0 && !layer->pool.max) ||
            (strcmp(layer->type, "Reduction") == 0 && net_layer_int(layer, 0, 0) == 3);
 }

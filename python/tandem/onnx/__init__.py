@@ -1,0 +1,122 @@
+"""ONNX models as ncnn's two files, which the rest of this project reads (docs/onnx.md). Needs the package onnx (Debian: python3-onnx).
+
+    python3 -m tandem.onnx model.onnx -o net          # net.param, net.bin
+
+convert()      a model as a Converted: save(), open() as a tandem.Network, run() with arrays as ONNX has them
+Unsupported    what the converter refuses: one line with operator, node and what is supported
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from .net import NeedsConstant, Net, Unsupported
+
+if TYPE_CHECKING:
+    from .converter import Port
+
+__all__ = ["Converted", "NeedsConstant", "Unsupported", "convert"]
+
+FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}  # functions that the NPU fits (docs/activations.md)
+
+
+def one_line(error: Exception) -> str:
+    """The first line of an error's text, without control characters."""
+    return re.sub(r"[^\x20-\x7e]+", " ", (str(error).strip() or type(error).__name__).splitlines()[0])
+
+
+class Converted:
+    """A converted model.
+
+    net: layers. inputs, outputs: ports with name, shape and dtype as in ONNX, and the blob. All values are FP32 in the network: bool as 0 and 1, integers
+    as far as FP32 holds them (Port.bounds).
+    """
+
+    def __init__(self, net: Net, inputs: list[Port], outputs: list[Port]):
+        self.net, self.inputs, self.outputs = net, inputs, outputs
+
+    @property
+    def fitted(self) -> list[str]:
+        """Types of layers that the NPU computes with fitted functions, within 1e-3."""
+        return sorted({layer.kind for layer in self.net.layers} & FITTED)
+
+    def save(self, param: str | os.PathLike[str], weights: str | os.PathLike[str]) -> None:
+        """Write both files. OSError."""
+        self.net.save(param, weights)
+
+    def open(self) -> _core.Network:
+        """The network as tandem.Network. Error: it is refused there."""
+        with tempfile.TemporaryDirectory() as folder:
+            param, weights = os.path.join(folder, "net.param"), os.path.join(folder, "net.bin")
+            self.net.save(param, weights)
+            return _core.Network(param, weights)
+
+    def feed(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """Input arrays, in the order of `inputs`, as the one array that Network.run() takes. ValueError: wrong shape or dtype, or beyond what is exact."""
+        if len(arrays) != len(self.inputs):
+            raise ValueError("expected %d arrays, got %d" % (len(self.inputs), len(arrays)))
+        parts = []
+        for port, array in zip(self.inputs, arrays):
+            array = np.asarray(array)
+            if array.shape != port.shape or array.dtype != port.dtype:
+                raise ValueError("input '%s': expected %s %s, got %s %s" % (port.name, port.dtype, list(port.shape), array.dtype, list(array.shape)))
+            if port.bounds is not None and array.size and (array.min() < port.bounds[0] or array.max() > port.bounds[1]):
+                raise ValueError("input '%s': expected integers from %g to %g, which are exact in the network" % ((port.name,) + tuple(port.bounds)))
+            parts.append(array.astype(np.float32).ravel())
+        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+
+    def fetch(self, blobs: dict[str, np.ndarray]) -> list[np.ndarray]:
+        """Outputs as ONNX has them, from what Network.run() returned."""
+        return [blobs[port.blob].reshape(port.shape).astype(port.dtype) for port in self.outputs]
+
+    def run(self, device: _core.Device, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """One inference on a device."""
+        return self.fetch(self.open().run(device, self.feed(arrays)))
+
+
+def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None, constants: dict[str, np.ndarray] | None = None) -> Converted:
+    """Convert a model: a path or an onnx.ModelProto.
+
+    shapes: of inputs, by name, where the model gives none. constants: values for inputs, which are inputs no longer.
+    Unsupported: one line; NeedsConstant: an operator asks for values of inputs at conversion time. Error: without the package onnx, or a damaged file.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise _core.Error("tandem.onnx needs the package onnx (Debian: apt-get install python3-onnx)") from None
+    from google.protobuf.message import DecodeError
+
+    from . import ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401  their operators register themselves
+    from .converter import Converter
+    if not isinstance(model, onnx.ModelProto):
+        try:
+            with warnings.catch_warnings():  # a file that ends in the middle of a field is a warning there
+                warnings.simplefilter("error", RuntimeWarning)
+                model = onnx.load(os.fspath(model))
+        except (OSError, DecodeError, RuntimeWarning) as error:
+            raise _core.Error("not a readable ONNX model (%s)" % one_line(error)) from None
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    for value in whole.graph.output:  # the checker wants a shape, but nobody needs it
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
+    try:
+        onnx.checker.check_model(whole)
+    except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
+        raise _core.Error("not a valid ONNX model: %s" % one_line(error)) from None
+    worker = Converter(model, shapes, constants)
+    worker.run()
+    result = Converted(worker.net, worker.inputs, worker.outputs)
+    try:
+        result.open()
+    except _core.Error as error:
+        raise Unsupported("the converted network is refused: %s" % str(error).split(":", 2)[-1].strip()) from None
+    return result

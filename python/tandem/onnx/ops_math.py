@@ -1,0 +1,308 @@
+"""Operators on elements: pairs, activations, comparisons, logic. bool tensors are 0.0 and 1.0; comparisons are exact but for NaN."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .converter import Converter
+from .net import View
+from .fold import type_of
+from .tensor import BOOL, SMALL, WIDE, Node, Tensor, constant, exact, op
+
+ADD, SUB, MUL, DIV, MAX, MIN, POW, RSUB, RDIV, RPOW = range(10)  # BinaryOp
+MIRRORED = {SUB: RSUB, DIV: RDIV, POW: RPOW}
+ABS, NEG, FLOOR, CEIL, SQUARE, SQRT, RSQRT, EXP, LOG, SIN, COS, TAN, ASIN, ACOS, ATAN, RECIPROCAL, TANH, LOG10, ROUND, TRUNC = range(20)  # UnaryOp
+FLT_MAX = float(np.finfo(np.float32).max)
+
+
+def broadcast(node: Node, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Shape of the result, and views of both with axes that behave alike as one axis."""
+    rank = max(len(a), len(b))
+    a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
+    shape, views, last = [], [], None
+    for m, n in zip(a, b):
+        if m != n and 1 not in (m, n):
+            raise node.no("shapes %s and %s do not fit together" % (list(a), list(b)))
+        shape.append(max(m, n))
+        kind = (m > 1, n > 1)
+        if kind == (False, False):
+            continue
+        if kind == last:
+            views[-1] = (views[-1][0] * m, views[-1][1] * n)
+        else:
+            views.append((m, n))
+        last = kind
+    views = views or [(1, 1)]
+    return tuple(shape), tuple(v[0] for v in views), tuple(v[1] for v in views)
+
+
+def seen(view: View, shape: tuple[int, ...], small: tuple[int, ...]) -> View | None:
+    """The view of a tensor that is repeated to this shape, beside one of that shape with this view: 1 where it repeats. None: there is none."""
+    small = (1,) * (len(shape) - len(small)) + small
+    sizes = []
+    if math.prod(view) != math.prod(shape):
+        return None
+    axes = iter(range(len(shape)))
+    for n in view:
+        product, group = 1, []
+        while product < n:
+            group.append(next(axes, -1))
+            product *= shape[group[-1]] if group[-1] >= 0 else n + 1
+        kinds = {small[i] == shape[i] for i in group if shape[i] > 1} if product == n else {True, False}
+        if len(kinds) > 1:
+            return None
+        sizes.append(n if kinds == {True} or n == 1 else 1)
+    return tuple(sizes)
+
+
+def repeat(c: Converter, t: Tensor, shape: Sequence[int]) -> Tensor:
+    """The tensor, repeated until it has this shape."""
+    if t.value is not None:
+        return constant(np.broadcast_to(t.value, tuple(shape)))
+    t = c.reshaped(t, (1,) * (len(shape) - len(t.shape)) + t.shape)
+    for axis, (have, want) in enumerate(zip(t.shape, shape)):
+        if have == want:
+            continue
+        outer, inner = int(np.prod(t.shape[:axis])), int(np.prod(t.shape[axis:]))
+        view, at = ((outer, inner), 1) if outer > 1 else ((inner,), 0)
+        blob = c.add("Tile", [c.use(t, view)], view[:at] + (inner * want,), {0: at, 1: want})
+        t = c.result(t.shape[:axis] + (want,) + t.shape[axis + 1:], blob, t.dtype, t)
+    return t
+
+
+def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.float32) -> Tensor:
+    """BinaryOp of two tensors, one of which may be constant."""
+    shape, va, vb = broadcast(node, a.shape, b.shape)
+    for t, other, number in ((b, a, code), (a, b, MIRRORED.get(code, code))):
+        if t.value is not None and t.size == 1 and other.value is None:
+            value = float(exact(t.value, node.where()).ravel()[0])
+            if np.isfinite(value):
+                view = c.view_of(other)
+                return c.result(shape, c.add("BinaryOp", [c.use(other, view)], view, {0: number, 1: 1, 2: value}), dtype, a, b)
+    if len(va) > 3:  # too many turns: one operand is made as large as the result, or both
+        turns_a, turns_b = (len(broadcast(node, t.shape, shape)[1]) for t in (a, b))
+        a = repeat(c, a, shape) if turns_a > 3 else a
+        b = repeat(c, b, shape) if turns_a <= 3 or turns_b > 3 else b
+        shape, va, vb = broadcast(node, a.shape, b.shape)
+    whole = c.view_of(b if a.value is not None else a if a.shape == shape else b)
+    if va == vb:
+        va = vb = whole
+    elif (alike := [seen(whole, shape, t.shape) for t in (a, b)]) and None not in alike:
+        va, vb = alike  # the larger one stays as it is
+    out = tuple(max(m, n) for m, n in zip(va, vb))
+    return c.result(shape, c.add("BinaryOp", [c.use(a, va), c.use(b, vb)], out, {0: code}), dtype, a, b)
+
+
+def layer(c: Converter, kind: str, t: Tensor, params=None, dtype=np.float32) -> Tensor:
+    """A layer that works on every element by itself."""
+    view = c.view_of(t)
+    return c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
+
+
+def unary(c: Converter, code: int, t: Tensor) -> Tensor:
+    return layer(c, "UnaryOp", t, {0: code})
+
+
+def above(c: Converter, t: Tensor, threshold: float = 0.0) -> Tensor:
+    """1 where an element is larger."""
+    return layer(c, "Threshold", t, {0: float(threshold)}, BOOL)
+
+
+def opposite(c: Converter, node: Node, t: Tensor) -> Tensor:
+    """1 - t."""
+    return binary(c, node, RSUB, t, c.scalar(1.0), t.dtype)
+
+
+# ---- pairs ----
+
+@op("Add Sub Mul Div Pow", takes="own")
+def pairs(c: Converter, node: Node) -> list[Tensor]:
+    code = {"Add": ADD, "Sub": SUB, "Mul": MUL, "Div": DIV, "Pow": POW}[node.op]
+    a, b = node.need(0), node.need(1)
+    if a.dtype != np.float32 or (b.dtype != np.float32 and node.op != "Pow"):
+        raise node.no("dtype %s: integers wrap or are rounded, FP32 is not; the NPU has FP32 and INT8" % a.dtype)
+    return [binary(c, node, code, a, b)]
+
+
+def comparable(node: Node) -> None:
+    if node.opset < 7:
+        raise node.no("opset %d, expected at least 7 (broadcast)" % node.opset)
+
+
+@op("Max Min Sum Mean", takes="own")
+def several(c: Converter, node: Node) -> list[Tensor]:
+    first = node.need(0)
+    if node.op in ("Sum", "Mean") and first.dtype != np.float32:
+        raise node.no("dtype %s, the NPU has FP32 and INT8" % first.dtype)
+    code = {"Max": MAX, "Min": MIN}.get(node.op, ADD)
+    total = first
+    for i in range(1, len(node.inputs)):
+        total = binary(c, node, code, total, node.need(i), first.dtype)
+    if node.op == "Mean" and len(node.inputs) > 1:
+        total = binary(c, node, MUL, total, c.scalar(np.float32(1) / np.float32(len(node.inputs))))
+    return [total]
+
+
+# ---- one input ----
+
+UNARY = {"Abs": ABS, "Neg": NEG, "Floor": FLOOR, "Ceil": CEIL, "Sqrt": SQRT, "Exp": EXP, "Log": LOG, "Sin": SIN, "Cos": COS, "Tan": TAN, "Asin": ASIN,
+         "Acos": ACOS, "Atan": ATAN, "Reciprocal": RECIPROCAL, "Round": ROUND}
+
+
+@op(" ".join(UNARY))
+def one(c: Converter, node: Node) -> list[Tensor]:
+    return [unary(c, UNARY[node.op], node.need(0))]
+
+
+@op("Sigmoid Tanh Relu Softplus HardSwish Erf")
+def plain_activation(c: Converter, node: Node) -> list[Tensor]:
+    kind = {"Tanh": "TanH", "Relu": "ReLU"}.get(node.op, node.op)
+    return [layer(c, kind, node.need(0), {0: 1 / 6, 1: 0.5} if node.op == "HardSwish" else {})]
+
+
+@op("LeakyRelu Elu HardSigmoid Selu", "alpha beta gamma")
+def activation(c: Converter, node: Node) -> list[Tensor]:
+    kind, params = {"LeakyRelu": ("ReLU", {0: node.attr("alpha", 0.01)}), "Elu": ("ELU", {0: node.attr("alpha", 1.0)}),
+                    "HardSigmoid": ("HardSigmoid", {0: node.attr("alpha", 0.2), 1: node.attr("beta", 0.5)}),
+                    "Selu": ("SELU", {0: node.attr("alpha", 1.67326319217681884765625), 1: node.attr("gamma", 1.05070102214813232421875)})}[node.op]
+    if node.op == "HardSigmoid" and not params[0] > 0:
+        raise node.no("alpha is %g, expected more than 0" % params[0])
+    return [layer(c, kind, node.need(0), {k: float(v) for k, v in params.items()})]
+
+
+@op("Celu", "alpha")
+def celu(c: Converter, node: Node) -> list[Tensor]:
+    alpha = node.attr("alpha", 1.0)
+    inner = binary(c, node, MUL, node.need(0), c.scalar(1.0 / alpha))
+    return [binary(c, node, MUL, layer(c, "ELU", inner, {0: 1.0}), c.scalar(alpha))]
+
+
+@op("Clip", "min max", takes="own")
+def clip(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    bounds = [node.const(i, name) if node.input(i) is not None else node.attr(name) for i, name in ((1, "min"), (2, "max"))]
+    low, high = (None if b is None else float(np.ravel(b)[0]) for b in bounds)
+    low = None if low is not None and low <= -FLT_MAX else low
+    high = None if high is not None and high >= FLT_MAX else high
+    if low is not None and high is not None:
+        return [layer(c, "Clip", x, {0: low, 1: high}, x.dtype)]
+    if low is None and high is None:
+        return [x]
+    return [binary(c, node, MAX if high is None else MIN, x, c.scalar(high if low is None else low), x.dtype)]
+
+
+@op("PRelu")
+def prelu(c: Converter, node: Node) -> list[Tensor]:
+    """One slope for each channel is a layer of ncnn; any other: max(x, 0) + slope * min(x, 0)."""
+    x, slope = node.need(0), node.need(1)
+    view = c.view_of(x)
+    aligned = (1,) * (len(x.shape) - len(slope.shape)) + slope.shape
+    channels = len(x.shape) > 1 and x.shape[0] == 1 and len(aligned) == len(x.shape) and slope.size in (1, x.shape[1]) and slope.size == aligned[1]
+    if slope.value is not None and (slope.size == 1 or (channels and view[0] == slope.size)):
+        params, arrays = {0: slope.size}, [("raw", exact(slope.value, node.where()))]
+        return [c.result(x.shape, c.add("PReLU", [c.use(x, view)], view, params, arrays), x.dtype, x)]
+    negative = binary(c, node, MUL, binary(c, node, MIN, x, c.scalar(0.0)), slope)
+    return [binary(c, node, ADD, layer(c, "ReLU", x), negative)]
+
+
+@op("ThresholdedRelu", "alpha")
+def thresholded(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    return [binary(c, node, MUL, x, above(c, x, node.attr("alpha", 1.0)))]
+
+
+@op("Shrink", "bias lambd")
+def shrink(c: Converter, node: Node) -> list[Tensor]:
+    """x + bias below -lambd, x - bias above lambd, else 0."""
+    x, bias, limit = node.need(0), node.attr("bias", 0.0), node.attr("lambd", 0.5)
+    upper = binary(c, node, MUL, above(c, x, limit), binary(c, node, SUB, x, c.scalar(bias)))
+    lower = binary(c, node, MUL, above(c, unary(c, NEG, x), limit), binary(c, node, ADD, x, c.scalar(bias)))
+    return [binary(c, node, ADD, upper, lower)]
+
+
+@op("Softsign")
+def softsign(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    return [binary(c, node, DIV, x, binary(c, node, ADD, unary(c, ABS, x), c.scalar(1.0)))]
+
+
+@op("Sign")
+def sign(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    return [binary(c, node, SUB, above(c, x), above(c, unary(c, NEG, x)))]
+
+
+# ---- comparisons and logic ----
+
+@op("Greater Less GreaterOrEqual LessOrEqual Equal", takes="own")
+def compare(c: Converter, node: Node) -> list[Tensor]:
+    """The sign of a difference: subnormal numbers are kept, so it is 0 only for equal numbers."""
+    comparable(node)
+    a, b = node.need(0), node.need(1)
+    if node.op in ("Less", "GreaterOrEqual"):
+        a, b = b, a
+    difference = binary(c, node, SUB, a, b)
+    if node.op == "Equal":
+        return [opposite(c, node, above(c, unary(c, ABS, difference)))]
+    larger = above(c, difference)
+    return [larger if node.op in ("Greater", "Less") else opposite(c, node, larger)]
+
+
+@op("And Or Xor", takes="own")
+def logic(c: Converter, node: Node) -> list[Tensor]:
+    comparable(node)
+    a, b = node.need(0), node.need(1)
+    result = binary(c, node, {"And": MUL, "Or": MAX, "Xor": SUB}[node.op], a, b, BOOL)
+    return [layer(c, "UnaryOp", result, {0: ABS}, BOOL) if node.op == "Xor" else result]
+
+
+@op("Not", takes="own")
+def invert(c: Converter, node: Node) -> list[Tensor]:
+    return [opposite(c, node, node.need(0))]
+
+
+@op("Where", takes="own")
+def where(c: Converter, node: Node) -> list[Tensor]:
+    """a * condition + b * (1 - condition): of finite values the one or the other, exactly."""
+    condition, a, b = node.need(0), node.need(1), node.need(2)
+    first = binary(c, node, MUL, a, condition, a.dtype)
+    second = binary(c, node, MUL, b, opposite(c, node, condition), b.dtype)
+    return [binary(c, node, ADD, first, second, a.dtype)]
+
+
+@op("IsNaN")
+def is_nan(c: Converter, node: Node) -> list[Tensor]:
+    """No comparison with a NaN is true: not even |x| > -1."""
+    return [opposite(c, node, above(c, unary(c, ABS, node.need(0)), -1.0))]
+
+
+@op("IsInf", "detect_negative detect_positive")
+def is_inf(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    negative, positive = node.attr("detect_negative", 1), node.attr("detect_positive", 1)
+    if not negative and not positive:
+        raise node.no("neither detect_negative nor detect_positive")
+    return [above(c, unary(c, ABS, x) if negative and positive else x if positive else unary(c, NEG, x), FLT_MAX)]
+
+
+# ---- types ----
+
+@op("Cast CastLike", "to", takes="own")
+def cast(c: Converter, node: Node) -> list[Tensor]:
+    """To a type that has every value of the old one nothing happens; FP32 to integers is cut off, to bool compared with 0."""
+    x = node.need(0)
+    try:
+        to = type_of(node.attr("to")) if node.op == "Cast" else node.need(1).dtype
+    except KeyError:
+        raise node.no("to element type %s, the NPU has FP32 and INT8" % node.attr("to")) from None
+    if to == x.dtype or (to == np.float32 and x.dtype not in WIDE) or (x.dtype == BOOL and (to in SMALL or to in WIDE)):
+        return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
+    if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and x.dtype not in (np.uint32, np.uint64)):
+        return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, which the bounds of the inputs say
+    if to == BOOL:
+        return [above(c, unary(c, ABS, x))]
+    if to in WIDE and x.dtype == np.float32:
+        return [layer(c, "UnaryOp", x, {0: TRUNC}, to)]
+    raise node.no("from %s to %s, the NPU has FP32 and INT8" % (x.dtype, to))
+

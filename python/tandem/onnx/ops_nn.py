@@ -1,0 +1,256 @@
+"""Layers with weights, pooling, resizing."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .converter import Converter
+from .ops_math import ADD, binary
+from .ops_shape import divide, join, transpose
+from .tensor import Node, Tensor, exact, op
+
+MOST_PARTS = 64  # of a batch that is taken apart
+
+
+def per_image(c: Converter, node: Node, x: Tensor, one: Callable[[Tensor], Tensor]) -> Tensor:
+    """A batch, image by image."""
+    if x.shape[0] == 1:
+        return one(x)
+    if x.shape[0] > MOST_PARTS:
+        raise node.no("a batch of %d; supported: up to %d" % (x.shape[0], MOST_PARTS))
+    return join(c, [one(part) for part in divide(c, x, 0, [1] * x.shape[0])], 0)
+
+
+def sides(node: Node, x: Tensor, kernel: list[int], strides: list[int], dilations: list[int], ceil: bool = False) -> tuple[list[int], list[int]]:
+    """Padding (all starts, then all ends) and sizes of the outputs."""
+    rank = len(kernel)
+    auto = node.attr("auto_pad", "NOTSET")
+    pads = [int(p) for p in node.attr("pads") or [0] * 2 * rank]
+    if auto not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER") or len(pads) != 2 * rank or min(pads) < 0:
+        raise node.no("auto_pad %s, pads %s" % (auto, pads))
+    sizes = []
+    for i, (n, k, s, d) in enumerate(zip(x.shape[2:], kernel, strides, dilations)):
+        extent = (k - 1) * d + 1
+        if auto == "VALID":
+            pads[i] = pads[rank + i] = 0
+        if auto.startswith("SAME"):
+            total = (-(-n // s) - 1) * s + extent - n
+            if total < 0:
+                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; supported: pads" % (auto, extent, s))
+            pads[i] = total // 2 if auto == "SAME_UPPER" else total - total // 2
+            pads[rank + i] = total - pads[i]
+        room = n + pads[i] + pads[rank + i] - extent
+        if room < 0:
+            raise node.no("a kernel of %d on %d padded elements" % (extent, room + extent))
+        sizes.append((-(-room // s) if ceil else room // s) + 1)
+    return pads, sizes
+
+
+def spatial(node: Node, name: str, rank: int, default: int = 1) -> list[int]:
+    values = [int(v) for v in node.attr(name) or [default] * rank]
+    if len(values) != rank or min(values) < 1:
+        raise node.no("%s %s for %d dimensions" % (name, values, rank))
+    return values
+
+
+def image(node: Node, x: Tensor) -> int:
+    """Number of spatial dimensions: rows of an image, or of a line, which is an image of one row."""
+    rank = len(x.shape) - 2
+    if rank not in (1, 2):
+        raise node.no("%d spatial dimensions; supported: 1 and 2" % rank)
+    return rank
+
+
+def map_view(x: Tensor) -> tuple[int, ...]:
+    return (x.shape[0] * x.shape[1], *([1] if len(x.shape) == 3 else []), *x.shape[2:])
+
+
+def rows_and_columns(values: list[int], absent: int) -> tuple[int, int]:
+    return (absent, values[0]) if len(values) == 1 else (values[0], values[1])
+
+
+def kernel_keys(kernel: list[int], strides: list[int], dilations: list[int], pads: list[int]) -> dict[int, int]:
+    """Settings of ncnn's convolutions."""
+    rank = len(kernel)
+    (kh, kw), (sh, sw), (dh, dw) = rows_and_columns(kernel, 1), rows_and_columns(strides, 1), rows_and_columns(dilations, 1)
+    (top, left), (bottom, right) = rows_and_columns(pads[:rank], 0), rows_and_columns(pads[rank:], 0)
+    return {1: kw, 11: kh, 2: dw, 12: dh, 3: sw, 13: sh, 4: left, 15: right, 14: top, 16: bottom}
+
+
+def weights(node: Node, i: int = 1) -> tuple[np.ndarray, np.ndarray | None]:
+    """Constant weights and, behind them, the bias."""
+    w, b = node.const(i, "the weights"), node.const(i + 1, "the bias")
+    if w is None:
+        raise node.no("the weights are missing")
+    return exact(w, node.where()), None if b is None else exact(b, node.where())
+
+
+def weighted(w: np.ndarray, b: np.ndarray | None, outputs: int, bias_key: int, size_key: int) -> tuple[dict[int, int], list]:
+    """Settings and arrays that all layers with weights have."""
+    return {0: outputs, bias_key: int(b is not None), size_key: w.size}, [("tagged", w)] + ([("raw", b)] if b is not None else [])
+
+
+@op("Conv", "auto_pad dilations group kernel_shape pads strides")
+def conv(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    w, b = weights(node)
+    rank, group = image(node, x), node.attr("group", 1)
+    kernel = tuple(node.attr("kernel_shape", w.shape[2:]))
+    if len(w.shape) != rank + 2 or w.shape[0] % group or w.shape[1] * group != x.shape[1] or kernel != w.shape[2:]:
+        raise node.no("weights %s for an input %s" % (list(w.shape), list(x.shape)))
+    kernel, strides, dilations = list(w.shape[2:]), spatial(node, "strides", rank), spatial(node, "dilations", rank)
+    pads, sizes = sides(node, x, kernel, strides, dilations)
+    common, arrays = weighted(w, b, w.shape[0], 5, 6)
+    params = kernel_keys(kernel, strides, dilations, pads) | common | ({7: group} if group > 1 else {})
+
+    def one(t: Tensor) -> Tensor:
+        out = (w.shape[0], *([1] if rank == 1 else []), *sizes)
+        blob = c.add("ConvolutionDepthWise" if group > 1 else "Convolution", [c.use(t, map_view(t))], out, params, arrays)
+        return c.result((1, w.shape[0], *sizes), blob, x.dtype, t)
+    return [per_image(c, node, x, one)]
+
+
+@op("ConvTranspose", "auto_pad dilations group kernel_shape output_padding output_shape pads strides")
+def conv_transpose(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    w, b = weights(node)
+    rank, group = image(node, x), node.attr("group", 1)
+    if w.shape[0] != x.shape[1] or w.shape[0] % group or len(w.shape) != rank + 2:
+        raise node.no("weights %s for an input %s" % (list(w.shape), list(x.shape)))
+    kernel, strides, dilations = list(w.shape[2:]), spatial(node, "strides", rank), spatial(node, "dilations", rank)
+    pads, extra, sizes = transposed_sides(node, x, kernel, strides, dilations)
+    outputs = w.shape[1] * group
+    turned = w.reshape(group, x.shape[1] // group, w.shape[1], *kernel).swapaxes(1, 2)  # ncnn: output channels outermost
+    common, arrays = weighted(turned, b, outputs, 5, 6)
+    more_h, more_w = rows_and_columns(extra, 0)
+    params = kernel_keys(kernel, strides, dilations, pads) | common | {18: more_w, 19: more_h} | ({7: group} if group > 1 else {})
+
+    def one(t: Tensor) -> Tensor:
+        out = (outputs, *([1] if rank == 1 else []), *sizes)
+        blob = c.add("DeconvolutionDepthWise" if group > 1 else "Deconvolution", [c.use(t, map_view(t))], out, params, arrays)
+        return c.result((1, outputs, *sizes), blob, x.dtype, t)
+    return [per_image(c, node, x, one)]
+
+
+def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple[list[int], list[int], list[int]]:
+    """Padding, what is added behind, and sizes of the outputs of a ConvTranspose."""
+    rank = len(kernel)
+    auto = node.attr("auto_pad", "NOTSET")
+    pads = [int(p) for p in node.attr("pads") or [0] * 2 * rank]
+    extra = [int(p) for p in node.attr("output_padding") or [0] * rank]
+    wanted = node.attr("output_shape")
+    sizes = []
+    for i, (n, k, s, d) in enumerate(zip(x.shape[2:], kernel, strides, dilations)):
+        full = (n - 1) * s + (k - 1) * d + 1 + extra[i]
+        if wanted is not None or auto.startswith("SAME"):
+            out = int(wanted[len(wanted) - rank + i]) if wanted is not None else n * s
+            total = full - out
+            if total < 0 and wanted is None:
+                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; supported: output_shape" % (auto, k, s))
+            if total < 0:
+                extra[i] -= total
+            total = max(total, 0)
+            first = total // 2 if auto == "SAME_UPPER" else total - total // 2
+            pads[i], pads[rank + i] = first, total - first
+        else:
+            out = full - pads[i] - pads[rank + i]
+        sizes.append(out)
+    if min(sizes) < 1 or min(pads) < 0 or auto not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise node.no("auto_pad %s, pads %s, output_shape %s" % (auto, pads, wanted))
+    return pads, extra, sizes
+
+
+# ---- products of matrices ----
+
+def rows_times(c: Converter, t: Tensor, w: np.ndarray, b: np.ndarray | None) -> Tensor:
+    """Each row of a matrix (rows x K) times weights (N x K)."""
+    rows, n = t.shape[0], w.shape[0]
+    common, arrays = weighted(w, b, n, 1, 2)
+    view, out = (t.shape, (rows, n)) if rows > 1 else (c.view_of(t), (n,))
+    view = (t.size,) if rows == 1 and len(view) == 2 else view  # a matrix would be rows
+    return c.result((rows, n), c.add("InnerProduct", [c.use(t, view)], out, common, arrays), t.dtype, t)
+
+
+@op("Gemm", "alpha beta transA transB broadcast")
+def gemm(c: Converter, node: Node) -> list[Tensor]:
+    a, w = node.need(0), node.const(1, "B")
+    if w is None or w.ndim != 2 or len(a.shape) != 2:
+        raise node.no("expected two matrices")
+    alpha, beta = np.float32(node.attr("alpha", 1.0)), np.float32(node.attr("beta", 1.0))
+    a = transpose(c, a, [1, 0]) if node.attr("transA", 0) else a
+    w = exact(w if node.attr("transB", 0) else w.T, node.where()) * alpha
+    if w.shape[1] != a.shape[1]:
+        raise node.no("%d columns of A, %d rows of B" % (a.shape[1], w.shape[1]))
+    bias = node.input(2)
+    if bias is not None and bias.value is not None and (bias.size == 1 or (bias.size == w.shape[0] and bias.shape[-1] == w.shape[0])):
+        b = np.ascontiguousarray(np.broadcast_to(exact(bias.value, node.where()).ravel() * beta, w.shape[:1]))
+        return [rows_times(c, a, w, b)]
+    y = rows_times(c, a, w, None)
+    if bias is not None:
+        scaled = bias if beta == 1 else binary(c, node, 2, bias, c.scalar(beta)) if bias.value is None else Tensor(bias.shape, np.float32, bias.value * beta)
+        y = binary(c, node, ADD, y, scaled)
+    return [y]
+
+
+@op("MatMul")
+def matmul(c: Converter, node: Node) -> list[Tensor]:
+    a, w = node.need(0), node.const(1, "B")
+    if w is None or not a.shape or not w.ndim:
+        raise node.no("expected two tensors with dimensions")
+    w = exact(w[:, None] if w.ndim == 1 else w, node.where())
+    k, n = w.shape[-2:]
+    if a.shape[-1] != k:
+        raise node.no("%d columns of A, %d rows of B" % (a.shape[-1], k))
+    tail = () if node.need(1).shape == (k,) else (n,)
+    batch = a.shape[:-2] if w.ndim > 2 else ()
+    if w.ndim > 2 and (w.shape[:-2] != batch or math.prod(batch) > MOST_PARTS):
+        raise node.no("matrices %s times %s; supported: the same batch on both sides, up to %d" % (list(a.shape), list(w.shape), MOST_PARTS))
+    parts = math.prod(batch)
+    stacked = c.reshaped(a, (parts, -1 if a.size == 0 else a.size // parts // k, k))
+    products = [rows_times(c, c.reshaped(t, (t.size // k, k)), w.reshape(parts, k, n)[i].T, None)
+                for i, t in enumerate(divide(c, stacked, 0, [1] * parts))]
+    return [c.reshaped(join(c, products, 0), a.shape[:-1] + tail)]
+
+
+# ---- pooling ----
+
+@op("MaxPool AveragePool", "auto_pad ceil_mode count_include_pad dilations kernel_shape pads storage_order strides", takes="own")
+def pool(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    average = node.op == "AveragePool"
+    rank = image(node, x)
+    kernel, strides = spatial(node, "kernel_shape", rank), spatial(node, "strides", rank)
+    ceil, inside = bool(node.attr("ceil_mode", 0)), not node.attr("count_include_pad", 0)
+    if spatial(node, "dilations", rank) != [1] * rank:
+        raise node.no("dilations; supported: 1")
+    if average and x.dtype != np.float32:
+        raise node.no("dtype %s, the NPU has FP32 and INT8" % x.dtype)
+    pads, sizes = sides(node, x, kernel, strides, [1] * rank, ceil)
+    for i, (n, k, s, out) in enumerate(zip(x.shape[2:], kernel, strides, sizes)):
+        if max(pads[i], pads[rank + i]) >= k or (out - 1) * s >= n + pads[i]:
+            raise node.no("a window that covers nothing but padding")
+        if average and ceil and not inside and (out - 1) * s + k > n + pads[i] + pads[rank + i]:
+            raise node.no("ceil_mode with count_include_pad")
+    keys = kernel_keys(kernel, strides, [1] * rank, pads)
+    params = {0: int(average), 1: keys[1], 11: keys[11], 2: keys[3], 12: keys[13], 3: keys[4], 14: keys[15], 13: keys[14], 15: keys[16], 5: int(not ceil),
+              6: int(not inside)}
+    out = (x.shape[0] * x.shape[1], *([1] if rank == 1 else []), *sizes)
+    return [c.result(x.shape[:2] + tuple(sizes), c.add("Pooling", [c.use(x, map_view(x))], out, params), x.dtype, x)]
+
+
+@op("GlobalMaxPool GlobalAveragePool")
+def global_pool(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    image(node, x)
+    blob = c.add("Pooling", [c.use(x, map_view(x))], (x.shape[0] * x.shape[1],), {0: int(node.op == "GlobalAveragePool"), 4: 1})
+    return [c.result(x.shape[:2] + (1,) * (len(x.shape) - 2), blob, x.dtype, x)]
+
+
+@op("LRN", "alpha beta bias size")
+def lrn(c: Converter, node: Node) -> list[Tensor]:
+    x, size = node.need(0), node.attr("size")
+    if len(x.shape) != 4 or size % 2 == 0:
+        raise node.no("size %d over %d dimensions; supported: odd sizes, 4 dimensions" % (size, len(x.shape)))
+    params = {0: 0, 1: size, 2: float(node.attr("alpha", 0.0001)), 3: float(node.attr("beta", 0.75)), 4: float(node.attr("bias", 1.0))}
+    return [per_image(c, node, x, lambda t: c.result(t.shape, c.add("LRN", [c.use(t, map_view(t))], map_view(t), params), x.dtype, t))]
