@@ -19,7 +19,7 @@ def page(root):
 
 
 def test_session(page, root, tmp_path, monkeypatch):
-    """One session from top to bottom; the section on waveforms where the package has a build with tracing."""
+    """All blocks, from top to bottom; the section on waveforms where the package has a build with tracing."""
     for name in ("docs", "models"):
         (tmp_path / name).symlink_to(os.path.join(root, name))
     monkeypatch.chdir(tmp_path)
