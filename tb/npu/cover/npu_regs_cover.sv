@@ -31,14 +31,14 @@ module npu_regs_cover (
   start_busy: cover property (@(posedge clk_i) disable iff (!rst_ni) wr_start != 3'd0 && (wr_start & unit_busy) != 3'd0);
   // bug: an interrupt that comes while its flag is cleared is lost
   irq_both: cover property (@(posedge clk_i) disable iff (!rst_ni) (clr_irq[2:0] & irq_set) != 3'd0);
-  // hit: jobs:mix=units wait=irq, more cases; a unit that is done as the flag of another one is cleared
+  // hit: jobs:mix=units wait=irq (more cases: a unit is done as the flag of another one is cleared)
   // bug: clearing one flag takes a new one of another unit along
   irq_other: cover property (@(posedge clk_i) disable iff (!rst_ni) clr_irq[2:0] != 3'd0 && (irq_set & ~clr_irq[2:0]) != 3'd0);
   // bug: an interrupt of a flag that is still set toggles it
   irq_again: cover property (@(posedge clk_i) disable iff (!rst_ni) (irq_q & irq_set) != 3'd0);
   // bug: an error that is set already raises no interrupt
   err_again: cover property (@(posedge clk_i) disable iff (!rst_ni) (err_q & err_set) != 32'd0);
-  // hit: jobs:mix=units bus=ideal, more cases; last write responses of two units in one cycle
+  // hit: jobs:mix=units bus=ideal (more cases: last write responses of two units in one cycle)
   // bug: two units are done in one cycle: one is not counted
   done_two: cover property (@(posedge clk_i) disable iff (!rst_ni) (unit_done & (unit_done - 3'd1)) != 3'd0);
   // bug: a reset leaves a unit busy
