@@ -78,18 +78,18 @@ static void put_waivers(const code_view *view) {
     }
 }
 
-static void put_stale(FILE *out, const char *path, const code_waivers *list, const char *covered) {
+static void put_stale(FILE *out, const char *path, const code_waivers *list, const char *label, const char *covered) {
     for (size_t i = 0; i < list->count; i++) {
         const code_waiver *w = &list->waiver[i];
         if (w->missing == 0) {
-            fprintf(out, "%s:%" PRIu32 ": stale: %s: %s\n", path, w->line, w->what, w->matched == 0 ? "it matches nothing" : covered);
+            fprintf(out, "%s:%" PRIu32 ": %s: %s: %s\n", path, w->line, label, w->what, w->matched == 0 ? "it matches nothing" : covered);
         }
     }
 }
 
 void code_tool_stale(FILE *out, const code_options *o, const code_view *view) {
-    put_stale(out, o->waivers, &view->waivers, "all that it matches is covered");
-    put_stale(out, o->reasons, &view->reasons, "all that it matches is covered, waived or explained above");
+    put_stale(out, o->waivers, &view->waivers, "stale", "all that it matches is covered");
+    put_stale(out, o->reasons, &view->reasons, "explains nothing", "all that it matches is covered, waived or explained above");
 }
 
 int code_tool_report(const code_options *o, const code_view *view) {
@@ -106,9 +106,10 @@ int code_tool_report(const code_options *o, const code_view *view) {
         }
     }
     put_row("all", view->total);
-    printf("\nwaived: %" PRIu64 " of %" PRIu64 " points (%.2f %%), %zu waivers; %zu waivers and explanations are stale\n", all.waived,
-           all.points, all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->waivers.count, view->stale);
-    printf("holes: %" PRIu64 ", %" PRIu64 " of them explained\n", view->holes, view->explained);
+    printf("\nwaived: %" PRIu64 " of %" PRIu64 " points (%.2f %%), %zu waivers, %zu of them stale\n", all.waived, all.points,
+           all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->waivers.count, view->stale);
+    printf("holes: %" PRIu64 ", %" PRIu64 " of them explained; %zu explanations explain nothing\n", view->holes, view->explained,
+           view->idle);
     printf("cover properties: %" PRIu64 " of %" PRIu64 "\n", view->total[CODE_M_USER].covered, view->total[CODE_M_USER].points);
     code_tool_stale(stdout, o, view);
     for (unsigned m = 0; m < CODE_METRICS; m++) {
@@ -207,6 +208,8 @@ void code_tool_json(FILE *out, const code_view *view) {
     put_items(out, view, true);
     fputs(",\n\"stale\": [", out);
     put_json_stale(out, &view->waivers, &first);
+    fputs("],\n\"explain_nothing\": [", out);
+    first = true;
     put_json_stale(out, &view->reasons, &first);
     fputs("],\n\"no_points\": [", out);
     for (size_t i = 0; i < view->empty_count; i++) {

@@ -41,7 +41,7 @@ typedef struct code_view {
     size_t unit_count, file_count;
     code_module *empty; /* modules without any point */
     size_t empty_count;
-    size_t stale;              /* waivers and explanations */
+    size_t stale, idle;        /* waivers; explanations: nothing is left for them */
     uint64_t holes, explained; /* lines, arms and bits that are missing, and those of them that have an explanation */
 } code_view;
 

@@ -101,7 +101,7 @@ static int take_reasons(code_view *view, code_waivers *list, code_use use, const
     int rc = code_waivers_read(list, path, use, err);
     rc = rc == COV_OK ? code_waive(list, &view->items, root, err) : rc;
     for (size_t i = 0; rc == COV_OK && i < list->count; i++) {
-        view->stale += list->waiver[i].missing == 0;
+        *(use == CODE_WAIVE ? &view->stale : &view->idle) += list->waiver[i].missing == 0;
     }
     return rc;
 }
