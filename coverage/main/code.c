@@ -120,8 +120,8 @@ static const command commands[] = {
     {"html", "html FILE -o DIR [--source DIR] [--waivers F] [--explain F]", "pages: all files, and the lines of each", 1, 1, "oswem", "o",
      run_html},
     {"gate", "gate FILE --thresholds T [--waivers F] [--explain F] [--source DIR] [--json]",
-     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3', 'unexplained 0') or with a stale waiver", 1,
-     1, "swetmJ", "t", run_gate},
+     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3', 'unexplained 0') or with a stale waiver", 1, 1, "swetmJ",
+     "t", run_gate},
     {"user", "user FILE -o OUT.cov [--source DIR]", "cover properties as functional coverage", 1, 1, "osm", "o", run_user},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
