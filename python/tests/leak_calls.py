@@ -195,7 +195,7 @@ def references_of(call, count):
 
 def settled(measure, call, count):
     """Caches and free lists fill up and then stay; a leak grows in every round."""
-    for _ in range(40):
+    for _ in range(40 if count > 1 else 2):  # 1: somebody else counts, valgrind
         result = measure(call, count)
         if all(abs(value) * 2 < count for value in result.values() if isinstance(value, int)):
             break
