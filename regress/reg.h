@@ -133,6 +133,8 @@ int reg_suite_add(reg_suite *suite, const reg_job *job);
 /* Write the expanded list; the text is itself a suite file that expands to the same jobs. */
 void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out);
 
+/* ---- paths.c ---- */
+
 /* The program of a job, below the build folder. */
 bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_t size);
 

@@ -1,0 +1,42 @@
+/* paths.c - where a job has its program, and where it and the run leave what they write. */
+#include "reg.h"
+
+void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size) {
+    char number[24] = "";
+    if (attempt > 1) { /* a folder of its own: what is left of the attempt before may still be writing */
+        (void)reg_format(number, sizeof number, ".%u", attempt);
+    }
+    (void)reg_format(out, size, "%s/%05zu-%s-%s-%s%s%s", out_dir, index, reg_what_name(job->what), job->name, job->cfg,
+                     job->second_run ? "-again" : "", number);
+}
+
+void reg_cover_stem(const char *coverage_dir, size_t index, char *out, size_t size) {
+    out[0] = '\0';
+    if (coverage_dir != NULL && coverage_dir[0] != '\0') {
+        (void)reg_format(out, size, "%s/%05zu", coverage_dir, index);
+    }
+}
+
+bool reg_report_dir(const char *out_dir, char *out, size_t size) {
+    return reg_format(out, size, "%s/report", out_dir);
+}
+
+void reg_explained_dir(const char *out_dir, size_t index, char *out, size_t size) {
+    (void)reg_format(out, size, "%s/%05zu-explained", out_dir, index);
+}
+
+bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_t size) {
+    switch (job->what) {
+    case REG_UNIT:
+        return reg_format(out, size, "%s/%s-%s/unit-%s", build_dir, job->cfg, job->kind, job->name);
+    case REG_TEST:
+    case REG_CASE:
+        return reg_format(out, size, "%s/%s-%s/tandem", build_dir, job->cfg, job->kind);
+    case REG_PYTHON:
+        return reg_format(out, size, "%s/%s-%s/tandem-python", build_dir, job->cfg, job->kind);
+    case REG_EXAMPLE:
+        return reg_format(out, size, "%s/example-%s/%s-%s/%s", build_dir, job->name, job->cfg, job->kind, job->name);
+    default:
+        return reg_format(out, size, "%s/%s-%s/tandem-net", build_dir, job->cfg, job->kind);
+    }
+}
