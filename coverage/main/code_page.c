@@ -89,20 +89,23 @@ static void put_small(FILE *out, cursor *c, code_metric metric, uint32_t line) {
     }
 }
 
-/* Bits of the line: how many, and which are missing. */
-static void put_toggles(FILE *out, cursor *c, uint32_t line) {
-    char text[500];
+/* Bits of the line: how many. Which of them have no hit stands below the line, from *first on. */
+static void put_toggles(FILE *out, cursor *c, uint32_t line, size_t *first) {
     code_tally t = {0};
-    const size_t from = c->at[CODE_M_TOGGLE];
+    *first = c->at[CODE_M_TOGGLE];
     for (const code_item *item = next(c, CODE_M_TOGGLE, line); item != NULL; item = next(c, CODE_M_TOGGLE, line)) {
         code_count(&t, item);
     }
-    const size_t end = c->at[CODE_M_TOGGLE];
-    if (t.points == 0) {
-        return;
+    if (t.points > 0) {
+        fprintf(out, "<span class=\"arm %s\">%" PRIu64 "/%" PRIu64 " bits</span> ",
+                t.covered + t.waived == t.points ? (t.waived > 0 ? "off" : "hit") : "miss", t.covered, t.points);
     }
-    fprintf(out, "<span class=\"arm %s\">%" PRIu64 "/%" PRIu64 " bits</span> ",
-            t.covered + t.waived == t.points ? (t.waived > 0 ? "off" : "hit") : "miss", t.covered, t.points);
+}
+
+/* Bits without a hit, those in a row as one. */
+static void put_bits(FILE *out, const cursor *c, size_t from) {
+    const size_t end = c->at[CODE_M_TOGGLE];
+    char text[500];
     for (size_t i = from; i < end;) {
         const code_item *item = &c->view->items.item[i];
         if (item->hits > 0) {
@@ -123,11 +126,26 @@ static void put_toggles(FILE *out, cursor *c, uint32_t line) {
     }
 }
 
+/* A row below the line: its bits without a hit, and why. */
+static void put_below(FILE *out, cursor *c, size_t first) {
+    bool any = c->told_count > 0;
+    for (size_t i = first; i < c->at[CODE_M_TOGGLE] && !any; i++) {
+        any = c->view->items.item[i].hits == 0;
+    }
+    if (any) {
+        fputs("<tr><td></td><td></td><td colspan=\"2\" class=\"below\">", out);
+        put_bits(out, c, first);
+        put_told(out, c);
+        fputs("</td></tr>\n", out);
+    }
+}
+
 static void put_head(FILE *out, const code_group *file) {
     html_begin(out, file->name);
     fputs("<style>main{max-width:none}.src td{border:0;padding:0 8px;vertical-align:top}.src pre{margin:0;font:13px/1.45 "
           "ui-monospace,Menlo,Consolas,"
-          "monospace;white-space:pre;tab-size:2}.arm{display:inline-block;font-size:.8em;border-radius:3px;padding:0 5px;margin:1px 0}"
+          "monospace;white-space:pre;tab-size:2}.arm{display:inline-block;font-size:.8em;border-radius:3px;padding:0 5px;margin:1px 0}.src "
+          ".below{padding:0 8px 6px 5ch;max-width:110ch}"
           "tr:target{outline:2px solid var(--link)}</style>\n<p><a href=\"index.html\">all files</a></p>\n<p>",
           out);
     for (unsigned m = 0; m < CODE_METRICS; m++) {
@@ -179,9 +197,10 @@ void code_page(const code_view *view, const code_group *file, const code_source 
         put_small(out, &c, CODE_M_BRANCH, line);
         put_small(out, &c, CODE_M_USER, line);
         put_small(out, &c, CODE_M_EXPR, line);
-        put_toggles(out, &c, line);
-        put_told(out, &c);
+        size_t first = 0;
+        put_toggles(out, &c, line, &first);
         fputs("</td></tr>\n", out);
+        put_below(out, &c, first);
     }
     fputs("</table></div>\n", out);
     html_end(out);
