@@ -23,7 +23,7 @@ typedef struct unit {
     const tb_knobs *knobs; /* resolved */
     uint64_t cycle;        /* rising edges since the case began, reset included */
     uint64_t max_cycles;   /* more of them are a hang */
-    uint64_t hash;         /* of all that came out: cycle and value */
+    uint64_t hash;         /* of all inputs at every edge: two runs with the same hash had the same stimulus, handshakes and length */
     tb_scoreboard sb;      /* the bench sets it up with unit_expect_init() */
     bool sb_used;
     tb_result *result;
@@ -102,7 +102,7 @@ extern const uint32_t unit_stall_weights[96];
 /* ---- checks ---- */
 /* Set up the scoreboard under the unit's name. `dim_name` of the innermost element, or NULL. 0 or -1. */
 int unit_expect_init(unit *u, size_t elem_bytes, const char *dim_name, uint32_t dim, bool is_signed);
-/* Compare and hash. */
+/* Compare with what is expected next. */
 void unit_check(unit *u, const void *actual, size_t count);
 /* Expect `count` elements at this moment; the text says where in the unit's own terms (block, pixel ...). False: some differ, noted as a failure. */
 bool unit_compare(unit *u, const void *actual, const void *expected, size_t count, const char *where, ...)

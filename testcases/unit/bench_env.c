@@ -56,7 +56,18 @@ static void note_stop(unit *u) {
     unit_fail(u, kind, "cycle %" PRIu64 ": %s", u->sim.failure_cycle, text);
 }
 
+/* Inputs alone: an output holds the random initial state until it is valid, and its values are compared with predictions anyway. */
+static void hash_inputs(unit *u) {
+    for (size_t i = 0; i < u->sim.cfg.shim->nports; i++) {
+        const tb_shim_port *p = &u->sim.ports[i];
+        if (p->input) {
+            u->hash = tb_hash_bytes(u->hash, p->ptr, tb_sig_bytes((tb_sig){p->ptr, p->width}));
+        }
+    }
+}
+
 bool unit_edge(unit *u) {
+    hash_inputs(u);
     const bool running = tb_sim_edge(&u->sim);
     u->cycle = u->sim.cycle;
     if (!running) {
@@ -146,8 +157,6 @@ int unit_expect_init(unit *u, size_t elem_bytes, const char *dim_name, uint32_t 
 
 void unit_check(unit *u, const void *actual, size_t count) {
     tb_sb_pop(&u->sb, u->cycle, actual, count);
-    u->hash = tb_hash_u64(u->hash, u->cycle);
-    u->hash = tb_hash_bytes(u->hash, actual, count * u->sb.cfg.elem_bytes);
 }
 
 bool unit_compare(unit *u, const void *actual, const void *expected, size_t count, const char *where, ...) {
@@ -180,7 +189,6 @@ void unit_fail(unit *u, const char *kind, const char *format, ...) {
 }
 
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected) {
-    u->hash = tb_hash_u64(u->hash, got);
     if (got != expected) {
         unit_fail(u, signal, "%s, cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, signal, u->cycle, got, expected);
     }

@@ -21,7 +21,6 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write) {
     }
     tb_axi_mon_cfg mon;
     tb_axi_mon_defaults(&mon, "m", &bus->port);
-    mon.hash = &u->hash;
     mon.proj = (tb_axi_project){.on = true,
                                 .max_reads = DMA_OUTSTANDING,
                                 .max_writes = DMA_OUTSTANDING,

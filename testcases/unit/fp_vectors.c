@@ -288,7 +288,6 @@ static bool apply(unit *u, const tb_sig port[3], const vector *v, uint32_t *y) {
         return false;
     }
     *y = (uint32_t)tb_get(port[2]);
-    u->hash = tb_hash_u64(u->hash, *y);
     return true;
 }
 

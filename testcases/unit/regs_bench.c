@@ -229,7 +229,6 @@ static int setup(unit *u, bench *b, bool alu, bool pool) {
     }
     tb_axi_mon_cfg mon;
     tb_axi_mon_defaults(&mon, "axil", &b->port);
-    mon.hash = &u->hash;
     if (tb_axi_mon_init(&b->mon, &mon) != 0) {
         cm_device_free(b->m.regs);
         return -1;

@@ -202,7 +202,6 @@ static void sample(unit *u, bench *b) {
     if (push) {
         check_description(u, b);
     }
-    u->hash = tb_hash_u64(u->hash, tb_get(b->ax_addr) ^ u->cycle << 32);
     advance(b, push, grant);
 }
 

@@ -226,7 +226,6 @@ static void take_job(bench *b, uint32_t to) {
 /* The job on offer, if any: in every cycle, so that it stands until it is taken. */
 static void sample_job(unit *u, bench *b) {
     const uint64_t valid = tb_get(b->job_valid);
-    u->hash = tb_hash_u64(u->hash, valid | tb_get(b->job_waddr) << 2 | u->cycle << 20);
     if (valid == 0) {
         if (b->waiting) {
             unit_fail(u, "job_valid_o", "job_valid_o, task %" PRIu32 ", job %" PRIu32 ", cycle %" PRIu64 ": fell before the job was taken",

@@ -159,7 +159,6 @@ static void sample_data(unit *u, bench *b, uint32_t c) {
     expect_field(u, b, "we_o", c, tb_get(b->we) >> c & 1u, taken);
     if (taken) {
         const uint64_t at = tb_get(b->waddr[c]);
-        u->hash = tb_hash_u64(u->hash, at | u->cycle << 16);
         expect_field(u, b, "waddr_o", c, at, (b->base + p->came / 16) % RING);
         p->came += 16;
         b->dat[c] = false;

@@ -190,7 +190,6 @@ static void sample_reads(unit *u, bench *b, uint32_t c) {
     if ((tb_get(b->rreq_valid) >> c & 1u) && ch->rd_ready) {
         const uint32_t addr = (uint32_t)tb_get_field(b->rreq_addr, 32 * c, 32);
         const uint32_t bytes = (uint32_t)tb_get_field(b->rreq_bytes, 24 * c, 24);
-        u->hash = tb_hash_u64(u->hash, u->cycle ^ (uint64_t)addr << 32);
         if (allowed(u, b, c, addr, bytes, POOL_READ)) {
             ch->rd.at[ch->rd.in++ % JOBS] = (job){.addr = addr, .bytes = bytes, .ready_at = u->cycle + late(b)};
         }
