@@ -5,7 +5,7 @@
 #ifndef NET_PREDICT_H
 #define NET_PREDICT_H
 
-#include "../drivers/npu_regs.h"
+#include "../drivers/npu/npu_regs.h"
 #include "network.h"
 
 /* The registers when a task starts, by offset / 4. */

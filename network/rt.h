@@ -7,7 +7,7 @@
 #ifndef NET_RT_H
 #define NET_RT_H
 
-#include "../drivers/npu.h"
+#include "../drivers/npu/npu.h"
 #include "op.h"
 
 /* ---- memory planner ---- */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../testcases/axi_check.h"
+#include "../testcases/npu/axi_check.h"
 
 enum {
     PATH,

@@ -6,7 +6,7 @@
 
 #include "tandem_py.h"
 
-#include "../drivers/npu.h"
+#include "../drivers/npu/npu.h"
 #include "device.h"
 
 typedef struct core_state {

@@ -7,7 +7,7 @@
 #define SCALES                                                                                                                             \
     "in_scale: number, quantiser of the input (127/threshold; INT8: the one it was made with). w_scale: number or float32\n"               \
     "(out,), 127/absmax of each output channel. bias: number or float32 (out,). act: a name of tandem.model.ACTIVATIONS; act_p: its\n"     \
-    "one or two parameters (drivers/npu.h). out_scale: quantiser of an INT8 output; None: FP32.\n"                                         \
+    "one or two parameters (drivers/npu/npu.h). out_scale: quantiser of an INT8 output; None: FP32.\n"                                     \
     "result = act(sum * (1 / (in_scale * w_scale)) + bias), each step in FP32 (docs/npu.md section 2)."
 
 static PyMethodDef methods[] = {

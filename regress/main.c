@@ -121,8 +121,8 @@ int main(int argc, char **argv) {
                  .slurm = {.shard_s = 60, .poll_s = 5, .silence_s = 60, .cpus = 1},
                  .expand = {.kind = "fast",
                             .cfg = {true, true, true, true},
-                            .unit_dir = "testcases/unit",
-                            .stored_dir = "testcases/cases",
+                            .unit_dir = "testcases/npu/unit",
+                            .stored_dir = "testcases/npu/cases",
                             .timeout_s = DEFAULT_TIMEOUT_S,
                             .memory_mb = DEFAULT_MEMORY_MB}};
     for (int i = 1; i < argc; i++) {

@@ -5,8 +5,8 @@ coverage: export BUILD := $(BUILD)
 coverage: ## jobs that a SUITE marks, merged, reported, held against thresholds: build/coverage/index.html; REUSE=1: those of the last time; CFG=n4 or n8: one size
 	@$(MAKE) -s $(PARALLEL) KIND=fast $(RUNNER) $(HOST)/tandem-cov
 	@SUITE="$(SUITE)" CFGS="$(if $(call given,CFG),$(CFG),n4$(,)n8)" JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
-	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" THRESHOLDS="$(or $(THRESHOLDS),coverage/thresholds.txt)" \
-	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),coverage/thresholds-code.txt)" scripts/coverage.sh
+	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" THRESHOLDS="$(or $(THRESHOLDS),coverage/npu/thresholds.txt)" \
+	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),coverage/npu/thresholds-code.txt)" scripts/coverage.sh
 
 cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	@mkdir -p $(BUILD)/cov

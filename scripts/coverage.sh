@@ -6,7 +6,7 @@ dir=$BUILD/coverage
 jobs=$dir/jobs
 work=$dir/tmp
 status=0
-reasons=(--waivers coverage/waivers.txt --explain coverage/holes.txt)
+reasons=(--waivers coverage/npu/waivers.txt --explain coverage/npu/holes.txt)
 
 die() {
     echo "coverage: $*" >&2

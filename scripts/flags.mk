@@ -23,7 +23,7 @@ HOST := $(BUILD)/host$(if $(filter san cov,$(KIND)),-$(KIND))
 OUT := $(BUILD)/$(CFG)-$(KIND)
 VLT := $(BUILD)/verilated-$(KIND)
 
-INCLUDES := -I. -Icmodel -Idrivers -Itb -Itb/npu -Inetwork -Iregress -Itestcases -Itestcases/unit
+INCLUDES := -I. -Icmodel/npu -Icmodel/lib -Idrivers/npu -Idrivers/lib -Itb -Itb/npu -Inetwork -Iregress -Itestcases/npu -Itestcases/npu/unit
 # gcc's -Wconversion has false positives on code that UBSan instruments
 WARNINGS := -Wall -Wextra -Werror $(if $(filter san,$(KIND)),,-Wconversion) -Wshadow
 , := ,

@@ -8,26 +8,26 @@ import sys
 
 # folder -> folders whose headers it may include besides its own
 FLOORS = {
-    "cmodel": {"drivers/npu_regs.h"},
+    "cmodel": {"drivers/npu/npu_regs.h"},
     "drivers": set(),
     "tb": set(),
-    "tb/npu": {"tb", "cmodel", "drivers/npu_hal.h", "drivers/npu_regs.h"},
+    "tb/npu": {"tb", "cmodel", "drivers/lib/npu_hal.h", "drivers/npu/npu_regs.h"},
     "coverage": set(),
     "coverage/code": {"coverage"},
     "coverage/main": {"coverage", "coverage/code"},
-    "coverage/npu": {"coverage", "tb", "drivers/npu_regs.h"},
+    "coverage/npu": {"coverage", "tb", "drivers/npu/npu_regs.h"},
     "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/unit": {"drivers/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/code", "coverage/npu"},
+    "testcases/npu/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
+    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/code", "coverage/npu"},
     "network": {"drivers", "tb", "tb/npu"},
-    "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/axi_check.h"},
+    "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/npu/axi_check.h"},
     "regress": set(),
     "examples/axi_copy": {"tb"},
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
 # code of the driver that runs under an operating system
-HOSTED = {"drivers/hal_mmio.c"}
+HOSTED = {"drivers/lib/hal_mmio.c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 FOLDERS = sorted(FLOORS, key=len, reverse=True)
 
@@ -41,7 +41,8 @@ def folder_of(path):
 
 def resolve(path, name):
     """The file of the repository that an #include "..." means, by the include path of the build."""
-    for base in [os.path.dirname(path), ".", "cmodel", "drivers", "tb", "tb/npu", "network", "regress", "testcases", "testcases/unit", "examples/axi_copy"]:
+    for base in [os.path.dirname(path), ".", "cmodel/npu", "cmodel/lib", "drivers/npu", "drivers/lib", "tb", "tb/npu", "network", "regress", "testcases/npu", "testcases/npu/unit",
+                 "examples/axi_copy"]:
         candidate = os.path.normpath(os.path.join(base, name))
         if os.path.isfile(candidate):
             return candidate

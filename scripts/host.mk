@@ -1,8 +1,8 @@
 # Host libraries and programs: everything that does not depend on the mesh size.
-SRC_cmodel := $(wildcard cmodel/*.c)
-SRC_drivers := $(wildcard drivers/npu*.c)
+SRC_cmodel := $(wildcard cmodel/*/*.c)
+SRC_drivers := $(wildcard drivers/npu/*.c)
 # hosted code beside the freestanding driver
-SRC_halmmio := drivers/hal_mmio.c
+SRC_halmmio := drivers/lib/hal_mmio.c
 SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
 SRC_tbnpu := $(wildcard tb/npu/*.c tb/npu/score/*.c)
 SRC_network := $(wildcard network/*.c)

@@ -39,7 +39,7 @@ sources() { # existing tracked and new files that match
 }
 
 rtl_files() {
-    local pkgs="rtl/npu_pkg.sv rtl/regs/npu_regs_pkg.sv" f
+    local pkgs="rtl/npu/npu_pkg.sv rtl/npu/regs/npu_regs_pkg.sv" f
     echo $pkgs
     for f in $(find rtl -name '*_pkg.sv' | sort); do [[ " $pkgs " == *" $f "* ]] || echo "$f"; done
     find rtl -name '*.sv' ! -name '*_pkg.sv' | sort
@@ -47,7 +47,7 @@ rtl_files() {
 
 waivers_have_reasons() {
     awk '/^[ \t]*lint_off/ { if (before !~ /^[ \t]*\/\/[ \t]*[^ \t]/) { printf "%s:%d: waiver without a comment line above it\n", FILENAME, FNR; bad = 1 } else { next } }
-         { before = $0 } END { exit bad }' rtl/lint.vlt
+         { before = $0 } END { exit bad }' rtl/npu/lint.vlt
 }
 
 no_inline_waivers() {
@@ -58,7 +58,7 @@ verilator_lint() { # N, more parameters
     local n=$1
     shift
     # shellcheck disable=SC2046
-    "$VERILATOR" --lint-only -Wall -GN="$n" "$@" --top-module npu_top -Irtl/lib rtl/lint.vlt $(rtl_files)
+    "$VERILATOR" --lint-only -Wall -GN="$n" "$@" --top-module npu_top -Irtl/lib rtl/npu/lint.vlt $(rtl_files)
 }
 
 yosys_reads() {
@@ -92,23 +92,23 @@ framework_words() {
 freestanding() { # target triple, flags
     local target=$1 f
     shift
-    for f in drivers/npu*.c; do
-        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow -ffp-contract=off -Idrivers -c "$f" -o "$work/free.o" || return 1
+    for f in drivers/npu/*.c; do
+        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow -ffp-contract=off -Idrivers/npu -Idrivers/lib -c "$f" -o "$work/free.o" || return 1
     done
 }
 
-echo "waivers: $(grep -cE '^[ \t]*lint_off' rtl/lint.vlt) in rtl/lint.vlt"
+echo "waivers: $(grep -cE '^[ \t]*lint_off' rtl/npu/lint.vlt) in rtl/npu/lint.vlt"
 check "register files are up to date" tools/gen_regs.py --check
 check "table of AXI rules is up to date" tools/axi_table.py --check
 check "activation tables are up to date" tools/gen_act.py --check
 check "activation coefficients are those of the fit" tools/gen_act.py fit --check
 check "every lint waiver has its reason" waivers_have_reasons
-check "no lint waiver outside rtl/lint.vlt" no_inline_waivers
+check "no lint waiver outside rtl/npu/lint.vlt" no_inline_waivers
 check "framework does not know the design ($DUT_WORDS)" framework_words
 check "example does not know the design" example_words
 check "floors: who includes whom" "$PYTHON" scripts/floors.py
-if [ ! -f rtl/npu_top.sv ]; then
-    echo "FAIL     rtl/npu_top.sv is missing"
+if [ ! -f rtl/npu/npu_top.sv ]; then
+    echo "FAIL     rtl/npu/npu_top.sv is missing"
     failed=$((failed + 1))
 else
     if need "$VERILATOR" deps "Verilator lint"; then

@@ -45,7 +45,7 @@ quiet() { "$@" >"$log" 2>&1 </dev/null; }
 # last line of the log that says what went wrong
 reason() { grep -iE '^(FAIL|fail|hang|crash|error|timeout|killed)|assert' "$log" | head -n 1 | cut -c1-200; }
 
-bench() { [ -f "testcases/unit/unit_$1.c" ] && echo "$1" || { [ -f "testcases/unit/unit_npu_$1.c" ] && echo "npu_$1"; }; }
+bench() { [ -f "testcases/npu/unit/unit_$1.c" ] && echo "$1" || { [ -f "testcases/npu/unit/unit_npu_$1.c" ] && echo "npu_$1"; }; }
 
 # run_unit BENCH CFG: 0 passed, 1 failed, 2 does not build
 run_unit() {

@@ -1,7 +1,7 @@
 """The table of proofs for prove.py: what is proven, on which sources, and the bugs that each proof must find."""
 
-FP = "rtl/fp/fp_pkg.sv"
-SV = "testcases/unit/sv/"
+FP = "rtl/lib/fp/fp_pkg.sv"
+SV = "testcases/npu/unit/sv/"
 READ = "read_verilog -sv -Irtl/lib "
 
 
@@ -112,7 +112,7 @@ def fifo(name, depth, data, claim, scope, how, wrong):
 
 
 # ---- the mesh: `mesh` and `mesh_struct` (a netlist of pe) ----
-MESH = ["rtl/mesh/mesh.sv"] + [SV + name + ".sv" for name in ("pe", "delay_line", "mesh_struct", "mesh_equiv_bench")]
+MESH = ["rtl/npu/mesh/mesh.sv"] + [SV + name + ".sv" for name in ("pe", "delay_line", "mesh_struct", "mesh_equiv_bench")]
 
 
 def mesh_state(n):
@@ -151,9 +151,9 @@ def mesh_step(name, n, claim, goal, slow=False, wrong=()):
 
 
 def mesh():
-    down = ("the wrong weight moves down", "rtl/mesh/mesh.sv", "wo[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);", "wo[i] = (w2[i] & pm[i]) | (w1[i] & ~pm[i]);")
-    load = ("both registers load", "rtl/mesh/mesh.sv", "w2[i] = (wi[i] & ~pm[i]) | (w2[i] & pm[i]);", "w2[i] = wi[i];")
-    sel = ("sel takes the other register", "rtl/mesh/mesh.sv", "ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);", "ws[i] = (w2[i] & sm[i]) | (w1[i] & ~sm[i]);")
+    down = ("the wrong weight moves down", "rtl/npu/mesh/mesh.sv", "wo[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);", "wo[i] = (w2[i] & pm[i]) | (w1[i] & ~pm[i]);")
+    load = ("both registers load", "rtl/npu/mesh/mesh.sv", "w2[i] = (wi[i] & ~pm[i]) | (w2[i] & pm[i]);", "w2[i] = wi[i];")
+    sel = ("sel takes the other register", "rtl/npu/mesh/mesh.sv", "ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);", "ws[i] = (w2[i] & sm[i]) | (w1[i] & ~sm[i]);")
     for n in (1, 2, 4):
         rest, sums, zeros = mesh_state(n)
         yield mesh_step("mesh.state-%d" % n, n, "mesh = mesh_struct: weights, activations, p, sel, skew", rest + zeros, wrong={1: [load], 2: [down]}.get(n, ()), slow=n > 2)
@@ -171,7 +171,7 @@ def mesh():
 
 # ---- the transposer: `transpose` and `transpose_struct` (a netlist of cells) ----
 def transpose():
-    sources = ["rtl/post/transpose.sv"] + [SV + name + ".sv" for name in ("transpose_cell", "transpose_struct", "transpose_equiv_bench")]
+    sources = ["rtl/npu/post/transpose.sv"] + [SV + name + ".sv" for name in ("transpose_cell", "transpose_struct", "transpose_equiv_bench")]
     side = ("the left row enters upside down", sources[0], "cell_a[i*N+N-1] = in_data[8*i+:8];", "cell_a[(N-1-i)*N+N-1] = in_data[8*i+:8];")
     end = ("the flush ends a vector early", sources[0], "if (blk_end) begin", "if (blk_end || (flush_q && cnt_q == Ln'(N - 2))) begin")
     for n in (4, 8):

@@ -20,7 +20,7 @@ python: ## the Python package in build/python: [CFG= KIND= for one more build of
 SRC_pymodel := python/model.c python/model_fp.c python/model_task.c python/args.c python/nd.c
 SRC_pycore := $(filter-out python/model%,$(wildcard python/*.c))
 # the check of a waveform is that of `tandem axi-check`
-SRC_pycore += $(SRC_drivers) $(SRC_tb) $(SRC_tbnpu) $(SRC_network) $(SRC_noshim) testcases/axi_check.c testcases/axi_check_file.c
+SRC_pycore += $(SRC_drivers) $(SRC_tb) $(SRC_tbnpu) $(SRC_network) $(SRC_noshim) testcases/npu/axi_check.c testcases/npu/axi_check_file.c
 OBJ_pymodel := $(SRC_pymodel:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
 OBJ_pycore := $(SRC_pycore:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
 -include $(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d)
@@ -91,12 +91,12 @@ define PYCASE_PROGRAM
 #!/bin/sh
 # Testcases in Python on $(CFG)-$(KIND) (docs/python.md); what it runs has the hash HASH
 $(PYCASE_SAN) PYTHONPATH="$(abspath $(PYPKG)/..)" PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 \
-  exec $(PYTHON) -m tandem.testcase --cfg $(CFG) --kind $(KIND) --folder "$(abspath testcases/python)" --build "$(abspath $(BUILD))" "$$@"
+  exec $(PYTHON) -m tandem.testcase --cfg $(CFG) --kind $(KIND) --folder "$(abspath testcases/npu/python)" --build "$(abspath $(BUILD))" "$$@"
 endef
 $(OUT)/tandem-python: export PYCASE_TEXT = $(PYCASE_PROGRAM)
 $(OUT)/tandem-python: $(PYPKG)/_rtl_$(CFG)_$(KIND).so FORCE
 	@$(MAKE) -s $(PARALLEL) python-package
-	@hash=$$(cat $(PYPKG)/*.py $(PYPKG)/model.*.so $(PYPKG)/_core.*.so $< testcases/python/*.py python/tests/reference.py | sha256sum | cut -c 1-16); \
+	@hash=$$(cat $(PYPKG)/*.py $(PYPKG)/model.*.so $(PYPKG)/_core.*.so $< testcases/npu/python/*.py python/tests/reference.py | sha256sum | cut -c 1-16); \
 	  printf '%s\n' "$$PYCASE_TEXT" | sed "s/ HASH$$/ $$hash/" >$@.tmp; cmp -s $@.tmp $@ && rm $@.tmp || { chmod +x $@.tmp && mv $@.tmp $@; }
 
 # ---- ONNX ----

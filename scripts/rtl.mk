@@ -1,9 +1,9 @@
 # Verilated builds: the NPU and the unit benches of one CFG and KIND.
-RTL_PKGS := rtl/npu_pkg.sv rtl/regs/npu_regs_pkg.sv
-RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard rtl/*_pkg.sv rtl/*/*_pkg.sv))
-RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard rtl/*.sv rtl/*/*.sv))))
-RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard rtl/*.sv rtl/*/*.sv)))
-UNIT_SV_DIR := $(wildcard testcases/unit/sv)
+RTL_PKGS := rtl/npu/npu_pkg.sv rtl/npu/regs/npu_regs_pkg.sv
+RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard rtl/lib/*/*_pkg.sv rtl/npu/*/*_pkg.sv))
+RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard rtl/lib/*.sv rtl/npu/*.sv rtl/lib/*/*.sv rtl/npu/*/*.sv))))
+RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard rtl/lib/*.sv rtl/npu/*.sv rtl/lib/*/*.sv rtl/npu/*/*.sv)))
+UNIT_SV_DIR := $(wildcard testcases/npu/unit/sv)
 
 # Lint is a step of its own (make lint): here only errors stop.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
@@ -15,7 +15,7 @@ VFLAGS_san := --x-assign unique --x-initial unique
 # no random state here: from all zeros to a value at reset is one change at most, which is no toggle (tb/sim/shim_impl.hpp)
 VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64 tb/npu/cover/points.vlt
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
-VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/lint.vlt) $(RTL_PKGS)
+VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/npu/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
 # modules bound into the units, which make their signals readable (tb/tap/tap.h)
@@ -90,7 +90,7 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -DNPU_CFG_N=$(N) -DNPU_CFG_NAME='"$(CFG)"' -MMD -MP -c $< -o $@
 
 # coverage files name their job, the kind of build with it
-$(OUT)/obj/testcases/main.o $(OUT)/obj/testcases/unit/bench_main.o: private CFLAGS_ALL += -DNPU_BUILD_KIND='"$(KIND)"'
+$(OUT)/obj/testcases/npu/main.o $(OUT)/obj/testcases/npu/unit/bench_main.o: private CFLAGS_ALL += -DNPU_BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
@@ -98,10 +98,10 @@ link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/li
 
 # ---- the NPU ----
 PROGRAMS :=
-ifneq ($(wildcard rtl/npu_top.sv),)
+ifneq ($(wildcard rtl/npu/npu_top.sv),)
 $(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS) $(COVERS),))
 
-SRC_tandem := $(wildcard testcases/*.c testcases/operator/*.c testcases/network/*.c)
+SRC_tandem := $(wildcard testcases/npu/*.c testcases/npu/operator/*.c testcases/npu/network/*.c)
 OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)
 -include $(OBJ_tandem:.o=.d)
 TANDEM_LIBS := covnpu covcode coverage tbnpu tb cmodel drivers
@@ -131,24 +131,24 @@ endif
 endif
 
 # ---- unit benches ----
-UNIT_BENCHES := $(sort $(wildcard testcases/unit/unit_*.c))
+UNIT_BENCHES := $(sort $(wildcard testcases/npu/unit/unit_*.c))
 UNITS :=
 ifneq ($(UNIT_BENCHES),)
-$(eval $(call stamp,$(BUILD)/units.list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard testcases/unit/sv/*.sv)))
+$(eval $(call stamp,$(BUILD)/units.list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard testcases/npu/unit/sv/*.sv)))
 $(BUILD)/units.mk: $(UNIT_BENCHES) $(BUILD)/units.list scripts/unit_duts.py
 	@$(PYTHON) scripts/unit_duts.py --rtl rtl $(addprefix --rtl ,$(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.tmp && mv $@.tmp $@
 -include $(BUILD)/units.mk
 endif
-OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/unit/*.c)))
+OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/npu/unit/*.c)))
 -include $(OBJ_unit_common:.o=.d)
 UNIT_LIBS := covnpu covcode coverage tb cmodel
 
 define unit
 $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)),$(UNIT_SV_DIR)))
--include $(OUT)/obj/testcases/unit/unit_$(1).d
-$(OUT)/unit-$(1): $(OUT)/obj/testcases/unit/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+-include $(OUT)/obj/testcases/npu/unit/unit_$(1).d
+$(OUT)/unit-$(1): $(OUT)/obj/testcases/npu/unit/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $$@"
-	@$$(call link,$(OUT)/obj/testcases/unit/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
+	@$$(call link,$(OUT)/obj/testcases/npu/unit/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
 PROGRAMS += $(OUT)/unit-$(1)
 endef
 $(foreach u,$(UNITS),$(eval $(call unit,$(u))))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """List the unit benches for make: name, module under test and its parameters.
 
-testcases/unit/unit_<name>.c may say in its first 20 lines: /* dut: <module> [params: -GX=1 ...] */; the module is npu_<name> or <name> otherwise."""
+testcases/npu/unit/unit_<name>.c may say in its first 20 lines: /* dut: <module> [params: -GX=1 ...] */; the module is npu_<name> or <name> otherwise."""
 
 import argparse
 import glob

@@ -35,9 +35,9 @@ def load_model(folder):
     if shutil.which(cc) is None:
         pytest.skip(f"not run: needs {cc}")
     lib = folder / "libcm.so"
-    sources = sorted(str(p) for p in (ROOT / "cmodel").glob("*.c")) + [str(ROOT / "tests" / "cm_flat.c")]
+    sources = sorted(str(p) for p in (ROOT / "cmodel/npu").glob("*.c")) + [str(ROOT / "tests" / "cm_flat.c")]
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
-    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel", f"-I{ROOT}/drivers", "-o", str(lib), *sources], check=True)
+    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{ROOT}/drivers/npu", f"-I{ROOT}/drivers/lib", "-o", str(lib), *sources], check=True)
     so = ctypes.CDLL(str(lib))
 
     def run(n, mem, writes):

@@ -70,7 +70,7 @@ def test_stale_files(tmp_path):
     assert gen("--check", *to(tmp_path)).returncode == 1
     assert gen(*to(tmp_path)).returncode == 0
     assert gen("--check", *to(tmp_path)).returncode == 0
-    assert (tmp_path / "a.sv").read_text() == (ROOT / "rtl/act/npu_act_pkg.sv").read_text()
+    assert (tmp_path / "a.sv").read_text() == (ROOT / "rtl/npu/act/npu_act_pkg.sv").read_text()
     (tmp_path / "a.h").write_text("")
     stale = gen("--check", *to(tmp_path))
     assert stale.returncode == 1 and "a.h is stale" in stale.stderr

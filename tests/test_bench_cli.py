@@ -19,8 +19,8 @@ def toy(tmp_path_factory):
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
     san = ["-fsanitize=address,undefined"] if "san" in HOST.name else []
-    sources = ["tests/bench/toy_bench.c", "testcases/unit/bench_main.c", "testcases/unit/bench_env.c"]
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Icmodel", "-Itestcases/unit", "-DNPU_CFG_N=8",
+    sources = ["tests/bench/toy_bench.c", "testcases/npu/unit/bench_main.c", "testcases/npu/unit/bench_env.c"]
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
                     '-DNPU_CFG_NAME="n8"', *sources, *map(str, libs), "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)], cwd=ROOT, check=True)
     return program
 

@@ -127,8 +127,8 @@ def test_unit_benches(tmp_path):
 def test_floors(tmp_path):
     for folder in ("cmodel", "drivers", "tb"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "cmodel/cmodel.h").write_text("")
-    (tmp_path / "drivers/npu.h").write_text("#include <stdint.h>\n")
+    (tmp_path / "cmodel/npu/cmodel.h").write_text("")
+    (tmp_path / "drivers/npu/npu.h").write_text("#include <stdint.h>\n")
 
     def run():
         return subprocess.run([str(ROOT / "scripts/floors.py")], cwd=tmp_path, capture_output=True, text=True)

@@ -13,12 +13,12 @@ def read(*path):
 
 
 def statuses():
-    body = re.search(r"typedef enum npu_status \{(.*?)\} npu_status", read("drivers", "npu.h"), re.S).group(1)
+    body = re.search(r"typedef enum npu_status \{(.*?)\} npu_status", read("drivers/npu", "npu.h"), re.S).group(1)
     return re.findall(r"^\s+(NPU_(?:OK|ERR_\w+))", body, re.M)
 
 
 def test_rows():
-    texts = dict(re.findall(r'case (NPU_\w+):\s*return "([^"]*)";', read("drivers", "npu_core.c")))
+    texts = dict(re.findall(r'case (NPU_\w+):\s*return "([^"]*)";', read("drivers/npu", "npu_core.c")))
     rows = re.findall(r"^\| `(NPU_\w+)` \| ([^|]*) \| [^|]+ \| [^|]+ \|$", read("docs", "driver.md"), re.M)
     names = statuses()
     assert len(names) > 25

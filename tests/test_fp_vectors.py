@@ -30,9 +30,9 @@ def model(tmp_path_factory):
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
-    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Icmodel", "-Itestcases/unit", "-DNPU_CFG_N=8",
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
              '-DNPU_CFG_NAME="n8"'] + (["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SAN else [])
-    common = [f"testcases/unit/{name}.c" for name in ("bench_main", "bench_env", "fp_bench", "fp_vectors")] + ["tests/bench/fp_golden.c"]
+    common = [f"testcases/npu/unit/{name}.c" for name in ("bench_main", "bench_env", "fp_bench", "fp_vectors")] + ["tests/bench/fp_golden.c"]
     objects = []
     for source in common:
         objects.append(str(folder / Path(source).with_suffix(".o").name))
@@ -40,7 +40,7 @@ def model(tmp_path_factory):
     programs = {}
     for unit in UNITS:
         programs[unit] = str(folder / f"unit-fp_{unit}")
-        subprocess.run(["gcc", *flags, f"testcases/unit/unit_fp_{unit}.c", *objects, *map(str, libs), "-ljansson", "-lz", "-lm", "-lpthread", "-o",
+        subprocess.run(["gcc", *flags, f"testcases/npu/unit/unit_fp_{unit}.c", *objects, *map(str, libs), "-ljansson", "-lz", "-lm", "-lpthread", "-o",
                         programs[unit]], cwd=ROOT, check=True)
     return programs
 
@@ -73,7 +73,7 @@ def vectors(generator, op, *args):
 def test_operations_are_those_of_this_test(generator):
     listed = subprocess.run([generator, "--list"], stdout=subprocess.PIPE, check=True, text=True).stdout
     assert {line.split()[0]: [unit[3:] for unit in line.split()[1:]] for line in listed.splitlines()} == OPS
-    benches = {path.stem[len("unit_fp_"):] for path in ROOT.glob("testcases/unit/unit_fp_*.c")}
+    benches = {path.stem[len("unit_fp_"):] for path in ROOT.glob("testcases/npu/unit/unit_fp_*.c")}
     assert benches == set(UNITS)
 
 
@@ -154,8 +154,8 @@ def rtl():
         return {unit: str(program) for unit, program in programs.items()}
     for unit, program in programs.items():
         dut = "cmp" if unit in ("eq", "le", "lt") else unit
-        sources = [ROOT / "rtl/fp/fp_pkg.sv", ROOT / f"rtl/fp/fp_{dut}.sv", ROOT / f"testcases/unit/unit_fp_{unit}.c",
-                   *ROOT.glob("testcases/unit/fp_*"), *ROOT.glob("testcases/unit/bench*")]
+        sources = [ROOT / "rtl/lib/fp/fp_pkg.sv", ROOT / f"rtl/lib/fp/fp_{dut}.sv", ROOT / f"testcases/npu/unit/unit_fp_{unit}.c",
+                   *ROOT.glob("testcases/npu/unit/fp_*"), *ROOT.glob("testcases/npu/unit/bench*")]
         if not program.exists() or program.stat().st_mtime < max(path.stat().st_mtime for path in sources):
             pytest.skip(f"not run: {program.name} is not built or older than its sources (make fp-vectors builds and runs all)")
     return {unit: str(program) for unit, program in programs.items()}

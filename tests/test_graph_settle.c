@@ -1,4 +1,4 @@
-/* Knobs of the test graph: settling them (testcases/network/graph.c) changes no network, whatever layers are left out, and a network keeps its limits. */
+/* Knobs of the test graph: settling them (testcases/npu/network/graph.c) changes no network, whatever layers are left out, and a network keeps its limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../testcases/network/graph_run.h"
+#include "../testcases/npu/network/graph_run.h"
 
 #define MESH 8u
 

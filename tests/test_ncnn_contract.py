@@ -157,9 +157,9 @@ class Native:
     def __init__(self, folder):
         cc = os.environ.get("CC", "gcc")
         lib = folder / "libncnn.so"
-        sources = [str(s) for d, glob in (("cmodel", "*.c"), ("drivers", "npu*.c"), ("tests", "ncnn_*.c")) for s in sorted((ROOT / d).glob(glob))]
+        sources = [str(s) for d, glob in (("cmodel/npu", "*.c"), ("drivers/npu", "*.c"), ("tests", "ncnn_*.c")) for s in sorted((ROOT / d).glob(glob))]
         flags = ["-std=c11", "-D_GNU_SOURCE=", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
-        subprocess.run([cc, *flags, f"-I{ROOT}/cmodel", f"-I{ROOT}/drivers", f"-I{ROOT}/tests", "-o", str(lib), *sources, "-lm"], check=True)
+        subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{ROOT}/drivers/npu", f"-I{ROOT}/drivers/lib", f"-I{ROOT}/tests", "-o", str(lib), *sources, "-lm"], check=True)
         self.so = ctypes.CDLL(str(lib))
         self.so.ncnn_dev_open.restype = ctypes.c_void_p
         self.fit = ctypes.create_string_buffer(4 * 2 * 2 * 16 * 3)

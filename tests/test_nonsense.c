@@ -11,19 +11,19 @@
 
 #include "cmodel.h"
 
-#include "../testcases/operator/nonsense_draw.c"
+#include "../testcases/npu/operator/nonsense_draw.c"
 #undef COUNT
-#include "../testcases/operator/nonsense_limits.c"
+#include "../testcases/npu/operator/nonsense_limits.c"
 #undef GET
 #undef REG
-#include "../testcases/operator/nonsense_edge.c"
+#include "../testcases/npu/operator/nonsense_edge.c"
 
 #define ROUNDS 40u
 #define SCRATCH 0x10000000u
 #define SCRATCH_BYTES (48u << 20)
 #define WGT_ADDR 0x10004000u
 
-/* as in testcases/operator/sequence.c */
+/* as in testcases/npu/operator/sequence.c */
 bool seq_chance(tb_rng *rng, uint32_t one_in) {
     return tb_rng_range(rng, 1, one_in) == 1;
 }

@@ -24,7 +24,7 @@ def prove(*args, root=ROOT):
 
 def copy_with(tmp_path, path, old, new):
     """A tree with one changed file."""
-    for name in ("rtl", "formal", "testcases/unit/sv"):
+    for name in ("rtl", "formal", "testcases/npu/unit/sv"):
         shutil.copytree(os.path.join(ROOT, name), tmp_path / name)
     (tmp_path / "scripts").mkdir()
     for name in ("prove.py", "proofs.py"):
@@ -48,7 +48,7 @@ def test_proofs_and_wrong_copies():
 @needs_yosys
 def test_counterexample_has_values(tmp_path):
     """The values that it prints do break the broken function."""
-    root = copy_with(tmp_path, "rtl/fp/fp_pkg.sv", "if (v[30:0] <= 31'h7F80_0000) mag = 8'd127;", "mag = 8'd127;")
+    root = copy_with(tmp_path, "rtl/lib/fp/fp_pkg.sv", "if (v[30:0] <= 31'h7F80_0000) mag = 8'd127;", "mag = 8'd127;")
     status, out, _ = prove("fp_f32_to_i8", "--no-wrong", root=root)
     assert status == 1
     found = re.search(r"^COUNTEREXAMPLE +fp_f32_to_i8 .*a_i=([0-9a-f]+) y_o=([0-9a-f]+)", out, re.M)
@@ -79,7 +79,7 @@ def test_source_that_does_not_fit(tmp_path):
     status, out, _ = prove("npu_arb", root=root)
     assert status == 1
     assert "NOT REFUTED" in out and "the text that the bug replaces is not there" in out
-    os.remove(os.path.join(root, "rtl/fp/fp_pkg.sv"))
+    os.remove(os.path.join(root, "rtl/lib/fp/fp_pkg.sv"))
     status, out, _ = prove("fp_cmp", "--no-wrong", root=root)
     assert status == 1
     assert out.startswith("FAILED") and "ERROR" in out

@@ -272,7 +272,7 @@ def test_two_runners_at_once(bench):
         ("repeat", "expected unit, test, network, case, example or python"),
         ("example copy cfg=d-8", "expected at most 7 small letters and digits"),
         ("example copy cfg=a,b,c,d,e", "at most 4 configurations"),
-        ("case all cfg=n8", "case all: no *.case in testcases/cases"),
+        ("case all cfg=n8", "case all: no *.case in testcases/npu/cases"),
         ("case old cfg=n8", 'expected "case all", or "case NAME'),
         ("case all cfg=n8 -- a.case", 'expected "case all", or "case NAME'),
         ("case all cfg=n8 count=2", "a stored case has no count"),
@@ -282,7 +282,7 @@ def test_two_runners_at_once(bench):
         ("budget soon", "expected seconds"),
         ("seed x", "expected a number"),
         ("unit mesh cfg=n8 -- " + "x" * 300, "longer than"),
-        ("unit all cfg=n8", "unit all: no unit_*.c in testcases/unit"),
+        ("unit all cfg=n8", "unit all: no unit_*.c in testcases/npu/unit"),
         ("unit mesh cfg=n8 except=acc", 'except= belongs to "unit all"'),
         ("unit mesh cfg=n8 #" + "x" * 2000, "longer than"),
     ],
@@ -322,7 +322,7 @@ def test_job_list_is_a_suite(bench):
 
 
 def test_unit_all(bench):
-    units = bench.path / "testcases/unit"
+    units = bench.path / "testcases/npu/unit"
     units.mkdir(parents=True)
     for name in ("unit_pass.c", "unit_nohash.c", "bench.c", "unit_pass.h", "unit_.c"):
         (units / name).write_text("")
@@ -339,7 +339,7 @@ def test_unit_all(bench):
 
 
 def test_case_all(bench):
-    cases = bench.path / "testcases/cases"
+    cases = bench.path / "testcases/npu/cases"
     cases.mkdir(parents=True)
     for name, cfg in (("b-new", "n8"), ("a-old", "n4"), ("c-big", "n32")):
         (cases / f"{name}.case").write_text(f"test=conv\ncfg={cfg}\nseed=0x1\n")
@@ -348,7 +348,7 @@ def test_case_all(bench):
     assert [line.split()[:3] for line in listed.splitlines()[2:]] == [["case", "a-old", "cfg=n4"], ["case", "b-new", "cfg=n8"]]
     assert bench.run(listed, "--print-jobs").stdout == listed
     commands = bench.call("list", bench.suite(listed)).stdout.splitlines()
-    assert commands[0].startswith("build/n4-fast/tandem repro testcases/cases/a-old.case")
+    assert commands[0].startswith("build/n4-fast/tandem repro testcases/npu/cases/a-old.case")
     assert last_line(bench.run("case all cfg=n4,n8\n")) == "2 passed, 0 failed"
     (cases / "d-odd.case").write_text("test=conv\n")
     done = bench.run("case all cfg=n8\n")

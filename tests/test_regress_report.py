@@ -57,8 +57,8 @@ def failing(bench):
         (folder / "tandem").write_text(TANDEM)
         bench.program(folder / "unit-hostile", f"""printf 'outcome=fail\\nsignature=<i>sig</i> "q"\\nmessage=%b\\n' "{HOSTILE}" > $result; exit 1""")
         bench.program(folder / "unit-long", f"""report 'outcome=fail\\nsignature={LONG}\\nmessage=long\\nrepro=make repro CASE={"d/" * 200}c.case\\n'; exit 1""")
-    (bench.path / "rtl/im2col").mkdir(parents=True)
-    (bench.path / "rtl/im2col/im2col.sv").write_text("module im2col; endmodule\n")
+    (bench.path / "rtl/npu/im2col").mkdir(parents=True)
+    (bench.path / "rtl/npu/im2col/im2col.sv").write_text("module im2col; endmodule\n")
     return bench
 
 
@@ -249,7 +249,7 @@ def test_sarif(failing):
     results = document["runs"][0]["results"]
     assert [r["occurrenceCount"] for r in results] == [2, 2, 1, 1]
     where = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results]
-    assert where == ["rtl/im2col/im2col.sv"] + [(bench.path / "t.suite").as_uri()] * 3
+    assert where == ["rtl/npu/im2col/im2col.sv"] + [(bench.path / "t.suite").as_uri()] * 3
     assert results[0]["ruleId"] == "unit:im2col0:word" and results[0]["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/cases/c.case")
     assert results[0]["message"]["text"].startswith("wrong (test conv, n8-fast; jobs: 2)\nAgain: make repro CASE=")
     assert results[2]["message"]["text"].startswith("</td><script>")

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define NPU_CFG_NAME "n8"
-#include "../testcases/perf.c"
+#include "../testcases/npu/perf.c"
 #define percent report_percent
-#include "../testcases/report.c"
+#include "../testcases/npu/report.c"
 #undef percent
 
 const tc_test *const tc_tests[] = {NULL};

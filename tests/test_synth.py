@@ -97,7 +97,7 @@ def test_every_module_has_a_row():
 def test_stranger(tmp_path):
     """A new module that nobody has put into the table."""
     src = synth_src.Sources(ROOT / "rtl")
-    src.modules["stranger"] = ROOT / "rtl/gemm/stranger.sv"
+    src.modules["stranger"] = ROOT / "rtl/npu/gemm/stranger.sv"
     with pytest.raises(synth_src.SynthError, match="stranger is in no row"):
         synth.walk(src, None, "", 8)
 

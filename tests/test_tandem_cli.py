@@ -227,7 +227,7 @@ def test_full_stdout():
     assert done.returncode == 1 and "stdout" in done.stderr
 
 
-@pytest.mark.parametrize("case", sorted((ROOT / "testcases/cases").glob("*-n8-*.case")), ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", sorted((ROOT / "testcases/npu/cases").glob("*-n8-*.case")), ids=lambda case: case.stem)
 def test_stored_cases(case):
     done = tandem("repro", case)
     test = re.search("^test=(.*)$", case.read_text(), re.M).group(1)
@@ -235,4 +235,4 @@ def test_stored_cases(case):
 
 
 def test_stored_cases_exist():
-    assert len(list((ROOT / "testcases/cases").glob("*-n8-*.case"))) >= 10
+    assert len(list((ROOT / "testcases/npu/cases").glob("*-n8-*.case"))) >= 10

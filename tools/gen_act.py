@@ -111,7 +111,7 @@ def segment(name, sign, i, weights):
 
 def fit(weights=WEIGHTS[0]):
     out = ["# Coefficients of the fitted activations (docs/activations.md): function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
-           "# Written by `tools/gen_act.py fit`; `make regs` generates rtl/act/npu_act_pkg.sv and cmodel/act_table.h from it."]
+           "# Written by `tools/gen_act.py fit`; `make regs` generates rtl/npu/act/npu_act_pkg.sv and cmodel/npu/act_table.h from it."]
     for name in NAMES:
         for sign in SIGNS:
             for i in range(SEGMENTS):
@@ -313,8 +313,8 @@ def main():
     ap.add_argument("command", nargs="?", choices=("generate", "fit", "report"), default="generate",
                     help="generate the tables of RTL and model (default), fit the coefficients, or report the errors (needs numpy)")
     ap.add_argument("--table", default="regs/act_fit.txt", help="table of coefficients (default: %(default)s)")
-    ap.add_argument("--sv", default="rtl/act/npu_act_pkg.sv", help="SystemVerilog package (default: %(default)s)")
-    ap.add_argument("--header", default="cmodel/act_table.h", help="C header (default: %(default)s)")
+    ap.add_argument("--sv", default="rtl/npu/act/npu_act_pkg.sv", help="SystemVerilog package (default: %(default)s)")
+    ap.add_argument("--header", default="cmodel/npu/act_table.h", help="C header (default: %(default)s)")
     ap.add_argument("--check", action="store_true", help="write nothing; fail when a file that the command writes is stale")
     ap.add_argument("--weights", choices=WEIGHTS, help="fit: weights of the least squares (default: %s)" % WEIGHTS[0])
     args = ap.parse_args()

@@ -112,7 +112,7 @@ double code_percent(const code_tally *tally);
 double code_percent_before(const code_tally *tally);
 void code_count(code_tally *tally, const code_item *item);
 
-/* The folder that a source is in, without what is above it: "rtl/dma/dma_rd.sv" is of "dma". */
+/* The folder that a source is in, without what is above it: "rtl/x/dma/dma_rd.sv" is of "dma". */
 void code_unit(const char *file, char *dst, size_t size);
 
 /* Has it neither a hit nor a waiver? */

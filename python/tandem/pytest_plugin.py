@@ -10,7 +10,7 @@ knob      knob("k", 1, 7) or knob("act", ["none", "relu"]): a value drawn from t
 
 The program tandem-python (tandem/testcase.py) runs them as jobs of a regression; with pytest itself:
 
-    PYTHONPATH=build/python python3 -m pytest -p tandem.pytest_plugin testcases/python/conv.py --cfg n4 --cases 3
+    PYTHONPATH=build/python python3 -m pytest -p tandem.pytest_plugin testcases/npu/python/conv.py --cfg n4 --cases 3
 """
 
 import hashlib

@@ -47,7 +47,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(prog="tandem-python", description="Testcases in Python on the NPU (docs/python.md).",
                                      epilog="Exit status: 0 passed, 1 failed, 2 bad input.", allow_abbrev=False)
     parser.add_argument("command", choices=["test", "repro", "list"], help="cases of a test, one stored case, or what tests there are")
-    parser.add_argument("what", nargs="?", help="test: NAME of testcases/python/NAME.py; repro: a case file")
+    parser.add_argument("what", nargs="?", help="test: NAME of testcases/npu/python/NAME.py; repro: a case file")
     parser.add_argument("pins", nargs="*", metavar="knob=value", help="a pinned knob is not drawn")
     parser.add_argument("--device", default="tandem", choices=["model", "rtl", "tandem"], help="what the fixture tandem opens")
     parser.add_argument("--run-seed", type=number, default=1, metavar="R", help="cases of run R (1)")

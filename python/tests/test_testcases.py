@@ -210,7 +210,7 @@ def test_in_the_database(call, program, root, tmp_path):
 
 
 def test_with_pytest_itself(root, package, tmp_path):
-    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tandem.pytest_plugin", os.path.join(root, "testcases/python/alu.py"),
+    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tandem.pytest_plugin", os.path.join(root, "testcases/npu/python/alu.py"),
                "--cases", "2", "--pin", "bus=ideal"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": package})
     assert done.returncode == 0 and "6 passed" in done.stdout, done.stdout + done.stderr

@@ -42,7 +42,7 @@ def test_session(page, root, tmp_path, monkeypatch):
 
 def test_testcase(page, root, tmp_path):
     """The testcase of the last section, run as the page says."""
-    text = re.search(r"(?m)^    # testcases/python/residual\.py\n(?:(?:    .*)?\n)+?(?=\S)", page)[0]
+    text = re.search(r"(?m)^    # testcases/npu/python/residual\.py\n(?:(?:    .*)?\n)+?(?=\S)", page)[0]
     code, command, shown = re.fullmatch(r"(?s)(.*?)\n(make run [^\n]*)\n\n(.*?)\n+", textwrap.dedent(text)).groups()
     (tmp_path / "residual.py").write_text(code)
     count = re.fullmatch(r"make run PY=residual CFG=n4 COUNT=(\d+)", command)[1]

@@ -3,7 +3,7 @@
  *
  * Which operation is told by the name of the bench that it is linked with.
  */
-#include "../../testcases/unit/fp_bench.h"
+#include "../../testcases/npu/unit/fp_bench.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * toy_bench.c - a bench without a Verilated design, for the tests of the benches' command line: it fails when its knobs say so.
  */
-#include "../../testcases/unit/bench.h"
+#include "../../testcases/npu/unit/bench.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 
 static const char *const engines[ENGINES] = {"ifm_ld", "wgt_ld 0", "wgt_ld 1", "par_ld", "im2col", "post"};
 
-/* What an engine sees of its task: a signal of its tap, or a part of one. Bits count as in gemm_task_t of rtl/npu_pkg.sv, the lowest is 0. */
+/* What an engine sees of its task: a signal of its tap, or a part of one. Bits count as in gemm_task_t of rtl/npu/npu_pkg.sv, the lowest is 0. */
 typedef struct view {
     uint32_t engine;
     const char *kind; /* tap */

@@ -56,7 +56,7 @@ typedef struct tc_setup {
 } tc_setup;
 
 /*
- * Several executions on one device, one after the other, for a test that runs other tests (testcases/operator/faults.c): tc_open() starts the device over where it would open one,
+ * Several executions on one device, one after the other, for a test that runs other tests (testcases/npu/operator/faults.c): tc_open() starts the device over where it would open one,
  * and what the driver answers is the owner's business.
  */
 struct tc_run;
