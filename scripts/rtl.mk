@@ -19,6 +19,7 @@ VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/npu/lint.vlt
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
 # modules bound into the units, which make their signals readable (tb/tap/tap.h)
+UNIT_TAPS := tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv))
 TAPS := $(if $(filter tap,$(KIND)),$(sort $(wildcard tb/npu/taps/*.vlt)) $(sort $(wildcard tb/npu/taps/*.sv)))
 # modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md)
 COVERS := $(if $(filter cov,$(KIND)),$(sort $(wildcard tb/npu/cover/*.sv)))
@@ -44,7 +45,7 @@ $(VLT)/libverilated.a: $(VLT_OBJ)
 	@rm -f $@
 	@ar rcs $@ $^
 
-$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(COVERS) $(shell $(VERILATOR) --version 2>/dev/null)))
+$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(UNIT_TAPS) $(COVERS) $(shell $(VERILATOR) --version 2>/dev/null)))
 $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
@@ -64,7 +65,7 @@ define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3) $(5)),scripts/tap_alias.py)
 	@mkdir -p $$(@D)
-	@echo "  VLT   $(2) $(3) ($(BUILD_LABEL))"
+	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS_TOOL) $(or $(5),$(VFLAGS_RTL)) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
 	@$(if $(findstring .vlt,$(3) $(5)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
@@ -141,10 +142,10 @@ $(BUILD)/units.mk: $(UNIT_BENCHES) $(BUILD)/units.list scripts/unit_duts.py
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/npu/unit/*.c)))
 -include $(OBJ_unit_common:.o=.d)
-UNIT_LIBS := covnpu covcode coverage tb cmodel
+UNIT_LIBS := tbnpu covnpu covcode coverage tb cmodel drivers
 
 define unit
-$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)),$(UNIT_SV_DIR)))
+$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR)))
 -include $(OUT)/obj/testcases/npu/unit/unit_$(1).d
 $(OUT)/unit-$(1): $(OUT)/obj/testcases/npu/unit/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $$@"

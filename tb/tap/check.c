@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+const char *const TB_CHECKS_SOME[] = {NULL};
+
 static const tb_check_ops *find_ops(const tb_check_ops *const *ops, size_t nops, const char *unit) {
     for (size_t i = 0; i < nops; i++) {
         if (strcmp(ops[i]->unit, unit) == 0) {
@@ -104,7 +106,7 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
         }
         state += in_lines(instances(checks, ops[k]) * ops[k]->state_bytes);
     }
-    for (size_t i = 0; i < nops; i++) {
+    for (size_t i = 0; i < nops && absent != TB_CHECKS_SOME; i++) {
         if (tb_taps_find(&checks->taps, ops[i]->unit, 0) == NULL && !listed(absent, ops[i]->unit)) {
             snprintf(err, err_size, "%s: the design has no tap of this kind", ops[i]->unit);
             goto fail;

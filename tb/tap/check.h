@@ -85,8 +85,10 @@ struct tb_checks {
 /*
  * A check for each tap whose kind is in `ops`; a tap of a kind that is not there is an error. A design without taps has no checks.
  * The order of `ops` is the order of the checks within a cycle, after those in reset: a unit stands before those that contain it, so it has the blame when both see an error at once.
- * Every unit of `ops` must have at least one tap when there are taps at all, unless its name is in `absent` (NULL-terminated, or NULL). 0 or -1.
+ * Every unit of `ops` must have at least one tap when there are taps at all, unless its name is in `absent` (NULL-terminated, NULL: none, or TB_CHECKS_SOME: a bench
+ * that holds a part of the design). 0 or -1.
  */
+extern const char *const TB_CHECKS_SOME[];
 int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
                    char *err, size_t err_size);
 void tb_checks_close(tb_checks *checks);

@@ -14,6 +14,7 @@
 
 #include "cmodel.h"
 #include "coverage/npu/npu_cov.h"
+#include "score/score.h"
 #include "tb.h"
 
 /* One case in execution. */
@@ -30,6 +31,8 @@ typedef struct unit {
     npu_cov *cov; /* what is covered; NULL: nobody asked (--cov) */
     tb_sim sim;
     bool sim_open;
+    tb_checks checks;     /* judges of the units in the bench (tb/npu/score) */
+    npu_score_ctx score;  /* what they need to know of it */
     uint64_t nowhere[64]; /* behind ports that do not exist */
 } unit;
 
@@ -43,6 +46,7 @@ typedef struct unit_bench {
     /* Execute. Failures go through unit_fail() or the scoreboard; 0 or -1 (could not run: out of memory, no such port). */
     int (*run)(unit *u);
     bool no_reset; /* the module has no rst_ni */
+    bool open_end; /* cases end in the middle of the traffic: nothing is missing then */
     /*
      * Check a stream of vectors (--vectors) and print the counts; NULL: the unit has no vectors. `where` names the stream. Failures go through unit_fail().
      * 0, or -1 with one line in err: the stream is malformed, empty or cannot be read.
@@ -111,6 +115,8 @@ bool unit_compare(unit *u, const void *actual, const void *expected, size_t coun
 void unit_fail(unit *u, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* got != expected of a single signal: one line with name and cycle. */
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected);
+/* Let the judges of the units look at the settled cycle, or, at the end, complain about what never came. A complaint is a failure of the case. */
+void unit_judge(unit *u, bool end);
 /* False once anything failed. */
 bool unit_ok(const unit *u);
 

@@ -66,8 +66,21 @@ static void hash_inputs(unit *u) {
     }
 }
 
+void unit_judge(unit *u, bool end) {
+    char text[480], signature[96];
+    if (u->checks.count == 0 || !unit_ok(u) || (end ? tb_checks_finish(&u->checks) : tb_checks_cycle(&u->checks))) {
+        return;
+    }
+    const tb_check_failure *f = &u->checks.failure[0];
+    snprintf(signature, sizeof signature, "unit:%s:%s", f->check->ops->unit, f->stream);
+    tb_check_text(f, text, sizeof text);
+    tb_result_fail(u->result, TB_FAIL, signature, "%s", text);
+}
+
 bool unit_edge(unit *u) {
     hash_inputs(u);
+    tb_sim_settle(&u->sim);
+    unit_judge(u, false);
     const bool running = tb_sim_edge(&u->sim);
     u->cycle = u->sim.cycle;
     if (!running) {

@@ -204,10 +204,12 @@ static int open_model(unit *u, const options *o, char *err, size_t err_size) {
         return -1;
     }
     u->sim_open = true;
-    return 0;
+    u->score = (npu_score_ctx){.n = NPU_CFG_N};
+    return tb_checks_open(&u->checks, &u->sim, npu_score_all, npu_score_count, TB_CHECKS_SOME, &u->score, err, err_size);
 }
 
 static void close_model(unit *u) {
+    tb_checks_close(&u->checks);
     if (u->sim_open) {
         tb_sim_close(&u->sim);
     }
@@ -218,6 +220,9 @@ static void close_model(unit *u) {
 
 /* A scoreboard that is not satisfied at the end is a failure like any other. */
 static void final_checks(unit *u) {
+    if (!unit_this_bench.open_end) {
+        unit_judge(u, true);
+    }
     if (!u->sb_used || u->result->outcome != TB_PASS || tb_sb_done(&u->sb)) {
         return;
     }

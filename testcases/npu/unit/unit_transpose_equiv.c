@@ -93,4 +93,5 @@ const unit_bench unit_this_bench = {.name = "transpose_equiv",
                                     .knobs = knobs,
                                     .nknobs = sizeof knobs / sizeof *knobs,
                                     .constrain = constrain,
-                                    .run = run};
+                                    .run = run,
+                                    .open_end = true};
