@@ -1,35 +1,48 @@
 #!/usr/bin/python3
 """Check the floors of the house: which folder may include headers of which (docs/architecture.md, section 1)."""
 
+import fnmatch
 import glob
 import os
 import re
 import sys
 
-# folder -> folders whose headers it may include besides its own
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import design  # noqa: E402
+
+# folder -> folders whose headers it may include besides its own; NAME: a design, which sees its own rooms and none of another design
 FLOORS = {
-    "cmodel": {"drivers/npu/npu_regs.h"},
-    "drivers": set(),
+    "cmodel/lib": set(),
+    "cmodel/NAME": {"cmodel/lib", "drivers/NAME/*_regs.h"},
+    "drivers/lib": {"drivers/DEFAULT/*_regs.h"},
+    "drivers/NAME": {"drivers/lib"},
     "tb": set(),
-    "tb/npu": {"tb", "cmodel", "drivers/lib/npu_hal.h", "drivers/npu/npu_regs.h"},
+    "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "drivers/NAME/*_regs.h"},
     "coverage": set(),
     "coverage/code": {"coverage"},
     "coverage/main": {"coverage", "coverage/code"},
-    "coverage/npu": {"coverage", "tb", "drivers/npu/npu_regs.h"},
-    "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/npu/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/code", "coverage/npu"},
-    "network": {"drivers", "tb", "tb/npu"},
-    "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/npu/axi_check.h"},
+    "coverage/NAME": {"coverage", "tb", "drivers/NAME/*_regs.h"},
+    "testcases/NAME": {"drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/network": {"testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/unit": {"drivers/NAME/*_regs.h", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "network": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT"},
+    "python": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT", "network", "testcases/DEFAULT/axi_check.h"},
     "regress": set(),
-    "examples/axi_copy": {"tb"},
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
 # code of the driver that runs under an operating system
 HOSTED = {"drivers/lib/hal_mmio.c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
-FOLDERS = sorted(FLOORS, key=len, reverse=True)
+NAMES = [d.name for d in design.load()]
+
+
+def named(text, name):
+    return text.replace("NAME", name).replace("DEFAULT", NAMES[0])
+
+
+RULES = {named(folder, name): {named(seen, name) for seen in floors} for folder, floors in FLOORS.items() for name in NAMES}
+FOLDERS = sorted(RULES, key=len, reverse=True)
 
 
 def folder_of(path):
@@ -41,8 +54,9 @@ def folder_of(path):
 
 def resolve(path, name):
     """The file of the repository that an #include "..." means, by the include path of the build."""
-    for base in [os.path.dirname(path), ".", "cmodel/npu", "cmodel/lib", "drivers/npu", "drivers/lib", "tb", "tb/npu", "network", "regress", "testcases/npu", "testcases/npu/unit",
-                 "examples/axi_copy"]:
+    of = next((n for n in NAMES if n in path.split("/")[:-1]), NAMES[0])
+    rooms = [room + "/" + of for room in ("cmodel", "drivers", "tb", "testcases")] + ["testcases/%s/unit" % of]
+    for base in [os.path.dirname(path), ".", "cmodel/lib", "drivers/lib", "tb", "network", "regress"] + rooms:
         candidate = os.path.normpath(os.path.join(base, name))
         if os.path.isfile(candidate):
             return candidate
@@ -55,7 +69,7 @@ def check(path, errors):
         text = src.read()
     for kind, name in INCLUDE.findall(text):
         if kind == "<":
-            if own == "drivers" and path not in HOSTED and name not in FREESTANDING:
+            if own.startswith("drivers/") and path not in HOSTED and name not in FREESTANDING:
                 errors.append("%s: <%s>: freestanding code includes only %s" % (path, name, ", ".join(sorted(FREESTANDING))))
             continue
         target = resolve(path, name)
@@ -63,7 +77,7 @@ def check(path, errors):
             errors.append("%s: \"%s\": no such header in the repository" % (path, name))
             continue
         floor = folder_of(target)
-        if floor != own and floor not in FLOORS[own] and target not in FLOORS[own]:
+        if floor != own and floor not in RULES[own] and not any(fnmatch.fnmatch(target, seen) for seen in RULES[own]):
             errors.append("%s: includes %s: %s may not see it" % (path, target, own))
 
 
