@@ -77,7 +77,7 @@ const char cli_help[] = "tandem-regress - run lists of verification jobs, keep t
                         "  --db FILE          results database (default BUILD_DIR/results.db)\n"
                         "  --out DIR          logs, results, cases (default BUILD_DIR/regress/RUN)\n"
                         "  --build-dir DIR    where the programs are (default build)\n"
-                        "  --suite-dir DIR    where named suites are (default regress/suites)\n"
+                        "  --suite-dir DIR    where named suites are (default designs/npu/suites)\n"
                         "  --unit-dir DIR     folder behind \"unit all\" (default testcases/npu/unit)\n"
                         "  --stored-dir DIR   folder behind \"case all\" (default testcases/npu/cases)\n"
                         "  --help             this text\n"

@@ -20,5 +20,5 @@ axi-table: ## docs/axi-rules.md: rules of the AXI checker and the traces that tr
 	@$(PYTHON) tools/axi_table.py
 
 MODE ?= all
-mutants: ## deliberate bugs in tests/mutants: found, blamed on the right unit, caught by the right check (MODE=kill, name, caught, all)
-	@SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh
+mutants: ## deliberate bugs in tests/mutants/DUT: found, blamed on the right unit, caught by the right check (MODE=kill, name, caught, all)
+	@DUT="$(DUT)" SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh

@@ -31,7 +31,7 @@ class Design:
         self.path, self.root = path, root
         self.name = os.path.basename(os.path.dirname(path))
         self.lines = {}  # keyword: its lines, each a list of words
-        with open(path, encoding="utf-8") as src:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as src:
             for number, line in enumerate(src, 1):
                 words = line.split("#")[0].split()
                 if words:

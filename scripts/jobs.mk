@@ -63,7 +63,7 @@ gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= M
 	  $(if $(KEEP_DAYS),--keep-days $(KEEP_DAYS)) $(if $(MAX_SIZE),--max-size $(MAX_SIZE)) $(if $(FORGET),--forget) $(if $(DRY),--dry-run)
 
 # ---- single runs; the commands are printed, they work without make ----
-# command-line variables with small letters are knobs: make run OP=conv k=3
+# command-line variables with small letters are knobs: make run OP=copy w=3
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
 BUILD_QUIETLY = $(MAKE) -s $(PARALLEL)
 WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
@@ -72,18 +72,18 @@ need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
 # BUS: what went over the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=conv [SEED= INDEX= COUNT= ..]
+run: ## one operator: make run OP=name [knob=value ... SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=name [SEED= INDEX= COUNT= ..]
 ifneq ($(PY),)
 	@$(BUILD_QUIETLY) $(OUT)/tandem-python
 	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) $(if $(COUNT),--count $(COUNT)) $(DEVICE_ARGS) $(WAVE_ARGS)
 else
-	$(call need,OP,make run OP=conv [knob=value ...])
+	$(call need,OP,make run OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
-perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg or .json, WINDOW=cycles]
-	$(call need,OP,make perf OP=conv [knob=value ...])
+perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... SVG=build/perf.svg or .json, WINDOW=cycles]
+	$(call need,OP,make perf OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) $(if $(WINDOW),--window $(WINDOW))
 

@@ -1,4 +1,4 @@
-# The Python package `tandem` (docs/python.md): build/python/tandem, and one shared object for each Verilated NPU, which a device loads when it is opened.
+# The Python package `tandem` (docs/python.md): build/python/tandem, and one shared object for each Verilated design, which a device loads when it is opened.
 PYPKG := $(BUILD)/python$(if $(filter san,$(KIND)),-san)/tandem
 PYOBJ := $(BUILD)/python$(if $(filter san,$(KIND)),-san)-obj
 # shared objects export nothing but what a file says; so calls between their files are as direct as in a program
@@ -57,7 +57,7 @@ $(PYPKG)/_core$(PY_SUFFIX): $(OBJ_pycore) $(HOST)/flags.ld
 python-package: $(PY_FILES) $(PYPKG)/model$(PY_SUFFIX) $(PYPKG)/_core$(PY_SUFFIX)
 endif
 
-# ---- one Verilated NPU: the model that scripts/rtl.mk generates, compiled again ----
+# ---- one Verilated design: the model that scripts/rtl.mk generates, compiled again ----
 RTLPIC := $(OUT)/v/$(TOP)/pic
 $(eval $(call stamp,$(OUT)/flags.pic,$(CXX) $(VM_CXX) $(VM_FAST) $(PIC)))
 # $(1): name, $(2): grep's options that choose the files, $(3): optimisation

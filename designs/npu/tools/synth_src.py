@@ -58,7 +58,8 @@ class Sources:
     def __init__(self, rtl, extra=()):
         self.include = rtl / "lib"
         self.text, self.modules, self.packages, self.uses = {}, {}, {}, {}
-        for path in sorted(rtl.rglob("*.sv")) + list(extra):
+        rooms = [rtl / "lib", rtl / "npu"] if (rtl / "npu").is_dir() else [rtl]  # not those of other designs
+        for path in sorted(p for room in rooms for p in room.rglob("*.sv")) + list(extra):
             try:
                 text = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as err:

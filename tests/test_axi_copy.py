@@ -1,4 +1,4 @@
-"""The example of docs/own-dut.md from outside: a design of its own, the framework's program around it, deliberate bugs in its RTL."""
+"""The second design from outside: a design of its own, the framework's program around it, deliberate bugs in its RTL."""
 import os
 import re
 import shutil
@@ -12,42 +12,47 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = os.environ.get("BUILD", "build")
-PROGRAM = ROOT / BUILD / "example-axi_copy" / "d128-tap" / "axi_copy"
-MUTANT = ROOT / BUILD / "example-axi_copy" / "mutants" / "d128-tap" / "axi_copy"
-ALIGN = "examples/axi_copy/mutants/align-tail-strobe.patch"
+PROGRAM = ROOT / BUILD / "axi_copy" / "d128-tap" / "tandem"
+MUTANT = ROOT / BUILD / "axi_copy" / "mutants" / "d128-tap" / "tandem"
 pytestmark = pytest.mark.skipif(shutil.which("verilator") is None, reason="not run: needs verilator (make deps)")
 
 # the tree is built by the user's own make, without what an outer make passes on
-ENV = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SAN", "KIND", "CFG", "HOST")}
+ENV = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SAN", "KIND", "CFG", "DUT", "HOST")}
 
 
 @pytest.fixture(scope="module")
 def program():
-    target = f"{BUILD}/example-axi_copy/d128-tap/axi_copy"
-    done = subprocess.run(["make", "-s", "-j1", target, f"BUILD={BUILD}"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
+    target = f"{BUILD}/axi_copy/d128-tap/tandem"
+    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", target, f"BUILD={BUILD}"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return PROGRAM
 
 
-def mutants(*patches):
-    env = dict(ENV, BUILD=BUILD, JFLAG="-j1", **({"PATCHES": " ".join(patches)} if patches else {}))
-    return subprocess.run(["examples/axi_copy/mutants.sh"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=1800)
+def mutant_of(patch):
+    """The program of an RTL with a bug; each takes the place of the one before."""
+    folder = ROOT / BUILD / "axi_copy" / "mutants"
+    source = folder / "src"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.rmtree(MUTANT.parent / "v", ignore_errors=True)
+    shutil.copytree(ROOT / "rtl/axi_copy", source / "rtl/axi_copy")
+    subprocess.run(["patch", "-s", "-p1", "--fuzz=0", "-d", source, "-i", ROOT / patch], check=True)
+    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", "CFG=d128", "KIND=tap", f"BUILD={BUILD}", f"OUT={os.path.relpath(MUTANT.parent, ROOT)}",
+                           f"axi_copy.source={os.path.relpath(source, ROOT)}/rtl/axi_copy", os.path.relpath(MUTANT, ROOT)], cwd=ROOT, env=ENV, capture_output=True, text=True,
+                          timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return MUTANT
 
 
 @pytest.fixture(scope="module")
 def mutant():
     """The program with a bug: the aligner enables a byte too few at the end of some copies."""
-    done = mutants(ALIGN)
-    assert done.returncode == 0 and "found     align-tail-strobe: unit:align:strobe" in done.stdout, done.stdout + done.stderr
-    return MUTANT
+    return mutant_of("tests/mutants/axi_copy/align-tail-strobe.patch")
 
 
 @pytest.fixture(scope="module")
 def hanging():
     """The program with a bug that stops the engine. Takes the place of the other one: tests with it come last."""
-    done = mutants("examples/axi_copy/mutants/room-leak.patch")
-    assert done.returncode == 0 and "found     room-leak: watchdog:hang" in done.stdout, done.stdout + done.stderr
-    return MUTANT
+    return mutant_of("tests/mutants/axi_copy/room-leak.patch")
 
 
 def run(program, *args, **kwargs):
@@ -187,8 +192,8 @@ def test_hang(hanging, tmp_path, irq):
 
 
 def test_checker_alone(program):
-    target = f"{BUILD}/example-axi_copy/d128-tap/axi_watch"
-    done = subprocess.run(["make", "-s", "-j1", target, f"BUILD={BUILD}"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
+    target = f"{BUILD}/axi_copy/d128-tap/axi_watch"
+    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", target, f"BUILD={BUILD}"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     legal = run(ROOT / target)
     assert legal.returncode == 0 and legal.stdout == "writes: 1, violations: 0\n"
@@ -198,15 +203,14 @@ def test_checker_alone(program):
 
 def test_assertion_alone(program, tmp_path):
     """A failed assertion of a part within the design, which nothing else notices: instance and cycle in the message, its signals first in the pictures. Its program takes the place of the others, too."""
-    fifo = "examples/axi_copy/rtl/axi_copy_fifo.sv"
+    fifo = "rtl/axi_copy/axi_copy_fifo.sv"
     lines = (ROOT / fifo).read_text().splitlines()
     at = max(i for i, line in enumerate(lines) if line == "endmodule")
     bug = '  always @(posedge clk_i) if (wvalid_i && Width == 8) $error("%m: assertion NothingComes failed");'
     patch = tmp_path / "assertion.patch"
-    patch.write_text(f"# what: an assertion that does not hold\n# found: assert:axi_copy_fifo.sv:{at + 1}\n--- a/{fifo}\n+++ b/{fifo}\n"
+    patch.write_text(f"# what: an assertion that does not hold\n# caught: assert:axi_copy_fifo.sv:{at + 1}\n--- a/{fifo}\n+++ b/{fifo}\n"
                      f"@@ -{at},2 +{at},3 @@\n {lines[at - 1]}\n+{bug}\n endmodule\n")
-    done = mutants(str(patch))
-    assert done.returncode == 0, done.stdout + done.stderr
+    mutant_of(patch)
     done = run(MUTANT, "--count", 100, "--fail-wave", "f.fst", "--case-dir", "cases", "--result", "r", cwd=tmp_path)
     said = re.fullmatch(rf"(axi_copy\.u_lens): assertion NothingComes failed \(axi_copy_fifo\.sv:{at + 1}\), cycle (\d+)", keys(tmp_path / "r")["message"])
     assert done.returncode == 1 and said, done.stdout + done.stderr
@@ -221,6 +225,6 @@ def test_assertion_alone(program, tmp_path):
 
 def test_all_mutants():
     if os.environ.get("TANDEM_CHECK") != "1":
-        pytest.skip("not run: all mutants of the example take a minute (make check, or make example-mutants)")
-    done = mutants()
+        pytest.skip("not run: all mutants of the design take minutes (make check, or make mutants DUT=axi_copy MODE=caught)")
+    done = subprocess.run(["make", "-s", "mutants", "DUT=axi_copy", "MODE=caught", "JOBS=1"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
