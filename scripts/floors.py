@@ -10,19 +10,20 @@ import sys
 FLOORS = {
     "cmodel": {"drivers/npu/npu_regs.h"},
     "drivers": set(),
-    "tb": set(),
+    "opt": set(),
+    "tb": {"opt"},
     "tb/npu": {"tb", "cmodel", "drivers/lib/npu_hal.h", "drivers/npu/npu_regs.h"},
     "coverage": set(),
     "coverage/code": {"coverage"},
-    "coverage/main": {"coverage", "coverage/code"},
+    "coverage/main": {"coverage", "coverage/code", "opt"},
     "coverage/npu": {"coverage", "tb", "drivers/npu/npu_regs.h"},
-    "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
+    "testcases": {"drivers", "tb", "opt", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
     "testcases/npu/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/code", "coverage/npu"},
-    "network": {"drivers", "tb", "tb/npu"},
+    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "opt", "cmodel", "coverage", "coverage/code", "coverage/npu"},
+    "network": {"drivers", "tb", "tb/npu", "opt"},
     "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/npu/axi_check.h"},
-    "regress": set(),
-    "examples/axi_copy": {"tb"},
+    "regress": {"opt"},
+    "examples/axi_copy": {"tb", "opt"},
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
