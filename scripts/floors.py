@@ -18,7 +18,7 @@ FLOORS = {
     "coverage/npu": {"coverage", "tb", "drivers/npu/npu_regs.h"},
     "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
     "testcases/npu/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/code", "coverage/npu"},
+    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "tb/npu", "cmodel", "coverage", "coverage/code", "coverage/npu"},
     "network": {"drivers", "tb", "tb/npu"},
     "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/npu/axi_check.h"},
     "regress": set(),
