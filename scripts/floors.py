@@ -16,6 +16,7 @@ FLOORS = {
     "cmodel/NAME": {"cmodel/lib", "drivers/NAME/*_regs.h"},
     "drivers/lib": {"drivers/DEFAULT/*_regs.h"},
     "drivers/NAME": {"drivers/lib"},
+    "opt": set(),
     # the rooms of the framework, from the bottom up; heat and scoreboard stand on nothing, tb.h includes everything
     "tb/sim": set(),
     "tb/case": set(),
@@ -25,19 +26,19 @@ FLOORS = {
     "tb/wave": {"tb/case"},
     "tb/axi": {"tb/sim", "tb/case", "tb/mem", "tb/wave"},
     "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi"},
-    "tb/prog": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
+    "tb/prog": {"opt", "tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
     "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/run", "tb/prog"},
     "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "drivers/NAME/*_regs.h"},
     "coverage": set(),
     "coverage/code": {"coverage"},
-    "coverage/main": {"coverage", "coverage/code"},
+    "coverage/main": {"coverage", "coverage/code", "opt"},
     "coverage/NAME": {"coverage", "tb", "drivers/NAME/*_regs.h"},
-    "testcases/NAME": {"drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME": {"drivers/lib", "drivers/NAME", "tb", "opt", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
     "testcases/NAME/network": {"testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/unit": {"drivers/NAME/*_regs.h", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "network": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT"},
+    "testcases/NAME/unit": {"drivers/NAME/*_regs.h", "testcases/NAME", "tb", "opt", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "network": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "opt"},
     "python": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT", "network", "testcases/DEFAULT/axi_check.h"},
-    "regress": set(),
+    "regress": {"opt"},
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}

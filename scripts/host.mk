@@ -5,13 +5,15 @@ SRC_drivers := $(wildcard $(addsuffix /*.c,$(call rooms,drivers)))
 SRC_halmmio := drivers/lib/hal_mmio.c
 SRC_tb := $(filter-out $(addsuffix /%,$(call rooms,tb)),$(wildcard tb/*.c tb/*/*.c))
 $(foreach d,$(DUTS),$(eval SRC_tb$(d) := $$(wildcard $(call room,$(d),tb)/*.c $(call room,$(d),tb)/score/*.c)))
+# command lines of all programs
+SRC_opt := $(wildcard opt/*.c)
 SRC_network := $(wildcard network/*.c)
 SRC_coverage := $(wildcard coverage/*.c)
 $(foreach d,$(DUTS),$(eval SRC_cov$(d) := $$(wildcard $(call room,$(d),coverage)/*.c)))
 SRC_covcode := $(wildcard coverage/code/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage noshim
+LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(foreach d,$(DUTS),$(HOST)/obj/$(call room,$(d),tb)/score/%.o): OPT += $(if $(filter san,$(KIND)),,-O3)
@@ -59,9 +61,9 @@ HOST_LIBS := $(LIBS:%=$(HOST)/lib%.a)
 SRC_regress := $(wildcard regress/*.c)
 OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_regress:.o=.d)
-$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/flags.ld
+$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libtb.a -o $@ -lsqlite3 -ljansson -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libtb.a $(HOST)/libopt.a -o $@ -lsqlite3 -ljansson -lm -lpthread
 
 # cmocka programs; a test of the runner finds its objects in a library without its main program
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -94,7 +96,7 @@ tests: $(TEST_PROGRAMS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
-$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/flags.ld
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcovcode.a $(HOST)/libcoverage.a -o $@ -ljansson -lz -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a -o $@ -ljansson -lz -lpthread
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

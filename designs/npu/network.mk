@@ -1,4 +1,4 @@
-# Networks, predicted and published cycles (docs/network.md, docs/performance.md).
+# Networks, predicted and published cycles (docs/network.md, docs/npu/performance.md).
 N := $(CFG:n%=%)
 
 # topologies that the suite `networks` runs
