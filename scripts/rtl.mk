@@ -105,7 +105,7 @@ link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/li
 # ---- the design and the programs that its description names ----
 PROGRAMS :=
 $(eval $(call verilated,$(TOP),$(TOP),$(addprefix -G,$($(DUT).params.$(CFG))) $(TAPS) $(COVERS)))
-TANDEM_LIBS := cov$(DUT) covcode coverage tb$(DUT) tb opt cmodel drivers
+TANDEM_LIBS := cov$(DUT) covcode coverage tb$(DUT) tb opt cmodel drivers report
 
 # $(1): name, $(2): libraries above those that every program has
 define program
@@ -133,7 +133,7 @@ $(UNIT_LIST).mk: $(UNIT_BENCHES) $(UNIT_LIST).list $(BUILD)/designs.mk scripts/u
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard $(UNIT_DIR)/*.c)))
 -include $(OBJ_unit_common:.o=.d)
-UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers
+UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers report
 
 define unit
 $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR)))

@@ -1,4 +1,4 @@
-# Vectors of the fp units (docs/npu/fp.md): a generator on the host, and its vectors through every unit.
+# Vectors of the fp units (docs/fp.md): a generator on the host, and its vectors through every unit.
 OBJ_fp_vectors := $(HOST)/obj/tools/fp_vectors.o
 -include $(OBJ_fp_vectors:.o=.d)
 $(HOST)/fp-vectors: $(OBJ_fp_vectors) $(HOST)/flags.ld
