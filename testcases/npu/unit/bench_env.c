@@ -17,6 +17,12 @@ tb_sig unit_port(unit *u, const char *name) {
     return (tb_sig){.ptr = u->nowhere, .width = sizeof u->nowhere * 8};
 }
 
+void unit_ports(unit *u, const npu_score_sig *ports, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        *ports[i].sig = unit_port(u, ports[i].name);
+    }
+}
+
 /* The Verilated storage is little endian in its words and so are all hosts that the project supports, so bytes can be copied. */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes) {
     if (bytes > 0 && at + bytes <= tb_sig_bytes(port)) {
@@ -68,6 +74,10 @@ static void hash_inputs(unit *u) {
 
 void unit_judge(unit *u, bool end) {
     char text[480], signature[96];
+    if (end && u->checks.count == 0 && !u->sb_used && !u->compared) {
+        tb_result_fail(u->result, TB_ERROR, "no check", "%s: nothing has looked at the unit: no judge, and the bench compares nothing",
+                       u->name);
+    }
     if (u->checks.count == 0 || !unit_ok(u) || (end ? tb_checks_finish(&u->checks) : tb_checks_cycle(&u->checks))) {
         return;
     }
@@ -78,8 +88,8 @@ void unit_judge(unit *u, bool end) {
 }
 
 bool unit_edge(unit *u) {
-    hash_inputs(u);
     tb_sim_settle(&u->sim);
+    hash_inputs(u);
     unit_judge(u, false);
     const bool running = tb_sim_edge(&u->sim);
     u->cycle = u->sim.cycle;
@@ -145,6 +155,14 @@ unit_stall unit_stall_make(const unit *u, const char *name) {
     return stall;
 }
 
+void unit_stalls(const unit *u, const char *name, unit_stall *stalls, uint32_t count) {
+    const unit_stall all = unit_stall_make(u, name);
+    for (uint32_t i = 0; i < count; i++) {
+        stalls[i] = all;
+        stalls[i].rng = tb_rng_fork(&all.rng, i);
+    }
+}
+
 bool unit_go(unit_stall *stall) {
     if (stall->left == 0) {
         stall->go = !tb_rng_chance(&stall->rng, stall->percent, 100);
@@ -202,6 +220,7 @@ void unit_fail(unit *u, const char *kind, const char *format, ...) {
 }
 
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected) {
+    u->compared = true;
     if (got != expected) {
         unit_fail(u, signal, "%s, cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, signal, u->cycle, got, expected);
     }
