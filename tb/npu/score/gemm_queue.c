@@ -211,7 +211,7 @@ static bool see_task(tb_check *c, const state *s) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     see_state(c, s);
-    if (s->engine_tasks.ptr != NULL) { /* a bench has the time to look at each task in every cycle */
+    if (c->all->every_cycle) {
         s->fresh = (uint32_t)tb_get(s->engine_valid);
     }
     if (s->fresh != 0) {
