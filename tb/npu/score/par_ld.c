@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #define RING 256u    /* words of four factors */
-#define PATIENCE 16u /* cycles for what depends on nothing else */
+#define PATIENCE 4u /* cycles for what depends on nothing else */
 #define BEAT 16u
 
 /* Scales or biases of the task on offer. */
