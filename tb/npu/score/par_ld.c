@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define RING 256u    /* words of four factors */
+#define RING 256u   /* words of four factors */
 #define PATIENCE 4u /* cycles for what depends on nothing else */
 #define BEAT 16u
 
