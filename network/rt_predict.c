@@ -1,5 +1,5 @@
 /*
- * rt_predict.c - clock cycles of a layer by itself: the driver says which tasks it would start, predict_*.c how long each takes. No device is asked. docs/performance.md, "Prediction".
+ * rt_predict.c - clock cycles of a layer by itself: the driver says which tasks it would start, predict_*.c how long each takes. No device is asked. docs/npu/performance.md, "Prediction".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +113,7 @@ net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer) {
     if (!add_layer(rt, layer, &list, &e)) {
         e = (net_rt_estimate){0};
     }
-    e.bound = net_most(e.mesh, net_most(e.read, e.write));
+    e.bound = tb_max_u64(e.mesh, tb_max_u64(e.read, e.write));
     free(list.task);
     return e;
 }

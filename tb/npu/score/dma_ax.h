@@ -1,7 +1,7 @@
 /*
  * dma_ax.h - what the checks of dma_rd and dma_wr share: requests in, bursts out, whose they are, pulses and levels.
  *
- * Behaviour from docs/npu.md sections 1 and 4.4 and the headers of the units; bursts are those of cm_dma_split.
+ * Behaviour from docs/npu/npu.md sections 1 and 4.4 and the headers of the units; bursts are those of cm_dma_split.
  */
 #ifndef NPU_SCORE_DMA_AX_H
 #define NPU_SCORE_DMA_AX_H

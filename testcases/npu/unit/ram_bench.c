@@ -87,11 +87,11 @@ int ram_bench_run(unit *u, const ram_desc *desc) {
     for (int64_t k = unit_knob(u, "cycles"); k > 0 && unit_ok(u); k--) {
         drive_reads(&b);
         drive_writes(&b);
+        unit_settle(u);
         unit_edge(u);
     }
     tb_set(b.re, 0);
     tb_set(b.we, 0);
-    unit_settle(u);
-    unit_judge(u, false); /* what the last cycle has read */
+    unit_look(u); /* what the last cycle has read */
     return 0;
 }

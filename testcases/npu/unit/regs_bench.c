@@ -160,7 +160,7 @@ static int setup(unit *u, bench *b, bool alu, bool pool) {
     unit_ports(u, ports, sizeof ports / sizeof *ports);
     unit_expect_value(u, "events", b->event.width, COUNTERS);
     unit_expect_value(u, "bits of levels", b->level.width, 16 * MARKS);
-    if (tb_axi_bind(&b->port, &u->sim, "", true, err, sizeof err) != 0) {
+    if (tb_axi_bind(&b->port, &u->run.sim, "", true, err, sizeof err) != 0) {
         tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, err);
         return -1;
     }

@@ -107,6 +107,7 @@ static int run(unit *u) {
         } else {
             noise(&b);
         }
+        unit_settle(u);
         unit_edge(u);
     }
     return 0;

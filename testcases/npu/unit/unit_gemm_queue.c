@@ -88,7 +88,7 @@ static int run(unit *u) {
         unit_edge(u);
     }
     drive(u, &b); /* empty again */
-    unit_judge(u, false);
+    unit_look(u);
     return 0;
 }
 

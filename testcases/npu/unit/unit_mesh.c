@@ -120,6 +120,7 @@ static int run(unit *u) {
             noise(b);
             tb_set(b->wgt_p, tb_rng_u32(&b->rng_noise) & 1u);
         }
+        unit_settle(u);
         if (unit_edge(u) && enable) {
             advance(b);
         }

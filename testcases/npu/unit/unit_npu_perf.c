@@ -92,6 +92,7 @@ static int run(unit *u) {
         const uint32_t which = (uint32_t)tb_rng_range(&pick, 0, 63); /* numbers that do not exist read as 0 */
         draw(u, &rng, &run_stall, &in);
         drive(&p, &in, which);
+        unit_settle(u);
         unit_edge(u);
     }
     return 0;

@@ -98,12 +98,12 @@ static int run(unit *u) {
             drive_read(u, &b, p, wide);
         }
         drive_writes(&b);
+        unit_settle(u);
         unit_edge(u);
     }
     tb_set(b.re, 0);
     tb_set(b.we, 0);
-    unit_settle(u);
-    unit_judge(u, false); /* what the last cycle has read */
+    unit_look(u); /* what the last cycle has read */
     return 0;
 }
 
