@@ -336,8 +336,10 @@ static bool may_start(const state *s) {
 /* A tile starts as soon as all that it needs is there and the unit has had the time to notice: no gap between tiles when nobody hesitates. */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP : LATE;
-    if (may_start(s) && s->ready > limit && bit(s->room) != 0) {
-        fail_here(c, "tile start", s->work.tiles, &s->next, 0, "none", "one: input, weights and room are there");
+    if (may_start(s) && s->ready > limit && bit(s->wait_ofm) == 0) {
+        const bool room = bit(s->room) != 0;
+        fail_here(c, room ? "tile start" : "waits", s->work.tiles, &s->next, 0, "none",
+                  room ? "one: input, weights and room are there" : "for room: there is none");
     }
 }
 
