@@ -1,4 +1,4 @@
-/* dut: dma_bench */
+/* dut: dma_chan */
 /*
  * Four requesters with jobs of any size and alignment, a slave with random timing and errors, flushes in between. Bursts, data, requester, last flag, error and
  * event pulses, waiting, bursts in flight, priority and idle are checked.

@@ -1,4 +1,4 @@
-/* dut: dma_bench */
+/* dut: dma_chan */
 /*
  * Two requesters with jobs of any size and alignment and their data, a slave with random timing and errors, flushes in between. Bursts, every strobe and byte on W,
  * the memory at the end, error and event pulses, priority, idle, waiting and bursts in flight are checked.
