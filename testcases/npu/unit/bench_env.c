@@ -44,7 +44,7 @@ bool unit_ok(const unit *u) {
     return u->result->outcome == TB_PASS && !(u->sb_used && u->sb.mismatches > 0);
 }
 
-/* The bucket of a failed assertion is its name, which follows the word "assertion" (rtl/lib/npu_assert.svh). */
+/* The bucket of a failed assertion is its name, which follows the word "assertion" (rtl/lib/assert.svh). */
 static void note_stop(unit *u) {
     const tb_sim *sim = &u->run.sim;
     if (sim->interrupted || !sim->failure[0]) {

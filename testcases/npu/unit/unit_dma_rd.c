@@ -1,4 +1,4 @@
-/* dut: dma_bench */
+/* dut: dma_chan */
 /*
  * Four requesters with jobs of any size and alignment, a slave with random timing and errors, flushes in between.
  */
