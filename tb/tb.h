@@ -26,7 +26,6 @@
 #include "mem/buffers.h"
 #include "mem/ddr.h"
 #include "prog/prog.h"
-#include "prog/shrink_case.h"
 #include "run/replay.h"
 #include "run/run.h"
 #include "run/snap.h"

@@ -119,21 +119,38 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
 }
 
 /* At most so much is copied; a slow bus takes longer. */
-static tb_shrink_size size(const tb_knobs *k) {
+static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
+    (void)test;
     const uint64_t bytes = (uint64_t)(tb_knobs_get(k, "copies") * tb_knobs_get(k, "len"));
     return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
 }
 
 static void write_wave(copy_device *dev, tb_prog_run *run) {
     char err[256];
-    int rc = tb_run_fail_wave(&dev->run, err, sizeof err);
-    if (rc == 0) {
-        tb_kv_set(&run->result->extra, "wave", run->fail_wave);
-        rc = tb_run_draw(&dev->run, err, sizeof err);
+    run->wave_tried = true;
+    if (run->folder != NULL && tb_make_folder(run->folder, run->no_wave, sizeof run->no_wave) != 0) {
+        return;
     }
-    if (rc != 0) {
+    if (tb_run_fail_wave(&dev->run, run->no_wave, sizeof run->no_wave) != 0) {
+        fprintf(stderr, "no waveform: %s\n", run->no_wave);
+        return;
+    }
+    run->no_wave[0] = '\0';
+    if (run->folder != NULL) { /* a report draws its own pictures */
+        return;
+    }
+    tb_kv_set(&run->result->extra, "wave", run->fail_wave);
+    if (tb_run_draw(&dev->run, err, sizeof err) != 0) {
         fprintf(stderr, "no waveform: %s\n", err);
     }
+}
+
+static void note_failure(copy_device *dev, tb_prog_run *run) {
+    const tb_run_failure *f = &dev->run.failure;
+    tb_result_fail(run->result, TB_FAIL, f->signature, "%s", f->message);
+    snprintf(run->failure.signature, sizeof run->failure.signature, "%s", f->signature);
+    snprintf(run->failure.path, sizeof run->failure.path, "%s", f->path);
+    run->failure.cycle = f->cycle;
 }
 
 static int execute(tb_prog_run *run) {
@@ -157,7 +174,7 @@ static int execute(tb_prog_run *run) {
         rc = 0;
     }
     if (tb_run_failed(&dev->run)) {
-        tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
+        note_failure(dev, run);
     }
     if (rc == 0 && tb_run_failed(&dev->run) && run->fail_wave != NULL) {
         write_wave(dev, run);
@@ -172,13 +189,14 @@ static int execute(tb_prog_run *run) {
 }
 
 int main(int argc, char **argv) {
-    const tb_prog prog = {.name = "axi_copy",
-                          .cfg = COPY_CFG,
+    const tb_test test = {.name = "axi_copy",
                           .about = "random copies on the engine and its golden model",
+                          .is_operator = true,
                           .knobs = knobs,
                           .knob_count = sizeof knobs / sizeof *knobs,
                           .size = size,
-                          .work_name = "bytes",
                           .execute = execute};
+    const tb_prog prog = {
+        .about = test.about, .cfg = COPY_CFG, .tests = &test, .test_count = 1, .case_dir = "build/cases", .work_name = "bytes"};
     return tb_prog_main(&prog, argc, argv);
 }
