@@ -2,33 +2,22 @@
 #include <inttypes.h>
 
 #include "options.h"
-
-/* Names and help texts contain no character that JSON would escape but these two. */
-static void json_text(FILE *out, const char *text) {
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            fputc('\\', out);
-        }
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
+#include "report/report.h"
 
 static void json_knob(FILE *out, const tb_knob *k) {
     fputs("{\"name\": ", out);
-    json_text(out, k->name);
+    rep_json(out, k->name);
     fprintf(out, ", \"lowest\": %" PRId64 ", \"highest\": %" PRId64 ", ", k->lo, k->hi);
     if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
         fputs("\"values\": [", out);
         for (int64_t i = 0; i <= k->hi; i++) {
             fputs(i == 0 ? "" : ", ", out);
-            json_text(out, k->names[i]);
+            rep_json(out, k->names[i]);
         }
         fputs("], ", out);
     }
     fputs("\"help\": ", out);
-    json_text(out, k->help);
+    rep_json(out, k->help);
     fputs("}", out);
 }
 
@@ -37,9 +26,9 @@ static void list_json(FILE *out, const tb_prog *prog) {
     for (size_t i = 0; i < prog->test_count; i++) {
         const tb_test *t = &prog->tests[i];
         fputs(i == 0 ? "\n  {\"name\": " : ",\n  {\"name\": ", out);
-        json_text(out, t->name);
+        rep_json(out, t->name);
         fputs(", \"help\": ", out);
-        json_text(out, t->about);
+        rep_json(out, t->about);
         fprintf(out, ", \"operator\": %s, \"knobs\": [", t->is_operator ? "true" : "false");
         for (size_t j = 0; j < t->knob_count; j++) {
             fputs(j == 0 ? "\n    " : ",\n    ", out);

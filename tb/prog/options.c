@@ -109,11 +109,11 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
     const tb_prog *prog = o->prog;
     const unsigned generated = TB_IN_RUN | TB_IN_TEST | TB_IN_FLAT, many = TB_IN_TEST | TB_IN_FLAT, small = TB_IN_SHRINK | TB_IN_FLAT;
     const opt_row cases[] = {
-        OPT(U64, "--run-seed", "R", "cases I .. I+K-1 of run R, up to the first failure:", &o->run_seed, .given = &o->have_run,
+        OPT(U64, "--run-seed", "R", "cases of run R (1),", &o->run_seed, .given = &o->have_run, .sets = many),
+        OPT(U64, "--index", "I", "beginning with case I (0),", &o->index, .given = &o->have_run, .hi = UINT64_MAX - MAX_COUNT,
             .sets = many),
-        OPT(U64, "--index", "I", "--run-seed R --index I --count K (1, 0, 1)", &o->index, .given = &o->have_run,
-            .hi = UINT64_MAX - MAX_COUNT, .sets = many),
-        OPT(U64, "--count", "K", "", &o->count, .given = &o->have_run, .lo = 1, .hi = MAX_COUNT, .sets = many),
+        OPT(U64, "--count", "K", "so many, up to the first failure (1)", &o->count, .given = &o->have_run, .lo = 1, .hi = MAX_COUNT,
+            .sets = many),
         OPT(U64, "--seed", "S", "the case of this seed", &o->seed, .given = &o->have_seed, .sets = generated),
         OPT(TEXT, "--case", "FILE", "a stored case", &g->stored, .sets = TB_IN_FLAT),
         OPT(TEXT, "--case", "F", "write the resolved case to F as well", &o->case_out, .sets = TB_IN_RUN | TB_IN_TEST),
