@@ -125,34 +125,6 @@ static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
 }
 
-static void write_wave(copy_device *dev, tb_prog_run *run) {
-    char err[256];
-    run->wave_tried = true;
-    if (run->folder != NULL && tb_make_folder(run->folder, run->no_wave, sizeof run->no_wave) != 0) {
-        return;
-    }
-    if (tb_run_fail_wave(&dev->run, run->no_wave, sizeof run->no_wave) != 0) {
-        fprintf(stderr, "no waveform: %s\n", run->no_wave);
-        return;
-    }
-    run->no_wave[0] = '\0';
-    if (run->folder != NULL) { /* a report draws its own pictures */
-        return;
-    }
-    tb_kv_set(&run->result->extra, "wave", run->fail_wave);
-    if (tb_run_draw(&dev->run, err, sizeof err) != 0) {
-        fprintf(stderr, "no waveform: %s\n", err);
-    }
-}
-
-static void note_failure(copy_device *dev, tb_prog_run *run) {
-    const tb_run_failure *f = &dev->run.failure;
-    tb_result_fail(run->result, TB_FAIL, f->signature, "%s", f->message);
-    snprintf(run->failure.signature, sizeof run->failure.signature, "%s", f->signature);
-    snprintf(run->failure.path, sizeof run->failure.path, "%s", f->path);
-    run->failure.cycle = f->cycle;
-}
-
 static int execute(tb_prog_run *run) {
     const tb_run_cfg cfg = {.clk = "clk_i",
                             .rst_n = "rst_ni",
@@ -174,10 +146,8 @@ static int execute(tb_prog_run *run) {
         rc = 0;
     }
     if (tb_run_failed(&dev->run)) {
-        note_failure(dev, run);
-    }
-    if (rc == 0 && tb_run_failed(&dev->run) && run->fail_wave != NULL) {
-        write_wave(dev, run);
+        tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
+        tb_prog_failed(run, &dev->run);
     }
     if (rc == 0) {
         run->result->cycles += dev->run.sim.cycle;

@@ -8,8 +8,6 @@
 #include "../sim/sim.h"
 #include "options.h"
 
-#define WAVE_WINDOW 2000u
-
 /* ---- cases ---- */
 
 int tb_test_check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
@@ -131,40 +129,33 @@ static void reproducer(const tb_prog_options *o, const tb_prog_run *run, char *d
     }
 }
 
-/* The executor took no snapshots: the case once more, with a waveform around the cycle in which it failed. */
-static void repeat_for_wave(tb_prog_run *run) {
-    tb_result result;
-    const uint64_t before = run->wave_window != 0 ? run->wave_window : WAVE_WINDOW;
-    const uint64_t cycle = run->failure.cycle;
-    tb_result_init(&result);
-    tb_prog_run again = {.o = run->o,
-                         .test = run->test,
-                         .seed = run->seed,
-                         .knobs = run->knobs,
-                         .again = true,
-                         .wave = run->fail_wave,
-                         .wave_from = cycle > before ? cycle - before : 0,
-                         .wave_cycles = before + before / 4,
-                         .result = &result};
-    run->wave_tried = true;
-    if (run->folder != NULL && tb_make_folder(run->folder, run->no_wave, sizeof run->no_wave) != 0) {
+/* Snapshots are taken by the run itself; the pictures beside the waveform are drawn here, those of a report by the report. */
+static void write_wave(tb_prog_run *p, tb_run *run) {
+    char err[256];
+    if ((p->folder != NULL && tb_make_folder(p->folder, p->no_wave, sizeof p->no_wave) != 0) ||
+        tb_run_fail_wave(run, p->no_wave, sizeof p->no_wave) != 0) {
+        if (p->folder == NULL) {
+            fprintf(stderr, "no waveform: %s\n", p->no_wave);
+        }
         return;
     }
-    const int rc = tb_sim_signal() == 0 ? run->test->execute(&again) : -1;
-    if (tb_sim_signal() != 0) {
-        snprintf(run->no_wave, sizeof run->no_wave, "stopped by a signal");
-    } else if (rc != 0 && result.outcome == TB_PASS) {
-        snprintf(run->no_wave, sizeof run->no_wave, "%.250s", again.err);
-    } else if (strcmp(result.signature, run->result->signature) != 0) {
-        snprintf(run->no_wave, sizeof run->no_wave, "the failure did not come again");
-    } else if (run->folder == NULL) {
-        tb_kv_set(&run->result->extra, "wave", run->fail_wave);
+    p->no_wave[0] = '\0';
+    if (p->folder == NULL) { /* a report is moved to its place as a whole, and names it then */
+        tb_kv_set(&p->result->extra, "wave", p->fail_wave);
+        if (tb_run_draw(run, err, sizeof err) != 0) {
+            fprintf(stderr, "no waveform: %s\n", err);
+        }
     }
-    if (run->no_wave[0] != '\0' && run->folder == NULL) {
-        fprintf(stderr, "no waveform: %s\n", run->no_wave);
+}
+
+void tb_prog_failed(tb_prog_run *p, tb_run *run) {
+    const bool known = tb_run_failed(run);
+    snprintf(p->failure.signature, sizeof p->failure.signature, "%s", p->result->signature);
+    snprintf(p->failure.path, sizeof p->failure.path, "%s", known ? run->failure.path : run->sim.failure_path);
+    p->failure.cycle = known ? run->failure.cycle : run->sim.cycle;
+    if (p->fail_wave != NULL) {
+        write_wave(p, run);
     }
-    tb_prog_run_free(&again);
-    tb_result_free(&result);
 }
 
 /* One line for the failure, one for the way back to it; the case into a file, and all else that was asked for. */
@@ -177,9 +168,6 @@ static void report_failure(const tb_prog_options *o, tb_prog_run *run, void *rep
     } else if (o->case_dir != NULL && tb_case_store(o->case_dir, run->test->name, prog->cfg, run->seed, run->knobs, result->case_path,
                                                     sizeof result->case_path, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", o->self, err);
-    }
-    if (run->fail_wave != NULL && !run->wave_tried) {
-        repeat_for_wave(run);
     }
     reproducer(o, run, again, sizeof again);
     tb_kv_set(&result->extra, "repro", again);

@@ -13,6 +13,7 @@
 #include "../case/knob.h"
 #include "../case/result.h"
 #include "../case/shrink.h"
+#include "../run/run.h"
 
 typedef struct tb_prog tb_prog;
 typedef struct tb_test tb_test;
@@ -66,22 +67,20 @@ typedef struct tb_prog_failure {
 typedef struct tb_prog_run {
     const tb_prog_options *o;
     const tb_test *test;
-    uint64_t seed;                   /* of the case */
-    const tb_knobs *knobs;           /* of the case */
-    bool again;                      /* not the run that counts: for a waveform, a report, the shrinker */
-    const char *wave;                /* FST file of the run, or NULL */
-    uint64_t wave_from, wave_cycles; /* the part that it holds; 0 cycles: to the end */
-    const char *fail_wave;           /* FST file around a failure, or NULL */
-    const char *folder;              /* to be made before fail_wave is written, or NULL */
-    uint64_t wave_window;            /* its cycles before the failure, 0: as the executor likes */
-    const char *dump;                /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
-    uint64_t max_cycles;             /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
-    tb_story *story;                 /* what is to be remembered for a report (report.h), or NULL */
-    tb_result *result;               /* failures go there; cycles and trace_hash are added up over the cases */
+    uint64_t seed;         /* of the case */
+    const tb_knobs *knobs; /* of the case */
+    bool again;            /* not the run that counts: for a waveform, a report, the shrinker */
+    const char *wave;      /* FST file of the run, or NULL */
+    const char *fail_wave; /* FST file around a failure, or NULL */
+    const char *folder;    /* to be made before fail_wave is written, or NULL */
+    uint64_t wave_window;  /* its cycles before the failure, 0: as the executor likes */
+    const char *dump;      /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    uint64_t max_cycles;   /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
+    tb_story *story;       /* what is to be remembered for a report (report.h), or NULL */
+    tb_result *result;     /* failures go there; cycles and trace_hash are added up over the cases */
     /* filled by the executor */
     tb_prog_failure failure;
-    bool wave_tried;   /* fail_wave: it was written, or no_wave says why not; else the case is repeated for it */
-    char no_wave[256]; /* why there is none */
+    char no_wave[256]; /* why fail_wave was not written; empty: it was */
     unsigned devices;  /* that were opened: a test may use several, one after the other */
     char *hang;        /* what waits for what in a hang, as text from malloc(), or NULL */
     void *more;        /* of the program */
@@ -160,6 +159,8 @@ struct tb_prog {
     const struct tb_report_ops *report; /* --report */
 };
 
+/* For executors on a tb_run, after a failure and before it is closed: what failed where, and the waveform around it if one was asked for. */
+void tb_prog_failed(tb_prog_run *run, tb_run *of);
 /* The whole program; returns its exit status. */
 int tb_prog_main(const tb_prog *prog, int argc, char **argv);
 

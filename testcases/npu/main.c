@@ -163,7 +163,6 @@ static int execute(tb_prog_run *p) {
     p->failure.cycle = run->failure.cycle;
     snprintf(p->failure.signature, sizeof p->failure.signature, "%s", run->failure.signature);
     snprintf(p->failure.path, sizeof p->failure.path, "%s", run->failure.path);
-    p->wave_tried = true; /* the device takes snapshots */
     snprintf(p->no_wave, sizeof p->no_wave, "%s", run->no_wave);
     snprintf(p->err, sizeof p->err, "%s", run->err);
     return rc;

@@ -8,6 +8,7 @@
 #include "coverage/code/code.h"
 
 #define MAX_CYCLES UINT64_C(5000000) /* of a case, unless --cycles says otherwise */
+#define RESET_CYCLES 3u
 
 /* tb_prog.ctx of a bench. */
 typedef struct bench {
@@ -24,26 +25,21 @@ static bench *of(const tb_prog *prog) {
 /* ---- one case ---- */
 
 static int open_model(unit *u, const tb_prog_run *run, char *err, size_t err_size) {
-    const tb_sim_cfg cfg = {.shim = tb_shim_get(),
-                            .seed = u->seed,
+    const tb_run_cfg cfg = {.seed = u->seed,
                             .clk = "clk_i",
                             .rst_n = unit_this_bench.no_reset ? NULL : "rst_ni",
-                            .wave = run != NULL ? run->wave : NULL,
-                            .wave_from = run != NULL ? run->wave_from : 0,
-                            .wave_cycles = run != NULL ? run->wave_cycles : 0};
-    if (tb_sim_open(&u->sim, &cfg, err, err_size) != 0) {
-        return -1;
-    }
-    u->sim_open = true;
+                            .reset_cycles = RESET_CYCLES,
+                            .wave = run->wave,
+                            .fail_wave = run->fail_wave,
+                            .wave_window = run->wave_window};
     u->score = (npu_score_ctx){.n = NPU_CFG_N};
-    return tb_checks_open(&u->checks, &u->sim, npu_score_all, npu_score_count, TB_CHECKS_SOME, &u->score, err, err_size);
+    return tb_run_open(&u->run, &cfg, err, err_size) == 0
+               ? tb_run_checks(&u->run, npu_score_all, npu_score_count, TB_CHECKS_SOME, &u->score, err, err_size)
+               : -1;
 }
 
 static void close_model(unit *u) {
-    tb_checks_close(&u->checks);
-    if (u->sim_open) {
-        tb_sim_close(&u->sim);
-    }
+    tb_run_close(&u->run);
     if (u->sb_used) {
         tb_sb_free(&u->sb);
     }
@@ -52,7 +48,7 @@ static void close_model(unit *u) {
 /* A scoreboard that is not satisfied at the end is a failure like any other. */
 static void final_checks(unit *u) {
     if (!unit_this_bench.open_end) {
-        unit_judge(u, true);
+        unit_finish_checks(u);
     }
     if (!u->sb_used || u->result->outcome != TB_PASS || tb_sb_done(&u->sb)) {
         return;
@@ -64,15 +60,12 @@ static void final_checks(unit *u) {
     tb_result_fail(u->result, TB_FAIL, signature, "%s", text);
 }
 
-static void note_failure(const unit *u, tb_prog_run *run) {
-    const bool assertion = u->sim.failure[0] != '\0';
+static void note_failure(unit *u, tb_prog_run *run) {
     /* an attempt of the shrinker that takes too long is no failure of the design, and must not be taken for one */
     if (run->max_cycles != 0 && u->cycle >= run->max_cycles) {
         snprintf(run->result->signature, sizeof run->result->signature, "host:cycles");
     }
-    snprintf(run->failure.signature, sizeof run->failure.signature, "%s", run->result->signature);
-    snprintf(run->failure.path, sizeof run->failure.path, "%s", u->sim.failure_path);
-    run->failure.cycle = assertion ? u->sim.failure_cycle : u->cycle;
+    tb_prog_failed(run, &u->run);
 }
 
 static int execute(tb_prog_run *run) {
