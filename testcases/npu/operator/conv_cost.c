@@ -82,13 +82,13 @@ int conv_check_memory(const npu_conv *conv, const npu_conv_plan *plan, char *err
     return 0;
 }
 
-static uint64_t tensor(uint64_t pixels, uint64_t channels) {
+static uint64_t room_for(uint64_t pixels, uint64_t channels) {
     return (pixels * 4 + 256) * channels + pixels * 512;
 }
 
 uint64_t conv_memory(const npu_conv *c, const npu_conv_plan *plan) {
-    const uint64_t in = tensor((uint64_t)c->iw * c->ih, c->ic);
-    const uint64_t out = tensor((uint64_t)plan->ow * plan->oh, c->oc); /* also more than the scratch */
+    const uint64_t in = room_for((uint64_t)c->iw * c->ih, c->ic);
+    const uint64_t out = room_for((uint64_t)plan->ow * plan->oh, c->oc); /* also more than the scratch */
     const uint64_t bytes = in + 4 * out + 4 * (uint64_t)plan->wgt_bytes + 4 * (uint64_t)plan->param_bytes + (UINT64_C(1) << 20);
     const uint64_t mib64 = UINT64_C(64) << 20;
     return (bytes / mib64 + 1) * mib64;
