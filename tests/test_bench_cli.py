@@ -76,3 +76,9 @@ def test_only_fp_units_take_vectors(toy):
     assert "--vectors FILE" in bench(toy, "--help").stdout
     done = bench(toy, "--vectors")
     assert done.returncode == 2 and "--vectors: expected a value" in done.stderr
+
+
+def test_a_bench_that_checks_nothing_is_an_error(toy):
+    assert bench(toy, "pace=ideal", "loops=1").returncode == 0
+    done = bench(toy, "pace=ideal", "loops=1", "blind=1")
+    assert done.returncode == 2 and "toy: nothing has looked at the unit, neither a check nor the bench" in done.stdout

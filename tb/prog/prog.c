@@ -153,6 +153,9 @@ void tb_prog_failed(tb_prog_run *p, tb_run *run) {
     snprintf(p->failure.signature, sizeof p->failure.signature, "%s", p->result->signature);
     snprintf(p->failure.path, sizeof p->failure.path, "%s", known ? run->failure.path : run->sim.failure_path);
     p->failure.cycle = known ? run->failure.cycle : run->sim.cycle;
+    if (p->hang == NULL && run->hang_text != NULL) {
+        p->hang = strdup(run->hang_text);
+    }
     if (p->fail_wave != NULL) {
         write_wave(p, run);
     }
