@@ -1,7 +1,7 @@
 # Tandem: every user command. `make help` prints the table; the work is done in scripts/*.mk and in the programs.
 
 # ---- what a user may set ----
-# the design; DESIGNS: folders with more of them (docs/architecture.md, section 14). CFG, KIND: as its description says
+# the design; DESIGNS: folders with more of them (docs/architecture.md, section 15). CFG, KIND: as its description says
 # DUT ?= the default design
 DESIGNS ?=
 SUITE ?= default

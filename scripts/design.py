@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The descriptions of the designs, designs/NAME/design (docs/architecture.md, section 14): read, checked, and written out for make and for shell scripts.
+"""The descriptions of the designs, designs/NAME/design (docs/architecture.md, section 15): read, checked, and written out for make and for shell scripts.
 
   design.py make             variables for make: NAME.KEY
   design.py list             the names, the default first

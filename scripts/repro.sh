@@ -44,7 +44,11 @@ command+=("${args[@]}" ${KNOBS:-})
 [ -n "${PLUSARG:-}" ] && command+=(--plusarg "$PLUSARG")
 [ -n "${NO_CHECKS:-}" ] && command+=(--no-checks)
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
-reports() { "${command[0]}" --help 2>/dev/null | grep -q -- --report; }
+reports() { # a program that has no such option says so in its help
+    local help
+    help=$("${command[0]}" --help 2>/dev/null) || return 0
+    grep -q -- --report <<<"$help"
+}
 [ -n "$unit" ] || ! reports || command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
 echo "${command[*]}"
 "${command[@]}"

@@ -188,7 +188,8 @@ def test_hang(hanging, tmp_path, irq):
     args = ["--count", 300, f"irq={irq}", "len=12000", "error=none", "--case-dir", tmp_path, "--result", tmp_path / "r"]
     done = run(hanging, *args)
     assert done.returncode == 1 and keys(tmp_path / "r")["signature"] == "watchdog:hang", done.stdout + done.stderr
-    assert "for 10000 cycles" in done.stdout and "writes in flight" in done.stdout
+    assert "for 10000 cycles" in done.stdout and "the memory owes nothing" in done.stdout
+    assert "\nhang: no handshake" in done.stdout and "\nin flight on the bus (oldest first):\n  mem " in done.stdout
 
 
 def test_checker_alone(program):

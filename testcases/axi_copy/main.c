@@ -159,6 +159,7 @@ static int execute(tb_prog_run *run) {
     }
     if (tb_run_failed(&dev->run)) {
         tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
+        run->report = dev->run.hang_text != NULL ? strdup(dev->run.hang_text) : NULL;
     }
     if (rc == 0 && tb_run_failed(&dev->run) && run->fail_wave != NULL) {
         write_wave(dev, run);

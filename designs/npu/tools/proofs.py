@@ -91,22 +91,22 @@ def laws():
 
 
 # ---- small building blocks ----
-FIFO, ARB = "rtl/lib/npu_fifo.sv", "rtl/lib/npu_arb.sv"
+FIFO, ARB = "rtl/lib/fifo.sv", "rtl/lib/arbiter.sv"
 
 
 def blocks():
-    yield comb("npu_arb", "one grant, to the lowest request", "7 requesters, all patterns", "prove_npu_arb", [ARB, "formal/prove_npu_arb.sv"],
+    yield comb("arbiter", "one grant, to the lowest request", "7 requesters, all patterns", "prove_arbiter", [ARB, "formal/prove_arbiter.sv"],
                wrong=[("the highest two are confused", ARB, "req_i & (~req_i + 1'b1)", "req_i & ~(req_i << 1)")])
     for depth in (3, 4):
-        yield fifo("npu_fifo.count-%d" % depth, depth, 0, "room, words and count agree; never over- or underflows", "from reset for ever, by induction",
+        yield fifo("fifo.count-%d" % depth, depth, 0, "room, words and count agree; never over- or underflows", "from reset for ever, by induction",
                    "-tempinduct -maxsteps 20", [("a push is counted when full", FIFO, "assign push     = wvalid_i && wready_o;", "assign push     = wvalid_i;")])
-        yield fifo("npu_fifo.data-%d" % depth, depth, 1, "words leave in order, unchanged", "Width 2, the first %d cycles from reset" % (2 * depth + 4),
+        yield fifo("fifo.data-%d" % depth, depth, 1, "words leave in order, unchanged", "Width 2, the first %d cycles from reset" % (2 * depth + 4),
                    "-tempinduct -tempinduct-baseonly -maxsteps %d" % (2 * depth + 4),
                    [("the write pointer does not wrap", FIFO, "wptr_q <= (wptr_q == Pw'(Depth - 1)) ? '0 : wptr_q + 1'b1;", "wptr_q <= (wptr_q == Pw'(Depth - 1)) ? wptr_q : wptr_q + 1'b1;")])
 
 
 def fifo(name, depth, data, claim, scope, how, wrong):
-    script = [READ + FIFO + " formal/prove_npu_fifo.sv", "chparam -set Depth %d -set Data %d prove_npu_fifo" % (depth, data), "hierarchy -check -top prove_npu_fifo", "proc",
+    script = [READ + FIFO + " formal/prove_fifo.sv", "chparam -set Depth %d -set Data %d prove_fifo" % (depth, data), "hierarchy -check -top prove_fifo", "proc",
               "flatten", "memory_map", "async2sync", "dffunmap", "opt_clean"]
     return Proof(name, claim, scope, script, "-set-init-zero %s -prove ok_o 1 -show-inputs -show-outputs" % how, wrong=wrong)
 

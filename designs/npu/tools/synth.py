@@ -20,15 +20,15 @@ from synth_yosys import COLUMNS, PRIMITIVES, Job, Runner, check_whole, children,
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TOP = "npu_top"
-# the clock gate of silicon is a latch; an FPGA takes the clock ungated (npu_clk_gate)
+# the clock gate of silicon is a latch; an FPGA takes the clock ungated (clk_gate)
 TOP_PARAMS = {"ClkGate": "0"}
 
 # Rows of the table: module -> group, None for the group of the module it stands in. A row contains its submodules apart from
 # those that have a row of their own.
 UNITS = {
-    "npu_top": "control", "npu_regs": "control", "npu_perf": "control", "npu_clk_gate": "control",
-    "gemm_slot": "control", "gemm_check": "control", "alu_slot": "control", "alu_check": "control",
-    "pool_slot": "control", "pool_check": "control", "dma_rd": "control", "dma_wr": "control",
+    "npu_top": "control", "npu_regs": "control", "npu_perf": "control", "clk_gate": "control",
+    "task_slot": "control", "gemm_check": "control", "alu_check": "control", "pool_check": "control",
+    "dma_chan": "control", "dma_rd": "control", "dma_wr": "control",
     "send_buf": "axiSendBuffer",
     "gemm": "control", "gemm_queue": "control",
     "ifm_ld": "Im2col", "layout": "Im2col", "ifm_buf": "Im2col", "im2col": "Im2col",
@@ -40,7 +40,7 @@ UNITS = {
     "pool": "Pool", "pool_chan": "Pool", "pool_ld": "Pool", "pool_line": "Pool", "pool_seq": "Pool", "pool_op": "Pool", "pool_out": "Pool",
 }
 # Parts of the rows above, or of other users of the library: shown by themselves, with the default parameters.
-LEAVES = ("dma_split", "npu_fifo", "npu_arb", "npu_gearbox")
+LEAVES = ("dma_split", "fifo", "arbiter", "gearbox")
 LEAF_FOLDERS = ("fp",)  # all modules of these
 
 # Document 000, table 5-10: LUT, FF, DSP, BRAM and their share in percent of the whole programmable logic (table 5-9).

@@ -4,7 +4,7 @@
 // What it does
 //   Takes jobs (byte address, number of bytes) from NumReq requesters with fixed priority, index 0 first, into a queue of two,
 //   and cuts each into INCR bursts of 16-byte beats that cross no 4 KB line (so none has more than 256 beats). Only the
-//   first burst of a job may start unaligned. A burst is presented on ax_*_o when fewer than 16 are in flight, that is,
+//   first burst of a job may start unaligned. A burst is presented on ax_*_o when fewer than Outstanding are in flight, that is,
 //   presented and not yet reported complete by done_i.
 //
 // bst_push_o is 1 in the cycle before a burst appears on ax_*_o; then bst_*_o describe it: requester, beats - 1, whether it
@@ -16,12 +16,13 @@
 //
 // Latency: accepted request -> ax_valid_o 2 cycles. Throughput: one burst a cycle. No path from ax_ready_i or done_i to ax_*_o
 //   without a register.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module dma_split #(
     parameter int unsigned NumReq = 4,  // requesters, at least 1
+    parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
     localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
-    localparam int unsigned CntW = $clog2(npu_pkg::AxiOutstanding + 1)
+    localparam int unsigned CntW = $clog2(Outstanding + 1)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -54,8 +55,6 @@ module dma_split #(
     output logic [CntW-1:0] flight_o
 );
 
-  localparam int unsigned Outstanding = npu_pkg::AxiOutstanding;
-
   // ------------------------------------------------------------------------------------------------ arbiter and job queue
   logic sel_valid;
   logic [IdW-1:0] sel_id;
@@ -83,7 +82,7 @@ module dma_split #(
   logic [1:0] job_count;
   logic [31:0] job_addr;
   logic [23:0] job_bytes;
-  npu_fifo #(
+  fifo #(
       .Width(JobW),
       .Depth(2)
   ) u_job (
@@ -189,16 +188,16 @@ module dma_split #(
   assign unused = ^{job_count, cur_len[8]};
 
   // ------------------------------------------------------------------------------------------------ assertions
-  `NPU_ASSERT_ONEHOT0(OneGrant, req_ready_o)
-  `NPU_ASSERT(GrantOnlyValid, (req_ready_o & ~req_valid_i) == '0)
-  `NPU_ASSERT(JobNotEmpty, !(sel_valid && sel_bytes == 24'd0))
-  `NPU_ASSERT(FlightRange, flight_q <= Outstanding[CntW-1:0])
-  `NPU_ASSERT(DoneOfPresented, !(done_i && flight_q == '0))
-  `NPU_ASSERT(OwnersCounted, own_wr_q - own_rd_q == flight_q[OwnW-1:0])
-  `NPU_ASSERT(PresentedCounted, !(ax_valid_q && flight_q == '0))
-  `NPU_ASSERT(BeatsLeft, !(job_valid && more_q && beats_q == 21'd0))
-  `NPU_ASSERT(LenRange, !push || cur_len < 9'd256)
-  `NPU_ASSERT(BurstInPage, !ax_valid_q || {1'b0, ax_addr_q[11:4]} + {1'b0, ax_len_q} < 9'd256)
-  `NPU_ASSERT_STABLE(ax_valid_o, ax_ready_i, {ax_addr_o, ax_len_o})
+  `ASSERT_ONEHOT0(OneGrant, req_ready_o)
+  `ASSERT(GrantOnlyValid, (req_ready_o & ~req_valid_i) == '0)
+  `ASSERT(JobNotEmpty, !(sel_valid && sel_bytes == 24'd0))
+  `ASSERT(FlightRange, flight_q <= Outstanding[CntW-1:0])
+  `ASSERT(DoneOfPresented, !(done_i && flight_q == '0))
+  `ASSERT(OwnersCounted, own_wr_q - own_rd_q == flight_q[OwnW-1:0])
+  `ASSERT(PresentedCounted, !(ax_valid_q && flight_q == '0))
+  `ASSERT(BeatsLeft, !(job_valid && more_q && beats_q == 21'd0))
+  `ASSERT(LenRange, !push || cur_len < 9'd256)
+  `ASSERT(BurstInPage, !ax_valid_q || {1'b0, ax_addr_q[11:4]} + {1'b0, ax_len_q} < 9'd256)
+  `ASSERT_STABLE(ax_valid_o, ax_ready_i, {ax_addr_o, ax_len_o})
 
 endmodule

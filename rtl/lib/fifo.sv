@@ -3,9 +3,9 @@
 // A word written in one cycle can be read in the next. One write and one read a cycle, also when full minus one or empty plus
 // one; a full FIFO takes no word in the cycle in which one is read. Depth is any number from 2 up. clr_i empties it at the
 // next edge and drops a word written in the same cycle.
-`include "npu_assert.svh"
+`include "assert.svh"
 
-module npu_fifo #(
+module fifo #(
     parameter int unsigned Width = 32,
     parameter int unsigned Depth = 4
 ) (
@@ -61,12 +61,12 @@ module npu_fifo #(
 
   generate
     if (Depth != (1 << Cw) - 1) begin : g_range
-      `NPU_ASSERT(FifoCountRange, count_q <= Depth[Cw-1:0])
+      `ASSERT(FifoCountRange, count_q <= Depth[Cw-1:0])
     end
   endgenerate
-  `NPU_ASSERT(FifoPointers, (wptr_q == rptr_q) == (count_q == '0 || count_q == Depth[Cw-1:0]))
-  `NPU_ASSERT(FifoNoOverflow, !(push && count_q == Depth[Cw-1:0]))
-  `NPU_ASSERT(FifoNoUnderflow, !(pop && count_q == '0))
-  `NPU_ASSERT_STABLE(rvalid_o, rready_i || clr_i, rdata_o)
+  `ASSERT(FifoPointers, (wptr_q == rptr_q) == (count_q == '0 || count_q == Depth[Cw-1:0]))
+  `ASSERT(FifoNoOverflow, !(push && count_q == Depth[Cw-1:0]))
+  `ASSERT(FifoNoUnderflow, !(pop && count_q == '0))
+  `ASSERT_STABLE(rvalid_o, rready_i || clr_i, rdata_o)
 
 endmodule

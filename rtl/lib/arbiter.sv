@@ -1,7 +1,7 @@
 // Fixed-priority arbiter: grants the lowest request. Combinational.
-`include "npu_assert.svh"
+`include "assert.svh"
 
-module npu_arb #(
+module arbiter #(
     parameter int unsigned NumReq = 4
 ) (
     input  logic [NumReq-1:0] req_i,
@@ -11,6 +11,6 @@ module npu_arb #(
   // -x keeps the lowest one of x and inverts everything above it
   assign gnt_o = req_i & (~req_i + 1'b1);
 
-  `NPU_ASSERT_COMB(ArbOneHot, (gnt_o & (gnt_o - 1'b1)) == '0 && (gnt_o & ~req_i) == '0)
+  `ASSERT_COMB(ArbOneHot, (gnt_o & (gnt_o - 1'b1)) == '0 && (gnt_o & ~req_i) == '0)
 
 endmodule

@@ -4,9 +4,9 @@
 // N = 16: a wire. N = 8 and 4: a beat gives 2 or 4 words and is taken with the last of them. No bubble: the limiting side
 // moves every cycle. out_valid_o follows in_valid_i and in_ready_o follows out_ready_i in the same cycle, so the source must
 // keep its beat while it waits. clr_i drops a half-assembled word or a half-read beat at the next edge.
-`include "npu_assert.svh"
+`include "assert.svh"
 
-module npu_gearbox #(
+module gearbox #(
     parameter int unsigned N = 8
 ) (
     input  logic           clk_i,
@@ -64,7 +64,7 @@ module npu_gearbox #(
     end
   endgenerate
 
-  `NPU_ASSERT_STABLE(in_valid_i, in_ready_o || clr_i, in_data_i)
-  `NPU_ASSERT_STABLE(out_valid_o, out_ready_i || clr_i, out_data_o)
+  `ASSERT_STABLE(in_valid_i, in_ready_o || clr_i, in_data_i)
+  `ASSERT_STABLE(out_valid_o, out_ready_i || clr_i, out_data_o)
 
 endmodule

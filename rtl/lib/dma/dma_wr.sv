@@ -1,10 +1,10 @@
-// Write side of one AXI4 channel, shared by NumReq requesters (docs/npu/npu.md sections 1 and 4).
+// Write side of one AXI4 channel, shared by NumReq requesters.
 //
 // What it does
 //   A requester asks for a job: `bytes` bytes to byte address `addr` on, and delivers them as ceil(bytes/16) beats whose first
 //   byte is byte 0 of the first beat (bytes of the last beat beyond the job are ignored). The unit splits jobs into INCR
 //   bursts of 16-byte beats that cross no 4 KB line, shifts the bytes to their lanes, masks head and tail with strobes, and
-//   keeps up to 16 bursts in flight (presented on AW, response not yet arrived).
+//   keeps up to Outstanding bursts in flight (presented on AW, response not yet arrived).
 //
 // Request handshake: as dma_rd. Requester i holds req_valid_i[i], req_addr_i[32*i +: 32] and req_bytes_i[24*i +: 24]
 //   (1 .. 2^24-1; the range must not run past 2^32) until req_ready_o[i]; fixed priority, index 0 first; ready depends on
@@ -33,11 +33,13 @@
 //   there and the requester had no data. inflight_o: bursts presented on AW whose response has not arrived.
 //
 // No path leads from an AXI input to an AXI output without a register; bready_o is 1 always.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module dma_wr #(
     parameter int unsigned NumReq = 1,  // requesters, at least 1
-    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1
+    parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
+    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
+    localparam int unsigned CntW = $clog2(Outstanding + 1)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -80,11 +82,8 @@ module dma_wr #(
     output logic ev_burst_o,
     output logic ev_wait_bus_o,
     output logic ev_wait_data_o,
-    output logic [4:0] inflight_o
+    output logic [CntW-1:0] inflight_o
 );
-
-  localparam int unsigned Outstanding = npu_pkg::AxiOutstanding;
-  localparam int unsigned CntW = $clog2(Outstanding + 1);
 
   // ------------------------------------------------------------------------------------------------ flush
   // drop_q keeps dropping until the bus is drained, also when flush_i falls early
@@ -111,7 +110,8 @@ module dma_wr #(
   logic [3:0] bst_tail;
   logic [IdW-1:0] done_id;
   dma_split #(
-      .NumReq(NumReq)
+      .NumReq(NumReq),
+      .Outstanding(Outstanding)
   ) u_split (
       .clk_i,
       .rst_ni,
@@ -161,7 +161,7 @@ module dma_wr #(
   logic [3:0] inf_end;
   logic inf_first;
   logic inf_last;
-  npu_fifo #(
+  fifo #(
       .Width(InfoW),
       .Depth(Outstanding)
   ) u_info (
@@ -249,7 +249,7 @@ module dma_wr #(
 
   // Two entries keep wready_i away from wdat_ready_o at a beat a cycle.
   logic [1:0] out_count;
-  npu_fifo #(
+  fifo #(
       .Width(128 + 16 + 1),
       .Depth(2)
   ) u_out (
@@ -316,13 +316,13 @@ module dma_wr #(
   assign unused = ^{bid_i, bresp_i[0], bst_tail, info_count, out_count};
 
   // ------------------------------------------------------------------------------------------------ assertions
-  `NPU_ASSERT_ONEHOT0(OneSource, wdat_ready_o)
-  `NPU_ASSERT(DataOwed, !wvalid_o || !bus_idle)
-  `NPU_ASSERT(IdleMeansEmpty, !idle_o || !(info_valid || wvalid_o || awvalid_o))
-  `NPU_ASSERT(BeatRange, !info_valid || beat_q <= inf_len)
-  `NPU_ASSERT(IdleOfAll, idle_o == (&idle_req_o))
-  `NPU_ASSERT_ONEHOT0(OneError, err_o)
-  `NPU_ASSERT(IdNeverOther, !bvalid_i || bid_i == 1'b0)
-  `NPU_ASSERT_STABLE(wvalid_o, wready_i, {wdata_o, wstrb_o, wlast_o})
+  `ASSERT_ONEHOT0(OneSource, wdat_ready_o)
+  `ASSERT(DataOwed, !wvalid_o || !bus_idle)
+  `ASSERT(IdleMeansEmpty, !idle_o || !(info_valid || wvalid_o || awvalid_o))
+  `ASSERT(BeatRange, !info_valid || beat_q <= inf_len)
+  `ASSERT(IdleOfAll, idle_o == (&idle_req_o))
+  `ASSERT_ONEHOT0(OneError, err_o)
+  `ASSERT(IdNeverOther, !bvalid_i || bid_i == 1'b0)
+  `ASSERT_STABLE(wvalid_o, wready_i, {wdata_o, wstrb_o, wlast_o})
 
 endmodule

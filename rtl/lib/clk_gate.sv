@@ -2,7 +2,7 @@
 // its place in silicon, and with Gate = 0 (FPGA) the clock passes ungated.
 //
 // A unit behind it sees no edge while it has nothing to do, which saves power, and a simulator its time.
-module npu_clk_gate #(
+module clk_gate #(
   parameter bit Gate = 1'b1
 ) (
   input  logic clk_i,

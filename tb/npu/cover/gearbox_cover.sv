@@ -1,6 +1,6 @@
 // Corners of the change of widths.
 // hit: tests conv and convert with in_layout=int8
-module npu_gearbox_cover (
+module gearbox_cover (
     input logic clk_i,
     input logic rst_ni,
     input logic clr_i,
@@ -21,4 +21,4 @@ module npu_gearbox_cover (
 
 endmodule
 
-bind npu_gearbox npu_gearbox_cover u_npu_gearbox_cover (.*);
+bind gearbox gearbox_cover u_gearbox_cover (.*);

@@ -1,5 +1,5 @@
 // The arbiter grants the lowest request and nothing else.
-module prove_npu_arb #(
+module prove_arbiter #(
   parameter int unsigned NumReq = 7
 ) (
   input  logic [NumReq-1:0] req_i,
@@ -8,7 +8,7 @@ module prove_npu_arb #(
   output logic              ok_o
 );
 
-  npu_arb #(.NumReq(NumReq)) u_arb (.req_i, .gnt_o);
+  arbiter #(.NumReq(NumReq)) u_arb (.req_i, .gnt_o);
 
   logic [NumReq-1:0] taken;  // a lower one asks
   logic [NumReq-1:0] want;

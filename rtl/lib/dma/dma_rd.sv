@@ -1,8 +1,8 @@
-// Read side of one AXI4 channel, shared by NumReq requesters (docs/npu/npu.md sections 1 and 4).
+// Read side of one AXI4 channel, shared by NumReq requesters.
 //
 // What it does
 //   A requester asks for a job: `bytes` bytes from byte address `addr` on. The unit splits jobs into INCR bursts of
-//   16-byte beats that cross no 4 KB line, keeps up to 16 bursts in flight, and returns the bytes of each job as
+//   16-byte beats that cross no 4 KB line, keeps up to Outstanding bursts in flight, and returns the bytes of each job as
 //   ceil(bytes/16) beats, realigned so that byte 0 of the first beat is the first requested byte. Bytes of the last
 //   beat beyond the job are zero.
 //
@@ -33,11 +33,13 @@
 //   data waited for dat_ready_i. inflight_o: bursts presented and not complete.
 //
 // No path leads from an AXI input to an AXI output without a register.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module dma_rd #(
     parameter int unsigned NumReq = 4,  // requesters, at least 1
-    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1
+    parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
+    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
+    localparam int unsigned CntW = $clog2(Outstanding + 1)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -78,11 +80,8 @@ module dma_rd #(
     output logic ev_burst_o,
     output logic ev_wait_bus_o,
     output logic ev_wait_user_o,
-    output logic [4:0] inflight_o
+    output logic [CntW-1:0] inflight_o
 );
-
-  localparam int unsigned Outstanding = npu_pkg::AxiOutstanding;
-  localparam int unsigned CntW = $clog2(Outstanding + 1);
 
   // ------------------------------------------------------------------------------------------------ flush
   // drop_q keeps dropping until the bus is drained, also when flush_i falls early
@@ -111,7 +110,8 @@ module dma_rd #(
   logic r_done;
   assign r_done = rvalid_i & rready_o & rlast_i;
   dma_split #(
-      .NumReq(NumReq)
+      .NumReq(NumReq),
+      .Outstanding(Outstanding)
   ) u_split (
       .clk_i,
       .rst_ni,
@@ -163,7 +163,7 @@ module dma_rd #(
   logic inf_first;
   logic inf_last;
   logic inf_extra;
-  npu_fifo #(
+  fifo #(
       .Width(InfoW),
       .Depth(Outstanding)
   ) u_info (
@@ -185,7 +185,7 @@ module dma_rd #(
   logic skid_pop;
   logic [127:0] skid_data;
   logic [1:0] skid_count;
-  npu_fifo #(
+  fifo #(
       .Width(128),
       .Depth(2)
   ) u_skid (
@@ -321,10 +321,10 @@ module dma_rd #(
   assign unused = ^{rid_i, rresp_i[0], info_count, skid_count};
 
   // ------------------------------------------------------------------------------------------------ assertions
-  `NPU_ASSERT(InfoCoversData, !(skid_valid && !info_valid))
-  `NPU_ASSERT(TailAlone, !(tail_q && skid_pop))
-  `NPU_ASSERT_ONEHOT0(OneError, err_o)
-  `NPU_ASSERT(IdNeverOther, !rvalid_i || rid_i == 1'b0)
-  `NPU_ASSERT_STABLE(dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
+  `ASSERT(InfoCoversData, !(skid_valid && !info_valid))
+  `ASSERT(TailAlone, !(tail_q && skid_pop))
+  `ASSERT_ONEHOT0(OneError, err_o)
+  `ASSERT(IdNeverOther, !rvalid_i || rid_i == 1'b0)
+  `ASSERT_STABLE(dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
 
 endmodule
