@@ -128,7 +128,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     options scratch = {0};
     options *t = o != NULL ? o : &scratch;
     bool list[11] = {false};
-    const opt what[] = {
+    const opt_row what[] = {
         OPT(TEXT, "--suite", "NAME|FILE", "NAME.suite of each design; with a / or .suite: a file", &t->suite),
         OPT(TEXT, "--seed", "S", "seed of the run (default: the suite's seed line, else 1)", &t->seed),
         OPT(TAKE, "--cfg", "n4,n8", "only these configurations", t, .given = &list[0], .take = take_cfg),
@@ -157,7 +157,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
             "suite): same commit, same programs, only missing jobs",
             t, .take = take_resume),
     };
-    const opt how[] = {
+    const opt_row how[] = {
         OPT(U32, "--jobs", "N", "processes at a time (default: processors)", &t->parallel, .lo = 1, .hi = PARALLEL_MAX),
         OPT(FLAG, "--fail-fast", NULL, "stop at the first failure", &t->fail_fast),
         OPT(U32, "--explain", "N",
@@ -166,7 +166,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
             &t->explain, .hi = 1000),
         OPT(U32, "--explain-time", "S", "seconds for all that (default 60)", &t->explain_time, .lo = 1, .hi = 86400),
     };
-    const opt slurm[] = {
+    const opt_row slurm[] = {
         OPT(TEXT, "--launcher", "slurm", "submit job arrays instead of starting processes (local)", &t->launcher, .words = launchers),
         OPT(U32, "--shard-seconds", "S", "expected work of a task, at least (default 60)", &t->slurm.shard_s, .hi = 86400),
         OPT(U32, "--slurm-cpus", "N", "processors of a task, jobs at a time in it (default 1)", &t->slurm.cpus, .lo = 1,
@@ -177,7 +177,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(REAL, "--slurm-poll", "S", "between two questions to Slurm (default 5)", &t->slurm.poll_s, .least = 0.1, .most = 3600),
         OPT(U32, "--slurm-silence", "S", "a task without a sign of life is lost (default 60)", &t->slurm.silence_s, .lo = 3, .hi = 86400),
     };
-    const opt write[] = {
+    const opt_row write[] = {
         OPT(FLAG, "--report", NULL, "pages in OUT/report", &t->report),
         OPT(TEXT, "--html", "DIR", "the same pages in DIR", &t->html),
         OPT(TEXT, "--figures", "FILE",
@@ -189,20 +189,20 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--source-dir", "DIR", "where it looks for the file of a unit (default rtl)", &t->source_dir),
         OPT(TEXT, "--summary-json", "F", "summary of the run as JSON", &t->summary_json),
     };
-    const opt look[] = {
+    const opt_row look[] = {
         OPT(TEXT, "--run", "N", "the run that is asked for (report, query, failure; default:\nnewest)", &t->run),
         OPT(TEXT, "--job", NULL, NULL, &t->job),
         OPT(U32, "--limit", "N", "at most so many rows (query; default 20)", &t->limit, .lo = 1),
         OPT(FLAG, "--json", NULL, "tables as JSON (list, report, diff, query, gc)", &t->json),
     };
-    const opt clean[] = {
+    const opt_row clean[] = {
         OPT(I64, "--keep-runs", "N", "keep the newest N runs", &t->gc.keep_runs, .hi = UINT32_MAX),
         OPT(I64, "--keep-days", "D", "keep runs that are younger than D days", &t->gc.keep_days, .hi = 100000),
         OPT(I64, "--max-size", "MB", "then remove the oldest until the rest takes at most MB", &t->gc.max_mib, .hi = UINT32_MAX),
         OPT(FLAG, "--forget", NULL, "remove them from the database, too", &t->gc.forget),
         OPT(FLAG, "--dry-run", NULL, "only say what would go", &t->gc.dry_run),
     };
-    const opt where[] = {
+    const opt_row where[] = {
         OPT(TEXT, "--db", "FILE", "results database (default BUILD_DIR/results.db)", &t->db),
         OPT(TEXT, "--out", "DIR", "logs, results, cases (default BUILD_DIR/regress/RUN)", &t->out, .given = &list[8]),
         OPT(TEXT, "--build-dir", "DIR", "where the programs are (default build)", &t->build_dir),
@@ -227,7 +227,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     }
     for (size_t g = 0; g < line.groups; g++) {
         for (size_t i = 0; i < groups[g].count; i++) {
-            const opt *row = &groups[g].row[i];
+            const opt_row *row = &groups[g].row[i];
             o->list_option = row->given != NULL && *row->given ? row->name : o->list_option;
         }
     }

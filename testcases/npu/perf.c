@@ -1,6 +1,8 @@
 /* perf.c - `tandem run --perf`: every performance counter, and what happened over time as text and as a picture. */
 #include "cli.h"
 
+#include "report/report.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -334,9 +336,9 @@ static void json_series(FILE *f, const tc_stats *s, uint32_t n) {
 static void json_write(FILE *f, const tc_stats *s, uint32_t n) {
     const uint64_t per_cycle = 32; /* bytes of two channels */
     fputs("{\n \"operator\": ", f);
-    cli_json_text(f, s->what);
+    rep_json(f, s->what);
     fputs(",\n \"tasks\": ", f);
-    cli_json_text(f, s->tasks);
+    rep_json(f, s->tasks);
     json_number(f, "n", n);
     json_number(f, "macs", s->macs);
     json_number(f, "cycles", s->cycles);

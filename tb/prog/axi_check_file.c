@@ -1,4 +1,4 @@
-/* axi_check_file.c - `tandem axi-check` in the guarded child: find the port, sample it, judge it, say what was found. Nothing is printed before all was read. */
+/* axi_check_file.c - axi-check in the guarded child: find the port, sample it, judge it, say what was found. Nothing is printed before all was read. */
 #include "axi_check.h"
 
 #include <errno.h>
@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "device.h"
 
 enum { STOP = 1 };
 
@@ -122,8 +120,8 @@ static int begin(check *c) {
                           .report = report,
                           .report_ctx = c};
     memcpy(cfg.severity, o->severity, sizeof cfg.severity);
-    if (o->npu_rules) {
-        npu_dev_axi_rules(&cfg);
+    if (o->project_rules != NULL) {
+        o->project_rules(&cfg);
     }
     for (uint32_t i = 0; i < o->projects; i++) {
         tb_axi_project_set(&cfg.proj, o->project[i].name, o->project[i].value);
