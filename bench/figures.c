@@ -409,7 +409,8 @@ int main(int argc, char **argv) {
             return 1;
         }
         to.json = json.file;
-        fprintf(to.json, "{\"cfg\": \"%s\", \"commit\": \"%s\", \"rows\": [", NPU_CFG_NAME, o.commit);
+        fprintf(to.json, "{\"cfg\": \"%s\", \"commit\": \"%s\", \"bounds\": [\"mesh\", \"read\", \"write\"], \"rows\": [", NPU_CFG_NAME,
+                o.commit);
     }
     head_line(o.markdown);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
