@@ -25,7 +25,9 @@ deps-dev: ## install the packages of the optional tools
 given = $(filter command environment,$(firstword $(origin $(1))))
 RUNNER = $(HOST)/tandem-regress
 # ASan reserves terabytes of address space
-RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
+# without DUT= every design has its part of a suite
+RUNNER_DESIGN = $(if $(call given,DUT),--design $(DUT))
+RUNNER_OPTIONS = --suite $(SUITE) $(RUNNER_DESIGN) --build-dir $(BUILD) --kind $(KIND) $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
 
 # signatures whose failures are explained; a run that stops at the first failure (make mutants) wants to be quick
 EXPLAIN ?= $(if $(filter --fail-fast,$(REGRESS_ARGS)),0,5)
@@ -35,25 +37,19 @@ LAUNCHER ?=
 LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
 # a run that goes on has its list and its programs: nothing is built
-RESUME_OPTIONS = --resume $(RUN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
+RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 
 # coverage closure: planned jobs, round after round (docs/coverage.md). RANDOM=0: without the curve of plain random jobs
 GOAL ?= 98
-CLOSURE_OPTIONS = --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
+CLOSURE_OPTIONS = --design $(DUT) --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
   $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter 0,$(RANDOM)),,--random)
 
-# topologies that the suite `networks` runs
-SUITE_NETS := yolov3 retinaface yolov5s yolov7_tiny resnet50 yolov3_tiny yolov4_tiny mobilenet_yolo x_tiny_yolo squeezenet
-build/networks/%.param: tools/netgen.py
-	@mkdir -p $(@D)
-	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
-regress: $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
-regress: ## run a SUITE (smoke, default, nightly, networks, python; closure: until GOAL=98 percent are covered), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
+regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered) of every design, or of DUT=, pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifeq ($(SUITE),closure)
 	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-cov
-	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
+	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --design $(DUT) --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
 	@$(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
 else ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
@@ -69,7 +65,7 @@ gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= M
 	  $(if $(KEEP_DAYS),--keep-days $(KEEP_DAYS)) $(if $(MAX_SIZE),--max-size $(MAX_SIZE)) $(if $(FORGET),--forget) $(if $(DRY),--dry-run)
 
 # ---- single runs; the commands are printed, they work without make ----
-# command-line variables with small letters are knobs: make run OP=conv k=3
+# command-line variables with small letters are knobs: make run OP=copy w=3
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
 BUILD_QUIETLY = $(MAKE) -s $(PARALLEL)
 WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
@@ -78,18 +74,18 @@ need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
 # BUS: what went over the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=conv [SEED= INDEX= COUNT= ..]
+run: ## one operator: make run OP=name [knob=value ... SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=name [SEED= INDEX= COUNT= ..]
 ifneq ($(PY),)
 	@$(BUILD_QUIETLY) $(OUT)/tandem-python
 	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) $(if $(COUNT),--count $(COUNT)) $(DEVICE_ARGS) $(WAVE_ARGS)
 else
-	$(call need,OP,make run OP=conv [knob=value ...])
+	$(call need,OP,make run OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
-perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg or .json, WINDOW=cycles]
-	$(call need,OP,make perf OP=conv [knob=value ...])
+perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... SVG=build/perf.svg or .json, WINDOW=cycles]
+	$(call need,OP,make perf OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) $(if $(WINDOW),--window $(WINDOW))
 
@@ -106,52 +102,26 @@ unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [k
 OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,KIND)$(SAN)"
 
 # WAVE= asks for the whole run in a file, which any build with tracing gives
-repro: ## a failure again, explained: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= REPORT=folder]
+repro: ## a failure again, explained: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [DUT= CFG= KIND= REPORT=folder]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" \
 	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
 
 .PHONY: wave watch
 wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@$(OF_RUN) KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
+	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
 
 # no make in the recipe: `make -n` must not watch
 watch: export MAKE_COMMAND := $(MAKE)
 watch: ## a unit again whenever its files change: make watch UNIT=mesh [CFG= KIND= SEED= COUNT= knob=value ...]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
-	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh $(UNIT_ARGS) $(KNOBS)
+	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh $(UNIT_ARGS) $(KNOBS)
 
 .PHONY: shrink
 shrink: ## a small case with the same failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= OUTPUT= KEEP=k,s]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) scripts/shrink.sh
-
-NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
-  $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-# one inference of any network with the report of the runtime: NET without labelled images
-RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) $(if $(NORM),--norm $(NORM)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) \
-  $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## a network on model and RTL: the digits job; NET= BIN= IMAGES= [CALIB= COUNT=]; NET= [BIN= IMAGE= MEAN= NORM= TABLE= NAMES= JSON=] once with a report; [DEVICE=]
-	@$(BUILD_QUIETLY) $(OUT)/tandem-net
-	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
-
-.PHONY: networks
-networks: ## docs/networks.md: every topology of DATA= (folders param/ and darknet/) and of tools/netgen.py through the runtime
-	$(call need,DATA,make networks DATA=folder)
-	@$(BUILD_QUIETLY) $(HOST)/tandem-net-model
-	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) --output docs/networks.md
-
-.PHONY: predict
-predict: ## predicted cycles of operators by themselves beside those of the RTL: [CFG= SHAPE=56x56x64], or of another network NET=
-	@$(BUILD_QUIETLY) $(OUT)/tandem-net
-	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
-
-.PHONY: figures
-FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
-figures: ## the published cycle figures beside those of the RTL (N=32, full size, about 3 minutes)
-	@$(MAKE) --no-print-directory CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
-	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"

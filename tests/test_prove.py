@@ -10,6 +10,7 @@ import sys
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TOOLS = "designs/npu/tools"
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 QUICK = ["fp_cmp", "fp_f32_to_i8", "fp_i32_to_f32", "fp_f32_to_i32", "fp_mul.special", "fp_add.ab1-1", "law.mul-one", "arbiter", "fifo.count-3", "transpose.step-4"]
 CHECK = ["fp_*", "law.mul-*", "law.add-[iz]*", "law.[dri]*", "npu_*", "transpose", "mesh.state-1", "mesh.state-2", "mesh.start-1"]
@@ -18,7 +19,7 @@ needs_yosys = pytest.mark.skipif(not shutil.which("yosys"), reason="not run: pro
 
 
 def prove(*args, root=ROOT):
-    proc = subprocess.run([sys.executable, os.path.join(root, "scripts", "prove.py"), *args], capture_output=True, text=True, timeout=600 if not FULL else 1800)
+    proc = subprocess.run([sys.executable, os.path.join(root, TOOLS, "prove.py"), *args], capture_output=True, text=True, timeout=600 if not FULL else 1800)
     return proc.returncode, proc.stdout, proc.stderr
 
 
@@ -26,9 +27,9 @@ def copy_with(tmp_path, path, old, new):
     """A tree with one changed file."""
     for name in ("rtl", "formal", "testcases/npu/unit/sv"):
         shutil.copytree(os.path.join(ROOT, name), tmp_path / name)
-    (tmp_path / "scripts").mkdir()
+    (tmp_path / TOOLS).mkdir(parents=True)
     for name in ("prove.py", "proofs.py"):
-        shutil.copy(os.path.join(ROOT, "scripts", name), tmp_path / "scripts")
+        shutil.copy(os.path.join(ROOT, TOOLS, name), tmp_path / TOOLS)
     text = (tmp_path / path).read_text(encoding="utf-8")
     assert old in text
     (tmp_path / path).write_text(text.replace(old, new), encoding="utf-8")

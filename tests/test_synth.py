@@ -1,4 +1,4 @@
-"""make synth: the checks of scripts/synth.py on small modules, its cache, its tables."""
+"""make synth: the checks of designs/npu/tools/synth.py on small modules, its cache, its tables."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "designs/npu/tools"))
 import synth  # noqa: E402
 import synth_src  # noqa: E402
 import synth_yosys  # noqa: E402
@@ -21,7 +21,7 @@ needs_yosys = pytest.mark.skipif(not YOSYS, reason="not run: needs yosys (make d
 
 
 def call(tmp_path, *args, **env):
-    return subprocess.run([str(ROOT / "scripts/synth.py"), "--build", str(tmp_path / "b"), *args], cwd=ROOT, capture_output=True, text=True,
+    return subprocess.run([str(ROOT / "designs/npu/tools/synth.py"), "--build", str(tmp_path / "b"), *args], cwd=ROOT, capture_output=True, text=True,
                           env={**os.environ, **env})
 
 
@@ -207,7 +207,7 @@ assign z_o = C[32*i_i[3:0]+:32];
 
 @needs_yosys
 def test_rom_rule(tmp_path):
-    """scripts/synth_rom.v keeps the function, for all indices: proven with the SAT solver of Yosys."""
+    """synth_rom.v keeps the function, for all indices: proven with the SAT solver of Yosys."""
     module(tmp_path, ROM, "input logic [4:0] i_i, output logic [31:0] y_o, output logic [31:0] z_o")
     rule = synth_yosys.ROM.read_text(encoding="utf-8")
     swapped = rule.replace("node[32*(2*i+1)+:32] : node[32*(2*i)+:32]", "node[32*(2*i)+:32] : node[32*(2*i+1)+:32]")
