@@ -27,7 +27,6 @@
 #include "mem/ddr.h"
 #include "num.h"
 #include "prog/prog.h"
-#include "prog/shrink_case.h"
 #include "run/replay.h"
 #include "run/run.h"
 #include "run/snap.h"

@@ -120,21 +120,10 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
 }
 
 /* At most so much is copied; a slow bus takes longer. */
-static tb_shrink_size size(const tb_knobs *k) {
+static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
+    (void)test;
     const uint64_t bytes = (uint64_t)(tb_knobs_get(k, "copies") * tb_knobs_get(k, "len"));
     return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
-}
-
-static void write_wave(copy_device *dev, tb_prog_run *run) {
-    char err[256];
-    int rc = tb_run_fail_wave(&dev->run, err, sizeof err);
-    if (rc == 0) {
-        tb_kv_set(&run->result->extra, "wave", run->fail_wave);
-        rc = tb_run_draw(&dev->run, err, sizeof err);
-    }
-    if (rc != 0) {
-        fprintf(stderr, "no waveform: %s\n", err);
-    }
 }
 
 static int execute(tb_prog_run *run) {
@@ -159,10 +148,7 @@ static int execute(tb_prog_run *run) {
     }
     if (tb_run_failed(&dev->run)) {
         tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
-        run->report = dev->run.hang_text != NULL ? strdup(dev->run.hang_text) : NULL;
-    }
-    if (rc == 0 && tb_run_failed(&dev->run) && run->fail_wave != NULL) {
-        write_wave(dev, run);
+        tb_prog_failed(run, &dev->run);
     }
     if (rc == 0) {
         run->result->cycles += dev->run.sim.cycle;
@@ -174,13 +160,14 @@ static int execute(tb_prog_run *run) {
 }
 
 int main(int argc, char **argv) {
-    const tb_prog prog = {.name = "axi_copy",
-                          .cfg = AXI_COPY_CFG_NAME,
+    const tb_test test = {.name = "axi_copy",
                           .about = "random copies on the engine and its golden model",
+                          .is_operator = true,
                           .knobs = knobs,
                           .knob_count = sizeof knobs / sizeof *knobs,
                           .size = size,
-                          .work_name = "bytes",
                           .execute = execute};
+    const tb_prog prog = {
+        .about = test.about, .cfg = AXI_COPY_CFG_NAME, .tests = &test, .test_count = 1, .case_dir = "build/cases", .work_name = "bytes"};
     return tb_prog_main(&prog, argc, argv);
 }

@@ -44,10 +44,7 @@ static int replaceable(const char *dir, char *err, size_t err_size) {
                : stop(err, err_size, dir, "holds files that are no report; expected a new or empty folder, or an older report");
 }
 
-int cli_bundle_check(const cli_options *o, char *err, size_t err_size) {
-    if (o->report == NULL) {
-        return 0;
-    }
+static int check_folder(const tb_prog_options *o, char *err, size_t err_size) {
     if (strlen(o->report) > 400) {
         return stop(err, err_size, "--report", "expected a folder name of at most 400 characters");
     }
@@ -130,7 +127,7 @@ static int write_files(const struct bundle *b, char *err, size_t err_size) {
     tb_kv kv;
     tb_kv_init(&kv);
     snprintf(path, sizeof path, "%s/case.case", b->temp);
-    int rc = cli_case_to_kv(b->run->test, b->run->seed, b->run->knobs, &kv);
+    int rc = tb_case_to_kv(b->run->test->name, NPU_CFG_NAME, b->run->seed, b->run->knobs, &kv);
     rc = rc != 0 ? stop(err, err_size, path, "out of memory") : tb_kv_save(&kv, path, err, err_size);
     tb_kv_free(&kv);
     for (size_t i = 0; rc == 0 && i < sizeof files / sizeof files[0]; i++) {
@@ -141,8 +138,9 @@ static int write_files(const struct bundle *b, char *err, size_t err_size) {
 
 /* ---- the runs ---- */
 
-struct bundle *cli_bundle_begin(const cli_options *o, tc_run *run) {
-    struct bundle *b = o->report != NULL ? (struct bundle *)calloc(1, sizeof *b) : NULL;
+static void *begin(tb_prog_run *run) {
+    const tb_prog_options *o = run->o;
+    struct bundle *b = (struct bundle *)calloc(1, sizeof *b);
     if (b == NULL) {
         return NULL;
     }
@@ -151,12 +149,14 @@ struct bundle *cli_bundle_begin(const cli_options *o, tc_run *run) {
         length--;
     }
     b->o = o;
-    b->run = run;
+    b->t = (const tandem *)o->prog->ctx;
+    b->first = run;
+    b->result = run->result;
     tb_result_init(&b->replay);
     snprintf(b->dir, sizeof b->dir, "%.*s", (int)length, o->report);
     snprintf(b->temp, sizeof b->temp, "%s.tmp%d", b->dir, (int)getpid());
     snprintf(b->wave, sizeof b->wave, "%s/wave.fst", b->temp);
-    if (o->setup.kind == NPU_DEV_MODEL) {
+    if (b->t->setup.kind == NPU_DEV_MODEL) {
         snprintf(b->no_wave, sizeof b->no_wave, "the model has no clock");
     } else if (tb_shim_get()->trace_open == NULL) {
         snprintf(b->no_wave, sizeof b->no_wave, "this build has no tracing (KIND=tap and KIND=debug have)");
@@ -194,9 +194,11 @@ static void replay(struct bundle *b) {
     }
 }
 
-int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, char *err, size_t err_size) {
+static int write_folder(void *report, const char *again, char *err, size_t err_size) {
+    struct bundle *b = (struct bundle *)report;
     char path[640];
-    b->result = result;
+    tb_result *result = b->first->result;
+    b->run = (const tc_run *)b->first->more;
     snprintf(b->again, sizeof b->again, "%s", again);
     if (tb_sim_signal() != 0) {
         return stop(err, err_size, b->dir, "the run was stopped by a signal");
@@ -204,12 +206,12 @@ int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, cha
     if (tb_make_folder(b->temp, err, err_size) != 0) {
         return -1;
     }
-    if (b->run->fail_wave != NULL) {
-        b->has_wave = b->run->no_wave[0] == '\0' && access(b->wave, R_OK) == 0;
+    if (b->first->fail_wave != NULL) {
+        b->has_wave = b->first->no_wave[0] == '\0' && access(b->wave, R_OK) == 0;
         snprintf(b->no_wave, sizeof b->no_wave, "%s",
-                 b->has_wave                  ? ""
-                 : b->run->no_wave[0] != '\0' ? b->run->no_wave
-                                              : "the device was never opened");
+                 b->has_wave                    ? ""
+                 : b->first->no_wave[0] != '\0' ? b->first->no_wave
+                                                : "the device was never opened");
     }
     replay(b);
     bundle_judge(b);
@@ -233,12 +235,13 @@ int cli_bundle_write(struct bundle *b, tb_result *result, const char *again, cha
     return 0;
 }
 
-void cli_bundle_end(struct bundle *b) {
-    if (b != NULL) {
-        remove_folder(b->temp);
-        npu_explain_free(&b->ex);
-        tb_result_free(&b->replay);
-        free(b->left);
-        free(b);
-    }
+static void end(void *report) {
+    struct bundle *b = (struct bundle *)report;
+    remove_folder(b->temp);
+    npu_explain_free(&b->ex);
+    tb_result_free(&b->replay);
+    free(b->left);
+    free(b);
 }
+
+const tb_report_ops cli_report = {.check = check_folder, .begin = begin, .write = write_folder, .end = end};

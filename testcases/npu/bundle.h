@@ -28,9 +28,11 @@ typedef struct bundle_left {
 } bundle_left;
 
 struct bundle {
-    const cli_options *o;
-    const tc_run *run;       /* the run that failed, closed */
-    const tb_result *result; /* its result */
+    const tb_prog_options *o;
+    const tandem *t;
+    const tb_prog_run *first; /* the run that failed */
+    const tc_run *run;        /* the same */
+    const tb_result *result;  /* its result */
     char dir[512], temp[560], wave[600];
     char again[1024]; /* command that shows the failure again */
     /* the same case once more, with the device told to explain */

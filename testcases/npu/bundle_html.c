@@ -78,7 +78,7 @@ static void head(const struct bundle *b, FILE *out) {
           out);
     put(out, "%s: %s", b->run->test->name, b->headline);
     fprintf(out, "</title><style>%s</style></head>\n<body><main>\n<p class=\"soft\">", style);
-    put(out, "%s, %s, seed 0x%016" PRIx64 ", %s", b->run->test->name, NPU_CFG_NAME, b->run->seed, cli_kind_name(b->o->setup.kind));
+    put(out, "%s, %s, seed 0x%016" PRIx64 ", %s", b->run->test->name, NPU_CFG_NAME, b->run->seed, cli_kind_name(b->t->setup.kind));
     fputs("</p>\n<h1>", out);
     bundle_escape(out, b->headline);
     fputs("</h1>\n<p class=\"soft\">", out);
@@ -151,9 +151,9 @@ static void streams(const struct bundle *b, FILE *out) {
 
 static void spread(const struct bundle *b, FILE *out) {
     char line[700];
-    if (b->run->hang != NULL) {
+    if (b->first->hang != NULL) {
         fputs("<h2>Who waits for whom</h2>\n<pre>", out);
-        bundle_escape(out, b->run->hang);
+        bundle_escape(out, b->first->hang);
         fputs("</pre>\n", out);
     }
     fputs("<h2>How it spread</h2>\n<ol class=\"story\">\n", out);

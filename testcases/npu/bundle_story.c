@@ -247,7 +247,7 @@ void bundle_versions(const struct bundle *b, FILE *out) {
     const tb_shim *shim = tb_shim_get();
     const char *made_by = shim != NULL && shim->made_by != NULL ? shim->made_by() : NULL;
     print_commit(out);
-    fprintf(out, "program: %s, mesh size %s, device %s\n", b->o->prog, NPU_CFG_NAME, cli_kind_name(b->o->setup.kind));
+    fprintf(out, "program: %s, mesh size %s, device %s\n", b->o->self, NPU_CFG_NAME, cli_kind_name(b->t->setup.kind));
     fprintf(out, "checks of units: %s\n",
             !b->ex.has_checks         ? "no (a build of KIND=tap has them)"
             : b->run->setup.no_checks ? "off (--no-checks)"

@@ -284,8 +284,8 @@ void bundle_report_txt(const struct bundle *b, FILE *out, bundle_text how) {
     if (!b->same) {
         fputs("  A second run did not fail in the same way: what follows is from the second run.\n", out);
     }
-    if (full && b->run->hang != NULL) {
-        fprintf(out, "\n%s", b->run->hang);
+    if (full && b->first->hang != NULL) {
+        fprintf(out, "\n%s", b->first->hang);
     }
     print_spread(b, out, full ? TB_CHECK_KEEP : SCREEN_CHECKS);
     print_outputs(b, out, full ? FULL_TASKS : SCREEN_TASKS, full ? FULL_WRONG : SCREEN_WRONG);
