@@ -71,6 +71,7 @@ typedef struct tb_run_cfg {
     uint64_t max_cycles;           /* end the run as a failure after so many (0: no limit) */
     uint64_t access_cycles;        /* longest register access (0: 10,000) */
     uint64_t go_on;                /* cycles that the run goes on after a failure that does not stop the design, for a report (0: none) */
+    struct tb_story *story;        /* what is remembered for a report (story.h), from the first reset on; sets go_on; or NULL */
     tb_run_hooks hooks;
 } tb_run_cfg;
 
@@ -120,6 +121,7 @@ typedef struct tb_run {
     bool looks_in_reset;  /* the checks of the units do */
     char *hang_text; /* report on a hang: root, bursts in flight, what the owner adds; lines of about 80 characters. NULL: there was none */
     tb_replay replay;
+    struct tb_story *story; /* cfg.story, while it is written */
 } tb_run;
 
 /* Create the design and take the first snapshot. The struct must not be moved afterwards. 0 or -1 with one line in err; tb_run_close() is safe in any case. */
