@@ -131,7 +131,7 @@ static inline bool checks_look(const tb_run *run) {
     return run->checks.count > 0 && !run->cfg.no_checks;
 }
 
-/* Up to the moment before the rising edge: everybody has seen the settled cycle. */
+/* Up to the moment before the rising edge: buses, monitors, checks and the owner have sampled the settled cycle. */
 static inline void before_edge(tb_run *run, uint64_t cycle) {
     uint64_t violations = 0;
     bool memory = false;
@@ -348,7 +348,9 @@ bool tb_run_finish(tb_run *run) {
     return !tb_run_failed(run);
 }
 
-/* A woken snapshot whose test ends early goes on by itself: the buses answer what is in flight, nothing new is started. */
+/*
+ * A woken snapshot whose test ends early goes on by itself: the buses answer what is in flight, nothing new is started.
+ */
 static void replay_out(tb_run *run) {
     while (run->replay.on) {
         tb_run_step(run);

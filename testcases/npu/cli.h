@@ -34,6 +34,8 @@ int cli_perf_svg(const char *path, const tc_stats *stats, uint32_t n, char *err,
 /* The same as JSON: what the operator is, its bounds, every counter by name, the series. 0; -1 with one line in err. */
 int cli_perf_json(const char *path, const tc_stats *stats, uint32_t n, char *err, size_t err_size);
 
+/* What a function of report/ returned for a file: 0 and a line on stdout, or -1 with one line in err. */
+int cli_written(int error, const char *path, char *err, size_t err_size);
 /* --bus F.json. 0; -1 with one line in err. */
 int cli_bus_json(const char *path, const char *json, char *err, size_t err_size);
 

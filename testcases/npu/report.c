@@ -1,7 +1,7 @@
 /* report.c - what `tandem run` prints. */
 #include "cli.h"
+#include "report/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,22 +140,5 @@ void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
 }
 
 int cli_bus_json(const char *path, const char *json, char *err, size_t err_size) {
-    char temp[1024];
-    if (snprintf(temp, sizeof temp, "%s.tmp", path) >= (int)sizeof temp) {
-        snprintf(err, err_size, "%.60s..: path too long", path);
-        return -1;
-    }
-    FILE *f = fopen(temp, "w");
-    if (f == NULL) {
-        snprintf(err, err_size, "%s: %s", temp, strerror(errno));
-        return -1;
-    }
-    const bool bad = fputs(json, f) < 0;
-    if (fclose(f) != 0 || bad || rename(temp, path) != 0) {
-        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(errno));
-        remove(temp);
-        return -1;
-    }
-    printf("%s: written\n", path);
-    return 0;
+    return cli_written(rep_save(path, json, strlen(json)), path, err, err_size);
 }
