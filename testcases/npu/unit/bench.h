@@ -58,8 +58,11 @@ typedef struct unit_bench {
     int (*vectors)(unit *u, FILE *in, const char *where, char *err, size_t err_size);
 } unit_bench;
 
-/* Every bench defines it. */
+/* Every bench defines it: its name, what it is about, its table of knobs, its other fields. */
 extern const unit_bench unit_this_bench;
+#define UNIT_BENCH(NAME, ABOUT, KNOBS, ...)                                                                                                \
+    const unit_bench unit_this_bench = {                                                                                                   \
+        .name = NAME, .about = ABOUT, .knobs = KNOBS, .nknobs = sizeof KNOBS / sizeof *KNOBS, .run = run, __VA_ARGS__}
 
 /* ---- ports; values through tb_get() and tb_set() ---- */
 /* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
