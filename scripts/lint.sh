@@ -58,7 +58,7 @@ verilator_lint() { # N, more parameters
     local n=$1
     shift
     # shellcheck disable=SC2046
-    "$VERILATOR" --lint-only -Wall -GN="$n" "$@" --top-module npu_top -Irtl/lib rtl/npu/lint.vlt $(rtl_files)
+    "$VERILATOR" --lint-only -Wall -GN="$n" "$@" --top-module npu_top -Irtl/lib -Irtl/npu rtl/npu/lint.vlt $(rtl_files)
 }
 
 yosys_reads() {

@@ -10,7 +10,6 @@
 // Latency: task_valid_o rises 4 cycles after start_i.
 // Parameters: RegsW, the bits of regs_i.
 `include "npu_assert.svh"
-`include "npu_field.svh"
 
 module alu_slot #(
     parameter int unsigned RegsW = 1984
@@ -59,31 +58,7 @@ module alu_slot #(
     if (!rst_ni) begin
       task_q <= '0;
     end else if (slot_q == Snap) begin
-      task_q.op <= `NPU_FIELD(ALU_CTRL, OP);
-      task_q.p_kind <= `NPU_FIELD(ALU_CTRL, P_KIND);
-      task_q.q_kind <= `NPU_FIELD(ALU_CTRL, Q_KIND);
-      task_q.dup <= `NPU_FIELD(ALU_CTRL, DUP);
-      task_q.act <= `NPU_FIELD(ALU_ACT, TYPE);
-      task_q.count <= `NPU_FIELD(ALU_SIZE, COUNT);
-      task_q.rows <= `NPU_FIELD(ALU_ROWS, ROWS);
-      task_q.planes <= `NPU_FIELD(ALU_ROWS, PLANES);
-      task_q.a_addr <= `NPU_FIELD(ALU_A_ADDR, ADDR);
-      task_q.a_rstep <= `NPU_FIELD(ALU_A_RSTEP, BYTES);
-      task_q.a_pstep <= `NPU_FIELD(ALU_A_PSTEP, BYTES);
-      task_q.b_addr <= `NPU_FIELD(ALU_B_ADDR, ADDR);
-      task_q.b_rstep <= `NPU_FIELD(ALU_B_RSTEP, BYTES);
-      task_q.b_pstep <= `NPU_FIELD(ALU_B_PSTEP, BYTES);
-      task_q.o_addr <= `NPU_FIELD(ALU_O_ADDR, ADDR);
-      task_q.o_rstep <= `NPU_FIELD(ALU_O_RSTEP, BYTES);
-      task_q.o_pstep <= `NPU_FIELD(ALU_O_PSTEP, BYTES);
-      task_q.p <= `NPU_FIELD(ALU_P, VALUE);
-      task_q.q <= `NPU_FIELD(ALU_Q, VALUE);
-      task_q.p_addr <= `NPU_FIELD(ALU_P_ADDR, ADDR);
-      task_q.q_addr <= `NPU_FIELD(ALU_Q_ADDR, ADDR);
-      task_q.act_p0 <= `NPU_FIELD(ALU_ACT_P0, VALUE);
-      task_q.act_p1 <= `NPU_FIELD(ALU_ACT_P1, VALUE);
-      task_q.act_p2 <= `NPU_FIELD(ALU_ACT_P2, VALUE);
-      task_q.act_p3 <= `NPU_FIELD(ALU_ACT_P3, VALUE);
+      task_q <= npu_pkg::alu_task(regs_i);
     end
   end
 

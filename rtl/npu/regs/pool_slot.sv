@@ -10,7 +10,6 @@
 // Latency: task_valid_o rises 6 cycles after start_i.
 // Parameters: N, the mesh size; RegsW, the bits of regs_i.
 `include "npu_assert.svh"
-`include "npu_field.svh"
 
 module pool_slot #(
     parameter int unsigned N = 8,
@@ -34,15 +33,14 @@ module pool_slot #(
   localparam logic [2:0] Start = 3'd2;
   localparam logic [2:0] Check = 3'd3;
   localparam logic [2:0] Valid = 3'd4;
+  localparam int unsigned TypeLsb = 8 * (32'(npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET) - 32'(npu_pkg::TaskRegsOffset)) +
+      npu_regs_pkg::NPU_POOL_CTRL_TYPE_LSB;
   logic [2:0] slot_q;
   npu_pkg::pool_task_t task_q;
-  logic [1:0] kind;
   logic [1:0] type_q;
   logic check_busy;
   logic check_done;
   logic check_ok;
-
-  assign kind = `NPU_FIELD(POOL_CTRL, TYPE);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -65,29 +63,8 @@ module pool_slot #(
       task_q <= '0;
       type_q <= '0;
     end else if (slot_q == Snap) begin
-      task_q.avg <= kind == npu_regs_pkg::NPU_POOL_CTRL_TYPE_AVG;
-      type_q <= kind;
-      task_q.int8 <= `NPU_FIELD(POOL_CTRL, INT8);
-      task_q.exclude <= `NPU_FIELD(POOL_CTRL, EXCLUDE_PAD);
-      task_q.kw <= `NPU_FIELD(POOL_WINDOW, KW);
-      task_q.kh <= `NPU_FIELD(POOL_WINDOW, KH);
-      task_q.sw <= `NPU_FIELD(POOL_WINDOW, SW);
-      task_q.sh <= `NPU_FIELD(POOL_WINDOW, SH);
-      task_q.pad_l <= `NPU_FIELD(POOL_PAD, LEFT);
-      task_q.pad_t <= `NPU_FIELD(POOL_PAD, TOP);
-      task_q.iw <= `NPU_FIELD(POOL_IFM_SIZE, IW);
-      task_q.ih <= `NPU_FIELD(POOL_IFM_SIZE, IH);
-      task_q.ow <= `NPU_FIELD(POOL_OFM_SIZE, OW);
-      task_q.oh <= `NPU_FIELD(POOL_OFM_SIZE, OH);
-      task_q.c <= `NPU_FIELD(POOL_CHANNELS, C);
-      task_q.ifm_addr <= `NPU_FIELD(POOL_IFM_ADDR, ADDR);
-      task_q.ifm_cstep <= `NPU_FIELD(POOL_IFM_CSTEP, BYTES);
-      task_q.ifm_rstep <= `NPU_FIELD(POOL_IFM_RSTEP, BYTES);
-      task_q.ofm_addr <= `NPU_FIELD(POOL_OFM_ADDR, ADDR);
-      task_q.ofm_cstep <= `NPU_FIELD(POOL_OFM_CSTEP, BYTES);
-      task_q.ofm_rstep <= `NPU_FIELD(POOL_OFM_RSTEP, BYTES);
-      task_q.recip <= `NPU_FIELD(POOL_RECIP, VALUE);
-      task_q.tab_addr <= `NPU_FIELD(POOL_TAB_ADDR, ADDR);
+      task_q <= npu_pkg::pool_task(regs_i);
+      type_q <= regs_i[TypeLsb+:2];
     end
   end
 
