@@ -12,7 +12,7 @@
 
 /* clang-format off */
 
-/* GEMM task: what the register file hands to the engines of the GEMM path, docs/npu.md section 3.2 */
+/* GEMM task: what the register file hands to the engines of the GEMM path, docs/npu/npu.md section 3.2 */
 typedef struct cm_gemm_task {
     uint32_t op; /* OpConv, OpDepthwise, OpConvert */
     bool fence; /* start only when all earlier tasks are complete */
@@ -186,7 +186,7 @@ typedef struct cm_gemm_task {
 #define CM_GEMM_TASK_FLIPS(X) \
     X(GEMM_CTRL, 0x01200000u)
 
-/* ALU task, docs/npu.md section 3.3 */
+/* ALU task, docs/npu/npu.md section 3.3 */
 typedef struct cm_alu_task {
     uint32_t op;
     uint32_t p_kind;
@@ -295,7 +295,7 @@ typedef struct cm_alu_task {
 /* X(register, mask): bits that are inverted once every member has been written to its field. */
 #define CM_ALU_TASK_FLIPS(X)
 
-/* POOL task, docs/npu.md section 3.4 */
+/* POOL task, docs/npu/npu.md section 3.4 */
 typedef struct cm_pool_task {
     bool avg; /* 0 maximum, 1 average */
     bool int8; /* INT8 NHWC, else FP32 NCHW */

@@ -39,7 +39,7 @@ package npu_pkg;
   localparam int unsigned SendPool = 256;
   localparam int unsigned SendAlu = 256;
 
-  localparam int unsigned PerfEvents = 36;  // docs/npu.md section 5
+  localparam int unsigned PerfEvents = 36;  // docs/npu/npu.md section 5
   localparam int unsigned PerfLevels = 12;
 
 `include "npu_tasks.svh"

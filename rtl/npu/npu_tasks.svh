@@ -49,7 +49,7 @@
   localparam logic [8:0] TaskRegsOffset = 9'h0C0;
   localparam int unsigned TaskRegsW = 1984;
 
-  // GEMM task: what the register file hands to the engines of the GEMM path, docs/npu.md section 3.2
+  // GEMM task: what the register file hands to the engines of the GEMM path, docs/npu/npu.md section 3.2
   typedef struct packed {
     logic [1:0]  op;  // OpConv, OpDepthwise, OpConvert
     logic        fence;  // start only when all earlier tasks are complete
@@ -140,7 +140,7 @@
     gemm_task.act_p3 = regs[735:704];
   endfunction
 
-  // ALU task, docs/npu.md section 3.3
+  // ALU task, docs/npu/npu.md section 3.3
   typedef struct packed {
     logic [4:0]  op;
     logic [1:0]  p_kind;
@@ -199,7 +199,7 @@
     alu_task.act_p3 = regs[1439:1408];
   endfunction
 
-  // POOL task, docs/npu.md section 3.4
+  // POOL task, docs/npu/npu.md section 3.4
   typedef struct packed {
     logic        avg;  // 0 maximum, 1 average
     logic        int8;  // INT8 NHWC, else FP32 NCHW

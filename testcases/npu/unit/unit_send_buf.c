@@ -13,7 +13,7 @@
 #define CAP_MAX 512u
 #define SETTLED 4u /* cycles after which a served client has a word in every cycle, and a written word can be read */
 
-static const uint32_t capacity[CLIENTS] = {512, 256, 256}; /* docs/npu.md section 4: GEMM, POOL, ALU */
+static const uint32_t capacity[CLIENTS] = {512, 256, 256}; /* docs/npu/npu.md section 4: GEMM, POOL, ALU */
 
 static const tb_knob knobs[] = {
     {"words", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "words of each client"},
