@@ -108,8 +108,9 @@ def test_tasks(tmp_path):
     sv = (tmp_path / "t.svh").read_text()
     for line in ("MyOne = 2'd1;", "TaskRegsOffset = 9'h010;", "TaskRegsW = 64;", "RunTaskW = 106;",
                  "function automatic run_task_t run_task(input logic [TaskRegsW-1:0] regs, input logic [3:0] most);",
-                 "run_task.inv = !regs[4];", "run_task.one = regs[6:5] == 2'd1;", "run_task.far = regs[4] ? regs[63:32] : 32'(regs[3:0]);",
-                 "run_task.near = regs[4] ? regs[3:0] : 4'd3;", "run_task.top = regs[3:0] < 4'd1 ? 4'd1 : regs[3:0] > most ? most : regs[3:0];"):
+                 "      !regs[4],  // inv\n", "      (regs[6:5] == 2'd1),  // one\n", "      (regs[4] ? regs[63:32] : 32'(regs[3:0])),  // far\n",
+                 "      (regs[4] ? regs[3:0] : 4'd3),  // near\n", "      (regs[3:0] < 4'd1 ? 4'd1 : regs[3:0] > most ? most : regs[3:0]),  // top\n",
+                 "      regs[63:32]  // v1\n    };"):
         assert line in sv, line
     (tmp_path / "t.c").write_text('#include "t.h"\n#define ROW(n, e, l, w, r, f) {l, w},\n#define FLIP(r, m) m |\n'
                                   "_Static_assert(sizeof((cm_run_task *)0)->v == 8, \"v\");\n"

@@ -111,13 +111,13 @@ def sv_value(m, base):
     if m.kind == "not":
         return "!" + value
     if m.kind == "equal":
-        return "%s == %d'd1" % (value, m.source[1].width)
+        return "(%s == %d'd1)" % (value, m.source[1].width)
     if m.kind == "choice":
         other = "%d'd%d" % (m.width, m.other) if isinstance(m.other, int) else "%d'(%s)" % (m.width, bits(m.other))
-        return "%s ? %s : %s" % (bits(m.condition), value, other)
+        return "(%s ? %s : %s)" % (bits(m.condition), value, other)
     if m.kind == "clamp":
         low = "%d'd%d" % (m.width, m.bounds[0])
-        return "%s < %s ? %s : %s > %s ? %s : %s" % (value, low, low, value, m.bounds[1], m.bounds[1], value)
+        return "(%s < %s ? %s : %s > %s ? %s : %s)" % (value, low, low, value, m.bounds[1], m.bounds[1], value)
     return value
 
 
@@ -147,8 +147,9 @@ def gen_sv(tasks, constants):
                 "  localparam int unsigned %sTaskW = %d;  // $bits of a type is more than Yosys 0.23 reads" % (t.name.capitalize(), t.width), "",
                 "  function automatic %s_task_t %s_task(input logic [TaskRegsW-1:0] regs%s);" %
                 (t.name, t.name, "".join(", input logic [%d:0] %s" % (w - 1, n) for n, w in arg))]
-        out += ["    %s_task.%s = %s;" % (t.name, m.flat, sv_value(m, base)) for m in t.members]
-        out += ["  endfunction", ""]
+        # one expression: Yosys 0.23 takes members of a function's result for wires of their own
+        values = [sv_value(m, base) + ("," if m is not t.members[-1] else "") for m in t.members]
+        out += ["    %s_task = {" % t.name] + ["      %s  // %s" % (v, m.flat) for v, m in zip(values, t.members)] + ["    };", "  endfunction", ""]
     return "\n".join(out)
 
 

@@ -97,47 +97,49 @@
   localparam int unsigned GemmTaskW = 663;  // $bits of a type is more than Yosys 0.23 reads
 
   function automatic gemm_task_t gemm_task(input logic [TaskRegsW-1:0] regs, input logic [7:0] group_max);
-    gemm_task.op = regs[386:385];
-    gemm_task.fence = regs[410];
-    gemm_task.bias_en = regs[403];
-    gemm_task.oscale_en = regs[406];
-    gemm_task.raw_out = regs[407];
-    gemm_task.psum_add = regs[409];
-    gemm_task.nhwc_in = !regs[405];
-    gemm_task.requant = regs[404];
-    gemm_task.wgt_res = regs[411];
-    gemm_task.wgt_keep = regs[412];
-    gemm_task.act = regs[515:512];
-    gemm_task.kw = regs[408] ? regs[423:416] : 8'(regs[389:387]);
-    gemm_task.kh = regs[408] ? regs[431:424] : 8'(regs[389:387]);
-    gemm_task.sw = regs[408] ? regs[455:448] : 8'(regs[392:390]);
-    gemm_task.sh = regs[408] ? regs[463:456] : 8'(regs[392:390]);
-    gemm_task.dw = regs[408] ? regs[439:432] : 8'd1;
-    gemm_task.dh = regs[408] ? regs[447:440] : 8'd1;
-    gemm_task.pad_l = regs[408] ? regs[487:480] : 8'(regs[396:395]);
-    gemm_task.pad_t = regs[408] ? regs[503:496] : 8'(regs[400:399]);
-    gemm_task.iw = regs[271:256];
-    gemm_task.ih = regs[287:272];
-    gemm_task.ic = regs[303:288];
-    gemm_task.ow = regs[335:320];
-    gemm_task.oh = regs[351:336];
-    gemm_task.oc = regs[319:304];
-    gemm_task.group = regs[551:544] < 8'd1 ? 8'd1 : regs[551:544] > group_max ? group_max : regs[551:544];
-    gemm_task.ifm_addr = regs[31:0];
-    gemm_task.ifm_cstep = regs[63:32];
-    gemm_task.wgt_addr = regs[95:64];
-    gemm_task.oscale_addr = regs[127:96];
-    gemm_task.bias_addr = regs[159:128];
-    gemm_task.ofm_addr = regs[191:160];
-    gemm_task.ofm_cstep = regs[223:192];
-    gemm_task.psum_addr = regs[255:224];
-    gemm_task.psum_cstep = regs[767:736];
-    gemm_task.in_scale = regs[383:352];
-    gemm_task.out_scale = regs[607:576];
-    gemm_task.act_p0 = regs[639:608];
-    gemm_task.act_p1 = regs[671:640];
-    gemm_task.act_p2 = regs[703:672];
-    gemm_task.act_p3 = regs[735:704];
+    gemm_task = {
+      regs[386:385],  // op
+      regs[410],  // fence
+      regs[403],  // bias_en
+      regs[406],  // oscale_en
+      regs[407],  // raw_out
+      regs[409],  // psum_add
+      !regs[405],  // nhwc_in
+      regs[404],  // requant
+      regs[411],  // wgt_res
+      regs[412],  // wgt_keep
+      regs[515:512],  // act
+      (regs[408] ? regs[423:416] : 8'(regs[389:387])),  // kw
+      (regs[408] ? regs[431:424] : 8'(regs[389:387])),  // kh
+      (regs[408] ? regs[455:448] : 8'(regs[392:390])),  // sw
+      (regs[408] ? regs[463:456] : 8'(regs[392:390])),  // sh
+      (regs[408] ? regs[439:432] : 8'd1),  // dw
+      (regs[408] ? regs[447:440] : 8'd1),  // dh
+      (regs[408] ? regs[487:480] : 8'(regs[396:395])),  // pad_l
+      (regs[408] ? regs[503:496] : 8'(regs[400:399])),  // pad_t
+      regs[271:256],  // iw
+      regs[287:272],  // ih
+      regs[303:288],  // ic
+      regs[335:320],  // ow
+      regs[351:336],  // oh
+      regs[319:304],  // oc
+      (regs[551:544] < 8'd1 ? 8'd1 : regs[551:544] > group_max ? group_max : regs[551:544]),  // group
+      regs[31:0],  // ifm_addr
+      regs[63:32],  // ifm_cstep
+      regs[95:64],  // wgt_addr
+      regs[127:96],  // oscale_addr
+      regs[159:128],  // bias_addr
+      regs[191:160],  // ofm_addr
+      regs[223:192],  // ofm_cstep
+      regs[255:224],  // psum_addr
+      regs[767:736],  // psum_cstep
+      regs[383:352],  // in_scale
+      regs[607:576],  // out_scale
+      regs[639:608],  // act_p0
+      regs[671:640],  // act_p1
+      regs[703:672],  // act_p2
+      regs[735:704]  // act_p3
+    };
   endfunction
 
   // ALU task, docs/npu/npu.md section 3.3
@@ -172,31 +174,33 @@
   localparam int unsigned AluTaskW = 614;  // $bits of a type is more than Yosys 0.23 reads
 
   function automatic alu_task_t alu_task(input logic [TaskRegsW-1:0] regs);
-    alu_task.op = regs[1253:1249];
-    alu_task.p_kind = regs[1255:1254];
-    alu_task.q_kind = regs[1257:1256];
-    alu_task.dup = regs[1258];
-    alu_task.act = regs[1283:1280];
-    alu_task.count = regs[1079:1056];
-    alu_task.rows = regs[1103:1088];
-    alu_task.planes = regs[1119:1104];
-    alu_task.a_addr = regs[799:768];
-    alu_task.a_rstep = regs[831:800];
-    alu_task.a_pstep = regs[863:832];
-    alu_task.b_addr = regs[895:864];
-    alu_task.b_rstep = regs[927:896];
-    alu_task.b_pstep = regs[959:928];
-    alu_task.o_addr = regs[991:960];
-    alu_task.o_rstep = regs[1023:992];
-    alu_task.o_pstep = regs[1055:1024];
-    alu_task.p = regs[1151:1120];
-    alu_task.q = regs[1183:1152];
-    alu_task.p_addr = regs[1215:1184];
-    alu_task.q_addr = regs[1247:1216];
-    alu_task.act_p0 = regs[1343:1312];
-    alu_task.act_p1 = regs[1375:1344];
-    alu_task.act_p2 = regs[1407:1376];
-    alu_task.act_p3 = regs[1439:1408];
+    alu_task = {
+      regs[1253:1249],  // op
+      regs[1255:1254],  // p_kind
+      regs[1257:1256],  // q_kind
+      regs[1258],  // dup
+      regs[1283:1280],  // act
+      regs[1079:1056],  // count
+      regs[1103:1088],  // rows
+      regs[1119:1104],  // planes
+      regs[799:768],  // a_addr
+      regs[831:800],  // a_rstep
+      regs[863:832],  // a_pstep
+      regs[895:864],  // b_addr
+      regs[927:896],  // b_rstep
+      regs[959:928],  // b_pstep
+      regs[991:960],  // o_addr
+      regs[1023:992],  // o_rstep
+      regs[1055:1024],  // o_pstep
+      regs[1151:1120],  // p
+      regs[1183:1152],  // q
+      regs[1215:1184],  // p_addr
+      regs[1247:1216],  // q_addr
+      regs[1343:1312],  // act_p0
+      regs[1375:1344],  // act_p1
+      regs[1407:1376],  // act_p2
+      regs[1439:1408]  // act_p3
+    };
   endfunction
 
   // POOL task, docs/npu/npu.md section 3.4
@@ -228,26 +232,28 @@
   localparam int unsigned PoolTaskW = 387;  // $bits of a type is more than Yosys 0.23 reads
 
   function automatic pool_task_t pool_task(input logic [TaskRegsW-1:0] regs);
-    pool_task.avg = regs[1954:1953] == 2'd1;
-    pool_task.int8 = regs[1955];
-    pool_task.exclude = regs[1956];
-    pool_task.kw = regs[1831:1824];
-    pool_task.kh = regs[1839:1832];
-    pool_task.sw = regs[1847:1840];
-    pool_task.sh = regs[1855:1848];
-    pool_task.pad_l = regs[1863:1856];
-    pool_task.pad_t = regs[1871:1864];
-    pool_task.iw = regs[1743:1728];
-    pool_task.ih = regs[1759:1744];
-    pool_task.ow = regs[1775:1760];
-    pool_task.oh = regs[1791:1776];
-    pool_task.c = regs[1807:1792];
-    pool_task.ifm_addr = regs[1567:1536];
-    pool_task.ifm_cstep = regs[1599:1568];
-    pool_task.ifm_rstep = regs[1631:1600];
-    pool_task.ofm_addr = regs[1663:1632];
-    pool_task.ofm_cstep = regs[1695:1664];
-    pool_task.ofm_rstep = regs[1727:1696];
-    pool_task.recip = regs[1919:1888];
-    pool_task.tab_addr = regs[1951:1920];
+    pool_task = {
+      (regs[1954:1953] == 2'd1),  // avg
+      regs[1955],  // int8
+      regs[1956],  // exclude
+      regs[1831:1824],  // kw
+      regs[1839:1832],  // kh
+      regs[1847:1840],  // sw
+      regs[1855:1848],  // sh
+      regs[1863:1856],  // pad_l
+      regs[1871:1864],  // pad_t
+      regs[1743:1728],  // iw
+      regs[1759:1744],  // ih
+      regs[1775:1760],  // ow
+      regs[1791:1776],  // oh
+      regs[1807:1792],  // c
+      regs[1567:1536],  // ifm_addr
+      regs[1599:1568],  // ifm_cstep
+      regs[1631:1600],  // ifm_rstep
+      regs[1663:1632],  // ofm_addr
+      regs[1695:1664],  // ofm_cstep
+      regs[1727:1696],  // ofm_rstep
+      regs[1919:1888],  // recip
+      regs[1951:1920]  // tab_addr
+    };
   endfunction

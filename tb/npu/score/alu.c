@@ -81,8 +81,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
         }
     }
     if (tb_sig_bytes(s->task) != sizeof s->raw || s->task.width != CM_ALU_TASK_WIDTH) {
-        snprintf(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path, s->task.width,
-                 CM_ALU_TASK_WIDTH);
+        snprintf(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path, s->task.width, CM_ALU_TASK_WIDTH);
         return -1;
     }
     return 0;
