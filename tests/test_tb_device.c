@@ -283,7 +283,7 @@ static void own_design(void **state) {
     const npu_dev_cfg cfg = {.kind = NPU_DEV_RTL, .n = 4, .shim = &other};
     npu_dev *dev = npu_dev_open(&cfg, err, sizeof err);
     assert_non_null(dev);
-    assert_ptr_equal(dev->sim.cfg.shim, &other);
+    assert_ptr_equal(dev->run.sim.cfg.shim, &other);
     assert_int_equal(npu_dev_wave(dev, "x.fst", err, sizeof err), -1);
     assert_string_equal(err, "x.fst: waveforms need a build with tracing (KIND=debug)");
     assert_int_equal(npu_dev_wave(dev, NULL, err, sizeof err), 0);
