@@ -18,9 +18,18 @@ VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/npu/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
-# modules bound into the units, which make their signals readable (tb/tap/tap.h)
-UNIT_TAPS := tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv))
-TAPS := $(if $(filter tap,$(KIND)),$(sort $(wildcard tb/npu/taps/*.vlt)) $(sort $(wildcard tb/npu/taps/*.sv)))
+# modules bound into the units, which make their signals readable (tb/tap/tap.h): from the ports of the units in a list
+# $(1): folder of a design's taps, $(2): list, $(3): folders with RTL, $(4): C sources that read registers
+define taps
+$(1)/stamp: scripts/gen_taps.py $(2) $(4) $(wildcard $(addsuffix /*.sv*,$(3)) $(addsuffix /*/*.sv*,$(3)))
+	@mkdir -p $$(@D)
+	@$(PYTHON) scripts/gen_taps.py --list $(2) $(addprefix --rtl ,$(3)) $(addprefix --registers ,$(4)) --sv $(1)/taps.sv --vlt $(1)/taps.vlt
+	@touch $$@
+$(1)/taps.vlt $(1)/taps.sv: $(1)/stamp ;
+endef
+UNIT_TAPS := $(BUILD)/taps/npu/taps.vlt $(BUILD)/taps/npu/taps.sv
+TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
+$(eval $(call taps,$(BUILD)/taps/npu,tb/npu/taps.list,rtl/lib rtl/npu,$(wildcard tb/npu/hang*.c)))
 # modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md)
 COVERS := $(if $(filter cov,$(KIND)),$(sort $(wildcard tb/npu/cover/*.sv)))
 
@@ -63,7 +72,7 @@ BUILD_LABEL ?= $(CFG)-$(KIND)
 # depend on the mesh size.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
-$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3) $(5)),scripts/tap_alias.py)
+$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3) $(5)),scripts/tap_alias.py $(filter %/taps.vlt %/taps.sv,$(3) $(5)))
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
