@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rt.h"
+#include "num.h"
 
 #define TASK_TIMEOUT_US 1000000u
 
@@ -55,7 +56,11 @@ net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_op
     }
     rt->dev = dev;
     npu_status ns = npu_init(&rt->npu, npu_dev_hal(dev), options != NULL && options->poll ? NPU_WAIT_POLL : NPU_WAIT_IRQ, TASK_TIMEOUT_US);
-    net_status status = ns == NPU_OK ? NET_OK : net_fail(err, NET_ERR_DEVICE, "npu_init: %s", npu_strerror(ns));
+    const npu_dev_failure *failure = npu_dev_get_failure(dev);
+    net_status status = ns == NPU_OK ? NET_OK
+                        : failure->signature[0] == '\0'
+                            ? net_fail(err, NET_ERR_DEVICE, "npu_init: %s", npu_strerror(ns))
+                            : net_fail(err, NET_ERR_DEVICE, "npu_init: %.40s: %.280s", failure->signature, failure->message);
     status = status == NET_OK ? plan(rt, graph, options, err) : status;
     if (status == NET_OK) {
         rt->host = calloc(1, (size_t)rt->host_bytes + 64);
@@ -104,7 +109,7 @@ static bool download_int8(net_rt *rt, uint32_t blob) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     const uint32_t n = rt->npu.n;
     size_t plane = (size_t)s->w * s->h;
-    size_t pitch = (s->c + n - 1) / n * n;
+    size_t pitch = tb_align_up(s->c, n);
     int8_t *pixels = malloc(plane * pitch + 1);
     float *host = rt_host(rt, blob);
     float scale = rt->blob[blob].scale;
@@ -143,7 +148,7 @@ static bool upload_int8(net_rt *rt, uint32_t blob) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     const uint32_t n = rt->npu.n;
     const size_t plane = (size_t)s->w * s->h;
-    const size_t pitch = (s->c + n - 1) / n * n;
+    const size_t pitch = tb_align_up(s->c, n);
     int8_t *pixels = calloc(1, plane * pitch + 1);
     const float *host = rt_host(rt, blob);
     for (size_t p = 0; pixels != NULL && p < plane; p++) {

@@ -5,10 +5,10 @@ usage: gen_taps.py --list FILE --rtl DIR [--rtl DIR]... [--registers FILE.c]... 
 
 A line of the list, continued by lines that begin with a blank:
 
-    MODULE [as KIND] [-PORT | -* | +NAME | +PORT.FIELD | +PORT.{FIELD,FIELD} | +NAME=edges(CLOCK)]...
+    MODULE [as KIND] [-PORT | -* | +NAME | +PORT.FIELD | +PORT.{FIELD,FIELD} | +NAME=edges(CLOCK) | +NAME=PARAMETER]...
 
 All ports but clk_i are tapped under their own names. -PORT leaves one out (-*: all of them), +NAME adds a port or a signal of the module's body, +PORT.FIELD one
-field of a packed struct, as PORT with the field's name before its suffix (task_i.iw: task_iw_i), +NAME=edges(CLOCK) an 8-bit counter of rising edges. KIND is the
+field of a packed struct, as PORT with the field's name before its suffix (task_i.iw: task_iw_i), +NAME=edges(CLOCK) an 8-bit counter of rising edges, +NAME=PARAMETER the value of a parameter, 32 bits wide. KIND is the
 name by which checks find the tap (default: the module's).
 
 --registers: C files that read registers of the design by name. Those of their string literals that end in _q become readable in every listed module and in its
@@ -152,6 +152,9 @@ class Tap:
             del self.inputs[name]
         elif sign == '+' and edges:
             self.edges[edges[1]] = edges[2]
+        elif sign == '+' and re.fullmatch(r'\w+=\w+', name):
+            name, value = name.split('=')
+            self.inputs[name] = (f"32'({value})", '[31:0]')
         elif sign == '+' and field:
             for f in (field[2] or field[3]).split(','):
                 self._field(rtl, field[1], f)

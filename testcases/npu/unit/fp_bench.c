@@ -199,7 +199,7 @@ static void count(unit *u, int op, uint32_t a, uint32_t b) {
 int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, uint32_t mask) {
     const tb_sig en = unit_port(u, "en_i");
     const tb_sig a_port = unit_port(u, "a_i");
-    const tb_sig b_port = tb_sim_find(&u->sim, "b_i");
+    const tb_sig b_port = tb_sim_find(&u->run.sim, "b_i");
     const tb_sig y_port = unit_port(u, "y_o");
     const uint64_t vectors = (uint64_t)unit_knob(u, "vectors");
     tb_rng rng = unit_stream(u, "operands");

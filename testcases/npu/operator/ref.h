@@ -1,0 +1,34 @@
+/*
+ * ref.h - values straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares nothing with driver, model and RTL, so
+ * it finds what all of them have wrong alike.
+ */
+#ifndef TESTCASES_GEMM_REF_H
+#define TESTCASES_GEMM_REF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npu.h"
+
+float ref_float(uint32_t bits);
+/* NaN becomes 0x7FC00000, as everywhere where arithmetic made it. */
+uint32_t ref_bits(float value);
+/* int8(x * scale). */
+int8_t ref_quantise(uint32_t x, uint32_t scale);
+
+/* What an activation may give: one pattern of bits or, where the function is fitted, anything near its true value. */
+typedef struct ref_value {
+    bool exact;
+    uint32_t bits;
+    double lo, hi; /* not exact */
+} ref_value;
+
+/* act(y) with the parameters of the driver's interface. Fitted functions: within the errors of docs/npu/activations.md. ELU: act_p[0] finite. */
+ref_value ref_act(npu_act act, const uint32_t act_p[2], uint32_t y);
+bool ref_is_f32(const ref_value *value, uint32_t got);
+/* int8(value * scale). */
+bool ref_is_i8(const ref_value *value, uint32_t scale, int8_t got);
+/* For messages: the bits, or the middle of the range. */
+double ref_middle(const ref_value *value);
+
+#endif
