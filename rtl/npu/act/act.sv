@@ -1,4 +1,5 @@
-// Activation unit: all functions of GEMM_ACT and ALU_ACT on Lanes FP32 values (docs/npu/npu.md section 2, "Activations").
+// Activation unit: all functions of GEMM_ACT and ALU_ACT on Lanes FP32 values (docs/npu/npu.md section 2,
+// "Activations").
 //
 // act_i        The function (npu_pkg::Act*); a number that is none passes values as they are. act_i and p0_i..p3_i are
 //              constant while vectors are in flight.
@@ -6,9 +7,9 @@
 //              scale of ELU.
 // Throughput   One vector a cycle, no stall.
 //
-// A value whose result is known in the first stage (a limit, a bound, a passed operand) travels in r_q and is marked as done;
-// the stages do arithmetic only for lanes that are not. The three coefficients come from one table each, looked up one stage
-// before they are used.
+// A value whose result is known in the first stage (a limit, a bound, a passed operand) travels in r_q and is marked as
+// done; the stages do arithmetic only for lanes that are not. The three coefficients come from one table each, looked
+// up one stage before they are used.
 `include "assert.svh"
 
 module act
