@@ -41,7 +41,7 @@ const reg_design *reg_design_of_suite(const reg_designs *designs, const char *pa
 size_t reg_design_cfg(const reg_design *design, const char *name);
 /* "n4, n8, n16 or n32" */
 void reg_design_cfg_list(const reg_design *design, char *out, size_t size);
-/* What jobs call a configuration: "n4", of another design than the default "axi_copy/d128"; the folder of a build begins with it. */
+/* What jobs call a configuration: "n4", of another design than the default "dsp/w16"; the folder of a build begins with it. */
 void reg_design_label(const reg_design *design, size_t cfg, char *out, size_t size);
 /* A room of a design: "testcases", "/unit" give ROOT/testcases/NAME/unit. False: it does not fit. */
 bool reg_design_room(const reg_design *design, const char *room, const char *below, char *out, size_t size);

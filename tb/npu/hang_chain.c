@@ -183,7 +183,7 @@ static void follow(walk *s, const npu_wait *w, size_t i) {
     s->links--;
 }
 
-/* Somebody waits for a unit that has nothing to do: its check knows whether it has done its part. */
+/* A unit waits for another one that has nothing to do: the check of that one knows whether it has done its part. */
 static void suspect(walk *s, npu_wait *w, int from) {
     char text[160];
     if (from < 0) {

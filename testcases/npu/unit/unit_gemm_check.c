@@ -317,16 +317,11 @@ static void forget(void *ctx) {
     ((bench *)ctx)->has_before = false;
 }
 
-static const check_ops ops = {GEMM_TASK_BITS, draw, noise, describe, verdict, forget};
+static const check_ops ops = {CM_GEMM_TASK_WIDTH, draw, noise, describe, verdict, forget};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i"), .pad_mode = unit_port(u, "pad_mode_i")};
     return check_bench_run(u, &ops, &b);
 }
 
-const unit_bench unit_this_bench = {.name = "gemm_check",
-                                    .about = "limits of a GEMM task against the golden model's decoder",
-                                    .knobs = check_bench_knobs,
-                                    .nknobs = CHECK_BENCH_KNOBS,
-                                    .constrain = check_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("gemm_check", "limits of a GEMM task against the golden model's decoder", check_bench_knobs, .constrain = check_bench_constrain);
