@@ -412,7 +412,8 @@ module npu_top #(
     logic unused;
     assign unused = ^{
       unit_clk[2], pool_valid, pool_task, p_rd_valid, rd_req_ready[Rq+RdPool], rd_req_ready[RdPool],
-      wr_req_ready[Wq+WrPool], wr_req_ready[WrPool], wr_ready[Wq+WrPool], wr_ready[WrPool], wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]
+      wr_req_ready[Wq+WrPool], wr_req_ready[WrPool], wr_ready[Wq+WrPool], wr_ready[WrPool],
+      wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]
     };
     assign pool_ready = 1'b0;
     assign pool_done = 1'b0;

@@ -74,8 +74,8 @@ module act
   end
 
   assign elu = act_i == npu_pkg::ActElu;
-  assign use_mul2 = fit || act_i == npu_pkg::ActHardSwish;
-  assign use_add = use_mul2 || act_i == npu_pkg::ActHardSigmoid;
+  assign use_mul2 = fit || act_i == npu_pkg::ActHardswish;
+  assign use_add = use_mul2 || act_i == npu_pkg::ActHardsigmoid;
   assign use_mul = use_add || act_i == npu_pkg::ActLeaky;
 
   // v > 0
@@ -112,10 +112,10 @@ module act
         if (fp_pkg::fp_lt_f(v, p0)) exact_f[31:0] = p0;
         else if (fp_pkg::fp_lt_f(p1, v)) exact_f[31:0] = p1;
       end
-      npu_pkg::ActHardSwish, npu_pkg::ActHardSigmoid: begin
+      npu_pkg::ActHardswish, npu_pkg::ActHardsigmoid: begin
         if (fp_pkg::fp_lt_f(v, p2)) exact_f[31:0] = 32'd0;
         else if (!fp_pkg::fp_lt_f(p3, v)) exact_f[32] = 1'b0;
-        else if (fn == npu_pkg::ActHardSigmoid) exact_f[31:0] = One;
+        else if (fn == npu_pkg::ActHardsigmoid) exact_f[31:0] = One;
       end
       default: ;
     endcase

@@ -73,7 +73,7 @@ module alu_chan (
   logic vec;
   assign reduce = task_i.op == npu_pkg::AluDot || task_i.op == npu_pkg::AluSum;
   assign uses_p = task_i.op != npu_pkg::AluCopy && task_i.op != npu_pkg::AluAbs && task_i.op != npu_pkg::AluSum;
-  assign uses_q = task_i.op == npu_pkg::AluMulAdd || task_i.op == npu_pkg::AluAddMul;
+  assign uses_q = task_i.op == npu_pkg::AluMuladd || task_i.op == npu_pkg::AluAddmul;
   assign p_vec = uses_p && task_i.p_kind == npu_pkg::AluVector;
   assign q_vec = uses_q && task_i.q_kind == npu_pkg::AluVector;
   assign p_plane = uses_p && task_i.p_kind == npu_pkg::AluPlane;

@@ -69,10 +69,10 @@ module alu_math (
   logic use_add2;
   logic prelu;
   assign reduce = op_i == npu_pkg::AluDot || op_i == npu_pkg::AluSum;
-  assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub || op_i == npu_pkg::AluAddMul;
-  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMulAdd || op_i == npu_pkg::AluAddMul || op_i == npu_pkg::AluDot ||
+  assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub || op_i == npu_pkg::AluAddmul;
+  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMuladd || op_i == npu_pkg::AluAddmul || op_i == npu_pkg::AluDot ||
       prelu;
-  assign use_add2 = op_i == npu_pkg::AluMulAdd || reduce;
+  assign use_add2 = op_i == npu_pkg::AluMuladd || reduce;
   assign prelu = op_i == npu_pkg::AluPrelu;
 
   // ------------------------------------------------------------------------------------------------ stage 0: the word
@@ -231,7 +231,7 @@ module alu_math (
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
       y1_q <= y1;
-      if (use_mul) f1_q <= op_i == npu_pkg::AluAddMul ? q0 : p0;
+      if (use_mul) f1_q <= op_i == npu_pkg::AluAddmul ? q0 : p0;
       if (use_add2) s1_q <= q0;
     end
     if (tree_add) tree[tree_to] <= add1;
