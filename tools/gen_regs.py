@@ -227,7 +227,7 @@ def gen_sv(regs):
 def gen_c(regs):
     out = ["/*", " * npu_regs.h - register offsets and fields.", " *",
            " * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.",
-           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted.", " */",
+           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.", " */",
            "#ifndef NPU_REGS_H", "#define NPU_REGS_H", "", "/* clang-format off */", ""]
     for reg in regs:
         out.append("/* %s */" % reg.text.replace("*/", "* /"))
@@ -240,6 +240,8 @@ def gen_c(regs):
             out.append("#define %s_MASK 0x%08Xu" % (q, f.mask))
             for value, name, _ in f.enums:
                 out.append("#define %s_%s %du" % (q, name, value))
+            if f.enums and [value for value, _, _ in f.enums] == list(range(len(f.enums))):
+                out.append("#define %s_NAMES {%s}" % (q, ", ".join('"%s"' % name.lower() for _, name, _ in f.enums)))
         out.append("")
     out += ["/* Access of a register, for NPU_REG_TABLE. */",
             "#define NPU_ACCESS_RO 0u", "#define NPU_ACCESS_RW 1u", "#define NPU_ACCESS_WO 2u", "#define NPU_ACCESS_W1C 3u", "",
