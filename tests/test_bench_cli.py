@@ -14,13 +14,13 @@ HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
     program = tmp_path_factory.mktemp("bench") / "unit-toy"
-    libs = [HOST / f"lib{name}.a" for name in ("covnpu", "covcode", "coverage", "tb", "cmodel")]
+    libs = [HOST / f"lib{name}.a" for name in ("covnpu", "covcode", "coverage", "tbnpu", "tb", "cmodel", "drivers")]
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
     san = ["-fsanitize=address,undefined"] if "san" in HOST.name else []
     sources = ["tests/bench/toy_bench.c", "testcases/npu/unit/bench_main.c", "testcases/npu/unit/bench_env.c"]
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Itb/npu", "-Idrivers/npu", "-Idrivers/lib", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
                     '-DNPU_CFG_NAME="n8"', *sources, *map(str, libs), "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)], cwd=ROOT, check=True)
     return program
 

@@ -12,6 +12,7 @@ module tap_requant #(
   input logic [31:0]          blk_addr_i,
   input logic [$clog2(N)+1:0] blk_npix_i,
   input logic [$clog2(N):0]   blk_nch_i,
+  input logic                 blk_last_i,
   input logic                 in_valid_i,
   input logic [128*Cols-1:0]  in_data_i,
   input logic                 pop_o,

@@ -205,7 +205,7 @@ static int open_model(unit *u, const options *o, char *err, size_t err_size) {
     }
     u->sim_open = true;
     u->score = (npu_score_ctx){.n = NPU_CFG_N};
-    return tb_checks_open(&u->checks, &u->sim, npu_score_all, npu_score_count, TB_CHECKS_SOME, &u->score, err, err_size);
+    return tb_checks_open(&u->checks, &u->sim, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size);
 }
 
 static void close_model(unit *u) {
