@@ -46,7 +46,7 @@ help: ## this table
 	@echo "  CFG=$(CFG) (n4 n8 n16 n32)  SUITE=$(SUITE) (smoke default nightly networks python closure)  SEED=$(SEED)  JOBS=$(JOBS)"
 	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
 
-regs: ## generated sources: registers (SV, C, docs/registers.md) and activation tables (SV, C)
+regs: ## generated sources: registers (SV, C, docs/npu/registers.md) and activation tables (SV, C)
 	$(PYTHON) tools/gen_regs.py
 	$(PYTHON) tools/gen_act.py
 

@@ -1,4 +1,4 @@
-/* int8.h - INT8 networks on the CPU in the arithmetic of ncnn and of the NPU (docs/ncnn-contract.md). Part of network.h. */
+/* int8.h - INT8 networks on the CPU in the arithmetic of ncnn and of the NPU (docs/npu/ncnn-contract.md). Part of network.h. */
 #ifndef NET_INT8_H
 #define NET_INT8_H
 

@@ -467,13 +467,13 @@ typedef struct net_rt_where {
     bool fused;         /* an activation that the layer before does */
     const char *reason; /* NET_ON_CPU: why; the runtime's own */
     uint64_t cycles;    /* of the last run, on an RTL; the driver's register accesses included */
-    /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for room for its results (docs/npu.md section 5). */
+    /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for room for its results (docs/npu/npu.md section 5). */
     uint64_t mesh, wait_input, wait_weights, wait_room;
 } net_rt_where;
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer);
 
 /*
- * Clock cycles of a layer of the NPU by itself, from its shape and the driver's plan alone (docs/performance.md). The largest of mesh, read and write is the bound: the mesh with every PE at work on full
+ * Clock cycles of a layer of the NPU by itself, from its shape and the driver's plan alone (docs/npu/performance.md). The largest of mesh, read and write is the bound: the mesh with every PE at work on full
  * tiles, every byte that the plan moves at 32 bytes a cycle each way. fill and drain: what lies before the first product and behind the last one. All 0: the layer does not run on the NPU.
  */
 typedef struct net_rt_estimate {
@@ -481,7 +481,7 @@ typedef struct net_rt_estimate {
 } net_rt_estimate;
 net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer);
 
-/* Counters 0 to 51 of the NPU (docs/npu.md section 5) during the layer's last run, with `stalls` on an RTL; else all 0. */
+/* Counters 0 to 51 of the NPU (docs/npu/npu.md section 5) during the layer's last run, with `stalls` on an RTL; else all 0. */
 const uint64_t *net_rt_counters(const net_rt *rt, uint32_t layer);
 
 /* Bytes of memory. device_blobs: what the blobs on the device would take without reuse; the arena holds them. */

@@ -1,5 +1,5 @@
 /*
- * predict.h - clock cycles of tasks from their register values alone, private to network/. One file for each unit; docs/performance.md, "Prediction", says what is in the model and where its constants come from.
+ * predict.h - clock cycles of tasks from their register values alone, private to network/. One file for each unit; docs/npu/performance.md, "Prediction", says what is in the model and where its constants come from.
  * Bus profile `ideal`: a beat a cycle each way on both channels.
  */
 #ifndef NET_PREDICT_H

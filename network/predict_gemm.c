@@ -1,5 +1,5 @@
 /*
- * predict_gemm.c - cycles of GEMM tasks: the order of work of docs/npu.md section 4.2, tile by tile, with what a tile waits for: its rows, its weights, room for its sums. Two read channels that weights and input
+ * predict_gemm.c - cycles of GEMM tasks: the order of work of docs/npu/npu.md section 4.2, tile by tile, with what a tile waits for: its rows, its weights, room for its sums. Two read channels that weights and input
  * share, the ring of ifm_buf, two banks of weights, groups of tiles that post writes back.
  */
 #include <stdlib.h>

@@ -183,7 +183,7 @@ net_status rt_load(net_rt *rt, net_error *err);
 /* ---- rt_int8.c ---- */
 
 /*
- * An INT8 layer with weights in C, by the definition (docs/ncnn-contract.md): quantise the input with its scale, add products in int32, then scale, bias and activation in FP32. in and out: gapless
+ * An INT8 layer with weights in C, by the definition (docs/npu/ncnn-contract.md): quantise the input with its scale, add products in int32, then scale, bias and activation in FP32. in and out: gapless
  * floats. Errors: NET_ERR_MEMORY.
  */
 net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err);

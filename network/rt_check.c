@@ -5,7 +5,7 @@
 
 #include "rt.h"
 
-#define FIT_BOUND 1e-3f     /* docs/activations.md: of max(1, |v|) */
+#define FIT_BOUND 1e-3f     /* docs/npu/activations.md: of max(1, |v|) */
 #define AVERAGE_BOUND 1e-5f /* of the largest element of the map */
 
 /* What is known about a layer while its elements are compared. */

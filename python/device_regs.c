@@ -28,7 +28,7 @@ static const field_name fields[] = {NPU_FIELD_TABLE(FIELD_ROW)};
 static const value_name values[] = {NPU_ENUM_TABLE(VALUE_ROW)};
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
-/* docs/npu.md section 5, by number; NULL: there is no such counter. */
+/* docs/npu/npu.md section 5, by number; NULL: there is no such counter. */
 static const char *const counters[NPU_PERF_COUNT] = {"cycles",
                                                      "gemm_compute",
                                                      "read0_beats",

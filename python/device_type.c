@@ -8,7 +8,7 @@
     "in_scale: number, quantiser of the input (127/threshold; INT8: the one it was made with). w_scale: number or float32\n"               \
     "(out,), 127/absmax of each output channel. bias: number or float32 (out,). act: a name of tandem.model.ACTIVATIONS; act_p: its\n"     \
     "one or two parameters (drivers/npu/npu.h). out_scale: quantiser of an INT8 output; None: FP32.\n"                                     \
-    "result = act(sum * (1 / (in_scale * w_scale)) + bias), each step in FP32 (docs/npu.md section 2)."
+    "result = act(sum * (1 / (in_scale * w_scale)) + bias), each step in FP32 (docs/npu/npu.md section 2)."
 
 static PyMethodDef methods[] = {
     {"close", device_close, METH_NOARGS,
@@ -48,10 +48,10 @@ static PyMethodDef methods[] = {
     CORE_ROW(
         "act", device_act,
         "act(x, act, act_p=())\n--\n\nAn activation: alu('copy', x, act=act, act_p=act_p).\n\nx: float32, one to three dimensions." RAISES),
-    CORE_ROW(
-        "dot", device_dot,
-        "dot(a, b, scale=1.0)\n--\n\nInner product of two vectors times a factor, in the order of the ALU (docs/npu.md section 3.3).\n\n"
-        "a, b: float32 (length,). Returns a float that is an FP32 value." RAISES),
+    CORE_ROW("dot", device_dot,
+             "dot(a, b, scale=1.0)\n--\n\nInner product of two vectors times a factor, in the order of the ALU (docs/npu/npu.md section "
+             "3.3).\n\n"
+             "a, b: float32 (length,). Returns a float that is an FP32 value." RAISES),
     CORE_ROW("global_average", device_global_average,
              "global_average(x)\n--\n\nAverage of each channel, a reduction of the ALU.\n\nx: float32 (channels, height, width). Returns "
              "float32 (channels,)." RAISES),

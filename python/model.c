@@ -232,31 +232,31 @@ static const PyMethodDef unit_methods[] = {
         "dma_split", dma_split,
         "dma_split(addr, nbytes)\n--\n\nHow a job is cut into AXI bursts of 16-byte beats.\n\naddr: byte address; nbytes: 1 and more.\n"
         "Returns uint32 (bursts, 3): AxADDR, beats (1..256), bytes of the job in this burst.\n"
-        "A job that runs past 2^32 wraps. Source: cmodel/npu/dma.c, docs/npu.md section 1."),
+        "A job that runs past 2^32 wraps. Source: cmodel/npu/dma.c, docs/npu/npu.md section 1."),
     MODEL_ROW("layout", layout,
               "layout(x, in_scale, n, out=None)\n--\n\nQuantise FP32 pixels: channel planes in, pixels of n INT8 channels out.\n\n"
               "x: float32 (1..n channels, 1..64 pixels). in_scale: number (FP32), 127/threshold. Returns int8 (pixels, n), missing "
-              "channels 0.\n" ERRORS "Source: cmodel/npu/layout.c, docs/npu.md sections 2 and 4."),
+              "channels 0.\n" ERRORS "Source: cmodel/npu/layout.c, docs/npu/npu.md sections 2 and 4."),
     MODEL_ROW(
         "im2col_block", im2col_block,
         "im2col_block(ifm, n, out_size, tile, ky, kx, block, *, stride=1, dilation=1, padding=0, out=None)\n--\n\n"
         "Row vectors of one block: for the 2n output pixels of a tile the input at kernel position (ky, kx) and channel block `block`.\n\n"
         "ifm: int8 (rows, columns, channels), channels a multiple of n. out_size, stride, dilation, padding (top, left): (height, width).\n"
-        "Returns int8 (2n, n), zeros outside the map.\n" ERRORS "Source: cmodel/npu/im2col.c, docs/npu.md sections 3 and 4."),
+        "Returns int8 (2n, n), zeros outside the map.\n" ERRORS "Source: cmodel/npu/im2col.c, docs/npu/npu.md sections 3 and 4."),
     MODEL_ROW("mesh_block", mesh_block,
               "mesh_block(act, wgt, out=None)\n--\n\nOne block on the mesh: out[j][c] = sum over r of act[j][r] * wgt[r][c].\n\n"
               "act: int8 (2n, n); wgt: int8 (n, n). Returns int32 (2n, n). n: 4, 8, 16, 32.\n" ERRORS
-              "Source: cmodel/npu/mesh.c, docs/npu.md section 4."),
+              "Source: cmodel/npu/mesh.c, docs/npu/npu.md section 4."),
     MODEL_ROW("mesh_diagonal", mesh_diagonal,
               "mesh_diagonal(act, wgt=None, out=None)\n--\n\nThe mesh with a diagonal of weights: out[j][c] = act[j][c] * wgt[c].\n\n"
               "act: int8 (2n, n); wgt: int8 (n,), None: all are 1. Returns int32 (2n, n).\n" ERRORS
-              "Source: cmodel/npu/mesh.c, docs/npu.md section 4."),
+              "Source: cmodel/npu/mesh.c, docs/npu/npu.md section 4."),
     MODEL_ROW("acc", acc,
               "acc(sums, x, first=False)\n--\n\nsums += x in place (first: sums = x), wrapping.\n\nsums, x: int32 of one shape. Returns "
-              "sums.\n" ERRORS "Source: cmodel/npu/acc.c, docs/npu.md section 2."),
+              "sums.\n" ERRORS "Source: cmodel/npu/acc.c, docs/npu/npu.md section 2."),
     MODEL_ROW("transpose", transpose,
               "transpose(x, out=None)\n--\n\nOne block of the transposer.\n\nx: int8 (n, n), n: 4, 8, 16, 32. Returns int8 (n, n).\n" ERRORS
-              "Source: cmodel/npu/transpose.c, docs/npu.md section 4."),
+              "Source: cmodel/npu/transpose.c, docs/npu/npu.md section 4."),
 };
 #define UNITS_COUNT (sizeof unit_methods / sizeof unit_methods[0])
 

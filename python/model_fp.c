@@ -131,7 +131,7 @@ static MODEL_FUNC(activate) {
 #define FP_SOURCE                                                                                                                          \
     "a, b: float32 (or uint32: the bits), any shape, C-contiguous; b may be one number.\n"                                                 \
     "out: an array for the result, of the shape of a; may be a or b. Round to nearest even, subnormals kept, NaN out is 0x7FC00000.\n"     \
-    "TypeError: other elements. ValueError: shape, layout. Source: cmodel/lib/cm_fp.h, docs/npu.md section 2."
+    "TypeError: other elements. ValueError: shape, layout. Source: cmodel/lib/cm_fp.h, docs/npu/npu.md section 2."
 
 const PyMethodDef model_fp_methods[] = {
     MODEL_ROW("fp_mul", fp_mul, "fp_mul(a, b, out=None)\n--\n\nProducts a * b in FP32.\n\n" FP_SOURCE),
@@ -144,24 +144,25 @@ const PyMethodDef model_fp_methods[] = {
     MODEL_ROW("fp_lt", fp_lt, "fp_lt(a, b, out=None)\n--\n\na < b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
     MODEL_ROW("fp_le", fp_le, "fp_le(a, b, out=None)\n--\n\na <= b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
     MODEL_ROW("fp_eq", fp_eq, "fp_eq(a, b, out=None)\n--\n\na == b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
-    MODEL_ROW("fp_relu", fp_relu,
-              "fp_relu(a, out=None)\n--\n\na > 0 ? a : +0. float32 in, float32 out, any shape.\n\nSource: cmodel/lib/cm_fp.h, docs/npu.md "
-              "section 2."),
     MODEL_ROW(
-        "fp_i32_to_f32", fp_i32_to_f32,
-        "fp_i32_to_f32(a, out=None)\n--\n\nint32 to float32, round to nearest even.\n\nSource: cmodel/lib/cm_fp.h, docs/npu.md section 2."),
+        "fp_relu", fp_relu,
+        "fp_relu(a, out=None)\n--\n\na > 0 ? a : +0. float32 in, float32 out, any shape.\n\nSource: cmodel/lib/cm_fp.h, docs/npu/npu.md "
+        "section 2."),
+    MODEL_ROW("fp_i32_to_f32", fp_i32_to_f32,
+              "fp_i32_to_f32(a, out=None)\n--\n\nint32 to float32, round to nearest even.\n\nSource: cmodel/lib/cm_fp.h, docs/npu/npu.md "
+              "section 2."),
     MODEL_ROW(
         "fp_f32_to_i32", fp_f32_to_i32,
         "fp_f32_to_i32(a, out=None)\n--\n\nfloat32 to int32: round to nearest even, saturates, NaN is 0.\n\nSource: cmodel/lib/cm_fp.h, "
-        "docs/npu.md section 2."),
+        "docs/npu/npu.md section 2."),
     MODEL_ROW(
         "fp_f32_to_i8", fp_f32_to_i8,
         "fp_f32_to_i8(a, out=None)\n--\n\nfloat32 to int8: halves away from zero, -127..127, NaN is 0.\n\nSource: cmodel/lib/cm_fp.h, "
-        "docs/npu.md section 2."),
+        "docs/npu/npu.md section 2."),
     MODEL_ROW("activate", activate,
               "activate(x, act, p=(), out=None)\n--\n\nAn activation of FP32 values.\n\n"
               "x: float32, any shape. act: its name (ACTIVATIONS) or number. p: up to four FP32 parameters P0..P3 of the unit, the others "
               "are 0.\n"
-              "TypeError, ValueError: as fp_mul. Source: cmodel/npu/act.c, docs/npu.md section 2."),
+              "TypeError, ValueError: as fp_mul. Source: cmodel/npu/act.c, docs/npu/npu.md section 2."),
 };
 const size_t model_fp_count = sizeof model_fp_methods / sizeof model_fp_methods[0];

@@ -283,7 +283,7 @@ static bool take_gemm(uint32_t n, PyObject *obj, const char *what, cm_gemm_task 
         return false;
     }
     if (!cm_gemm_decode(n, regs, t)) {
-        PyErr_Format(PyExc_ValueError, "%s: no legal task (docs/npu.md section 3.2)", what);
+        PyErr_Format(PyExc_ValueError, "%s: no legal task (docs/npu/npu.md section 3.2)", what);
         return false;
     }
     return true;
@@ -365,7 +365,7 @@ static bool run_task(task_unit unit, uint32_t n, PyObject *regs_obj, PyObject *m
     Py_END_ALLOW_THREADS;
     nd_release(&a);
     if (done < 0) {
-        PyErr_Format(PyExc_ValueError, "regs: no legal task (docs/npu.md section %s)", sections[unit]);
+        PyErr_Format(PyExc_ValueError, "regs: no legal task (docs/npu/npu.md section %s)", sections[unit]);
     } else if (done == 0) {
         PyErr_Format(PyExc_IndexError, "mem: the task accesses memory outside of %zd bytes at 0x%08x", (Py_ssize_t)m.bytes, base);
     }
@@ -415,37 +415,37 @@ const PyMethodDef model_task_methods[] = {
               "From int32 sums to results: (sums + psum) * oscale + bias, then the activation.\n\n"
               "sums, psum: int32 of one shape. oscale, bias: a number, or float32 with one value for each index of the first dimension.\n"
               "act_p: FP32 parameters P0..P3. Returns float32 of the shape of sums; raw_out: the int32 sums.\n"
-              "TypeError: other elements. ValueError: shape, layout. Source: cmodel/npu/post.c, docs/npu.md section 2."),
+              "TypeError: other elements. ValueError: shape, layout. Source: cmodel/npu/post.c, docs/npu/npu.md section 2."),
     MODEL_ROW("requant", requant,
               "requant(y, out_scale, out=None)\n--\n\nResults as INT8.\n\ny: float32, any shape. out_scale: number (FP32), 127/threshold.\n"
-              "Returns int8, -127..127. Source: cmodel/npu/post.c, docs/npu.md section 2."),
+              "Returns int8, -127..127. Source: cmodel/npu/post.c, docs/npu/npu.md section 2."),
     MODEL_ROW(
         "alu_element", alu_element,
         "alu_element(op, x, p=0, q=0, out=None)\n--\n\nAn operation of the ALU on single elements, before the activation.\n\n"
         "op: a name of ALU_OPS, neither dot nor sum. x: float32, any shape (add_i32: int32); p, q: a number or an array of that shape.\n"
-        "Returns float32 (add_i32: int32). Source: cmodel/npu/alu.c, docs/npu.md section 3.3."),
+        "Returns float32 (add_i32: int32). Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
     MODEL_ROW("gemm_decode", gemm_decode,
               "gemm_decode(n, regs)\n--\n\nThe GEMM registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
-              "Source: cmodel/npu/decode.c, docs/npu.md section 3.2."),
+              "Source: cmodel/npu/decode.c, docs/npu/npu.md section 3.2."),
     MODEL_ROW("alu_decode", alu_decode,
               "alu_decode(regs)\n--\n\nThe ALU registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
-              "Source: cmodel/npu/alu.c, docs/npu.md section 3.3."),
+              "Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
     MODEL_ROW("pool_decode", pool_decode,
               "pool_decode(n, regs)\n--\n\nThe POOL registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
-              "Source: cmodel/npu/pool.c, docs/npu.md section 3.4."),
+              "Source: cmodel/npu/pool.c, docs/npu/npu.md section 3.4."),
     MODEL_ROW("gemm_follows", gemm_follows,
               "gemm_follows(n, regs, before=None)\n--\n\nMay this task run after the task `before` (its registers; None: there was none)?\n"
               "False where it keeps weights that are not there.\n\n" REGS
-              "ValueError: no legal task. Source: cmodel/npu/decode.c, docs/npu.md section 3.2."),
+              "ValueError: no legal task. Source: cmodel/npu/decode.c, docs/npu/npu.md section 3.2."),
     MODEL_ROW("gemm_run", gemm_run,
               "gemm_run(n, regs, mem, base=0)\n--\n\nExecute a GEMM task on a memory.\n\n" REGS MEM
-              "Source: cmodel/npu/gemm.c, docs/npu.md section 3.2."),
+              "Source: cmodel/npu/gemm.c, docs/npu/npu.md section 3.2."),
     MODEL_ROW(
         "alu_run", alu_run,
         "alu_run(regs, mem, base=0)\n--\n\nExecute an ALU task on a memory. Returns the bits of ALU_RESULT (dot, sum; else 0).\n\n" REGS MEM
-        "Source: cmodel/npu/alu.c, docs/npu.md section 3.3."),
+        "Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
     MODEL_ROW("pool_run", pool_run,
               "pool_run(n, regs, mem, base=0)\n--\n\nExecute a POOL task on a memory.\n\n" REGS MEM
-              "Source: cmodel/npu/pool.c, docs/npu.md section 3.4."),
+              "Source: cmodel/npu/pool.c, docs/npu/npu.md section 3.4."),
 };
 const size_t model_task_count = sizeof model_task_methods / sizeof model_task_methods[0];

@@ -39,7 +39,7 @@ typedef struct options {
     uint32_t shard, shards;
     reg_gc_plan gc;
     uint32_t limit;          /* rows of a query */
-    const char *list_option; /* the last option that says what a job list is made of, or NULL: a resumed run has its list */
+    const char *list_option; /* an option that says what a job list is made of, or NULL: a resumed run has its list */
     reg_suite_options expand;
 } options;
 
@@ -48,7 +48,7 @@ reg_status cli_usage(const char *fmt, const char *word) __attribute__((format(pr
 
 /* Options after the command word. An error is printed. */
 reg_status cli_parse(options *o, int argc, char **argv);
-extern const char cli_help[];
+void cli_print_help(void);
 
 /* The file behind --suite: NAME is one of the suite folder. */
 reg_status cli_suite_path(const options *o, char path[REG_PATH_MAX]);

@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
                             .memory_mb = DEFAULT_MEMORY_MB}};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(cli_help, stdout);
+            cli_print_help();
             return cli_close_output(REG_OK);
         }
     }

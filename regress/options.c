@@ -2,88 +2,29 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PARALLEL_MAX 256
+#include "opt/opt.h"
 
-const char cli_help[] = "tandem-regress - run lists of verification jobs, keep their results\n"
-                        "\n"
-                        "  tandem-regress run --suite NAME|FILE [options]  run a suite or a job list\n"
-                        "  tandem-regress run --resume [RUN] [options]     what a run did not come to\n"
-                        "  tandem-regress list [NAME|FILE] [options]       the suites, or commands of one\n"
-                        "  tandem-regress targets --suite NAME|FILE        the programs that it needs\n"
-                        "  tandem-regress report [--run N]                 everything about a run\n"
-                        "  tandem-regress diff RUN1 RUN2                   new failures, fixed, slower\n"
-                        "  tandem-regress query [QUESTION [TEST]]          ask the database (without\n"
-                        "                                                  QUESTION: what can be asked)\n"
-                        "  tandem-regress coverage FILE [--run N]          keep what a run covered: a\n"
-                        "                                                  file of tandem-cov summary\n"
-                        "\n"
-                        "what to run:\n"
-                        "  --suite NAME|FILE  NAME is SUITE_DIR/NAME.suite; with a / or .suite: a file\n"
-                        "  --seed S           seed of the run (default: the suite's seed line, else 1)\n"
-                        "  --cfg n4,n8        only these configurations\n"
-                        "  --kind fast        build for lines without kind= (debug, tap, cov, san)\n"
-                        "  --timeout S        seconds for lines without timeout= (default 120)\n"
-                        "  --memory MB        address space for lines without memory= (default 4096,\n"
-                        "                     0: any; there is no limit for kind san)\n"
-                        "  --count N          draw N jobs of the suite, by weight= and seed\n"
-                        "  --budget S         draw jobs until their last times fill S seconds\n"
-                        "  --shard I/N        the I-th of N parts of the list\n"
-                        "  --marked           only what lines mark for coverage: cover= jobs, the first\n"
-                        "                     code= of them in builds that count lines (kind cov)\n"
-                        "  --coverage DIR     test, unit and case jobs write what they covered:\n"
-                        "                     DIR/NNNNN.cov, with kind cov also DIR/NNNNN.code\n"
-                        "  --print-jobs       print the expanded list, itself a suite, and run nothing\n"
-                        "  --resume [RUN]     go on with a run (the newest one; with --suite: of that\n"
-                        "                     suite): same commit, same programs, only missing jobs\n"
-                        "how to run it:\n"
-                        "  --jobs N           processes at a time (default: processors)\n"
-                        "  --fail-fast        stop at the first failure\n"
-                        "  --explain N        run one failure of each of the first N signatures again,\n"
-                        "                     with a report, and look for a small case (default 0)\n"
-                        "  --explain-time S   seconds for all that (default 60)\n"
-                        "on a Slurm cluster (docs/regress.md):\n"
-                        "  --launcher slurm   submit job arrays instead of starting processes (local)\n"
-                        "  --shard-seconds S  expected work of a task, at least (default 60)\n"
-                        "  --slurm-cpus N     processors of a task, jobs at a time in it (default 1)\n"
-                        "  --slurm-partition P, --slurm-account A, --slurm-args \"WORDS\"\n"
-                        "                     for sbatch\n"
-                        "  --slurm-poll S     between two questions to Slurm (default 5)\n"
-                        "  --slurm-silence S  a task without a sign of life is lost (default 60)\n"
-                        "what to write (run, report):\n"
-                        "  --report           pages in OUT/report\n"
-                        "  --html DIR         the same pages in DIR\n"
-                        "  --figures FILE     figures of `make figures` that they show (default\n"
-                        "                     BUILD_DIR/figures.json)\n"
-                        "  --junit FILE       JUnit XML\n"
-                        "  --sarif FILE       SARIF 2.1.0: one result for each signature\n"
-                        "  --source-dir DIR   where it looks for the file of a unit (default rtl)\n"
-                        "  --summary-json F   summary of the run as JSON\n"
-                        "what to look at:\n"
-                        "  --run N            the run that is asked for (report, query, failure; default:\n"
-                        "                     newest)\n"
-                        "  --limit N          at most so many rows (query; default 20)\n"
-                        "  --json             tables as JSON (list, report, diff, query, gc)\n"
-                        "what to remove (gc; rows of the database stay, a run that runs does, too):\n"
-                        "  --keep-runs N      keep the newest N runs\n"
-                        "  --keep-days D      keep runs that are younger than D days\n"
-                        "  --max-size MB      then remove the oldest until the rest takes at most MB\n"
-                        "  --forget           remove them from the database, too\n"
-                        "  --dry-run          only say what would go\n"
-                        "where:\n"
-                        "  --db FILE          results database (default BUILD_DIR/results.db)\n"
-                        "  --out DIR          logs, results, cases (default BUILD_DIR/regress/RUN)\n"
-                        "  --build-dir DIR    where the programs are (default build)\n"
-                        "  --suite-dir DIR    where named suites are (default regress/suites)\n"
-                        "  --unit-dir DIR     folder behind \"unit all\" (default testcases/npu/unit)\n"
-                        "  --stored-dir DIR   folder behind \"case all\" (default testcases/npu/cases)\n"
-                        "  --help             this text\n"
-                        "\n"
-                        "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
-                        "docs/regress.md describes suites, outcomes and the database.\n";
+#define PARALLEL_MAX 256u
+
+static const char commands_text[] = "tandem-regress - run lists of verification jobs, keep their results\n"
+                                    "\n"
+                                    "  tandem-regress run --suite NAME|FILE [options]  run a suite or a job list\n"
+                                    "  tandem-regress run --resume [RUN] [options]     what a run did not come to\n"
+                                    "  tandem-regress list [NAME|FILE] [options]       the suites, or commands of one\n"
+                                    "  tandem-regress targets --suite NAME|FILE        the programs that it needs\n"
+                                    "  tandem-regress report [--run N]                 everything about a run\n"
+                                    "  tandem-regress diff RUN1 RUN2                   new failures, fixed, slower\n"
+                                    "  tandem-regress query [QUESTION [TEST]]          ask the database (without\n"
+                                    "                                                  QUESTION: what can be asked)\n"
+                                    "  tandem-regress coverage FILE [--run N]          keep what a run covered: a\n"
+                                    "                                                  file of tandem-cov summary\n"
+                                    "\n";
+static const char end_text[] = "\n"
+                               "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
+                               "docs/regress.md describes suites, outcomes and the database.\n";
 
 reg_status cli_usage(const char *fmt, const char *word) {
     char text[REG_TEXT_MAX];
@@ -92,12 +33,14 @@ reg_status cli_usage(const char *fmt, const char *word) {
     return REG_USAGE;
 }
 
-static reg_status take_cfg(options *o, const char *value) {
+static int take_cfg(void *to, const char *value, char *err, size_t err_size) {
+    bool *cfg = (bool *)to;
     char copy[64];
     if (!reg_format(copy, sizeof copy, "%s", value)) {
-        return cli_usage("--cfg %s: too long", value);
+        snprintf(err, err_size, "'%.60s' is too long", value);
+        return -1;
     }
-    memset(o->expand.cfg, 0, sizeof o->expand.cfg);
+    memset(cfg, 0, REG_CFG_COUNT * sizeof *cfg);
     char *rest = copy;
     for (char *part = strsep(&rest, ","); part != NULL; part = strsep(&rest, ",")) {
         size_t i = 0;
@@ -105,49 +48,17 @@ static reg_status take_cfg(options *o, const char *value) {
             i++;
         }
         if (i == REG_CFG_COUNT) {
-            return cli_usage("--cfg %s: expected n4, n8, n16 or n32, separated by commas", value);
+            snprintf(err, err_size, "expected n4, n8, n16 or n32, separated by commas, got '%.60s'", value);
+            return -1;
         }
-        o->expand.cfg[i] = true;
+        cfg[i] = true;
     }
-    return REG_OK;
-}
-
-/* An option with a value: a text or a number of lo..hi. */
-typedef struct option_rule {
-    const char *name;
-    const char **text; /* or */
-    uint32_t *number;
-    int64_t *wide; /* or */
-    uint32_t lo, hi;
-    bool list; /* says what the job list is made of */
-} option_rule;
-
-static reg_status take_ruled(options *o, const option_rule *rule, const char *value) {
-    uint64_t number = 0;
-    if (rule->text != NULL && value[0] == '\0') {
-        return cli_usage("%s: expected a value that is not empty", rule->name);
-    }
-    if (rule->list) {
-        o->list_option = rule->name;
-    }
-    if (rule->text != NULL) {
-        *rule->text = value;
-        return REG_OK;
-    }
-    if (!reg_parse_u64(value, rule->lo, rule->hi, &number)) {
-        reg_error("%s %s: expected a number from %u to %u (see tandem-regress --help)", rule->name, value, rule->lo, rule->hi);
-        return REG_USAGE;
-    }
-    if (rule->wide != NULL) {
-        *rule->wide = (int64_t)number;
-    } else {
-        *rule->number = (uint32_t)number;
-    }
-    return REG_OK;
+    return 0;
 }
 
 /* i/n */
-static reg_status take_shard(options *o, const char *value) {
+static int take_shard(void *to, const char *value, char *err, size_t err_size) {
+    options *o = (options *)to;
     char copy[32];
     uint64_t i = 0;
     uint64_t n = 0;
@@ -158,158 +69,164 @@ static reg_status take_shard(options *o, const char *value) {
         good = reg_parse_u64(slash + 1, 1, 100000, &n) && reg_parse_u64(copy, 1, n, &i);
     }
     if (slash == NULL || !good) {
-        return cli_usage("--shard %s: expected for example 2/5, the second of five parts", value);
+        snprintf(err, err_size, "expected for example 2/5, the second of five parts, got '%.60s'", value);
+        return -1;
     }
     o->shard = (uint32_t)i;
     o->shards = (uint32_t)n;
-    return REG_OK;
+    return 0;
 }
 
-/* Seconds with a fraction. */
-static reg_status take_poll(options *o, const char *value) {
-    char *end = NULL;
-    const double seconds = strtod(value, &end);
-    if (value[strspn(value, "0123456789.")] != '\0' || end == value || *end != '\0' || seconds < 0.1 || seconds > 3600) {
-        return cli_usage("--slurm-poll %s: expected seconds from 0.1 to 3600", value);
-    }
-    o->slurm.poll_s = seconds;
-    return REG_OK;
-}
-
-static reg_status take_value(options *o, const char *name, const char *value) {
-    const option_rule rules[] = {
-        {.name = "--suite", .text = &o->suite},
-        {.name = "--run", .text = &o->run},
-        {.name = "--job", .text = &o->job},
-        {.name = "--db", .text = &o->db},
-        {.name = "--out", .text = &o->out, .list = true},
-        {.name = "--coverage", .text = &o->coverage, .list = true},
-        {.name = "--build-dir", .text = &o->build_dir},
-        {.name = "--seed", .text = &o->seed},
-        {.name = "--junit", .text = &o->junit},
-        {.name = "--html", .text = &o->html},
-        {.name = "--sarif", .text = &o->sarif},
-        {.name = "--summary-json", .text = &o->summary_json},
-        {.name = "--figures", .text = &o->figures},
-        {.name = "--source-dir", .text = &o->source_dir},
-        {.name = "--suite-dir", .text = &o->suite_dir},
-        {.name = "--kind", .text = &o->kind, .list = true},
-        {.name = "--unit-dir", .text = &o->expand.unit_dir, .list = true},
-        {.name = "--stored-dir", .text = &o->expand.stored_dir, .list = true},
-        {.name = "--jobs", .number = &o->parallel, .lo = 1, .hi = PARALLEL_MAX},
-        {.name = "--count", .number = &o->count, .lo = 1, .hi = 1000000, .list = true},
-        {.name = "--budget", .number = &o->budget, .lo = 1, .hi = 604800, .list = true},
-        {.name = "--explain", .number = &o->explain, .lo = 0, .hi = 1000},
-        {.name = "--explain-time", .number = &o->explain_time, .lo = 1, .hi = 86400},
-        {.name = "--keep-runs", .wide = &o->gc.keep_runs, .lo = 0, .hi = UINT32_MAX},
-        {.name = "--keep-days", .wide = &o->gc.keep_days, .lo = 0, .hi = 100000},
-        {.name = "--max-size", .wide = &o->gc.max_mib, .lo = 0, .hi = UINT32_MAX},
-        {.name = "--launcher", .text = &o->launcher},
-        {.name = "--slurm-partition", .text = &o->slurm.partition},
-        {.name = "--slurm-account", .text = &o->slurm.account},
-        {.name = "--slurm-args", .text = &o->slurm.args},
-        {.name = "--slurm-silence", .number = &o->slurm.silence_s, .lo = 3, .hi = 86400},
-        {.name = "--slurm-cpus", .number = &o->slurm.cpus, .lo = 1, .hi = PARALLEL_MAX},
-        {.name = "--shard-seconds", .number = &o->slurm.shard_s, .lo = 0, .hi = 86400},
-        {.name = "--limit", .number = &o->limit, .lo = 1, .hi = UINT32_MAX},
-        {.name = "--timeout", .number = &o->expand.timeout_s, .lo = 1, .hi = 86400, .list = true},
-        {.name = "--memory", .number = &o->expand.memory_mb, .lo = 0, .hi = 1048576, .list = true},
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (strcmp(name, rules[i].name) == 0) {
-            return take_ruled(o, &rules[i], value);
-        }
-    }
-    if (strcmp(name, "--cfg") == 0) {
-        o->list_option = "--cfg";
-        return take_cfg(o, value);
-    }
-    if (strcmp(name, "--shard") == 0) {
-        o->list_option = "--shard";
-        return take_shard(o, value);
-    }
-    if (strcmp(name, "--slurm-poll") == 0) {
-        return take_poll(o, value);
-    }
-    return cli_usage("option %s is unknown", name);
-}
-
-/* --resume may have a value: the number of a run. True: the word after it is one. */
-static bool take_resume(options *o, const char *next) {
+/* --resume may have a value, the number of a run. */
+static int take_resume(void *to, const char *next, char *err, size_t err_size) {
+    options *o = (options *)to;
     uint64_t number = 0;
+    (void)err;
+    (void)err_size;
     o->resume = true;
-    if (next != NULL && reg_parse_u64(next, 0, UINT64_MAX, &number)) {
-        o->run = next;
-        return true;
+    if (next == NULL || !reg_parse_u64(next, 0, UINT64_MAX, &number)) {
+        return 0;
     }
-    return false;
+    o->run = next;
+    return 1;
 }
 
-/* A word that is no option with a value. False: it is one. */
-static bool take_flag(options *o, const char *word) {
-    const struct {
-        const char *name;
-        bool *target;
-    } flags[] = {{"--fail-fast", &o->fail_fast}, {"--print-jobs", &o->print_jobs}, {"--json", &o->json},           {"--report", &o->report},
-                 {"--forget", &o->gc.forget},    {"--dry-run", &o->gc.dry_run},    {"--marked", &o->expand.marked}};
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        if (strcmp(word, flags[i].name) == 0) {
-            *flags[i].target = true;
-            return true;
-        }
-    }
-    return false;
-}
-
-static reg_status take_positional(options *o, const char *word) {
+static int take_positional(void *ctx, const char *word, char *err, size_t err_size) {
+    options *o = (options *)ctx;
     if (o->positionals == 3) {
-        return cli_usage("argument \"%s\" is one too many", word);
+        snprintf(err, err_size, "argument \"%.60s\" is one too many", word);
+        return -1;
     }
     o->positional[o->positionals++] = word;
-    return REG_OK;
+    return 0;
 }
 
-/* One word with its value; *i moves over both. */
-static reg_status take_word(options *o, int argc, char **argv, int *i) {
-    char name[32];
-    const char *word = argv[*i];
-    const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
-    const char *equals = strchr(word, '=');
-    if (take_flag(o, word)) {
-        return REG_OK;
+/* With o NULL only the help is of interest. An option that says what the job list is made of has a place in `list`. */
+static int parse_or_help(options *o, int argc, char **argv, char *err, size_t err_size) {
+    static const char *const kinds[] = {"fast", "debug", "tap", "cov", "san", NULL};
+    static const char *const launchers[] = {"local", "slurm", NULL};
+    options scratch = {0};
+    options *t = o != NULL ? o : &scratch;
+    bool list[11] = {false};
+    const opt what[] = {
+        OPT(TEXT, "--suite", "NAME|FILE", "NAME is SUITE_DIR/NAME.suite; with a / or .suite: a file", &t->suite),
+        OPT(TEXT, "--seed", "S", "seed of the run (default: the suite's seed line, else 1)", &t->seed),
+        OPT(TAKE, "--cfg", "n4,n8", "only these configurations", t->expand.cfg, .given = &list[0], .take = take_cfg),
+        OPT(TEXT, "--kind", "fast", "build for lines without kind= (debug, tap, cov, san)", &t->kind, .given = &list[1], .words = kinds),
+        OPT(U32, "--timeout", "S", "seconds for lines without timeout= (default 120)", &t->expand.timeout_s, .given = &list[2], .lo = 1,
+            .hi = 86400),
+        OPT(U32, "--memory", "MB",
+            "address space for lines without memory= (default 4096,\n"
+            "0: any; there is no limit for kind san)",
+            &t->expand.memory_mb, .given = &list[3], .hi = 1048576),
+        OPT(U32, "--count", "N", "draw N jobs of the suite, by weight= and seed", &t->count, .given = &list[4], .lo = 1, .hi = 1000000),
+        OPT(U32, "--budget", "S", "draw jobs until their last times fill S seconds", &t->budget, .given = &list[5], .lo = 1, .hi = 604800),
+        OPT(TAKE, "--shard", "I/N", "the I-th of N parts of the list", t, .given = &list[6], .take = take_shard),
+        OPT(FLAG, "--marked", NULL,
+            "only what lines mark for coverage: cover= jobs, the first\n"
+            "code= of them in builds that count lines (kind cov)",
+            &t->expand.marked),
+        OPT(TEXT, "--coverage", "DIR",
+            "test, unit and case jobs write what they covered:\n"
+            "DIR/NNNNN.cov, with kind cov also DIR/NNNNN.code",
+            &t->coverage, .given = &list[7]),
+        OPT(FLAG, "--print-jobs", NULL, "print the expanded list, itself a suite, and run nothing", &t->print_jobs),
+        OPT(MAYBE, "--resume", "[RUN]",
+            "go on with a run (the newest one; with --suite: of that\n"
+            "suite): same commit, same programs, only missing jobs",
+            t, .take = take_resume),
+    };
+    const opt how[] = {
+        OPT(U32, "--jobs", "N", "processes at a time (default: processors)", &t->parallel, .lo = 1, .hi = PARALLEL_MAX),
+        OPT(FLAG, "--fail-fast", NULL, "stop at the first failure", &t->fail_fast),
+        OPT(U32, "--explain", "N",
+            "run one failure of each of the first N signatures again,\n"
+            "with a report, and look for a small case (default 0)",
+            &t->explain, .hi = 1000),
+        OPT(U32, "--explain-time", "S", "seconds for all that (default 60)", &t->explain_time, .lo = 1, .hi = 86400),
+    };
+    const opt slurm[] = {
+        OPT(TEXT, "--launcher", "slurm", "submit job arrays instead of starting processes (local)", &t->launcher, .words = launchers),
+        OPT(U32, "--shard-seconds", "S", "expected work of a task, at least (default 60)", &t->slurm.shard_s, .hi = 86400),
+        OPT(U32, "--slurm-cpus", "N", "processors of a task, jobs at a time in it (default 1)", &t->slurm.cpus, .lo = 1,
+            .hi = PARALLEL_MAX),
+        OPT(TEXT, "--slurm-partition", "P", "for sbatch", &t->slurm.partition),
+        OPT(TEXT, "--slurm-account", "A", "for sbatch", &t->slurm.account),
+        OPT(TEXT, "--slurm-args", "\"WORDS\"", "for sbatch", &t->slurm.args),
+        OPT(REAL, "--slurm-poll", "S", "between two questions to Slurm (default 5)", &t->slurm.poll_s, .least = 0.1, .most = 3600),
+        OPT(U32, "--slurm-silence", "S", "a task without a sign of life is lost (default 60)", &t->slurm.silence_s, .lo = 3, .hi = 86400),
+    };
+    const opt write[] = {
+        OPT(FLAG, "--report", NULL, "pages in OUT/report", &t->report),
+        OPT(TEXT, "--html", "DIR", "the same pages in DIR", &t->html),
+        OPT(TEXT, "--figures", "FILE",
+            "figures of `make figures` that they show (default\n"
+            "BUILD_DIR/figures.json)",
+            &t->figures),
+        OPT(TEXT, "--junit", "FILE", "JUnit XML", &t->junit),
+        OPT(TEXT, "--sarif", "FILE", "SARIF 2.1.0: one result for each signature", &t->sarif),
+        OPT(TEXT, "--source-dir", "DIR", "where it looks for the file of a unit (default rtl)", &t->source_dir),
+        OPT(TEXT, "--summary-json", "F", "summary of the run as JSON", &t->summary_json),
+    };
+    const opt look[] = {
+        OPT(TEXT, "--run", "N", "the run that is asked for (report, query, failure; default:\nnewest)", &t->run),
+        OPT(TEXT, "--job", NULL, NULL, &t->job),
+        OPT(U32, "--limit", "N", "at most so many rows (query; default 20)", &t->limit, .lo = 1),
+        OPT(FLAG, "--json", NULL, "tables as JSON (list, report, diff, query, gc)", &t->json),
+    };
+    const opt clean[] = {
+        OPT(I64, "--keep-runs", "N", "keep the newest N runs", &t->gc.keep_runs, .hi = UINT32_MAX),
+        OPT(I64, "--keep-days", "D", "keep runs that are younger than D days", &t->gc.keep_days, .hi = 100000),
+        OPT(I64, "--max-size", "MB", "then remove the oldest until the rest takes at most MB", &t->gc.max_mib, .hi = UINT32_MAX),
+        OPT(FLAG, "--forget", NULL, "remove them from the database, too", &t->gc.forget),
+        OPT(FLAG, "--dry-run", NULL, "only say what would go", &t->gc.dry_run),
+    };
+    const opt where[] = {
+        OPT(TEXT, "--db", "FILE", "results database (default BUILD_DIR/results.db)", &t->db),
+        OPT(TEXT, "--out", "DIR", "logs, results, cases (default BUILD_DIR/regress/RUN)", &t->out, .given = &list[8]),
+        OPT(TEXT, "--build-dir", "DIR", "where the programs are (default build)", &t->build_dir),
+        OPT(TEXT, "--suite-dir", "DIR", "where named suites are (default regress/suites)", &t->suite_dir),
+        OPT(TEXT, "--unit-dir", "DIR", "folder behind \"unit all\" (default testcases/npu/unit)", &t->expand.unit_dir, .given = &list[9]),
+        OPT(TEXT, "--stored-dir", "DIR", "folder behind \"case all\" (default testcases/npu/cases)", &t->expand.stored_dir,
+            .given = &list[10]),
+    };
+    const opt_group groups[] = {OPT_GROUP("what to run", what),
+                                OPT_GROUP("how to run it", how),
+                                OPT_GROUP("on a Slurm cluster (docs/regress.md)", slurm),
+                                OPT_GROUP("what to write (run, report)", write),
+                                OPT_GROUP("what to look at", look),
+                                OPT_GROUP("what to remove (gc; rows of the database stay, a run that runs does, too)", clean),
+                                OPT_GROUP("where", where)};
+    opt_line line = {.group = groups, .groups = sizeof groups / sizeof groups[0], .word = take_positional, .ctx = o};
+    if (o == NULL) {
+        opt_help(stdout, &line);
+        return 0;
     }
-    if (strcmp(word, "--resume") == 0) {
-        *i += take_resume(o, next) ? 1 : 0;
-        return REG_OK;
+    if (opt_parse(&line, argc - 2, argv + 2, err, err_size) != 0) {
+        return -1;
     }
-    if (word[0] != '-') {
-        return take_positional(o, word);
+    for (size_t g = 0; g < line.groups; g++) {
+        for (size_t i = 0; i < groups[g].count; i++) {
+            const opt *row = &groups[g].row[i];
+            o->list_option = row->given != NULL && *row->given ? row->name : o->list_option;
+        }
     }
-    if (equals == NULL) {
-        *i += 1;
-        return next == NULL ? cli_usage("option %s: expected a value, or no such option", word) : take_value(o, word, next);
-    }
-    (void)reg_format(name, sizeof name, "%.*s", (int)(equals - word), word);
-    if (strcmp(name, "--resume") == 0) {
-        return take_resume(o, equals + 1) ? REG_OK : cli_usage("--resume=%s: expected the number of a run", equals + 1);
-    }
-    return take_value(o, name, equals + 1);
+    return 0;
+}
+
+void cli_print_help(void) {
+    fputs(commands_text, stdout);
+    (void)parse_or_help(NULL, 0, NULL, NULL, 0);
+    fputs(end_text, stdout);
 }
 
 reg_status cli_parse(options *o, int argc, char **argv) {
-    for (int i = 2; i < argc; i++) {
-        if (take_word(o, argc, argv, &i) != REG_OK) {
-            return REG_USAGE;
-        }
-    }
-    if (o->launcher != NULL && reg_launcher_find(o->launcher) == NULL) {
-        return cli_usage("--launcher %s: expected local or slurm", o->launcher);
+    char err[REG_TEXT_MAX];
+    if (parse_or_help(o, argc, argv, err, sizeof err) != 0) {
+        return cli_usage("%s", err);
     }
     if (o->kind != NULL) {
         o->expand.kind = o->kind;
-    }
-    if (!reg_kind_known(o->expand.kind)) {
-        return cli_usage("--kind %s: expected fast, debug, tap, cov or san", o->expand.kind);
     }
     if (o->seed != NULL && !reg_parse_u64(o->seed, 0, UINT64_MAX, &o->seed_value)) {
         return cli_usage("--seed %s: expected a number of 64 bits", o->seed);

@@ -10,24 +10,39 @@ import sys
 FLOORS = {
     "cmodel": {"drivers/npu/npu_regs.h"},
     "drivers": set(),
-    "tb": set(),
+    "opt": set(),
+    # the rooms of the framework, from the bottom up; heat and scoreboard stand on nothing, tb.h includes everything
+    "tb/sim": set(),
+    "tb/case": set(),
+    "tb/tlog": set(),
+    "tb/tap": {"tb/sim"},
+    "tb/mem": {"tb/case"},
+    "tb/wave": {"tb/case"},
+    "tb/axi": {"tb/sim", "tb/case", "tb/mem", "tb/wave"},
+    "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi"},
+    "tb/prog": {"opt", "tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
+    "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/run", "tb/prog"},
     "tb/npu": {"tb", "cmodel", "drivers/lib/npu_hal.h", "drivers/npu/npu_regs.h"},
     "coverage": set(),
     "coverage/code": {"coverage"},
-    "coverage/main": {"coverage", "coverage/code"},
+    "coverage/main": {"coverage", "coverage/code", "opt"},
     "coverage/npu": {"coverage", "tb", "drivers/npu/npu_regs.h"},
-    "testcases": {"drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
+    "testcases": {"drivers", "tb", "opt", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
     "testcases/npu/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "cmodel", "coverage", "coverage/code", "coverage/npu"},
-    "network": {"drivers", "tb", "tb/npu"},
+    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "opt", "tb/npu", "cmodel", "coverage", "coverage/code", "coverage/npu"},
+    "network": {"drivers", "tb", "tb/npu", "opt"},
     "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/npu/axi_check.h"},
-    "regress": set(),
-    "examples/axi_copy": {"tb"},
+    "regress": {"opt"},
+    "examples/axi_copy": {"tb", "opt"},
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
 # code of the driver that runs under an operating system
 HOSTED = {"drivers/lib/hal_mmio.c"}
+# who may see tb may see all its rooms
+for allowed in FLOORS.values():
+    if "tb" in allowed:
+        allowed |= FLOORS["tb"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 FOLDERS = sorted(FLOORS, key=len, reverse=True)
 

@@ -3,6 +3,8 @@ SRC_cmodel := $(wildcard cmodel/*/*.c)
 SRC_drivers := $(wildcard drivers/npu/*.c)
 # hosted code beside the freestanding driver
 SRC_halmmio := drivers/lib/hal_mmio.c
+# command lines of all programs
+SRC_opt := $(wildcard opt/*.c)
 SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
 SRC_tbnpu := $(wildcard tb/npu/*.c tb/npu/score/*.c)
 SRC_network := $(wildcard network/*.c)
@@ -11,7 +13,7 @@ SRC_covnpu := $(wildcard coverage/npu/*.c)
 SRC_covcode := $(wildcard coverage/code/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb tbnpu network covnpu covcode coverage noshim
+LIBS := cmodel drivers halmmio tb tbnpu network covnpu covcode coverage opt noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
@@ -57,9 +59,9 @@ HOST_LIBS := $(LIBS:%=$(HOST)/lib%.a)
 SRC_regress := $(wildcard regress/*.c)
 OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_regress:.o=.d)
-$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/flags.ld
+$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libtb.a -o $@ -lsqlite3 -ljansson -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libtb.a $(HOST)/libopt.a -o $@ -lsqlite3 -ljansson -lm -lpthread
 
 # cmocka programs; a test of the runner finds its objects in a library without its main program
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -101,7 +103,7 @@ host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
-$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/flags.ld
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcovcode.a $(HOST)/libcoverage.a -o $@ -ljansson -lz -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a -o $@ -ljansson -lz -lpthread
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

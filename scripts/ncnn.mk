@@ -1,4 +1,4 @@
-# The contract with ncnn's INT8 arithmetic (docs/ncnn-contract.md): its reference, and its tests alone.
+# The contract with ncnn's INT8 arithmetic (docs/npu/ncnn-contract.md): its reference, and its tests alone.
 SRC_ncnnref := $(wildcard tests/ncnn_*.c)
 $(eval $(call library,ncnnref))
 $(HOST)/tests/test_ncnn_contract: $(HOST)/libncnnref.a

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Synthesise every unit of the NPU with Yosys for a Xilinx 7-series device and print what it takes (make synth, docs/synthesis.md).
+"""Synthesise every unit of the NPU with Yosys for a Xilinx 7-series device and print what it takes (make synth, docs/npu/synthesis.md).
 
 Exit status: 0 all units synthesise, 1 one does not, 2 bad usage."""
 
@@ -56,7 +56,7 @@ PUBLISHED = {
     "axiSendBuffer": ((1184, 1.04), (1620, 1.24), (0, 0.00), (12, 3.66)),
 }
 
-# Memories of docs/npu.md section 4.3: unit, name, what it may become.
+# Memories of docs/npu/npu.md section 4.3: unit, name, what it may become.
 BLOCK, ANY = ("block",), ("block", "LUT")
 MEMORIES = (
     ("ifm_buf", r"mem", BLOCK), ("wgt_buf", r"mem[01]", BLOCK), ("ofm_buf", r"g_col\[\d+\]\.mem[01]", BLOCK), ("send_buf", r"mem", BLOCK),
@@ -78,7 +78,7 @@ def check_memories(job, memories):
         expected = " or ".join(a + " RAM" for a in allowed)
         names = [n for n in memories if re.fullmatch(pattern, n)]
         if not names:
-            raise SynthError("%s: memory %s of docs/npu.md section 4.3 dissolves into registers, %s expected" % (job.label(), readable(pattern), expected))
+            raise SynthError("%s: memory %s of docs/npu/npu.md section 4.3 dissolves into registers, %s expected" % (job.label(), readable(pattern), expected))
         for name in sorted(names):
             if memories[name] not in allowed:
                 raise SynthError("%s: memory %s becomes %s, %s expected" % (job.label(), name, memories[name], expected))
@@ -235,7 +235,7 @@ def print_memories(rows, results):
                     found.append({"unit": unit, "memory": pattern, "arrays": len(kinds), "became": sorted(set(kinds))})
                     break
     if found:
-        print("\nMemories of docs/npu.md section 4.3")
+        print("\nMemories of docs/npu/npu.md section 4.3")
         print("| unit | memory | arrays | became |")
         print("| --- | --- | ---: | --- |")
     for row in found:

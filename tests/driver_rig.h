@@ -297,7 +297,7 @@ static inline void rig_check_gaps(const rig *r, const npu_tensor *t) {
     }
 }
 
-/* Parameters P0..P3 of an activation, by docs/npu.md section 2. */
+/* Parameters P0..P3 of an activation, by docs/npu/npu.md section 2. */
 static inline void rig_act(npu_act act, const uint32_t p[2], uint32_t out[4]) {
     volatile float alpha, beta, lower, inverse, upper;
     memcpy(out, p, 8);

@@ -1,5 +1,5 @@
 /*
- * ncnn_ref.h - the INT8 arithmetic of ncnn's plain C++ layers, slowly: docs/ncnn-contract.md. One output element at a time, every float step a statement of its own.
+ * ncnn_ref.h - the INT8 arithmetic of ncnn's plain C++ layers, slowly: docs/npu/ncnn-contract.md. One output element at a time, every float step a statement of its own.
  *
  * It knows neither the NPU nor its golden model and shares no header with them; tests/ncnn_dev.h runs the same layers on a device. Names of the fields are those of ncnn's parameters.
  */
@@ -125,7 +125,7 @@ typedef enum ncnn_event {
 
 const char *ncnn_event_name(ncnn_event e);
 
-/* ncnn's arithmetic leaves the result open there; docs/npu.md decides it. */
+/* ncnn's arithmetic leaves the result open there; docs/npu/npu.md decides it. */
 bool ncnn_event_is_open(ncnn_event e);
 
 /* Coefficients of Sigmoid and Mish: [function][negative][segment][c2 c1 c0]. */

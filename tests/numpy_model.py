@@ -1,6 +1,6 @@
 """What the test_numpy_*.py files share: the golden model as a shared object, memory images, and arithmetic on FP32 bit patterns in NumPy.
 
-Nothing here uses the model's code or its generated headers: registers are written down from docs/registers.md, arithmetic from docs/npu.md section 2.
+Nothing here uses the model's code or its generated headers: registers are written down from docs/npu/registers.md, arithmetic from docs/npu/npu.md section 2.
 """
 
 import collections
@@ -104,7 +104,7 @@ def wrap32(v):
     return ((v + 2**31) % 2**32 - 2**31).astype(np.int32)
 
 
-# ---- activations: docs/npu.md section 2, coefficients from regs/act_fit.txt -----------------------------------------------------------
+# ---- activations: docs/npu/npu.md section 2, coefficients from regs/act_fit.txt -----------------------------------------------------------
 
 ACTS = ("NONE", "RELU", "LEAKY", "CLIP", "HARDSWISH", "HARDSIGMOID", "SIGMOID", "TANH", "SWISH", "MISH", "ELU", "SOFTPLUS")
 ONE, NAN = np.uint32(0x3F800000), np.uint32(0x7FC00000)

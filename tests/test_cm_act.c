@@ -2,7 +2,7 @@
  * test_cm_act.c - the model's activations: exact ones against C float, fitted ones against the table of coefficients and against the functions themselves.
  *
  * With arguments it is a program that measures: `test_cm_act sweep sigmoid|tanh|swish|mish|elu|softplus|all` goes through all 2^32 inputs of a function and prints
- * the largest error and where it is (docs/activations.md).
+ * the largest error and where it is (docs/npu/activations.md).
  */
 #include <math.h>
 #include <setjmp.h>

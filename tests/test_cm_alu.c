@@ -1,5 +1,5 @@
 /*
- * test_cm_alu.c - the ALU of the golden model: fields, limits from both sides, single operations, what is read and written (docs/npu.md section 3.3).
+ * test_cm_alu.c - the ALU of the golden model: fields, limits from both sides, single operations, what is read and written (docs/npu/npu.md section 3.3).
  * Whole tasks against NumPy: tests/test_numpy_alu.py.
  */
 #include <setjmp.h>

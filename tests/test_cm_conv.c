@@ -100,7 +100,7 @@ typedef struct part {
     bool raw, add;
 } part;
 
-/* Pack the weights of a part at WGT, word by word as docs/npu.md section 3 writes the address. */
+/* Pack the weights of a part at WGT, word by word as docs/npu/npu.md section 3 writes the address. */
 static void pack(rig *r, const shape *s, const part *p) {
     uint32_t n = s->n, icbs = (p->ic1 - p->ic0 + n - 1) / n, ocbs = (p->oc1 - p->oc0 + n - 1) / n;
     for (uint32_t word = 0; word < ocbs * s->kh * s->kw * icbs * n; word++) {

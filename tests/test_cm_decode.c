@@ -1,5 +1,5 @@
 /*
- * test_cm_decode.c - the GEMM registers as a task: every field, and every limit of docs/npu.md section 3.2 from both sides.
+ * test_cm_decode.c - the GEMM registers as a task: every field, and every limit of docs/npu/npu.md section 3.2 from both sides.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_cm_pool.c - the POOL of the golden model: fields, limits from both sides, special values, what is read and written (docs/npu.md section 3.4).
+ * test_cm_pool.c - the POOL of the golden model: fields, limits from both sides, special values, what is read and written (docs/npu/npu.md section 3.4).
  * Whole tasks against NumPy: tests/test_numpy_pool.py.
  */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
  * test_cm_starts.c - tasks of the three units on one golden device: counts, interrupts, error bytes, units left out, kept weights
- * (docs/npu.md sections 3.2 and 3.5).
+ * (docs/npu/npu.md sections 3.2 and 3.5).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-"""Every status of the driver has a row with its text in docs/driver.md and is expected by a test of the driver."""
+"""Every status of the driver has a row with its text in docs/npu/driver.md and is expected by a test of the driver."""
 
 import glob
 import os
@@ -19,7 +19,7 @@ def statuses():
 
 def test_rows():
     texts = dict(re.findall(r'case (NPU_\w+):\s*return "([^"]*)";', read("drivers/npu", "npu_core.c")))
-    rows = re.findall(r"^\| `(NPU_\w+)` \| ([^|]*) \| [^|]+ \| [^|]+ \|$", read("docs", "driver.md"), re.M)
+    rows = re.findall(r"^\| `(NPU_\w+)` \| ([^|]*) \| [^|]+ \| [^|]+ \|$", read("docs/npu", "driver.md"), re.M)
     names = statuses()
     assert len(names) > 25
     assert rows == [(name, texts[name]) for name in names]

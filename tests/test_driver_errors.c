@@ -1,4 +1,4 @@
-/* test_driver_errors.c - what every operator refuses, with which status, before it touches the device. docs/driver.md has the table. */
+/* test_driver_errors.c - what every operator refuses, with which status, before it touches the device. docs/npu/driver.md has the table. */
 #include "mock_npu.h"
 
 #define IN 0x10000000u

@@ -199,7 +199,7 @@ static void pool(void **state) {
 
 /* ---- ALU ---- */
 
-/* docs/npu.md section 2, "Reductions". */
+/* docs/npu/npu.md section 2, "Reductions". */
 static uint32_t reduce(const rig *r, uint32_t a, uint32_t b, uint32_t len, uint32_t q) {
     uint32_t acc[32] = {0};
     for (uint32_t i = 0; i < len; i++) {

@@ -34,7 +34,7 @@ static uint32_t inputs(int64_t at, uint32_t count, uint32_t stride, uint32_t pad
     return end > first ? (uint32_t)(end - first) : 0;
 }
 
-/* docs/npu.md section 3.2: rows of one group, where rows stream. */
+/* docs/npu/npu.md section 3.2: rows of one group, where rows stream. */
 static uint32_t window_rows(const npu_conv *c, const npu_conv_plan *p, uint32_t ih, uint32_t oh, uint32_t kh) {
     uint32_t g = least(p->group, 512 / p->n);
     uint32_t rows = least(oh, 1 + (2 * p->n * g + p->ow - 2) / p->ow);
@@ -113,7 +113,7 @@ static void check_bytes(const npu_conv *c, const npu_conv_plan *p) {
     assert_int_equal(p->scratch_bytes, sums ? up(p->ow * p->oh * 4, 16) * 16 * p->oc_task : 0);
 }
 
-/* The limits of docs/npu.md section 3, for each task that the plan stands for. */
+/* The limits of docs/npu/npu.md section 3, for each task that the plan stands for. */
 static void check_plan(const npu_conv *c, const npu_conv_plan *p) {
     assert_int_equal(p->ow, (c->iw + c->pad_l + c->pad_r - (c->kw - 1) * c->dil_w - 1) / c->stride_w + 1);
     assert_int_equal(p->oh, (c->ih + c->pad_t + c->pad_b - (c->kh - 1) * c->dil_h - 1) / c->stride_h + 1);
@@ -485,7 +485,7 @@ static void pack_weights(void **state) {
         memset(packed, 0x77, p.wgt_bytes + 1);
         want[p.wgt_bytes] = 0x77;
         assert_int_equal(p.row_split, split.max_ow != 0);
-        /* Each weight to its place: slices before this one, then the formula of docs/npu.md section 3 with the kernel rows of the slice. */
+        /* Each weight to its place: slices before this one, then the formula of docs/npu/npu.md section 3 with the kernel rows of the slice. */
         uint32_t slice_kh = p.row_split ? 1 : c.kh;
         for (uint32_t oc = 0; oc < c.oc; oc++) {
             for (uint32_t ic = 0; ic < c.ic; ic++) {

@@ -1,5 +1,5 @@
 /*
- * test_ncnn_contract.c - random layers of ncnn through the driver on the golden device, against the reference of ncnn_ref.h, bit for bit: docs/ncnn-contract.md.
+ * test_ncnn_contract.c - random layers of ncnn through the driver on the golden device, against the reference of ncnn_ref.h, bit for bit: docs/npu/ncnn-contract.md.
  *
  * QUICK_CASES cases, FULL_CASES with TANDEM_CHECK=1. TANDEM_NCNN_SEED=n runs case n alone and prints it; TANDEM_NCNN_COUNT=n runs cases 1..n.
  * The test fails when a result differs, when something that the contract speaks of never happened, and when a deliberately wrong reference got through.
@@ -264,7 +264,7 @@ static void print_report(const harness *h) {
         printf("%10llu  %s\n", (unsigned long long)h->shapes[s], shape_name(s, buffer, sizeof buffer));
     }
     for (int open = 0; open < 2; open++) {
-        printf("values%s:\n", open != 0 ? " that ncnn leaves open and docs/npu.md decides" : "");
+        printf("values%s:\n", open != 0 ? " that ncnn leaves open and docs/npu/npu.md decides" : "");
         for (int e = 0; e < NCNN_EVENTS; e++) {
             if (ncnn_event_is_open((ncnn_event)e) == (open != 0)) {
                 printf("%10llu  %s\n", (unsigned long long)h->events[e], ncnn_event_name((ncnn_event)e));

@@ -1,4 +1,4 @@
-"""The contract with ncnn (docs/ncnn-contract.md) in NumPy: whole arrays instead of one element at a time, drawn and computed without the C reference.
+"""The contract with ncnn (docs/npu/ncnn-contract.md) in NumPy: whole arrays instead of one element at a time, drawn and computed without the C reference.
 
 1. Random layers through the driver on the golden device, against NumPy and against the C reference (tests/ncnn_ref.c): 500 cases, 10,000 with TANDEM_CHECK=1. TANDEM_NCNN_PY_CASE=n runs
    case n alone, TANDEM_NCNN_PY_COUNT=n the cases 0..n-1.

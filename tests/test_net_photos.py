@@ -160,7 +160,7 @@ def test_written_network_is_the_table_network(tmp_path):
 
 
 def test_int8_layers(tmp_path):
-    """Convolution, ConvolutionDepthWise and InnerProduct once more in NumPy (docs/ncnn-contract.md), from the quantised inputs that the program dumps: bit for bit."""
+    """Convolution, ConvolutionDepthWise and InnerProduct once more in NumPy (docs/npu/ncnn-contract.md), from the quantised inputs that the program dumps: bit for bit."""
     args, inputs, weights = network(tmp_path, 3)
     good("calibrate", *args, "--table", tmp_path / "t", "--image", *inputs)
     good("classify", *args, "--table", tmp_path / "t", "--dump", tmp_path, "--image", inputs[0])

@@ -17,7 +17,7 @@
 #include "ncnn_ref.h"
 #include "net_random.h"
 
-#define FIT_BOUND 1e-3f /* docs/activations.md: of max(1, |v|) */
+#define FIT_BOUND 1e-3f /* docs/npu/activations.md: of max(1, |v|) */
 
 /* What must have happened over all networks. */
 typedef enum event {

@@ -1,5 +1,5 @@
 /*
- * test_nonsense.c - the test `nonsense` can violate each limit of docs/npu.md section 3 alone, and come so close to it that the golden model, which decides by
+ * test_nonsense.c - the test `nonsense` can violate each limit of docs/npu/npu.md section 3 alone, and come so close to it that the golden model, which decides by
  * its own code, changes its mind. The files are compiled into this program: programs are no libraries.
  */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-"""The golden model's ALU (docs/npu.md section 3.3) against NumPy: 400 random tasks, 3,000 with TANDEM_CHECK=1, whole memory compared."""
+"""The golden model's ALU (docs/npu/npu.md section 3.3) against NumPy: 400 random tasks, 3,000 with TANDEM_CHECK=1, whole memory compared."""
 
 import collections
 

@@ -18,7 +18,7 @@ from numpy_model import (DATA, FULL, SPECIAL, Image, align, bits, canonical, con
 
 CASES = 1000 if FULL else 200
 
-# register offsets, written from docs/registers.md on purpose: the model takes them from the generated header
+# register offsets, written from docs/npu/registers.md on purpose: the model takes them from the generated header
 REG = dict(
     IFM_ADDR=0x0C0, IFM_CSTEP=0x0C4, WGT_ADDR=0x0C8, OSCALE_ADDR=0x0CC, BIAS_ADDR=0x0D0, OFM_ADDR=0x0D4, OFM_CSTEP=0x0D8, PSUM_ADDR=0x0DC,
     IFM_SIZE=0x0E0, CHANNELS=0x0E4, OFM_SIZE=0x0E8, IN_SCALE=0x0EC, CTRL=0x0F0, EXT_KERNEL=0x0F4, EXT_STRIDE=0x0F8, EXT_PAD=0x0FC,
@@ -147,7 +147,7 @@ def random_weights(rng, shape):
 
 
 def random_geometry(rng, n):
-    """A task inside the limits of docs/npu.md section 3."""
+    """A task inside the limits of docs/npu/npu.md section 3."""
     while True:
         big = 12 if rng.random() < 0.1 else 7
         kh, kw = (int(v) for v in rng.integers(1, big + 1, 2))

@@ -1,4 +1,4 @@
-"""The golden model's POOL (docs/npu.md section 3.4) against code that shares nothing with it.
+"""The golden model's POOL (docs/npu/npu.md section 3.4) against code that shares nothing with it.
 
 1. Random tasks against NumPy: 400, 3,000 with TANDEM_CHECK=1, whole memory compared.
 2. Poolings as ncnn defines them (floor, ceil with a tail, SAME; padding counted or not) against a padded map in NumPy.

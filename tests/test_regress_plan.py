@@ -77,7 +77,7 @@ def test_shards_are_the_suite(bench):
 @pytest.mark.parametrize("value", ["0/2", "3/2", "1", "/", "1/0", "a/b", "1/2/3", "-1/2"])
 def test_bad_shard(bench, value):
     done = bench.run("unit pass cfg=n8\n", "--shard", value)
-    assert done.returncode == 2 and f"--shard {value}: expected for example 2/5" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 2 and f"--shard: expected for example 2/5, the second of five parts, got '{value}'" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_budget_is_filled_with_known_times(bench):

@@ -135,7 +135,7 @@ def test_bad_questions(bench):
         (["history", "tests", "conv"], "expected unit, test, network, case, example or python"),
         (["history", "a", "b", "c"], "one too many"),
         (["runs", "--run", "1"], "expected no --run"),
-        (["runs", "--limit", "0"], "expected a number from 1"),
+        (["runs", "--limit", "0"], "--limit: expected a number 1.."),
     ):
         done = bench.call("query", *args)
         assert done.returncode == 2 and message in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr

@@ -243,10 +243,10 @@ def test_sbatch_that_refuses(fake):
 
 def test_options(fake):
     for args, text in (
-        (["--launcher", "slurm", "--slurm-poll", "1e2"], "--slurm-poll 1e2: expected seconds"),
-        (["--launcher", "slurm", "--slurm-cpus", "0"], "--slurm-cpus 0: expected a number from 1 to 256"),
-        (["--launcher", "moon"], "--launcher moon: expected local or slurm"),
-        (["--launcher", "slurm", "--slurm-poll", "0"], "--slurm-poll 0: expected seconds from 0.1 to 3600"),
+        (["--launcher", "slurm", "--slurm-poll", "soon"], "--slurm-poll: expected a number 0.1..3600, got 'soon'"),
+        (["--launcher", "slurm", "--slurm-cpus", "0"], "--slurm-cpus: expected a number 1..256, got '0'"),
+        (["--launcher", "moon"], "--launcher: expected local or slurm, got 'moon'"),
+        (["--launcher", "slurm", "--slurm-poll", "0"], "--slurm-poll: expected a number 0.1..3600, got '0'"),
     ):
         done = fake.run("unit pass cfg=n8\n", *args)
         assert done.returncode == 2 and text in done.stderr and len(done.stderr.splitlines()) == 1

@@ -110,7 +110,7 @@ def segment(name, sign, i, weights):
 
 
 def fit(weights=WEIGHTS[0]):
-    out = ["# Coefficients of the fitted activations (docs/activations.md): function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
+    out = ["# Coefficients of the fitted activations (docs/npu/activations.md): function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
            "# Written by `tools/gen_act.py fit`; `make regs` generates rtl/npu/act/npu_act_pkg.sv and cmodel/npu/act_table.h from it."]
     for name in NAMES:
         for sign in SIGNS:
@@ -160,7 +160,7 @@ def rows(table):
 
 def gen_sv(table):
     size = len(NAMES) * 2 * SEGMENTS
-    out = ["// Coefficients of the fitted activations (docs/npu.md section 2).",
+    out = ["// Coefficients of the fitted activations (docs/npu/npu.md section 2).",
            "//",
            "// Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.",
            "// Entry {function, sign, segment}; entry 0 in the lowest bits.",
@@ -184,7 +184,7 @@ def gen_sv(table):
 
 
 def gen_c(table):
-    out = ["/*", " * act_table.h - coefficients of the fitted activations (docs/npu.md section 2).", " *",
+    out = ["/*", " * act_table.h - coefficients of the fitted activations (docs/npu/npu.md section 2).", " *",
            " * Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.", " */",
            "#ifndef ACT_TABLE_H", "#define ACT_TABLE_H", "", "#include <stdint.h>", "", "/* clang-format off */", ""]
     for i, name in enumerate(NAMES):

@@ -271,7 +271,7 @@ def main():
     ap.add_argument("--input", default="regs/npu.regs", help="register description (default: %(default)s)")
     ap.add_argument("--sv", default="rtl/npu/regs/npu_regs_pkg.sv", help="SystemVerilog package (default: %(default)s)")
     ap.add_argument("--header", default="drivers/npu/npu_regs.h", help="C header (default: %(default)s)")
-    ap.add_argument("--doc", default="docs/registers.md", help="register table (default: %(default)s)")
+    ap.add_argument("--doc", default="docs/npu/registers.md", help="register table (default: %(default)s)")
     ap.add_argument("--check", action="store_true", help="write nothing; fail when a generated file is stale")
     args = ap.parse_args()
     try:

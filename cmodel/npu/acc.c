@@ -1,5 +1,5 @@
 /*
- * acc.c - sums of a tile over its blocks: docs/npu.md sections 2 (wrap) and 4 (acc).
+ * acc.c - sums of a tile over its blocks: docs/npu/npu.md sections 2 (wrap) and 4 (acc).
  */
 #include "cmodel.h"
 

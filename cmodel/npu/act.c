@@ -1,5 +1,5 @@
 /*
- * act.c - activations: docs/npu.md section 2. The coefficients are those of regs/act_fit.txt (act_table.h).
+ * act.c - activations: docs/npu/npu.md section 2. The coefficients are those of regs/act_fit.txt (act_table.h).
  */
 #include "cmodel.h"
 

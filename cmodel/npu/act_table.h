@@ -1,5 +1,5 @@
 /*
- * act_table.h - coefficients of the fitted activations (docs/npu.md section 2).
+ * act_table.h - coefficients of the fitted activations (docs/npu/npu.md section 2).
  *
  * Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.
  */

@@ -1,5 +1,5 @@
 /*
- * alu.c - element-wise operations and reductions on rows of FP32: docs/npu.md sections 2 (reductions) and 3.3.
+ * alu.c - element-wise operations and reductions on rows of FP32: docs/npu/npu.md sections 2 (reductions) and 3.3.
  */
 #include "exec.h"
 #include "regs.h"

@@ -1,7 +1,7 @@
 /*
  * cmodel.h - golden model of the NPU: its units as plain functions, and a device that executes register writes on a memory image.
  *
- * Written from docs/npu.md, not from the RTL. Scalar reference code. No function allocates except cm_device_new().
+ * Written from docs/npu/npu.md, not from the RTL. Scalar reference code. No function allocates except cm_device_new().
  */
 #ifndef CMODEL_H
 #define CMODEL_H
@@ -12,9 +12,9 @@
 
 #include "cm_fp.h"
 
-/* ---- fp: IEEE-754 binary32 on bit patterns, round to nearest even, subnormals kept, NaN out is 0x7FC00000 (docs/npu.md section 2): cm_fp.h ---- */
+/* ---- fp: IEEE-754 binary32 on bit patterns, round to nearest even, subnormals kept, NaN out is 0x7FC00000 (docs/npu/npu.md section 2): cm_fp.h ---- */
 
-/* ---- act: activations (docs/npu.md section 2) ---- */
+/* ---- act: activations (docs/npu/npu.md section 2) ---- */
 typedef enum cm_act {
     CM_ACT_NONE,
     CM_ACT_RELU,
@@ -41,7 +41,7 @@ typedef struct cm_mem {
     bool (*write)(void *ctx, uint32_t addr, const void *src, uint32_t bytes);
 } cm_mem;
 
-/* ---- dma: how a job is cut into AXI bursts (docs/npu.md section 1) ---- */
+/* ---- dma: how a job is cut into AXI bursts (docs/npu/npu.md section 1) ---- */
 typedef struct cm_dma_burst {
     uint32_t addr;  /* AxADDR: the first byte, unaligned for the first burst only */
     uint32_t beats; /* 1..256 */
@@ -89,7 +89,7 @@ int8_t cm_requant(const cm_gemm_task *t, uint32_t y);
 /* ---- transpose: out[j*n + i] = in[i*n + j], n x n bytes ---- */
 void cm_transpose(uint32_t n, const int8_t *in, int8_t *out);
 
-/* ---- alu (docs/npu.md section 3.3) ---- */
+/* ---- alu (docs/npu/npu.md section 3.3) ---- */
 typedef struct cm_alu_task {
     uint32_t op, p_kind, q_kind; /* ALU_CTRL */
     bool dup;
@@ -101,12 +101,12 @@ typedef struct cm_alu_task {
 } cm_alu_task;
 /* One element of an operation that does not reduce, before the activation. */
 uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q);
-/* Decode the ALU registers of regs[128]; false when docs/npu.md section 3.3 "Limits" refuses the task. */
+/* Decode the ALU registers of regs[128]; false when docs/npu/npu.md section 3.3 "Limits" refuses the task. */
 bool cm_alu_decode(const uint32_t *regs, cm_alu_task *out);
 /* Execute on memory. *result: the value of ALU_RESULT (DOT, SUM; else untouched). false: a memory access failed. */
 bool cm_alu_run(const cm_alu_task *task, const cm_mem *mem, uint32_t *result);
 
-/* ---- pool (docs/npu.md section 3.4) ---- */
+/* ---- pool (docs/npu/npu.md section 3.4) ---- */
 typedef struct cm_pool_task {
     bool avg, int8, exclude;
     uint32_t kw, kh, sw, sh, pad_l, pad_t;
@@ -117,7 +117,7 @@ typedef struct cm_pool_task {
 bool cm_pool_decode(uint32_t n, const uint32_t *regs, cm_pool_task *out);
 bool cm_pool_run(uint32_t n, const cm_pool_task *task, const cm_mem *mem);
 
-/* ---- device: the register interface of docs/registers.md over a memory ---- */
+/* ---- device: the register interface of docs/npu/registers.md over a memory ---- */
 typedef struct cm_device cm_device;
 /* n: 4, 8, 16 or 32. NULL when out of memory or n is not one of these. */
 cm_device *cm_device_new(uint32_t n, const cm_mem *mem);
@@ -149,7 +149,7 @@ typedef struct cm_log {
 /* Called while tasks are executed; `log` must live on. NULL: no more. */
 void cm_device_set_log(cm_device *dev, const cm_log *log);
 
-/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu.md section 3.2 "Limits" refuses it, whatever ran before. */
+/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu/npu.md section 3.2 "Limits" refuses it, whatever ran before. */
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out);
 /* The rest of the limits: false when the task wants to keep the weights (WGT_KEEP) and `before`, the task accepted before it (NULL: none), did not leave them. */
 bool cm_gemm_follows(const cm_gemm_task *before, const cm_gemm_task *task);

@@ -1,5 +1,5 @@
 /*
- * decode.c - the GEMM registers as a task, and the limits of docs/npu.md section 3.2.
+ * decode.c - the GEMM registers as a task, and the limits of docs/npu/npu.md section 3.2.
  */
 #include "gemm.h"
 #include "regs.h"

@@ -1,6 +1,6 @@
 /*
  * device.c - the NPU behind its register interface, without time: a task is complete when the write that starts it returns
- * (docs/architecture.md section 5, docs/npu.md section 3).
+ * (docs/architecture.md section 5, docs/npu/npu.md section 3).
  */
 #include "gemm.h"
 #include "regs.h"

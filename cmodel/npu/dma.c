@@ -1,5 +1,5 @@
 /*
- * dma.c - how a DMA job becomes AXI bursts: docs/npu.md section 1.
+ * dma.c - how a DMA job becomes AXI bursts: docs/npu/npu.md section 1.
  */
 #include "cmodel.h"
 

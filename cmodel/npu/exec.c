@@ -1,5 +1,5 @@
 /*
- * exec.c - memory accesses of a running task: docs/npu.md section 3.5 (a task with failed accesses runs on and completes).
+ * exec.c - memory accesses of a running task: docs/npu/npu.md section 3.5 (a task with failed accesses runs on and completes).
  */
 #include "exec.h"
 

@@ -1,5 +1,5 @@
 /*
- * gemm.c - execution of one GEMM task, tile by tile with the unit models: docs/npu.md sections 3.2 and 4.
+ * gemm.c - execution of one GEMM task, tile by tile with the unit models: docs/npu/npu.md sections 3.2 and 4.
  */
 #include "gemm.h"
 #include "regs.h"

@@ -6,7 +6,7 @@
 
 #include "exec.h"
 
-/* Sizes of the NPU's buffers at N = 32 (docs/npu.md section 4). */
+/* Sizes of the NPU's buffers at N = 32 (docs/npu/npu.md section 4). */
 #define CM_MAX_N 32u
 #define CM_IFM_WORDS 16384u
 #define CM_WGT_WORDS 4608u
@@ -44,7 +44,7 @@ static inline uint32_t cm_gemm_group(uint32_t n, uint32_t tiles) {
 /* Words of weights (n bytes) of one block of output channels. */
 uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t);
 
-/* True when sizes and options are inside the limits of docs/npu.md section 3.2 (addresses and the task before are not looked at). */
+/* True when sizes and options are inside the limits of docs/npu/npu.md section 3.2 (addresses and the task before are not looked at). */
 bool cm_gemm_fits(uint32_t n, const cm_gemm_task *t);
 
 /* Execute a task for which cm_gemm_fits() holds; adds to *faults. log: inner values, or NULL. */

@@ -1,5 +1,5 @@
 /*
- * im2col.c - the 2N row vectors that one block of a tile needs: docs/npu.md sections 3 (geometry) and 4 (tile, streams).
+ * im2col.c - the 2N row vectors that one block of a tile needs: docs/npu/npu.md sections 3 (geometry) and 4 (tile, streams).
  */
 #include "cmodel.h"
 

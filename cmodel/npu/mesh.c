@@ -1,5 +1,5 @@
 /*
- * mesh.c - one block on the N x N mesh, both streams: docs/npu.md sections 2 (int32) and 4 (mesh).
+ * mesh.c - one block on the N x N mesh, both streams: docs/npu/npu.md sections 2 (int32) and 4 (mesh).
  */
 #include "cmodel.h"
 

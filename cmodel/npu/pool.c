@@ -1,5 +1,5 @@
 /*
- * pool.c - maximum and average over windows: docs/npu.md sections 2 (pooling) and 3.4.
+ * pool.c - maximum and average over windows: docs/npu/npu.md sections 2 (pooling) and 3.4.
  */
 #include "exec.h"
 #include "regs.h"

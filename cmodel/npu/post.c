@@ -1,5 +1,5 @@
 /*
- * post.c - from an int32 sum to the 32 bits, or the INT8, that are written: docs/npu.md section 2.
+ * post.c - from an int32 sum to the 32 bits, or the INT8, that are written: docs/npu/npu.md section 2.
  */
 #include "cmodel.h"
 

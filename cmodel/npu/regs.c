@@ -1,5 +1,5 @@
 /*
- * regs.c - the register file: docs/registers.md (regs/npu.regs), docs/npu.md section 3.5 (order of effects).
+ * regs.c - the register file: docs/npu/registers.md (regs/npu.regs), docs/npu/npu.md section 3.5 (order of effects).
  */
 #include "regs.h"
 

@@ -1,5 +1,5 @@
 /*
- * regs.h - private to cmodel: the register file of docs/registers.md without the engines behind it.
+ * regs.h - private to cmodel: the register file of docs/npu/registers.md without the engines behind it.
  */
 #ifndef CM_REGS_H
 #define CM_REGS_H

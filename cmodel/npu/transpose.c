@@ -1,5 +1,5 @@
 /*
- * transpose.c - one block of the transposer: docs/npu.md section 4 and the header comment of its module.
+ * transpose.c - one block of the transposer: docs/npu/npu.md section 4 and the header comment of its module.
  */
 #include "cmodel.h"
 

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include "code_tool.h"
+#include "opt/opt.h"
+
+enum { MERGE = 1, GCOV = 2, REPORT = 4, INFO = 8, COBERTURA = 16, HTML = 32, GATE = 64, USER = 128 };
 
 typedef struct command {
     const char *name, *usage, *about;
     uint32_t least, most;
-    const char *options; /* letters of those that it takes */
-    const char *needs;   /* and of those that it must have */
+    unsigned set; /* its bit in the table of options */
     int (*run)(const code_options *o);
 } command;
 
@@ -108,86 +110,75 @@ static int run_user(const code_options *o) {
     return with_view(o, code_tool_user);
 }
 
-/* o output, s source, w waivers, e explanations, t thresholds, n only, m modules, j threads, h holes, J json */
 static const command commands[] = {
-    {"merge", "merge -o OUT.code [-j N] FILES...", "add files of Verilator (.dat) and own ones", 1, UINT32_MAX, "oj", "o", run_merge},
-    {"gcov", "gcov -o OUT.code [--root DIR] [--only DIR,DIR] BUILDDIR", "what gcov counted in the objects below BUILDDIR", 1, 1, "osn", "o",
+    {"merge", "merge -o OUT.code [-j N] FILES...", "add files of Verilator (.dat) and own ones", 1, UINT32_MAX, MERGE, run_merge},
+    {"gcov", "gcov -o OUT.code [--root DIR] [--only DIR,DIR] BUILDDIR", "what gcov counted in the objects below BUILDDIR", 1, 1, GCOV,
      run_gcov},
     {"report", "report FILE [--waivers F] [--explain F] [--json] [--holes N] [--source DIR] [--modules DIR]",
-     "lines, branches and toggles by unit, before and after waivers, what is missing and why", 1, 1, "swemhJ", "", run_report},
-    {"info", "info FILE -o X.info", "a tracefile of lcov, with branches", 1, 1, "osm", "o", run_info},
-    {"cobertura", "cobertura FILE -o X.xml [--source DIR]", "XML of Cobertura", 1, 1, "osm", "o", run_cobertura},
-    {"html", "html FILE -o DIR [--source DIR] [--waivers F] [--explain F]", "pages: all files, and the lines of each", 1, 1, "oswem", "o",
+     "lines, branches and toggles by unit, before and after waivers, what is missing and why", 1, 1, REPORT, run_report},
+    {"info", "info FILE -o X.info", "a tracefile of lcov, with branches", 1, 1, INFO, run_info},
+    {"cobertura", "cobertura FILE -o X.xml [--source DIR]", "XML of Cobertura", 1, 1, COBERTURA, run_cobertura},
+    {"html", "html FILE -o DIR [--source DIR] [--waivers F] [--explain F]", "pages: all files, and the lines of each", 1, 1, HTML,
      run_html},
     {"gate", "gate FILE --thresholds T [--waivers F] [--explain F] [--source DIR] [--json]",
-     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3', 'unexplained 0') or with a stale waiver", 1, 1, "swetmJ",
-     "t", run_gate},
-    {"user", "user FILE -o OUT.cov [--source DIR]", "cover properties as functional coverage", 1, 1, "osm", "o", run_user},
+     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3', 'unexplained 0') or with a stale waiver", 1, 1, GATE,
+     run_gate},
+    {"user", "user FILE -o OUT.cov [--source DIR]", "cover properties as functional coverage", 1, 1, USER, run_user},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
+static int add_file(void *ctx, const char *word, char *err, size_t err_size) {
+    code_options *o = (code_options *)ctx;
+    (void)err;
+    (void)err_size;
+    o->files[o->file_count++] = (char *)(uintptr_t)word;
+    return 0;
+}
+
+/* Options, for a command; with `help` those of all commands are printed. */
+static int parse_or_help(code_options *o, const command *c, int argc, char **argv, FILE *help) {
+    const unsigned view = REPORT | HTML | GATE, paths = view | INFO | COBERTURA | USER;
+    char err[256];
+    bool given[9] = {false};
+    const opt rows[] = {
+        OPT(TEXT, "-o", "OUT", "the file or folder to write", &o->output, .sets = ~(unsigned)(REPORT | GATE), .given = &given[0]),
+        OPT(TEXT, "--source", "DIR", "the folder that paths of sources begin in (.)", &o->source, .sets = paths, .given = &given[1]),
+        OPT(TEXT, "--root", "DIR", "gcov: the same", &o->source, .sets = GCOV, .given = &given[1]),
+        OPT(TEXT, "--only", "DIR,DIR", "gcov: sources below these folders", &o->only, .sets = GCOV, .given = &given[2]),
+        OPT(TEXT, "--waivers", "F", "reviewed points that count as covered", &o->waivers, .sets = view, .given = &given[3]),
+        OPT(TEXT, "--explain", "F", "explanations of what is missing", &o->reasons, .sets = view, .given = &given[4]),
+        OPT(TEXT, "--modules", "DIR", "modules that must have points (rtl)", &o->modules, .sets = paths, .given = &given[5]),
+        OPT(TEXT, "--thresholds", "T", "gate: what must be reached", &o->thresholds, .sets = GATE, .given = &given[6]),
+        OPT(U64, "--holes", "N", "report: at most so many, 0: all (40)", &o->holes, .sets = REPORT, .given = &given[7], .hi = 1000000),
+        OPT(FLAG, "--json", NULL, "report, gate: JSON instead of text", &o->json, .sets = REPORT | GATE),
+        OPT(U64, "-j", "N", "merge: threads (one for each processor)", &o->threads, .sets = MERGE, .given = &given[8], .hi = 1000000)};
+    const opt_group group = OPT_GROUP("options", rows);
+    opt_line line = {.group = &group, .groups = 1, .set = c != NULL ? c->set : 0, .once = true, .word = add_file, .ctx = o};
+    if (help != NULL) {
+        opt_help(help, &line);
+        return 0;
+    }
+    if (opt_parse(&line, argc - 3, argv + 3, err, sizeof err) != 0) {
+        fprintf(stderr, "%s code: %s\n", o->prog, err);
+        return 2;
+    }
+    if (o->file_count < c->least || o->file_count > c->most || ((c->set & (REPORT | GATE)) == 0 && o->output == NULL) ||
+        (c->set == GATE && o->thresholds == NULL)) {
+        fprintf(stderr, "%s code: usage: %s\n", o->prog, c->usage);
+        return 2;
+    }
+    return 0;
+}
+
 static void usage(FILE *out) {
+    code_options nothing = {0};
     fputs("tandem-cov code: code coverage files\n\n", out);
     for (size_t i = 0; i < COMMANDS; i++) {
         fprintf(out, "  tandem-cov code %s\n      %s\n", commands[i].usage, commands[i].about);
     }
+    fputs("\n", out);
+    (void)parse_or_help(&nothing, NULL, 0, NULL, out);
     fputs("\nExit status: 0; 1: below a threshold, a stale waiver, or a file that cannot be used; 2: wrong arguments.\n", out);
-}
-
-static int refuse(const code_options *o, const char *what, const char *arg) {
-    fprintf(stderr, "%s code: %s: %s\n", o->prog, what, arg);
-    return 2;
-}
-
-static const struct {
-    const char *name;
-    char letter;
-} option_names[] = {{"-o", 'o'},        {"--source", 's'},  {"--root", 's'}, {"--waivers", 'w'}, {"--thresholds", 't'}, {"--only", 'n'},
-                    {"--modules", 'm'}, {"--explain", 'e'}, {"-j", 'j'},     {"--holes", 'h'},   {"--json", 'J'}};
-
-/* An option's value into its place. false: it is no number where one is expected. */
-static bool set(code_options *o, char letter, const char *value) {
-    static const char letters[] = "oswtnme";
-    const char **const texts[] = {&o->output, &o->source, &o->waivers, &o->thresholds, &o->only, &o->modules, &o->reasons};
-    const char *found = strchr(letters, letter);
-    if (found != NULL) {
-        *texts[found - letters] = value;
-        return value[0] != '\0';
-    }
-    char *end = NULL;
-    const unsigned long number = strtoul(value, &end, 10);
-    *(letter == 'j' ? &o->threads : &o->holes) = number;
-    return value[0] >= '0' && value[0] <= '9' && *end == '\0' && number <= 1000000;
-}
-
-static int parse(code_options *o, const command *c, int argc, char **argv) {
-    char given[16] = "";
-    for (int i = 3; i < argc; i++) {
-        char letter = '\0';
-        if (argv[i][0] != '-' || argv[i][1] == '\0') {
-            o->files[o->file_count++] = argv[i];
-            continue;
-        }
-        for (size_t k = 0; k < sizeof option_names / sizeof option_names[0]; k++) {
-            letter = strcmp(argv[i], option_names[k].name) == 0 ? option_names[k].letter : letter;
-        }
-        if (letter == '\0' || strchr(c->options, letter) == NULL) {
-            return refuse(o, "unknown option", argv[i]);
-        }
-        if (letter == 'J') {
-            o->json = true;
-            continue;
-        }
-        if (strchr(given, letter) != NULL || i + 1 == argc || !set(o, letter, argv[i + 1])) {
-            return refuse(o, strchr(given, letter) != NULL ? "option given twice" : "option without a value that it can use", argv[i]);
-        }
-        given[strlen(given)] = letter;
-        i++;
-    }
-    if (o->file_count < c->least || o->file_count > c->most || strspn(c->needs, given) != strlen(c->needs)) {
-        return refuse(o, "usage", c->usage);
-    }
-    return 0;
 }
 
 int tool_code(int argc, char **argv) {
@@ -211,7 +202,7 @@ int tool_code(int argc, char **argv) {
         fprintf(stderr, "%s: out of memory\n", o.prog);
         return 1;
     }
-    int status = parse(&o, c, argc, argv);
+    int status = parse_or_help(&o, c, argc, argv, NULL);
     status = status == 0 ? c->run(&o) : status;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "%s: stdout: cannot be written\n", o.prog);

@@ -1,45 +1,38 @@
 /* main.c - tandem-cov: coverage files are merged, reported, compared, ranked and held against thresholds (docs/coverage.md). */
 #include "code_tool.h"
+#include "opt/opt.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { MERGE = 1, REPORT = 2, DIFF = 4, RANK = 8, PLAN = 16, GATE = 32, SUMMARY = 64, INDEX = 128 };
+
 typedef struct command {
     const char *name, *usage, *about;
     uint32_t least, most; /* files */
-    const char *
-        options; /* letters of those that it takes: o output, l like, h html, t thresholds, c code, r trend, g gates, j json, x text, p those of plan */
+    unsigned set;         /* its bit in the table of options */
     int (*run)(const tool *t);
 } command;
 
 static const command commands[] = {
     {"merge", "merge -o OUT [--like FILE] FILES...", "add files; --like: keep the shape of FILE, and name what is stale", 1, UINT32_MAX,
-     "ol", tool_merge},
+     MERGE, tool_merge},
     {"report", "report FILE [--text | --json] [--html DIR]", "scores, holes and what would hit them, illegal hits, what is ignored and why",
-     1, 1, "hjx", tool_report},
-    {"diff", "diff A B [--json]", "what one covers and the other does not", 2, 2, "jx", tool_diff},
-    {"rank", "rank FILES... [-o SUITE] [--json]", "the fewest files with the coverage of all, as lines of a suite", 1, UINT32_MAX, "ojx",
+     1, 1, REPORT, tool_report},
+    {"diff", "diff A B [--json]", "what one covers and the other does not", 2, 2, DIFF, tool_diff},
+    {"rank", "rank FILES... [-o SUITE] [--json]", "the fewest files with the coverage of all, as lines of a suite", 1, UINT32_MAX, RANK,
      tool_rank},
     {"plan", "plan FILE --cfg CFG [--kind KIND] [--jobs 20] [--cases 5] [--round 1] [--random 20] [--tried FILE] [--give-up 5] [-o SUITE]",
-     "jobs whose pins would hit what FILE has not: lines of a suite; --random: percent of jobs without pins", 1, 1, "op", tool_plan},
+     "jobs whose pins would hit what FILE has not: lines of a suite; --random: percent of jobs without pins", 1, 1, PLAN, tool_plan},
     {"gate", "gate FILE --thresholds T [--json]",
-     "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, "tjx", tool_gate},
+     "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, GATE, tool_gate},
     {"summary", "summary FILE [--code JSON] [-o OUT] [--json]",
-     "functional and code coverage in a few lines; OUT: figures for tandem-regress coverage", 1, 1, "cojx", tool_summary},
+     "functional and code coverage in a few lines; OUT: figures for tandem-regress coverage", 1, 1, SUMMARY, tool_summary},
     {"index", "index FILE -o OUT.html [--code JSON] [--trend JSON] [--gates JSON]",
-     "the page over the folders functional and code beside it", 1, 1, "ocrg", tool_index},
+     "the page over the folders functional and code beside it", 1, 1, INDEX, tool_index},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
-
-static void usage(FILE *out) {
-    fputs("tandem-cov: functional coverage files\n\n", out);
-    for (size_t i = 0; i < COMMANDS; i++) {
-        fprintf(out, "  tandem-cov %s\n      %s\n", commands[i].usage, commands[i].about);
-    }
-    fputs("  tandem-cov code COMMAND ...\n      code coverage: lines, branches, toggles (tandem-cov code --help)\n", out);
-    fputs("\nExit status: 0; 1: below a threshold, or a file that cannot be used; 2: wrong arguments.\n", out);
-}
 
 int tool_error(const tool *t, const char *text) {
     fprintf(stderr, "%s: %s\n", t->prog, text);
@@ -51,71 +44,63 @@ int tool_refuse(const tool *t, const char *what, const char *arg) {
     return 2;
 }
 
-/* The place of an option's value; NULL: it has none. */
-static const char **value_of(tool *t, const char *arg, char *letter) {
-    const struct {
-        const char *name;
-        char letter;
-        const char **place;
-    } values[] = {{"-o", 'o', &t->output},
-                  {"--like", 'l', &t->like},
-                  {"--html", 'h', &t->html},
-                  {"--thresholds", 't', &t->thresholds},
-                  {"--code", 'c', &t->code},
-                  {"--trend", 'r', &t->trend},
-                  {"--gates", 'g', &t->gates},
-                  {"--cfg", 'p', &t->plan.cfg},
-                  {"--kind", 'p', &t->plan.kind},
-                  {"--tried", 'p', &t->plan.tried},
-                  {"--jobs", 'p', &t->plan.jobs},
-                  {"--cases", 'p', &t->plan.cases},
-                  {"--round", 'p', &t->plan.round},
-                  {"--random", 'p', &t->plan.random},
-                  {"--give-up", 'p', &t->plan.give_up}};
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        if (strcmp(arg, values[i].name) == 0) {
-            *letter = values[i].letter;
-            return values[i].place;
-        }
-    }
-    return NULL;
+static int add_file(void *ctx, const char *word, char *err, size_t err_size) {
+    tool *t = (tool *)ctx;
+    (void)err;
+    (void)err_size;
+    t->files[t->file_count++] = (char *)(uintptr_t)word;
+    return 0;
 }
 
-static int parse(tool *t, const command *c, int argc, char **argv) {
-    bool plain = false; /* behind "--" all are files */
-    for (int i = 2; i < argc; i++) {
-        const char *arg = argv[i];
-        char letter = '\0';
-        if (plain || arg[0] != '-' || arg[1] == '\0') {
-            t->files[t->file_count++] = argv[i];
-            continue;
-        }
-        if (strcmp(arg, "--") == 0) {
-            plain = true;
-            continue;
-        }
-        const char **value = value_of(t, arg, &letter);
-        if (value == NULL) {
-            letter = strcmp(arg, "--json") == 0 ? 'j' : strcmp(arg, "--text") == 0 ? 'x' : '\0';
-        }
-        if (letter == '\0' || strchr(c->options, letter) == NULL) {
-            return tool_refuse(t, "unknown option", arg);
-        }
-        if (value != NULL) {
-            if (i + 1 == argc || *value != NULL) {
-                return tool_refuse(t, *value != NULL ? "option given twice" : "option without its value", arg);
-            }
-            *value = argv[++i];
-        }
-        t->json = t->json || letter == 'j';
+/* Options, for a command (0: for the help of all of them). */
+static int parse_or_help(tool *t, const command *c, int argc, char **argv, FILE *help) {
+    char err[256];
+    bool text = false;
+    bool given[10] = {false};
+    const opt rows[] = {
+        OPT(TEXT, "-o", "OUT", "the file to write", &t->output, .sets = MERGE | RANK | PLAN | SUMMARY | INDEX, .given = &given[0]),
+        OPT(TEXT, "--like", "FILE", "merge: keep the shape of FILE", &t->like, .sets = MERGE, .given = &given[1]),
+        OPT(TEXT, "--html", "DIR", "report: pages", &t->html, .sets = REPORT, .given = &given[2]),
+        OPT(TEXT, "--thresholds", "T", "gate: what must be reached", &t->thresholds, .sets = GATE, .given = &given[3]),
+        OPT(TEXT, "--code", "JSON", "summary, index: of `tandem-cov code report`", &t->code, .sets = SUMMARY | INDEX, .given = &given[4]),
+        OPT(TEXT, "--trend", "JSON", "index: of `tandem-regress query coverage`", &t->trend, .sets = INDEX, .given = &given[5]),
+        OPT(TEXT, "--gates", "JSON", "index: an array of what gates printed", &t->gates, .sets = INDEX, .given = &given[6]),
+        OPT(FLAG, "--json", NULL, "JSON instead of text", &t->json, .sets = REPORT | DIFF | RANK | GATE | SUMMARY),
+        OPT(FLAG, "--text", NULL, "text, as without it", &text, .sets = REPORT | DIFF | RANK | GATE | SUMMARY),
+        OPT(TEXT, "--cfg", "CFG", "plan: the configuration of its jobs", &t->plan.cfg, .sets = PLAN, .given = &given[7]),
+        OPT(TEXT, "--kind", "KIND", "plan: their kind of build", &t->plan.kind, .sets = PLAN, .given = &given[8]),
+        OPT(TEXT, "--tried", "FILE", "plan: what earlier plans tried", &t->plan.tried, .sets = PLAN, .given = &given[9]),
+        OPT(U32, "--jobs", "N", "plan: jobs (20)", &t->plan.jobs, .sets = PLAN, .lo = 1, .hi = 100000),
+        OPT(U32, "--cases", "N", "plan: cases of a job (5)", &t->plan.cases, .sets = PLAN, .lo = 1, .hi = 1000000),
+        OPT(U32, "--round", "N", "plan: number of the plan, other cases in each (1)", &t->plan.round, .sets = PLAN, .hi = 1000000),
+        OPT(U32, "--random", "N", "plan: percent of jobs without pins (20)", &t->plan.random, .sets = PLAN, .hi = 100),
+        OPT(U32, "--give-up", "N", "plan: tries of a bin (5)", &t->plan.give_up, .sets = PLAN, .lo = 1, .hi = 1000)};
+    const opt_group group = OPT_GROUP("options", rows);
+    opt_line line = {.group = &group, .groups = 1, .set = c != NULL ? c->set : 0, .once = true, .word = add_file, .ctx = t};
+    if (help != NULL) {
+        opt_help(help, &line);
+        return 0;
     }
-    if (t->file_count < c->least || t->file_count > c->most) {
-        return tool_refuse(t, "usage", c->usage);
+    if (opt_parse(&line, argc - 2, argv + 2, err, sizeof err) != 0) {
+        return tool_refuse(t, err, "");
     }
-    if (((c->run == tool_merge || c->run == tool_index) && t->output == NULL) || (c->run == tool_gate && t->thresholds == NULL)) {
+    if (t->file_count < c->least || t->file_count > c->most || ((c->set & (MERGE | INDEX)) != 0 && t->output == NULL) ||
+        (c->set == GATE && t->thresholds == NULL)) {
         return tool_refuse(t, "usage", c->usage);
     }
     return 0;
+}
+
+static void usage(FILE *out) {
+    tool nothing = {0};
+    fputs("tandem-cov: functional coverage files\n\n", out);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        fprintf(out, "  tandem-cov %s\n      %s\n", commands[i].usage, commands[i].about);
+    }
+    fputs("  tandem-cov code COMMAND ...\n      code coverage: lines, branches, toggles (tandem-cov code --help)\n", out);
+    fputs("\n", out);
+    (void)parse_or_help(&nothing, NULL, 0, NULL, out);
+    fputs("\nExit status: 0; 1: below a threshold, or a file that cannot be used; 2: wrong arguments.\n", out);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -123,7 +108,7 @@ static int by_name(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-    tool t = {.prog = argc > 0 ? argv[0] : "tandem-cov"};
+    tool t = {.prog = argc > 0 ? argv[0] : "tandem-cov", .plan = {.jobs = 20, .cases = 5, .round = 1, .random = 20, .give_up = 5}};
     const command *c = NULL;
     if (argc > 1 && strcmp(argv[1], "code") == 0) {
         return tool_code(argc, argv);
@@ -148,7 +133,7 @@ int main(int argc, char **argv) {
     if (t.files == NULL) {
         return tool_error(&t, "out of memory");
     }
-    int status = parse(&t, c, argc, argv);
+    int status = parse_or_help(&t, c, argc, argv, NULL);
     if (status == 0) {
         if (c->run == tool_rank || c->run == tool_merge) {
             qsort(t.files, t.file_count, sizeof *t.files, by_name);

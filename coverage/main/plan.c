@@ -6,44 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct options {
-    uint32_t jobs, cases, round, random, give_up;
-} options;
-
 static bool is_word(const char *text) {
     return text[0] != '\0' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789,_-") == strlen(text);
 }
 
 /* 0 or the exit status. */
-static int read_options(const tool *t, options *o) {
-    const struct {
-        const char *name, *text;
-        uint32_t *value;
-        uint32_t lo, hi, usual;
-    } numbers[] = {{"--jobs", t->plan.jobs, &o->jobs, 1, 100000, 20},
-                   {"--cases", t->plan.cases, &o->cases, 1, 1000000, 5},
-                   {"--round", t->plan.round, &o->round, 0, 1000000, 1},
-                   {"--random", t->plan.random, &o->random, 0, 100, 20},
-                   {"--give-up", t->plan.give_up, &o->give_up, 1, 1000, 5}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        int64_t value = numbers[i].usual;
-        char what[80];
-        (void)snprintf(what, sizeof what, "%s: expected a number from %" PRIu32 " to %" PRIu32, numbers[i].name, numbers[i].lo,
-                       numbers[i].hi);
-        if (numbers[i].text != NULL &&
-            (!plan_number(numbers[i].text, strlen(numbers[i].text), &value) || value < numbers[i].lo || value > numbers[i].hi)) {
-            return tool_refuse(t, what, numbers[i].text);
-        }
-        *numbers[i].value = (uint32_t)value;
-    }
+static int check_options(const tool *t) {
     if (t->plan.cfg == NULL || !is_word(t->plan.cfg)) {
         return tool_refuse(t, "plan needs --cfg, a word", t->plan.cfg == NULL ? "" : t->plan.cfg);
     }
     if (t->plan.kind != NULL && !is_word(t->plan.kind)) {
         return tool_refuse(t, "--kind: expected a word", t->plan.kind);
     }
-    if (((uint64_t)o->round + 1) * o->jobs * o->cases > UINT32_MAX) {
-        return tool_refuse(t, "--round: too large, indices of cases have 32 bits", t->plan.round);
+    if (((uint64_t)t->plan.round + 1) * t->plan.jobs * t->plan.cases > UINT32_MAX) {
+        return tool_refuse(t, "--round: too large, indices of cases have 32 bits", "");
     }
     return 0;
 }
@@ -145,8 +121,8 @@ static int write_tried(const plan *p, const char *path, cov_error *err) {
 
 /* ---- lines ---- */
 
-static void put_line(const plan *p, const tool *t, const options *o, uint32_t number, const plan_line *line, FILE *out) {
-    const uint64_t index = ((uint64_t)o->round * o->jobs + number) * o->cases;
+static void put_line(const plan *p, const tool *t, uint32_t number, const plan_line *line, FILE *out) {
+    const uint64_t index = ((uint64_t)t->plan.round * t->plan.jobs + number) * t->plan.cases;
     const char *name = p->words[line->test].text;
     const bool unit = strncmp(name, "unit-", 5) == 0;
     fprintf(out, "%s %s cfg=%s", unit ? "unit" : "test", unit ? name + 5 : name, t->plan.cfg);
@@ -205,20 +181,20 @@ static void forget(const plan *p, bool *fresh, uint32_t test) {
     }
 }
 
-static int put_plan(plan *p, const tool *t, const options *o, FILE *out, cov_error *err) {
+static int put_plan(plan *p, const tool *t, FILE *out, cov_error *err) {
     plan_line *best = calloc((size_t)p->test_count + 1, sizeof *best);
     bool *fresh = calloc((size_t)p->test_count + 1, sizeof *fresh);
     const bool good = best != NULL && fresh != NULL;
-    for (uint32_t i = 0; good && i < o->jobs; i++) {
+    for (uint32_t i = 0; good && i < t->plan.jobs; i++) {
         plan_line line;
-        if ((uint64_t)(i + 1) * o->random / 100 > (uint64_t)i * o->random / 100) {
+        if ((uint64_t)(i + 1) * t->plan.random / 100 > (uint64_t)i * t->plan.random / 100) {
             random_line(p, i, &line);
         } else {
             choose(p, best, fresh, i, &line);
         }
         plan_take(p, &line);
         forget(p, fresh, line.test);
-        put_line(p, t, o, i, &line, out);
+        put_line(p, t, i, &line, out);
     }
     free(best);
     free(fresh);
@@ -228,16 +204,16 @@ static int put_plan(plan *p, const tool *t, const options *o, FILE *out, cov_err
     return good ? COV_OK : COV_NO_MEMORY;
 }
 
-static void put_summary(const plan *p, const tool *t, const options *o) {
+static void put_summary(const plan *p, const tool *t) {
     uint32_t without = 0;
     for (uint32_t i = 0; i < p->hole_count; i++) {
         without += plan_tries(p, &p->holes[i]) >= p->give_up;
     }
     printf("%s: %" PRIu32 " jobs for %" PRIu32 " bins and cells that nothing has hit, %" PRIu32 " of them given up\n", t->output,
-           p->hole_count == 0 ? 0 : o->jobs, p->hole_count, without);
+           p->hole_count == 0 ? 0 : t->plan.jobs, p->hole_count, without);
 }
 
-static int make_plan(plan *p, const tool *t, const options *o, cov_error *err) {
+static int make_plan(plan *p, const tool *t, cov_error *err) {
     tool_out out = {.file = stdout};
     int rc = plan_read_bins(p, err);
     rc = rc == COV_OK ? plan_read_holes(p, err) : rc;
@@ -250,7 +226,7 @@ static int make_plan(plan *p, const tool *t, const options *o, cov_error *err) {
     if (rc != COV_OK) {
         return rc;
     }
-    rc = p->hole_count == 0 ? COV_OK : put_plan(p, t, o, out.file, err);
+    rc = p->hole_count == 0 ? COV_OK : put_plan(p, t, out.file, err);
     if (t->output != NULL) {
         const int closed = tool_out_close(&out, err);
         rc = rc == COV_OK ? closed : rc;
@@ -259,22 +235,21 @@ static int make_plan(plan *p, const tool *t, const options *o, cov_error *err) {
 }
 
 int tool_plan(const tool *t) {
-    options o;
     cov_data data;
     cov_error err;
     plan p = {.data = &data};
     cov_data_init(&data);
-    const int wrong = read_options(t, &o);
+    const int wrong = check_options(t);
     if (wrong != 0) {
         return wrong;
     }
-    p.cases = o.cases;
-    p.seed = o.round;
-    p.give_up = o.give_up;
+    p.cases = t->plan.cases;
+    p.seed = t->plan.round;
+    p.give_up = t->plan.give_up;
     int rc = cov_read(&data, t->files[0], &err);
-    rc = rc == COV_OK ? make_plan(&p, t, &o, &err) : rc;
+    rc = rc == COV_OK ? make_plan(&p, t, &err) : rc;
     if (rc == COV_OK && t->output != NULL) {
-        put_summary(&p, t, &o);
+        put_summary(&p, t);
     }
     plan_free(&p);
     cov_data_free(&data);

@@ -14,9 +14,9 @@ typedef struct tool {
     const char *code;       /* summary, index: JSON of code report */
     const char *trend;      /* index: JSON of tandem-regress query coverage */
     const char *gates;      /* index: array of the JSON of gates */
-    struct {                /* plan; numbers as they were given, NULL: as usual */
+    struct {                /* plan */
         const char *cfg, *kind, *tried;
-        const char *jobs, *cases, *round, *give_up, *random;
+        uint32_t jobs, cases, round, give_up, random;
     } plan;
     char **files; /* sorted where their order must not count */
     uint32_t file_count;

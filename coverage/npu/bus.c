@@ -31,7 +31,7 @@ static const cov_bin beats_bins[] = {{COV_EACH(1, 17)},
                                      {COV_VALUE("255", 255), .hint = ONE("1020", "1")},
                                      {COV_VALUE("256", 256), .hint = ONE("1024", "0")}};
 static const cov_bin depth_bins[] = {{COV_EACH(0, 16)},
-                                     {COV_RANGE("more", 17, COV_MAX), COV_FORBID("docs/npu.md: at most 16 bursts in flight")}};
+                                     {COV_RANGE("more", 17, COV_MAX), COV_FORBID("docs/npu/npu.md: at most 16 bursts in flight")}};
 static const cov_bin latency_bins[] = {
     {COV_RANGE("0..3", 0, 3)}, {COV_POW2(4, 511)}, {COV_RANGE("512..", 512, COV_MAX), .hint = "conv:bus=hostile"}};
 static const cov_bin stall_bins[] = {{COV_VALUE("none", 0), .hint = "conv:bus=ideal"},
@@ -46,8 +46,8 @@ static const char *const places[TB_AXI_BEAT_PLACES] = {"only", "first", "middle"
 static const char *const strobes[] = {"all", "low", "high", "inner"};
 static const cov_bin length_bins[] = {{COV_NAMES(lengths, 7)}, {COV_RANGE("65..256", 7, 8), .hint = "conv:out_layout=fp32"}};
 static const cov_bin start_bins[] = {
-    {COV_VALUE("1", 0), COV_IGNORE("docs/npu.md section 3: all addresses and steps are multiples of 4")},
-    {COV_VALUE("2", 1), COV_IGNORE("docs/npu.md section 3: all addresses and steps are multiples of 4")},
+    {COV_VALUE("1", 0), COV_IGNORE("docs/npu/npu.md section 3: all addresses and steps are multiples of 4")},
+    {COV_VALUE("2", 1), COV_IGNORE("docs/npu/npu.md section 3: all addresses and steps are multiples of 4")},
     {COV_VALUE("4", 2), .hint = LONG("1", "4")},
     {COV_VALUE("8", 3), .hint = LONG("2", "4")},
     {COV_VALUE("16", 4), .hint = LONG("0", "4")},

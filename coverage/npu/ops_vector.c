@@ -179,9 +179,9 @@ static const cov_group pool_group = {COV_GROUP("pool", "pooling: what cases of t
 static const cov_point eltwise_points[] = {ELTWISE(AS_POINT, AS_DERIVED)};
 static const npu_value_fn eltwise_values[] = {ELTWISE(AS_KNOB, AS_VALUE)};
 static const cov_rule op_p_rules[] = {
-    {COV_IGNORED, "p and q share one stream of the ALU: docs/npu.md 3.3 refuses two vectors", {"muladd|addmul", "vector", "vector"}}};
+    {COV_IGNORED, "p and q share one stream of the ALU: docs/npu/npu.md 3.3 refuses two vectors", {"muladd|addmul", "vector", "vector"}}};
 static const cov_rule op_act_rules[] = {
-    {COV_IGNORED, "activations are of FP32: docs/npu.md 3.3 refuses one after a sum of integers", {"add_i32", "!none"}}};
+    {COV_IGNORED, "activations are of FP32: docs/npu/npu.md 3.3 refuses one after a sum of integers", {"add_i32", "!none"}}};
 static const cov_cross eltwise_crosses[] = {
     {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind"), COV_RULES(op_p_rules)},
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},

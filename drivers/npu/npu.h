@@ -2,7 +2,7 @@
  * npu.h - public interface of the NPU driver (freestanding C11).
  *
  * Addresses are 32-bit byte addresses of memory that the NPU sees. No function allocates. Every function that can fail returns an npu_status;
- * npu_strerror() gives its text. Layouts and arithmetic: docs/npu.md.
+ * npu_strerror() gives its text. Layouts and arithmetic: docs/npu/npu.md.
  */
 #ifndef NPU_H
 #define NPU_H
@@ -23,7 +23,7 @@ typedef enum npu_status {
     NPU_ERR_PADDING,       /* padding larger than 255, or (pooling) not smaller than the window */
     NPU_ERR_TOO_SMALL,     /* the padded input is smaller than the kernel: no output */
     NPU_ERR_TOO_LARGE,     /* a dimension of input or output above 65535 */
-    NPU_ERR_ALIGN,         /* an address or channel step is not aligned as docs/npu.md asks */
+    NPU_ERR_ALIGN,         /* an address or channel step is not aligned as docs/npu/npu.md asks */
     NPU_ERR_CSTEP,         /* a channel step is smaller than a channel, or a pixel pitch smaller than a pixel */
     NPU_ERR_ADDR_OVERFLOW, /* a buffer runs past the end of the 32-bit address space */
     NPU_ERR_OVERLAP,       /* the output (or the scratch buffer) overlaps another buffer of the operator */
@@ -66,7 +66,7 @@ typedef struct npu {
 /* Check ID, read N and the units there are, soft-reset the device, enable the interrupts that `wait` needs. Errors: NPU_ERR_ARG, NPU_ERR_NO_DEVICE, NPU_ERR_TIMEOUT, NPU_ERR_HAL. */
 npu_status npu_init(npu *dev, const npu_hal *hal, npu_wait wait, uint32_t timeout_us);
 
-/* Activations, the numbers of GEMM_ACT.TYPE (docs/npu.md section 2). */
+/* Activations, the numbers of GEMM_ACT.TYPE (docs/npu/npu.md section 2). */
 typedef enum npu_act {
     NPU_ACT_NONE = 0,
     NPU_ACT_RELU = 1,
@@ -158,7 +158,7 @@ npu_status npu_conv_plan_make(uint32_t n, const npu_conv *conv, const npu_conv_s
 
 /*
  * Rearrange INT8 weights [oc][ic/groups][kh][kw] into the packed form of the plan: for each batch of groups, for each slice of input channels, for each slice of kernel rows,
- * for each block of output channels, as docs/npu.md section 3 says. dst_bytes must be at least plan->wgt_bytes.
+ * for each block of output channels, as docs/npu/npu.md section 3 says. dst_bytes must be at least plan->wgt_bytes.
  */
 npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes);
 
@@ -218,7 +218,7 @@ npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes);
 npu_status npu_pool_make_table(const npu_pool *pool, float *dst, size_t dst_bytes);
 npu_status npu_pool_run(npu *dev, const npu_pool *pool);
 
-/* Operations of the ALU, the numbers of ALU_CTRL.OP (docs/npu.md section 3.3). */
+/* Operations of the ALU, the numbers of ALU_CTRL.OP (docs/npu/npu.md section 3.3). */
 typedef enum npu_alu_op {
     NPU_ALU_COPY,
     NPU_ALU_ADD,
@@ -293,7 +293,7 @@ npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count);
 #define NPU_TASK_REGS 32
 uint32_t npu_job_next_task(npu_job *job, uint32_t reg[NPU_TASK_REGS][2]);
 
-/* Read all performance counters at one instant into out[0..count-1] (docs/npu.md section 5; numbers that do not exist read 0). */
+/* Read all performance counters at one instant into out[0..count-1] (docs/npu/npu.md section 5; numbers that do not exist read 0). */
 #define NPU_PERF_COUNT 52
 npu_status npu_perf_read(npu *dev, uint64_t *out, size_t count);
 npu_status npu_perf_clear(npu *dev);

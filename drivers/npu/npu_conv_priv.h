@@ -18,7 +18,7 @@ uint32_t npu_conv_rows_needed(const npu_conv *c, uint32_t k, uint32_t oh);
 uint32_t npu_conv_rows_from(const npu_conv *c, const npu_conv_plan *p, uint32_t ih);
 /* Most output columns of a segment whose input takes at most `words` words; 0 when not even one fits. */
 uint32_t npu_conv_columns_from(const npu_conv *c, uint32_t ow, uint32_t icb, uint32_t words);
-/* Words of the input rows of one group, where rows stream (docs/npu.md section 3.2, "Input"). */
+/* Words of the input rows of one group, where rows stream (docs/npu/npu.md section 3.2, "Input"). */
 uint64_t npu_conv_window_words(const npu_conv *c, const npu_conv_plan *p, uint32_t icb, uint32_t group);
 /* Words of weights of one block of output channels, for k kernel rows and icb blocks of input channels. */
 uint32_t npu_conv_wgt_words(const npu_conv *c, const npu_conv_plan *p, uint32_t k, uint32_t icb);

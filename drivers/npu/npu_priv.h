@@ -7,7 +7,7 @@
 #include "npu.h"
 #include "npu_regs.h"
 
-/* Limits of the tasks, docs/npu.md section 3. */
+/* Limits of the tasks, docs/npu/npu.md section 3. */
 #define NPU_IFM_WORDS 16384u
 #define NPU_WGT_WORDS 4608u
 #define NPU_MAX_PIXELS 65535u

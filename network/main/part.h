@@ -6,7 +6,7 @@
 
 #include "run.h"
 
-#define PART_COUNTERS 40u /* docs/npu.md section 5, without the marks */
+#define PART_COUNTERS 40u /* docs/npu/npu.md section 5, without the marks */
 
 /* What came of a part; a child writes it whole into its pipe. */
 typedef struct part_outcome {

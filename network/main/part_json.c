@@ -5,7 +5,7 @@
 #include "part.h"
 #include "text.h"
 
-/* Cycles of docs/npu.md section 5 under their names; two posts as their mean. */
+/* Cycles of docs/npu/npu.md section 5 under their names; two posts as their mean. */
 static void put_counters(FILE *out, const uint64_t *c) {
     fprintf(out,
             ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64 ", \"gemm\": {\"busy\": %" PRIu64 ", \"load\": %" PRIu64

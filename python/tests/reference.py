@@ -1,4 +1,4 @@
-"""The operators in NumPy: int32 sums, then FP32 in the steps of docs/npu.md section 2. Written from that page, without the golden model."""
+"""The operators in NumPy: int32 sums, then FP32 in the steps of docs/npu/npu.md section 2. Written from that page, without the golden model."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 // Shared constants, the task descriptor and geometry of the NPU.
 //
 // The task descriptor is what the register file hands to the engines of the GEMM path when GEMM_CTRL is written
-// with its enable bit set. docs/npu.md section 3 describes each field.
+// with its enable bit set. docs/npu/npu.md section 3 describes each field.
 package npu_pkg;
 
   localparam int unsigned AxiDataW = 128;  // bits of one AXI data beat
@@ -42,7 +42,7 @@ package npu_pkg;
   localparam int unsigned SendPool = 256;
   localparam int unsigned SendAlu = 256;
 
-  localparam int unsigned PerfEvents = 36;  // docs/npu.md section 5
+  localparam int unsigned PerfEvents = 36;  // docs/npu/npu.md section 5
   localparam int unsigned PerfLevels = 12;
 
   // activations, GEMM_ACT.TYPE and ALU_ACT.TYPE

@@ -1,4 +1,4 @@
-// The NPU: register file, GEMM path, ALU, POOL, two AXI4 DMA channels (docs/npu.md section 1).
+// The NPU: register file, GEMM path, ALU, POOL, two AXI4 DMA channels (docs/npu/npu.md section 1).
 //
 // Each DMA channel has one read side, shared by the requesters npu_pkg::RdId*, and one write side with the shared output buffer
 // (send_buf), shared by npu_pkg::WrId*. Soft reset: srst stops the DMA channels (transactions in flight end on the bus) and
@@ -111,7 +111,7 @@ module npu_top #(
   output logic         irq_alu_o,
   output logic         irq_pool_o,
   output logic         irq_gemm_o,
-  // debug: events and levels of this cycle (docs/npu.md section 5)
+  // debug: events and levels of this cycle (docs/npu/npu.md section 5)
   output logic [npu_pkg::PerfEvents-1:0]    perf_event_o,
   output logic [16*npu_pkg::PerfLevels-1:0] perf_level_o
 );

@@ -1,4 +1,4 @@
-/* Buses of the device: what this NPU promises beyond the protocol (docs/npu.md section 1), statistics. */
+/* Buses of the device: what this NPU promises beyond the protocol (docs/npu/npu.md section 1), statistics. */
 #include "dev_priv.h"
 
 void npu_dev_axi_rules(tb_axi_mon_cfg *cfg) {

@@ -122,7 +122,7 @@ uint64_t npu_dev_trace_hash(const npu_dev *dev);
 void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
 
 /*
- * ---- a look inside: what happens over time, from the debug port of the RTL (docs/npu.md section 5) ----
+ * ---- a look inside: what happens over time, from the debug port of the RTL (docs/npu/npu.md section 5) ----
  */
 #define NPU_DEV_PERF_EVENTS 36u      /* counters 0.. */
 #define NPU_DEV_PERF_LEVELS 12u      /* marks */

@@ -91,7 +91,7 @@ uint64_t npu_dev_error_responses(const npu_dev *dev, bool write) {
     return dev->slave[0].errors[write] + dev->slave[1].errors[write];
 }
 
-/* Of the control register: settings that are illegal in every unit (docs/npu.md section 3), for whatever the other registers hold. */
+/* Of the control register: settings that are illegal in every unit (docs/npu/npu.md section 3), for whatever the other registers hold. */
 static uint32_t illegal(unsigned unit) {
     return unit == UNIT_ALU ? NPU_ALU_CTRL_OP_MASK : unit == UNIT_POOL ? NPU_POOL_CTRL_TYPE_MASK : NPU_GEMM_CTRL_OP_MASK;
 }

@@ -1,4 +1,4 @@
-/* What a task reads and writes, from its registers (docs/npu.md section 3). The golden device has accepted it, so the values are legal. */
+/* What a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has accepted it, so the values are legal. */
 #include "inflight.h"
 #include "npu_regs.h"
 

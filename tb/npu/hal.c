@@ -48,7 +48,7 @@ static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     }
 }
 
-/* Units that work, as bits of IRQ_STATUS, from the events of the debug port (docs/npu.md section 5). */
+/* Units that work, as bits of IRQ_STATUS, from the events of the debug port (docs/npu/npu.md section 5). */
 static unsigned busy_units(const npu_dev *dev) {
     if (dev->cfg.on_access == NULL) {
         return 0;

@@ -1,6 +1,6 @@
 /*
  * inflight.h - which bytes the tasks of this window read and write, so that conflicts between tasks in flight are found and undefined results are known
- * (docs/architecture.md section 5, docs/memory.md).
+ * (docs/architecture.md section 5, docs/npu/memory.md).
  */
 #ifndef NPU_INFLIGHT_H
 #define NPU_INFLIGHT_H

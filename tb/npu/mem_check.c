@@ -1,6 +1,6 @@
 /*
  * mem_check.c - the memory checker of the device: which buffers the tasks in flight have, and what is wrong when one of them touches something else
- * (docs/memory.md).
+ * (docs/npu/memory.md).
  */
 #include "dev_priv.h"
 
@@ -12,7 +12,7 @@ static const npu_score_kind kind_of[UNITS] = {[UNIT_ALU] = NPU_SCORE_ALU, [UNIT_
 
 /* ---- tasks ---- */
 
-/* A start with the register values as they are: does the device accept it (docs/npu.md section 3)? */
+/* A start with the register values as they are: does the device accept it (docs/npu/npu.md section 3)? */
 static bool accepts(npu_dev *dev, unsigned unit, npu_score_task *task) {
     npu_program *p = &dev->program;
     if ((p->absent >> unit & 1u) != 0 || !npu_score_task_decode(kind_of[unit], dev->cfg.n, p->reg, task)) {

@@ -1,5 +1,5 @@
 /*
- * tlog_gemm.c - values inside the GEMM, from the taps: the n-th value of a stream belongs to the n-th place in the order of work (docs/npu.md section 4.2), whatever
+ * tlog_gemm.c - values inside the GEMM, from the taps: the n-th value of a stream belongs to the n-th place in the order of work (docs/npu/npu.md section 4.2), whatever
  * the units around it do.
  */
 #include "tlog_rtl.h"
@@ -70,7 +70,7 @@ static void next_job(const npu_tlog_gemm *g, npu_tlog_job *j, const npu_tlog_tas
     }
 }
 
-/* A word of layout unit `unit` enters ifm_buf. Jobs go to the units in turns (docs/npu.md section 4.2). */
+/* A word of layout unit `unit` enters ifm_buf. Jobs go to the units in turns (docs/npu/npu.md section 4.2). */
 static void take_word(npu_tlog_gemm *g, unsigned unit) {
     npu_tlog_job *j = &g->job[unit];
     npu_tlog_task *t = npu_tlog_find(g->side, UNIT_GEMM, j->number);

@@ -1,4 +1,4 @@
-/* tlog_task.c - the tensors of a task, with their natural axes, from its registers (docs/npu.md section 3). */
+/* tlog_task.c - the tensors of a task, with their natural axes, from its registers (docs/npu/npu.md section 3). */
 #include "tlog_npu.h"
 
 #include <stdlib.h>

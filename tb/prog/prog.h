@@ -8,7 +8,7 @@
 
 #include "../case/knob.h"
 #include "../case/shrink.h"
-#include "../sim/result.h"
+#include "../case/result.h"
 
 /* One case in execution. */
 typedef struct tb_prog_run {

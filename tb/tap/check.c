@@ -82,6 +82,7 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
     memset(checks, 0, sizeof *checks);
     checks->sim = sim;
     checks->ctx = ctx;
+    checks->every_cycle = absent == TB_CHECKS_SOME;
     if (tb_taps_open(&checks->taps, sim, err, err_size) != 0) {
         return -1;
     }

@@ -77,6 +77,7 @@ struct tb_checks {
     size_t count;
     uint8_t *states;            /* of all checks */
     struct tb_check_plan *plan; /* who is to be called when */
+    bool every_cycle;           /* no check waits for a signal */
     void *ctx;                  /* the owner's: parameters of the design that checks need */
     tb_check_failure failure[TB_CHECK_KEEP];
     size_t failures;
@@ -86,7 +87,7 @@ struct tb_checks {
  * A check for each tap whose kind is in `ops`; a tap of a kind that is not there is an error. A design without taps has no checks.
  * The order of `ops` is the order of the checks within a cycle, after those in reset: a unit stands before those that contain it, so it has the blame when both see an error at once.
  * Every unit of `ops` must have at least one tap when there are taps at all, unless its name is in `absent` (NULL-terminated, NULL: none, or TB_CHECKS_SOME: a bench
- * that holds a part of the design). 0 or -1.
+ * that holds a part of the design; there checks look at every cycle, whatever they named with tb_check_wake()). 0 or -1.
  */
 extern const char *const TB_CHECKS_SOME[];
 int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,

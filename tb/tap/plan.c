@@ -19,6 +19,9 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *
                  sig.width);
         return -1;
     }
+    if (c->all->every_cycle) {
+        return 0;
+    }
     if (p->wakes == p->wake_cap) {
         const size_t cap = p->wake_cap == 0 ? 256 : 2 * p->wake_cap;
         tb_plan_wake *grown = (tb_plan_wake *)realloc(p->wake, cap * sizeof *grown);

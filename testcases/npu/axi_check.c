@@ -33,7 +33,7 @@ static void usage(FILE *out, const char *prog) {
             "  --running       the file begins in the middle of traffic\n"
             "  --at-rest       it does not, although it begins late\n"
             "  --open-end      the recording was cut off: bursts in flight are no error\n"
-            "  --project-rules rules of this NPU as well (docs/npu.md)\n"
+            "  --project-rules rules of this NPU as well (docs/npu/npu.md)\n"
             "  --project R[=N] one rule of your project, several times: incr_only,\n"
             "                  max_reads=N, range=BASE:BYTES ... (docs/axi-check.md)\n"
             "  --severity R=S  rule R: off, note, warning or error; several times\n"

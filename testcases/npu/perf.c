@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- counters, grouped by unit (docs/npu.md section 5) ---- */
+/* ---- counters, grouped by unit (docs/npu/npu.md section 5) ---- */
 
 typedef struct counter {
     uint32_t number;

@@ -9,7 +9,7 @@
 #define BEAT_BYTES 16u
 #define CHANNELS 2u
 
-/* Counters of docs/npu.md section 5 that the short form names. */
+/* Counters of docs/npu/npu.md section 5 that the short form names. */
 enum {
     CYCLES = 0,
     MESH = 1,

@@ -35,7 +35,7 @@ typedef struct tc_stats {
     uint64_t cycles; /* clock cycles from the first register access of the operator to the last; 0 without RTL */
     uint64_t macs;   /* multiply-accumulates that the operator asks for */
     tc_bounds bounds;
-    uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu.md section 5 */
+    uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu/npu.md section 5 */
     bool has_time;                 /* the following two: RTL took part */
     double rtl_s, harness_s;       /* CPU time of those cycles in the model of the RTL and around it; the golden model's is in neither */
     const npu_dev_perf_window *series; /* --perf: what happened over time, owned by tc_run; NULL: not sampled */

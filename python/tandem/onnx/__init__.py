@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Converted", "NeedsConstant", "Unsupported", "convert"]
 
-FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}  # functions that the NPU fits (docs/activations.md)
+FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}  # functions that the NPU fits (docs/npu/activations.md)
 
 
 def one_line(error: Exception) -> str:

@@ -4,7 +4,7 @@
     python3 -m tandem.onnx.backend abs conv_         # those whose names begin so
 
 A test whose operators, types or shapes the converter refuses is "not supported", before anything runs. All else must give ONNX's results: relative 1e-3,
-absolute 1e-7. Only functions that the NPU fits (docs/activations.md) are compared with 1e-3 on the device, and with ONNX's tolerance in plain C.
+absolute 1e-7. Only functions that the NPU fits (docs/npu/activations.md) are compared with 1e-3 on the device, and with ONNX's tolerance in plain C.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 // IEEE-754 binary32 adder.
 //
 // Latency 1 cycle when en_i is high, one result a cycle; y_o holds while en_i is low. The arithmetic is
-// fp_pkg::fp_add_f (docs/npu.md section 2). No reset: y_o is meaningful only after the first enabled cycle.
+// fp_pkg::fp_add_f (docs/npu/npu.md section 2). No reset: y_o is meaningful only after the first enabled cycle.
 module fp_add (
     input  logic        clk_i,
     input  logic        en_i,

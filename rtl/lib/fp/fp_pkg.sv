@@ -1,4 +1,4 @@
-// IEEE-754 binary32 arithmetic as functions on bit patterns (docs/npu.md section 2).
+// IEEE-754 binary32 arithmetic as functions on bit patterns (docs/npu/npu.md section 2).
 //
 // Round to nearest even, subnormals in and out, infinities; every NaN result is 0x7FC00000. Integer logic only.
 // They are functions so that a clocked process calls them under its enable and nothing is evaluated in an idle cycle.

@@ -1,4 +1,4 @@
-// Activation unit: all functions of GEMM_ACT and ALU_ACT on Lanes FP32 values (docs/npu.md section 2, "Activations").
+// Activation unit: all functions of GEMM_ACT and ALU_ACT on Lanes FP32 values (docs/npu/npu.md section 2, "Activations").
 //
 // act_i        The function (npu_pkg::Act*); a number that is none passes values as they are. act_i and p0_i..p3_i are
 //              constant while vectors are in flight.

@@ -1,4 +1,4 @@
-// Coefficients of the fitted activations (docs/npu.md section 2).
+// Coefficients of the fitted activations (docs/npu/npu.md section 2).
 //
 // Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.
 // Entry {function, sign, segment}; entry 0 in the lowest bits.

@@ -1,4 +1,4 @@
-// ALU: element-wise operations, activations and reductions on FP32 vectors in memory (docs/npu.md section 3.3; thesis section 3.2.2).
+// ALU: element-wise operations, activations and reductions on FP32 vectors in memory (docs/npu/npu.md section 3.3; thesis section 3.2.2).
 //
 // Function     Rows are cut into chunks of up to 4 * npu_pkg::AluChunk elements, which alternate between the two channels; rows of reductions
 //              are not shared: whole rows alternate. Each channel walks through the task (alu_walk), reads, computes and writes its

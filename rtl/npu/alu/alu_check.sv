@@ -1,4 +1,4 @@
-// Check of an ALU task's settings against the limits of docs/npu.md section 3.3.
+// Check of an ALU task's settings against the limits of docs/npu/npu.md section 3.3.
 //
 // What it does
 //   start_i (one cycle, not while busy_o) begins the check; task_i must be stable with it. done_o is one cycle high with the

@@ -1,6 +1,6 @@
 // Arithmetic of one channel of the ALU: four lanes, adder -> multiplier -> adder -> activation, and the 32 accumulators.
 //
-// Function     Elements: y = act(op(x, p, q)) of a word of four elements (docs/npu.md sections 2 and 3.3; thesis section 3.2.2, figure
+// Function     Elements: y = act(op(x, p, q)) of a word of four elements (docs/npu/npu.md sections 2 and 3.3; thesis section 3.2.2, figure
 //              3-9: one adder, one multiplier and one adder are shared by all operations, comparisons stand beside the first adder; that of
 //              PRELU stands beside the multiplier and lets a positive x pass).
 //              Reductions: word w of a row goes to the accumulators 4*(w mod 8) .. +3; after the last word of a row the first

@@ -1,6 +1,6 @@
 // Walk of one channel of the ALU through the rows of a task.
 //
-// Function     Cuts rows into chunks of up to 4 * npu_pkg::AluChunk elements, planes outermost (docs/npu.md section 3.3), and hands out those
+// Function     Cuts rows into chunks of up to 4 * npu_pkg::AluChunk elements, planes outermost (docs/npu/npu.md section 3.3), and hands out those
 //              of its channel: every second chunk; in a reduction all chunks of every second row. Each channel walks by itself, so
 //              that a long row of a reduction on one holds up nothing on the other.
 // Throughput   A chunk, or a chunk (reductions: a row) of the other channel, a cycle.

@@ -1,4 +1,4 @@
-// Read side of one AXI4 channel, shared by NumReq requesters (docs/npu.md sections 1 and 4).
+// Read side of one AXI4 channel, shared by NumReq requesters (docs/npu/npu.md sections 1 and 4).
 //
 // What it does
 //   A requester asks for a job: `bytes` bytes from byte address `addr` on. The unit splits jobs into INCR bursts of

@@ -1,4 +1,4 @@
-// Write side of one AXI4 channel, shared by NumReq requesters (docs/npu.md sections 1 and 4).
+// Write side of one AXI4 channel, shared by NumReq requesters (docs/npu/npu.md sections 1 and 4).
 //
 // What it does
 //   A requester asks for a job: `bytes` bytes to byte address `addr` on, and delivers them as ceil(bytes/16) beats whose first

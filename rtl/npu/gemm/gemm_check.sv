@@ -1,4 +1,4 @@
-// Check of a GEMM task's settings against the limits of docs/npu.md section 3.2.
+// Check of a GEMM task's settings against the limits of docs/npu/npu.md section 3.2.
 //
 // What it does
 //   start_i (one cycle, not while busy_o) begins the check; task_i and pad_mode_i (GEMM_CTRL.PAD_MODE) must be stable from

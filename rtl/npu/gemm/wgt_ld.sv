@@ -1,6 +1,6 @@
 // Weight loader: fills one bank of wgt_buf with the weights of every second block of N output channels.
 //
-// A block is W words of N bytes, contiguous in memory (docs/npu.md section 3.2): KH*KW*ICB*N for CONV, KH*KW for DEPTHWISE,
+// A block is W words of N bytes, contiguous in memory (docs/npu/npu.md section 3.2): KH*KW*ICB*N for CONV, KH*KW for DEPTHWISE,
 // where blocks start on multiples of 16 bytes: what the last beat holds beyond the block is dropped. CONVERT has no weights:
 // the task is popped at once and im2col neither checks nor releases anything for it. Blocks are read in pieces of at most
 // 1 KB so that other requesters of the channel get their turn.

@@ -6,7 +6,7 @@
 //   INT8 NHWC  (cfg_nhwc_i = 1) All blocks of the pixels: stride is their number, cstep the pitch of the pixels, nch the number
 //              of channels of the last block (those from nch on are forced to 0). Block b of pixel p becomes the word at
 //              waddr + p*stride + b; a stride of 0 stands for 2^14.
-// Function     docs/npu.md section 2; thesis section 3.3.2. FP32: a small RAM of 16 x 32 bit for each channel turns rows of
+// Function     docs/npu/npu.md section 2; thesis section 3.3.2. FP32: a small RAM of 16 x 32 bit for each channel turns rows of
 //              four pixels of one channel into columns of N channels of one pixel; four banks, so that one fills while
 //              others drain: a job of few channels fills a bank in less time than draining takes, and the write port of
 //              ifm_buf may be busy with the other unit's words. INT8: the words only change their width.

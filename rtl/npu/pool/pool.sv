@@ -1,4 +1,4 @@
-// POOL unit: maximum and average over windows of any size, FP32 NCHW and INT8 NHWC (docs/npu.md sections 2 and 3.4).
+// POOL unit: maximum and average over windows of any size, FP32 NCHW and INT8 NHWC (docs/npu/npu.md sections 2 and 3.4).
 //
 // What it does
 //   A task is taken with task_valid_i and task_ready_o when its limits have been checked (pool_check). The groups of its channels

@@ -1,4 +1,4 @@
-// Check of a POOL task's settings against the limits of docs/npu.md section 3.4.
+// Check of a POOL task's settings against the limits of docs/npu/npu.md section 3.4.
 //
 // What it does
 //   start_i (one cycle, not while busy_o) begins the check; task_i and type_i (POOL_CTRL.TYPE) must be stable from start_i until

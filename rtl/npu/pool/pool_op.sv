@@ -1,4 +1,4 @@
-// Arithmetic of a POOL channel: one tap a cycle on 8 lanes, FP32 or four INT8 each (docs/npu.md section 2, Pooling).
+// Arithmetic of a POOL channel: one tap a cycle on 8 lanes, FP32 or four INT8 each (docs/npu/npu.md section 2, Pooling).
 //
 // Function   Keeps the running maximum or sum of the window; between two rows of the windows of an output row it waits in the
 //            accumulator memory (64 output columns). After the last tap: FP32 average times the factor, INT8 average divided.

@@ -1,7 +1,7 @@
 // Post: turns the sums of a task into results and writes them back; one unit on each DMA channel.
 //
 // Function     sum (+ partial sum) -> FP32 -> * oscale -> + bias -> activation, each step one binary32 operation
-//              (docs/npu.md section 2; thesis section 3.5). raw_out passes the int32 sums. With requant the results go on
+//              (docs/npu/npu.md section 2; thesis section 3.5). raw_out passes the int32 sums. With requant the results go on
 //              through the requantiser and the transposer (module requant) and leave as INT8 NHWC.
 // Order        Groups of G tiles. For each block of N output channels, for each group (wgt_res: for each group, for each block):
 //              FP32: each channel c = Chan, Chan+2, ... that exists: the group's pixels of that channel, contiguous in memory, as

@@ -1,6 +1,6 @@
 // Requantiser: turns FP32 results of every second word of pixels into INT8 NHWC and its write jobs; one in each post.
 //
-// Function     q = f32_to_i8(y * out_scale) on 4*Cols lanes (docs/npu.md section 2; thesis section 3.6.2), rows of N pixels of
+// Function     q = f32_to_i8(y * out_scale) on 4*Cols lanes (docs/npu/npu.md section 2; thesis section 3.6.2), rows of N pixels of
 //              one channel through the N x N transposer, pixels of N channels to memory.
 // Blocks       A block is a tile's share of this unit: the N pixels 8k + 4*Chan + i (k < N/4, i < 4) of the 2N pixels of a
 //              tile, times N channels. blk_* describes it: address of pixel 4*Chan of the tile, pixels of the tile that exist

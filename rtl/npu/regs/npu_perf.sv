@@ -1,4 +1,4 @@
-// Performance counters and marks (docs/npu.md section 5).
+// Performance counters and marks (docs/npu/npu.md section 5).
 //
 // What it does
 //   Counter i (48 bit, wraps) advances by one in each cycle in which run_i and event_i[i] are 1. Event 0 counts cycles: tie

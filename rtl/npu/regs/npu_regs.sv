@@ -1,4 +1,4 @@
-// Register file: AXI4-Lite slave, interrupts, start of tasks, counters (docs/registers.md, docs/npu.md sections 3 and 5).
+// Register file: AXI4-Lite slave, interrupts, start of tasks, counters (docs/npu/registers.md, docs/npu/npu.md sections 3 and 5).
 //
 // AXI4-Lite
 //   32-bit data, 9-bit address, address bits 1:0 ignored, responses always OKAY. AW and W may come in any order; one write
@@ -20,7 +20,7 @@
 //   *_done_i: COUNT.DONE + 1 and the unit's bit in IRQ_STATUS, at the same edge. bus_err_i {pool, alu, gemm} x {wr1, wr0, rd1, rd0}:
 //   the ERR bit and the IRQ_STATUS bit of that unit. An event wins over a write of 1 to clear at the same edge.
 //   alu_result_we_i: alu_result_i is the result of the task that completes next (or now); ALU_RESULT takes it when it does.
-//   perf_event_i, perf_level_i: docs/npu.md section 5, counted while STATUS shows a unit busy; perf_event_i[0] is tied to 1
+//   perf_event_i, perf_level_i: docs/npu/npu.md section 5, counted while STATUS shows a unit busy; perf_event_i[0] is tied to 1
 //   outside.
 //
 // Soft reset

@@ -26,7 +26,6 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
                                      {"burst_o", &ax->ax_burst}, {"lock_o", &ax->ax_lock},   {"cache_o", &ax->ax_cache},
                                      {"prot_o", &ax->ax_prot},   {"qos_o", &ax->ax_qos}};
     ax->names = names;
-    ax->requesters = requesters;
     for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
         char name[24];
         snprintf(name, sizeof name, "%s%s", prefix, channel[i].name);
@@ -34,11 +33,12 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
             return -1;
         }
     }
-    if (requesters > DMA_REQS_MAX || ax->ax_addr.width != 32) {
-        snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path, DMA_REQS_MAX);
+    if (npu_score_bind(c, fixed, sizeof fixed / sizeof *fixed, err, err_size) != 0) {
         return -1;
     }
-    if (npu_score_bind(c, fixed, sizeof fixed / sizeof *fixed, err, err_size) != 0) {
+    ax->requesters = ax->req_valid.width;
+    if (ax->requesters > requesters || requesters > DMA_REQS_MAX || ax->ax_addr.width != 32) {
+        snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path, requesters);
         return -1;
     }
     const tb_sig wake[] = {ax->flush,   ax->req_valid, ax->ax_valid,    ax->err,          ax->inflight,

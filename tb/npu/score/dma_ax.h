@@ -1,7 +1,7 @@
 /*
  * dma_ax.h - what the checks of dma_rd and dma_wr share: requests in, bursts out, whose they are, pulses and levels.
  *
- * Behaviour from docs/npu.md sections 1 and 4.4 and the headers of the units; bursts are those of cm_dma_split.
+ * Behaviour from docs/npu/npu.md sections 1 and 4.4 and the headers of the units; bursts are those of cm_dma_split.
  */
 #ifndef NPU_SCORE_DMA_AX_H
 #define NPU_SCORE_DMA_AX_H
@@ -33,7 +33,7 @@ typedef struct npu_score_dma_ax {
     tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, ax_valid, ax_ready, ax_addr, ax_len, ax_id, ax_size, ax_burst, ax_lock,
         ax_cache, ax_prot, ax_qos, err, ev_beat, ev_burst, ev_wait_bus, ev_wait_user, inflight;
     const char *const *names; /* of the requesters */
-    uint32_t requesters;
+    uint32_t requesters;      /* that the unit serves */
     npu_score_dma_job job[DMA_JOBS];
     uint64_t accepted;        /* jobs; since the last clear, as all numbers here */
     uint64_t cut;             /* jobs whose last burst has been on the address channel */
@@ -51,7 +51,7 @@ typedef struct npu_score_dma_ax {
     uint64_t requests, bursts; /* in all, for reports */
 } npu_score_dma_ax;
 
-/* Find the signals; `prefix` is "ar" or "aw", wait_user the name of the last event. 0 or -1. */
+/* Find the signals; `prefix` is "ar" or "aw", wait_user the name of the last event; the unit may serve fewer than `requesters`. 0 or -1. */
 int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user, const char *const *names,
                        uint32_t requesters, char *err, size_t err_size);
 /* Global reset. */

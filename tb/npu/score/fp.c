@@ -116,7 +116,7 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
 }
 
 /* A unit: its name, model, 1 or 2 operands, whether y_o has at most 8 bits. */
-#define FP_UNIT(NAME, MODEL, OPERANDS, NARROW)                                                                                            \
+#define FP_UNIT(NAME, MODEL, OPERANDS, NARROW)                                                                                             \
     static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                                            \
         return step_all(check, states, due, MODEL, OPERANDS == 2, NARROW);                                                                 \
     }                                                                                                                                      \

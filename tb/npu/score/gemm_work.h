@@ -1,5 +1,5 @@
 /*
- * gemm_work.h - the order of work in the GEMM (docs/npu.md section 4.2): tiles, blocks, and where a vector or a sum belongs in the task.
+ * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and where a vector or a sum belongs in the task.
  */
 #ifndef NPU_GEMM_WORK_H
 #define NPU_GEMM_WORK_H

@@ -2,7 +2,7 @@
  * npu_top.c - the wires between units and channels, which no unit can be blamed for: at both ends the same; and the clocks of the units.
  *
  * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs (end_*), and the ports of the NPU. A unit's clock
- * runs from the offer of a task until four cycles after the last one is complete (docs/npu.md 4.5).
+ * runs from the offer of a task until four cycles after the last one is complete (docs/npu/npu.md 4.5).
  */
 #include "dma_ax.h"
 
@@ -462,7 +462,7 @@ static void clocks(tb_check *c, state *s) {
     s->worked = past << UNITS | (npu_score_b(s->srst) != 0 ? ALL_UNITS : work);
 }
 
-/* Events and levels of the channels, by the numbers of docs/npu.md section 5. */
+/* Events and levels of the channels, by the numbers of docs/npu/npu.md section 5. */
 static void counters(tb_check *c, const state *s) {
     const uint16_t *level = (const uint16_t *)s->perf_level.ptr;
     uint32_t event = 0;

@@ -112,7 +112,7 @@ static void take_result(tb_check *c, state *s) {
 }
 
 /* ---- prediction ---- */
-/* Half away from zero, clamped (docs/npu.md section 2). */
+/* Half away from zero, clamped (docs/npu/npu.md section 2). */
 static int8_t divide(int32_t sum, uint32_t count) {
     const uint32_t size = sum < 0 ? 0u - (uint32_t)sum : (uint32_t)sum;
     const uint32_t q = (2 * size + count) / (2 * count);

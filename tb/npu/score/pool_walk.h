@@ -1,5 +1,5 @@
 /*
- * pool_walk.h - a POOL task as the ports carry it, and the order in which a channel works on it (docs/npu.md sections 3.4 and 4); for the checks of its units.
+ * pool_walk.h - a POOL task as the ports carry it, and the order in which a channel works on it (docs/npu/npu.md sections 3.4 and 4); for the checks of its units.
  *
  * Channel c works on the groups c, c + 2, ..: 8 FP32 channels, or 32 bytes of an INT8 pixel. For each of them on all output rows, for each of those on the rows of
  * its windows that lie inside the map. A row takes `slot` words of each lane of the line memory, one behind the other round its 1024 words. With `slide` a row is

@@ -1,7 +1,7 @@
 /*
  * post.c - check of the two post units: what they read, in which order, and what they make of it.
  *
- * Each read of ofm_buf is predicted (docs/npu.md section 4.2), so are requests, factors and the tiles given back. Results come from the sums, factors and partial sums
+ * Each read of ofm_buf is predicted (docs/npu/npu.md section 4.2), so are requests, factors and the tiles given back. Results come from the sums, factors and partial sums
  * that the unit really received; where act, an arithmetic unit, requant or transpose inside is wrong, its own check sees it no later and stands before this one.
  */
 #include <inttypes.h>

@@ -20,14 +20,14 @@
 typedef struct block {
     npu_score_nhwc b;
     uint32_t channels;
-    bool last;       /* of the task: no later block pushes it out of the transposer */
-    uint64_t latest; /* time of its last word, once it can leave the transposer */
+    bool last;                   /* of the task: no later block pushes it out of the transposer */
+    uint64_t latest;             /* time of its last word, once it can leave the transposer */
     int8_t value[N_MAX * N_MAX]; /* [pixel][channel], channels that do not exist 0 */
 } block;
 
 typedef struct state {
-    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data, pop, idle, req_valid, req_ready,
-        req_addr, req_bytes, wr_valid, wr_ready, wr_data;
+    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data, pop, idle, req_valid,
+        req_ready, req_addr, req_bytes, wr_valid, wr_ready, wr_data;
     block ring[BLOCKS];
     uint64_t told, fed, asked, written; /* blocks: described, results complete, all jobs accepted, all words out */
     uint32_t channel, word;             /* of the block that is fed: first channel of the pass, word of the pass */

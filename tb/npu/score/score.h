@@ -2,7 +2,7 @@
  * score.h - the checks of the NPU's units inside the running NPU (tb/tap/check.h); one file for each unit.
  *
  * layout.c follows the signals that tb/npu/taps/tap_layout.sv names, and so on. Predictions come from the golden functions of cmodel.h; where a unit has none
- * (queues, walkers), the check writes its behaviour down from docs/npu.md.
+ * (queues, walkers), the check writes its behaviour down from docs/npu/npu.md.
  */
 #ifndef NPU_SCORE_H
 #define NPU_SCORE_H

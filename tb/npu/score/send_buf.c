@@ -10,7 +10,7 @@
 #define SETTLED 4u /* cycles after which a written word can be read, and a client that is served in all of them has a word in each */
 
 static const char *const names[CLIENTS] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
-static const uint32_t size[CLIENTS] = {512, 256, 256};             /* docs/npu.md 4.4 */
+static const uint32_t size[CLIENTS] = {512, 256, 256};             /* docs/npu/npu.md 4.4 */
 
 typedef struct client {
     uint64_t in, out;   /* words written, read */

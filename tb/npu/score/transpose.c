@@ -25,8 +25,8 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"in_valid_i", &s->in_valid},   {"in_ready_o", &s->in_ready},   {"in_data_i", &s->in_data},
-                                  {"in_last_i", &s->in_last},     {"out_valid_o", &s->out_valid}, {"out_ready_i", &s->out_ready},
+    const npu_score_sig sigs[] = {{"in_valid_i", &s->in_valid}, {"in_ready_o", &s->in_ready},   {"in_data_i", &s->in_data},
+                                  {"in_last_i", &s->in_last},   {"out_valid_o", &s->out_valid}, {"out_ready_i", &s->out_ready},
                                   {"out_data_o", &s->out_data}};
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;

@@ -1,4 +1,4 @@
-/* eltwise_ref.c - element-wise operations from their definition (docs/registers.md, ALU_CTRL), in the host's own arithmetic. */
+/* eltwise_ref.c - element-wise operations from their definition (docs/npu/registers.md, ALU_CTRL), in the host's own arithmetic. */
 #include "eltwise.h"
 
 npu_alu_op eltwise_op_of(const tb_knobs *knobs) {

@@ -67,7 +67,7 @@ static ref_value limit_of(npu_act act, const uint32_t act_p[2], uint32_t y) {
     }
 }
 
-/* Largest errors: docs/activations.md, rounded up. */
+/* Largest errors: docs/npu/activations.md, rounded up. */
 static ref_value fitted(npu_act act, const uint32_t act_p[2], uint32_t y) {
     const double v = (double)ref_float(y);
     const double size = fabs(v) > 1.0 ? fabs(v) : 1.0;

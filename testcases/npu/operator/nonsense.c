@@ -253,7 +253,7 @@ static bool check_flags(nonsense *s, const non_task *t) {
     }
     if ((err & ~ignore) != want) {
         tc_fail(s->run, t->legal ? "nonsense: legal task refused" : "nonsense: illegal task accepted",
-                "ERR is 0x%08X after a task that docs/npu.md section 3 %s, expected 0x%08X (%s)", err, t->legal ? "allows" : "forbids",
+                "ERR is 0x%08X after a task that docs/npu/npu.md section 3 %s, expected 0x%08X (%s)", err, t->legal ? "allows" : "forbids",
                 want, s->what);
         return false;
     }

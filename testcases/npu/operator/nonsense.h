@@ -34,7 +34,7 @@ typedef struct non_ranges {
     bool all; /* nothing was left out */
 } non_ranges;
 
-/* ---- nonsense_limits.c: docs/npu.md section 3, "Limits" ---- */
+/* ---- nonsense_limits.c: docs/npu/npu.md section 3, "Limits" ---- */
 void non_judge(uint32_t n, const non_before *before, non_task *task);
 /* The limits of a unit, from 0; the name of one. */
 uint32_t non_limits(npu_unit unit);

@@ -1,5 +1,5 @@
 /*
- * nonsense_limits.c - which tasks the hardware has to accept, written from docs/npu.md section 3 a third time, so that RTL and model do not share a mistake unseen.
+ * nonsense_limits.c - which tasks the hardware has to accept, written from docs/npu/npu.md section 3 a third time, so that RTL and model do not share a mistake unseen.
  */
 #include "nonsense.h"
 

@@ -1,4 +1,4 @@
-/* nonsense_reach.c - what a legal task reads and writes, however wild its addresses and steps are (docs/npu.md section 3). */
+/* nonsense_reach.c - what a legal task reads and writes, however wild its addresses and steps are (docs/npu/npu.md section 3). */
 #include "nonsense.h"
 
 #include "npu_regs.h"

@@ -1,5 +1,5 @@
 /*
- * pool_ref.c - pooling straight from the definition (docs/npu.md section 2), in the host's own arithmetic. It shares nothing with driver, model and RTL.
+ * pool_ref.c - pooling straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares nothing with driver, model and RTL.
  */
 #include "pool.h"
 

@@ -53,7 +53,7 @@ bool regs_wait_count(tc_run *run, const regs_unit *unit, uint32_t want);
 /* ---- regs_tasks.c ---- */
 /* Write the registers of the smallest task with changes (NULL: none), the control register last; start: with EN = 1. */
 bool regs_write_task(tc_run *run, const regs_unit *unit, uint32_t base, const regs_change *change, bool start);
-/* Every setting that docs/npu.md section 3 forbids is refused. */
+/* Every setting that docs/npu/npu.md section 3 forbids is refused. */
 bool regs_check_limits(tc_run *run, const regs_unit *unit, uint32_t base);
 /* The task that all refused ones were made from is a legal one: it completes. */
 bool regs_check_legal(tc_run *run, const regs_unit *unit, uint32_t base);

@@ -1,4 +1,4 @@
-/* sequence_gemm.c - random GEMM tasks inside the limits of docs/npu.md section 3.2. */
+/* sequence_gemm.c - random GEMM tasks inside the limits of docs/npu/npu.md section 3.2. */
 #include "sequence.h"
 
 #include "npu_regs.h"

@@ -1,4 +1,4 @@
-/* sequence_vector.c - random ALU and POOL tasks inside the limits of docs/npu.md sections 3.3 and 3.4. */
+/* sequence_vector.c - random ALU and POOL tasks inside the limits of docs/npu/npu.md sections 3.3 and 3.4. */
 #include "sequence.h"
 
 #include "npu_regs.h"

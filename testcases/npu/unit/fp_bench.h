@@ -34,7 +34,7 @@ enum { FP_LT, FP_LE, FP_EQ };
 int fp_bench_run(unit *u, fp_operands_fn *operands);
 
 /* A whole bench: unit, what it is, a function above that draws operands, form of its vectors (fp_vectors.h), number of operands. */
-#define FP_BENCH(NAME, ABOUT, DRAW, VECTORS, OPERANDS)                                                                                    \
+#define FP_BENCH(NAME, ABOUT, DRAW, VECTORS, OPERANDS)                                                                                     \
     static int run(unit *u) {                                                                                                              \
         return fp_bench_run(u, DRAW);                                                                                                      \
     }                                                                                                                                      \

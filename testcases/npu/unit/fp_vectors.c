@@ -169,7 +169,7 @@ static bool is_nan(uint32_t v) {
     return (v & 0x7FFFFFFFu) > 0x7F800000u;
 }
 
-/* docs/npu.md section 2, with the host's float: nearest even, saturated, NaN gives 0. */
+/* docs/npu/npu.md section 2, with the host's float: nearest even, saturated, NaN gives 0. */
 static uint32_t rule_i32(uint32_t bits) {
     float f;
     memcpy(&f, &bits, sizeof f);

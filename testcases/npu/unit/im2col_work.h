@@ -1,5 +1,5 @@
 /*
- * im2col_work.h - tasks as im2col sees them: drawing them within the limits of docs/npu.md section 3.2, the order of their blocks, what each block needs.
+ * im2col_work.h - tasks as im2col sees them: drawing them within the limits of docs/npu/npu.md section 3.2, the order of their blocks, what each block needs.
  */
 #ifndef UNIT_IM2COL_WORK_H
 #define UNIT_IM2COL_WORK_H

@@ -1,4 +1,4 @@
-/* nhwc.c - write jobs of INT8 NHWC blocks, from docs/npu.md sections 3.1 and 4 and the contract of module requant. */
+/* nhwc.c - write jobs of INT8 NHWC blocks, from docs/npu/npu.md sections 3.1 and 4 and the contract of module requant. */
 #include "nhwc.h"
 
 #include <string.h>

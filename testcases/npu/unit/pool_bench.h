@@ -39,7 +39,7 @@ typedef struct pool_image {
 
 /* True when the range lies inside the image. */
 bool pool_inside(uint32_t addr, uint32_t bytes);
-/* Draw a task within docs/npu.md section 3.4, fill the image, mark what may be read and written, run the golden model. False: the model refused it. */
+/* Draw a task within docs/npu/npu.md section 3.4, fill the image, mark what may be read and written, run the golden model. False: the model refused it. */
 bool pool_draw(tb_rng *rng, const pool_space *space, cm_pool_task *task, pool_image *image);
 /* Cycles in which a channel takes a tap, windows that are cut counted whole. */
 uint64_t pool_taps(const cm_pool_task *task);

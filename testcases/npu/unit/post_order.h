@@ -1,5 +1,5 @@
 /*
- * post_order.h - a task as post sees it, from docs/npu.md sections 3 and 4: its sums and factors, the order of its jobs on each channel, every result.
+ * post_order.h - a task as post sees it, from docs/npu/npu.md sections 3 and 4: its sums and factors, the order of its jobs on each channel, every result.
  */
 #ifndef UNIT_POST_ORDER_H
 #define UNIT_POST_ORDER_H

@@ -267,7 +267,7 @@ typedef struct plan {
     uint32_t tasks, pixels, ic, icb, chunks, latency, chunk, blk;
 } plan;
 
-/* In order, block by block and chunk by chunk, the units in turns (docs/npu.md section 4.2): the next job waits for its own unit. */
+/* In order, block by block and chunk by chunk, the units in turns (docs/npu/npu.md section 4.2): the next job waits for its own unit. */
 static void hand_out(flow flows[2], plan *p, uint64_t cycle) {
     flow *f = &flows[(p->chunk + p->blk) % 2];
     if (p->chunk == p->tasks * p->chunks || f->given - f->filled == JOBS || cycle < f->asked) {

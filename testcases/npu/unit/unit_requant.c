@@ -46,10 +46,10 @@ typedef struct block {
 
 typedef struct chan {
     block ring[RING];
-    uint64_t made, told, fed;  /* blocks made, announced, of which all results went in */
-    uint32_t left;             /* blocks of the run still to be made */
-    uint32_t pass, word;       /* next word of results: first channel, word */
-    uint32_t used;             /* passes in the unit */
+    uint64_t made, told, fed; /* blocks made, announced, of which all results went in */
+    uint32_t left;            /* blocks of the run still to be made */
+    uint32_t pass, word;      /* next word of results: first channel, word */
+    uint32_t used;            /* passes in the unit */
     bool blk_on, in_on;
     unit_stall blk_stall, in_stall, req_stall, wr_stall;
 } chan;
@@ -182,21 +182,11 @@ static void setup(unit *u, bench *b) {
     const struct {
         tb_sig *sig;
         const char *name;
-    } ports[] = {{&b->out_scale, "out_scale_i"},
-                 {&b->pitch_i, "pitch_i"},
-                 {&b->single_i, "single_i"},
-                 {&b->blk_valid, "blk_valid_i"},
-                 {&b->blk_ready, "blk_ready_o"},
-                 {&b->blk_addr, "blk_addr_i"},
-                 {&b->blk_npix, "blk_npix_i"},
-                 {&b->blk_nch, "blk_nch_i"},
-                 {&b->blk_last, "blk_last_i"},
-                 {&b->in_valid, "in_valid_i"},
-                 {&b->in_data, "in_data_i"},
-                 {&b->pop, "pop_o"},
-                 {&b->idle, "idle_o"},
-                 {&b->req_ready, "wr_req_ready_i"},
-                 {&b->wr_ready, "wr_ready_i"}};
+    } ports[] = {{&b->out_scale, "out_scale_i"}, {&b->pitch_i, "pitch_i"},          {&b->single_i, "single_i"},
+                 {&b->blk_valid, "blk_valid_i"}, {&b->blk_ready, "blk_ready_o"},    {&b->blk_addr, "blk_addr_i"},
+                 {&b->blk_npix, "blk_npix_i"},   {&b->blk_nch, "blk_nch_i"},        {&b->blk_last, "blk_last_i"},
+                 {&b->in_valid, "in_valid_i"},   {&b->in_data, "in_data_i"},        {&b->pop, "pop_o"},
+                 {&b->idle, "idle_o"},           {&b->req_ready, "wr_req_ready_i"}, {&b->wr_ready, "wr_ready_i"}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         *ports[i].sig = unit_port(u, ports[i].name);
     }

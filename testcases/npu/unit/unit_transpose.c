@@ -66,8 +66,13 @@ static void entered(const unit *u, box *b) {
 }
 
 static int run(unit *u) {
-    box b = {unit_port(u, "in_valid_i"),  unit_port(u, "in_ready_o"),  unit_port(u, "in_data_i"),  unit_port(u, "in_last_i"),
-             unit_port(u, "out_valid_o"), unit_port(u, "out_ready_i"), .runs = (uint64_t)unit_knob(u, "runs")};
+    box b = {unit_port(u, "in_valid_i"),
+             unit_port(u, "in_ready_o"),
+             unit_port(u, "in_data_i"),
+             unit_port(u, "in_last_i"),
+             unit_port(u, "out_valid_o"),
+             unit_port(u, "out_ready_i"),
+             .runs = (uint64_t)unit_knob(u, "runs")};
     unit_stall in = unit_stall_make(u, "in");
     unit_stall out = unit_stall_make(u, "out");
     b.data = unit_stream(u, "data");

@@ -8,8 +8,8 @@
  *
  * The first failure is kept and ends the run. A design with other ports builds its own cycle from the same parts.
  */
-#ifndef TB_SIM_RUN_H
-#define TB_SIM_RUN_H
+#ifndef TB_RUN_H
+#define TB_RUN_H
 
 #include "../axi/lite_master.h"
 #include "../axi/monitor.h"
@@ -17,7 +17,7 @@
 #include "../mem/buffers.h"
 #include "../tap/check.h"
 #include "replay.h"
-#include "sim.h"
+#include "../sim/sim.h"
 #include "watchdog.h"
 
 #define TB_RUN_PORTS 8u

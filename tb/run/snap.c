@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim.h"
+#include "../sim/sim.h"
 
 static double seconds_of(clockid_t clock) {
     struct timespec t;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../case/kv.h"
+#include "kv.h"
 
 typedef enum tb_outcome { TB_PASS = 0, TB_FAIL = 1, TB_ERROR = 2 } tb_outcome;
 

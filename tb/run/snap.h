@@ -5,8 +5,8 @@
  * the run from its snapshot, which is deterministic, and opens the waveform shortly before the failing cycle. Testbench, golden model and design are all in the
  * process, so nothing has to be saved.
  */
-#ifndef TB_SIM_SNAP_H
-#define TB_SIM_SNAP_H
+#ifndef TB_SNAP_H
+#define TB_SNAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /*
  * replay.h - the waveform of a failure: snapshots while the simulation runs without one, then a part of the run again, from the snapshot before it.
  */
-#ifndef TB_SIM_REPLAY_H
-#define TB_SIM_REPLAY_H
+#ifndef TB_REPLAY_H
+#define TB_REPLAY_H
 
-#include "sim.h"
+#include "../sim/sim.h"
 #include "snap.h"
 
 typedef struct tb_replay {
