@@ -30,6 +30,8 @@ module tap_alu_chan (
   input logic                         wr_ready_i,
   input logic [127:0]                 wr_data_o,
   input logic [15:0]                  wr_level_i,
+  input logic                         ev_data_o,
+  input logic                         ev_room_o,
   input logic                         ev_word_o
 );
 endmodule

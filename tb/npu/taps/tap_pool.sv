@@ -10,7 +10,8 @@ module tap_pool (
   input logic [1:0]                    rd_ready_o,
   input logic [1:0]                    wr_req_valid_o,
   input logic [1:0]                    wr_req_ready_i,
-  input logic [1:0]                    wr_idle_i
+  input logic [1:0]                    wr_idle_i,
+  input logic [2:0]                    event_o
 );
 endmodule
 

@@ -15,6 +15,7 @@ module tap_pool_ld (
   input logic [31:0] req_addr_o,
   input logic [23:0] req_bytes_o,
   input logic        job_valid_o,
+  input logic        job_ready_i,
   input logic        job_tab_o,
   input logic        job_one_o,
   input logic        job_last_o,
