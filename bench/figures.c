@@ -69,14 +69,6 @@ typedef struct bounds {
     uint64_t mesh, read, write, fill, drain;
 } bounds;
 
-static uint64_t div_up(uint64_t a, uint64_t b) {
-    return (a + b - 1) / b;
-}
-
-static uint64_t max_u64(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 static npu_conv conv_of(const row *r) {
     npu_conv c = {.iw = r->iw,
                   .ih = r->ih,
@@ -96,10 +88,6 @@ static npu_conv conv_of(const row *r) {
     return c;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 #define GROUP_PIXELS 128u /* that the driver writes back together */
 
 /* Bounds of a row on a mesh of size n; ow and oh of the plan. */
@@ -108,14 +96,15 @@ static bounds bounds_of(const row *r, uint32_t n, uint32_t ow, uint32_t oh) {
     const uint64_t out = (uint64_t)ow * oh * r->oc;
     const uint64_t weights = r->kind == CONV ? (uint64_t)r->k * r->k * r->ic * r->oc : r->kind == DW ? (uint64_t)r->k * r->k * r->ic : 0;
     const uint64_t elem = r->requant ? 1 : 4;
-    bounds b = {0, div_up(in * elem + weights, 32), div_up(out * elem, 32), 0, 0};
+    bounds b = {0, tb_div_up_u64(in * elem + weights, 32), tb_div_up_u64(out * elem, 32), 0, 0};
     if (r->kind != SWISH) {
         const uint64_t group = out < (uint64_t)GROUP_PIXELS * n ? out : (uint64_t)GROUP_PIXELS * n;
-        const uint64_t in_rows = min_u64((div_up(2 * n, ow) - 1) * r->s + r->k - r->p, r->ih);
+        const uint64_t in_rows = tb_min_u64((tb_div_up_u64(2 * n, ow) - 1) * r->s + r->k - r->p, r->ih);
         const uint64_t block = (uint64_t)r->k * r->k * (r->kind == CONV ? r->ic : 1) * (r->oc < n ? r->oc : n);
-        b.fill = div_up(in_rows * r->iw * r->ic * elem + block, 32);
-        b.drain = div_up(group * elem, 32);
-        b.mesh = div_up((uint64_t)ow * oh, 2 * n) * n * r->k * r->k * div_up(r->oc, n) * (r->kind == CONV ? div_up(r->ic, n) : 1);
+        b.fill = tb_div_up_u64(in_rows * r->iw * r->ic * elem + block, 32);
+        b.drain = tb_div_up_u64(group * elem, 32);
+        b.mesh = tb_div_up_u64((uint64_t)ow * oh, 2 * n) * n * r->k * r->k * tb_div_up_u64(r->oc, n) *
+                 (r->kind == CONV ? tb_div_up_u64(r->ic, n) : 1);
     }
     return b;
 }
@@ -152,8 +141,8 @@ static npu_status run_conv(npu_dev *dev, npu *drv, const row *r, bounds *b, uint
     const uint32_t in_pix = r->iw * r->ih;
     const uint32_t out_pix = plan.ow * plan.oh;
     *b = bounds_of(r, n, plan.ow, plan.oh);
-    c.ifm_cstep = r->requant ? (uint32_t)div_up(r->ic, n) * n : (in_pix * 4 + 15) & ~15u;
-    c.ofm_cstep = r->requant ? (uint32_t)div_up(r->oc, n) * n : (out_pix * 4 + 15) & ~15u;
+    c.ifm_cstep = r->requant ? (uint32_t)tb_div_up_u64(r->ic, n) * n : (in_pix * 4 + 15) & ~15u;
+    c.ofm_cstep = r->requant ? (uint32_t)tb_div_up_u64(r->oc, n) * n : (out_pix * 4 + 15) & ~15u;
     c.in_scale = f32(30.0f);
     c.out_scale = f32(2.0f);
     c.ifm_addr = buffer(dev, r->requant ? (uint64_t)in_pix * c.ifm_cstep : (uint64_t)r->ic * c.ifm_cstep, true, NPU_BUF_IN);
@@ -220,7 +209,7 @@ static void head_line(bool markdown) {
 
 /* What a row needed: cycles of the device, and the cycles around them in which the driver wrote registers. */
 static void print_figures(const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver, bool markdown) {
-    const uint64_t bound = max_u64(b->mesh, max_u64(b->read, b->write));
+    const uint64_t bound = tb_max_u64(b->mesh, tb_max_u64(b->read, b->write));
     const bool within = (double)cycles <= 1.10 * (double)bound + (double)(b->fill + b->drain);
     const uint64_t numbers[] = {cycles, b->mesh, b->read, b->write, b->fill, b->drain};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -261,7 +250,7 @@ static const char *name_of(const row *r, char text[64]) {
 /* An object of the list of rows. first: nothing stands before it. */
 static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver, bool first) {
     char name[64];
-    const uint64_t bound = max_u64(b->mesh, max_u64(b->read, b->write));
+    const uint64_t bound = tb_max_u64(b->mesh, tb_max_u64(b->read, b->write));
     const bool within = (double)cycles <= 1.10 * (double)bound + (double)(b->fill + b->drain);
     const struct {
         const char *key;

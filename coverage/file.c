@@ -1,5 +1,6 @@
 /* file.c - coverage files: a header of three lines, the shape as text, the counters as numbers of variable length; both with a checksum. */
 #include "priv.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,22 +127,8 @@ int cov_print(cov_data *data, char **bytes, size_t *size, cov_error *err) {
 }
 
 int cov_save(const char *path, const void *bytes, size_t size, cov_error *err) {
-    const size_t length = strlen(path) + 32;
-    char *temporary = malloc(length);
-    if (temporary == NULL) {
-        return cov_no_memory(err);
-    }
-    int rc = COV_OK;
-    (void)snprintf(temporary, length, "%s.tmp%ld", path, (long)getpid());
-    FILE *out = fopen(temporary, "wb");
-    bool good = out != NULL && fwrite(bytes, 1, size, out) == size;
-    good = (out == NULL || fclose(out) == 0) && good && rename(temporary, path) == 0;
-    if (!good) {
-        rc = cov_fail(err, COV_IO, "%s: %s", path, strerror(errno));
-        (void)unlink(temporary);
-    }
-    free(temporary);
-    return rc;
+    const int error = rep_save(path, bytes, size);
+    return error == 0 ? COV_OK : cov_fail(err, COV_IO, "%s: %s", path, strerror(error));
 }
 
 int cov_write(cov_data *data, const char *path, cov_error *err) {

@@ -1,6 +1,5 @@
 /* draw.c - boxes drawn into a picture, and the picture as a PNG file. */
 #include <math.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +63,6 @@ typedef struct sink {
     const char *path;
     bool called;
     net_status status;
-    char temporary[4200];
     net_error *err;
 } sink;
 
@@ -72,7 +70,7 @@ typedef struct sink {
 static void write_all(void *user, void *data, int bytes) {
     sink *s = user;
     s->called = true;
-    s->status = net_write_temporary(s->path, data, (size_t)bytes, s->temporary, sizeof s->temporary, s->err);
+    s->status = net_save(s->path, data, (size_t)bytes, s->err);
 }
 #endif
 
@@ -86,11 +84,6 @@ net_status net_picture_save_png(const net_picture *picture, const char *path, ne
     int done = stbi_write_png_to_func(write_all, &s, (int)picture->w, (int)picture->h, 3, picture->rgb, (int)(3 * picture->w));
     if (done == 0 || !s.called) {
         return net_fail(err, NET_ERR_MEMORY, "%.200s: out of memory for a picture of %u x %u", path, picture->w, picture->h);
-    }
-    if (s.status == NET_OK && rename(s.temporary, path) != 0) {
-        int why = errno;
-        (void)remove(s.temporary);
-        return net_fail(err, NET_ERR_IO, "%.200s: cannot write: %s", path, strerror(why));
     }
     return s.status;
 #else

@@ -7,6 +7,7 @@
 
 #include "../drivers/npu/npu_regs.h"
 #include "network.h"
+#include "num.h"
 
 /* The registers when a task starts, by offset / 4. */
 typedef struct net_task {
@@ -18,18 +19,6 @@ typedef struct net_task {
 #define TASK_GET(t, name, field) ((TASK_REG(t, name) & NPU_##name##_##field##_MASK) >> NPU_##name##_##field##_LSB)
 
 #define REG_WRITE 2u /* cycles of a register write */
-
-static inline uint64_t net_up(uint64_t a, uint64_t b) {
-    return (a + b - 1) / b;
-}
-
-static inline uint64_t net_most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
-static inline uint64_t net_least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
 
 /* Beats of 16 bytes that `bytes` bytes from `addr` on touch. */
 static inline uint64_t net_beats(uint32_t addr, uint64_t bytes) {

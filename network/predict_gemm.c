@@ -88,9 +88,9 @@ static gemm_task decode(const net_task *t, uint32_t n) {
                    .ofm_cstep = TASK_REG(t, GEMM_OFM_CSTEP),
                    .writes = t->writes};
     g.span = (kh - 1) * (ext ? TASK_GET(t, GEMM_EXT_KERNEL, DH) : 1) + 1;
-    g.icb = (uint32_t)net_up(g.ic, n);
-    g.ocb = (uint32_t)net_up(g.oc, n);
-    g.group = (uint32_t)net_most(net_least(TASK_GET(t, GEMM_GROUP, TILES), OFM_WORDS / 2 / n), 1);
+    g.icb = (uint32_t)tb_div_up_u64(g.ic, n);
+    g.ocb = (uint32_t)tb_div_up_u64(g.oc, n);
+    g.group = (uint32_t)tb_max_u64(tb_min_u64(TASK_GET(t, GEMM_GROUP, TILES), OFM_WORDS / 2 / n), 1);
     g.tile = (uint64_t)kw * kh * (g.diagonal ? 1 : g.icb) * n;
     g.words = op == NPU_GEMM_CTRL_OP_CONVERT ? 0 : kw * kh * (g.diagonal ? 1 : g.icb * n);
     return g;
@@ -108,7 +108,7 @@ static bool in_bank(const gemm_task *t, uint32_t block, uint32_t bank) {
 
 /* Of a block: 16 bytes or one word a cycle. */
 static uint64_t load_cycles(const gemm *m, const gemm_task *t) {
-    return net_most(net_up((uint64_t)t->words * m->n, 16), t->words);
+    return tb_max_u64(tb_div_up_u64((uint64_t)t->words * m->n, 16), t->words);
 }
 
 /* The loader's next load, if its bank is free. */
@@ -156,12 +156,12 @@ static void load_done(gemm *m, uint32_t c) {
 static void weights_until(gemm *m, uint32_t c, uint64_t to) {
     channel *h = &m->ch[c];
     while (h->at < to) {
-        const uint64_t start = h->busy ? net_most(h->at, h->from) : to;
+        const uint64_t start = h->busy ? tb_max_u64(h->at, h->from) : to;
         if (start >= to) {
             h->at = to;
             return;
         }
-        const uint64_t run = net_least(to - start, h->left);
+        const uint64_t run = tb_min_u64(to - start, h->left);
         h->at = start + run;
         h->left -= run;
         if (h->left == 0) {
@@ -187,15 +187,15 @@ static void input_beats(gemm *m, uint32_t c, uint64_t start, uint64_t beats, uin
         const bool first = h->busy && (!m->task[h->task].resident || h->block <= 1);
         uint64_t run = beats;
         if (h->busy && h->from > h->at) {
-            run = net_least(run, h->from - h->at);
+            run = tb_min_u64(run, h->from - h->at);
         } else if (first) {
             h->at += h->left;
             h->left = 0;
             run = 0;
         } else if (h->busy) {
             const uint64_t theirs = (uint64_t)PIECES * PIECE_BEATS;
-            const uint64_t weights = net_least(net_up(beats * theirs, others), h->left);
-            run = net_least(net_up(weights * others, theirs), beats);
+            const uint64_t weights = tb_min_u64(tb_div_up_u64(beats * theirs, others), h->left);
+            run = tb_min_u64(tb_div_up_u64(weights * others, theirs), beats);
             h->at += weights;
             h->left -= weights;
         }
@@ -213,28 +213,28 @@ static bool chunk_start(gemm *m, uint64_t *start) {
         return false;
     }
     const gemm_task *t = &m->task[m->in_task];
-    const uint64_t pixels = net_least(CHUNK, (uint64_t)t->iw * t->ih - (uint64_t)m->in_chunk * CHUNK);
+    const uint64_t pixels = tb_min_u64(CHUNK, (uint64_t)t->iw * t->ih - (uint64_t)m->in_chunk * CHUNK);
     if (m->allocated + pixels * t->icb > m->freed + IFM_WORDS) {
         m->blocked = true;
         return false;
     }
-    *start = net_most(net_least(m->ch[0].at, m->ch[1].at), m->blocked ? m->room_at + LOAD_LATENCY : 0);
+    *start = tb_max_u64(tb_min_u64(m->ch[0].at, m->ch[1].at), m->blocked ? m->room_at + LOAD_LATENCY : 0);
     return true;
 }
 
 static void load_chunk(gemm *m, uint64_t start) {
     const gemm_task *t = &m->task[m->in_task];
-    const uint64_t pixels = net_least(CHUNK, (uint64_t)t->iw * t->ih - (uint64_t)m->in_chunk * CHUNK);
+    const uint64_t pixels = tb_min_u64(CHUNK, (uint64_t)t->iw * t->ih - (uint64_t)m->in_chunk * CHUNK);
     const uint32_t jobs = t->nhwc ? 1 : t->icb;
     uint64_t end = 0;
     for (uint32_t j = 0; j < jobs; j++) {
         const uint32_t c = (m->in_chunk + j) % 2;
         const uint64_t words = t->nhwc ? pixels * t->icb : pixels;
-        const uint64_t row = t->nhwc ? PIECE_BEATS : net_up(pixels * 4, 16);
-        const uint64_t beats = t->nhwc ? net_up(words * m->n, 16) : row * net_least(m->n, t->ic - j * m->n);
-        input_beats(m, c, net_most(start, m->ch[c].at), t->nhwc ? net_most(beats, words) : beats,
-                    net_least((BURSTS - PIECES) * row, LAYOUT_JOBS * beats));
-        m->port = net_most(m->port, t->nhwc ? m->ch[c].at - net_least(m->ch[c].at, words) : m->ch[c].at) + words;
+        const uint64_t row = t->nhwc ? PIECE_BEATS : tb_div_up_u64(pixels * 4, 16);
+        const uint64_t beats = t->nhwc ? tb_div_up_u64(words * m->n, 16) : row * tb_min_u64(m->n, t->ic - j * m->n);
+        input_beats(m, c, tb_max_u64(start, m->ch[c].at), t->nhwc ? tb_max_u64(beats, words) : beats,
+                    tb_min_u64((BURSTS - PIECES) * row, LAYOUT_JOBS * beats));
+        m->port = tb_max_u64(m->port, t->nhwc ? m->ch[c].at - tb_min_u64(m->ch[c].at, words) : m->ch[c].at) + words;
         end = m->port + LAYOUT_LATENCY;
     }
     m->arrive[m->in_task % QUEUE][m->in_chunk] = end;
@@ -268,7 +268,7 @@ static void free_words(gemm *m, uint64_t at, uint64_t words) {
 
 /* When have so many pixels of the current task arrived? */
 static uint64_t rows_there(gemm *m, uint64_t pixels) {
-    const uint32_t chunks = (uint32_t)net_up(pixels, CHUNK);
+    const uint32_t chunks = (uint32_t)tb_div_up_u64(pixels, CHUNK);
     uint64_t start = 0;
     while (chunks != 0 && (m->in_task < m->current || (m->in_task == m->current && m->in_chunk < chunks)) && chunk_start(m, &start)) {
         load_chunk(m, start);
@@ -290,7 +290,7 @@ static uint64_t weights_there(gemm *m, const gemm_task *t, uint32_t block) {
         if (chunk && start <= h->at) {
             load_chunk(m, start);
         } else {
-            weights_until(m, c, net_most(h->at, h->from) + (chunk ? net_least(h->left, start - h->at) : h->left));
+            weights_until(m, c, tb_max_u64(h->at, h->from) + (chunk ? tb_min_u64(h->left, start - h->at) : h->left));
         }
     }
     return h->done[number % LOADS];
@@ -301,30 +301,30 @@ static uint64_t weights_there(gemm *m, const gemm_task *t, uint32_t block) {
 /* Input rows that must be there before a tile that ends with this pixel. */
 static uint64_t rows_for(const gemm_task *t, uint64_t last) {
     const uint64_t end = last / t->ow * t->sh + t->span;
-    return net_least(end > t->pad_t ? end - t->pad_t : 0, t->ih);
+    return tb_min_u64(end > t->pad_t ? end - t->pad_t : 0, t->ih);
 }
 
 /* Cycles in which post reads the results of some pixels of a block of output channels: as long as one channel takes to write them. */
 static uint64_t post_cycles(const gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels) {
-    const uint64_t channels = net_least(m->n, t->oc - block * m->n);
+    const uint64_t channels = tb_min_u64(m->n, t->oc - block * m->n);
     if (t->requant) {
         const uint64_t columns = m->n >= 16 ? 4 : m->n / 4;
-        const uint64_t tiles = net_up(pixels, 2ull * m->n);
-        const uint64_t beats = tiles * m->n * net_up(m->n, 16);
+        const uint64_t tiles = tb_div_up_u64(pixels, 2ull * m->n);
+        const uint64_t beats = tiles * m->n * tb_div_up_u64(m->n, 16);
         const uint64_t passes = t->psum ? (uint64_t)m->n * m->n / 2 : m->n / columns * m->n / 4;
-        return net_most(tiles * passes, t->ofm_cstep == m->n ? tiles * m->n * m->n / 16 : beats);
+        return tb_max_u64(tiles * passes, t->ofm_cstep == m->n ? tiles * m->n * m->n / 16 : beats);
     }
-    return net_up(channels, 2) * net_most(net_beats((uint32_t)(t->ofm_addr + first * 4), pixels * 4), 3);
+    return tb_div_up_u64(channels, 2) * tb_max_u64(net_beats((uint32_t)(t->ofm_addr + first * 4), pixels * 4), 3);
 }
 
 /* A group's sums are there. */
 static void write_group(gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels, uint64_t sums) {
     const uint64_t cycles = post_cycles(m, t, block, first, pixels);
-    uint64_t start = net_most(m->post, sums) + POST_START;
+    uint64_t start = tb_max_u64(m->post, sums) + POST_START;
     if (t->psum) { /* partial sums come over the read channels */
         load_until(m, start);
         for (uint32_t c = 0; c < 2; c++) {
-            m->ch[c].at = net_most(m->ch[c].at, start) + cycles;
+            m->ch[c].at = tb_max_u64(m->ch[c].at, start) + cycles;
         }
         start += LOAD_LATENCY;
     }
@@ -340,11 +340,11 @@ static void run_segment(gemm *m, const gemm_task *t, uint32_t block, uint64_t fi
     uint64_t in_group = 0;
     uint64_t group_first = first;
     for (uint64_t p = first; p < first + pixels; p += 2ull * m->n) {
-        const uint64_t size = net_least(2ull * m->n, first + pixels - p);
+        const uint64_t size = tb_min_u64(2ull * m->n, first + pixels - p);
         const uint64_t tile = m->started_tiles + in_group;
-        uint64_t start = net_most(m->mesh, tile >= room ? m->tile_free[tile % room] : 0);
-        start = net_most(start, rows_there(m, rows_for(t, p + size - 1) * t->iw));
-        start = net_most(start, weights_there(m, t, block));
+        uint64_t start = tb_max_u64(m->mesh, tile >= room ? m->tile_free[tile % room] : 0);
+        start = tb_max_u64(start, rows_there(m, rows_for(t, p + size - 1) * t->iw));
+        start = tb_max_u64(start, weights_there(m, t, block));
         m->begun = m->begun == 0 ? start : m->begun;
         m->mesh = start + t->tile;
         in_group++;
@@ -365,13 +365,13 @@ static void run_resident(gemm *m, const gemm_task *t) {
     uint64_t gone = 0;
     for (uint64_t p = 0; p < pixels; p += step) {
         const uint64_t top = p / t->ow * t->sh;
-        const uint64_t rows = net_least(top > t->pad_t ? top - t->pad_t : 0, t->ih);
+        const uint64_t rows = tb_min_u64(top > t->pad_t ? top - t->pad_t : 0, t->ih);
         if (rows > gone && m->mesh > 0) {
             free_words(m, m->mesh, (rows - gone) * t->iw * t->icb);
             gone = rows;
         }
         for (uint32_t b = 0; b < t->ocb; b++) {
-            run_segment(m, t, b, p, net_least(step, pixels - p));
+            run_segment(m, t, b, p, tb_min_u64(step, pixels - p));
         }
     }
     for (uint32_t c = 0; c < 2 && t->words != 0; c++) {
@@ -415,7 +415,7 @@ static uint64_t run_epoch(gemm *m, uint64_t from, net_rt_estimate *e) {
     start_load(m, 1, start);
     for (m->current = 0; m->current < m->count; m->current++) {
         const gemm_task *t = &m->task[m->current];
-        const uint64_t factors = (t->factors ? net_up(t->oc, 4) : 0) + (t->bias ? net_up(t->oc, 4) : 0);
+        const uint64_t factors = (t->factors ? tb_div_up_u64(t->oc, 4) : 0) + (t->bias ? tb_div_up_u64(t->oc, 4) : 0);
         m->ch[0].at += factors / 2;
         m->ch[1].at += factors / 2;
         for (uint32_t c = 0; c < 2; c++) {
@@ -432,9 +432,9 @@ static void add_bounds(const gemm_task *t, uint32_t n, net_rt_estimate *e) {
     const uint64_t weights = t->keep ? 0 : (uint64_t)t->ocb * t->words * n;
     const uint64_t sums = (uint64_t)pixels_of(t) * t->oc * 4;
     const uint64_t factors = (uint64_t)t->oc * ((t->factors ? 4u : 0u) + (t->bias ? 4u : 0u));
-    e->mesh += net_up(pixels_of(t), 2ull * n) * t->ocb * t->tile;
-    e->read += net_up(in + weights + factors + (t->psum ? sums : 0), 32);
-    e->write += net_up(t->requant ? (uint64_t)pixels_of(t) * t->ocb * n : sums, 32);
+    e->mesh += tb_div_up_u64(pixels_of(t), 2ull * n) * t->ocb * t->tile;
+    e->read += tb_div_up_u64(in + weights + factors + (t->psum ? sums : 0), 32);
+    e->write += tb_div_up_u64(t->requant ? (uint64_t)pixels_of(t) * t->ocb * n : sums, 32);
 }
 
 uint64_t net_predict_gemm(const net_task *task, uint32_t count, uint32_t n, net_rt_estimate *e) {

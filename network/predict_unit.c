@@ -19,8 +19,8 @@ typedef struct window {
 /* Elements of a window inside the map, along one dimension. */
 static uint32_t inside(uint32_t at, uint32_t stride, uint32_t before, uint32_t k, uint32_t map) {
     const uint64_t first = (uint64_t)at * stride;
-    const uint64_t end = net_least(first + k, (uint64_t)map + before);
-    const uint64_t from = net_most(first, before);
+    const uint64_t end = tb_min_u64(first + k, (uint64_t)map + before);
+    const uint64_t from = tb_max_u64(first, before);
     return end > from ? (uint32_t)(end - from) : 0;
 }
 
@@ -39,7 +39,7 @@ static uint64_t sequence(const window *w, bool slow) {
     for (uint32_t x = 0; x < w->ow; x++) {
         const uint32_t columns = inside(x, w->sw, w->left, w->kw, w->iw);
         taps += columns;
-        last += slow ? net_most(columns, 4) : columns;
+        last += slow ? tb_max_u64(columns, 4) : columns;
     }
     for (uint32_t y = 0; y < w->oh; y++) {
         cycles += 1 + (inside(y, w->sh, w->top, w->kh, w->ih) - 1) * (taps + 2) + last + 2;
@@ -72,18 +72,18 @@ static pool_group group_cycles(const net_task *t, const window *w, uint32_t from
     const uint64_t out_bytes = (uint64_t)4 * (!int8 ? w->ow : packed_out ? w->ow * lanes : lanes);
     const uint32_t in_at = TASK_REG(t, POOL_IFM_ADDR) + (int8 ? from * 4 : from * cstep);
     const uint32_t out_at = TASK_REG(t, POOL_OFM_ADDR) + (int8 ? from * 4 : from * ostep);
-    const bool slide = net_least(w->kh, w->ih) * ((w->iw + 3) / 4 * 4) <= POOL_RING;
+    const bool slide = tb_min_u64(w->kh, w->ih) * ((w->iw + 3) / 4 * 4) <= POOL_RING;
     pool_group g = {.sequence = sequence(w, slow)};
     uint32_t next = 0; /* first row that has not been read */
     for (uint32_t y = 0; y < w->oh; y++) {
         const uint32_t first = (uint32_t)(y * w->sh > w->top ? y * w->sh - w->top : 0);
         const uint32_t end = first + inside(y, w->sh, w->top, w->kh, w->ih);
         for (uint32_t r = slide && next > first ? next : first; r < end; r++) {
-            g.load += net_most(row_beats(in_at + r * TASK_REG(t, POOL_IFM_RSTEP), in_jobs, cstep, in_bytes, true), in_jobs + 1);
+            g.load += tb_max_u64(row_beats(in_at + r * TASK_REG(t, POOL_IFM_RSTEP), in_jobs, cstep, in_bytes, true), in_jobs + 1);
             g.first = g.first == 0 ? g.load : g.first;
         }
         next = end;
-        g.last = 2 + net_most(row_beats(out_at + y * TASK_REG(t, POOL_OFM_RSTEP), out_jobs, ostep, out_bytes, false), out_jobs);
+        g.last = 2 + tb_max_u64(row_beats(out_at + y * TASK_REG(t, POOL_OFM_RSTEP), out_jobs, ostep, out_bytes, false), out_jobs);
         g.store += g.last;
     }
     return g;
@@ -97,33 +97,33 @@ static uint64_t pool_task(const net_task *t, uint32_t n, net_rt_estimate *e) {
     const bool int8 = TASK_GET(t, POOL_CTRL, INT8) != 0;
     const bool slow = int8 && TASK_GET(t, POOL_CTRL, TYPE) == NPU_POOL_CTRL_TYPE_AVG;
     const uint32_t channels = TASK_GET(t, POOL_CHANNELS, C);
-    const uint32_t units = int8 ? (uint32_t)net_up(channels, n) * n / 4 : channels;
+    const uint32_t units = int8 ? (uint32_t)tb_div_up_u64(channels, n) * n / 4 : channels;
     uint64_t cycles = 0;
     for (uint32_t c = 0; c < 2; c++) {
         pool_group sum = {0};
         uint64_t drain = 0;
         for (uint32_t from = c * LANES; from < units; from += 2 * LANES) {
-            const pool_group g = group_cycles(t, &w, from, (uint32_t)net_least(LANES, units - from), int8, slow);
+            const pool_group g = group_cycles(t, &w, from, (uint32_t)tb_min_u64(LANES, units - from), int8, slow);
             sum.load += g.load;
             sum.sequence += g.sequence;
             sum.store += g.store;
             sum.first = from == c * LANES ? g.first : sum.first;
             drain = g.last;
         }
-        const uint64_t work = net_most(net_most(sum.load, sum.first + sum.sequence), sum.store);
-        cycles = net_most(cycles, work + drain);
+        const uint64_t work = tb_max_u64(tb_max_u64(sum.load, sum.first + sum.sequence), sum.store);
+        cycles = tb_max_u64(cycles, work + drain);
         e->fill = c == 0 && e->fill == 0 ? sum.first : e->fill;
         e->drain = drain;
     }
-    e->read += net_up((uint64_t)w.iw * w.ih * units * 4, 32);
-    e->write += net_up((uint64_t)w.ow * w.oh * units * 4, 32);
+    e->read += tb_div_up_u64((uint64_t)w.iw * w.ih * units * 4, 32);
+    e->write += tb_div_up_u64((uint64_t)w.ow * w.oh * units * 4, 32);
     return cycles + POOL_TASK;
 }
 
 /* Tasks one after the other; the next one waits in its slot unless the driver is late. */
 static uint64_t chain(uint64_t end, uint64_t work, const net_task *t, bool first) {
     const uint64_t start = (uint64_t)t->writes * REG_WRITE;
-    return end + (first ? start + work : net_most(work, start + QUEUE_LOOK));
+    return end + (first ? start + work : tb_max_u64(work, start + QUEUE_LOOK));
 }
 
 uint64_t net_predict_pool(const net_task *task, uint32_t count, uint32_t n, net_rt_estimate *e) {
@@ -170,21 +170,21 @@ static void alu_row(const net_task *t, const alu_task *a, uint64_t plane, uint64
     const uint64_t o_at = TASK_REG(t, ALU_O_ADDR) + plane * TASK_REG(t, ALU_O_PSTEP) + row * TASK_REG(t, ALU_O_RSTEP);
     uint64_t words = 0;
     for (uint64_t x = 0; x < a->count; x += ALU_ELEMENTS) {
-        const uint64_t bytes = 4 * net_least(ALU_ELEMENTS, a->count - x);
+        const uint64_t bytes = 4 * tb_min_u64(ALU_ELEMENTS, a->count - x);
         const uint32_t c = w->turn;
         w->read[c] += read_beats((uint32_t)(a_at + 4 * x), bytes) + (a->vector ? read_beats((uint32_t)(b_at + 4 * x), bytes) : 0);
         w->read[c] += seen[c] ? 0 : (a->p_plane ? 1u : 0u) + (a->q_plane ? 1u : 0u);
         seen[c] = true;
-        words += net_up(bytes, 16);
+        words += tb_div_up_u64(bytes, 16);
         if (!a->reduce) {
             const uint64_t out = a->dup ? 2 * bytes : bytes;
             w->write[c] += net_beats((uint32_t)(o_at + (a->dup ? 8 : 4) * x), out);
-            w->words[c] += net_up(out, 16);
+            w->words[c] += tb_div_up_u64(out, 16);
             w->turn = 1 - c;
         }
     }
     if (a->reduce) { /* a row takes one cycle more than its words */
-        w->words[w->turn] += net_most(words + 1, REDUCE_ROW);
+        w->words[w->turn] += tb_max_u64(words + 1, REDUCE_ROW);
         w->write[w->turn] += 1;
         w->turn = 1 - w->turn;
     }
@@ -201,13 +201,13 @@ static uint64_t alu_cycles(const net_task *t, net_rt_estimate *e) {
         }
     }
     for (uint32_t c = 0; c < 2; c++) {
-        cycles = net_most(cycles, net_most(w.read[c], net_most(w.write[c], w.words[c])));
+        cycles = tb_max_u64(cycles, tb_max_u64(w.read[c], tb_max_u64(w.write[c], w.words[c])));
     }
     const uint64_t elements = a.count * a.rows * a.planes;
-    e->read += net_up(elements * (a.vector ? 8 : 4), 32);
-    e->write += net_up(a.reduce ? a.rows * a.planes * 4 : elements * (a.dup ? 8 : 4), 32);
+    e->read += tb_div_up_u64(elements * (a.vector ? 8 : 4), 32);
+    e->write += tb_div_up_u64(a.reduce ? a.rows * a.planes * 4 : elements * (a.dup ? 8 : 4), 32);
     /* a chunk is written when all its results are there */
-    return cycles + ALU_TASK + (a.reduce ? 0 : net_up(net_least(a.count, ALU_ELEMENTS) * (a.dup ? 2 : 1), 4));
+    return cycles + ALU_TASK + (a.reduce ? 0 : tb_div_up_u64(tb_min_u64(a.count, ALU_ELEMENTS) * (a.dup ? 2 : 1), 4));
 }
 
 uint64_t net_predict_alu(const net_task *task, uint32_t count, net_rt_estimate *e) {

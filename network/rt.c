@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rt.h"
+#include "num.h"
 
 #define TASK_TIMEOUT_US 1000000u
 
@@ -104,7 +105,7 @@ static bool download_int8(net_rt *rt, uint32_t blob) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     const uint32_t n = rt->npu.n;
     size_t plane = (size_t)s->w * s->h;
-    size_t pitch = (s->c + n - 1) / n * n;
+    size_t pitch = tb_align_up(s->c, n);
     int8_t *pixels = malloc(plane * pitch + 1);
     float *host = rt_host(rt, blob);
     float scale = rt->blob[blob].scale;
@@ -143,7 +144,7 @@ static bool upload_int8(net_rt *rt, uint32_t blob) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     const uint32_t n = rt->npu.n;
     const size_t plane = (size_t)s->w * s->h;
-    const size_t pitch = (s->c + n - 1) / n * n;
+    const size_t pitch = tb_align_up(s->c, n);
     int8_t *pixels = calloc(1, plane * pitch + 1);
     const float *host = rt_host(rt, blob);
     for (size_t p = 0; pixels != NULL && p < plane; p++) {

@@ -3,10 +3,7 @@
 #include <string.h>
 
 #include "rt.h"
-
-static uint32_t align_up(uint32_t value, uint32_t to) {
-    return (value + to - 1) / to * to;
-}
+#include "num.h"
 
 /* Elements side by side: a vector, or a map of 1 x 1. */
 static bool is_vector(const net_shape *s) {
@@ -54,11 +51,11 @@ static void set_forms(const net_rt *rt, const net_layer *layer, npu_conv *c) {
     memcpy(&c->in_scale, &net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE)->f32[0], sizeof c->in_scale);
     if (in->int8) {
         c->in_layout = NPU_INT8_NHWC;
-        c->ifm_cstep = align_up(c->ic, rt->npu.n);
+        c->ifm_cstep = tb_align_up(c->ic, rt->npu.n);
     }
     if (out->int8) {
         c->out_layout = NPU_INT8_NHWC;
-        c->ofm_cstep = align_up(c->oc, rt->npu.n);
+        c->ofm_cstep = tb_align_up(c->oc, rt->npu.n);
         memcpy(&c->out_scale, &out->scale, sizeof c->out_scale);
     }
 }

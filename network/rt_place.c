@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "rt.h"
+#include "num.h"
 
 #define ARENA_ALIGN 64u
 
@@ -165,7 +166,7 @@ static void find_needs(net_rt *rt) {
 static uint64_t device_bytes(const net_rt *rt, uint32_t blob) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     if (rt->blob[blob].int8) {
-        return (uint64_t)s->w * s->h * ((s->c + rt->npu.n - 1) / rt->npu.n * rt->npu.n);
+        return (uint64_t)s->w * s->h * tb_align_up(s->c, rt->npu.n);
     }
     uint64_t bytes = s->dims == 3 ? s->c * rt_cstep(s) : (uint64_t)net_shape_elements(s) * 4;
     return (bytes + 15) & ~UINT64_C(15); /* a vector is read up to there */

@@ -113,7 +113,7 @@ net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer) {
     if (!add_layer(rt, layer, &list, &e)) {
         e = (net_rt_estimate){0};
     }
-    e.bound = net_most(e.mesh, net_most(e.read, e.write));
+    e.bound = tb_max_u64(e.mesh, tb_max_u64(e.read, e.write));
     free(list.task);
     return e;
 }

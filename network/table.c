@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "internal.h"
 
@@ -294,18 +293,13 @@ net_status net_table_print(const net_table *table, char **text, size_t *bytes, n
 net_status net_table_save(const net_table *table, const char *path, net_error *err) {
     char *text = NULL;
     size_t bytes = 0;
-    char temporary[4200];
     if (path == NULL) {
         return net_fail(err, NET_ERR_ARG, "net_table_save: null argument");
     }
     net_status status = net_table_print(table, &text, &bytes, err);
     if (status == NET_OK) {
-        status = net_write_temporary(path, text, bytes, temporary, sizeof temporary, err);
+        status = net_save(path, text, bytes, err);
         free(text);
-    }
-    if (status == NET_OK && rename(temporary, path) != 0) {
-        status = net_fail(err, NET_ERR_IO, "%.200s: cannot write: %s", path, strerror(errno));
-        unlink(temporary);
     }
     return status;
 }

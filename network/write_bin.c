@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "op.h"
+#include "report/report.h"
 
 typedef struct bin_writer {
     const net_graph *graph;
@@ -201,23 +201,35 @@ net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *op
     return NET_OK;
 }
 
-net_status net_write_temporary(const char *path, const void *data, size_t bytes, char *temporary, size_t size, net_error *err) {
-    if ((size_t)snprintf(temporary, size, "%s.tmp.%ld", path, (long)getpid()) >= size) {
-        return net_fail(err, NET_ERR_IO, "%.200s: path too long", path);
+static net_status told(const char *path, int error, net_error *err) {
+    return error == 0 ? NET_OK : net_fail(err, NET_ERR_IO, "%.200s: cannot write: %s", path, strerror(error));
+}
+
+net_status net_save(const char *path, const void *data, size_t bytes, net_error *err) {
+    return told(path, rep_save(path, data, bytes), err);
+}
+
+/* Both files are written before the first of them has its name. */
+static net_status save_both(const char *param_path, const char *text, size_t text_bytes, const char *bin_path, const void *data,
+                            size_t data_bytes, net_error *err) {
+    rep_file param;
+    rep_file bin;
+    net_status status = told(param_path, rep_file_open(&param, param_path), err);
+    if (status != NET_OK) {
+        return status;
     }
-    FILE *out = fopen(temporary, "wb");
-    if (out == NULL) {
-        return net_fail(err, NET_ERR_IO, "%.200s: cannot write: %s", path, strerror(errno));
+    status = told(bin_path, rep_file_open(&bin, bin_path), err);
+    if (status == NET_OK && (fwrite(text, 1, text_bytes, param.file) != text_bytes || fflush(param.file) != 0)) {
+        status = told(param_path, errno != 0 ? errno : EIO, err);
     }
-    errno = 0;
-    bool ok = fwrite(data, 1, bytes, out) == bytes;
-    ok = fclose(out) == 0 && ok;
-    if (!ok) {
-        int error = errno;
-        unlink(temporary);
-        return net_fail(err, NET_ERR_IO, "%.200s: cannot write: %s", path, strerror(error));
+    if (status == NET_OK && (fwrite(data, 1, data_bytes, bin.file) != data_bytes || fflush(bin.file) != 0)) {
+        status = told(bin_path, errno != 0 ? errno : EIO, err);
     }
-    return NET_OK;
+    status = status == NET_OK ? told(bin_path, rep_file_close(&bin, false), err) : status;
+    status = status == NET_OK ? told(param_path, rep_file_close(&param, false), err) : status;
+    rep_file_drop(&bin);
+    rep_file_drop(&param);
+    return status;
 }
 
 net_status net_graph_save(const net_graph *graph, const char *param_path, const char *bin_path, const net_save_options *options,
@@ -229,25 +241,10 @@ net_status net_graph_save(const net_graph *graph, const char *param_path, const 
     uint8_t *data = NULL;
     size_t text_bytes = 0;
     size_t data_bytes = 0;
-    char param_temporary[4200] = "";
-    char bin_temporary[4200] = "";
     net_status status = net_graph_print_param(graph, &text, &text_bytes, err);
     status = status == NET_OK ? net_graph_pack_bin(graph, options, &data, &data_bytes, err) : status;
     if (status == NET_OK) {
-        status = net_write_temporary(param_path, text, text_bytes, param_temporary, sizeof param_temporary, err);
-    }
-    if (status == NET_OK) {
-        status = net_write_temporary(bin_path, data, data_bytes, bin_temporary, sizeof bin_temporary, err);
-        if (status == NET_OK && rename(bin_temporary, bin_path) != 0) {
-            status = net_fail(err, NET_ERR_IO, "%.200s: cannot write: %s", bin_path, strerror(errno));
-            unlink(bin_temporary);
-        }
-        if (status == NET_OK && rename(param_temporary, param_path) != 0) {
-            status = net_fail(err, NET_ERR_IO, "%.200s: cannot write: %s", param_path, strerror(errno));
-        }
-        if (status != NET_OK) {
-            unlink(param_temporary);
-        }
+        status = save_both(param_path, text, text_bytes, bin_path, data, data_bytes, err);
     }
     free(text);
     free(data);

@@ -1,5 +1,6 @@
 /* tensor.c - an operator at work: its buffers on the device, its errors. Arrays are (c, h, w) whatever the device's layout is. */
 #include "core.h"
+#include "num.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,10 +86,6 @@ uint32_t op_put_f32(op *o, const uint32_t *v, uint32_t scalar, uint32_t count, u
     return addr;
 }
 
-static uint32_t align_up(uint32_t v, uint32_t to) {
-    return (v + to - 1) / to * to;
-}
-
 static uint64_t pixels(const npu_tensor *t) {
     return (uint64_t)t->w * t->h;
 }
@@ -96,13 +93,13 @@ static uint64_t pixels(const npu_tensor *t) {
 /* Step and bytes; 0: more than memory can hold. */
 static uint64_t shape_up(const op *o, npu_tensor *t) {
     if (t->layout == NPU_INT8_NHWC) {
-        t->step = align_up(t->c, npu_dev_n(o->self->dev));
+        t->step = tb_align_up(t->c, npu_dev_n(o->self->dev));
         return pixels(t) * t->step;
     }
     if (pixels(t) > UINT32_MAX / 8) {
         return UINT64_MAX;
     }
-    t->step = pixels(t) == 1 ? 4 : align_up((uint32_t)pixels(t) * 4, 16);
+    t->step = pixels(t) == 1 ? 4 : tb_align_up((uint32_t)pixels(t) * 4, 16);
     return (uint64_t)t->c * t->step;
 }
 

@@ -391,9 +391,9 @@ static int probe_files(const options *o) {
     int status = o->html != NULL ? reg_html_check(o->html) : REG_OK;
     for (size_t i = 0; i < sizeof files / sizeof files[0] && status == REG_OK; i++) {
         if (files[i] != NULL) {
-            reg_report_file probe;
+            rep_file probe;
             status = reg_report_open(&probe, files[i]);
-            reg_report_abort(&probe);
+            rep_file_drop(&probe);
         }
     }
     return status;

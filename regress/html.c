@@ -97,7 +97,7 @@ static int write_index(html_report *r) {
     for (size_t i = 0; i < sizeof sections / sizeof sections[0] && status == REG_OK; i++) {
         status = sections[i](r);
     }
-    html_foot(r->out);
+    rep_page_end(r->out);
     return status;
 }
 

@@ -13,20 +13,10 @@ typedef struct html_report {
     FILE *out;           /* the page that is being written */
 } html_report;
 
-/* html_style.c: contents of the style element. */
-extern const char html_style[];
-
-/* html_part.c: pieces of pages. Text is escaped. */
+/* html_part.c: pieces of pages, beside those of report.h. */
 
 /* Begin a page; title is plain text. */
 void html_head(FILE *out, const char *title);
-void html_foot(FILE *out);
-/* Escaped text of any length. */
-void html_put(FILE *out, const char *text);
-/* printf, escaped, at most REG_TEXT_MAX bytes. */
-void html_putf(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A whole number in groups of three digits; what is none stays. NULL: a dash. */
-void html_number(FILE *out, const char *text);
 /* Number in a cell; 0 where it is unknown. */
 uint64_t html_count(const reg_table *table, size_t row, const char *key);
 /* Rows first..first+count-1 of a table, in a box of its own that scrolls. Columns without title, and those without a value in any of these rows, are left out. */

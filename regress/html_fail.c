@@ -22,7 +22,7 @@ static const struct {
 
 static void put_code(FILE *out, const char *text) {
     fputs("<pre>", out);
-    html_put(out, text);
+    rep_xml(out, text);
     fputs("</pre>\n", out);
 }
 
@@ -59,7 +59,7 @@ static int put_bundle(html_report *r, const char *from, const char *folder) {
     }
     if (left_out != 0) {
         fprintf(r->out, "<li class=\"soft\">%u files above 16 MiB stayed in ", left_out);
-        html_put(r->out, from);
+        rep_xml(r->out, from);
         fputs("</li>\n", r->out);
     }
     return REG_OK;
@@ -100,9 +100,9 @@ static int put_since(html_report *r, const char *job) {
         const uint64_t since = html_count(&firsts, 0, "first_failed_run");
         if (good != NULL || since != (uint64_t)r->run) {
             fputs("<p class=\"soft\">", r->out);
-            html_putf(r->out, "Fails since run %" PRIu64 ", commit %s", since, reg_table_cell(&firsts, 0, "first_failed_commit"));
+            rep_xmlf(r->out, "Fails since run %" PRIu64 ", commit %s", since, reg_table_cell(&firsts, 0, "first_failed_commit"));
             if (good != NULL) {
-                html_putf(r->out, "; passed last in run %s, commit %s", good, reg_table_cell(&firsts, 0, "last_passed_commit"));
+                rep_xmlf(r->out, "; passed last in run %s, commit %s", good, reg_table_cell(&firsts, 0, "last_passed_commit"));
             }
             fputs(".</p>\n", r->out);
         }
@@ -116,16 +116,16 @@ static int put_card(html_report *r, const reg_table *buckets, size_t row) {
     const char *small = reg_table_cell(buckets, row, "small_case");
     const char *again = reg_table_cell(buckets, row, "repro");
     fprintf(r->out, "<article class=\"card fail\" id=\"job-%" PRIu64 "\"><h3>", html_count(buckets, row, "job"));
-    html_put(r->out, reg_table_cell(buckets, row, "signature"));
+    rep_xml(r->out, reg_table_cell(buckets, row, "signature"));
     fputs("</h3>\n<p class=\"soft\">", r->out);
-    html_putf(r->out, "%s; %" PRIu64 " job%s, for example job %s, ", reg_table_cell(buckets, row, "outcome"), jobs, jobs == 1 ? "" : "s",
-              reg_table_cell(buckets, row, "job"));
-    html_put(r->out, reg_table_cell(buckets, row, "what"));
-    html_putf(r->out, ", %s", reg_table_cell(buckets, row, "build"));
+    rep_xmlf(r->out, "%s; %" PRIu64 " job%s, for example job %s, ", reg_table_cell(buckets, row, "outcome"), jobs, jobs == 1 ? "" : "s",
+             reg_table_cell(buckets, row, "job"));
+    rep_xml(r->out, reg_table_cell(buckets, row, "what"));
+    rep_xmlf(r->out, ", %s", reg_table_cell(buckets, row, "build"));
     fputs("</p>\n", r->out);
     if (reg_table_cell(buckets, row, "message") != NULL) {
         fputs("<p class=\"bad\">", r->out);
-        html_put(r->out, reg_table_cell(buckets, row, "message"));
+        rep_xml(r->out, reg_table_cell(buckets, row, "message"));
         fputs("</p>\n", r->out);
     }
     int status = put_since(r, reg_table_cell(buckets, row, "job"));
@@ -134,7 +134,7 @@ static int put_card(html_report *r, const reg_table *buckets, size_t row) {
     }
     if (small != NULL) {
         fputs("<p class=\"soft\">A smaller case with the same failure:</p>\n<pre>make repro CASE=", r->out);
-        html_put(r->out, small);
+        rep_xml(r->out, small);
         fputs("</pre>\n", r->out);
     }
     if (status == REG_OK) {

@@ -10,16 +10,16 @@
 
 static void tile(FILE *out, const char *class, const char *number, const char *name) {
     fprintf(out, "<div class=\"tile\"><b%s%s%s>", class[0] == '\0' ? "" : " class=\"", class, class[0] == '\0' ? "" : "\"");
-    html_number(out, number);
+    rep_number(out, number);
     fputs("</b><span>", out);
-    html_put(out, name);
+    rep_xml(out, name);
     fputs("</span></div>\n", out);
 }
 
 static void fact(FILE *out, const char *name, const char *text) {
     if (text != NULL && text[0] != '\0') {
         fprintf(out, "<dt>%s</dt><dd>", name);
-        html_put(out, text);
+        rep_xml(out, text);
         fputs("</dd>\n", out);
     }
 }
@@ -52,7 +52,7 @@ static void put_facts(FILE *out, const reg_table *head) {
     const char *changed = reg_table_cell(head, 0, "changed");
     const bool dirty = changed != NULL && strcmp(changed, "0") != 0;
     fputs("<dl>\n<dt>commit</dt><dd><code>", out);
-    html_put(out, reg_table_cell(head, 0, "commit"));
+    rep_xml(out, reg_table_cell(head, 0, "commit"));
     fprintf(out, "</code>%s</dd>\n", dirty ? " <span class=\"warn\">with changes that are not committed</span>" : ", clean work tree");
     fact(out, "seed", reg_table_cell(head, 0, "seed"));
     fact(out, "started (UTC)", reg_table_cell(head, 0, "started"));
@@ -89,7 +89,7 @@ int html_summary(html_report *r) {
               "<li><a href=\"#performance\">Performance</a></li><li><a href=\"#trends\">Trends</a></li>"
               "<li><a href=\"#slowest\">Slowest</a></li><li><a href=\"jobs.html\">All jobs</a></li></ul></nav>\n<main>\n<h1>",
               r->out);
-        html_put(r->out, title);
+        rep_xml(r->out, title);
         fprintf(r->out, ": <span class=\"%s\">", failed != 0 ? "bad" : html_count(&sums, 0, "not_run") != 0 ? "warn" : "good");
         if (failed != 0) {
             fprintf(r->out, "%" PRIu64 " failed", failed);
@@ -175,7 +175,7 @@ int html_jobs(html_report *r) {
         fputs("<nav><ul><li><a href=\"index.html\">Report</a></li></ul></nav>\n<main>\n", r->out);
         fprintf(r->out, "<h1>%s</h1>\n", title);
         html_table(r->out, &jobs, 0, jobs.row_count);
-        html_foot(r->out);
+        rep_page_end(r->out);
     }
     reg_table_free(&jobs);
     return status;

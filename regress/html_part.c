@@ -2,50 +2,33 @@
 #define _GNU_SOURCE
 #include "html.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A text of more bytes than this in one cell wraps where it can. */
 #define LONG_TEXT 40u
 
-void html_put(FILE *out, const char *text) {
-    reg_put_escaped(out, text);
-}
-
-void html_putf(FILE *out, const char *fmt, ...) {
-    char text[REG_TEXT_MAX];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    reg_put_escaped(out, text);
-}
+/* What only these pages have. */
+static const char style[] =
+    "html{scroll-padding-top:5rem}h3{font-size:1rem;margin:0 0 .4em}"
+    "nav{position:sticky;top:0;z-index:1;background:var(--bg);border-bottom:1px solid var(--line)}"
+    "nav ul{display:flex;gap:2px 18px;flex-wrap:wrap;list-style:none;max-width:1160px;margin:0 auto;padding:8px 16px}"
+    "nav a{text-decoration:none}code{background:var(--code);padding:.1em .35em;border-radius:4px}pre{white-space:pre-wrap}"
+    ".card.fail{border-left:4px solid var(--badbar)}"
+    "dl{display:grid;grid-template-columns:minmax(76px,max-content) minmax(0,1fr);gap:2px 16px;margin:.4em 0}"
+    "dt{color:var(--soft)}dd{margin:0}"
+    ".links{display:flex;flex-wrap:wrap;gap:2px 16px;margin:.4em 0;padding:0;list-style:none}"
+    "tr:last-child td{border-bottom:0}td.l{min-width:16em;overflow-wrap:anywhere}"
+    ".line{fill:none;stroke:var(--bar);stroke-width:1.8}.dot{fill:var(--bar)}"
+    ".pass{fill:var(--goodbar)}.fail{fill:var(--badbar)}.idle{fill:var(--idle)}"
+    ".meter{display:block;width:110px;height:10px;background:var(--code);border:1px solid var(--line);border-radius:3px}"
+    ".meter i{display:block;height:100%;background:var(--bar);border-radius:2px}"
+    ".key{font-size:.86rem;color:var(--soft);margin-right:14px}"
+    ".key i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px}"
+    ".key .pass{background:var(--goodbar)}.key .fail{background:var(--badbar)}.key .idle{background:var(--idle)}";
 
 void html_head(FILE *out, const char *title) {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-          "<meta name=\"generator\" content=\"tandem-regress\">\n<title>",
-          out);
-    html_put(out, title);
-    fprintf(out, "</title>\n<style>%s</style></head>\n<body>\n", html_style);
-}
-
-void html_foot(FILE *out) {
-    fputs("</main>\n</body></html>\n", out);
-}
-
-void html_number(FILE *out, const char *text) {
-    const size_t length = text == NULL ? 0 : strlen(text);
-    if (length == 0) {
-        fputs("&#8211;", out);
-    } else if (length < 5 || strspn(text, "0123456789") != length) {
-        html_put(out, text);
-    } else {
-        for (size_t i = 0; i < length; i++) {
-            fprintf(out, "%s%c", i != 0 && (length - i) % 3 == 0 ? "&#8239;" : "", text[i]);
-        }
-    }
+    rep_page_begin(out, title, "tandem-regress", style);
 }
 
 uint64_t html_count(const reg_table *table, size_t row, const char *key) {
@@ -64,7 +47,7 @@ static void put_cell(FILE *out, const reg_column *column, const char *text) {
     case REG_CELL_NUMBER:
     case REG_CELL_REAL:
         fprintf(out, "<td class=\"n%s\">", is_trouble(column, text) ? " bad" : "");
-        html_number(out, text);
+        rep_number(out, text);
         break;
     case REG_CELL_FLAG:
         fputs("<td>", out);
@@ -77,7 +60,7 @@ static void put_cell(FILE *out, const reg_column *column, const char *text) {
         if (length == 0) {
             fputs("&#8211;", out);
         } else {
-            html_put(out, text);
+            rep_xml(out, text);
         }
     }
     }
@@ -101,7 +84,7 @@ void html_table(FILE *out, const reg_table *table, size_t first, size_t count) {
         shown[c] = is_shown(table, c, first, count);
         if (shown[c]) {
             fprintf(out, "<th%s>", type == REG_CELL_NUMBER || type == REG_CELL_REAL ? " class=\"n\"" : "");
-            html_put(out, table->columns[c].title);
+            rep_xml(out, table->columns[c].title);
             fputs("</th>", out);
         }
     }

@@ -19,7 +19,7 @@ static void put_number(FILE *out, uint64_t number) {
     char text[24];
     (void)reg_format(text, sizeof text, "%" PRIu64, number);
     fputs("<td class=\"n\">", out);
-    html_number(out, text);
+    rep_number(out, text);
     fputs("</td>", out);
 }
 
@@ -34,9 +34,9 @@ static void put_operators(FILE *out, const reg_table *t) {
         const uint64_t cycles = html_count(t, row, "cycles");
         const char *ratio = reg_table_cell(t, row, "ratio");
         fputs("<tr><td class=\"w\">", out);
-        html_put(out, reg_table_cell(t, row, "name"));
+        rep_xml(out, reg_table_cell(t, row, "name"));
         fputs("</td><td class=\"w\">", out);
-        html_put(out, reg_table_cell(t, row, "build"));
+        rep_xml(out, reg_table_cell(t, row, "build"));
         fputs("</td>", out);
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
             put_number(out, html_count(t, row, keys[i]));
@@ -57,7 +57,7 @@ static void put_figure(FILE *out, const json_t *row) {
     const json_t *goal = json_object_get(row, "goal_met");
     const char *name = json_string_value(json_object_get(row, "operator"));
     fputs("<tr><td class=\"w\">", out);
-    html_put(out, name);
+    rep_xml(out, name);
     fputs("</td>", out);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const uint64_t value = (uint64_t)json_integer_value(json_object_get(row, keys[i]));
@@ -86,13 +86,13 @@ static void put_figures(html_report *r) {
     if (!json_is_array(rows)) {
         fprintf(r->out, "<p>%s: <code>make figures</code> (N = 32, some minutes) writes ",
                 document == NULL && access(r->figures, F_OK) != 0 ? "Not measured" : "Not readable");
-        html_put(r->out, r->figures);
+        rep_xml(r->out, r->figures);
         fputs(", and the next report shows it here.</p>\n", r->out);
     } else {
         fputs("<p class=\"soft\">Full size, ideal bus, ", r->out);
-        html_put(r->out, cfg == NULL ? "?" : cfg);
+        rep_xml(r->out, cfg == NULL ? "?" : cfg);
         fputs(", commit ", r->out);
-        html_put(r->out, commit == NULL ? "unknown" : commit);
+        rep_xml(r->out, commit == NULL ? "unknown" : commit);
         fputs(". Share: cycles here / published cycles.</p>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>operator</th><th "
               "class=\"n\">cycles</th>"
               "<th class=\"n\">mesh bound</th><th class=\"n\">read bound</th><th class=\"n\">write bound</th><th class=\"n\">/ bound</th>"

@@ -60,9 +60,9 @@ static double x_of(const chart *c, size_t row) {
 static void begin_chart(chart *c, const char *title, double most) {
     c->top = round_up(most > 0 ? most : 1);
     fputs("<figure><figcaption>", c->out);
-    html_put(c->out, title);
+    rep_xml(c->out, title);
     fprintf(c->out, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
-    html_put(c->out, title);
+    rep_xml(c->out, title);
     fputs("\">\n", c->out);
     for (int i = 0; i <= 2; i++) {
         const double y = y_of(c, c->top * i / 2);
@@ -75,16 +75,16 @@ static void begin_chart(chart *c, const char *title, double most) {
     for (size_t row = 0; row <= last; row += last == 0 ? 1 : last) {
         fprintf(c->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">run ",
                 row == 0 && last != 0 ? WIDTH - RIGHT - 18.0 : x_of(c, row), HEIGHT - 5);
-        html_put(c->out, reg_table_cell(c->runs, row, "run"));
+        rep_xml(c->out, reg_table_cell(c->runs, row, "run"));
         fputs("</text>\n", c->out);
     }
 }
 
 static void put_title(const chart *c, size_t row, const char *key, const char *unit) {
     fputs("<title>run ", c->out);
-    html_put(c->out, reg_table_cell(c->runs, row, "run"));
+    rep_xml(c->out, reg_table_cell(c->runs, row, "run"));
     fputs(": ", c->out);
-    html_number(c->out, reg_table_cell(c->runs, row, key));
+    rep_number(c->out, reg_table_cell(c->runs, row, key));
     fprintf(c->out, " %s</title>", unit);
 }
 

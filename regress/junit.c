@@ -6,30 +6,6 @@
 #include <sqlite3.h>
 #include <string.h>
 
-void reg_put_escaped(FILE *out, const char *text) {
-    const unsigned char *p = (const unsigned char *)(text == NULL ? "" : text);
-    while (*p != '\0') {
-        size_t length = reg_utf8_sequence(p);
-        if (length == 0) {
-            fputc('?', out); /* nothing in XML can stand for it */
-            length = 1;
-        } else if (*p == '&') {
-            fputs("&amp;", out);
-        } else if (*p == '<') {
-            fputs("&lt;", out);
-        } else if (*p == '>') {
-            fputs("&gt;", out);
-        } else if (*p == '"') {
-            fputs("&quot;", out);
-        } else if (*p < 0x20) {
-            fprintf(out, "&#%u;", *p);
-        } else {
-            (void)fwrite(p, 1, length, out);
-        }
-        p += length;
-    }
-}
-
 static const char *text_at(sqlite3_stmt *stmt, int column) {
     const unsigned char *text = sqlite3_column_text(stmt, column);
     return text == NULL ? "" : (const char *)text;
@@ -37,7 +13,7 @@ static const char *text_at(sqlite3_stmt *stmt, int column) {
 
 static void put_attribute(FILE *out, const char *name, const char *value) {
     fprintf(out, " %s=\"", name);
-    reg_put_escaped(out, value);
+    rep_xml(out, value);
     fputc('"', out);
 }
 
@@ -67,9 +43,9 @@ static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
     }
     fputc('>', out);
     if (outcome[0] != '\0') {
-        reg_put_escaped(out, text_at(row, 9));
+        rep_xml(out, text_at(row, 9));
         fputs("\nlog: ", out);
-        reg_put_escaped(out, text_at(row, 10));
+        rep_xml(out, text_at(row, 10));
     }
     fprintf(out, "</%s>\n    </testcase>\n", element);
 }
@@ -106,7 +82,7 @@ static int put_head(reg_db *db, int64_t run, FILE *out, char *suite, size_t suit
 }
 
 int reg_junit_write(reg_db *db, int64_t run, const char *path) {
-    reg_report_file report;
+    rep_file report;
     char suite[REG_NAME_MAX];
     sqlite3_stmt *row = NULL;
     if (reg_report_open(&report, path) != REG_OK) {
@@ -131,7 +107,7 @@ int reg_junit_write(reg_db *db, int64_t run, const char *path) {
     }
     (void)sqlite3_finalize(row);
     if (status != REG_OK) {
-        reg_report_abort(&report);
+        rep_file_drop(&report);
         return status;
     }
     fputs("  </testsuite>\n</testsuites>\n", report.file);

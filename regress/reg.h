@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "report/report.h"
 #include <sys/types.h>
 
 #define REG_NAME_MAX 48
@@ -40,26 +42,15 @@ int reg_remove_tree(const char *path);
 /* Seconds of the monotonic clock. */
 double reg_now(void);
 
-/* Length of the well-formed UTF-8 sequence at p that XML 1.0 allows, 0 when there is none. */
-size_t reg_utf8_sequence(const unsigned char *p);
-
 /* Wait that many milliseconds. */
 void reg_pause(long milliseconds);
 
 /* Parse an unsigned number, decimal or 0x hexadecimal, in lo..hi. False when it is anything else. */
 bool reg_parse_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *value);
 
-/* A report that appears whole or not at all: written under a temporary name, renamed by reg_report_commit. A target that exists and is no regular
-   file (/dev/stdout, /dev/full) is written directly. */
-typedef struct reg_report_file {
-    FILE *file;
-    char path[REG_PATH_MAX];
-    char temp[REG_PATH_MAX + 32]; /* empty: written directly */
-} reg_report_file;
-
-int reg_report_open(reg_report_file *report, const char *path);
-int reg_report_commit(reg_report_file *report);
-void reg_report_abort(reg_report_file *report);
+/* rep_file_open() and rep_file_close() of report.h, synced; an error is told: REG_FAIL. */
+int reg_report_open(rep_file *report, const char *path);
+int reg_report_commit(rep_file *report);
 
 /* ---- suite.c: what to run ---- */
 
@@ -444,8 +435,6 @@ void reg_host_info(reg_run_info *info);
 int reg_list_suites(const char *suite_dir, const reg_suite_options *expand, bool json);
 
 /* ---- junit.c, html*.c, sarif.c, summary.c, report.c ---- */
-/* Text inside XML or HTML: what would end it or is no character becomes harmless. */
-void reg_put_escaped(FILE *out, const char *text);
 int reg_junit_write(reg_db *db, int64_t run, const char *path);
 /* The report as a folder of pages, which appears whole or not at all. A report that stands there is replaced, anything else is not. figures: JSON of the
    published figures, which may be missing. */

@@ -203,7 +203,7 @@ int reg_sarif_write(reg_db *db, int64_t run, const char *source_dir, const char 
     reg_table buckets = {0};
     reg_run_info info;
     sources s = {0};
-    reg_report_file file;
+    rep_file file;
     const reg_query_about about = {.run = run, .limit = UINT32_MAX};
     int status = reg_report_part(db, run, REG_PART_HEAD, &head);
     if (status == REG_OK) {
@@ -223,7 +223,7 @@ int reg_sarif_write(reg_db *db, int64_t run, const char *source_dir, const char 
         if (status == REG_OK) {
             status = reg_report_commit(&file);
         } else {
-            reg_report_abort(&file);
+            rep_file_drop(&file);
         }
     }
     free_sources(&s);

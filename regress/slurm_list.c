@@ -11,7 +11,7 @@
 
 int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *lines, size_t count) {
     char path[REG_PATH_MAX];
-    reg_report_file file;
+    rep_file file;
     if (strpbrk(head->build_dir, "\r\n") != NULL || strpbrk(head->out_dir, "\r\n") != NULL || strpbrk(head->coverage_dir, "\r\n") != NULL) {
         reg_error("%s: a line end in the name of a folder", dir);
         return REG_FAIL;

@@ -73,7 +73,7 @@ int slurm_record_write(const char *dir, int64_t run, const reg_finished *item) {
     char path[REG_PATH_MAX];
     char *text = NULL;
     size_t length = 0;
-    reg_report_file file;
+    rep_file file;
     FILE *memory = open_memstream(&text, &length);
     if (memory == NULL) {
         reg_error("out of memory");

@@ -114,7 +114,7 @@ static int write_script(const char *dir) {
     char program[REG_PATH_MAX];
     char here[REG_PATH_MAX];
     char folder[PATH_MAX];
-    reg_report_file file;
+    rep_file file;
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0 || getcwd(here, sizeof here) == NULL || realpath(dir, folder) == NULL ||
         !reg_format(path, sizeof path, "%s/task.sh", dir)) {
@@ -272,7 +272,7 @@ static int adopt_all(slurm_runner *r) {
 /* Names of Slurm jobs are drawn, not derived: two databases may have the same run. */
 static int draw_name(slurm_runner *r, const char *path) {
     uint64_t number = 0;
-    reg_report_file file;
+    rep_file file;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number || reg_report_open(&file, path) != REG_OK) {
         return REG_FAIL;
     }

@@ -41,7 +41,7 @@ static int add_part(reg_db *db, int64_t run, const part *p, json_t *document) {
 }
 
 int reg_summary_write(reg_db *db, int64_t run, const char *path) {
-    reg_report_file file;
+    rep_file file;
     json_t *document = json_object();
     int status = document == NULL ? REG_FAIL : REG_OK;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == REG_OK; i++) {
@@ -56,7 +56,7 @@ int reg_summary_write(reg_db *db, int64_t run, const char *path) {
     }
     status = reg_json_print(document, file.file);
     if (status != REG_OK) {
-        reg_report_abort(&file);
+        rep_file_drop(&file);
         return status;
     }
     return reg_report_commit(&file);

@@ -178,7 +178,7 @@ json_t *reg_json_text(const char *text) {
         return NULL;
     }
     for (unsigned char *p = (unsigned char *)clean; *p != '\0';) {
-        const size_t length = *p < 0x20 ? 1 : reg_utf8_sequence(p);
+        const size_t length = *p < 0x20 ? 1 : rep_utf8((const char *)p, strlen((const char *)p));
         if (length == 0) {
             *p = '?';
         }

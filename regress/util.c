@@ -28,21 +28,6 @@ bool reg_format(char *out, size_t size, const char *fmt, ...) {
     return length >= 0 && (size_t)length < size;
 }
 
-size_t reg_utf8_sequence(const unsigned char *p) {
-    if (p[0] < 0x80) {
-        return p[0] >= 0x20 || p[0] == '\t' || p[0] == '\n' || p[0] == '\r' ? 1 : 0;
-    }
-    size_t length = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool forbidden = (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90) || (p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe);
-    return overlong || forbidden ? 0 : length;
-}
-
 int reg_make_dirs(const char *path) {
     char part[REG_PATH_MAX];
     if (!reg_format(part, sizeof part, "%s", path)) {
@@ -109,60 +94,17 @@ bool reg_parse_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *value) 
     return true;
 }
 
-int reg_report_open(reg_report_file *report, const char *path) {
-    struct stat info;
-    report->file = NULL;
-    report->temp[0] = '\0';
-    if (!reg_format(report->path, sizeof report->path, "%s", path)) {
-        reg_error("%s: path too long", path);
-        return REG_FAIL;
+static int told(const char *path, int error) {
+    if (error != 0) {
+        reg_error("%s: cannot write: %s", path, strerror(error));
     }
-    /* Renaming over a device node would replace the device. */
-    bool direct = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
-    if (!direct) {
-        (void)reg_format(report->temp, sizeof report->temp, "%s.tmp%ld", path, (long)getpid());
-    }
-    report->file = fopen(direct ? report->path : report->temp, "we");
-    if (report->file == NULL) {
-        reg_error("%s: cannot write: %s", path, strerror(errno));
-        report->temp[0] = '\0';
-        return REG_FAIL;
-    }
-    return REG_OK;
+    return error == 0 ? REG_OK : REG_FAIL;
 }
 
-void reg_report_abort(reg_report_file *report) {
-    if (report->file != NULL) {
-        (void)fclose(report->file);
-        report->file = NULL;
-    }
-    if (report->temp[0] != '\0') {
-        (void)unlink(report->temp);
-        report->temp[0] = '\0';
-    }
+int reg_report_open(rep_file *report, const char *path) {
+    return told(path, rep_file_open(report, path));
 }
 
-int reg_report_commit(reg_report_file *report) {
-    errno = 0;
-    bool good = fflush(report->file) == 0 && ferror(report->file) == 0;
-    if (good && report->temp[0] != '\0') {
-        good = fsync(fileno(report->file)) == 0;
-    }
-    int reason = errno;
-    if (fclose(report->file) != 0 && good) {
-        good = false;
-        reason = errno;
-    }
-    report->file = NULL;
-    if (good && report->temp[0] != '\0') {
-        good = rename(report->temp, report->path) == 0;
-        reason = errno;
-    }
-    if (!good) {
-        reg_error("%s: cannot write: %s", report->path, reason != 0 ? strerror(reason) : "write error");
-        reg_report_abort(report);
-        return REG_FAIL;
-    }
-    report->temp[0] = '\0';
-    return REG_OK;
+int reg_report_commit(rep_file *report) {
+    return told(report->path, rep_file_close(report, true));
 }

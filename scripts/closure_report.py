@@ -5,18 +5,13 @@ import html
 import json
 import os
 
-STYLE = """
-:root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--ink:#1d2125;--soft:#59626b;--line:#dfe2e5;--one:#1f5fae;--two:#a04a00;--bad:#b3261e}
-@media(prefers-color-scheme:dark){:root{--bg:#14171a;--card:#1c2024;--ink:#e4e7ea;--soft:#9aa4ad;--line:#323a41;--one:#8ab8f5;--two:#f0a860;--bad:#ff8a7f}}
-*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif;overflow-wrap:break-word}
-main{max-width:1100px;margin:0 auto;padding:16px 16px 48px}h1{font-size:1.4rem}h2{font-size:1.12rem;margin:2em 0 .6em}.soft{color:var(--soft)}.bad{color:var(--bad)}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:12px}
-figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 10px}figcaption{font-size:.9rem}
-svg{display:block;width:100%;height:auto}svg text{fill:var(--soft);font:10px system-ui,sans-serif}.axis{stroke:var(--line)}
-.one{fill:none;stroke:var(--one);stroke-width:2}.two{fill:none;stroke:var(--two);stroke-width:2;stroke-dasharray:5 3}.goal{stroke:var(--soft);stroke-dasharray:2 3}
-.k1{color:var(--one)}.k2{color:var(--two)}.scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{padding:4px 12px;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-th{color:var(--soft);font-weight:600}.n{text-align:right}code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.86em}
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+with open(os.path.join(ROOT, "report", "page.css"), encoding="utf-8") as shared:
+    STYLE = shared.read() + """
+:root{--one:#1f5fae;--two:#a04a00}
+@media(prefers-color-scheme:dark){:root{--one:#8ab8f5;--two:#f0a860}}
+.one{fill:none;stroke:var(--one);stroke-width:2}.two{fill:none;stroke:var(--two);stroke-width:2;stroke-dasharray:5 3}
+.goal{stroke:var(--soft);stroke-dasharray:2 3}.k1{color:var(--one)}.k2{color:var(--two)}
 """
 ROWS = 300  # of a table of the page
 

@@ -11,9 +11,10 @@ SRC_network := $(wildcard network/*.c)
 SRC_coverage := $(wildcard coverage/*.c)
 SRC_covnpu := $(wildcard coverage/npu/*.c)
 SRC_covcode := $(wildcard coverage/code/*.c)
+SRC_report := $(wildcard report/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb tbnpu network covnpu covcode coverage opt noshim
+LIBS := cmodel drivers halmmio tb tbnpu network covnpu covcode coverage opt report noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
@@ -31,6 +32,13 @@ $(HOST)/obj/%.o: %.c $(HOST)/flags.c
 	@echo "  CC    $<"
 	@$(if $(filter cov,$(KIND)),rm -f $(@:.o=.gcda))
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+# The style of the pages is a CSS file, which the library holds as a string.
+$(HOST)/page_css.inc: report/page.css
+	@mkdir -p $(@D)
+	@sed '/^\/\*/d; s/^ *//; s/.*/"&"/' $< > $@
+$(HOST)/obj/report/page.o: $(HOST)/page_css.inc
+$(HOST)/obj/report/page.o: CFLAGS += -DREP_PAGE_CSS='"$(HOST)/page_css.inc"'
 
 # The FST library that Verilator ships (the older ones; without it FSTs are read through fst2vcd). A Verilated program with tracing has it too, under the same names:
 # all of this object's symbols become local but its own. The library's arithmetic is its own matter, so UBSan leaves it alone.
@@ -59,9 +67,9 @@ HOST_LIBS := $(LIBS:%=$(HOST)/lib%.a)
 SRC_regress := $(wildcard regress/*.c)
 OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_regress:.o=.d)
-$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/flags.ld
+$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libtb.a $(HOST)/libopt.a -o $@ -lsqlite3 -ljansson -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -lsqlite3 -ljansson -lm -lpthread
 
 # cmocka programs; a test of the runner finds its objects in a library without its main program
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -80,11 +88,11 @@ $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)
 .SECONDARY: $(OBJ_tests)
 
 # writes FST files for tests, where Verilator ships the library
-$(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/flags.c $(HOST)/flags.fst $(HOST)/flags.ld
+$(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/libreport.a $(HOST)/flags.c $(HOST)/flags.fst $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	@$(CC) $(CFLAGS_ALL) $(FST_FLAGS) -c $< -o $@.o
-	@$(CC) $(LDFLAGS_ALL) $@.o $(HOST)/libtb.a -o $@ -lz -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $@.o $(filter %.a,$^) -o $@ -lz -lm -lpthread
 
 .PHONY: host tests
 host: $(HOST_LIBS) $(if $(SRC_regress),$(HOST)/tandem-regress)
@@ -103,7 +111,7 @@ host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
-$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/flags.ld
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a -o $@ -ljansson -lz -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -ljansson -lz -lpthread
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

@@ -105,7 +105,7 @@ $(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS) $(COVERS),))
 SRC_tandem := $(wildcard testcases/npu/*.c testcases/npu/operator/*.c testcases/npu/network/*.c)
 OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)
 -include $(OBJ_tandem:.o=.d)
-TANDEM_LIBS := covnpu covcode coverage tbnpu tb opt cmodel drivers
+TANDEM_LIBS := covnpu covcode coverage tbnpu tb opt cmodel drivers report
 NET_LIBS := network $(TANDEM_LIBS)
 $(OUT)/tandem: $(OBJ_tandem) $(DUT_npu_top) $(NET_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
@@ -142,7 +142,7 @@ $(BUILD)/units.mk: $(UNIT_BENCHES) $(BUILD)/units.list scripts/unit_duts.py
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/npu/unit/*.c)))
 -include $(OBJ_unit_common:.o=.d)
-UNIT_LIBS := tbnpu covnpu covcode coverage tb opt cmodel drivers
+UNIT_LIBS := tbnpu covnpu covcode coverage tb opt cmodel drivers report
 
 define unit
 $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR)))

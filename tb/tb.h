@@ -25,6 +25,7 @@
 #include "heat.h"
 #include "mem/buffers.h"
 #include "mem/ddr.h"
+#include "num.h"
 #include "prog/prog.h"
 #include "prog/shrink_case.h"
 #include "run/replay.h"

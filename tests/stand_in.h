@@ -39,6 +39,7 @@ typedef enum fault {
     LATE_ALU,     /* no fault: the ALU takes a while */
     NO_BLAME,     /* the same, but nothing shows */
     HIDDEN_ERR,   /* ERR reads 0 */
+    IN_RESET,     /* an assertion fails in the reset */
     FAULTS
 } fault;
 
@@ -248,6 +249,7 @@ static void s_late(stand_in *s) {
 
 static void s_edge(stand_in *s) {
     s_perf(s);
+    s->failed = s->failed || (now == IN_RESET && s->edges == 3);
     s_late(s);
     s_response(s);
     uint64_t *bvalid = wire(s, "s_axil_bvalid");

@@ -109,7 +109,7 @@ class Tables(unittest.TestCase):
             self.assertRegex(source(module), rf"\b{name}\b", f"{module}.{name}")
 
     def test_limits(self):
-        pkg = text("rtl", "npu_pkg.sv")
+        pkg = text("rtl", "npu", "npu_pkg.sv")
         self.assertRegex(pkg, r"IfmAw = 14;")
         self.assertRegex(pkg, r"OfmDepth = 256;")
         for i, name in enumerate(("Par", "Psum", "Wgt", "Ifm", "Alu", "Pool")):

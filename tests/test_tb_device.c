@@ -152,6 +152,22 @@ static void tandem_finds(void **state) {
     }
 }
 
+/* A design that fails in its reset: the device is open and has failed, with a signature as of any other moment. */
+static void fails_in_reset(void **state) {
+    (void)state;
+    now = IN_RESET;
+    npu_dev *dev = open_dev(NPU_DEV_TANDEM);
+    npu driver;
+    assert_string_equal(npu_dev_get_failure(dev)->signature, "assert:unit.sv:12");
+    assert_string_equal(npu_dev_get_failure(dev)->path, "stand_in.u_part");
+    assert_int_not_equal(npu_init(&driver, npu_dev_hal(dev), NPU_WAIT_POLL, 1000), NPU_OK);
+    assert_int_not_equal(npu_dev_alloc(dev, 16, 16, NPU_BUF_IN), 0);
+    npu_dev_reset(dev);
+    assert_false(npu_dev_compare(dev));
+    assert_false(npu_dev_finish(dev));
+    npu_dev_close(dev);
+}
+
 static void hang_is_found(void **state) {
     (void)state;
     now = GOOD;
@@ -283,7 +299,7 @@ static void own_design(void **state) {
     const npu_dev_cfg cfg = {.kind = NPU_DEV_RTL, .n = 4, .shim = &other};
     npu_dev *dev = npu_dev_open(&cfg, err, sizeof err);
     assert_non_null(dev);
-    assert_ptr_equal(dev->sim.cfg.shim, &other);
+    assert_ptr_equal(dev->run.sim.cfg.shim, &other);
     assert_int_equal(npu_dev_wave(dev, "x.fst", err, sizeof err), -1);
     assert_string_equal(err, "x.fst: waveforms need a build with tracing (KIND=debug)");
     assert_int_equal(npu_dev_wave(dev, NULL, err, sizeof err), 0);
@@ -297,8 +313,9 @@ static void own_design(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_alone),  cmocka_unit_test(unwritten_input), cmocka_unit_test(tandem_agrees),
-        cmocka_unit_test(tandem_finds), cmocka_unit_test(hang_is_found),   cmocka_unit_test(refused),
-        cmocka_unit_test(dropped),      cmocka_unit_test(scattered),       cmocka_unit_test(own_design),
+        cmocka_unit_test(tandem_finds), cmocka_unit_test(fails_in_reset),  cmocka_unit_test(hang_is_found),
+        cmocka_unit_test(refused),      cmocka_unit_test(dropped),         cmocka_unit_test(scattered),
+        cmocka_unit_test(own_design),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -459,8 +459,8 @@ static void diagram_shows_values(void **state) {
     fclose(f);
     char *text = read_whole(out, NULL);
     static const char *const want[] = {"<svg xmlns=",
-                                       "a &#60;b&#62; &#38; c",
-                                       "unit &#60;a&#62;",
+                                       "a &lt;b&gt; &amp; c",
+                                       "unit &lt;a&gt;",
                                        ">data_q<",
                                        ">xx<",
                                        ">5<",

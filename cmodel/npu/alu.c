@@ -3,6 +3,7 @@
  */
 #include "exec.h"
 #include "regs.h"
+#include "cm_num.h"
 
 #define CHUNK 256u /* elements that are worked on at a time; a multiple of the accumulators */
 #define ACCUMULATORS 32u
@@ -132,15 +133,11 @@ static void compute_chunk(const cm_alu_task *t, const cm_mem *mem, const alu_row
     }
 }
 
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static void element_row(const cm_alu_task *t, const cm_mem *mem, const alu_row *row, cm_faults *faults) {
     uint32_t x[CHUNK], y[2 * CHUNK];
     uint32_t copies = t->dup ? 2 : 1;
     for (uint32_t done = 0; done < t->count; done += CHUNK) {
-        uint32_t count = min_u32(CHUNK, t->count - done);
+        uint32_t count = cm_min_u32(CHUNK, t->count - done);
         compute_chunk(t, mem, row, done, count, x, faults);
         cm_exec_log(row->log, CM_LOG_ALU_VALUE, row->first + done, 1, count, x);
         for (uint32_t i = 0; i < count; i++) {
@@ -159,7 +156,7 @@ static uint32_t reduce_row(const cm_alu_task *t, const cm_mem *mem, const alu_ro
     uint32_t acc[ACCUMULATORS] = {0};
     uint32_t x[CHUNK];
     for (uint32_t done = 0; done < t->count; done += CHUNK) {
-        uint32_t count = min_u32(CHUNK, t->count - done);
+        uint32_t count = cm_min_u32(CHUNK, t->count - done);
         compute_chunk(t, mem, row, done, count, x, faults);
         for (uint32_t i = 0; i < count; i++) {
             acc[i % ACCUMULATORS] = cm_fp_add(acc[i % ACCUMULATORS], x[i]);

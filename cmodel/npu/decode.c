@@ -3,6 +3,7 @@
  */
 #include "gemm.h"
 #include "regs.h"
+#include "cm_num.h"
 
 static void decode_geometry(const uint32_t *regs, cm_gemm_task *t) {
     if (CM_GET(regs, GEMM_CTRL, EXT)) {
@@ -95,15 +96,11 @@ uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t) {
     }
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 /* The most input rows that the pixels of one group need. The widths of the fields keep every product here far from 2^64. */
 static uint64_t rows_of_group(uint32_t n, const cm_gemm_task *t) {
     uint64_t pixels = 2u * n * cm_gemm_group(n, t->group);
-    uint64_t out_rows = min_u64(t->oh, 1 + (pixels + t->ow - 2) / t->ow);
-    return min_u64(t->ih, (out_rows - 1) * t->sh + (uint64_t)(t->kh - 1) * t->dh + 1);
+    uint64_t out_rows = cm_min_u64(t->oh, 1 + (pixels + t->ow - 2) / t->ow);
+    return cm_min_u64(t->ih, (out_rows - 1) * t->sh + (uint64_t)(t->kh - 1) * t->dh + 1);
 }
 
 /* What must be on chip: weights of one block of output channels, with WGT_RES of all; the input map, or with WGT_RES the rows of a group. */

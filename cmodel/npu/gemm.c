@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 /* What all steps of a task share. */
 typedef struct gemm_run {
     uint32_t n;
@@ -28,9 +24,9 @@ static void load_fp32(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *ds
     uint32_t icbs = cm_gemm_blocks(t->ic, n);
     int8_t words[CM_LAYOUT_PIXELS * CM_MAX_N];
     for (uint32_t icb = 0; icb < icbs; icb++) {
-        uint32_t channels = min_u32(n, t->ic - icb * n);
+        uint32_t channels = cm_min_u32(n, t->ic - icb * n);
         for (uint32_t p = 0; p < count; p += CM_LAYOUT_PIXELS) {
-            uint32_t part = min_u32(CM_LAYOUT_PIXELS, count - p);
+            uint32_t part = cm_min_u32(CM_LAYOUT_PIXELS, count - p);
             for (uint32_t c = 0; c < channels; c++) {
                 uint32_t addr = t->ifm_addr + (icb * n + c) * t->ifm_cstep + 4 * (p0 + p);
                 cm_exec_read(g->mem, g->faults, addr, &g->buf->pixels[c * part], 4 * part);
@@ -79,8 +75,8 @@ static void load_rows_of(gemm_run *g, uint32_t p0, uint32_t p1) {
     const cm_gemm_task *t = g->t;
     uint32_t begin = p0 / t->ow * t->sh; /* counted from the top of the padding, so that it stays positive */
     uint32_t end = (p1 - 1) / t->ow * t->sh + (t->kh - 1) * t->dh + 1;
-    begin = min_u32(begin > t->pad_t ? begin - t->pad_t : 0, t->ih);
-    end = min_u32(end > t->pad_t ? end - t->pad_t : 0, t->ih);
+    begin = cm_min_u32(begin > t->pad_t ? begin - t->pad_t : 0, t->ih);
+    end = cm_min_u32(end > t->pad_t ? end - t->pad_t : 0, t->ih);
     if (end > begin) {
         load_rows(g, begin, end);
     }
@@ -168,7 +164,7 @@ static void write_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t c
     const cm_gemm_task *t = g->t;
     cm_gemm_buffers *buf = g->buf;
     uint32_t n = g->n;
-    uint32_t channels = min_u32(n, t->oc - ocb * n);
+    uint32_t channels = cm_min_u32(n, t->oc - ocb * n);
     memset(buf->words, 0, (size_t)count * n);
     for (uint32_t c = 0; c < channels; c++) {
         uint32_t oc = ocb * n + c;
@@ -208,7 +204,7 @@ void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_ge
         for (uint32_t ocb = 0; ocb < ocbs; ocb++) {
             load_weights(&g, ocb, buf->wgt);
             for (uint32_t p = 0; p < pixels; p += group) {
-                run_group(&g, ocb, p, min_u32(p + group, pixels), buf->wgt);
+                run_group(&g, ocb, p, cm_min_u32(p + group, pixels), buf->wgt);
             }
         }
         return;
@@ -217,7 +213,7 @@ void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_ge
         load_weights(&g, ocb, &buf->wgt[ocb * wgt_bytes]);
     }
     for (uint32_t p = 0; p < pixels; p += group) {
-        uint32_t end = min_u32(p + group, pixels);
+        uint32_t end = cm_min_u32(p + group, pixels);
         load_rows_of(&g, p, end);
         for (uint32_t ocb = 0; ocb < ocbs; ocb++) {
             run_group(&g, ocb, p, end, &buf->wgt[ocb * wgt_bytes]);

@@ -5,6 +5,7 @@
 #define CM_GEMM_H
 
 #include "exec.h"
+#include "cm_num.h"
 
 /* Sizes of the NPU's buffers at N = 32 (docs/npu/npu.md section 4). */
 #define CM_MAX_N 32u
@@ -32,7 +33,7 @@ typedef struct cm_gemm_buffers {
 
 /* Blocks of n channels. */
 static inline uint32_t cm_gemm_blocks(uint32_t channels, uint32_t n) {
-    return (channels + n - 1) / n;
+    return cm_div_up(channels, n);
 }
 
 /* Tiles written back together, from the value of the register. */

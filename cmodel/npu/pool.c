@@ -3,18 +3,11 @@
  */
 #include "exec.h"
 #include "regs.h"
+#include "cm_num.h"
 
 #define MAX_IW 512u
 #define MAX_OW 64u
 #define MAX_N 32u
-
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
-static uint32_t align_up(uint32_t v, uint32_t n) {
-    return (v + n - 1) / n * n;
-}
 
 static bool sizes_fit(const cm_pool_task *t) {
     if (t->kw == 0 || t->kh == 0 || t->sw == 0 || t->sh == 0 || t->iw == 0 || t->ih == 0 || t->ow == 0 || t->oh == 0 || t->c == 0) {
@@ -34,7 +27,7 @@ static bool pool_fits(uint32_t n, const cm_pool_task *t) {
     if (!sizes_fit(t) || all % (t->int8 ? n : 4) != 0 || t->tab_addr % 4 != 0) {
         return false;
     }
-    return !t->int8 || (t->ifm_cstep >= align_up(t->c, n) && t->ofm_cstep >= align_up(t->c, n));
+    return !t->int8 || (t->ifm_cstep >= cm_align_up(t->c, n) && t->ofm_cstep >= cm_align_up(t->c, n));
 }
 
 bool cm_pool_decode(uint32_t n, const uint32_t *regs, cm_pool_task *out) {
@@ -87,7 +80,7 @@ typedef struct pool_run {
 /* The part of a window along one dimension that lies inside the map: first..end-1. */
 static uint32_t inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *end) {
     uint32_t start = out * stride; /* counted from the left edge of the padding, so that it stays positive */
-    *end = min_u32(start + k, size + pad) - pad;
+    *end = cm_min_u32(start + k, size + pad) - pad;
     return start > pad ? start - pad : 0;
 }
 
@@ -182,7 +175,7 @@ void cm_pool_execute(uint32_t n, const cm_pool_task *t, const cm_mem *mem, cm_fa
     pool_run p = {.t = t, .mem = mem, .faults = faults, .log = log, .lanes = t->int8 ? n : 1};
     for (uint32_t c = 0; c < t->c; c += p.lanes) {
         p.first = c;
-        p.channels = min_u32(p.lanes, t->c - c);
+        p.channels = cm_min_u32(p.lanes, t->c - c);
         p.ifm_addr = t->ifm_addr + c * (t->int8 ? 1 : t->ifm_cstep);
         p.ofm_addr = t->ofm_addr + c * (t->int8 ? 1 : t->ofm_cstep);
         for (uint32_t oy = 0; oy < t->oh; oy++) {

@@ -67,7 +67,7 @@ typedef struct export {
 }
 export;
 
-static void put_export(FILE *out, void *ctx) {
+static void put_export(FILE *out, const void *ctx) {
     const export *e = ctx;
     (void)e->fn(e->o, e->view, out);
 }

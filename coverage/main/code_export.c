@@ -93,9 +93,9 @@ static code_tally arms_of(const code_view *view, const code_group *file, uint32_
 static void put_class(FILE *out, const code_view *view, const code_group *file) {
     const char *base = strrchr(file->name, '/');
     fputs("        <class name=\"", out);
-    put_html(out, base == NULL ? file->name : base + 1);
+    rep_xml(out, base == NULL ? file->name : base + 1);
     fputs("\" filename=\"", out);
-    put_html(out, file->name);
+    rep_xml(out, file->name);
     fprintf(out, "\" line-rate=\"%.4f\" branch-rate=\"%.4f\" complexity=\"0\">\n          <methods/>\n          <lines>\n",
             rate(&file->tally[CODE_M_LINE]), rate(&file->tally[CODE_M_BRANCH]));
     for (size_t i = file->first; i < file->first + file->count; i++) {
@@ -125,7 +125,7 @@ int code_tool_cobertura(const code_options *o, const code_view *view, FILE *out)
         "\" branches-covered=\"%" PRIu64 "\" branches-valid=\"%" PRIu64 "\" complexity=\"0\" version=\"tandem-cov\" timestamp=\"0\">\n"
         "  <sources>\n    <source>",
         rate(line), rate(branch), line->covered, line->points, branch->covered, branch->points);
-    put_html(out, o->source);
+    rep_xml(out, o->source);
     fputs("</source>\n  </sources>\n  <packages>\n", out);
     for (size_t u = 0; u < view->unit_count; u++) {
         const code_group *group = &view->units[u];
@@ -133,7 +133,7 @@ int code_tool_cobertura(const code_options *o, const code_view *view, FILE *out)
             continue;
         }
         fputs("    <package name=\"", out);
-        put_html(out, group->name);
+        rep_xml(out, group->name);
         fprintf(out, "\" line-rate=\"%.4f\" branch-rate=\"%.4f\" complexity=\"0\">\n      <classes>\n", rate(&group->tally[CODE_M_LINE]),
                 rate(&group->tally[CODE_M_BRANCH]));
         for (size_t f = 0; f < view->file_count; f++) {

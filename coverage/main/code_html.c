@@ -55,10 +55,10 @@ static void put_groups(FILE *out, const char *title, const code_group *groups, s
         if (links) {
             code_page_name(groups[i].name, page, sizeof page);
             fputs("<a href=\"", out);
-            put_html(out, page);
+            rep_xml(out, page);
             fputs("\">", out);
         }
-        put_html(out, groups[i].name);
+        rep_xml(out, groups[i].name);
         fputs(links ? "</a></td>" : "</td>", out);
         for (unsigned m = 0; m < CODE_SCORED; m++) {
             put_meter(out, &t[m]);
@@ -80,15 +80,15 @@ static void put_list(FILE *out, const code_waivers *list, const char *how) {
              i < list->count && strcmp(list->waiver[i].why, first->why) == 0 && strcmp(list->waiver[i].how, first->how) == 0; i++) {
             const code_waiver *w = &list->waiver[i];
             fprintf(out, "%s<code%s>", i == from ? "" : "<br>", w->missing == 0 ? " class=\"miss\"" : "");
-            put_html(out, w->what);
+            rep_xml(out, w->what);
             fputs(w->missing == 0 ? "</code> (stale)" : "</code>", out);
             points += w->missing;
             stale = stale || w->missing == 0;
         }
         fprintf(out, "</td><td class=\"n%s\">%" PRIu64 "</td><td>", stale ? " miss" : "", points);
-        put_html(out, first->why);
+        rep_xml(out, first->why);
         fputs("</td><td>", out);
-        put_html(out, first->how);
+        rep_xml(out, first->how);
         fputs("</td></tr>\n", out);
     }
     fputs("</table></div>\n", out);
@@ -96,32 +96,32 @@ static void put_list(FILE *out, const code_waivers *list, const char *how) {
 
 static void put_waivers(FILE *out, const code_view *view) {
     const code_tally all = code_view_all(view);
-    fprintf(out, "<h2>Waivers</h2>\n<p class=\"dim\">%" PRIu64 " of %" PRIu64 " points (%.2f&nbsp;%%).</p>\n", all.waived, all.points,
+    fprintf(out, "<h2>Waivers</h2>\n<p class=\"soft\">%" PRIu64 " of %" PRIu64 " points (%.2f&nbsp;%%).</p>\n", all.waived, all.points,
             all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points);
     put_list(out, &view->waivers, "how to look again");
 }
 
 static void put_reasons(FILE *out, const code_view *view) {
     fprintf(out,
-            "<h2>Holes and why</h2>\n<p class=\"dim\">%" PRIu64 " of %" PRIu64 " lines, arms and bits without a hit are explained.</p>\n",
+            "<h2>Holes and why</h2>\n<p class=\"soft\">%" PRIu64 " of %" PRIu64 " lines, arms and bits without a hit are explained.</p>\n",
             view->explained, view->holes);
     put_list(out, &view->reasons, "what would hit it");
 }
 
-static void put_index(FILE *out, void *ctx) {
+static void put_index(FILE *out, const void *ctx) {
     const code_view *view = ctx;
     char text[64];
-    html_begin(out, "Code coverage");
+    html_begin(out, "Code coverage", NULL);
     fputs("<div class=\"tiles\">", out);
     for (unsigned m = 0; m < CODE_METRICS; m++) {
         const code_tally *t = &view->total[m];
         if (t->points > 0) {
             (void)snprintf(text, sizeof text, "%.2f&nbsp;%%", code_percent(t));
-            html_tile(out, code_metric_name((code_metric)m), text);
+            rep_tile(out, NULL, text, code_metric_name((code_metric)m));
         }
     }
     (void)snprintf(text, sizeof text, "%" PRIu64, view->data.files);
-    html_tile(out, "files merged", text);
+    rep_tile(out, NULL, text, "files merged");
     fputs("</div>\n<p>", out);
     for (unsigned m = 0; m < CODE_SCORED; m++) {
         fprintf(out, "%s%s ", m == 0 ? "" : ", ", code_metric_name((code_metric)m));
@@ -134,7 +134,7 @@ static void put_index(FILE *out, void *ctx) {
         fputs("<h2>Modules and packages without any point</h2>\n<p>", out);
         for (size_t i = 0; i < view->empty_count; i++) {
             fputs(i == 0 ? "" : ", ", out);
-            put_html(out, view->empty[i].name);
+            rep_xml(out, view->empty[i].name);
         }
         fputs("</p>\n", out);
     }
@@ -144,7 +144,7 @@ static void put_index(FILE *out, void *ctx) {
     if (view->waivers.count > 0) {
         put_waivers(out, view);
     }
-    html_end(out);
+    rep_page_end(out);
 }
 
 typedef struct page {
@@ -153,14 +153,13 @@ typedef struct page {
     const code_source *source;
 } page;
 
-static void put_source(FILE *out, void *ctx) {
+static void put_source(FILE *out, const void *ctx) {
     const page *p = ctx;
     code_page(p->view, p->file, p->source, out);
 }
 
 int code_tool_html(const code_view *view, const char *root, const char *dir, cov_error *err) {
     char name[600];
-    code_view *whole = (code_view *)(uintptr_t)view; /* put_index() only reads */
     if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: %s", dir, strerror(errno));
         return COV_IO;
@@ -176,5 +175,5 @@ int code_tool_html(const code_view *view, const char *root, const char *dir, cov
         }
         code_source_free(&source);
     }
-    return rc == COV_OK ? tool_write(dir, "index.html", put_index, whole, err) : rc;
+    return rc == COV_OK ? tool_write(dir, "index.html", put_index, view, err) : rc;
 }

@@ -44,10 +44,10 @@ static void put_told(FILE *out, cursor *c) {
     for (uint32_t i = 0; i < c->told_count; i++) {
         const code_waiver *w = &c->view->reasons.waiver[c->told[i] - 1];
         if (before == NULL || strcmp(before->why, w->why) != 0 || strcmp(before->how, w->how) != 0) {
-            fputs("<div class=\"dim\">", out);
-            put_html(out, w->why);
+            fputs("<div class=\"soft\">", out);
+            rep_xml(out, w->why);
             fputs("<br><b>To hit it:</b> ", out);
-            put_html(out, w->how);
+            rep_xml(out, w->how);
             fputs("</div>", out);
         }
         before = w;
@@ -73,7 +73,7 @@ static const char *look(const code_item *item) {
 static void put_title(FILE *out, const code_view *view, const code_item *item) {
     if (item->waiver != 0) {
         fputs(" title=\"waived: ", out);
-        put_html(out, view->waivers.waiver[item->waiver - 1].why);
+        rep_xml(out, view->waivers.waiver[item->waiver - 1].why);
         fputc('"', out);
     }
 }
@@ -84,7 +84,7 @@ static void put_small(FILE *out, cursor *c, code_metric metric, uint32_t line) {
         fprintf(out, "<span class=\"arm %s\"", look(item));
         put_title(out, c->view, item);
         fputc('>', out);
-        put_html(out, item->name);
+        rep_xml(out, item->name);
         fprintf(out, " %" PRIu64 "</span> ", item->hits);
     }
 }
@@ -120,7 +120,7 @@ static void put_bits(FILE *out, const cursor *c, size_t from) {
         fprintf(out, "<span class=\"arm %s\"", look(item));
         put_title(out, c->view, item);
         fputc('>', out);
-        put_html(out, text);
+        rep_xml(out, text);
         fputs("</span> ", out);
         i = after;
     }
@@ -141,13 +141,13 @@ static void put_below(FILE *out, cursor *c, size_t first) {
 }
 
 static void put_head(FILE *out, const code_group *file) {
-    html_begin(out, file->name);
-    fputs("<style>main{max-width:none}.src td{border:0;padding:0 8px;vertical-align:top}.src pre{margin:0;font:13px/1.45 "
-          "ui-monospace,Menlo,Consolas,"
-          "monospace;white-space:pre;tab-size:2}.arm{display:inline-block;font-size:.8em;border-radius:3px;padding:0 5px;margin:1px 0}.src "
-          ".below{padding:0 8px 6px 5ch;max-width:110ch}"
-          "tr:target{outline:2px solid var(--link)}</style>\n<p><a href=\"index.html\">all files</a></p>\n<p>",
-          out);
+    html_begin(
+        out, file->name,
+        "main{max-width:none}.src td{border:0;padding:0 8px;vertical-align:top}"
+        ".src pre{margin:0;padding:0;background:none;font:13px/1.45 ui-monospace,Menlo,Consolas,monospace;white-space:pre;tab-size:2}"
+        ".arm{display:inline-block;font-size:.8em;border-radius:3px;padding:0 5px;margin:1px 0}"
+        ".src .below{padding:0 8px 6px 5ch;max-width:110ch}tr:target{outline:2px solid var(--link)}");
+    fputs("<p><a href=\"index.html\">all files</a></p>\n<p>", out);
     for (unsigned m = 0; m < CODE_METRICS; m++) {
         if (file->tally[m].points > 0) {
             fprintf(out, "%s ", code_metric_name((code_metric)m));
@@ -184,7 +184,7 @@ void code_page(const code_view *view, const code_group *file, const code_source 
     fputs("<div class=\"scroll\"><table class=\"src\">\n", out);
     for (uint32_t line = 1; line <= source->count; line++) {
         const code_item *item = next(&c, CODE_M_LINE, line);
-        fprintf(out, "<tr id=\"l%" PRIu32 "\"><td class=\"n dim\">%" PRIu32 "</td>", line, line);
+        fprintf(out, "<tr id=\"l%" PRIu32 "\"><td class=\"n soft\">%" PRIu32 "</td>", line, line);
         if (item == NULL) {
             fputs("<td></td><td><pre>", out);
         } else {
@@ -192,7 +192,7 @@ void code_page(const code_view *view, const code_group *file, const code_source 
             put_title(out, view, item);
             fprintf(out, ">%" PRIu64 "</td><td class=\"%s\"><pre>", item->hits, item->hits > 0 ? "" : look(item));
         }
-        put_html(out, code_source_line(source, line));
+        rep_xml(out, code_source_line(source, line));
         fputs("</pre></td><td>", out);
         put_small(out, &c, CODE_M_BRANCH, line);
         put_small(out, &c, CODE_M_USER, line);
@@ -203,5 +203,5 @@ void code_page(const code_view *view, const code_group *file, const code_source 
         put_below(out, &c, first);
     }
     fputs("</table></div>\n", out);
-    html_end(out);
+    rep_page_end(out);
 }

@@ -145,7 +145,7 @@ static void put_groups(FILE *out, const char *key, const code_group *groups, siz
     fprintf(out, ",\n\"%s\": [", key);
     for (size_t i = 0; i < count; i++) {
         fputs(i == 0 ? "\n  {\"name\": " : ",\n  {\"name\": ", out);
-        put_json(out, groups[i].name);
+        rep_json(out, groups[i].name);
         fputs(", ", out);
         put_tallies(out, groups[i].tally);
         fputc('}', out);
@@ -165,15 +165,15 @@ static void put_items(FILE *out, const code_view *view, bool waived) {
         }
         const size_t next = waived ? i + 1 : code_view_hole(view, i, view->items.count, text, sizeof text);
         fprintf(out, "%s\n  {\"kind\": \"%s\", \"file\": ", first ? "" : ",", code_metric_name(item->metric));
-        put_json(out, item->file);
+        rep_json(out, item->file);
         fprintf(out, ", \"line\": %" PRIu32 ", \"points\": %zu, \"name\": ", item->line, next - i);
-        put_json(out, waived ? item->name : text);
+        rep_json(out, waived ? item->name : text);
         const code_waiver *reason = waived ? &view->waivers.waiver[item->waiver - 1] : code_view_reason(view, item);
         fputs(", \"why\": ", out);
-        put_json(out, reason == NULL ? "" : reason->why);
+        rep_json(out, reason == NULL ? "" : reason->why);
         if (!waived) {
             fputs(", \"hit\": ", out);
-            put_json(out, reason == NULL ? "" : reason->how);
+            rep_json(out, reason == NULL ? "" : reason->how);
         }
         fputc('}', out);
         first = false;
@@ -186,7 +186,7 @@ static void put_json_stale(FILE *out, const code_waivers *list, bool *first) {
     for (size_t i = 0; i < list->count; i++) {
         if (list->waiver[i].missing == 0) {
             fputs(*first ? "" : ", ", out);
-            put_json(out, list->waiver[i].what);
+            rep_json(out, list->waiver[i].what);
             *first = false;
         }
     }
@@ -214,9 +214,9 @@ void code_tool_json(FILE *out, const code_view *view) {
     fputs("],\n\"no_points\": [", out);
     for (size_t i = 0; i < view->empty_count; i++) {
         fputs(i == 0 ? "{\"module\": " : ", {\"module\": ", out);
-        put_json(out, view->empty[i].name);
+        rep_json(out, view->empty[i].name);
         fputs(", \"file\": ", out);
-        put_json(out, view->empty[i].file);
+        rep_json(out, view->empty[i].file);
         fputc('}', out);
     }
     fputs("]}\n", out);
@@ -250,7 +250,7 @@ static void tell(const code_options *o, uint32_t *told, const char *name, double
     const char *verdict = good ? "ok   " : most ? "ABOVE" : "BELOW";
     if (o->json) {
         printf("%s\n  {\"name\": ", *told == 0 ? "" : ",");
-        put_json(stdout, name);
+        rep_json(stdout, name);
         printf(", \"is\": %.2f, \"before_waivers\": %.2f, \"threshold\": %.2f, \"pass\": %s}", is, before, limit, good ? "true" : "false");
     } else if (most) {
         printf("%s %s %.2f %%, at most %g\n", verdict, name, is, limit);

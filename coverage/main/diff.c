@@ -24,7 +24,7 @@ static void put_lost(void *ctx, const cov_data *data, const tool_item *item) {
     tool_item_name(item, name, sizeof name);
     if (c->json) {
         fputs(c->lines++ == 0 ? "\n  " : ",\n  ", stdout);
-        put_json(stdout, name);
+        rep_json(stdout, name);
     } else {
         if (c->lines++ == 0) {
             printf("%s\n", c->title);

@@ -87,7 +87,7 @@ typedef struct gate {
 static void tell(gate *g, const char *name, double percent, double least, bool good) {
     if (g->t->json) {
         printf("%s\n  {\"name\": ", g->lines == 0 ? "" : ",");
-        put_json(stdout, name);
+        rep_json(stdout, name);
         printf(", \"is\": %.2f, \"threshold\": %.2f, \"pass\": %s}", percent, least, good ? "true" : "false");
     } else {
         printf("%s  %-40s %.2f, %s %.2f\n", good ? "ok   " : "BELOW", name, percent, is_count(name) ? "at most" : "at least", least);

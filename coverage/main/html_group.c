@@ -14,9 +14,9 @@ static void put_point(const cov_data *data, const cov_data_point *point, FILE *o
     const cov_score s = cov_score_point(data, point);
     fprintf(out, "<h2 id=\"%s\">%s</h2>\n<p>", point->name, point->name);
     html_meter(out, &s);
-    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " &middot; weight %" PRIu32 "</p>\n<p class=\"dim\">", s.covered, s.total,
+    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " &middot; weight %" PRIu32 "</p>\n<p class=\"soft\">", s.covered, s.total,
             point->weight);
-    put_html(out, point->bug);
+    rep_xml(out, point->bug);
     fputs("</p>\n<div class=\"scroll\"><table><tr><th>bin</th><th>values</th><th class=\"n\">hits</th><th class=\"n\">goal</th>"
           "<th>hint, or why it does not count</th></tr>\n",
           out);
@@ -24,17 +24,17 @@ static void put_point(const cov_data *data, const cov_data_point *point, FILE *o
         const cov_data_bin *bin = &point->bins[b];
         const uint64_t hits = data->counts[point->first + b];
         fputs("<tr><td>", out);
-        put_html(out, bin->name);
+        rep_xml(out, bin->name);
         fputs(bin->partial ? " (not in all files)</td><td><code>" : "</td><td><code>", out);
-        put_html(out, bin->values);
+        rep_xml(out, bin->values);
         fprintf(out, "</code></td><td class=\"n %s\">%" PRIu64 "</td><td class=\"n\">%" PRIu32 "</td><td>",
                 look(bin->role, hits, bin->goal), hits, bin->goal);
         if (bin->role != COV_COUNTED) {
             fputs(bin->role == COV_ILLEGAL ? "illegal: " : "ignored: ", out);
-            put_html(out, bin->why);
+            rep_xml(out, bin->why);
         } else {
             fputs("<code>", out);
-            put_html(out, bin->hint);
+            rep_xml(out, bin->hint);
             fputs("</code>", out);
         }
         fputs("</td></tr>\n", out);
@@ -53,7 +53,7 @@ static void put_grid(const cov_data *data, const cov_data_group *group, const co
     }
     for (uint32_t i = 0; i < cross->dim[last]; i++) {
         fputs("<th class=\"n\">", out);
-        put_html(out, point->bins[cov_crossed_bin(point, i)].name);
+        rep_xml(out, point->bins[cov_crossed_bin(point, i)].name);
         fputs("</th>", out);
     }
     fputs("</tr>\n", out);
@@ -63,7 +63,7 @@ static void put_grid(const cov_data *data, const cov_data_group *group, const co
             fputs("<tr>", out);
             for (uint32_t p = 0; p < last; p++) {
                 fputs("<th class=\"w\">", out);
-                put_html(out, group->points[cross->points[p]].bins[bins[p]].name);
+                rep_xml(out, group->points[cross->points[p]].bins[bins[p]].name);
                 fputs("</th>", out);
             }
         }
@@ -73,7 +73,7 @@ static void put_grid(const cov_data *data, const cov_data_group *group, const co
         fprintf(out, "<td class=\"n %s\"", look(role, hits, cross->goal));
         if (rule != NULL) {
             fputs(" title=\"", out);
-            put_html(out, rule->why);
+            rep_xml(out, rule->why);
             fputs("\"", out);
         }
         if (rule != NULL && hits == 0) {
@@ -93,9 +93,9 @@ static void put_rules(const cov_data_cross *cross, FILE *out) {
             cells += cross->cells[i] == r + 1;
         }
         if (cells > 0) {
-            fprintf(out, "<p class=\"dim\">%" PRIu32 " cells %s: ", cells,
+            fprintf(out, "<p class=\"soft\">%" PRIu32 " cells %s: ", cells,
                     cross->rules[r].role == COV_ILLEGAL ? "illegal (&times;)" : "ignored (&#8211;)");
-            put_html(out, cross->rules[r].why);
+            rep_xml(out, cross->rules[r].why);
             fputs("</p>\n", out);
         }
     }
@@ -109,10 +109,10 @@ static void put_cell_holes(const cov_data *data, const cov_data_group *group, co
         if (cov_cell_role(cross, i, &rule) == COV_COUNTED && data->counts[cross->first + i] < cross->goal) {
             cov_cell_name(group, cross, i, text, sizeof text);
             fputs("<tr><td>", out);
-            put_html(out, text);
+            rep_xml(out, text);
             fputs("</td><td><code>", out);
             cov_cell_hint(group, cross, i, text, sizeof text);
-            put_html(out, text);
+            rep_xml(out, text);
             fputs("</code></td></tr>\n", out);
         }
     }
@@ -123,9 +123,9 @@ static void put_cross(const cov_data *data, const cov_data_group *group, const c
     const cov_score s = cov_score_cross(data, cross);
     fprintf(out, "<h2 id=\"%s\">%s</h2>\n<p>", cross->name, cross->name);
     html_meter(out, &s);
-    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " &middot; goal %" PRIu32 " &middot; weight %" PRIu32 "</p>\n<p class=\"dim\">",
+    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " &middot; goal %" PRIu32 " &middot; weight %" PRIu32 "</p>\n<p class=\"soft\">",
             s.covered, s.total, cross->goal, cross->weight);
-    put_html(out, cross->bug);
+    rep_xml(out, cross->bug);
     fputs("</p>\n", out);
     put_rules(cross, out);
     if (cross->cell_count <= GRID_CELLS) {
@@ -140,12 +140,12 @@ void html_group_page(const cov_data *data, const cov_data_group *group, FILE *ou
     const cov_score s = cov_score_group(data, group);
     char title[160];
     (void)snprintf(title, sizeof title, "Coverage of %s", group->name);
-    html_begin(out, title);
+    html_begin(out, title, NULL);
     fputs("<p><a href=\"index.html\">all groups</a></p>\n<p>", out);
     html_meter(out, &s);
-    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " bins and cells &middot; %" PRIu64 " samples</p>\n<p class=\"dim\">", s.covered,
+    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " bins and cells &middot; %" PRIu64 " samples</p>\n<p class=\"soft\">", s.covered,
             s.total, group->samples);
-    put_html(out, group->about);
+    rep_xml(out, group->about);
     fputs("</p>\n<p>", out);
     for (uint32_t p = 0; p < group->point_count; p++) {
         fprintf(out, "<a href=\"#%s\">%s</a> ", group->points[p].name, group->points[p].name);
@@ -160,5 +160,5 @@ void html_group_page(const cov_data *data, const cov_data_group *group, FILE *ou
     for (uint32_t c = 0; c < group->cross_count; c++) {
         put_cross(data, group, &group->crosses[c], out);
     }
-    html_end(out);
+    rep_page_end(out);
 }

@@ -1,11 +1,9 @@
 /* index.c - tandem-cov index: the first page of a run for coverage, over the pages of functional and of code coverage. */
 #include "figures.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct page {
     FILE *out;
@@ -15,11 +13,11 @@ typedef struct page {
 } page;
 
 static void put_text(const page *p, const json_t *text) {
-    put_html(p->out, json_is_string(text) ? json_string_value(text) : "");
+    rep_xml(p->out, json_is_string(text) ? json_string_value(text) : "");
 }
 
 static void put_tile(const page *p, const char *title, double percent, double before, bool waivers) {
-    fprintf(p->out, "<div class=\"tile\"><b>%.2f&nbsp;%%</b><span class=\"dim\">%s", percent, title);
+    fprintf(p->out, "<div class=\"tile\"><b>%.2f&nbsp;%%</b><span class=\"soft\">%s", percent, title);
     if (waivers) {
         fprintf(p->out, "<br>%.2f&nbsp;%% before waivers", before);
     }
@@ -33,7 +31,7 @@ static void put_tiles(const page *p) {
     for (int k = 0; k < FIGURE_KINDS && p->code != NULL; k++) {
         put_tile(p, p->kinds[k].name, p->kinds[k].percent, p->kinds[k].before, true);
     }
-    fprintf(p->out, "<div class=\"tile\"><b>%" PRIu64 "</b><span class=\"dim\">files of jobs and cover properties</span></div>\n</div>\n",
+    fprintf(p->out, "<div class=\"tile\"><b>%" PRIu64 "</b><span class=\"soft\">files of jobs and cover properties</span></div>\n</div>\n",
             p->data->files);
 }
 
@@ -142,7 +140,7 @@ static void put_trend(const page *p) {
         put_line(p, k, first, last, low, false);
         put_line(p, k, first, last, low, true);
     }
-    fputs("</svg>\n<p class=\"dim\">", p->out);
+    fputs("</svg>\n<p class=\"soft\">", p->out);
     for (size_t k = 0; k < TRENDS; k++) {
         fprintf(p->out, "<span class=\"key k%zu\"></span>%s ", k, trend_names[k]);
     }
@@ -164,7 +162,7 @@ static void put_groups(const page *p) {
         fprintf(p->out, "<tr><td class=\"w\"><a href=\"functional/%s\">%s</a></td><td class=\"w\">", name, group->name);
         html_meter(p->out, &s);
         fprintf(p->out, "</td><td class=\"n\">%" PRIu64 "</td><td>", s.total - s.covered);
-        put_html(p->out, group->about);
+        rep_xml(p->out, group->about);
         fputs("</td></tr>\n", p->out);
     }
     fputs("</table></div>\n", p->out);
@@ -172,9 +170,9 @@ static void put_groups(const page *p) {
 
 static void put_kind(const page *p, const figure *f) {
     if (f->points == 0) {
-        fputs("<td class=\"n dim\">-</td><td class=\"n dim\">-</td>", p->out);
+        fputs("<td class=\"n soft\">-</td><td class=\"n soft\">-</td>", p->out);
     } else {
-        fprintf(p->out, "<td class=\"n\">%.2f</td><td class=\"n dim\">%.2f</td>", f->percent, f->before);
+        fprintf(p->out, "<td class=\"n\">%.2f</td><td class=\"n soft\">%.2f</td>", f->percent, f->before);
     }
 }
 
@@ -206,13 +204,12 @@ static bool put_units(const page *p) {
 
 static bool put_page(const page *p) {
     bool good = true;
-    html_begin(p->out, "Coverage");
-    fputs("<style>.trend{width:100%;max-width:760px}.trend polyline{fill:none;stroke-width:2}.trend .axis{fill:none;stroke:var(--rule)}"
-          ".trend text{font-size:10px;fill:var(--dim)}.t0{stroke:#2f7ed8}.t1{stroke:#3f9c69}.t2{stroke:#d08a1f}.t3{stroke:#9a5fc4}"
-          ".d0{fill:#2f7ed8}.d1{fill:#3f9c69}.d2{fill:#d08a1f}.d3{fill:#9a5fc4}"
-          ".key{display:inline-block;width:14px;height:3px;vertical-align:middle;margin:0 4px 0 10px}.k0{background:#2f7ed8}"
-          ".k1{background:#3f9c69}.k2{background:#d08a1f}.k3{background:#9a5fc4}</style>\n",
-          p->out);
+    html_begin(p->out, "Coverage",
+               ".trend{width:100%;max-width:760px}.trend polyline{fill:none;stroke-width:2}"
+               ".t0{stroke:#2f7ed8}.t1{stroke:#3f9c69}.t2{stroke:#d08a1f}.t3{stroke:#9a5fc4}"
+               ".d0{fill:#2f7ed8}.d1{fill:#3f9c69}.d2{fill:#d08a1f}.d3{fill:#9a5fc4}"
+               ".key{display:inline-block;width:14px;height:3px;vertical-align:middle;margin:0 4px 0 10px}.k0{background:#2f7ed8}"
+               ".k1{background:#3f9c69}.k2{background:#d08a1f}.k3{background:#9a5fc4}");
     put_tiles(p);
     put_gates(p);
     put_trend(p);
@@ -220,31 +217,23 @@ static bool put_page(const page *p) {
     if (p->code != NULL) {
         good = put_units(p);
     }
-    html_end(p->out);
+    rep_page_end(p->out);
     return good;
 }
 
-/* Under a temporary name first. */
 static int write_page(page *p, const tool *t, cov_error *err) {
-    char temporary[1100];
-    (void)snprintf(temporary, sizeof temporary, "%.1000s.tmp%ld", t->output, (long)getpid());
-    p->out = fopen(temporary, "w");
-    bool good = p->out != NULL;
-    bool sense = true;
-    if (good) {
-        sense = put_page(p);
-        good = ferror(p->out) == 0;
-        good = fclose(p->out) == 0 && good && sense && rename(temporary, t->output) == 0;
+    rep_file file;
+    int rc = tool_told(rep_file_open(&file, t->output), t->output, err);
+    if (rc != COV_OK) {
+        return rc;
     }
-    if (!sense) {
+    p->out = file.file;
+    if (!put_page(p)) {
+        rep_file_drop(&file);
         (void)snprintf(err->text, sizeof err->text, "%.200s: expected the JSON of tandem-cov code report", t->code);
-    } else if (!good) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: %s", t->output, strerror(errno));
+        return COV_IO;
     }
-    if (!good) {
-        (void)unlink(temporary);
-    }
-    return good ? COV_OK : COV_IO;
+    return tool_told(rep_file_close(&file, false), t->output, err);
 }
 
 /* The JSON files of the command line. */

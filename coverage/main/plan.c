@@ -109,14 +109,14 @@ static void put_tries(void *ctx, const cov_data *data, const tool_item *item) {
 }
 
 static int write_tried(const plan *p, const char *path, cov_error *err) {
-    tool_out out;
-    if (tool_out_open(&out, path, err) != COV_OK) {
+    rep_file out;
+    if (tool_told(rep_file_open(&out, path), path, err) != COV_OK) {
         return COV_IO;
     }
     writing w = {.p = p, .file = out.file};
     fputs("# how many hits planned jobs should have had, of bins that nothing has hit: for tandem-cov plan\n", out.file);
     tool_walk(p->data, NULL, put_tries, &w);
-    return tool_out_close(&out, err);
+    return tool_told(rep_file_close(&out, false), path, err);
 }
 
 /* ---- lines ---- */
@@ -214,7 +214,7 @@ static void put_summary(const plan *p, const tool *t) {
 }
 
 static int make_plan(plan *p, const tool *t, cov_error *err) {
-    tool_out out = {.file = stdout};
+    rep_file out = {.file = stdout};
     int rc = plan_read_bins(p, err);
     rc = rc == COV_OK ? plan_read_holes(p, err) : rc;
     rc = rc == COV_OK && t->plan.tried != NULL ? read_tried(p, t->plan.tried, err) : rc;
@@ -222,14 +222,15 @@ static int make_plan(plan *p, const tool *t, cov_error *err) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: no hint names a test", t->files[0]);
         rc = COV_BAD_FILE;
     }
-    rc = rc == COV_OK && t->output != NULL ? tool_out_open(&out, t->output, err) : rc;
+    rc = rc == COV_OK && t->output != NULL ? tool_told(rep_file_open(&out, t->output), t->output, err) : rc;
     if (rc != COV_OK) {
         return rc;
     }
     rc = p->hole_count == 0 ? COV_OK : put_plan(p, t, out.file, err);
-    if (t->output != NULL) {
-        const int closed = tool_out_close(&out, err);
-        rc = rc == COV_OK ? closed : rc;
+    if (rc == COV_OK && t->output != NULL) {
+        rc = tool_told(rep_file_close(&out, false), t->output, err);
+    } else if (t->output != NULL) {
+        rep_file_drop(&out);
     }
     return rc == COV_OK && t->plan.tried != NULL ? write_tried(p, t->plan.tried, err) : rc;
 }

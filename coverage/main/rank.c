@@ -130,12 +130,12 @@ static void put_lines(const ranking *r, const tool *t, FILE *out) {
 }
 
 static int write_lines(const ranking *r, const tool *t, cov_error *err) {
-    tool_out out;
-    if (tool_out_open(&out, t->output, err) != COV_OK) {
+    rep_file out;
+    if (tool_told(rep_file_open(&out, t->output), t->output, err) != COV_OK) {
         return COV_IO;
     }
     put_lines(r, t, out.file);
-    return tool_out_close(&out, err);
+    return tool_told(rep_file_close(&out, false), t->output, err);
 }
 
 static void put_table(const ranking *r, const tool *t) {
@@ -144,9 +144,9 @@ static void put_table(const ranking *r, const tool *t) {
         printf("{\"files\": %" PRIu32 ", \"covered\": %" PRIu64 ", \"chosen\": [", t->file_count, s.covered);
         for (uint32_t i = 0; i < r->chosen; i++) {
             printf("%s\n  {\"file\": ", i == 0 ? "" : ",");
-            put_json(stdout, r->files[r->order[i]].path);
+            rep_json(stdout, r->files[r->order[i]].path);
             fputs(", \"job\": ", stdout);
-            put_json(stdout, r->files[r->order[i]].job);
+            rep_json(stdout, r->files[r->order[i]].job);
             printf(", \"gain\": %" PRIu64 "}", r->gain[i]);
         }
         puts("]}");

@@ -9,24 +9,24 @@ static void put_bin(const cov_data *data, const cov_data_point *point, uint32_t 
     const cov_data_bin *bin = &point->bins[b];
     const uint64_t hits = data->counts[point->first + b];
     fputs("      {\"name\": ", out);
-    put_json(out, bin->name);
+    rep_json(out, bin->name);
     fputs(", \"values\": ", out);
-    put_json(out, bin->values);
+    rep_json(out, bin->values);
     fprintf(out, ", \"role\": \"%s\", \"hits\": %" PRIu64 ", \"goal\": %" PRIu32 ", \"covered\": %s, \"partial\": %s, \"hint\": ",
             role_names[bin->role], hits, bin->goal, bin->role == COV_COUNTED && hits >= bin->goal ? "true" : "false",
             bin->partial ? "true" : "false");
-    put_json(out, bin->hint);
+    rep_json(out, bin->hint);
     fputs(", \"why\": ", out);
-    put_json(out, bin->why);
+    rep_json(out, bin->why);
     fputs("}", out);
 }
 
 static void put_point(const cov_data *data, const cov_data_point *point, FILE *out) {
     const cov_score s = cov_score_point(data, point);
     fputs("    {\"name\": ", out);
-    put_json(out, point->name);
+    rep_json(out, point->name);
     fputs(", \"bug\": ", out);
-    put_json(out, point->bug);
+    rep_json(out, point->bug);
     fprintf(out, ", \"weight\": %" PRIu32 ", ", point->weight);
     put_score(out, &s);
     fputs(", \"bins\": [\n", out);
@@ -43,13 +43,13 @@ static void put_cross(const cov_data *data, const cov_data_group *group, const c
     char text[700];
     const char *comma = "\n";
     fputs("    {\"name\": ", out);
-    put_json(out, cross->name);
+    rep_json(out, cross->name);
     fputs(", \"bug\": ", out);
-    put_json(out, cross->bug);
+    rep_json(out, cross->bug);
     fputs(", \"points\": [", out);
     for (uint32_t p = 0; p < cross->point_count; p++) {
         fputs(p == 0 ? "" : ", ", out);
-        put_json(out, group->points[cross->points[p]].name);
+        rep_json(out, group->points[cross->points[p]].name);
     }
     fprintf(out, "], \"weight\": %" PRIu32 ", \"goal\": %" PRIu32 ", ", cross->weight, cross->goal);
     put_score(out, &s);
@@ -61,12 +61,12 @@ static void put_cross(const cov_data *data, const cov_data_group *group, const c
         if ((role == COV_COUNTED && hits < cross->goal) || (role == COV_ILLEGAL && hits > 0)) {
             cov_cell_name(group, cross, i, text, sizeof text);
             fprintf(out, "%s      {\"bins\": ", comma);
-            put_json(out, text);
+            rep_json(out, text);
             fprintf(out, ", \"role\": \"%s\", \"hits\": %" PRIu64 ", \"hint\": ", role_names[role], hits);
             cov_cell_hint(group, cross, i, text, sizeof text);
-            put_json(out, text);
+            rep_json(out, text);
             fputs(", \"why\": ", out);
-            put_json(out, rule == NULL ? "" : rule->why);
+            rep_json(out, rule == NULL ? "" : rule->why);
             fputs("}", out);
             comma = ",\n";
         }
@@ -78,7 +78,7 @@ static void put_cross(const cov_data *data, const cov_data_group *group, const c
             cells += cross->cells[i] == r + 1;
         }
         fprintf(out, "%s{\"role\": \"%s\", \"cells\": %" PRIu32 ", \"why\": ", r == 0 ? "" : ", ", role_names[cross->rules[r].role], cells);
-        put_json(out, cross->rules[r].why);
+        rep_json(out, cross->rules[r].why);
         fputs("}", out);
     }
     fputs("]}", out);
@@ -87,7 +87,7 @@ static void put_cross(const cov_data *data, const cov_data_group *group, const c
 void tool_report_json(const cov_data *data, FILE *out) {
     const cov_score all = cov_score_all(data);
     fprintf(out, "{\"files\": %" PRIu64 ", \"job\": ", data->files);
-    put_json(out, data->job);
+    rep_json(out, data->job);
     fputs(", ", out);
     put_score(out, &all);
     fputs(", \"groups\": [\n", out);
@@ -95,9 +95,9 @@ void tool_report_json(const cov_data *data, FILE *out) {
         const cov_data_group *group = &data->groups[g];
         const cov_score s = cov_score_group(data, group);
         fputs("  {\"name\": ", out);
-        put_json(out, group->name);
+        rep_json(out, group->name);
         fputs(", \"about\": ", out);
-        put_json(out, group->about);
+        rep_json(out, group->about);
         fprintf(out, ", \"weight\": %" PRIu32 ", \"samples\": %" PRIu64 ", ", group->weight, group->samples);
         put_score(out, &s);
         fputs(", \"points\": [\n", out);

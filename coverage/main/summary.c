@@ -1,10 +1,8 @@
 /* summary.c - tandem-cov summary: functional and code coverage in a few lines, and as figures that a database keeps. */
 #include "figures.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 /* {"figures": [..]}: functional coverage and its groups, then the kinds of code coverage. */
 static void put_figure(FILE *out, const char *name, const char *more, double percent, double before, uint64_t covered, uint64_t points,
@@ -12,7 +10,7 @@ static void put_figure(FILE *out, const char *name, const char *more, double per
     char whole[200];
     (void)snprintf(whole, sizeof whole, "%s%s%s", name, more[0] == '\0' ? "" : " ", more);
     fprintf(out, "%s\n  {\"name\": ", first ? "" : ",");
-    put_json(out, whole);
+    rep_json(out, whole);
     fprintf(out, ", \"percent\": %.4f, \"percent_before\": %.4f, \"covered\": %" PRIu64 ", \"points\": %" PRIu64 "}", percent, before,
             covered, points);
 }
@@ -46,20 +44,13 @@ static void print(const cov_data *data, const figure *kinds) {
 }
 
 static int write_figures(const cov_data *data, const figure *kinds, const char *path, cov_error *err) {
-    char temporary[1100];
-    (void)snprintf(temporary, sizeof temporary, "%.1000s.tmp%ld", path, (long)getpid());
-    FILE *out = fopen(temporary, "w");
-    bool good = out != NULL;
-    if (good) {
-        put_figures(data, kinds, out);
-        good = ferror(out) == 0;
-        good = fclose(out) == 0 && good && rename(temporary, path) == 0;
+    rep_file file;
+    const int rc = tool_told(rep_file_open(&file, path), path, err);
+    if (rc != COV_OK) {
+        return rc;
     }
-    if (!good) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: %s", path, strerror(errno));
-        (void)unlink(temporary);
-    }
-    return good ? COV_OK : COV_IO;
+    put_figures(data, kinds, file.file);
+    return tool_told(rep_file_close(&file, false), path, err);
 }
 
 int tool_summary(const tool *t) {

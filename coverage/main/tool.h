@@ -3,6 +3,7 @@
 #define COVERAGE_TOOL_H
 
 #include "../cov.h"
+#include "report/report.h"
 
 typedef struct tool {
     const char *prog;
@@ -37,18 +38,6 @@ int tool_error(const tool *t, const char *text);
 /* The same for a wrong argument; exit status 2. */
 int tool_refuse(const tool *t, const char *what, const char *arg);
 
-/* ---- out.c: a text file under a temporary name, then renamed ---- */
-
-typedef struct tool_out {
-    FILE *file;
-    const char *path;
-    char temporary[4096];
-} tool_out;
-
-/* COV_IO with a line. */
-int tool_out_open(tool_out *out, const char *path, cov_error *err);
-int tool_out_close(tool_out *out, cov_error *err);
-
 /* ---- walk.c: everything that has counters, one after the other ---- */
 
 /* A bin or a cell. */
@@ -73,10 +62,8 @@ void tool_item_hint(const tool_item *item, char *dst, size_t size);
 
 /* ---- put.c ---- */
 
-/* A JSON string with its quotes; bytes that are no UTF-8 become '?'. */
-void put_json(FILE *out, const char *text);
-/* Text of a page: escaped, and no bytes that are no UTF-8. */
-void put_html(FILE *out, const char *text);
+/* What a function of report.h returned for a file, with a line in err: COV_OK or COV_IO. */
+int tool_told(int error, const char *path, cov_error *err);
 /* {"percent": .., "total": .., "covered": .., "illegal": .., "ignored": ..} without the braces. */
 void put_score(FILE *out, const cov_score *score);
 
@@ -87,12 +74,10 @@ int tool_html(const cov_data *data, const char *dir, cov_error *err);
 void html_group_page(const cov_data *data, const cov_data_group *group, FILE *out);
 /* Name of a group's page. */
 void html_page_name(const cov_data_group *group, char *dst, size_t size);
-void html_begin(FILE *out, const char *title);
-void html_end(FILE *out);
-/* A number with its title. */
-void html_tile(FILE *out, const char *title, const char *text);
-/* Write a file of a folder ("": this one) through a function, under a temporary name first. COV_IO with a line. */
-int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, void *ctx), void *ctx, cov_error *err);
+/* Begin a page with its heading; style: rules of this page, or NULL. */
+void html_begin(FILE *out, const char *title, const char *style);
+/* Write a file of a folder ("": this one) through a function. COV_IO with a line. */
+int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, const void *ctx), const void *ctx, cov_error *err);
 /* A share as a bar and a number. */
 void html_meter(FILE *out, const cov_score *score);
 

@@ -24,18 +24,18 @@ $(OUT)/obj/$(EXAMPLE)/%.o: $(EXAMPLE)/%.c $(OUT)/flags.c
 	@mkdir -p $(@D)
 	@echo "  CC    $< ($(BUILD_LABEL))"
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) -I$(EXAMPLE) -DCOPY_CFG='"$(EXAMPLE_CFG)"' -MMD -MP -c $< -o $@
-$(OUT)/axi_copy: $(OBJ_example) $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.a $(VLT)/libverilated.a $(HOST)/flags.ld
+$(OUT)/axi_copy: $(OBJ_example) $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(call link,$(OBJ_example),axi_copy,tb opt)
+	@$(call link,$(OBJ_example),axi_copy,tb opt report)
 
 # the AXI checker alone, in a bench that is not ours
 $(OUT)/watch.o: $(EXAMPLE)/watch/watch.cpp $(DUT_axi_copy) $(EXAMPLE)/axi_copy.mk
 	@echo "  CXX   $< ($(BUILD_LABEL))"
 	@$(CCACHE) $(CXX) $(VM_CXX) -Itb -I$(OUT)/v/axi_copy -MMD -MP -c $< -o $@
 -include $(OUT)/watch.d
-$(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.a $(VLT)/libverilated.a $(HOST)/flags.ld
+$(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(call link,$(OUT)/watch.o,axi_copy,tb opt)
+	@$(call link,$(OUT)/watch.o,axi_copy,tb opt report)
 endif
 
 # make example [SEED= COUNT= KIND= DATA=64 knob=value ARGS=options], or CASE=file, or SHRINK=file

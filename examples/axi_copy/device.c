@@ -20,7 +20,7 @@ static bool hal_write(void *ctx, uint32_t reg, uint32_t value) {
 
 static bool hal_wait(void *ctx, bool irq) {
     copy_device *dev = (copy_device *)ctx;
-    for (int i = 0; irq ? *dev->irq == 0 : i < POLL_CYCLES; i++) {
+    for (int i = 0; irq ? dev->run.irq == 0 : i < POLL_CYCLES; i++) {
         if (!tb_run_step(&dev->run)) {
             return false;
         }
@@ -29,7 +29,8 @@ static bool hal_wait(void *ctx, bool irq) {
 }
 
 int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size) {
-    tb_sig irq;
+    static const tb_run_port_cfg regs = {.name = "regs", .prefix = "s_axil_"};
+    const tb_run_port_cfg mem = {.name = "mem", .prefix = "m_axi_", .mem = &dev->rtl_mem};
     memset(dev, 0, sizeof *dev);
     /* memory that nobody wrote reads differently on both sides */
     if (tb_ddr_init(&dev->rtl_mem, COPY_MEM_BASE, COPY_MEM_SIZE, cfg->seed) != 0 ||
@@ -42,15 +43,13 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
     dev->model.mem = &dev->model_mem;
     dev->hal = (copy_hal){.ctx = dev, .read = hal_read, .write = hal_write, .wait = hal_wait};
     tb_run *run = &dev->run;
-    if (tb_run_open(run, cfg, err, err_size) != 0 || tb_run_registers(run, "regs", "s_axil_", err, err_size) != COPY_PORT_REGS ||
-        tb_run_memory(run, "mem", "m_axi_", &dev->rtl_mem, err, err_size) != COPY_PORT_MEM ||
-        tb_run_checks(run, copy_checks, copy_check_count, NULL, err, err_size) != 0 ||
-        tb_sim_port(&run->sim, "irq_o", 1, false, &irq, err, err_size) != 0) {
+    if (tb_run_open(run, cfg, err, err_size) != 0 || tb_run_port_open(run, &regs, err, err_size) != COPY_PORT_REGS ||
+        tb_run_port_open(run, &mem, err, err_size) != COPY_PORT_MEM || tb_run_pin(run, "irq_o", err, err_size) != 0 ||
+        tb_run_checks(run, copy_checks, copy_check_count, NULL, NULL, err, err_size) != 0) {
         return -1;
     }
-    dev->irq = (const uint8_t *)irq.ptr;
     run->live = &dev->live;
-    tb_run_start(run);
+    tb_run_reset(run);
     return 0;
 }
 

@@ -17,8 +17,7 @@ typedef struct copy_device {
     tb_ddr rtl_mem, model_mem;
     tb_buffers live; /* the copy that is under way */
     copy_model model;
-    copy_hal hal;       /* for the driver */
-    const uint8_t *irq; /* pin */
+    copy_hal hal; /* for the driver */
 } copy_device;
 
 /* 0 or -1 with one line in err; copy_device_close() in any case. The struct must not be moved. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "photos.h"
-#include "text.h"
+#include "report/report.h"
 
 #define METHODS 4u
 static const char *const method_name[METHODS] = {
@@ -100,7 +100,7 @@ static void print_json(const calib_job *job) {
         }
         printf("%s\n{\"name\": ", first ? "" : ",");
         first = false;
-        put_json_text(stdout, job->fp32.layer[i].name);
+        rep_json(stdout, job->fp32.layer[i].name);
         print_number("scale", (double)l->scale);
         print_number("absmax", (double)job->hist[i].absmax);
         print_number("threshold", 127.0 / (double)l->scale);

@@ -8,7 +8,7 @@
 #include "netjob.h"
 #include "netopt.h"
 #include "photos.h"
-#include "text.h"
+#include "report/report.h"
 
 static const char help_text[] =
     "usage: tandem-net detect PARAM BIN [options] --image FILE ...\n"
@@ -193,7 +193,7 @@ static void print_text(const detect_job *job, const char *path, uint32_t count) 
 
 static void print_json(const detect_job *job, const char *path, const net_picture *picture, uint32_t count) {
     printf("{\"image\": ");
-    put_json_text(stdout, path);
+    rep_json(stdout, path);
     printf(", \"width\": %u, \"height\": %u, \"boxes\": [", picture->w, picture->h);
     for (uint32_t i = 0; i < count; i++) {
         const net_box *b = &job->box[i];
@@ -202,7 +202,7 @@ static void print_json(const detect_job *job, const char *path, const net_pictur
                (double)b->score, (double)b->x, (double)b->y, (double)b->w, (double)b->h);
         if (name != NULL) {
             printf(", \"name\": ");
-            put_json_text(stdout, name);
+            rep_json(stdout, name);
         }
         printf("}");
     }

@@ -22,9 +22,9 @@ static void put_counters(FILE *out, const uint64_t *c) {
 static void put_part(const part_job *j, const part *p, FILE *out) {
     const net_rt_estimate e = p->estimate;
     fprintf(out, "{\"first\": %u, \"last\": %u, \"type\": ", p->first, p->last);
-    put_json_text(out, j->run.graph.layer[p->first].type);
+    rep_json(out, j->run.graph.layer[p->first].type);
     fputs(", \"name\": ", out);
-    put_json_text(out, j->run.graph.layer[p->first].name);
+    rep_json(out, j->run.graph.layer[p->first].name);
     fprintf(out,
             ", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64 ", \"predicted\": %" PRIu64 ", \"mesh_bound\": %" PRIu64
             ", \"read_bound\": %" PRIu64 ", \"write_bound\": %" PRIu64 ", \"fill\": %" PRIu64 ", \"drain\": %" PRIu64
@@ -33,7 +33,7 @@ static void put_part(const part_job *j, const part *p, FILE *out) {
             p->out.status == NET_OK ? "true" : "false");
     if (p->out.status != NET_OK) {
         fputs(", \"message\": ", out);
-        put_json_text(out, p->out.message);
+        rep_json(out, p->out.message);
     }
     if (j->opt->stalls) {
         put_counters(out, p->out.counter);
@@ -46,7 +46,7 @@ static void put_all(FILE *out, const void *ctx) {
     uint64_t cycles = 0;
     uint64_t prediction = 0;
     fputs("{\"net\": ", out);
-    put_json_text(out, j->opt->net);
+    rep_json(out, j->opt->net);
     fprintf(out, ", \"device\": \"%s\", \"n\": %u, \"layers\": [\n", j->opt->device, j->opt->n);
     for (uint32_t i = 0; i < j->count; i++) {
         fputs(i == 0 ? "" : ",\n", out);

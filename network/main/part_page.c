@@ -10,25 +10,12 @@
 #define CLOCK_MHZ 200.0
 #define BUS_BYTES 32.0 /* of both channels in a cycle, each way */
 
+/* What only this page has: three colours for kinds of work, pictures as wide as the page. */
 static const char style[] =
-    ":root{color-scheme:light "
-    "dark;--page:#fafafa;--box:#fff;--text:#1c2024;--dim:#59616a;--rule:#dde1e4;--a:#2f7ed8;--b:#3f9c69;--c:#d08a1f;"
-    "--bad:#b3261e}"
-    "@media(prefers-color-scheme:dark){:root{--page:#131618;--box:#1b1f23;--text:#e5e8ea;--dim:#9ba5ae;--rule:#333a40;--a:#6aa9f4;--b:#"
-    "57b884;"
-    "--c:#e2a94f;--bad:#ff8a80}}"
-    "*{box-sizing:border-box}body{margin:0;background:var(--page);color:var(--text);font:15px/1.5 system-ui,sans-serif}"
-    "main{max-width:1160px;margin:0 auto;padding:12px 16px "
-    "48px}h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:1.6em 0 .4em}"
-    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:10px}.tile{background:var(--box);border:1px solid "
-    "var(--rule);"
-    "border-radius:8px;padding:8px 14px}.tile b{display:block;font-size:1.25rem}.dim{color:var(--dim)}"
-    ".scroll{overflow-x:auto;background:var(--box);border:1px solid var(--rule);border-radius:8px}"
-    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}th,td{padding:2px 9px;border-bottom:1px solid var(--rule);"
-    "text-align:right;white-space:nowrap}th{color:var(--dim)}.l{text-align:left}.bad{color:var(--bad)}"
-    "svg{display:block;width:100%;min-width:700px}svg "
-    "text{font-size:11px;fill:var(--dim)}.axis{stroke:var(--rule);fill:none}.roof{stroke:var(--dim);"
-    "fill:none;stroke-width:1.5}.s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:var(--c)}";
+    ":root{--a:#2f7ed8;--b:#3f9c69;--c:#d08a1f}@media(prefers-color-scheme:dark){:root{--a:#6aa9f4;--b:#57b884;--c:#e2a94f}}"
+    "th,td{padding:2px 9px;text-align:right;white-space:nowrap}.l{text-align:left}"
+    "svg{display:block;width:100%;min-width:700px}svg text{font-size:11px}.roof{stroke:var(--soft);fill:none;stroke-width:1.5}"
+    ".s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:var(--c)}";
 
 static uint64_t total(const part_job *j) {
     uint64_t cycles = 0;
@@ -36,10 +23,6 @@ static uint64_t total(const part_job *j) {
         cycles += j->part[i].out.cycles;
     }
     return cycles;
-}
-
-static void put_tile(FILE *out, const char *value, const char *what) {
-    fprintf(out, "<div class=\"tile\"><b>%s</b><span class=\"dim\">%s</span></div>\n", value, what);
 }
 
 static void put_tiles(const part_job *j, FILE *out) {
@@ -56,25 +39,25 @@ static void put_tiles(const part_job *j, FILE *out) {
     }
     fputs("<div class=\"tiles\">\n", out);
     (void)snprintf(text, sizeof text, "%u of %u", same, j->count);
-    put_tile(out, text, "layers as the golden model has them");
+    rep_tile(out, NULL, text, "layers as the golden model has them");
     (void)snprintf(text, sizeof text, "%" PRIu64, cycles);
-    put_tile(out, text, "cycles of the layers");
+    rep_tile(out, NULL, text, "cycles of the layers");
     (void)snprintf(text, sizeof text, "%.2f ms", ms);
-    put_tile(out, text, "at 200 MHz");
+    rep_tile(out, NULL, text, "at 200 MHz");
     if (j->opt->published > 0) {
         (void)snprintf(text, sizeof text, "%.2f ms", j->opt->published);
-        put_tile(out, text, "published");
+        rep_tile(out, NULL, text, "published");
         (void)snprintf(text, sizeof text, "%.2f", ms / j->opt->published);
-        put_tile(out, text, "of the published time");
+        rep_tile(out, NULL, text, "of the published time");
     }
     (void)snprintf(text, sizeof text, "%.1f&nbsp;%%",
                    cycles == 0 ? 0.0 : 100.0 * (double)j->macs / (2.0 * j->opt->n * j->opt->n * (double)cycles));
-    put_tile(out, text, "of the mesh's multiply-accumulates");
+    rep_tile(out, NULL, text, "of the mesh's multiply-accumulates");
     (void)snprintf(text, sizeof text, "%+.1f&nbsp;%%", part_off(prediction, cycles));
-    put_tile(out, text, "predicted cycles off");
+    rep_tile(out, NULL, text, "predicted cycles off");
     if (j->opt->stalls) {
         (void)snprintf(text, sizeof text, "%.1f MB", (double)bytes / 1e6);
-        put_tile(out, text, "over the bus");
+        rep_tile(out, NULL, text, "over the bus");
     }
     fputs("</div>\n", out);
 }
@@ -99,7 +82,7 @@ static void put_timeline(const part_job *j, FILE *out) {
     const double height = ROW * (double)TRACKS;
     fprintf(
         out,
-        "<h2>Timeline</h2>\n<p class=\"dim\">Layers one after the other, as wide as their cycles; a box fills its row as far as the unit "
+        "<h2>Timeline</h2>\n<p class=\"soft\">Layers one after the other, as wide as their cycles; a box fills its row as far as the unit "
         "fills the "
         "layer's cycles.</p>\n<div class=\"scroll\"><svg viewBox=\"0 0 1090 %.0f\" role=\"img\" aria-label=\"timeline of the units\">\n",
         height + 24);
@@ -116,7 +99,7 @@ static void put_timeline(const part_job *j, FILE *out) {
             if (h > 0.3) {
                 fprintf(out, "<rect class=\"s%u\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"><title>", tracks[t].colour, x,
                         base - h, w > 0.6 ? w - 0.3 : w, h);
-                put_html_text(out, j->run.graph.layer[p->first].name);
+                rep_xml(out, j->run.graph.layer[p->first].name);
                 fprintf(out, ": %s %.1f %%</title></rect>\n", tracks[t].name, share);
             }
             x += w;
@@ -149,7 +132,7 @@ static void put_roofline(const part_job *j, FILE *out) {
     const double ridge = peak / (2 * BUS_BYTES); /* both ways together */
     fprintf(
         out,
-        "<h2>Roofline</h2>\n<p class=\"dim\">Layers with multiply-accumulates. Left of the ridge (%.0f a byte) the bus is the bound: 32 "
+        "<h2>Roofline</h2>\n<p class=\"soft\">Layers with multiply-accumulates. Left of the ridge (%.0f a byte) the bus is the bound: 32 "
         "bytes read and 32 "
         "written a cycle; right of it the mesh, %.0f a cycle.</p>\n<div class=\"scroll\"><svg viewBox=\"0 0 1090 350\" role=\"img\" "
         "aria-label=\"roofline\">\n<path class=\"axis\" d=\"M%.0f 12V%.0fH%.0f\"/><path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>\n",
@@ -173,7 +156,7 @@ static void put_roofline(const part_job *j, FILE *out) {
         fprintf(out, "<circle class=\"s0\" fill-opacity=\".65\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>",
                 plot_x((double)p->macs / bytes), plot_y((double)p->macs / (double)p->out.cycles, peak),
                 3 + 18 * sqrt((double)p->out.cycles / all));
-        put_html_text(out, j->run.graph.layer[p->first].name);
+        rep_xml(out, j->run.graph.layer[p->first].name);
         fprintf(out, ": %.1f MACs a byte, %.1f a cycle, %.1f %% of the cycles</title></circle>\n", (double)p->macs / bytes,
                 (double)p->macs / (double)p->out.cycles, 100.0 * (double)p->out.cycles / all);
     }
@@ -186,9 +169,9 @@ static void put_row(const part_job *j, const part *p, FILE *out) {
     const uint64_t *c = p->out.counter;
     const uint64_t prediction = p->estimate.cycles;
     fprintf(out, "<tr><td class=\"l\">%u</td><td class=\"l\">", p->first);
-    put_html_text(out, j->run.graph.layer[p->first].type);
+    rep_xml(out, j->run.graph.layer[p->first].type);
     fputs("</td><td class=\"l\">", out);
-    put_html_text(out, j->run.graph.layer[p->first].name);
+    rep_xml(out, j->run.graph.layer[p->first].name);
     fprintf(out, "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%+.1f</td>", p->macs, p->out.cycles, prediction,
             part_off(prediction, p->out.cycles));
     if (j->opt->stalls) {
@@ -201,7 +184,7 @@ static void put_row(const part_job *j, const part *p, FILE *out) {
         fputs("<td class=\"l\">same</td></tr>\n", out);
     } else {
         fputs("<td class=\"l bad\">", out);
-        put_html_text(out, p->out.message);
+        rep_xml(out, p->out.message);
         fputs("</td></tr>\n", out);
     }
 }
@@ -210,19 +193,16 @@ static void put_all(FILE *out, const void *ctx) {
     const part_job *j = ctx;
     const char *slash = strrchr(j->opt->net, '/');
     const char *name = slash == NULL ? j->opt->net : slash + 1;
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-          "content=\"width=device-width,initial-scale=1\"><title>",
-          out);
-    put_html_text(out, name);
-    fprintf(out, "</title>\n<style>%s</style></head>\n<body><main>\n<h1>", style);
-    put_html_text(out, name);
+    rep_page_begin(out, name, NULL, style);
+    fputs("<main>\n<h1>", out);
+    rep_xml(out, name);
     fprintf(out, ", N = %u, device %s</h1>\n", j->opt->n, j->opt->device);
     put_tiles(j, out);
     if (j->opt->stalls) {
         put_timeline(j, out);
         put_roofline(j, out);
     } else {
-        fputs("<p class=\"dim\">Without --stalls there are no counters: no timeline, no roofline.</p>\n", out);
+        fputs("<p class=\"soft\">Without --stalls there are no counters: no timeline, no roofline.</p>\n", out);
     }
     fputs("<h2>Layers</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\">layer</th><th class=\"l\">type</th><th "
           "class=\"l\">name</th><th>MACs</th>"
@@ -237,7 +217,8 @@ static void put_all(FILE *out, const void *ctx) {
     for (uint32_t i = 0; i < j->count; i++) {
         put_row(j, &j->part[i], out);
     }
-    fputs("</table></div>\n</main></body></html>\n", out);
+    fputs("</table></div>\n", out);
+    rep_page_end(out);
 }
 
 bool part_page(const part_job *j, const char *path) {

@@ -225,16 +225,16 @@ static void print_json(FILE *out, const void *ctx) {
     uint64_t npu = netrun_npu_macs(run);
     net_rt_memory_use use = net_rt_memory_used(run->rt);
     fputs("{\"net\": ", out);
-    put_json_text(out, opt->net);
+    rep_json(out, opt->net);
     fprintf(out, ", \"device\": \"%s\", \"n\": %u, \"macs_npu\": %" PRIu64 ", \"macs_cpu\": %" PRIu64 ", \"cycles\": %" PRIu64, opt->device,
             opt->n, npu, macs - npu, run->cycles);
     fprintf(out, ", \"device_blobs\": %" PRIu64 ", \"device_arena\": %" PRIu64 ", \"layers\": [\n", use.device_blobs, use.device_arena);
     for (uint32_t i = 0; i < g->num_layers; i++) {
         net_rt_where where = net_rt_layer_where(run->rt, i);
         fputs(i == 0 ? "{\"name\": " : ",\n{\"name\": ", out);
-        put_json_text(out, g->layer[i].name);
+        rep_json(out, g->layer[i].name);
         fputs(", \"type\": ", out);
-        put_json_text(out, g->layer[i].type);
+        rep_json(out, g->layer[i].type);
         fprintf(out, ", \"where\": \"%s\", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64, place_text(&where), net_layer_macs(g, i),
                 where.cycles);
         if (opt->stalls) {
@@ -243,14 +243,14 @@ static void print_json(FILE *out, const void *ctx) {
         }
         if (where.place == NET_ON_CPU) {
             fputs(", \"reason\": ", out);
-            put_json_text(out, where.reason);
+            rep_json(out, where.reason);
         }
         fputc('}', out);
     }
     fputs("], \"outputs\": [", out);
     for (uint32_t i = 0; i < g->num_outputs; i++) {
         fputs(i == 0 ? "{\"name\": " : ", {\"name\": ", out);
-        put_json_text(out, g->blob[g->outputs[i]].name);
+        rep_json(out, g->blob[g->outputs[i]].name);
         fprintf(out, ", \"hash\": \"%016" PRIx64 "\"}",
                 net_hash(net_rt_blob(run->rt, g->outputs[i]), net_shape_elements(&g->blob[g->outputs[i]].shape)));
     }
@@ -262,22 +262,16 @@ static int write_json(const netrun *run, const netrun_options *opt) {
 }
 
 /* All outputs as raw floats, one after the other. */
-static int write_outputs(const netrun *run, const netrun_options *opt) {
+static void put_outputs(FILE *out, const void *ctx) {
+    const netrun *run = ctx;
     const net_graph *g = &run->graph;
-    char temporary[600];
-    (void)snprintf(temporary, sizeof temporary, "%.500s.tmp", opt->output);
-    FILE *out = fopen(temporary, "wb");
-    bool ok = out != NULL;
-    for (uint32_t i = 0; ok && i < g->num_outputs; i++) {
-        size_t count = net_shape_elements(&g->blob[g->outputs[i]].shape);
-        ok = fwrite(net_rt_blob(run->rt, g->outputs[i]), sizeof(float), count, out) == count;
+    for (uint32_t i = 0; i < g->num_outputs; i++) {
+        (void)fwrite(net_rt_blob(run->rt, g->outputs[i]), sizeof(float), net_shape_elements(&g->blob[g->outputs[i]].shape), out);
     }
-    ok = out != NULL && fclose(out) == 0 && ok && rename(temporary, opt->output) == 0;
-    if (!ok) {
-        fprintf(stderr, "tandem-net: %.500s: cannot write: %s\n", opt->output, strerror(errno));
-        (void)remove(temporary);
-    }
-    return ok ? 0 : 1;
+}
+
+static int write_outputs(const netrun *run, const netrun_options *opt) {
+    return put_file(opt->output, put_outputs, run) ? 0 : 1;
 }
 
 /* First output of each layer as raw floats: DIR/<number>-<name>.f32, anything unusual in the name as _. */

@@ -1,15 +1,10 @@
-/* text.h - text into JSON and pages, files that appear whole or not at all. */
-#ifndef NETTEXT_H
-#define NETTEXT_H
+/* text.h - private to tandem-net: files that appear whole or not at all. */
+#ifndef NETMAIN_TEXT_H
+#define NETMAIN_TEXT_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "report/report.h"
 
-/* A JSON string, quotes included. */
-void put_json_text(FILE *out, const char *text);
-/* Escaped for a page. */
-void put_html_text(FILE *out, const char *text);
-/* Write a file under a temporary name and rename it; "-": standard output. false: the line is printed. */
+/* rep_write(); what goes wrong is told on stderr: false. */
 bool put_file(const char *path, void (*put)(FILE *out, const void *ctx), const void *ctx);
 
 #endif

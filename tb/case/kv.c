@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "report/report.h"
 
 __attribute__((format(printf, 3, 4))) static int fail(char *err, size_t err_size, const char *format, ...) {
     if (err != NULL && err_size > 0) {
@@ -318,36 +318,12 @@ int tb_kv_write(const tb_kv *kv, FILE *file) {
 }
 
 int tb_kv_save(const tb_kv *kv, const char *path, char *err, size_t err_size) {
-    struct stat st;
-    const bool direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-    char tmp[4200];
-    const int n = direct ? snprintf(tmp, sizeof tmp, "%s", path) : snprintf(tmp, sizeof tmp, "%s.tmp.%ld", path, (long)getpid());
-    if (n < 0 || (size_t)n >= sizeof tmp) {
-        return fail(err, err_size, "%.60s...: file name too long", path);
+    rep_file f;
+    int error = rep_file_open(&f, path);
+    if (error != 0) {
+        return fail(err, err_size, "%s: %s", path, strerror(error));
     }
-    FILE *f = fopen(tmp, "w");
-    if (f == NULL) {
-        return fail(err, err_size, "%s: %s", path, strerror(errno));
-    }
-    errno = 0;
-    int rc = tb_kv_write(kv, f);
-    if (fflush(f) != 0) {
-        rc = -1;
-    }
-    int why = errno;
-    if (fclose(f) != 0 && rc == 0) {
-        rc = -1;
-        why = errno;
-    }
-    if (rc == 0 && !direct && rename(tmp, path) != 0) {
-        rc = -1;
-        why = errno;
-    }
-    if (rc != 0) {
-        if (!direct) {
-            unlink(tmp);
-        }
-        return fail(err, err_size, "%s: cannot write: %s", path, strerror(why != 0 ? why : EIO));
-    }
-    return 0;
+    (void)tb_kv_write(kv, f.file); /* an error stays in the file */
+    error = rep_file_close(&f, false);
+    return error == 0 ? 0 : fail(err, err_size, "%s: cannot write: %s", path, strerror(error));
 }

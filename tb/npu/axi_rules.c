@@ -17,23 +17,23 @@ void npu_dev_axi_rules(tb_axi_mon_cfg *cfg) {
 }
 
 void npu_rtl_allow_overlap(npu_dev *dev, bool allow) {
-    for (unsigned i = 0; i < PORTS; i++) {
-        dev->mon[i].cfg.severity[PROJ_ERRM_READ_WRITE_ORDER] = allow ? TB_AXI_SEV_OFF : TB_AXI_SEV_DEFAULT;
+    for (unsigned i = 0; i < dev->run.ports; i++) {
+        dev->run.port[i]->mon.cfg.severity[PROJ_ERRM_READ_WRITE_ORDER] = allow ? TB_AXI_SEV_OFF : TB_AXI_SEV_DEFAULT;
     }
 }
 
 void npu_dev_bus_stats(const npu_dev *dev, bool json, FILE *out) {
-    for (unsigned i = 0; dev->has_rtl && i < PORTS; i++) {
+    for (unsigned i = 0; i < dev->run.ports; i++) {
         if (json) {
             fputs(i == 0 ? "[" : ", ", out);
-            tb_axi_stats_json(&dev->mon[i], dev->sim.cycle, out);
-            fputs(i + 1 == PORTS ? "]\n" : "", out);
+            tb_axi_stats_json(&dev->run.port[i]->mon, dev->run.sim.cycle, out);
+            fputs(i + 1 == dev->run.ports ? "]\n" : "", out);
         } else {
-            tb_axi_stats_print(&dev->mon[i], dev->sim.cycle, out);
+            tb_axi_stats_print(&dev->run.port[i]->mon, dev->run.sim.cycle, out);
         }
     }
 }
 
 const tb_axi_monitor *npu_dev_bus_monitor(const npu_dev *dev, unsigned channel) {
-    return dev->has_rtl && PORT_M0 + channel < PORTS ? &dev->mon[PORT_M0 + channel] : NULL;
+    return PORT_M0 + channel < dev->run.ports ? &dev->run.port[PORT_M0 + channel]->mon : NULL;
 }

@@ -123,7 +123,7 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
     memset(view, 0, sizeof *view);
     for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
         for (unsigned d = 0; d < 2; d++) {
-            const tb_axi_slave *slave = &dev->slave[c];
+            const tb_axi_slave *slave = &dev->run.port[PORT_M0 + c]->slave;
             dev->lost = dev->lost || dev->errors_seen[c][d] < slave->errors[d];
             for (uint64_t i = dev->errors_seen[c][d]; i < slave->errors[d]; i++) {
                 const bool known = slave->errors[d] - i <= TB_AXI_SLAVE_ERRORS;
@@ -142,20 +142,17 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
 }
 
 void npu_bus_forget(npu_dev *dev) {
-    for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
-        for (unsigned d = 0; d < 2; d++) {
-            dev->errors_seen[c][d] = dev->slave[c].errors[d];
-        }
+    for (unsigned i = PORT_M0; i < dev->run.ports; i++) {
+        memcpy(dev->errors_seen[i - PORT_M0], dev->run.port[i]->slave.errors, sizeof dev->errors_seen[0]);
     }
 }
 
 bool npu_bus_error_waits(const npu_dev *dev) {
-    for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
-        if (dev->errors_seen[c][0] != dev->slave[c].errors[0] || dev->errors_seen[c][1] != dev->slave[c].errors[1]) {
-            return true;
-        }
+    bool waits = false;
+    for (unsigned i = PORT_M0; i < dev->run.ports; i++) {
+        waits = waits || memcmp(dev->errors_seen[i - PORT_M0], dev->run.port[i]->slave.errors, sizeof dev->errors_seen[0]) != 0;
     }
-    return false;
+    return waits;
 }
 
 static uint32_t all_bus_bits(void) {
@@ -193,8 +190,8 @@ static void check_groups(npu_dev *dev, const dev_events *err, const bus_view *bu
     for (size_t i = 0; i < bus->groups; i++) {
         const uint32_t bits = bus->one_of[i];
         if (((err->rtl | err->stale_rtl | err->unsure) & bits) == 0) {
-            npu_dev_fail(dev, "event:ERR",
-                         "the bus answered with an error, or a start was dropped, but none of the bits 0x%08x of ERR rose", bits);
+            tb_run_fail(&dev->run, "event:ERR",
+                        "the bus answered with an error, or a start was dropped, but none of the bits 0x%08x of ERR rose", bits);
         }
     }
 }
@@ -202,10 +199,10 @@ static void check_groups(npu_dev *dev, const dev_events *err, const bus_view *bu
 static void compare_events(npu_dev *dev, const bus_view *bus) {
     uint32_t now[MAX_EVENT_REGS] = {0};
     const reg_row *r;
-    dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].rtl |= dev->irq_seen;
+    dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].rtl |= dev->run.irq_rose;
     npu_events_model(dev);
     for (int w = 0; w < (int)MAX_EVENT_REGS && (r = event_row(w)) != NULL; w++) {
-        if (!npu_rtl_read(dev, r->offset, &now[w])) {
+        if (!tb_run_read(&dev->run, PORT_AXIL, r->offset, &now[w])) {
             return;
         }
         npu_events_rtl(dev, w, now[w]);
@@ -218,15 +215,15 @@ static void compare_events(npu_dev *dev, const bus_view *bus) {
         if (((dev->ev[w].rtl ^ expected) & ~loose) != 0) {
             char signature[64];
             snprintf(signature, sizeof signature, "event:%s", r->name);
-            npu_dev_fail(dev, signature, "events of %s since the last compare point: RTL 0x%08x, expected 0x%08x", r->name, dev->ev[w].rtl,
-                         expected);
+            tb_run_fail(&dev->run, signature, "events of %s since the last compare point: RTL 0x%08x, expected 0x%08x", r->name,
+                        dev->ev[w].rtl, expected);
             return;
         }
     }
     for (int w = 0; w < (int)MAX_EVENT_REGS && (r = event_row(w)) != NULL; w++) {
         dev->ev[w] = (dev_events){.stale_rtl = now[w], .stale_model = cm_device_read(dev->model, r->offset)};
     }
-    dev->irq_seen = 0;
+    dev->run.irq_rose = 0;
 }
 
 static void compare_regs(npu_dev *dev) {
@@ -236,15 +233,15 @@ static void compare_regs(npu_dev *dev) {
         if (r->access == NPU_ACCESS_WO || r->exact == 0 || (r->offset == NPU_REG_ALU_RESULT && dev->result_undefined)) {
             continue;
         }
-        if (!npu_rtl_read(dev, r->offset, &got)) {
+        if (!tb_run_read(&dev->run, PORT_AXIL, r->offset, &got)) {
             return;
         }
         const uint32_t expected = cm_device_read(dev->model, r->offset);
         if (((got ^ expected) & r->exact) != 0) {
             char signature[64];
             snprintf(signature, sizeof signature, "reg:%s", r->name);
-            npu_dev_fail(dev, signature, "register %s (0x%03x): RTL 0x%08x, model 0x%08x, exact bits 0x%08x", r->name, r->offset, got,
-                         expected, r->exact);
+            tb_run_fail(&dev->run, signature, "register %s (0x%03x): RTL 0x%08x, model 0x%08x, exact bits 0x%08x", r->name, r->offset, got,
+                        expected, r->exact);
             return;
         }
     }
@@ -279,10 +276,10 @@ static void compare_memory(npu_dev *dev, bool all) {
     char where[96];
     npu_explain_compare(dev);
     npu_dev_where(dev, d.addr, where, sizeof where);
-    dev->failure.units = npu_dev_failed(dev) ? dev->failure.units : npu_inflight_users(&dev->inflight, d.addr, 1, true);
+    dev->run.failure.units = npu_dev_failed(dev) ? dev->run.failure.units : npu_inflight_users(&dev->inflight, d.addr, 1, true);
     if (d.a_written != d.b_written) {
-        npu_dev_fail(dev, "mem:differ", "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): written by %s only", d.count,
-                     d.addr, where, d.a_written ? "RTL" : "the model");
+        tb_run_fail(&dev->run, "mem:differ", "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): written by %s only",
+                    d.count, d.addr, where, d.a_written ? "RTL" : "the model");
         return;
     }
     uint32_t got = 0;
@@ -290,20 +287,20 @@ static void compare_memory(npu_dev *dev, bool all) {
     const uint64_t word = d.addr & ~UINT64_C(3);
     tb_ddr_read(&dev->ddr, word, &got, 4);
     tb_ddr_read(&dev->model_ddr, word, &expected, 4);
-    npu_dev_fail(dev, "mem:differ",
-                 "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): got 0x%02x, expected 0x%02x (word 0x%08x, 0x%08x)",
-                 d.count, d.addr, where, d.a, d.b, got, expected);
+    tb_run_fail(&dev->run, "mem:differ",
+                "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): got 0x%02x, expected 0x%02x (word 0x%08x, 0x%08x)",
+                d.count, d.addr, where, d.a, d.b, got, expected);
 }
 
 /* The RTL may still be looking at the settings of a task that it is about to refuse: counts do not tell when it is done with that. */
 static void let_refuse(npu_dev *dev) {
-    for (unsigned i = 0; dev->refused && i < REFUSE_CYCLES && npu_rtl_step(dev); i++) {
+    for (unsigned i = 0; dev->refused && i < REFUSE_CYCLES && tb_run_step(&dev->run); i++) {
     }
     dev->refused = false;
 }
 
 static void compare_all(npu_dev *dev, bool whole_memory) {
-    const uint64_t before = dev->sim.cycle;
+    const uint64_t before = dev->run.sim.cycle;
     bus_view bus;
     let_refuse(dev);
     take_bus_errors(dev, &bus);
@@ -325,7 +322,7 @@ static void compare_all(npu_dev *dev, bool whole_memory) {
     }
     dev->undefined = 0;
     dev->pending = 0;
-    dev->compare_cycles += dev->sim.cycle - before;
+    dev->compare_cycles += dev->run.sim.cycle - before;
 }
 
 uint32_t npu_unfinished(npu_dev *dev) {
@@ -355,13 +352,13 @@ void npu_compare_now(npu_dev *dev) {
     }
     for (unsigned u = 0; u < UNITS; u++) {
         uint32_t count = 0;
-        if (!npu_rtl_read(dev, npu_units[u].count, &count)) {
+        if (!tb_run_read(&dev->run, PORT_AXIL, npu_units[u].count, &count)) {
             return;
         }
         const uint32_t expected = cm_device_read(dev->model, npu_units[u].count);
         if (count != expected) {
-            npu_dev_fail(dev, "tandem:count", "the %s of the RTL has completed %u tasks, the model's %u", npu_units[u].name, count,
-                         expected);
+            tb_run_fail(&dev->run, "tandem:count", "the %s of the RTL has completed %u tasks, the model's %u", npu_units[u].name, count,
+                        expected);
             return;
         }
     }

@@ -15,8 +15,6 @@
 #define NPU_DEV_CHANNELS 2u
 #define NPU_REG_WORDS 128u         /* the register space, in words */
 #define NPU_DEV_CYCLES_PER_US 200u /* the clock of the simulated device: 200 MHz */
-#define NPU_DEV_REG_TIMEOUT 10000u /* cycles that one register access may take */
-#define NPU_DEV_WATCHDOG 100000u   /* npu_dev_cfg.watchdog_cycles, unless it says something else */
 
 /* port numbers of the trace hash */
 enum { PORT_AXIL = 0, PORT_M0 = 1, PORTS = 3 };
@@ -69,7 +67,6 @@ typedef struct npu_program {
 
 struct npu_dev {
     npu_dev_cfg cfg;
-    npu_dev_failure failure;
     npu_hal hal;
     bool has_rtl, has_model;
 
@@ -78,30 +75,20 @@ struct npu_dev {
     uint64_t next_addr;
 
     /* RTL side */
-    tb_sim sim;
+    tb_run run; /* failures are kept here on the model, too */
     tb_ddr ddr;
-    tb_axi_port port[PORTS];
-    tb_axi_monitor mon[PORTS];
-    tb_axi_slave slave[NPU_DEV_CHANNELS];
-    tb_lite_master lite;
-    tb_watchdog wd, wd_memory; /* all ports; the ports to memory alone */
-    uint32_t wd_excuses;       /* times in a row that the mesh was at work when time was up, */
-    uint64_t wd_excused_at;    /* last at this cycle */
-    uint32_t wd_looked;        /* cycles in a row in which it was not, since time is up; */
-    uint64_t wd_looked_since;  /* the last progress was at this cycle */
-    uint8_t *irq_pin[3];
-    uint32_t irq_now, irq_seen; /* lines now; lines that rose since the last compare point */
-    uint32_t irq_enable;        /* last value that the driver wrote */
-    uint64_t compare_cycles;    /* in which nothing but compare points read registers */
-    uint64_t hash;
+    uint32_t wd_excuses;      /* times in a row that the mesh was at work when time was up, */
+    uint64_t wd_excused_at;   /* last at this cycle */
+    uint32_t wd_looked;       /* cycles in a row in which it was not, since time is up; */
+    uint64_t wd_looked_since; /* the last progress was at this cycle */
+    uint32_t irq_enable;      /* last value that the driver wrote */
+    uint64_t compare_cycles;  /* in which nothing but compare points read registers */
+    uint64_t hash;            /* once finished */
     npu_perf_sampler perf;
-    tb_checks checks; /* of the units, in builds with taps */
     npu_score_ctx score;
     uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
     npu_tlog *tlog;                            /* cfg.dump; NULL: none */
-    tb_replay replay;
-    bool rtl_gone;   /* no register access any more */
-    char *hang_text; /* npu_dev_hang_text() */
+    char *hang_text;                           /* npu_dev_hang_text() */
 
     /* model side */
     cm_device *model;
@@ -127,40 +114,21 @@ struct npu_dev {
     bool finished;
 };
 
-/* Note the first failure. */
-__attribute__((format(printf, 3, 4))) void npu_dev_fail(npu_dev *dev, const char *signature, const char *format, ...);
-/* The same for what need not stop a run that explains itself (cfg.explain). */
-__attribute__((format(printf, 3, 4))) void npu_dev_wrong(npu_dev *dev, const char *signature, const char *format, ...);
 static inline bool npu_dev_failed(const npu_dev *dev) {
-    return dev->failure.signature[0] != '\0';
+    return tb_run_failed(&dev->run);
 }
 /* "output buffer 0x10000040 + 12" of an address, or "no buffer". */
 void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size);
 
 /* ---- rtl.c ---- */
+/* Create, bind and reset the design. A failure on the way is one of dev->run, and no error. 0 or -1 with one line in err. */
 int npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
-void npu_rtl_close(npu_dev *dev);
-int npu_rtl_fail_wave(npu_dev *dev, char *err, size_t err_size);
-/* In a woken snapshot: run to its last cycle; does not return. Otherwise nothing. */
-void npu_rtl_replay_out(npu_dev *dev);
-/* One clock cycle; false: failed or stopped. */
-bool npu_rtl_step(void *ctx);
-void npu_rtl_reset(npu_dev *dev);
-/* The same in the middle of a report: no snapshot, and whatever has failed before. */
-void npu_rtl_cycle(npu_dev *dev);
-/* Register access through the bus. false: failure noted. */
-bool npu_rtl_read(npu_dev *dev, uint32_t offset, uint32_t *value);
-bool npu_rtl_write(npu_dev *dev, uint32_t offset, uint32_t value);
-/* Nothing may be in flight on the buses. */
-void npu_rtl_check_idle(npu_dev *dev);
 /* Part of npu_dev_allow_overlap(): on the buses. */
 void npu_rtl_allow_overlap(npu_dev *dev, bool allow);
 
 /* ---- hang.c ---- */
-/* Nothing has moved for the watchdog's cycles, on any port (all) or between the units and memory: failure and report, unless the units are idle or compute. */
-void npu_hang_watchdog(npu_dev *dev, bool all);
-/* The same for a register access ("read", "write") without an answer. */
-void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset);
+/* A watchdog of the run (tb_run_hooks.on_hang): failure and report, unless the units are idle or compute. */
+void npu_hang_found(npu_dev *dev, tb_run_hang kind, const char *what, uint64_t since);
 
 /* ---- tlog_dev.c: nothing happens without a log ---- */
 int npu_tlog_open(npu_dev *dev, char *err, size_t err_size);

@@ -2,7 +2,6 @@
 #include "dev_priv.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,35 +9,6 @@
 #define GUARD 64u /* bytes between buffers that nobody may write */
 #define MIN_DDR (UINT64_C(64) << 20)
 #define SCATTER_ROOM (UINT64_C(1) << 30) /* at least, for buffers side by side */
-
-void npu_dev_fail(npu_dev *dev, const char *signature, const char *format, ...) {
-    if (npu_dev_failed(dev)) {
-        return;
-    }
-    va_list args;
-    va_start(args, format);
-    vsnprintf(dev->failure.message, sizeof dev->failure.message, format, args);
-    va_end(args);
-    snprintf(dev->failure.signature, sizeof dev->failure.signature, "%s", signature);
-    dev->failure.cycle = dev->sim.cycle;
-}
-
-void npu_dev_wrong(npu_dev *dev, const char *signature, const char *format, ...) {
-    npu_explain *ex = dev->cfg.explain;
-    char text[sizeof dev->failure.message];
-    if (npu_dev_failed(dev) || (ex != NULL && ex->first.signature[0] != '\0')) {
-        return;
-    }
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (ex != NULL) {
-        npu_explain_soft(dev, signature, "%s", text);
-    } else {
-        npu_dev_fail(dev, signature, "%s", text);
-    }
-}
 
 void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size) {
     static const char *const names[] = {"input", "output", "scratch"};
@@ -89,8 +59,8 @@ static bool model_write(void *ctx, uint32_t addr, const void *src, uint32_t byte
     if (!npu_inflight_covered(&dev->inflight, addr, bytes, &where)) {
         char text[96];
         npu_dev_where(dev, where, text, sizeof text);
-        npu_dev_fail(dev, "driver:undeclared", "a task writes 0x%08" PRIx64 " (%s), which the driver did not declare as its output", where,
-                     text);
+        tb_run_fail(&dev->run, "driver:undeclared", "a task writes 0x%08" PRIx64 " (%s), which the driver did not declare as its output",
+                    where, text);
     }
     return tb_ddr_write(&dev->model_ddr, addr, src, bytes);
 }
@@ -114,7 +84,7 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
     dev->cfg = *cfg;
     dev->has_rtl = cfg->kind != NPU_DEV_MODEL;
     dev->has_model = cfg->kind != NPU_DEV_RTL;
-    dev->hash = TB_HASH_INIT;
+    dev->run.hash = TB_HASH_INIT;
     const uint64_t asked = cfg->ddr_bytes < MIN_DDR ? MIN_DDR : cfg->ddr_bytes;
     const uint64_t bytes = cfg->scatter && asked < SCATTER_ROOM ? UINT64_C(0x100000000) - NPU_DEV_DDR_BASE
                                                                 : (asked + TB_DDR_PAGE - 1) & ~(uint64_t)(TB_DDR_PAGE - 1);
@@ -154,7 +124,7 @@ void npu_dev_close(npu_dev *dev) {
     char err[512];
     npu_dev_finish(dev);
     npu_dev_dump_finish(dev, err, sizeof err);
-    npu_rtl_close(dev);
+    tb_run_close(&dev->run);
     cm_device_free(dev->model);
     npu_inflight_free(&dev->inflight);
     npu_perf_free(dev);
@@ -268,20 +238,20 @@ bool npu_dev_finish(npu_dev *dev) {
         dev->finished = true;
         if (dev->has_rtl && !npu_dev_failed(dev)) {
             npu_compare_now(dev);
-            npu_rtl_check_idle(dev);
+            tb_run_finish(&dev->run);
         }
         npu_explain_end(dev);
-        dev->hash = tb_hash_final(tb_ddr_hash(dev->has_rtl ? &dev->ddr : &dev->model_ddr, dev->hash));
+        dev->hash = dev->has_rtl ? tb_run_hash(&dev->run) : tb_hash_final(tb_ddr_hash(&dev->model_ddr, dev->run.hash));
     }
     return !npu_dev_failed(dev);
 }
 
 const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev) {
-    return &dev->failure;
+    return &dev->run.failure;
 }
 
 uint64_t npu_dev_cycles(const npu_dev *dev) {
-    return dev->sim.cycle;
+    return dev->run.sim.cycle;
 }
 
 uint64_t npu_dev_compare_cycles(const npu_dev *dev) {
@@ -293,14 +263,14 @@ uint64_t npu_dev_macs(const npu_dev *dev) {
 }
 
 uint64_t npu_dev_trace_hash(const npu_dev *dev) {
-    return dev->hash;
+    return dev->finished ? dev->hash : dev->run.hash;
 }
 
 void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness) {
     *rtl = 0;
     *harness = 0;
     if (dev->has_rtl) {
-        tb_sim_time_split(&dev->sim, rtl, harness);
+        tb_sim_time_split(&dev->run.sim, rtl, harness);
         *harness = *harness > dev->model_seconds ? *harness - dev->model_seconds : 0;
     }
 }
@@ -310,8 +280,8 @@ int npu_dev_wave(npu_dev *dev, const char *path, char *err, size_t err_size) {
         snprintf(err, err_size, "%s: the golden model has no waveform", path != NULL ? path : "wave");
         return -1;
     }
-    tb_sim_wave_close(&dev->sim);
-    return path != NULL ? tb_sim_wave_open(&dev->sim, path, 0, err, err_size) : 0;
+    tb_sim_wave_close(&dev->run.sim);
+    return path != NULL ? tb_sim_wave_open(&dev->run.sim, path, 0, err, err_size) : 0;
 }
 
 int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size) {
@@ -319,7 +289,7 @@ int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size) {
         snprintf(err, err_size, "the device was opened without a waveform of failures");
         return -1;
     }
-    return npu_rtl_fail_wave(dev, err, err_size);
+    return tb_run_fail_wave(&dev->run, err, err_size);
 }
 
 void npu_dev_reset(npu_dev *dev) {
@@ -330,7 +300,7 @@ void npu_dev_reset(npu_dev *dev) {
         cm_device_write(dev->model, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK, 0xf);
     }
     if (dev->has_rtl) {
-        npu_rtl_reset(dev);
+        tb_run_reset(&dev->run);
     }
     npu_hal_on_reset(dev);
     npu_program_dropped(dev);

@@ -49,16 +49,10 @@ typedef struct npu_dev_cfg {
 
 typedef struct npu_dev npu_dev;
 
-/* First failure of a device. Empty signature: none. */
-typedef struct npu_dev_failure {
-    char signature[96]; /* stable name for bucketing: unit or port, rule or check, kind */
-    char message[512];  /* one line for a person */
-    uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
-    char path[160];     /* instance of a failed assertion of the design; empty: it was something else */
-    uint32_t units;     /* where memory differs: the units (bits of IRQ_STATUS) whose tasks of this window write there; else 0 */
-} npu_dev_failure;
+/* First failure of a device. `units`, where memory differs: those (bits of IRQ_STATUS) whose tasks of this window write there. */
+typedef tb_run_failure npu_dev_failure;
 
-/* NULL on error, with one line in err. */
+/* NULL on error, with one line in err. A design that fails in its reset is no error: the device is open, and has failed. */
 npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size);
 /* Runs the end-of-simulation checks first; see npu_dev_finish(). */
 void npu_dev_close(npu_dev *dev);

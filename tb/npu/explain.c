@@ -52,10 +52,11 @@ void npu_explain_begin(npu_dev *dev) {
         return;
     }
     const uint64_t limit = ex->limit != 0 ? ex->limit : LIMIT;
+    dev->run.cfg.go_on = limit;
     npu_explain_free(ex);
     *ex = (npu_explain){.limit = limit, .n = dev->cfg.n, .has_rtl = dev->has_rtl, .has_model = dev->has_model};
     for (unsigned i = 0; i < NPU_EX_PORTS && dev->has_rtl; i++) {
-        ex->oom = tb_axi_log_init(&ex->axi[i], names[i], dev->port[i].bytes, LOG_BURSTS) != 0 || ex->oom;
+        ex->oom = tb_axi_log_init(&ex->axi[i], names[i], dev->run.port[i]->axi.bytes, LOG_BURSTS) != 0 || ex->oom;
     }
 }
 
@@ -97,14 +98,14 @@ void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value) {
     for (unsigned u = 0; u < UNITS; u++) {
         if (offset == npu_units[u].ctrl && (value & npu_units[u].en_mask) != 0) {
             task = (uint32_t)ex->tasks;
-            add_task(dev, u, dev->sim.cycle);
+            add_task(dev, u, dev->run.sim.cycle);
         }
     }
     if (offset == NPU_REG_CTRL && (value & NPU_CTRL_SOFT_RESET_MASK) != 0) {
         memset(ex->regs, 0, sizeof ex->regs);
     }
     if (room(ex, (void **)&ex->write, ex->writes, &ex->write_cap, sizeof *ex->write, KEEP_WRITES)) {
-        ex->write[ex->writes++] = (npu_ex_write){.cycle = dev->sim.cycle, .offset = offset, .value = value, .task = task};
+        ex->write[ex->writes++] = (npu_ex_write){.cycle = dev->run.sim.cycle, .offset = offset, .value = value, .task = task};
     }
 }
 
@@ -120,38 +121,20 @@ void npu_explain_refused(npu_dev *dev) {
 
 void npu_explain_forget(npu_dev *dev) {
     if (dev->cfg.explain != NULL) {
-        dev->cfg.explain->bufs_from = dev->sim.cycle;
+        dev->cfg.explain->bufs_from = dev->run.sim.cycle;
     }
 }
 
 void npu_explain_sample(npu_dev *dev) {
     npu_explain *ex = dev->cfg.explain;
     for (unsigned i = 0; ex != NULL && i < NPU_EX_PORTS; i++) {
-        const tb_axi_port *p = &dev->port[i];
+        const tb_axi_port *p = &dev->run.port[i]->axi;
         tb_axi_sample s;
         if (ex->axi[i].ring != NULL && (*p->aw.valid | *p->w_valid | *p->b_valid | *p->ar.valid | *p->r_valid) != 0) {
-            tb_axi_sample_port(p, dev->sim.cycle, true, &s);
+            tb_axi_sample_port(p, dev->run.sim.cycle, true, &s);
             tb_axi_log_step(&ex->axi[i], &s);
         }
     }
-}
-
-void npu_explain_soft(npu_dev *dev, const char *signature, const char *format, ...) {
-    npu_dev_failure *f = &dev->cfg.explain->first;
-    va_list args;
-    if (f->signature[0] != '\0') {
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(f->message, sizeof f->message, format, args);
-    va_end(args);
-    snprintf(f->signature, sizeof f->signature, "%s", signature);
-    f->cycle = dev->sim.cycle;
-}
-
-bool npu_explain_over(const npu_dev *dev) {
-    const npu_explain *ex = dev->cfg.explain;
-    return ex->first.signature[0] != '\0' && dev->sim.cycle > ex->first.cycle + ex->limit;
 }
 
 /* ---- wrong bytes ---- */
@@ -241,7 +224,7 @@ static void copy_check(npu_ex_check *c, const tb_check_failure *f) {
 
 static void copy_rules(npu_dev *dev, npu_explain *ex) {
     for (unsigned p = 0; p < NPU_EX_PORTS; p++) {
-        const tb_axi_monitor *m = &dev->mon[p];
+        const tb_axi_monitor *m = &dev->run.port[p]->mon;
         for (uint64_t i = 0; i < m->violations && i < TB_AXI_KEEP; i++, ex->rules++) {
             if (ex->rules < sizeof ex->rule / sizeof ex->rule[0]) {
                 tb_axi_violation_text(m, &m->first[i], ex->rule[ex->rules], sizeof ex->rule[0]);
@@ -256,11 +239,11 @@ void npu_explain_end(npu_dev *dev) {
     if (ex == NULL) {
         return;
     }
-    ex->cycles = dev->sim.cycle;
-    ex->has_checks = dev->checks.count > 0;
-    ex->checks = dev->checks.failures;
+    ex->cycles = dev->run.sim.cycle;
+    ex->has_checks = dev->run.checks.count > 0;
+    ex->checks = dev->run.checks.failures;
     for (size_t i = 0; i < ex->checks; i++) {
-        copy_check(&ex->check[i], &dev->checks.failure[i]);
+        copy_check(&ex->check[i], &dev->run.checks.failure[i]);
     }
     if (dev->has_rtl) {
         copy_rules(dev, ex);
@@ -270,12 +253,13 @@ void npu_explain_end(npu_dev *dev) {
     for (size_t i = 0; ex->buf != NULL && i < dev->bufs; i++) {
         ex->buf[ex->bufs++] = (npu_ex_buf){.addr = dev->buf[i].addr, .bytes = dev->buf[i].bytes, .kind = dev->buf[i].kind};
     }
-    ex->last = dev->failure;
-    if (npu_dev_failed(dev) && (ex->first.signature[0] == '\0' || strcmp(ex->first.signature, dev->failure.signature) == 0)) {
-        ex->first = dev->failure;
+    ex->last = dev->run.failure;
+    ex->first = dev->run.first;
+    if (npu_dev_failed(dev) && (ex->first.signature[0] == '\0' || strcmp(ex->first.signature, dev->run.failure.signature) == 0)) {
+        ex->first = dev->run.failure;
     }
     if (!npu_dev_failed(dev) && ex->first.signature[0] != '\0') {
-        dev->failure = ex->first;
+        dev->run.failure = ex->first;
     }
     if (npu_dev_failed(dev)) {
         npu_explain_compare(dev);

@@ -4,6 +4,7 @@
 #include "cmodel.h"
 #include "inflight.h"
 #include "npu_regs.h"
+#include "num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,10 +146,6 @@ uint32_t npu_explain_task_of(const npu_explain *ex, const npu_ex_check *check) {
 
 /* ---- tensors ---- */
 
-static uint32_t align_up(uint32_t v, uint32_t n) {
-    return (v + n - 1) / n * n;
-}
-
 static bool gemm_out(const uint32_t *regs, uint32_t n, npu_out_tensor *out) {
     cm_gemm_task t;
     if (!cm_gemm_decode(n, regs, &t)) {
@@ -160,7 +157,7 @@ static bool gemm_out(const uint32_t *regs, uint32_t n, npu_out_tensor *out) {
                             .step = {t.ofm_cstep, t.ow * 4, 4}};
     if (t.requant) {
         out->type = NPU_ELEM_I8;
-        out->size[0] = align_up(t.oc, n);
+        out->size[0] = tb_align_up(t.oc, n);
         out->step[0] = 1;
         out->step[1] = t.ow * t.ofm_cstep;
         out->step[2] = t.ofm_cstep;
@@ -186,7 +183,7 @@ static bool pool_out(const uint32_t *regs, uint32_t n, npu_out_tensor *out) {
     *out = (npu_out_tensor){.type = NPU_ELEM_F32, .addr = t.ofm_addr, .size = {t.c, t.oh, t.ow}, .step = {t.ofm_cstep, t.ofm_rstep, 4}};
     if (t.int8) {
         out->type = NPU_ELEM_I8;
-        out->size[0] = align_up(t.c, n);
+        out->size[0] = tb_align_up(t.c, n);
         out->step[0] = 1;
         out->step[2] = t.ofm_cstep;
     }

@@ -16,10 +16,6 @@ void npu_explain_refused(npu_dev *dev);
 void npu_explain_forget(npu_dev *dev);
 /* A cycle, after settle. */
 void npu_explain_sample(npu_dev *dev);
-/* Something is wrong that does not stop this run. */
-__attribute__((format(printf, 3, 4))) void npu_explain_soft(npu_dev *dev, const char *signature, const char *format, ...);
-/* Has the run gone on long enough after its first failure? */
-bool npu_explain_over(const npu_dev *dev);
 /* Both memories, byte by byte: what differs, as elements of the tasks' outputs. */
 void npu_explain_compare(npu_dev *dev);
 /* The device is finished: keep what it knows. A failure that did not stop the run becomes the device's. */

@@ -7,13 +7,13 @@
 #define STRAY_CYCLES 64u /* reads of ERR until a stray start must have been refused */
 
 static tb_axi_slave *slave_of(npu_dev *dev, unsigned channel) {
-    return dev->has_rtl && channel < NPU_DEV_CHANNELS ? &dev->slave[channel] : NULL;
+    return dev->has_rtl && channel < NPU_DEV_CHANNELS ? &dev->run.port[PORT_M0 + channel]->slave : NULL;
 }
 
 void npu_dev_inject_response(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat) {
     tb_axi_slave *s = slave_of(dev, channel);
     if (s != NULL && dir < 2 && !tb_axi_slave_inject_as(s, dir, k, resp, beat)) {
-        npu_dev_fail(dev, "host:inject", "too many errors wait to be injected on channel %u", channel);
+        tb_run_fail(&dev->run, "host:inject", "too many errors wait to be injected on channel %u", channel);
     }
 }
 
@@ -77,18 +77,22 @@ void npu_dev_inject_broken(npu_dev *dev, const npu_dev_broken *broken) {
 
 void npu_dev_mend(npu_dev *dev) {
     for (unsigned c = 0; dev->has_rtl && c < NPU_DEV_CHANNELS; c++) {
-        tb_axi_slave_mend(&dev->slave[c]);
+        tb_axi_slave_mend(&dev->run.port[PORT_M0 + c]->slave);
     }
 }
 
 uint64_t npu_dev_handshakes(const npu_dev *dev, unsigned channel, unsigned axi_channel) {
     return dev->has_rtl && channel < NPU_DEV_CHANNELS && axi_channel < TB_AXI_CHANNELS
-               ? dev->mon[PORT_M0 + channel].stats.beats[axi_channel]
+               ? dev->run.port[PORT_M0 + channel]->mon.stats.beats[axi_channel]
                : 0;
 }
 
 uint64_t npu_dev_error_responses(const npu_dev *dev, bool write) {
-    return dev->slave[0].errors[write] + dev->slave[1].errors[write];
+    uint64_t errors = 0;
+    for (unsigned i = PORT_M0; i < dev->run.ports; i++) {
+        errors += dev->run.port[i]->slave.errors[write];
+    }
+    return errors;
 }
 
 /* Of the control register: settings that are illegal in every unit (docs/npu/npu.md section 3), for whatever the other registers hold. */
@@ -103,17 +107,18 @@ bool npu_dev_stray_start(npu_dev *dev, unsigned unit) {
     const npu_unit_regs *r = &npu_units[unit];
     const uint32_t before = dev->program.reg[r->ctrl / 4] & ~r->en_mask;
     uint32_t err = 0;
-    if (!npu_rtl_write(dev, r->ctrl, before | illegal(unit) | r->en_mask) || !npu_rtl_write(dev, r->ctrl, before)) {
+    if (!tb_run_write(&dev->run, PORT_AXIL, r->ctrl, before | illegal(unit) | r->en_mask) ||
+        !tb_run_write(&dev->run, PORT_AXIL, r->ctrl, before)) {
         return false;
     }
     for (unsigned i = 0; i < STRAY_CYCLES && (err & r->refused) == 0; i++) {
-        if (!npu_rtl_read(dev, NPU_REG_ERR, &err)) {
+        if (!tb_run_read(&dev->run, PORT_AXIL, NPU_REG_ERR, &err)) {
             return false;
         }
     }
     if ((err & r->refused) == 0) {
-        npu_dev_fail(dev, "event:ERR", "a start of the %s with illegal settings, among tasks of the driver, was not refused: ERR is 0x%08x",
-                     r->name, err);
+        tb_run_fail(&dev->run, "event:ERR",
+                    "a start of the %s with illegal settings, among tasks of the driver, was not refused: ERR is 0x%08x", r->name, err);
         return false;
     }
     dev->stray |= 1u << unit;
@@ -121,13 +126,11 @@ bool npu_dev_stray_start(npu_dev *dev, unsigned unit) {
 }
 
 void npu_dev_run(npu_dev *dev, uint64_t cycles) {
-    for (uint64_t i = 0; dev->has_rtl && i < cycles && !npu_dev_failed(dev) && npu_rtl_step(dev); i++) {
-        tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    for (uint64_t i = 0; dev->has_rtl && i < cycles && !npu_dev_failed(dev) && tb_run_step(&dev->run); i++) {
+        tb_watchdog_kick(&dev->run.wd, dev->run.sim.cycle);
     }
 }
 
 void npu_dev_watchdog(npu_dev *dev, uint64_t cycles) {
-    dev->wd.limit = dev->wd_memory.limit = cycles != 0                     ? cycles
-                                           : dev->cfg.watchdog_cycles != 0 ? dev->cfg.watchdog_cycles
-                                                                           : NPU_DEV_WATCHDOG;
+    dev->run.wd.limit = dev->run.wd_memory.limit = cycles != 0 ? cycles : dev->run.cfg.watchdog_cycles;
 }

@@ -1,6 +1,7 @@
 /* What a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has accepted it, so the values are legal. */
 #include "inflight.h"
 #include "npu_regs.h"
+#include "num.h"
 
 #define GET(regs, reg, field) (((regs)[NPU_REG_##reg / 4] & NPU_##reg##_##field##_MASK) >> NPU_##reg##_##field##_LSB)
 
@@ -46,13 +47,9 @@ static void add_flat(tb_buffers *t, const char *name, uint32_t addr, uint64_t by
     add_block(t, name, TB_DDR_READ, &(block){.addr = addr, .outer = 1, .inner = 1, .bytes = bytes});
 }
 
-static uint32_t align_up(uint32_t v, uint32_t n) {
-    return (v + n - 1) / n * n;
-}
-
 /* Whole maps of one task: channels of contiguous FP32 pixels, or pixels of INT8 channels. */
 static block map_block(bool nhwc, uint32_t n, uint32_t addr, uint32_t step, uint32_t channels, uint32_t pixels) {
-    return nhwc ? (block){.addr = addr, .outer = 1, .inner = pixels, .inner_step = step, .bytes = align_up(channels, n)}
+    return nhwc ? (block){.addr = addr, .outer = 1, .inner = pixels, .inner_step = step, .bytes = tb_align_up(channels, n)}
                 : (block){.addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * 4};
 }
 
@@ -73,12 +70,12 @@ static void gemm_weights(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     const bool ext = GET(regs, GEMM_CTRL, EXT) != 0;
     const uint32_t kw = ext ? GET(regs, GEMM_EXT_KERNEL, KW) : GET(regs, GEMM_CTRL, KERNEL);
     const uint32_t kh = ext ? GET(regs, GEMM_EXT_KERNEL, KH) : GET(regs, GEMM_CTRL, KERNEL);
-    const uint64_t ocb = align_up(GET(regs, GEMM_CHANNELS, OC), n) / n;
-    const uint64_t icb = align_up(GET(regs, GEMM_CHANNELS, IC), n) / n;
+    const uint64_t ocb = tb_align_up(GET(regs, GEMM_CHANNELS, OC), n) / n;
+    const uint64_t icb = tb_align_up(GET(regs, GEMM_CHANNELS, IC), n) / n;
     if (GET(regs, GEMM_CTRL, OP) == NPU_GEMM_CTRL_OP_CONV) {
         add_flat(t, "weights", regs[NPU_REG_GEMM_WGT_ADDR / 4], ocb * icb * kw * kh * n * n);
     } else if (GET(regs, GEMM_CTRL, OP) == NPU_GEMM_CTRL_OP_DEPTHWISE) {
-        add_flat(t, "weights", regs[NPU_REG_GEMM_WGT_ADDR / 4], ocb * align_up(kw * kh * n, 16));
+        add_flat(t, "weights", regs[NPU_REG_GEMM_WGT_ADDR / 4], ocb * tb_align_up(kw * kh * n, 16));
     } else {
         return;
     }
@@ -98,10 +95,10 @@ static void gemm(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     add_block(t, "ifm", TB_DDR_READ, &ifm);
     gemm_weights(t, regs, n);
     if (GET(regs, GEMM_CTRL, OSCALE) != 0) {
-        add_flat(t, "oscale", regs[NPU_REG_GEMM_OSCALE_ADDR / 4], align_up(oc, 4) * 4);
+        add_flat(t, "oscale", regs[NPU_REG_GEMM_OSCALE_ADDR / 4], tb_align_up(oc, 4) * 4);
     }
     if (GET(regs, GEMM_CTRL, BIAS) != 0) {
-        add_flat(t, "bias", regs[NPU_REG_GEMM_BIAS_ADDR / 4], align_up(oc, 4) * 4);
+        add_flat(t, "bias", regs[NPU_REG_GEMM_BIAS_ADDR / 4], tb_align_up(oc, 4) * 4);
     }
     if (GET(regs, GEMM_CTRL, PSUM_ADD) != 0) {
         add_input(t, "psum", &psum, &ofm);
@@ -159,7 +156,7 @@ static block strip(bool int8, uint32_t channels, uint32_t addr, uint32_t cstep, 
 
 static void pool(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     const bool int8 = GET(regs, POOL_CTRL, INT8) != 0;
-    const uint32_t c = int8 ? align_up(GET(regs, POOL_CHANNELS, C), n) : GET(regs, POOL_CHANNELS, C);
+    const uint32_t c = int8 ? tb_align_up(GET(regs, POOL_CHANNELS, C), n) : GET(regs, POOL_CHANNELS, C);
     const uint32_t kw = GET(regs, POOL_WINDOW, KW);
     const uint32_t kh = GET(regs, POOL_WINDOW, KH);
     const uint32_t oh = GET(regs, POOL_OFM_SIZE, OH);

@@ -15,7 +15,7 @@ static void check_reserved(npu_dev *dev, uint32_t offset, uint32_t value) {
     if (extra != 0) {
         char signature[64];
         snprintf(signature, sizeof signature, "reg:reserved:0x%03x", offset);
-        npu_dev_fail(dev, signature, "register 0x%03x reads 0x%08x: reserved bits 0x%08x are not 0", offset, value, extra);
+        tb_run_fail(&dev->run, signature, "register 0x%03x reads 0x%08x: reserved bits 0x%08x are not 0", offset, value, extra);
     }
 }
 
@@ -54,7 +54,7 @@ static unsigned busy_units(const npu_dev *dev) {
         return 0;
     }
     static const unsigned event[UNITS] = {[UNIT_ALU] = 27, [UNIT_POOL] = 30, [UNIT_GEMM] = 33};
-    const tb_sig events = tb_sim_find(&dev->sim, "perf_event_o");
+    const tb_sig events = tb_sim_find(&dev->run.sim, "perf_event_o");
     unsigned busy = 0;
     for (unsigned u = 0; events.ptr != NULL && u < UNITS; u++) {
         busy |= (unsigned)(tb_get(events) >> event[u] & 1u) << u;
@@ -63,7 +63,7 @@ static unsigned busy_units(const npu_dev *dev) {
 }
 
 static void tell_access(const npu_dev *dev, bool write, uint32_t offset, uint32_t value, unsigned busy) {
-    if (dev->cfg.on_access != NULL && !dev->replay.on) {
+    if (dev->cfg.on_access != NULL && !dev->run.replay.on) {
         dev->cfg.on_access(dev->cfg.access_ctx, write, offset, value, busy);
     }
 }
@@ -80,7 +80,7 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
         return NPU_HAL_OK;
     }
     const unsigned busy = busy_units(dev);
-    if (!npu_rtl_read(dev, offset, value)) {
+    if (!tb_run_read(&dev->run, PORT_AXIL, offset, value)) {
         return NPU_HAL_FAULT;
     }
     tell_access(dev, false, offset, *value, busy);
@@ -96,7 +96,7 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
 /* COUNT of every unit, from the RTL. */
 static bool read_counts(npu_dev *dev, uint32_t *count) {
     for (unsigned u = 0; u < UNITS; u++) {
-        if (!npu_rtl_read(dev, npu_units[u].count, &count[u])) {
+        if (!tb_run_read(&dev->run, PORT_AXIL, npu_units[u].count, &count[u])) {
             return false;
         }
     }
@@ -121,7 +121,7 @@ static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value
         if ((stale & npu_units[u].irq_mask) == 0) {
             continue;
         }
-        if (!npu_rtl_read(dev, npu_units[u].count, &count)) {
+        if (!tb_run_read(&dev->run, PORT_AXIL, npu_units[u].count, &count)) {
             return false;
         }
         dev->ev[which].unsure |= count != dev->begun[u] ? npu_units[u].irq_mask : 0;
@@ -141,11 +141,11 @@ static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t valu
     if (blind && !read_counts(dev, before)) {
         return false;
     }
-    if (!npu_rtl_read(dev, offset, &flags)) {
+    if (!tb_run_read(&dev->run, PORT_AXIL, offset, &flags)) {
         return false;
     }
     npu_events_rtl(dev, which, flags);
-    if (!npu_rtl_write(dev, offset, value)) {
+    if (!tb_run_write(&dev->run, PORT_AXIL, offset, value)) {
         return false;
     }
     if (blind && !read_counts(dev, after)) {
@@ -171,7 +171,7 @@ void npu_hal_on_reset(npu_dev *dev) {
     dev->undefined |= dev->pending;
     dev->pending = 0;
     dev->irq_enable = 0;
-    dev->irq_seen = 0;
+    dev->run.irq_rose = 0;
     dev->result_undefined = false;
     npu_tlog_reset(dev);
     memset(dev->done_seen, 0, sizeof dev->done_seen);
@@ -235,7 +235,7 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
         if (!clear_events(dev, which, offset, value)) {
             return NPU_HAL_FAULT;
         }
-    } else if (dev->has_rtl && !npu_rtl_write(dev, offset, value)) {
+    } else if (dev->has_rtl && !tb_run_write(&dev->run, PORT_AXIL, offset, value)) {
         if (dev->tlog != NULL && dev->has_model) { /* both logs hold the task that the RTL may have begun */
             model_write(dev, offset, value);
         }
@@ -262,13 +262,13 @@ static npu_hal_status wait_irq(void *ctx, uint32_t line_mask, uint32_t timeout_u
     if (!dev->has_rtl) {
         return (cm_device_irq(dev->model) & line_mask) != 0 ? NPU_HAL_OK : NPU_HAL_TIMEOUT;
     }
-    tb_watchdog_kick(&dev->wd, dev->sim.cycle);
+    tb_watchdog_kick(&dev->run.wd, dev->run.sim.cycle);
     const uint64_t limit = (uint64_t)timeout_us * NPU_DEV_CYCLES_PER_US;
-    for (uint64_t i = 0; (dev->irq_now & line_mask) == 0; i++) {
+    for (uint64_t i = 0; (dev->run.irq & line_mask) == 0; i++) {
         if (i >= limit) {
             return NPU_HAL_TIMEOUT;
         }
-        if (!npu_rtl_step(dev)) {
+        if (!tb_run_step(&dev->run)) {
             return NPU_HAL_FAULT;
         }
     }
@@ -278,7 +278,7 @@ static npu_hal_status wait_irq(void *ctx, uint32_t line_mask, uint32_t timeout_u
 static void delay_us(void *ctx, uint32_t us) {
     npu_dev *dev = (npu_dev *)ctx;
     const uint64_t cycles = (uint64_t)us * NPU_DEV_CYCLES_PER_US;
-    for (uint64_t i = 0; dev->has_rtl && i < cycles && !npu_dev_failed(dev) && npu_rtl_step(dev); i++) {
+    for (uint64_t i = 0; dev->has_rtl && i < cycles && !npu_dev_failed(dev) && tb_run_step(&dev->run); i++) {
     }
 }
 
@@ -286,8 +286,8 @@ static void task_output(void *ctx, uint32_t addr, uint32_t bytes) {
     npu_dev *dev = (npu_dev *)ctx;
     uint64_t where;
     if (bytes > 0 && dev->has_model && tb_ddr_find_protected(&dev->model_ddr, addr, bytes, &where)) {
-        npu_dev_fail(dev, "driver:output", "the driver declared an output of %u bytes at 0x%08x, but 0x%08" PRIx64 " may not be written",
-                     bytes, addr, where);
+        tb_run_fail(&dev->run, "driver:output",
+                    "the driver declared an output of %u bytes at 0x%08x, but 0x%08" PRIx64 " may not be written", bytes, addr, where);
         return;
     }
     npu_inflight_output(&dev->inflight, addr, bytes);

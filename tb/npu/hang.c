@@ -14,7 +14,7 @@ static const char *const axi_port[NPU_DEV_CHANNELS] = {"m0", "m1"};
 
 uint32_t npu_hang_busy(npu_dev *dev) {
     static const unsigned busy_event[UNITS] = {[UNIT_GEMM] = 33, [UNIT_ALU] = 27, [UNIT_POOL] = 30};
-    const tb_sig events = tb_sim_find(&dev->sim, "perf_event_o");
+    const tb_sig events = tb_sim_find(&dev->run.sim, "perf_event_o");
     uint32_t busy = 0;
     if (events.ptr == NULL || events.width != NPU_DEV_PERF_EVENTS) {
         return dev->has_model ? npu_unfinished(dev) : 0;
@@ -36,7 +36,7 @@ static const tb_axi_open *oldest(const tb_axi_monitor *mon, bool write, bool dat
 }
 
 bool npu_hang_memory(const npu_dev *dev, unsigned channel, tb_axi_channel axi, char *text, size_t size) {
-    const tb_axi_monitor *mon = &dev->mon[PORT_M0 + channel];
+    const tb_axi_monitor *mon = &dev->run.port[PORT_M0 + channel]->mon;
     const bool write = axi != TB_AXI_AR && axi != TB_AXI_R;
     const bool stalled = (mon->stalled >> axi & 1u) != 0;
     const char *name = tb_axi_channel_name(axi);
@@ -71,7 +71,7 @@ static void bus_lines(const npu_dev *dev, FILE *out) {
     static const char *const state[] = {"idle", "valid, not ready"};
     fputs("in flight on the bus (oldest first):\n", out);
     for (unsigned c = 0; c < NPU_DEV_CHANNELS; c++) {
-        const tb_axi_monitor *mon = &dev->mon[PORT_M0 + c];
+        const tb_axi_monitor *mon = &dev->run.port[PORT_M0 + c]->mon;
         for (unsigned write = 0; write < 2; write++) {
             uint32_t i = 0;
             for (const tb_axi_open *b; (b = tb_axi_mon_burst(mon, write != 0, i)) != NULL && i < MAX_BURSTS; i++) {
@@ -94,15 +94,8 @@ static void bus_lines(const npu_dev *dev, FILE *out) {
     }
 }
 
-/* A cycle that does not care for the failure that was noted. */
-static bool raw_step(void *ctx) {
-    npu_dev *dev = (npu_dev *)ctx;
-    npu_rtl_cycle(dev);
-    return !dev->sim.stopped;
-}
-
 static bool peek(npu_dev *dev, uint32_t offset, uint32_t *value) {
-    return !dev->lite.busy && tb_lite_read(&dev->lite, offset, value, raw_step, dev, NPU_DEV_REG_TIMEOUT) == TB_LITE_OK;
+    return tb_run_peek(&dev->run, PORT_AXIL, offset, value);
 }
 
 /* Registers, by way of the bus: they answer unless they are what hangs. */
@@ -176,25 +169,27 @@ static void write_report(npu_hang *h, bool taps, const char *head, FILE *out) {
 }
 
 /* The first failure becomes a hang with its report; `since`: the cycle of the last thing that moved. */
-static void report(npu_dev *dev, const char *signature, bool registers, const char *head, uint64_t since) {
+static void report(npu_dev *dev, tb_run_hang kind, const char *head, uint64_t since) {
+    const bool registers = kind == TB_HANG_REGISTER;
+    const char *signature = registers ? "reg:timeout" : "watchdog:hang";
     char full[96];
     size_t size = 0;
     npu_hang *h = (npu_hang *)calloc(1, sizeof *h);
     const bool first = !npu_dev_failed(dev);
-    if (h == NULL || !first || dev->replay.on) {
-        npu_dev_fail(dev, signature, "%s", head);
+    if (h == NULL || !first || dev->run.replay.on) {
+        tb_run_fail(&dev->run, signature, "%s", head);
         free(h);
         return;
     }
     h->dev = dev;
     h->registers = registers;
-    const bool taps = npu_look_open(&h->look, &dev->sim) && npu_hang_chain(h);
+    const bool taps = npu_look_open(&h->look, &dev->run.sim) && npu_hang_chain(h);
     if (!taps && !registers) {
         guess_root(h);
     }
     snprintf(full, sizeof full, "%s%s%s", signature, taps && h->root[0] != '\0' ? ":" : "", taps ? h->root : "");
-    npu_dev_fail(dev, full, "%s%s%s", head, h->root_text[0] != '\0' ? "; " : "", h->root_text);
-    dev->failure.cycle = since;
+    tb_run_fail(&dev->run, full, "%s%s%s", head, h->root_text[0] != '\0' ? "; " : "", h->root_text);
+    dev->run.failure.cycle = since;
     FILE *out = open_memstream(&dev->hang_text, &size);
     if (out != NULL) {
         write_report(h, taps, head, out);
@@ -207,31 +202,18 @@ static void report(npu_dev *dev, const char *signature, bool registers, const ch
     free(h);
 }
 
-static uint64_t last_move(const npu_dev *dev, unsigned from) {
-    uint64_t last = 0;
-    for (unsigned i = from; i < PORTS; i++) {
-        last = dev->mon[i].last > last ? dev->mon[i].last : last;
-    }
-    return last;
-}
-
-static void kick(npu_dev *dev) {
-    tb_watchdog_kick(&dev->wd, dev->sim.cycle);
-    tb_watchdog_kick(&dev->wd_memory, dev->sim.cycle);
-}
-
 /*
  * The mesh may work for long without a handshake on the bus; but not for ever. It rests for some cycles between two blocks, so one look is not enough: until it is seen at work the watchdog looks again, LOOKS
  * times. True: nothing is to be said now.
  */
 static bool excused(npu_dev *dev) {
-    const tb_watchdog *wd = &dev->wd_memory; /* the driver may poll, and so move the other one */
-    const tb_sig events = tb_sim_find(&dev->sim, "perf_event_o");
+    const tb_watchdog *wd = &dev->run.wd_memory; /* the driver may poll, and so move the other one */
+    const tb_sig events = tb_sim_find(&dev->run.sim, "perf_event_o");
     const bool known = events.ptr != NULL && events.width == NPU_DEV_PERF_EVENTS;
     if (known && (tb_get(events) >> MESH_EVENT & 1u) != 0) {
         dev->wd_excuses = wd->last_cycle == dev->wd_excused_at ? dev->wd_excuses + 1 : 1;
-        dev->wd_excused_at = dev->sim.cycle;
-        kick(dev);
+        dev->wd_excused_at = dev->run.sim.cycle;
+        tb_run_kick(&dev->run);
         return dev->wd_excuses <= MAX_EXCUSES;
     }
     dev->wd_looked = dev->wd_looked_since == wd->last_cycle ? dev->wd_looked + 1 : 0;
@@ -239,47 +221,34 @@ static bool excused(npu_dev *dev) {
     return known && npu_hang_busy(dev) != 0 && dev->wd_looked < LOOKS;
 }
 
-void npu_hang_watchdog(npu_dev *dev, bool all) {
-    char head[160];
-    const tb_watchdog *wd = all ? &dev->wd : &dev->wd_memory;
-    const uint64_t since = wd->last_cycle;
-    if (!all && npu_hang_busy(dev) == 0) {
-        kick(dev);
-        return;
+void npu_hang_found(npu_dev *dev, tb_run_hang kind, const char *what, uint64_t since) {
+    if (kind == TB_HANG_MEMORY && npu_hang_busy(dev) == 0) {
+        tb_run_kick(&dev->run);
+    } else if (kind == TB_HANG_REGISTER || !excused(dev)) {
+        report(dev, kind, what, since);
     }
-    if (excused(dev)) {
-        return;
-    }
-    snprintf(head, sizeof head, "no handshake %s for %" PRIu64 " cycles, since cycle %" PRIu64, all ? "on any port" : "with memory",
-             wd->limit, since);
-    report(dev, "watchdog:hang", false, head, since);
-}
-
-void npu_hang_register(npu_dev *dev, const char *what, uint32_t offset) {
-    char head[160];
-    const uint64_t since = dev->sim.cycle > NPU_DEV_REG_TIMEOUT ? dev->sim.cycle - NPU_DEV_REG_TIMEOUT : 0;
-    snprintf(head, sizeof head, "%s of register 0x%03x got no answer within %u cycles", what, offset, NPU_DEV_REG_TIMEOUT);
-    report(dev, "reg:timeout", true, head, since);
 }
 
 bool npu_dev_check_hang(npu_dev *dev) {
+    tb_run *run = &dev->run;
     if (!dev->has_rtl || npu_dev_failed(dev)) {
         return npu_dev_failed(dev);
     }
-    const uint64_t before = dev->mon[PORT_M0].progress + dev->mon[PORT_M0 + 1].progress;
-    const uint64_t since = last_move(dev, PORT_M0);
-    while (dev->sim.cycle - since < dev->wd.limit) {
-        if (npu_hang_busy(dev) == 0 || dev->mon[PORT_M0].progress + dev->mon[PORT_M0 + 1].progress != before) {
+    const uint64_t before = tb_run_progress(run, true);
+    const uint64_t m0 = run->port[PORT_M0]->mon.last, m1 = run->port[PORT_M0 + 1]->mon.last;
+    const uint64_t since = m0 > m1 ? m0 : m1;
+    while (run->sim.cycle - since < run->wd.limit) {
+        if (npu_hang_busy(dev) == 0 || tb_run_progress(run, true) != before) {
             return false;
         }
-        tb_watchdog_kick(&dev->wd, dev->sim.cycle);
-        if (!npu_rtl_step(dev)) {
+        tb_watchdog_kick(&run->wd, run->sim.cycle);
+        if (!tb_run_step(run)) {
             return npu_dev_failed(dev);
         }
     }
-    char head[160];
-    snprintf(head, sizeof head, "no handshake with memory for %" PRIu64 " cycles, since cycle %" PRIu64, dev->wd.limit, since);
-    report(dev, "watchdog:hang", false, head, since);
+    char what[160];
+    snprintf(what, sizeof what, "no handshake with memory for %" PRIu64 " cycles, since cycle %" PRIu64, run->wd.limit, since);
+    report(dev, TB_HANG_MEMORY, what, since);
     return true;
 }
 

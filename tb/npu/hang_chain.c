@@ -112,7 +112,7 @@ uint64_t hang_other(npu_wait *w, int unit, const char *name) {
 }
 
 bool hang_owes(npu_wait *w, int unit) {
-    tb_checks *checks = &w->h->dev->checks;
+    tb_checks *checks = &w->h->dev->run.checks;
     const npu_hang_unit *u = &npu_hang_units[unit];
     const size_t length = strlen(u->path);
     for (size_t i = 0; i < checks->count && !w->h->dev->cfg.no_checks; i++) {
@@ -223,8 +223,8 @@ static void visit(walk *s, int unit, int from) {
 static bool clock_runs(npu_hang *h, unsigned gate) {
     const char *path = npu_hang_units[HU_CLOCK + (int)gate].path;
     const uint64_t before = npu_look_get(&h->look, path, "edges");
-    npu_rtl_cycle(h->dev);
-    npu_rtl_cycle(h->dev);
+    tb_run_cycle(&h->dev->run);
+    tb_run_cycle(&h->dev->run);
     return npu_look_get(&h->look, path, "edges") != before;
 }
 
@@ -237,7 +237,7 @@ static void nothing_busy(npu_hang *h) {
         snprintf(h->root, sizeof h->root, "npu_regs");
         text = "npu_regs: no unit has a task, and tasks that were started are not counted as complete";
     }
-    if (dev->has_model && (cm_device_irq(dev->model) & ~dev->irq_now) != 0) {
+    if (dev->has_model && (cm_device_irq(dev->model) & ~dev->run.irq) != 0) {
         snprintf(h->root, sizeof h->root, "npu_regs");
         text = "npu_regs: the tasks are complete and an interrupt line stays low";
     }

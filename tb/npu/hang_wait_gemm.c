@@ -1,5 +1,6 @@
 /* What the units of the GEMM wait for, from the input to the mesh (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
+#include "num.h"
 
 #include <inttypes.h>
 
@@ -88,7 +89,7 @@ void npu_wait_ifm_ld(npu_wait *w) {
     const uint64_t tasks = hang_part(w, "u_track", "count_q");
     const uint64_t left = hang_reg(w, "npix_q") - hang_reg(w, "pix_q");
     const uint64_t n = w->h->dev->cfg.n;
-    const uint64_t chunk = left <= 64 ? hang_reg(w, "last_words_q") : 64 * ((hang_reg(w, "task_ic_i") + n - 1) / n);
+    const uint64_t chunk = left <= 64 ? hang_reg(w, "last_words_q") : 64 * (tb_div_up_u64(hang_reg(w, "task_ic_i"), n));
     const uint64_t jobs = hang_reg(w, "job_valid_o");
     ifm_arrivals(w);
     switch (state) {

@@ -36,9 +36,10 @@ static void note_meeting(npu_dev *dev, unsigned unit, const tb_meet *m) {
     npu_dev_where(dev, m->addr, where, sizeof where);
     snprintf(signature, sizeof signature, "mem:overlap:%s", npu_footprint_names[unit]);
     if (m->a == m->b) {
-        npu_dev_wrong(dev, signature, "%s, which is written, has ranges that overlap, from 0x%08" PRIx64 " on (%s)", b, m->addr, where);
+        tb_run_wrong(&dev->run, signature, "%s, which is written, has ranges that overlap, from 0x%08" PRIx64 " on (%s)", b, m->addr,
+                     where);
     } else {
-        npu_dev_wrong(dev, signature, "%s, which is written, and %s overlap at 0x%08" PRIx64 " (%s)", b, a, m->addr, where);
+        tb_run_wrong(&dev->run, signature, "%s, which is written, and %s overlap at 0x%08" PRIx64 " (%s)", b, a, m->addr, where);
     }
 }
 
@@ -57,7 +58,7 @@ static void begin(npu_dev *dev, unsigned unit) {
         note_meeting(dev, unit, &meet);
     }
     if (dev->inflight.oom) {
-        npu_dev_fail(dev, "host:memory", "out of memory for the tasks in flight");
+        tb_run_fail(&dev->run, "host:memory", "out of memory for the tasks in flight");
     }
 }
 
@@ -137,7 +138,7 @@ static const char *client(const npu_dev *dev, const tb_ddr_event *e, bool rtl) {
         }
         return NULL;
     }
-    return npu_score_dma_client(&dev->checks, e->agent, e->kind == TB_DDR_WRITE_OUTSIDE, e->addr);
+    return npu_score_dma_client(&dev->run.checks, e->agent, e->kind == TB_DDR_WRITE_OUTSIDE, e->addr);
 }
 
 void npu_mem_wrong(npu_dev *dev, const tb_ddr_event *e, bool rtl) {
@@ -166,8 +167,8 @@ void npu_mem_wrong(npu_dev *dev, const tb_ddr_event *e, bool rtl) {
     snprintf(port, sizeof port, rtl ? " on m%u" : "", e->agent);
     tb_buffers_place(&dev->inflight.buffers, &n, near, sizeof near);
     npu_dev_where(dev, e->addr, where, sizeof where);
-    npu_dev_wrong(dev, signature, "%s: %s %s 0x%08" PRIx64 "%s%s: %s; %s", who, rtl ? "RTL" : "the model",
-                  e->kind == TB_DDR_WRITE_OUTSIDE ? "wrote" : "read", e->addr, port, what, near, where);
+    tb_run_wrong(&dev->run, signature, "%s: %s %s 0x%08" PRIx64 "%s%s: %s; %s", who, rtl ? "RTL" : "the model",
+                 e->kind == TB_DDR_WRITE_OUTSIDE ? "wrote" : "read", e->addr, port, what, near, where);
 }
 
 void npu_dev_allow_overlap(npu_dev *dev, bool allow) {

@@ -9,7 +9,7 @@
 #define LEVEL_BITS 16u
 
 static bool find_port(const npu_dev *dev, const char *name, uint32_t width, tb_sig *sig) {
-    *sig = tb_sim_find(&dev->sim, name);
+    *sig = tb_sim_find(&dev->run.sim, name);
     return sig->ptr != NULL && sig->width == width;
 }
 
@@ -55,7 +55,7 @@ static npu_dev_perf_window *window_now(npu_dev *dev) {
         npu_dev_perf_window *w = (npu_dev_perf_window *)realloc(p->window, cap * sizeof *w);
         if (w == NULL) {
             p->on = false;
-            npu_dev_fail(dev, "host:memory", "out of memory for the time series");
+            tb_run_fail(&dev->run, "host:memory", "out of memory for the time series");
             return NULL;
         }
         p->window = w;
@@ -63,7 +63,7 @@ static npu_dev_perf_window *window_now(npu_dev *dev) {
     }
     npu_dev_perf_window *w = &p->window[p->count++];
     memset(w, 0, sizeof *w);
-    w->from = dev->sim.cycle;
+    w->from = dev->run.sim.cycle;
     return w;
 }
 

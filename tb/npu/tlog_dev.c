@@ -10,7 +10,7 @@
 
 /* A woken snapshot repeats the run without a log. */
 static bool on(const npu_dev *dev) {
-    return dev->tlog != NULL && !dev->replay.on;
+    return dev->tlog != NULL && !dev->run.replay.on;
 }
 
 static tb_tlog *create(const npu_dev *dev, const char *name, char *err, size_t err_size) {
@@ -59,7 +59,7 @@ int npu_tlog_open(npu_dev *dev, char *err, size_t err_size) {
     if (dev->has_rtl && open_side(&log->rtl, dev, "rtl", &dev->ddr, err, err_size) != 0) {
         return -1;
     }
-    if (dev->has_rtl && dev->checks.count > 0) {
+    if (dev->has_rtl && dev->run.checks.count > 0) {
         log->streams = create(dev, "streams", err, err_size);
         log->taps = log->streams != NULL ? npu_tlog_rtl_open(dev, err, err_size) : NULL;
         if (log->taps == NULL) {
@@ -135,22 +135,17 @@ void npu_tlog_reset(npu_dev *dev) {
 /* Tasks that were started before a failure go on to their ends, as far as they have one. */
 static void drain(npu_dev *dev) {
     const npu_tlog_side *s = &dev->tlog->rtl;
-    const uint64_t end = dev->sim.cycle + DRAIN_MOST;
-    uint64_t progress = 0, since = dev->sim.cycle;
-    while (dev->tlog->taps != NULL && !dev->rtl_gone && !dev->sim.stopped && dev->sim.cycle < end) {
+    tb_run *run = &dev->run;
+    const uint64_t end = run->sim.cycle + DRAIN_MOST;
+    tb_watchdog wd;
+    tb_watchdog_init(&wd, run->wd.limit);
+    tb_watchdog_kick(&wd, run->sim.cycle);
+    while (dev->tlog->taps != NULL && !run->gone && run->sim.cycle < end) {
         bool left = false;
         for (unsigned u = 0; u < UNITS; u++) {
             left = left || s->done[u] != s->started[u];
         }
-        if (!left) {
-            return;
-        }
-        npu_rtl_step(dev);
-        const uint64_t now = dev->mon[0].progress + dev->mon[1].progress + dev->mon[2].progress;
-        if (now != progress) {
-            progress = now;
-            since = dev->sim.cycle;
-        } else if (dev->sim.cycle - since > dev->wd.limit) {
+        if (!left || !tb_run_cycle(run) || tb_watchdog_step(&wd, run->sim.cycle, tb_run_progress(run, false))) {
             return;
         }
     }
@@ -186,11 +181,11 @@ int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size) {
         return 0;
     }
     if (on(dev)) {
-        const uint64_t hash = dev->hash; /* of the run itself */
+        const uint64_t hash = dev->run.hash; /* of the run itself */
         if (dev->has_rtl) {
             drain(dev);
         }
-        dev->hash = hash;
+        dev->run.hash = hash;
         rc = close_side(&log->rtl, err, err_size);
         rc = close_side(&log->model, err, err_size) != 0 ? -1 : rc;
         rc = close_log(log->streams, err, err_size) != 0 ? -1 : rc;

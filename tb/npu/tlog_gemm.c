@@ -3,6 +3,7 @@
  * the units around it do.
  */
 #include "tlog_rtl.h"
+#include "num.h"
 
 #include <string.h>
 
@@ -50,7 +51,7 @@ void npu_tlog_gemm_clear(npu_tlog_gemm *g) {
 /* ---- quantised input ---- */
 
 static uint32_t blocks(const npu_tlog_task *t, uint32_t n) {
-    return (t->task.gemm.ic + n - 1) / n;
+    return tb_div_up(t->task.gemm.ic, n);
 }
 
 static uint32_t chunks(const npu_tlog_task *t) {

@@ -50,7 +50,7 @@ void npu_tlog_look(npu_tlog_probe *p) {
 
 /* The activation inside of a channel of the ALU. */
 static int bind_act(npu_tlog_rtl *r, unsigned chan, char *err, size_t err_size) {
-    tb_checks *all = &r->dev->checks;
+    tb_checks *all = &r->dev->run.checks;
     const npu_score_sig act[] = {{"valid_i", &r->value_valid[chan]}, {"x_i", &r->value[chan]}};
     const char *whole = r->math[chan].check.tap->path;
     const size_t length = strlen(whole);
@@ -65,7 +65,7 @@ static int bind_act(npu_tlog_rtl *r, unsigned chan, char *err, size_t err_size) 
 }
 
 static int bind_channels(npu_tlog_rtl *r, char *err, size_t err_size) {
-    tb_checks *all = &r->dev->checks;
+    tb_checks *all = &r->dev->run.checks;
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
         const npu_score_sig math[] = {{"valid_o", &r->result_valid[i]}, {"y_o", &r->result[i]}};
         const npu_score_sig op[] = {{"out_we_o", &r->pool_we[i]},
@@ -84,11 +84,11 @@ static int bind_all(npu_tlog_rtl *r, char *err, size_t err_size) {
     static const char *const kinds[UNITS] = {[UNIT_ALU] = "alu", [UNIT_POOL] = "pool", [UNIT_GEMM] = "gemm"};
     for (unsigned u = 0; u < UNITS; u++) {
         const npu_score_sig end[] = {{"task_done_o", &r->done[u]}};
-        if (BIND(&r->end[u], &r->dev->checks, kinds[u], 0, end, err, err_size) != 0) {
+        if (BIND(&r->end[u], &r->dev->run.checks, kinds[u], 0, end, err, err_size) != 0) {
             return -1;
         }
     }
-    return bind_channels(r, err, err_size) != 0 ? -1 : npu_tlog_gemm_open(&r->gemm, r->dev, r->side, &r->dev->checks, err, err_size);
+    return bind_channels(r, err, err_size) != 0 ? -1 : npu_tlog_gemm_open(&r->gemm, r->dev, r->side, &r->dev->run.checks, err, err_size);
 }
 
 npu_tlog_rtl *npu_tlog_rtl_open(npu_dev *dev, char *err, size_t err_size) {

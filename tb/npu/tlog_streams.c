@@ -86,7 +86,7 @@ static int open_stream(stream *s, const spec *p, tb_checks *all, size_t index, c
 }
 
 npu_tlog_streams *npu_tlog_streams_open(npu_dev *dev, tb_tlog *log, char *err, size_t err_size) {
-    tb_checks *all = &dev->checks;
+    tb_checks *all = &dev->run.checks;
     npu_tlog_streams *x = (npu_tlog_streams *)calloc(1, sizeof *x);
     x = x != NULL && (x->list = (stream *)calloc(all->taps.count * 8, sizeof *x->list)) != NULL ? x : (free(x), NULL);
     if (x == NULL) {

@@ -1,5 +1,6 @@
 /* tlog_task.c - the tensors of a task, with their natural axes, from its registers (docs/npu/npu.md section 3). */
 #include "tlog_npu.h"
+#include "num.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,6 @@
 
 static uint32_t bytes_of(tb_tlog_type type) {
     return type == TB_TLOG_I8 || type == TB_TLOG_U8 ? 1 : 4;
-}
-
-static uint32_t align_up(uint32_t v, uint32_t n) {
-    return (v + n - 1) / n * n;
 }
 
 /* Up to four axes; sizes of 0 end them. */
@@ -51,10 +48,10 @@ static void gemm_weights(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
     if (g->op == NPU_GEMM_CTRL_OP_DEPTHWISE) {
         npu_tlog_tensor *x = tensor(t, NPU_TLOG_B, "gemm.wgt", TB_TLOG_I8, taps, SIZE(g->oc, g->kh, g->kw));
         in_memory(x, g->wgt_addr, SIZE(0, g->kw * n, n));
-        x->step[0] = (npu_tlog_axis){.block = n, .hi = align_up(g->kh * g->kw * n, 16), .lo = 1};
+        x->step[0] = (npu_tlog_axis){.block = n, .hi = tb_align_up(g->kh * g->kw * n, 16), .lo = 1};
         return;
     }
-    const uint32_t position = (g->ic + n - 1) / n * n * n;
+    const uint32_t position = tb_align_up(g->ic, n) * n;
     npu_tlog_tensor *x = tensor(t, NPU_TLOG_B, "gemm.wgt", TB_TLOG_I8, kernel, SIZE(g->oc, g->ic, g->kh, g->kw));
     in_memory(x, g->wgt_addr, SIZE(0, 0, g->kw * position, position));
     x->step[0] = (npu_tlog_axis){.block = n, .hi = g->kh * g->kw * position, .lo = 1};

@@ -8,33 +8,49 @@
 
 #include "../case/hash.h"
 
-#define RESET_CYCLES 5u
 #define IDLE_CYCLES 32u /* enough for whatever is wrong to show after the last answer */
-#define WATCH_MASK 63u  /* how often the watchdog looks */
+#define WATCH_MASK 63u  /* how often the watchdogs look */
+
+__attribute__((format(printf, 4, 0))) static void note(const tb_run *run, tb_run_failure *f, const char *signature, const char *format,
+                                                       va_list args) {
+    vsnprintf(f->message, sizeof f->message, format, args);
+    snprintf(f->signature, sizeof f->signature, "%s", signature);
+    f->cycle = run->sim.cycle;
+}
 
 void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) {
-    if (tb_run_failed(run)) {
-        return;
-    }
-    tb_run_failure *f = &run->failure;
     va_list args;
-    snprintf(f->signature, sizeof f->signature, "%s", signature);
-    va_start(args, format);
-    vsnprintf(f->message, sizeof f->message, format, args);
-    va_end(args);
-    f->cycle = run->sim.cycle;
+    if (!tb_run_failed(run)) {
+        va_start(args, format);
+        note(run, &run->failure, signature, format, args);
+        va_end(args);
+    }
+}
+
+/* Is there a failure, of either kind? */
+static bool noted(const tb_run *run) {
+    return tb_run_failed(run) || run->first.signature[0] != '\0';
+}
+
+void tb_run_wrong(tb_run *run, const char *signature, const char *format, ...) {
+    va_list args;
+    if (!noted(run)) {
+        va_start(args, format);
+        note(run, run->cfg.go_on != 0 ? &run->first : &run->failure, signature, format, args);
+        va_end(args);
+    }
 }
 
 /* ---- what can be wrong; kept out of the cycle's hot path ---- */
 
 static void note_rules(tb_run *run) {
     char text[320], signature[96];
-    for (unsigned i = 0; i < run->ports; i++) {
+    for (unsigned i = 0; i < run->ports && !noted(run); i++) {
         const tb_run_port *p = run->port[i];
         if (p->mon.violations > 0) {
             tb_axi_violation_text(&p->mon, &p->mon.first[0], text, sizeof text);
-            snprintf(signature, sizeof signature, "axi:%s:%s", tb_axi_rule_name(p->mon.first[0].rule), p->name);
-            tb_run_fail(run, signature, "%s", text);
+            snprintf(signature, sizeof signature, "axi:%s:%s", tb_axi_rule_name(p->mon.first[0].rule), p->cfg.name);
+            tb_run_wrong(run, signature, "%s", text);
         }
     }
 }
@@ -43,25 +59,39 @@ static void note_access(tb_run *run, const tb_run_port *p) {
     static const char *const signature[] = {[TB_DDR_WRITE_OUTSIDE] = "mem:write-outside",
                                             [TB_DDR_READ_UNWRITTEN] = "mem:read-unwritten",
                                             [TB_DDR_READ_OUTSIDE] = "mem:read-outside"};
-    const tb_ddr_event *e = &p->mem->first;
+    const tb_ddr_event *e = &p->cfg.mem->first;
+    const tb_run_hooks *h = &run->cfg.hooks;
     const bool write = e->kind == TB_DDR_WRITE_OUTSIDE;
     char where[160] = "";
+    if (h->on_access != NULL && h->on_access(h->ctx, e)) {
+        return;
+    }
     if (run->live != NULL) {
         const tb_near n = tb_buffers_near(run->live, e->addr, write ? TB_DDR_WRITE : TB_DDR_READ, NULL);
         tb_buffers_place(run->live, &n, where, sizeof where);
     }
-    tb_run_fail(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->name, write ? "wrote" : "read", e->addr,
-                e->kind == TB_DDR_READ_UNWRITTEN ? ", which nobody wrote" : ", which it may not", where[0] != '\0' ? ": " : "", where);
+    tb_run_wrong(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->cfg.name, write ? "wrote" : "read", e->addr,
+                 e->kind == TB_DDR_READ_UNWRITTEN ? ", which nobody wrote" : ", which it may not", where[0] != '\0' ? ": " : "", where);
+}
+
+/* Has a port before this one the same memory? */
+static bool shared(const tb_run *run, unsigned port) {
+    bool seen = false;
+    for (unsigned i = 0; i < port; i++) {
+        seen = seen || run->port[i]->cfg.mem == run->port[port]->cfg.mem;
+    }
+    return seen;
 }
 
 static void note_memory(tb_run *run) {
     for (unsigned i = 0; i < run->ports; i++) {
         const tb_run_port *p = run->port[i];
-        if (p->mem != NULL && p->mem->events > 0) {
+        const tb_ddr *mem = p->cfg.mem;
+        if (mem != NULL && mem->events > 0 && !shared(run, i) && !noted(run)) {
             note_access(run, p);
         }
-        if ((p->mem != NULL && p->mem->oom) || p->mon.oom) {
-            tb_run_fail(run, "host:memory", "%s: out of memory", p->name);
+        if ((mem != NULL && mem->oom) || p->mon.oom) {
+            tb_run_fail(run, "host:memory", "%s: out of memory", p->cfg.name);
         }
     }
 }
@@ -70,9 +100,12 @@ static void note_memory(tb_run *run) {
 static void note_check(tb_run *run) {
     char text[480], signature[96];
     const tb_check_failure *f = &run->checks.failure[0];
+    if (noted(run)) {
+        return;
+    }
     snprintf(signature, sizeof signature, "unit:%s:%s", f->check->ops->unit, f->stream);
     tb_check_text(f, text, sizeof text);
-    tb_run_fail(run, signature, "%s", text);
+    tb_run_wrong(run, signature, "%s", text);
 }
 
 static void note_stop(tb_run *run) {
@@ -92,55 +125,76 @@ static void note_stop(tb_run *run) {
     }
 }
 
-static void note_hang(tb_run *run) {
+static void note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since) {
+    const tb_run_hooks *h = &run->cfg.hooks;
     char text[320] = "";
     size_t at = 0;
-    for (unsigned i = 0; i < run->ports; i++) {
+    const bool first = !tb_run_failed(run);
+    if (first && h->on_hang != NULL && h->on_hang(h->ctx, kind, what, since)) {
+        return;
+    }
+    for (unsigned i = 0; i < run->ports && kind != TB_HANG_REGISTER; i++) {
         uint32_t reads, writes;
         tb_axi_mon_open(&run->port[i]->mon, &reads, &writes);
-        const int n = snprintf(text + at, sizeof text - at, "; %s: %u reads and %u writes in flight", run->port[i]->name, reads, writes);
+        const int n =
+            snprintf(text + at, sizeof text - at, "; %s: %u reads and %u writes in flight", run->port[i]->cfg.name, reads, writes);
         at += n > 0 && (size_t)n < sizeof text - at ? (size_t)n : 0;
     }
-    const bool first = !tb_run_failed(run);
-    tb_run_fail(run, "watchdog:hang", "nothing but reads of registers for %" PRIu64 " cycles%s", run->wd.limit, text);
+    tb_run_fail(run, kind == TB_HANG_REGISTER ? "reg:timeout" : "watchdog:hang", "%s%s", what, text);
     if (first) {
-        run->failure.cycle = run->wd.last_cycle;
+        run->failure.cycle = since;
+    }
+}
+
+/* Two watchdogs: nothing moves on any port; nothing moves between the design and memory, while the bench reads registers. */
+static void watch(tb_run *run, uint64_t cycle) {
+    char what[160];
+    const bool all = tb_watchdog_step(&run->wd, cycle, tb_run_progress(run, false));
+    const bool memory = run->memories > 0 && tb_watchdog_step(&run->wd_memory, cycle, tb_run_progress(run, true));
+    const uint64_t since = all ? run->wd.last_cycle : run->wd_memory.last_cycle;
+    if (all || memory) {
+        snprintf(what, sizeof what, "no handshake %s for %" PRIu64 " cycles, since cycle %" PRIu64, all ? "on any port" : "with memory",
+                 run->wd.limit, since);
+        note_hang(run, all ? TB_HANG_PORTS : TB_HANG_MEMORY, what, since);
     }
 }
 
 /* ---- time ---- */
 
-static bool step(void *ctx) {
-    tb_run *run = (tb_run *)ctx;
-    tb_sim *sim = &run->sim;
-    const uint64_t cycle = sim->cycle;
-    uint64_t progress = 0, violations = 0;
+static inline bool checks_look(const tb_run *run) {
+    return run->checks.count > 0 && !run->cfg.no_checks;
+}
+
+/* Up to the moment before the rising edge: everybody has seen the settled cycle. */
+static inline void before_edge(tb_run *run, uint64_t cycle) {
+    uint64_t violations = 0;
     bool memory = false;
     for (unsigned i = 0; i < run->ports; i++) {
         tb_run_port *p = run->port[i];
-        if (p->mem != NULL) {
+        if (p->cfg.mem != NULL) {
             tb_axi_slave_drive(&p->slave, cycle);
         } else {
             tb_lite_drive(&p->lite);
         }
     }
-    tb_sim_settle(sim);
+    tb_sim_settle(&run->sim);
     for (unsigned i = 0; i < run->ports; i++) {
         tb_run_port *p = run->port[i];
         tb_axi_mon_port(&p->mon, &p->axi, cycle);
-        if (p->mem != NULL) {
+        if (p->cfg.mem != NULL) {
             tb_axi_slave_sample(&p->slave);
-            memory = memory || p->mem->events > 0 || p->mem->oom;
+            memory = memory || p->cfg.mem->events > 0 || p->cfg.mem->oom;
         } else {
             tb_lite_sample(&p->lite);
         }
-        /* who only reads registers waits for something: that is no progress, where there is memory */
-        progress += p->mem == NULL && run->memories > 0 ? p->mon.stats.beats[TB_AXI_B] : p->mon.progress;
         violations += p->mon.violations;
         memory = memory || p->mon.oom;
     }
-    if (run->checks.count > 0 && !tb_checks_cycle(&run->checks)) {
+    if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
         note_check(run);
+    }
+    if (run->cfg.hooks.sample != NULL) {
+        run->cfg.hooks.sample(run->cfg.hooks.ctx);
     }
     if (violations > 0) {
         note_rules(run);
@@ -148,14 +202,54 @@ static bool step(void *ctx) {
     if (memory) {
         note_memory(run);
     }
-    if (!tb_sim_edge(sim)) {
+}
+
+static inline bool edge(tb_run *run) {
+    const bool go = tb_sim_edge(&run->sim);
+    uint32_t irq = 0;
+    for (unsigned i = 0; i < run->pins; i++) {
+        irq |= (uint32_t)(*run->pin[i] & 1u) << i;
+    }
+    run->irq_rose |= irq & ~run->irq;
+    run->irq = irq;
+    if (!go) {
         note_stop(run);
-    } else if ((cycle & WATCH_MASK) == 0 && tb_watchdog_step(&run->wd, cycle, progress)) {
-        note_hang(run);
-    } else if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
-        tb_run_fail(run, "host:cycles", "stopped after the %" PRIu64 " cycles that it may take", cycle);
+    }
+    return go;
+}
+
+static bool step(void *ctx) {
+    tb_run *run = (tb_run *)ctx;
+    const uint64_t cycle = run->sim.cycle;
+    before_edge(run, cycle);
+    if (edge(run) && !tb_run_failed(run)) {
+        if ((cycle & WATCH_MASK) == 0 && run->ports > 0) {
+            watch(run, cycle);
+        }
+        if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
+            tb_run_fail(run, "host:cycles", "stopped after the %" PRIu64 " cycles that it may take", cycle);
+        }
+        if (run->first.signature[0] != '\0' && run->sim.cycle > run->first.cycle + run->cfg.go_on) {
+            tb_run_fail(run, "explain:limit", "stopped %" PRIu64 " cycles after the first failure", run->cfg.go_on);
+        }
     }
     return !tb_run_failed(run);
+}
+
+/* A cycle in reset; the monitors do not look. */
+static bool reset_step(void *ctx) {
+    tb_run *run = (tb_run *)ctx;
+    tb_sim_settle(&run->sim);
+    if (run->looks_in_reset && checks_look(run) && !tb_checks_cycle(&run->checks)) {
+        note_check(run);
+    }
+    edge(run);
+    return !tb_run_failed(run);
+}
+
+/* A cycle, or, in a woken snapshot, a cycle of its waveform. */
+static bool advance(tb_run *run, tb_step_fn *cycle) {
+    return tb_replay_poll(&run->replay, &run->sim) ? tb_replay_step(&run->replay, &run->sim, cycle, run) : cycle(run);
 }
 
 bool tb_run_step(void *ctx) {
@@ -163,14 +257,57 @@ bool tb_run_step(void *ctx) {
     if ((run->gone || tb_run_failed(run)) && !run->replay.on) {
         return false;
     }
-    return tb_replay_poll(&run->replay, &run->sim) ? tb_replay_step(&run->replay, &run->sim, step, run) : step(run);
+    return advance(run, step);
 }
 
+bool tb_run_cycle(void *ctx) {
+    tb_run *run = (tb_run *)ctx;
+    before_edge(run, run->sim.cycle);
+    return edge(run);
+}
+
+void tb_run_reset(tb_run *run) {
+    run->looks_in_reset = run->sim.cycle > 0;
+    for (unsigned i = 0; i < run->ports; i++) {
+        tb_run_port *p = run->port[i];
+        if (p->cfg.mem != NULL) {
+            tb_axi_slave_reset(&p->slave);
+        } else {
+            tb_lite_reset(&p->lite);
+        }
+    }
+    /* where it is asynchronous every valid is low before the next edge, once the design runs */
+    tb_sim_assert_reset(&run->sim);
+    for (unsigned i = 0; i < run->ports && !run->sim.stopped && run->looks_in_reset; i++) {
+        tb_axi_sample s;
+        tb_axi_sample_port(&run->port[i]->axi, run->sim.cycle, false, &s);
+        tb_axi_mon_step(&run->port[i]->mon, &s);
+    }
+    for (unsigned i = 0; i < run->cfg.reset_cycles && run->sim.rst_n != NULL; i++) {
+        advance(run, reset_step);
+    }
+    if (run->sim.rst_n != NULL) {
+        *run->sim.rst_n = 1;
+    }
+    for (unsigned i = 0; i < run->ports; i++) {
+        tb_axi_mon_reset(&run->port[i]->mon);
+    }
+    run->irq = 0;
+    tb_run_kick(run);
+    if (run->ports > 0) {
+        tb_run_step(run); /* nothing may be valid at the first edge after reset */
+    }
+}
+
+/* ---- register accesses ---- */
+
 static bool access_done(tb_run *run, tb_lite_status status, const char *what, uint64_t addr) {
+    const uint64_t limit = run->cfg.access_cycles;
+    char text[160];
     if (status == TB_LITE_TIMEOUT) {
         run->gone = true;
-        tb_run_fail(run, "reg:timeout", "%s of register 0x%03" PRIx64 " got no answer within %" PRIu64 " cycles", what, addr,
-                    run->cfg.access_cycles);
+        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no answer within %" PRIu64 " cycles", what, addr, limit);
+        note_hang(run, TB_HANG_REGISTER, text, run->sim.cycle > limit ? run->sim.cycle - limit : 0);
     } else if (status == TB_LITE_ERROR) {
         tb_run_fail(run, "reg:response", "%s of register 0x%03" PRIx64 " answered with an error response", what, addr);
     }
@@ -178,101 +315,39 @@ static bool access_done(tb_run *run, tb_lite_status status, const char *what, ui
 }
 
 bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
+    tb_watchdog_kick(&run->wd, run->sim.cycle);
     return access_done(run, tb_lite_read(&run->port[port]->lite, addr, value, tb_run_step, run, run->cfg.access_cycles), "read", addr);
 }
 
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
+    const tb_run_hooks *h = &run->cfg.hooks;
+    if (h->polls == NULL || !h->polls(h->ctx, addr)) {
+        tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
+    }
+    tb_watchdog_kick(&run->wd, run->sim.cycle);
     return access_done(run, tb_lite_write(&run->port[port]->lite, addr, value, 0xf, tb_run_step, run, run->cfg.access_cycles), "write",
                        addr);
 }
 
-/* ---- begin and end ---- */
-
-int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size) {
-    memset(run, 0, sizeof *run);
-    run->cfg = *cfg;
-    run->cfg.access_cycles = cfg->access_cycles != 0 ? cfg->access_cycles : 10000;
-    run->hash = TB_HASH_INIT;
-    tb_watchdog_init(&run->wd, cfg->watchdog_cycles != 0 ? cfg->watchdog_cycles : 100000);
-    const tb_shim *shim = tb_shim_get();
-    if (cfg->fail_wave != NULL && shim != NULL && shim->trace_open == NULL) {
-        snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=tap or KIND=debug)", cfg->fail_wave);
-        return -1;
-    }
-    const tb_sim_cfg sim = {.shim = shim, .seed = cfg->seed, .clk = cfg->clk, .rst_n = cfg->rst_n, .wave = cfg->wave};
-    return tb_sim_open(&run->sim, &sim, err, err_size);
+bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
+    tb_lite_master *lite = &run->port[port]->lite;
+    return !lite->busy && tb_lite_read(lite, addr, value, tb_run_cycle, run, run->cfg.access_cycles) == TB_LITE_OK;
 }
 
-static int add_port(tb_run *run, const char *name, const char *prefix, tb_ddr *mem, char *err, size_t err_size) {
-    if (run->ports == TB_RUN_PORTS) {
-        snprintf(err, err_size, "%s: a run has at most %u ports", name, TB_RUN_PORTS);
-        return -1;
-    }
-    tb_run_port *p = (tb_run_port *)calloc(1, sizeof *p);
-    if (p == NULL) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
-    }
-    run->port[run->ports++] = p;
-    p->name = name;
-    p->prefix = prefix;
-    p->mem = mem;
-    run->memories += mem != NULL;
-    if (tb_axi_bind(&p->axi, &run->sim, prefix, mem == NULL, err, err_size) != 0) {
-        return -1;
-    }
-    tb_axi_mon_cfg cfg;
-    tb_axi_mon_defaults(&cfg, name, &p->axi);
-    cfg.port = run->ports - 1;
-    cfg.hash = &run->hash;
-    if (mem != NULL && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
-        snprintf(err, err_size, "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32", name, p->axi.bytes * 8,
-                 p->axi.widths.id);
-        return -1;
-    }
-    const tb_rng rng = tb_rng_stream(run->cfg.seed, name);
-    if (tb_axi_mon_init(&p->mon, &cfg) != 0 || (mem != NULL && tb_axi_slave_init(&p->slave, &p->axi, mem, run->cfg.profile, rng) != 0)) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
-    }
-    if (mem == NULL) {
-        tb_lite_init(&p->lite, &p->axi, run->cfg.profile->lite_gap_max, rng);
-    }
-    return (int)run->ports - 1;
-}
-
-int tb_run_memory(tb_run *run, const char *name, const char *prefix, tb_ddr *mem, char *err, size_t err_size) {
-    return add_port(run, name, prefix, mem, err, err_size);
-}
-
-int tb_run_registers(tb_run *run, const char *name, const char *prefix, char *err, size_t err_size) {
-    return add_port(run, name, prefix, NULL, err, err_size);
-}
-
-int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, void *ctx, char *err, size_t err_size) {
-    return tb_checks_open(&run->checks, &run->sim, ops, nops, NULL, ctx, err, err_size);
-}
-
-void tb_run_start(tb_run *run) {
+uint64_t tb_run_progress(const tb_run *run, bool memory) {
+    uint64_t sum = 0;
     for (unsigned i = 0; i < run->ports; i++) {
-        tb_run_port *p = run->port[i];
-        if (p->mem != NULL) {
-            tb_axi_slave_reset(&p->slave);
-        } else {
-            tb_lite_reset(&p->lite);
-        }
-        tb_axi_mon_reset(&p->mon);
+        sum += !memory || run->port[i]->cfg.mem != NULL ? run->port[i]->mon.progress : 0;
     }
-    tb_sim_reset(&run->sim, RESET_CYCLES);
-    tb_watchdog_kick(&run->wd, run->sim.cycle);
-    if (run->sim.stopped) {
-        note_stop(run);
-    }
-    if (run->cfg.fail_wave != NULL) {
-        tb_replay_start(&run->replay, &run->sim, 0);
-    }
-    tb_run_step(run); /* nothing may be valid at the first edge after reset */
+    return sum;
 }
+
+void tb_run_kick(tb_run *run) {
+    tb_watchdog_kick(&run->wd, run->sim.cycle);
+    tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
+}
+
+/* ---- the end ---- */
 
 bool tb_run_idle(tb_run *run, const char *when) {
     for (unsigned i = 0; i < run->ports; i++) {
@@ -280,9 +355,17 @@ bool tb_run_idle(tb_run *run, const char *when) {
         char signature[96];
         tb_axi_mon_open(&run->port[i]->mon, &reads, &writes);
         if (reads + writes != 0) {
-            snprintf(signature, sizeof signature, "axi:outstanding:%s", run->port[i]->name);
-            tb_run_fail(run, signature, "%s: %u reads and %u writes are in flight although %s", run->port[i]->name, reads, writes, when);
+            snprintf(signature, sizeof signature, "axi:outstanding:%s", run->port[i]->cfg.name);
+            tb_run_fail(run, signature, "%s: %u reads and %u writes are in flight although %s", run->port[i]->cfg.name, reads, writes,
+                        when);
         }
+    }
+    return !tb_run_failed(run);
+}
+
+bool tb_run_finish_checks(tb_run *run) {
+    if (checks_look(run) && !tb_run_failed(run) && !tb_checks_finish(&run->checks)) {
+        note_check(run);
     }
     return !tb_run_failed(run);
 }
@@ -290,14 +373,20 @@ bool tb_run_idle(tb_run *run, const char *when) {
 bool tb_run_finish(tb_run *run) {
     for (unsigned i = 0; i < IDLE_CYCLES && tb_run_step(run); i++) {
     }
-    if (run->checks.count > 0 && !tb_run_failed(run) && !tb_checks_finish(&run->checks)) {
-        note_check(run);
-    }
+    tb_run_finish_checks(run);
     for (unsigned i = 0; i < run->ports && !tb_run_failed(run); i++) {
         tb_axi_mon_finish(&run->port[i]->mon, run->sim.cycle);
     }
     note_rules(run);
+    note_memory(run);
     return !tb_run_failed(run);
+}
+
+/* A woken snapshot whose test ends early goes on by itself: the buses answer what is in flight, nothing new is started. */
+static void replay_out(tb_run *run) {
+    while (run->replay.on) {
+        tb_run_step(run);
+    }
 }
 
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {
@@ -305,7 +394,7 @@ int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {
         snprintf(err, err_size, "no file was named for it");
         return -1;
     }
-    run->gone = true;
+    replay_out(run); /* a snapshot whose test failed between two cycles comes here as its parent did */
     const uint64_t at = tb_run_failed(run) ? run->failure.cycle : run->sim.cycle;
     return tb_replay_write(&run->replay, run->cfg.fail_wave, at, run->cfg.wave_window, err, err_size);
 }
@@ -313,19 +402,14 @@ int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {
 uint64_t tb_run_hash(const tb_run *run) {
     uint64_t hash = run->hash;
     for (unsigned i = 0; i < run->ports; i++) {
-        bool seen = run->port[i]->mem == NULL;
-        for (unsigned j = 0; j < i; j++) {
-            seen = seen || run->port[j]->mem == run->port[i]->mem;
-        }
-        hash = seen ? hash : tb_ddr_hash(run->port[i]->mem, hash);
+        const tb_ddr *mem = run->port[i]->cfg.mem;
+        hash = mem != NULL && !shared(run, i) ? tb_ddr_hash(mem, hash) : hash;
     }
     return tb_hash_final(hash);
 }
 
 void tb_run_close(tb_run *run) {
-    while (run->replay.on) { /* a woken snapshot whose test ends early goes on by itself */
-        tb_run_step(run);
-    }
+    replay_out(run);
     tb_replay_stop(&run->replay);
     for (unsigned i = 0; i < run->ports; i++) {
         tb_axi_mon_free(&run->port[i]->mon);

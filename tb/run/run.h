@@ -1,12 +1,12 @@
 /*
- * run.h - a design with its buses, monitors, checks, watchdog and snapshots: everything that happens in a clock cycle, for any design.
+ * run.h - a design with its buses, monitors, checks, watchdogs and snapshots: everything that happens in a clock cycle, for any design.
  *
- * For designs with one clock whose buses are AXI4 masters in front of memory and AXI4-Lite slaves:
+ * For designs with one clock whose buses are AXI4 masters in front of memory and AXI4-Lite slaves, or, of a single unit, ports that the bench drives itself:
  *
- *     tb_run_open(); tb_run_memory() and tb_run_registers() for each port; tb_run_checks(); tb_run_start();
+ *     tb_run_open(); tb_run_port_open() for each bus; tb_run_pin() for each interrupt; tb_run_checks(); tb_run_reset();
  *     then register accesses and tb_run_step(); tb_run_finish(); if it failed, tb_run_fail_wave(); tb_run_close().
  *
- * The first failure is kept and ends the run. A design with other ports builds its own cycle from the same parts.
+ * The first failure is kept and ends the run. What a design adds to a cycle or to a failure comes in through tb_run_hooks.
  */
 #ifndef TB_RUN_H
 #define TB_RUN_H
@@ -15,33 +15,70 @@
 #include "../axi/monitor.h"
 #include "../axi/slave.h"
 #include "../mem/buffers.h"
+#include "../sim/sim.h"
 #include "../tap/check.h"
 #include "replay.h"
-#include "../sim/sim.h"
 #include "watchdog.h"
 
 #define TB_RUN_PORTS 8u
+#define TB_RUN_PINS 32u
+
+/* What has not moved for too long. */
+typedef enum tb_run_hang {
+    TB_HANG_PORTS,   /* any port */
+    TB_HANG_MEMORY,  /* any port with memory, while registers were read */
+    TB_HANG_REGISTER /* a register access, which got no answer */
+} tb_run_hang;
+
+/* What the owner of a run adds; each may be NULL. */
+typedef struct tb_run_hooks {
+    void *ctx;
+    /* In every cycle, settled, when buses, monitors and checks of the units have looked at it. */
+    void (*sample)(void *ctx);
+    /* A memory has refused or flagged an access of the design. True: the owner has noted it as a failure or knows why it is none; false: it is a failure like any other. */
+    bool (*on_access)(void *ctx, const tb_ddr_event *event);
+    /* Nothing has moved since cycle `since`; `what` says so. True: the owner has noted the failure or knows that the design works; false: it is a failure. */
+    bool (*on_hang)(void *ctx, tb_run_hang kind, const char *what, uint64_t since);
+    /* Is a write of this register part of polling, as clearing an event flag is? Other writes give the design new work, so the watchdog of its memory starts anew. */
+    bool (*polls)(void *ctx, uint64_t addr);
+} tb_run_hooks;
 
 typedef struct tb_run_cfg {
-    const char *clk, *rst_n;       /* names of the clock and of the active-low reset */
-    uint64_t seed;                 /* bus timing, initial state */
-    const tb_axi_profile *profile; /* bus timing */
+    const tb_shim *shim;           /* the design; NULL: the one that this program was built with */
+    const char *clk, *rst_n;       /* names of the clock and of the active-low reset, or NULL */
+    uint64_t seed;                 /* bus timing, and initial state unless it has a seed of its own: */
+    const uint64_t *init_seed;     /* or NULL */
+    const char *const *plusargs;   /* of the design, NULL-terminated, or NULL */
+    const tb_axi_profile *profile; /* bus timing; needed with ports only */
+    unsigned reset_cycles;         /* edges in reset (0: 5) */
+    bool no_checks;                /* the checks of the units are opened and do not look */
     const char *wave;              /* FST file of the whole run, or NULL; needs a build with tracing, else an error */
     const char *fail_wave;         /* FST file for tb_run_fail_wave(), or NULL; as above */
+    double fail_wave_delay;        /* seconds of CPU time before its first snapshot (0: when the run is opened) */
     uint64_t wave_window;          /* its cycles before the failure, a quarter of it after (0: 2,000) */
-    uint64_t
-        watchdog_cycles; /* failure after so many cycles without progress (0: 100,000): a handshake on a memory port, a register write; reads are polling */
-    uint64_t max_cycles;    /* end the run as a failure after so many (0: no limit) */
-    uint64_t access_cycles; /* longest register access (0: 10,000) */
+    uint64_t watchdog_cycles;      /* failure after so many cycles in which nothing moves on any port, or with memory (0: 100,000) */
+    uint64_t max_cycles;           /* end the run as a failure after so many (0: no limit) */
+    uint64_t access_cycles;        /* longest register access (0: 10,000) */
+    uint64_t go_on;                /* cycles that the run goes on after a failure that does not stop the design, for a report (0: none) */
+    tb_run_hooks hooks;
 } tb_run_cfg;
 
-typedef struct tb_run_port {
+/* A bus of the design. The texts are kept by reference. */
+typedef struct tb_run_port_cfg {
     const char *name;   /* in reports */
     const char *prefix; /* of its signals */
+    const char *stream; /* random stream of its timing; NULL: `name` */
+    tb_ddr *mem;        /* memory behind an AXI4 master of the design; NULL: an AXI4-Lite slave of the design, for register accesses */
+    unsigned agent;     /* with mem: what its events call this port (tb_ddr.agent) */
+    /* What the design promises of this port beyond the protocol, or NULL. */
+    void (*rules)(tb_axi_mon_cfg *cfg);
+} tb_run_port_cfg;
+
+typedef struct tb_run_port {
+    tb_run_port_cfg cfg;
     tb_axi_port axi;
     tb_axi_monitor mon;
-    tb_ddr *mem;         /* memory behind an AXI4 master; NULL: AXI4-Lite, driven by `lite` */
-    tb_axi_slave slave;  /* with mem */
+    tb_axi_slave slave;  /* with cfg.mem */
     tb_lite_master lite; /* without */
 } tb_run_port;
 
@@ -51,6 +88,7 @@ typedef struct tb_run_failure {
     char message[512];  /* one line for a person */
     uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
     char path[160];     /* instance of a failed assertion of the design; empty: it was something else */
+    uint32_t units;     /* mask of the design's units that it concerns, where the owner knows them; else 0 */
 } tb_run_failure;
 
 typedef struct tb_run {
@@ -58,46 +96,68 @@ typedef struct tb_run {
     tb_sim sim;
     tb_run_port *port[TB_RUN_PORTS];
     unsigned ports, memories; /* memories: those of them with memory */
-    tb_checks checks;         /* of the units, in builds with taps */
-    const tb_buffers *live;   /* of the owner: what is in flight, named in failures of memory; NULL: not known */
-    tb_watchdog wd;
+    const uint8_t *pin[TB_RUN_PINS];
+    unsigned pins;
+    uint32_t irq, irq_rose;    /* pins after the last edge; pins that have risen since the owner cleared it: bit i is pin i */
+    tb_checks checks;          /* of the units, in builds with taps */
+    const tb_buffers *live;    /* of the owner: what is in flight, named in failures of memory; NULL: not known */
+    tb_watchdog wd, wd_memory; /* all ports; the ports with memory alone */
     tb_run_failure failure;
-    uint64_t hash; /* of all beats so far */
-    bool gone;     /* nothing moves any more */
+    tb_run_failure first; /* with cfg.go_on: the first failure that has not stopped the run */
+    uint64_t hash;        /* of all beats so far */
+    bool gone;            /* nothing moves any more */
+    bool looks_in_reset;  /* the checks of the units do */
     tb_replay replay;
 } tb_run;
 
-/* Create the design. The struct must not be moved afterwards. 0 or -1 with one line in err; tb_run_close() is safe in any case. */
+/* Create the design and take the first snapshot. The struct must not be moved afterwards. 0 or -1 with one line in err; tb_run_close() is safe in any case. */
 int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size);
-/*
- * A port of the design whose signals begin with `prefix`, with a monitor (both texts are kept): an AXI4 master in front of `mem`, or an AXI4-Lite slave. Returns the number of the port,
- * which is also its number in the trace hash, or -1 with one line in err.
- */
-int tb_run_memory(tb_run *run, const char *name, const char *prefix, tb_ddr *mem, char *err, size_t err_size);
-int tb_run_registers(tb_run *run, const char *name, const char *prefix, char *err, size_t err_size);
+/* A bus with its monitor. Returns the number of the port, which is also its number in the trace hash, or -1 with one line in err. */
+int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t err_size);
+/* An output of one bit that is watched as an interrupt. Returns its number (bit of tb_run.irq), or -1 with one line in err. */
+int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size);
 /* Checks of the units; does nothing in builds without taps. Arguments as of tb_checks_open(). */
-int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, void *ctx, char *err, size_t err_size);
-/* Reset the design; the first snapshot, if cfg.fail_wave is given. */
-void tb_run_start(tb_run *run);
+int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx, char *err,
+                  size_t err_size);
+/*
+ * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of a run monitors see whether the reset is asynchronous, and the checks of
+ * the units look on; at power-up they do not, as registers without a reset edge hold anything then. What is wrong is a failure of the run.
+ */
+void tb_run_reset(tb_run *run);
 /* Final blocks, end of a replay, memory. Safe on a zeroed struct. */
 void tb_run_close(tb_run *run);
 
 /* One clock cycle of a tb_run (a tb_step_fn). False: failed or stopped. */
 bool tb_run_step(void *run);
+/* The same for a report, whatever has failed before: no snapshot, no watchdog. False: the design has stopped. */
+bool tb_run_cycle(void *run);
 /* Register access through an AXI4-Lite port. False: it failed, noted. */
 bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
+/* A read for a report: whatever has failed before, and nothing is noted. False: no answer. */
+bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
+/* Handshakes so far: on all ports, or on those with memory. */
+uint64_t tb_run_progress(const tb_run *run, bool memory);
+/* Start the watchdogs anew: the bench waits on purpose. */
+void tb_run_kick(tb_run *run);
 /* Complain about bursts in flight; `when` ends the sentence. True: nothing failed. */
 bool tb_run_idle(tb_run *run, const char *when);
+/* Nothing is in flight in the units: their checks complain about what never came. True: nothing failed. */
+bool tb_run_finish_checks(tb_run *run);
 /* End of the test: some cycles more, then nothing may be in flight and the checks of the units must be satisfied. True: nothing failed. */
 bool tb_run_finish(tb_run *run);
 
 /* Note the first failure. */
 void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same for what does not stop the design: with cfg.go_on the run goes on, and `first` has it. */
+void tb_run_wrong(tb_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static inline bool tb_run_failed(const tb_run *run) {
     return run->failure.signature[0] != '\0';
 }
-/* Repeat the run from a snapshot and write cfg.fail_wave around the failure; at most a minute. The run is over after it. 0 or -1. */
+/*
+ * Repeat the run from a snapshot and write cfg.fail_wave around the failure (around now, if there is none); at most a minute. 0; -1 with one line in err; 1 with a line: no snapshot lies
+ * before the window, because of cfg.fail_wave_delay.
+ */
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size);
 /* After that: a save file for GTKWave and a timing diagram beside it (F.fst: F.gtkw, F.svg), with the unit that failed and the ports. 0 or -1. */
 int tb_run_draw(tb_run *run, char *err, size_t err_size);

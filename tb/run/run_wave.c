@@ -80,8 +80,8 @@ static int draw(void *ctx) {
     }
     const bool one = groups > 0;
     for (unsigned i = 0; i < run->ports; i++) {
-        find_port(wave, run->port[i]->prefix, &p[groups]);
-        group[groups++].title = run->port[i]->name;
+        find_port(wave, run->port[i]->cfg.prefix, &p[groups]);
+        group[groups++].title = run->port[i]->cfg.name;
     }
     for (size_t i = 0; i < groups; i++) {
         group[i].signal = p[i].name;

@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "report/report.h"
 #include "sim.h"
 
 /* All of a file in memory, to be freed; NULL: errno says why. */
@@ -21,32 +23,6 @@ static char *slurp(int fd, size_t *size) {
         *size += (size_t)got;
     }
     return text;
-}
-
-/* Under a temporary name, then renamed. */
-static int save(const char *text, size_t length, const char *path, char *err, size_t err_size) {
-    const size_t size = strlen(path) + 32;
-    char *temporary = malloc(size);
-    FILE *out = NULL;
-    bool good = temporary != NULL;
-    if (good) {
-        (void)snprintf(temporary, size, "%s.tmp%ld", path, (long)getpid());
-        out = fopen(temporary, "wb");
-        good = out != NULL;
-    }
-    if (good) {
-        good = fwrite(text, 1, length, out) == length;
-        good = fclose(out) == 0 && good;
-        good = good && rename(temporary, path) == 0;
-    }
-    if (!good) {
-        snprintf(err, err_size, "%s: cannot be written: %s", path, temporary == NULL ? "out of memory" : strerror(errno));
-        if (out != NULL) {
-            (void)unlink(temporary);
-        }
-    }
-    free(temporary);
-    return good ? 0 : -1;
 }
 
 int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size_t err_size) {
@@ -87,7 +63,11 @@ int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size
     size_t size = 0;
     int rc = tb_sim_coverage_check(shim, path, err, err_size);
     rc = rc == 0 ? tb_sim_coverage_text(shim, &text, &size, err, err_size) : rc;
-    rc = rc == 0 ? save(text, size, path, err, err_size) : rc;
+    const int error = rc == 0 ? rep_save(path, text, size) : 0;
+    if (error != 0) {
+        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(error));
+        rc = -1;
+    }
     free(text);
     return rc;
 }

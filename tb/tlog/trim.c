@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/report.h"
+
 /* A stream of a task in all folders that have it: it stays in all of them or in none. */
 typedef struct group {
     const tlog_entry *entry; /* of the first folder */
@@ -134,18 +136,17 @@ static void write_line(FILE *f, const tlog_entry *e) {
 /* The index first: it never names a file that has gone. */
 static int rewrite(const trim *t, size_t d, const tlog_place *to) {
     const tlog_index *ix = &t->ix[d];
-    char temp[2 * TLOG_LINE], path[2 * TLOG_LINE];
-    snprintf(temp, sizeof temp, "%s.tmp", ix->path);
-    FILE *f = fopen(temp, "w");
-    for (size_t i = 0; f != NULL && i < ix->count; i++) {
+    char path[2 * TLOG_LINE];
+    rep_file f;
+    int error = rep_file_open(&f, ix->path);
+    for (size_t i = 0; error == 0 && i < ix->count; i++) {
         if (!t->list[t->group_of[d][i]].gone) {
-            write_line(f, &ix->list[i]);
+            write_line(f.file, &ix->list[i]);
         }
     }
-    const bool bad = f == NULL || ferror(f) != 0;
-    if ((f != NULL && fclose(f) != 0) || bad || rename(temp, ix->path) != 0) {
-        snprintf(to->err, to->err_size, "%s: cannot be written: %s", ix->path, strerror(errno));
-        unlink(temp);
+    error = error == 0 ? rep_file_close(&f, false) : error;
+    if (error != 0) {
+        snprintf(to->err, to->err_size, "%s: cannot be written: %s", ix->path, strerror(error));
         return -1;
     }
     for (size_t i = 0; i < ix->count; i++) {

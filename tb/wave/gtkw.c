@@ -1,11 +1,10 @@
 /* Save files for GTKWave: which signals, in groups, the marker, the window. */
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "report/report.h"
 #include "wave/view.h"
 
 #define NAMED_MARKERS 26
@@ -73,29 +72,21 @@ static void print_groups(FILE *f, const view_state *v) {
 
 int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t err_size) {
     view_state v;
-    char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof temporary, "%s.tmp.%ld", output, (long)getpid()) >= (int)sizeof temporary) {
-        snprintf(err, err_size, "%.64s...: name too long", output);
-        return -1;
-    }
     if (view_open(&v, view, err, err_size) != 0) {
         view_close(&v);
         return -1;
     }
     view_narrow(&v);
-    FILE *f = fopen(temporary, "w");
-    bool ok = f != NULL;
-    if (ok) {
-        print_head(f, &v);
-        print_groups(f, &v);
-        ok = fflush(f) == 0 && ferror(f) == 0;
-        ok = fclose(f) == 0 && ok;
-        ok = ok && rename(temporary, output) == 0;
+    rep_file f;
+    int error = rep_file_open(&f, output);
+    if (error == 0) {
+        print_head(f.file, &v);
+        print_groups(f.file, &v);
+        error = rep_file_close(&f, false);
     }
-    if (!ok) {
-        snprintf(err, err_size, "%s: %s", output, strerror(errno));
-        unlink(temporary);
+    if (error != 0) {
+        snprintf(err, err_size, "%.200s: %s", output, strerror(error));
     }
     view_close(&v);
-    return ok ? 0 : -1;
+    return error == 0 ? 0 : -1;
 }

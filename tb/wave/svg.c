@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report.h"
+
 #define CYCLE_PX 56.0 /* wished width of a cycle */
 #define PLOT_MIN_PX 640.0
 #define PLOT_MAX_PX 2300.0
@@ -18,33 +20,6 @@
 #define LABEL_PX 64.0 /* least distance of two labels of the scale */
 
 /* ---- text ---- */
-
-/* Bytes of the UTF-8 character at text: 1..4; 0: none. A name in a file may hold any bytes, XML may not. */
-static size_t utf8_length(const char *text, size_t len) {
-    const unsigned char c = (unsigned char)text[0];
-    const size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf4 ? 4 : 0;
-    for (size_t i = 1; i < n; i++) {
-        if (i >= len || ((unsigned char)text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return n;
-}
-
-void svg_text(FILE *out, const char *text, size_t len) {
-    for (size_t i = 0; i < len;) {
-        const unsigned char c = (unsigned char)text[i];
-        const size_t n = utf8_length(text + i, len - i);
-        if (n == 0 || c < ' ' || c == 0x7f) {
-            fputc('?', out);
-        } else if (c == '&' || c == '<' || c == '>' || c == '"') {
-            fprintf(out, "&#%u;", c);
-        } else {
-            fwrite(text + i, 1, n, out);
-        }
-        i += n > 0 ? n : 1;
-    }
-}
 
 /* A long name loses its middle. */
 static void short_text(char text[SHORT_BYTES], const char *name) {
@@ -155,7 +130,7 @@ static unsigned print_folded(const svg_canvas *c, FILE *out, const view_row *row
         }
         used += len + 2;
         if (out != NULL) {
-            svg_text(out, text, len);
+            rep_xml(out, text);
             fputs("  ", out);
         }
     }
@@ -169,9 +144,9 @@ static void print_wave(const svg_canvas *c, const view_state *v, const view_row 
     char name[SHORT_BYTES];
     short_text(name, short_name(row));
     fputs("<g><title>", c->out);
-    svg_text(c->out, row->path, strlen(row->path));
+    rep_xml(c->out, row->path);
     fprintf(c->out, "</title><text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">", c->left - 8, y + 13);
-    svg_text(c->out, name, strlen(name));
+    rep_xml(c->out, name);
     fputs("</text></g>\n", c->out);
     svg_row(c, row, v->from, v->to, y + 2);
 }
@@ -183,7 +158,7 @@ static void print_rows(const svg_canvas *c, const view_state *v) {
         const tb_wave_group *group = &v->view->group[g];
         fprintf(c->out, "<rect class=\"hd\" x=\"0\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/><text class=\"t\" x=\"4\" y=\"%.0f\">", y,
                 c->left + c->plot, SVG_ROW_PX - 2, y + 12);
-        svg_text(c->out, group->title, strlen(group->title));
+        rep_xml(c->out, group->title);
         fputs("</text>\n", c->out);
         y += SVG_ROW_PX;
         for (size_t i = 0; i < group->count; i++) {
@@ -231,9 +206,7 @@ static void print_svg(svg_canvas *c, const view_state *v) {
     print_style(c->out);
     fprintf(c->out, "<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n<text class=\"t\" x=\"4\" y=\"%.0f\">", width, c->bottom,
             TITLE_Y);
-    if (v->view->title != NULL) {
-        svg_text(c->out, v->view->title, strlen(v->view->title));
-    }
+    rep_xml(c->out, v->view->title);
     fputs("</text>\n", c->out);
     print_scale(c, v);
     print_rows(c, v);

@@ -17,8 +17,6 @@ typedef struct svg_canvas {
     double bottom;
 } svg_canvas;
 
-/* Text with what XML needs escaped. */
-void svg_text(FILE *out, const char *text, size_t len);
 /* The wave of one signal; y: top of its row. */
 void svg_row(const svg_canvas *c, const view_row *row, uint64_t from, uint64_t to, double y);
 

@@ -194,9 +194,9 @@ static int repeat_for_wave(tc_run *run) {
     int rc = -1;
     snprintf(run->no_wave, sizeof run->no_wave, "stopped by a signal before the first snapshot");
     if (tb_sim_signal() == 0) {
-        const int done = again.test->execute(&again);
+        (void)again.test->execute(&again); /* a device that fails in its reset ends it early */
         tc_close(&again);
-        const bool failed = done == 0 && result.outcome != TB_PASS;
+        const bool failed = result.outcome != TB_PASS;
         rc = failed && again.no_wave[0] == '\0' ? 0 : -1;
         snprintf(run->no_wave, sizeof run->no_wave, "%s", failed ? again.no_wave : "the failure did not come again");
     }

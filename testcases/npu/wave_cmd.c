@@ -1,13 +1,13 @@
 /* wave_cmd.c - `tandem wave`: what is in a waveform file, as a table, a picture or a save file for GTKWave. */
 #include "cli.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "report/report.h"
 
 #define MAX_SCOPES 16u
 #define MAX_SIGNALS 1024u
@@ -199,22 +199,17 @@ static int print_values(const wave_job *j) {
 /* ---- files ---- */
 
 static int write_svg(const tb_wave_view *view, const char *path, char *err, size_t err_size) {
-    char temporary[4096];
-    snprintf(temporary, sizeof temporary, "%s.tmp.%ld", path, (long)getpid());
-    FILE *f = fopen(temporary, "w");
-    if (f == NULL) {
-        snprintf(err, err_size, "%s: %s", path, strerror(errno));
+    rep_file f;
+    int error = rep_file_open(&f, path);
+    if (error == 0 && tb_wave_svg(view, f.file, err, err_size) != 0) {
+        rep_file_drop(&f);
         return -1;
     }
-    int status = tb_wave_svg(view, f, err, err_size);
-    if (fclose(f) != 0 || (status == 0 && rename(temporary, path) != 0)) {
-        snprintf(err, err_size, "%s: %s", path, strerror(errno));
-        status = -1;
+    error = error == 0 ? rep_file_close(&f, false) : error;
+    if (error != 0) {
+        snprintf(err, err_size, "%s: %s", path, strerror(error));
     }
-    if (status != 0) {
-        unlink(temporary);
-    }
-    return status;
+    return error == 0 ? 0 : -1;
 }
 
 static int write_files(const wave_job *j) {

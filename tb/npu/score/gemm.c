@@ -3,6 +3,7 @@
  * layout units, flags and credits go from part to part as they should. The far ends are seen through the taps of the parts.
  */
 #include "score.h"
+#include "num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,7 +144,7 @@ static uint32_t bit(tb_sig s) {
 static void take_task(const tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), oc = (uint32_t)tb_get(s->oc);
     const uint64_t pixels = tb_get(s->ow) * tb_get(s->oh);
-    s->ring[s->taken % TASKS].bytes = tb_get(s->requant) != 0 ? pixels * ((oc + n - 1) / n * n) : 4 * pixels * oc;
+    s->ring[s->taken % TASKS].bytes = tb_get(s->requant) != 0 ? pixels * (tb_align_up(oc, n)) : 4 * pixels * oc;
     s->ring[s->taken % TASKS].factors = tb_get(s->factors) != 0 ? (oc + 3) / 4 : 0;
     s->taken++;
 }

@@ -1,12 +1,9 @@
 /* gemm_work.c - tiles and blocks of a GEMM task. */
 #include "gemm_work.h"
+#include "num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
 
 void npu_score_shape_read(npu_score_shape *t, uint32_t n, tb_sig shape) {
     uint32_t group, res;
@@ -22,11 +19,11 @@ void npu_score_shape_read(npu_score_shape *t, uint32_t n, tb_sig shape) {
         lsb += fields[i].bits;
     }
     t->wgt_res = res != 0;
-    t->icb = (t->ic + n - 1) / n;
-    t->ocb = (t->oc + n - 1) / n;
+    t->icb = tb_div_up(t->ic, n);
+    t->ocb = tb_div_up(t->oc, n);
     t->pixels = t->ow * t->oh;
     t->tiles = (t->pixels + 2 * n - 1) / (2 * n);
-    t->group = group == 0 ? 1 : min_u32(group, 512 / n);
+    t->group = group == 0 ? 1 : tb_min_u32(group, 512 / n);
     t->blocks = t->kw * t->kh * (t->op == NPU_SCORE_CONV ? t->icb : 1);
     t->words = t->op == NPU_SCORE_CONV ? t->blocks * n : t->op == NPU_SCORE_DEPTHWISE ? t->blocks : 0;
     t->ifm_words = t->iw * t->ih * t->icb;
@@ -45,7 +42,7 @@ void npu_score_walk_block(const npu_score_shape *t, npu_score_walk *k) {
 }
 
 void npu_score_walk_tile(const npu_score_shape *t, npu_score_walk *k) {
-    const uint32_t end = t->wgt_res ? min_u32(k->first + t->group, t->tiles) : t->tiles;
+    const uint32_t end = t->wgt_res ? tb_min_u32(k->first + t->group, t->tiles) : t->tiles;
     k->block = k->ky = k->kx = 0;
     if (++k->tile == end) {
         k->tile = k->first;
@@ -63,7 +60,7 @@ static uint32_t clip_row(const npu_score_shape *t, int64_t row) {
 }
 
 uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_walk *k) {
-    const uint32_t last = min_u32((k->tile + 1) * 2 * n, t->pixels) - 1;
+    const uint32_t last = tb_min_u32((k->tile + 1) * 2 * n, t->pixels) - 1;
     const int64_t row = (int64_t)(last / t->ow) * t->sh - t->pad_t + (int64_t)(t->kh - 1) * t->dh;
     return clip_row(t, row + 1) * t->iw;
 }

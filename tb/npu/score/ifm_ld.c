@@ -1,5 +1,6 @@
 /* ifm_ld.c - check of the input loader: layout jobs, room in the ring of ifm_buf, progress. */
 #include "score.h"
+#include "num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,10 +70,6 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static map *map_of(state *s, uint64_t task) {
     return &s->ring[task % TASKS];
 }
@@ -84,7 +81,7 @@ static void begin_task(tb_check *c, state *s) {
     m->addr = (uint32_t)tb_get(s->addr);
     m->step = (uint32_t)tb_get(s->step);
     m->pixels = (uint32_t)tb_get(s->iw) * (uint32_t)tb_get(s->ih);
-    m->icb = (channels + n - 1) / n;
+    m->icb = tb_div_up(channels, n);
     m->last = channels - (m->icb - 1) * n;
     m->chunks = (m->pixels + CHUNK - 1) / CHUNK;
     m->base = s->base;
@@ -97,7 +94,7 @@ static void begin_task(tb_check *c, state *s) {
 /* Words of the next chunk. */
 static uint32_t chunk_words(state *s) {
     const map *m = map_of(s, s->popped);
-    return least(CHUNK, m->pixels - s->chunk * CHUNK) * m->icb;
+    return tb_min_u32(CHUNK, m->pixels - s->chunk * CHUNK) * m->icb;
 }
 
 static void begin_chunk(tb_check *c, state *s) {
@@ -129,7 +126,7 @@ static void compare_job(tb_check *c, state *s) {
     const uint32_t offset = m->int8 ? pixel * m->step : s->block * n * m->step + 4 * pixel;
     field(c, s, "job address", tb_get(s->job_addr), (uint32_t)(m->addr + offset));
     field(c, s, "job channels", tb_get(s->job_nch), m->int8 || s->block + 1 == m->icb ? m->last : n);
-    field(c, s, "job pixels", tb_get(s->job_cnt), least(CHUNK, m->pixels - pixel));
+    field(c, s, "job pixels", tb_get(s->job_cnt), tb_min_u32(CHUNK, m->pixels - pixel));
     field(c, s, "job word", tb_get(s->job_waddr), (m->base + pixel * m->icb + s->block) % RING);
     field(c, s, "job stride", tb_get(s->job_stride), m->icb % RING);
 }

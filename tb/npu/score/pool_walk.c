@@ -1,14 +1,11 @@
 #include "pool_walk.h"
+#include "num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 uint32_t npu_score_pool_units(const cm_pool_task *t, uint32_t n) {
-    return t->int8 ? (t->c + n - 1) / n * n / 4 : t->c;
+    return t->int8 ? tb_align_up(t->c, n) / 4 : t->c;
 }
 
 cm_pool_task npu_score_pool_task(tb_sig port) {
@@ -54,13 +51,13 @@ int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_s
 
 void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin, uint32_t *end) {
     const uint32_t start = out * stride; /* counted from the edge of the padding */
-    *end = least(start + k, size + pad) - pad;
+    *end = tb_min_u32(start + k, size + pad) - pad;
     *begin = start > pad ? start - pad : 0;
 }
 
 uint32_t npu_score_pool_lanes(uint32_t units, uint32_t group) {
     const uint32_t before = group * NPU_SCORE_POOL_LANES;
-    return units > before ? least(units - before, NPU_SCORE_POOL_LANES) : 0;
+    return units > before ? tb_min_u32(units - before, NPU_SCORE_POOL_LANES) : 0;
 }
 
 uint32_t npu_score_pool_jobs(const cm_pool_task *t, uint32_t lanes, uint32_t cstep, uint32_t width, uint32_t *words) {
@@ -77,7 +74,7 @@ uint32_t npu_score_pool_jobs(const cm_pool_task *t, uint32_t lanes, uint32_t cst
 static void window(npu_score_pool_walk *p, uint32_t loaded, uint32_t rows) {
     const cm_pool_task *t = &p->t;
     npu_score_pool_inside(p->oy, t->sh, t->pad_t, t->kh, t->ih, &p->first, &p->last);
-    p->load = p->slide && loaded > p->first ? least(loaded, p->last) : p->first;
+    p->load = p->slide && loaded > p->first ? tb_min_u32(loaded, p->last) : p->first;
     /* rows that were loaded before and are needed again are the last ones, without gaps */
     p->row = rows - (p->slide && loaded > p->first ? loaded - p->first : 0);
     p->rows = rows + p->last - p->load;

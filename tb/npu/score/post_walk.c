@@ -1,4 +1,5 @@
 #include "post_walk.h"
+#include "num.h"
 
 void npu_score_post_work_set(npu_score_post_work *w, const cm_gemm_task *t, uint32_t n, uint32_t chan) {
     const uint32_t most = 512 / n;
@@ -7,7 +8,7 @@ void npu_score_post_work_set(npu_score_post_work *w, const cm_gemm_task *t, uint
     w->chan = chan;
     w->pixels = t->ow * t->oh;
     w->tiles = (w->pixels + 2 * n - 1) / (2 * n);
-    w->ocb = (t->oc + n - 1) / n;
+    w->ocb = tb_div_up(t->oc, n);
     w->group = t->group == 0 ? 1 : t->group < most ? t->group : most;
 }
 

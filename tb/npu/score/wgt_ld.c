@@ -4,6 +4,7 @@
  * A loader sees the tasks one by one, so each check knows its own bank only: loader b takes every second block (ping-pong: of all blocks, resident: of the task).
  */
 #include "score.h"
+#include "num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,10 +87,10 @@ static void begin_task(tb_check *c, state *s) {
     s->convert = op == OP_CONVERT;
     s->resident = !s->convert && tb_get(s->res) != 0;
     s->kept = s->resident && tb_get(s->keep) != 0;
-    s->words = op == OP_DEPTHWISE ? taps : taps * (((uint32_t)tb_get(s->ic) + n - 1) / n) * n;
+    s->words = op == OP_DEPTHWISE ? taps : taps * (tb_div_up((uint32_t)tb_get(s->ic), n)) * n;
     s->step = (s->words * n + BEAT - 1) / BEAT * BEAT;
     s->base = (uint32_t)tb_get(s->addr);
-    s->ocb = s->convert ? 0 : ((uint32_t)tb_get(s->oc) + n - 1) / n;
+    s->ocb = s->convert ? 0 : tb_div_up((uint32_t)tb_get(s->oc), n);
     s->first = s->resident ? c->index : (s->sequence + c->index) & 1u;
     s->total = s->kept || s->ocb <= s->first ? 0 : (s->ocb - s->first + 1) / 2;
     s->ask = s->ask_byte = s->load = s->word = s->beats = s->bytes = 0;

@@ -1,14 +1,11 @@
 /* graph_ops.c - what each operator of the test `graph` makes of its knobs: the layers, with sizes that fit. */
 #include "graph.h"
+#include "num.h"
 
 #include <stdio.h>
 
 #define MOST_CHANNELS 160u /* of a Concat */
 #define MOST_POWER 4u      /* products of products overflow */
-
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
 
 static void counted(graph *g, uint64_t outputs, uint64_t filter, uint64_t weights) {
     g->macs += outputs * filter;
@@ -52,16 +49,16 @@ static uint32_t act_behind(graph *g, const graph_spec *s, const char *name, uint
 
 /* Kernel, padding and dilation that fit into the map. */
 static void fit_window(const graph_blob *b, const graph_spec *s, uint32_t *k, uint32_t *p, uint32_t *d) {
-    const uint32_t side = least(b->w, b->h);
+    const uint32_t side = tb_min_u32(b->w, b->h);
     *k = s->k;
-    *p = least(s->p, s->k - 1);
+    *p = tb_min_u32(s->p, s->k - 1);
     *d = s->d;
     if ((*k - 1) * *d + 1 > side + 2 * *p) {
         *d = 1;
     }
     if (*k > side + 2 * *p) {
         *k = side;
-        *p = least(*p, *k - 1);
+        *p = tb_min_u32(*p, *k - 1);
     }
 }
 
@@ -88,7 +85,7 @@ static uint32_t add_conv(graph *g, const graph_spec *s, const char *name, uint32
 static uint32_t add_deconv(graph *g, const graph_spec *s, const char *name, uint32_t in) {
     const graph_blob b = g->blob[in];
     const uint32_t stride = b.w * s->s + s->k > GRAPH_SIDE || b.h * s->s + s->k > GRAPH_SIDE ? 1 : s->s;
-    const uint32_t p = least(s->p, (s->k - 1) / 2);
+    const uint32_t p = tb_min_u32(s->p, (s->k - 1) / 2);
     const uint32_t w = (b.w - 1) * stride + s->k - 2 * p;
     const uint32_t h = (b.h - 1) * stride + s->k - 2 * p;
     const uint32_t weights = s->oc * b.c * s->k * s->k;
@@ -127,7 +124,7 @@ static uint32_t add_rows(graph *g, const graph_spec *s, const char *name, uint32
 /* Squeeze and excitation. */
 static uint32_t add_gate(graph *g, const graph_spec *s, const char *name, uint32_t in) {
     const graph_blob b = g->blob[in];
-    const uint32_t narrow = least(s->oc, 9);
+    const uint32_t narrow = tb_min_u32(s->oc, 9);
     char own[3][40];
     for (uint32_t i = 0; i < 3; i++) {
         (void)snprintf(own[i], sizeof own[i], "%s_%u", name, i + 1);
@@ -153,8 +150,8 @@ static uint32_t add_gate(graph *g, const graph_spec *s, const char *name, uint32
 
 static uint32_t add_pool(graph *g, const graph_spec *s, const char *name, uint32_t in) {
     const graph_blob b = g->blob[in];
-    const uint32_t k = least(s->k, least(b.w, b.h));
-    const uint32_t p = least(s->p, k / 2);
+    const uint32_t k = tb_min_u32(s->k, tb_min_u32(b.w, b.h));
+    const uint32_t p = tb_min_u32(s->p, k / 2);
     const uint32_t tail = s->d > 1 ? s->s - 1 : 0; /* the last window may hang over the end */
     uint32_t w = (b.w + 2 * p - k + tail) / s->s + 1;
     uint32_t h = (b.h + 2 * p - k + tail) / s->s + 1;
@@ -194,13 +191,13 @@ static uint32_t add_slice(graph *g, const graph_spec *s, const char *name, uint3
 static uint32_t add_crop(graph *g, const graph_spec *s, const char *name, uint32_t in) {
     const graph_blob b = g->blob[in];
     const uint32_t first = (s->k - 1) % b.c;
-    const uint32_t last = least(b.c, first + s->oc);
+    const uint32_t last = tb_min_u32(b.c, first + s->oc);
     return graph_add(g, name, "Crop", in, (graph_blob){3, b.w, b.h, last - first, 0, 0}, "-23309=1,%u -23310=1,%u -23311=1,0", first, last);
 }
 
 static uint32_t add_shuffle(graph *g, const graph_spec *s, const char *name, uint32_t in) {
     const graph_blob b = g->blob[in];
-    uint32_t groups = least(s->k + 1, b.c);
+    uint32_t groups = tb_min_u32(s->k + 1, b.c);
     while (b.c % groups != 0) {
         groups--;
     }
@@ -248,7 +245,7 @@ static uint32_t add_concat(graph *g, const graph_spec *s, const char *name, uint
     uint32_t found = 0;
     for (uint32_t wish = g->of[s->b]; found + 1 < count; wish = g->of[0]) {
         const uint32_t taken = out.dims == 3 ? out.c - g->blob[in].c : out.dims == 1 ? out.w - g->blob[in].w : out.h - g->blob[in].h;
-        const uint32_t limit = out.dims == 1 ? MOST_CHANNELS - taken / 16 : MOST_CHANNELS - least(taken, MOST_CHANNELS);
+        const uint32_t limit = out.dims == 1 ? MOST_CHANNELS - taken / 16 : MOST_CHANNELS - tb_min_u32(taken, MOST_CHANNELS);
         const uint32_t next = graph_beside(g, in, wish, limit);
         if (next == GRAPH_NONE) {
             break;

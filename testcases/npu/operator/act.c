@@ -3,7 +3,7 @@
  */
 #include "act.h"
 
-#include "gemm_ref.h"
+#include "ref.h"
 
 #include <math.h>
 #include <stdio.h>

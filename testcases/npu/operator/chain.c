@@ -6,6 +6,7 @@
 #include "../tests.h"
 
 #include "npu_regs.h"
+#include "num.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static int no_memory(tc_run *run) {
 
 static int make(tc_run *run, chain *c) {
     const uint32_t n = run->n;
-    const uint32_t blocks = (tc_knob(run->knobs, "channels") + n - 1) / n;
+    const uint32_t blocks = tb_div_up(tc_knob(run->knobs, "channels"), n);
     c->tasks = tc_knob(run->knobs, "tasks");
     c->side = tc_knob(run->knobs, "side");
     c->channels = tc_knob(run->knobs, "channels");
@@ -187,7 +188,7 @@ static int execute(tc_run *run) {
 
 static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
     const uint32_t kernel = 2 * tc_knob(given, "radius") + 1;
-    const uint32_t channels = (tc_knob(given, "channels") + n - 1) / n * n;
+    const uint32_t channels = tb_align_up(tc_knob(given, "channels"), n);
     if (kernel * kernel * channels > 4608) {
         snprintf(err, err_size, "radius and channels: more weights than the weight buffer holds");
         return -1;

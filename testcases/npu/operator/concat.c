@@ -70,12 +70,12 @@ static int make_input(concat *c) {
     const tb_knobs *k = run->knobs;
     c->in =
         (npu_tensor){.w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c"), .layout = (npu_layout)tb_knobs_get(k, "in_layout")};
-    c->in.step = gemm_step(run, &c->in, tc_knob(k, "gap"), false);
+    c->in.step = tensor_step(run, &c->in, tc_knob(k, "gap"), false);
     const size_t count = (size_t)c->in.w * c->in.h * c->in.c;
     const bool f32 = c->in.layout == NPU_FP32_NCHW;
     void *elements = malloc(count * 4);
     if (elements == NULL) {
-        return gemm_no_memory(run);
+        return tensor_no_memory(run);
     }
     tb_rng rng = tb_rng_stream(run->seed, "concat.input");
     c->in_scale = conv_draw_scale(&rng, CONV_SCALE_CALIB, 0.5f, 20.0f);
@@ -84,12 +84,12 @@ static int make_input(concat *c) {
     } else {
         tb_rng_fill(&rng, elements, count);
     }
-    int rc = gemm_new_tensor(run, "input", &c->in, 0, NPU_BUF_IN);
+    int rc = tensor_new(run, "input", &c->in, 0, NPU_BUF_IN);
     if (rc == 0) {
-        rc = gemm_put_tensor(run, &c->in, elements);
+        rc = tensor_write_elements(run, &c->in, elements);
     }
     free(elements);
-    c->input = rc == 0 ? gemm_get_tensor(run, "input", &c->in) : NULL;
+    c->input = rc == 0 ? tensor_read(run, "input", &c->in) : NULL;
     return c->input == NULL ? -1 : 0;
 }
 
@@ -131,21 +131,21 @@ static int make_branches(concat *c, uint32_t at[MAX_BRANCHES]) {
             }
             b->out = b->layer.op.out;
         }
-        end += gemm_align(b->out.c, unit);
+        end += tb_align_up(b->out.c, unit);
         c->whole = b->out;
     }
     c->whole.c = end; /* pad channels and holes included */
-    c->whole.step = gemm_step(run, &c->whole, tc_knob(k, "gap"), false);
+    c->whole.step = tensor_step(run, &c->whole, tc_knob(k, "gap"), false);
     return 0;
 }
 
 static int place_branches(concat *c, const uint32_t at[MAX_BRANCHES]) {
-    if (gemm_new_tensor(c->run, "whole", &c->whole, 0, NPU_BUF_SCRATCH) != 0 || gemm_fill_tensor(c->run, &c->whole) != 0) {
+    if (tensor_new(c->run, "whole", &c->whole, 0, NPU_BUF_SCRATCH) != 0 || tensor_prefill(c->run, &c->whole) != 0) {
         return -1;
     }
     for (uint32_t i = 0; i < c->count; i++) {
         branch *b = &c->branch[i];
-        b->out.addr = c->whole.addr + (uint32_t)gemm_at(&c->whole, at[i], 0);
+        b->out.addr = c->whole.addr + (uint32_t)tensor_offset(&c->whole, at[i], 0);
         b->out.step = c->whole.step;
         if (b->kind == BRANCH_CONV) {
             b->layer.op.in = c->in;
@@ -195,9 +195,9 @@ static void check_moved(concat *c, const branch *b, const uint8_t *image) {
     const uint32_t pixels = b->out.w * b->out.h;
     const size_t bytes = b->out.layout == NPU_INT8_NHWC ? 1 : 4;
     for (uint32_t i = 0; i < pixels * b->out.c && c->run->result->outcome == TB_PASS; i++) {
-        const uint8_t *from = c->input + gemm_at(&c->in, i / pixels, i % pixels);
-        const uint8_t *got = image + gemm_at(&b->out, i / pixels, i % pixels);
-        const int8_t quantised = b->kind == BRANCH_CONVERT ? ref_quantise(gemm_word(from), c->in_scale) : 0;
+        const uint8_t *from = c->input + tensor_offset(&c->in, i / pixels, i % pixels);
+        const uint8_t *got = image + tensor_offset(&b->out, i / pixels, i % pixels);
+        const int8_t quantised = b->kind == BRANCH_CONVERT ? ref_quantise(tensor_word(from), c->in_scale) : 0;
         if (memcmp(b->kind == BRANCH_CONVERT ? (const uint8_t *)&quantised : from, got, bytes) != 0) {
             tc_fail(c->run, "concat: moved", "%s: channel %u pixel %u differs", b->kind == BRANCH_COPY ? "copy" : "conversion", i / pixels,
                     i % pixels);
@@ -209,22 +209,22 @@ static void check_moved(concat *c, const branch *b, const uint8_t *image) {
 static void clear_branch(concat *c, const branch *b, uint8_t *image) {
     const uint32_t pixels = b->out.w * b->out.h;
     const bool int8 = b->out.layout == NPU_INT8_NHWC;
-    const uint32_t channels = int8 ? gemm_align(b->out.c, c->run->n) : b->out.c;
+    const uint32_t channels = int8 ? tb_align_up(b->out.c, c->run->n) : b->out.c;
     for (uint32_t i = 0; i < pixels * channels; i++) {
-        uint8_t *at = image + gemm_at(&b->out, i / pixels, i % pixels);
+        uint8_t *at = image + tensor_offset(&b->out, i / pixels, i % pixels);
         /* A copy takes the input's along. */
-        const uint8_t pad = b->kind == BRANCH_COPY && int8 ? c->input[gemm_at(&c->in, i / pixels, i % pixels)] : 0;
+        const uint8_t pad = b->kind == BRANCH_COPY && int8 ? c->input[tensor_offset(&c->in, i / pixels, i % pixels)] : 0;
         if (i / pixels >= b->out.c && *at != pad) {
             tc_fail(c->run, "pad channel not zero", "pixel %u: channel %u of a branch, padding, is %d", i % pixels, i / pixels,
                     (int8_t)*at);
             return;
         }
-        memset(at, GEMM_FILL, int8 ? 1 : 4);
+        memset(at, TENSOR_FILL, int8 ? 1 : 4);
     }
 }
 
 static void check_whole(concat *c, uint8_t *image) {
-    const uint64_t bytes = gemm_bytes(&c->whole);
+    const uint64_t bytes = tensor_bytes(&c->whole);
     for (uint32_t i = 0; i < c->count && tc_ok(c->run); i++) {
         branch *b = &c->branch[i];
         uint8_t *at = image + (b->out.addr - c->whole.addr);
@@ -236,7 +236,7 @@ static void check_whole(concat *c, uint8_t *image) {
         clear_branch(c, b, at);
     }
     for (uint64_t i = 0; i < bytes && tc_ok(c->run); i++) {
-        if (image[i] != GEMM_FILL) {
+        if (image[i] != TENSOR_FILL) {
             tc_fail(c->run, "gap written", "byte %u of the whole, between branches, was written (0x%02X)", (uint32_t)i, image[i]);
         }
     }
@@ -248,9 +248,8 @@ static int run_last(concat *c, const uint8_t *image) {
     layer_spec spec = {
         .index = MAX_BRANCHES, .in = c->whole, .out_layout = NPU_FP32_NCHW, .max_oc = tc_knob(run->knobs, "max_oc"), .keep_size = true};
     conv_op *op = &c->last.op;
-    if (layer_make(&c->last, run, &spec, tc_knob(run->knobs, "gap")) != 0 ||
-        gemm_new_tensor(run, "output", &op->out, 0, NPU_BUF_OUT) != 0 || gemm_fill_tensor(run, &op->out) != 0 || conv_op_params(op) != 0 ||
-        layer_set_input(&c->last, image) != 0) {
+    if (layer_make(&c->last, run, &spec, tc_knob(run->knobs, "gap")) != 0 || tensor_new(run, "output", &op->out, 0, NPU_BUF_OUT) != 0 ||
+        tensor_prefill(run, &op->out) != 0 || conv_op_params(op) != 0 || layer_set_input(&c->last, image) != 0) {
         return -1;
     }
     const npu_status status = npu_conv_run(&run->npu, &op->drive, &op->plan);
@@ -258,11 +257,11 @@ static int run_last(concat *c, const uint8_t *image) {
         tc_driver_failed(run, "convolution of the whole", status, NPU_OK);
         return 0;
     }
-    uint8_t *out = gemm_get_tensor(run, "output", &op->out);
+    uint8_t *out = tensor_read(run, "output", &op->out);
     if (out == NULL) {
         return tc_ok(run) ? -1 : 0;
     }
-    gemm_check_gaps(run, "output", &op->out, out);
+    tensor_check_gaps(run, "output", &op->out, out);
     layer_check(&c->last, out);
     free(out);
     return 0;
@@ -271,7 +270,7 @@ static int run_last(concat *c, const uint8_t *image) {
 static int run_and_check(concat *c) {
     tc_run *run = c->run;
     run_branches(c);
-    uint8_t *image = tc_ok(run) ? gemm_get_tensor(run, "whole", &c->whole) : NULL;
+    uint8_t *image = tc_ok(run) ? tensor_read(run, "whole", &c->whole) : NULL;
     int rc = image == NULL && tc_ok(run) ? -1 : 0;
     if (image != NULL) {
         rc = run_last(c, image);
@@ -286,11 +285,11 @@ static int execute(tc_run *run) {
     uint32_t at[MAX_BRANCHES];
     concat *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        return gemm_no_memory(run);
+        return tensor_no_memory(run);
     }
     c->run = run;
     int rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), UINT64_C(256) << 20,
-                     (npu_wait)tb_knobs_get(k, "wait"), GEMM_TIMEOUT_US);
+                     (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
     if (rc == 0) {
         rc = make_input(c);
     }

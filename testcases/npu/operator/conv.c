@@ -19,20 +19,20 @@ static int run_once(conv_op *op, bool second, uint8_t **image) {
         tc_driver_failed(run, what, status, NPU_OK);
         return 0;
     }
-    if (gemm_new_tensor(run, "output", &op->out, op->out.addr & 15u, NPU_BUF_OUT) != 0 || gemm_fill_tensor(run, &op->out) != 0 ||
+    if (tensor_new(run, "output", &op->out, op->out.addr & 15u, NPU_BUF_OUT) != 0 || tensor_prefill(run, &op->out) != 0 ||
         conv_op_params(op) != 0) {
         return -1;
     }
     if (!second) {
         status = npu_perf_clear(&run->npu);
     }
-    const gemm_instant start = gemm_now(run);
+    const tensor_clock start = tensor_now(run);
     const uint16_t started = run->npu.started[NPU_UNIT_GEMM];
     if (status == NPU_OK) {
         status = npu_conv_run(&run->npu, &op->drive, &op->plan);
     }
     if (!second) {
-        gemm_measured(run, start);
+        tensor_measure(run, start);
         op->tasks = (uint16_t)(run->npu.started[NPU_UNIT_GEMM] - started);
         conv_op_describe(op);
     }
@@ -43,9 +43,9 @@ static int run_once(conv_op *op, bool second, uint8_t **image) {
         tc_driver_failed(run, what, status, NPU_OK);
         return 0;
     }
-    *image = gemm_get_tensor(run, what, &op->out);
+    *image = tensor_read(run, what, &op->out);
     if (*image != NULL) {
-        gemm_check_gaps(run, what, &op->out, *image);
+        tensor_check_gaps(run, what, &op->out, *image);
     }
     return *image == NULL && tc_ok(run) ? -1 : 0;
 }
@@ -69,12 +69,12 @@ static void check_not_trivial(conv_op *op, const uint8_t *image) {
     }
     for (uint32_t c = 0; c < o->c; c++) {
         for (uint32_t i = 0; i < o->w * o->h; i++) {
-            if (memcmp(image, image + gemm_at(o, c, i), 4) != 0) {
+            if (memcmp(image, image + tensor_offset(o, c, i), 4) != 0) {
                 return;
             }
         }
     }
-    tc_fail(op->run, "conv: constant output", "all outputs are 0x%08X", gemm_word(image));
+    tc_fail(op->run, "conv: constant output", "all outputs are 0x%08X", tensor_word(image));
 }
 
 static int run_both(conv_op *op) {
@@ -89,7 +89,7 @@ static int run_both(conv_op *op) {
     if (rc == 0 && tc_ok(run) && tb_knobs_get(run->knobs, "second") != 0) {
         rc = run_once(op, true, &second);
         if (rc == 0 && tc_ok(run)) {
-            gemm_check_same(run, "conv: depends on splits", &op->out, first, second);
+            tensor_check_same(run, "conv: depends on splits", &op->out, first, second);
         }
     }
     free(first);
@@ -110,8 +110,8 @@ static int place_and_run(conv_op *op) {
     const uint32_t in_shift = op->linear ? 0 : shift_of(run, "in_shift", op->math.in_layout);
     conv_op_tensors(op, tc_knob(run->knobs, "gap"), tight);
     op->out.addr = shift_of(run, "out_shift", op->math.out_layout);
-    if (gemm_new_tensor(run, "input", &op->in, in_shift, NPU_BUF_IN) != 0 ||
-        gemm_put_tensor(run, &op->in, op->t->input != NULL ? (const void *)op->t->input : op->t->quantised) != 0) {
+    if (tensor_new(run, "input", &op->in, in_shift, NPU_BUF_IN) != 0 ||
+        tensor_write_elements(run, &op->in, op->t->input != NULL ? (const void *)op->t->input : op->t->quantised) != 0) {
         return -1;
     }
     return run_both(op);
@@ -140,11 +140,11 @@ int conv_execute(tc_run *run) {
     memcpy(op.drive.act_p, op.math.act_p, sizeof op.math.act_p);
     int rc = conv_tensors_make(&tensors, &op.math, &draw);
     if (rc != 0) {
-        gemm_no_memory(run);
+        tensor_no_memory(run);
     }
     if (rc == 0) {
         rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), conv_memory(&op.math, &op.plan),
-                     (npu_wait)tb_knobs_get(k, "wait"), GEMM_TIMEOUT_US);
+                     (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_and_run(&op);

@@ -5,8 +5,7 @@
 #define TESTCASES_CONV_H
 
 #include "../tests.h"
-#include "gemm_io.h"
-#include "gemm_ref.h"
+#include "tensor.h"
 
 /* Kinds of shapes that the generator looks for. */
 typedef enum conv_shape {

@@ -1,17 +1,10 @@
 /* conv_cost.c - what a convolution costs: tasks, roughly its clock cycles, memory. */
 #include "conv.h"
+#include "num.h"
 
 #include <stdio.h>
 
 #define MAX_ELEMENTS (UINT64_C(1) << 27)
-
-static uint64_t up(uint64_t a, uint64_t b) {
-    return (a + b - 1) / b;
-}
-
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
 
 /* Do the kernel rows k0 .. k0+k-1 of one output row see the map? */
 static bool sees_map(const npu_conv *c, uint64_t oy, uint32_t k0, uint32_t k) {
@@ -40,15 +33,15 @@ static const uint32_t slowness[TC_BUS_COUNT] = {1, 1, 2, 4, 4, 4};
 uint64_t conv_cost(uint32_t n, const npu_conv *c, const npu_conv_plan *p, uint32_t bus) {
     const bool depthwise = p->op == NPU_GEMM_DEPTHWISE;
     const uint64_t taps = (uint64_t)c->kw * p->kh_task;
-    const uint64_t icb = up(p->ic_task, n);
-    const uint64_t ocb = up(p->oc_task, n);
+    const uint64_t icb = tb_div_up_u64(p->ic_task, n);
+    const uint64_t ocb = tb_div_up_u64(p->oc_task, n);
     const uint64_t pixels = (uint64_t)p->ow_task * p->oh_task;
     const uint64_t blocks = taps * (depthwise ? 1 : icb);
-    const uint64_t mesh = up(pixels, 2 * (uint64_t)n) * n * blocks * ocb;
-    const uint64_t rows = least(c->ih, (uint64_t)(p->oh_task - 1) * c->stride_h + (uint64_t)(p->kh_task - 1) * c->dil_h + 1);
+    const uint64_t mesh = tb_div_up_u64(pixels, 2 * (uint64_t)n) * n * blocks * ocb;
+    const uint64_t rows = tb_min_u64(c->ih, (uint64_t)(p->oh_task - 1) * c->stride_h + (uint64_t)(p->kh_task - 1) * c->dil_h + 1);
     const uint64_t columns =
-        p->row_split ? least(c->iw, (uint64_t)(p->ow_task - 1) * c->stride_w + (uint64_t)(c->kw - 1) * c->dil_w + 1) : c->iw;
-    const uint64_t loads = c->in_layout == NPU_INT8_NHWC ? rows * columns * icb * up(n, 16) : rows * columns * p->ic_task / 4;
+        p->row_split ? tb_min_u64(c->iw, (uint64_t)(p->ow_task - 1) * c->stride_w + (uint64_t)(c->kw - 1) * c->dil_w + 1) : c->iw;
+    const uint64_t loads = c->in_layout == NPU_INT8_NHWC ? rows * columns * icb * tb_div_up_u64(n, 16) : rows * columns * p->ic_task / 4;
     const uint64_t weights = ocb * blocks * n * (depthwise ? 1 : n) / 16;
     const bool sums = p->ic_tasks > 1 || p->kh_tasks > 1;
     const uint64_t stores = c->out_layout == NPU_INT8_NHWC && !sums ? pixels * ocb * 2 : pixels * p->oc_task * (sums ? 2 : 1) / 4;
@@ -89,13 +82,13 @@ int conv_check_memory(const npu_conv *conv, const npu_conv_plan *plan, char *err
     return 0;
 }
 
-static uint64_t tensor(uint64_t pixels, uint64_t channels) {
+static uint64_t room_for(uint64_t pixels, uint64_t channels) {
     return (pixels * 4 + 256) * channels + pixels * 512;
 }
 
 uint64_t conv_memory(const npu_conv *c, const npu_conv_plan *plan) {
-    const uint64_t in = tensor((uint64_t)c->iw * c->ih, c->ic);
-    const uint64_t out = tensor((uint64_t)plan->ow * plan->oh, c->oc); /* also more than the scratch */
+    const uint64_t in = room_for((uint64_t)c->iw * c->ih, c->ic);
+    const uint64_t out = room_for((uint64_t)plan->ow * plan->oh, c->oc); /* also more than the scratch */
     const uint64_t bytes = in + 4 * out + 4 * (uint64_t)plan->wgt_bytes + 4 * (uint64_t)plan->param_bytes + (UINT64_C(1) << 20);
     const uint64_t mib64 = UINT64_C(64) << 20;
     return (bytes / mib64 + 1) * mib64;

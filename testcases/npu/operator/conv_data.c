@@ -10,12 +10,6 @@ const char *const conv_wdata_names[CONV_W_COUNT] = {"uniform", "extreme", "zeros
 const char *const conv_scale_names[CONV_SCALE_COUNT] = {"calib", "pow2", "tiny", "huge", "special"};
 const char *const conv_wscale_names[CONV_WSCALE_COUNT] = {"plain", "zeros", "hard"};
 
-static uint32_t bits_of(float v) {
-    uint32_t u;
-    memcpy(&u, &v, 4);
-    return u;
-}
-
 conv_draw conv_draw_of(const tb_knobs *knobs, uint64_t seed) {
     return (conv_draw){.seed = seed,
                        .data = (conv_data)tb_knobs_get(knobs, "data"),
@@ -32,13 +26,13 @@ uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi) {
                                        0x80000000u, 0x00000001u, 0x807FFFFFu, 0xC2000000u};
     switch (kind) {
     case CONV_SCALE_CALIB:
-        return bits_of(127.0f / tb_rng_f32_range(rng, lo, hi));
+        return ref_bits(127.0f / tb_rng_f32_range(rng, lo, hi));
     case CONV_SCALE_POW2:
         return (uint32_t)tb_rng_range(rng, 127 - 10, 127 + 10) << 23;
     case CONV_SCALE_TINY:
-        return bits_of(tb_rng_f32_range(rng, 1e-8f, 1e-2f));
+        return ref_bits(tb_rng_f32_range(rng, 1e-8f, 1e-2f));
     case CONV_SCALE_HUGE:
-        return bits_of(tb_rng_f32_range(rng, 1e6f, 1e30f));
+        return ref_bits(tb_rng_f32_range(rng, 1e6f, 1e30f));
     case CONV_SCALE_SPECIAL:
     case CONV_SCALE_COUNT:
         break;
@@ -68,8 +62,8 @@ static void plain_act(tb_rng *rng, npu_conv *conv) {
     default:
         break;
     }
-    conv->act_p[0] = bits_of(p[0]);
-    conv->act_p[1] = bits_of(p[1]);
+    conv->act_p[0] = ref_bits(p[0]);
+    conv->act_p[1] = ref_bits(p[1]);
 }
 
 static void draw_act(const conv_draw *d, npu_conv *conv) {
@@ -109,7 +103,7 @@ void conv_draw_factors(const conv_draw *d, npu_conv *conv) {
 static uint32_t unquantise(float q, uint32_t in_scale) {
     float scale = fabsf(ref_float(in_scale));
     bool usable = isfinite(scale) && scale >= 1e-4f && scale <= 1e6f;
-    return bits_of(usable ? q / scale : q);
+    return ref_bits(usable ? q / scale : q);
 }
 
 static uint32_t draw_input(tb_rng *rng, conv_data kind, size_t i, uint32_t in_scale) {
@@ -213,7 +207,7 @@ static void fill_params(conv_tensors *t, const npu_conv *conv, const conv_draw *
     }
     rng = tb_rng_stream(d->seed, "tensor.bias");
     for (size_t i = 0; i < conv->oc; i++) {
-        t->bias[i] = d->hard_bias ? tb_rng_f32_hard(&rng) : bits_of(tb_rng_f32_range(&rng, -4.0f, 4.0f));
+        t->bias[i] = d->hard_bias ? tb_rng_f32_hard(&rng) : ref_bits(tb_rng_f32_range(&rng, -4.0f, 4.0f));
     }
 }
 

@@ -2,6 +2,7 @@
  * conv_gen.c - the generator of convolutions: boundary shapes and anything between, cut down to a budget of clock cycles.
  */
 #include "conv.h"
+#include "num.h"
 
 #include <string.h>
 
@@ -46,14 +47,6 @@ static void put(const gen *g, const char *name, int64_t value) {
         const tb_knob *k = &g->knobs->table[i];
         g->knobs->value[i] = value < k->lo ? k->lo : value > k->hi ? k->hi : value;
     }
-}
-
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* A draw of its own, beside that of the knob's value. */
@@ -122,7 +115,7 @@ static void draw_class(const gen *g) {
     case ROWS: /* a map of more words than two tasks may have together */
         draw_in(g, "iw", 32, 160);
         put(g, "ih", (chance(g, "ih", 1, 2) ? 8192 : 16384) / get(g, "iw") + 1 + get(g, "ih"));
-        draw_in(g, "ic", 1, least(n, 8));
+        draw_in(g, "ic", 1, tb_min_i64(n, 8));
         draw_in(g, "oc", 1, n);
         break;
     case STREAM: /* more pixels than a task can have: its rows go on with the same weights */
@@ -158,7 +151,7 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 
 /* The largest divisor of `of` that is at most `wish`. */
 static int64_t divisor(int64_t of, int64_t wish) {
-    int64_t d = most(1, least(wish, of));
+    int64_t d = tb_max_i64(1, tb_min_i64(wish, of));
     while (of % d != 0) {
         d--;
     }
@@ -193,8 +186,8 @@ static void draw_groups(const gen *g) {
     const int64_t groups = get(g, "groups");
     if (groups > 1) {
         const bool same = g->shape == DW || (pinned(g, "ic") && get(g, "ic") == groups);
-        put(g, "ic", g->shape == DW ? groups : groups * most(1, get(g, "ic") / groups));
-        put(g, "oc", same ? groups : groups * most(1, get(g, "oc") / groups));
+        put(g, "ic", g->shape == DW ? groups : groups * tb_max_i64(1, get(g, "ic") / groups));
+        put(g, "oc", same ? groups : groups * tb_max_i64(1, get(g, "oc") / groups));
         if (g->shape == GROUPED && !pinned(g, "ic") && get(g, "ic") == groups && !pinned(g, "oc")) {
             put(g, "ic", groups * (1 + (get(g, "oc") / groups) % 3)); /* depthwise has a class of its own */
         }
@@ -234,11 +227,11 @@ static void draw_kernel(const gen *g) {
               g->shape == STRIDED || g->shape == STREAM);
     draw_both(g, "d", "dil_w", "dil_h", 1, g->shape == DILATED ? 9 : 3, g->shape == DILATED);
     if (g->plain) {
-        put(g, "dil_w", most(1, get(g, "d")));
-        put(g, "dil_h", most(1, get(g, "d")));
+        put(g, "dil_w", tb_max_i64(1, get(g, "d")));
+        put(g, "dil_h", tb_max_i64(1, get(g, "d")));
     }
     if (!g->depthwise && get(g, "groups") < get(g, "ic")) { /* weights of one kernel row have to fit */
-        put(g, "kw", least(get(g, "kw"), 4608 / g->n));
+        put(g, "kw", tb_min_i64(get(g, "kw"), 4608 / g->n));
     }
 }
 
@@ -264,13 +257,13 @@ static void draw_pads(const gen *g, const side *s) {
 
 /* Enough of map and padding together for one window: the map grows, or the padding, or holes and kernel shrink; what is not pinned. */
 static void fit_side(const gen *g, const side *s) {
-    put(g, s->map, most(get(g, s->map), extent(g, s) - get(g, s->pad0) - get(g, s->pad1)));
+    put(g, s->map, tb_max_i64(get(g, s->map), extent(g, s) - get(g, s->pad0) - get(g, s->pad1)));
     const bool pads_free = !(pinned(g, "p") && get(g, "p") >= 0);
     int64_t missing = extent(g, s) - get(g, s->pad0) - get(g, s->pad1) - get(g, s->map);
     if (missing > 0 && pads_free) {
         put(g, s->pad0, get(g, s->pad0) + (missing + 1) / 2);
         missing = extent(g, s) - get(g, s->pad0) - get(g, s->pad1) - get(g, s->map);
-        put(g, s->pad1, get(g, s->pad1) + most(0, missing));
+        put(g, s->pad1, get(g, s->pad1) + tb_max_i64(0, missing));
     }
     const int64_t room = get(g, s->pad0) + get(g, s->pad1) + get(g, s->map);
     if (extent(g, s) > room && !(pinned(g, "d") && get(g, "d") != 0)) {
@@ -328,8 +321,8 @@ static bool shrink(const gen *g, bool protect) {
     static const char *const names[] = {"oc", "ic", "iw", "ih", "pl", "pr", "pt", "pb"};
     const bool pads = g->shape == PADDED && !pinned(g, "p");
     const int64_t groups = get(g, "groups");
-    const int64_t need_w = most(1, extent(g, &columns) - get(g, "pl") - get(g, "pr"));
-    const int64_t need_h = most(1, extent(g, &lines) - get(g, "pt") - get(g, "pb"));
+    const int64_t need_w = tb_max_i64(1, extent(g, &columns) - get(g, "pl") - get(g, "pr"));
+    const int64_t need_h = tb_max_i64(1, extent(g, &lines) - get(g, "pt") - get(g, "pb"));
     const int64_t low[] = {groups, groups, need_w, need_h, extent(g, &columns), extent(g, &columns), extent(g, &lines), extent(g, &lines)};
     size_t largest = 0;
     int64_t value = 0;

@@ -10,26 +10,26 @@ void conv_op_tensors(conv_op *op, uint32_t gap, bool tight) {
     op->in = (npu_tensor){.w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
     op->out = (npu_tensor){.w = op->plan.ow, .h = op->plan.oh, .c = c->oc, .layout = c->out_layout};
     /* The vectors of a fully connected layer lie side by side. */
-    op->in.step = gemm_step(op->run, &op->in, op->linear ? 0 : gap, tight || op->linear);
-    op->out.step = gemm_step(op->run, &op->out, op->linear ? 0 : gap, tight || op->linear);
+    op->in.step = tensor_step(op->run, &op->in, op->linear ? 0 : gap, tight || op->linear);
+    op->out.step = tensor_step(op->run, &op->out, op->linear ? 0 : gap, tight || op->linear);
 }
 
 static uint32_t new_stream(conv_op *op, const char *what, uint32_t bytes, npu_buf_kind kind) {
     char name[64];
     snprintf(name, sizeof name, "%s%s", op->name, what);
-    return gemm_alloc(op->run, name, bytes, 0, kind);
+    return tensor_alloc(op->run, name, bytes, 0, kind);
 }
 
 static int put_bias(conv_op *op) {
     const uint32_t bytes = op->plan.param_bytes;
     uint8_t *bias = malloc(bytes);
     if (bias == NULL) {
-        return gemm_no_memory(op->run);
+        return tensor_no_memory(op->run);
     }
     memset(bias, 0xFF, bytes); /* padding entries are read and not used */
     memcpy(bias, op->t->bias, (size_t)op->math.oc * 4);
     op->drive.bias_addr = new_stream(op, "bias", bytes, NPU_BUF_IN);
-    const int rc = op->drive.bias_addr == 0 ? -1 : gemm_put(op->run, op->drive.bias_addr, bias, bytes);
+    const int rc = op->drive.bias_addr == 0 ? -1 : tensor_write(op->run, op->drive.bias_addr, bias, bytes);
     free(bias);
     return rc;
 }
@@ -48,7 +48,7 @@ static int put_weights(conv_op *op) {
     float *oscale = malloc(p->param_bytes);
     int rc = -1;
     if (packed == NULL || oscale == NULL) {
-        gemm_no_memory(op->run);
+        tensor_no_memory(op->run);
     } else {
         const npu_status status = pack(op, packed, oscale);
         if (status != NPU_OK) {
@@ -56,8 +56,8 @@ static int put_weights(conv_op *op) {
         }
         c->wgt_addr = new_stream(op, "weights", p->wgt_bytes, NPU_BUF_IN);
         c->oscale_addr = new_stream(op, "oscale", p->param_bytes, NPU_BUF_IN);
-        if (c->wgt_addr != 0 && c->oscale_addr != 0 && gemm_put(op->run, c->wgt_addr, packed, p->wgt_bytes) == 0) {
-            rc = gemm_put(op->run, c->oscale_addr, oscale, p->param_bytes);
+        if (c->wgt_addr != 0 && c->oscale_addr != 0 && tensor_write(op->run, c->wgt_addr, packed, p->wgt_bytes) == 0) {
+            rc = tensor_write(op->run, c->oscale_addr, oscale, p->param_bytes);
         }
     }
     free(packed);
@@ -88,7 +88,7 @@ int conv_op_params(conv_op *op) {
 
 static void check_point(conv_op *op, const uint8_t *image, uint32_t oc, uint32_t y, uint32_t x) {
     const npu_conv *c = &op->math;
-    const size_t at = gemm_at(&op->out, oc, y * op->out.w + x);
+    const size_t at = tensor_offset(&op->out, oc, y * op->out.w + x);
     const ref_value want = ref_act(c->act, c->act_p, conv_reference(c, op->t, oc, y, x));
     if (c->out_layout == NPU_INT8_NHWC) {
         const int8_t got = (int8_t)image[at];
@@ -98,7 +98,7 @@ static void check_point(conv_op *op, const uint8_t *image, uint32_t oc, uint32_t
         }
         return;
     }
-    const uint32_t got = gemm_word(image + at);
+    const uint32_t got = tensor_word(image + at);
     if (!ref_is_f32(&want, got)) {
         tc_fail(op->run, "conv: reference", "%schannel %u row %u column %u: got 0x%08X (%.9g), the definition gives %s%.9g", op->name, oc,
                 y, x, got, (double)ref_float(got), want.exact ? "" : "about ", ref_middle(&want));

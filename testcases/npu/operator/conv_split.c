@@ -1,5 +1,6 @@
 /* conv_split.c - draws how the two runs of a convolution are cut into tasks. */
 #include "conv.h"
+#include "num.h"
 
 typedef struct splits {
     uint32_t n;
@@ -30,10 +31,6 @@ static bool chance(const splits *s, const char *name, uint32_t num, uint32_t den
     return tb_rng_chance(&rng, num, den);
 }
 
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* A limit in channels that cuts `channels` into at most five slices; 0 when there is nothing to cut. */
 static void draw_channels(const splits *s, const char *name, uint32_t channels) {
     const int64_t n = s->n;
@@ -42,7 +39,7 @@ static void draw_channels(const splits *s, const char *name, uint32_t channels) 
         put(s, name, 0);
         return;
     }
-    tb_knobs_draw_in(s->knobs, name, s->seed, n * most(1, blocks / 5), blocks * n - 1);
+    tb_knobs_draw_in(s->knobs, name, s->seed, n * tb_max_i64(1, blocks / 5), blocks * n - 1);
 }
 
 static bool too_long(const splits *s, bool second) {
@@ -55,12 +52,12 @@ static bool too_long(const splits *s, bool second) {
 static void draw_run(const splits *s, const names *r) {
     const npu_conv_plan *p = &s->plan;
     if (p->ow > 1 && chance(s, r->ow, 1, 5)) {
-        tb_knobs_draw_in(s->knobs, r->ow, s->seed, most(1, p->ow / 5), p->ow - 1);
+        tb_knobs_draw_in(s->knobs, r->ow, s->seed, tb_max_i64(1, p->ow / 5), p->ow - 1);
     } else {
         put(s, r->ow, 0);
     }
     if (p->oh > 1 && chance(s, r->oh, 1, 2)) {
-        tb_knobs_draw_in(s->knobs, r->oh, s->seed, most(1, p->oh / 10), p->oh - 1);
+        tb_knobs_draw_in(s->knobs, r->oh, s->seed, tb_max_i64(1, p->oh / 10), p->oh - 1);
     } else {
         put(s, r->oh, 0);
     }

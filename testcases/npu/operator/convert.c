@@ -147,7 +147,7 @@ static int make_input(converted *t) {
             tb_rng_fill(&rng, t->i8, count);
         }
     }
-    return t->f32 == NULL && t->i8 == NULL ? gemm_no_memory(t->run) : 0;
+    return t->f32 == NULL && t->i8 == NULL ? tensor_no_memory(t->run) : 0;
 }
 
 static int place(converted *t) {
@@ -157,11 +157,11 @@ static int place(converted *t) {
     const bool quantise = cv->in.layout == NPU_FP32_NCHW;
     const uint32_t in_shift = tc_knob(run->knobs, "in_shift") * (quantise ? 4 : run->n) & 15u;
     const uint32_t out_shift = tc_knob(run->knobs, "out_shift") * (quantise ? run->n : 4) & 15u;
-    cv->in.step = gemm_step(run, &cv->in, gap, false);
-    cv->out.step = gemm_step(run, &cv->out, gap, false);
-    if (gemm_new_tensor(run, "input", &cv->in, in_shift, NPU_BUF_IN) != 0 ||
-        gemm_put_tensor(run, &cv->in, quantise ? (const void *)t->f32 : t->i8) != 0 ||
-        gemm_new_tensor(run, "output", &cv->out, out_shift, NPU_BUF_OUT) != 0 || gemm_fill_tensor(run, &cv->out) != 0) {
+    cv->in.step = tensor_step(run, &cv->in, gap, false);
+    cv->out.step = tensor_step(run, &cv->out, gap, false);
+    if (tensor_new(run, "input", &cv->in, in_shift, NPU_BUF_IN) != 0 ||
+        tensor_write_elements(run, &cv->in, quantise ? (const void *)t->f32 : t->i8) != 0 ||
+        tensor_new(run, "output", &cv->out, out_shift, NPU_BUF_OUT) != 0 || tensor_prefill(run, &cv->out) != 0) {
         return -1;
     }
     if (quantise) {
@@ -169,13 +169,13 @@ static int place(converted *t) {
     }
     const size_t bytes = ((size_t)cv->in.c + 3) / 4 * 16;
     float *factors = malloc(bytes);
-    int rc = factors == NULL ? gemm_no_memory(run) : 0;
+    int rc = factors == NULL ? tensor_no_memory(run) : 0;
     if (rc == 0) {
         const npu_status status = npu_convert_make_factors(cv, factors, bytes);
         if (status != NPU_OK) {
             tc_driver_failed(run, "factors", status, NPU_OK);
         }
-        rc = status != NPU_OK ? 0 : gemm_new(run, "factors", factors, bytes, &cv->factor_addr);
+        rc = status != NPU_OK ? 0 : tensor_new_bytes(run, "factors", factors, bytes, &cv->factor_addr);
     }
     free(factors);
     return rc;
@@ -184,7 +184,7 @@ static int place(converted *t) {
 static void check_element(converted *t, const uint8_t *image, uint32_t c, uint32_t pixel) {
     const npu_tensor *out = &t->cv.out;
     const size_t from = (size_t)c * out->w * out->h + pixel;
-    const size_t at = gemm_at(out, c, pixel);
+    const size_t at = tensor_offset(out, c, pixel);
     if (out->layout == NPU_INT8_NHWC) {
         const int8_t want = ref_quantise(t->f32[from], t->cv.scale);
         if ((int8_t)image[at] != want) {
@@ -193,9 +193,9 @@ static void check_element(converted *t, const uint8_t *image, uint32_t c, uint32
         }
     } else {
         const uint32_t want = ref_bits((float)t->i8[from] * ref_float(t->cv.scale));
-        if (gemm_word(image + at) != want) {
+        if (tensor_word(image + at) != want) {
             tc_fail(t->run, "convert: dequantised", "channel %u row %u column %u: %d becomes 0x%08X, the definition gives 0x%08X", c,
-                    pixel / out->w, pixel % out->w, t->i8[from], gemm_word(image + at), want);
+                    pixel / out->w, pixel % out->w, t->i8[from], tensor_word(image + at), want);
         }
     }
 }
@@ -214,11 +214,11 @@ static int run_it(converted *t) {
     tc_run *run = t->run;
     const uint16_t started = run->npu.started[NPU_UNIT_GEMM];
     npu_status status = npu_perf_clear(&run->npu);
-    const gemm_instant start = gemm_now(run);
+    const tensor_clock start = tensor_now(run);
     if (status == NPU_OK) {
         status = npu_convert_run(&run->npu, &t->cv);
     }
-    gemm_measured(run, start);
+    tensor_measure(run, start);
     describe(t, (uint16_t)(run->npu.started[NPU_UNIT_GEMM] - started));
     if (status == NPU_OK) {
         status = npu_perf_read(&run->npu, run->stats.perf, NPU_PERF_COUNT);
@@ -227,11 +227,11 @@ static int run_it(converted *t) {
         tc_driver_failed(run, "convert", status, NPU_OK);
         return 0;
     }
-    uint8_t *image = gemm_get_tensor(run, "convert", &t->cv.out);
+    uint8_t *image = tensor_read(run, "convert", &t->cv.out);
     if (image == NULL) {
         return tc_ok(run) ? -1 : 0;
     }
-    gemm_check_gaps(run, "convert", &t->cv.out, image);
+    tensor_check_gaps(run, "convert", &t->cv.out, image);
     for (uint32_t c = 0; c < t->cv.out.c; c++) {
         for (uint32_t i = 0; i < t->cv.out.w * t->cv.out.h && run->result->outcome == TB_PASS; i++) {
             check_element(t, image, c, i);
@@ -253,7 +253,7 @@ static int execute(tc_run *run) {
     int rc = make_input(&t);
     if (rc == 0) {
         rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), memory, (npu_wait)tb_knobs_get(k, "wait"),
-                     GEMM_TIMEOUT_US);
+                     TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place(&t);

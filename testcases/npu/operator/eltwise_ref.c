@@ -46,16 +46,16 @@ uint32_t eltwise_reference(npu_alu_op op, uint32_t x, uint32_t p, uint32_t q) {
     case NPU_ALU_COPY:
         return x;
     case NPU_ALU_MAX:
-        return tensor_float(x) < tensor_float(p) ? p : x;
+        return ref_float(x) < ref_float(p) ? p : x;
     case NPU_ALU_MIN:
-        return tensor_float(p) < tensor_float(x) ? p : x;
+        return ref_float(p) < ref_float(x) ? p : x;
     case NPU_ALU_ABS:
         return x & 0x7FFFFFFFu;
     case NPU_ALU_ADD_I32:
         return x + p;
     case NPU_ALU_PRELU:
-        return tensor_float(x) > 0.0f ? x : tensor_bits(tensor_float(x) * tensor_float(p));
+        return ref_float(x) > 0.0f ? x : ref_bits(ref_float(x) * ref_float(p));
     default:
-        return tensor_bits(arithmetic(op, tensor_float(x), tensor_float(p), tensor_float(q)));
+        return ref_bits(arithmetic(op, ref_float(x), ref_float(p), ref_float(q)));
     }
 }

@@ -95,8 +95,8 @@ static int make_layers(chain *c) {
 static int place_layers(chain *c) {
     tc_run *run = c->run;
     conv_op *first = &c->layer[0].op;
-    if (gemm_new_tensor(run, "input", &first->in, 0, NPU_BUF_IN) != 0 ||
-        gemm_put_tensor(run, &first->in, first->t->input != NULL ? (const void *)first->t->input : first->t->quantised) != 0) {
+    if (tensor_new(run, "input", &first->in, 0, NPU_BUF_IN) != 0 ||
+        tensor_write_elements(run, &first->in, first->t->input != NULL ? (const void *)first->t->input : first->t->quantised) != 0) {
         return -1;
     }
     for (uint32_t i = 0; i < c->count; i++) {
@@ -106,8 +106,7 @@ static int place_layers(chain *c) {
         if (i > 0) {
             op->in = c->layer[i - 1].op.out;
         }
-        if (gemm_new_tensor(run, name, &op->out, 0, NPU_BUF_SCRATCH) != 0 || gemm_fill_tensor(run, &op->out) != 0 ||
-            conv_op_params(op) != 0) {
+        if (tensor_new(run, name, &op->out, 0, NPU_BUF_SCRATCH) != 0 || tensor_prefill(run, &op->out) != 0 || conv_op_params(op) != 0) {
             return -1;
         }
     }
@@ -135,10 +134,10 @@ static int check_layers(chain *c) {
     tc_run *run = c->run;
     for (uint32_t i = 0; i < c->count && tc_ok(run); i++) {
         layer *l = &c->layer[i];
-        uint8_t *image = gemm_get_tensor(run, l->name, &l->op.out);
+        uint8_t *image = tensor_read(run, l->name, &l->op.out);
         int rc = image == NULL && tc_ok(run) ? -1 : 0;
         if (image != NULL) {
-            gemm_check_gaps(run, l->name, &l->op.out, image);
+            tensor_check_gaps(run, l->name, &l->op.out, image);
             layer_check(l, image);
             rc = i + 1 < c->count ? layer_set_input(&c->layer[i + 1], image) : 0;
         }
@@ -154,19 +153,19 @@ static int check_layers(chain *c) {
 static void check_sum(chain *c, const npu_eltwise *e, const uint32_t *b, const uint8_t *a, const uint8_t *sum) {
     const uint32_t pixels = e->out.w * e->out.h;
     for (uint32_t i = 0; i < pixels * e->out.c && c->run->result->outcome == TB_PASS; i++) {
-        const size_t at = gemm_at(&e->out, i / pixels, i % pixels);
-        const float y = ref_float(gemm_word(a + at)) + ref_float(b[i]);
+        const size_t at = tensor_offset(&e->out, i / pixels, i % pixels);
+        const float y = ref_float(tensor_word(a + at)) + ref_float(b[i]);
         const ref_value want = ref_act(e->act, e->act_p, ref_bits(y));
-        if (!ref_is_f32(&want, gemm_word(sum + at))) {
+        if (!ref_is_f32(&want, tensor_word(sum + at))) {
             tc_fail(c->run, "int8_chain: sum", "channel %u pixel %u: got 0x%08X, the definition gives %.9g", i / pixels, i % pixels,
-                    gemm_word(sum + at), ref_middle(&want));
+                    tensor_word(sum + at), ref_middle(&want));
         }
     }
 }
 
 static int run_sum(chain *c, npu_eltwise *e, const uint32_t *b) {
     tc_run *run = c->run;
-    uint8_t *before = gemm_get_tensor(run, "last layer", &e->a);
+    uint8_t *before = tensor_read(run, "last layer", &e->a);
     int rc = before == NULL ? -1 : 0;
     if (rc == 0) {
         const npu_status status = npu_eltwise_run(&run->npu, e);
@@ -174,9 +173,9 @@ static int run_sum(chain *c, npu_eltwise *e, const uint32_t *b) {
             tc_driver_failed(run, "sum", status, NPU_OK);
         }
     }
-    uint8_t *after = rc == 0 && tc_ok(run) ? gemm_get_tensor(run, "sum", &e->out) : NULL;
+    uint8_t *after = rc == 0 && tc_ok(run) ? tensor_read(run, "sum", &e->out) : NULL;
     if (after != NULL) {
-        gemm_check_gaps(run, "sum", &e->out, after);
+        tensor_check_gaps(run, "sum", &e->out, after);
         check_sum(c, e, b, before, after);
     }
     free(before);
@@ -191,7 +190,7 @@ static int add_residual(chain *c) {
     npu_eltwise e = {.op = NPU_ALU_ADD, .p_kind = NPU_VECTOR, .a = *last, .b = *last, .out = *last};
     uint32_t *b = malloc(count * 4);
     if (b == NULL) {
-        return gemm_no_memory(run);
+        return tensor_no_memory(run);
     }
     tb_rng rng = tb_rng_stream(run->seed, "int8_chain.residual");
     npu_conv act = {.act = (npu_act)tb_rng_range(&rng, 0, NPU_ACT_COUNT - 1), .kw = 1, .kh = 1, .ic = 1, .groups = 1};
@@ -202,13 +201,13 @@ static int add_residual(chain *c) {
     for (size_t i = 0; i < count; i++) {
         b[i] = ref_bits(tb_rng_f32_range(&rng, -8.0f, 8.0f));
     }
-    int rc = gemm_new_tensor(run, "residual", &e.b, 0, NPU_BUF_IN);
+    int rc = tensor_new(run, "residual", &e.b, 0, NPU_BUF_IN);
     if (rc == 0) {
-        rc = gemm_put_tensor(run, &e.b, b);
+        rc = tensor_write_elements(run, &e.b, b);
     }
     if (rc == 0 && tb_knobs_get(run->knobs, "in_place") == 0) {
-        rc = gemm_new_tensor(run, "sum", &e.out, 0, NPU_BUF_OUT);
-        rc = rc == 0 ? gemm_fill_tensor(run, &e.out) : rc;
+        rc = tensor_new(run, "sum", &e.out, 0, NPU_BUF_OUT);
+        rc = rc == 0 ? tensor_prefill(run, &e.out) : rc;
     }
     if (rc == 0) {
         rc = run_sum(c, &e, b);
@@ -221,13 +220,13 @@ static int execute(tc_run *run) {
     const tb_knobs *k = run->knobs;
     chain *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        return gemm_no_memory(run);
+        return tensor_no_memory(run);
     }
     c->run = run;
     int rc = make_layers(c);
     if (rc == 0) {
         rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), UINT64_C(256) << 20, (npu_wait)tb_knobs_get(k, "wait"),
-                     GEMM_TIMEOUT_US);
+                     TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_layers(c);

@@ -25,8 +25,8 @@ static int prepare_alu(tc_run *run, const tb_knobs *knobs, uint64_t seed, tb_rng
         return -1;
     }
     c->elt[0] = (npu_eltwise){.op = NPU_ALU_ADD, .p_kind = NPU_VECTOR, .a = c->in.at, .b = c->in.at, .out = c->mid.at};
-    c->elt[1] = (npu_eltwise){
-        .op = tb_rng_chance(rng, 1, 2) ? NPU_ALU_ABS : NPU_ALU_MAX, .p = tensor_bits(-1.0f), .a = c->mid.at, .out = c->out.at};
+    c->elt[1] =
+        (npu_eltwise){.op = tb_rng_chance(rng, 1, 2) ? NPU_ALU_ABS : NPU_ALU_MAX, .p = ref_bits(-1.0f), .a = c->mid.at, .out = c->out.at};
     for (size_t i = 0; i < c->in.count; i++) {
         c->mid.v[i] = eltwise_reference(NPU_ALU_ADD, c->in.v[i], c->in.v[i], 0);
         c->out.v[i] = eltwise_reference(c->elt[1].op, c->mid.v[i], c->elt[1].p, 0);

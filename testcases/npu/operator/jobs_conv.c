@@ -45,8 +45,8 @@ static npu_conv draw_conv(tb_rng *rng, uint32_t n) {
     c.out_layout = tb_rng_chance(rng, 1, 2) ? NPU_INT8_NHWC : NPU_FP32_NCHW;
     c.has_bias = tb_rng_chance(rng, 1, 2);
     c.act = tb_rng_chance(rng, 1, 2) ? NPU_ACT_RELU : tb_rng_chance(rng, 1, 2) ? NPU_ACT_SWISH : NPU_ACT_NONE;
-    c.in_scale = tensor_bits(127.0f / 4.0f);
-    c.out_scale = tensor_bits(127.0f / 8.0f);
+    c.in_scale = ref_bits(127.0f / 4.0f);
+    c.out_scale = ref_bits(127.0f / 8.0f);
     return c;
 }
 

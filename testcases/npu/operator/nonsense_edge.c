@@ -5,6 +5,7 @@
 #include "nonsense.h"
 
 #include "npu_regs.h"
+#include "num.h"
 
 #define WALKS 20u
 #define STEPS 200u /* of a walk */
@@ -41,8 +42,8 @@ static void extend(non_task *t) {
 
 /* Keep the weights of the last accepted task. */
 static void keep(uint32_t n, const non_before *b, non_task *t) {
-    const uint32_t in = (b->ic + n - 1) / n * n;
-    const uint32_t out = (b->oc + n - 1) / n * n;
+    const uint32_t in = tb_align_up(b->ic, n);
+    const uint32_t out = tb_align_up(b->oc, n);
     extend(t);
     REG(t, GEMM_CTRL) =
         (REG(t, GEMM_CTRL) & ~NPU_GEMM_CTRL_OP_MASK) | PUT(GEMM_CTRL, OP, b->op) | NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK;

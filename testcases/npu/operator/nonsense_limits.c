@@ -4,6 +4,7 @@
 #include "nonsense.h"
 
 #include "npu_regs.h"
+#include "num.h"
 
 #include <string.h>
 
@@ -12,14 +13,6 @@
 
 #define IFM_WORDS 16384u
 #define WGT_WORDS 4608u
-
-static uint64_t ceil_div(uint64_t v, uint64_t n) {
-    return (v + n - 1) / n;
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
 
 static bool multiple(uint32_t v, uint32_t n) {
     return v % n == 0;
@@ -229,12 +222,12 @@ static void gemm_get(uint32_t n, const non_task *t, gemm *g) {
     g->oc = GET(t, GEMM_CHANNELS, OC);
     g->ow = GET(t, GEMM_OFM_SIZE, OW);
     g->oh = GET(t, GEMM_OFM_SIZE, OH);
-    g->icb = ceil_div(g->ic, n);
-    g->ocb = ceil_div(g->oc, n);
+    g->icb = tb_div_up_u64(g->ic, n);
+    g->ocb = tb_div_up_u64(g->oc, n);
     g->op = GET(t, GEMM_CTRL, OP);
     g->words = g->op == 0 ? g->kh * g->kw * g->icb * n : g->op == 1 ? g->kh * g->kw : 0;
     g->group = GET(t, GEMM_GROUP, TILES);
-    g->group = g->group == 0 ? 1 : min_u64(g->group, 512 / n);
+    g->group = g->group == 0 ? 1 : tb_min_u64(g->group, 512 / n);
     g->res = GET(t, GEMM_CTRL, WGT_RES) != 0;
     g->keep = GET(t, GEMM_CTRL, WGT_KEEP) != 0;
     g->raw = GET(t, GEMM_CTRL, DIV_IC) != 0;
@@ -261,8 +254,8 @@ static bool gemm_streams(uint32_t n, const gemm *g) {
     if (!g->res || g->ow == 0 || g->oh == 0 || g->kh == 0) {
         return false;
     }
-    const uint64_t rows_out = min_u64(g->oh, 1 + (2 * n * g->group + g->ow - 2) / g->ow);
-    const uint64_t rows = min_u64(g->ih, (rows_out - 1) * g->sh + (g->kh - 1) * g->dh + 1);
+    const uint64_t rows_out = tb_min_u64(g->oh, 1 + (2 * n * g->group + g->ow - 2) / g->ow);
+    const uint64_t rows = tb_min_u64(g->ih, (rows_out - 1) * g->sh + (g->kh - 1) * g->dh + 1);
     return rows * g->iw * g->icb + 64 * g->icb <= IFM_WORDS;
 }
 
@@ -301,7 +294,7 @@ static void judge_gemm(uint32_t n, const non_before *before, non_task *t) {
     gemm_get(n, t, &g);
     t->violated = gemm_options(t, &g) | gemm_sizes(&g) | gemm_buffers(n, &g) | gemm_keeps(t, &g, before) | gemm_addresses(n, t, &g);
     t->keeps = t->violated == 0 && g.keep;
-    const uint64_t tiles = ceil_div(g.ow * g.oh, 2 * n);
+    const uint64_t tiles = tb_div_up_u64(g.ow * g.oh, 2 * n);
     const uint64_t blocks = tiles * g.ocb * g.kw * g.kh * (g.op == 0 ? g.icb : 1);
     t->work = blocks * n + g.iw * g.ih * g.icb * n / 4 + g.ow * g.oh * g.ocb * n / 4 + g.ocb * g.words;
 }
@@ -343,7 +336,7 @@ static void judge_pool(uint32_t n, non_task *t) {
     const uint64_t top = GET(t, POOL_PAD, TOP);
     const uint64_t c = GET(t, POOL_CHANNELS, C);
     const bool int8 = GET(t, POOL_CTRL, INT8) != 0;
-    const uint64_t pitch = ceil_div(c, n) * n;
+    const uint64_t pitch = tb_div_up_u64(c, n) * n;
     t->violated = unless(GET(t, POOL_CTRL, TYPE) <= 1, P_TYPE) | unless(iw != 0, P_IW) | unless(ih != 0, P_IH) | unless(ow != 0, P_OW) |
                   unless(oh != 0, P_OH) | unless(c != 0, P_C) | unless(sw != 0, P_SW) | unless(sh != 0, P_SH);
     t->violated |= unless(iw <= 512, P_IW_MAX) | unless(ow <= 64, P_OW_MAX) | unless(left < kw, P_LEFT) | unless(top < kh, P_TOP) |

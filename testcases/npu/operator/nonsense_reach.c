@@ -2,6 +2,7 @@
 #include "nonsense.h"
 
 #include "npu_regs.h"
+#include "num.h"
 
 #include <stdlib.h>
 
@@ -46,12 +47,8 @@ static void add_flat(non_ranges *v, uint32_t addr, uint64_t bytes) {
     add_block(v, &(block){.addr = addr, .outer = 1, .inner = 1, .bytes = bytes});
 }
 
-static uint32_t align_up(uint32_t v, uint32_t n) {
-    return (v + n - 1) / n * n;
-}
-
 static void add_map(non_ranges *v, bool nhwc, uint32_t n, uint32_t addr, uint32_t step, uint32_t channels, uint32_t pixels) {
-    const block pixel = {.addr = addr, .outer = 1, .inner = pixels, .inner_step = step, .bytes = align_up(channels, n)};
+    const block pixel = {.addr = addr, .outer = 1, .inner = pixels, .inner_step = step, .bytes = tb_align_up(channels, n)};
     const block plane = {.addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * 4};
     add_block(v, nhwc ? &pixel : &plane);
 }
@@ -67,15 +64,15 @@ static void reach_gemm(uint32_t n, const non_task *t, non_ranges *reads, non_ran
     add_map(reads, GET(t, GEMM_CTRL, LAYOUT) == 0, n, REG(t, GEMM_IFM_ADDR), REG(t, GEMM_IFM_CSTEP), ic,
             GET(t, GEMM_IFM_SIZE, IW) * GET(t, GEMM_IFM_SIZE, IH));
     if (op == NPU_GEMM_CTRL_OP_CONV) {
-        add_flat(reads, REG(t, GEMM_WGT_ADDR), (uint64_t)align_up(oc, n) * align_up(ic, n) * kw * kh);
+        add_flat(reads, REG(t, GEMM_WGT_ADDR), (uint64_t)tb_align_up(oc, n) * tb_align_up(ic, n) * kw * kh);
     } else if (op == NPU_GEMM_CTRL_OP_DEPTHWISE) {
-        add_flat(reads, REG(t, GEMM_WGT_ADDR), (align_up(oc, n) / n) * ((kw * kh * n + 15) / 16 * 16));
+        add_flat(reads, REG(t, GEMM_WGT_ADDR), (tb_align_up(oc, n) / n) * ((kw * kh * n + 15) / 16 * 16));
     }
     if (GET(t, GEMM_CTRL, OSCALE) != 0) {
-        add_flat(reads, REG(t, GEMM_OSCALE_ADDR), align_up(oc, 4) * 4);
+        add_flat(reads, REG(t, GEMM_OSCALE_ADDR), tb_align_up(oc, 4) * 4);
     }
     if (GET(t, GEMM_CTRL, BIAS) != 0) {
-        add_flat(reads, REG(t, GEMM_BIAS_ADDR), align_up(oc, 4) * 4);
+        add_flat(reads, REG(t, GEMM_BIAS_ADDR), tb_align_up(oc, 4) * 4);
     }
     if (GET(t, GEMM_CTRL, PSUM_ADD) != 0) {
         add_map(reads, false, n, REG(t, GEMM_PSUM_ADDR), REG(t, GEMM_PSUM_CSTEP), oc, out);
@@ -118,7 +115,7 @@ static void add_strip(non_ranges *v, bool int8, uint32_t c, const uint32_t *regs
 
 static void reach_pool(uint32_t n, const non_task *t, non_ranges *reads, non_ranges *writes) {
     const bool int8 = GET(t, POOL_CTRL, INT8) != 0;
-    const uint32_t c = int8 ? align_up(GET(t, POOL_CHANNELS, C), n) : GET(t, POOL_CHANNELS, C);
+    const uint32_t c = int8 ? tb_align_up(GET(t, POOL_CHANNELS, C), n) : GET(t, POOL_CHANNELS, C);
     add_strip(reads, int8, c, &REG(t, POOL_IFM_ADDR), GET(t, POOL_IFM_SIZE, IW), GET(t, POOL_IFM_SIZE, IH));
     if (GET(t, POOL_CTRL, TYPE) == NPU_POOL_CTRL_TYPE_AVG && GET(t, POOL_CTRL, EXCLUDE_PAD) != 0 && !int8) {
         add_flat(reads, REG(t, POOL_TAB_ADDR), (uint64_t)GET(t, POOL_WINDOW, KW) * GET(t, POOL_WINDOW, KH) * 4);

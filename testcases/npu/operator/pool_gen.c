@@ -1,5 +1,6 @@
 /* pool_gen.c - knobs and generator of the pool test. */
 #include "pool.h"
+#include "num.h"
 
 #include <stdio.h>
 
@@ -23,14 +24,6 @@ npu_pool pool_of(const tb_knobs *knobs) {
 }
 
 /* ---- generator ---- */
-
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* Ranges of maps, channels and windows for each class of shapes. */
 static void draw_class(const tensor_gen *g, pool_shape shape) {
@@ -77,8 +70,8 @@ static void draw_class(const tensor_gen *g, pool_shape shape) {
         break;
     }
     if (gen_get(g, "global") == 1) {
-        gen_put(g, "w", least(gen_get(g, "w"), 255));
-        gen_put(g, "h", least(gen_get(g, "h"), 255));
+        gen_put(g, "w", tb_min_i64(gen_get(g, "w"), 255));
+        gen_put(g, "h", tb_min_i64(gen_get(g, "h"), 255));
     }
 }
 
@@ -90,7 +83,7 @@ static void fit_window(const tensor_gen *g, const char *kernel, const char *map,
         const int64_t missing = gen_get(g, kernel) - gen_get(g, pad0) - gen_get(g, pad1) - gen_get(g, map);
         if (missing > 0) {
             gen_put(g, "p", -1);
-            gen_put(g, pad, least(most_pad, gen_get(g, pad) + missing));
+            gen_put(g, pad, tb_min_i64(most_pad, gen_get(g, pad) + missing));
         }
     }
     const int64_t room = gen_get(g, pad0) + gen_get(g, pad1) + gen_get(g, map);
@@ -98,8 +91,8 @@ static void fit_window(const tensor_gen *g, const char *kernel, const char *map,
         gen_put(g, "k", 0);
         gen_put(g, kernel, room);
         gen_put(g, "p", -1);
-        gen_put(g, pad0, least(gen_get(g, pad0), gen_get(g, kernel) - 1));
-        gen_put(g, pad1, least(gen_get(g, pad1), gen_get(g, kernel) - 1));
+        gen_put(g, pad0, tb_min_i64(gen_get(g, pad0), gen_get(g, kernel) - 1));
+        gen_put(g, pad1, tb_min_i64(gen_get(g, pad1), gen_get(g, kernel) - 1));
     }
 }
 
@@ -110,7 +103,7 @@ static int64_t pinned_pad(const tensor_gen *g, const char *pad) {
 
 /* Padding below the window, and a map that has at least one. */
 static void draw_padding(const tensor_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
-    const int64_t pinned = most(pinned_pad(g, pad0), pinned_pad(g, pad1));
+    const int64_t pinned = tb_max_i64(pinned_pad(g, pad0), pinned_pad(g, pad1));
     if (gen_get(g, kernel) <= pinned && !(gen_pinned(g, "k") && gen_get(g, "k") != 0)) {
         gen_put(g, "k", 0);
         gen_put(g, kernel, pinned + 1);
@@ -124,7 +117,7 @@ static void draw_padding(const tensor_gen *g, const char *kernel, const char *ma
         gen_put(g, pad1, p);
     }
     if (gen_get(g, "global") == 0) {
-        gen_put(g, map, most(gen_get(g, map), k - gen_get(g, pad0) - gen_get(g, pad1)));
+        gen_put(g, map, tb_max_i64(gen_get(g, map), k - gen_get(g, pad0) - gen_get(g, pad1)));
         fit_window(g, kernel, map, pad0, pad1);
     }
 }
@@ -147,11 +140,11 @@ static void draw_window(const tensor_gen *g) {
     gen_spread(g, "k", 0, kernel, 2);
     gen_spread(g, "s", 0, stride, 2);
     if (!gen_pinned(g, "p")) {
-        const int64_t small = least(gen_get(g, "kw"), gen_get(g, "kh"));
+        const int64_t small = tb_min_i64(gen_get(g, "kw"), gen_get(g, "kh"));
         gen_put(g, "p",
                 side_pinned || gen_chance(g, "p", 1, 2) ? -1
                 : gen_chance(g, "pl", 1, 2)             ? small / 2
-                                                        : least(gen_get(g, "p"), small - 1));
+                                                        : tb_min_i64(gen_get(g, "p"), small - 1));
     }
     draw_padding(g, "kw", "w", "pl", "pr");
     draw_padding(g, "kh", "h", "pt", "pb");

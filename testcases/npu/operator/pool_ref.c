@@ -41,7 +41,7 @@ static uint32_t max_fp32(const tensor *in, uint32_t c, window w) {
     for (uint32_t y = w.y0; y < w.y1; y++) {
         for (uint32_t x = w.x0; x < w.x1; x++) {
             const uint32_t v = in->v[tensor_index(in, c, y, x)];
-            m = tensor_float(v) > tensor_float(m) ? v : m;
+            m = ref_float(v) > ref_float(m) ? v : m;
         }
     }
     return m;
@@ -63,10 +63,10 @@ static uint32_t average_fp32(const tensor *in, uint32_t c, window w, uint32_t co
     const float factor = 1.0f / (float)count;
     for (uint32_t y = w.y0; y < w.y1; y++) {
         for (uint32_t x = w.x0; x < w.x1; x++) {
-            s = s + tensor_float(in->v[tensor_index(in, c, y, x)]);
+            s = s + ref_float(in->v[tensor_index(in, c, y, x)]);
         }
     }
-    return tensor_bits(s * factor);
+    return ref_bits(s * factor);
 }
 
 static uint32_t average_int8(const tensor *in, uint32_t c, window w, uint32_t count) {

@@ -55,7 +55,7 @@ static uint32_t draw_scale(const tb_knobs *knobs, uint64_t seed) {
     case SCALE_ONE:
         return TENSOR_ONE;
     case SCALE_PLAIN:
-        return tensor_bits(tb_rng_f32_range(&rng, -2.0f, 2.0f));
+        return ref_bits(tb_rng_f32_range(&rng, -2.0f, 2.0f));
     default:
         return tb_rng_f32_hard(&rng);
     }

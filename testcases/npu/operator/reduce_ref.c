@@ -6,9 +6,9 @@
 uint32_t reduce_reference(const uint32_t *a, const uint32_t *b, size_t count, uint32_t scale) {
     float acc[ACCUMULATORS] = {0};
     for (size_t i = 0; i < count; i++) {
-        float v = tensor_float(a[i]);
+        float v = ref_float(a[i]);
         if (b != NULL) {
-            v = v * tensor_float(b[i]);
+            v = v * ref_float(b[i]);
         }
         acc[i % ACCUMULATORS] += v;
     }
@@ -17,9 +17,9 @@ uint32_t reduce_reference(const uint32_t *a, const uint32_t *b, size_t count, ui
             acc[j] += acc[j + s];
         }
     }
-    return tensor_bits(acc[0] * tensor_float(scale));
+    return ref_bits(acc[0] * ref_float(scale));
 }
 
 uint32_t reduce_mean_reference(const uint32_t *a, size_t count) {
-    return reduce_reference(a, NULL, count, tensor_bits(1.0f / (float)count));
+    return reduce_reference(a, NULL, count, ref_bits(1.0f / (float)count));
 }

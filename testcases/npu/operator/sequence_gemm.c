@@ -2,6 +2,7 @@
 #include "sequence.h"
 
 #include "npu_regs.h"
+#include "num.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +17,14 @@ typedef struct gemm_shape {
     uint32_t act;
 } gemm_shape;
 
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static uint32_t extent(uint32_t k, uint32_t d) {
     return (k - 1) * d + 1;
 }
 
 static bool resident_fits(const gemm_shape *s) {
     const uint32_t pixels = 2 * s->n * s->group;
-    const uint32_t rows_out = min_u32(s->oh, 1 + (pixels + s->ow - 2) / s->ow);
-    const uint64_t rows_in = min_u32(s->ih, (rows_out - 1) * s->sh + extent(s->kh, s->dh));
+    const uint32_t rows_out = tb_min_u32(s->oh, 1 + (pixels + s->ow - 2) / s->ow);
+    const uint64_t rows_in = tb_min_u32(s->ih, (rows_out - 1) * s->sh + extent(s->kh, s->dh));
     const bool streams = rows_in * s->iw * s->icb + 64u * s->icb <= IFM_WORDS;
     return (s->ocb + 1) / 2 * s->words <= WGT_WORDS && (streams || (uint64_t)s->ih * s->iw * s->icb <= IFM_WORDS);
 }
@@ -78,8 +75,8 @@ static void draw_shape(uint32_t n, tb_rng *rng, const seq_weights *before, gemm_
             s->ic = before->ic;
             s->oc = before->oc;
         }
-        s->icb = (s->ic + n - 1) / n;
-        s->ocb = (s->oc + n - 1) / n;
+        s->icb = tb_div_up(s->ic, n);
+        s->ocb = tb_div_up(s->oc, n);
         s->words = s->op == 0 ? s->kw * s->kh * s->icb * n : s->op == 1 ? s->kw * s->kh : 0;
     } while (!fits(s) || (uint64_t)s->ow * s->oh * s->ocb * s->kw * s->kh * (s->op == 0 ? s->icb : 1) > 400000u);
     s->nhwc_in = seq_chance(rng, 2);
@@ -100,8 +97,8 @@ static void cut_shape(const tc_run *run, gemm_shape *s) {
     s->pad_t = seq_cut(run, "cut_k", s->pad_t);
     s->iw = seq_cut(run, "cut_map", s->iw);
     s->ih = seq_cut(run, "cut_map", s->ih);
-    s->ow = min_u32(seq_cut(run, "cut_map", s->ow), (s->iw + s->pad_l) / s->sw + 1);
-    s->oh = min_u32(seq_cut(run, "cut_map", s->oh), (s->ih + s->pad_t) / s->sh + 1);
+    s->ow = tb_min_u32(seq_cut(run, "cut_map", s->ow), (s->iw + s->pad_l) / s->sw + 1);
+    s->oh = tb_min_u32(seq_cut(run, "cut_map", s->oh), (s->ih + s->pad_t) / s->sh + 1);
     s->ic = seq_cut(run, "cut_ch", s->ic);
     s->oc = seq_cut(run, "cut_ch", s->oc);
     s->icb = (s->ic + s->n - 1) / s->n;

@@ -2,6 +2,7 @@
 #include "sequence.h"
 
 #include "npu_regs.h"
+#include "num.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -141,20 +142,16 @@ static void draw_pool_shape(uint32_t n, tb_rng *rng, pool_shape *s) {
     } while (s->ow > 64 || (uint64_t)s->ow * s->oh * s->kw * s->kh * s->c > 3000000u);
 }
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 /* The knobs cut_...: a smaller shape with the same settings. */
 static void cut_pool_shape(const tc_run *run, pool_shape *s) {
     s->kw = seq_cut(run, "cut_k", s->kw);
     s->kh = seq_cut(run, "cut_k", s->kh);
-    s->left = least(s->left, s->kw - 1);
-    s->top = least(s->top, s->kh - 1);
+    s->left = tb_min_u32(s->left, s->kw - 1);
+    s->top = tb_min_u32(s->top, s->kh - 1);
     s->iw = seq_cut(run, "cut_map", s->iw);
     s->ih = seq_cut(run, "cut_map", s->ih);
-    s->ow = least(seq_cut(run, "cut_map", s->ow), (s->iw + s->left - 1) / s->sw + 1);
-    s->oh = least(seq_cut(run, "cut_map", s->oh), (s->ih + s->top - 1) / s->sh + 1);
+    s->ow = tb_min_u32(seq_cut(run, "cut_map", s->ow), (s->iw + s->left - 1) / s->sw + 1);
+    s->oh = tb_min_u32(seq_cut(run, "cut_map", s->oh), (s->ih + s->top - 1) / s->sh + 1);
     s->c = seq_cut(run, "cut_ch", s->c);
 }
 
@@ -175,7 +172,7 @@ static uint32_t make_pool_table(tc_run *run, tb_rng *rng, const pool_shape *s) {
 static bool make_pool_map(tc_run *run, tb_rng *rng, const pool_shape *s, uint32_t w, uint32_t h, uint32_t reg, bool input, seq_task *t) {
     const npu_buf_kind kind = input ? NPU_BUF_IN : NPU_BUF_OUT;
     const uint32_t n = run->n;
-    const uint32_t blocks = (s->c + n - 1) / n * n;
+    const uint32_t blocks = tb_align_up(s->c, n);
     const uint32_t cstep = s->int8 ? blocks + n * (seq_chance(rng, 2) ? seq_small(rng, 0, 2) : 0) : 0;
     const uint32_t rstep = s->int8 ? w * cstep + n * seq_small(rng, 0, 2) : (w + seq_small(rng, 0, 5)) * 4;
     const uint32_t plane = s->int8 ? cstep : rstep * h + 4 * seq_small(rng, 0, 5);

@@ -14,22 +14,7 @@ const uint32_t tensor_data_weight[TENSOR_DATA_COUNT] = {8, 3, 4, 1, 2, 4};
 const char *const tensor_wait_names[2] = {"irq", "poll"};
 const uint32_t tensor_bus_weight[TC_BUS_COUNT] = {4, 3, 4, 2, 3, 3};
 
-static uint32_t align_to(uint32_t v, uint32_t unit) {
-    return (v + unit - 1) / unit * unit;
-}
-
-static int no_memory(tc_run *run) {
-    snprintf(run->err, sizeof run->err, "%s: out of memory", run->test->name);
-    return -1;
-}
-
 /* ---- data ---- */
-
-static uint32_t bits_of(float v) {
-    uint32_t bits;
-    memcpy(&bits, &v, 4);
-    return bits;
-}
 
 static uint32_t int8_value(tb_rng *rng, tensor_data data, size_t i) {
     int64_t v = 0;
@@ -66,13 +51,13 @@ static uint32_t fp32_value(tb_rng *rng, tensor_data data, size_t i) {
     case TENSOR_EXTREME:
         return (uint32_t)tb_rng_pick(rng, extremes, sizeof extremes / sizeof extremes[0]);
     case TENSOR_HALVES: {
-        const uint32_t half = bits_of((float)tb_rng_range_i64(rng, -130, 129) + 0.5f);
+        const uint32_t half = ref_bits((float)tb_rng_range_i64(rng, -130, 129) + 0.5f);
         return half + (uint32_t)tb_rng_range(rng, 0, 2) - 1u;
     }
     case TENSOR_ZEROS:
         return tb_rng_chance(rng, 1, 2) ? 0 : 0x80000000u;
     case TENSOR_RAMP:
-        return bits_of((float)(i % 255) - 127.0f);
+        return ref_bits((float)(i % 255) - 127.0f);
     case TENSOR_ONES:
         return TENSOR_ONE;
     case TENSOR_SPECIALS:
@@ -81,7 +66,7 @@ static uint32_t fp32_value(tb_rng *rng, tensor_data data, size_t i) {
     case TENSOR_DATA_COUNT:
         break;
     }
-    return bits_of(tb_rng_f32_range(rng, -4.0f, 4.0f));
+    return ref_bits(tb_rng_f32_range(rng, -4.0f, 4.0f));
 }
 
 uint32_t tensor_value(tb_rng *rng, npu_layout layout, tensor_data data, size_t i) {
@@ -119,30 +104,21 @@ static uint32_t draw_gap(const tensor_place *place, const char *name) {
     return where == 0 ? most : (uint32_t)tb_rng_range(&rng, 0, most);
 }
 
-/* Bytes of a piece (channel or pixel) without the gap behind it, and how many there are. */
-static uint32_t piece_bytes(const tc_run *run, const npu_tensor *t) {
-    return t->layout == NPU_INT8_NHWC ? align_to(t->c, run->n) : t->w * t->h * 4;
-}
-
-static uint32_t piece_count(const npu_tensor *t) {
-    return t->layout == NPU_INT8_NHWC ? t->w * t->h : t->c;
-}
-
 int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind, tensor *t) {
     const bool int8 = shape.layout == NPU_INT8_NHWC;
     const uint32_t unit = int8 ? run->n : 4;
     const uint32_t step_unit = int8 ? run->n : shape.w == 1 && shape.h == 1 ? 4u : BEAT;
     *t = (tensor){.at = shape, .count = (size_t)shape.w * shape.h * shape.c};
     if (t->count > TENSOR_MAX_ELEMENTS) {
-        return no_memory(run);
+        return tensor_no_memory(run);
     }
-    t->at.step = align_to(piece_bytes(run, &shape), step_unit) + step_unit * draw_gap(place, name);
-    t->at.addr = buffer(run, place, name, (uint64_t)t->at.step * piece_count(&shape), unit, kind, &t->base, &t->capacity);
+    t->at.step = tb_align_up(tensor_piece_bytes(run, &shape), step_unit) + step_unit * draw_gap(place, name);
+    t->at.addr = buffer(run, place, name, (uint64_t)t->at.step * tensor_pieces(&shape), unit, kind, &t->base, &t->capacity);
     if (t->at.addr == 0) {
         return -1;
     }
     t->v = calloc(t->count, 4);
-    return t->v == NULL ? no_memory(run) : 0;
+    return t->v == NULL ? tensor_no_memory(run) : 0;
 }
 
 void tensor_free(tensor *t) {
@@ -151,53 +127,35 @@ void tensor_free(tensor *t) {
     *t = (tensor){0};
 }
 
-static bool write_at(tc_run *run, tensor *t, uint32_t addr, const void *src, uint32_t bytes) {
-    if (t->image != NULL) {
-        memcpy(t->image + (addr - t->base), src, bytes);
-    }
-    return npu_dev_write(run->dev, addr, src, bytes);
-}
+typedef struct packing {
+    const tensor *t;
+    bool junk_pads;
+} packing;
 
-/* One piece of the tensor into `bytes`. */
-static void pack_piece(const tensor *t, uint32_t piece, uint32_t bytes, bool junk_pads, uint8_t *dst) {
-    if (t->at.layout == NPU_FP32_NCHW) {
-        memcpy(dst, t->v + (size_t)piece * t->at.w * t->at.h, bytes);
+static void pack_values(const void *ctx, const npu_tensor *at, uint32_t i, uint32_t bytes, uint8_t *dst) {
+    const packing *p = ctx;
+    const size_t plane = (size_t)at->w * at->h;
+    if (at->layout == NPU_FP32_NCHW) {
+        memcpy(dst, p->t->v + i * plane, bytes);
         return;
     }
     for (uint32_t c = 0; c < bytes; c++) {
-        dst[c] = c < t->at.c ? (uint8_t)t->v[tensor_index(t, c, piece / t->at.w, piece % t->at.w)] : junk_pads ? (uint8_t)(0x91u + c) : 0;
+        dst[c] = c < at->c ? (uint8_t)p->t->v[c * plane + i] : p->junk_pads ? (uint8_t)(0x91u + c) : 0;
     }
 }
 
 int tensor_put(tc_run *run, tensor *t, bool junk_pads) {
-    const uint32_t bytes = piece_bytes(run, &t->at);
-    uint8_t *data = malloc(bytes + 2 * BEAT);
-    bool good = data != NULL;
-    for (uint32_t pass = 0; pass < 2; pass++) { /* junk first: pieces may lie closer than the beats around them */
-        for (uint32_t i = 0; good && i < piece_count(&t->at); i++) {
-            const uint32_t addr = t->at.addr + i * t->at.step;
-            const uint32_t first = addr & ~(BEAT - 1);
-            if (pass == 0) {
-                memset(data, 0xFF, bytes + 2 * BEAT);
-                good = write_at(run, t, first, data, align_to(addr + bytes, BEAT) - first);
-            } else {
-                pack_piece(t, i, bytes, junk_pads, data);
-                good = write_at(run, t, addr, data, bytes);
-            }
-        }
-    }
-    free(data);
-    return good ? 0 : no_memory(run);
+    return tensor_write_pieces(run, &t->at, pack_values, &(const packing){t, junk_pads}, t->image, t->base);
 }
 
 int tensor_blank(tc_run *run, tensor *t) {
     free(t->image);
     t->image = malloc(t->capacity);
     if (t->image == NULL) {
-        return no_memory(run);
+        return tensor_no_memory(run);
     }
     memset(t->image, TENSOR_FILL, t->capacity);
-    return npu_dev_write(run->dev, t->base, t->image, t->capacity) ? 0 : no_memory(run);
+    return npu_dev_write(run->dev, t->base, t->image, t->capacity) ? 0 : tensor_no_memory(run);
 }
 
 uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values, uint32_t count) {
@@ -206,11 +164,11 @@ uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *na
     const uint32_t bytes = count * 4;
     const uint32_t addr = buffer(run, place, name, bytes, 4, NPU_BUF_IN, &base, &capacity);
     const uint32_t first = addr & ~(BEAT - 1);
-    const uint32_t end = align_to(addr + bytes, BEAT);
+    const uint32_t end = tb_align_up(addr + bytes, BEAT);
     uint8_t *data = addr == 0 ? NULL : malloc(end - first);
     if (data == NULL) {
         if (addr != 0) {
-            no_memory(run);
+            tensor_no_memory(run);
         }
         return 0;
     }
@@ -219,7 +177,7 @@ uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *na
     const bool good = npu_dev_write(run->dev, first, data, end - first);
     free(data);
     if (!good) {
-        no_memory(run);
+        tensor_no_memory(run);
     }
     return good ? addr : 0;
 }
@@ -239,18 +197,13 @@ static void wrong_element(tc_run *run, const tensor *t, const char *op, size_t i
                 (int)(int32_t)want);
     } else {
         tc_fail(run, signature, "%s: channel %u row %u column %u: got 0x%08X (%.9g), the definition gives 0x%08X (%.9g)", op, c, y, x, got,
-                (double)tensor_float(got), want, (double)tensor_float(want));
+                (double)ref_float(got), want, (double)ref_float(want));
     }
 }
 
 static uint32_t element(const tensor *t, const uint8_t *memory, uint32_t c, uint32_t y, uint32_t x) {
-    uint32_t bits;
-    const size_t start = t->at.addr - t->base;
-    if (t->at.layout == NPU_INT8_NHWC) {
-        return (uint32_t)(int32_t)(int8_t)memory[start + ((size_t)y * t->at.w + x) * t->at.step + c];
-    }
-    memcpy(&bits, memory + start + (size_t)c * t->at.step + ((size_t)y * t->at.w + x) * 4, 4);
-    return bits;
+    const uint8_t *at = memory + (t->at.addr - t->base) + tensor_offset(&t->at, c, y * t->at.w + x);
+    return t->at.layout == NPU_INT8_NHWC ? (uint32_t)(int32_t)(int8_t)*at : tensor_word(at);
 }
 
 static bool elements_right(tc_run *run, const tensor *t, const char *op, const uint8_t *memory, tensor_match match, const void *ctx) {
@@ -271,9 +224,9 @@ static bool elements_right(tc_run *run, const tensor *t, const char *op, const u
 
 /* Pad channels are zero, everything else around the elements is as it was. */
 static void check_rest(tc_run *run, const tensor *t, const char *op, const uint8_t *memory) {
-    const uint32_t bytes = piece_bytes(run, &t->at);
+    const uint32_t bytes = tensor_piece_bytes(run, &t->at);
     const uint32_t start = t->at.addr - t->base;
-    const uint64_t length = (uint64_t)piece_count(&t->at) * t->at.step;
+    const uint64_t length = (uint64_t)tensor_pieces(&t->at) * t->at.step;
     char signature[96];
     for (uint32_t at = 0; at < t->capacity; at++) {
         const uint32_t inside = at - start;
@@ -326,19 +279,6 @@ uint64_t tensor_memory(uint64_t bytes, uint32_t buffers) {
 
 /* ---- one operator ---- */
 
-tensor_clock tensor_now(const tc_run *run) {
-    tensor_clock t = {.cycles = npu_dev_cycles(run->dev)};
-    npu_dev_time_split(run->dev, &t.rtl_s, &t.harness_s);
-    return t;
-}
-
-void tensor_measure(tc_run *run, tensor_clock begin) {
-    const tensor_clock end = tensor_now(run);
-    run->stats.cycles = end.cycles - begin.cycles;
-    run->stats.rtl_s = end.rtl_s - begin.rtl_s;
-    run->stats.harness_s = end.harness_s - begin.harness_s;
-}
-
 static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
     tc_stats *s = &run->stats;
     npu_status status = npu_perf_clear(&run->npu);
@@ -355,7 +295,6 @@ static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
         tc_driver_failed(run, kind->test->name, status, NPU_OK);
         return;
     }
-    s->measured = true;
     s->bounds = op->bounds;
     snprintf(s->what, sizeof s->what, "%s", op->what);
     snprintf(s->tasks, sizeof s->tasks, "%u ALU, %u POOL, %u GEMM", (uint16_t)(run->npu.started[NPU_UNIT_ALU] - before[NPU_UNIT_ALU]),
@@ -366,7 +305,7 @@ static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
 int tensor_execute(tc_run *run, const tensor_kind *kind) {
     tensor_op *op = calloc(1, kind->size);
     if (op == NULL) {
-        return no_memory(run);
+        return tensor_no_memory(run);
     }
     int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
                      tensor_memory(kind->bytes(run->n, run->knobs), 8), (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);

@@ -1,20 +1,23 @@
 /*
  * tensor.h - tensors of operator tests: data, places in device memory, comparison with expected values; and the frame that runs one operator.
  *
- * Elements are kept on the host as 32 bits in the order [c][h][w], whatever the layout: FP32 bits, or an INT8 value with its sign extended.
+ * All functions that return int: 0, or -1 with run->err (could not be done).
  */
 #ifndef TESTCASES_TENSOR_H
 #define TESTCASES_TENSOR_H
 
 #include "../tests.h"
 
+#include "num.h"
+#include "ref.h"
+
 #include <string.h>
 
-#define TENSOR_NAN 0x7FC00000u /* what arithmetic answers with */
 #define TENSOR_ONE 0x3F800000u
-#define TENSOR_FILL 0xA5u /* what output memory holds before */
+#define TENSOR_FILL 0xA5u /* what output memory holds before: bytes that the NPU may not write must keep it */
 #define TENSOR_MAX_ELEMENTS (UINT64_C(1) << 24)
 #define TENSOR_TIMEOUT_US 1000000u
+#define TENSOR_GEMM_TIMEOUT_US 200000u /* of tests that run the GEMM alone */
 
 typedef enum tensor_data {
     TENSOR_PLAIN,    /* ordinary activations: -4..4; INT8 the whole range */
@@ -48,6 +51,49 @@ extern const uint32_t tensor_bus_weight[TC_BUS_COUNT];
         "dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"                                        \
     }
 
+int tensor_no_memory(tc_run *run);
+
+/* ---- tensors as bytes of device memory (tensor_mem.c). The knob `place` of the case shifts buffers against 4 KB. ---- */
+
+/* A buffer. `name` is its random stream. `shift`: bytes past the alignment of 16. 0: no room, with run->err. */
+uint32_t tensor_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t shift, npu_buf_kind kind);
+int tensor_write(tc_run *run, uint32_t addr, const void *src, size_t bytes);
+/* A buffer with these bytes in it. */
+int tensor_new_bytes(tc_run *run, const char *name, const void *src, size_t bytes, uint32_t *addr);
+
+/* How many channels (FP32) or pixels (INT8) a tensor has, and the bytes of one without the gap behind it. */
+uint32_t tensor_pieces(const npu_tensor *t);
+uint32_t tensor_piece_bytes(const tc_run *run, const npu_tensor *t);
+/* A step with `gap` units (16 bytes, or N channels) between channels or pixels. tight: channels of one pixel lie side by side. */
+uint32_t tensor_step(const tc_run *run, const npu_tensor *t, uint32_t gap, bool tight);
+/* Bytes from the first to the end of the last channel or pixel, its gap included. */
+uint64_t tensor_bytes(const npu_tensor *t);
+/* Place of an element in the memory of a tensor; pixel is y*w + x. */
+size_t tensor_offset(const npu_tensor *t, uint32_t c, uint32_t pixel);
+/* Allocate a tensor whose step is set. */
+int tensor_new(tc_run *run, const char *name, npu_tensor *t, uint32_t shift, npu_buf_kind kind);
+/*
+ * Write a tensor piece by piece: pack() puts `bytes` bytes of piece i into dst. Other bytes that the NPU may read beside them (to multiples of 16) get
+ * garbage; what lies beyond stays unwritten, and must not be read. image: a copy of the memory from address `base` on that is written, too, or NULL.
+ */
+typedef void tensor_pack(const void *ctx, const npu_tensor *t, uint32_t i, uint32_t bytes, uint8_t *dst);
+int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, const void *ctx, uint8_t *image, uint32_t base);
+/* Write elements [c][h][w], FP32 bits or int8, as the layout says; pad channels get garbage. */
+int tensor_write_elements(tc_run *run, const npu_tensor *t, const void *elements);
+/* Fill a tensor's memory with TENSOR_FILL. */
+int tensor_prefill(tc_run *run, const npu_tensor *t);
+/* Its memory, tensor_bytes() long, to be freed. NULL: with run->err, or noted as a failure. */
+uint8_t *tensor_read(tc_run *run, const char *what, const npu_tensor *t);
+/* Gaps are as they were filled, pad channels are zero. */
+void tensor_check_gaps(tc_run *run, const char *what, const npu_tensor *t, const uint8_t *image);
+uint32_t tensor_word(const uint8_t *bytes);
+/* The INT8 elements of an image as [c][h][w], to be freed. NULL: out of memory. */
+int8_t *tensor_take_i8(const npu_tensor *t, const uint8_t *image);
+/* The same bytes in both images (gaps apart)? The first difference is noted. */
+void tensor_check_same(tc_run *run, const char *signature, const npu_tensor *t, const uint8_t *first, const uint8_t *second);
+
+/* ---- tensors with their contents: 32 bits an element in the order [c][h][w], whatever the layout: FP32 bits, or an INT8 value with its sign extended ---- */
+
 typedef struct tensor {
     npu_tensor at;
     uint32_t *v;             /* [c][h][w]: contents, or what is expected */
@@ -55,19 +101,6 @@ typedef struct tensor {
     uint32_t base, capacity; /* the buffer around it */
     uint8_t *image;          /* what the buffer held before the operator, NULL: it was not filled */
 } tensor;
-
-static inline float tensor_float(uint32_t bits) {
-    float v;
-    memcpy(&v, &bits, 4);
-    return v;
-}
-
-/* Result of an arithmetic operation: NaN in its one form. */
-static inline uint32_t tensor_bits(float v) {
-    uint32_t bits;
-    memcpy(&bits, &v, 4);
-    return v != v ? TENSOR_NAN : bits;
-}
 
 static inline size_t tensor_index(const tensor *t, uint32_t c, uint32_t y, uint32_t x) {
     return ((size_t)c * t->at.h + y) * t->at.w + x;

@@ -28,10 +28,8 @@ typedef struct unit {
     tb_scoreboard sb;      /* the bench sets it up with unit_expect_init() */
     bool sb_used;
     tb_result *result;
-    npu_cov *cov; /* what is covered; NULL: nobody asked (--cov) */
-    tb_sim sim;
-    bool sim_open;
-    tb_checks checks;     /* judges of the units in the bench (tb/npu/score) */
+    npu_cov *cov;         /* what is covered; NULL: nobody asked (--cov) */
+    tb_run run;           /* the design, and the checks of the units in the bench (tb/npu/score) */
     npu_score_ctx score;  /* what they need to know of it */
     uint64_t nowhere[64]; /* behind ports that do not exist */
 } unit;
@@ -115,8 +113,8 @@ bool unit_compare(unit *u, const void *actual, const void *expected, size_t coun
 void unit_fail(unit *u, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* got != expected of a single signal: one line with name and cycle. */
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected);
-/* Let the judges of the units look at the settled cycle, or, at the end, complain about what never came. A complaint is a failure of the case. */
-void unit_judge(unit *u, bool end);
+/* At the end of the case: the checks of the units complain about what never came. A complaint is a failure of the case. */
+void unit_finish_checks(unit *u);
 /* False once anything failed. */
 bool unit_ok(const unit *u);
 

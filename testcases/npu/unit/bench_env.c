@@ -6,14 +6,12 @@
 
 #include "bench.h"
 
-#define RESET_CYCLES 3
-
 tb_sig unit_port(unit *u, const char *name) {
-    const tb_sig sig = tb_sim_find(&u->sim, name);
+    const tb_sig sig = tb_sim_find(&u->run.sim, name);
     if (sig.ptr) {
         return sig;
     }
-    tb_result_fail(u->result, TB_ERROR, "no port", "%s: module %s has no port %s", u->name, u->sim.cfg.shim->top, name);
+    tb_result_fail(u->result, TB_ERROR, "no port", "%s: module %s has no port %s", u->name, u->run.sim.cfg.shim->top, name);
     return (tb_sig){.ptr = u->nowhere, .width = sizeof u->nowhere * 8};
 }
 
@@ -33,7 +31,7 @@ void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes) {
 }
 
 void unit_settle(unit *u) {
-    tb_sim_settle(&u->sim);
+    tb_sim_settle(&u->run.sim);
 }
 
 bool unit_ok(const unit *u) {
@@ -42,61 +40,61 @@ bool unit_ok(const unit *u) {
 
 /* The bucket of a failed assertion is its name, which follows the word "assertion" (rtl/lib/npu_assert.svh). */
 static void note_stop(unit *u) {
-    const char *text = u->sim.failure;
-    if (u->sim.interrupted || !text[0]) {
+    const tb_sim *sim = &u->run.sim;
+    if (sim->interrupted || !sim->failure[0]) {
         unit_fail(u, "stopped", "cycle %" PRIu64 ": the simulation was stopped", u->cycle);
         return;
     }
     char kind[64] = "assertion";
-    const char *name = strstr(text, "assertion ");
+    const char *name = strstr(sim->failure, "assertion ");
     if (name) {
         const size_t len = strlen("assertion ") + strcspn(name + strlen("assertion "), " :\n");
         snprintf(kind, sizeof kind, "%.*s", (int)len, name);
     }
-    unit_fail(u, kind, "cycle %" PRIu64 ": %s", u->sim.failure_cycle, text);
+    unit_fail(u, kind, "cycle %" PRIu64 ": %s", sim->failure_cycle, sim->failure);
+}
+
+/* A failure of the run is one of the case. */
+static void take_failure(unit *u) {
+    const tb_run_failure *f = &u->run.failure;
+    u->cycle = u->run.sim.cycle;
+    if (u->run.sim.stopped) {
+        note_stop(u);
+    } else if (tb_run_failed(&u->run)) {
+        tb_result_fail(u->result, TB_FAIL, f->signature, "%s", f->message);
+    }
 }
 
 /* Inputs alone: an output holds the random initial state until it is valid, and its values are compared with predictions anyway. */
 static void hash_inputs(unit *u) {
-    for (size_t i = 0; i < u->sim.cfg.shim->nports; i++) {
-        const tb_shim_port *p = &u->sim.ports[i];
+    const tb_sim *sim = &u->run.sim;
+    uint64_t hash = u->hash;
+    for (const tb_shim_port *p = sim->ports, *end = p + sim->cfg.shim->nports; p < end; p++) {
         if (p->input) {
-            u->hash = tb_hash_bytes(u->hash, p->ptr, tb_sig_bytes((tb_sig){p->ptr, p->width}));
+            hash = tb_hash_bytes(hash, p->ptr, tb_sig_bytes((tb_sig){p->ptr, p->width}));
         }
     }
-}
-
-void unit_judge(unit *u, bool end) {
-    char text[480], signature[96];
-    if (u->checks.count == 0 || !unit_ok(u) || (end ? tb_checks_finish(&u->checks) : tb_checks_cycle(&u->checks))) {
-        return;
-    }
-    const tb_check_failure *f = &u->checks.failure[0];
-    snprintf(signature, sizeof signature, "unit:%s:%s", f->check->ops->unit, f->stream);
-    tb_check_text(f, text, sizeof text);
-    tb_result_fail(u->result, TB_FAIL, signature, "%s", text);
+    u->hash = hash;
 }
 
 bool unit_edge(unit *u) {
     hash_inputs(u);
-    tb_sim_settle(&u->sim);
-    unit_judge(u, false);
-    const bool running = tb_sim_edge(&u->sim);
-    u->cycle = u->sim.cycle;
-    if (!running) {
-        note_stop(u);
-    } else if (u->cycle >= u->max_cycles) {
+    tb_run_step(&u->run);
+    take_failure(u);
+    if (u->cycle >= u->max_cycles) {
         unit_fail(u, "hang", "cycle %" PRIu64 ": not finished within the cycle limit", u->cycle);
     }
     return unit_ok(u);
 }
 
 void unit_reset(unit *u) {
-    tb_sim_reset(&u->sim, RESET_CYCLES);
-    u->cycle = u->sim.cycle;
-    if (u->sim.stopped) {
-        note_stop(u);
-    }
+    tb_run_reset(&u->run);
+    take_failure(u);
+}
+
+void unit_finish_checks(unit *u) {
+    tb_run_finish_checks(&u->run);
+    take_failure(u);
 }
 
 tb_rng unit_stream(const unit *u, const char *name) {

@@ -10,6 +10,7 @@
 #include "coverage/code/code.h"
 
 #define DEFAULT_MAX_CYCLES UINT64_C(5000000)
+#define RESET_CYCLES 3u
 #define MAX_COUNT UINT64_C(1000000)
 
 typedef struct options {
@@ -198,21 +199,19 @@ static int store_case(const options *o, const tb_knobs *knobs, uint64_t seed, tb
 /* ---- execution ---- */
 
 static int open_model(unit *u, const options *o, char *err, size_t err_size) {
-    const tb_sim_cfg cfg = {
-        .shim = tb_shim_get(), .seed = u->seed, .clk = "clk_i", .rst_n = unit_this_bench.no_reset ? NULL : "rst_ni", .wave = o->wave};
-    if (tb_sim_open(&u->sim, &cfg, err, err_size) != 0) {
-        return -1;
-    }
-    u->sim_open = true;
+    const tb_run_cfg cfg = {.seed = u->seed,
+                            .clk = "clk_i",
+                            .rst_n = unit_this_bench.no_reset ? NULL : "rst_ni",
+                            .reset_cycles = RESET_CYCLES,
+                            .wave = o->wave};
     u->score = (npu_score_ctx){.n = NPU_CFG_N};
-    return tb_checks_open(&u->checks, &u->sim, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size);
+    return tb_run_open(&u->run, &cfg, err, err_size) == 0
+               ? tb_run_checks(&u->run, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size)
+               : -1;
 }
 
 static void close_model(unit *u) {
-    tb_checks_close(&u->checks);
-    if (u->sim_open) {
-        tb_sim_close(&u->sim);
-    }
+    tb_run_close(&u->run);
     if (u->sb_used) {
         tb_sb_free(&u->sb);
     }
@@ -221,7 +220,7 @@ static void close_model(unit *u) {
 /* A scoreboard that is not satisfied at the end is a failure like any other. */
 static void final_checks(unit *u) {
     if (!unit_this_bench.open_end) {
-        unit_judge(u, true);
+        unit_finish_checks(u);
     }
     if (!u->sb_used || u->result->outcome != TB_PASS || tb_sb_done(&u->sb)) {
         return;

@@ -12,7 +12,7 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write) {
     const tb_axi_profile *profile = tb_axi_profile_find(tb_knobs_get_name(u->knobs, "bus"));
     memset(bus, 0, sizeof *bus);
     bus->write = write;
-    if (tb_axi_bind(&bus->port, &u->sim, "m_", false, err, sizeof err) != 0 || !profile) {
+    if (tb_axi_bind(&bus->port, &u->run.sim, "m_", false, err, sizeof err) != 0 || !profile) {
         tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, profile ? err : "no such bus profile");
         return -1;
     }

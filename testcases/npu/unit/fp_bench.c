@@ -198,7 +198,7 @@ static void count(unit *u, int op, uint32_t a, uint32_t b) {
 int fp_bench_run(unit *u, fp_operands_fn *operands) {
     const tb_sig en = unit_port(u, "en_i");
     const tb_sig a_port = unit_port(u, "a_i");
-    const tb_sig b_port = tb_sim_find(&u->sim, "b_i");
+    const tb_sig b_port = tb_sim_find(&u->run.sim, "b_i");
     const uint64_t vectors = (uint64_t)unit_knob(u, "vectors");
     tb_rng rng = unit_stream(u, "operands");
     unit_stall stall = unit_stall_make(u, "in");

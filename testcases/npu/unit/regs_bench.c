@@ -216,7 +216,7 @@ static int find_ports(unit *u, bench *b) {
     }
     unit_expect_value(u, "events", b->event.width, REGS_COUNTERS);
     unit_expect_value(u, "bits of levels", b->level.width, 16 * REGS_MARKS);
-    if (tb_axi_bind(&b->port, &u->sim, "", true, err, sizeof err) != 0) {
+    if (tb_axi_bind(&b->port, &u->run.sim, "", true, err, sizeof err) != 0) {
         tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, err);
         return -1;
     }

@@ -1,5 +1,5 @@
-/* gemm_ref.c - quantiser and activations, as they are defined. */
-#include "gemm_ref.h"
+/* ref.c - quantiser and activations, as they are defined. */
+#include "ref.h"
 
 #include <math.h>
 #include <string.h>

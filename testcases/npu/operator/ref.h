@@ -1,5 +1,5 @@
 /*
- * gemm_ref.h - values straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares nothing with driver, model and RTL, so
+ * ref.h - values straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares nothing with driver, model and RTL, so
  * it finds what all of them have wrong alike.
  */
 #ifndef TESTCASES_GEMM_REF_H

@@ -1,0 +1,63 @@
+/*
+ * report.h - what every page, picture and machine-readable file of the project has in common: escaped text, the frame and the style of a page, files that
+ * appear whole or not at all. Needs the C library and nothing else.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- text.c: text of any origin. NULL is written as the empty text. ---- */
+
+/*
+ * Bytes of the UTF-8 character that `text` begins with, 1..4, at most `length`; 0 when it begins with none, or with one that XML 1.0 does not allow:
+ * control characters other than tab, line feed and carriage return, surrogates, U+FFFE and U+FFFF.
+ */
+size_t rep_utf8(const char *text, size_t length);
+/* Text in XML, HTML or SVG, between tags or in an attribute in double quotes. What rep_utf8() refuses becomes '?'. */
+void rep_xml(FILE *out, const char *text);
+/* printf, escaped as by rep_xml(); at most REP_TEXT_MAX - 1 bytes before it is escaped. */
+void rep_xmlf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define REP_TEXT_MAX 4096u
+/* A JSON string with its quotes. Control characters become \u00XX, bytes that are not UTF-8 '?'. */
+void rep_json(FILE *out, const char *text);
+/* A whole number with a thin space before each group of three digits, from five digits on; a text that is not one as it is, an empty one as a dash. */
+void rep_number(FILE *out, const char *text);
+
+/* ---- page.c: HTML pages without scripts, fonts or anything else from elsewhere ---- */
+
+/* The style that all pages share, report/page.css: its variables are the colours, in a light and a dark set. */
+extern const char rep_page_style[];
+/* Everything up to <body>. title: plain text. generator: who wrote the page, or NULL. style: rules of this page after the shared ones, or NULL. */
+void rep_page_begin(FILE *out, const char *title, const char *generator, const char *style);
+/* Close <main>, <body> and the page. */
+void rep_page_end(FILE *out);
+/* A figure and what it is, both already escaped; class: of the figure, or NULL. Stands in a <div class="tiles">. */
+void rep_tile(FILE *out, const char *class, const char *figure, const char *what);
+
+/* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0 or a number of errno. ---- */
+
+typedef struct rep_file {
+    FILE *file; /* to write to */
+    char path[PATH_MAX], temporary[PATH_MAX];
+} rep_file;
+
+/* What is there and is no regular file (a terminal, /dev/stdout) is written directly: renaming would replace the device. */
+int rep_file_open(rep_file *f, const char *path);
+/*
+ * Finish the file: it stands under its name, or not at all when anything could not be written. sync: it is on the disk before it has its name, so that it
+ * is whole even after a loss of power.
+ */
+int rep_file_close(rep_file *f, bool sync);
+/* Leave nothing. Also after a failed rep_file_open(). */
+void rep_file_drop(rep_file *f);
+/* The whole file at once. */
+int rep_save(const char *path, const void *data, size_t size);
+/* The whole file from a function; "-": to stdout. */
+int rep_write(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
+
+#endif

@@ -1,0 +1,124 @@
+/* What all pages and files share: escaped text, JSON strings, the frame of a page, files that appear whole or not at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/report.h"
+
+static void expect(void (*put)(FILE *out, const char *text), const char *text, const char *expected) {
+    char *got = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&got, &size);
+    assert_non_null(out);
+    put(out, text);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(got, expected);
+    free(got);
+}
+
+static void text_of_xml(void **state) {
+    (void)state;
+    expect(rep_xml, "a<b>&\"c\" 'd'", "a&lt;b&gt;&amp;&quot;c&quot; 'd'");
+    expect(rep_xml, "1\n2\t3\r", "1&#10;2&#9;3&#13;");
+    expect(rep_xml, "\x01\x1b", "??");
+    expect(rep_xml, "\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80");
+    expect(rep_xml, "\xff \xc3 \xe2\x80", "? ? ??");                               /* no character, or one that is cut off */
+    expect(rep_xml, "\xc0\xaf \xe0\x80\xaf", "?? ???");                            /* longer than needed */
+    expect(rep_xml, "\xed\xa0\x80 \xf4\x90\x80\x80 \xef\xbf\xbe", "??? ???? ???"); /* surrogate, above U+10FFFF, U+FFFE */
+    expect(rep_xml, NULL, "");
+}
+
+static void text_of_json(void **state) {
+    (void)state;
+    expect(rep_json, "a \"b\" \\ c", "\"a \\\"b\\\" \\\\ c\"");
+    expect(rep_json, "1\n\x1f", "\"1\\u000a\\u001f\"");
+    expect(rep_json, "\xff\xc3\xa9", "\"?\xc3\xa9\"");
+    expect(rep_json, NULL, "\"\"");
+}
+
+static void numbers(void **state) {
+    (void)state;
+    expect(rep_number, "1234", "1234");
+    expect(rep_number, "1234567", "1&#8239;234&#8239;567");
+    expect(rep_number, "12345.6", "12345.6");
+    expect(rep_number, "<12345", "&lt;12345");
+    expect(rep_number, NULL, "&#8211;");
+}
+
+static void put_page(FILE *out, const char *title) {
+    rep_page_begin(out, title, NULL, NULL);
+    fputs("<main>", out);
+    rep_page_end(out);
+}
+
+static void page(void **state) {
+    (void)state;
+    char *got = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&got, &size);
+    assert_non_null(out);
+    put_page(out, "a & b");
+    assert_int_equal(fclose(out), 0);
+    assert_ptr_equal(strstr(got, "<!DOCTYPE html>"), got);
+    assert_non_null(strstr(got, "<title>a &amp; b</title>"));
+    assert_non_null(strstr(got, "prefers-color-scheme:dark"));
+    assert_null(strstr(got, "/*")); /* the comment of page.css stays there */
+    assert_non_null(strstr(got, "</main>\n</body></html>\n"));
+    free(got);
+}
+
+static void in_folder(char path[64], const char *dir, const char *name) {
+    (void)snprintf(path, 64, "%s/%s", dir, name);
+}
+
+static void files(void **state) {
+    (void)state;
+    char dir[] = "/tmp/rep_XXXXXX";
+    char path[64];
+    char text[16] = "";
+    rep_file f;
+    assert_non_null(mkdtemp(dir));
+    in_folder(path, dir, "file");
+    assert_int_equal(rep_file_open(&f, path), 0);
+    fputs("one", f.file);
+    assert_int_equal(access(path, F_OK), -1); /* not before it is whole */
+    assert_int_equal(rep_file_close(&f, true), 0);
+    assert_int_equal(rep_file_open(&f, path), 0);
+    fputs("two", f.file);
+    rep_file_drop(&f);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_non_null(fgets(text, sizeof text, in));
+    assert_string_equal(text, "one");
+    assert_int_equal(fclose(in), 0);
+    assert_int_equal(unlink(path), 0);
+    in_folder(path, dir, "none/file");
+    assert_int_equal(rep_save(path, "x", 1), ENOENT);
+    assert_int_equal(rep_save("/dev/full", "x", 1), ENOSPC);
+    assert_int_equal(rep_save("/dev/null", "x", 1), 0);
+    struct stat info;
+    assert_true(stat("/dev/null", &info) == 0 && S_ISCHR(info.st_mode));
+    char name[PATH_MAX + 10];
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(rep_file_open(&f, name), ENAMETOOLONG);
+    rep_file_drop(&f);
+    assert_int_equal(rmdir(dir), 0); /* nothing was left */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_of_xml), cmocka_unit_test(text_of_json), cmocka_unit_test(numbers),
+        cmocka_unit_test(page),        cmocka_unit_test(files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
