@@ -1,8 +1,9 @@
 # Tandem: every user command. `make help` prints the table; the work is done in scripts/*.mk and in the programs.
 
 # ---- what a user may set ----
-CFG ?= n8
-KIND ?= $(if $(SAN),san,$(if $(WAVE),debug,fast))
+# the design; DESIGNS: folders with more of them (docs/architecture.md, section 15). CFG, KIND: as its description says
+# DUT ?= the default design
+DESIGNS ?=
 SUITE ?= default
 SEED ?= 1
 JOBS ?= $(shell nproc)
@@ -15,6 +16,8 @@ SAN ?=
 # an FST file to write (run, unit, repro, network); takes a build with tracing
 WAVE ?=
 
+export PYTHON ?= /usr/bin/python3
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -22,31 +25,29 @@ MAKEFLAGS += --no-builtin-rules
 .PHONY: FORCE
 FORCE:
 
+include scripts/designs.mk
+# make writes build/designs.mk first and then starts again
+ifneq ($(DUTS),)
 include scripts/flags.mk
 include scripts/host.mk
 include scripts/rtl.mk
 include scripts/checks.mk
 include scripts/jobs.mk
-include scripts/testcases.mk
-include scripts/prove.mk
-include scripts/ncnn.mk
 include scripts/fuzz.mk
-include scripts/fp.mk
-include scripts/synth.mk
-include scripts/bench.mk
 include scripts/cov.mk
 include scripts/python.mk
-include $(wildcard examples/*/*.mk)
+include $(wildcard $($(DUT).root)designs/$(DUT)/*.mk)
+endif
 
 .PHONY: help clean regs format
 
 help: ## this table
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | sort
 	@echo
-	@echo "  CFG=$(CFG) (n4 n8 n16 n32)  SUITE=$(SUITE) (smoke default nightly networks python closure)  SEED=$(SEED)  JOBS=$(JOBS)"
+	@echo "  DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))  SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))  SEED=$(SEED)  JOBS=$(JOBS)"
 	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
 
-regs: ## generated sources: registers (SV, C, docs/npu/registers.md) and activation tables (SV, C)
+regs: ## generated sources: registers (SV, C, documentation) and activation tables (SV, C)
 	$(PYTHON) tools/gen_regs.py
 	$(PYTHON) tools/gen_act.py
 

@@ -56,7 +56,11 @@ net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_op
     }
     rt->dev = dev;
     npu_status ns = npu_init(&rt->npu, npu_dev_hal(dev), options != NULL && options->poll ? NPU_WAIT_POLL : NPU_WAIT_IRQ, TASK_TIMEOUT_US);
-    net_status status = ns == NPU_OK ? NET_OK : net_fail(err, NET_ERR_DEVICE, "npu_init: %s", npu_strerror(ns));
+    const npu_dev_failure *failure = npu_dev_get_failure(dev);
+    net_status status = ns == NPU_OK ? NET_OK
+                        : failure->signature[0] == '\0'
+                            ? net_fail(err, NET_ERR_DEVICE, "npu_init: %s", npu_strerror(ns))
+                            : net_fail(err, NET_ERR_DEVICE, "npu_init: %.40s: %.280s", failure->signature, failure->message);
     status = status == NET_OK ? plan(rt, graph, options, err) : status;
     if (status == NET_OK) {
         rt->host = calloc(1, (size_t)rt->host_bytes + 64);

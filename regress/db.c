@@ -117,6 +117,28 @@ int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt
     return REG_OK;
 }
 
+static int column_of(struct sqlite3_stmt *row, const char *name) {
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        if (strcmp(sqlite3_column_name(row, i), name) == 0) {
+            return i;
+        }
+    }
+    return -1; /* which SQLite reads as NULL */
+}
+
+bool reg_row_known(struct sqlite3_stmt *row, const char *name) {
+    return sqlite3_column_type(row, column_of(row, name)) != SQLITE_NULL;
+}
+
+const char *reg_row_text(struct sqlite3_stmt *row, const char *name) {
+    const unsigned char *text = sqlite3_column_text(row, column_of(row, name));
+    return text == NULL ? "" : (const char *)text;
+}
+
+int64_t reg_row_number(struct sqlite3_stmt *row, const char *name) {
+    return sqlite3_column_int64(row, column_of(row, name));
+}
+
 static int read_version(const reg_db *db, int *version) {
     sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK) {

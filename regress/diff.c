@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_at(sqlite3_stmt *stmt, int column) {
-    const unsigned char *text = sqlite3_column_text(stmt, column);
-    return text == NULL ? "" : (const char *)text;
-}
-
 /* One row a job that stands in either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a suite are told apart by their
    order. */
 static const char diff_sql[] =
@@ -23,7 +18,8 @@ static const char diff_sql[] =
     "  row_number() OVER (PARTITION BY run,what,test,cfg,kind,seed,first_index,cases,args,second_run ORDER BY idx) AS nth"
     "  FROM job WHERE run IN (?1,?2)),"
     " a AS (SELECT * FROM j WHERE run=?1), b AS (SELECT * FROM j WHERE run=?2)"
-    " SELECT a.name, a.outcome, b.outcome, a.hash, b.hash, a.cycles, b.cycles,"
+    " SELECT a.name AS name, a.outcome AS outcome_a, b.outcome AS outcome_b, a.hash AS hash_a, b.hash AS hash_b, a.cycles AS cycles_a,"
+    "  b.cycles AS cycles_b,"
     "  CASE WHEN a.outcome=b.outcome THEN 3 WHEN a.outcome='pass' THEN 0 WHEN b.outcome='pass' THEN 1 ELSE 2 END AS rank, a.idx AS place "
     "FROM a"
     "  LEFT JOIN b ON a.name=b.name AND a.seed=b.seed AND a.nth=b.nth"
@@ -65,25 +61,29 @@ static int cycle_change(comparison *c, const char *job, const char *before, cons
 
 /* One job; what differs becomes rows of the table. */
 static int compare_row(comparison *c, sqlite3_stmt *row) {
-    const char *job = text_at(row, 0);
+    const char *job = reg_row_text(row, "name");
     const size_t before = c->changes.row_count;
     char where[48];
     int status = REG_OK;
-    if (sqlite3_column_type(row, 1) == SQLITE_NULL || sqlite3_column_type(row, 2) == SQLITE_NULL) {
-        const bool first = sqlite3_column_type(row, 2) == SQLITE_NULL;
+    if (!reg_row_known(row, "outcome_a") || !reg_row_known(row, "outcome_b")) {
+        const bool first = !reg_row_known(row, "outcome_b");
         (void)reg_format(where, sizeof where, "only in run %" PRId64, first ? c->run_a : c->run_b);
-        status = add_change(c, where, job, first ? text_at(row, 1) : NULL, first ? NULL : text_at(row, 2), NULL);
+        status =
+            add_change(c, where, job, first ? reg_row_text(row, "outcome_a") : NULL, first ? NULL : reg_row_text(row, "outcome_b"), NULL);
     } else {
-        if (strcmp(text_at(row, 1), text_at(row, 2)) != 0) {
-            status = add_change(c, outcome_change(text_at(row, 1), text_at(row, 2)), job, text_at(row, 1), text_at(row, 2), NULL);
+        if (strcmp(reg_row_text(row, "outcome_a"), reg_row_text(row, "outcome_b")) != 0) {
+            status = add_change(c, outcome_change(reg_row_text(row, "outcome_a"), reg_row_text(row, "outcome_b")), job,
+                                reg_row_text(row, "outcome_a"), reg_row_text(row, "outcome_b"), NULL);
         }
-        if (status == REG_OK && strcmp(text_at(row, 3), text_at(row, 4)) != 0) {
-            status = add_change(c, "trace hash", job, text_at(row, 3), text_at(row, 4), NULL);
+        if (status == REG_OK && strcmp(reg_row_text(row, "hash_a"), reg_row_text(row, "hash_b")) != 0) {
+            status = add_change(c, "trace hash", job, reg_row_text(row, "hash_a"), reg_row_text(row, "hash_b"), NULL);
         }
-        if (status == REG_OK && strcmp(text_at(row, 5), text_at(row, 6)) != 0) {
-            status = cycle_change(c, job, text_at(row, 5), text_at(row, 6));
+        if (status == REG_OK && strcmp(reg_row_text(row, "cycles_a"), reg_row_text(row, "cycles_b")) != 0) {
+            status = cycle_change(c, job, reg_row_text(row, "cycles_a"), reg_row_text(row, "cycles_b"));
         }
-        c->hashed += strcmp(text_at(row, 3), "none") != 0 && strcmp(text_at(row, 3), text_at(row, 4)) == 0 ? 1 : 0;
+        c->hashed +=
+            strcmp(reg_row_text(row, "hash_a"), "none") != 0 && strcmp(reg_row_text(row, "hash_a"), reg_row_text(row, "hash_b")) == 0 ? 1
+                                                                                                                                      : 0;
     }
     c->total++;
     c->different += c->changes.row_count > before ? 1 : 0;

@@ -16,15 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/bundle.h"
+
 /* A failure that shows itself in this time is worth a search for a small case, which has that much. */
 #define QUICK_S 5.0
 #define SHRINK_S 20u
 #define GRACE_S 2.0
 /* Signatures in the summary: it is one screen. */
 #define SHOWN 5u
-
-/* Places in the table of the question "buckets". */
-enum { COLUMN_SIGNATURE = 1, COLUMN_JOB = 3, COLUMN_AGAIN = 7, COLUMN_CASE = 8, COLUMN_REPORT = 10, COLUMN_SMALL = 11 };
 
 typedef struct explainer {
     const reg_explain_plan *plan;
@@ -115,7 +114,7 @@ static bool show_again(const failure *f, reg_command *command, const char *repor
         good = good && reg_command_add(command, "repro") && reg_command_add(command, f->case_path) &&
                reg_command_add(command, "--report") && reg_command_add(command, report);
     } else if (f->job.what == REG_UNIT && (strcmp(f->job.kind, "debug") == 0 || strcmp(f->job.kind, "tap") == 0)) { /* they can trace */
-        (void)reg_format(wave, sizeof wave, "%s/wave.fst", report);
+        (void)reg_format(wave, sizeof wave, "%s/" REP_BUNDLE_WAVE, report);
         good = good && reg_make_dirs(report) == REG_OK && reg_command_add(command, "--case") && reg_command_add(command, f->case_path) &&
                reg_command_add(command, "--wave") && reg_command_add(command, wave);
     } else {
@@ -193,21 +192,20 @@ static int explain_one(explainer *e, failure *f) {
     if (wait_status != -1 && trouble == NULL && strcmp(again.outcome, "pass") != 0 && reg_now() - begin < QUICK_S) {
         shrink(e, f, small);
     }
-    (void)reg_format(wave, sizeof wave, "%s/wave.fst", report);
+    (void)reg_format(wave, sizeof wave, "%s/" REP_BUNDLE_WAVE, report);
     return reg_db_explain_job(e->db, e->plan->run, f->idx, has_files(report) ? report : "", access(wave, R_OK) == 0 ? wave : "", small);
 }
 
 /* The failure of a row of the table; false: it has no case, or it is explained. */
 static bool take_row(const explainer *e, const reg_table *table, size_t row, failure *f) {
-    const char *const *cells = (const char *const *)&table->cells[row * table->column_count];
+    const char *path = reg_table_cell(table, row, "case");
     reg_suite suite = {0};
     reg_run_info info = {.id = e->plan->run};
     reg_past *past = NULL;
     memset(f, 0, sizeof *f);
-    f->idx = strtoull(cells[COLUMN_JOB], NULL, 10);
-    (void)reg_format(f->signature, sizeof f->signature, "%s", cells[COLUMN_SIGNATURE]);
-    if (cells[COLUMN_CASE] == NULL || cells[COLUMN_REPORT] != NULL ||
-        !reg_format(f->case_path, sizeof f->case_path, "%s", cells[COLUMN_CASE]) ||
+    f->idx = strtoull(reg_table_cell(table, row, "job"), NULL, 10);
+    (void)reg_format(f->signature, sizeof f->signature, "%s", reg_table_cell(table, row, "signature"));
+    if (path == NULL || reg_table_cell(table, row, "report") != NULL || !reg_format(f->case_path, sizeof f->case_path, "%s", path) ||
         reg_db_load_jobs(e->db, &info, &suite, &past) != REG_OK) {
         return false;
     }
@@ -265,15 +263,18 @@ static int ask(const reg_explain_plan *plan, reg_db *db, reg_table *table) {
 }
 
 /* What an explanation has left; the command for the small case is that for the whole one with another file. */
-static void say_found(const char *const *cells, FILE *out) {
-    if (cells[COLUMN_REPORT] != NULL) {
-        fprintf(out, "job %s: report in %s\n", cells[COLUMN_JOB], cells[COLUMN_REPORT]);
+static void say_found(const reg_table *table, size_t row, FILE *out) {
+    const char *job = reg_table_cell(table, row, "job");
+    const char *report = reg_table_cell(table, row, "report");
+    const char *small = reg_table_cell(table, row, "small_case");
+    const char *path = reg_table_cell(table, row, "case");
+    const char *again = reg_table_cell(table, row, "repro");
+    if (report != NULL) {
+        fprintf(out, "job %s: report in %s\n", job, report);
     }
-    if (cells[COLUMN_SMALL] != NULL) {
-        const char *again =
-            cells[COLUMN_AGAIN] == NULL || cells[COLUMN_CASE] == NULL ? NULL : strstr(cells[COLUMN_AGAIN], cells[COLUMN_CASE]);
-        fprintf(out, "job %s: small case: make repro CASE=%s%s\n", cells[COLUMN_JOB], cells[COLUMN_SMALL],
-                again == NULL ? "" : again + strlen(cells[COLUMN_CASE]));
+    if (small != NULL) {
+        const char *rest = again == NULL || path == NULL ? NULL : strstr(again, path);
+        fprintf(out, "job %s: small case: make repro CASE=%s%s\n", job, small, rest == NULL ? "" : rest + strlen(path));
     }
 }
 
@@ -297,7 +298,7 @@ int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out) {
             fprintf(out, "and %zu more: tandem-regress query buckets --run %lld --limit %zu\n", all - SHOWN, (long long)plan->run, all);
         }
         for (size_t row = 0; row < all && row < SHOWN; row++) {
-            say_found((const char *const *)&table.cells[row * table.column_count], out);
+            say_found(&table, row, out);
         }
     }
     reg_table_free(&table);

@@ -134,7 +134,8 @@ static int load_all(reg_db *db, collection *c) {
             break;
         }
         c->runs = more;
-        status = load_run(db, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1), sqlite3_column_int(row, 2) != 0, &more[c->count]);
+        status = load_run(db, reg_row_number(row, "id"), reg_row_number(row, "started_at"), reg_row_number(row, "cleaned") != 0,
+                          &more[c->count]);
         c->count++;
     }
     if (status == REG_OK && step != SQLITE_DONE) {

@@ -55,19 +55,13 @@ static int load_times(reg_db *db, const reg_suite *suite, reg_expectation *list)
 
 /* The row of a failure: mark its job and the second run of it. */
 static void mark_failed(sqlite3_stmt *row, const reg_suite *suite, reg_expectation *list) {
-    const char *text[5];
-    const int columns[5] = {0, 1, 2, 3, 6};
-    for (int i = 0; i < 5; i++) {
-        text[i] = (const char *)sqlite3_column_text(row, columns[i]);
-        if (text[i] == NULL) {
-            return;
-        }
-    }
+    const reg_what what = reg_what_of(reg_row_text(row, "what"));
     for (size_t i = 0; i < suite->count; i++) {
         const reg_job *job = &suite->jobs[i];
-        if (job->index == (uint64_t)sqlite3_column_int64(row, 4) && job->cases == (uint32_t)sqlite3_column_int64(row, 5) &&
-            strcmp(job->name, text[1]) == 0 && strcmp(job->cfg, text[2]) == 0 && strcmp(job->kind, text[3]) == 0 &&
-            strcmp(job->args, text[4]) == 0 && strcmp(reg_what_name(job->what), text[0]) == 0) {
+        if (job->what == what && job->index == (uint64_t)reg_row_number(row, "first_index") &&
+            job->cases == (uint32_t)reg_row_number(row, "cases") && strcmp(job->name, reg_row_text(row, "test")) == 0 &&
+            strcmp(job->cfg, reg_row_text(row, "cfg")) == 0 && strcmp(job->kind, reg_row_text(row, "kind")) == 0 &&
+            strcmp(job->args, reg_row_text(row, "args")) == 0) {
             list[i].failed = true;
         }
     }

@@ -6,19 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/bundle.h"
+
 #define CARDS 50u /* signatures with a card and files */
 #define ROWS 500u /* of the table */
 #define LOG_BYTES (256u * 1024u)
 #define CASE_BYTES (1024u * 1024u)
 #define FILE_BYTES (UINT64_C(16) * 1024 * 1024)
 
-/* What a report of a failure may hold, in the order in which one looks at it (docs/debugging.md). */
-static const struct {
-    const char *name, *text;
-} bundle_files[] = {
-    {"report.html", "divergence report"}, {"report.txt", "as text"},      {"wave.fst", "waveform"}, {"wave.gtkw", "GTKWave save file"},
-    {"timing.svg", "timing diagram"},     {"registers.txt", "registers"}, {"axi.txt", "bus"},       {"wrong.txt", "wrong elements"},
-    {"versions.txt", "versions"}};
+static const struct { const char *name, *text; } bundle_files[] = {REP_BUNDLE_LINKS};
 
 static void put_code(FILE *out, const char *text) {
     fputs("<pre>", out);

@@ -6,11 +6,6 @@
 #include <sqlite3.h>
 #include <string.h>
 
-static const char *text_at(sqlite3_stmt *stmt, int column) {
-    const unsigned char *text = sqlite3_column_text(stmt, column);
-    return text == NULL ? "" : (const char *)text;
-}
-
 static void put_attribute(FILE *out, const char *name, const char *value) {
     fprintf(out, " %s=\"", name);
     rep_xml(out, value);
@@ -20,15 +15,15 @@ static void put_attribute(FILE *out, const char *name, const char *value) {
 static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
     char name[256];
     char class_name[160];
-    const char *what = text_at(row, 0);
-    const char *outcome = text_at(row, 7);
-    (void)reg_format(class_name, sizeof class_name, "%s.%s-%s", suite, text_at(row, 2), text_at(row, 3));
-    (void)reg_format(name, sizeof name, "%s %s index %s%s", what, text_at(row, 1), text_at(row, 4),
-                     sqlite3_column_int(row, 5) != 0 ? " again" : "");
+    const char *what = reg_row_text(row, "what");
+    const char *outcome = reg_row_text(row, "outcome");
+    (void)reg_format(class_name, sizeof class_name, "%s.%s-%s", suite, reg_row_text(row, "cfg"), reg_row_text(row, "kind"));
+    (void)reg_format(name, sizeof name, "%s %s index %s%s", what, reg_row_text(row, "test"), reg_row_text(row, "first_index"),
+                     reg_row_number(row, "second_run") != 0 ? " again" : "");
     fputs("    <testcase", out);
     put_attribute(out, "classname", class_name);
     put_attribute(out, "name", name);
-    fprintf(out, " time=\"%.3f\"", (double)sqlite3_column_int64(row, 6) / 1000.0);
+    fprintf(out, " time=\"%.3f\"", (double)reg_row_number(row, "wall_ms") / 1000.0);
     if (strcmp(outcome, "pass") == 0) {
         fputs("/>\n", out);
         return;
@@ -37,27 +32,28 @@ static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
                           : strcmp(outcome, "fail") == 0 || strcmp(outcome, "nondeterministic") == 0 ? "failure"
                                                                                                      : "error";
     fprintf(out, ">\n      <%s", element);
-    put_attribute(out, "message", outcome[0] == '\0' ? "not run" : text_at(row, 8));
+    put_attribute(out, "message", outcome[0] == '\0' ? "not run" : reg_row_text(row, "message"));
     if (outcome[0] != '\0') {
         put_attribute(out, "type", outcome);
     }
     fputc('>', out);
     if (outcome[0] != '\0') {
-        rep_xml(out, text_at(row, 9));
+        rep_xml(out, reg_row_text(row, "repro"));
         fputs("\nlog: ", out);
-        rep_xml(out, text_at(row, 10));
+        rep_xml(out, reg_row_text(row, "log_path"));
     }
     fprintf(out, "</%s>\n    </testcase>\n", element);
 }
 
 static int put_head(reg_db *db, int64_t run, FILE *out, char *suite, size_t suite_size) {
     sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(
-            db,
-            "SELECT r.suite, r.seed, r.commit_hash, coalesce(r.elapsed_ms,0), count(*),"
-            " coalesce(sum(j.outcome IN ('fail','nondeterministic')),0), coalesce(sum(j.outcome IN ('error','crash','timeout')),0),"
-            " coalesce(sum(j.outcome IS NULL),0) FROM run r JOIN job j ON j.run=r.id WHERE r.id=?",
-            &row) != REG_OK) {
+    if (reg_db_prepare(db,
+                       "SELECT r.suite AS suite, r.seed AS seed, r.commit_hash AS commit_hash, coalesce(r.elapsed_ms,0) AS elapsed_ms, "
+                       "count(*) AS jobs,"
+                       " coalesce(sum(j.outcome IN ('fail','nondeterministic')),0) AS failures, coalesce(sum(j.outcome IN "
+                       "('error','crash','timeout')),0) AS errors,"
+                       " coalesce(sum(j.outcome IS NULL),0) AS skipped FROM run r JOIN job j ON j.run=r.id WHERE r.id=?",
+                       &row) != REG_OK) {
         return REG_FAIL;
     }
     (void)sqlite3_bind_int64(row, 1, run);
@@ -66,16 +62,16 @@ static int put_head(reg_db *db, int64_t run, FILE *out, char *suite, size_t suit
         return reg_db_fail(db, "read the run");
     }
     char counts[160];
-    (void)reg_format(suite, suite_size, "%s", text_at(row, 0));
+    (void)reg_format(suite, suite_size, "%s", reg_row_text(row, "suite"));
     (void)reg_format(counts, sizeof counts, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"",
-                     sqlite3_column_int(row, 4), sqlite3_column_int(row, 5), sqlite3_column_int(row, 6), sqlite3_column_int(row, 7),
-                     (double)sqlite3_column_int64(row, 3) / 1000.0);
+                     (int)reg_row_number(row, "jobs"), (int)reg_row_number(row, "failures"), (int)reg_row_number(row, "errors"),
+                     (int)reg_row_number(row, "skipped"), (double)reg_row_number(row, "elapsed_ms") / 1000.0);
     fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n  <testsuite", counts);
     put_attribute(out, "name", suite);
     fprintf(out, "%s>\n    <properties>\n      <property name=\"run\" value=\"%" PRId64 "\"/>\n      <property name=\"seed\"", counts, run);
-    put_attribute(out, "value", text_at(row, 1));
+    put_attribute(out, "value", reg_row_text(row, "seed"));
     fputs("/>\n      <property name=\"commit\"", out);
-    put_attribute(out, "value", text_at(row, 2));
+    put_attribute(out, "value", reg_row_text(row, "commit_hash"));
     fputs("/>\n    </properties>\n", out);
     (void)sqlite3_finalize(row);
     return REG_OK;

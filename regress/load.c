@@ -8,11 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *text_at(sqlite3_stmt *stmt, int column) {
-    const unsigned char *text = sqlite3_column_text(stmt, column);
-    return text == NULL ? "" : (const char *)text;
-}
-
 static int finish(reg_db *db, sqlite3_stmt *stmt, int step) {
     int status = step == SQLITE_DONE || step == SQLITE_ROW ? REG_OK : reg_db_fail(db, "read the run");
     (void)sqlite3_finalize(stmt);
@@ -21,12 +16,12 @@ static int finish(reg_db *db, sqlite3_stmt *stmt, int step) {
 
 int reg_db_newest_of(reg_db *db, const char *suite_path, int64_t *run) {
     sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(db, "SELECT coalesce(max(id),0) FROM run WHERE suite_path=?", &row) != REG_OK) {
+    if (reg_db_prepare(db, "SELECT coalesce(max(id),0) AS id FROM run WHERE suite_path=?", &row) != REG_OK) {
         return REG_FAIL;
     }
     (void)sqlite3_bind_text(row, 1, suite_path, -1, SQLITE_TRANSIENT);
     int step = sqlite3_step(row);
-    *run = step == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+    *run = step == SQLITE_ROW ? reg_row_number(row, "id") : 0;
     return finish(db, row, step);
 }
 
@@ -34,8 +29,8 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
     sqlite3_stmt *row = NULL;
     memset(info, 0, sizeof *info);
     if (reg_db_prepare(db,
-                       "SELECT suite,suite_path,build_dir,coalesce(out_dir,''),seed,budget_s,parallel,commit_hash,dirty,"
-                       "coalesce(elapsed_ms,0),shard,launcher,coalesce(coverage_dir,'') FROM run WHERE id=?",
+                       "SELECT suite,suite_path,build_dir,coalesce(out_dir,'') AS out_dir,seed,budget_s,parallel,commit_hash,dirty,"
+                       "coalesce(elapsed_ms,0) AS elapsed_ms,shard,launcher,coalesce(coverage_dir,'') AS coverage_dir FROM run WHERE id=?",
                        &row) != REG_OK) {
         return REG_FAIL;
     }
@@ -44,19 +39,19 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
     bool good = step == SQLITE_ROW;
     info->id = run;
     if (good) {
-        good = reg_format(info->suite, sizeof info->suite, "%s", text_at(row, 0)) &&
-               reg_format(info->suite_path, sizeof info->suite_path, "%s", text_at(row, 1)) &&
-               reg_format(info->build_dir, sizeof info->build_dir, "%s", text_at(row, 2)) &&
-               reg_format(info->out_dir, sizeof info->out_dir, "%s", text_at(row, 3)) &&
-               reg_parse_u64(text_at(row, 4), 0, UINT64_MAX, &info->seed) &&
-               reg_format(info->commit, sizeof info->commit, "%s", text_at(row, 7)) &&
-               reg_format(info->shard, sizeof info->shard, "%s", text_at(row, 10)) &&
-               reg_format(info->launcher, sizeof info->launcher, "%s", text_at(row, 11)) &&
-               reg_format(info->coverage_dir, sizeof info->coverage_dir, "%s", text_at(row, 12));
-        info->budget_s = (uint32_t)sqlite3_column_int64(row, 5);
-        info->parallel = sqlite3_column_int(row, 6);
-        info->dirty = sqlite3_column_int(row, 8) != 0;
-        info->elapsed_ms = (uint64_t)sqlite3_column_int64(row, 9);
+        good = reg_format(info->suite, sizeof info->suite, "%s", reg_row_text(row, "suite")) &&
+               reg_format(info->suite_path, sizeof info->suite_path, "%s", reg_row_text(row, "suite_path")) &&
+               reg_format(info->build_dir, sizeof info->build_dir, "%s", reg_row_text(row, "build_dir")) &&
+               reg_format(info->out_dir, sizeof info->out_dir, "%s", reg_row_text(row, "out_dir")) &&
+               reg_parse_u64(reg_row_text(row, "seed"), 0, UINT64_MAX, &info->seed) &&
+               reg_format(info->commit, sizeof info->commit, "%s", reg_row_text(row, "commit_hash")) &&
+               reg_format(info->shard, sizeof info->shard, "%s", reg_row_text(row, "shard")) &&
+               reg_format(info->launcher, sizeof info->launcher, "%s", reg_row_text(row, "launcher")) &&
+               reg_format(info->coverage_dir, sizeof info->coverage_dir, "%s", reg_row_text(row, "coverage_dir"));
+        info->budget_s = (uint32_t)reg_row_number(row, "budget_s");
+        info->parallel = (int)reg_row_number(row, "parallel");
+        info->dirty = reg_row_number(row, "dirty") != 0;
+        info->elapsed_ms = (uint64_t)reg_row_number(row, "elapsed_ms");
     }
     if (finish(db, row, step) != REG_OK) {
         return REG_FAIL;
@@ -70,15 +65,16 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
 /* False: the row is not what a runner writes. */
 static bool take_job(sqlite3_stmt *row, reg_job *job) {
     memset(job, 0, sizeof *job);
-    job->what = reg_what_of(text_at(row, 1));
-    job->index = (uint64_t)sqlite3_column_int64(row, 5);
-    job->cases = (uint32_t)sqlite3_column_int64(row, 6);
-    job->second_run = sqlite3_column_int(row, 8) != 0;
-    job->timeout_s = (uint32_t)sqlite3_column_int64(row, 9);
-    job->memory_mb = (uint32_t)sqlite3_column_int64(row, 10);
-    return job->what != REG_WHAT_COUNT && reg_format(job->name, sizeof job->name, "%s", text_at(row, 2)) &&
-           reg_format(job->cfg, sizeof job->cfg, "%s", text_at(row, 3)) && reg_format(job->kind, sizeof job->kind, "%s", text_at(row, 4)) &&
-           reg_format(job->args, sizeof job->args, "%s", text_at(row, 7));
+    job->what = reg_what_of(reg_row_text(row, "what"));
+    job->index = (uint64_t)reg_row_number(row, "first_index");
+    job->cases = (uint32_t)reg_row_number(row, "cases");
+    job->second_run = reg_row_number(row, "second_run") != 0;
+    job->timeout_s = (uint32_t)reg_row_number(row, "timeout_s");
+    job->memory_mb = (uint32_t)reg_row_number(row, "memory_mb");
+    return job->what != REG_WHAT_COUNT && reg_format(job->name, sizeof job->name, "%s", reg_row_text(row, "test")) &&
+           reg_format(job->cfg, sizeof job->cfg, "%s", reg_row_text(row, "cfg")) &&
+           reg_format(job->kind, sizeof job->kind, "%s", reg_row_text(row, "kind")) &&
+           reg_format(job->args, sizeof job->args, "%s", reg_row_text(row, "args"));
 }
 
 /* An attempt that was started has a folder; the next one must have another. */
@@ -96,7 +92,7 @@ static uint32_t next_attempt(const char *out_dir, const reg_job *job, size_t ind
 static const char *add_row(sqlite3_stmt *row, const reg_run_info *info, reg_suite *suite, reg_past **past) {
     reg_job job;
     const size_t index = suite->count;
-    if ((uint64_t)sqlite3_column_int64(row, 0) != index || !take_job(row, &job) || (job.second_run && index == 0)) {
+    if ((uint64_t)reg_row_number(row, "idx") != index || !take_job(row, &job) || (job.second_run && index == 0)) {
         return "is not what a runner writes";
     }
     if (reg_suite_add(suite, &job) != REG_OK) {
@@ -113,9 +109,9 @@ static const char *add_row(sqlite3_stmt *row, const reg_run_info *info, reg_suit
         *past = more;
     }
     reg_past *known = &(*past)[index];
-    (void)reg_format(known->outcome, sizeof known->outcome, "%s", text_at(row, 11));
-    (void)reg_format(known->trace_hash, sizeof known->trace_hash, "%s", text_at(row, 12));
-    known->attempt = (uint32_t)sqlite3_column_int64(row, 13);
+    (void)reg_format(known->outcome, sizeof known->outcome, "%s", reg_row_text(row, "outcome"));
+    (void)reg_format(known->trace_hash, sizeof known->trace_hash, "%s", reg_row_text(row, "trace_hash"));
+    known->attempt = (uint32_t)reg_row_number(row, "attempt");
     if (known->outcome[0] == '\0') {
         known->attempt = next_attempt(info->out_dir, &job, index, known->attempt);
     }
@@ -172,8 +168,8 @@ int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs) {
         }
         programs->list = more;
         reg_program *added = &more[programs->count++];
-        (void)reg_format(added->path, sizeof added->path, "%s", text_at(row, 0));
-        added->hash = strtoull(text_at(row, 1), NULL, 16);
+        (void)reg_format(added->path, sizeof added->path, "%s", reg_row_text(row, "path"));
+        added->hash = strtoull(reg_row_text(row, "hash"), NULL, 16);
     }
     int end = finish(db, row, status == REG_OK ? step : SQLITE_DONE);
     return status == REG_OK ? end : status;

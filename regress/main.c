@@ -108,7 +108,7 @@ static const struct {
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     options o = {.build_dir = "build",
-                 .suite_dir = "regress/suites",
+                 .suite_dir = "designs/npu/suites",
                  .source_dir = "rtl",
                  .parallel = processors < 1              ? 1
                              : processors > PARALLEL_MAX ? PARALLEL_MAX

@@ -185,7 +185,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--db", "FILE", "results database (default BUILD_DIR/results.db)", &t->db),
         OPT(TEXT, "--out", "DIR", "logs, results, cases (default BUILD_DIR/regress/RUN)", &t->out, .given = &list[8]),
         OPT(TEXT, "--build-dir", "DIR", "where the programs are (default build)", &t->build_dir),
-        OPT(TEXT, "--suite-dir", "DIR", "where named suites are (default regress/suites)", &t->suite_dir),
+        OPT(TEXT, "--suite-dir", "DIR", "where named suites are (default designs/npu/suites)", &t->suite_dir),
         OPT(TEXT, "--unit-dir", "DIR", "folder behind \"unit all\" (default testcases/npu/unit)", &t->expand.unit_dir, .given = &list[9]),
         OPT(TEXT, "--stored-dir", "DIR", "folder behind \"case all\" (default testcases/npu/cases)", &t->expand.stored_dir,
             .given = &list[10]),

@@ -35,7 +35,7 @@ bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_
     case REG_PYTHON:
         return reg_format(out, size, "%s/%s-%s/tandem-python", build_dir, job->cfg, job->kind);
     case REG_EXAMPLE:
-        return reg_format(out, size, "%s/example-%s/%s-%s/%s", build_dir, job->name, job->cfg, job->kind, job->name);
+        return reg_format(out, size, "%s/%s/%s-%s/tandem", build_dir, job->name, job->cfg, job->kind);
     default:
         return reg_format(out, size, "%s/%s-%s/tandem-net", build_dir, job->cfg, job->kind);
     }

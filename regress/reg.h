@@ -296,6 +296,10 @@ int reg_db_exec(const reg_db *db, const char *sql);
 
 /* Prepare a statement. */
 int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt);
+/* A column of a row by its name in the statement: not NULL; as text, NULL as ""; as a number, NULL as 0. A name that no column has reads as NULL. */
+bool reg_row_known(struct sqlite3_stmt *row, const char *name);
+const char *reg_row_text(struct sqlite3_stmt *row, const char *name);
+int64_t reg_row_number(struct sqlite3_stmt *row, const char *name);
 
 /* Record a run with its programs and all its jobs, none of them finished, in one transaction. The run is locked before anybody sees it. An empty out_dir
    becomes BUILD_DIR/regress/RUN. */

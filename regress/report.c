@@ -9,11 +9,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-static const char *text_at(sqlite3_stmt *stmt, int column) {
-    const unsigned char *text = sqlite3_column_text(stmt, column);
-    return text == NULL ? "" : (const char *)text;
-}
-
 static int finish_query(reg_db *db, sqlite3_stmt *stmt, int step) {
     int status = step == SQLITE_DONE || step == SQLITE_ROW ? REG_OK : reg_db_fail(db, "read the results");
     (void)sqlite3_finalize(stmt);
@@ -23,8 +18,8 @@ static int finish_query(reg_db *db, sqlite3_stmt *stmt, int step) {
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
     sqlite3_stmt *row = NULL;
     if (reg_db_prepare(db,
-                       "SELECT coalesce(outcome,'not run'), count(*) FROM job WHERE run=? GROUP BY 1"
-                       " ORDER BY CASE WHEN outcome='pass' THEN 0 ELSE 1 END, 1",
+                       "SELECT coalesce(outcome,'not run') AS outcome, count(*) AS jobs FROM job WHERE run=? GROUP BY 1"
+                       " ORDER BY CASE WHEN job.outcome='pass' THEN 0 ELSE 1 END, 1",
                        &row) != REG_OK) {
         return REG_FAIL;
     }
@@ -32,7 +27,7 @@ int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
     int step;
     const char *comma = "outcomes: ";
     while ((step = sqlite3_step(row)) == SQLITE_ROW) {
-        fprintf(out, "%s%d %s", comma, sqlite3_column_int(row, 1), text_at(row, 0));
+        fprintf(out, "%s%" PRId64 " %s", comma, reg_row_number(row, "jobs"), reg_row_text(row, "outcome"));
         comma = ", ";
     }
     fputc('\n', out);

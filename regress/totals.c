@@ -10,16 +10,11 @@
 /* Benches and stored cases are many: one row each. Second runs repeat a case and do not count. */
 static const char totals_sql[] =
     "SELECT CASE what WHEN 'unit' THEN 'unit benches' WHEN 'case' THEN 'stored cases' ELSE what||' '||test END AS label, cfg,"
-    "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN cases ELSE 0 END),"
-    "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN coalesce(cycles,0) ELSE 0 END),"
-    "  sum(CASE WHEN outcome IS NOT 'pass' THEN 1 ELSE 0 END)"
+    "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN cases ELSE 0 END) AS passed,"
+    "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN coalesce(cycles,0) ELSE 0 END) AS done,"
+    "  sum(CASE WHEN outcome IS NOT 'pass' THEN 1 ELSE 0 END) AS not_passed"
     " FROM job WHERE run=? GROUP BY label,cfg"
     " ORDER BY CASE what WHEN 'test' THEN 0 WHEN 'network' THEN 1 WHEN 'case' THEN 2 ELSE 3 END, label";
-
-static const char *text_at(sqlite3_stmt *stmt, int column) {
-    const unsigned char *text = sqlite3_column_text(stmt, column);
-    return text == NULL ? "" : (const char *)text;
-}
 
 /* The row with this label, which is the last one or a new one. NULL: out of memory. */
 static reg_total *row_of(reg_total **rows, size_t *count, const char *label) {
@@ -46,18 +41,18 @@ int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count) {
     }
     (void)sqlite3_bind_int64(stmt, 1, run);
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
-        reg_total *row = row_of(rows, count, text_at(stmt, 0));
+        reg_total *row = row_of(rows, count, reg_row_text(stmt, "label"));
         if (row == NULL) {
             reg_error("out of memory");
             break;
         }
         int cfg = 0;
-        while (cfg < REG_CFG_COUNT && strcmp(text_at(stmt, 1), reg_cfg_names[cfg]) != 0) {
+        while (cfg < REG_CFG_COUNT && strcmp(reg_row_text(stmt, "cfg"), reg_cfg_names[cfg]) != 0) {
             cfg++;
         }
-        *(cfg < REG_CFG_COUNT ? &row->cases[cfg] : &row->other) += (uint64_t)sqlite3_column_int64(stmt, 2);
-        row->cycles += (uint64_t)sqlite3_column_int64(stmt, 3);
-        row->not_passed += (uint64_t)sqlite3_column_int64(stmt, 4);
+        *(cfg < REG_CFG_COUNT ? &row->cases[cfg] : &row->other) += (uint64_t)reg_row_number(stmt, "passed");
+        row->cycles += (uint64_t)reg_row_number(stmt, "done");
+        row->not_passed += (uint64_t)reg_row_number(stmt, "not_passed");
     }
     const int status = step == SQLITE_DONE ? REG_OK : step == SQLITE_ROW ? REG_FAIL : reg_db_fail(db, "read the results");
     (void)sqlite3_finalize(stmt);

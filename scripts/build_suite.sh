@@ -1,18 +1,13 @@
 #!/bin/bash
-# build_suite.sh BUILD RUNNER ARGUMENTS...: build the programs that the runner names, one configuration and kind after the other.
+# build_suite.sh BUILD RUNNER ARGUMENTS...: build the programs that the runner names, BUILD/[DESIGN/]CFG-KIND/PROGRAM, one folder after the other.
 set -u
 build=$1
 shift
 list=$("$@") || exit $?
-for folder in $(sed "s|^$build/||; s|/.*||" <<<"$list" | sort -u); do
+for folder in $(sed "s|^$build/||; s|/[^/]*$||" <<<"$list" | sort -u); do
     echo "building $folder"
-    if [[ $folder == example-* ]]; then # another design: its folders say themselves what they are builds of
-        # shellcheck disable=SC2086
-        ${MAKE:-make} -s ${JFLAG:-} $(grep "^$build/$folder/" <<<"$list") || exit 1
-        continue
-    fi
-    cfg=${folder%%-*}
-    kind=${folder#*-}
-    # shellcheck disable=SC2086
-    ${MAKE:-make} -s ${JFLAG:-} CFG="$cfg" KIND="$kind" $(grep "^$build/$folder/" <<<"$list") || exit 1
+    name=${folder##*/}
+    design=${folder%"$name"}
+    # shellcheck disable=SC2086,SC2046
+    ${MAKE:-make} -s ${JFLAG:-} ${design:+DUT=${design%/}} CFG="${name%%-*}" KIND="${name#*-}" $(grep "^$build/$folder/[^/]*$" <<<"$list") || exit 1
 done

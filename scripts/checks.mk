@@ -3,7 +3,7 @@ C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h
 # sub-makes: keep the jobserver of the caller, else use JOBS processes
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: test check lint mutants hang-bugs act-errors axi-table
+.PHONY: test check lint mutants axi-table
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
 	@$(MAKE) -s $(PARALLEL) python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
@@ -19,14 +19,6 @@ lint: ## registers, RTL (Verilator, Yosys), source format, floors, freestanding 
 axi-table: ## docs/axi-rules.md: rules of the AXI checker and the traces that try them
 	@$(PYTHON) tools/axi_table.py
 
-hang-bugs: ## bugs that hang (tests/hang_bugs.patch): the report must name the unit
-	@$(PYTHON) scripts/hang_bugs.py
-
 MODE ?= all
-mutants: ## deliberate bugs in tests/mutants: found, blamed on the right unit, caught by the right check (MODE=kill, name, caught, all)
-	@SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh
-
-ACT_FITTED := sigmoid tanh swish mish elu softplus
-act-errors: ## largest error of the fitted activations over all 2^32 inputs (minutes)
-	@$(MAKE) -s $(PARALLEL) $(HOST)/tests/test_cm_act
-	@printf '%s\n' $(ACT_FITTED) | xargs -P $(JOBS) -n 1 $(HOST)/tests/test_cm_act sweep
+mutants: ## deliberate bugs in tests/mutants/DUT: found, blamed on the right unit, caught by the right check (MODE=kill, name, caught, all)
+	@DUT="$(DUT)" SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh

@@ -1,12 +1,13 @@
 # Functional and code coverage (docs/coverage.md, docs/coverage-code.md).
 .PHONY: cov-cost coverage
-# CFG=n4 for one mesh size; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
+# CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
-coverage: ## jobs that a SUITE marks, merged, reported, held against thresholds: build/coverage/index.html; REUSE=1: those of the last time; CFG=n4 or n8: one size
+coverage: ## jobs that a SUITE marks, merged, reported, held against thresholds: build/coverage/index.html; REUSE=1: those of the last time; CFG=: one configuration
 	@$(MAKE) -s $(PARALLEL) KIND=fast $(RUNNER) $(HOST)/tandem-cov
-	@SUITE="$(SUITE)" CFGS="$(if $(call given,CFG),$(CFG),n4$(,)n8)" JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
-	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" THRESHOLDS="$(or $(THRESHOLDS),coverage/npu/thresholds.txt)" \
-	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),coverage/npu/thresholds-code.txt)" scripts/coverage.sh
+	@SUITE="$(SUITE)" DUT="$(DUT)" CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
+	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" THRESHOLDS="$(or $(THRESHOLDS),$(call room,$(DUT),coverage)/thresholds.txt)" \
+	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),$(call room,$(DUT),coverage)/thresholds-code.txt)" ROOM="$(call room,$(DUT),coverage)" \
+	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" COUNTED="$(wildcard $($(DUT).counted))" scripts/coverage.sh
 
 cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	@mkdir -p $(BUILD)/cov
@@ -15,7 +16,7 @@ cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	  valgrind --tool=callgrind --callgrind-out-file=/dev/null $(BUILD)/cov/cost $$n 2>&1 | awk '/Collected/ { print $$NF }'; \
 	done | awk 'NR == 1 { first = $$1 } NR == 2 { printf "%.0f instructions a sample of 8 coverpoints and 2 crosses\n", ($$1 - first) / 10000 }'
 
-# Code coverage (docs/coverage-code.md): make CFG=n4 KIND=cov build, then programs with --code-cov
+# Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero
 cov-zero: ## code coverage: gcov's counters of model and driver (build/host-cov) start from zero
 	@if [ -d $(BUILD)/host-cov ]; then find $(BUILD)/host-cov -name '*.gcda' -delete; fi

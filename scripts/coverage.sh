@@ -1,12 +1,14 @@
 #!/bin/bash
 # coverage.sh: run the jobs that a suite marks for coverage (or take those that are there), merge, report, gate. Called by `make coverage`, which sets the variables.
-# Everything ends in build/coverage; the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or something is below its threshold.
+# Everything ends in build/coverage (of another design than the default in build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or something is below its threshold.
 set -u
-dir=$BUILD/coverage
+dir=$OUT_DIR
 jobs=$dir/jobs
 work=$dir/tmp
 status=0
-reasons=(--waivers coverage/npu/waivers.txt --explain coverage/npu/holes.txt)
+reasons=()
+[ -f "$ROOM/waivers.txt" ] && reasons+=(--waivers "$ROOM/waivers.txt")
+[ -f "$ROOM/holes.txt" ] && reasons+=(--explain "$ROOM/holes.txt")
 
 die() {
     echo "coverage: $*" >&2
@@ -21,7 +23,7 @@ cov() {
 
 # ---- the jobs ----
 run_jobs() {
-    local marked=(--suite "$SUITE" --build-dir "$BUILD" --cfg "$CFGS" --marked)
+    local marked=(--suite "$SUITE" --design "$DUT" --build-dir "$BUILD" --cfg "$CFGS" --marked)
     # shellcheck disable=SC2086
     JFLAG=$JFLAG MAKE=$MAKE scripts/build_suite.sh "$BUILD" "$RUNNER" targets "${marked[@]}" || exit 1
     rm -rf "$jobs" "$dir/run"
@@ -33,14 +35,14 @@ run_jobs() {
     "$RUNNER" query runs --build-dir "$BUILD" --limit 1 --json | sed -n 's/.*"run": *\([0-9]*\).*/\1/p' | head -n 1 >"$dir/run"
 }
 
-# Driver and model have tests of their own, among them of every argument that the driver refuses, which no job of a suite hands it.
+# The tests that the description of the design counts ("counted").
 run_tests() {
     local tests=() t name
-    for t in tests/test_driver*.c tests/test_cm_*.c tests/test_hal_*.c tests/test_nonsense.c; do
+    for t in $COUNTED; do
         tests+=("$BUILD/host-cov/${t%.c}")
     done
     # shellcheck disable=SC2086
-    $MAKE -s $JFLAG KIND=cov CFG=n4 "${tests[@]}" || exit 1
+    $MAKE -s $JFLAG KIND=cov CFG="${CFGS%%,*}" "${tests[@]}" || exit 1
     for t in "${tests[@]}"; do
         name=$(basename "$t")
         if ! "$t" >"$dir/jobs/$name.txt" 2>&1; then
@@ -48,7 +50,7 @@ run_tests() {
             status=1
         fi
     done
-    say "tests of driver and model: ${#tests[@]} programs"
+    say "tests that count: ${#tests[@]} programs"
 }
 
 if [ -n "$REUSE" ]; then
@@ -56,7 +58,7 @@ if [ -n "$REUSE" ]; then
     say "taking what is in $jobs"
 else
     run_jobs
-    run_tests
+    [ -z "$COUNTED" ] || run_tests
 fi
 compgen -G "$jobs/*.code" >/dev/null || die "no job has written its coverage"
 

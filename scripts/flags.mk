@@ -1,10 +1,9 @@
 # Compilers, flags, folders.
-export PYTHON ?= /usr/bin/python3
 VERILATOR ?= verilator
 VROOT := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 
-CFGS := n4 n8 n16 n32
+CFGS := $($(DUT).cfgs)
 KINDS := fast tap debug cov san
 ifeq ($(filter $(CFG),$(CFGS)),)
   $(error CFG=$(CFG): expected one of $(CFGS))
@@ -13,20 +12,24 @@ ifeq ($(filter $(KIND),$(KINDS)),)
   $(error KIND=$(KIND): expected one of $(KINDS))
 endif
 ifeq ($(KIND),cov)
-  ifeq ($(filter $(CFG),n4 n8),)
-    $(error CFG=$(CFG) KIND=cov: expected n4 or n8; larger meshes have the same source and only more copies of it (docs/coverage-code.md))
+  ifeq ($(filter $(CFG),$($(DUT).coverage)),)
+    $(error CFG=$(CFG) KIND=cov: expected one of $($(DUT).coverage), which count code coverage (docs/coverage-code.md))
   endif
 endif
-N := $(CFG:n%=%)
 
 HOST := $(BUILD)/host$(if $(filter san cov,$(KIND)),-$(KIND))
-OUT := $(BUILD)/$(CFG)-$(KIND)
+# builds of the default design keep their short path, which stored cases, reproducers and documents name
+DUT_FOLDER := $(if $(filter-out $(DUT_DEFAULT),$(DUT)),$(DUT)/)
+OUT := $(BUILD)/$(DUT_FOLDER)$(CFG)-$(KIND)
 VLT := $(BUILD)/verilated-$(KIND)
 
-INCLUDES := -I. -Icmodel/npu -Icmodel/lib -Idrivers/npu -Idrivers/lib -Itb -Itb/npu -Inetwork -Iregress -Itestcases/npu -Itestcases/npu/unit
+# a room sees its own design; what has no room (tests/, network/, python/) sees the default design
+ROOM_INCLUDES := $(call room_includes,$(DUT_DEFAULT))
+INCLUDES = -I. -Icmodel/lib -Idrivers/lib -Itb -Inetwork -Iregress $(ROOM_INCLUDES)
 # gcc's -Wconversion has false positives on code that UBSan instruments
 WARNINGS := -Wall -Wextra -Werror $(if $(filter san,$(KIND)),,-Wconversion) -Wshadow
 , := ,
+SPACE := $(subst ,, )
 SANITIZE := $(if $(filter san,$(KIND)),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 # Verilator's own headers and generated code are checked with ASan only
 SANITIZE_VM := $(if $(filter san,$(KIND)),-fsanitize=address -fno-omit-frame-pointer)

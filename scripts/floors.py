@@ -1,16 +1,22 @@
 #!/usr/bin/python3
 """Check the floors of the house: which folder may include headers of which (docs/architecture.md, section 1)."""
 
+import fnmatch
 import glob
 import os
 import re
 import sys
 
-# folder -> folders whose headers it may include besides its own
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import design  # noqa: E402
+
+# folder -> folders whose headers it may include besides its own; NAME: a design, which sees its own rooms and none of another design
 FLOORS = {
     "report": set(),
-    "cmodel": {"drivers/npu/npu_regs.h"},
-    "drivers": set(),
+    "cmodel/lib": set(),
+    "cmodel/NAME": {"cmodel/lib", "drivers/NAME/*_regs.h"},
+    "drivers/lib": {"drivers/DEFAULT/*_regs.h"},
+    "drivers/NAME": {"drivers/lib"},
     "opt": set(),
     # the rooms of the framework, from the bottom up; heat and scoreboard stand on nothing, tb.h includes everything
     "tb/sim": set(),
@@ -23,18 +29,17 @@ FLOORS = {
     "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi"},
     "tb/prog": {"opt", "tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
     "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/run", "tb/prog"},
-    "tb/npu": {"tb", "cmodel", "drivers/lib/npu_hal.h", "drivers/npu/npu_regs.h"},
+    "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "drivers/NAME/*_regs.h"},
     "coverage": set(),
     "coverage/code": {"coverage"},
     "coverage/main": {"coverage", "coverage/code", "opt"},
-    "coverage/npu": {"coverage", "tb", "drivers/npu/npu_regs.h"},
-    "testcases": {"drivers", "tb", "opt", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/npu/network": {"testcases", "network/network.h", "drivers", "tb", "tb/npu", "coverage", "coverage/code", "coverage/npu"},
-    "testcases/npu/unit": {"drivers/npu/npu_regs.h", "testcases", "tb", "opt", "tb/npu", "cmodel", "coverage", "coverage/code", "coverage/npu"},
-    "network": {"drivers", "tb", "tb/npu", "opt"},
-    "python": {"drivers", "tb", "tb/npu", "cmodel", "network", "testcases/npu/axi_check.h"},
+    "coverage/NAME": {"coverage", "tb", "drivers/NAME/*_regs.h"},
+    "testcases/NAME": {"drivers/lib", "drivers/NAME", "tb", "opt", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/network": {"testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/unit": {"drivers/NAME/*_regs.h", "testcases/NAME", "tb", "opt", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "network": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "opt"},
+    "python": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT", "network", "testcases/DEFAULT/axi_check.h"},
     "regress": {"opt"},
-    "examples/axi_copy": {"tb", "opt"},
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
@@ -42,14 +47,22 @@ FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
 HOSTED = {"drivers/lib/hal_mmio.c"}
 # what runs under an operating system may use the leaf library of pages and files
 for name, allowed in FLOORS.items():
-    if name not in ("cmodel", "drivers", "report"):
+    if name.split("/")[0] not in ("cmodel", "drivers", "report"):
         allowed.add("report")
 # who may see tb may see all its rooms
 for allowed in FLOORS.values():
     if "tb" in allowed:
         allowed |= FLOORS["tb"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
-FOLDERS = sorted(FLOORS, key=len, reverse=True)
+NAMES = [d.name for d in design.load()]
+
+
+def named(text, name):
+    return text.replace("NAME", name).replace("DEFAULT", NAMES[0])
+
+
+RULES = {named(folder, name): {named(seen, name) for seen in floors} for folder, floors in FLOORS.items() for name in NAMES}
+FOLDERS = sorted(RULES, key=len, reverse=True)
 
 
 def folder_of(path):
@@ -61,8 +74,9 @@ def folder_of(path):
 
 def resolve(path, name):
     """The file of the repository that an #include "..." means, by the include path of the build."""
-    for base in [os.path.dirname(path), ".", "cmodel/npu", "cmodel/lib", "drivers/npu", "drivers/lib", "tb", "tb/npu", "network", "regress", "testcases/npu", "testcases/npu/unit",
-                 "examples/axi_copy"]:
+    of = next((n for n in NAMES if n in path.split("/")[:-1]), NAMES[0])
+    rooms = [room + "/" + of for room in ("cmodel", "drivers", "tb", "testcases")] + ["testcases/%s/unit" % of]
+    for base in [os.path.dirname(path), ".", "cmodel/lib", "drivers/lib", "tb", "network", "regress"] + rooms:
         candidate = os.path.normpath(os.path.join(base, name))
         if os.path.isfile(candidate):
             return candidate
@@ -75,7 +89,7 @@ def check(path, errors):
         text = src.read()
     for kind, name in INCLUDE.findall(text):
         if kind == "<":
-            if own == "drivers" and path not in HOSTED and name not in FREESTANDING:
+            if own.startswith("drivers/") and path not in HOSTED and name not in FREESTANDING:
                 errors.append("%s: <%s>: freestanding code includes only %s" % (path, name, ", ".join(sorted(FREESTANDING))))
             continue
         target = resolve(path, name)
@@ -83,7 +97,7 @@ def check(path, errors):
             errors.append("%s: \"%s\": no such header in the repository" % (path, name))
             continue
         floor = folder_of(target)
-        if floor != own and floor not in FLOORS[own] and target not in FLOORS[own]:
+        if floor != own and floor not in RULES[own] and not any(fnmatch.fnmatch(target, seen) for seen in RULES[own]):
             errors.append("%s: includes %s: %s may not see it" % (path, target, own))
 
 

@@ -1,29 +1,31 @@
 # Host libraries and programs: everything that does not depend on the mesh size.
-SRC_cmodel := $(wildcard cmodel/*/*.c)
-SRC_drivers := $(wildcard drivers/npu/*.c)
+SRC_cmodel := $(wildcard cmodel/lib/*.c $(addsuffix /*.c,$(call rooms,cmodel)))
+SRC_drivers := $(wildcard $(addsuffix /*.c,$(call rooms,drivers)))
 # hosted code beside the freestanding driver
 SRC_halmmio := drivers/lib/hal_mmio.c
+SRC_tb := $(filter-out $(addsuffix /%,$(call rooms,tb)),$(wildcard tb/*.c tb/*/*.c))
+$(foreach d,$(DUTS),$(eval SRC_tb$(d) := $$(wildcard $(call room,$(d),tb)/*.c $(call room,$(d),tb)/score/*.c)))
 # command lines of all programs
 SRC_opt := $(wildcard opt/*.c)
-SRC_tb := $(filter-out tb/npu/%,$(wildcard tb/*.c tb/*/*.c))
-SRC_tbnpu := $(wildcard tb/npu/*.c tb/npu/score/*.c)
 SRC_network := $(wildcard network/*.c)
 SRC_coverage := $(wildcard coverage/*.c)
-SRC_covnpu := $(wildcard coverage/npu/*.c)
+$(foreach d,$(DUTS),$(eval SRC_cov$(d) := $$(wildcard $(call room,$(d),coverage)/*.c)))
 SRC_covcode := $(wildcard coverage/code/*.c)
 SRC_report := $(wildcard report/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb tbnpu network covnpu covcode coverage opt report noshim
+LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt report noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
-$(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(HOST)/obj/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(foreach d,$(DUTS),$(HOST)/obj/$(call room,$(d),tb)/score/%.o): OPT += $(if $(filter san,$(KIND)),,-O3)
 # model and driver are counted by gcov; -O1 without inlining keeps the lines and arms that the source has. Several processes add to the same files, which libgcov locks.
 GCOV_FLAGS := $(if $(filter cov,$(KIND)),-O1 --coverage -fno-inline)
 ifeq ($(KIND),cov)
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -g $(if $(ARCH),-march=$(ARCH))
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := $(GCOV_FLAGS)
 endif
+# headers of the design that a room belongs to
+$(foreach d,$(DUTS),$(foreach r,cmodel drivers tb coverage,$(eval $(HOST)/obj/$(call room,$(d),$(r))/%.o: ROOM_INCLUDES := $(call room_includes,$(d)))))
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)$(GCOV_FLAGS:%= %)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
 
@@ -97,15 +99,6 @@ $(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/librepo
 .PHONY: host tests
 host: $(HOST_LIBS) $(if $(SRC_regress),$(HOST)/tandem-regress)
 tests: $(TEST_PROGRAMS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
-
-# networks on the golden model alone, with nothing Verilated
-SRC_netmain := $(wildcard network/main/*.c)
-OBJ_netmain := $(SRC_netmain:%.c=$(HOST)/obj/%.o)
--include $(OBJ_netmain:.o=.d)
-$(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
-host: $(if $(SRC_netmain),$(HOST)/tandem-net-model)
 
 # coverage files: merge, report, rank, gate
 SRC_covmain := $(wildcard coverage/main/*.c)

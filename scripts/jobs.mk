@@ -43,12 +43,6 @@ GOAL ?= 98
 CLOSURE_OPTIONS = --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
   $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter 0,$(RANDOM)),,--random)
 
-# topologies that the suite `networks` runs
-SUITE_NETS := yolov3 retinaface yolov5s yolov7_tiny resnet50 yolov3_tiny yolov4_tiny mobilenet_yolo x_tiny_yolo squeezenet
-build/networks/%.param: tools/netgen.py
-	@mkdir -p $(@D)
-	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
-regress: $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
 regress: ## run a SUITE (smoke, default, nightly, networks, python; closure: until GOAL=98 percent are covered), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifeq ($(SUITE),closure)
@@ -69,7 +63,7 @@ gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= M
 	  $(if $(KEEP_DAYS),--keep-days $(KEEP_DAYS)) $(if $(MAX_SIZE),--max-size $(MAX_SIZE)) $(if $(FORGET),--forget) $(if $(DRY),--dry-run)
 
 # ---- single runs; the commands are printed, they work without make ----
-# command-line variables with small letters are knobs: make run OP=conv k=3
+# command-line variables with small letters are knobs: make run OP=copy w=3
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
 BUILD_QUIETLY = $(MAKE) -s $(PARALLEL)
 WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
@@ -78,18 +72,18 @@ need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
 # BUS: what went over the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## one operator: make run OP=conv ic=64 k=3 [SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=conv [SEED= INDEX= COUNT= ..]
+run: ## one operator: make run OP=name [knob=value ... SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=name [SEED= INDEX= COUNT= ..]
 ifneq ($(PY),)
 	@$(BUILD_QUIETLY) $(OUT)/tandem-python
 	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) $(if $(COUNT),--count $(COUNT)) $(DEVICE_ARGS) $(WAVE_ARGS)
 else
-	$(call need,OP,make run OP=conv [knob=value ...])
+	$(call need,OP,make run OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
-perf: ## where the cycles of an operator go: make perf OP=conv ic=64 [SVG=build/perf.svg or .json, WINDOW=cycles]
-	$(call need,OP,make perf OP=conv [knob=value ...])
+perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... SVG=build/perf.svg or .json, WINDOW=cycles]
+	$(call need,OP,make perf OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) $(if $(WINDOW),--window $(WINDOW))
 
@@ -129,29 +123,3 @@ shrink: ## a small case with the same failure: make shrink CASE=file, or RUN=n [
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
 	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) scripts/shrink.sh
-
-NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) $(if $(DEVICE),--device $(DEVICE)) \
-  $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-# one inference of any network with the report of the runtime: NET without labelled images
-RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) $(if $(NORM),--norm $(NORM)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) \
-  $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## a network on model and RTL: the digits job; NET= BIN= IMAGES= [CALIB= COUNT=]; NET= [BIN= IMAGE= MEAN= NORM= TABLE= NAMES= JSON=] once with a report; [DEVICE=]
-	@$(BUILD_QUIETLY) $(OUT)/tandem-net
-	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
-
-.PHONY: networks
-networks: ## docs/networks.md: every topology of DATA= (folders param/ and darknet/) and of tools/netgen.py through the runtime
-	$(call need,DATA,make networks DATA=folder)
-	@$(BUILD_QUIETLY) $(HOST)/tandem-net-model
-	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) --output docs/networks.md
-
-.PHONY: predict
-predict: ## predicted cycles of operators by themselves beside those of the RTL: [CFG= SHAPE=56x56x64], or of another network NET=
-	@$(BUILD_QUIETLY) $(OUT)/tandem-net
-	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
-
-.PHONY: figures
-FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
-figures: ## the published cycle figures beside those of the RTL (N=32, full size, about 3 minutes)
-	@$(MAKE) --no-print-directory CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
-	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"

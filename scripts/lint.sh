@@ -5,8 +5,6 @@ cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-/usr/bin/python3}
 VERILATOR=${VERILATOR:-verilator}
-# words of the design under test that the framework must not know
-DUT_WORDS='npu|gemm|conv|convolution'
 out=$(mktemp) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$out" "$work"' EXIT
@@ -38,44 +36,54 @@ sources() { # existing tracked and new files that match
     git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null | sort -u | while read -r f; do [ -f "$f" ] && echo "$f"; done
 }
 
+design() { "$PYTHON" scripts/design.py "$@"; }
+
+# a design's files: rtl_files DESIGN
 rtl_files() {
-    local pkgs="rtl/npu/npu_pkg.sv rtl/npu/regs/npu_regs_pkg.sv" f
+    local pkgs f
+    pkgs=$(design get "$1" package | tr '\n' ' ')
     echo $pkgs
-    for f in $(find rtl -name '*_pkg.sv' | sort); do [[ " $pkgs " == *" $f "* ]] || echo "$f"; done
-    find rtl -name '*.sv' ! -name '*_pkg.sv' | sort
+    # shellcheck disable=SC2046
+    for f in $(find $(design get "$1" source) -name '*_pkg.sv' | sort); do [[ " $pkgs " == *" $f "* ]] || echo "$f"; done
+    # shellcheck disable=SC2046
+    find $(design get "$1" source) -name '*.sv' ! -name '*_pkg.sv' | sort
 }
 
+includes() { design get "$1" include | sed 's/^/-I/'; }
+
 waivers_have_reasons() {
+    local files
+    files=$(find rtl -name lint.vlt)
+    # shellcheck disable=SC2086
     awk '/^[ \t]*lint_off/ { if (before !~ /^[ \t]*\/\/[ \t]*[^ \t]/) { printf "%s:%d: waiver without a comment line above it\n", FILENAME, FNR; bad = 1 } else { next } }
-         { before = $0 } END { exit bad }' rtl/npu/lint.vlt
+         { before = $0 } END { exit bad }' $files
 }
 
 no_inline_waivers() {
-    ! grep -rnE '(verilator|verilint)[ \t]+lint_(off|on|save|restore)' rtl examples --include='*.sv' --include='*.svh'
+    ! grep -rnE '(verilator|verilint)[ \t]+lint_(off|on|save|restore)' rtl --include='*.sv' --include='*.svh'
 }
 
-verilator_lint() { # N, more parameters
-    local n=$1
+verilator_lint() { # design, Parameter=value...
+    local d=$1 waivers=()
     shift
+    [ -f "rtl/$d/lint.vlt" ] && waivers=("rtl/$d/lint.vlt")
     # shellcheck disable=SC2046
-    "$VERILATOR" --lint-only -Wall -GN="$n" "$@" --top-module npu_top -Irtl/lib rtl/npu/lint.vlt $(rtl_files)
+    "$VERILATOR" --lint-only -Wall "${@/#/-G}" --top-module "$(design get "$d" top)" $(includes "$d") "${waivers[@]}" $(rtl_files "$d")
 }
 
-yosys_reads() {
-    yosys -q -p "read_verilog -sv -Irtl/lib $(rtl_files | tr '\n' ' '); hierarchy -check -top npu_top -chparam N $1; proc; check -assert"
+yosys_reads() { # design, Parameter=value...
+    local d=$1 p chparam=
+    shift
+    for p in "$@"; do chparam="$chparam -chparam ${p%=*} ${p#*=}"; done
+    yosys -q -p "read_verilog -sv $(includes "$d" | tr '\n' ' ') $(rtl_files "$d" | tr '\n' ' '); hierarchy -check -top $(design get "$d" top)$chparam; proc; check -assert"
 }
 
-example_lint() { # bytes of a beat
-    "$VERILATOR" --lint-only -Wall -GDataBytes="$1" --top-module axi_copy examples/axi_copy/rtl/*.sv
-}
-
-example_yosys() {
-    yosys -q -p "read_verilog -sv examples/axi_copy/rtl/*.sv; hierarchy -check -top axi_copy -chparam DataBytes $1; proc; check -assert"
-}
-
-# of the design under test, beside its example
-example_words() {
-    ! grep -niE "(^|[^a-z])($DUT_WORDS)([^a-z]|\$)|(npu|cm|tc)_" $(sources 'examples/*')
+# A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the framework, and comments in them, are the same for every design.
+framework() { sources Makefile 'scripts/*' 'report/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
+framework_words() {
+    local words
+    words=$(design words | tr ' ' '\n' | paste -sd '|')
+    ! framework | xargs grep -niE "(^|[^a-z])($words)([^a-z]|\$)"
 }
 
 format_clean() {
@@ -84,46 +92,41 @@ format_clean() {
     [ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
-# waivers and thresholds in coverage/*.txt are about the design, read by the framework
-framework_words() {
-    ! grep -niE "(^|[^a-z])($DUT_WORDS)([^a-z]|\$)" $(sources 'tb/*' 'coverage/*' | grep -vE '^(tb|coverage)/npu/|^coverage/[a-z-]+\.txt$')
-}
-
 freestanding() { # target triple, flags
     local target=$1 f
     shift
-    for f in drivers/npu/*.c; do
-        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow -ffp-contract=off -Idrivers/npu -Idrivers/lib -c "$f" -o "$work/free.o" || return 1
+    for f in $(for d in $designs; do ls drivers/"$d"/*.c; done); do
+        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow -ffp-contract=off -I"$(dirname "$f")" -Idrivers/lib -c "$f" -o "$work/free.o" || return 1
     done
 }
 
-echo "waivers: $(grep -cE '^[ \t]*lint_off' rtl/npu/lint.vlt) in rtl/npu/lint.vlt"
+designs=$(design list) || exit 1
+rooms=$(paste -sd '|' <<<"$designs")
+echo "waivers: $(cat rtl/*/lint.vlt | grep -cE '^[ \t]*lint_off') in rtl/*/lint.vlt"
 check "register files are up to date" tools/gen_regs.py --check
 check "table of AXI rules is up to date" tools/axi_table.py --check
 check "activation tables are up to date" tools/gen_act.py --check
 check "activation coefficients are those of the fit" tools/gen_act.py fit --check
 check "every lint waiver has its reason" waivers_have_reasons
-check "no lint waiver outside rtl/npu/lint.vlt" no_inline_waivers
-check "framework does not know the design ($DUT_WORDS)" framework_words
-check "example does not know the design" example_words
+check "no lint waiver outside rtl/*/lint.vlt" no_inline_waivers
+check "framework does not know the designs ($(design words | paste -sd ' '))" framework_words
 check "floors: who includes whom" "$PYTHON" scripts/floors.py
-if [ ! -f rtl/npu/npu_top.sv ]; then
-    echo "FAIL     rtl/npu/npu_top.sv is missing"
-    failed=$((failed + 1))
-else
-    if need "$VERILATOR" deps "Verilator lint"; then
-        for n in 4 8 16 32; do check "Verilator lint, N=$n" verilator_lint $n; done
-        check "Verilator lint, N=8 without ALU" verilator_lint 8 -GEnAlu=0
-        check "Verilator lint, N=8 without POOL" verilator_lint 8 -GEnPool=0
-        check "Verilator lint, N=8 without ALU, POOL and clock gates" verilator_lint 8 -GEnAlu=0 -GEnPool=0 -GClkGate=0
-    fi
-    if need "$VERILATOR" deps "Verilator lint of the example"; then
-        for n in 8 16; do check "Verilator lint, examples/axi_copy, $((8 * n)) bits" example_lint $n; done
-    fi
-    if need yosys deps "Yosys elaboration"; then
-        for n in 8 16; do check "Yosys elaboration, examples/axi_copy, $((8 * n)) bits" example_yosys $n; done
-        for n in 4 8; do check "Yosys elaboration, N=$n" yosys_reads $n; done
-    fi
+if need "$VERILATOR" deps "Verilator lint"; then
+    for d in $designs; do
+        while read -r params; do
+            # shellcheck disable=SC2086
+            check "Verilator lint, $d, $params" verilator_lint "$d" $params
+        done < <(design get "$d" cfg | cut -s -d ' ' -f 2-; design get "$d" lint)
+    done
+fi
+if need yosys deps "Yosys elaboration"; then
+    for d in $designs; do
+        for cfg in $(design get "$d" quick); do
+            params=$(design get "$d" "cfg.$cfg")
+            # shellcheck disable=SC2086
+            check "Yosys elaboration, $d, $params" yosys_reads "$d" $params
+        done
+    done
 fi
 if need clang-format deps "source format"; then check "source format" format_clean; fi
 if need clang deps "freestanding driver"; then

@@ -1,24 +1,32 @@
 #!/bin/bash
-# make mutants [SUITE=smoke] [MODE=kill|name|caught|all] [PATCHES=files]: each patch in tests/mutants is a deliberate bug. kill: the suite must find it. name: in a build
+# make mutants [DUT=] [SUITE=smoke] [MODE=kill|name|caught|all] [PATCHES=files]: each patch in tests/mutants/DUT is a deliberate bug. kill: the suite must find it. name: in a build
 # with taps (KIND=tap) the failure must be blamed on the unit that has the bug. caught: the rule or check that it breaks must report it. Exit status 1 when one survives,
 # does not apply or does not build, when the right unit is named for less than 95 of 100, when another check than the right one reports a bug first, or when the tree
 # fails without any bug.
 #
-# A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show at N=4;
-# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where no NPU shows it, for the reason in "# why: ..."; "# name-cfg: <cfg>"
-# where an NPU shows it at that N only. The right unit is that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/
-# is patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must fail (KIND=fast), and signature or message of
-# the failure must contain that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its unit, the suite at that N,
+# A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show in the first of
+# the configurations that the description calls quick;
+# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where the whole design cannot show it, for the reason in "# why: ...";
+# "# name-cfg: <cfg>" where it shows it in that configuration only. The right unit is that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/
+# is patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>"
+# of it), and signature or message of the failure must contain that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its unit, the suite in that configuration,
 # the whole suite, until something fails; run tests of a build with taps until one fails; run the test that it names; take it back.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
+DUT=${DUT:-$(scripts/design.py list | head -n 1)}
+design() { scripts/design.py get "$DUT" "$1"; }
+quick=$(design quick) || exit 1
+quick=${quick%% *}
+out=build
+[ "$DUT" = "$(scripts/design.py list | head -n 1)" ] || out=build/$DUT
+export DUT
 SUITE=${SUITE:-smoke}
 JOBS=${JOBS:-2}
 MODE=${MODE:-all}
 CASES=${CASES:-40}           # cases of the unit's bench
 NAME_CASES=${NAME_CASES:-60} # cases of each test with taps, and of the test that a patch names
-PATCHES=${PATCHES:-"$root"/tests/mutants/*.patch}
+PATCHES=${PATCHES:-"$root"/tests/mutants/$DUT/*.patch}
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX") || exit 1
 log=$work.log
 trap 'rm -rf "$work" "$log"' EXIT
@@ -36,7 +44,7 @@ cfg_of() {
     for key in "$@" cfg; do
         [ -n "$cfg" ] || cfg=$(header "$p" "$key")
     done
-    echo "${cfg:-n4}"
+    echo "${cfg:-$quick}"
 }
 
 # quiet COMMAND...: output into the log
@@ -45,19 +53,24 @@ quiet() { "$@" >"$log" 2>&1 </dev/null; }
 # last line of the log that says what went wrong
 reason() { grep -iE '^(FAIL|fail|hang|crash|error|timeout|killed)|assert' "$log" | head -n 1 | cut -c1-200; }
 
-bench() { [ -f "testcases/npu/unit/unit_$1.c" ] && echo "$1" || { [ -f "testcases/npu/unit/unit_npu_$1.c" ] && echo "npu_$1"; }; }
+bench() {
+    local b
+    for b in "$1" "${DUT}_$1"; do
+        [ -f "testcases/$DUT/unit/unit_$b.c" ] && echo "$b" && break
+    done
+}
 
 # run_unit BENCH CFG: 0 passed, 1 failed, 2 does not build
 run_unit() {
-    quiet make -j"$JOBS" "build/$2-fast/unit-$1" CFG="$2" KIND=fast || return 2
-    quiet timeout -k 5 120 "build/$2-fast/unit-$1" --count "$CASES" || { [ $? -ge 124 ] && echo "FAIL unit-$1: hang" >>"$log"; return 1; }
+    quiet make -j"$JOBS" "$out/$2-fast/unit-$1" DUT="$DUT" CFG="$2" KIND=fast || return 2
+    quiet timeout -k 5 120 "$out/$2-fast/unit-$1" --count "$CASES" || { [ $? -ge 124 ] && echo "FAIL unit-$1: hang" >>"$log"; return 1; }
 }
 
 # run_suite [CFG]: 0 passed, 1 failed, 2 does not build
 run_suite() {
     local cfg=${1:+CFG=$1}
     # shellcheck disable=SC2086
-    quiet make regress SUITE="$SUITE" JOBS="$JOBS" KIND=fast REGRESS_ARGS=--fail-fast $cfg && return 0
+    quiet make regress DUT="$DUT" SUITE="$SUITE" JOBS="$JOBS" KIND=fast REGRESS_ARGS=--fail-fast $cfg && return 0
     # the runner's closing line tells a failed test from a failed build
     grep -qE '^[0-9]+ passed, [1-9][0-9]* failed$' "$log" && return 1
     return 2
@@ -81,31 +94,37 @@ echo "copying the tree"
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
     tar --null -T - -cf - | tar xf - -C "$work" || exit 1
 mkdir -p "$work/build"
-for d in host verilated-fast verilated-tap n4-fast n8-fast n4-tap n8-tap n32-tap units.list units.mk; do
-    [ -e "build/$d" ] && cp -a "build/$d" "$work/build/"
+for d in build/host build/verilated-fast build/verilated-tap build/designs.* "$out"/units.* $(design cfg | awk -v out="$out" '{ print out "/" $1 "-fast", out "/" $1 "-tap" }'); do
+    [ -e "$d" ] && mkdir -p "$work/$(dirname "$d")" && cp -a "$d" "$work/$d"
 done
 cd "$work" || exit 1
 
 # tests that a build with taps runs, those of the unit first
 tests_of() {
-    local all="conv dw linear int8_chain convert concat pool eltwise act reduce upsample copy jobs chain regs sequence bus_error nonsense" first=
-    case $1 in
-    alu* ) first="eltwise act reduce convert" ;;
-    pool*) first="pool" ;;
-    npu_regs | *_check | npu_perf | gemm_queue) first="regs jobs sequence nonsense" ;;
-    npu_top | dma_*) first="conv bus_error sequence" ;;
-    post | transpose | send_buf) first="jobs" ;;
-    esac
+    local line pattern all= first=
+    set -f
+    while read -r line; do
+        case $line in
+        *" for "*)
+            for pattern in ${line##* for }; do
+                # shellcheck disable=SC2053
+                [[ $1 == $pattern ]] && first=${line%% for *}
+            done
+            ;;
+        *) all=$line ;;
+        esac
+    done < <(design tests)
+    set +f
     echo "$first $all"
 }
 
 # run_name UNIT CFG EXPECTED...: prints what was blamed; 0 the right unit, 1 another one or nothing, 2 does not build
 run_name() {
     local t signature unit
-    quiet make -j"$JOBS" "build/$2-tap/tandem" CFG="$2" KIND=tap VM_FAST=-O1 || return 2 # built once for a few runs
+    quiet make -j"$JOBS" "$out/$2-tap/tandem" CFG="$2" KIND=tap VM_FAST=-O1 || return 2 # built once for a few runs
     for t in $(tests_of "$1"); do
         rm -f result
-        quiet timeout -k 5 600 "build/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases && continue
+        quiet timeout -k 5 600 "$out/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases && continue
         signature=$(sed -n 's/^signature=//p' result 2>/dev/null)
         echo "$t: ${signature:-no result: $(tail -n 1 "$log")}"
         for unit in $3; do
@@ -120,13 +139,13 @@ run_name() {
     return 1
 }
 
-# run_caught CFG TEST WANTED: prints what was reported; 0 what is wanted, 1 something else or nothing, 2 does not build
+# run_caught CFG TEST WANTED [KIND] [CASES]: prints what was reported; 0 what is wanted, 1 something else or nothing, 2 does not build
 run_caught() {
-    local said status
-    quiet make -j"$JOBS" "build/$1-fast/tandem" CFG="$1" KIND=fast || return 2
+    local said status kind=${4:-fast} cases=${5:-$NAME_CASES}
+    quiet make -j"$JOBS" "$out/$1-$kind/tandem" CFG="$1" KIND="$kind" || return 2
     rm -f result
     # shellcheck disable=SC2086
-    quiet timeout -k 5 600 "build/$1-fast/tandem" test $2 --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases
+    quiet timeout -k 5 600 "$out/$1-$kind/tandem" test $2 --run-seed 1 --count "$cases" --result result --case-dir cases
     status=$?
     said="$(sed -n 's/^signature=//p' result 2>/dev/null): $(sed -n 's/^message=//p' result 2>/dev/null)"
     case $status in
@@ -138,14 +157,14 @@ run_caught() {
 }
 
 total=$(wc -l <<<"$patches")
-echo "$total mutants, suite $SUITE: first the tree without a bug"
+echo "$total mutants of $DUT, suite $SUITE: first the tree without a bug"
 if does kill && ! run_suite; then
     tail -n 20 "$log"
     echo "the tree fails without a bug: nothing can be said about mutants"
     exit 1
 fi
 if does name; then
-    said=$(run_name any n4 any)
+    said=$(run_name any "$quick" any)
     if [ "$said" != "no test failed" ]; then
         echo "$said"
         echo "the tree fails with taps and without a bug: nothing can be said about mutants"
@@ -165,9 +184,10 @@ tried=
 for p in $patches; do
     does caught && [ -n "$(header "$p" caught)" ] || continue
     t=$(header "$p" test)
-    case $tried in *"<$(cfg_of "$p") $t>"*) continue ;; esac
-    tried="$tried<$(cfg_of "$p") $t>"
-    said=$(run_caught "$(cfg_of "$p")" "$t" -)
+    this="<$(cfg_of "$p") $(header "$p" kind) $t>"
+    case $tried in *"$this"*) continue ;; esac
+    tried="$tried$this"
+    said=$(run_caught "$(cfg_of "$p")" "$t" - "$(header "$p" kind)" "$(header "$p" cases)")
     if [ "$said" != "test $t did not fail" ]; then
         echo "test $t does not pass without a bug: $said"
         tail -n 8 "$log"
@@ -215,7 +235,7 @@ try_name() {
         return
     fi
     if [ "$expected" = - ]; then
-        echo "no NPU    $(basename "$p"): $(header "$p" why)"
+        echo "unseen    $(basename "$p"): $(header "$p" why)"
         nameless=$((nameless + 1))
         return
     fi
@@ -238,7 +258,7 @@ try_name() {
 try_caught() {
     local p=$1 said
     [ -n "$(header "$p" caught)" ] || return
-    said=$(run_caught "$(cfg_of "$p")" "$(header "$p" test)" "$(header "$p" caught)")
+    said=$(run_caught "$(cfg_of "$p")" "$(header "$p" test)" "$(header "$p" caught)" "$(header "$p" kind)" "$(header "$p" cases)")
     case $? in
     0)
         echo "caught    $(basename "$p"): $said"
@@ -295,7 +315,7 @@ if does kill; then
 fi
 if does name; then
     of=$((total - nameless - outside))
-    echo "mutants: $named of $of blamed on the right unit; $nameless that no NPU shows, $outside of the testbench"
+    echo "mutants: $named of $of blamed on the right unit; $nameless that the whole design cannot show, $outside of the testbench"
     [ $((100 * named)) -ge $((95 * of)) ] || status=1
 fi
 if does caught; then

@@ -1,14 +1,14 @@
-# The Python package `tandem` (docs/python.md): build/python/tandem, and one shared object for each Verilated NPU, which a device loads when it is opened.
+# The Python package `tandem` (docs/python.md): build/python/tandem, and one shared object for each Verilated design, which a device loads when it is opened.
 PYPKG := $(BUILD)/python$(if $(filter san,$(KIND)),-san)/tandem
 PYOBJ := $(BUILD)/python$(if $(filter san,$(KIND)),-san)-obj
 # shared objects export nothing but what a file says; so calls between their files are as direct as in a program
 PIC := -fPIC -fvisibility=hidden -fno-semantic-interposition
 
 # which builds of the RTL; others can be added later: make python CFG=n16, make python CFG=n8 KIND=debug
-PYTHON_RTL ?= $(if $(call given,CFG)$(call given,KIND)$(call given,WAVE)$(SAN),$(CFG)-$(KIND),n4-fast n8-fast)
+PYTHON_RTL ?= $(if $(call given,CFG)$(call given,KIND)$(call given,WAVE)$(SAN),$(CFG)-$(KIND),$($(DUT).quick:%=%-fast))
 
 # of its tests
-PYTHON_TEST_RTL := n4-fast $(if $(filter 1,$(TANDEM_CHECK)),n4-debug n8-fast)
+PYTHON_TEST_RTL := $(firstword $($(DUT).quick))-fast $(if $(filter 1,$(TANDEM_CHECK)),$(firstword $($(DUT).quick))-debug $(lastword $($(DUT).quick))-fast)
 
 .PHONY: python python-package
 python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="n4-fast n8-debug"]
@@ -20,12 +20,12 @@ python: ## the Python package in build/python: [CFG= KIND= for one more build of
 SRC_pymodel := python/model.c python/model_fp.c python/model_task.c python/args.c python/nd.c
 SRC_pycore := $(filter-out python/model%,$(wildcard python/*.c))
 # the check of a waveform is that of `tandem axi-check`
-SRC_pycore += $(SRC_drivers) $(SRC_tb) $(SRC_tbnpu) $(SRC_network) $(filter-out report/page.c,$(SRC_report)) $(SRC_noshim) testcases/npu/axi_check.c testcases/npu/axi_check_file.c
+SRC_pycore += $(SRC_drivers) $(SRC_tb) $(SRC_tb$(DUT)) $(SRC_network) $(filter-out report/page.c,$(SRC_report)) $(SRC_noshim) $($(DUT).python)
 OBJ_pymodel := $(SRC_pymodel:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
 OBJ_pycore := $(SRC_pycore:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
 -include $(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d)
 
-$(PYOBJ)/cmodel/%.o $(PYOBJ)/network/%.o $(PYOBJ)/tb/axi/%.o $(PYOBJ)/tb/tap/%.o $(PYOBJ)/tb/npu/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
+$(PYOBJ)/cmodel/%.o $(PYOBJ)/network/%.o $(PYOBJ)/tb/axi/%.o $(PYOBJ)/tb/tap/%.o $(PYOBJ)/$(call room,$(DUT),tb)/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
 $(eval $(call stamp,$(PYOBJ)/flags.c,$(CC) $(CFLAGS_ALL) $(PIC)))
 $(PYOBJ)/%.o: %.c $(PYOBJ)/flags.c
 	@mkdir -p $(@D)
@@ -57,22 +57,22 @@ $(PYPKG)/_core$(PY_SUFFIX): $(OBJ_pycore) $(HOST)/flags.ld
 python-package: $(PY_FILES) $(PYPKG)/model$(PY_SUFFIX) $(PYPKG)/_core$(PY_SUFFIX)
 endif
 
-# ---- one Verilated NPU: the model that scripts/rtl.mk generates, compiled again ----
-RTLPIC := $(OUT)/v/npu_top/pic
+# ---- one Verilated design: the model that scripts/rtl.mk generates, compiled again ----
+RTLPIC := $(OUT)/v/$(TOP)/pic
 $(eval $(call stamp,$(OUT)/flags.pic,$(CXX) $(VM_CXX) $(VM_FAST) $(PIC)))
 # $(1): name, $(2): grep's options that choose the files, $(3): optimisation
 define pic_part
-$(RTLPIC)/$(1).o: $(OUT)/v/npu_top/Vnpu_top.mk $(OUT)/flags.pic
+$(RTLPIC)/$(1).o: $(OUT)/v/$(TOP)/V$(TOP).mk $(OUT)/flags.pic
 	@mkdir -p $$(@D)
-	@echo "  CXX   npu_top, $(1) ($(CFG)-$(KIND), Python)"
-	@cd $$(@D)/.. && ls Vnpu_top*.cpp | grep $(2) '__(Slow|Syms|Trace)' | sed 's|.*|#include "../&"|' > pic/$(1).cpp
+	@echo "  CXX   $(TOP), $(1) ($(CFG)-$(KIND), Python)"
+	@cd $$(@D)/.. && ls V$(TOP)*.cpp | grep $(2) '__(Slow|Syms|Trace)' | sed 's|.*|#include "../&"|' > pic/$(1).cpp
 	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(PIC) $(3) -c $(1).cpp -o $(1).o
 endef
 $(eval $(call pic_part,model,-Ev,$(VM_FAST)))
 $(eval $(call pic_part,model_slow,-E,$(VM_SLOW)))
-$(RTLPIC)/shim.o: $(OUT)/v/npu_top/Vnpu_top.mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(OUT)/flags.pic
+$(RTLPIC)/shim.o: $(OUT)/v/$(TOP)/V$(TOP).mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(OUT)/flags.pic
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_shim.py --top npu_top --header $(@D)/../Vnpu_top.h --output $(@D)/shim.cpp
+	@$(PYTHON) scripts/gen_shim.py --top $(TOP) --header $(@D)/../V$(TOP).h --output $(@D)/shim.cpp
 	@$(CCACHE) $(CXX) -Itb -I$(@D)/.. $(VM_CXX) $(PIC) -DTB_SHIM_EXPORT='__attribute__((visibility("default")))' -O2 -c $(@D)/shim.cpp -o $@
 VLTPIC_OBJ := $(VLT_SRC:%.cpp=$(VLT)/pic/%.o)
 $(VLT)/pic/%.o: $(VROOT)/include/%.cpp $(OUT)/flags.pic tb/sim/vl_printf.h
@@ -91,28 +91,10 @@ define PYCASE_PROGRAM
 #!/bin/sh
 # Testcases in Python on $(CFG)-$(KIND) (docs/python.md); what it runs has the hash HASH
 $(PYCASE_SAN) PYTHONPATH="$(abspath $(PYPKG)/..)" PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 \
-  exec $(PYTHON) -m tandem.testcase --cfg $(CFG) --kind $(KIND) --folder "$(abspath testcases/npu/python)" --build "$(abspath $(BUILD))" "$$@"
+  exec $(PYTHON) -m tandem.testcase --cfg $(CFG) --kind $(KIND) --folder "$(abspath $(call room,$(DUT),testcases)/python)" --build "$(abspath $(BUILD))" "$$@"
 endef
 $(OUT)/tandem-python: export PYCASE_TEXT = $(PYCASE_PROGRAM)
 $(OUT)/tandem-python: $(PYPKG)/_rtl_$(CFG)_$(KIND).so FORCE
 	@$(MAKE) -s $(PARALLEL) python-package
-	@hash=$$(cat $(PYPKG)/*.py $(PYPKG)/model.*.so $(PYPKG)/_core.*.so $< testcases/npu/python/*.py python/tests/reference.py | sha256sum | cut -c 1-16); \
+	@hash=$$(cat $(PYPKG)/*.py $(PYPKG)/model.*.so $(PYPKG)/_core.*.so $< $(call room,$(DUT),testcases)/python/*.py python/tests/reference.py | sha256sum | cut -c 1-16); \
 	  printf '%s\n' "$$PYCASE_TEXT" | sed "s/ HASH$$/ $$hash/" >$@.tmp; cmp -s $@.tmp $@ && rm $@.tmp || { chmod +x $@.tmp && mv $@.tmp $@; }
-
-# ---- ONNX ----
-.PHONY: onnx-table
-onnx-table: ## docs/onnx.md: ONNX's backend node tests on golden model and RTL (N=4); needs python3-onnx, libonnx-testdata
-	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=n4-fast
-	@BUILD=$(BUILD) $(PYTHON) tools/onnx_table.py
-
-# ---- what Python costs: the same work from C ----
--include $(OUT)/obj/bench/python_pair.d
-$(OUT)/bench-python: $(OUT)/obj/bench/python_pair.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OUT)/obj/bench/python_pair.o,npu_top,$(TANDEM_LIBS))
-
-.PHONY: bench-python
-bench-python: ## calls of units and speed of the RTL from Python beside C: [CFG=n8 R=9] (minutes)
-	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=$(CFG)-fast
-	@$(MAKE) -s $(PARALLEL) CFG=$(CFG) KIND=fast $(BUILD)/$(CFG)-fast/bench-python
-	@$(PYTHON) bench/python_overhead.py --build $(BUILD) --n $(N) $(if $(R),--rounds $(R))

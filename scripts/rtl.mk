@@ -1,9 +1,12 @@
-# Verilated builds: the NPU and the unit benches of one CFG and KIND.
-RTL_PKGS := rtl/npu/npu_pkg.sv rtl/npu/regs/npu_regs_pkg.sv
-RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard rtl/lib/*/*_pkg.sv rtl/npu/*/*_pkg.sv))
-RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard rtl/lib/*.sv rtl/npu/*.sv rtl/lib/*/*.sv rtl/npu/*/*.sv))))
-RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard rtl/lib/*.sv rtl/npu/*.sv rtl/lib/*/*.sv rtl/npu/*/*.sv)))
-UNIT_SV_DIR := $(wildcard testcases/npu/unit/sv)
+# Verilated builds: the design and its unit benches, of one CFG and KIND.
+TOP := $($(DUT).top)
+# sources: the folders that the description names, with those in them
+RTL_PKGS := $($(DUT).package)
+RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*_pkg.sv,$($(DUT).source)) $(addsuffix /*/*_pkg.sv,$($(DUT).source))))
+RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard $(addsuffix /*.sv,$($(DUT).source)) $(addsuffix /*/*.sv,$($(DUT).source)))))
+RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_ALL))))
+UNIT_DIR := $(call room,$(DUT),testcases)/unit
+UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
 
 # Lint is a step of its own (make lint): here only errors stop.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
@@ -13,16 +16,16 @@ VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
 # no random state here: from all zeros to a value at reset is one change at most, which is no toggle (tb/sim/shim_impl.hpp)
-VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64 tb/npu/cover/points.vlt
+VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64 $(wildcard $(call room,$(DUT),tb)/cover/points.vlt)
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
-VFLAGS_RTL := -Irtl/lib $(addprefix -y ,$(RTL_DIRS)) $(wildcard rtl/npu/lint.vlt) $(RTL_PKGS)
+VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(RTL_DIRS)) $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
 # modules bound into the units, which make their signals readable (tb/tap/tap.h)
-UNIT_TAPS := tb/npu/taps/taps.vlt $(sort $(wildcard tb/npu/taps/*.sv))
-TAPS := $(if $(filter tap,$(KIND)),$(sort $(wildcard tb/npu/taps/*.vlt)) $(sort $(wildcard tb/npu/taps/*.sv)))
+UNIT_TAPS := $(foreach end,vlt sv,$(sort $(wildcard $(call room,$(DUT),tb)/taps/*.$(end))))
+TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
 # modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md)
-COVERS := $(if $(filter cov,$(KIND)),$(sort $(wildcard tb/npu/cover/*.sv)))
+COVERS := $(if $(filter cov,$(KIND)),$(sort $(wildcard $(call room,$(DUT),tb)/cover/*.sv)))
 
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
@@ -56,19 +59,19 @@ PLAIN_COUNTERS = sed -i -E 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/ui
   s/^ +VL_COVER_INSERT\(/    extern bool tb_vl_cover_point(const uint32_t *, const char *, const char *);\n    if (!tb_vl_cover_point(count32p, pagep, commentp)) return;\n&/'
 
 # what messages call this build
-BUILD_LABEL ?= $(CFG)-$(KIND)
+BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 
-# ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules, $(5) sources instead of the NPU's ----
+# ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
 # The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache sees one command for models that do not
 # depend on the mesh size.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
-$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3) $(5)),scripts/tap_alias.py)
+$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
-	@$(VERILATOR) $(VFLAGS_TOOL) $(or $(5),$(VFLAGS_RTL)) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
-	@$(if $(findstring .vlt,$(3) $(5)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
+	@$(VERILATOR) $(VFLAGS) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
+	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
 	@$(if $(filter cov,$(KIND)),mv $$@ $$@.new && $(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp && mv $$@.new $$@,:)
 	@touch $$@
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
@@ -84,72 +87,60 @@ $(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h t
 -include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
 endef
 
-# C sources of programs: they know the mesh size (NPU_CFG_N, NPU_CFG_NAME)
+# C sources of programs: they know the configuration
+$(OUT)/obj/%.o: ROOM_INCLUDES := $(call room_includes,$(DUT))
+CFG_MACROS := $(call cfg_macros,$(CFG))
 $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@mkdir -p $(@D)
-	@echo "  CC    $< ($(CFG)-$(KIND))"
-	@$(CCACHE) $(CC) $(CFLAGS_ALL) -DNPU_CFG_N=$(N) -DNPU_CFG_NAME='"$(CFG)"' -MMD -MP -c $< -o $@
+	@echo "  CC    $< ($(BUILD_LABEL))"
+	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(CFG_MACROS) -MMD -MP -c $< -o $@
 
 # coverage files name their job, the kind of build with it
-$(OUT)/obj/testcases/npu/main.o $(OUT)/obj/testcases/npu/unit/bench_main.o: private CFLAGS_ALL += -DNPU_BUILD_KIND='"$(KIND)"'
+$(OUT)/obj/%main.o: private CFLAGS_ALL += -D$(DUT_MACRO)BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
 link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic
 
-# ---- the NPU ----
+# ---- the design and the programs that its description names ----
 PROGRAMS :=
-ifneq ($(wildcard rtl/npu/npu_top.sv),)
-$(eval $(call verilated,npu_top,npu_top,-GN=$(N) $(TAPS) $(COVERS),))
+$(eval $(call verilated,$(TOP),$(TOP),$(addprefix -G,$($(DUT).params.$(CFG))) $(TAPS) $(COVERS)))
+TANDEM_LIBS := cov$(DUT) covcode coverage tb$(DUT) tb opt cmodel drivers report
 
-SRC_tandem := $(wildcard testcases/npu/*.c testcases/npu/operator/*.c testcases/npu/network/*.c)
-OBJ_tandem := $(SRC_tandem:%.c=$(OUT)/obj/%.o)
--include $(OBJ_tandem:.o=.d)
-TANDEM_LIBS := covnpu covcode coverage tbnpu tb opt cmodel drivers report
-NET_LIBS := network $(TANDEM_LIBS)
-$(OUT)/tandem: $(OBJ_tandem) $(DUT_npu_top) $(NET_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OBJ_tandem),npu_top,$(NET_LIBS))
-ifneq ($(SRC_tandem),)
-PROGRAMS += $(OUT)/tandem
-endif
-
-# published cycle figures beside those of the RTL (make bench)
--include $(OUT)/obj/bench/figures.d
-$(OUT)/bench-figures: $(OUT)/obj/bench/figures.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OUT)/obj/bench/figures.o,npu_top,$(TANDEM_LIBS))
-
-SRC_net := $(wildcard network/main/*.c)
-OBJ_net := $(SRC_net:%.c=$(OUT)/obj/%.o)
--include $(OBJ_net:.o=.d)
-$(OUT)/tandem-net: $(OBJ_net) $(DUT_npu_top) $(NET_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OBJ_net),npu_top,$(NET_LIBS))
-ifneq ($(SRC_net),)
-PROGRAMS += $(OUT)/tandem-net
-endif
-endif
+# $(1): name, $(2): libraries above those that every program has
+define program
+SRC_$(1) := $$(sort $$(wildcard $$($(DUT).program.$(1):%=%/*.c)))
+OBJ_$(1) := $$(SRC_$(1):%.c=$(OUT)/obj/%.o)
+-include $$(OBJ_$(1):.o=.d)
+$(OUT)/$(1): $$(OBJ_$(1)) $(DUT_$(TOP)) $(patsubst %,$(HOST)/lib%.a,$(2) $(TANDEM_LIBS)) $(VLT)/libverilated.a $(HOST)/flags.ld
+	@echo "  LD    $$@"
+	@$$(call link,$$(OBJ_$(1)),$(TOP),$(2) $(TANDEM_LIBS))
+PROGRAMS += $(OUT)/$(1)
+endef
+$(foreach p,$($(DUT).programs),$(eval $(call program,$(p),$($(DUT).libs.$(p)))))
 
 # ---- unit benches ----
-UNIT_BENCHES := $(sort $(wildcard testcases/npu/unit/unit_*.c))
+# values of the parameters, for the benches whose module has them
+$(foreach p,$($(DUT).params.$(CFG)),$(eval PARAM_$(firstword $(subst =, ,$(p))) := $(lastword $(subst =, ,$(p)))))
+UNIT_BENCHES := $(sort $(wildcard $(UNIT_DIR)/unit_*.c))
 UNITS :=
 ifneq ($(UNIT_BENCHES),)
-$(eval $(call stamp,$(BUILD)/units.list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard testcases/npu/unit/sv/*.sv)))
-$(BUILD)/units.mk: $(UNIT_BENCHES) $(BUILD)/units.list scripts/unit_duts.py
-	@$(PYTHON) scripts/unit_duts.py --rtl rtl $(addprefix --rtl ,$(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.tmp && mv $@.tmp $@
--include $(BUILD)/units.mk
+UNIT_LIST := $(dir $(OUT))units
+$(eval $(call stamp,$(UNIT_LIST).list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard $(UNIT_SV_DIR)/*.sv)))
+$(UNIT_LIST).mk: $(UNIT_BENCHES) $(UNIT_LIST).list $(BUILD)/designs.mk scripts/unit_duts.py
+	@$(PYTHON) scripts/unit_duts.py --prefix $(DUT)_ $(addprefix --param ,$($(DUT).params)) $(addprefix --rtl ,$($(DUT).source) $(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.tmp && mv $@.tmp $@
+-include $(UNIT_LIST).mk
 endif
-OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard testcases/npu/unit/*.c)))
+OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard $(UNIT_DIR)/*.c)))
 -include $(OBJ_unit_common:.o=.d)
-UNIT_LIBS := tbnpu covnpu covcode coverage tb opt cmodel drivers report
+UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers report
 
 define unit
 $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR)))
--include $(OUT)/obj/testcases/npu/unit/unit_$(1).d
-$(OUT)/unit-$(1): $(OUT)/obj/testcases/npu/unit/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+-include $(OUT)/obj/$(UNIT_DIR)/unit_$(1).d
+$(OUT)/unit-$(1): $(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $$@"
-	@$$(call link,$(OUT)/obj/testcases/npu/unit/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
+	@$$(call link,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
 PROGRAMS += $(OUT)/unit-$(1)
 endef
 $(foreach u,$(UNITS),$(eval $(call unit,$(u))))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """List the unit benches for make: name, module under test and its parameters.
 
-testcases/npu/unit/unit_<name>.c may say in its first 20 lines: /* dut: <module> [params: -GX=1 ...] */; the module is npu_<name> or <name> otherwise."""
+unit_<name>.c may say in its first 20 lines: /* dut: <module> [params: -GX=1 ...] */; the module is <prefix><name> or <name> otherwise."""
 
 import argparse
 import glob
@@ -10,7 +10,7 @@ import re
 import sys
 
 DIRECTIVE = re.compile(r"/\*\s*dut:\s*(\w+)\s*(?:params:\s*([^*]*?))?\s*\*/")
-HAS_N = re.compile(r"parameter\s+(?:int\s+unsigned\s+|int\s+)?N\b")
+PARAMETER = r"parameter\s+(?:int\s+unsigned\s+|int\s+)?%s\b"
 
 
 def sources(roots):
@@ -24,6 +24,8 @@ def sources(roots):
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--rtl", action="append", default=[], help="folder with one module a file (repeatable)")
+    ap.add_argument("--prefix", default="", help="that the modules of the design may have")
+    ap.add_argument("--param", action="append", default=[], help="parameter of the configurations; a module that has it gets the value PARAM_<name> (repeatable)")
     ap.add_argument("benches", nargs="*", help="unit_<name>.c files")
     args = ap.parse_args()
     modules = sources(args.rtl)
@@ -34,19 +36,19 @@ def main():
             head = "".join(src.readlines()[:20])
         found = DIRECTIVE.search(head)
         dut = found.group(1) if found else name
-        if not found and dut not in modules and "npu_" + dut in modules:
-            dut = "npu_" + dut
+        if not found and dut not in modules and args.prefix + dut in modules:
+            dut = args.prefix + dut
         if dut not in modules:
             print("%s: no module %s in %s" % (path, dut, ", ".join(args.rtl)), file=sys.stderr)
             print("$(warning %s: no module %s, bench left out)" % (path, dut))
             bad = True
             continue
         with open(modules[dut], encoding="utf-8") as src:
-            has_n = HAS_N.search(src.read()) is not None
+            text = src.read()
         params = (found.group(2) or "").split() if found else []
         names.append(name)
         print("UNIT_DUT_%s := %s" % (name, dut))
-        print("UNIT_PARAMS_%s := %s" % (name, " ".join((["-GN=$(N)"] if has_n else []) + params)))
+        print("UNIT_PARAMS_%s := %s" % (name, " ".join(["-G%s=$(PARAM_%s)" % (p, p) for p in args.param if re.search(PARAMETER % p, text)] + params)))
     print("UNITS := " + " ".join(names))
     print("UNITS_BAD := " + ("1" if bad else ""))
     return 0

@@ -21,7 +21,7 @@ def toy(tmp_path_factory):
     san = ["-fsanitize=address,undefined"] if "san" in HOST.name else []
     sources = ["tests/bench/toy_bench.c", "testcases/npu/unit/bench_main.c", "testcases/npu/unit/bench_env.c"]
     subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Itb/npu", "-Idrivers/npu", "-Idrivers/lib", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
-                    '-DNPU_CFG_NAME="n8"', *sources, *map(str, libs), "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)], cwd=ROOT, check=True)
+                    '-DNPU_CFG_NAME="n8"', *sources, *map(str, libs), str(HOST / "libreport.a"), "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)], cwd=ROOT, check=True)
     return program
 
 
@@ -76,3 +76,9 @@ def test_only_fp_units_take_vectors(toy):
     assert "--vectors FILE" in bench(toy, "--help").stdout
     done = bench(toy, "--vectors")
     assert done.returncode == 2 and "--vectors: expected a file" in done.stderr
+
+
+def test_a_bench_that_checks_nothing_is_an_error(toy):
+    assert bench(toy, "pace=ideal", "loops=1").returncode == 0
+    done = bench(toy, "pace=ideal", "loops=1", "blind=1")
+    assert done.returncode == 2 and "toy: nothing has looked at the unit, neither a check nor the bench" in done.stdout

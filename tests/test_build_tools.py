@@ -118,23 +118,25 @@ def test_unit_benches(tmp_path):
     (tmp_path / "unit_m.c").write_text("/* dut: mesh params: -GX=1 -GY=2 */\n")
     (tmp_path / "unit_gone.c").write_text("/* dut: gone */\n")
     files = [str(tmp_path / name) for name in ("unit_fifo.c", "unit_m.c", "unit_gone.c")]
-    done = subprocess.run([str(ROOT / "scripts/unit_duts.py"), "--rtl", str(tmp_path / "rtl"), *files], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(ROOT / "scripts/unit_duts.py"), "--prefix", "npu_", "--param", "N", "--rtl", str(tmp_path / "rtl"), *files], capture_output=True, text=True, check=True)
     assert "UNIT_DUT_fifo := npu_fifo\nUNIT_PARAMS_fifo := \n" in done.stdout
-    assert "UNIT_DUT_m := mesh\nUNIT_PARAMS_m := -GN=$(N) -GX=1 -GY=2\n" in done.stdout
+    assert "UNIT_DUT_m := mesh\nUNIT_PARAMS_m := -GN=$(PARAM_N) -GX=1 -GY=2\n" in done.stdout
     assert "UNITS := fifo m\n" in done.stdout and "gone" in done.stderr
 
 
 def test_floors(tmp_path):
-    for folder in ("cmodel", "drivers", "tb"):
-        (tmp_path / folder).mkdir()
+    for folder in ("cmodel/npu", "drivers/npu", "drivers/axi_copy", "tb/npu"):
+        (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "cmodel/npu/cmodel.h").write_text("")
     (tmp_path / "drivers/npu/npu.h").write_text("#include <stdint.h>\n")
+    (tmp_path / "drivers/axi_copy/copy.h").write_text("")
 
     def run():
         return subprocess.run([str(ROOT / "scripts/floors.py")], cwd=tmp_path, capture_output=True, text=True)
 
     assert run().returncode == 0
-    for path, text in (("drivers/npu_a.c", "#include <string.h>\n"), ("drivers/npu_a.c", '#include "cmodel.h"\n'), ("cmodel/a.c", '#include "npu.h"\n'),
+    for path, text in (("drivers/npu/a.c", "#include <string.h>\n"), ("drivers/npu/a.c", '#include "cmodel/npu/cmodel.h"\n'), ("cmodel/npu/a.c", '#include "npu.h"\n'),
+                       ("drivers/npu/a.c", '#include "drivers/axi_copy/copy.h"\n'), ("tb/npu/a.c", '#include "drivers/npu/npu.h"\n'),
                        ("tb/a.c", '#include "cmodel.h"\n'), ("tb/a.c", '#include "nowhere.h"\n')):
         (tmp_path / path).write_text(text)
         done = run()

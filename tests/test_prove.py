@@ -10,15 +10,16 @@ import sys
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TOOLS = "designs/npu/tools"
 FULL = os.environ.get("TANDEM_CHECK") == "1"
-QUICK = ["fp_cmp", "fp_f32_to_i8", "fp_i32_to_f32", "fp_f32_to_i32", "fp_mul.special", "fp_add.ab1-1", "law.mul-one", "npu_arb", "npu_fifo.count-3", "transpose.step-4"]
+QUICK = ["fp_cmp", "fp_f32_to_i8", "fp_i32_to_f32", "fp_f32_to_i32", "fp_mul.special", "fp_add.ab1-1", "law.mul-one", "arbiter", "fifo.count-3", "transpose.step-4"]
 CHECK = ["fp_*", "law.mul-*", "law.add-[iz]*", "law.[dri]*", "npu_*", "transpose", "mesh.state-1", "mesh.state-2", "mesh.start-1"]
 
 needs_yosys = pytest.mark.skipif(not shutil.which("yosys"), reason="not run: proofs need yosys (make deps)")
 
 
 def prove(*args, root=ROOT):
-    proc = subprocess.run([sys.executable, os.path.join(root, "scripts", "prove.py"), *args], capture_output=True, text=True, timeout=600 if not FULL else 1800)
+    proc = subprocess.run([sys.executable, os.path.join(root, TOOLS, "prove.py"), *args], capture_output=True, text=True, timeout=600 if not FULL else 1800)
     return proc.returncode, proc.stdout, proc.stderr
 
 
@@ -26,9 +27,9 @@ def copy_with(tmp_path, path, old, new):
     """A tree with one changed file."""
     for name in ("rtl", "formal", "testcases/npu/unit/sv"):
         shutil.copytree(os.path.join(ROOT, name), tmp_path / name)
-    (tmp_path / "scripts").mkdir()
+    (tmp_path / TOOLS).mkdir(parents=True)
     for name in ("prove.py", "proofs.py"):
-        shutil.copy(os.path.join(ROOT, "scripts", name), tmp_path / "scripts")
+        shutil.copy(os.path.join(ROOT, TOOLS, name), tmp_path / TOOLS)
     text = (tmp_path / path).read_text(encoding="utf-8")
     assert old in text
     (tmp_path / path).write_text(text.replace(old, new), encoding="utf-8")
@@ -75,8 +76,8 @@ def test_time_is_over():
 @needs_yosys
 def test_source_that_does_not_fit(tmp_path):
     """A bug whose text is gone, a source with an error: said, and not taken for a result."""
-    root = copy_with(tmp_path, "rtl/lib/npu_arb.sv", "req_i & (~req_i + 1'b1)", "req_i & (~req_i + 1)")
-    status, out, _ = prove("npu_arb", root=root)
+    root = copy_with(tmp_path, "rtl/lib/arbiter.sv", "req_i & (~req_i + 1'b1)", "req_i & (~req_i + 1)")
+    status, out, _ = prove("arbiter", root=root)
     assert status == 1
     assert "NOT REFUTED" in out and "the text that the bug replaces is not there" in out
     os.remove(os.path.join(root, "rtl/lib/fp/fp_pkg.sv"))
@@ -98,14 +99,14 @@ def test_usage():
 def test_json(tmp_path):
     """The file has the lines."""
     path = tmp_path / "p.json"
-    status, out, err = prove("npu_fifo.count-3", "--json", str(path))
+    status, out, err = prove("fifo.count-3", "--json", str(path))
     assert status == 0, out + err
     rows = json.loads(path.read_text())
     lines = out.splitlines()[:-1]
     assert len(rows) == len(lines) > 1 and all(row["good"] for row in rows)
     for row, line in zip(rows, lines):
         assert line.startswith("refuted" if row["wrong_copy"] else "proven") and (row["wrong_copy"] or row["claim"]) in line and row["proof"] in line
-    status, _, err = prove("npu_fifo.count-3", "--no-wrong", "--json", str(tmp_path / "none/p.json"))
+    status, _, err = prove("fifo.count-3", "--no-wrong", "--json", str(tmp_path / "none/p.json"))
     assert status == 1 and err.startswith("prove.py: ") and len(err.splitlines()) == 1 and list(tmp_path.iterdir()) == [path]
-    status, out, _ = prove("--list", "npu_fifo", "--json", str(path))
+    status, out, _ = prove("--list", "fifo", "--json", str(path))
     assert status == 0 and [row["proof"] for row in json.loads(path.read_text())] == [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]

@@ -391,7 +391,7 @@ def test_named_suites():
         assert done.returncode == 0, done.stderr
     done = subprocess.run([PROGRAM, "list"], cwd=ROOT, capture_output=True, text=True)
     for name in ("smoke", "default", "nightly", "python"):
-        budget = re.search(r"^budget (\d+)$", (ROOT / f"regress/suites/{name}.suite").read_text(), re.M).group(1)
+        budget = re.search(r"^budget (\d+)$", (ROOT / f"designs/npu/suites/{name}.suite").read_text(), re.M).group(1)
         assert re.search(rf"^{name} +\d+ +{budget}$", done.stdout, re.M)
 
 

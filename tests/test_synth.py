@@ -1,4 +1,4 @@
-"""make synth: the checks of scripts/synth.py on small modules, its cache, its tables."""
+"""make synth: the checks of designs/npu/tools/synth.py on small modules, its cache, its tables."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "designs/npu/tools"))
 import synth  # noqa: E402
 import synth_src  # noqa: E402
 import synth_yosys  # noqa: E402
@@ -21,7 +21,7 @@ needs_yosys = pytest.mark.skipif(not YOSYS, reason="not run: needs yosys (make d
 
 
 def call(tmp_path, *args, **env):
-    return subprocess.run([str(ROOT / "scripts/synth.py"), "--build", str(tmp_path / "b"), *args], cwd=ROOT, capture_output=True, text=True,
+    return subprocess.run([str(ROOT / "designs/npu/tools/synth.py"), "--build", str(tmp_path / "b"), *args], cwd=ROOT, capture_output=True, text=True,
                           env={**os.environ, **env})
 
 
@@ -77,7 +77,7 @@ def test_conditions():
 def test_simulation_code(tmp_path):
     """Assertions by macro do not count, nor what only a simulator sees; the same words elsewhere do."""
     shutil.copytree(ROOT / "rtl/lib", tmp_path / "lib")
-    good = '`include "npu_assert.svh"\nmodule m;\n`NPU_ASSERT(x,\n  ($past(a)) == "#1")\n`ifndef YOSYS\ninitial $stop;\n`endif\n'
+    good = '`include "assert.svh"\nmodule m;\n`ASSERT(x,\n  ($past(a)) == "#1")\n`ifndef YOSYS\ninitial $stop;\n`endif\n'
     for text, where in ((good, None), (good + "wire r = $past(a);\n", "m.sv:8: [$]past"), (good + "wire #2 r = a;\n", "m.sv:8: # ?2")):
         (tmp_path / "m.sv").write_text(text + "endmodule\n")
         src = synth_src.Sources(tmp_path)
@@ -117,7 +117,7 @@ def test_table_and_cache(tmp_path):
     wrapper = tmp_path / "yosys"
     wrapper.write_text('#!/bin/sh\ncase "$1" in -V) ;; *) echo "$@" >>%s ;; esac\nexec %s "$@"\n' % (calls, YOSYS))
     wrapper.chmod(0o755)
-    run = call(tmp_path, "--units", "npu_fifo", "--json", str(tmp_path / "out.json"), "--yosys", str(wrapper))
+    run = call(tmp_path, "--units", "fifo", "--json", str(tmp_path / "out.json"), "--yosys", str(wrapper))
     assert run.returncode == 0, run.stderr
     assert run.stderr == "" and "\r" not in run.stdout
     out = json.loads((tmp_path / "out.json").read_text())
@@ -125,18 +125,18 @@ def test_table_and_cache(tmp_path):
     table = rows_of(run.stdout)
     columns = table["unit"]
     assert columns == ["x", *synth_yosys.COLUMNS, "seconds"]
-    for column, text in zip(columns[1:-1], table["npu_fifo"][1:-1]):
+    for column, text in zip(columns[1:-1], table["fifo"][1:-1]):
         assert float(text) == row[column]
     # 32 x 4 bits of storage in LUT RAM, pointers and count in flip-flops
     assert row["FF"] == 7 and row["LUTRAM"] >= 16 and row["DSP"] == 0 and row["BRAM"] == 0
     assert len(calls.read_text().splitlines()) == 1
-    again = call(tmp_path, "--units", "npu_fifo", "--yosys", str(wrapper))
+    again = call(tmp_path, "--units", "fifo", "--yosys", str(wrapper))
     assert again.returncode == 0 and again.stdout == run.stdout
     assert len(calls.read_text().splitlines()) == 1, "the second run took nothing from the cache"
     assert [p.name for p in tmp_path.glob("*.tmp*")] == []
-    refused(call(tmp_path, "--units", "npu_fifo", "--json", str(tmp_path / "no-such-folder/x.json")), "no-such-folder/x.json")
+    refused(call(tmp_path, "--units", "fifo", "--json", str(tmp_path / "no-such-folder/x.json")), "no-such-folder/x.json")
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    make = subprocess.run(["make", "-s", "synth", "UNITS=npu_fifo", "BUILD=%s" % (tmp_path / "b")], cwd=ROOT, capture_output=True, text=True, env=env)
+    make = subprocess.run(["make", "-s", "synth", "UNITS=fifo", "BUILD=%s" % (tmp_path / "b")], cwd=ROOT, capture_output=True, text=True, env=env)
     assert make.returncode == 0, make.stderr
     assert make.stdout == run.stdout
 
@@ -145,8 +145,8 @@ def test_table_and_cache(tmp_path):
 def test_key_follows_sources(tmp_path):
     shutil.copytree(ROOT / "rtl", tmp_path / "rtl")
     key = {}
-    edits = {"same": ("fp/fp_mul.sv", "// comment\n"), "other unit": ("mesh/mesh.sv", "`define X\n"), "submodule": ("fp/fp_mul.sv", "`define X\n"),
-             "package": ("fp/fp_pkg.sv", "`define X\n")}
+    edits = {"same": ("lib/fp/fp_mul.sv", "// comment\n"), "other unit": ("npu/mesh/mesh.sv", "`define X\n"), "submodule": ("lib/fp/fp_mul.sv", "`define X\n"),
+             "package": ("lib/fp/fp_pkg.sv", "`define X\n")}
     for step in ("before", "same", "other unit", "submodule", "package"):
         if step in edits:
             with open(tmp_path / "rtl" / edits[step][0], "a", encoding="utf-8") as out:
@@ -194,8 +194,8 @@ def test_memory_dissolves(tmp_path, monkeypatch, capsys, body, words):
 
 @needs_yosys
 def test_time_limit(tmp_path):
-    run = call(tmp_path, "--units", "npu_fifo", "--timeout", "0.05")
-    refused(run, "npu_fifo", "not finished after 0.05 s", "TIMEOUT=")
+    run = call(tmp_path, "--units", "fifo", "--timeout", "0.05")
+    refused(run, "fifo", "not finished after 0.05 s", "TIMEOUT=")
 
 
 ROM = """
@@ -207,7 +207,7 @@ assign z_o = C[32*i_i[3:0]+:32];
 
 @needs_yosys
 def test_rom_rule(tmp_path):
-    """scripts/synth_rom.v keeps the function, for all indices: proven with the SAT solver of Yosys."""
+    """synth_rom.v keeps the function, for all indices: proven with the SAT solver of Yosys."""
     module(tmp_path, ROM, "input logic [4:0] i_i, output logic [31:0] y_o, output logic [31:0] z_o")
     rule = synth_yosys.ROM.read_text(encoding="utf-8")
     swapped = rule.replace("node[32*(2*i+1)+:32] : node[32*(2*i)+:32]", "node[32*(2*i)+:32] : node[32*(2*i+1)+:32]")

@@ -225,7 +225,7 @@ def test_a_bug_in_the_rtl(root, tmp_path):
         if os.path.isfile(os.path.join(root, name)):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(os.path.join(root, name), tree / name)
-    with open(tree / "tests/mutants/im2col-padding-off-by-one.patch", encoding="utf-8") as patch:
+    with open(tree / "tests/mutants/npu/im2col-padding-off-by-one.patch", encoding="utf-8") as patch:
         subprocess.run(["patch", "-p1", "--fuzz=0"], cwd=tree, stdin=patch, check=True, capture_output=True)
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "SAN", "KIND", "CFG", "BUILD", "HOST", "TANDEM_PYTHON", "TANDEM_REGRESS")}
     done = subprocess.run(["make", "regress", "SUITE=python", "CFG=n4", 'REGRESS_ARGS=--count 2'], cwd=tree, env=env, capture_output=True, text=True)

@@ -278,7 +278,7 @@ module npu_top #(
       if (!rst_ni) tail_q <= '1;
       else tail_q <= {tail_q[2:0], unit_work[u] || srst};
     end
-    npu_clk_gate #(
+    clk_gate #(
       .Gate(ClkGate)
     ) u_gate (
       .clk_i,
@@ -417,203 +417,129 @@ module npu_top #(
     assign pool_event = '0;
   end
 
-  // ---------------------------------------------------------------- DMA channels
-  logic unused_last0;  // consumers count
-  dma_rd #(
-    .NumReq(Rq)
-  ) u_dma_rd0 (
+  // ---------------------------------------------------------------- DMA channels and their output buffers
+  logic [2*Wq-1:0] send_valid, send_ready;
+  logic [256*Wq-1:0] send_data;
+  logic [1:0] unused_last;  // the consumers count
+
+  for (genvar ch = 0; ch < 2; ch++) begin : g_send
+    send_buf u_send_buf (
+      .clk_i,
+      .rst_ni(eng_rst_n),
+      .wvalid_i(wr_valid[Wq*ch+:Wq]),
+      .wready_o(wr_ready[Wq*ch+:Wq]),
+      .wdata_i(wr_data[128*Wq*ch+:128*Wq]),
+      .rvalid_o(send_valid[Wq*ch+:Wq]),
+      .rready_i(send_ready[Wq*ch+:Wq]),
+      .rdata_o(send_data[128*Wq*ch+:128*Wq]),
+      .level_o(send_level[16*Wq*ch+:16*Wq])
+    );
+  end
+
+  dma_chan #(
+    .RdReqs(Rq),
+    .WrReqs(Wq),
+    .Outstanding(npu_pkg::AxiOutstanding)
+  ) u_chan0 (
     .clk_i,
     .rst_ni,
-    .flush_i(srst),
-    .idle_o(rd_idle[0]),
-    .req_valid_i(rd_req_valid[Rq*0+:Rq]),
-    .req_ready_o(rd_req_ready[Rq*0+:Rq]),
-    .req_addr_i(rd_req_addr[32*Rq*0+:32*Rq]),
-    .req_bytes_i(rd_req_bytes[24*Rq*0+:24*Rq]),
-    .dat_valid_o(rd_valid[0]),
-    .dat_ready_i(rd_ready[0]),
-    .dat_id_o(rd_id[Iw*0+:Iw]),
-    .dat_o(rd_data[128*0+:128]),
-    .dat_last_o(unused_last0),
-    .arid_o(m0_axi_arid),
-    .araddr_o(m0_axi_araddr),
-    .arlen_o(m0_axi_arlen),
-    .arsize_o(m0_axi_arsize),
-    .arburst_o(m0_axi_arburst),
-    .arlock_o(m0_axi_arlock),
-    .arcache_o(m0_axi_arcache),
-    .arprot_o(m0_axi_arprot),
-    .arqos_o(m0_axi_arqos),
-    .arvalid_o(m0_axi_arvalid),
-    .arready_i(m0_axi_arready),
-    .rid_i(m0_axi_rid),
-    .rdata_i(m0_axi_rdata),
-    .rresp_i(m0_axi_rresp),
-    .rlast_i(m0_axi_rlast),
-    .rvalid_i(m0_axi_rvalid),
-    .rready_o(m0_axi_rready),
-    .err_o(rd_err[Rq*0+:Rq]),
-    .ev_beat_o(rd_beat[0]),
-    .ev_burst_o(rd_burst[0]),
-    .ev_wait_bus_o(rd_wait_bus[0]),
-    .ev_wait_user_o(rd_wait_user[0]),
-    .inflight_o(rd_inflight[5*0+:5])
+    .rd_flush_i(srst),
+    .rd_idle_o(rd_idle[0]),
+    .rd_req_valid_i(rd_req_valid[Rq*0+:Rq]),
+    .rd_req_ready_o(rd_req_ready[Rq*0+:Rq]),
+    .rd_req_addr_i(rd_req_addr[32*Rq*0+:32*Rq]),
+    .rd_req_bytes_i(rd_req_bytes[24*Rq*0+:24*Rq]),
+    .rd_dat_valid_o(rd_valid[0]),
+    .rd_dat_ready_i(rd_ready[0]),
+    .rd_dat_id_o(rd_id[Iw*0+:Iw]),
+    .rd_dat_o(rd_data[128*0+:128]),
+    .rd_dat_last_o(unused_last[0]),
+    .rd_err_o(rd_err[Rq*0+:Rq]),
+    .rd_ev_beat_o(rd_beat[0]),
+    .rd_ev_burst_o(rd_burst[0]),
+    .rd_ev_wait_bus_o(rd_wait_bus[0]),
+    .rd_ev_wait_user_o(rd_wait_user[0]),
+    .rd_inflight_o(rd_inflight[5*0+:5]),
+    .wr_flush_i(srst),
+    .wr_idle_o(wr_idle[0]),
+    .wr_req_valid_i(wr_req_valid[Wq*0+:Wq]),
+    .wr_req_ready_o(wr_req_ready[Wq*0+:Wq]),
+    .wr_req_addr_i(wr_req_addr[32*Wq*0+:32*Wq]),
+    .wr_req_bytes_i(wr_req_bytes[24*Wq*0+:24*Wq]),
+    .wr_dat_valid_i(send_valid[Wq*0+:Wq]),
+    .wr_dat_ready_o(send_ready[Wq*0+:Wq]),
+    .wr_dat_i(send_data[128*Wq*0+:128*Wq]),
+    .wr_idle_req_o(wr_idle_req[Wq*0+:Wq]),
+    .wr_err_o(wr_err[Wq*0+:Wq]),
+    .wr_ev_beat_o(wr_beat[0]),
+    .wr_ev_burst_o(wr_burst[0]),
+    .wr_ev_wait_bus_o(wr_wait_bus[0]),
+    .wr_ev_wait_data_o(wr_wait_data[0]),
+    .wr_inflight_o(wr_inflight[5*0+:5]),
+    .m_awid_o(m0_axi_awid), .m_awaddr_o(m0_axi_awaddr), .m_awlen_o(m0_axi_awlen), .m_awsize_o(m0_axi_awsize),
+    .m_awburst_o(m0_axi_awburst), .m_awlock_o(m0_axi_awlock), .m_awcache_o(m0_axi_awcache),
+    .m_awprot_o(m0_axi_awprot), .m_awqos_o(m0_axi_awqos), .m_awvalid_o(m0_axi_awvalid), .m_awready_i(m0_axi_awready),
+    .m_wdata_o(m0_axi_wdata), .m_wstrb_o(m0_axi_wstrb), .m_wlast_o(m0_axi_wlast), .m_wvalid_o(m0_axi_wvalid),
+    .m_wready_i(m0_axi_wready),
+    .m_bid_i(m0_axi_bid), .m_bresp_i(m0_axi_bresp), .m_bvalid_i(m0_axi_bvalid), .m_bready_o(m0_axi_bready),
+    .m_arid_o(m0_axi_arid), .m_araddr_o(m0_axi_araddr), .m_arlen_o(m0_axi_arlen), .m_arsize_o(m0_axi_arsize),
+    .m_arburst_o(m0_axi_arburst), .m_arlock_o(m0_axi_arlock), .m_arcache_o(m0_axi_arcache),
+    .m_arprot_o(m0_axi_arprot), .m_arqos_o(m0_axi_arqos), .m_arvalid_o(m0_axi_arvalid), .m_arready_i(m0_axi_arready),
+    .m_rid_i(m0_axi_rid), .m_rdata_i(m0_axi_rdata), .m_rresp_i(m0_axi_rresp), .m_rlast_i(m0_axi_rlast),
+    .m_rvalid_i(m0_axi_rvalid), .m_rready_o(m0_axi_rready)
   );
 
-  logic [Wq-1:0] send_valid0, send_ready0;
-  logic [128*Wq-1:0] send_data0;
-  send_buf u_send_buf0 (
-    .clk_i,
-    .rst_ni(eng_rst_n),
-    .wvalid_i(wr_valid[Wq*0+:Wq]),
-    .wready_o(wr_ready[Wq*0+:Wq]),
-    .wdata_i(wr_data[128*Wq*0+:128*Wq]),
-    .rvalid_o(send_valid0),
-    .rready_i(send_ready0),
-    .rdata_o(send_data0),
-    .level_o(send_level[16*Wq*0+:16*Wq])
-  );
-
-  dma_wr #(
-    .NumReq(Wq)
-  ) u_dma_wr0 (
+  dma_chan #(
+    .RdReqs(Rq),
+    .WrReqs(Wq),
+    .Outstanding(npu_pkg::AxiOutstanding)
+  ) u_chan1 (
     .clk_i,
     .rst_ni,
-    .flush_i(srst),
-    .idle_o(wr_idle[0]),
-    .req_valid_i(wr_req_valid[Wq*0+:Wq]),
-    .req_ready_o(wr_req_ready[Wq*0+:Wq]),
-    .req_addr_i(wr_req_addr[32*Wq*0+:32*Wq]),
-    .req_bytes_i(wr_req_bytes[24*Wq*0+:24*Wq]),
-    .wdat_valid_i(send_valid0),
-    .wdat_ready_o(send_ready0),
-    .wdat_i(send_data0),
-    .awid_o(m0_axi_awid),
-    .awaddr_o(m0_axi_awaddr),
-    .awlen_o(m0_axi_awlen),
-    .awsize_o(m0_axi_awsize),
-    .awburst_o(m0_axi_awburst),
-    .awlock_o(m0_axi_awlock),
-    .awcache_o(m0_axi_awcache),
-    .awprot_o(m0_axi_awprot),
-    .awqos_o(m0_axi_awqos),
-    .awvalid_o(m0_axi_awvalid),
-    .awready_i(m0_axi_awready),
-    .wdata_o(m0_axi_wdata),
-    .wstrb_o(m0_axi_wstrb),
-    .wlast_o(m0_axi_wlast),
-    .wvalid_o(m0_axi_wvalid),
-    .wready_i(m0_axi_wready),
-    .bid_i(m0_axi_bid),
-    .bresp_i(m0_axi_bresp),
-    .bvalid_i(m0_axi_bvalid),
-    .bready_o(m0_axi_bready),
-    .idle_req_o(wr_idle_req[Wq*0+:Wq]),
-    .err_o(wr_err[Wq*0+:Wq]),
-    .ev_beat_o(wr_beat[0]),
-    .ev_burst_o(wr_burst[0]),
-    .ev_wait_bus_o(wr_wait_bus[0]),
-    .ev_wait_data_o(wr_wait_data[0]),
-    .inflight_o(wr_inflight[5*0+:5])
-  );
-
-  logic unused_last1;  // consumers count
-  dma_rd #(
-    .NumReq(Rq)
-  ) u_dma_rd1 (
-    .clk_i,
-    .rst_ni,
-    .flush_i(srst),
-    .idle_o(rd_idle[1]),
-    .req_valid_i(rd_req_valid[Rq*1+:Rq]),
-    .req_ready_o(rd_req_ready[Rq*1+:Rq]),
-    .req_addr_i(rd_req_addr[32*Rq*1+:32*Rq]),
-    .req_bytes_i(rd_req_bytes[24*Rq*1+:24*Rq]),
-    .dat_valid_o(rd_valid[1]),
-    .dat_ready_i(rd_ready[1]),
-    .dat_id_o(rd_id[Iw*1+:Iw]),
-    .dat_o(rd_data[128*1+:128]),
-    .dat_last_o(unused_last1),
-    .arid_o(m1_axi_arid),
-    .araddr_o(m1_axi_araddr),
-    .arlen_o(m1_axi_arlen),
-    .arsize_o(m1_axi_arsize),
-    .arburst_o(m1_axi_arburst),
-    .arlock_o(m1_axi_arlock),
-    .arcache_o(m1_axi_arcache),
-    .arprot_o(m1_axi_arprot),
-    .arqos_o(m1_axi_arqos),
-    .arvalid_o(m1_axi_arvalid),
-    .arready_i(m1_axi_arready),
-    .rid_i(m1_axi_rid),
-    .rdata_i(m1_axi_rdata),
-    .rresp_i(m1_axi_rresp),
-    .rlast_i(m1_axi_rlast),
-    .rvalid_i(m1_axi_rvalid),
-    .rready_o(m1_axi_rready),
-    .err_o(rd_err[Rq*1+:Rq]),
-    .ev_beat_o(rd_beat[1]),
-    .ev_burst_o(rd_burst[1]),
-    .ev_wait_bus_o(rd_wait_bus[1]),
-    .ev_wait_user_o(rd_wait_user[1]),
-    .inflight_o(rd_inflight[5*1+:5])
-  );
-
-  logic [Wq-1:0] send_valid1, send_ready1;
-  logic [128*Wq-1:0] send_data1;
-  send_buf u_send_buf1 (
-    .clk_i,
-    .rst_ni(eng_rst_n),
-    .wvalid_i(wr_valid[Wq*1+:Wq]),
-    .wready_o(wr_ready[Wq*1+:Wq]),
-    .wdata_i(wr_data[128*Wq*1+:128*Wq]),
-    .rvalid_o(send_valid1),
-    .rready_i(send_ready1),
-    .rdata_o(send_data1),
-    .level_o(send_level[16*Wq*1+:16*Wq])
-  );
-
-  dma_wr #(
-    .NumReq(Wq)
-  ) u_dma_wr1 (
-    .clk_i,
-    .rst_ni,
-    .flush_i(srst),
-    .idle_o(wr_idle[1]),
-    .req_valid_i(wr_req_valid[Wq*1+:Wq]),
-    .req_ready_o(wr_req_ready[Wq*1+:Wq]),
-    .req_addr_i(wr_req_addr[32*Wq*1+:32*Wq]),
-    .req_bytes_i(wr_req_bytes[24*Wq*1+:24*Wq]),
-    .wdat_valid_i(send_valid1),
-    .wdat_ready_o(send_ready1),
-    .wdat_i(send_data1),
-    .awid_o(m1_axi_awid),
-    .awaddr_o(m1_axi_awaddr),
-    .awlen_o(m1_axi_awlen),
-    .awsize_o(m1_axi_awsize),
-    .awburst_o(m1_axi_awburst),
-    .awlock_o(m1_axi_awlock),
-    .awcache_o(m1_axi_awcache),
-    .awprot_o(m1_axi_awprot),
-    .awqos_o(m1_axi_awqos),
-    .awvalid_o(m1_axi_awvalid),
-    .awready_i(m1_axi_awready),
-    .wdata_o(m1_axi_wdata),
-    .wstrb_o(m1_axi_wstrb),
-    .wlast_o(m1_axi_wlast),
-    .wvalid_o(m1_axi_wvalid),
-    .wready_i(m1_axi_wready),
-    .bid_i(m1_axi_bid),
-    .bresp_i(m1_axi_bresp),
-    .bvalid_i(m1_axi_bvalid),
-    .bready_o(m1_axi_bready),
-    .idle_req_o(wr_idle_req[Wq*1+:Wq]),
-    .err_o(wr_err[Wq*1+:Wq]),
-    .ev_beat_o(wr_beat[1]),
-    .ev_burst_o(wr_burst[1]),
-    .ev_wait_bus_o(wr_wait_bus[1]),
-    .ev_wait_data_o(wr_wait_data[1]),
-    .inflight_o(wr_inflight[5*1+:5])
+    .rd_flush_i(srst),
+    .rd_idle_o(rd_idle[1]),
+    .rd_req_valid_i(rd_req_valid[Rq*1+:Rq]),
+    .rd_req_ready_o(rd_req_ready[Rq*1+:Rq]),
+    .rd_req_addr_i(rd_req_addr[32*Rq*1+:32*Rq]),
+    .rd_req_bytes_i(rd_req_bytes[24*Rq*1+:24*Rq]),
+    .rd_dat_valid_o(rd_valid[1]),
+    .rd_dat_ready_i(rd_ready[1]),
+    .rd_dat_id_o(rd_id[Iw*1+:Iw]),
+    .rd_dat_o(rd_data[128*1+:128]),
+    .rd_dat_last_o(unused_last[1]),
+    .rd_err_o(rd_err[Rq*1+:Rq]),
+    .rd_ev_beat_o(rd_beat[1]),
+    .rd_ev_burst_o(rd_burst[1]),
+    .rd_ev_wait_bus_o(rd_wait_bus[1]),
+    .rd_ev_wait_user_o(rd_wait_user[1]),
+    .rd_inflight_o(rd_inflight[5*1+:5]),
+    .wr_flush_i(srst),
+    .wr_idle_o(wr_idle[1]),
+    .wr_req_valid_i(wr_req_valid[Wq*1+:Wq]),
+    .wr_req_ready_o(wr_req_ready[Wq*1+:Wq]),
+    .wr_req_addr_i(wr_req_addr[32*Wq*1+:32*Wq]),
+    .wr_req_bytes_i(wr_req_bytes[24*Wq*1+:24*Wq]),
+    .wr_dat_valid_i(send_valid[Wq*1+:Wq]),
+    .wr_dat_ready_o(send_ready[Wq*1+:Wq]),
+    .wr_dat_i(send_data[128*Wq*1+:128*Wq]),
+    .wr_idle_req_o(wr_idle_req[Wq*1+:Wq]),
+    .wr_err_o(wr_err[Wq*1+:Wq]),
+    .wr_ev_beat_o(wr_beat[1]),
+    .wr_ev_burst_o(wr_burst[1]),
+    .wr_ev_wait_bus_o(wr_wait_bus[1]),
+    .wr_ev_wait_data_o(wr_wait_data[1]),
+    .wr_inflight_o(wr_inflight[5*1+:5]),
+    .m_awid_o(m1_axi_awid), .m_awaddr_o(m1_axi_awaddr), .m_awlen_o(m1_axi_awlen), .m_awsize_o(m1_axi_awsize),
+    .m_awburst_o(m1_axi_awburst), .m_awlock_o(m1_axi_awlock), .m_awcache_o(m1_axi_awcache),
+    .m_awprot_o(m1_axi_awprot), .m_awqos_o(m1_axi_awqos), .m_awvalid_o(m1_axi_awvalid), .m_awready_i(m1_axi_awready),
+    .m_wdata_o(m1_axi_wdata), .m_wstrb_o(m1_axi_wstrb), .m_wlast_o(m1_axi_wlast), .m_wvalid_o(m1_axi_wvalid),
+    .m_wready_i(m1_axi_wready),
+    .m_bid_i(m1_axi_bid), .m_bresp_i(m1_axi_bresp), .m_bvalid_i(m1_axi_bvalid), .m_bready_o(m1_axi_bready),
+    .m_arid_o(m1_axi_arid), .m_araddr_o(m1_axi_araddr), .m_arlen_o(m1_axi_arlen), .m_arsize_o(m1_axi_arsize),
+    .m_arburst_o(m1_axi_arburst), .m_arlock_o(m1_axi_arlock), .m_arcache_o(m1_axi_arcache),
+    .m_arprot_o(m1_axi_arprot), .m_arqos_o(m1_axi_arqos), .m_arvalid_o(m1_axi_arvalid), .m_arready_i(m1_axi_arready),
+    .m_rid_i(m1_axi_rid), .m_rdata_i(m1_axi_rdata), .m_rresp_i(m1_axi_rresp), .m_rlast_i(m1_axi_rlast),
+    .m_rvalid_i(m1_axi_rvalid), .m_rready_o(m1_axi_rready)
   );
 
 endmodule

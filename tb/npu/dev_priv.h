@@ -88,7 +88,7 @@ struct npu_dev {
     npu_score_ctx score;
     uint64_t errors_seen[NPU_DEV_CHANNELS][2]; /* error responses at the last compare point: reads, writes */
     npu_tlog *tlog;                            /* cfg.dump; NULL: none */
-    char *hang_text;                           /* npu_dev_hang_text() */
+    struct npu_hang *hang;                     /* while its report is written */
 
     /* model side */
     cm_device *model;
@@ -126,9 +126,12 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
 /* Part of npu_dev_allow_overlap(): on the buses. */
 void npu_rtl_allow_overlap(npu_dev *dev, bool allow);
 
-/* ---- hang.c ---- */
-/* A watchdog of the run (tb_run_hooks.on_hang): failure and report, unless the units are idle or compute. */
-void npu_hang_found(npu_dev *dev, tb_run_hang kind, const char *what, uint64_t since);
+/* ---- hang.c: hooks of the run (tb/run/run.h) ---- */
+bool npu_hang_has_work(void *ctx);
+bool npu_hang_computes(void *ctx);
+bool npu_hang_root(void *ctx, tb_run_hang kind, char *name, size_t name_size, char *text, size_t size);
+void npu_hang_lines(void *ctx, bool end, FILE *out);
+void npu_hang_where(void *ctx, uint64_t addr, char *dst, size_t size);
 
 /* ---- tlog_dev.c: nothing happens without a log ---- */
 int npu_tlog_open(npu_dev *dev, char *err, size_t err_size);

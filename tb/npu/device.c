@@ -130,7 +130,6 @@ void npu_dev_close(npu_dev *dev) {
     npu_perf_free(dev);
     tb_ddr_free(&dev->ddr);
     tb_ddr_free(&dev->model_ddr);
-    free(dev->hang_text);
     free(dev->buf);
     free(dev);
 }

@@ -1,7 +1,7 @@
 /*
  * hang.h - inside of the report on a hang: what every unit does, what is in flight, and who waits for whom.
  *
- * hang.c writes the report. hang_look.c reads registers of the design by name, in builds with taps, where tb/npu/taps/hang.vlt makes them public; nothing is read
+ * hang.c has the hooks of the run. hang_look.c reads registers of the design by name, in builds with taps, where tb/npu/taps/hang.vlt makes them public; nothing is read
  * before a hang, so a run pays nothing. hang_state.c knows which of them say what a unit does, hang_wait.c and its likes what a unit waits for.
  */
 #ifndef NPU_HANG_H
@@ -42,6 +42,7 @@ typedef struct npu_hang {
     npu_dev *dev;
     npu_look look;
     bool registers;                     /* it is a register access that hangs */
+    bool taps;                          /* the build shows the units: there are a chain and a root */
     npu_hang_link link[NPU_HANG_DEPTH]; /* the chain, from the unit with an unfinished task to the root */
     size_t links;
 #define NPU_HANG_OTHERS 4u
@@ -51,8 +52,6 @@ typedef struct npu_hang {
     char root_text[200]; /* one line */
 } npu_hang;
 
-/* Does the memory owe something on this AXI channel? The sentence says what. */
-bool npu_hang_memory(const npu_dev *dev, unsigned channel, tb_axi_channel axi, char *text, size_t size);
 /* GEMM, ALU, POOL are busy: a bit of each UNIT_. From the debug port of the design; without it what the driver has not seen complete. */
 uint32_t npu_hang_busy(npu_dev *dev);
 

@@ -178,7 +178,7 @@ static bool bus_missing(npu_wait *w, const tb_axi_channel *axi, size_t count) {
                                                       [TB_AXI_R] = "data"};
     char text[160];
     for (size_t i = 0; i < count; i++) {
-        if (npu_hang_memory(w->h->dev, w->ch, axi[i], text, sizeof text)) {
+        if (tb_run_owes(&w->h->dev->run, PORT_M0 + w->ch, axi[i], text, sizeof text)) {
             hang_waits_for(w, HU_MEMORY + (int)(w->ch * TB_AXI_CHANNELS + (unsigned)axi[i]), "%s", what[axi[i]]);
         }
     }
@@ -260,6 +260,6 @@ void npu_wait_wr(npu_wait *w) {
 void npu_wait_memory(npu_wait *w) {
     const unsigned at = (unsigned)(w->unit - HU_MEMORY);
     char text[160];
-    npu_hang_memory(w->h->dev, at / TB_AXI_CHANNELS, (tb_axi_channel)(at % TB_AXI_CHANNELS), text, sizeof text);
+    tb_run_owes(&w->h->dev->run, PORT_M0 + at / TB_AXI_CHANNELS, (tb_axi_channel)(at % TB_AXI_CHANNELS), text, sizeof text);
     hang_stands(w, "%s", text);
 }

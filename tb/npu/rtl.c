@@ -21,11 +21,6 @@ static bool on_access(void *ctx, const tb_ddr_event *event) {
     return true;
 }
 
-static bool on_hang(void *ctx, tb_run_hang kind, const char *what, uint64_t since) {
-    npu_hang_found((npu_dev *)ctx, kind, what, since);
-    return true;
-}
-
 /* A driver that polls clears event flags again and again. */
 static bool polls(void *ctx, uint64_t addr) {
     (void)ctx;
@@ -89,7 +84,15 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
         .wave_window = c->wave_window,
         .watchdog_cycles = c->watchdog_cycles,
         .max_cycles = c->max_cycles,
-        .hooks = {.ctx = dev, .sample = sample, .on_access = on_access, .on_hang = on_hang, .polls = polls},
+        .hooks = {.ctx = dev,
+                  .sample = sample,
+                  .on_access = on_access,
+                  .polls = polls,
+                  .busy = npu_hang_has_work,
+                  .computes = npu_hang_computes,
+                  .hang_root = npu_hang_root,
+                  .hang_lines = npu_hang_lines,
+                  .where = npu_hang_where},
     };
     if (cfg.profile == NULL) {
         char names[128];

@@ -113,11 +113,32 @@ static int check_options(const tb_prog_options *o, bool pinned, char *err, size_
     return text != NULL ? -1 : 0;
 }
 
+/* The words of the runner and of make: "test NAME", "repro FILE", "shrink FILE". The place of the first word after them, or -1. */
+static int take_command(tb_prog_options *o, int argc, char **argv, char *err, size_t err_size) {
+    const char *word = argc > 1 ? argv[1] : "";
+    const char *value = argc > 2 ? argv[2] : "";
+    if (strcmp(word, "repro") == 0 && value[0] != '\0') {
+        o->case_file = value;
+    } else if (strcmp(word, "shrink") == 0 && value[0] != '\0') {
+        o->shrink = value;
+    } else if (strcmp(word, "test") != 0) {
+        return 1;
+    } else if (strcmp(value, o->prog->name) != 0) {
+        snprintf(err, err_size, "test %.60s: expected test %s", value, o->prog->name);
+        return -1;
+    }
+    return 3;
+}
+
 int tb_prog_parse(tb_prog_options *o, const tb_prog *prog, int argc, char **argv, char *err, size_t err_size) {
     bool pinned = false;
     *o = (tb_prog_options){.prog = prog, .self = argv[0], .run_seed = 1, .count = 1, .seconds = 120, .case_dir = "build/cases"};
     tb_knobs_init(&o->knobs, prog->knobs, prog->knob_count);
-    for (int i = 1; i < argc; i++) {
+    const int first = take_command(o, argc, argv, err, err_size);
+    if (first < 0) {
+        return -1;
+    }
+    for (int i = first; i < argc; i++) {
         if (argv[i][0] != '-') {
             if (tb_knobs_pin(&o->knobs, argv[i], err, err_size) != 0) {
                 return -1;

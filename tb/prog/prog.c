@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../case/store.h"
@@ -80,11 +81,16 @@ static int execute(const tb_prog_options *o, const tb_knobs *knobs, uint64_t see
     const int rc = o->prog->execute(&run);
     if (rc != 0 && result->outcome == TB_PASS) {
         snprintf(err, err_size, "%s", run.err);
+        free(run.report);
         return -1;
     }
     if (result->outcome != TB_PASS) {
         report_failure(o, knobs, seed, result);
+        if (run.report != NULL) {
+            printf("\n%s", run.report);
+        }
     }
+    free(run.report);
     return 0;
 }
 

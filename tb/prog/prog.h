@@ -20,6 +20,7 @@ typedef struct tb_prog_run {
     uint64_t max_cycles;   /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
     tb_result *result;     /* failures go there; cycles and trace_hash are added up over the cases */
     char err[512];         /* why the case could not be run */
+    char *report;          /* text below the line of a failure, or NULL; the program frees it */
 } tb_prog_run;
 
 typedef struct tb_prog {

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
@@ -27,6 +28,7 @@ static int run(void *ctx, const tb_knobs *knobs, char signature[TB_SHRINK_SIGNAT
     snprintf(signature, TB_SHRINK_SIGNATURE, "%s", failed ? result.signature : "");
     *cycles = result.cycles;
     tb_result_free(&result);
+    free(one.report);
     return failed ? 0 : rc;
 }
 

@@ -125,40 +125,6 @@ static void note_stop(tb_run *run) {
     }
 }
 
-static void note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since) {
-    const tb_run_hooks *h = &run->cfg.hooks;
-    char text[320] = "";
-    size_t at = 0;
-    const bool first = !tb_run_failed(run);
-    if (first && h->on_hang != NULL && h->on_hang(h->ctx, kind, what, since)) {
-        return;
-    }
-    for (unsigned i = 0; i < run->ports && kind != TB_HANG_REGISTER; i++) {
-        uint32_t reads, writes;
-        tb_axi_mon_open(&run->port[i]->mon, &reads, &writes);
-        const int n =
-            snprintf(text + at, sizeof text - at, "; %s: %u reads and %u writes in flight", run->port[i]->cfg.name, reads, writes);
-        at += n > 0 && (size_t)n < sizeof text - at ? (size_t)n : 0;
-    }
-    tb_run_fail(run, kind == TB_HANG_REGISTER ? "reg:timeout" : "watchdog:hang", "%s%s", what, text);
-    if (first) {
-        run->failure.cycle = since;
-    }
-}
-
-/* Two watchdogs: nothing moves on any port; nothing moves between the design and memory, while the bench reads registers. */
-static void watch(tb_run *run, uint64_t cycle) {
-    char what[160];
-    const bool all = tb_watchdog_step(&run->wd, cycle, tb_run_progress(run, false));
-    const bool memory = run->memories > 0 && tb_watchdog_step(&run->wd_memory, cycle, tb_run_progress(run, true));
-    const uint64_t since = all ? run->wd.last_cycle : run->wd_memory.last_cycle;
-    if (all || memory) {
-        snprintf(what, sizeof what, "no handshake %s for %" PRIu64 " cycles, since cycle %" PRIu64, all ? "on any port" : "with memory",
-                 run->wd.limit, since);
-        note_hang(run, all ? TB_HANG_PORTS : TB_HANG_MEMORY, what, since);
-    }
-}
-
 /* ---- time ---- */
 
 static inline bool checks_look(const tb_run *run) {
@@ -224,7 +190,7 @@ static bool step(void *ctx) {
     before_edge(run, cycle);
     if (edge(run) && !tb_run_failed(run)) {
         if ((cycle & WATCH_MASK) == 0 && run->ports > 0) {
-            watch(run, cycle);
+            tb_run_watch(run, cycle);
         }
         if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
             tb_run_fail(run, "host:cycles", "stopped after the %" PRIu64 " cycles that it may take", cycle);
@@ -307,7 +273,7 @@ static bool access_done(tb_run *run, tb_lite_status status, const char *what, ui
     if (status == TB_LITE_TIMEOUT) {
         run->gone = true;
         snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no answer within %" PRIu64 " cycles", what, addr, limit);
-        note_hang(run, TB_HANG_REGISTER, text, run->sim.cycle > limit ? run->sim.cycle - limit : 0);
+        tb_run_note_hang(run, TB_HANG_REGISTER, text, run->sim.cycle > limit ? run->sim.cycle - limit : 0);
     } else if (status == TB_LITE_ERROR) {
         tb_run_fail(run, "reg:response", "%s of register 0x%03" PRIx64 " answered with an error response", what, addr);
     }
@@ -419,4 +385,6 @@ void tb_run_close(tb_run *run) {
     run->ports = 0;
     tb_checks_close(&run->checks);
     tb_sim_close(&run->sim);
+    free(run->hang_text);
+    run->hang_text = NULL;
 }

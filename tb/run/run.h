@@ -11,6 +11,8 @@
 #ifndef TB_RUN_H
 #define TB_RUN_H
 
+#include <stdio.h>
+
 #include "../axi/lite_master.h"
 #include "../axi/monitor.h"
 #include "../axi/slave.h"
@@ -37,8 +39,17 @@ typedef struct tb_run_hooks {
     void (*sample)(void *ctx);
     /* A memory has refused or flagged an access of the design. True: the owner has noted it as a failure or knows why it is none; false: it is a failure like any other. */
     bool (*on_access)(void *ctx, const tb_ddr_event *event);
-    /* Nothing has moved since cycle `since`; `what` says so. True: the owner has noted the failure or knows that the design works; false: it is a failure. */
-    bool (*on_hang)(void *ctx, tb_run_hang kind, const char *what, uint64_t since);
+    /* ---- when nothing has moved for too long ---- */
+    /* Has the design work? While it has none, nothing needs to move between it and memory. NULL: always. */
+    bool (*busy)(void *ctx);
+    /* Does it compute, without a bus? The watchdog then waits on: it asks again 64 cycles later. */
+    bool (*computes)(void *ctx);
+    /* What the others wait for: a name for the signature (may stay empty), and a line. False: not known. */
+    bool (*hang_root)(void *ctx, tb_run_hang kind, char *name, size_t name_size, char *text, size_t size);
+    /* Lines of the report, before what is in flight on the buses and (`end`) after it. */
+    void (*hang_lines)(void *ctx, bool end, FILE *out);
+    /* What lies at an address, for the report. NULL: `tb_run.live` knows. */
+    void (*where)(void *ctx, uint64_t addr, char *dst, size_t size);
     /* Is a write of this register part of polling, as clearing an event flag is? Other writes give the design new work, so the watchdog of its memory starts anew. */
     bool (*polls)(void *ctx, uint64_t addr);
 } tb_run_hooks;
@@ -107,6 +118,7 @@ typedef struct tb_run {
     uint64_t hash;        /* of all beats so far */
     bool gone;            /* nothing moves any more */
     bool looks_in_reset;  /* the checks of the units do */
+    char *hang_text; /* report on a hang: root, bursts in flight, what the owner adds; lines of about 80 characters. NULL: there was none */
     tb_replay replay;
 } tb_run;
 
@@ -140,12 +152,23 @@ bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 uint64_t tb_run_progress(const tb_run *run, bool memory);
 /* Start the watchdogs anew: the bench waits on purpose. */
 void tb_run_kick(tb_run *run);
+/*
+ * The bench gave up waiting: is it the design that does not get on? Waits until something moves between the design and memory, at most the watchdog's cycles. True: the run has failed, with
+ * its report; false: the design is idle or still works.
+ */
+bool tb_run_check_hang(tb_run *run);
+/* Does the memory of a port owe something on this channel? The sentence says what. */
+bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *text, size_t size);
 /* Complain about bursts in flight; `when` ends the sentence. True: nothing failed. */
 bool tb_run_idle(tb_run *run, const char *when);
 /* Nothing is in flight in the units: their checks complain about what never came. True: nothing failed. */
 bool tb_run_finish_checks(tb_run *run);
 /* End of the test: some cycles more, then nothing may be in flight and the checks of the units must be satisfied. True: nothing failed. */
 bool tb_run_finish(tb_run *run);
+
+/* ---- parts of the run for each other: the watchdogs look; nothing has moved since cycle `since`, as `what` says ---- */
+void tb_run_watch(tb_run *run, uint64_t cycle);
+void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since);
 
 /* Note the first failure. */
 void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -77,8 +77,8 @@ struct tb_checks {
     size_t count;
     uint8_t *states;            /* of all checks */
     struct tb_check_plan *plan; /* who is to be called when */
-    bool every_cycle;           /* no check waits for a signal */
-    void *ctx;                  /* the owner's: parameters of the design that checks need */
+    bool every_cycle; /* no check waits for a signal; one that saves time by looking at a part of what it could compare may compare all */
+    void *ctx;        /* the owner's: parameters of the design that checks need */
     tb_check_failure failure[TB_CHECK_KEEP];
     size_t failures;
 };

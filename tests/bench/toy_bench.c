@@ -56,6 +56,7 @@ static const char *const pace_names[] = {"random", "ideal"};
 static const tb_knob knobs[] = {
     {"pace", 0, 1, TB_KNOB_ENUM, pace_names, NULL, "ideal: fails when loops is above 2"},
     {"loops", 1, 9, TB_KNOB_UNIFORM, NULL, NULL, "turns"},
+    {"blind", 0, 1, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){1, 0}, "1: nothing is checked"},
 };
 
 static int run(unit *u) {
@@ -65,6 +66,7 @@ static int run(unit *u) {
     if (unit_ok(u) && unit_knob(u, "pace") == IDEAL && unit_knob(u, "loops") > 2) {
         unit_fail(u, "loops", "%d turns at the pace ideal", (int)unit_knob(u, "loops"));
     }
+    u->compared = unit_knob(u, "blind") == 0;
     return 0;
 }
 

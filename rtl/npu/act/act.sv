@@ -9,7 +9,7 @@
 // A value whose result is known in the first stage (a limit, a bound, a passed operand) travels in r_q and is marked as done;
 // the stages do arithmetic only for lanes that are not. The three coefficients come from one table each, looked up one stage
 // before they are used.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module act
 #(
@@ -235,8 +235,8 @@ module act
   assign valid_o = v_q[Stages-1];
 
   // the case is chosen with the vector that enters, so its function must be the one of the vectors before it
-  `NPU_ASSERT(act_constant, v_q[Stages-2:0] == '0 ||
+  `ASSERT(act_constant, v_q[Stages-2:0] == '0 ||
       $past({act_i, p0_i, p1_i, p2_i, p3_i}) == {act_i, p0_i, p1_i, p2_i, p3_i})
-  `NPU_ASSERT(act_type_range, !valid_i || act_i <= npu_pkg::ActSoftplus)
+  `ASSERT(act_type_range, !valid_i || act_i <= npu_pkg::ActSoftplus)
 
 endmodule

@@ -9,7 +9,7 @@
 // Completion   task_done_o pulses when dma_wr has no job of the ALU left on either channel. result_we_o comes with it after a reduction:
 //              result_o is then the value of the task's last row.
 // event_o      {word of results on channel 1, on channel 0, a channel waits for room, waits for operands, busy}
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module alu (
   input  logic               clk_i,
@@ -160,7 +160,7 @@ module alu (
     end
   end
 
-  `NPU_ASSERT(alu_quiet, state_q != Idle || idle == 2'b11)
-  `NPU_ASSERT(alu_level, wr_level_i[15:0] <= 16'(npu_pkg::SendAlu) && wr_level_i[31:16] <= 16'(npu_pkg::SendAlu))
+  `ASSERT(alu_quiet, state_q != Idle || idle == 2'b11)
+  `ASSERT(alu_level, wr_level_i[15:0] <= 16'(npu_pkg::SendAlu) && wr_level_i[31:16] <= 16'(npu_pkg::SendAlu))
 
 endmodule

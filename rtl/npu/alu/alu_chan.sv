@@ -11,7 +11,7 @@
 // Throughput   One word of results a cycle with one operand, one every two cycles with a vector operand; with DUP one word of output
 //              a cycle. A chunk takes one cycle for each request at least.
 // idle_o       Nothing taken from the walk is left: every write job has been accepted.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module alu_chan (
   input  logic               clk_i,
@@ -377,14 +377,14 @@ module alu_chan (
 
   // ------------------------------------------------------------------------------------------------ assertions
   // few and with cheap conditions in front: an idle ALU is simulated in every run
-  `NPU_ASSERT(alu_chan_data_expected, !rd_valid_i || d_valid)
-  `NPU_ASSERT(alu_chan_ring, !y_valid || ring_count_q != Ow'(OutDepth))
-  `NPU_ASSERT(alu_chan_word, !word_out || owed_q != 16'd0)
-  `NPU_ASSERT(alu_chan_room, !j_valid || (wr_level_i + owed_q <= 16'(npu_pkg::SendAlu) && src_used_q <= (SrcAw + 1)'(SrcDepth) &&
+  `ASSERT(alu_chan_data_expected, !rd_valid_i || d_valid)
+  `ASSERT(alu_chan_ring, !y_valid || ring_count_q != Ow'(OutDepth))
+  `ASSERT(alu_chan_word, !word_out || owed_q != 16'd0)
+  `ASSERT(alu_chan_room, !j_valid || (wr_level_i + owed_q <= 16'(npu_pkg::SendAlu) && src_used_q <= (SrcAw + 1)'(SrcDepth) &&
       slot_q - job_q <= Pw'(Slots) && data_q - job_q <= slot_q - job_q))
-  `NPU_ASSERT(alu_chan_count, !chunk_valid_i || (chunk_count_i != 9'd0 && chunk_count_i <= 9'(4 * npu_pkg::AluChunk)))
-  `NPU_ASSERT(alu_chan_quiet, !idle_o || (owed_q == 16'd0 && there_q == 16'd0 && src_used_q == '0 && flight_q == '0))
-  `NPU_ASSERT_STABLE(rd_req_valid_o, rd_req_ready_i, {rd_req_addr_o, rd_req_bytes_o})
-  `NPU_ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `ASSERT(alu_chan_count, !chunk_valid_i || (chunk_count_i != 9'd0 && chunk_count_i <= 9'(4 * npu_pkg::AluChunk)))
+  `ASSERT(alu_chan_quiet, !idle_o || (owed_q == 16'd0 && there_q == 16'd0 && src_used_q == '0 && flight_q == '0))
+  `ASSERT_STABLE(rd_req_valid_o, rd_req_ready_i, {rd_req_addr_o, rd_req_bytes_o})
+  `ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
 
 endmodule

@@ -7,7 +7,7 @@
 // Latency: done_o comes one cycle after start_i; busy_o is 1 in that cycle.
 //
 // Alignment is checked for every address and step, also for those that the task does not use.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module alu_check (
     input logic clk_i,
@@ -56,6 +56,6 @@ module alu_check (
   logic unused;
   assign unused = ^{all_addr, task_i.p, task_i.q, task_i.act_p0, task_i.act_p1, task_i.act_p2, task_i.act_p3};
 
-  `NPU_ASSERT(StartWhenIdle, !(start_i && busy_o))
+  `ASSERT(StartWhenIdle, !(start_i && busy_o))
 
 endmodule

@@ -11,7 +11,7 @@
 //              (the tree of the row before is done by then; one word slot for each row is left to the product with q).
 // Latency      Words: 4 + ActLatency cycles from valid_i to valid_o. Reductions: 16 + ActLatency from the row's last word.
 // Throughput   One word a cycle; reductions: a row takes one cycle more than its words, at least 10 cycles.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module alu_math (
   input  logic         clk_i,
@@ -316,7 +316,7 @@ module alu_math (
     .y_o
   );
 
-  `NPU_ASSERT(alu_math_word, !valid_i || !reduce || (word_ok_o && (!last_i || last_ok_o)))
-  `NPU_ASSERT(alu_math_tree, !tree_q || !((tree_mul && v1_q) || (row_end3 && !tree_mul)))
+  `ASSERT(alu_math_word, !valid_i || !reduce || (word_ok_o && (!last_i || last_ok_o)))
+  `ASSERT(alu_math_tree, !tree_q || !((tree_mul && v1_q) || (row_end3 && !tree_mul)))
 
 endmodule

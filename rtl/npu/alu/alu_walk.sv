@@ -6,7 +6,7 @@
 // Throughput   A chunk, or a chunk (reductions: a row) of the other channel, a cycle.
 // start_i      Takes task_i; done_o is up from the step over the last row on until the next start. last_mine_o: that row, or its last
 //              chunk, was one of this channel.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module alu_walk #(
   parameter bit Chan = 1'b0
@@ -138,7 +138,7 @@ module alu_walk #(
     end
   end
 
-  `NPU_ASSERT(alu_walk_sizes, !busy_q || (left_q != 24'd0 && rows_q != 16'd0 && planes_q != 16'd0))
-  `NPU_ASSERT(alu_walk_start, !start_i || done_o)
+  `ASSERT(alu_walk_sizes, !busy_q || (left_q != 24'd0 && rows_q != 16'd0 && planes_q != 16'd0))
+  `ASSERT(alu_walk_start, !start_i || done_o)
 
 endmodule

@@ -11,7 +11,7 @@
 // Latency      Three cycles from a write into an empty FIFO to rvalid_o.
 // Throughput   One word a cycle in, one word a cycle out.
 // level_o      Words held for each client, written and not yet read (16 bit each).
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module send_buf (
   input  logic                           clk_i,
@@ -156,13 +156,13 @@ module send_buf (
   end
 
   for (genvar i = 0; i < Clients; i++) begin : g_assert
-    `NPU_ASSERT(send_buf_level_range, level_q[Lw*i+:Lw] <= Size[Lw*i+:Lw])
-    `NPU_ASSERT(send_buf_level_sum, level_q[Lw*i+:Lw] == stored_q[Lw*i+:Lw] + Lw'(front_q[(HeadAw+1)*i+:HeadAw+1]))
-    `NPU_ASSERT(send_buf_front_range, front_q[(HeadAw+1)*i+:HeadAw+1] <= (HeadAw + 1)'(Heads) &&
+    `ASSERT(send_buf_level_range, level_q[Lw*i+:Lw] <= Size[Lw*i+:Lw])
+    `ASSERT(send_buf_level_sum, level_q[Lw*i+:Lw] == stored_q[Lw*i+:Lw] + Lw'(front_q[(HeadAw+1)*i+:HeadAw+1]))
+    `ASSERT(send_buf_front_range, front_q[(HeadAw+1)*i+:HeadAw+1] <= (HeadAw + 1)'(Heads) &&
         ready_q[(HeadAw+1)*i+:HeadAw+1] <= front_q[(HeadAw+1)*i+:HeadAw+1])
-    `NPU_ASSERT_STABLE(rvalid_o[i], rready_i[i], rdata_o[128*i+:128])
+    `ASSERT_STABLE(rvalid_o[i], rready_i[i], rdata_o[128*i+:128])
   end
-  `NPU_ASSERT_ONEHOT0(send_buf_one_write, push)
-  `NPU_ASSERT_ONEHOT0(send_buf_one_fetch, fetch)
+  `ASSERT_ONEHOT0(send_buf_one_write, push)
+  `ASSERT_ONEHOT0(send_buf_one_fetch, fetch)
 
 endmodule

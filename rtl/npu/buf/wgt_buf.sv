@@ -3,7 +3,7 @@
 // With ping-pong a bank is written while the other one is read. With resident weights the later blocks of a bank arrive while
 // im2col reads the first ones, so a bank is a 1R1W memory (the thesis has single-port ones and no resident weights). A word is
 // never read in the cycle in which it is written. Latency: data one cycle after re_i.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module wgt_buf
 #(
@@ -39,7 +39,7 @@ module wgt_buf
 
   assign rdata_o = rbank_q ? rdata1_q : rdata0_q;
 
-  `NPU_ASSERT(wgt_buf_read_new0, !(we_i[0] && re_i && !rbank_i && raddr_i == waddr0_i))
-  `NPU_ASSERT(wgt_buf_read_new1, !(we_i[1] && re_i && rbank_i && raddr_i == waddr1_i))
+  `ASSERT(wgt_buf_read_new0, !(we_i[0] && re_i && !rbank_i && raddr_i == waddr0_i))
+  `ASSERT(wgt_buf_read_new1, !(we_i[1] && re_i && rbank_i && raddr_i == waddr1_i))
 
 endmodule

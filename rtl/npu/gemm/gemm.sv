@@ -2,7 +2,7 @@
 //
 // Reads and writes go through two DMA channels; requesters of a read channel have the indices npu_pkg::RdId*. Tasks complete
 // in order; task_done_o pulses when the last write response of a task has arrived.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module gemm #(
   parameter int unsigned N = 8
@@ -530,7 +530,7 @@ module gemm #(
 
   assign level_ofm_o = 16'(TileCap) - (room0_q < room1_q ? 16'(room0_q) : 16'(room1_q));
 
-  `NPU_ASSERT(gemm_room_range, room0_q <= Tw'(TileCap) && room1_q <= Tw'(TileCap))
-  `NPU_ASSERT(gemm_room_underflow, !tile_start || tile_room)
+  `ASSERT(gemm_room_range, room0_q <= Tw'(TileCap) && room1_q <= Tw'(TileCap))
+  `ASSERT(gemm_room_underflow, !tile_start || tile_room)
 
 endmodule

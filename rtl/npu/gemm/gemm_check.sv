@@ -12,7 +12,7 @@
 // Parameter: N, the mesh size (4, 8, 16 or 32).
 //
 // Alignment is checked for every address and step, also for those that the task does not use.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module gemm_check #(
     parameter int unsigned N = 8
@@ -230,8 +230,8 @@ module gemm_check #(
     task_i.act_p1, task_i.act_p2, task_i.act_p3
   };
 
-  `NPU_ASSERT(StartWhenIdle, !(start_i && busy_o))
-  `NPU_ASSERT(GroupRange, !start_i || (task_i.group != 8'd0 && 32'(task_i.group) <= 512 / N))
-  `NPU_ASSERT(RowsOnlyResident, !(busy_o && rows_fit_q) || task_i.wgt_res)
+  `ASSERT(StartWhenIdle, !(start_i && busy_o))
+  `ASSERT(GroupRange, !start_i || (task_i.group != 8'd0 && 32'(task_i.group) <= 512 / N))
+  `ASSERT(RowsOnlyResident, !(busy_o && rows_fit_q) || task_i.wgt_res)
 
 endmodule

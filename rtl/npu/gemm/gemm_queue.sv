@@ -2,7 +2,7 @@
 //
 // A task enters at the tail when the register file offers it (and, with fence, when no task is left). Every engine reads the
 // task at its own pointer until it pops it; the slowest engine (write-back, index Engines-1) frees the entry.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module gemm_queue #(
   parameter int unsigned Engines = 6
@@ -51,9 +51,9 @@ module gemm_queue #(
       else if (pop_i[e]) ptr_q <= ptr_q + 3'd1;
     end
 
-    `NPU_ASSERT(gemm_queue_pop_valid, !pop_i[e] || valid_o[e])
+    `ASSERT(gemm_queue_pop_valid, !pop_i[e] || valid_o[e])
   end
 
-  `NPU_ASSERT(gemm_queue_range, wptr_q - ptr_o[3*(Engines-1)+:3] <= 3'd4)
+  `ASSERT(gemm_queue_range, wptr_q - ptr_o[3*(Engines-1)+:3] <= 3'd4)
 
 endmodule

@@ -12,7 +12,7 @@
 // Progress     loaded_o: number of tasks that are complete in ifm_buf, modulo 8. pix_ready_o: so many leading pixels of the
 //              task after these have all their channels in ifm_buf (a multiple of 64; 0 again when loaded_o counts up).
 // busy_o       a job is on offer or in a layout unit.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module ifm_ld #(
   parameter int unsigned N = 8
@@ -154,7 +154,7 @@ module ifm_ld #(
 
   assign chunks_all = 11'((npix_q + 17'd63) >> 6);
 
-  npu_fifo #(
+  fifo #(
     .Width(28),
     .Depth(4)
   ) u_track (
@@ -200,9 +200,9 @@ module ifm_ld #(
     end
   end
 
-  `NPU_ASSERT(ifm_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::IfmDepth))
-  `NPU_ASSERT(ifm_ld_ring_underflow, !free_i || free_words_i <= used_q)
-  `NPU_ASSERT(ifm_ld_done_known, job_done_i == 2'b00 || (head_valid && flight_q != '0))
-  `NPU_ASSERT(ifm_ld_chunk_fits, state_q != Space || chunk_words <= (Aw + 1)'(npu_pkg::IfmDepth))
+  `ASSERT(ifm_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::IfmDepth))
+  `ASSERT(ifm_ld_ring_underflow, !free_i || free_words_i <= used_q)
+  `ASSERT(ifm_ld_done_known, job_done_i == 2'b00 || (head_valid && flight_q != '0))
+  `ASSERT(ifm_ld_chunk_fits, state_q != Space || chunk_words <= (Aw + 1)'(npu_pkg::IfmDepth))
 
 endmodule

@@ -3,7 +3,7 @@
 // A task with neither takes no room. Words are allocated in task order in a ring of 256 (1024 channels); post, which computes
 // the same bases, frees them when a task is complete (free_*). task_pop_o pulses when both arrays have arrived: post waits
 // for that before it starts the task. busy_o: an array of the task is being read.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module par_ld (
   input  logic                      clk_i,
@@ -100,8 +100,8 @@ module par_ld (
     else used_q <= used_q + (state_q == Space && fits ? words : '0) - (free_i ? free_words_i : '0);
   end
 
-  `NPU_ASSERT(par_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::ParDepth))
-  `NPU_ASSERT(par_ld_ring_underflow, !free_i || free_words_i <= used_q)
-  `NPU_ASSERT(par_ld_no_stray_data, (dat_valid_i == 2'b00) || state_q == Load)
+  `ASSERT(par_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::ParDepth))
+  `ASSERT(par_ld_ring_underflow, !free_i || free_words_i <= used_q)
+  `ASSERT(par_ld_no_stray_data, (dat_valid_i == 2'b00) || state_q == Load)
 
 endmodule

@@ -23,7 +23,7 @@
 // Tasks of all kinds follow each other in any order. task_pop_o pulses when the task needs nothing more from memory.
 // busy_o: a block is being read. Requests of a resident task are limited to 2 KB in flight after its first block, so that
 // they share the channel with the input.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module wgt_ld #(
   parameter int unsigned N = 8,
@@ -107,7 +107,7 @@ module wgt_ld #(
   assign dat_ready_o = gear_ready || last_word;  // the rest of the beat is not needed
   assign beat_go = dat_valid_i && dat_ready_o;
 
-  npu_gearbox #(
+  gearbox #(
     .N(N)
   ) u_gearbox (
     .clk_i,
@@ -241,10 +241,10 @@ module wgt_ld #(
     end
   end
 
-  `NPU_ASSERT(wgt_ld_no_stray_data, !we_o || (state_q == Load && flight_q != '0))
-  `NPU_ASSERT(wgt_ld_bank_range, !we_o || 32'(waddr_q) < npu_pkg::WgtDepth)
-  `NPU_ASSERT(wgt_ld_release_held, !release_i || full_o || held_q)
-  `NPU_ASSERT(wgt_ld_one_owner, !(full_o && held_q))
-  `NPU_ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT(wgt_ld_no_stray_data, !we_o || (state_q == Load && flight_q != '0))
+  `ASSERT(wgt_ld_bank_range, !we_o || 32'(waddr_q) < npu_pkg::WgtDepth)
+  `ASSERT(wgt_ld_release_held, !release_i || full_o || held_q)
+  `ASSERT(wgt_ld_one_owner, !(full_o && held_q))
+  `ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
 
 endmodule

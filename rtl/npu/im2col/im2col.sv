@@ -16,7 +16,7 @@
 //              mark vectors of a tile's first and last block (act_valid_o: a vector at all). mesh_en_o: the array has work.
 // Ring         ifm_base follows the allocation of ifm_ld. free_o returns words: with wgt_res row by row, when no tile that is
 //              still to come (or under way) reads them and they have arrived; the rest, or all, when the task is over.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module im2col #(
   parameter int unsigned N = 8
@@ -611,9 +611,9 @@ module im2col #(
   assign act0_o = ifm_rdata0_i & {(8 * N) {in0_q}};
   assign act1_o = ifm_rdata1_i & {(8 * N) {in1_q}};
 
-  `NPU_ASSERT(im2col_weights_there, !w_valid_q || task_i.op == npu_pkg::OpConvert || task_i.wgt_res || wgt_full_i[w_bank_q])
-  `NPU_ASSERT(im2col_freed_range, freed_rows_q <= task_i.ih || (state_q != Run && state_q != Finish))
-  `NPU_ASSERT(im2col_step_range, step_q == '0 || w_valid_q || a_valid_q)
-  `NPU_ASSERT(im2col_weight_range, !wgt_re_o || 32'(wgt_raddr_o) < npu_pkg::WgtDepth)
+  `ASSERT(im2col_weights_there, !w_valid_q || task_i.op == npu_pkg::OpConvert || task_i.wgt_res || wgt_full_i[w_bank_q])
+  `ASSERT(im2col_freed_range, freed_rows_q <= task_i.ih || (state_q != Run && state_q != Finish))
+  `ASSERT(im2col_step_range, step_q == '0 || w_valid_q || a_valid_q)
+  `ASSERT(im2col_weight_range, !wgt_re_o || 32'(wgt_raddr_o) < npu_pkg::WgtDepth)
 
 endmodule

@@ -18,7 +18,7 @@
 //              The only gap between jobs: an INT8 job waits until FP32 jobs before it have left.
 // Latency      FP32: first word out 5 cycles after a job's last beat when ifm_buf takes it; INT8: a cycle after its beat.
 //              done_o pulses with the last word of each job, in job order.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module layout #(
   parameter int unsigned N = 8
@@ -127,7 +127,7 @@ module layout #(
   end
 
   logic [2:0] unused_queue_count;
-  npu_fifo #(
+  fifo #(
     .Width(QueueW),
     .Depth(4)
   ) u_queue (
@@ -299,7 +299,7 @@ module layout #(
   assign queue_pop = fill_pop || (pass_go && pass_last);
   assign dat_ready_o = fill_ready || (pass_on && (gear_ready || (out_go && row_last)));
 
-  npu_gearbox #(
+  gearbox #(
     .N(N)
   ) u_gearbox (
     .clk_i,
@@ -346,11 +346,11 @@ module layout #(
     end
   end
 
-  `NPU_ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
-  `NPU_ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
-  `NPU_ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_bank]))
-  `NPU_ASSERT(layout_one_source, !(pass_go && row_v_q))
-  `NPU_ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
-  `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
+  `ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
+  `ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
+  `ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_bank]))
+  `ASSERT(layout_one_source, !(pass_go && row_v_q))
+  `ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT_STABLE(wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
 
 endmodule

@@ -13,7 +13,7 @@
 //   takes longer; INT8 average: at least 4 cycles an output. An input row is read once if the rows of a window fit into 1024
 //   words a lane, else once for each output row that needs it.
 // event_o = {waits for room in send_buf, waits for input, busy}
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool #(
   parameter int unsigned N = 8
@@ -137,11 +137,11 @@ module pool #(
   logic unused;
   assign unused = ^{wr_level_i};
 
-  `NPU_ASSERT(pool_quiet, busy == '0 || state_q == Run)
-  `NPU_ASSERT(pool_no_stray_data, rd_valid_i == '0 || state_q == Run)
+  `ASSERT(pool_quiet, busy == '0 || state_q == Run)
+  `ASSERT(pool_no_stray_data, rd_valid_i == '0 || state_q == Run)
   for (genvar c = 0; c < 2; c++) begin : g_assert
-    `NPU_ASSERT_STABLE(rd_req_valid_o[c], rd_req_ready_i[c], {rd_req_addr_o[32*c+:32], rd_req_bytes_o[24*c+:24]})
-    `NPU_ASSERT(pool_write_room, wr_level_i[16*c+:16] <= 16'(npu_pkg::SendPool))
+    `ASSERT_STABLE(rd_req_valid_o[c], rd_req_ready_i[c], {rd_req_addr_o[32*c+:32], rd_req_bytes_o[24*c+:24]})
+    `ASSERT(pool_write_room, wr_level_i[16*c+:16] <= 16'(npu_pkg::SendPool))
   end
 
 endmodule

@@ -3,7 +3,7 @@
 // pool_ld asks for input rows, pool_line keeps them, pool_seq walks over the taps, pool_op computes, pool_out writes. Loading,
 // computing and writing overlap, also over the ends of groups.
 // start_i (one cycle) begins the task in task_i and the values derived from it (pool.sv), which are constant until busy_o falls.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool_chan #(
   parameter int unsigned Chan = 0  // DMA channel
@@ -215,6 +215,6 @@ module pool_chan #(
     .req_bytes_o(wr_req_bytes_o)
   );
 
-  `NPU_ASSERT(pool_chan_order, out_busy || !(ld_busy || seq_busy || op_busy))
+  `ASSERT(pool_chan_order, out_busy || !(ld_busy || seq_busy || op_busy))
 
 endmodule

@@ -11,7 +11,7 @@
 // Parameter: N, the mesh size (4, 8, 16 or 32).
 //
 // Alignment is checked for every address and step, also for those that the task does not use.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool_check #(
     parameter int unsigned N = 8
@@ -87,6 +87,6 @@ module pool_check #(
   logic unused;
   assign unused = ^{task_i.avg, task_i.exclude, task_i.recip, task_i.tab_addr};
 
-  `NPU_ASSERT(StartWhenIdle, !(start_i && busy_o))
+  `ASSERT(StartWhenIdle, !(start_i && busy_o))
 
 endmodule

@@ -8,7 +8,7 @@
 // Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels lie side by side, else one a pixel.
 // Table      tab_req_i (until tab_ack_o) asks for one job from tab_addr_i; it goes between two rows.
 // Throughput One job a cycle; one cycle more a row, one an output row.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool_ld #(
   parameter int unsigned Chan = 0  // DMA channel
@@ -204,8 +204,8 @@ module pool_ld #(
       used_q <= used_q + (state_q == Row && fits && !tab_req_i ? {1'b0, slot} : '0) - (free_i ? {1'b0, slot} : '0);
   end
 
-  `NPU_ASSERT(pool_ld_ring, used_q <= 11'(pool_pkg::LineWords))
-  `NPU_ASSERT(pool_ld_free, !free_i || used_q >= {1'b0, slot})
-  `NPU_ASSERT(pool_ld_window, state_q != Win || y1 > 0)
+  `ASSERT(pool_ld_ring, used_q <= 11'(pool_pkg::LineWords))
+  `ASSERT(pool_ld_free, !free_i || used_q >= {1'b0, slot})
+  `ASSERT(pool_ld_window, state_q != Win || y1 > 0)
 
 endmodule

@@ -9,7 +9,7 @@
 // row_done_o   with the write of the last word of a row: a read in the next cycle sees it. tab_done_o likewise.
 // Throughput   One beat and one read a cycle. The memories are written in place in loops (simulation speed); each bank has one
 //              write address.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool_line (
   input  logic         clk_i,
@@ -51,7 +51,7 @@ module pool_line (
   logic [3:0]  lanes;
   logic [12:0] head_words;
 
-  npu_fifo #(
+  fifo #(
     .Width(JobW),
     .Depth(pool_pkg::JobDepth)
   ) u_jobs (
@@ -151,8 +151,8 @@ module pool_line (
   logic unused;
   assign unused = ^jobs;
 
-  `NPU_ASSERT(pool_line_data_of_job, !dat_valid_i || head_valid)
-  `NPU_ASSERT(pool_line_push, !job_valid_i || job_ready_o)
-  `NPU_ASSERT(pool_line_words, !head_valid || words != '0)
+  `ASSERT(pool_line_data_of_job, !dat_valid_i || head_valid)
+  `ASSERT(pool_line_push, !job_valid_i || job_ready_o)
+  `ASSERT(pool_line_words, !head_valid || words != '0)
 
 endmodule

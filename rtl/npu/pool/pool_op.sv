@@ -6,7 +6,7 @@
 //            average 3, INT8 average 7 (four cycles of division, two bits of the quotient each; pool_seq keeps the distance).
 //            The same column is read from the accumulator memory at least three cycles after its last tap.
 // Rounding   half away from zero of s/n is floor((|s| + floor(n/2)) / n) with the sign of s.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool_op (
   input  logic         clk_i,
@@ -256,8 +256,8 @@ module pool_op (
   end
   assign busy_o = b_valid_q || c_last_q || d_valid_q || div_valid_q || div_left_q != '0;
 
-  `NPU_ASSERT(pool_op_one_result, !(c_fin_q && i8_avg && div_left_q > 3'd1))
-  `NPU_ASSERT(pool_op_acc, !(tap_valid_i && tap_first_i && !tap_init_i && c_last_q && !c_fin_q && c_addr_q[5:0] == tap_ow_i))
-  `NPU_ASSERT(pool_op_acc_b, !(tap_valid_i && tap_first_i && !tap_init_i && b_valid_q && b_last_q && b_addr_q[5:0] == tap_ow_i))
+  `ASSERT(pool_op_one_result, !(c_fin_q && i8_avg && div_left_q > 3'd1))
+  `ASSERT(pool_op_acc, !(tap_valid_i && tap_first_i && !tap_init_i && c_last_q && !c_fin_q && c_addr_q[5:0] == tap_ow_i))
+  `ASSERT(pool_op_acc_b, !(tap_valid_i && tap_first_i && !tap_init_i && b_valid_q && b_last_q && b_addr_q[5:0] == tap_ow_i))
 
 endmodule

@@ -7,7 +7,7 @@
 //            beyond the job are 0.
 // busy_o     until the write job of the last row has been accepted.
 // Throughput One word of 128 bit a cycle, two cycles more for each row.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool_out #(
   parameter int unsigned Chan = 0  // DMA channel
@@ -224,7 +224,7 @@ module pool_out #(
   logic        job_valid;
   logic [11:0] job_bytes;
   logic [2:0]  job_count;
-  npu_fifo #(
+  fifo #(
     .Width(32 + 12),
     .Depth(4)
   ) u_jobs (
@@ -246,8 +246,8 @@ module pool_out #(
   logic unused;
   assign unused = ^{job_count};
 
-  `NPU_ASSERT(pool_out_full, full_q <= 2'd2)
-  `NPU_ASSERT(pool_out_release, !release_o || full_q != '0)
-  `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, wr_data_o)
+  `ASSERT(pool_out_full, full_q <= 2'd2)
+  `ASSERT(pool_out_release, !release_o || full_q != '0)
+  `ASSERT_STABLE(wr_valid_o, wr_ready_i, wr_data_o)
 
 endmodule

@@ -11,7 +11,7 @@
 // slow_i     INT8 average: windows finish at least four cycles apart, the time of a division.
 // Table      Loaded whole if it has at most 256 entries, else the row of it that the window needs, when that changes.
 // Throughput Two cycles more for each row of a window, three for the last one.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module pool_seq #(
   parameter int unsigned Chan = 0  // DMA channel
@@ -271,9 +271,9 @@ module pool_seq #(
   end
 
 
-  `NPU_ASSERT(pool_seq_avail, !free_o || avail_q != '0)
-  `NPU_ASSERT(pool_seq_window, state_q != Win || (last > first && last - first <= 17'd255))
-  `NPU_ASSERT(pool_seq_column, state_q != Tap || (x1 > 0 && col_end > col_first && x_q < col_end && x_q >= col_first))
-  `NPU_ASSERT(pool_seq_halves, halves_q <= 2'd2 && !(release_i && halves_q == '0))
+  `ASSERT(pool_seq_avail, !free_o || avail_q != '0)
+  `ASSERT(pool_seq_window, state_q != Win || (last > first && last - first <= 17'd255))
+  `ASSERT(pool_seq_column, state_q != Tap || (x1 > 0 && col_end > col_first && x_q < col_end && x_q >= col_first))
+  `ASSERT(pool_seq_halves, halves_q <= 2'd2 && !(release_i && halves_q == '0))
 
 endmodule

@@ -14,7 +14,7 @@
 // Throughput   FP32: four results a cycle; requant: 4*Cols. Latency: 5 cycles and the activation from the ofm_buf read on.
 // Completion   task_wait_o: dma_wr has taken every write job of the task at the head; the surroundings answer with task_done_i
 //              (a pulse, to both units) when both units wait and dma_wr has sent them, that is, when the last response has come.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module post #(
   parameter int unsigned N = 8,
@@ -149,7 +149,7 @@ module post #(
   assign job_push = state_q == Send && reqs_done && job_ready;
 
   logic [2:0] unused_job_count;
-  npu_fifo #(
+  fifo #(
     .Width(64 + (Ln - 1) + Ow + 15),
     .Depth(4)
   ) u_jobs (
@@ -582,10 +582,10 @@ module post #(
   assign wr_valid_o = wide ? rq_valid : act_valid;
   assign wr_data_o = wide ? rq_data : act_y[127:0];
 
-  `NPU_ASSERT(post_send_overflow, !act_valid || wide || wr_ready_i)
-  `NPU_ASSERT(post_tiles_range, avail_q <= Tw'(2 * MaxGroup))
-  `NPU_ASSERT(post_slots_range, slots_q <= 5'(Slots))
-  `NPU_ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
-  `NPU_ASSERT_STABLE(psum_req_valid_o, psum_req_ready_i, {psum_req_addr_o, psum_req_bytes_o})
+  `ASSERT(post_send_overflow, !act_valid || wide || wr_ready_i)
+  `ASSERT(post_tiles_range, avail_q <= Tw'(2 * MaxGroup))
+  `ASSERT(post_slots_range, slots_q <= 5'(Slots))
+  `ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `ASSERT_STABLE(psum_req_valid_o, psum_req_ready_i, {psum_req_addr_o, psum_req_bytes_o})
 
 endmodule

@@ -12,7 +12,7 @@
 // Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes for each pixel.
 // Throughput   One word in a cycle; out N bytes or a beat of 16 a cycle, what is less. Latency: the transposer's block.
 // idle_o       Every job of the blocks taken has been accepted and every byte has gone to send_buf.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module requant #(
   parameter int unsigned N = 8,
@@ -66,7 +66,7 @@ module requant #(
   assign blk_ready_o = j_ready && d_ready && l_ready;
   assign blk_take = blk_valid_i && blk_ready_o;
 
-  npu_fifo #(
+  fifo #(
     .Width(32 + Ln + 2),
     .Depth(Blocks)
   ) u_blk_job (
@@ -81,7 +81,7 @@ module requant #(
     .rdata_o({j_addr, j_npix}),
     .count_o(unused_cnt0)
   );
-  npu_fifo #(
+  fifo #(
     .Width(2 * Ln + 3),
     .Depth(Blocks)
   ) u_blk_data (
@@ -96,7 +96,7 @@ module requant #(
     .rdata_o({d_npix, d_nch}),
     .count_o(unused_cnt1)
   );
-  npu_fifo #(
+  fifo #(
     .Width(1),
     .Depth(Blocks)
   ) u_blk_last (
@@ -304,9 +304,9 @@ module requant #(
     end
   end
 
-  `NPU_ASSERT(requant_slots, used_q <= (Sw + 1)'(Slots))
-  `NPU_ASSERT(requant_block_known, !px_valid || d_valid)
-  `NPU_ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
-  `NPU_ASSERT_STABLE(wr_valid_o, wr_ready_i, wr_data_o)
+  `ASSERT(requant_slots, used_q <= (Sw + 1)'(Slots))
+  `ASSERT(requant_block_known, !px_valid || d_valid)
+  `ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `ASSERT_STABLE(wr_valid_o, wr_ready_i, wr_data_o)
 
 endmodule

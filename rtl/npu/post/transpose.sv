@@ -14,7 +14,7 @@
 //
 // Written for simulation speed as the mesh: one flat array, counted loops, in place. Cell (row r, column c) has index
 // (N-1-r)*N + (N-1-c), so the cell above is i+N and the one to the left i+1: ascending loops read what registers would read.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module transpose #(
   parameter int unsigned N = 8  // 4, 8, 16 or 32
@@ -82,9 +82,9 @@ module transpose #(
     end
   end
 
-  `NPU_ASSERT(transpose_last_ends_block, !(in_valid_i && in_last_i) || flush_q || blk_end)
-  `NPU_ASSERT(transpose_flush_has_block, !flush_q || full_q)
-  `NPU_ASSERT_STABLE(in_valid_i, in_ready_o, {in_last_i, in_data_i})
-  `NPU_ASSERT_STABLE(out_valid_o, out_ready_i, out_data_o)
+  `ASSERT(transpose_last_ends_block, !(in_valid_i && in_last_i) || flush_q || blk_end)
+  `ASSERT(transpose_flush_has_block, !flush_q || full_q)
+  `ASSERT_STABLE(in_valid_i, in_ready_o, {in_last_i, in_data_i})
+  `ASSERT_STABLE(out_valid_o, out_ready_i, out_data_o)
 
 endmodule

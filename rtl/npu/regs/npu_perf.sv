@@ -15,7 +15,7 @@
 // Structure: the low 8 bits of all counters lie in bit planes and ripple as vectors; the upper bits of a counter have an
 //   incrementer that works when those wrap. All arrays belong to one process that updates them in place, in an order in which
 //   every read sees the value before the edge: a simulator then spends few operations a cycle on all counters together.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module npu_perf #(
     localparam int unsigned NumCnt = npu_pkg::PerfEvents,
@@ -107,7 +107,7 @@ module npu_perf #(
 
   assign {hi_o, lo_o} = value_q;
 
-  `NPU_ASSERT(ClearWins, !$past(clr_i && rst_ni) || {hi_o, lo_o} == 48'd0)
-  `NPU_ASSERT(HoldUnread, $past(rd_i || clr_i || !rst_ni) || $past({hi_o, lo_o}) == {hi_o, lo_o})
+  `ASSERT(ClearWins, !$past(clr_i && rst_ni) || {hi_o, lo_o} == 48'd0)
+  `ASSERT(HoldUnread, $past(rd_i || clr_i || !rst_ni) || $past({hi_o, lo_o}) == {hi_o, lo_o})
 
 endmodule

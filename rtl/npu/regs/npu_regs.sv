@@ -8,8 +8,8 @@
 //
 // Task start, the same for GEMM, ALU and POOL
 //   A write to <unit>_CTRL with byte 0 strobed and EN = 1 takes the values of all registers of the unit, the new <unit>_CTRL
-//   included, into a slot (gemm_slot, alu_slot, pool_slot) and checks them. A good task is presented on *task_valid_o (stable
-//   until *task_ready_i), a bad one sets the CONFIG bit of its unit in ERR and the unit's bit in IRQ_STATUS. STATUS.*_READY is 0
+//   included, and checks them (task_slot; gemm_check, alu_check, pool_check). A good task is presented on *task_valid_o
+//   (stable until *task_ready_i), a bad one sets the CONFIG bit of its unit in ERR and the unit's bit in IRQ_STATUS. STATUS.*_READY is 0
 //   from the cycle after the write until the task is taken or dropped; a start in that time sets the OVERRUN bit and the unit's
 //   bit in IRQ_STATUS and is dropped (<unit>_CTRL itself is written). *task_valid_o rises after the write takes effect: GEMM 10
 //   cycles (WGT_RES 17), ALU 4, POOL 6. STATUS.*_BUSY is the pending task or *_busy_i: *_busy_i must be 1 from the cycle after
@@ -30,7 +30,7 @@
 //   STATUS: RESETTING = 1 and all other bits 0 meanwhile.
 //
 // Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is there.
-`include "npu_assert.svh"
+`include "assert.svh"
 
 module npu_regs #(
     parameter int unsigned N = 8,
@@ -247,81 +247,167 @@ module npu_regs #(
 
   // ------------------------------------------------------------------------------------------------ task slots
   // vectors of the three units in the order of ERR: GEMM, ALU, POOL
+  localparam logic [2:0] Present = {EnPool, EnAlu, 1'b1};
+  localparam logic [7:0] GroupMax = 8'(npu_pkg::OfmDepth * 2 / N);  // tiles: half of the ofm buffer
   logic [2:0] slot_free;
+  logic [2:0] take;
+  logic [2:0] offered;
+  logic [2:0] taken;
+  logic [2:0] check_start;
+  logic [2:0] check_busy;
+  logic [2:0] check_done;
+  logic [2:0] check_ok;
   logic [2:0] set_config;
   logic [2:0] set_overrun;
+  assign {pool_task_valid_o, alu_task_valid_o, task_valid_o} = offered;
+  assign taken = {pool_task_ready_i, alu_task_ready_i, task_ready_i};
 
-  gemm_slot #(
-      .N(N),
-      .RegsW(TaskW)
-  ) u_gemm (
+  for (genvar u = 0; u < 3; u++) begin : g_slot
+    if (Present[u]) begin : g_on
+      task_slot u_slot (
+          .clk_i,
+          .rst_ni,
+          .clr_i(srst_q),
+          .start_i(wr_start[u]),
+          .free_o(slot_free[u]),
+          .take_o(take[u]),
+          .check_start_o(check_start[u]),
+          .check_busy_i(check_busy[u]),
+          .check_done_i(check_done[u]),
+          .check_ok_i(check_ok[u]),
+          .task_valid_o(offered[u]),
+          .task_ready_i(taken[u]),
+          .set_config_o(set_config[u]),
+          .set_overrun_o(set_overrun[u])
+      );
+    end else begin : g_off
+      logic unused;
+      assign slot_free[u] = 1'b1;
+      assign take[u] = 1'b0;
+      assign check_start[u] = 1'b0;
+      assign check_busy[u] = 1'b0;
+      assign check_done[u] = 1'b0;
+      assign check_ok[u] = 1'b0;
+      assign offered[u] = 1'b0;
+      assign set_config[u] = wr_start[u];
+      assign set_overrun[u] = 1'b0;
+      assign unused = ^{taken[u], check_start[u], check_busy[u], check_done[u], check_ok[u]};
+    end
+  end
+
+  // The task of each slot: the fields of npu_pkg::*_task_t in the order of the struct, above them what only the check needs.
+`define FIELD(Reg, Field) \
+  task_q[8*(32'(npu_regs_pkg::NPU_REG_``Reg``_OFFSET) - 32'(TaskBase)) + npu_regs_pkg::NPU_``Reg``_``Field``_LSB +: \
+         npu_regs_pkg::NPU_``Reg``_``Field``_WIDTH]
+  logic [npu_pkg::GemmTaskW+1:0] gemm_q;
+  logic [npu_pkg::AluTaskW-1:0] alu_q;
+  logic [npu_pkg::PoolTaskW+1:0] pool_q;
+  logic [7:0] group;
+  logic ext;  // kernel, stride and padding in the extended form, which all tasks have from here on
+  assign group = `FIELD(GEMM_GROUP, TILES);
+  assign ext = `FIELD(GEMM_CTRL, EXT);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      gemm_q <= '0;
+      alu_q <= '0;
+      pool_q <= '0;
+    end else begin
+      if (take[0]) gemm_q <= {
+        `FIELD(GEMM_CTRL, PAD_MODE),
+        `FIELD(GEMM_CTRL, OP), `FIELD(GEMM_CTRL, FENCE), `FIELD(GEMM_CTRL, BIAS), `FIELD(GEMM_CTRL, OSCALE),
+        `FIELD(GEMM_CTRL, DIV_IC), `FIELD(GEMM_CTRL, PSUM_ADD), !`FIELD(GEMM_CTRL, LAYOUT),
+        `FIELD(GEMM_CTRL, REQUANT), `FIELD(GEMM_CTRL, WGT_RES), `FIELD(GEMM_CTRL, WGT_KEEP), `FIELD(GEMM_ACT, TYPE),
+        ext ? `FIELD(GEMM_EXT_KERNEL, KW) : {5'd0, `FIELD(GEMM_CTRL, KERNEL)},
+        ext ? `FIELD(GEMM_EXT_KERNEL, KH) : {5'd0, `FIELD(GEMM_CTRL, KERNEL)},
+        ext ? `FIELD(GEMM_EXT_STRIDE, SW) : {5'd0, `FIELD(GEMM_CTRL, STRIDE)},
+        ext ? `FIELD(GEMM_EXT_STRIDE, SH) : {5'd0, `FIELD(GEMM_CTRL, STRIDE)},
+        ext ? `FIELD(GEMM_EXT_KERNEL, DW) : 8'd1,
+        ext ? `FIELD(GEMM_EXT_KERNEL, DH) : 8'd1,
+        ext ? `FIELD(GEMM_EXT_PAD, LEFT) : {6'd0, `FIELD(GEMM_CTRL, PAD_LEFT)},
+        ext ? `FIELD(GEMM_EXT_PAD, TOP) : {6'd0, `FIELD(GEMM_CTRL, PAD_TOP)},
+        `FIELD(GEMM_IFM_SIZE, IW), `FIELD(GEMM_IFM_SIZE, IH), `FIELD(GEMM_CHANNELS, IC), `FIELD(GEMM_OFM_SIZE, OW),
+        `FIELD(GEMM_OFM_SIZE, OH), `FIELD(GEMM_CHANNELS, OC),
+        (group == 8'd0) ? 8'd1 : (group > GroupMax) ? GroupMax : group,
+        `FIELD(GEMM_IFM_ADDR, ADDR), `FIELD(GEMM_IFM_CSTEP, BYTES), `FIELD(GEMM_WGT_ADDR, ADDR), `FIELD(GEMM_OSCALE_ADDR, ADDR),
+        `FIELD(GEMM_BIAS_ADDR, ADDR), `FIELD(GEMM_OFM_ADDR, ADDR), `FIELD(GEMM_OFM_CSTEP, BYTES),
+        `FIELD(GEMM_PSUM_ADDR, ADDR), `FIELD(GEMM_PSUM_CSTEP, BYTES), `FIELD(GEMM_IN_SCALE, VALUE),
+        `FIELD(GEMM_OUT_SCALE, VALUE), `FIELD(GEMM_ACT_P0, VALUE), `FIELD(GEMM_ACT_P1, VALUE),
+        `FIELD(GEMM_ACT_P2, VALUE), `FIELD(GEMM_ACT_P3, VALUE)
+      };
+      if (take[1]) alu_q <= {
+        `FIELD(ALU_CTRL, OP), `FIELD(ALU_CTRL, P_KIND), `FIELD(ALU_CTRL, Q_KIND), `FIELD(ALU_CTRL, DUP),
+        `FIELD(ALU_ACT, TYPE), `FIELD(ALU_SIZE, COUNT), `FIELD(ALU_ROWS, ROWS), `FIELD(ALU_ROWS, PLANES),
+        `FIELD(ALU_A_ADDR, ADDR), `FIELD(ALU_A_RSTEP, BYTES), `FIELD(ALU_A_PSTEP, BYTES), `FIELD(ALU_B_ADDR, ADDR),
+        `FIELD(ALU_B_RSTEP, BYTES), `FIELD(ALU_B_PSTEP, BYTES), `FIELD(ALU_O_ADDR, ADDR), `FIELD(ALU_O_RSTEP, BYTES),
+        `FIELD(ALU_O_PSTEP, BYTES), `FIELD(ALU_P, VALUE), `FIELD(ALU_Q, VALUE), `FIELD(ALU_P_ADDR, ADDR),
+        `FIELD(ALU_Q_ADDR, ADDR), `FIELD(ALU_ACT_P0, VALUE), `FIELD(ALU_ACT_P1, VALUE), `FIELD(ALU_ACT_P2, VALUE),
+        `FIELD(ALU_ACT_P3, VALUE)
+      };
+      if (take[2]) pool_q <= {
+        `FIELD(POOL_CTRL, TYPE),
+        `FIELD(POOL_CTRL, TYPE) == npu_regs_pkg::NPU_POOL_CTRL_TYPE_AVG, `FIELD(POOL_CTRL, INT8),
+        `FIELD(POOL_CTRL, EXCLUDE_PAD), `FIELD(POOL_WINDOW, KW), `FIELD(POOL_WINDOW, KH), `FIELD(POOL_WINDOW, SW),
+        `FIELD(POOL_WINDOW, SH), `FIELD(POOL_PAD, LEFT), `FIELD(POOL_PAD, TOP), `FIELD(POOL_IFM_SIZE, IW),
+        `FIELD(POOL_IFM_SIZE, IH), `FIELD(POOL_OFM_SIZE, OW), `FIELD(POOL_OFM_SIZE, OH), `FIELD(POOL_CHANNELS, C),
+        `FIELD(POOL_IFM_ADDR, ADDR), `FIELD(POOL_IFM_CSTEP, BYTES), `FIELD(POOL_IFM_RSTEP, BYTES),
+        `FIELD(POOL_OFM_ADDR, ADDR), `FIELD(POOL_OFM_CSTEP, BYTES), `FIELD(POOL_OFM_RSTEP, BYTES),
+        `FIELD(POOL_RECIP, VALUE), `FIELD(POOL_TAB_ADDR, ADDR)
+      };
+    end
+  end
+`undef FIELD
+  assign task_o = gemm_q[npu_pkg::GemmTaskW-1:0];
+  assign alu_task_o = alu_q;
+  assign pool_task_o = pool_q[npu_pkg::PoolTaskW-1:0];
+
+  gemm_check #(
+      .N(N)
+  ) u_gemm_check (
       .clk_i,
       .rst_ni,
       .clr_i(srst_q),
-      .start_i(wr_start[0]),
-      .regs_i(task_q),
-      .free_o(slot_free[0]),
-      .task_valid_o,
-      .task_ready_i,
-      .task_o,
-      .set_config_o(set_config[0]),
-      .set_overrun_o(set_overrun[0])
+      .start_i(check_start[0]),
+      .task_i(task_o),
+      .pad_mode_i(gemm_q[npu_pkg::GemmTaskW+:2]),
+      .busy_o(check_busy[0]),
+      .done_o(check_done[0]),
+      .ok_o(check_ok[0])
   );
 
   if (EnAlu) begin : g_alu
-    alu_slot #(
-        .RegsW(TaskW)
-    ) u_alu (
+    alu_check u_check (
         .clk_i,
         .rst_ni,
         .clr_i(srst_q),
-        .start_i(wr_start[1]),
-        .regs_i(task_q),
-        .free_o(slot_free[1]),
-        .task_valid_o(alu_task_valid_o),
-        .task_ready_i(alu_task_ready_i),
-        .task_o(alu_task_o),
-        .set_config_o(set_config[1]),
-        .set_overrun_o(set_overrun[1])
+        .start_i(check_start[1]),
+        .task_i(alu_task_o),
+        .busy_o(check_busy[1]),
+        .done_o(check_done[1]),
+        .ok_o(check_ok[1])
     );
-  end else begin : g_no_alu
-    assign slot_free[1] = 1'b1;
-    assign alu_task_valid_o = 1'b0;
-    assign alu_task_o = '0;
-    assign set_config[1] = wr_start[1];
-    assign set_overrun[1] = 1'b0;
-    logic unused_alu;
-    assign unused_alu = alu_task_ready_i;
   end
 
   if (EnPool) begin : g_pool
-    pool_slot #(
-        .N(N),
-        .RegsW(TaskW)
-    ) u_pool (
+    pool_check #(
+        .N(N)
+    ) u_check (
         .clk_i,
         .rst_ni,
         .clr_i(srst_q),
-        .start_i(wr_start[2]),
-        .regs_i(task_q),
-        .free_o(slot_free[2]),
-        .task_valid_o(pool_task_valid_o),
-        .task_ready_i(pool_task_ready_i),
-        .task_o(pool_task_o),
-        .set_config_o(set_config[2]),
-        .set_overrun_o(set_overrun[2])
+        .start_i(check_start[2]),
+        .task_i(pool_task_o),
+        .type_i(pool_q[npu_pkg::PoolTaskW+:2]),
+        .busy_o(check_busy[2]),
+        .done_o(check_done[2]),
+        .ok_o(check_ok[2])
     );
   end else begin : g_no_pool
-    assign slot_free[2] = 1'b1;
-    assign pool_task_valid_o = 1'b0;
-    assign pool_task_o = '0;
-    assign set_config[2] = wr_start[2];
-    assign set_overrun[2] = 1'b0;
-    logic unused_pool;
-    assign unused_pool = pool_task_ready_i;
+    logic unused;
+    assign unused = ^pool_q;
   end
 
   // ------------------------------------------------------------------------------------------------ status, events
+  logic [2:0] unit_runs;
   logic [2:0] unit_busy;
   logic [2:0] unit_done;
   logic [2:0] unit_err;
@@ -334,8 +420,9 @@ module npu_regs #(
   logic [15:0] alu_count_q;
   logic [15:0] pool_count_q;
   logic [5:0] perf_sel_q;
-  assign unit_busy = srst_q ? 3'd0 : ~slot_free | {EnPool & pool_busy_i, EnAlu & alu_busy_i, gemm_busy_i};
-  assign unit_done = {EnPool & pool_done_i, EnAlu & alu_done_i, task_done_i};
+  assign unit_runs = {pool_busy_i, alu_busy_i, gemm_busy_i};
+  assign unit_busy = srst_q ? 3'd0 : ~slot_free | (Present & unit_runs);
+  assign unit_done = Present & {pool_done_i, alu_done_i, task_done_i};
   always_comb begin
     err_set = 32'd0;
     for (int unsigned i = 0; i < 3; i++) begin
@@ -473,13 +560,15 @@ module npu_regs #(
   };
 
   // ------------------------------------------------------------------------------------------------ assertions
-  `NPU_ASSERT(IndexRange, !wr_task || 32'(wr_idx) < TaskRegs)
-  `NPU_ASSERT(ErrBits, (err_q & ~npu_regs_pkg::NPU_REG_ERR_MASK) == 32'd0)
-  `NPU_ASSERT(SoftResetNoTask, !(srst_q && $past(srst_q) && (task_valid_o || alu_task_valid_o || pool_task_valid_o)))
-  `NPU_ASSERT(BusyAfterGemm, !$past(task_valid_o && task_ready_i && !srst_q && rst_ni) || gemm_busy_i || srst_q)
-  `NPU_ASSERT(BusyAfterAlu, !$past(alu_task_valid_o && alu_task_ready_i && !srst_q && rst_ni) || alu_busy_i || srst_q)
-  `NPU_ASSERT(BusyAfterPool, !$past(pool_task_valid_o && pool_task_ready_i && !srst_q && rst_ni) || pool_busy_i || srst_q)
-  `NPU_ASSERT_STABLE(bvalid_o, bready_i, bresp_o)
-  `NPU_ASSERT_STABLE(rvalid_o, rready_i, {rdata_o, rresp_o})
+  `ASSERT(IndexRange, !wr_task || 32'(wr_idx) < TaskRegs)
+  `ASSERT(ErrBits, (err_q & ~npu_regs_pkg::NPU_REG_ERR_MASK) == 32'd0)
+  `ASSERT(SoftResetNoTask, !(srst_q && $past(srst_q) && offered != 3'd0))
+  `ASSERT(BusyAfterTask, ($past(offered & taken & {3{!srst_q && rst_ni}}) & ~unit_runs & {3{!srst_q}}) == 3'd0)
+  // two fields stand for the whole task, which one statement loads: comparing all its bits costs a simulator 20 ns a cycle
+  `ASSERT_STABLE(task_valid_o, task_ready_i || srst_q, {task_o.ifm_addr, task_o.ofm_addr})
+  `ASSERT_STABLE(alu_task_valid_o, alu_task_ready_i || srst_q, {alu_task_o.a_addr, alu_task_o.o_addr})
+  `ASSERT_STABLE(pool_task_valid_o, pool_task_ready_i || srst_q, {pool_task_o.ifm_addr, pool_task_o.ofm_addr})
+  `ASSERT_STABLE(bvalid_o, bready_i, bresp_o)
+  `ASSERT_STABLE(rvalid_o, rready_i, {rdata_o, rresp_o})
 
 endmodule

@@ -22,4 +22,4 @@ module fifo_cover (
 
 endmodule
 
-bind npu_fifo fifo_cover u_fifo_cover (.*);
+bind fifo fifo_cover u_fifo_cover (.*);

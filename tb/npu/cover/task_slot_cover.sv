@@ -28,6 +28,4 @@ module task_slot_cover (
 
 endmodule
 
-bind gemm_slot task_slot_cover u_task_slot_cover (.*, .taking(slot_q == Snap), .checking(slot_q == Check));
-bind alu_slot task_slot_cover u_task_slot_cover (.*, .taking(slot_q == Snap), .checking(slot_q == Check));
-bind pool_slot task_slot_cover u_task_slot_cover (.*, .taking(slot_q == Snap), .checking(slot_q == Check));
+bind task_slot task_slot_cover u_task_slot_cover (.*, .taking(slot_q == Snap), .checking(slot_q == Check));

@@ -42,4 +42,4 @@ static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
 }
 
 const tb_check_ops npu_score_clk_gate = {
-    .unit = "npu_clk_gate", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle_all = cycle_all};
+    .unit = "clk_gate", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle_all = cycle_all};

@@ -211,6 +211,9 @@ static bool see_task(tb_check *c, const state *s) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     see_state(c, s);
+    if (c->all->every_cycle) {
+        s->fresh = (uint32_t)tb_get(s->engine_valid);
+    }
     if (s->fresh != 0) {
         for (uint32_t e = 0; e < ENGINES; e++) {
             if ((s->fresh >> e & 1u) != 0) {

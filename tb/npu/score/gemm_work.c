@@ -92,7 +92,7 @@ void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uin
 
 void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst, size_t size) {
     const npu_score_work *w = npu_score_work_of(c);
-    dst[0] = '\0';
+    snprintf(dst, size, "stream %" PRIu32 ", column %" PRIu32, stream, column); /* all that a bench of the unit alone knows */
     for (uint32_t i = 0; w != NULL && i < NPU_SCORE_BLOCKS && i < w->blocks; i++) {
         const npu_score_block *b = &w->block[i];
         if (vector >= b->vector && vector - b->vector < w->n) {
@@ -105,7 +105,7 @@ void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32
 
 void npu_score_tile_text(tb_check *c, uint64_t tile, uint32_t pixel, uint32_t column, char *dst, size_t size) {
     const npu_score_work *w = npu_score_work_of(c);
-    dst[0] = '\0';
+    snprintf(dst, size, "tile %" PRIu64 ", pixel %" PRIu32 ", column %" PRIu32, tile, pixel, column);
     if (w == NULL || tile >= w->tiles || w->tiles - tile > NPU_SCORE_TILES) {
         return;
     }

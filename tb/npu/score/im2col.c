@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 #define RING 16384u
-#define LATE 3u /* cycles that the unit may take to notice that the rows have arrived */
+#define SETUP 16u /* cycles from a task on offer to its first tile, when input and weights are there */
+#define LATE 3u   /* cycles that the unit may take to notice that the rows have arrived */
 
 /* What the mesh gets in this cycle; the buffers were read in the one before. */
 typedef struct outputs {
@@ -42,6 +43,7 @@ typedef struct state {
     outputs out;
     uint32_t busy; /* cycles for which the array must still run */
     uint32_t late;
+    uint32_t ready;                     /* cycles for which input and weights of the next tile have been there */
     uint64_t enabled, weights, vectors; /* not cleared by a reset */
     npu_score_work work;
 } state;
@@ -97,7 +99,7 @@ const npu_score_work *npu_score_work_of(const tb_check *c) {
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->have = s->pp = s->w_valid = s->a_valid = s->p_now = false;
-    s->base = s->step = s->busy = s->late = 0;
+    s->base = s->step = s->busy = s->late = s->ready = 0;
     s->out = (outputs){0};
     s->work.tiles = 0;
 }
@@ -320,21 +322,39 @@ static bool next_bank(const state *s) {
     return s->t->wgt_res ? (s->next.ob & 1u) != 0 : s->pp;
 }
 
+static bool weights_there(const state *s) {
+    const uint32_t bank = next_bank(s);
+    const uint64_t blocks = tb_get(s->wgt_blocks) >> (10 * bank) & 0x3ff;
+    return s->t->op == NPU_SCORE_CONVERT || (s->t->wgt_res ? blocks > s->next.ob >> 1 : (bit(s->wgt_full) >> bank & 1u) != 0);
+}
+
+/* A tile could start, as far as the block before it is concerned. */
+static bool may_start(const state *s) {
+    return s->have && !s->next.end && boundary(s) && !in_tile(s);
+}
+
+/* A tile starts as soon as all that it needs is there and the unit has had the time to notice: no gap between tiles when nobody hesitates. */
+static void check_pause(tb_check *c, state *s) {
+    const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP : LATE;
+    if (may_start(s) && s->ready > limit && bit(s->wait_ofm) == 0) {
+        const bool room = bit(s->room) != 0;
+        fail_here(c, room ? "tile start" : "waits", s->work.tiles, &s->next, 0, "none",
+                  room ? "one: input, weights and room are there" : "for room: there is none");
+    }
+}
+
 static void check_start(tb_check *c, state *s) {
     const uint64_t tile = s->work.tiles;
-    if (!s->have || s->next.end || !boundary(s) || in_tile(s)) {
+    if (!may_start(s)) {
         tb_check_fail(c, "tile start", tile, NULL, "a start", !s->have || s->next.end ? "none: there is no tile" : "none in a block");
         return;
     }
-    const uint32_t bank = next_bank(s);
-    const uint64_t blocks = tb_get(s->wgt_blocks) >> (10 * bank) & 0x3ff;
-    const bool weights = s->t->op == NPU_SCORE_CONVERT || (s->t->wgt_res ? blocks > s->next.ob >> 1 : bit(s->wgt_full) >> bank & 1u);
     if (!rows_there(s)) {
         char got[40], expected[40];
         snprintf(got, sizeof got, "%" PRIu64 " pixels of the input", tb_get(s->pix_ready));
         snprintf(expected, sizeof expected, "%" PRIu32, s->need);
         fail_here(c, "tile start", tile, &s->next, 0, got, expected);
-    } else if (!weights) {
+    } else if (!weights_there(s)) {
         fail_here(c, "tile start", tile, &s->next, 0, "a start", "none before the weights are there");
     } else if (bit(s->room) == 0) {
         fail_here(c, "tile start", tile, &s->next, 0, "a start", "none without room in ofm_buf");
@@ -450,8 +470,12 @@ static void cycle(tb_check *c) {
         s->late = 0;
     }
     const bool start = bit(s->start) != 0;
+    s->ready = s->have && !s->next.end && rows_there(s) && weights_there(s) ? s->ready + 1 : 0;
     if (start) {
         check_start(c, s);
+        s->ready = 0;
+    } else {
+        check_pause(c, s);
     }
     if (bit(s->free) != 0) {
         check_free(c, s);

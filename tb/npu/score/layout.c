@@ -9,6 +9,8 @@
 #define PIECE 1024u  /* bytes of the longest request */
 #define STREAM 1024u /* INT8 bytes that came and have not been written: less than a few words */
 #define BEAT 16u
+#define DRAIN 4u /* cycles from the last beat of an FP32 job to its first word */
+#define AHEAD 4u /* jobs that wait for data; INT8: or have words left */
 #define BANKS 4u /* FP32 jobs that may have all their data and not all their words out */
 
 typedef struct job {
@@ -16,6 +18,7 @@ typedef struct job {
     uint32_t scale, step, stride, addr, channels, count, waddr;
     uint32_t rows, row; /* reads of `row` bytes, `step` apart */
     uint32_t words;
+    uint32_t age;             /* FP32: cycles since its last beat */
     uint32_t in[PIXELS * 32]; /* FP32: data of the job, channel after channel */
     int8_t out[PIXELS * 32];  /* FP32: its words, known when all data have come */
 } job;
@@ -143,6 +146,7 @@ static void take_data(tb_check *c, state *s) {
     if (++s->in_row == j->rows) {
         s->in_row = 0;
         s->filled++;
+        j->age = 0;
         if (!j->int8) {
             cm_layout(npu_score_n(c), j->channels, j->count, j->scale, j->in, j->out);
         }
@@ -221,8 +225,42 @@ static void check_wait(tb_check *c, const state *s) {
     tb_check_fail(c, "data ready", s->words, NULL, got, "1");
 }
 
+/* The next job is taken when the requests of the one before are out and there is room. */
+static void see_job_wait(tb_check *c, const state *s) {
+    uint32_t ahead = 0;
+    for (uint64_t i = s->written; i < s->taken; i++) {
+        ahead += s->ring[i % JOBS].int8 || i >= s->filled;
+    }
+    if (s->asked == s->taken && ahead < AHEAD) {
+        tb_check_fail(c, "job", s->taken, NULL, "one that waits", "it is taken: there is room");
+    }
+}
+
+/*
+ * What depends only on the unit comes at once: requests of a job from the cycle after its acceptance on, INT8 words with their bytes,
+ * the words of an FP32 job DRAIN cycles after its last beat. Cycles in which ifm_buf takes no word do not count.
+ */
+static void see_delay(tb_check *c, state *s) {
+    if (s->asked < s->taken && npu_score_b(s->req_valid) == 0) {
+        tb_check_fail(c, "request", s->requests, NULL, "none", "one: a job wants data");
+    }
+    if (npu_score_b(s->job_valid) > npu_score_b(s->job_ready)) {
+        see_job_wait(c, s);
+    }
+    const bool word = npu_score_b(s->wr_valid) != 0, stalled = word && npu_score_b(s->wr_ready) == 0;
+    const job *j = &s->ring[s->written % JOBS];
+    const bool due = j->int8 ? s->stream_bytes >= npu_score_n(c) : s->written < s->filled && j->age >= DRAIN;
+    if (s->written < s->taken && due && !word) {
+        tb_check_fail(c, "word", s->words, NULL, "a gap", "a word: its data are there");
+    }
+    for (uint64_t i = s->written; i < s->filled && !stalled; i++) {
+        s->ring[i % JOBS].age++;
+    }
+}
+
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
+    see_delay(c, s);
     if (npu_score_fire(s->wr_valid, s->wr_ready)) {
         take_word(c, s);
     } else if (tb_get(s->done) != 0) {
@@ -243,6 +281,7 @@ static void cycle(tb_check *c) {
     if (npu_score_fire(s->job_valid, s->job_ready)) {
         take_job(c, s);
     }
+    c->again = s->asked < s->taken || s->written < s->filled;
 }
 
 static void finish(tb_check *c) {

@@ -41,8 +41,8 @@ typedef struct state {
         rready;
     tb_sig irq[3];
     tb_sig valid[UNITS], ready[UNITS], task[UNITS], busy[UNITS], done[UNITS];
-    tb_sig result_we, result, bus_err, srst, drained;
-    tb_sig perf_run, perf_snap, perf_clear, perf_rd, perf_sel, perf_lo, perf_hi; /* of npu_perf inside */
+    tb_sig result_we, result, bus_err, srst, drained, event, level;
+    tb_sig perf_clr, perf_event, perf_level, perf_run, perf_snap, perf_clear, perf_rd, perf_sel, perf_lo, perf_hi; /* of npu_perf inside */
     cm_device *regs;
     access wr, rd;
     uint32_t rdata_expected;
@@ -100,14 +100,18 @@ static int bind_units(tb_check *c, state *s, char *err, size_t err_size) {
                                   {"pool_busy_i", &s->busy[POOL]},
                                   {"pool_done_i", &s->done[POOL]},
                                   {"bus_err_i", &s->bus_err},
+                                  {"perf_event_i", &s->event},
+                                  {"perf_level_i", &s->level},
                                   {"srst_o", &s->srst},
                                   {"drained_i", &s->drained}};
     return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
 }
 
 static int bind_perf(tb_check *c, state *s, char *err, size_t err_size) {
-    const npu_score_sig sigs[] = {{"run_i", &s->perf_run}, {"snap_i", &s->perf_snap}, {"clear_i", &s->perf_clear}, {"rd_i", &s->perf_rd},
-                                  {"sel_i", &s->perf_sel}, {"lo_o", &s->perf_lo},     {"hi_o", &s->perf_hi}};
+    const npu_score_sig sigs[] = {{"clr_i", &s->perf_clr}, {"event_i", &s->perf_event}, {"level_i", &s->perf_level},
+                                  {"run_i", &s->perf_run}, {"snap_i", &s->perf_snap},   {"clear_i", &s->perf_clear},
+                                  {"rd_i", &s->perf_rd},   {"sel_i", &s->perf_sel},     {"lo_o", &s->perf_lo},
+                                  {"hi_o", &s->perf_hi}};
     const tb_tap *tap = tb_taps_find(&c->all->taps, "npu_perf", 0);
     for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
         if (tap == NULL || tb_tap_sig(tap, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
@@ -219,7 +223,7 @@ static void compare_read(tb_check *c, state *s) {
 
 static void compare_task(tb_check *c, state *s, uint32_t unit) {
     slot *t = &s->slot[unit];
-    if (!t->compared || tb_get(s->ready[unit]) != 0) {
+    if (!t->compared || tb_get(s->ready[unit]) != 0 || c->all->every_cycle) {
         npu_score_task_same(c, task_names[unit], (npu_score_kind)unit, s->task[unit], &t->task);
         t->compared = true;
     }
@@ -232,6 +236,7 @@ static void compare_outputs(tb_check *c, state *s) {
         tb_check_value(c, irq_names[i], c->task, tb_get(s->irq[i]), (s->irq_status & s->irq_enable) >> i & 1u);
     }
     tb_check_value(c, "soft reset", c->task, tb_get(s->srst), s->resetting);
+    tb_check_value(c, "counter reset", c->task, tb_get(s->perf_clr), s->resetting);
     for (uint32_t i = 0; i < UNITS && !s->resetting; i++) {
         if (tb_check_value(c, valid_names[i], c->task, tb_get(s->valid[i]), offered(&s->slot[i])) && offered(&s->slot[i])) {
             compare_task(c, s, i);
@@ -343,6 +348,10 @@ static void step_units(tb_check *c, state *s, const effect *e) {
 /* What the counters are told. */
 static void compare_perf(tb_check *c, state *s, const effect *e) {
     const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
+    tb_check_value(c, "events", c->task, tb_get(s->perf_event), tb_get(s->event));
+    if (memcmp(s->perf_level.ptr, s->level.ptr, tb_sig_bytes(s->level)) != 0) {
+        tb_check_fail(c, "levels", c->task, NULL, "others at npu_perf", "those of the port");
+    }
     tb_check_value(c, "count enable", c->task, tb_get(s->perf_run), (status(s) & any) != 0);
     tb_check_value(c, "snapshot", s->wr.count, tb_get(s->perf_snap), e->snap);
     tb_check_value(c, "counter clear", s->wr.count, tb_get(s->perf_clear), e->clear);
@@ -409,7 +418,7 @@ static bool quiet(const state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (quiet(s)) {
+    if (!c->all->every_cycle && quiet(s)) {
         return;
     }
     compare_outputs(c, s);

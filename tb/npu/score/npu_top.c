@@ -104,7 +104,7 @@ static int open_unit(tb_check *c, ends *u, size_t index, char *err, size_t err_s
     if (find(&c->all->taps, kinds[index], 0, w, COUNT(w), err, err_size) != 0) {
         return -1;
     }
-    return find(&c->all->taps, "npu_clk_gate", index, clock, COUNT(clock), err, err_size);
+    return find(&c->all->taps, "clk_gate", index, clock, COUNT(clock), err, err_size);
 }
 
 static int open_read(tb_check *c, channel *k, size_t index, char *err, size_t err_size) {

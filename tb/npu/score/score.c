@@ -76,12 +76,12 @@ static bool inside(const char *path, const char *part) {
 }
 
 static int find_clock(tb_check *c, char *err, size_t err_size) {
-    if (tb_taps_find(&c->all->taps, "npu_clk_gate", 0) == NULL) { /* a bench without gates: the clock always runs */
+    if (tb_taps_find(&c->all->taps, "clk_gate", 0) == NULL) { /* a bench without gates: the clock always runs */
         return 0;
     }
     for (size_t i = 0; i < sizeof gated / sizeof *gated; i++) {
         if (inside(c->tap->path, gated[i])) {
-            const tb_tap *gate = tb_taps_find(&c->all->taps, "npu_clk_gate", i);
+            const tb_tap *gate = tb_taps_find(&c->all->taps, "clk_gate", i);
             if (gate == NULL) {
                 snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, gated[i]);
                 return -1;

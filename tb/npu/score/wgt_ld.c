@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PIECE 1024u  /* bytes of the longest request */
-#define AHEAD 64u    /* beats in flight beyond which a resident task asks for nothing after its first block */
-#define PATIENCE 16u /* cycles for what depends on nothing else */
+#define PIECE 1024u /* bytes of the longest request */
+#define AHEAD 64u   /* beats in flight beyond which a resident task asks for nothing after its first block */
+#define PATIENCE 4u /* cycles for what depends on nothing else */
 #define BEAT 16u
 #define STREAM 64u /* bytes of data on the way to words: two beats at most */
 #define OP_DEPTHWISE 1u

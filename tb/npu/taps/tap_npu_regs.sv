@@ -39,6 +39,8 @@ module tap_npu_regs (
   input logic                           pool_busy_i,
   input logic                           pool_done_i,
   input logic [11:0]                    bus_err_i,
+  input logic [35:0]                    perf_event_i,
+  input logic [191:0]                   perf_level_i,
   input logic                           srst_o,
   input logic                           drained_i
 );

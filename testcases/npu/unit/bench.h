@@ -19,14 +19,14 @@
 
 /* One case in execution. */
 typedef struct unit {
-    const char *name;      /* of the unit under test, as in reports */
-    uint64_t seed;         /* of the case; streams come from unit_stream() */
-    const tb_knobs *knobs; /* resolved */
-    uint64_t cycle;        /* rising edges since the case began, reset included */
-    uint64_t max_cycles;   /* more of them are a hang */
-    uint64_t hash;         /* of all inputs at every edge: two runs with the same hash had the same stimulus, handshakes and length */
-    tb_scoreboard sb;      /* the bench sets it up with unit_expect_init() */
-    bool sb_used;
+    const char *name;       /* of the unit under test, as in reports */
+    uint64_t seed;          /* of the case; streams come from unit_stream() */
+    const tb_knobs *knobs;  /* resolved */
+    uint64_t cycle;         /* rising edges since the case began, reset included */
+    uint64_t max_cycles;    /* more of them are a hang */
+    uint64_t hash;          /* of all inputs at every edge: two runs with the same hash had the same stimulus, handshakes and length */
+    tb_scoreboard sb;       /* the bench sets it up with unit_expect_init() */
+    bool sb_used, compared; /* the bench compares by itself: through the scoreboard, through unit_expect_value() */
     tb_result *result;
     npu_cov *cov;         /* what is covered; NULL: nobody asked (--cov) */
     tb_run run;           /* the design, and the checks of the units in the bench (tb/npu/score) */
@@ -58,6 +58,8 @@ extern const unit_bench unit_this_bench;
 /* ---- ports; values through tb_get() and tb_set() ---- */
 /* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
 tb_sig unit_port(unit *u, const char *name);
+/* Several of them. */
+void unit_ports(unit *u, const npu_score_sig *ports, size_t count);
 /* `bytes` bytes at byte offset `at` of a port. Nothing happens (zeros are read) outside the port. */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes);
 void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes);
@@ -91,6 +93,8 @@ typedef struct unit_stall {
 } unit_stall;
 /* `name`: of its random stream; the percentage and the run length are the knobs `stall_<name>` and `stall_run`. */
 unit_stall unit_stall_make(const unit *u, const char *name);
+/* `count` sides with the same knobs, each with a stream of its own. */
+void unit_stalls(const unit *u, const char *name, unit_stall *stalls, uint32_t count);
 /* True in cycles in which this side is willing. One call a cycle. */
 bool unit_go(unit_stall *stall);
 
@@ -113,7 +117,12 @@ bool unit_compare(unit *u, const void *actual, const void *expected, size_t coun
 void unit_fail(unit *u, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* got != expected of a single signal: one line with name and cycle. */
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected);
-/* At the end of the case: the checks of the units complain about what never came. A complaint is a failure of the case. */
+/* The checks of the units look at the settled cycle without an edge: outputs that the last edge has made. */
+void unit_look(unit *u);
+/*
+ * At the end of the case: the checks of the units complain about what never came. A complaint is a failure of the case, and so is a case of which neither they nor
+ * the bench have checked anything.
+ */
 void unit_finish_checks(unit *u);
 /* False once anything failed. */
 bool unit_ok(const unit *u);

@@ -15,6 +15,12 @@ tb_sig unit_port(unit *u, const char *name) {
     return (tb_sig){.ptr = u->nowhere, .width = sizeof u->nowhere * 8};
 }
 
+void unit_ports(unit *u, const npu_score_sig *ports, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        *ports[i].sig = unit_port(u, ports[i].name);
+    }
+}
+
 /* The Verilated storage is little endian in its words and so are all hosts that the project supports, so bytes can be copied. */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes) {
     if (bytes > 0 && at + bytes <= tb_sig_bytes(port)) {
@@ -38,7 +44,7 @@ bool unit_ok(const unit *u) {
     return u->result->outcome == TB_PASS && !(u->sb_used && u->sb.mismatches > 0);
 }
 
-/* The bucket of a failed assertion is its name, which follows the word "assertion" (rtl/lib/npu_assert.svh). */
+/* The bucket of a failed assertion is its name, which follows the word "assertion" (rtl/lib/assert.svh). */
 static void note_stop(unit *u) {
     const tb_sim *sim = &u->run.sim;
     if (sim->interrupted || !sim->failure[0]) {
@@ -92,7 +98,15 @@ void unit_reset(unit *u) {
     take_failure(u);
 }
 
+void unit_look(unit *u) {
+    tb_sim_settle(&u->run.sim);
+    tb_checks_cycle(&u->run.checks); /* what it finds is noted at the end */
+}
+
 void unit_finish_checks(unit *u) {
+    if (u->run.checks.count == 0 && !u->sb_used && !u->compared) {
+        tb_result_fail(u->result, TB_ERROR, "no check", "%s: nothing has looked at the unit, neither a check nor the bench", u->name);
+    }
     tb_run_finish_checks(&u->run);
     take_failure(u);
 }
@@ -141,6 +155,14 @@ unit_stall unit_stall_make(const unit *u, const char *name) {
     stall.percent = (uint32_t)unit_knob(u, key);
     stall.run = (uint32_t)unit_knob(u, "stall_run");
     return stall;
+}
+
+void unit_stalls(const unit *u, const char *name, unit_stall *stalls, uint32_t count) {
+    const unit_stall all = unit_stall_make(u, name);
+    for (uint32_t i = 0; i < count; i++) {
+        stalls[i] = all;
+        stalls[i].rng = tb_rng_fork(&all.rng, i);
+    }
 }
 
 bool unit_go(unit_stall *stall) {
@@ -200,6 +222,7 @@ void unit_fail(unit *u, const char *kind, const char *format, ...) {
 }
 
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected) {
+    u->compared = true;
     if (got != expected) {
         unit_fail(u, signal, "%s, cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, signal, u->cycle, got, expected);
     }

@@ -1,8 +1,6 @@
 /* dma_bench.c - the AXI side of the DMA benches. */
 #include "dma_bench.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *const dma_profile_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
@@ -11,7 +9,6 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write) {
     char err[256] = "";
     const tb_axi_profile *profile = tb_axi_profile_find(tb_knobs_get_name(u->knobs, "bus"));
     memset(bus, 0, sizeof *bus);
-    bus->write = write;
     if (tb_axi_bind(&bus->port, &u->run.sim, "m_", false, err, sizeof err) != 0 || !profile) {
         tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, profile ? err : "no such bus profile");
         return -1;
@@ -40,10 +37,14 @@ int dma_bus_open(unit *u, dma_bus *bus, bool write) {
         return -1;
     }
     tb_axi_mon_reset(&bus->mon); /* the bench begins behind a reset */
-    bus->err = unit_port(u, write ? "wr_err_o" : "rd_err_o");
-    bus->wait_bus = unit_port(u, write ? "wr_ev_wait_bus_o" : "rd_ev_wait_bus_o");
-    bus->inflight = unit_port(u, write ? "wr_inflight_o" : "rd_inflight_o");
     bus->up = true;
+    bus->flush = unit_port(u, write ? "wr_flush_i" : "rd_flush_i");
+    bus->idle = unit_port(u, write ? "wr_idle_o" : "rd_idle_o");
+    bus->rng_flush = unit_stream(u, "flush_at");
+    tb_rng rng = unit_stream(u, "errors_at");
+    for (int64_t i = 0; i < unit_knob(u, "errors"); i++) {
+        tb_axi_slave_inject(&bus->slave, write, tb_rng_range(&rng, 0, (uint64_t)unit_knob(u, "jobs")));
+    }
     return 0;
 }
 
@@ -55,46 +56,6 @@ void dma_bus_close(dma_bus *bus) {
     }
 }
 
-void dma_bus_drive(unit *u, dma_bus *bus) {
-    tb_axi_slave_drive(&bus->slave, u->cycle);
-}
-
-static void check_burst(unit *u, dma_bus *bus, const tb_axi_ax *ax) {
-    if (bus->burst_out == bus->burst_in) {
-        unit_fail(u, "burst", "cycle %" PRIu64 ": burst at 0x%08" PRIx64 " that no job needs", u->cycle, ax->addr);
-        return;
-    }
-    const cm_dma_burst *want = &bus->burst[bus->burst_out % DMA_QUEUE];
-    if (ax->addr != want->addr || ax->len + 1u != want->beats || ax->size != 4 || ax->burst != TB_AXI_INCR || ax->id != 0) {
-        unit_fail(u, "burst",
-                  "burst %" PRIu64 ", cycle %" PRIu64 ": got address 0x%08" PRIx64 " beats %u size %u burst %u id %" PRIu64
-                  ", expected address 0x%08" PRIx32 " beats %" PRIu32 " size 4 burst 1 id 0",
-                  bus->burst_out, u->cycle, ax->addr, ax->len + 1u, ax->size, ax->burst, ax->id, want->addr, want->beats);
-    }
-    bus->burst_out++;
-}
-
-/* Pulses and levels of this cycle, and what the pulses of the next one must be. */
-static void check_status(unit *u, dma_bus *bus, const tb_axi_ax *ax) {
-    const tb_axi_port *p = &bus->port;
-    const uint64_t flight = bus->burst_out + ax->valid - bus->answered;
-    const bool data_waits = bus->write ? *p->w_valid && !*p->w_ready : flight > 0 && !*p->r_valid;
-    const bool answer = bus->write ? *p->b_valid && *p->b_ready : *p->r_valid && *p->r_ready;
-    const uint64_t resp = bus->write ? *p->b_resp : *p->r_resp;
-    unit_expect_value(u, "err_o", tb_get(bus->err), bus->err_due);
-    unit_expect_value(u, "ev_wait_bus_o", tb_get(bus->wait_bus), bus->wait_due);
-    unit_expect_value(u, "inflight_o", tb_get(bus->inflight), flight);
-    bus->wait_due = (ax->valid && !ax->ready) || data_waits;
-    bus->err_due = 0;
-    if (answer && flight > 0) {
-        const uint32_t owner = bus->owner[bus->answered % DMA_QUEUE];
-        const bool complete = bus->write || *p->r_last;
-        bus->err_due = resp >= TB_AXI_SLVERR ? UINT64_C(1) << owner : 0;
-        bus->answered += complete;
-        bus->owed[owner] -= complete;
-    }
-}
-
 static void check_rules(unit *u, const dma_bus *bus) {
     if (bus->mon.violations > 0) {
         char text[320];
@@ -103,44 +64,33 @@ static void check_rules(unit *u, const dma_bus *bus) {
     }
 }
 
-void dma_bus_sample(unit *u, dma_bus *bus) {
+bool dma_bus_flush(dma_bus *bus, uint32_t rate) {
+    const bool begins = bus->flush_left == 0 && tb_rng_chance(&bus->rng_flush, rate, 10000);
+    if (begins) {
+        bus->flush_left = (uint32_t)tb_rng_range(&bus->rng_flush, 1, 40);
+    }
+    tb_set(bus->flush, bus->flush_left > 0);
+    return begins;
+}
+
+void dma_bus_drive(unit *u, dma_bus *bus) {
+    tb_axi_slave_drive(&bus->slave, u->cycle);
+    unit_settle(u);
+}
+
+void dma_bus_edge(unit *u, dma_bus *bus) {
     tb_axi_sample s;
     tb_axi_sample_port(&bus->port, u->cycle, true, &s);
-    const tb_axi_ax *ax = bus->write ? &s.aw : &s.ar;
     tb_axi_slave_sample(&bus->slave);
     tb_axi_mon_step(&bus->mon, &s);
     check_rules(u, bus);
-    check_status(u, bus, ax);
-    if (ax->valid && ax->ready) {
-        check_burst(u, bus, ax);
-    }
+    unit_edge(u);
+    bus->flush_left -= bus->flush_left > 0;
 }
 
 void dma_bus_finish(unit *u, dma_bus *bus) {
     tb_axi_mon_finish(&bus->mon, u->cycle);
     check_rules(u, bus);
-}
-
-void dma_bus_expect(unit *u, dma_bus *bus, const dma_job *job) {
-    cm_dma_burst cut[16];
-    const size_t count = cm_dma_split(job->addr, job->bytes, cut, 16);
-    if (count > 16) {
-        unit_fail(u, "bench", "a job of %" PRIu32 " bytes has too many bursts for the bench", job->bytes);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        bus->owner[bus->burst_in % DMA_QUEUE] = job->requester;
-        bus->burst[bus->burst_in++ % DMA_QUEUE] = cut[i];
-    }
-    bus->owed[job->requester] += (uint32_t)count;
-}
-
-void dma_bus_flush(dma_bus *bus) {
-    const bool shown = *(bus->write ? bus->port.aw.valid : bus->port.ar.valid) != 0;
-    const uint64_t keep = bus->burst_out + (shown ? 1u : 0u);
-    while (bus->burst_in > keep) {
-        bus->owed[bus->owner[--bus->burst_in % DMA_QUEUE]]--;
-    }
 }
 
 dma_job dma_draw_job(tb_rng *rng, uint32_t size_max) {

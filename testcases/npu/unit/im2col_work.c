@@ -1,4 +1,4 @@
-/* im2col_work.c - random tasks for im2col and the order of their blocks, the loaders of their weights. */
+/* im2col_work.c - random tasks for im2col, the loaders of their weights. */
 #include "im2col_work.h"
 
 #include <stdlib.h>
@@ -53,16 +53,16 @@ static bool derive(im2col_work *w, const im2col_limits *l) {
     w->icb = (t->ic + N - 1) / N;
     w->ocb = (t->oc + N - 1) / N;
     w->pixels = t->iw * t->ih;
-    w->tiles = (t->ow * t->oh + 2 * N - 1) / (2 * N);
-    w->group = t->group == 0 ? 1 : min_u32(t->group, 512 / N);
-    w->blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);
-    w->words = t->op == CONV ? w->blocks * N : t->op == DEPTHWISE ? w->blocks : 0;
-    const uint32_t span = min_u32(t->oh, 1 + (2 * N * w->group + t->ow - 2) / t->ow);
+    const uint32_t tiles = (t->ow * t->oh + 2 * N - 1) / (2 * N);
+    const uint32_t group = t->group == 0 ? 1 : min_u32(t->group, 512 / N); /* as the hardware clips it */
+    const uint32_t blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);  /* of a tile */
+    w->words = t->op == CONV ? blocks * N : t->op == DEPTHWISE ? blocks : 0;
+    const uint32_t span = min_u32(t->oh, 1 + (2 * N * group + t->ow - 2) / t->ow);
     const uint32_t rows = min_u32(t->ih, (span - 1) * t->sh + (t->kh - 1) * t->dh + 1);
     w->least = t->wgt_res ? min_u32((rows * t->iw + 64) * w->icb, w->pixels * w->icb) : w->pixels * w->icb;
     const uint32_t bank = (t->wgt_res ? (w->ocb + 1) / 2 : 1) * w->words;
     const bool fits = w->pixels * w->icb <= IM2COL_IFM_WORDS || (t->wgt_res && (rows * t->iw + 64) * w->icb <= IM2COL_IFM_WORDS);
-    return bank <= IM2COL_WGT_WORDS && fits && (uint64_t)w->ocb * w->tiles * w->blocks * N <= l->cycles;
+    return bank <= IM2COL_WGT_WORDS && fits && (uint64_t)w->ocb * tiles * blocks * N <= l->cycles;
 }
 
 static bool keeps(const im2col_work *before, const cm_gemm_task *t) {
@@ -108,48 +108,6 @@ void im2col_work_free(im2col_work *w) {
     free(w->ifm);
     free(w->weights);
     memset(w, 0, sizeof *w);
-}
-
-/* ---- order ---- */
-
-void im2col_next(const im2col_work *w, im2col_walk *k) {
-    if (++k->block < w->blocks) {
-        return;
-    }
-    k->block = 0;
-    const uint32_t end = w->t.wgt_res ? min_u32(k->first + w->group, w->tiles) : w->tiles;
-    if (++k->tile < end) {
-        return;
-    }
-    k->tile = k->first;
-    if (++k->ob < w->ocb) {
-        return;
-    }
-    k->ob = 0;
-    k->tile = k->first = end;
-    k->end = end == w->tiles;
-}
-
-uint32_t im2col_need(const im2col_work *w, const im2col_walk *k) {
-    const cm_gemm_task *t = &w->t;
-    const uint32_t last = min_u32((k->tile + 1) * 2 * N, t->ow * t->oh) - 1;
-    const int64_t rows = (int64_t)(last / t->ow) * t->sh - t->pad_t + (int64_t)(t->kh - 1) * t->dh + 1;
-    return (rows < 0 ? 0 : rows > t->ih ? t->ih : (uint32_t)rows) * t->iw;
-}
-
-void im2col_vectors(const im2col_work *w, const im2col_walk *k, int8_t *out) {
-    const bool conv = w->t.op == CONV;
-    const uint32_t tap = conv ? k->block / w->icb : k->block;
-    cm_im2col_block(&w->t, N, w->ifm, k->tile, tap / w->t.kw, tap % w->t.kw, conv ? k->block % w->icb : k->ob, out);
-}
-
-void im2col_weights(const im2col_work *w, const im2col_walk *k, uint32_t r, int8_t *out) {
-    if (w->t.op == CONV) {
-        memcpy(out, w->weights[(size_t)k->ob * w->words + k->block * N + r], N);
-        return;
-    }
-    memset(out, 0, N); /* the diagonal */
-    out[r] = w->t.op == CONVERT ? 1 : w->weights[(size_t)k->ob * w->words + k->block][r];
 }
 
 /* ---- weights ---- */

@@ -1,8 +1,6 @@
 /* npu_task.c - the fields of npu_pkg::gemm_task_t, alu_task_t and pool_task_t, lowest first. */
 #include "npu_task.h"
 
-#include <stdio.h>
-
 #define FIELDS_MAX 48u
 
 typedef struct field {
@@ -133,29 +131,9 @@ static void set_list(tb_sig port, const fields *list) {
     }
 }
 
-static void expect_list(unit *u, tb_sig port, const fields *list) {
-    uint32_t lsb = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const field *f = &list->f[i];
-        const uint64_t got = tb_get_field(port, lsb, f->bits);
-        lsb += f->bits;
-        if (got != f->value) {
-            char name[32];
-            snprintf(name, sizeof name, "task.%s", f->name);
-            unit_expect_value(u, name, got, f->value);
-        }
-    }
-    unit_expect_value(u, "bits of a task", lsb, port.width);
-}
-
 void npu_task_set(tb_sig port, const cm_gemm_task *task) {
     const fields list = list_gemm(task);
     set_list(port, &list);
-}
-
-void npu_task_expect(unit *u, tb_sig port, const cm_gemm_task *task) {
-    const fields list = list_gemm(task);
-    expect_list(u, port, &list);
 }
 
 void npu_alu_task_set(tb_sig port, const cm_alu_task *task) {
@@ -163,17 +141,7 @@ void npu_alu_task_set(tb_sig port, const cm_alu_task *task) {
     set_list(port, &list);
 }
 
-void npu_alu_task_expect(unit *u, tb_sig port, const cm_alu_task *task) {
-    const fields list = list_alu(task);
-    expect_list(u, port, &list);
-}
-
 void npu_pool_task_set(tb_sig port, const cm_pool_task *task) {
     const fields list = list_pool(task);
     set_list(port, &list);
-}
-
-void npu_pool_task_expect(unit *u, tb_sig port, const cm_pool_task *task) {
-    const fields list = list_pool(task);
-    expect_list(u, port, &list);
 }

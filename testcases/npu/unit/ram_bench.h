@@ -1,45 +1,25 @@
 /*
- * ram_bench.h - one executor for the buffers that are plain memories: a table says which ports they have.
- *
- * Every written word is remembered in C. A read is checked one cycle later when its word has ever been written; a read of the word that is written in the same
- * cycle gives the old one.
+ * ram_bench.h - one executor for the buffers that are plain memories: random accesses to the ports of a table.
  */
 #ifndef RAM_BENCH_H
 #define RAM_BENCH_H
 
 #include "bench.h"
 
-#define RAM_MEMS 2u
-#define RAM_PORTS 4u
+#define RAM_PORTS 2u
 
 typedef struct ram_write {
-    const char *enable; /* port and its bit */
-    uint32_t bit;
-    const char *addr, *data; /* NULL enable ends the list */
-    uint32_t mem;
+    const char *addr, *data; /* NULL ends the list; bit i of we_i enables port i */
 } ram_write;
-
-typedef struct ram_enable {
-    const char *port; /* NULL ends the list */
-    uint32_t bit;
-} ram_enable;
-
-typedef struct ram_read {
-    const char *data; /* NULL ends the list */
-    uint32_t mem;     /* RAM_BANKED: chosen by bank_port in each cycle */
-    uint32_t addr;    /* index into addr[] */
-    uint32_t enable;  /* index into enable[] */
-} ram_read;
-#define RAM_BANKED RAM_MEMS
 
 typedef struct ram_desc {
     uint32_t depth, bytes; /* words, bytes of a word */
     bool has_reset;
     ram_write write[RAM_PORTS];
-    ram_enable enable[RAM_PORTS]; /* read enables */
-    const char *addr[RAM_PORTS];  /* read addresses; NULL ends the list */
-    ram_read read[RAM_PORTS];
-    const char *bank_port; /* chooses the bank that is read; the word that is read is not written in that cycle. NULL: no banks */
+    uint32_t enables;            /* bits of re_i */
+    const char *addr[RAM_PORTS]; /* read addresses; NULL ends the list */
+    const char *
+        bank_port; /* chooses the bank that is read, write port i serves bank i; the word that is read is not written in that cycle. NULL: no banks */
 } ram_desc;
 
 #define RAM_BENCH_KNOBS 5u

@@ -4,7 +4,6 @@
  * answers of the bus; with flushes. Checked: the grant, every description and the burst that follows it one cycle later, bursts in flight and whose they are, throughput (a burst in
  * every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "bench.h"
@@ -112,23 +111,16 @@ static void drive(const unit *u, bench *b) {
     tb_set(b->done, b->done_on);
 }
 
-static void expect_field(unit *u, const bench *b, const char *name, uint64_t got, uint64_t expected) {
-    if (got != expected) {
-        unit_fail(u, name, "%s, burst %" PRIu64 ", cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, name, b->bursts_out,
-                  u->cycle, got, expected);
-    }
-}
-
-static void check_description(unit *u, bench *b) {
+static void check_description(unit *u, const bench *b) {
     const job *j = &b->queue[b->head];
     const cm_dma_burst *k = &b->bursts[b->next];
-    expect_field(u, b, "bst_id_o", tb_get(b->bst_id), j->id);
-    expect_field(u, b, "bst_len_o", tb_get(b->bst_len), k->beats - 1);
-    expect_field(u, b, "bst_first_o", tb_get(b->bst_first), b->next == 0);
-    expect_field(u, b, "bst_last_o", tb_get(b->bst_last), b->next + 1 == b->count);
-    expect_field(u, b, "bst_off_o", tb_get(b->bst_off), j->addr & 15u);
-    expect_field(u, b, "bst_end_o", tb_get(b->bst_end), (j->addr + j->bytes - 1) & 15u);
-    expect_field(u, b, "bst_tail_o", tb_get(b->bst_tail), j->bytes & 15u);
+    unit_expect_value(u, "bst_id_o", tb_get(b->bst_id), j->id);
+    unit_expect_value(u, "bst_len_o", tb_get(b->bst_len), k->beats - 1);
+    unit_expect_value(u, "bst_first_o", tb_get(b->bst_first), b->next == 0);
+    unit_expect_value(u, "bst_last_o", tb_get(b->bst_last), b->next + 1 == b->count);
+    unit_expect_value(u, "bst_off_o", tb_get(b->bst_off), j->addr & 15u);
+    unit_expect_value(u, "bst_end_o", tb_get(b->bst_end), (j->addr + j->bytes - 1) & 15u);
+    unit_expect_value(u, "bst_tail_o", tb_get(b->bst_tail), j->bytes & 15u);
 }
 
 /* The requester with the lowest index, when there is room. */
@@ -185,20 +177,20 @@ static void advance(bench *b, bool push, int grant) {
 
 static void sample(unit *u, bench *b) {
     const int grant = expected_grant(b);
-    expect_field(u, b, "req_ready_o", tb_get(b->req_ready), grant < 0 ? 0 : UINT64_C(1) << grant);
-    expect_field(u, b, "ax_valid_o", tb_get(b->ax_valid), b->showing);
+    unit_expect_value(u, "req_ready_o", tb_get(b->req_ready), grant < 0 ? 0 : UINT64_C(1) << grant);
+    unit_expect_value(u, "ax_valid_o", tb_get(b->ax_valid), b->showing);
     if (b->showing) {
-        expect_field(u, b, "ax_addr_o", tb_get(b->ax_addr), b->shown.addr);
-        expect_field(u, b, "ax_len_o", tb_get(b->ax_len), b->shown.beats - 1);
+        unit_expect_value(u, "ax_addr_o", tb_get(b->ax_addr), b->shown.addr);
+        unit_expect_value(u, "ax_len_o", tb_get(b->ax_len), b->shown.beats - 1);
     }
-    expect_field(u, b, "jobs_idle_o", tb_get(b->jobs_idle), b->queued == 0);
-    expect_field(u, b, "bus_idle_o", tb_get(b->bus_idle), b->flight == 0);
-    expect_field(u, b, "flight_o", tb_get(b->flight_o), b->flight);
+    unit_expect_value(u, "jobs_idle_o", tb_get(b->jobs_idle), b->queued == 0);
+    unit_expect_value(u, "bus_idle_o", tb_get(b->bus_idle), b->flight == 0);
+    unit_expect_value(u, "flight_o", tb_get(b->flight_o), b->flight);
     if (b->flight > 0) {
-        expect_field(u, b, "done_id_o", tb_get(b->done_id), b->owner[b->bursts_done % OUTSTANDING]);
+        unit_expect_value(u, "done_id_o", tb_get(b->done_id), b->owner[b->bursts_done % OUTSTANDING]);
     }
     const bool push = b->queued > 0 && !b->clr_on && (!b->showing || b->ax_go) && b->bst_go && b->flight < OUTSTANDING;
-    expect_field(u, b, "bst_push_o", tb_get(b->bst_push), push);
+    unit_expect_value(u, "bst_push_o", tb_get(b->bst_push), push);
     if (push) {
         check_description(u, b);
     }
@@ -206,20 +198,15 @@ static void sample(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const struct {
-        tb_sig *sig;
-        const char *name;
-    } ports[] = {{&b->clr, "clr_i"},           {&b->req_valid, "req_valid_i"}, {&b->req_ready, "req_ready_o"},
-                 {&b->req_addr, "req_addr_i"}, {&b->req_bytes, "req_bytes_i"}, {&b->ax_addr, "ax_addr_o"},
-                 {&b->ax_len, "ax_len_o"},     {&b->ax_valid, "ax_valid_o"},   {&b->ax_ready, "ax_ready_i"},
-                 {&b->bst_push, "bst_push_o"}, {&b->bst_ready, "bst_ready_i"}, {&b->bst_id, "bst_id_o"},
-                 {&b->bst_len, "bst_len_o"},   {&b->bst_first, "bst_first_o"}, {&b->bst_last, "bst_last_o"},
-                 {&b->bst_off, "bst_off_o"},   {&b->bst_end, "bst_end_o"},     {&b->bst_tail, "bst_tail_o"},
-                 {&b->done, "done_i"},         {&b->jobs_idle, "jobs_idle_o"}, {&b->bus_idle, "bus_idle_o"},
-                 {&b->done_id, "done_id_o"},   {&b->flight_o, "flight_o"}};
-    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        *ports[i].sig = unit_port(u, ports[i].name);
-    }
+    const npu_score_sig ports[] = {{"clr_i", &b->clr},           {"req_valid_i", &b->req_valid}, {"req_ready_o", &b->req_ready},
+                                   {"req_addr_i", &b->req_addr}, {"req_bytes_i", &b->req_bytes}, {"ax_addr_o", &b->ax_addr},
+                                   {"ax_len_o", &b->ax_len},     {"ax_valid_o", &b->ax_valid},   {"ax_ready_i", &b->ax_ready},
+                                   {"bst_push_o", &b->bst_push}, {"bst_ready_i", &b->bst_ready}, {"bst_id_o", &b->bst_id},
+                                   {"bst_len_o", &b->bst_len},   {"bst_first_o", &b->bst_first}, {"bst_last_o", &b->bst_last},
+                                   {"bst_off_o", &b->bst_off},   {"bst_end_o", &b->bst_end},     {"bst_tail_o", &b->bst_tail},
+                                   {"done_i", &b->done},         {"jobs_idle_o", &b->jobs_idle}, {"bus_idle_o", &b->bus_idle},
+                                   {"done_id_o", &b->done_id},   {"flight_o", &b->flight_o}};
+    unit_ports(u, ports, sizeof ports / sizeof *ports);
 }
 
 static bool busy(const unit *u, const bench *b) {
@@ -240,10 +227,7 @@ static int run(unit *u) {
     b->ax_stall = unit_stall_make(u, "ax");
     b->bst_stall = unit_stall_make(u, "bst");
     b->done_stall = unit_stall_make(u, "done");
-    for (uint32_t i = 0; i < REQS; i++) {
-        b->req_stall[i] = unit_stall_make(u, "req");
-        b->req_stall[i].rng = tb_rng_fork(&b->req_stall[i].rng, i);
-    }
+    unit_stalls(u, "req", b->req_stall, REQS);
     unit_reset(u);
     for (uint32_t quiet = 0; quiet < 20 && unit_ok(u); quiet += !busy(u, b)) {
         drive(u, b);

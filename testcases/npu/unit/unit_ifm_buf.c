@@ -1,12 +1,8 @@
 /* dut: ifm_buf */
 #include "ram_bench.h"
 
-static const ram_desc desc = {.depth = 16384,
-                              .bytes = NPU_CFG_N,
-                              .write = {{"we_i", 0, "waddr_i", "wdata_i", 0}},
-                              .enable = {{"re_i", 0}},
-                              .addr = {"raddr0_i", "raddr1_i"},
-                              .read = {{"rdata0_o", 0, 0, 0}, {"rdata1_o", 0, 1, 0}}};
+static const ram_desc desc = {
+    .depth = 16384, .bytes = NPU_CFG_N, .write = {{"waddr_i", "wdata_i"}}, .enables = 1, .addr = {"raddr0_i", "raddr1_i"}};
 
 static int run(unit *u) {
     return ram_bench_run(u, &desc);

@@ -1,4 +1,4 @@
-/* dut: npu_gearbox */
+/* dut: gearbox */
 /*
  * Bytes in are bytes out, in order, regrouped from 16 to N. Beside the data the bench checks the throughput: when neither side has ever stalled, the limiting side
  * moves in every cycle.

@@ -1,8 +1,5 @@
 /* dut: npu_regs */
-/*
- * The register file of an NPU with all its units. Interrupt lines, tasks and srst_o are checked in every cycle, every register that is read against its value one
- * cycle after the address handshake.
- */
+/* The register file of an NPU with all its units. */
 #include "regs_bench.h"
 
 static int run(unit *u) {

@@ -4,10 +4,9 @@
 static const ram_desc desc = {.depth = 4608,
                               .bytes = NPU_CFG_N,
                               .has_reset = true,
-                              .write = {{"we_i", 0, "waddr0_i", "wdata0_i", 0}, {"we_i", 1, "waddr1_i", "wdata1_i", 1}},
-                              .enable = {{"re_i", 0}},
+                              .write = {{"waddr0_i", "wdata0_i"}, {"waddr1_i", "wdata1_i"}},
+                              .enables = 1,
                               .addr = {"raddr_i"},
-                              .read = {{"rdata_o", RAM_BANKED, 0, 0}},
                               .bank_port = "rbank_i"};
 
 static int run(unit *u) {

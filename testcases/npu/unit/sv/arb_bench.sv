@@ -12,9 +12,9 @@ module arb_bench (
   logic unused;
   assign unused = ^{clk_i, rst_ni};
 
-  npu_arb #(.NumReq(1)) u_arb1 (.req_i(req_i[0]), .gnt_o(gnt1_o));
-  npu_arb #(.NumReq(2)) u_arb2 (.req_i(req_i[1:0]), .gnt_o(gnt2_o));
-  npu_arb #(.NumReq(4)) u_arb4 (.req_i(req_i[3:0]), .gnt_o(gnt4_o));
-  npu_arb #(.NumReq(7)) u_arb7 (.req_i(req_i), .gnt_o(gnt7_o));
+  arbiter #(.NumReq(1)) u_arb1 (.req_i(req_i[0]), .gnt_o(gnt1_o));
+  arbiter #(.NumReq(2)) u_arb2 (.req_i(req_i[1:0]), .gnt_o(gnt2_o));
+  arbiter #(.NumReq(4)) u_arb4 (.req_i(req_i[3:0]), .gnt_o(gnt4_o));
+  arbiter #(.NumReq(7)) u_arb7 (.req_i(req_i), .gnt_o(gnt7_o));
 
 endmodule

@@ -20,23 +20,23 @@ module fifo_bench (
 
   assign count_o = {1'b0, count4, 3'd0, count3, 5'd0, count2, 6'd0, count1, 6'd0, count0};
 
-  npu_fifo #(.Width(32), .Depth(2)) u_fifo0 (
+  fifo #(.Width(32), .Depth(2)) u_fifo0 (
     .clk_i, .rst_ni, .clr_i(clr_i[0]), .wvalid_i(wvalid_i[0]), .wready_o(wready_o[0]), .wdata_i(wdata_i[31:0]),
     .rvalid_o(rvalid_o[0]), .rready_i(rready_i[0]), .rdata_o(rdata_o[31:0]), .count_o(count0)
   );
-  npu_fifo #(.Width(32), .Depth(3)) u_fifo1 (
+  fifo #(.Width(32), .Depth(3)) u_fifo1 (
     .clk_i, .rst_ni, .clr_i(clr_i[1]), .wvalid_i(wvalid_i[1]), .wready_o(wready_o[1]), .wdata_i(wdata_i[63:32]),
     .rvalid_o(rvalid_o[1]), .rready_i(rready_i[1]), .rdata_o(rdata_o[63:32]), .count_o(count1)
   );
-  npu_fifo #(.Width(32), .Depth(5)) u_fifo2 (
+  fifo #(.Width(32), .Depth(5)) u_fifo2 (
     .clk_i, .rst_ni, .clr_i(clr_i[2]), .wvalid_i(wvalid_i[2]), .wready_o(wready_o[2]), .wdata_i(wdata_i[95:64]),
     .rvalid_o(rvalid_o[2]), .rready_i(rready_i[2]), .rdata_o(rdata_o[95:64]), .count_o(count2)
   );
-  npu_fifo #(.Width(32), .Depth(16)) u_fifo3 (
+  fifo #(.Width(32), .Depth(16)) u_fifo3 (
     .clk_i, .rst_ni, .clr_i(clr_i[3]), .wvalid_i(wvalid_i[3]), .wready_o(wready_o[3]), .wdata_i(wdata_i[127:96]),
     .rvalid_o(rvalid_o[3]), .rready_i(rready_i[3]), .rdata_o(rdata_o[127:96]), .count_o(count3)
   );
-  npu_fifo #(.Width(32), .Depth(64)) u_fifo4 (
+  fifo #(.Width(32), .Depth(64)) u_fifo4 (
     .clk_i, .rst_ni, .clr_i(clr_i[4]), .wvalid_i(wvalid_i[4]), .wready_o(wready_o[4]), .wdata_i(wdata_i[159:128]),
     .rvalid_o(rvalid_o[4]), .rready_i(rready_i[4]), .rdata_o(rdata_o[159:128]), .count_o(count4)
   );

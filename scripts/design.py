@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+"""The descriptions of the designs, designs/NAME/design (docs/architecture.md, section 15): read, checked, and written out for make and for shell scripts.
+
+  design.py make             variables for make: NAME.KEY
+  design.py list             the names, the default first
+  design.py words            the words that the framework must not know, one a line
+  design.py get NAME KEY     the words of a key, one line of the description a line; KEY.WORD: of the line that begins with WORD
+  design.py of CFG           the designs that have this configuration
+
+DESIGNS (environment): more folders that hold designs/NAME/design and the rooms of these designs, separated by blanks."""
+
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KINDS = ("fast", "tap", "debug", "cov", "san")
+ONCE = ("about", "top", "build")  # keywords of one line; the others may stand several times
+MANY = ("default", "source", "package", "include", "words", "cfg", "quick", "coverage", "counted", "lint", "port", "program", "python", "metric", "tests")
+NEEDED = ("about", "top", "cfg", "build")
+PORTS = ("clock", "reset", "interrupt", "axi4", "axi4-lite", "debug")
+RESERVED = ("host", "python", "regress", "coverage", "closure", "networks", "cases", "report", "wave", "designs", "verilated")
+
+
+class Bad(Exception):
+    """file:line: what is wrong."""
+
+
+class Design:
+    def __init__(self, path, root):
+        self.path, self.root = path, root
+        self.name = os.path.basename(os.path.dirname(path))
+        self.lines = {}  # keyword: its lines, each a list of words
+        with open(os.path.join(ROOT, path), encoding="utf-8") as src:
+            for number, line in enumerate(src, 1):
+                words = line.split("#")[0].split()
+                if words:
+                    self.take(number, words[0], words[1:])
+        self.check()
+
+    def bad(self, number, text):
+        raise Bad("%s:%s%s" % (self.path, "%d: " % number if number else " ", text))
+
+    def take(self, number, key, words):
+        if key not in ONCE + MANY:
+            self.bad(number, "\"%s\" is unknown (expected %s)" % (key, ", ".join(sorted(ONCE + MANY))))
+        if key in ONCE and key in self.lines:
+            self.bad(number, "%s stands twice" % key)
+        if not words and key != "default":
+            self.bad(number, "%s: expected at least one word" % key)
+        if key == "cfg" and not (re.fullmatch(r"[a-z][a-z0-9]{0,6}", words[0]) and all(re.fullmatch(r"\w+=\w+", w) for w in words[1:])):
+            self.bad(number, "cfg: expected a name of at most 7 small letters and digits, then Parameter=value ...")
+        if key == "port" and (len(words) < 2 or words[1] not in PORTS):
+            self.bad(number, "port: expected a name or prefix and one of %s" % ", ".join(PORTS))
+        self.lines.setdefault(key, []).append(words)
+
+    def check(self):
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,22}", self.name) or self.name in RESERVED:
+            self.bad(0, "%s is no name for a design (small letters, digits and _; not %s)" % (self.name, ", ".join(RESERVED)))
+        for key in NEEDED:
+            if key not in self.lines:
+                self.bad(0, "no line \"%s\"" % key)
+        self.cfgs = [line[0] for line in self.lines["cfg"]]
+        cfg, _, kind = self.lines["build"][0][0].partition("-")
+        if cfg not in self.cfgs or kind not in KINDS:
+            self.bad(0, "build: expected CFG-KIND with a configuration (%s) and a kind (%s)" % (" ".join(self.cfgs), " ".join(KINDS)))
+        for key in ("quick", "coverage"):
+            for word in self.all(key):
+                if word not in self.cfgs:
+                    self.bad(0, "%s: there is no configuration %s" % (key, word))
+        self.lines.setdefault("quick", [[cfg]])
+        self.lines.setdefault("coverage", [[cfg]])
+        self.lines.setdefault("source", [["rtl/" + self.name]])
+        self.lines.setdefault("program", [["tandem", "testcases/" + self.name]])
+        self.lines.setdefault("words", [[self.name]])
+        self.lines["root"] = [[self.root]] if self.root else [[]]
+
+    def all(self, key):
+        return [word for line in self.lines.get(key, []) for word in line]
+
+    def place(self, path):
+        """A path of the description, from the root of the repository."""
+        return os.path.join(self.root, path) if self.root else path
+
+    def make(self):
+        """Its variables for make."""
+        own = lambda key: " ".join(self.place(w) for w in self.all(key))
+        cfg, _, kind = self.lines["build"][0][0].partition("-")
+        out = {"root": self.root + "/" if self.root else "", "top": self.all("top")[0], "cfgs": " ".join(self.cfgs), "cfg": cfg, "kind": kind,
+               "source": own("source"), "package": own("package"), "include": own("include"), "python": own("python"), "quick": " ".join(self.all("quick")),
+               "coverage": " ".join(self.all("coverage")), "counted": own("counted"), "programs": " ".join(line[0] for line in self.lines["program"]),
+               "params": " ".join(sorted({w.split("=")[0] for line in self.lines["cfg"] for w in line[1:]}))}
+        for line in self.lines["cfg"]:
+            out["params." + line[0]] = " ".join(line[1:])
+        for line in self.lines["program"]:
+            at = line.index("with") if "with" in line else len(line)
+            out["program." + line[0]] = " ".join(self.place(w) for w in line[1:at])
+            out["libs." + line[0]] = " ".join(line[at + 1:])
+        return "".join("%s.%s := %s\n" % (self.name, key, value) for key, value in out.items())
+
+
+def load():
+    """All designs, the default first."""
+    roots = [""] + [os.path.abspath(root) for root in os.environ.get("DESIGNS", "").split()]
+    designs = []
+    for root in roots:
+        folder = os.path.join(root or ROOT, "designs")
+        if not os.path.isdir(folder):
+            raise Bad("DESIGNS: there is no folder %s" % folder)
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name, "design")
+            if os.path.isfile(path):
+                designs.append(Design(os.path.relpath(path, ROOT) if not root else path, root))
+    names = [d.name for d in designs]
+    for name in names:
+        if names.count(name) > 1:
+            raise Bad("%s: two designs have this name" % name)
+    defaults = [d.name for d in designs if "default" in d.lines]
+    if len(defaults) != 1:
+        raise Bad("designs: expected exactly one description with the line \"default\", not %s" % (", ".join(defaults) or "none"))
+    return sorted(designs, key=lambda d: "default" not in d.lines)
+
+
+def get(designs, name, key):
+    found = [d for d in designs if d.name == name]
+    if not found:
+        raise Bad("%s: no such design (there are %s)" % (name, " ".join(d.name for d in designs)))
+    key, _, first = key.partition(".")
+    lines = found[0].lines.get(key, [])
+    return [" ".join(line[1:] if first else line) for line in lines if not first or line[0] == first]
+
+
+def main():
+    words = sys.argv[1:]
+    try:
+        designs = load()
+        if words == ["make"]:
+            out = ["DUTS := %s\nDUT_DEFAULT := %s\n" % (" ".join(d.name for d in designs), designs[0].name)] + [d.make() for d in designs]
+        elif words == ["list"]:
+            out = [d.name + "\n" for d in designs]
+        elif words == ["words"]:
+            out = [w + "\n" for d in designs for w in d.all("words")]
+        elif len(words) == 3 and words[0] == "get":
+            out = [line + "\n" for line in get(designs, words[1], words[2])]
+        elif len(words) == 2 and words[0] == "of":
+            out = [d.name + "\n" for d in designs if words[1] in d.cfgs]
+        else:
+            print(__doc__)
+            return 0 if words == ["--help"] else 2
+    except (Bad, OSError) as err:
+        print("design.py: %s" % err, file=sys.stderr)
+        return 2
+    sys.stdout.write("".join(out))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

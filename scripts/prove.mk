@@ -1,4 +1,0 @@
-# Proofs about the RTL (docs/proofs.md).
-.PHONY: prove
-prove: ## proofs with the SAT solver of Yosys: make prove [P=name] [ALL=1] [TIMEOUT=seconds] [JSON=file]
-	@$(PYTHON) scripts/prove.py $(if $(ALL),--all) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(JSON),--json $(JSON)) $(P)

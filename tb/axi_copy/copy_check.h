@@ -1,0 +1,12 @@
+/*
+ * copy_check.h - checks of the engine's units where they stand (tb/tap/check.h).
+ */
+#ifndef COPY_CHECK_H
+#define COPY_CHECK_H
+
+#include "tb.h"
+
+extern const tb_check_ops *const copy_checks[];
+extern const size_t copy_check_count;
+
+#endif

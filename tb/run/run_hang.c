@@ -1,0 +1,190 @@
+/* run_hang.c - nothing moves any more: the failure and its report, which says what the memories owe and what is in flight. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "run.h"
+
+#define MAX_BURSTS 8u /* lines for the bursts of one direction */
+
+/* The oldest burst that still lacks something: read data; write data and response. */
+static const tb_axi_open *oldest(const tb_axi_monitor *mon, bool write, bool data) {
+    for (uint32_t i = 0;; i++) {
+        const tb_axi_open *b = tb_axi_mon_burst(mon, write, i);
+        if (b == NULL || (data ? !b->data_done : !b->resp_done)) {
+            return b;
+        }
+    }
+}
+
+bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *text, size_t size) {
+    const tb_axi_monitor *mon = &run->port[port]->mon;
+    const bool write = axi != TB_AXI_AR && axi != TB_AXI_R;
+    const bool stalled = (mon->stalled >> axi & 1u) != 0;
+    const char *name = run->port[port]->cfg.name;
+    if (axi == TB_AXI_AR || axi == TB_AXI_AW || axi == TB_AXI_W) {
+        snprintf(text, size, "the memory has not taken %s of %s since cycle %" PRIu64, axi == TB_AXI_W ? "data" : "an address", name,
+                 mon->stalled_since[axi]);
+        return stalled;
+    }
+    const tb_axi_open *b = oldest(mon, write, !write);
+    if (b == NULL || stalled || (write && !b->data_done)) {
+        return false;
+    }
+    if (write) {
+        snprintf(text, size, "the memory has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64, name,
+                 b->addr, b->len + 1u, b->moved);
+    } else {
+        snprintf(text, size, "the memory owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64, name, b->addr,
+                 b->beat + 1u, b->len + 1u, b->since);
+    }
+    return true;
+}
+
+/* Is it a memory? */
+static void guess_root(const tb_run *run, char *text, size_t size) {
+    static const tb_axi_channel order[] = {TB_AXI_AR, TB_AXI_R, TB_AXI_AW, TB_AXI_W, TB_AXI_B};
+    for (unsigned p = 0; p < run->ports; p++) {
+        for (size_t i = 0; run->port[p]->cfg.mem != NULL && i < sizeof order / sizeof order[0]; i++) {
+            if (tb_run_owes(run, p, order[i], text, size)) {
+                return;
+            }
+        }
+    }
+    snprintf(text, size, "the memory owes nothing: the design stands");
+}
+
+static void burst_line(const tb_run *run, const tb_run_port *p, bool write, const tb_axi_open *b, FILE *out) {
+    const tb_run_hooks *h = &run->cfg.hooks;
+    char where[160] = "";
+    if (h->where != NULL) {
+        h->where(h->ctx, b->addr, where, sizeof where);
+    } else if (run->live != NULL) {
+        const tb_near n = tb_buffers_near(run->live, b->addr, write ? TB_DDR_WRITE : TB_DDR_READ, NULL);
+        tb_buffers_place(run->live, &n, where, sizeof where);
+    }
+    fprintf(out, "  %s %s 0x%08" PRIx64 ", %u of %u beats%s, since cycle %" PRIu64 "\n", p->cfg.name, write ? "write" : "read ", b->addr,
+            b->beat, b->len + 1u, write && b->data_done ? ", no response" : "", b->since);
+    if (where[0] != '\0') {
+        fprintf(out, "           %s\n", where);
+    }
+}
+
+static void port_lines(const tb_run *run, const tb_run_port *p, FILE *out) {
+    const tb_axi_monitor *mon = &p->mon;
+    for (unsigned write = 0; write < 2; write++) {
+        uint32_t i = 0;
+        for (const tb_axi_open *b; (b = tb_axi_mon_burst(mon, write != 0, i)) != NULL && i < MAX_BURSTS; i++) {
+            burst_line(run, p, write != 0, b, out);
+        }
+        const uint32_t all = write != 0 ? mon->wr_count : mon->rd_count;
+        if (all > i) {
+            fprintf(out, "  %s %s and %u more\n", p->cfg.name, write != 0 ? "write" : "read ", all - i);
+        }
+    }
+    for (unsigned a = 0; a < TB_AXI_CHANNELS; a++) {
+        if ((mon->stalled >> a & 1u) != 0) {
+            fprintf(out, "  %s %-2s   valid, not ready since cycle %" PRIu64 "\n", p->cfg.name, tb_axi_channel_name((tb_axi_channel)a),
+                    mon->stalled_since[a]);
+        }
+    }
+    if (mon->rd_count + mon->wr_count == 0 && mon->stalled == 0) {
+        fprintf(out, "  %s nothing\n", p->cfg.name);
+    }
+}
+
+static void write_report(tb_run *run, const char *what, const char *root) {
+    const tb_run_hooks *h = &run->cfg.hooks;
+    size_t size = 0;
+    FILE *out = open_memstream(&run->hang_text, &size);
+    if (out == NULL) {
+        return;
+    }
+    fprintf(out, "hang: %s\nroot: %s\n", what, root);
+    if (h->hang_lines != NULL) {
+        h->hang_lines(h->ctx, false, out);
+    }
+    fputs("in flight on the bus (oldest first):\n", out);
+    for (unsigned p = 0; p < run->ports; p++) {
+        if (run->port[p]->cfg.mem != NULL) {
+            port_lines(run, run->port[p], out);
+        }
+    }
+    if (h->hang_lines != NULL) {
+        h->hang_lines(h->ctx, true, out);
+    }
+    if (fclose(out) != 0) {
+        free(run->hang_text);
+        run->hang_text = NULL;
+    }
+}
+
+void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since) {
+    const tb_run_hooks *h = &run->cfg.hooks;
+    const char *signature = kind == TB_HANG_REGISTER ? "reg:timeout" : "watchdog:hang";
+    char full[96], name[48] = "", root[200] = "";
+    if (tb_run_failed(run)) {
+        return;
+    }
+    if (run->replay.on) { /* the process that has woken this snapshot has the report */
+        tb_run_fail(run, signature, "%s", what);
+        return;
+    }
+    const bool known = h->hang_root != NULL && h->hang_root(h->ctx, kind, name, sizeof name, root, sizeof root);
+    if (!known && kind != TB_HANG_REGISTER) {
+        guess_root(run, root, sizeof root);
+    }
+    snprintf(full, sizeof full, "%s%s%s", signature, known && name[0] != '\0' ? ":" : "", known ? name : "");
+    tb_run_fail(run, full, "%s%s%s", what, root[0] != '\0' ? "; " : "", root);
+    run->failure.cycle = since;
+    write_report(run, what, root);
+}
+
+/* Nothing with memory for so long. */
+static void note_memory_hang(tb_run *run, uint64_t since) {
+    char what[160];
+    snprintf(what, sizeof what, "no handshake with memory for %" PRIu64 " cycles, since cycle %" PRIu64, run->wd.limit, since);
+    tb_run_note_hang(run, TB_HANG_MEMORY, what, since);
+}
+
+void tb_run_watch(tb_run *run, uint64_t cycle) {
+    const tb_run_hooks *h = &run->cfg.hooks;
+    const bool all = tb_watchdog_step(&run->wd, cycle, tb_run_progress(run, false));
+    const bool memory = run->memories > 0 && tb_watchdog_step(&run->wd_memory, cycle, tb_run_progress(run, true));
+    const uint64_t since = all ? run->wd.last_cycle : run->wd_memory.last_cycle;
+    char what[160];
+    if (!all && !memory) {
+        return;
+    }
+    if (!all && h->busy != NULL && !h->busy(h->ctx)) {
+        tb_run_kick(run);
+    } else if (h->computes != NULL && h->computes(h->ctx)) {
+        return;
+    } else if (!all) {
+        note_memory_hang(run, since);
+    } else {
+        snprintf(what, sizeof what, "no handshake on any port for %" PRIu64 " cycles, since cycle %" PRIu64, run->wd.limit, since);
+        tb_run_note_hang(run, TB_HANG_PORTS, what, since);
+    }
+}
+
+bool tb_run_check_hang(tb_run *run) {
+    const tb_run_hooks *h = &run->cfg.hooks;
+    const uint64_t before = tb_run_progress(run, true);
+    uint64_t since = 0;
+    for (unsigned i = 0; i < run->ports; i++) {
+        const tb_run_port *p = run->port[i];
+        since = p->cfg.mem != NULL && p->mon.last > since ? p->mon.last : since;
+    }
+    while (!tb_run_failed(run) && run->sim.cycle - since < run->wd.limit) {
+        if ((h->busy != NULL && !h->busy(h->ctx)) || tb_run_progress(run, true) != before) {
+            return false;
+        }
+        tb_watchdog_kick(&run->wd, run->sim.cycle);
+        if (!tb_run_step(run)) {
+            return tb_run_failed(run);
+        }
+    }
+    note_memory_hang(run, since);
+    return true;
+}

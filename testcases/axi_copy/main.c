@@ -1,0 +1,186 @@
+/* main.c - the test of the copy engine: knobs, one case, the program. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_device.h"
+#include "copy_driver.h"
+
+#define MAX_LEN 12000u
+#define MAX_COPIES 8u
+#define DST_BASE (COPY_MEM_BASE + COPY_MEM_SIZE / 2)
+#define STEP 0x4000u      /* from one copy's place to the next one's */
+#define LONG_ENOUGH 2048u /* bytes of a copy that is still under way when its START is written again */
+
+static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
+static const char *const data_names[] = {"ramp", "random"};
+static const char *const error_names[] = {"none", "read", "write"};
+static const uint32_t error_weights[] = {8, 1, 1};
+static const uint32_t rare[] = {15, 1};
+
+/* The lowest value of a knob is its simplest. */
+static const tb_knob knobs[] = {
+    {"copies", 1, MAX_COPIES, TB_KNOB_SMALL, NULL, NULL, "copies one after the other"},
+    {"len", 0, MAX_LEN, TB_KNOB_SMALL, NULL, NULL, "bytes of the first copy, at most of the others"},
+    {"src", 0, 4095, TB_KNOB_UNIFORM, NULL, NULL, "offset of the source in its page, first copy"},
+    {"dst", 0, 4095, TB_KNOB_UNIFORM, NULL, NULL, "offset of the destination, first copy"},
+    {"data", 0, 1, TB_KNOB_ENUM, data_names, NULL, "what is copied"},
+    {"irq", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "wait for the interrupt instead of polling"},
+    {"early", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "write SRC, DST, LEN of the next copy while one is under way"},
+    {"again", 0, 1, TB_KNOB_WEIGHTED, NULL, rare, "write START a second time while a long copy is under way"},
+    {"range", 0, 1, TB_KNOB_WEIGHTED, NULL, rare, "the last copy runs past the end of the address space"},
+    {"error", 0, 2, TB_KNOB_ENUM, error_names, error_weights, "one burst is answered with an error"},
+    {"error_at", 0, 20, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
+    {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
+};
+
+typedef struct job {
+    uint32_t src, dst, len;
+} job;
+
+/* Copy number i of a case. */
+static job make_job(const tb_prog_run *run, uint32_t i) {
+    const uint32_t len = (uint32_t)tb_knobs_get(run->knobs, "len");
+    tb_rng base = tb_rng_stream(run->seed, "copies");
+    tb_rng rng = tb_rng_fork(&base, i);
+    job j = {.src = COPY_MEM_BASE + STEP * i, .dst = DST_BASE + STEP * i, .len = len};
+    if (i == 0) {
+        j.src += (uint32_t)tb_knobs_get(run->knobs, "src");
+        j.dst += (uint32_t)tb_knobs_get(run->knobs, "dst");
+    } else {
+        j.src += (uint32_t)tb_rng_range(&rng, 0, 4095);
+        j.dst += (uint32_t)tb_rng_range(&rng, 0, 4095);
+        j.len = (uint32_t)tb_rng_small(&rng, 0, len);
+    }
+    if (i > 0 && i + 1 == tb_knobs_get(run->knobs, "copies") && tb_knobs_get(run->knobs, "range") != 0) {
+        j.dst = UINT32_MAX - j.len / 2;
+    }
+    return j;
+}
+
+static void prepare(copy_device *dev, const tb_prog_run *run, const job *j) {
+    uint8_t data[MAX_LEN];
+    tb_rng rng = tb_rng_stream(run->seed ^ j->src, "data");
+    tb_rng_fill(&rng, data, j->len);
+    for (uint32_t i = 0; i < j->len && tb_knobs_get(run->knobs, "data") == 0; i++) {
+        data[i] = (uint8_t)i;
+    }
+    copy_device_fill(dev, j->src, data, j->len);
+    copy_prepare(&dev->hal, j->src, j->dst, j->len);
+}
+
+/* What the driver must answer: the slave knows what it answered with an error. */
+static copy_status expected_status(const copy_device *dev, const tb_axi_slave *s, const uint64_t before[2]) {
+    return (dev->model.err & COPY_ERR_RANGE) != 0 ? COPY_FAIL_RANGE
+           : s->errors[0] != before[0]            ? COPY_FAIL_READ
+           : s->errors[1] != before[1]            ? COPY_FAIL_WRITE
+                                                  : COPY_OK;
+}
+
+/* One copy; the next one is prepared while it is under way, if there is one and the case says so. */
+static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, const job *j, const job *next) {
+    const tb_axi_slave *slave = &dev->run.port[COPY_PORT_MEM]->slave;
+    const uint64_t before[2] = {slave->errors[0], slave->errors[1]};
+    const bool irq = tb_knobs_get(run->knobs, "irq") != 0;
+    copy_device_begin(dev, number, j->src, j->dst, j->len);
+    copy_start(&dev->hal, irq);
+    if (tb_knobs_get(run->knobs, "again") != 0 && j->len >= LONG_ENOUGH && dev->model.err == 0) {
+        tb_run_write(&dev->run, COPY_PORT_REGS, COPY_CTRL, COPY_CTRL_START | (irq ? COPY_CTRL_IRQ_EN : 0));
+    }
+    if (next != NULL) {
+        prepare(dev, run, next);
+    }
+    const copy_status got = copy_wait(&dev->hal, irq);
+    copy_device_end(dev);
+    const copy_status expected = expected_status(dev, slave, before);
+    if (got != expected) {
+        tb_run_fail(&dev->run, "driver:status", "the driver answered %d, expected %d", (int)got, (int)expected);
+    }
+    if (got == COPY_FAIL_READ || got == COPY_FAIL_WRITE) {
+        copy_device_take(dev, j->dst, j->len);
+    }
+    return copy_device_compare(dev, j->dst, j->len);
+}
+
+static void run_case(copy_device *dev, const tb_prog_run *run) {
+    const uint32_t copies = (uint32_t)tb_knobs_get(run->knobs, "copies");
+    const bool early = tb_knobs_get(run->knobs, "early") != 0;
+    const int64_t error = tb_knobs_get(run->knobs, "error");
+    bool ok = true;
+    if (error != 0) {
+        tb_axi_slave_inject(&dev->run.port[COPY_PORT_MEM]->slave, (unsigned)error - 1, (uint64_t)tb_knobs_get(run->knobs, "error_at"));
+    }
+    for (uint32_t i = 0; i < copies && ok; i++) {
+        const job j = make_job(run, i), next = make_job(run, i + 1);
+        if (i == 0 || !early) {
+            prepare(dev, run, &j);
+        }
+        ok = copy_one(dev, run, i, &j, early && i + 1 < copies ? &next : NULL);
+    }
+    tb_run_finish(&dev->run);
+}
+
+/* At most so much is copied; a slow bus takes longer. */
+static tb_shrink_size size(const tb_knobs *k) {
+    const uint64_t bytes = (uint64_t)(tb_knobs_get(k, "copies") * tb_knobs_get(k, "len"));
+    return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
+}
+
+static void write_wave(copy_device *dev, tb_prog_run *run) {
+    char err[256];
+    int rc = tb_run_fail_wave(&dev->run, err, sizeof err);
+    if (rc == 0) {
+        tb_kv_set(&run->result->extra, "wave", run->fail_wave);
+        rc = tb_run_draw(&dev->run, err, sizeof err);
+    }
+    if (rc != 0) {
+        fprintf(stderr, "no waveform: %s\n", err);
+    }
+}
+
+static int execute(tb_prog_run *run) {
+    const tb_run_cfg cfg = {.clk = "clk_i",
+                            .rst_n = "rst_ni",
+                            .seed = run->seed,
+                            .profile = tb_axi_profile_find(tb_knobs_get_name(run->knobs, "bus")),
+                            .wave = run->wave,
+                            .fail_wave = run->fail_wave,
+                            .wave_window = run->wave_window,
+                            .watchdog_cycles = 10000,
+                            .max_cycles = run->max_cycles};
+    copy_device *dev = malloc(sizeof *dev);
+    int rc = -1;
+    if (dev == NULL) {
+        snprintf(run->err, sizeof run->err, "out of memory");
+        return -1;
+    }
+    if (copy_device_open(dev, &cfg, run->err, sizeof run->err) == 0) {
+        run_case(dev, run);
+        rc = 0;
+    }
+    if (tb_run_failed(&dev->run)) {
+        tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
+        run->report = dev->run.hang_text != NULL ? strdup(dev->run.hang_text) : NULL;
+    }
+    if (rc == 0 && tb_run_failed(&dev->run) && run->fail_wave != NULL) {
+        write_wave(dev, run);
+    }
+    if (rc == 0) {
+        run->result->cycles += dev->run.sim.cycle;
+        run->result->trace_hash = tb_hash_u64(run->result->trace_hash, tb_run_hash(&dev->run));
+    }
+    copy_device_close(dev);
+    free(dev);
+    return rc;
+}
+
+int main(int argc, char **argv) {
+    const tb_prog prog = {.name = "axi_copy",
+                          .cfg = AXI_COPY_CFG_NAME,
+                          .about = "random copies on the engine and its golden model",
+                          .knobs = knobs,
+                          .knob_count = sizeof knobs / sizeof *knobs,
+                          .size = size,
+                          .work_name = "bytes",
+                          .execute = execute};
+    return tb_prog_main(&prog, argc, argv);
+}
