@@ -176,7 +176,9 @@ static void count_time(tb_check *c, post_state *s) {
 /* What the unit has to wait for from the next cycle on. */
 static void find_waits(post_state *s) {
     post_flow *f = &s->f;
-    f->no_sums = !f->read.end && !npu_score_post_sums_there(s, &f->read);
+    const npu_score_post_walk *k =
+        f->read.end ? &f->group : &f->read; /* a unit without a channel in the group waits for its tiles all the same */
+    f->no_sums = !k->end && !npu_score_post_sums_there(s, k);
     f->no_psums = !f->read.end && s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
 }
 
