@@ -5,9 +5,9 @@
  */
 #include "device.h"
 #include "npu.h"
+#include "report/report.h"
 #include "tb.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -377,22 +377,22 @@ static bool parse(options *o, int argc, char **argv) {
 }
 
 /* The whole file, or none. */
-static int keep_json(FILE *json, const char *temp, const char *path, int failed) {
-    fputs("\n ]\n}\n", json);
-    const bool bad = ferror(json) != 0;
-    if (fclose(json) != 0 || bad || (failed == 0 && rename(temp, path) != 0)) {
-        fprintf(stderr, "figures: %s: cannot be written: %s\n", path, strerror(errno));
-        failed = 1;
-    }
+static int keep_json(rep_file *json, int failed) {
+    fputs("\n ]\n}\n", json->file);
     if (failed != 0) {
-        (void)remove(temp);
+        rep_file_drop(json);
+        return failed;
     }
-    return failed;
+    const int error = rep_file_close(json, false);
+    if (error != 0) {
+        fprintf(stderr, "figures: %s: cannot be written: %s\n", json->path, strerror(error));
+    }
+    return error != 0;
 }
 
 int main(int argc, char **argv) {
     options o = {.at = -1, .commit = "unknown"};
-    char temp[1024];
+    rep_file json;
     int failed = 0;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         usage(argv[0]);
@@ -403,13 +403,14 @@ int main(int argc, char **argv) {
     }
     output to = {.markdown = o.markdown, .first = true};
     if (o.json != NULL) {
-        (void)snprintf(temp, sizeof temp, "%.1000s.tmp", o.json);
-        to.json = fopen(temp, "w");
-        if (to.json == NULL) {
-            fprintf(stderr, "%s: %s: %s\n", argv[0], temp, strerror(errno));
+        const int error = rep_file_open(&json, o.json);
+        if (error != 0) {
+            fprintf(stderr, "%s: %s: %s\n", argv[0], o.json, strerror(error));
             return 1;
         }
-        fprintf(to.json, "{\"cfg\": \"%s\", \"commit\": \"%s\", \"rows\": [", NPU_CFG_NAME, o.commit);
+        to.json = json.file;
+        fprintf(to.json, "{\"cfg\": \"%s\", \"commit\": \"%s\", \"bounds\": [\"mesh\", \"read\", \"write\"], \"rows\": [", NPU_CFG_NAME,
+                o.commit);
     }
     head_line(o.markdown);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -417,5 +418,5 @@ int main(int argc, char **argv) {
             failed |= run_row(&rows[i], &to);
         }
     }
-    return to.json != NULL ? keep_json(to.json, temp, o.json, failed) : failed;
+    return to.json != NULL ? keep_json(&json, failed) : failed;
 }

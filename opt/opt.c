@@ -60,12 +60,12 @@ void opt_words_text(const char *const *words, char *dst, size_t size) {
 /* ---- one value ---- */
 
 /* "got 'x'"; an argument that is not there is nothing. */
-static int wrong(const opt *o, const char *expected, const char *value, char *err, size_t err_size) {
+static int wrong(const opt_row *o, const char *expected, const char *value, char *err, size_t err_size) {
     return value == NULL ? fail(err, err_size, "%s: expected %s, got nothing", o->name, expected)
                          : fail(err, err_size, "%s: expected %s, got '%.60s'", o->name, expected, value);
 }
 
-static int take_number(const opt *o, const char *value, uint64_t end_of_type, char *err, size_t err_size) {
+static int take_number(const opt_row *o, const char *value, uint64_t end_of_type, char *err, size_t err_size) {
     const uint64_t hi = o->hi != 0 ? o->hi : end_of_type;
     char expected[80] = "a number";
     uint64_t number = 0;
@@ -89,7 +89,7 @@ static int take_number(const opt *o, const char *value, uint64_t end_of_type, ch
     return 0;
 }
 
-static int take_real(const opt *o, const char *value, char *err, size_t err_size) {
+static int take_real(const opt_row *o, const char *value, char *err, size_t err_size) {
     const bool bounded = o->least != 0 || o->most != 0;
     char expected[80] = "a number";
     char *end = NULL;
@@ -104,7 +104,7 @@ static int take_real(const opt *o, const char *value, char *err, size_t err_size
     return 0;
 }
 
-static int take_word(const opt *o, const char *value, char *err, size_t err_size) {
+static int take_word(const opt_row *o, const char *value, char *err, size_t err_size) {
     char expected[200];
     const int at = value != NULL ? opt_find(o->words, value) : -1;
     if (at < 0) {
@@ -119,7 +119,7 @@ static int take_word(const opt *o, const char *value, char *err, size_t err_size
     return 0;
 }
 
-static int add_item(const opt *o, const char *value, char *err, size_t err_size) {
+static int add_item(const opt_row *o, const char *value, char *err, size_t err_size) {
     opt_list *list = (opt_list *)o->to;
     if (list->count == list->most) {
         return fail(err, err_size, "%s: expected at most %zu, got '%.60s' beside them", o->name, list->most, value);
@@ -128,13 +128,13 @@ static int add_item(const opt *o, const char *value, char *err, size_t err_size)
     return 0;
 }
 
-static int call(const opt *o, const char *value, char *err, size_t err_size) {
+static int call(const opt_row *o, const char *value, char *err, size_t err_size) {
     char why[600] = "";
     const int rc = o->take(o->to, value, why, sizeof why);
     return rc < 0 ? fail(err, err_size, "%s: %s", o->name, why) : rc;
 }
 
-static int take_value(const opt *o, const char *value, char *err, size_t err_size) {
+static int take_value(const opt_row *o, const char *value, char *err, size_t err_size) {
     switch (o->kind) {
     case OPT_U64:
         return take_number(o, value, UINT64_MAX, err, err_size);
@@ -165,14 +165,14 @@ static int take_value(const opt *o, const char *value, char *err, size_t err_siz
 
 /* ---- the line ---- */
 
-static bool has(const opt_line *line, const opt *o) {
+static bool has(const opt_line *line, const opt_row *o) {
     return line->set == 0 || o->sets == 0 || (o->sets & line->set) != 0;
 }
 
-static const opt *find(const opt_line *line, const char *name, size_t length) {
+static const opt_row *find(const opt_line *line, const char *name, size_t length) {
     for (size_t g = 0; g < line->groups; g++) {
         for (size_t i = 0; i < line->group[g].count; i++) {
-            const opt *o = &line->group[g].row[i];
+            const opt_row *o = &line->group[g].row[i];
             if (strlen(o->name) == length && strncmp(o->name, name, length) == 0 && has(line, o)) {
                 return o;
             }
@@ -190,7 +190,8 @@ static int take_argument(const opt_line *line, const char *word, char *err, size
 }
 
 /* The option that argument i begins with; returns how many further arguments belong to it, or -1. */
-static int take_option(const opt_line *line, const opt *o, const char *joined, int left, char *const *next, char *err, size_t err_size) {
+static int take_option(const opt_line *line, const opt_row *o, const char *joined, int left, char *const *next, char *err,
+                       size_t err_size) {
     int used = 0;
     if (o->kind == OPT_FLAG || o->kind == OPT_SET) {
         if (joined != NULL) {
@@ -245,7 +246,7 @@ int opt_parse(opt_line *line, int argc, char *const *argv, char *err, size_t err
             continue;
         }
         const char *equal = strchr(arg, '=');
-        const opt *o = find(line, arg, equal != NULL ? (size_t)(equal - arg) : strlen(arg));
+        const opt_row *o = find(line, arg, equal != NULL ? (size_t)(equal - arg) : strlen(arg));
         if (o == NULL) {
             return fail(err, err_size, "%s%sunknown option %.60s (--help lists them)", line->command != NULL ? line->command : "",
                         line->command != NULL ? ": " : "", arg);
@@ -261,12 +262,12 @@ int opt_parse(opt_line *line, int argc, char *const *argv, char *err, size_t err
 
 /* ---- help ---- */
 
-static int width_of(const opt *o) {
+static int width_of(const opt_row *o) {
     return (int)(strlen(o->name) + (o->value != NULL ? strlen(o->value) + 1 : 0));
 }
 
 /* `column`: where texts begin. */
-static void help_row(FILE *out, const opt *o, int column) {
+static void help_row(FILE *out, const opt_row *o, int column) {
     const int at = fprintf(out, "  %s%s%s", o->name, o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
     const char *text = o->help;
     for (bool first = true; *text != '\0'; first = false) {
@@ -278,10 +279,10 @@ static void help_row(FILE *out, const opt *o, int column) {
 }
 
 /* Those that are listed, one after the other; NULL behind the last one. */
-static const opt *listed_row(const opt_line *line, size_t *g, size_t *i) {
+static const opt_row *listed_row(const opt_line *line, size_t *g, size_t *i) {
     for (; *g < line->groups; *g += 1, *i = 0) {
         for (; *i < line->group[*g].count; *i += 1) {
-            const opt *o = &line->group[*g].row[*i];
+            const opt_row *o = &line->group[*g].row[*i];
             if (o->help != NULL && has(line, o)) {
                 return o;
             }
@@ -291,10 +292,10 @@ static const opt *listed_row(const opt_line *line, size_t *g, size_t *i) {
 }
 
 void opt_help(FILE *out, const opt_line *line) {
-    static const opt help = {.name = "--help", .help = "this text"};
+    static const opt_row help = {.name = "--help", .help = "this text"};
     int left = LEFT_MIN;
     size_t titled = SIZE_MAX;
-    const opt *o;
+    const opt_row *o;
     for (size_t g = 0, i = 0; (o = listed_row(line, &g, &i)) != NULL; i++) {
         left = width_of(o) > left && width_of(o) <= LEFT_MAX ? width_of(o) : left;
     }

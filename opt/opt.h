@@ -35,7 +35,7 @@ typedef struct opt_list {
 /* 0 (OPT_MAYBE: or 1); -1 with the reason in err, to be printed behind the name of the option: "expected A.B, got 'x'". */
 typedef int opt_take(void *to, const char *value, char *err, size_t err_size);
 
-typedef struct opt {
+typedef struct opt_row {
     const char *name;  /* with its dashes */
     const char *value; /* what stands for the value in the help, NULL: it has none */
     const char *help;  /* one or more lines; NULL: the option is not listed */
@@ -47,7 +47,7 @@ typedef struct opt {
     const char *const *words; /* ends with NULL */
     opt_take *take;
     unsigned sets; /* a bit for each set of options that has it; 0: all have it */
-} opt;
+} opt_row;
 
 /* A row: OPT(U32, "--jobs", "N", "processes at a time", &jobs, .lo = 1, .hi = 64). */
 #define OPT(KIND, NAME, VALUE, HELP, TO, ...)                                                                                              \
@@ -55,7 +55,7 @@ typedef struct opt {
 
 typedef struct opt_group {
     const char *title; /* of its lines in the help, or NULL */
-    const opt *row;
+    const opt_row *row;
     size_t count;
 } opt_group;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../testcases/npu/axi_check.h"
+#include "../tb/prog/axi_check.h"
 
 enum {
     PATH,
@@ -70,19 +70,22 @@ static bool take_values(PyObject *const *in, axi_check_options *o) {
     const struct {
         int i;
         bool *on;
-    } switches[] = {{RUNNING, &o->running}, {AT_REST, &o->at_rest}, {OPEN_END, &o->open_end},         {NPU_RULES, &o->npu_rules},
-                    {STRICT, &o->strict},   {NOTES, &o->notes},     {ERROR_DATA_X, &o->error_data_x}, {LIST, &o->list}};
+    } switches[] = {{RUNNING, &o->running}, {AT_REST, &o->at_rest},           {OPEN_END, &o->open_end}, {STRICT, &o->strict},
+                    {NOTES, &o->notes},     {ERROR_DATA_X, &o->error_data_x}, {LIST, &o->list}};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         if (!arg_bool(in[switches[i].i], def.name[switches[i].i], switches[i].on)) {
             return false;
         }
     }
+    bool npu_rules = false;
     int64_t level = -1;
     int64_t waits = (int64_t)o->max_waits;
-    if (!arg_u64(in[FIRST], "first", &o->from) || !arg_u64(in[LAST], "last", &o->to) || !arg_u64(in[MOST], "most", &o->max) ||
-        !arg_int(in[RESET_LEVEL], "reset_level", 0, 1, &level) || !arg_int(in[MAX_WAITS], "max_waits", 1, UINT32_MAX - 1, &waits)) {
+    if (!arg_bool(in[NPU_RULES], "npu_rules", &npu_rules) || !arg_u64(in[FIRST], "first", &o->from) || !arg_u64(in[LAST], "last", &o->to) ||
+        !arg_u64(in[MOST], "most", &o->max) || !arg_int(in[RESET_LEVEL], "reset_level", 0, 1, &level) ||
+        !arg_int(in[MAX_WAITS], "max_waits", 1, UINT32_MAX - 1, &waits)) {
         return false;
     }
+    o->project_rules = npu_rules ? npu_dev_axi_rules : NULL;
     o->reset_level = (int)level;
     o->max_waits = (uint64_t)waits;
     o->have_to = in[LAST] != NULL;

@@ -2,6 +2,7 @@
 #ifndef REG_CLI_H
 #define REG_CLI_H
 
+#include "design.h"
 #include "slurm.h"
 
 typedef struct options {
@@ -13,7 +14,7 @@ typedef struct options {
     const char *out;
     const char *coverage; /* folder for what the jobs covered, or NULL */
     const char *build_dir;
-    const char *suite_dir;
+    const char *suite_dir; /* NULL: the folders of the designs */
     const char *junit;
     const char *html;
     const char *sarif;
@@ -41,6 +42,7 @@ typedef struct options {
     uint32_t limit;          /* rows of a query */
     const char *list_option; /* an option that says what a job list is made of, or NULL: a resumed run has its list */
     reg_suite_options expand;
+    char cfg[128]; /* ",n4,n8," */
 } options;
 
 /* "tandem-regress: <text> (see ...)"; REG_USAGE. fmt has one %s for word. */

@@ -137,20 +137,6 @@ static int query_names(void) {
     return cli_close_output(REG_OK);
 }
 
-/* ",n4,n8," unless all configurations are wanted. */
-static const char *wanted_cfg(const options *o, char text[64]) {
-    bool all = true;
-    (void)reg_format(text, 64, ",");
-    for (size_t i = 0; i < REG_CFG_COUNT; i++) {
-        const size_t used = strlen(text);
-        all = all && o->expand.cfg[i];
-        if (o->expand.cfg[i]) {
-            (void)reg_format(text + used, 64 - used, "%s,", reg_cfg_names[i]);
-        }
-    }
-    return all ? NULL : text;
-}
-
 static int ask(const options *o, const reg_query *query, reg_query_about *about) {
     reg_db db;
     reg_table table;
@@ -227,7 +213,6 @@ int cli_failure(options *o) {
 }
 
 int cli_query(options *o) {
-    char cfg[64];
     if (o->positionals == 0) {
         return query_names();
     }
@@ -238,11 +223,11 @@ int cli_query(options *o) {
     if (query->needs_test && o->positionals == 1) {
         return cli_usage("query %s: expected the name of a test, or for example \"unit mesh\"", query->name);
     }
-    reg_query_about about = {.kind = o->kind, .cfg = wanted_cfg(o, cfg), .limit = o->limit};
+    reg_query_about about = {.kind = o->kind, .cfg = o->expand.cfg, .limit = o->limit};
     if (o->positionals == 3) {
         about.what = o->positional[1];
         if (reg_what_of(about.what) == REG_WHAT_COUNT) {
-            return cli_usage("\"%s\": expected unit, test, network, case, example or python before a name", about.what);
+            return cli_usage("\"%s\": expected unit, test, network, case or python before a name", about.what);
         }
     }
     if (o->positionals > 1) {

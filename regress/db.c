@@ -94,6 +94,14 @@ static const char *const migrations[] = {
     " covered INTEGER NOT NULL,"
     " total INTEGER NOT NULL,"
     " PRIMARY KEY(run, name)) WITHOUT ROWID;",
+    /* Designs: bounds by their names; a second design was an example, whose name was that of its test; suites lay in one folder. */
+    "ALTER TABLE job ADD COLUMN bounds TEXT;" /* {"NAME":cycles}; NULL: the job does not say */
+    "UPDATE job SET bounds=json_object('mesh',mac_bound,'read',read_bound,'write',write_bound) WHERE work_cases IS NOT NULL;"
+    "ALTER TABLE job DROP COLUMN mac_bound;"
+    "ALTER TABLE job DROP COLUMN read_bound;"
+    "ALTER TABLE job DROP COLUMN write_bound;"
+    "UPDATE job SET what='test',cfg=test||'/'||cfg WHERE what='example';"
+    "UPDATE run SET suite_path='" REG_ALL_DESIGNS "'||substr(suite_path,16) WHERE suite_path LIKE 'regress/suites/%';",
 };
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))

@@ -7,24 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whoever asks for some configurations does not ask for an example, which has others. */
-static bool cfg_wanted(const suite_reader *reader, const suite_line *line, size_t c) {
-    bool all = true;
-    for (size_t i = 0; i < REG_CFG_COUNT; i++) {
-        all = all && reader->options->cfg[i];
-    }
-    return line->cfg[c] && (line->job.what == REG_EXAMPLE ? all : reader->options->cfg[c]);
-}
-
 static reg_status expand_line(const suite_reader *reader, const suite_line *line) {
-    const bool own = line->job.what == REG_EXAMPLE;
-    for (size_t c = 0; c < REG_CFG_COUNT; c++) {
-        if (!cfg_wanted(reader, line, c)) {
+    for (size_t c = 0; c < line->design->cfgs; c++) {
+        char label[REG_LABEL_MAX];
+        reg_design_label(line->design, c, label, sizeof label);
+        if (!line->cfg[c] || !reg_cfg_wanted(reader->options->cfg, label) ||
+            (reader->options->design != NULL && reader->options->design != line->design)) {
             continue;
         }
         for (uint64_t i = 0; i < line->count; i++) {
             reg_job job = line->job;
-            (void)reg_format(job.cfg, sizeof job.cfg, "%s", own ? line->own_cfg[c] : reg_cfg_names[c]);
+            (void)reg_format(job.cfg, sizeof job.cfg, "%s", label);
             job.index = line->job.index + i * job.cases;
             /* determinism=M: M jobs, spread evenly over the count. */
             job.checked_twice = i * line->determinism % line->count < line->determinism;
@@ -64,18 +57,23 @@ static bool take_name(char *list, const char *name) {
 
 /* "unit all": the line once for every bench unit_NAME.c of the unit folder, in order of their names. */
 static reg_status expand_all_units(const suite_reader *reader, suite_line *line) {
+    char room[REG_PATH_MAX];
     struct dirent **entries = NULL;
-    int count = scandir(reader->options->unit_dir, &entries, is_bench, alphasort);
+    const char *dir = reader->options->unit_dir;
+    if (dir == NULL) {
+        dir = reg_design_room(line->design, "testcases", "/unit", room, sizeof room) ? room : "";
+    }
+    int count = scandir(dir, &entries, is_bench, alphasort);
     if (count <= 0) {
         free(entries);
-        return reg_suite_bad(reader, "unit all: no unit_*.c in %s", reader->options->unit_dir);
+        return reg_suite_bad(reader, "unit all: no unit_*.c in %s", dir);
     }
     reg_status status = REG_OK;
     for (int i = 0; i < count; i++) {
         char *name = entries[i]->d_name + strlen("unit_");
         name[strlen(name) - 2] = '\0';
         if (status == REG_OK && !reg_name_valid(name)) {
-            status = reg_suite_bad(reader, "unit all: %s/unit_%s.c is no name for a unit", reader->options->unit_dir, name);
+            status = reg_suite_bad(reader, "unit all: %s/unit_%s.c is no name for a unit", dir, name);
         } else if (status == REG_OK && !take_name(line->except, name)) {
             (void)reg_format(line->job.name, sizeof line->job.name, "%s", name);
             status = expand_line(reader, line);
@@ -84,7 +82,7 @@ static reg_status expand_all_units(const suite_reader *reader, suite_line *line)
     }
     free(entries);
     if (status == REG_OK && line->except[strspn(line->except, ",")] != '\0') {
-        return reg_suite_bad(reader, "except: there is no bench %s in %s", line->except, reader->options->unit_dir);
+        return reg_suite_bad(reader, "except: there is no bench %s in %s", line->except, dir);
     }
     return status;
 }
@@ -104,8 +102,8 @@ static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
     }
     while (fgets(text, sizeof text, in) != NULL) {
         text[strcspn(text, "\r\n")] = '\0';
-        for (size_t c = 0; c < REG_CFG_COUNT && strncmp(text, "cfg=", 4) == 0; c++) {
-            const bool same = strcmp(text + 4, reg_cfg_names[c]) == 0;
+        for (size_t c = 0; c < line->design->cfgs && strncmp(text, "cfg=", 4) == 0; c++) {
+            const bool same = strcmp(text + 4, line->design->cfg[c]) == 0;
             line->cfg[c] = line->cfg[c] && same;
             known = known || same;
         }
@@ -116,8 +114,12 @@ static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
 
 /* "case all": the line once for every NAME.case of the folder of stored cases, in order of their names, for the configuration that the case names. */
 static reg_status expand_all_stored(const suite_reader *reader, const suite_line *line) {
+    char room[REG_PATH_MAX];
     struct dirent **entries = NULL;
     const char *dir = reader->options->stored_dir;
+    if (dir == NULL) {
+        dir = reg_design_room(line->design, "testcases", "/cases", room, sizeof room) ? room : "";
+    }
     int count = scandir(dir, &entries, is_stored, alphasort);
     if (count <= 0) {
         free(entries);

@@ -135,11 +135,12 @@ int html_tests(html_report *r) {
         status = html_ask(r, "suites", UINT32_MAX, &suites);
     }
     if (status == REG_OK) {
-        fputs("<h2 id=\"tests\">Tests</h2>\n<p class=\"soft\">Cases that passed for each mesh size (second runs apart); a dash: nothing "
-              "was asked "
-              "for.</p>\n",
-              r->out);
-        put_tests(r, &tests, "test,network,python,example", "Operators, networks, testcases in Python, examples", false);
+        fputs(
+            "<h2 id=\"tests\">Tests</h2>\n<p class=\"soft\">Cases that passed for each configuration (second runs apart); a dash: nothing "
+            "was asked "
+            "for.</p>\n",
+            r->out);
+        put_tests(r, &tests, "test,network,python", "Operators, networks, testcases in Python", false);
         put_tests(r, &tests, "unit", "Units", true);
         put_tests(r, &tests, "case", "Stored cases", true);
         fputs("<h3>Suites, the newest run of each</h3>\n", r->out);

@@ -1,5 +1,6 @@
 /* html_perf.c - cycles of each operator beside what they need at least, and beside published figures where `make figures` has run. */
 #define _GNU_SOURCE
+#include "design.h"
 #include "html.h"
 
 #include <inttypes.h>
@@ -24,33 +25,57 @@ static void put_number(FILE *out, uint64_t number) {
 }
 
 static void put_operators(FILE *out, const reg_table *t) {
-    fputs("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>operator</th><th>build</th><th class=\"n\">cases</th><th "
-          "class=\"n\">cycles</th>"
-          "<th class=\"n\">mesh bound</th><th class=\"n\">read bound</th><th class=\"n\">write bound</th><th class=\"n\">largest</th>"
-          "<th class=\"n\">cycles / largest</th><th>largest / cycles</th></tr></thead><tbody>\n",
-          out);
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", out);
+    for (size_t c = 0; c < t->column_count; c++) {
+        const char *title = t->columns[c].title;
+        fputs(c < 2 ? "<th>" : "<th class=\"n\">", out);
+        rep_xml(out, strcmp(t->columns[c].key, "bound") == 0   ? "largest"
+                     : strcmp(t->columns[c].key, "ratio") == 0 ? "cycles / largest"
+                                                               : title);
+        fputs("</th>", out);
+    }
+    fputs("<th>largest / cycles</th></tr></thead><tbody>\n", out);
     for (size_t row = 0; row < t->row_count; row++) {
-        static const char *const keys[] = {"cases", "cycles", "mac", "read", "write", "bound"};
         const uint64_t cycles = html_count(t, row, "cycles");
-        const char *ratio = reg_table_cell(t, row, "ratio");
-        fputs("<tr><td class=\"w\">", out);
-        rep_xml(out, reg_table_cell(t, row, "name"));
-        fputs("</td><td class=\"w\">", out);
-        rep_xml(out, reg_table_cell(t, row, "build"));
-        fputs("</td>", out);
-        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-            put_number(out, html_count(t, row, keys[i]));
+        fputs("<tr>", out);
+        for (size_t c = 0; c < t->column_count; c++) {
+            const char *text = t->cells[row * t->column_count + c];
+            if (t->columns[c].type == REG_CELL_NUMBER) {
+                put_number(out, html_count(t, row, t->columns[c].key));
+                continue;
+            }
+            fputs(t->columns[c].type == REG_CELL_REAL ? "<td class=\"n\">" : "<td class=\"w\">", out);
+            if (text == NULL) {
+                fputs("&#8211;", out);
+            } else {
+                rep_xml(out, text);
+            }
+            fputs("</td>", out);
         }
-        fprintf(out, "<td class=\"n\">%s</td>", ratio == NULL ? "&#8211;" : ratio);
         put_meter(out, cycles == 0 ? 0 : (double)html_count(t, row, "bound") / (double)cycles);
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table></div>\n", out);
 }
 
+/* What the bounds mean: as the descriptions of the designs say, where there are any. */
+static void put_metrics(FILE *out) {
+    reg_designs designs;
+    const int status = reg_designs_load(&designs);
+    for (size_t d = 0; status == REG_OK && d < designs.count; d++) {
+        for (size_t i = 0; i < designs.list[d].metrics; i++) {
+            fputs(" ", out);
+            rep_xml(out, designs.list[d].metric[i].name);
+            fputs(": ", out);
+            rep_xml(out, designs.list[d].metric[i].about);
+            fputs(".", out);
+        }
+    }
+    reg_designs_free(&designs);
+}
+
 /* A row of the file; numbers that are missing count as 0. */
-static void put_figure(FILE *out, const json_t *row) {
-    static const char *const keys[] = {"cycles", "mesh", "read", "write"};
+static void put_figure(FILE *out, const json_t *row, const json_t *bounds) {
     uint64_t bound = 0;
     const uint64_t cycles = (uint64_t)json_integer_value(json_object_get(row, "cycles"));
     const uint64_t published = (uint64_t)json_integer_value(json_object_get(row, "published"));
@@ -59,9 +84,11 @@ static void put_figure(FILE *out, const json_t *row) {
     fputs("<tr><td class=\"w\">", out);
     rep_xml(out, name);
     fputs("</td>", out);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const uint64_t value = (uint64_t)json_integer_value(json_object_get(row, keys[i]));
-        bound = i > 0 && value > bound ? value : bound;
+    put_number(out, cycles);
+    for (size_t i = 0; i < json_array_size(bounds); i++) {
+        const char *key = json_string_value(json_array_get(bounds, i));
+        const uint64_t value = (uint64_t)json_integer_value(json_object_get(row, key == NULL ? "" : key));
+        bound = value > bound ? value : bound;
         put_number(out, value);
     }
     fprintf(out, "<td class=\"n\">%.3f</td>", bound == 0 ? 0.0 : (double)cycles / (double)bound);
@@ -80,11 +107,12 @@ static void put_figures(html_report *r) {
     json_error_t error;
     json_t *document = access(r->figures, R_OK) == 0 ? json_load_file(r->figures, 0, &error) : NULL;
     const json_t *rows = json_object_get(document, "rows");
+    const json_t *bounds = json_object_get(document, "bounds");
     const char *cfg = json_string_value(json_object_get(document, "cfg"));
     const char *commit = json_string_value(json_object_get(document, "commit"));
     fputs("<h3>Published figures</h3>\n", r->out);
     if (!json_is_array(rows)) {
-        fprintf(r->out, "<p>%s: <code>make figures</code> (N = 32, some minutes) writes ",
+        fprintf(r->out, "<p>%s: <code>make figures</code> (some minutes) writes ",
                 document == NULL && access(r->figures, F_OK) != 0 ? "Not measured" : "Not readable");
         rep_xml(r->out, r->figures);
         fputs(", and the next report shows it here.</p>\n", r->out);
@@ -94,12 +122,19 @@ static void put_figures(html_report *r) {
         fputs(", commit ", r->out);
         rep_xml(r->out, commit == NULL ? "unknown" : commit);
         fputs(". Share: cycles here / published cycles.</p>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>operator</th><th "
-              "class=\"n\">cycles</th>"
-              "<th class=\"n\">mesh bound</th><th class=\"n\">read bound</th><th class=\"n\">write bound</th><th class=\"n\">/ bound</th>"
+              "class=\"n\">cycles</th>",
+              r->out);
+        for (size_t i = 0; i < json_array_size(bounds); i++) {
+            const char *key = json_string_value(json_array_get(bounds, i));
+            fputs("<th class=\"n\">", r->out);
+            rep_xml(r->out, key == NULL ? "" : key);
+            fputs(" bound</th>", r->out);
+        }
+        fputs("<th class=\"n\">/ bound</th>"
               "<th class=\"n\">published</th><th class=\"n\">share</th><th></th><th>goal met</th></tr></thead><tbody>\n",
               r->out);
         for (size_t i = 0; i < json_array_size(rows); i++) {
-            put_figure(r->out, json_array_get(rows, i));
+            put_figure(r->out, json_array_get(rows, i), bounds);
         }
         fputs("</tbody></table></div>\n", r->out);
     }
@@ -115,12 +150,9 @@ int html_performance(html_report *r) {
             fputs("<p>No job of this run has measured operators on the RTL: <code>make regress SUITE=smoke</code> has such jobs.</p>\n",
                   r->out);
         } else {
-            fputs("<p class=\"soft\">Sums over the cases that passed: cycles with a task beside what mesh (every multiplier at work), read "
-                  "and write bus "
-                  "(32 bytes a cycle, every byte once) need at least. The cases are random: small shapes and a bus that stalls on purpose "
-                  "take "
-                  "longer than the figures below.</p>\n",
-                  r->out);
+            fputs("<p class=\"soft\">Sums over the cases that passed: cycles with a task beside what each bound needs at least.", r->out);
+            put_metrics(r->out);
+            fputs(" The cases are random: small ones and a bus that stalls on purpose take longer than the figures below.</p>\n", r->out);
             put_operators(r->out, &table);
         }
         put_figures(r);

@@ -11,15 +11,31 @@
 #define DEFAULT_TIMEOUT_S 120
 #define DEFAULT_MEMORY_MB 4096
 
+/* The file, or that of one of the designs. */
+static bool suite_exists(const options *o, const char *path) {
+    const reg_designs *designs = o->expand.designs;
+    bool found = o->suite_dir != NULL && access(path, R_OK) == 0;
+    for (size_t i = 0; o->suite_dir == NULL && i < designs->count && !found; i++) {
+        char below[REG_PATH_MAX];
+        char own[REG_PATH_MAX];
+        found = (o->expand.design == NULL || o->expand.design == &designs->list[i]) &&
+                reg_format(below, sizeof below, "/suites/%s.suite", o->suite) &&
+                reg_design_room(&designs->list[i], "designs", below, own, sizeof own) && access(own, R_OK) == 0;
+    }
+    return found;
+}
+
 reg_status cli_suite_path(const options *o, char path[REG_PATH_MAX]) {
     const char *name = o->suite;
     size_t length = strlen(name);
     bool file = strchr(name, '/') != NULL || (length > 6 && strcmp(name + length - 6, ".suite") == 0);
-    bool fits = file ? reg_format(path, REG_PATH_MAX, "%s", name) : reg_format(path, REG_PATH_MAX, "%s/%s.suite", o->suite_dir, name);
+    bool fits = file ? reg_format(path, REG_PATH_MAX, "%s", name)
+                     : reg_format(path, REG_PATH_MAX, "%s%s%s.suite", o->suite_dir != NULL ? o->suite_dir : "",
+                                  o->suite_dir != NULL ? "/" : REG_ALL_DESIGNS, name);
     if (!fits) {
         return cli_usage("--suite %s: too long", name);
     }
-    if (!file && access(path, R_OK) != 0) {
+    if (!file && !suite_exists(o, path)) {
         reg_error("suite \"%s\" is unknown: no %s (tandem-regress list shows the suites)", name, path);
         return REG_USAGE;
     }
@@ -108,7 +124,6 @@ static const struct {
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     options o = {.build_dir = "build",
-                 .suite_dir = "designs/npu/suites",
                  .source_dir = "rtl",
                  .parallel = processors < 1              ? 1
                              : processors > PARALLEL_MAX ? PARALLEL_MAX
@@ -119,12 +134,7 @@ int main(int argc, char **argv) {
                  .shard = 1,
                  .shards = 1,
                  .slurm = {.shard_s = 60, .poll_s = 5, .silence_s = 60, .cpus = 1},
-                 .expand = {.kind = "fast",
-                            .cfg = {true, true, true, true},
-                            .unit_dir = "testcases/npu/unit",
-                            .stored_dir = "testcases/npu/cases",
-                            .timeout_s = DEFAULT_TIMEOUT_S,
-                            .memory_mb = DEFAULT_MEMORY_MB}};
+                 .expand = {.kind = "fast", .timeout_s = DEFAULT_TIMEOUT_S, .memory_mb = DEFAULT_MEMORY_MB}};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             cli_print_help();
@@ -138,13 +148,20 @@ int main(int argc, char **argv) {
     (void)signal(SIGXFSZ, SIG_IGN);
     /* A reader of the output that goes away does not end the run: its results still reach the database. */
     (void)signal(SIGPIPE, SIG_IGN);
-    if (cli_parse(&o, argc, argv) != REG_OK) {
+    reg_designs designs;
+    if (reg_designs_load(&designs) != REG_OK) {
         return REG_USAGE;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(&o);
+    o.expand.designs = &designs;
+    int status = cli_parse(&o, argc, argv);
+    for (size_t i = 0; status == REG_OK; i++) {
+        if (i == sizeof commands / sizeof commands[0]) {
+            status = cli_usage("command \"%s\" is unknown: expected " COMMANDS, argv[1]);
+        } else if (strcmp(argv[1], commands[i].name) == 0) {
+            status = commands[i].run(&o);
+            break;
         }
     }
-    return cli_usage("command \"%s\" is unknown: expected " COMMANDS, argv[1]);
+    reg_designs_free(&designs);
+    return status;
 }

@@ -33,27 +33,47 @@ reg_status cli_usage(const char *fmt, const char *word) {
     return REG_USAGE;
 }
 
+/* Configurations, as jobs call them or as their design does; without any design here no name is known, so all are taken. */
 static int take_cfg(void *to, const char *value, char *err, size_t err_size) {
-    bool *cfg = (bool *)to;
-    char copy[64];
-    if (!reg_format(copy, sizeof copy, "%s", value)) {
+    options *o = (options *)to;
+    const reg_designs *designs = o->expand.designs;
+    char expected[160] = "";
+    if (!reg_format(o->cfg, sizeof o->cfg, ",%s,", value)) {
         snprintf(err, err_size, "'%.60s' is too long", value);
         return -1;
     }
-    memset(cfg, 0, REG_CFG_COUNT * sizeof *cfg);
-    char *rest = copy;
-    for (char *part = strsep(&rest, ","); part != NULL; part = strsep(&rest, ",")) {
-        size_t i = 0;
-        while (i < REG_CFG_COUNT && strcmp(part, reg_cfg_names[i]) != 0) {
-            i++;
+    const char *part = value;
+    for (size_t length = strcspn(part, ","); designs->count > 0; part += length + 1, length = strcspn(part, ",")) {
+        bool known = false;
+        for (size_t d = 0; d < designs->count && !known; d++) {
+            for (size_t c = 0; c < designs->list[d].cfgs && !known; c++) {
+                char label[REG_LABEL_MAX];
+                const char *name = designs->list[d].cfg[c];
+                reg_design_label(&designs->list[d], c, label, sizeof label);
+                known = (strlen(label) == length && strncmp(label, part, length) == 0) ||
+                        (strlen(name) == length && strncmp(name, part, length) == 0);
+            }
         }
-        if (i == REG_CFG_COUNT) {
-            snprintf(err, err_size, "expected n4, n8, n16 or n32, separated by commas, got '%.60s'", value);
+        if (!known) {
+            reg_design_cfg_list(&designs->list[0], expected, sizeof expected);
+            snprintf(err, err_size, "expected %s, separated by commas, got '%.60s'", expected, value);
             return -1;
         }
-        cfg[i] = true;
+        if (part[length] == '\0') {
+            break;
+        }
     }
+    o->expand.cfg = o->cfg;
     return 0;
+}
+
+static int take_design(void *to, const char *value, char *err, size_t err_size) {
+    options *o = (options *)to;
+    o->expand.design = reg_design_find(o->expand.designs, value);
+    if (o->expand.design == NULL) {
+        snprintf(err, err_size, "expected a design with a description designs/NAME/design, got '%.60s'", value);
+    }
+    return o->expand.design == NULL ? -1 : 0;
 }
 
 /* i/n */
@@ -108,10 +128,11 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     options scratch = {0};
     options *t = o != NULL ? o : &scratch;
     bool list[11] = {false};
-    const opt what[] = {
-        OPT(TEXT, "--suite", "NAME|FILE", "NAME is SUITE_DIR/NAME.suite; with a / or .suite: a file", &t->suite),
+    const opt_row what[] = {
+        OPT(TEXT, "--suite", "NAME|FILE", "NAME.suite of each design; with a / or .suite: a file", &t->suite),
         OPT(TEXT, "--seed", "S", "seed of the run (default: the suite's seed line, else 1)", &t->seed),
-        OPT(TAKE, "--cfg", "n4,n8", "only these configurations", t->expand.cfg, .given = &list[0], .take = take_cfg),
+        OPT(TAKE, "--cfg", "n4,n8", "only these configurations", t, .given = &list[0], .take = take_cfg),
+        OPT(TAKE, "--design", "NAME", "only this design (default: each has its part of a suite)", t, .take = take_design),
         OPT(TEXT, "--kind", "fast", "build for lines without kind= (debug, tap, cov, san)", &t->kind, .given = &list[1], .words = kinds),
         OPT(U32, "--timeout", "S", "seconds for lines without timeout= (default 120)", &t->expand.timeout_s, .given = &list[2], .lo = 1,
             .hi = 86400),
@@ -136,7 +157,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
             "suite): same commit, same programs, only missing jobs",
             t, .take = take_resume),
     };
-    const opt how[] = {
+    const opt_row how[] = {
         OPT(U32, "--jobs", "N", "processes at a time (default: processors)", &t->parallel, .lo = 1, .hi = PARALLEL_MAX),
         OPT(FLAG, "--fail-fast", NULL, "stop at the first failure", &t->fail_fast),
         OPT(U32, "--explain", "N",
@@ -145,7 +166,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
             &t->explain, .hi = 1000),
         OPT(U32, "--explain-time", "S", "seconds for all that (default 60)", &t->explain_time, .lo = 1, .hi = 86400),
     };
-    const opt slurm[] = {
+    const opt_row slurm[] = {
         OPT(TEXT, "--launcher", "slurm", "submit job arrays instead of starting processes (local)", &t->launcher, .words = launchers),
         OPT(U32, "--shard-seconds", "S", "expected work of a task, at least (default 60)", &t->slurm.shard_s, .hi = 86400),
         OPT(U32, "--slurm-cpus", "N", "processors of a task, jobs at a time in it (default 1)", &t->slurm.cpus, .lo = 1,
@@ -156,7 +177,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(REAL, "--slurm-poll", "S", "between two questions to Slurm (default 5)", &t->slurm.poll_s, .least = 0.1, .most = 3600),
         OPT(U32, "--slurm-silence", "S", "a task without a sign of life is lost (default 60)", &t->slurm.silence_s, .lo = 3, .hi = 86400),
     };
-    const opt write[] = {
+    const opt_row write[] = {
         OPT(FLAG, "--report", NULL, "pages in OUT/report", &t->report),
         OPT(TEXT, "--html", "DIR", "the same pages in DIR", &t->html),
         OPT(TEXT, "--figures", "FILE",
@@ -168,27 +189,26 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--source-dir", "DIR", "where it looks for the file of a unit (default rtl)", &t->source_dir),
         OPT(TEXT, "--summary-json", "F", "summary of the run as JSON", &t->summary_json),
     };
-    const opt look[] = {
+    const opt_row look[] = {
         OPT(TEXT, "--run", "N", "the run that is asked for (report, query, failure; default:\nnewest)", &t->run),
         OPT(TEXT, "--job", NULL, NULL, &t->job),
         OPT(U32, "--limit", "N", "at most so many rows (query; default 20)", &t->limit, .lo = 1),
         OPT(FLAG, "--json", NULL, "tables as JSON (list, report, diff, query, gc)", &t->json),
     };
-    const opt clean[] = {
+    const opt_row clean[] = {
         OPT(I64, "--keep-runs", "N", "keep the newest N runs", &t->gc.keep_runs, .hi = UINT32_MAX),
         OPT(I64, "--keep-days", "D", "keep runs that are younger than D days", &t->gc.keep_days, .hi = 100000),
         OPT(I64, "--max-size", "MB", "then remove the oldest until the rest takes at most MB", &t->gc.max_mib, .hi = UINT32_MAX),
         OPT(FLAG, "--forget", NULL, "remove them from the database, too", &t->gc.forget),
         OPT(FLAG, "--dry-run", NULL, "only say what would go", &t->gc.dry_run),
     };
-    const opt where[] = {
+    const opt_row where[] = {
         OPT(TEXT, "--db", "FILE", "results database (default BUILD_DIR/results.db)", &t->db),
         OPT(TEXT, "--out", "DIR", "logs, results, cases (default BUILD_DIR/regress/RUN)", &t->out, .given = &list[8]),
         OPT(TEXT, "--build-dir", "DIR", "where the programs are (default build)", &t->build_dir),
-        OPT(TEXT, "--suite-dir", "DIR", "where named suites are (default designs/npu/suites)", &t->suite_dir),
-        OPT(TEXT, "--unit-dir", "DIR", "folder behind \"unit all\" (default testcases/npu/unit)", &t->expand.unit_dir, .given = &list[9]),
-        OPT(TEXT, "--stored-dir", "DIR", "folder behind \"case all\" (default testcases/npu/cases)", &t->expand.stored_dir,
-            .given = &list[10]),
+        OPT(TEXT, "--suite-dir", "DIR", "where named suites are (default designs/*/suites)", &t->suite_dir),
+        OPT(TEXT, "--unit-dir", "DIR", "folder behind \"unit all\" (default: the design's)", &t->expand.unit_dir, .given = &list[9]),
+        OPT(TEXT, "--stored-dir", "DIR", "folder behind \"case all\" (default: the design's)", &t->expand.stored_dir, .given = &list[10]),
     };
     const opt_group groups[] = {OPT_GROUP("what to run", what),
                                 OPT_GROUP("how to run it", how),
@@ -207,7 +227,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     }
     for (size_t g = 0; g < line.groups; g++) {
         for (size_t i = 0; i < groups[g].count; i++) {
-            const opt *row = &groups[g].row[i];
+            const opt_row *row = &groups[g].row[i];
             o->list_option = row->given != NULL && *row->given ? row->name : o->list_option;
         }
     }

@@ -1,12 +1,17 @@
 /* paths.c - where a job has its program, and where it and the run leave what they write. */
 #include "reg.h"
 
+#include <string.h>
+
 void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size) {
     char number[24] = "";
     if (attempt > 1) { /* a folder of its own: what is left of the attempt before may still be writing */
         (void)reg_format(number, sizeof number, ".%u", attempt);
     }
-    (void)reg_format(out, size, "%s/%05zu-%s-%s-%s%s%s", out_dir, index, reg_what_name(job->what), job->name, job->cfg,
+    char cfg[REG_LABEL_MAX];
+    (void)reg_format(cfg, sizeof cfg, "%s", job->cfg);
+    cfg[strcspn(cfg, "/")] = cfg[strcspn(cfg, "/")] == '/' ? '-' : '\0'; /* of another design than the default: one folder */
+    (void)reg_format(out, size, "%s/%05zu-%s-%s-%s%s%s", out_dir, index, reg_what_name(job->what), job->name, cfg,
                      job->second_run ? "-again" : "", number);
 }
 
@@ -34,8 +39,6 @@ bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_
         return reg_format(out, size, "%s/%s-%s/tandem", build_dir, job->cfg, job->kind);
     case REG_PYTHON:
         return reg_format(out, size, "%s/%s-%s/tandem-python", build_dir, job->cfg, job->kind);
-    case REG_EXAMPLE:
-        return reg_format(out, size, "%s/%s/%s-%s/tandem", build_dir, job->name, job->cfg, job->kind);
     default:
         return reg_format(out, size, "%s/%s-%s/tandem-net", build_dir, job->cfg, job->kind);
     }

@@ -160,10 +160,45 @@ static void bind_number(sqlite3_stmt *stmt, const char *name, int64_t number) {
     }
 }
 
+/* The statement of a question, with the columns that the run has: its text, which is to be freed with sqlite3_free(), or NULL. */
+static char *complete(const reg_query *query, reg_db *db, const reg_query_about *about, reg_table *table) {
+    sqlite3_stmt *stmt = NULL;
+    const char *mark = query->names != NULL ? strchr(query->sql, '@') : NULL;
+    char *each = sqlite3_mprintf("%s", "");
+    if (mark == NULL) {
+        sqlite3_free(each);
+        return sqlite3_mprintf("%s", query->sql);
+    }
+    if (reg_db_prepare(db, query->names, &stmt) != REG_OK) {
+        sqlite3_free(each);
+        return NULL;
+    }
+    bind_number(stmt, ":run", about->run);
+    for (size_t at = query->names_at; each != NULL && sqlite3_step(stmt) == SQLITE_ROW; at++) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        const int added = reg_table_column(table, at, name == NULL ? "" : name, query->title);
+        if (added != REG_OK) {
+            break;
+        }
+        char *one = sqlite3_mprintf(query->each, name == NULL ? "" : name); /* a text of this file */
+        char *more = sqlite3_mprintf("%s%s, ", each, one == NULL ? "NULL" : one);
+        sqlite3_free(one);
+        sqlite3_free(each);
+        each = more;
+    }
+    (void)sqlite3_finalize(stmt);
+    char *sql = each == NULL ? NULL : sqlite3_mprintf("%.*s%s%s", (int)(mark - query->sql), query->sql, each, mark + 1);
+    sqlite3_free(each);
+    return sql;
+}
+
 int reg_query_ask(const reg_query *query, reg_db *db, const reg_query_about *about, reg_table *table) {
     sqlite3_stmt *stmt = NULL;
     reg_table_init(table, query->columns, query->column_count);
-    if (reg_db_prepare(db, query->sql, &stmt) != REG_OK) {
+    char *sql = complete(query, db, about, table);
+    const int status = sql == NULL ? REG_FAIL : reg_db_prepare(db, sql, &stmt);
+    sqlite3_free(sql);
+    if (status != REG_OK) {
         return REG_FAIL;
     }
     bind_number(stmt, ":run", about->run);

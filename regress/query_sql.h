@@ -18,6 +18,9 @@
 #a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a ".seed=" #b           \
        ".seed AND " #a ".first_index=" #b ".first_index AND " #a ".cases=" #b ".cases AND " #a ".args=" #b ".args"
 
+/* Configurations of run :run: the default design first, then by name, n4 before n16. */
+extern const char reg_cfgs_sql[];
+
 /* Questions about sums over jobs and runs. */
 extern const reg_query reg_sum_queries[];
 extern const size_t reg_sum_query_count;

@@ -2,40 +2,41 @@
 #define _GNU_SOURCE
 #include "query_sql.h"
 
-/* Cases that count: passed, and not as a second run. NULL where a mesh size has no job. */
+/* Cases that count: passed, and not as a second run. NULL where a configuration has no job. */
 #define CASES(condition) "sum(CASE WHEN " condition " THEN CASE WHEN j.outcome='pass' AND j.second_run=0 THEN j.cases ELSE 0 END END)"
 #define COUNTED "CASE WHEN j.outcome='pass' AND j.second_run=0 THEN "
 
+/* Between "failed" and "cases": one column for each configuration. */
 static const reg_column test_columns[] = {
-    {"what", NULL, REG_CELL_TEXT},         {"name", NULL, REG_CELL_TEXT},
-    {"label", "test", REG_CELL_TEXT},      {"failed", "failed", REG_CELL_NUMBER},
-    {"n4", "n4", REG_CELL_NUMBER},         {"n8", "n8", REG_CELL_NUMBER},
-    {"n16", "n16", REG_CELL_NUMBER},       {"n32", "n32", REG_CELL_NUMBER},
-    {"other", "other", REG_CELL_NUMBER},   {"cases", "cases passed", REG_CELL_NUMBER},
-    {"jobs", "jobs", REG_CELL_NUMBER},     {"not_run", "not run", REG_CELL_NUMBER},
-    {"cycles", "cycles", REG_CELL_NUMBER}, {"cpu_s", "cpu s", REG_CELL_REAL},
+    {"what", NULL, REG_CELL_TEXT},
+    {"name", NULL, REG_CELL_TEXT},
+    {"label", "test", REG_CELL_TEXT},
+    {"failed", "failed", REG_CELL_NUMBER},
+    {"cases", "cases passed", REG_CELL_NUMBER},
+    {"jobs", "jobs", REG_CELL_NUMBER},
+    {"not_run", "not run", REG_CELL_NUMBER},
+    {"cycles", "cycles", REG_CELL_NUMBER},
+    {"cpu_s", "cpu s", REG_CELL_REAL},
 };
 #define FAILED "coalesce(sum(j.outcome<>'pass'),0)"
-/* clang-format off */
 static const char tests_sql[] =
-    "SELECT j.what, j.test, j.what||' '||j.test, " FAILED ", "
-    CASES("j.cfg='n4'") ", " CASES("j.cfg='n8'") ", " CASES("j.cfg='n16'") ", " CASES("j.cfg='n32'") ", "
-    CASES("j.cfg NOT IN ('n4','n8','n16','n32')") ", " CASES("1")
-    ", count(*), sum(j.outcome IS NULL), sum(" COUNTED "j.cycles END), round(sum(j.cpu_ms)/1000.0,1)"
-    " FROM job j WHERE j.run=:run AND " ASKED " GROUP BY j.what, j.test"
-    " ORDER BY " FAILED "=0, instr('test,network,python,example,case,unit',j.what), j.test LIMIT :limit";
-/* clang-format on */
+    "SELECT j.what, j.test, j.what||' '||j.test, " FAILED
+    ", @" CASES("1") ", count(*), sum(j.outcome IS NULL), sum(" COUNTED "j.cycles END), round(sum(j.cpu_ms)/1000.0,1)"
+                     " FROM job j WHERE j.run=:run AND " ASKED " GROUP BY j.what, j.test"
+                     " ORDER BY " FAILED "=0, instr('test,network,python,case,unit',j.what), j.test LIMIT :limit";
 
+/* Between "cycles" and "bound": one column for each bound. */
 static const reg_column performance_columns[] = {
-    {"name", "operator", REG_CELL_TEXT},       {"build", "build", REG_CELL_TEXT},     {"cases", "cases", REG_CELL_NUMBER},
-    {"cycles", "cycles", REG_CELL_NUMBER},     {"mac", "MAC bound", REG_CELL_NUMBER}, {"read", "read bound", REG_CELL_NUMBER},
-    {"write", "write bound", REG_CELL_NUMBER}, {"bound", "bound", REG_CELL_NUMBER},   {"ratio", "cycles / bound", REG_CELL_REAL},
+    {"name", "operator", REG_CELL_TEXT},   {"build", "build", REG_CELL_TEXT},   {"cases", "cases", REG_CELL_NUMBER},
+    {"cycles", "cycles", REG_CELL_NUMBER}, {"bound", "bound", REG_CELL_NUMBER}, {"ratio", "cycles / bound", REG_CELL_REAL},
 };
 static const char performance_sql[] =
-    "SELECT j.test, j.cfg||'-'||j.kind, sum(j.work_cases), sum(j.work_cycles), sum(j.mac_bound), sum(j.read_bound), sum(j.write_bound),"
-    " sum(j.bound), round(1.0*sum(j.work_cycles)/nullif(sum(j.bound),0),2) FROM job j"
+    "SELECT j.test, j.cfg||'-'||j.kind, sum(j.work_cases), sum(j.work_cycles), @"
+    "sum(j.bound), round(1.0*sum(j.work_cycles)/nullif(sum(j.bound),0),2) FROM job j"
     " WHERE j.run=:run AND j.what='test' AND j.outcome='pass' AND j.second_run=0 AND j.work_cases>0 AND " ASKED
     " GROUP BY j.test, j.cfg, j.kind ORDER BY j.test, length(j.cfg), j.cfg, j.kind LIMIT :limit";
+static const char bounds_sql[] =
+    "SELECT b.key FROM job j, json_each(j.bounds) b WHERE j.run=:run AND j.bounds IS NOT NULL GROUP BY b.key ORDER BY min(b.id)";
 
 static const reg_column trend_columns[] = {
     {"run", "run", REG_CELL_NUMBER},       {"started", "started (UTC)", REG_CELL_TEXT}, {"commit", "commit", REG_CELL_TEXT},
@@ -82,10 +83,11 @@ static const char coverage_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoc
        " JOIN coverage c ON c.run=r.id ORDER BY r.id DESC, c.place";
 
 const reg_query reg_sum_queries[] = {
-    {"tests", "each test of a run: cases passed, by mesh size", tests_sql, test_columns, COUNT(test_columns), .of_run = true,
-     .empty = "the run has no job"},
+    {"tests", "each test of a run: cases passed, by configuration", tests_sql, test_columns, COUNT(test_columns), .of_run = true,
+     .names = reg_cfgs_sql, .each = CASES("j.cfg='%q'"), .title = "", .names_at = 4, .empty = "the run has no job"},
     {"performance", "cycles of each operator beside its bounds", performance_sql, performance_columns, COUNT(performance_columns),
-     .of_run = true, .empty = "no job of the run has measured operators"},
+     .of_run = true, .names = bounds_sql, .each = "sum(json_extract(j.bounds,'$.%q'))", .title = " bound", .names_at = 4,
+     .empty = "no job of the run has measured operators"},
     {"trend", "a run and those of its suite before it", trend_sql, trend_columns, COUNT(trend_columns), .of_run = true, .empty = "no run"},
     {"coverage", "what a run covered, and those of its suite before", coverage_sql, coverage_columns, COUNT(coverage_columns),
      .of_run = true, .empty = "no coverage is kept (make coverage)"},

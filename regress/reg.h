@@ -20,8 +20,14 @@
 #define REG_ARGS_MAX 256
 #define REG_PATH_MAX 1024
 #define REG_TEXT_MAX 1024
-#define REG_CFG_COUNT 4
+#define REG_CFG_NAME_MAX 8 /* a configuration: "n4" */
+#define REG_LABEL_MAX 32   /* what jobs call it: "n4", of another design than the default "dsp/w16" */
+#define REG_CFGS_MAX 16    /* of one run that a table shows */
 #define REG_WEIGHT_MAX 1000
+#define REG_ALL_DESIGNS                                                                                                                    \
+    "designs/"                                                                                                                             \
+    "*"                                                                                                                                    \
+    "/suites/" /* path of a suite that each design may have a file of */
 
 typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_NONE = 3 } reg_status;
 
@@ -54,21 +60,13 @@ int reg_report_commit(rep_file *report);
 
 /* ---- suite.c: what to run ---- */
 
-typedef enum reg_what {
-    REG_UNIT = 0,
-    REG_TEST = 1,
-    REG_NETWORK = 2,
-    REG_CASE = 3,
-    REG_EXAMPLE = 4,
-    REG_PYTHON = 5,
-    REG_WHAT_COUNT = 6
-} reg_what;
+typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3, REG_PYTHON = 4, REG_WHAT_COUNT = 5 } reg_what;
 
 /* One process to run. */
 typedef struct reg_job {
     reg_what what;
-    char name[REG_NAME_MAX]; /* unit, test, network, stored case, example or testcase in Python */
-    char cfg[8];             /* n4, n8, n16, n32; an example has names of its own */
+    char name[REG_NAME_MAX]; /* unit, test, network, stored case or testcase in Python */
+    char cfg[REG_LABEL_MAX]; /* configuration; what its builds begin with, below the build folder */
     char kind[8];            /* fast, debug, tap, cov, san */
     char args[REG_ARGS_MAX]; /* further arguments, separated by blanks; may be empty */
     uint64_t index;          /* index of the first case in the random stream of the run */
@@ -82,13 +80,15 @@ typedef struct reg_job {
 
 /* What the command line fixes for a suite. */
 typedef struct reg_suite_options {
-    const char *kind;        /* kind of build for lines that do not say, default fast */
-    bool cfg[REG_CFG_COUNT]; /* n4, n8, n16, n32: which are wanted */
-    uint32_t timeout_s;      /* for lines that do not say */
-    uint32_t memory_mb;      /* for lines that do not say */
-    const char *unit_dir;    /* whose unit_*.c are "unit all" */
-    const char *stored_dir;  /* whose *.case are "case all" */
-    bool marked;             /* only what the suite marks for coverage (cover=), with kind cov */
+    const char *kind; /* kind of build for lines that do not say, default fast */
+    const struct reg_designs *designs;
+    const struct reg_design *design; /* only this one; NULL: all */
+    const char *cfg;                 /* ",n4,n8,": which are wanted; NULL: all */
+    uint32_t timeout_s;              /* for lines that do not say */
+    uint32_t memory_mb;              /* for lines that do not say */
+    const char *unit_dir;            /* whose unit_*.c are "unit all"; NULL: those of the design */
+    const char *stored_dir;          /* whose *.case are "case all"; NULL: those of the design */
+    bool marked;                     /* only what the suite marks for coverage (cover=), with kind cov */
 } reg_suite_options;
 
 typedef struct reg_suite {
@@ -101,20 +101,21 @@ typedef struct reg_suite {
     size_t capacity;
 } reg_suite;
 
-extern const char *const reg_cfg_names[REG_CFG_COUNT];
-
-/* "unit", "test", "network", "case", "example", "python". */
+/* "unit", "test", "network", "case", "python". */
 const char *reg_what_name(reg_what what);
 /* REG_WHAT_COUNT: no such word. */
 reg_what reg_what_of(const char *word);
 
-/* Draws its cases from the run seed: a unit, a test, an example or a testcase in Python. A network and a stored case are what they are. */
+/* Draws its cases from the run seed: a unit, a test or a testcase in Python. A network and a stored case are what they are. */
 bool reg_has_cases(reg_what what);
 
 /* True when the name is one of the kinds of build. */
 bool reg_kind_known(const char *kind);
 
-/* Read a suite or job list and expand it. Errors are printed as file:line: message and returned as REG_USAGE. */
+/* Is a configuration (as jobs call it) among those of ",n4,n8,"? Of another design than the default its own name is enough. NULL: all are. */
+bool reg_cfg_wanted(const char *list, const char *label);
+
+/* Read a suite or job list and expand it. A path with REG_ALL_DESIGNS stands for the file of each design that has it. Errors are printed as file:line: message and returned as REG_USAGE. */
 reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options);
 void reg_suite_free(reg_suite *suite);
 
@@ -165,10 +166,7 @@ void reg_programs_free(reg_programs *programs);
 typedef enum reg_work {
     REG_WORK_CASES,  /* that were measured; 0: the result says nothing */
     REG_WORK_CYCLES, /* with a task */
-    REG_WORK_MAC,    /* bounds, in cycles: mesh, */
-    REG_WORK_READ,   /* read bus, */
-    REG_WORK_WRITE,  /* write bus; */
-    REG_WORK_BOUND,  /* of each case the largest of the three */
+    REG_WORK_BOUND,  /* of each case the largest of its bounds */
     REG_WORK_COUNT
 } reg_work;
 
@@ -183,7 +181,8 @@ typedef struct reg_result {
     uint64_t cycles;
     bool has_cycles;
     uint64_t work[REG_WORK_COUNT];
-    int exit_status; /* exit status, or 128 + signal */
+    char bounds[512]; /* each of them, in cycles: {"read":120,"write":64}; empty: the result names none */
+    int exit_status;  /* exit status, or 128 + signal */
     uint64_t wall_ms;
     uint64_t cpu_ms;
     uint64_t max_rss_kb;
@@ -500,14 +499,20 @@ int reg_diff(reg_db *db, int64_t run_a, int64_t run_b, bool json, FILE *out);
 /* One test, network, all stored cases or all benches: cases that passed in each configuration (second runs apart), their clock cycles, jobs that did not pass. */
 typedef struct reg_total {
     char label[80];
-    uint64_t cases[REG_CFG_COUNT];
-    uint64_t other; /* cases in configurations of other designs */
+    uint64_t cases[REG_CFGS_MAX]; /* in the order of reg_cfgs */
+    uint64_t other;               /* in configurations beyond those */
     uint64_t cycles;
     uint64_t not_passed;
 } reg_total;
 
+/* Configurations of the jobs of a run: the default design first, then by name. */
+typedef struct reg_cfgs {
+    char name[REG_CFGS_MAX][REG_LABEL_MAX];
+    size_t count;
+} reg_cfgs;
+
 /* *rows is to be freed. */
-int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count);
+int reg_totals_load(reg_db *db, int64_t run, reg_cfgs *cfgs, reg_total **rows, size_t *count);
 /* As a table (to be freed). */
 struct reg_table;
 int reg_totals_table(reg_db *db, int64_t run, struct reg_table *table);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,13 +29,30 @@ static void copy_whole(char *out, size_t size, const char *value) {
     }
 }
 
-/* The sums of performance; a number that is none, or too large for the database, is 0. */
+/* bound.NAME=cycles becomes a member of an object, which questions about the database look into by name. */
+static void take_bound(reg_result *result, const char *name, uint64_t cycles) {
+    const size_t used = strlen(result->bounds);
+    const size_t length = strlen(name);
+    if (length == 0 || length > 31 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != length ||
+        used + length + 32 > sizeof result->bounds) {
+        return;
+    }
+    (void)reg_format(result->bounds + (used == 0 ? 0 : used - 1), sizeof result->bounds - used, "%c\"%s\":%" PRIu64 "}",
+                     used == 0 ? '{' : ',', name, cycles);
+}
+
+/* The sums of performance; what is not a number, or too large for the database, is 0. */
 static void take_work(reg_result *result, const char *key, const char *value) {
-    static const char *const keys[REG_WORK_COUNT] = {"work_cases", "work_cycles", "mac_bound", "read_bound", "write_bound", "bound"};
+    static const char *const keys[REG_WORK_COUNT] = {"work_cases", "work_cycles", "bound"};
+    uint64_t number = 0;
+    if (!reg_parse_u64(value, 0, INT64_MAX, &number)) {
+        number = 0;
+    }
+    if (strncmp(key, "bound.", 6) == 0) {
+        take_bound(result, key + 6, number);
+    }
     for (size_t i = 0; i < REG_WORK_COUNT; i++) {
-        if (strcmp(key, keys[i]) == 0 && !reg_parse_u64(value, 0, INT64_MAX, &result->work[i])) {
-            result->work[i] = 0;
-        }
+        result->work[i] = strcmp(key, keys[i]) == 0 ? number : result->work[i];
     }
 }
 

@@ -28,15 +28,14 @@ typedef struct number_field {
 
 #define TEXT(key, member)                                                                                                                  \
     { key, offsetof(reg_result, member), sizeof((reg_result *)0)->member }
-static const text_field texts[] = {
-    TEXT("outcome", outcome), TEXT("signature", signature), TEXT("message", message), TEXT("trace_hash", trace_hash),
-    TEXT("case", case_path),  TEXT("wave", wave_path),      TEXT("repro", repro)};
+static const text_field texts[] = {TEXT("outcome", outcome),       TEXT("signature", signature), TEXT("message", message),
+                                   TEXT("trace_hash", trace_hash), TEXT("case", case_path),      TEXT("wave", wave_path),
+                                   TEXT("repro", repro),           TEXT("bounds", bounds)};
 #define WORK(key, which)                                                                                                                   \
     { key, offsetof(reg_result, work) + (which) * sizeof(uint64_t) }
 static const number_field numbers[] = {
     {"wall_ms", offsetof(reg_result, wall_ms)}, {"cpu_ms", offsetof(reg_result, cpu_ms)}, {"max_rss_kb", offsetof(reg_result, max_rss_kb)},
-    WORK("work_cases", REG_WORK_CASES),         WORK("work_cycles", REG_WORK_CYCLES),     WORK("mac_bound", REG_WORK_MAC),
-    WORK("read_bound", REG_WORK_READ),          WORK("write_bound", REG_WORK_WRITE),      WORK("bound", REG_WORK_BOUND)};
+    WORK("work_cases", REG_WORK_CASES),         WORK("work_cycles", REG_WORK_CYCLES),     WORK("bound", REG_WORK_BOUND)};
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* FNV-1a. */

@@ -196,8 +196,8 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
     if (db->finish_job == NULL &&
         reg_db_prepare(db,
                        "UPDATE job SET outcome=?,signature=?,message=?,repro=?,cycles=?,trace_hash=?,exit_status=?,wall_ms=?,cpu_ms=?,"
-                       "max_rss_kb=?,case_path=?,wave_path=?,log_path=?,attempt=?,work_cases=?,work_cycles=?,mac_bound=?,read_bound=?,"
-                       "write_bound=?,bound=? WHERE run=? AND idx=? AND outcome IS NULL",
+                       "max_rss_kb=?,case_path=?,wave_path=?,log_path=?,attempt=?,bounds=?,work_cases=?,work_cycles=?,bound=?"
+                       " WHERE run=? AND idx=? AND outcome IS NULL",
                        &db->finish_job) != REG_OK) {
         return REG_FAIL;
     }
@@ -220,15 +220,17 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
     bind_known(stmt, 12, result->wave_path);
     bind_known(stmt, 13, log_path);
     bind_number(stmt, 14, attempt);
+    const bool measured = result->work[REG_WORK_CASES] != 0;
+    bind_known(stmt, 15, measured ? result->bounds : "");
     for (int i = 0; i < REG_WORK_COUNT; i++) {
-        if (result->work[REG_WORK_CASES] != 0) {
-            bind_number(stmt, 15 + i, result->work[i]);
+        if (measured) {
+            bind_number(stmt, 16 + i, result->work[i]);
         } else {
-            (void)sqlite3_bind_null(stmt, 15 + i);
+            (void)sqlite3_bind_null(stmt, 16 + i);
         }
     }
-    (void)sqlite3_bind_int64(stmt, 15 + REG_WORK_COUNT, run);
-    bind_number(stmt, 16 + REG_WORK_COUNT, idx);
+    (void)sqlite3_bind_int64(stmt, 16 + REG_WORK_COUNT, run);
+    bind_number(stmt, 17 + REG_WORK_COUNT, idx);
     int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
     (void)sqlite3_reset(stmt);
     if (status == REG_OK && sqlite3_changes(db->handle) != 1) {

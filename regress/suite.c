@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const reg_cfg_names[REG_CFG_COUNT] = {"n4", "n8", "n16", "n32"};
-
 static const char *const kind_names[] = {"fast", "debug", "tap", "cov", "san"};
 
 enum {
@@ -69,14 +67,14 @@ reg_status reg_suite_bad(const suite_reader *reader, const char *fmt, ...) {
     return REG_USAGE;
 }
 
-static const char *const what_names[REG_WHAT_COUNT] = {"unit", "test", "network", "case", "example", "python"};
+static const char *const what_names[REG_WHAT_COUNT] = {"unit", "test", "network", "case", "python"};
 
 const char *reg_what_name(reg_what what) {
     return what_names[what];
 }
 
 bool reg_has_cases(reg_what what) {
-    return what == REG_UNIT || what == REG_TEST || what == REG_EXAMPLE || what == REG_PYTHON;
+    return what == REG_UNIT || what == REG_TEST || what == REG_PYTHON;
 }
 
 reg_what reg_what_of(const char *word) {
@@ -102,42 +100,56 @@ bool reg_name_valid(const char *name) {
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
 }
 
-static reg_status parse_cfg(const suite_reader *reader, char *text, bool cfg[REG_CFG_COUNT]) {
-    memset(cfg, 0, REG_CFG_COUNT * sizeof cfg[0]);
-    char *rest = text;
-    for (char *part = strsep(&rest, ","); part != NULL; part = strsep(&rest, ",")) {
-        size_t i = 0;
-        while (i < REG_CFG_COUNT && strcmp(part, reg_cfg_names[i]) != 0) {
-            i++;
-        }
-        if (i == REG_CFG_COUNT) {
-            return reg_suite_bad(reader, "configuration \"%s\" is unknown (expected n4, n8, n16 or n32, separated by commas)", part);
-        }
-        if (cfg[i]) {
-            return reg_suite_bad(reader, "configuration \"%s\" stands twice", part);
-        }
-        cfg[i] = true;
+/* One configuration of a line: NAME of the design whose suite it is, or DESIGN/NAME. All of a line are of one design. */
+static reg_status parse_one_cfg(const suite_reader *reader, char *part, bool first, suite_line *line) {
+    char expected[160];
+    char *slash = strchr(part, '/');
+    const char *name = slash != NULL ? slash + 1 : part;
+    const reg_design *design = reader->design;
+    if (slash != NULL) {
+        *slash = '\0';
+        design = reg_design_find(reader->options->designs, part);
     }
+    if (design == NULL) {
+        return slash == NULL ? reg_suite_bad(reader, "configuration \"%s\": there is no description designs/NAME/design here", part)
+                             : reg_suite_bad(reader, "configuration \"%s/%s\": there is no design %s", part, name, part);
+    }
+    const size_t i = reg_design_cfg(design, name);
+    if (i == design->cfgs) {
+        reg_design_cfg_list(design, expected, sizeof expected);
+        return reg_suite_bad(reader, "configuration \"%s\" is unknown (expected %s, separated by commas)", name, expected);
+    }
+    if (!first && design != line->design) {
+        return reg_suite_bad(reader, "configuration \"%s/%s\": the others of the line are of design %s", design->name, name,
+                             line->design->name);
+    }
+    if (line->cfg[i]) {
+        return reg_suite_bad(reader, "configuration \"%s\" stands twice", name);
+    }
+    line->design = design;
+    line->cfg[i] = true;
     return REG_OK;
 }
 
-/* Configurations of an example: names of small letters and digits. */
-static reg_status parse_own_cfg(const suite_reader *reader, char *text, suite_line *line) {
+static reg_status parse_cfg(const suite_reader *reader, char *text, suite_line *line) {
+    reg_status status = REG_OK;
     char *rest = text;
-    size_t count = 0;
-    for (char *part = strsep(&rest, ","); part != NULL; part = strsep(&rest, ","), count++) {
-        const size_t length = strlen(part);
-        if (length == 0 || length >= sizeof line->own_cfg[0] || strspn(part, "abcdefghijklmnopqrstuvwxyz0123456789") != length) {
-            return reg_suite_bad(reader, "configuration \"%s\": expected at most %zu small letters and digits", part,
-                                 sizeof line->own_cfg[0] - 1);
-        }
-        if (count == REG_CFG_COUNT) {
-            return reg_suite_bad(reader, "an example has at most %d configurations in one line", REG_CFG_COUNT);
-        }
-        (void)reg_format(line->own_cfg[count], sizeof line->own_cfg[0], "%s", part);
-        line->cfg[count] = true;
+    memset(line->cfg, 0, sizeof line->cfg);
+    for (char *part = strsep(&rest, ","); part != NULL && status == REG_OK; part = strsep(&rest, ",")) {
+        status = parse_one_cfg(reader, part, part == text, line);
     }
-    return REG_OK;
+    return status;
+}
+
+bool reg_cfg_wanted(const char *list, const char *label) {
+    const char *const names[] = {label, strrchr(label, '/') != NULL ? strrchr(label, '/') + 1 : label};
+    bool wanted = list == NULL;
+    for (size_t i = 0; i < 2 && !wanted; i++) {
+        char name[REG_LABEL_MAX + 2];
+        (void)reg_format(name, sizeof name, ",%s,", names[i]);
+        wanted = strstr(list, name) != NULL;
+    }
+    return wanted;
 }
 
 static reg_status apply_key(const suite_reader *reader, suite_line *line, int key, char *value) {
@@ -148,7 +160,7 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
     }
     switch (key) {
     case KEY_CFG:
-        return line->job.what == REG_EXAMPLE ? parse_own_cfg(reader, value, line) : parse_cfg(reader, value, line->cfg);
+        return parse_cfg(reader, value, line);
     case KEY_KIND:
         if (!reg_kind_known(value)) {
             return reg_suite_bad(reader, "kind=%s: expected fast, debug, tap, cov or san", value);
@@ -254,7 +266,7 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (seen[KEY_EXCEPT] && !(line->job.what == REG_UNIT && strcmp(line->job.name, "all") == 0)) {
         return reg_suite_bad(reader, "except= belongs to \"unit all\"");
     }
-    if (seen[KEY_COVER] && (line->job.what == REG_EXAMPLE || line->job.what == REG_NETWORK || line->job.what == REG_PYTHON)) {
+    if (seen[KEY_COVER] && (line->job.what == REG_NETWORK || line->job.what == REG_PYTHON)) {
         return reg_suite_bad(reader, "cover= belongs to unit, test and case: a %s writes no coverage",
                              line->job.what == REG_PYTHON ? "testcase in Python" : reg_what_name(line->job.what));
     }
@@ -403,14 +415,14 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (repeat) {
         word = strtok_r(NULL, blanks, &rest);
         if (word == NULL) {
-            return reg_suite_bad(reader, "repeat: expected unit, test, network, case, example or python after it");
+            return reg_suite_bad(reader, "repeat: expected unit, test, network, case or python after it");
         }
     }
     if (reg_what_of(word) != REG_WHAT_COUNT) {
         return parse_jobs(reader, word, repeat, &rest, blanks);
     }
-    return reg_suite_bad(
-        reader, "\"%s\" is unknown (expected unit, test, network, case, example, python, repeat, include, budget, seed or suite)", word);
+    return reg_suite_bad(reader, "\"%s\" is unknown (expected unit, test, network, case, python, repeat, include, budget, seed or suite)",
+                         word);
 }
 
 /* All lines of the reader's file. */
@@ -457,12 +469,39 @@ static void name_from_path(reg_suite *suite, const char *path) {
     }
 }
 
+/* The files of a suite, one for each design that has it; their budgets add up. */
+static reg_status parse_of_designs(suite_reader *reader, const char *name) {
+    const reg_designs *designs = reader->options->designs;
+    reg_status status = REG_OK;
+    uint32_t budget = 0;
+    for (size_t i = 0; i < designs->count && status == REG_OK; i++) {
+        char path[REG_PATH_MAX];
+        char below[REG_NAME_MAX + 32];
+        suite_reader own = *reader;
+        const reg_design *design = &designs->list[i];
+        (void)reg_format(below, sizeof below, "/suites/%s", name);
+        if ((reader->options->design != NULL && reader->options->design != design) ||
+            !reg_design_room(design, "designs", below, path, sizeof path) || access(path, R_OK) != 0) {
+            continue;
+        }
+        own.path = path;
+        own.design = design;
+        own.suite->budget_s = 0;
+        status = parse_file(&own);
+        budget += own.suite->budget_s;
+    }
+    reader->suite->budget_s = budget;
+    return status;
+}
+
 reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options) {
-    suite_reader reader = {.path = path, .line = 0, .options = options, .suite = suite};
+    suite_reader reader = {.path = path, .options = options, .suite = suite};
+    const size_t all = strlen(REG_ALL_DESIGNS);
     memset(suite, 0, sizeof *suite);
     suite->seed = 1;
     name_from_path(suite, path);
-    reg_status status = parse_file(&reader);
+    reader.design = options->design != NULL ? options->design : reg_design_of_suite(options->designs, path);
+    reg_status status = strncmp(path, REG_ALL_DESIGNS, all) == 0 ? parse_of_designs(&reader, path + all) : parse_file(&reader);
     if (status != REG_OK) {
         reg_suite_free(suite);
     }

@@ -2,14 +2,13 @@
 #ifndef REG_SUITE_H
 #define REG_SUITE_H
 
-#include "reg.h"
+#include "design.h"
 
 /* One line of a suite before expansion. */
 typedef struct suite_line {
     reg_job job;
-    bool cfg[REG_CFG_COUNT];
-    char own_cfg[REG_CFG_COUNT]
-                [sizeof((reg_job *)0)->cfg]; /* of an example, whose configurations have other names; cfg says which are used */
+    const reg_design *design;
+    bool cfg[REG_CFG_MAX]; /* of the design: which are used */
     uint64_t count;
     uint64_t determinism;
     uint64_t cover;            /* jobs of a run for coverage, 0: none; */
@@ -23,6 +22,7 @@ typedef struct suite_reader {
     unsigned line;
     unsigned depth; /* of includes */
     const reg_suite_options *options;
+    const reg_design *design; /* whose suite it is: configurations without a design are its own */
     reg_suite *suite;
 } suite_reader;
 

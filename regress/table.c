@@ -19,9 +19,43 @@ void reg_table_free(reg_table *table) {
         free(table->cells[i]);
     }
     free(table->cells);
+    free(table->owned);
     table->cells = NULL;
+    table->owned = NULL;
     table->row_count = 0;
     table->capacity = 0;
+}
+
+#define OWN_MAX 48u /* columns of a table that has columns of its own */
+
+struct reg_own_columns {
+    reg_column column[OWN_MAX];
+    char text[REG_CFGS_MAX][2][REG_LABEL_MAX + 16]; /* key and title of those that were added */
+    size_t added;
+};
+
+int reg_table_column(reg_table *table, size_t at, const char *name, const char *title) {
+    struct reg_own_columns *own = table->owned;
+    if (own == NULL) {
+        own = calloc(1, sizeof *own);
+        if (own == NULL) {
+            reg_error("out of memory");
+            return REG_FAIL;
+        }
+        memcpy(own->column, table->columns, table->column_count * sizeof *own->column);
+        table->owned = own;
+        table->columns = own->column;
+    }
+    if (table->column_count == OWN_MAX || own->added == REG_CFGS_MAX) {
+        return REG_NONE;
+    }
+    char(*text)[REG_LABEL_MAX + 16] = own->text[own->added++];
+    (void)reg_format(text[0], sizeof text[0], "%s", name);
+    (void)reg_format(text[1], sizeof text[1], "%s%s", name, title);
+    memmove(&own->column[at + 1], &own->column[at], (table->column_count - at) * sizeof *own->column);
+    own->column[at] = (reg_column){text[0], text[1], REG_CELL_NUMBER};
+    table->column_count++;
+    return REG_OK;
 }
 
 static const char *cell(const reg_table *table, size_t row, size_t column) {

@@ -26,11 +26,16 @@ typedef struct reg_table {
     size_t column_count;
     char **cells; /* row after row; NULL: unknown */
     size_t row_count;
-    size_t capacity; /* rows */
+    size_t capacity;               /* rows */
+    struct reg_own_columns *owned; /* columns that were made for this table alone */
 } reg_table;
 
 void reg_table_init(reg_table *table, const reg_column *columns, size_t column_count);
 void reg_table_free(reg_table *table);
+
+/* One more column of numbers, in place `at` of those that there are; of a table without rows. REG_NONE: there is no room for it. The title is the name and what
+   comes after it. */
+int reg_table_column(reg_table *table, size_t at, const char *name, const char *title);
 
 /* Add a row; a NULL cell is unknown ("-" in text, null in JSON). */
 int reg_table_add(reg_table *table, const char *const *cells);

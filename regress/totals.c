@@ -1,6 +1,6 @@
 /* totals.c - how much of what a run has done: cases of each test and configuration, as text and as a page. */
 #define _GNU_SOURCE
-#include "table.h"
+#include "query_sql.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -15,6 +15,23 @@ static const char totals_sql[] =
     "  sum(CASE WHEN outcome IS NOT 'pass' THEN 1 ELSE 0 END) AS not_passed"
     " FROM job WHERE run=? GROUP BY label,cfg"
     " ORDER BY CASE what WHEN 'test' THEN 0 WHEN 'network' THEN 1 WHEN 'case' THEN 2 ELSE 3 END, label";
+
+const char reg_cfgs_sql[] =
+    "SELECT cfg FROM job WHERE run=:run GROUP BY cfg ORDER BY instr(cfg,'/')<>0, substr(cfg,1,instr(cfg,'/')), length(cfg), cfg";
+
+static int load_cfgs(reg_db *db, int64_t run, reg_cfgs *cfgs) {
+    sqlite3_stmt *stmt = NULL;
+    memset(cfgs, 0, sizeof *cfgs);
+    if (reg_db_prepare(db, reg_cfgs_sql, &stmt) != REG_OK) {
+        return REG_FAIL;
+    }
+    (void)sqlite3_bind_int64(stmt, 1, run);
+    while (cfgs->count < REG_CFGS_MAX && sqlite3_step(stmt) == SQLITE_ROW) {
+        (void)reg_format(cfgs->name[cfgs->count++], sizeof cfgs->name[0], "%s", (const char *)sqlite3_column_text(stmt, 0));
+    }
+    (void)sqlite3_finalize(stmt);
+    return REG_OK;
+}
 
 /* The row with this label, which is the last one or a new one. NULL: out of memory. */
 static reg_total *row_of(reg_total **rows, size_t *count, const char *label) {
@@ -31,12 +48,12 @@ static reg_total *row_of(reg_total **rows, size_t *count, const char *label) {
     return &more[(*count)++];
 }
 
-int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count) {
+int reg_totals_load(reg_db *db, int64_t run, reg_cfgs *cfgs, reg_total **rows, size_t *count) {
     sqlite3_stmt *stmt = NULL;
     int step;
     *rows = NULL;
     *count = 0;
-    if (reg_db_prepare(db, totals_sql, &stmt) != REG_OK) {
+    if (load_cfgs(db, run, cfgs) != REG_OK || reg_db_prepare(db, totals_sql, &stmt) != REG_OK) {
         return REG_FAIL;
     }
     (void)sqlite3_bind_int64(stmt, 1, run);
@@ -46,11 +63,11 @@ int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count) {
             reg_error("out of memory");
             break;
         }
-        int cfg = 0;
-        while (cfg < REG_CFG_COUNT && strcmp(reg_row_text(stmt, "cfg"), reg_cfg_names[cfg]) != 0) {
+        size_t cfg = 0;
+        while (cfg < cfgs->count && strcmp(reg_row_text(stmt, "cfg"), cfgs->name[cfg]) != 0) {
             cfg++;
         }
-        *(cfg < REG_CFG_COUNT ? &row->cases[cfg] : &row->other) += (uint64_t)reg_row_number(stmt, "passed");
+        *(cfg < cfgs->count ? &row->cases[cfg] : &row->other) += (uint64_t)reg_row_number(stmt, "passed");
         row->cycles += (uint64_t)reg_row_number(stmt, "done");
         row->not_passed += (uint64_t)reg_row_number(stmt, "not_passed");
     }
@@ -66,43 +83,48 @@ int reg_totals_load(reg_db *db, int64_t run, reg_total **rows, size_t *count) {
 
 static uint64_t all_of(const reg_total *row) {
     uint64_t sum = row->other;
-    for (int i = 0; i < REG_CFG_COUNT; i++) {
+    for (int i = 0; i < REG_CFGS_MAX; i++) {
         sum += row->cases[i];
     }
     return sum;
 }
 
 static const reg_column columns[] = {{"label", "cases passed", REG_CELL_TEXT},
-                                     {"n4", "n4", REG_CELL_NUMBER},
-                                     {"n8", "n8", REG_CELL_NUMBER},
-                                     {"n16", "n16", REG_CELL_NUMBER},
-                                     {"n32", "n32", REG_CELL_NUMBER},
                                      {"all", "all", REG_CELL_NUMBER},
                                      {"cycles", "cycles", REG_CELL_NUMBER},
                                      {"jobs_not_passed", "jobs not passed", REG_CELL_NUMBER}};
 
-static int add_row(reg_table *table, const reg_total *row) {
-    char numbers[7][24];
-    const char *cells[8] = {row->label};
-    for (int i = 0; i < REG_CFG_COUNT; i++) {
-        (void)reg_format(numbers[i], sizeof numbers[i], "%" PRIu64, row->cases[i]);
+/* A column for each configuration behind the label. */
+static int add_columns(reg_table *table, const reg_cfgs *cfgs) {
+    int status = REG_OK;
+    for (size_t i = 0; i < cfgs->count && status == REG_OK; i++) {
+        status = reg_table_column(table, 1 + i, cfgs->name[i], "");
     }
-    (void)reg_format(numbers[4], sizeof numbers[4], "%" PRIu64, all_of(row));
-    (void)reg_format(numbers[5], sizeof numbers[5], "%" PRIu64, row->cycles);
-    (void)reg_format(numbers[6], sizeof numbers[6], "%" PRIu64, row->not_passed);
-    for (int i = 0; i < 7; i++) {
+    return status;
+}
+
+static int add_row(reg_table *table, const reg_cfgs *cfgs, const reg_total *row) {
+    char numbers[REG_CFGS_MAX + 3][24];
+    const char *cells[REG_CFGS_MAX + 4] = {row->label};
+    const uint64_t rest[3] = {all_of(row), row->cycles, row->not_passed};
+    for (size_t i = 0; i < cfgs->count + 3; i++) {
+        (void)reg_format(numbers[i], sizeof numbers[i], "%" PRIu64, i < cfgs->count ? row->cases[i] : rest[i - cfgs->count]);
         cells[i + 1] = numbers[i];
     }
     return reg_table_add(table, cells);
 }
 
 int reg_totals_table(reg_db *db, int64_t run, reg_table *table) {
+    reg_cfgs cfgs;
     reg_total *rows = NULL;
     size_t count = 0;
     reg_table_init(table, columns, sizeof columns / sizeof columns[0]);
-    int status = reg_totals_load(db, run, &rows, &count);
+    int status = reg_totals_load(db, run, &cfgs, &rows, &count);
+    if (status == REG_OK) {
+        status = add_columns(table, &cfgs);
+    }
     for (size_t i = 0; i < count && status == REG_OK; i++) {
-        status = add_row(table, &rows[i]);
+        status = add_row(table, &cfgs, &rows[i]);
     }
     free(rows);
     return status;
@@ -128,7 +150,7 @@ static size_t fold(reg_total *rows, size_t count, size_t most) {
     qsort(rows, count, sizeof *rows, more_important);
     reg_total rest = {0};
     for (size_t i = most - 1; i < count; i++) {
-        for (int c = 0; c < REG_CFG_COUNT; c++) {
+        for (int c = 0; c < REG_CFGS_MAX; c++) {
             rest.cases[c] += rows[i].cases[c];
         }
         rest.other += rows[i].other;
@@ -153,27 +175,45 @@ static void cut_label(char *label) {
     }
 }
 
-int reg_report_totals(reg_db *db, int64_t run, size_t most, FILE *out) {
-    reg_column shown[sizeof columns / sizeof columns[0]];
-    uint64_t sums[REG_CFG_COUNT] = {0};
-    reg_table table;
-    reg_total *rows = NULL;
-    size_t count = 0;
-    int status = reg_totals_load(db, run, &rows, &count);
-    memcpy(shown, columns, sizeof shown);
-    reg_table_init(&table, shown, sizeof columns / sizeof columns[0]);
-    count = fold(rows, count, most);
-    for (size_t i = 0; i < count && status == REG_OK; i++) {
-        cut_label(rows[i].label);
-        status = add_row(&table, &rows[i]);
-        for (int c = 0; c < REG_CFG_COUNT; c++) {
-            sums[c] += rows[i].cases[c];
+/* Configurations without a case take no room. */
+static void drop_empty(reg_cfgs *cfgs, reg_total *rows, size_t count) {
+    for (size_t c = 0; c < cfgs->count;) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            sum += rows[i].cases[c];
+        }
+        if (sum != 0) {
+            c++;
+            continue;
+        }
+        cfgs->count--;
+        memmove(cfgs->name[c], cfgs->name[c + 1], (cfgs->count - c) * sizeof cfgs->name[0]);
+        for (size_t i = 0; i < count; i++) {
+            memmove(&rows[i].cases[c], &rows[i].cases[c + 1], (cfgs->count - c) * sizeof rows[i].cases[0]);
+            rows[i].cases[cfgs->count] = 0;
         }
     }
-    for (int c = 0; c < REG_CFG_COUNT; c++) { /* mesh sizes without a case take no room */
-        shown[c + 1].title = sums[c] == 0 ? NULL : shown[c + 1].title;
+}
+
+int reg_report_totals(reg_db *db, int64_t run, size_t most, FILE *out) {
+    reg_column shown[sizeof columns / sizeof columns[0]];
+    reg_table table;
+    reg_cfgs cfgs;
+    reg_total *rows = NULL;
+    size_t count = 0;
+    int status = reg_totals_load(db, run, &cfgs, &rows, &count);
+    memcpy(shown, columns, sizeof shown);
+    shown[3].title = "not passed";
+    reg_table_init(&table, shown, sizeof columns / sizeof columns[0]);
+    if (status == REG_OK) {
+        count = fold(rows, count, most);
+        drop_empty(&cfgs, rows, count);
+        status = add_columns(&table, &cfgs);
     }
-    shown[7].title = "not passed";
+    for (size_t i = 0; i < count && status == REG_OK; i++) {
+        cut_label(rows[i].label);
+        status = add_row(&table, &cfgs, &rows[i]);
+    }
     if (status == REG_OK) {
         reg_table_print(&table, out);
     }

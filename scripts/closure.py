@@ -86,7 +86,8 @@ class Closure:
     # ---- jobs ----
 
     def where(self):
-        return ["--build-dir", self.o.build_dir] + (["--suite-dir", self.o.suite_dir] if self.o.suite_dir else [])
+        chosen = (("--suite-dir", self.o.suite_dir), ("--design", self.o.design))
+        return ["--build-dir", self.o.build_dir] + [word for option, value in chosen if value for word in (option, value)]
 
     def random_lines(self, count):
         """The plain random jobs that come after the first `count` ones: draws of the suite, a longer draw begins with the shorter one."""
@@ -242,6 +243,7 @@ def parse(argv):
     p.add_argument("--host", default="build/host", help="where tandem-regress and tandem-cov are")
     p.add_argument("--out", default="build/closure", help="folder of the report")
     p.add_argument("--suite", default="closure", help="plain random jobs: tests with their weights")
+    p.add_argument("--design", help="whose jobs (all)")
     p.add_argument("--suite-dir", help="instead of the folders of the designs")
     p.add_argument("--cfg", default="n8")
     p.add_argument("--kind", default="fast")

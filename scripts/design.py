@@ -16,7 +16,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KINDS = ("fast", "tap", "debug", "cov", "san")
 ONCE = ("about", "top", "build")  # keywords of one line; the others may stand several times
-MANY = ("default", "source", "package", "include", "words", "cfg", "quick", "coverage", "counted", "lint", "port", "program", "python", "metric", "tests")
+MANY = ("default", "source", "package", "include", "words", "cfg", "quick", "coverage", "counted", "lint", "port", "program", "metric", "tests")
 NEEDED = ("about", "top", "cfg", "build")
 PORTS = ("clock", "reset", "interrupt", "axi4", "axi4-lite", "debug")
 RESERVED = ("host", "python", "regress", "coverage", "closure", "networks", "cases", "report", "wave", "designs", "verilated")
@@ -87,7 +87,7 @@ class Design:
         own = lambda key: " ".join(self.place(w) for w in self.all(key))
         cfg, _, kind = self.lines["build"][0][0].partition("-")
         out = {"root": self.root + "/" if self.root else "", "top": self.all("top")[0], "cfgs": " ".join(self.cfgs), "cfg": cfg, "kind": kind,
-               "source": own("source"), "package": own("package"), "include": own("include"), "python": own("python"), "quick": " ".join(self.all("quick")),
+               "source": own("source"), "package": own("package"), "include": own("include"), "quick": " ".join(self.all("quick")),
                "coverage": " ".join(self.all("coverage")), "counted": own("counted"), "programs": " ".join(line[0] for line in self.lines["program"]),
                "params": " ".join(sorted({w.split("=")[0] for line in self.lines["cfg"] for w in line[1:]}))}
         for line in self.lines["cfg"]:

@@ -25,7 +25,9 @@ deps-dev: ## install the packages of the optional tools
 given = $(filter command environment,$(firstword $(origin $(1))))
 RUNNER = $(HOST)/tandem-regress
 # ASan reserves terabytes of address space
-RUNNER_OPTIONS = --suite $(SUITE) --build-dir $(BUILD) --kind $(KIND) $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
+# without DUT= every design has its part of a suite
+RUNNER_DESIGN = $(if $(call given,DUT),--design $(DUT))
+RUNNER_OPTIONS = --suite $(SUITE) $(RUNNER_DESIGN) --build-dir $(BUILD) --kind $(KIND) $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
 
 # signatures whose failures are explained; a run that stops at the first failure (make mutants) wants to be quick
 EXPLAIN ?= $(if $(filter --fail-fast,$(REGRESS_ARGS)),0,5)
@@ -35,19 +37,19 @@ LAUNCHER ?=
 LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
 # a run that goes on has its list and its programs: nothing is built
-RESUME_OPTIONS = --resume $(RUN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
+RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 
 # coverage closure: planned jobs, round after round (docs/coverage.md). RANDOM=0: without the curve of plain random jobs
 GOAL ?= 98
-CLOSURE_OPTIONS = --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
+CLOSURE_OPTIONS = --design $(DUT) --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
   $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter 0,$(RANDOM)),,--random)
 
-regress: ## run a SUITE (smoke, default, nightly, networks, python; closure: until GOAL=98 percent are covered), pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
+regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered) of every design, or of DUT=, pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifeq ($(SUITE),closure)
 	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-cov
-	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
+	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --design $(DUT) --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
 	@$(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
 else ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
@@ -100,26 +102,26 @@ unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [k
 OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,KIND)$(SAN)"
 
 # WAVE= asks for the whole run in a file, which any build with tracing gives
-repro: ## a failure again, explained: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= REPORT=folder]
+repro: ## a failure again, explained: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [DUT= CFG= KIND= REPORT=folder]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" \
 	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
 
 .PHONY: wave watch
 wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@$(OF_RUN) KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
+	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
 
 # no make in the recipe: `make -n` must not watch
 watch: export MAKE_COMMAND := $(MAKE)
 watch: ## a unit again whenever its files change: make watch UNIT=mesh [CFG= KIND= SEED= COUNT= knob=value ...]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
-	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh $(UNIT_ARGS) $(KNOBS)
+	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh $(UNIT_ARGS) $(KNOBS)
 
 .PHONY: shrink
 shrink: ## a small case with the same failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= OUTPUT= KEEP=k,s]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@CASE="$(CASE)" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) scripts/shrink.sh

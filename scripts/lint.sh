@@ -79,7 +79,7 @@ yosys_reads() { # design, Parameter=value...
 }
 
 # A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the framework, and comments in them, are the same for every design.
-framework() { sources Makefile 'scripts/*' 'report/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
+framework() { sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
 framework_words() {
     local words
     words=$(design words | tr ' ' '\n' | paste -sd '|')

@@ -20,7 +20,7 @@ python: ## the Python package in build/python: [CFG= KIND= for one more build of
 SRC_pymodel := python/model.c python/model_fp.c python/model_task.c python/args.c python/nd.c
 SRC_pycore := $(filter-out python/model%,$(wildcard python/*.c))
 # the check of a waveform is that of `tandem axi-check`
-SRC_pycore += $(SRC_drivers) $(SRC_tb) $(SRC_tb$(DUT)) $(SRC_network) $(filter-out report/page.c,$(SRC_report)) $(SRC_noshim) $($(DUT).python)
+SRC_pycore += $(SRC_drivers) $(filter-out tb/prog/%,$(SRC_tb)) tb/prog/axi_check.c tb/prog/axi_check_file.c $(SRC_tb$(DUT)) $(SRC_network) $(filter-out report/page.c,$(SRC_report)) $(SRC_noshim) $(SRC_opt)
 OBJ_pymodel := $(SRC_pymodel:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
 OBJ_pycore := $(SRC_pycore:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
 -include $(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d)

@@ -11,22 +11,8 @@ if [ -n "${RUN:-}" ]; then
     [ -z "${CASE:-}${TEST:-}" ] || fail "RUN=$RUN: expected no CASE= or TEST= beside it"
     source "$(dirname "$0")/of_run.sh"
 fi
-if [ -n "${CASE:-}" ]; then
-    [ -f "$CASE" ] || fail "CASE=$CASE: no such file"
-    TEST=$(sed -n 's/^test=//p' "$CASE" | head -n 1)
-    CFG=$(sed -n 's/^cfg=//p' "$CASE" | head -n 1)
-    SEED=$(sed -n 's/^seed=//p' "$CASE" | head -n 1)
-    [ -n "$TEST" ] || fail "$CASE: no line test=..., this is not a case"
-    [ -n "$CFG" ] || fail "$CASE: no line cfg=..., this is not a case"
-    args=(--case "$CASE")
-else
-    [ -n "${TEST:-}" ] && [ -n "${SEED:-}" ] || fail "expected CASE=file, or TEST=name SEED=seed [CFG=n8]"
-    args=(--seed "$SEED")
-fi
-case $CFG in
-n4 | n8 | n16 | n32) ;;
-*) fail "cfg=$CFG: expected n4, n8, n16 or n32" ;;
-esac
+source "$(dirname "$0")/of_case.sh"
+if [ -n "${CASE:-}" ]; then args=(--case "$CASE"); else args=(--seed "$SEED"); fi
 unit=
 case $TEST in unit-*) unit=1 ;; esac
 # benches of units have no taps
@@ -34,7 +20,8 @@ if [ "$KIND" = default ]; then
     KIND=tap
     [ -n "$unit" ] && KIND=$([ -n "${WAVE:-}" ] && echo debug || echo fast)
 fi
-out=$BUILD/$CFG-$KIND
+top=$out
+out=$out/$CFG-$KIND
 case $TEST in
 *[!a-z0-9_-]* | '') fail "test=$TEST: expected a name of small letters, digits, _ and -" ;;
 unit-*) command=("$out/$TEST") ;;
@@ -48,7 +35,7 @@ python-*)
     ;;
 esac
 # shellcheck disable=SC2086
-${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
+${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 # shellcheck disable=SC2206
 command+=("${args[@]}" ${KNOBS:-})
 [[ $TEST != unit-* && -n ${DEVICE:-} ]] && command+=(--device "$DEVICE")
@@ -57,16 +44,21 @@ command+=("${args[@]}" ${KNOBS:-})
 [ -n "${PLUSARG:-}" ] && command+=(--plusarg "$PLUSARG")
 [ -n "${NO_CHECKS:-}" ] && command+=(--no-checks)
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
-[ -n "$unit" ] || command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
+reports() { # a program that has no such option says so in its help
+    local help
+    help=$("${command[0]}" --help 2>/dev/null) || return 0
+    grep -q -- --report <<<"$help"
+}
+[ -n "$unit" ] || ! reports || command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
 echo "${command[*]}"
 "${command[@]}"
 status=$?
 # A failure that only another build shows: say so, where that build is at hand.
 if [ "$status" = 0 ] && [ -z "$unit" ] && [ "$KIND" = tap ] && [ -z "${WAVE:-}" ]; then
-    fast=$BUILD/$CFG-fast/$(basename "${command[0]}")
+    fast=$top/$CFG-fast/$(basename "${command[0]}")
     if [ -x "$fast" ]; then
         command[0]=$fast
-        ${MAKE:-make} -s ${JFLAG:-} CFG="$CFG" KIND=fast "$fast" || exit 1
+        ${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND=fast "$fast" || exit 1
         echo "${command[*]}"
         "${command[@]}"
         status=$?

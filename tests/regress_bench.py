@@ -82,6 +82,8 @@ class Bench:
         self.build = path / "build"
         self.db = self.build / "results.db"
         self.build.mkdir()
+        (path / "designs/npu").mkdir(parents=True)
+        (path / "designs/npu/design").write_text("default\ncfg n4\ncfg n8\ncfg n16\ncfg n32\nmetric mesh every multiplier at work\n")
         # The real ones take longer to say their version than most tests.
         self.env = dict(os.environ, PATH=f"{programs}/bin:{os.environ['PATH']}", CC="cc")
         for cfg in ("n4", "n8"):

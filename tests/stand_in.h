@@ -333,7 +333,7 @@ const tb_shim *tb_shim_get(void) {
 
 /* ---- what tests do with it ---- */
 
-static npu_dev *open_dev(npu_dev_kind kind) {
+static inline npu_dev *open_dev(npu_dev_kind kind) {
     char err[256] = "";
     const npu_dev_cfg cfg = {.kind = kind, .n = 4, .seed = 3, .bus_profile = "typical", .poison_reads = true, .watchdog_cycles = 2000};
     npu_dev *dev = npu_dev_open(&cfg, err, sizeof err);
@@ -344,7 +344,7 @@ static npu_dev *open_dev(npu_dev_kind kind) {
     return dev;
 }
 
-static uint32_t put(npu_dev *dev, const void *src, uint32_t bytes) {
+static inline uint32_t put(npu_dev *dev, const void *src, uint32_t bytes) {
     const uint32_t addr = npu_dev_alloc(dev, bytes, 16, NPU_BUF_IN);
     assert_true(npu_dev_write(dev, addr, src, bytes));
     return addr;

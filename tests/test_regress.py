@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from regress_bench import PROGRAM, ROOT, UNITS, alive, bench, family, gone, last_line, leftovers, popen, programs, start  # noqa: F401
+from regress_bench import PROGRAM, ROOT, UNITS, alive, bench, family, gone, last_line, leftovers, popen, programs, start, write_program  # noqa: F401
 
 
 # ---- outcomes ----
@@ -269,9 +269,9 @@ def test_two_runners_at_once(bench):
         ("unit mesh cfg=n8 timeout=99999999999999999999", "timeout="),
         ("unit mesh cfg=n8 kind=quick", "kind=quick"),
         ("unit mesh cfg=n8 determinism=2", "more than count"),
-        ("repeat", "expected unit, test, network, case, example or python"),
-        ("example copy cfg=d-8", "expected at most 7 small letters and digits"),
-        ("example copy cfg=a,b,c,d,e", "at most 4 configurations"),
+        ("repeat", "expected unit, test, network, case or python"),
+        ("unit mesh cfg=none/n8", "there is no design none"),
+        ("unit mesh cfg=npu/n8,npu/n9", 'configuration "n9" is unknown (expected n4, n8, n16 or n32'),
         ("case all cfg=n8", "case all: no *.case in testcases/npu/cases"),
         ("case old cfg=n8", 'expected "case all", or "case NAME'),
         ("case all cfg=n8 -- a.case", 'expected "case all", or "case NAME'),
@@ -391,7 +391,7 @@ def test_named_suites():
         assert done.returncode == 0, done.stderr
     done = subprocess.run([PROGRAM, "list"], cwd=ROOT, capture_output=True, text=True)
     for name in ("smoke", "default", "nightly", "python"):
-        budget = re.search(r"^budget (\d+)$", (ROOT / f"designs/npu/suites/{name}.suite").read_text(), re.M).group(1)
+        budget = sum(int(re.search(r"^budget (\d+)$", path.read_text(), re.M).group(1)) for path in ROOT.glob(f"designs/*/suites/{name}.suite"))
         assert re.search(rf"^{name} +\d+ +{budget}$", done.stdout, re.M)
 
 
@@ -469,14 +469,41 @@ def test_report_and_diff(bench):
     assert done.returncode == 1 and "no run 99" in done.stderr
 
 
+def test_a_second_design(bench):
+    """Each design has its part of a suite; its builds have a folder of their own."""
+    for name, text in (("npu", "budget 5\nunit pass cfg=n4,n8\n"), ("dsp", "budget 2\ntest copy cfg=w8,w16 cases=3\n")):
+        (bench.path / f"designs/{name}/suites").mkdir(parents=True)
+        (bench.path / f"designs/{name}/suites/small.suite").write_text(text)
+    (bench.path / "designs/dsp/design").write_text("cfg w8 Width=8  # small\ncfg w16 Width=16\n")
+    for cfg in ("w8", "w16"):
+        (bench.build / f"dsp/{cfg}-fast").mkdir(parents=True)
+        write_program(bench.build / f"dsp/{cfg}-fast/tandem", UNITS["pass"])
+    done = bench.call("run", "--suite", "small")
+    assert last_line(done) == "4 passed, 0 failed" and "budget 7 s" in done.stdout, done.stdout + done.stderr
+    assert bench.jobs("what,test,cfg") == [("unit", "pass", "n4"), ("unit", "pass", "n8"), ("test", "copy", "dsp/w8"), ("test", "copy", "dsp/w16")]
+    assert "cases passed  n4  n8  dsp/w8  dsp/w16  all  cycles  not passed" in done.stdout.splitlines()
+    assert last_line(bench.call("run", "--suite", "small", "--design", "dsp")) == "2 passed, 0 failed"
+    assert last_line(bench.call("run", "--suite", "small", "--cfg", "n4,w16")) == "2 passed, 0 failed"
+    listed = bench.call("run", "--suite", "small", "--print-jobs").stdout
+    assert "test copy cfg=dsp/w16 kind=fast" in listed and last_line(bench.run(listed)) == "4 passed, 0 failed"
+    assert bench.call("run", "--suite", "small", "--design", "gpu").returncode == 2
+    assert bench.call("list").stdout.splitlines()[1].split() == ["small", "4", "7"]
+    (bench.path / "designs/dsp").rename(bench.path / "outside")
+    assert last_line(bench.call("run", "--suite", "small")) == "2 passed, 0 failed"
+    (bench.path / "far/designs").mkdir(parents=True)
+    (bench.path / "outside").rename(bench.path / "far/designs/dsp")
+    bench.env["DESIGNS"] = "far"
+    assert last_line(bench.call("run", "--suite", "small")) == "4 passed, 0 failed"
+
+
 def test_totals(bench):
     """Cases that passed, by test and configuration; second runs do not count, nor does what failed."""
     done = bench.run("unit pass cfg=n4,n8 count=3 cases=5\nunit slow cfg=n8\nunit fail cfg=n8 cases=7\nrepeat unit pass cfg=n4 cases=9\n")
     assert done.returncode == 1
     lines = bench.call("report").stdout.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("cases passed"))
-    assert lines[head].split() == ["cases", "passed", "n4", "n8", "n16", "n32", "all", "cycles", "jobs", "not", "passed"]
-    assert lines[head + 1].split()[:7] == ["unit", "benches", "24", "16", "0", "0", "40"] and lines[head + 1].split()[-1] == "1"
+    assert lines[head].split() == ["cases", "passed", "n4", "n8", "all", "cycles", "jobs", "not", "passed"]
+    assert lines[head + 1].split()[:7] == ["unit", "benches", "24", "16", "40", "730", "1"]
     said = done.stdout.splitlines()
     head = said.index("cases passed  n4  n8  all  cycles  not passed")
     assert said[head + 1].split() == ["unit", "benches", "24", "16", "40", "730", "1"]

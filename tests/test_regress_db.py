@@ -4,7 +4,7 @@ import sqlite3
 
 from regress_bench import bench, popen, programs  # noqa: F401
 
-VERSION = 5
+VERSION = 6
 
 # What the program of that version made. Never edited.
 SCHEMA_1 = """
@@ -41,7 +41,13 @@ ALTER TABLE job ADD COLUMN work_cases INTEGER; ALTER TABLE job ADD COLUMN work_c
 ALTER TABLE job ADD COLUMN read_bound INTEGER; ALTER TABLE job ADD COLUMN write_bound INTEGER; ALTER TABLE job ADD COLUMN bound INTEGER;
 PRAGMA user_version=4;
 """
-OLDER = [SCHEMA_1, SCHEMA_1 + SCHEMA_2, SCHEMA_1 + SCHEMA_2 + SCHEMA_3, SCHEMA_1 + SCHEMA_2 + SCHEMA_3 + SCHEMA_4]
+SCHEMA_5 = """
+ALTER TABLE run ADD COLUMN coverage_dir TEXT;
+CREATE TABLE coverage(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, place INTEGER NOT NULL, name TEXT NOT NULL, percent REAL NOT NULL,
+ before_percent REAL NOT NULL, covered INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(run, name)) WITHOUT ROWID;
+PRAGMA user_version=5;
+"""
+OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5][:n]) for n in range(1, 6)]
 
 
 def schema(path):
@@ -82,14 +88,27 @@ def test_sums_of_performance(bench):
     """A result that has them; one that says nothing; one that says nonsense."""
     bench.program(bench.build / "n8-fast/unit-pass", r"""
 case $index in
-  0) work='work_cases=3\nwork_cycles=500\nmac_bound=10\nread_bound=300\nwrite_bound=20\nbound=310\n';;
+  0) work='work_cases=3\nwork_cycles=500\nbound.mesh=10\nbound.read=300\nbound.write=20\nbound=310\n';;
   1) work=;;
-  2) work='work_cases=1\nwork_cycles=-4\nmac_bound=99999999999999999999\nread_bound=x\nwrite_bound=1e9\nbound=\n';;
+  2) work='work_cases=1\nwork_cycles=-4\nbound.mesh=99999999999999999999\nbound.read=x\nbound.Wr"=1\nbound.=2\nbound=\n';;
 esac
 report "outcome=pass\n$work" """)
     done = bench.run("unit pass cfg=n8 count=3\n")
     assert done.returncode == 0, done.stderr
-    assert bench.jobs("work_cases,work_cycles,mac_bound,read_bound,write_bound,bound") == [(3, 500, 10, 300, 20, 310), (None,) * 6, (1, 0, 0, 0, 0, 0)]
+    assert bench.jobs("work_cases,work_cycles,bounds,bound") == [(3, 500, '{"mesh":10,"read":300,"write":20}', 310), (None,) * 4, (1, 0, '{"mesh":0,"read":0}', 0)]
+
+
+def test_designs_of_an_older_database(bench):
+    """Bounds get their names; what was an example is a test of a design; suites lie in the folders of designs."""
+    with sqlite3.connect(bench.path / "old.db") as db:
+        db.executescript(OLDER[4])
+        db.execute("UPDATE run SET suite_path='regress/suites/t.suite'")
+        db.execute("UPDATE job SET what='example',test='engine',cfg='w8',work_cases=1,work_cycles=50,mac_bound=1,read_bound=2,write_bound=3,bound=3 WHERE id=1")
+    assert bench.call("report", "--db", "old.db").returncode == 0
+    with sqlite3.connect(bench.path / "old.db") as db:
+        assert db.execute("SELECT what,test,cfg,bounds,bound FROM job").fetchall() == [
+            ("test", "engine", "engine/w8", '{"mesh":1,"read":2,"write":3}', 3), ("unit", "fail", "n8", None, None)]
+        assert db.execute("SELECT suite_path FROM run").fetchall() == [("designs/*/suites/t.suite",)]
 
 
 def test_failed_migration_changes_nothing(bench):

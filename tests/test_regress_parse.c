@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "design.h"
 #include "reg.h"
 
 /* Small generator of the test itself: the readers take no random numbers. */
@@ -30,7 +31,9 @@ static int setup(void **state) {
     int fd = mkstemp(f->path);
     assert_true(fd >= 0);
     (void)close(fd);
-    f->options = (reg_suite_options){.kind = "fast", .cfg = {true, true, true, true}, .timeout_s = 60, .unit_dir = "/nonexistent"};
+    static reg_design design = {.name = "chip", .is_default = true, .cfg = {"n4", "n8", "n16", "n32"}, .cfgs = 4};
+    static const reg_designs designs = {.list = &design, .count = 1};
+    f->options = (reg_suite_options){.kind = "fast", .designs = &designs, .timeout_s = 60, .unit_dir = "/nonexistent"};
     f->saved_stderr = -1;
     *state = f;
     return 0;
@@ -107,7 +110,7 @@ static void test_expansion(void **state) {
 /* Any suite, printed and read again, is the same list of jobs. */
 static void test_print_and_read_again(void **state) {
     fixture *f = *state;
-    static const char *const what[] = {"unit mesh", "test conv", "unit a-b_c9", "example copy"};
+    static const char *const what[] = {"unit mesh", "test conv", "unit a-b_c9", "python copy"};
     static const char *const cfg[] = {"n4", "n4,n8", "n32,n16,n8,n4", "n16"};
     static const char *const kind[] = {"", "kind=san", "kind=debug"};
     uint64_t rng = 7;

@@ -147,7 +147,7 @@ def test_resume_of_another_commit_is_refused(bench):
         subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *args], cwd=bench.path, check=True, capture_output=True)
 
     git("init", "-q")
-    (bench.path / ".gitignore").write_text("/build\n/t.suite\n/out\n")
+    (bench.path / ".gitignore").write_text("/build\n/designs\n/t.suite\n/out\n")
     git("add", ".gitignore")
     git("commit", "-q", "-m", "one")
     text = "unit fail cfg=n8\nunit pass cfg=n8\n"

@@ -50,7 +50,7 @@ def case_of(*args):
     (["test", "conv", "--seed"], "--seed: expected a number"),
     (["test", "conv", "--seed", "x"], "--seed: expected a number"),
     (["test", "conv", "--seed", "18446744073709551616"], "--seed: expected a number"),
-    (["test", "conv", "--seed", "1", "--count", "2"], "--seed names one case"),
+    (["test", "conv", "--seed", "1", "--count", "2"], "--seed: names one case"),
     (["test", "conv", "--count", "0"], "--count: expected a number 1..1000000"),
     (["test", "conv", "--frob"], "unknown option --frob"),
     (["test", "conv", "--device", "fpga"], "--device: expected model, rtl or tandem"),

@@ -67,6 +67,8 @@ int code_write(const code_data *data, const char *path, cov_error *err);
 int code_read(code_data *data, const char *path, cov_error *err);
 /* Write a text of Verilator: to a name that ends in ".code" as an own file, a fortieth of its size, else as it is. */
 int code_save_dat(const char *text, size_t size, const char *path, cov_error *err);
+/* The same for programs whose errors are text: 0 or -1. */
+int code_save_text(const char *text, size_t size, const char *path, char *err, size_t err_size);
 /* Bytes in memory. */
 int code_parse(code_data *data, const void *bytes, size_t size, const char *name, cov_error *err);
 /* To be freed. */

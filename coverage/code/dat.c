@@ -268,3 +268,12 @@ int code_save_dat(const char *text, size_t size, const char *path, cov_error *er
     code_free(&data);
     return rc;
 }
+
+int code_save_text(const char *text, size_t size, const char *path, char *err, size_t err_size) {
+    cov_error why;
+    if (code_save_dat(text, size, path, &why) == COV_OK) {
+        return 0;
+    }
+    (void)snprintf(err, err_size, "%s", why.text);
+    return -1;
+}

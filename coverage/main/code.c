@@ -140,7 +140,7 @@ static int parse_or_help(code_options *o, const command *c, int argc, char **arg
     const unsigned view = REPORT | HTML | GATE, paths = view | INFO | COBERTURA | USER;
     char err[256];
     bool given[9] = {false};
-    const opt rows[] = {
+    const opt_row rows[] = {
         OPT(TEXT, "-o", "OUT", "the file or folder to write", &o->output, .sets = ~(unsigned)(REPORT | GATE), .given = &given[0]),
         OPT(TEXT, "--source", "DIR", "the folder that paths of sources begin in (.)", &o->source, .sets = paths, .given = &given[1]),
         OPT(TEXT, "--root", "DIR", "gcov: the same", &o->source, .sets = GCOV, .given = &given[1]),

@@ -57,7 +57,7 @@ static int parse_or_help(tool *t, const command *c, int argc, char **argv, FILE 
     char err[256];
     bool text = false;
     bool given[10] = {false};
-    const opt rows[] = {
+    const opt_row rows[] = {
         OPT(TEXT, "-o", "OUT", "the file to write", &t->output, .sets = MERGE | RANK | PLAN | SUMMARY | INDEX, .given = &given[0]),
         OPT(TEXT, "--like", "FILE", "merge: keep the shape of FILE", &t->like, .sets = MERGE, .given = &given[1]),
         OPT(TEXT, "--html", "DIR", "report: pages", &t->html, .sets = REPORT, .given = &given[2]),

@@ -56,6 +56,12 @@ void npu_access_start(npu_access *a);
 /* busy: units, as bits of IRQ_STATUS. used: an instance that was sampled. Returns illegal hits. */
 uint32_t npu_access_sample(npu_access *a, bool write, uint32_t offset, uint32_t value, unsigned busy, cov_inst **used);
 
+/* A function of that type: a value is an expression over the case `c`. */
+#define NPU_VALUE(name, expression)                                                                                                        \
+    static int64_t name(const npu_case *c) {                                                                                               \
+        return expression;                                                                                                                 \
+    }
+
 /* Value of a knob; COV_NONE: the test has no such knob. */
 static inline int64_t npu_knob(const npu_case *c, const char *name) {
     return tb_knobs_find(c->knobs, name) < 0 ? COV_NONE : tb_knobs_get(c->knobs, name);

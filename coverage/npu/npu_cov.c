@@ -186,3 +186,21 @@ uint32_t npu_cov_access(npu_cov *cov, bool write, uint32_t offset, uint32_t valu
     }
     return illegal;
 }
+
+int npu_cov_begin(npu_cov **cov, char *err, size_t err_size) {
+    cov_error why;
+    if (npu_cov_open(cov, &why) == COV_OK) {
+        return 0;
+    }
+    snprintf(err, err_size, "%s", why.text);
+    return -1;
+}
+
+int npu_cov_save(npu_cov *cov, const char *path, const char *job, char *err, size_t err_size) {
+    cov_error why;
+    if (cov_set_job(npu_cov_db(cov), job, &why) == COV_OK && cov_write(cov_db_data(npu_cov_db(cov)), path, &why) == COV_OK) {
+        return 0;
+    }
+    snprintf(err, err_size, "%s", why.text);
+    return -1;
+}

@@ -13,6 +13,9 @@ typedef struct npu_cov npu_cov;
 /* Compile the models. cov_status; a description that is refused is a bug in coverage/npu. */
 int npu_cov_open(npu_cov **cov, cov_error *err);
 void npu_cov_close(npu_cov *cov);
+/* npu_cov_open(), and the file, for programs whose errors are text: 0 or -1. `job`: the line of a suite that repeats the run, or "". */
+int npu_cov_begin(npu_cov **cov, char *err, size_t err_size);
+int npu_cov_save(npu_cov *cov, const char *path, const char *job, char *err, size_t err_size);
 /* Names and counters, to be written. */
 cov_db *npu_cov_db(npu_cov *cov);
 /*

@@ -80,83 +80,35 @@ static int64_t both(const npu_case *c, const char *one, int64_t apart, const cha
     const int64_t value = npu_knob(c, one);
     return value == apart ? npu_knob(c, own) : value;
 }
-static int64_t kw(const npu_case *c) {
-    return both(c, "k", 0, "kw");
-}
-static int64_t kh(const npu_case *c) {
-    return both(c, "k", 0, "kh");
-}
-static int64_t sw(const npu_case *c) {
-    return both(c, "s", 0, "sw");
-}
-static int64_t sh(const npu_case *c) {
-    return both(c, "s", 0, "sh");
-}
-static int64_t dil_w(const npu_case *c) {
-    return both(c, "d", 0, "dil_w");
-}
-static int64_t dil_h(const npu_case *c) {
-    return both(c, "d", 0, "dil_h");
-}
-static int64_t pl(const npu_case *c) {
-    return both(c, "p", -1, "pl");
-}
-static int64_t pr(const npu_case *c) {
-    return both(c, "p", -1, "pr");
-}
-static int64_t pt(const npu_case *c) {
-    return both(c, "p", -1, "pt");
-}
-static int64_t pb(const npu_case *c) {
-    return both(c, "p", -1, "pb");
-}
-static int64_t ow(const npu_case *c) {
-    return (npu_knob(c, "iw") + pl(c) + pr(c) - dil_w(c) * (kw(c) - 1) - 1) / sw(c) + 1;
-}
-static int64_t oh(const npu_case *c) {
-    return (npu_knob(c, "ih") + pt(c) + pb(c) - dil_h(c) * (kh(c) - 1) - 1) / sh(c) + 1;
-}
-static int64_t ic_rest(const npu_case *c) {
-    return npu_rest(npu_knob(c, "ic"), c->n);
-}
-static int64_t oc_rest(const npu_case *c) {
-    return npu_rest(npu_knob(c, "oc"), c->n);
-}
-static int64_t c_rest(const npu_case *c) {
-    return npu_rest(npu_knob(c, "c"), c->n);
-}
-static int64_t in_rest(const npu_case *c) {
-    return npu_rest(npu_knob(c, "in_len"), c->n);
-}
-static int64_t out_rest(const npu_case *c) {
-    return npu_rest(npu_knob(c, "out_len"), c->n);
-}
+NPU_VALUE(kw, both(c, "k", 0, "kw"))
+NPU_VALUE(kh, both(c, "k", 0, "kh"))
+NPU_VALUE(sw, both(c, "s", 0, "sw"))
+NPU_VALUE(sh, both(c, "s", 0, "sh"))
+NPU_VALUE(dil_w, both(c, "d", 0, "dil_w"))
+NPU_VALUE(dil_h, both(c, "d", 0, "dil_h"))
+NPU_VALUE(pl, both(c, "p", -1, "pl"))
+NPU_VALUE(pr, both(c, "p", -1, "pr"))
+NPU_VALUE(pt, both(c, "p", -1, "pt"))
+NPU_VALUE(pb, both(c, "p", -1, "pb"))
+NPU_VALUE(ow, (npu_knob(c, "iw") + pl(c) + pr(c) - dil_w(c) * (kw(c) - 1) - 1) / sw(c) + 1)
+NPU_VALUE(oh, (npu_knob(c, "ih") + pt(c) + pb(c) - dil_h(c) * (kh(c) - 1) - 1) / sh(c) + 1)
+NPU_VALUE(ic_rest, npu_rest(npu_knob(c, "ic"), c->n))
+NPU_VALUE(oc_rest, npu_rest(npu_knob(c, "oc"), c->n))
+NPU_VALUE(c_rest, npu_rest(npu_knob(c, "c"), c->n))
+NPU_VALUE(in_rest, npu_rest(npu_knob(c, "in_len"), c->n))
+NPU_VALUE(out_rest, npu_rest(npu_knob(c, "out_len"), c->n))
 static int64_t groups(const npu_case *c) {
     const int64_t g = npu_knob(c, "groups");
     return g == 1 ? 0 : g == npu_knob(c, "ic") ? 2 : 1;
 }
-static int64_t cut_ow(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_ow"), ow(c));
-}
-static int64_t cut_oh(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_oh"), oh(c));
-}
+NPU_VALUE(cut_ow, npu_pieces(npu_knob(c, "max_ow"), ow(c)))
+NPU_VALUE(cut_oh, npu_pieces(npu_knob(c, "max_oh"), oh(c)))
 /* The limits are of the channels of one group. */
-static int64_t cut_ic(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "ic") / npu_knob(c, "groups"));
-}
-static int64_t group_ic(const npu_case *c) {
-    return groups(c) == 1 ? cut_ic(c) : COV_NONE;
-}
-static int64_t cut_oc(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "oc") / npu_knob(c, "groups"));
-}
-static int64_t cut_in(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "in_len"));
-}
-static int64_t cut_out(const npu_case *c) {
-    return npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len"));
-}
+NPU_VALUE(cut_ic, npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "ic") / npu_knob(c, "groups")))
+NPU_VALUE(group_ic, groups(c) == 1 ? cut_ic(c) : COV_NONE)
+NPU_VALUE(cut_oc, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "oc") / npu_knob(c, "groups")))
+NPU_VALUE(cut_in, npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "in_len")))
+NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
 
 /* Coverpoints and their values are written together, so that they cannot come apart: P is the knob of the name, D what a function makes of knobs. */
 #define MAP(P, D)                                                                                                                          \

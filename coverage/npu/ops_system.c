@@ -58,24 +58,12 @@ static int64_t only_of(const npu_case *c, const char *kind, const char *or_kind,
     }
     return COV_NONE;
 }
-static int64_t axi(const npu_case *c) {
-    return only_of(c, "hang", "slow", "axi", channels, 5);
-}
-static int64_t dir(const npu_case *c) {
-    return only_of(c, "response", "response", "dir", dirs, 2);
-}
-static int64_t resp(const npu_case *c) {
-    return only_of(c, "response", "response", "resp", responses, 2);
-}
-static int64_t beat(const npu_case *c) {
-    return only_of(c, "response", "response", "beat", beats, 4);
-}
-static int64_t mend(const npu_case *c) {
-    return only_of(c, "hang", "hang", "mend", mends, 2);
-}
-static int64_t unit(const npu_case *c) {
-    return only_of(c, "start", "start", "unit", started, 3);
-}
+NPU_VALUE(axi, only_of(c, "hang", "slow", "axi", channels, 5))
+NPU_VALUE(dir, only_of(c, "response", "response", "dir", dirs, 2))
+NPU_VALUE(resp, only_of(c, "response", "response", "resp", responses, 2))
+NPU_VALUE(beat, only_of(c, "response", "response", "beat", beats, 4))
+NPU_VALUE(mend, only_of(c, "hang", "hang", "mend", mends, 2))
+NPU_VALUE(unit, only_of(c, "start", "start", "unit", started, 3))
 
 #define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
 #define AS_DERIVED(name_, bug_, bins_, value_) {COV_POINT(#name_, bug_, bins_)},

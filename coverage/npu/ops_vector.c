@@ -52,43 +52,19 @@ static int64_t kh(const npu_case *c) {
 static int64_t of_window(const npu_case *c, const char *one, int64_t apart, const char *own) {
     return npu_knob(c, "global") == 1 ? COV_NONE : npu_knob(c, one) == apart ? npu_knob(c, own) : npu_knob(c, one);
 }
-static int64_t sw(const npu_case *c) {
-    return of_window(c, "s", 0, "sw");
-}
-static int64_t sh(const npu_case *c) {
-    return of_window(c, "s", 0, "sh");
-}
-static int64_t pl(const npu_case *c) {
-    return of_window(c, "p", -1, "pl");
-}
-static int64_t pr(const npu_case *c) {
-    return of_window(c, "p", -1, "pr");
-}
-static int64_t pt(const npu_case *c) {
-    return of_window(c, "p", -1, "pt");
-}
-static int64_t pb(const npu_case *c) {
-    return of_window(c, "p", -1, "pb");
-}
-static int64_t c_rest(const npu_case *c) {
-    return npu_rest(npu_knob(c, "c"), c->n);
-}
-static int64_t w_rest(const npu_case *c) {
-    return npu_rest(npu_knob(c, "w"), c->n);
-}
+NPU_VALUE(sw, of_window(c, "s", 0, "sw"))
+NPU_VALUE(sh, of_window(c, "s", 0, "sh"))
+NPU_VALUE(pl, of_window(c, "p", -1, "pl"))
+NPU_VALUE(pr, of_window(c, "p", -1, "pr"))
+NPU_VALUE(pt, of_window(c, "p", -1, "pt"))
+NPU_VALUE(pb, of_window(c, "p", -1, "pb"))
+NPU_VALUE(c_rest, npu_rest(npu_knob(c, "c"), c->n))
+NPU_VALUE(w_rest, npu_rest(npu_knob(c, "w"), c->n))
 /* Knobs that only one kind of reduction has. */
-static int64_t dot_length(const npu_case *c) {
-    return npu_knob(c, "what") == 0 ? npu_knob(c, "len") : COV_NONE;
-}
-static int64_t mean_w(const npu_case *c) {
-    return npu_knob(c, "what") == 1 ? npu_knob(c, "w") : COV_NONE;
-}
-static int64_t mean_h(const npu_case *c) {
-    return npu_knob(c, "what") == 1 ? npu_knob(c, "h") : COV_NONE;
-}
-static int64_t mean_c(const npu_case *c) {
-    return npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE;
-}
+NPU_VALUE(dot_length, npu_knob(c, "what") == 0 ? npu_knob(c, "len") : COV_NONE)
+NPU_VALUE(mean_w, npu_knob(c, "what") == 1 ? npu_knob(c, "w") : COV_NONE)
+NPU_VALUE(mean_h, npu_knob(c, "what") == 1 ? npu_knob(c, "h") : COV_NONE)
+NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
 
 #define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
 #define AS_DERIVED(name_, bug_, bins_, value_, hint_) {COV_POINT(#name_, bug_, bins_), .hint = (hint_)},

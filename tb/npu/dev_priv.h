@@ -106,10 +106,11 @@ struct npu_dev {
     uint32_t begun[UNITS];     /* COUNT when this window began */
     uint32_t stray;            /* units with a start in this window that the driver did not make: it was refused */
     uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
-    bool lost;                 /* tasks were dropped, or met an error of the bus: what they were to write may be missing */
-    bool resetting;            /* a soft reset was written and its end not yet seen */
-    bool refused;              /* the golden device refused a task in this window */
-    bool result_undefined;     /* so is ALU_RESULT, until the next reduction */
+    /* tasks were dropped, or met an error of the bus: what they were to write may be missing */
+    bool lost;
+    bool resetting;        /* a soft reset was written and its end not yet seen */
+    bool refused;          /* the golden device refused a task in this window */
+    bool result_undefined; /* so is ALU_RESULT, until the next reduction */
     dev_events ev[MAX_EVENT_REGS];
     bool finished;
 };
@@ -121,7 +122,10 @@ static inline bool npu_dev_failed(const npu_dev *dev) {
 void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size);
 
 /* ---- rtl.c ---- */
-/* Create, bind and reset the design. A failure on the way is one of dev->run, and no error. 0 or -1 with one line in err. */
+/*
+ * Create, bind and reset the design. A failure on the way is one of dev->run, and no error. 0 or -1 with one line in
+ * err.
+ */
 int npu_rtl_open(npu_dev *dev, char *err, size_t err_size);
 /* Part of npu_dev_allow_overlap(): on the buses. */
 void npu_rtl_allow_overlap(npu_dev *dev, bool allow);
@@ -156,7 +160,10 @@ void npu_perf_free(npu_dev *dev);
 void npu_program_write(npu_dev *dev, uint32_t offset, uint32_t value);
 /* Registers and tasks are gone. */
 void npu_program_reset(npu_dev *dev);
-/* Tasks that a reset has dropped have stopped for good: their buffers are closed, and what they have not written of their outputs is undefined. */
+/*
+ * Tasks that a reset has dropped have stopped for good: their buffers are closed, and what they have not written of
+ * their outputs is undefined.
+ */
 void npu_program_dropped(npu_dev *dev);
 /* The driver has read COUNT. */
 void npu_program_count(npu_dev *dev, unsigned unit, uint32_t count);
@@ -164,7 +171,10 @@ void npu_program_count(npu_dev *dev, unsigned unit, uint32_t count);
 void npu_mem_wrong(npu_dev *dev, const tb_ddr_event *event, bool rtl);
 
 /* ---- hal.c ---- */
-/* A soft reset is over: transactions that were in flight then have finished, and their errors are nobody's. Nothing when there was none. */
+/*
+ * A soft reset is over: transactions that were in flight then have finished, and their errors belong to no task.
+ * Nothing when there was none.
+ */
 void npu_reset_over(npu_dev *dev);
 void npu_hal_fill(npu_dev *dev);
 /* Registers and tasks are gone (soft reset, reset); memory stays. */

@@ -1,4 +1,7 @@
-/* What the NPU adds to the report on a hang (tb/run/run_hang.c): root, who waits for whom, states, tasks; and whether it is one. */
+/*
+ * What the NPU adds to the report on a hang (tb/run/run_hang.c): root, who waits for whom, states, tasks; and whether
+ * it is one.
+ */
 #include "hang.h"
 
 #include <inttypes.h>
@@ -113,8 +116,9 @@ void npu_hang_where(void *ctx, uint64_t addr, char *dst, size_t size) {
 }
 
 /*
- * The mesh may work for long without a handshake on the bus; but not for ever. It rests for some cycles between two blocks, so one look is not enough: until it is seen at work the watchdog looks again, LOOKS
- * times. True: nothing is to be said now.
+ * The mesh may work for long without a handshake on the bus, up to MAX_EXCUSES times the watchdog's cycles. It is idle
+ * for some cycles between two blocks, so one sample is not enough: while a unit is busy the mesh is sampled LOOKS times
+ * before this is a hang. True: it is none so far.
  */
 bool npu_hang_computes(void *ctx) {
     npu_dev *dev = (npu_dev *)ctx;

@@ -1,8 +1,9 @@
 /*
  * hang.h - inside of the report on a hang: what every unit does, what is in flight, and who waits for whom.
  *
- * hang.c has the hooks of the run. hang_look.c reads registers of the design by name, in builds with taps, where tb/npu/taps/hang.vlt makes them public; nothing is read
- * before a hang, so a run pays nothing. hang_state.c knows which of them say what a unit does, hang_wait.c and its likes what a unit waits for.
+ * hang.c has the hooks of the run. hang_look.c reads registers of the design by name, in builds with taps, where
+ * tb/npu/taps/hang.vlt makes them public; nothing is read before a hang, so a run pays nothing. hang_state.c knows
+ * which of them say what a unit does, hang_wait.c and its likes what a unit waits for.
  */
 #ifndef NPU_HANG_H
 #define NPU_HANG_H
@@ -52,7 +53,10 @@ typedef struct npu_hang {
     char root_text[200]; /* one line */
 } npu_hang;
 
-/* GEMM, ALU, POOL are busy: a bit of each UNIT_. From the debug port of the design; without it what the driver has not seen complete. */
+/*
+ * GEMM, ALU, POOL are busy: a bit of each UNIT_. From the debug port of the design; without it what the driver has not
+ * seen complete.
+ */
 uint32_t npu_hang_busy(npu_dev *dev);
 
 /* Fill the chain and the root. False: the build shows nothing of the units. (hang_chain.c) */

@@ -36,9 +36,9 @@ const npu_hang_unit npu_hang_units[HU_COUNT] = {
     [HU_PAR_LD] = {"par_ld", "par_ld", GEMM_PATH ".u_par_ld", npu_wait_par_ld},
     [HU_IM2COL] = {"im2col", "im2col", GEMM_PATH ".u_im2col", npu_wait_im2col},
     [HU_ACC] = {"acc", "acc", GEMM_PATH ".u_acc", npu_wait_acc},
-    TWO(HU_POST, "post", "post", GEMM_PATH ".u_post", "", npu_wait_post),
-    TWO(HU_REQUANT, "requant", "requant", GEMM_PATH ".u_post", ".u_requant", npu_wait_requant),
-    TWO(HU_TRANSPOSE, "transpose", "transpose", GEMM_PATH ".u_post", ".u_requant.u_transpose", npu_wait_transpose),
+    TWO(HU_POST, "post", "post", GEMM_PATH ".g_post[", "].u_post", npu_wait_post),
+    TWO(HU_REQUANT, "requant", "requant", GEMM_PATH ".g_post[", "].u_post.u_requant", npu_wait_requant),
+    TWO(HU_TRANSPOSE, "transpose", "transpose", GEMM_PATH ".g_post[", "].u_post.u_requant.u_transpose", npu_wait_transpose),
     TWO(HU_SEND, "send_buf", "send_buf", "g_send[", "].u_send_buf", npu_wait_send),
     TWO(HU_RD, "dma_rd", "dma_rd", "u_chan", ".u_rd", npu_wait_rd),
     TWO(HU_WR, "dma_wr", "dma_wr", "u_chan", ".u_wr", npu_wait_wr),
@@ -183,7 +183,7 @@ static void follow(walk *s, const npu_wait *w, size_t i) {
     s->links--;
 }
 
-/* Somebody waits for a unit that has nothing to do: its check knows whether it has done its part. */
+/* A unit waits for another one that has nothing to do: the check of that one knows whether it has done its part. */
 static void suspect(walk *s, npu_wait *w, int from) {
     char text[160];
     if (from < 0) {

@@ -1,4 +1,6 @@
-/* The RTL behind the device: which ports, pins and checks its run has, and what the NPU adds to a cycle (tb/run/run.h). */
+/*
+ * The RTL behind the device: which ports, pins and checks its run has, and what the NPU adds to a cycle (tb/run/run.h).
+ */
 #include "dev_priv.h"
 
 #include <stdio.h>
@@ -7,9 +9,6 @@ static void sample(void *ctx) {
     npu_dev *dev = (npu_dev *)ctx;
     if (dev->perf.on) {
         npu_perf_sample(dev);
-    }
-    if (dev->cfg.explain != NULL) {
-        npu_explain_sample(dev);
     }
     if (dev->tlog != NULL) {
         npu_tlog_cycle(dev);
@@ -47,7 +46,10 @@ static int bind_ports(npu_dev *dev, char *err, size_t err_size) {
     return 0;
 }
 
-/* The build holds one mesh size. A run that has failed by now cannot say which: that is its failure, and the device is open. */
+/*
+ * The build holds one mesh size. A run that has failed by now cannot say which: that is its failure, and the device is
+ * open.
+ */
 static int check_size(npu_dev *dev, char *err, size_t err_size) {
     uint32_t config = 0;
     if (!tb_run_read(&dev->run, PORT_AXIL, NPU_REG_CONFIG, &config)) {

@@ -1,155 +1,351 @@
+/* options.c - the command line of programs that run cases. */
 #include "options.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "../sim/sim.h"
+
 #define MAX_COUNT UINT64_C(1000000)
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+static const struct {
+    const char *name;
+    tb_command command;
+    const char *line, *head; /* of --help */
+} commands[] = {
+    {"run", TB_RUN, "  run OP [knob=value ...]     one operator, with its performance\n",
+     "run OP [knob=value ...] [options]\n\nOne operator. Knobs that are not pinned are drawn from the seed; what is no part of the\n"
+     "operation stays at its simplest value unless pinned.\n"},
+    {"test", TB_TEST, "  test NAME [knob=value ...]  constrained-random cases of a test\n",
+     "test NAME [knob=value ...] [options]\n\nConstrained-random cases. A pinned knob is not drawn.\n"},
+    {"repro", TB_REPRO, "  repro FILE                  one stored case (also: case FILE)\n", "repro FILE [options]\n\nOne stored case.\n"},
+    {"case", TB_REPRO, NULL, NULL},
+    {"shrink", TB_SHRINK, "  shrink FILE                 a failing case made small, with the same failure\n",
+     "shrink FILE [options]\n\nKnobs of the case move towards their simplest values as long as it fails with the same signature.\n"},
+    {"diff", TB_DIFF, "  diff DIR DIR                two tensor logs (--dump), stream by stream\n",
+     "diff DIR DIR\n\nTwo tensor logs, DIR/index.txt: one line for each stream that differs, in the order\nof the first one. Exit status: "
+     "0 "
+     "equal, 1 different, 2 cannot be read.\n"},
+    {"list", TB_LIST, "  list [--json]               tests, knobs and their ranges\n", "list [--json]\n\nTests, knobs and their ranges.\n"},
+};
+
+const tb_test *tb_prog_find(const tb_prog *prog, const char *name) {
+    for (size_t i = 0; i < prog->test_count; i++) {
+        if (strcmp(prog->tests[i].name, name) == 0) {
+            return &prog->tests[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- what is no option ---- */
+
+static void set_test(tb_prog_options *o, const tb_test *test) {
+    o->test = test;
+    tb_knobs_init(&o->knobs, test->knobs, test->knob_count);
+}
+
+static int take_test(tb_prog_options *o, const char *word, char *err, size_t err_size) {
+    const tb_test *test = tb_prog_find(o->prog, word);
+    if (test != NULL && (o->command == TB_TEST || test->is_operator)) {
+        set_test(o, test);
+        return 0;
+    }
+    size_t at = (size_t)snprintf(err, err_size, "unknown %s %.60s, expected one of:", o->command == TB_RUN ? "operator" : "test", word);
+    for (size_t i = 0; i < o->prog->test_count && at < err_size; i++) {
+        if (o->command == TB_TEST || o->prog->tests[i].is_operator) {
+            at += (size_t)snprintf(err + at, err_size - at, " %s", o->prog->tests[i].name);
+        }
+    }
+    return -1;
+}
+
+/* A program with one test need not be told its name. */
+static bool only_test(tb_prog_options *o) {
+    const bool one = o->prog->test_count == 1 && (o->command == TB_RUN || o->command == TB_TEST || o->command == TB_FLAT);
+    if (one && o->test == NULL) {
+        set_test(o, &o->prog->tests[0]);
+    }
+    return one;
+}
+
+static int take_word(void *ctx, const char *word, char *err, size_t err_size) {
+    tb_prog_options *o = (tb_prog_options *)ctx;
+    const bool cases = o->command == TB_RUN || o->command == TB_TEST;
+    if (cases && o->test == NULL && (o->prog->test_count > 1 || strchr(word, '=') == NULL)) {
+        return take_test(o, word, err, err_size);
+    }
+    if (cases || o->command == TB_FLAT) {
+        (void)only_test(o);
+        o->pinned = true;
+        return tb_knobs_pin(&o->knobs, word, err, err_size);
+    }
+    if ((o->command == TB_REPRO || o->command == TB_SHRINK) && o->stored == NULL) {
+        o->stored = word;
+        return 0;
+    }
+    if (o->command == TB_DIFF && o->dir[1] == NULL) {
+        o->dir[o->dir[0] != NULL] = word;
+        return 0;
+    }
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        if (commands[i].command == o->command && commands[i].line != NULL) {
+            snprintf(err, err_size, "%s: unexpected argument %.60s", commands[i].name, word);
+        }
+    }
+    return -1;
+}
+
+/* ---- the table ---- */
+
+/* What is given only by being named. */
+typedef struct given {
+    bool wave_window, report_limit, seconds, jobs, list;
+    const char *stored, *shrink; /* options without a command */
+} given;
+
+static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FILE *help, char *err, size_t err_size) {
+    const tb_prog *prog = o->prog;
+    const unsigned generated = TB_IN_RUN | TB_IN_TEST | TB_IN_FLAT, many = TB_IN_TEST | TB_IN_FLAT, small = TB_IN_SHRINK | TB_IN_FLAT;
+    const opt_row cases[] = {
+        OPT(U64, "--run-seed", "R", "cases of run R (1),", &o->run_seed, .given = &o->have_run, .sets = many),
+        OPT(U64, "--index", "I", "beginning with case I (0),", &o->index, .given = &o->have_run, .hi = UINT64_MAX - MAX_COUNT,
+            .sets = many),
+        OPT(U64, "--count", "K", "so many, up to the first failure (1)", &o->count, .given = &o->have_run, .lo = 1, .hi = MAX_COUNT,
+            .sets = many),
+        OPT(U64, "--seed", "S", "the case of this seed", &o->seed, .given = &o->have_seed, .sets = generated),
+        OPT(TEXT, "--case", "FILE", "a stored case", &g->stored, .sets = TB_IN_FLAT),
+        OPT(TEXT, "--case", "F", "write the resolved case to F as well", &o->case_out, .sets = TB_IN_RUN | TB_IN_TEST),
+        OPT(FLAG, "--print-case", NULL, "write the resolved cases to stdout, do not execute them", &o->print_case, .sets = generated),
+        OPT(TEXT, "--case-dir", "D",
+            prog->case_dir != NULL ? "store the case of a failure there (build/cases)" : "store the case of a failure there", &o->case_dir,
+            .sets = TB_IN_CASES),
+        OPT(TEXT, "--wave", "F", "FST waveform of the whole run (needs a build with tracing)", &o->wave, .sets = TB_IN_CASES),
+        OPT(TEXT, "--fail-wave", "F", "FST waveform around a failure", &o->fail_wave, .sets = TB_IN_CASES),
+        OPT(U64, "--wave-window", "C", "its cycles before the failure (2000), a quarter of it after", &o->wave_window,
+            .given = &g->wave_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_CASES),
+        OPT(TEXT, "--report", "DIR",
+            "after a failure: run it again and write all there is to know\ninto this folder (report.html, report.txt, wave.fst ...)",
+            &o->report, .sets = TB_IN_CASES),
+        OPT(TEXT, "--result", "F", "write outcome, signature, message, cycles, trace_hash, case", &o->result, .sets = TB_IN_CASES),
+        OPT(FLAG, "--quiet", NULL, "print nothing when all is well", &o->quiet, .sets = TB_IN_EVERY),
+    };
+    const opt_row logs[] = {
+        OPT(TEXT, "--dump", "D", "tensor logs into D, a folder for each side", &o->dump, .sets = TB_IN_CASES),
+        OPT(U64, "--report-limit", "M", "those of a report take at most so many MiB (64)", &o->report_limit, .given = &g->report_limit,
+            .hi = 1u << 20, .sets = TB_IN_CASES),
+    };
+    const opt_row coverage[] = {OPT(TEXT, "--cov", "F", "write what the cases covered, for tandem-cov", &o->cov, .sets = TB_IN_CASES)};
+    const opt_row code[] = {
+        OPT(TEXT, "--code-cov", "F",
+            "write what was executed of the RTL, for tandem-cov code (KIND=cov);\na name that ends in .code gives a small file",
+            &o->code_cov, .sets = TB_IN_CASES)};
+    const opt_row shrink[] = {
+        OPT(TEXT, "--shrink", "FILE", "make a failing case small, with the same failure:", &g->shrink, .sets = TB_IN_FLAT),
+        OPT(TEXT, "--output", "F", "the small case (FILE with -small before .case)", &o->output, .sets = small),
+        OPT(U64, "--seconds", "S", "stop trying after so long (120)", &o->seconds, .given = &g->seconds, .lo = 1, .hi = 1000000,
+            .sets = small),
+        OPT(U64, "--jobs", "J", "attempts at a time (number of cores); the result is the same", &o->jobs, .given = &g->jobs, .lo = 1,
+            .hi = TB_SHRINK_JOBS, .sets = small),
+        OPT(TEXT, "--keep", "A,B", "knobs that stay as they are", &o->keep, .sets = small),
+        OPT(FLAG, "--same-unit", NULL, "any failure that names the same unit will do, not only the\nsame signature", &o->same_unit,
+            .sets = small),
+    };
+    const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
+                            OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
+    const opt_group groups[] = {OPT_GROUP(NULL, cases),
+                                {NULL, prog->options, prog->option_count},
+                                {NULL, logs, prog->dumps ? COUNT(logs) : 0},
+                                {NULL, coverage, prog->cov_open != NULL},
+                                {NULL, code, prog->code_save != NULL},
+                                OPT_GROUP(NULL, shrink),
+                                OPT_GROUP(NULL, list)};
+    opt_line line = {.group = groups, .groups = COUNT(groups), .set = 1u << o->command, .word = take_word, .ctx = o};
+    line.command = o->flat ? NULL : argv[1];
+    if (help != NULL) {
+        opt_help(help, &line);
+        return 0;
+    }
+    const int first = o->flat ? 1 : 2;
+    const int rc = opt_parse(&line, argc - first, argv + first, err, err_size);
+    o->help = line.help;
+    return rc;
+}
+
+/* ---- help ---- */
+
+static void usage_commands(FILE *out, const tb_prog_options *o) {
+    fprintf(out, "usage: %s COMMAND ... (%s, %s)\n\n", o->self, o->prog->about, o->prog->cfg);
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        if (commands[i].command == TB_LIST) {
+            fputs("  wave FILE                   a waveform file: table, picture, save file\n"
+                  "  axi-check FILE --prefix P   the rules of AXI on a port in a waveform file\n",
+                  out);
+        }
+        fputs(commands[i].line != NULL ? commands[i].line : "", out);
+    }
+    fputs("\nEach command answers --help. Exit status: 0 passed, 1 failed, 2 bad input.\n", out);
+}
+
+static void usage_tests(FILE *out, const tb_prog_options *o) {
+    if (o->test != NULL) {
+        fprintf(out, "\nknobs of %s (%s):\n", o->test->name, o->test->about);
+        tb_knobs_list(o->test->knobs, o->test->knob_count, out);
+        return;
+    }
+    fputs(o->command == TB_RUN ? "\noperators:" : "\ntests:", out);
+    for (size_t i = 0; i < o->prog->test_count; i++) {
+        if (o->command == TB_TEST || o->prog->tests[i].is_operator) {
+            fprintf(out, " %s", o->prog->tests[i].name);
+        }
+    }
+    fputs("\n", out);
+}
 
 void tb_prog_usage(FILE *out, const tb_prog_options *o) {
-    fprintf(out, "usage: %s [options] [knob=value ...]\n%s (%s)\n\n", o->self, o->prog->about, o->prog->cfg);
-    fputs("  --run-seed R --index I --count K\n"
-          "                  cases I .. I+K-1 of run R (1, 0, 1), up to the first failure\n"
-          "  --seed S        the case of this seed\n"
-          "  --case FILE     a stored case\n"
-          "  --print-case    write the cases to stdout, do not execute them\n"
-          "  --case-dir D    store the case of a failure there (build/cases)\n"
-          "  --wave F        FST waveform of the whole run (needs a build with tracing)\n"
-          "  --fail-wave F   FST waveform around a failure, taken from a snapshot\n"
-          "  --wave-window C its cycles before the failure (2000), a quarter of it after\n"
-          "  --result F      write outcome, signature, message, cycles, trace_hash, case\n"
-          "  --quiet         print nothing when all is well\n"
-          "  --shrink FILE   make a failing case small, with the same failure\n"
-          "    --output F    the small case (FILE with -small before .case)\n"
-          "    --seconds S   stop after so long (120)\n"
-          "    --keep A,B    knobs that stay as they are\n"
-          "    --jobs J      attempts at a time (one for each core)\n"
-          "  --list          the knobs\n"
-          "  --help          this text\n"
-          "Exit status: 0 passed, 1 failed, 2 bad input.\n\nknobs:\n",
-          out);
-    tb_knobs_list(o->prog->knobs, o->prog->knob_count, out);
-}
-
-static int flag_option(tb_prog_options *o, const char *arg) {
-    const struct {
-        const char *name;
-        bool *flag;
-    } flags[] = {{"--help", &o->help}, {"--list", &o->list}, {"--print-case", &o->print_case}, {"--quiet", &o->quiet}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        if (strcmp(arg, flags[i].name) == 0) {
-            *flags[i].flag = true;
-            return 0;
-        }
+    tb_prog_options scratch = *o;
+    given g = {false};
+    char name[1] = "";
+    char *argv[] = {name, name};
+    if (o->command == TB_NO_COMMAND) {
+        usage_commands(out, o);
+        return;
     }
-    return -1;
-}
-
-static int number_option(const char *name, const char *value, uint64_t lo, uint64_t hi, uint64_t *out, char *err, size_t err_size) {
-    if (value == NULL || tb_parse_u64(value, out) != 0 || *out < lo || *out > hi) {
-        snprintf(err, err_size, "%s: expected a number %" PRIu64 "..%" PRIu64 ", got %.60s", name, lo, hi,
-                 value != NULL ? value : "nothing");
-        return -1;
-    }
-    return 0;
-}
-
-/* An option with a value. */
-static int value_option(tb_prog_options *o, const char *name, const char *value, char *err, size_t err_size) {
-    const struct {
-        const char *name;
-        uint64_t lo, hi, *out;
-        bool *have;
-    } numbers[] = {{"--seed", 0, UINT64_MAX, &o->seed, &o->have_seed},
-                   {"--run-seed", 0, UINT64_MAX, &o->run_seed, &o->have_run},
-                   {"--index", 0, UINT64_MAX - MAX_COUNT, &o->index, &o->have_run},
-                   {"--count", 1, MAX_COUNT, &o->count, &o->have_run},
-                   {"--wave-window", 1, UINT32_MAX, &o->wave_window, NULL},
-                   {"--seconds", 1, 86400, &o->seconds, &o->have_shrink},
-                   {"--jobs", 1, TB_SHRINK_JOBS, &o->jobs, &o->have_shrink}};
-    const struct {
-        const char *name;
-        const char **out;
-    } texts[] = {{"--case", &o->case_file}, {"--case-dir", &o->case_dir},   {"--shrink", &o->shrink}, {"--output", &o->output},
-                 {"--keep", &o->keep},      {"--fail-wave", &o->fail_wave}, {"--wave", &o->wave},     {"--result", &o->result}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(name, numbers[i].name) == 0) {
-            if (numbers[i].have != NULL) {
-                *numbers[i].have = true;
+    if (o->flat) {
+        fprintf(out,
+                "usage: %s [options] [knob=value ...]\n       %s COMMAND ...: run, test, repro, shrink, diff, wave, axi-check, list; each "
+                "answers "
+                "--help\n%s (%s)\n",
+                o->self, o->self, o->prog->about, o->prog->cfg);
+    } else {
+        for (size_t i = 0; i < COUNT(commands); i++) {
+            if (commands[i].command == o->command && commands[i].head != NULL) {
+                fprintf(out, "usage: %s %s", o->self, commands[i].head);
             }
-            return number_option(name, value, numbers[i].lo, numbers[i].hi, numbers[i].out, err, err_size);
         }
     }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (strcmp(name, texts[i].name) == 0) {
-            if (value == NULL || value[0] == '\0') {
-                snprintf(err, err_size, "%s: expected a name", name);
-                return -1;
-            }
-            *texts[i].out = value;
-            return 0;
-        }
+    fputs("\noptions:\n", out);
+    (void)parse_or_help(&scratch, &g, 0, argv, out, NULL, 0);
+    if (o->flat) {
+        fputs("Exit status: 0 passed, 1 failed, 2 bad input.\n", out);
     }
-    snprintf(err, err_size, "%.60s: unknown option (--help lists them)", name);
-    return -1;
+    if (o->command == TB_RUN || o->command == TB_TEST || o->flat) {
+        (void)only_test(&scratch);
+        usage_tests(out, &scratch);
+    }
 }
 
-/* Options that contradict each other. */
-static int check_options(const tb_prog_options *o, bool pinned, char *err, size_t err_size) {
-    const char *text = NULL;
-    if (o->case_file != NULL && o->shrink != NULL) {
-        text = "--shrink: names its case itself, expected no --case beside it";
-    } else if ((o->case_file != NULL || o->shrink != NULL) && (o->have_seed || o->have_run || pinned)) {
-        text = "a stored case fixes everything: expected no seed, run, count or knob beside it";
-    } else if (o->have_seed && o->have_run) {
-        text = "--seed: names one case, expected no run, index or count beside it";
-    } else if (o->shrink == NULL && (o->output != NULL || o->keep != NULL || o->have_shrink)) {
-        text = "--output, --seconds, --jobs and --keep belong to --shrink";
-    } else if (o->shrink != NULL && (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->print_case)) {
-        text = "--shrink: expected no waveform, result or --print-case beside it";
+/* ---- what fits together ---- */
+
+static const char *missing(const tb_prog_options *o) {
+    const bool run = o->command == TB_RUN || o->command == TB_TEST, file = o->command == TB_REPRO || o->command == TB_SHRINK;
+    if (run && o->test == NULL) {
+        return o->command == TB_RUN ? "run: expected an operator (--help lists them)" : "test: expected a test (--help lists them)";
+    }
+    if (file && o->stored == NULL) {
+        return o->command == TB_REPRO ? "repro: expected a case file" : "shrink: expected a case file";
+    }
+    return o->command == TB_DIFF && o->dir[1] == NULL ? "diff: expected two folders" : NULL;
+}
+
+static const char *flat_contradiction(const tb_prog_options *o, const given *g) {
+    if (g->stored != NULL && g->shrink != NULL) {
+        return "--shrink: names its case itself, expected no --case beside it";
+    }
+    if ((g->stored != NULL || g->shrink != NULL) && (o->have_seed || o->have_run || o->pinned)) {
+        return "a stored case fixes everything: expected no seed, run, count or knob beside it";
+    }
+    if (g->shrink == NULL && (o->output != NULL || o->keep != NULL || g->seconds || g->jobs || o->same_unit)) {
+        return "--output, --seconds, --jobs, --keep and --same-unit belong to --shrink";
+    }
+    if (g->shrink != NULL && (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->report != NULL || o->print_case)) {
+        return "--shrink: expected no waveform, result, report or --print-case beside it";
+    }
+    return NULL;
+}
+
+static int check_options(const tb_prog_options *o, const given *g, char *err, size_t err_size) {
+    const char *text = missing(o);
+    if (text == NULL && o->flat) {
+        text = flat_contradiction(o, g);
+    }
+    if (text == NULL && o->have_seed && o->have_run) {
+        text = "--seed: names one case, expected no --run-seed, --index or --count beside it";
+    }
+    if (text == NULL && o->count > 1 && ((o->wave != NULL && !o->flat) || o->dump != NULL || o->case_out != NULL)) {
+        text = "--wave, --dump and --case are for one case: expected --count 1";
+    }
+    if (text == NULL && g->report_limit && o->report == NULL) {
+        text = "--report-limit: expected --report beside it";
+    }
+    if (text == NULL && o->report != NULL && o->fail_wave != NULL) {
+        text = "--report writes a waveform of its own: expected no --fail-wave beside it";
     }
     if (text != NULL) {
         snprintf(err, err_size, "%s", text);
-    }
-    return text != NULL ? -1 : 0;
-}
-
-/* The words of the runner and of make: "test NAME", "repro FILE", "shrink FILE". The place of the first word after them, or -1. */
-static int take_command(tb_prog_options *o, int argc, char **argv, char *err, size_t err_size) {
-    const char *word = argc > 1 ? argv[1] : "";
-    const char *value = argc > 2 ? argv[2] : "";
-    if (strcmp(word, "repro") == 0 && value[0] != '\0') {
-        o->case_file = value;
-    } else if (strcmp(word, "shrink") == 0 && value[0] != '\0') {
-        o->shrink = value;
-    } else if (strcmp(word, "test") != 0) {
-        return 1;
-    } else if (strcmp(value, o->prog->name) != 0) {
-        snprintf(err, err_size, "test %.60s: expected test %s", value, o->prog->name);
         return -1;
     }
-    return 3;
+    if (o->prog->check_options != NULL && o->prog->check_options(o, err, err_size) != 0) {
+        return -1;
+    }
+    return o->code_cov != NULL ? tb_sim_coverage_check(tb_shim_get(), "--code-cov", err, err_size) : 0;
+}
+
+/* ---- the line ---- */
+
+static int find_command(tb_prog_options *o, int argc, char **argv, char *err, size_t err_size) {
+    for (size_t i = 0; argc > 1 && i < COUNT(commands); i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            o->command = commands[i].command;
+            return 0;
+        }
+    }
+    if (o->prog->test_count == 1) {
+        o->command = TB_FLAT;
+        o->flat = true;
+        return 0;
+    }
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        o->help = true;
+        return 0;
+    }
+    if (argc < 2) {
+        snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff, wave, axi-check or list (--help)");
+    } else {
+        snprintf(err, err_size, "unknown command %.60s, expected run, test, repro, shrink, diff, wave, axi-check or list (--help)",
+                 argv[1]);
+    }
+    return -1;
 }
 
 int tb_prog_parse(tb_prog_options *o, const tb_prog *prog, int argc, char **argv, char *err, size_t err_size) {
-    bool pinned = false;
-    *o = (tb_prog_options){.prog = prog, .self = argv[0], .run_seed = 1, .count = 1, .seconds = 120, .case_dir = "build/cases"};
-    tb_knobs_init(&o->knobs, prog->knobs, prog->knob_count);
-    const int first = take_command(o, argc, argv, err, err_size);
-    if (first < 0) {
+    given g = {false};
+    *o = (tb_prog_options){.prog = prog,
+                           .self = argv[0],
+                           .command = TB_NO_COMMAND,
+                           .case_dir = prog->case_dir,
+                           .run_seed = 1,
+                           .seed = 1,
+                           .count = 1,
+                           .report_limit = 64,
+                           .seconds = 120};
+    if (find_command(o, argc, argv, err, err_size) != 0) {
         return -1;
     }
-    for (int i = first; i < argc; i++) {
-        if (argv[i][0] != '-') {
-            if (tb_knobs_pin(&o->knobs, argv[i], err, err_size) != 0) {
-                return -1;
-            }
-            pinned = true;
-        } else if (flag_option(o, argv[i]) != 0) {
-            if (value_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL, err, err_size) != 0) {
-                return -1;
-            }
-            i++;
-        }
+    if (o->help) {
+        return 0;
     }
-    return o->help || o->list ? 0 : check_options(o, pinned, err, err_size);
+    if (parse_or_help(o, &g, argc, argv, NULL, err, err_size) != 0) {
+        return -1;
+    }
+    (void)only_test(o);
+    if (o->help) {
+        return 0;
+    }
+    if (o->flat) {
+        o->stored = g.shrink != NULL ? g.shrink : g.stored;
+        o->command = g.list ? TB_LIST : g.shrink != NULL ? TB_SHRINK : g.stored != NULL ? TB_REPRO : TB_TEST;
+    }
+    return o->command == TB_LIST ? 0 : check_options(o, &g, err, err_size);
 }

@@ -1,29 +1,32 @@
 /*
- * options.h - private to tb/prog: the command line, and what its files share.
+ * options.h - private to tb/prog: what its files share.
  */
 #ifndef TB_PROG_OPTIONS_H
 #define TB_PROG_OPTIONS_H
 
 #include "prog.h"
 
-typedef struct tb_prog_options {
-    const tb_prog *prog;
-    const char *self; /* the program as it was called */
-    uint64_t seed, run_seed, index, count, wave_window, seconds, jobs;
-    bool have_seed, have_run, have_shrink, help, list, print_case, quiet;
-    const char *case_file, *case_dir, *shrink, *output, *keep, *wave, *fail_wave, *result;
-    tb_knobs knobs; /* with the pins of the command line */
-} tb_prog_options;
-
 /* Fill the options. 0, or -1 with one line in err. */
 int tb_prog_parse(tb_prog_options *o, const tb_prog *prog, int argc, char **argv, char *err, size_t err_size);
 void tb_prog_usage(FILE *out, const tb_prog_options *o);
+/* The tests and their knobs, as text or as JSON. */
+void tb_prog_list(FILE *out, const tb_prog_options *o);
 
+/* By name; NULL: unknown. */
+const tb_test *tb_prog_find(const tb_prog *prog, const char *name);
 /* Can these knobs be executed? 0, or -1 with one line in err. */
-int tb_prog_check(const tb_prog *prog, const tb_knobs *knobs, char *err, size_t err_size);
-/* Read and check a stored case. 0, or -1 with one line in err. */
-int tb_prog_load(const tb_prog *prog, const char *path, uint64_t *seed, tb_knobs *knobs, char *err, size_t err_size);
-/* Make the stored case small; exit status. */
+int tb_test_check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size);
+/* Read and check a stored case, o->stored: test, knobs, seed. 0, or -1 with one line in err. */
+int tb_prog_load(tb_prog_options *o, uint64_t *seed, char *err, size_t err_size);
+/* " k=3 act=relu": the pinned knobs; empty when they do not fit. */
+void tb_prog_pins(const tb_knobs *knobs, char *dst, size_t size);
+/* Release what a run holds. */
+void tb_prog_run_free(tb_prog_run *run);
+
+/* Commands; exit status. wave and axi-check parse their own options. */
 int tb_prog_shrink(tb_prog_options *o);
+int tb_prog_diff(const tb_prog_options *o);
+int tb_prog_wave(int argc, char **argv);
+int tb_prog_axi_check(const tb_prog *prog, int argc, char **argv);
 
 #endif

@@ -1,5 +1,4 @@
-#include "options.h"
-
+/* prog.c - cases one after the other, what is said of a failure, the files at the end. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,140 +6,334 @@
 
 #include "../case/store.h"
 #include "../sim/sim.h"
+#include "options.h"
+#include "report.h"
 
-/* ---- stored cases ---- */
+/* ---- cases ---- */
 
-int tb_prog_check(const tb_prog *prog, const tb_knobs *knobs, char *err, size_t err_size) {
-    return prog->check != NULL ? prog->check(knobs, err, err_size) : 0;
+int tb_test_check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
+    return test->check != NULL ? test->check(test, knobs, err, err_size) : 0;
 }
 
-int tb_prog_load(const tb_prog *prog, const char *path, uint64_t *seed, tb_knobs *knobs, char *err, size_t err_size) {
-    char text[400];
-    const char *test;
+static int read_case(tb_prog_options *o, const tb_kv *kv, uint64_t *seed, char *err, size_t err_size) {
+    const char *name = NULL;
+    char text[512];
+    if (tb_kv_get_str(kv, "test", &name, err, err_size) != 0) {
+        return -1;
+    }
+    o->test = tb_prog_find(o->prog, name);
+    if (o->test == NULL && o->prog->test_count == 1) {
+        snprintf(err, err_size, "%s: test=%.60s, expected %s", o->stored, name, o->prog->tests[0].name);
+        return -1;
+    }
+    if (o->test == NULL) {
+        snprintf(err, err_size, "%s: unknown test %.60s (`list` shows them)", o->stored, name);
+        return -1;
+    }
+    tb_knobs_init(&o->knobs, o->test->knobs, o->test->knob_count);
+    if (tb_case_head(kv, o->stored, o->prog->cfg, &name, seed, err, err_size) != 0 ||
+        tb_case_knobs(kv, o->stored, &o->knobs, err, err_size) != 0) {
+        return -1;
+    }
+    if (tb_test_check(o->test, &o->knobs, text, sizeof text) != 0) {
+        snprintf(err, err_size, "%s: %s", o->stored, text);
+        return -1;
+    }
+    return 0;
+}
+
+int tb_prog_load(tb_prog_options *o, uint64_t *seed, char *err, size_t err_size) {
     tb_kv kv;
     tb_kv_init(&kv);
-    tb_knobs_init(knobs, prog->knobs, prog->knob_count);
-    int rc = tb_kv_load(&kv, path, err, err_size);
-    rc = rc == 0 ? tb_case_head(&kv, path, prog->cfg, &test, seed, err, err_size) : rc;
-    if (rc == 0 && strcmp(test, prog->name) != 0) {
-        snprintf(err, err_size, "%s: test=%.60s, expected %s", path, test, prog->name);
-        rc = -1;
+    int rc = tb_kv_load(&kv, o->stored, err, err_size);
+    rc = rc == 0 ? read_case(o, &kv, seed, err, err_size) : rc;
+    tb_kv_free(&kv);
+    return rc;
+}
+
+static int generate(const tb_prog_options *o, uint64_t seed, tb_knobs *knobs, char *err, size_t err_size) {
+    const tb_test *test = o->test;
+    char text[512];
+    int rc = 0;
+    if (test->generate != NULL) {
+        rc = test->generate(test, seed, o->command == TB_RUN, knobs, text, sizeof text);
+    } else {
+        tb_knobs_draw(knobs, seed);
+        if (test->constrain != NULL) {
+            test->constrain(knobs, seed);
+        }
+        rc = tb_test_check(test, knobs, text, sizeof text);
     }
-    rc = rc == 0 ? tb_case_knobs(&kv, path, knobs, err, err_size) : rc;
-    if (rc == 0 && tb_prog_check(prog, knobs, text, sizeof text) != 0) {
-        snprintf(err, err_size, "%s: %s", path, text);
-        rc = -1;
+    if (rc != 0) {
+        snprintf(err, err_size, "%s: %s", test->name, text);
+    }
+    return rc;
+}
+
+static int write_case(const tb_prog_options *o, uint64_t seed, const tb_knobs *knobs, char *err, size_t err_size) {
+    tb_kv kv;
+    tb_kv_init(&kv);
+    int rc = tb_case_to_kv(o->test->name, o->prog->cfg, seed, knobs, &kv);
+    if (rc != 0) {
+        snprintf(err, err_size, "out of memory");
+    } else if (o->print_case) {
+        rc = tb_kv_write(&kv, stdout);
+        if (rc != 0) {
+            snprintf(err, err_size, "stdout: cannot be written");
+        }
+    } else {
+        rc = tb_kv_save(&kv, o->case_out, err, err_size);
     }
     tb_kv_free(&kv);
     return rc;
+}
+
+void tb_prog_pins(const tb_knobs *knobs, char *dst, size_t size) {
+    size_t at = 0;
+    dst[0] = '\0';
+    for (size_t i = 0; i < knobs->count && at < size; i++) {
+        const tb_knob *k = &knobs->table[i];
+        if (!knobs->pinned[i]) {
+            continue;
+        }
+        const int n = tb_knob_kind_of(k) == TB_KNOB_ENUM ? snprintf(dst + at, size - at, " %s=%s", k->name, k->names[knobs->value[i]])
+                                                         : snprintf(dst + at, size - at, " %s=%" PRId64, k->name, knobs->value[i]);
+        at = n < 0 ? size : at + (size_t)n;
+    }
+    if (at >= size) {
+        dst[0] = '\0';
+    }
 }
 
 /* ---- failures ---- */
 
-/* The command that shows this failure again. */
-static void reproducer(const tb_prog_options *o, const tb_knobs *knobs, uint64_t seed, const tb_result *result, char *dst, size_t size) {
-    if (result->case_path[0] != '\0') {
-        snprintf(dst, size, "%s --case %s", o->self, result->case_path);
+/* The command that shows this failure again; also into the result, for the runner. */
+static void reproducer(const tb_prog_options *o, const tb_prog_run *run, char *dst, size_t size) {
+    const tb_prog *prog = o->prog;
+    const char *path = run->result->case_path;
+    char pins[512] = "", more[300] = "";
+    if (prog->again != NULL) {
+        prog->again(prog, more, sizeof more);
+    }
+    if (path[0] != '\0' && prog->repro != NULL) {
+        snprintf(dst, size, "%s CASE=%s%s", prog->repro, path, more);
+    } else if (path[0] != '\0') {
+        snprintf(dst, size, "%s --case %s%s", o->self, path, more);
+    } else {
+        tb_prog_pins(run->knobs, pins, sizeof pins);
+        if (prog->repro != NULL) {
+            snprintf(dst, size, "%s TEST=%s SEED=0x%016" PRIx64 " CFG=%s%s%s", prog->repro, run->test->name, run->seed, prog->cfg, pins,
+                     more);
+        } else {
+            snprintf(dst, size, "%s --seed 0x%016" PRIx64 "%s%s", o->self, run->seed, pins, more);
+        }
+    }
+}
+
+/* Snapshots are taken by the run itself; the pictures beside the waveform are drawn here, those of a report by the report. */
+static void write_wave(tb_prog_run *p, tb_run *run) {
+    char err[256];
+    if ((p->folder != NULL && tb_make_folder(p->folder, p->no_wave, sizeof p->no_wave) != 0) ||
+        tb_run_fail_wave(run, p->no_wave, sizeof p->no_wave) != 0) {
+        if (p->folder == NULL) {
+            fprintf(stderr, "no waveform: %s\n", p->no_wave);
+        }
         return;
     }
-    int at = snprintf(dst, size, "%s --seed 0x%016" PRIx64, o->self, seed);
-    for (size_t i = 0; i < knobs->count && at > 0 && (size_t)at < size; i++) {
-        const tb_knob *k = &knobs->table[i];
-        if (knobs->pinned[i] && tb_knob_kind_of(k) == TB_KNOB_ENUM) {
-            at += snprintf(dst + at, size - (size_t)at, " %s=%s", k->name, k->names[knobs->value[i]]);
-        } else if (knobs->pinned[i]) {
-            at += snprintf(dst + at, size - (size_t)at, " %s=%" PRId64, k->name, knobs->value[i]);
+    p->no_wave[0] = '\0';
+    if (p->folder == NULL) { /* a report is moved to its place as a whole, and names it then */
+        tb_kv_set(&p->result->extra, "wave", p->fail_wave);
+        if (tb_run_draw(run, err, sizeof err) != 0) {
+            fprintf(stderr, "no waveform: %s\n", err);
         }
     }
 }
 
-/* One line for the failure, one for the way back to it; the case into a file. */
-static void report_failure(const tb_prog_options *o, const tb_knobs *knobs, uint64_t seed, tb_result *result) {
+void tb_prog_failed(tb_prog_run *p, tb_run *run) {
+    tb_story_end(run);
+    const bool known = tb_run_failed(run);
+    snprintf(p->failure.signature, sizeof p->failure.signature, "%s", p->result->signature);
+    snprintf(p->failure.path, sizeof p->failure.path, "%s", known ? run->failure.path : run->sim.failure_path);
+    p->failure.cycle = known ? run->failure.cycle : run->sim.cycle;
+    if (p->hang == NULL && run->hang_text != NULL) {
+        p->hang = strdup(run->hang_text);
+    }
+    if (p->fail_wave != NULL) {
+        write_wave(p, run);
+    }
+}
+
+/* One line for the failure, one for the way back to it; the case into a file, and all else that was asked for. */
+static void report_failure(const tb_prog_options *o, tb_prog_run *run, tb_report *report) {
     char again[1024], err[512];
     const tb_prog *prog = o->prog;
-    if (o->case_file != NULL) {
-        snprintf(result->case_path, sizeof result->case_path, "%s", o->case_file);
-    } else if (tb_case_store(o->case_dir, prog->name, prog->cfg, seed, knobs, result->case_path, sizeof result->case_path, err,
-                             sizeof err) != 0) {
+    tb_result *result = run->result;
+    if (o->command == TB_REPRO) {
+        snprintf(result->case_path, sizeof result->case_path, "%s", o->stored);
+    } else if (o->case_dir != NULL && tb_case_store(o->case_dir, run->test->name, prog->cfg, run->seed, run->knobs, result->case_path,
+                                                    sizeof result->case_path, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", o->self, err);
     }
-    reproducer(o, knobs, seed, result, again, sizeof again);
+    reproducer(o, run, again, sizeof again);
     tb_kv_set(&result->extra, "repro", again);
-    if (o->wave != NULL) {
-        tb_kv_set(&result->extra, "wave", o->wave);
+    if (run->wave != NULL) {
+        tb_kv_set(&result->extra, "wave", run->wave);
     }
-    printf("FAIL test=%s seed=0x%016" PRIx64 " cfg=%s : %s\n%s\n", prog->name, seed, prog->cfg, result->message, again);
+    printf("FAIL test=%s seed=0x%016" PRIx64 " cfg=%s : %s\n%s\n", run->test->name, run->seed, prog->cfg, result->message, again);
+    if (run->hang != NULL) {
+        printf("\n%s", run->hang);
+    }
+    if (report != NULL && tb_report_write(report, again, err, sizeof err) != 0) {
+        fprintf(stderr, "%s: no report: %s\n", o->self, err);
+    }
 }
 
-/* ---- cases ---- */
+void tb_prog_run_free(tb_prog_run *run) {
+    if (run->o->prog->release != NULL) {
+        run->o->prog->release(run);
+    }
+    free(run->hang);
+    run->hang = NULL;
+}
 
 /* One resolved case. 0 or -1 (could not run). */
-static int execute(const tb_prog_options *o, const tb_knobs *knobs, uint64_t seed, tb_result *result, char *err, size_t err_size) {
-    tb_prog_run run = {
-        .seed = seed, .knobs = knobs, .wave = o->wave, .fail_wave = o->fail_wave, .wave_window = o->wave_window, .result = result};
-    const int rc = o->prog->execute(&run);
+static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err, size_t err_size) {
+    tb_prog_run run = {.o = o,
+                       .test = o->test,
+                       .seed = seed,
+                       .knobs = knobs,
+                       .wave = o->wave,
+                       .fail_wave = o->fail_wave,
+                       .wave_window = o->wave_window,
+                       .dump = o->dump,
+                       .result = result};
+    tb_report *report = tb_report_begin(&run);
+    int rc = o->test->execute(&run);
+    if (rc == 0 && result->outcome == TB_PASS && o->prog->passed != NULL) {
+        rc = o->prog->passed(&run);
+    }
     if (rc != 0 && result->outcome == TB_PASS) {
         snprintf(err, err_size, "%s", run.err);
-        free(run.report);
-        return -1;
+    } else {
+        rc = 0;
     }
     if (result->outcome != TB_PASS) {
-        report_failure(o, knobs, seed, result);
-        if (run.report != NULL) {
-            printf("\n%s", run.report);
-        }
+        report_failure(o, &run, report);
     }
-    free(run.report);
-    return 0;
-}
-
-static int print_case(const tb_prog *prog, const tb_knobs *knobs, uint64_t seed, char *err, size_t err_size) {
-    tb_kv kv;
-    tb_kv_init(&kv);
-    const int rc = tb_case_to_kv(prog->name, prog->cfg, seed, knobs, &kv) == 0 ? tb_kv_write(&kv, stdout) : -1;
-    if (rc != 0) {
-        snprintf(err, err_size, "stdout: cannot be written");
-    }
-    tb_kv_free(&kv);
+    tb_report_end(report);
+    tb_prog_run_free(&run);
     return rc;
 }
 
-static int generate(const tb_prog *prog, tb_knobs *knobs, uint64_t seed, char *err, size_t err_size) {
-    tb_knobs_draw(knobs, seed);
-    if (prog->constrain != NULL) {
-        prog->constrain(knobs, seed);
-    }
-    return tb_prog_check(prog, knobs, err, err_size);
-}
-
 /* One after the other until one fails. 0 or -1 (could not run). */
-static int run_cases(tb_prog_options *o, tb_result *result, char *err, size_t err_size) {
-    const tb_prog *prog = o->prog;
+static int run_generated(tb_prog_options *o, tb_result *result, char *err, size_t err_size) {
     for (uint64_t i = 0; i < o->count && result->outcome == TB_PASS; i++) {
-        uint64_t seed = o->have_seed ? o->seed : tb_rng_test_seed(o->run_seed, prog->name, o->index + i);
-        int rc = o->case_file != NULL ? tb_prog_load(prog, o->case_file, &seed, &o->knobs, err, err_size)
-                                      : generate(prog, &o->knobs, seed, err, err_size);
-        if (rc == 0) {
-            rc = o->print_case ? print_case(prog, &o->knobs, seed, err, err_size) : execute(o, &o->knobs, seed, result, err, err_size);
-        }
-        if (rc != 0) {
+        const bool given = o->have_seed || o->command == TB_RUN;
+        const uint64_t seed = given ? o->seed : tb_rng_test_seed(o->run_seed, o->test->name, o->index + i);
+        if (generate(o, seed, &o->knobs, err, err_size) != 0 ||
+            ((o->print_case || o->case_out != NULL) && write_case(o, seed, &o->knobs, err, err_size) != 0) ||
+            (!o->print_case && execute(o, seed, &o->knobs, result, err, err_size) != 0)) {
             return -1;
         }
     }
     return 0;
 }
 
-static int test(tb_prog_options *o) {
-    char err[1024] = "";
+static int run_stored(tb_prog_options *o, tb_result *result, char *err, size_t err_size) {
+    uint64_t seed = 0;
+    return tb_prog_load(o, &seed, err, err_size) == 0 ? execute(o, seed, &o->knobs, result, err, err_size) : -1;
+}
+
+/* ---- files at the end ---- */
+
+/* The line of a suite that repeats the run, which took so many clock cycles; empty where none does. A test "unit-x" is the suite's "unit x". */
+static void job_line(const tb_prog_options *o, uint64_t cycles, char *dst, size_t size) {
+    const tb_prog *prog = o->prog;
+    const char *name = o->test != NULL ? o->test->name : "";
+    const bool unit = strncmp(name, "unit-", 5) == 0;
+    char pins[512], kind[40] = "", took[40] = "";
+    dst[0] = '\0';
+    if (o->command != TB_TEST || o->have_seed || o->test == NULL) {
+        return;
+    }
+    if (prog->kind != NULL) {
+        snprintf(kind, sizeof kind, " kind=%s", prog->kind);
+    }
+    if (cycles > 0) {
+        snprintf(took, sizeof took, " cycles %" PRIu64, cycles);
+    }
+    tb_prog_pins(&o->knobs, pins, sizeof pins);
+    const int n =
+        snprintf(dst, size, "%s %s cfg=%s%s cases=%" PRIu64 " index=%" PRIu64 "%s%s # run seed %" PRIu64 "%s", unit ? "unit" : "test",
+                 unit ? name + 5 : name, prog->cfg, kind, o->count, o->index, pins[0] != '\0' ? " --" : "", pins, o->run_seed, took);
+    if (n < 0 || (size_t)n >= size) {
+        dst[0] = '\0';
+    }
+}
+
+static int write_code_cov(const tb_prog_options *o, char *err, size_t err_size) {
+    char *text = NULL;
+    size_t size = 0;
+    char why[400];
+    int rc = tb_sim_coverage_text(tb_shim_get(), &text, &size, err, err_size);
+    if (rc == 0 && o->prog->code_save(text, size, o->code_cov, why, sizeof why) != 0) {
+        snprintf(err, err_size, "--code-cov: %s", why);
+        rc = -1;
+    }
+    free(text);
+    return rc;
+}
+
+static int write_coverage(const tb_prog_options *o, uint64_t cycles, char *err, size_t err_size) {
+    char job[200], why[400];
+    job_line(o, cycles, job, sizeof job);
+    if (o->cov != NULL && o->prog->cov_save(o->prog, o->cov, job, why, sizeof why) != 0) {
+        snprintf(err, err_size, "--cov: %s", why);
+        return -1;
+    }
+    return o->code_cov != NULL ? write_code_cov(o, err, err_size) : 0;
+}
+
+static int run_all(tb_prog_options *o, tb_result *result, bool *cases, char *err, size_t err_size) {
+    const tb_prog *prog = o->prog;
+    char why[400];
+    int rc = tb_report_check(o, err, err_size);
+    if (rc == 0 && o->cov != NULL && prog->cov_open(prog, why, sizeof why) != 0) {
+        snprintf(err, err_size, "--cov: %s", why);
+        rc = -1;
+    }
+    const int special = rc == 0 && prog->instead != NULL ? prog->instead(o, result, err, err_size) : 1;
+    *cases = special == 1;
+    rc = rc == 0 && special < 0 ? -1 : rc;
+    if (rc == 0 && *cases) {
+        rc = o->command == TB_REPRO ? run_stored(o, result, err, err_size) : run_generated(o, result, err, err_size);
+    }
+    if (rc == 0 && !o->print_case) {
+        rc = write_coverage(o, result->cycles, err, err_size);
+    }
+    if (o->cov != NULL) {
+        prog->cov_close(prog);
+    }
+    return rc;
+}
+
+static int run_cases(tb_prog_options *o) {
+    char err[1024] = "", note[64] = "";
+    bool cases = true;
     tb_result result;
     tb_result_init(&result);
-    tb_sim_catch_signals();
-    if (run_cases(o, &result, err, sizeof err) != 0) {
+    if (tb_shim_get() != NULL) { /* only a simulation looks at the flag; without one a signal just ends the program */
+        tb_sim_catch_signals();
+    }
+    if (run_all(o, &result, &cases, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", o->self, err);
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
-    } else if (result.outcome == TB_PASS && !o->quiet && !o->print_case) {
-        printf("PASS test=%s cfg=%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->prog->name, o->prog->cfg, o->count,
-               result.cycles, result.trace_hash);
+    } else if (result.outcome == TB_PASS && cases && !o->quiet && !o->print_case) {
+        if (o->prog->note != NULL) {
+            o->prog->note(o->prog, note, sizeof note);
+        }
+        printf("PASS test=%s cfg=%s%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->test->name, o->prog->cfg, note,
+               o->count, result.cycles, result.trace_hash);
     }
     int status = tb_result_exit(&result);
     if (o->result != NULL && !o->print_case && tb_result_save(&result, o->result, err, sizeof err) != 0) {
@@ -151,23 +344,41 @@ static int test(tb_prog_options *o) {
     return status;
 }
 
+static int run_command(tb_prog_options *o) {
+    switch (o->command) {
+    case TB_LIST:
+        tb_prog_list(stdout, o);
+        return 0;
+    case TB_DIFF:
+        return tb_prog_diff(o);
+    case TB_SHRINK:
+        return tb_prog_shrink(o);
+    default:
+        return run_cases(o);
+    }
+}
+
 int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
     char err[1024] = "";
     tb_prog_options o;
     int status = 0;
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
+    signal(SIGXFSZ, SIG_IGN);                       /* a file that may not grow is a write error, not a death */
+    if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* these have nothing to do with cases */
+        return tb_prog_wave(argc, argv);
+    }
+    if (argc > 1 && strcmp(argv[1], "axi-check") == 0) {
+        return tb_prog_axi_check(prog, argc, argv);
+    }
     if (tb_prog_parse(&o, prog, argc, argv, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err);
         return 2;
     }
     if (o.help) {
         tb_prog_usage(stdout, &o);
-    } else if (o.list) {
-        tb_knobs_list(prog->knobs, prog->knob_count, stdout);
     } else {
-        status = o.shrink != NULL ? tb_prog_shrink(&o) : test(&o);
+        status = run_command(&o);
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* ferror: an earlier part of a long text */
         fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);
         status = status == 0 ? 1 : status;
     }

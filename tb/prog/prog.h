@@ -1,45 +1,158 @@
 /*
- * prog.h - the main program of a constrained-random test: options, cases, failures, waveforms, shrinking, the result file for the runner.
+ * prog.h - the main program of everything that runs cases: command line, cases, failures, reports, waveforms, shrinking, result and coverage files.
  *
- * A test is a table of knobs and an executor that reads nothing but the case. Exit status of the program: 0 passed, 1 failed, 2 bad input.
+ * A program is a table of tests. A test has knobs and an executor that reads nothing but the case. Commands of every program: run, test, repro, shrink, diff, wave,
+ * axi-check, list. A program with one test also takes options without a command: `prog --seed 1 knob=2`, `prog --case FILE`, `prog --shrink FILE`.
+ * Exit status: 0 passed, 1 failed, 2 bad input.
  */
 #ifndef TB_PROG_H
 #define TB_PROG_H
 
+#include "../../opt/opt.h"
+#include "../axi/monitor.h"
 #include "../case/knob.h"
-#include "../case/shrink.h"
 #include "../case/result.h"
+#include "../case/shrink.h"
+#include "../run/run.h"
+
+typedef struct tb_prog tb_prog;
+typedef struct tb_test tb_test;
+typedef struct tb_report tb_report;
+typedef struct tb_report_ops tb_report_ops;
+struct tb_story;
+
+/* TB_FLAT: options without a command. */
+typedef enum tb_command { TB_RUN, TB_TEST, TB_REPRO, TB_SHRINK, TB_DIFF, TB_LIST, TB_FLAT, TB_NO_COMMAND } tb_command;
+
+/* Commands that know an option: bits for opt.sets. */
+enum {
+    TB_IN_RUN = 1 << TB_RUN,
+    TB_IN_TEST = 1 << TB_TEST,
+    TB_IN_REPRO = 1 << TB_REPRO,
+    TB_IN_SHRINK = 1 << TB_SHRINK,
+    TB_IN_DIFF = 1 << TB_DIFF,
+    TB_IN_LIST = 1 << TB_LIST,
+    TB_IN_FLAT = 1 << TB_FLAT,
+    TB_IN_CASES = TB_IN_RUN | TB_IN_TEST | TB_IN_REPRO | TB_IN_FLAT, /* all that execute cases but the shrinker */
+    TB_IN_EVERY = TB_IN_CASES | TB_IN_SHRINK
+};
+
+/* The command line. */
+typedef struct tb_prog_options {
+    const tb_prog *prog;
+    const char *self; /* the program as it was called */
+    tb_command command;
+    bool flat;            /* there was no command */
+    const tb_test *test;  /* run, test; of repro and shrink once the case was read */
+    const char *stored;   /* repro, shrink: the case to read */
+    const char *case_out; /* run, test: where the resolved case goes, too, or NULL */
+    const char *case_dir; /* where cases of failures go, or NULL */
+    const char *wave, *fail_wave, *dump, *result, *report, *cov, *code_cov;
+    const char *dir[2];        /* diff */
+    const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
+    uint64_t seed, run_seed, index, count;
+    uint64_t wave_window;   /* cycles of a failure's waveform before it, 0: not given */
+    uint64_t report_limit;  /* MiB of tensor logs in a report */
+    uint64_t seconds, jobs; /* of the shrinker; jobs 0: as many as there are cores */
+    bool have_seed, have_run, pinned, json, quiet, print_case, same_unit, help;
+    tb_knobs knobs; /* with the pins of the command line */
+} tb_prog_options;
+
+/* Of the first failure, beside signature and message; signature empty: not known. */
+typedef struct tb_prog_failure {
+    char signature[128];
+    uint64_t cycle;
+    char path[160]; /* instance whose assertion failed; empty: it was something else */
+} tb_prog_failure;
 
 /* One case in execution. */
 typedef struct tb_prog_run {
-    uint64_t seed;         /* of the case */
-    const tb_knobs *knobs; /* of the case */
-    const char *wave;      /* FST file of the whole run, or NULL */
-    const char *fail_wave; /* FST file around a failure, or NULL; the executor writes it */
-    uint64_t wave_window;  /* its cycles before the failure, 0: as the executor likes */
-    uint64_t max_cycles;   /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
-    tb_result *result;     /* failures go there; cycles and trace_hash are added up over the cases */
-    char err[512];         /* why the case could not be run */
-    char *report;          /* text below the line of a failure, or NULL; the program frees it */
+    const tb_prog_options *o;
+    const tb_test *test;
+    uint64_t seed;          /* of the case */
+    const tb_knobs *knobs;  /* of the case */
+    bool again;             /* not the run that counts: for a waveform, a report, the shrinker */
+    const char *wave;       /* FST file of the run, or NULL */
+    const char *fail_wave;  /* FST file around a failure, or NULL */
+    const char *folder;     /* to be made before fail_wave is written, or NULL */
+    uint64_t wave_window;   /* its cycles before the failure, 0: as the executor likes */
+    const char *dump;       /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    uint64_t max_cycles;    /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
+    struct tb_story *story; /* what is to be remembered for a report (tb/run/story.h), or NULL */
+    tb_result *result;      /* failures go there; cycles and trace_hash are added up over the cases */
+    /* filled by the executor */
+    tb_prog_failure failure;
+    char no_wave[256]; /* why fail_wave was not written; empty: it was */
+    unsigned devices;  /* that were opened: a test may use several, one after the other */
+    char *hang;        /* what waits for what in a hang, as text from malloc(), or NULL */
+    void *more;        /* of the program */
+    char err[512];     /* why the case could not be run */
 } tb_prog_run;
 
-typedef struct tb_prog {
-    const char *name;  /* of the test: [a-z][a-z0-9_]* */
-    const char *cfg;   /* configuration of the design that this program was built with */
-    const char *about; /* one line for --help */
+struct tb_test {
+    const char *name;  /* [a-z][a-z0-9_-]*; seeds of its cases follow from it */
+    const char *about; /* one line */
+    bool is_operator;  /* the command `run` knows it */
     const tb_knob *knobs;
     size_t knob_count;
-    /* Draw again what depends on other knobs; part of the generator. NULL: nothing. */
+    /*
+     * Fill every knob that is not pinned. plain: what is no part of the operation itself stays at its simplest value. -1 with one line: the pinned knobs contradict
+     * each other. NULL: knobs are drawn, then constrain() draws those again that depend on others (NULL: none does), then check() looks.
+     */
+    int (*generate)(const tb_test *test, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
     /* Can these knobs be executed? -1 with one line: no. NULL: all can. */
-    int (*check)(const tb_knobs *knobs, char *err, size_t err_size);
-    /* What the case asks for, for the shrinker and its report (tb/case/shrink.h). NULL: the product of all numbers. */
-    tb_shrink_size (*size)(const tb_knobs *knobs);
-    const char *work_name; /* unit of size().work: "bytes" */
+    int (*check)(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size);
     /* Execute. -1 with run->err: it could not be run. */
     int (*execute)(tb_prog_run *run);
-} tb_prog;
+    /* What the case asks for, for the shrinker and its report (tb/case/shrink.h). NULL: the product of all numbers. */
+    tb_shrink_size (*size)(const tb_test *test, const tb_knobs *knobs);
+    /* For shrinking: set the knobs that only repeat what others say. NULL: there are none. */
+    void (*settle)(const tb_test *test, tb_knobs *knobs);
+    const void *self; /* of the program */
+};
 
+struct tb_prog {
+    const char *about; /* one line for --help */
+    const char *cfg;   /* configuration of the design that this program was built with */
+    const char *kind;  /* kind of the build, for coverage files; NULL: nothing Verilated is in it */
+    const tb_test *tests;
+    size_t test_count;
+    const char *case_dir;  /* usual folder for cases of failures; NULL: they are not stored unless --case-dir asks for it */
+    const char *repro;     /* command that repeats a case, "make repro"; NULL: the program itself */
+    const char *work_name; /* unit of tb_shrink_size.work: "bytes" */
+    const tb_shrink_wish *wishes;
+    size_t wish_count;
+    void *ctx; /* of the program, for the functions below */
+    /* ---- all may be NULL ---- */
+    const opt_row *options; /* more of them; `sets` are bits TB_IN_ */
+    size_t option_count;
+    /* Do these options fit together? -1 with one line: no. */
+    int (*check_options)(const tb_prog_options *o, char *err, size_t err_size);
+    /* " device=x": how cases are executed, for the line PASS. */
+    void (*note)(const tb_prog *prog, char *dst, size_t size);
+    /* What the command that repeats a case must say beside it: " --cycles 100", or variables for prog.repro. */
+    void (*again)(const tb_prog *prog, char *dst, size_t size);
+    /* Something else than cases, if the options ask for it: 0 done, 1 they do not, -1 with one line in err. */
+    int (*instead)(const tb_prog_options *o, tb_result *result, char *err, size_t err_size);
+    /* After a case that passed: coverage, statistics. A failure goes into run->result. 0, or -1 with run->err. */
+    int (*passed)(tb_prog_run *run);
+    /* Release run->more. */
+    void (*release)(tb_prog_run *run);
+    /* --cov: open; write, with the line of a suite that repeats the run (empty: none does); close, also when open failed. */
+    int (*cov_open)(const tb_prog *prog, char *err, size_t err_size);
+    int (*cov_save)(const tb_prog *prog, const char *path, const char *job, char *err, size_t err_size);
+    void (*cov_close)(const tb_prog *prog);
+    /* --code-cov: write Verilator's coverage data. */
+    int (*code_save)(const char *text, size_t size, const char *path, char *err, size_t err_size);
+    /* axi-check --project-rules. */
+    void (*axi_rules)(tb_axi_mon_cfg *cfg);
+    bool dumps;                  /* executors write tensor logs: --dump, and streams in reports */
+    const tb_report_ops *report; /* what reports say of the design (report.h) */
+};
+
+/* For executors on a tb_run, after a failure and before it is closed: what failed where, and the waveform around it if one was asked for. */
+void tb_prog_failed(tb_prog_run *run, tb_run *of);
 /* The whole program; returns its exit status. */
 int tb_prog_main(const tb_prog *prog, int argc, char **argv);
 

@@ -1,67 +1,155 @@
-#include <stdlib.h>
+/* shrink.c - a stored case made small. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../case/store.h"
+#include "../sim/sim.h"
 #include "options.h"
-#include "shrink_case.h"
 
-typedef struct shrink_job {
-    const tb_prog *prog;
+typedef struct job {
+    const tb_prog_options *o;
     uint64_t seed, max_cycles;
-} shrink_job;
+    bool unsaved; /* the last step could not be stored */
+    char path[1024];
+    char err[1024];
+} job;
+
+/* ---- attempts ---- */
 
 static bool legal(void *ctx, const tb_knobs *knobs) {
     char err[512];
-    return tb_prog_check(((const shrink_job *)ctx)->prog, knobs, err, sizeof err) == 0;
+    return tb_test_check(((const job *)ctx)->o->test, knobs, err, sizeof err) == 0;
 }
 
 static void limit(void *ctx, uint64_t cycles) {
-    ((shrink_job *)ctx)->max_cycles = cycles;
+    ((job *)ctx)->max_cycles = cycles;
 }
 
 static int run(void *ctx, const tb_knobs *knobs, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles) {
-    const shrink_job *job = (const shrink_job *)ctx;
+    const job *j = (const job *)ctx;
     tb_result result;
     tb_result_init(&result);
-    tb_prog_run one = {.seed = job->seed, .knobs = knobs, .max_cycles = job->max_cycles, .result = &result};
-    const int rc = job->prog->execute(&one);
+    tb_prog_run one = {
+        .o = j->o, .test = j->o->test, .seed = j->seed, .knobs = knobs, .again = true, .max_cycles = j->max_cycles, .result = &result};
+    const int rc = one.test->execute(&one);
     const bool failed = result.outcome != TB_PASS;
     snprintf(signature, TB_SHRINK_SIGNATURE, "%s", failed ? result.signature : "");
     *cycles = result.cycles;
+    tb_prog_run_free(&one);
     tb_result_free(&result);
-    free(one.report);
     return failed ? 0 : rc;
 }
 
+/* unit:<unit>:<stream>: the same unit. */
+static bool same(void *ctx, const char *want, const char *got) {
+    const job *j = (const job *)ctx;
+    const char *stream = j->o->same_unit && strncmp(want, "unit:", 5) == 0 ? strchr(want + 5, ':') : NULL;
+    return stream != NULL ? strncmp(want, got, (size_t)(stream - want) + 1) == 0 : strcmp(want, got) == 0;
+}
+
 static tb_shrink_size size(void *ctx, const tb_knobs *knobs) {
-    return ((const shrink_job *)ctx)->prog->size(knobs);
+    const tb_test *test = ((const job *)ctx)->o->test;
+    return test->size(test, knobs);
+}
+
+static void settle(void *ctx, tb_knobs *knobs) {
+    const tb_test *test = ((const job *)ctx)->o->test;
+    if (test->settle != NULL) {
+        test->settle(test, knobs);
+    }
+}
+
+/* ---- the small case ---- */
+
+/* "x.case" becomes "x-small.case". */
+static void name_target(job *j) {
+    const char *file = j->o->stored;
+    const size_t length = strlen(file);
+    const bool has_end = length > 5 && strcmp(file + length - 5, ".case") == 0;
+    if (j->o->output != NULL) {
+        snprintf(j->path, sizeof j->path, "%s", j->o->output);
+    } else {
+        snprintf(j->path, sizeof j->path, "%.*s-small.case", (int)(has_end ? length - 5 : length), file);
+    }
+}
+
+/* After each step: whatever happens next, the smallest so far is there. */
+static void save(void *ctx, const tb_knobs *knobs) {
+    job *j = (job *)ctx;
+    j->unsaved = tb_case_save(j->path, j->o->test->name, j->o->prog->cfg, j->seed, knobs, j->err, sizeof j->err) != 0;
+}
+
+static bool stop(void *ctx) {
+    (void)ctx;
+    return tb_sim_signal() != 0;
+}
+
+static void print_share(const char *what, uint64_t before, uint64_t after) {
+    if (what != NULL && before != 0) {
+        const double percent = 100.0 * (double)after / (double)before;
+        printf("%s %" PRIu64 " -> %" PRIu64, what, before, after);
+        printf(percent < 0.1 ? " (%.4f %%)\n" : " (%.1f %%)\n", percent);
+    }
+}
+
+static void print_end(const job *j, const tb_shrink_stats *s) {
+    const tb_prog *prog = j->o->prog;
+    char more[300] = "";
+    printf("%s: %u of %u attempts fail in the same way, %.1f s%s\n", s->signature, s->steps, s->runs, s->seconds,
+           s->stopped       ? "; stopped by a signal"
+           : s->failed      ? "; stopped: no memory or no process left"
+           : s->out_of_time ? "; stopped at the limit of time"
+                            : "");
+    print_share(prog->work_name, s->work_before, s->work_after);
+    print_share("cycles until it fails", s->cycles_before, s->cycles_after);
+    if (prog->again != NULL) {
+        prog->again(prog, more, sizeof more);
+    }
+    printf("%s%s%s%s\n", prog->repro != NULL ? prog->repro : j->o->self, prog->repro != NULL ? " CASE=" : " --case ", j->path, more);
 }
 
 int tb_prog_shrink(tb_prog_options *o) {
-    char err[1024] = "", before[600];
-    const tb_prog *prog = o->prog;
-    shrink_job job = {.prog = prog};
-    if (tb_prog_load(prog, o->shrink, &job.seed, &o->knobs, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", o->self, err);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    tb_shrink_stats stats;
+    job j = {.o = o};
+    if (tb_prog_load(o, &j.seed, j.err, sizeof j.err) != 0) {
+        fprintf(stderr, "%s: %s\n", o->self, j.err);
         return 2;
     }
-    snprintf(before, sizeof before, "%s --case ", o->self);
-    const tb_shrink_case front = {.self = o->self,
-                                  .file = o->shrink,
-                                  .output = o->output,
-                                  .test = prog->name,
-                                  .cfg = prog->cfg,
-                                  .seed = job.seed,
-                                  .quiet = o->quiet,
-                                  .before = before,
-                                  .after = "",
-                                  .shrink = {.ctx = &job,
-                                             .legal = legal,
-                                             .run = run,
-                                             .limit = limit,
-                                             .size = prog->size != NULL ? size : NULL,
-                                             .seconds = (double)o->seconds,
-                                             .jobs = (unsigned)o->jobs,
-                                             .work_name = prog->work_name,
-                                             .keep = o->keep}};
-    return tb_shrink_case_run(&front, &o->knobs);
+    tb_shrink_cfg cfg = {.ctx = &j,
+                         .legal = legal,
+                         .run = run,
+                         .limit = limit,
+                         .same = same,
+                         .size = o->test->size != NULL ? size : NULL,
+                         .settle = settle,
+                         .step = save,
+                         .step_ctx = &j,
+                         .stop = stop,
+                         .wishes = o->prog->wishes,
+                         .wish_count = o->prog->wish_count,
+                         .seconds = (double)o->seconds,
+                         .jobs = (unsigned)o->jobs,
+                         .log = o->quiet ? NULL : stdout,
+                         .live = isatty(STDOUT_FILENO) != 0,
+                         .work_name = o->prog->work_name,
+                         .keep = o->keep};
+    if (cfg.jobs == 0) {
+        cfg.jobs = cores < 1 ? 1 : cores > (long)TB_SHRINK_JOBS ? TB_SHRINK_JOBS : (unsigned)cores;
+    }
+    name_target(&j);
+    tb_sim_catch_signals();
+    if (tb_shrink(&cfg, &o->knobs, &stats, j.err, sizeof j.err) != 0) {
+        fprintf(stderr, "%s: %s: %s\n", o->self, o->stored, j.err);
+        return 1;
+    }
+    save(&j, &o->knobs);
+    if (j.unsaved) {
+        fprintf(stderr, "%s: %s\n", o->self, j.err);
+        return 1;
+    }
+    print_end(&j, &stats);
+    return stats.stopped || stats.failed ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 /*
- * replay.h - the waveform of a failure: snapshots while the simulation runs without one, then a part of the run again, from the snapshot before it.
+ * replay.h - the waveform of a failure: snapshots while the simulation runs without one, then a part of the run again,
+ * from the snapshot before it.
  */
 #ifndef TB_REPLAY_H
 #define TB_REPLAY_H
@@ -25,13 +26,15 @@ static inline bool tb_replay_poll(tb_replay *r, const tb_sim *sim) {
     return r->on;
 }
 /*
- * A cycle of a woken snapshot; step(ctx) is one of the run. It repeats what the test does, opens its waveform, and is gone after the last cycle, in the middle of
- * whatever goes on. A failure (step() returns false) does not stop it: the test waits in this call then, and the buses answer what is in flight. True.
+ * A cycle of a woken snapshot; step(ctx) is one of the run. It repeats what the test does, opens its waveform, and is
+ * gone after the last cycle, in the middle of whatever goes on. A failure (step() returns false) does not stop it: the
+ * test waits in this call then, and the buses answer what is in flight. True.
  */
 bool tb_replay_step(tb_replay *r, tb_sim *sim, bool (*step)(void *ctx), void *ctx);
 /*
- * The waveform of `window` cycles (0: 2,000) before the cycle `at` and a quarter of that after it, into `file`: wakes a snapshot and waits for it, at most a minute.
- * 0; -1 with one line in err; 1 with a line when snapshots began after a delay and none lies before the window. No snapshots are taken any more.
+ * The waveform of `window` cycles (0: 2,000) before the cycle `at` and a quarter of that after it, into `file`: wakes a
+ * snapshot and waits for it, at most a minute. 0; -1 with one line in err; 1 with a line when snapshots began after a
+ * delay and none lies before the window. No snapshots are taken any more.
  */
 int tb_replay_write(tb_replay *r, const char *file, uint64_t at, uint64_t window, char *err, size_t err_size);
 /* End all snapshots. Safe on a zeroed struct. */

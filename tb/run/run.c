@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../case/hash.h"
+#include "story.h"
 
 #define IDLE_CYCLES 32u /* enough for whatever is wrong to show after the last answer */
 #define WATCH_MASK 63u  /* how often the watchdogs look */
@@ -131,7 +132,7 @@ static inline bool checks_look(const tb_run *run) {
     return run->checks.count > 0 && !run->cfg.no_checks;
 }
 
-/* Up to the moment before the rising edge: everybody has seen the settled cycle. */
+/* Up to the moment before the rising edge: buses, monitors, checks and the owner have sampled the settled cycle. */
 static inline void before_edge(tb_run *run, uint64_t cycle) {
     uint64_t violations = 0;
     bool memory = false;
@@ -158,6 +159,9 @@ static inline void before_edge(tb_run *run, uint64_t cycle) {
     }
     if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
         note_check(run);
+    }
+    if (run->story != NULL) {
+        tb_story_sample(run);
     }
     if (run->cfg.hooks.sample != NULL) {
         run->cfg.hooks.sample(run->cfg.hooks.ctx);
@@ -234,6 +238,9 @@ bool tb_run_cycle(void *ctx) {
 
 void tb_run_reset(tb_run *run) {
     run->looks_in_reset = run->sim.cycle > 0;
+    if (!run->looks_in_reset && run->cfg.story != NULL) {
+        tb_story_begin(run->cfg.story, run);
+    }
     for (unsigned i = 0; i < run->ports; i++) {
         tb_run_port *p = run->port[i];
         if (p->cfg.mem != NULL) {
@@ -345,10 +352,13 @@ bool tb_run_finish(tb_run *run) {
     }
     note_rules(run);
     note_memory(run);
+    tb_story_end(run);
     return !tb_run_failed(run);
 }
 
-/* A woken snapshot whose test ends early goes on by itself: the buses answer what is in flight, nothing new is started. */
+/*
+ * A woken snapshot whose test ends early goes on by itself: the buses answer what is in flight, nothing new is started.
+ */
 static void replay_out(tb_run *run) {
     while (run->replay.on) {
         tb_run_step(run);

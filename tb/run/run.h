@@ -1,12 +1,15 @@
 /*
- * run.h - a design with its buses, monitors, checks, watchdogs and snapshots: everything that happens in a clock cycle, for any design.
+ * run.h - a design with its buses, monitors, checks, watchdogs and snapshots: everything that happens in a clock cycle,
+ * for any design.
  *
- * For designs with one clock whose buses are AXI4 masters in front of memory and AXI4-Lite slaves, or, of a single unit, ports that the bench drives itself:
+ * For designs with one clock whose buses are AXI4 masters in front of memory and AXI4-Lite slaves, or, of a single
+ * unit, ports that the bench drives itself:
  *
  *     tb_run_open(); tb_run_port_open() for each bus; tb_run_pin() for each interrupt; tb_run_checks(); tb_run_reset();
  *     then register accesses and tb_run_step(); tb_run_finish(); if it failed, tb_run_fail_wave(); tb_run_close().
  *
- * The first failure is kept and ends the run. What a design adds to a cycle or to a failure comes in through tb_run_hooks.
+ * The first failure is kept and ends the run. What a design adds to a cycle or to a failure comes in through
+ * tb_run_hooks.
  */
 #ifndef TB_RUN_H
 #define TB_RUN_H
@@ -37,7 +40,10 @@ typedef struct tb_run_hooks {
     void *ctx;
     /* In every cycle, settled, when buses, monitors and checks of the units have looked at it. */
     void (*sample)(void *ctx);
-    /* A memory has refused or flagged an access of the design. True: the owner has noted it as a failure or knows why it is none; false: it is a failure like any other. */
+    /*
+     * A memory has refused or flagged an access of the design. True: the owner has noted it as a failure or knows why
+     * it is none; false: it is a failure like any other.
+     */
     bool (*on_access)(void *ctx, const tb_ddr_event *event);
     /* ---- when nothing has moved for too long ---- */
     /* Has the design work? While it has none, nothing needs to move between it and memory. NULL: always. */
@@ -50,7 +56,10 @@ typedef struct tb_run_hooks {
     void (*hang_lines)(void *ctx, bool end, FILE *out);
     /* What lies at an address, for the report. NULL: `tb_run.live` knows. */
     void (*where)(void *ctx, uint64_t addr, char *dst, size_t size);
-    /* Is a write of this register part of polling, as clearing an event flag is? Other writes give the design new work, so the watchdog of its memory starts anew. */
+    /*
+     * Is a write of this register part of polling, as clearing an event flag is? Other writes give the design new work,
+     * so the watchdog of its memory starts anew.
+     */
     bool (*polls)(void *ctx, uint64_t addr);
 } tb_run_hooks;
 
@@ -67,10 +76,13 @@ typedef struct tb_run_cfg {
     const char *fail_wave;         /* FST file for tb_run_fail_wave(), or NULL; as above */
     double fail_wave_delay;        /* seconds of CPU time before its first snapshot (0: when the run is opened) */
     uint64_t wave_window;          /* its cycles before the failure, a quarter of it after (0: 2,000) */
-    uint64_t watchdog_cycles;      /* failure after so many cycles in which nothing moves on any port, or with memory (0: 100,000) */
-    uint64_t max_cycles;           /* end the run as a failure after so many (0: no limit) */
-    uint64_t access_cycles;        /* longest register access (0: 10,000) */
-    uint64_t go_on;                /* cycles that the run goes on after a failure that does not stop the design, for a report (0: none) */
+    /* failure after so many cycles in which nothing moves on any port, or with memory (0: 100,000) */
+    uint64_t watchdog_cycles;
+    uint64_t max_cycles;    /* end the run as a failure after so many (0: no limit) */
+    uint64_t access_cycles; /* longest register access (0: 10,000) */
+    /* cycles that the run goes on after a failure that does not stop the design, for a report (0: none) */
+    uint64_t go_on;
+    struct tb_story *story; /* what is remembered for a report (story.h), from the first reset on; sets go_on; or NULL */
     tb_run_hooks hooks;
 } tb_run_cfg;
 
@@ -79,8 +91,9 @@ typedef struct tb_run_port_cfg {
     const char *name;   /* in reports */
     const char *prefix; /* of its signals */
     const char *stream; /* random stream of its timing; NULL: `name` */
-    tb_ddr *mem;        /* memory behind an AXI4 master of the design; NULL: an AXI4-Lite slave of the design, for register accesses */
-    unsigned agent;     /* with mem: what its events call this port (tb_ddr.agent) */
+    /* memory behind an AXI4 master of the design; NULL: an AXI4-Lite slave of the design, for register accesses */
+    tb_ddr *mem;
+    unsigned agent; /* with mem: what its events call this port (tb_ddr.agent) */
     /* What the design promises of this port beyond the protocol, or NULL. */
     void (*rules)(tb_axi_mon_cfg *cfg);
 } tb_run_port_cfg;
@@ -95,11 +108,12 @@ typedef struct tb_run_port {
 
 /* First failure. Empty signature: none. */
 typedef struct tb_run_failure {
-    char signature[96]; /* stable name for bucketing: "axi:RULE:port", "unit:UNIT:stream", "assert:file:line", "watchdog:hang" ... */
-    char message[512];  /* one line for a person */
-    uint64_t cycle;     /* of the first wrong thing seen, for a hang of the last progress */
-    char path[160];     /* instance of a failed assertion of the design; empty: it was something else */
-    uint32_t units;     /* mask of the design's units that it concerns, where the owner knows them; else 0 */
+    /* stable name for bucketing: "axi:RULE:port", "unit:UNIT:stream", "assert:file:line", "watchdog:hang" ... */
+    char signature[96];
+    char message[512]; /* one line for a person */
+    uint64_t cycle;    /* of the first wrong thing seen, for a hang of the last progress */
+    char path[160];    /* instance of a failed assertion of the design; empty: it was something else */
+    uint32_t units;    /* mask of the design's units that it concerns, where the owner knows them; else 0 */
 } tb_run_failure;
 
 typedef struct tb_run {
@@ -109,7 +123,8 @@ typedef struct tb_run {
     unsigned ports, memories; /* memories: those of them with memory */
     const uint8_t *pin[TB_RUN_PINS];
     unsigned pins;
-    uint32_t irq, irq_rose;    /* pins after the last edge; pins that have risen since the owner cleared it: bit i is pin i */
+    /* pins after the last edge; pins that have risen since the owner cleared it: bit i is pin i */
+    uint32_t irq, irq_rose;
     tb_checks checks;          /* of the units, in builds with taps */
     const tb_buffers *live;    /* of the owner: what is in flight, named in failures of memory; NULL: not known */
     tb_watchdog wd, wd_memory; /* all ports; the ports with memory alone */
@@ -118,22 +133,36 @@ typedef struct tb_run {
     uint64_t hash;        /* of all beats so far */
     bool gone;            /* nothing moves any more */
     bool looks_in_reset;  /* the checks of the units do */
-    char *hang_text; /* report on a hang: root, bursts in flight, what the owner adds; lines of about 80 characters. NULL: there was none */
+    /*
+     * report on a hang: root, bursts in flight, what the owner adds; lines of about 80 characters. NULL: there was none
+     */
+    char *hang_text;
     tb_replay replay;
+    struct tb_story *story; /* cfg.story, while it is written */
 } tb_run;
 
-/* Create the design and take the first snapshot. The struct must not be moved afterwards. 0 or -1 with one line in err; tb_run_close() is safe in any case. */
+/*
+ * Create the design and take the first snapshot. The struct must not be moved afterwards. 0 or -1 with one line in err;
+ * tb_run_close() is safe in any case.
+ */
 int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size);
-/* A bus with its monitor. Returns the number of the port, which is also its number in the trace hash, or -1 with one line in err. */
+/*
+ * A bus with its monitor. Returns the number of the port, which is also its number in the trace hash, or -1 with one
+ * line in err.
+ */
 int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t err_size);
-/* An output of one bit that is watched as an interrupt. Returns its number (bit of tb_run.irq), or -1 with one line in err. */
+/*
+ * An output of one bit that is watched as an interrupt. Returns its number (bit of tb_run.irq), or -1 with one line in
+ * err.
+ */
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size);
 /* Checks of the units; does nothing in builds without taps. Arguments as of tb_checks_open(). */
 int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx, char *err,
                   size_t err_size);
 /*
- * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of a run monitors see whether the reset is asynchronous, and the checks of
- * the units look on; at power-up they do not, as registers without a reset edge hold anything then. What is wrong is a failure of the run.
+ * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of
+ * a run monitors see whether the reset is asynchronous, and the checks of the units look on; at power-up they do not,
+ * as registers without a reset edge hold anything then. What is wrong is a failure of the run.
  */
 void tb_run_reset(tb_run *run);
 /* Final blocks, end of a replay, memory. Safe on a zeroed struct. */
@@ -153,8 +182,9 @@ uint64_t tb_run_progress(const tb_run *run, bool memory);
 /* Start the watchdogs anew: the bench waits on purpose. */
 void tb_run_kick(tb_run *run);
 /*
- * The bench gave up waiting: is it the design that does not get on? Waits until something moves between the design and memory, at most the watchdog's cycles. True: the run has failed, with
- * its report; false: the design is idle or still works.
+ * The bench gave up waiting: is it the design that does not get on? Waits until something moves between the design and
+ * memory, or the design has no work, at most until nothing has moved for the watchdog's cycles. True: the run has
+ * failed, with its report.
  */
 bool tb_run_check_hang(tb_run *run);
 /* Does the memory of a port owe something on this channel? The sentence says what. */
@@ -163,10 +193,15 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
 bool tb_run_idle(tb_run *run, const char *when);
 /* Nothing is in flight in the units: their checks complain about what never came. True: nothing failed. */
 bool tb_run_finish_checks(tb_run *run);
-/* End of the test: some cycles more, then nothing may be in flight and the checks of the units must be satisfied. True: nothing failed. */
+/*
+ * End of the test: some cycles more, then nothing may be in flight and the checks of the units must be satisfied. True:
+ * nothing failed.
+ */
 bool tb_run_finish(tb_run *run);
 
-/* ---- parts of the run for each other: the watchdogs look; nothing has moved since cycle `since`, as `what` says ---- */
+/*
+ * ---- parts of the run for each other: the watchdogs look; nothing has moved since cycle `since`, as `what` says ----
+ */
 void tb_run_watch(tb_run *run, uint64_t cycle);
 void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since);
 
@@ -178,11 +213,15 @@ static inline bool tb_run_failed(const tb_run *run) {
     return run->failure.signature[0] != '\0';
 }
 /*
- * Repeat the run from a snapshot and write cfg.fail_wave around the failure (around now, if there is none); at most a minute. 0; -1 with one line in err; 1 with a line: no snapshot lies
- * before the window, because of cfg.fail_wave_delay.
+ * Repeat the run from a snapshot and write cfg.fail_wave around the failure (around now, if there is none); at most a
+ * minute. 0; -1 with one line in err; 1 with a line: no snapshot lies before the window, because of
+ * cfg.fail_wave_delay.
  */
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size);
-/* After that: a save file for GTKWave and a timing diagram beside it (F.fst: F.gtkw, F.svg), with the unit that failed and the ports. 0 or -1. */
+/*
+ * After that: a save file for GTKWave and a timing diagram beside it (F.fst: F.gtkw, F.svg), with the unit that failed
+ * and the ports. 0 or -1.
+ */
 int tb_run_draw(tb_run *run, char *err, size_t err_size);
 /* Trace hash: all beats, then the contents of the memories in the order of the ports. */
 uint64_t tb_run_hash(const tb_run *run);

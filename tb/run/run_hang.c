@@ -1,4 +1,7 @@
-/* run_hang.c - nothing moves any more: the failure and its report, which says what the memories owe and what is in flight. */
+/*
+ * run_hang.c - nothing moves any more: the failure and its report, which says what the memories owe and what is in
+ * flight.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -71,8 +71,8 @@ static bool write_all(int fd, const void *src, size_t size) {
 }
 
 /*
- * The child's life until it is woken. It holds no other pipe of its parent, so that it ends when the parent does; output that the parent has not flushed yet, and
- * all that comes, goes nowhere.
+ * The child's life until it is woken. It holds no other pipe of its parent, so that it ends when the parent does;
+ * output that the parent has not flushed yet, and all that comes, goes nowhere.
  */
 static int sleep_until_woken(tb_snaps *snaps, tb_snap_child *me, pid_t parent, tb_snap_order *order) {
     static const int signals[2] = {SIGINT, SIGTERM};

@@ -1,9 +1,10 @@
 /*
  * snap.h - snapshots of a running simulation: the whole process, forked, asleep until a failure is near.
  *
- * The parent runs without a waveform. About once a second of its CPU time it forks; the child sleeps on a pipe. After a failure one child is woken: it repeats
- * the run from its snapshot, which is deterministic, and opens the waveform shortly before the failing cycle. Testbench, golden model and design are all in the
- * process, so nothing has to be saved.
+ * The parent runs without a waveform. About once a second of its CPU time it forks; the child sleeps on a pipe. After a
+ * failure one child is woken: it repeats the run from its snapshot, which is deterministic, and opens the waveform
+ * shortly before the failing cycle. Testbench, golden model and design are all in the process, so nothing has to be
+ * saved.
  */
 #ifndef TB_SNAP_H
 #define TB_SNAP_H
@@ -37,21 +38,27 @@ typedef struct tb_snaps {
     double fork_seconds;
 } tb_snaps;
 
-/* Start taking snapshots: the first now, at `cycle`, the next ones every `period` seconds of CPU time (0: one second). Returns as tb_snap_poll(). */
+/*
+ * Start taking snapshots: the first now, at `cycle`, the next ones every `period` seconds of CPU time (0: one second).
+ * Returns as tb_snap_poll().
+ */
 int tb_snap_start(tb_snaps *snaps, double period, uint64_t cycle, tb_snap_order *order);
 /*
- * The same with the first one only after `delay` seconds of CPU time, by tb_snap_poll(). A fork costs some milliseconds, which runs shorter than that save; who
- * arms snapshots so must have a way to repeat a run that fails before (snaps->taken is 0 then).
+ * The same with the first one only after `delay` seconds of CPU time, by tb_snap_poll(). A fork costs some
+ * milliseconds, which runs shorter than that save; who arms snapshots so must have a way to repeat a run that fails
+ * before (snaps->taken is 0 then).
  */
 void tb_snap_arm(tb_snaps *snaps, double delay, double period);
 /*
- * To be called now and then between two cycles. 0: go on. 1: this is a woken child; `order` says what to do, and tb_snap_exit() ends it. A fork that fails is no
- * error: there is no snapshot then.
+ * To be called now and then between two cycles. 0: go on. 1: this is a woken child; `order` says what to do, and
+ * tb_snap_exit() ends it. A fork that fails is no error: there is no snapshot then.
  */
 int tb_snap_poll(tb_snaps *snaps, uint64_t cycle, tb_snap_order *order);
 /*
- * Wake the youngest child whose snapshot lies at or before order->from (the oldest, if none does; the wave then begins with the snapshot) and wait for it, at most
- * `seconds`. A signal that tb_sim_catch_signals() catches in the meantime is passed on: the child then ends its waveform where it is. 0: the waveform was written; -1 with one line in err. No snapshots are taken any more.
+ * Wake the youngest child whose snapshot lies at or before order->from (the oldest, if none does; the wave then begins
+ * with the snapshot) and wait for it, at most `seconds`. A signal that tb_sim_catch_signals() catches in the meantime
+ * is passed on: the child then ends its waveform where it is. 0: the waveform was written; -1 with one line in err. No
+ * snapshots are taken any more.
  */
 int tb_snap_wake(tb_snaps *snaps, const tb_snap_order *order, double seconds, char *err, size_t err_size);
 /* End all children. Safe on a zeroed struct. */

@@ -1,7 +1,8 @@
 /*
  * watchdog.h - notices that nothing moves any more.
  *
- * Progress is a number that grows with every handshake on any port. While the bench waits for the design (armed), a limit of cycles without progress is a hang.
+ * Progress is a number that grows with every handshake on any port. While the bench waits for the design (armed), a
+ * limit of cycles without progress is a hang.
  */
 #ifndef TB_WATCHDOG_H
 #define TB_WATCHDOG_H

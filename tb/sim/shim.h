@@ -1,8 +1,9 @@
 /*
  * shim.h - the plain C interface of one Verilated top module.
  *
- * scripts/gen_shim.py generates the C++ behind it from the port list of the module. A program holds exactly one Verilated top; it may create several
- * instances of it. C code looks a port up by name once and then reads and writes through the pointer.
+ * scripts/gen_shim.py generates the C++ behind it from the port list of the module. A program holds exactly one
+ * Verilated top; it may create several instances of it. C code looks a port up by name once and then reads and writes
+ * through the pointer.
  */
 #ifndef TB_SIM_SHIM_H
 #define TB_SIM_SHIM_H
@@ -16,8 +17,9 @@ extern "C" {
 #endif
 
 /*
- * A port. ptr points to uint8_t (width 1..8), uint16_t (9..16), uint32_t (17..32), uint64_t (33..64) or to (width + 31) / 32 words of uint32_t, lowest word
- * first (above 64). Bits above `width` must be written as 0. ptr stays valid until the instance is destroyed.
+ * A port. ptr points to uint8_t (width 1..8), uint16_t (9..16), uint32_t (17..32), uint64_t (33..64) or to (width + 31)
+ * / 32 words of uint32_t, lowest word first (above 64). Bits above `width` must be written as 0. ptr stays valid until
+ * the instance is destroyed.
  */
 typedef struct tb_shim_port {
     const char *name;
@@ -38,8 +40,8 @@ typedef struct tb_shim {
     const char *top; /* module name */
     size_t nports;
     /*
-     * New instance. plusargs: NULL-terminated list of "+name=value" strings, or NULL. init_seed draws the initial value of inputs and of state without
-     * reset (the builds use --x-initial unique). NULL: out of memory.
+     * New instance. plusargs: NULL-terminated list of "+name=value" strings, or NULL. init_seed draws the initial value
+     * of inputs and of state without reset (the builds use --x-initial unique). NULL: out of memory.
      */
     void *(*create)(const char *const *plusargs, uint64_t init_seed);
     /* Runs final blocks, closes an open trace, frees the instance. */
@@ -52,20 +54,30 @@ typedef struct tb_shim {
     void (*set_time)(void *inst, uint64_t time);
     /* true once $finish, $stop, a failed assertion or a fatal error of the runtime was met. */
     bool (*finished)(void *inst);
-    /* First failure ($stop, $error, $fatal, failed assertion) as one line with file and line number; NULL when there was none. */
+    /*
+     * First failure ($stop, $error, $fatal, failed assertion) as one line with file and line number; NULL when there
+     * was none.
+     */
     const char *(*assert_message)(void *inst);
-    /* Waveforms; the four are NULL in builds without tracing. trace_open writes one line into err on failure. Dump with increasing time. */
+    /*
+     * Waveforms; the four are NULL in builds without tracing. trace_open writes one line into err on failure. Dump with
+     * increasing time.
+     */
     bool (*trace_open)(void *inst, const char *path, char *err, size_t err_size);
     void (*trace_dump)(void *inst, uint64_t time);
     void (*trace_flush)(void *inst);
     void (*trace_close)(void *inst);
-    /* The first `max` public signals inside the design, ordered by scope, then name; returns how many there are. Arrays are left out. */
+    /*
+     * The first `max` public signals inside the design, ordered by scope, then name; returns how many there are. Arrays
+     * are left out.
+     */
     size_t (*vars)(void *inst, tb_shim_var *out, size_t max);
     /* Name and version of the program that made the model, for reports; may be NULL. */
     const char *(*made_by)(void);
     /*
-     * Write what all destroyed instances of this process have covered, added up, as Verilator's coverage file. false with one line in err. NULL in builds that
-     * count nothing (KIND=cov does). Not at the same time as create() or destroy() in another thread.
+     * Write what all destroyed instances of this process have covered, added up, as Verilator's coverage file. false
+     * with one line in err. NULL in builds that count nothing (KIND=cov does). Not at the same time as create() or
+     * destroy() in another thread.
      */
     bool (*coverage_write)(const char *path, char *err, size_t err_size);
 } tb_shim;

@@ -1,7 +1,8 @@
 /*
  * sim.h - one Verilated design under simulation: ports by name, clock, reset, waveforms.
  *
- * A cycle: drivers set inputs; tb_sim_settle() (clock low, the design settles); monitors and slaves sample; tb_sim_edge() (rising edge, cycle + 1).
+ * A cycle: drivers set inputs; tb_sim_settle() (clock low, the design settles); monitors and slaves sample;
+ * tb_sim_edge() (rising edge, cycle + 1).
  */
 #ifndef TB_SIM_H
 #define TB_SIM_H
@@ -89,7 +90,10 @@ typedef struct tb_sim {
     bool interrupted; /* it was a signal */
     bool wave_open, wave_pending;
     uint64_t wave_first_time;
-    /* first assertion failure of the design: one line, empty when there was none; its instance, empty when not known; the cycle whose values it saw */
+    /*
+     * first assertion failure of the design: one line, empty when there was none; its instance, empty when not known;
+     * the cycle whose values it saw
+     */
     char failure[400];
     char failure_path[160];
     uint64_t failure_cycle;
@@ -100,7 +104,10 @@ typedef struct tb_sim {
     bool timing;
 } tb_sim;
 
-/* Create the design and find clock and reset. Inputs are 0, reset is active. NULL shim (no design in this program) is an error. 0 or -1. */
+/*
+ * Create the design and find clock and reset. Inputs are 0, reset is active. NULL shim (no design in this program) is
+ * an error. 0 or -1.
+ */
 int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size);
 /* Final blocks, waveform closed. Safe on a zeroed struct. */
 void tb_sim_close(tb_sim *sim);
@@ -114,7 +121,10 @@ int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input,
 void tb_sim_settle(tb_sim *sim);
 /* Rising edge; cycle + 1. False once the simulation has stopped. */
 bool tb_sim_edge(tb_sim *sim);
-/* Assert reset with the clock low and let the design settle, without an edge: what an asynchronous reset does shows now. It stays asserted. */
+/*
+ * Assert reset with the clock low and let the design settle, without an edge: what an asynchronous reset does shows
+ * now. It stays asserted.
+ */
 void tb_sim_assert_reset(tb_sim *sim);
 /* Hold reset for `cycles` edges, then release it; other inputs stay as they are. */
 void tb_sim_reset(tb_sim *sim, unsigned cycles);
@@ -124,13 +134,13 @@ int tb_sim_wave_open(tb_sim *sim, const char *path, uint64_t cycles, char *err, 
 void tb_sim_wave_close(tb_sim *sim);
 
 /*
- * Make SIGINT and SIGTERM stop simulations in an orderly way: the next edge closes the waveform and reports stopped + interrupted.
- * A second signal kills the program as usual.
+ * Make SIGINT and SIGTERM stop simulations in an orderly way: the next edge closes the waveform and reports stopped +
+ * interrupted. A second signal kills the program as usual.
  */
 void tb_sim_catch_signals(void);
 /*
- * Write what the designs of this process, all closed by now, have covered of their code: Verilator's coverage file, under a temporary name first. 0, or -1 with
- * one line in err.
+ * Write what the designs of this process, all closed by now, have covered of their code: Verilator's coverage file,
+ * under a temporary name first. 0, or -1 with one line in err.
  */
 int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size_t err_size);
 /* The same as text in memory, to be freed. */
@@ -146,8 +156,8 @@ double tb_sim_cpu_seconds(void);
 void tb_sim_time_split(const tb_sim *sim, double *design, double *rest);
 
 /*
- * A failed assertion in words, "<instance>: <text> (<file>:<line>)", from the runtime's message; the instance also into `path`. Any other message as it is, with an
- * empty path.
+ * A failed assertion in words, "<instance>: <text> (<file>:<line>)", from the runtime's message; the instance also into
+ * `path`. Any other message as it is, with an empty path.
  */
 void tb_sim_assert_text(const char *message, char *dst, size_t size, char *path, size_t path_size);
 /* "assert:<file>:<line>" from an assertion message, for bucketing; a short text without numbers when it has no file. */

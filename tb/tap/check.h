@@ -44,7 +44,7 @@ struct tb_check {
     void *state;
     tb_checks *all;
     unsigned index; /* number of this instance among those of its unit */
-    bool failed;    /* after its first failure a check rests: what it follows is out of step */
+    bool failed;    /* a check is not called any more after its first failure: what it follows is out of step */
     bool again;     /* cycle() shall be called in the next cycle as well; cleared before each call */
     uint64_t task;  /* number of the unit's task, for reports; counted by the check */
     const tb_check_ops *ops;

@@ -1,4 +1,5 @@
 /* tlog.c - writing a tensor log. */
+#include "report/report.h"
 #include "tlog/npy.h"
 
 #include <errno.h>
@@ -157,32 +158,24 @@ static char *path_of(const tb_tlog *log, const char *name, bool temporary) {
     return asprintf(&path, temporary ? "%s/.%s.tmp" : "%s/%s", log->dir, name) < 0 ? NULL : path;
 }
 
-/* A whole file: temporary name first. */
+/* A whole file, which is not there yet. */
 static int write_file(tb_tlog *log, const char *name, const void *head, size_t head_bytes, const void *data, size_t bytes) {
-    char *path = path_of(log, name, false), *tmp = path_of(log, name, true);
-    int rc = -1;
-    if (path == NULL || tmp == NULL) {
-        free(path);
-        free(tmp);
-        return fail(log, "out of memory");
+    char path[PATH_MAX];
+    rep_file f;
+    if (snprintf(path, sizeof path, "%s/%s", log->dir, name) >= (int)sizeof path) {
+        return fail(log, "%s/%s: name too long", log->dir, name);
     }
-    FILE *f = access(path, F_OK) == 0 ? NULL : fopen(tmp, "wb");
-    if (f == NULL) {
-        fail(log, "%s: %s", path, access(path, F_OK) == 0 ? "there is such a file already: written twice" : strerror(errno));
-    } else {
-        bool ok = fwrite(head, 1, head_bytes, f) == head_bytes && fwrite(data, 1, bytes, f) == bytes;
-        const int code = errno;
-        ok = fclose(f) == 0 && ok;
-        ok = ok && rename(tmp, path) == 0;
-        if (!ok) {
-            fail(log, "%s: cannot be written: %s", path, strerror(errno != 0 ? errno : code));
-            unlink(tmp);
-        }
-        rc = ok ? 0 : -1;
+    if (access(path, F_OK) == 0) {
+        return fail(log, "%s: there is such a file already: written twice", path);
     }
-    free(path);
-    free(tmp);
-    return rc;
+    int error = rep_file_open(&f, path);
+    if (error != 0) {
+        return fail(log, "%s: %s", path, strerror(error));
+    }
+    (void)fwrite(head, 1, head_bytes, f.file); /* an error stays in the file */
+    (void)fwrite(data, 1, bytes, f.file);
+    error = rep_file_close(&f, false);
+    return error == 0 ? 0 : fail(log, "%s: cannot be written: %s", path, strerror(error));
 }
 
 static int write_item(tb_tlog *log, const item *it, const void *data) {

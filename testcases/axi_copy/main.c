@@ -4,6 +4,8 @@
 
 #include "copy_device.h"
 #include "copy_driver.h"
+#include "coverage/axi_copy/copy_cov.h"
+#include "coverage/code/code.h"
 
 #define MAX_LEN 12000u
 #define MAX_COPIES 8u
@@ -120,21 +122,10 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
 }
 
 /* At most so much is copied; a slow bus takes longer. */
-static tb_shrink_size size(const tb_knobs *k) {
+static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
+    (void)test;
     const uint64_t bytes = (uint64_t)(tb_knobs_get(k, "copies") * tb_knobs_get(k, "len"));
     return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
-}
-
-static void write_wave(copy_device *dev, tb_prog_run *run) {
-    char err[256];
-    int rc = tb_run_fail_wave(&dev->run, err, sizeof err);
-    if (rc == 0) {
-        tb_kv_set(&run->result->extra, "wave", run->fail_wave);
-        rc = tb_run_draw(&dev->run, err, sizeof err);
-    }
-    if (rc != 0) {
-        fprintf(stderr, "no waveform: %s\n", err);
-    }
 }
 
 static int execute(tb_prog_run *run) {
@@ -146,7 +137,8 @@ static int execute(tb_prog_run *run) {
                             .fail_wave = run->fail_wave,
                             .wave_window = run->wave_window,
                             .watchdog_cycles = 10000,
-                            .max_cycles = run->max_cycles};
+                            .max_cycles = run->max_cycles,
+                            .story = run->story};
     copy_device *dev = malloc(sizeof *dev);
     int rc = -1;
     if (dev == NULL) {
@@ -159,10 +151,7 @@ static int execute(tb_prog_run *run) {
     }
     if (tb_run_failed(&dev->run)) {
         tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
-        run->report = dev->run.hang_text != NULL ? strdup(dev->run.hang_text) : NULL;
-    }
-    if (rc == 0 && tb_run_failed(&dev->run) && run->fail_wave != NULL) {
-        write_wave(dev, run);
+        tb_prog_failed(run, &dev->run);
     }
     if (rc == 0) {
         run->result->cycles += dev->run.sim.cycle;
@@ -173,14 +162,53 @@ static int execute(tb_prog_run *run) {
     return rc;
 }
 
+/* ---- coverage files ---- */
+
+static copy_cov *cov_of(const tb_prog *prog) {
+    return (copy_cov *)prog->ctx;
+}
+
+static int cov_begin(const tb_prog *prog, char *err, size_t err_size) {
+    return copy_cov_open(cov_of(prog), err, err_size);
+}
+
+static int cov_end(const tb_prog *prog, const char *path, const char *again, char *err, size_t err_size) {
+    return copy_cov_save(cov_of(prog), path, again, err, err_size);
+}
+
+static void cov_drop(const tb_prog *prog) {
+    copy_cov_close(cov_of(prog));
+}
+
+/* A case that has passed is covered. */
+static int passed(tb_prog_run *run) {
+    if (cov_of(run->o->prog)->db != NULL) {
+        copy_cov_case(cov_of(run->o->prog), run->knobs);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
-    const tb_prog prog = {.name = "axi_copy",
-                          .cfg = AXI_COPY_CFG_NAME,
+    const tb_test test = {.name = "axi_copy",
                           .about = "random copies on the engine and its golden model",
+                          .is_operator = true,
                           .knobs = knobs,
                           .knob_count = sizeof knobs / sizeof *knobs,
                           .size = size,
-                          .work_name = "bytes",
                           .execute = execute};
+    copy_cov cov = {0};
+    const tb_prog prog = {.about = test.about,
+                          .cfg = AXI_COPY_CFG_NAME,
+                          .kind = AXI_COPY_BUILD_KIND,
+                          .tests = &test,
+                          .test_count = 1,
+                          .case_dir = "build/cases",
+                          .work_name = "bytes",
+                          .ctx = &cov,
+                          .passed = passed,
+                          .cov_open = cov_begin,
+                          .cov_save = cov_end,
+                          .cov_close = cov_drop,
+                          .code_save = code_save_text};
     return tb_prog_main(&prog, argc, argv);
 }

@@ -1,13 +1,21 @@
 /* main.c - the program `tandem`: operators, tests and stored cases on the whole NPU. */
 #include "cli.h"
+#include "explain.h"
 #include "coverage/code/code.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define MAX_TESTS 32u
+
+static const char *const kind_names[] = {"model", "rtl", "tandem", NULL};
+
+const char *cli_kind_name(npu_dev_kind kind) {
+    return kind_names[kind];
+}
 
 static double cpu_seconds(void) {
     struct timespec t;
@@ -15,309 +23,311 @@ static double cpu_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The command that shows this failure again; also into the result, for the runner. */
-static void reproducer(const cli_options *o, const tc_run *run, const tb_result *result, char *dst, size_t size) {
-    int at;
-    if (o->command == CLI_REPRO || result->case_path[0] != '\0') {
-        at = snprintf(dst, size, "make repro CASE=%s", o->command == CLI_REPRO ? o->case_file : result->case_path);
-    } else {
-        at = snprintf(dst, size, "make repro TEST=%s SEED=0x%016" PRIx64 " CFG=%s", run->test->name, run->seed, NPU_CFG_NAME);
-        for (size_t i = 0; i < run->knobs->count && at > 0 && (size_t)at < size; i++) {
-            const tb_knob *k = &run->knobs->table[i];
-            if (!run->knobs->pinned[i]) {
-                continue;
-            }
-            if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
-                at += snprintf(dst + at, size - (size_t)at, " %s=%s", k->name, k->names[run->knobs->value[i]]);
-            } else {
-                at += snprintf(dst + at, size - (size_t)at, " %s=%" PRId64, k->name, run->knobs->value[i]);
-            }
-        }
-    }
-    if (at > 0 && (size_t)at < size) {
-        cli_setup_text(o, dst + at, size - (size_t)at);
-    }
+static tandem *of(const tb_prog *prog) {
+    return (tandem *)prog->ctx;
 }
 
-/* One line for the failure, one for the way back to it. */
-static void report_failure(const cli_options *o, const tc_run *run, struct bundle *bundle, tb_result *result) {
-    char again[1024];
-    char err[512];
-    if (o->command != CLI_REPRO &&
-        cli_case_store(o->case_dir, run->test, run->seed, run->knobs, result->case_path, sizeof result->case_path, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", o->prog, err);
+/* ---- options ---- */
+
+static int take_break(void *to, const char *value, char *err, size_t err_size) {
+    tandem *t = (tandem *)to;
+    t->broken_text = value;
+    if (npu_dev_broken_parse(value, &t->setup.broken)) {
+        return 0;
     }
-    if (o->command == CLI_REPRO) {
-        snprintf(result->case_path, sizeof result->case_path, "%s", o->case_file);
+    snprintf(err, err_size, "expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip, got '%.60s'", value);
+    return -1;
+}
+
+static bool has_end(const char *arg, const char *end) {
+    const size_t length = arg != NULL ? strlen(arg) : 0;
+    return length > strlen(end) && arg[0] != '-' && strcmp(arg + length - strlen(end), end) == 0;
+}
+
+/* --perf and --bus may name a file. */
+static int take_perf(void *to, const char *next, char *err, size_t err_size) {
+    tandem *t = (tandem *)to;
+    (void)err;
+    (void)err_size;
+    t->perf = true;
+    t->perf_svg = has_end(next, ".svg") ? next : NULL;
+    t->perf_json = has_end(next, ".json") ? next : NULL;
+    return t->perf_svg != NULL || t->perf_json != NULL;
+}
+
+static int take_bus(void *to, const char *next, char *err, size_t err_size) {
+    tandem *t = (tandem *)to;
+    (void)err;
+    (void)err_size;
+    t->bus = true;
+    t->bus_json = has_end(next, ".json") ? next : NULL;
+    return t->bus_json != NULL;
+}
+
+static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
+    tandem *t = of(o->prog);
+    const char *text = NULL;
+    t->setup.kind = (npu_dev_kind)t->kind;
+    t->setup.plusargs = t->plusarg[0] != NULL ? t->plusarg : NULL;
+    const bool model = t->setup.kind == NPU_DEV_MODEL;
+    if (!model && tb_shim_get() == NULL) {
+        snprintf(err, err_size, "--device %s: this program contains no RTL, expected model", cli_kind_name(t->setup.kind));
+        return -1;
     }
-    reproducer(o, run, result, again, sizeof again);
-    tb_kv_set(&result->extra, "repro", again);
-    if (run->wave != NULL) {
-        tb_kv_set(&result->extra, "wave", run->wave);
+    if (o->code_cov != NULL && model) {
+        text = "--code-cov: the model has no RTL, expected --device rtl or tandem";
+    } else if (t->have_window && !t->perf) {
+        text = "--window: expected --perf beside it";
+    } else if (model && t->bus) {
+        text = "--bus: the model has no bus, expected --device rtl or tandem";
+    } else if (model && t->perf) {
+        text = "--perf: the model has no clock, expected --device rtl or tandem";
+    } else if (model && o->wave != NULL) {
+        text = "--wave: the model has no waveform, expected --device rtl or tandem";
     }
-    printf("FAIL test=%s seed=0x%016" PRIx64 " cfg=%s : %s\n%s\n", run->test->name, run->seed, NPU_CFG_NAME, result->message, again);
-    if (run->hang != NULL) {
-        printf("\n%s", run->hang);
+    if (text != NULL) {
+        snprintf(err, err_size, "%s", text);
     }
-    if (bundle != NULL && cli_bundle_write(bundle, result, again, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: no report: %s\n", o->prog, err);
+    return text != NULL ? -1 : 0;
+}
+
+/* Variables of `make repro`: " BREAK=m0.R:100 INIT_SEED=0x1". */
+static void again(const tb_prog *prog, char *dst, size_t size) {
+    const tandem *t = of(prog);
+    const tc_setup *s = &t->setup;
+    char init[40] = "";
+    if (s->have_init_seed) {
+        snprintf(init, sizeof init, " INIT_SEED=0x%" PRIx64, s->init_seed);
+    }
+    snprintf(dst, size, "%s%s%s%s%s%s%s%s", s->kind != NPU_DEV_TANDEM ? " DEVICE=" : "",
+             s->kind != NPU_DEV_TANDEM ? cli_kind_name(s->kind) : "", s->broken.on ? " BREAK=" : "", s->broken.on ? t->broken_text : "",
+             init, s->plusargs != NULL ? " PLUSARG=" : "", s->plusargs != NULL ? t->plusarg[0] : "", s->no_checks ? " NO_CHECKS=1" : "");
+}
+
+static void note(const tb_prog *prog, char *dst, size_t size) {
+    snprintf(dst, size, " device=%s", cli_kind_name(of(prog)->setup.kind));
+}
+
+/* ---- tests ---- */
+
+static const tc_test *tc_of(const tb_test *test) {
+    return (const tc_test *)test->self;
+}
+
+static int generate(const tb_test *test, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+    return tc_of(test)->generate(NPU_CFG_N, seed, plain, knobs, err, err_size);
+}
+
+static int check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
+    return tc_of(test)->check(NPU_CFG_N, knobs, err, err_size);
+}
+
+static tb_shrink_size size_of(const tb_test *test, const tb_knobs *knobs) {
+    return tc_of(test)->size(NPU_CFG_N, knobs);
+}
+
+static void settle(const tb_test *test, tb_knobs *knobs) {
+    tc_of(test)->settle(knobs);
+}
+
+static int execute(tb_prog_run *p) {
+    tandem *t = of(p->o->prog);
+    tc_run *run = (tc_run *)malloc(sizeof *run);
+    if (run == NULL) {
+        snprintf(p->err, sizeof p->err, "out of memory");
+        return -1;
+    }
+    *run = (tc_run){.test = tc_of(p->test),
+                    .n = NPU_CFG_N,
+                    .seed = p->seed,
+                    .knobs = p->knobs,
+                    .setup = t->setup,
+                    .wave = p->wave,
+                    .fail_wave = p->fail_wave,
+                    .wave_window = p->wave_window,
+                    .folder = p->folder,
+                    .dump = p->story != NULL && t->setup.kind == NPU_DEV_MODEL ? NULL : p->dump,
+                    .explain = (npu_explain *)p->story, /* which it begins with */
+                    .result = p->result};
+    p->more = run;
+    run->setup.max_cycles = p->max_cycles;
+    if (!p->again) {
+        run->perf = t->perf;
+        run->perf_window = (uint32_t)t->perf_window;
+        run->bus = t->bus;
+        run->cov = t->cov;
+    }
+    t->cpu_begin = cpu_seconds();
+    const int rc = run->test->execute(run);
+    tc_close(run);
+    p->hang = run->hang;
+    p->devices = run->devices;
+    p->failure.cycle = run->failure.cycle;
+    snprintf(p->failure.signature, sizeof p->failure.signature, "%s", run->failure.signature);
+    snprintf(p->failure.path, sizeof p->failure.path, "%s", run->failure.path);
+    const bool clock = t->setup.kind != NPU_DEV_MODEL;
+    snprintf(p->no_wave, sizeof p->no_wave, "%s", clock || p->fail_wave == NULL ? run->no_wave : "the model has no clock");
+    snprintf(p->err, sizeof p->err, "%s", run->err);
+    return rc;
+}
+
+static void release(tb_prog_run *p) {
+    tc_run *run = (tc_run *)p->more;
+    if (run != NULL) {
+        free(run->series);
+        free(run->bus_text);
+        free(run->bus_json);
+        free(run);
+    }
+    p->more = NULL;
+}
+
+/* ---- after a case that passed ---- */
+
+static void print_run(const tandem *t, const tc_run *run) {
+    cli_print_stats(stdout, &run->stats, NPU_CFG_N, cpu_seconds() - t->cpu_begin);
+    if (run->bus_text != NULL) {
+        printf("on the buses since reset:\n%s", run->bus_text);
+    }
+    if (t->perf) {
+        cli_print_perf(stdout, &run->stats, NPU_CFG_N);
     }
 }
 
 /* A case that has passed is covered. */
-static void count_case(const cli_options *o, const tc_test *test, const tb_knobs *knobs, tb_result *result) {
+static void count_case(const tandem *t, const tb_prog_run *p) {
     char what[400];
-    if (o->counted != NULL &&
-        npu_cov_case(o->counted, test->name, NPU_CFG_N, o->setup.kind != NPU_DEV_MODEL, knobs, what, sizeof what) > 0) {
-        tb_result_fail(result, TB_FAIL, "illegal coverage", "what must not occur has occurred: %s", what);
+    if (t->cov != NULL && npu_cov_case(t->cov, p->test->name, NPU_CFG_N, t->setup.kind != NPU_DEV_MODEL, p->knobs, what, sizeof what) > 0) {
+        tb_result_fail(p->result, TB_FAIL, "illegal coverage", "what must not occur has occurred: %s", what);
     }
 }
 
-#ifdef NPU_BUILD_KIND
-#define JOB_KIND " kind=" NPU_BUILD_KIND
-#else
-#define JOB_KIND "" /* the golden model alone */
-#endif
-
-/* The line of a suite that repeats the run, which takes so many clock cycles; empty where none does. */
-static void job_line(const cli_options *o, uint64_t cycles, char *dst, size_t size) {
-    int at = 0;
-    dst[0] = '\0';
-    if (o->command != CLI_TEST || o->have_seed) {
-        return;
+static int passed(tb_prog_run *p) {
+    const tandem *t = of(p->o->prog);
+    const tc_run *run = (const tc_run *)p->more;
+    int rc = 0;
+    if (p->o->command == TB_RUN && !p->o->quiet && run->stats.measured) {
+        print_run(t, run);
     }
-    at =
-        snprintf(dst, size, "test %s cfg=%s" JOB_KIND " cases=%" PRIu64 " index=%" PRIu64, o->test->name, NPU_CFG_NAME, o->count, o->index);
-    const char *before = " --";
-    for (size_t i = 0; i < o->knobs.count && at > 0 && (size_t)at < size; i++) {
-        const tb_knob *k = &o->knobs.table[i];
-        if (o->knobs.pinned[i] && tb_knob_kind_of(k) == TB_KNOB_ENUM) {
-            at += snprintf(dst + at, size - (size_t)at, "%s %s=%s", before, k->name, k->names[o->knobs.value[i]]);
-        } else if (o->knobs.pinned[i]) {
-            at += snprintf(dst + at, size - (size_t)at, "%s %s=%" PRId64, before, k->name, o->knobs.value[i]);
-        }
-        before = o->knobs.pinned[i] ? "" : before;
+    count_case(t, p);
+    if (p->result->outcome != TB_PASS) {
+        return 0;
     }
-    if (at > 0 && (size_t)at < size) {
-        at += snprintf(dst + at, size - (size_t)at, " # run seed %" PRIu64, o->run_seed);
+    cli_add_work(&p->result->extra, &run->stats);
+    if (t->bus_json != NULL && run->bus_json != NULL) {
+        rc = cli_bus_json(t->bus_json, run->bus_json, p->err, sizeof p->err);
     }
-    if (at > 0 && (size_t)at < size && cycles > 0) {
-        at += snprintf(dst + at, size - (size_t)at, " cycles %" PRIu64, cycles);
+    if (rc == 0 && t->perf_json != NULL) {
+        rc = cli_perf_json(t->perf_json, &run->stats, NPU_CFG_N, p->err, sizeof p->err);
     }
-    if (at < 0 || (size_t)at >= size) {
-        dst[0] = '\0';
+    if (rc == 0 && t->perf_svg != NULL) {
+        rc = cli_perf_svg(t->perf_svg, &run->stats, NPU_CFG_N, p->err, sizeof p->err);
     }
-}
-
-/* --cov: the file. 0 or -1 with one line in err. */
-static int write_cov(const cli_options *o, uint64_t cycles, char *err, size_t err_size) {
-    cov_error why;
-    char job[200];
-    job_line(o, cycles, job, sizeof job);
-    if (cov_set_job(npu_cov_db(o->counted), job, &why) != COV_OK ||
-        cov_write(cov_db_data(npu_cov_db(o->counted)), o->cov, &why) != COV_OK) {
-        snprintf(err, err_size, "--cov: %s", why.text);
-        return -1;
-    }
-    return 0;
-}
-
-/* --code-cov: the file. 0 or -1 with one line in err. */
-static int write_code_cov(const char *path, char *err, size_t err_size) {
-    cov_error why;
-    char *text = NULL;
-    size_t size = 0;
-    int rc = tb_sim_coverage_text(tb_shim_get(), &text, &size, err, err_size);
-    if (rc == 0 && code_save_dat(text, size, path, &why) != COV_OK) {
-        snprintf(err, err_size, "--code-cov: %s", why.text);
-        rc = -1;
-    }
-    free(text);
     return rc;
 }
 
-/* Execute one resolved case. 0 or -1 (could not run). */
-static int execute(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err,
-                   size_t err_size) {
-    tc_run run = {.test = test,
-                  .n = NPU_CFG_N,
-                  .seed = seed,
-                  .knobs = knobs,
-                  .setup = o->setup,
-                  .wave = o->wave,
-                  .fail_wave = o->fail_wave,
-                  .wave_window = o->wave_window,
-                  .dump = o->dump,
-                  .result = result};
-    run.perf = o->perf;
-    run.bus = o->bus;
-    run.cov = o->counted;
-    run.perf_window = (uint32_t)o->perf_window;
-    struct bundle *bundle = cli_bundle_begin(o, &run);
-    const double begin = cpu_seconds();
-    int rc = test->execute(&run);
-    tc_close(&run);
-    if (rc != 0 && result->outcome == TB_PASS) {
-        snprintf(err, err_size, "%s", run.err);
-        free(run.series);
-        free(run.hang);
-        free(run.bus_text);
-        free(run.bus_json);
-        cli_bundle_end(bundle);
-        return -1;
-    }
-    rc = 0;
-    if (result->outcome == TB_PASS && o->command == CLI_RUN && !o->quiet && run.stats.measured) {
-        cli_print_stats(stdout, &run.stats, NPU_CFG_N, cpu_seconds() - begin);
-        if (run.bus_text != NULL) {
-            printf("on the buses since reset:\n%s", run.bus_text);
-        }
-        if (o->perf) {
-            cli_print_perf(stdout, &run.stats, NPU_CFG_N);
-        }
-    }
-    if (result->outcome == TB_PASS) {
-        count_case(o, test, knobs, result);
-    }
-    if (result->outcome == TB_PASS) {
-        cli_add_work(&result->extra, &run.stats);
-    }
-    if (result->outcome == TB_PASS && o->bus_json != NULL && run.bus_json != NULL) {
-        rc = cli_bus_json(o->bus_json, run.bus_json, err, err_size);
-    }
-    if (rc == 0 && result->outcome == TB_PASS && o->perf_json != NULL) {
-        rc = cli_perf_json(o->perf_json, &run.stats, NPU_CFG_N, err, err_size);
-    }
-    if (rc == 0 && result->outcome == TB_PASS && o->perf_svg != NULL) {
-        rc = cli_perf_svg(o->perf_svg, &run.stats, NPU_CFG_N, err, err_size);
-    }
-    if (result->outcome != TB_PASS) {
-        report_failure(o, &run, bundle, result);
-    }
-    cli_bundle_end(bundle);
-    free(run.series);
-    free(run.hang);
-    free(run.bus_text);
-    free(run.bus_json);
-    return rc;
+/* ---- coverage files ---- */
+
+static int cov_begin(const tb_prog *prog, char *err, size_t err_size) {
+    return npu_cov_begin(&of(prog)->cov, err, err_size);
 }
 
-static int write_case(const cli_options *o, const tc_test *test, uint64_t seed, const tb_knobs *knobs, char *err, size_t err_size) {
-    tb_kv kv;
-    tb_kv_init(&kv);
-    int rc = cli_case_to_kv(test, seed, knobs, &kv);
-    if (rc != 0) {
-        snprintf(err, err_size, "out of memory");
-    } else if (o->print_case) {
-        rc = tb_kv_write(&kv, stdout);
-        if (rc != 0) {
-            snprintf(err, err_size, "stdout: cannot be written");
-        }
-    } else {
-        rc = tb_kv_save(&kv, o->case_file, err, err_size);
-    }
-    tb_kv_free(&kv);
-    return rc;
+static int cov_save(const tb_prog *prog, const char *path, const char *job, char *err, size_t err_size) {
+    return npu_cov_save(of(prog)->cov, path, job, err, err_size);
 }
 
-/* Generated cases, one after the other until one fails. */
-static int run_generated(cli_options *o, tb_result *result, char *err, size_t err_size) {
-    char text[512];
-    for (uint64_t i = 0; i < o->count && result->outcome == TB_PASS; i++) {
-        const uint64_t seed = o->have_seed || o->command == CLI_RUN ? o->seed : tb_rng_test_seed(o->run_seed, o->test->name, o->index + i);
-        if (o->test->generate(NPU_CFG_N, seed, o->command == CLI_RUN, &o->knobs, text, sizeof text) != 0) {
-            snprintf(err, err_size, "%s: %s", o->test->name, text);
-            return -1;
-        }
-        if ((o->print_case || o->case_file != NULL) && write_case(o, o->test, seed, &o->knobs, err, err_size) != 0) {
-            return -1;
-        }
-        if (!o->print_case && execute(o, o->test, seed, &o->knobs, result, err, err_size) != 0) {
-            return -1;
-        }
-    }
-    return 0;
+static void cov_end(const tb_prog *prog) {
+    npu_cov_close(of(prog)->cov);
+    of(prog)->cov = NULL;
 }
 
-static int run_stored(cli_options *o, tb_result *result, char *err, size_t err_size) {
-    uint64_t seed = 0;
-    if (cli_case_load(o->case_file, &o->test, &seed, &o->knobs, err, err_size) != 0) {
-        return -1;
-    }
-    return execute(o, o->test, seed, &o->knobs, result, err, err_size);
-}
+/* ---- the program ---- */
 
-static int run_cases(cli_options *o) {
-    char err[1024] = "";
-    tb_result result;
-    tb_result_init(&result);
-    if (o->setup.kind != NPU_DEV_MODEL) { /* only a simulation looks at the flag; the model alone just ends */
-        tb_sim_catch_signals();
+/* Data without surprises; whatever else a generator draws comes after them. */
+static const char *const plain_data[] = {"zeros", "ones", "ramp", NULL};
+static const tb_shrink_wish wishes[] = {
+    {"data", TB_SHRINK_NAMES, plain_data, NULL},   {"wdata", TB_SHRINK_NAMES, plain_data, NULL},
+    {"values", TB_SHRINK_NAMES, plain_data, NULL}, {"skip", TB_SHRINK_BITS, NULL, "tasks"},
+    {"skip", TB_SHRINK_BITS, NULL, "jobs"},        {"cut", TB_SHRINK_UP, NULL, NULL},
+    {"cut_map", TB_SHRINK_UP, NULL, NULL},         {"cut_ch", TB_SHRINK_UP, NULL, NULL},
+    {"cut_k", TB_SHRINK_UP, NULL, NULL},
+};
+
+static size_t make_tests(tb_test *tests) {
+    for (size_t i = 0; i < tc_test_count && i < MAX_TESTS; i++) {
+        const tc_test *tc = tc_tests[i];
+        tests[i] = (tb_test){.name = tc->name,
+                             .about = tc->help,
+                             .is_operator = tc->is_operator,
+                             .knobs = tc->knobs,
+                             .knob_count = tc->knob_count,
+                             .generate = generate,
+                             .check = check,
+                             .execute = execute,
+                             .size = tc->size != NULL ? size_of : NULL,
+                             .settle = tc->settle != NULL ? settle : NULL,
+                             .self = tc};
     }
-    int rc = cli_bundle_check(o, err, sizeof err);
-    if (rc == 0 && o->cov != NULL) {
-        cov_error why;
-        rc = npu_cov_open(&o->counted, &why) == COV_OK ? 0 : -1;
-        if (rc != 0) {
-            snprintf(err, sizeof err, "--cov: %s", why.text);
-        }
-    }
-    if (rc == 0) {
-        rc = o->command == CLI_REPRO ? run_stored(o, &result, err, sizeof err) : run_generated(o, &result, err, sizeof err);
-    }
-    if (rc == 0 && o->cov != NULL && !o->print_case) {
-        rc = write_cov(o, result.cycles, err, sizeof err);
-    }
-    if (rc == 0 && o->code_cov != NULL && !o->print_case) {
-        rc = write_code_cov(o->code_cov, err, sizeof err);
-    }
-    npu_cov_close(o->counted);
-    o->counted = NULL;
-    if (rc != 0) {
-        fprintf(stderr, "%s: %s\n", o->prog, err);
-        tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
-    } else if (result.outcome == TB_PASS && !o->quiet && !o->print_case) {
-        printf("PASS test=%s cfg=%s device=%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->test->name, NPU_CFG_NAME,
-               cli_kind_name(o->setup.kind), o->count, result.cycles, result.trace_hash);
-    }
-    int status = tb_result_exit(&result);
-    if (o->result != NULL && !o->print_case && tb_result_save(&result, o->result, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", o->prog, err);
-        status = status == 0 ? 1 : status;
-    }
-    tb_result_free(&result);
-    return status;
+    return tc_test_count;
 }
 
 int main(int argc, char **argv) {
-    char err[1024] = "";
-    cli_options o;
-    int status = 0;
-    signal(SIGXFSZ, SIG_IGN);                       /* a file that may not grow is a write error, not a death */
-    if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* these have nothing to do with cases */
-        return cli_wave(argc, argv);
-    }
-    if (argc > 1 && strcmp(argv[1], "axi-check") == 0) {
-        return cli_axi_check(argc, argv);
-    }
-    if (cli_parse(&o, argc, argv, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", argv[0], err);
-        return 2;
-    }
-    if (o.help) {
-        cli_usage(stdout, &o);
-    } else if (o.command == CLI_LIST) {
-        cli_list(stdout, o.json);
-    } else if (o.command == CLI_DIFF) {
-        status = cli_diff(&o);
-    } else if (o.command == CLI_SHRINK) {
-        status = cli_shrink(&o);
-    } else {
-        status = run_cases(&o);
-    }
-    if (fflush(stdout) != 0 || ferror(stdout)) { /* ferror: an earlier part of a long text */
-        fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);
-        status = status == 0 ? 1 : status;
-    }
-    return status;
+    tb_test tests[MAX_TESTS];
+    tandem t = {.kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM};
+    const opt_row options[] = {
+        OPT(WORD, "--device", "D",
+            "model, rtl or tandem (both, compared; the default where\n"
+            "the program contains the RTL)",
+            &t.kind, .words = kind_names, .sets = TB_IN_EVERY),
+        OPT(TAKE, "--break", "M.C:K",
+            "memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
+            "stops after K handshakes; m0.R:K:flip: beat K of read data is\n"
+            "wrong, once",
+            &t, .take = take_break, .sets = TB_IN_EVERY),
+        OPT(U64, "--init-seed", "S",
+            "seed of the initial state of registers and memories (else it\n"
+            "follows from the case); nothing may depend on it",
+            &t.setup.init_seed, .given = &t.setup.have_init_seed, .sets = TB_IN_EVERY),
+        OPT(FLAG, "--no-checks", NULL, "builds with taps: without the checks of the units", &t.setup.no_checks, .sets = TB_IN_EVERY),
+        OPT(TEXT, "--plusarg", "+A", "for $test$plusargs of the design", &t.plusarg[0], .sets = TB_IN_EVERY),
+        OPT(MAYBE, "--perf", "[F.svg]",
+            "all performance counters and what happened over time, also as a\n"
+            "picture, or with a name that ends in .json as JSON",
+            &t, .take = take_perf, .sets = TB_IN_RUN),
+        OPT(MAYBE, "--bus", "[F.json]",
+            "what went over each port: lengths, latencies, bursts in flight,\n"
+            "efficiency, recommendations of the protocol; also as JSON",
+            &t, .take = take_bus, .sets = TB_IN_RUN),
+        OPT(U64, "--window", "W", "cycles of one row of it (fits by itself)", &t.perf_window, .given = &t.have_window, .lo = 1,
+            .hi = UINT32_MAX, .sets = TB_IN_RUN),
+    };
+    const tb_prog prog = {.about = "operators and tests on the whole NPU",
+                          .cfg = NPU_CFG_NAME,
+#ifdef NPU_BUILD_KIND
+                          .kind = NPU_BUILD_KIND,
+#endif
+                          .tests = tests,
+                          .test_count = make_tests(tests),
+                          .case_dir = "build/cases",
+                          .repro = "make repro",
+                          .work_name = "MACs",
+                          .wishes = wishes,
+                          .wish_count = sizeof wishes / sizeof wishes[0],
+                          .ctx = &t,
+                          .options = options,
+                          .option_count = sizeof options / sizeof options[0],
+                          .check_options = check_options,
+                          .note = note,
+                          .again = again,
+                          .passed = passed,
+                          .release = release,
+                          .cov_open = cov_begin,
+                          .cov_save = cov_save,
+                          .cov_close = cov_end,
+                          .code_save = code_save_text,
+                          .axi_rules = npu_dev_axi_rules,
+                          .dumps = true,
+                          .report = &cli_report};
+    _Static_assert(MAX_TESTS >= 20, "one for each test");
+    return tb_prog_main(&prog, argc, argv);
 }

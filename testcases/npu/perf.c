@@ -1,7 +1,8 @@
 /* perf.c - `tandem run --perf`: every performance counter, and what happened over time as text and as a picture. */
 #include "cli.h"
 
-#include <errno.h>
+#include "report/report.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -236,20 +237,6 @@ static const char *colour(const track *t) {
                                                                                : "#3f8f5f";
 }
 
-static void svg_text(FILE *f, const char *text) {
-    for (; *text != '\0'; text++) {
-        if (*text == '<') {
-            fputs("&lt;", f);
-        } else if (*text == '>') {
-            fputs("&gt;", f);
-        } else if (*text == '&') {
-            fputs("&amp;", f);
-        } else {
-            fputc(*text, f);
-        }
-    }
-}
-
 static void svg_track(FILE *f, const tc_stats *s, const track *t, uint32_t n, double top, double first, double per_cycle) {
     fprintf(f, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LABEL_W - 8, top + TRACK_H / 2 + 4, t->name);
     fprintf(f, "<rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" fill=\"#f2f3f5\"/>\n<path fill=\"%s\" d=\"M%.1f %.1f", LABEL_W,
@@ -274,7 +261,7 @@ static void svg_write(FILE *f, const tc_stats *s, uint32_t n) {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" "
             "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"20\" font-size=\"14\">",
             LABEL_W + PLOT_W + 30, height, LABEL_W + PLOT_W + 30, height);
-    svg_text(f, s->what);
+    rep_xml(f, s->what);
     fprintf(
         f,
         "</text>\n<text x=\"12\" y=\"38\" fill=\"#555555\">%.0f cycles, windows of %u; blue: beats on the bus, green: work, red: waiting, "
@@ -334,9 +321,9 @@ static void json_series(FILE *f, const tc_stats *s, uint32_t n) {
 static void json_write(FILE *f, const tc_stats *s, uint32_t n) {
     const uint64_t per_cycle = 32; /* bytes of two channels */
     fputs("{\n \"operator\": ", f);
-    cli_json_text(f, s->what);
+    rep_json(f, s->what);
     fputs(",\n \"tasks\": ", f);
-    cli_json_text(f, s->tasks);
+    rep_json(f, s->tasks);
     json_number(f, "n", n);
     json_number(f, "macs", s->macs);
     json_number(f, "cycles", s->cycles);
@@ -352,27 +339,24 @@ static void json_write(FILE *f, const tc_stats *s, uint32_t n) {
 
 /* ---- files ---- */
 
-static int write_file(const char *path, const tc_stats *s, uint32_t n, void (*write)(FILE *, const tc_stats *, uint32_t), char *err,
-                      size_t err_size) {
-    char temp[1024];
-    if (snprintf(temp, sizeof temp, "%s.tmp", path) >= (int)sizeof temp) {
-        snprintf(err, err_size, "%.60s..: path too long", path);
-        return -1;
-    }
-    FILE *f = fopen(temp, "w");
-    if (f == NULL) {
-        snprintf(err, err_size, "%s: %s", temp, strerror(errno));
-        return -1;
-    }
-    write(f, s, n);
-    const bool bad = ferror(f) != 0;
-    if (fclose(f) != 0 || bad || rename(temp, path) != 0) {
-        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(errno));
-        remove(temp);
+int cli_written(int error, const char *path, char *err, size_t err_size) {
+    if (error != 0) {
+        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(error));
         return -1;
     }
     printf("%s: written\n", path);
     return 0;
+}
+
+static int write_file(const char *path, const tc_stats *s, uint32_t n, void (*write)(FILE *, const tc_stats *, uint32_t), char *err,
+                      size_t err_size) {
+    rep_file f;
+    int error = rep_file_open(&f, path);
+    if (error == 0) {
+        write(f.file, s, n);
+        error = rep_file_close(&f, false);
+    }
+    return cli_written(error, path, err, err_size);
 }
 
 int cli_perf_svg(const char *path, const tc_stats *s, uint32_t n, char *err, size_t err_size) {

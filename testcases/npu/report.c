@@ -1,7 +1,7 @@
-/* report.c - what `tandem run` and `tandem list` print. */
+/* report.c - what `tandem run` prints. */
 #include "cli.h"
+#include "report/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,9 +106,9 @@ void cli_add_work(tb_kv *extra, const tc_stats *s) {
     }
     add_to(extra, "work_cases", 1);
     add_to(extra, "work_cycles", s->perf[CYCLES]);
-    add_to(extra, "mac_bound", b->mac_cycles);
-    add_to(extra, "read_bound", read);
-    add_to(extra, "write_bound", write);
+    add_to(extra, "bound.mesh", b->mac_cycles);
+    add_to(extra, "bound.read", read);
+    add_to(extra, "bound.write", write);
     add_to(extra, "bound", b->mac_cycles > bus ? b->mac_cycles : bus);
 }
 
@@ -140,80 +140,5 @@ void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
 }
 
 int cli_bus_json(const char *path, const char *json, char *err, size_t err_size) {
-    char temp[1024];
-    if (snprintf(temp, sizeof temp, "%s.tmp", path) >= (int)sizeof temp) {
-        snprintf(err, err_size, "%.60s..: path too long", path);
-        return -1;
-    }
-    FILE *f = fopen(temp, "w");
-    if (f == NULL) {
-        snprintf(err, err_size, "%s: %s", temp, strerror(errno));
-        return -1;
-    }
-    const bool bad = fputs(json, f) < 0;
-    if (fclose(f) != 0 || bad || rename(temp, path) != 0) {
-        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(errno));
-        remove(temp);
-        return -1;
-    }
-    printf("%s: written\n", path);
-    return 0;
-}
-
-/* Names and help texts of this program contain no character that JSON would escape, but a file of another language may. */
-void cli_json_text(FILE *out, const char *text) {
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            fputc('\\', out);
-        }
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-static void json_knob(FILE *out, const tb_knob *k) {
-    fputs("{\"name\": ", out);
-    cli_json_text(out, k->name);
-    fprintf(out, ", \"lowest\": %" PRId64 ", \"highest\": %" PRId64 ", ", k->lo, k->hi);
-    if (tb_knob_kind_of(k) == TB_KNOB_ENUM) {
-        fputs("\"values\": [", out);
-        for (int64_t i = 0; i <= k->hi; i++) {
-            fputs(i == 0 ? "" : ", ", out);
-            cli_json_text(out, k->names[i]);
-        }
-        fputs("], ", out);
-    }
-    fputs("\"help\": ", out);
-    cli_json_text(out, k->help);
-    fputs("}", out);
-}
-
-static void list_json(FILE *out) {
-    fprintf(out, "{\"cfg\": \"%s\", \"tests\": [", NPU_CFG_NAME);
-    for (size_t i = 0; i < tc_test_count; i++) {
-        const tc_test *t = tc_tests[i];
-        fputs(i == 0 ? "\n  {\"name\": " : ",\n  {\"name\": ", out);
-        cli_json_text(out, t->name);
-        fputs(", \"help\": ", out);
-        cli_json_text(out, t->help);
-        fprintf(out, ", \"operator\": %s, \"knobs\": [", t->is_operator ? "true" : "false");
-        for (size_t j = 0; j < t->knob_count; j++) {
-            fputs(j == 0 ? "\n    " : ",\n    ", out);
-            json_knob(out, &t->knobs[j]);
-        }
-        fputs("]}", out);
-    }
-    fputs("\n]}\n", out);
-}
-
-void cli_list(FILE *out, bool json) {
-    if (json) {
-        list_json(out);
-        return;
-    }
-    for (size_t i = 0; i < tc_test_count; i++) {
-        fprintf(out, "%s%s: %s\n", tc_tests[i]->name, tc_tests[i]->is_operator ? " (operator)" : "", tc_tests[i]->help);
-        tb_knobs_list(tc_tests[i]->knobs, tc_tests[i]->knob_count, out);
-    }
+    return cli_written(rep_save(path, json, strlen(json)), path, err, err_size);
 }

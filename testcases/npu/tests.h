@@ -175,6 +175,10 @@ bool tc_write(tc_run *run, uint32_t offset, uint32_t value);
 /* Read a register and expect a value in the bits of the mask. */
 bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, uint32_t want);
 
+/* For tests whose knobs fit together whatever they are: every case can be run; all knobs are drawn by themselves. */
+int tc_check_any(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
+int tc_generate_any(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+
 /* Value of a knob as it is used in sizes. */
 static inline uint32_t tc_knob(const tb_knobs *knobs, const char *name) {
     return (uint32_t)tb_knobs_get(knobs, name);

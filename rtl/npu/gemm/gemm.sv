@@ -245,9 +245,10 @@ module gemm #(
 
   // ---------------------------------------------------------------- factors
   logic [1:0] par_we, par_re, par_req_valid;
-  logic [npu_pkg::ParAw-1:0] par_wa0, par_wa1, par_ra0, par_ra1;
+  logic [npu_pkg::ParAw-1:0] par_wa0, par_wa1;
+  logic [2*npu_pkg::ParAw-1:0] par_ra;
   logic [23:0] par_bytes;
-  logic [127:0] par_os0, par_os1, par_bi0, par_bi1;
+  logic [255:0] par_oscale, par_bias;
   logic [npu_pkg::ParAw:0] par_free_words;
   logic [1:0] par_d_ready;
   logic       par_busy;
@@ -290,12 +291,12 @@ module gemm #(
     .wdata0_i(rd_data_i[127:0]),
     .wdata1_i(rd_data_i[255:128]),
     .re_i(par_re),
-    .raddr0_i(par_ra0),
-    .raddr1_i(par_ra1),
-    .oscale0_o(par_os0),
-    .bias0_o(par_bi0),
-    .oscale1_o(par_os1),
-    .bias1_o(par_bi1)
+    .raddr0_i(par_ra[npu_pkg::ParAw-1:0]),
+    .raddr1_i(par_ra[2*npu_pkg::ParAw-1:npu_pkg::ParAw]),
+    .oscale0_o(par_oscale[127:0]),
+    .bias0_o(par_bias[127:0]),
+    .oscale1_o(par_oscale[255:128]),
+    .bias1_o(par_bias[255:128])
   );
 
   // ---------------------------------------------------------------- im2col, mesh, acc
@@ -348,11 +349,11 @@ module gemm #(
 
   assign event_o[0] = act_valid;
   assign event_o[4] = ifm_busy || wgt_busy != 2'b00 || par_busy;
-  assign event_o[5] = post_event0[0] || post_event1[0];
-  assign event_o[6] = post_event0[1];
-  assign event_o[7] = post_event1[1];
-  assign event_o[8] = post_event0[2];
-  assign event_o[9] = post_event1[2];
+  assign event_o[5] = post_event[0] || post_event[3];
+  assign event_o[6] = post_event[1];
+  assign event_o[7] = post_event[4];
+  assign event_o[8] = post_event[2];
+  assign event_o[9] = post_event[5];
 
   mesh #(
     .N(N)
@@ -396,7 +397,7 @@ module gemm #(
   // ---------------------------------------------------------------- ofm_buf: credit and completed tiles
   logic [Tw-1:0] room0_q, room1_q;  // tiles that im2col may still start, by each post
   logic [1:0]    tiles_free;
-  logic [Tw-1:0] free_tiles0, free_tiles1;
+  logic [2*Tw-1:0] free_tiles;
   logic          tile_done;
   logic [Ln-1:0] tile_cnt_q;  // results of the last column
 
@@ -409,16 +410,16 @@ module gemm #(
       room1_q <= Tw'(TileCap);
       tile_cnt_q <= '0;
     end else begin
-      room0_q <= room0_q - Tw'(tile_start) + (tiles_free[0] ? free_tiles0 : '0);
-      room1_q <= room1_q - Tw'(tile_start) + (tiles_free[1] ? free_tiles1 : '0);
+      room0_q <= room0_q - Tw'(tile_start) + (tiles_free[0] ? free_tiles[Tw-1:0] : '0);
+      room1_q <= room1_q - Tw'(tile_start) + (tiles_free[1] ? free_tiles[2*Tw-1:Tw] : '0);
       if (sum_valid[N-1]) tile_cnt_q <= tile_cnt_q + 1'b1;
     end
   end
 
   logic [1:0] ofm_re;
-  logic [Ln-1:0] ofm_col0, ofm_col1;
-  logic [npu_pkg::OfmAw:0] ofm_ra0, ofm_ra1;
-  logic [128*Cols-1:0] ofm_rd0, ofm_rd1;
+  logic [2*Ln-1:0] ofm_col;
+  logic [2*Tw-1:0] ofm_ra;
+  logic [256*Cols-1:0] ofm_rd;
 
   ofm_buf #(
     .N(N)
@@ -430,17 +431,17 @@ module gemm #(
     .wdata1_i(sum1),
     .wide_i(t_post.requant),
     .re_i(ofm_re),
-    .rcol0_i(ofm_col0),
-    .rcol1_i(ofm_col1),
-    .raddr0_i(ofm_ra0),
-    .raddr1_i(ofm_ra1),
-    .rdata0_o(ofm_rd0),
-    .rdata1_o(ofm_rd1)
+    .rcol0_i(ofm_col[Ln-1:0]),
+    .rcol1_i(ofm_col[2*Ln-1:Ln]),
+    .raddr0_i(ofm_ra[Tw-1:0]),
+    .raddr1_i(ofm_ra[2*Tw-1:Tw]),
+    .rdata0_o(ofm_rd[128*Cols-1:0]),
+    .rdata1_o(ofm_rd[256*Cols-1:128*Cols])
   );
 
   // ---------------------------------------------------------------- post and write-back
   logic [1:0] post_wait;
-  logic [2:0] post_event0, post_event1;
+  logic [5:0] post_event;
   logic par_ready;
 
   assign par_ready = t_ptr[3*EPar+:3] != t_ptr[3*EPost+:3];
@@ -448,85 +449,47 @@ module gemm #(
   assign task_done_o = post_wait == 2'b11 && wr_idle_i == 2'b11 && t_ptr[3*EIm+:3] != t_ptr[3*EPost+:3];
   assign t_pop[EPost] = task_done_o;
 
-  post #(
-    .N(N),
-    .Chan(1'b0)
-  ) u_post0 (
-    .clk_i,
-    .rst_ni,
-    .task_valid_i(t_valid[EPost]),
-    .task_i(t_post),
-    .par_ready_i(par_ready),
-    .task_wait_o(post_wait[0]),
-    .task_done_i(task_done_o),
-    .tile_i(tile_done),
-    .free_o(tiles_free[0]),
-    .free_tiles_o(free_tiles0),
-    .par_re_o(par_re[0]),
-    .par_addr_o(par_ra0),
-    .par_oscale_i(par_os0),
-    .par_bias_i(par_bi0),
-    .ofm_re_o(ofm_re[0]),
-    .ofm_col_o(ofm_col0),
-    .ofm_addr_o(ofm_ra0),
-    .ofm_data_i(ofm_rd0),
-    .psum_req_valid_o(rd_req_valid_o[npu_pkg::RdIdPsum]),
-    .psum_req_ready_i(rd_req_ready_i[npu_pkg::RdIdPsum]),
-    .psum_req_addr_o(rd_req_addr_o[32*npu_pkg::RdIdPsum+:32]),
-    .psum_req_bytes_o(rd_req_bytes_o[24*npu_pkg::RdIdPsum+:24]),
-    .psum_valid_i(d_valid[npu_pkg::RdIdPsum]),
-    .psum_ready_o(d_ready[npu_pkg::RdIdPsum]),
-    .psum_i(rd_data_i[127:0]),
-    .wr_req_valid_o(wr_req_valid_o[0]),
-    .wr_req_ready_i(wr_req_ready_i[0]),
-    .wr_req_addr_o(wr_req_addr_o[31:0]),
-    .wr_req_bytes_o(wr_req_bytes_o[23:0]),
-    .wr_valid_o(wr_valid_o[0]),
-    .wr_ready_i(wr_ready_i[0]),
-    .wr_data_o(wr_data_o[127:0]),
-    .wr_level_i(wr_level_i[15:0]),
-    .event_o(post_event0)
-  );
-
-  post #(
-    .N(N),
-    .Chan(1'b1)
-  ) u_post1 (
-    .clk_i,
-    .rst_ni,
-    .task_valid_i(t_valid[EPost]),
-    .task_i(t_post),
-    .par_ready_i(par_ready),
-    .task_wait_o(post_wait[1]),
-    .task_done_i(task_done_o),
-    .tile_i(tile_done),
-    .free_o(tiles_free[1]),
-    .free_tiles_o(free_tiles1),
-    .par_re_o(par_re[1]),
-    .par_addr_o(par_ra1),
-    .par_oscale_i(par_os1),
-    .par_bias_i(par_bi1),
-    .ofm_re_o(ofm_re[1]),
-    .ofm_col_o(ofm_col1),
-    .ofm_addr_o(ofm_ra1),
-    .ofm_data_i(ofm_rd1),
-    .psum_req_valid_o(rd_req_valid_o[Rq+npu_pkg::RdIdPsum]),
-    .psum_req_ready_i(rd_req_ready_i[Rq+npu_pkg::RdIdPsum]),
-    .psum_req_addr_o(rd_req_addr_o[32*(Rq+npu_pkg::RdIdPsum)+:32]),
-    .psum_req_bytes_o(rd_req_bytes_o[24*(Rq+npu_pkg::RdIdPsum)+:24]),
-    .psum_valid_i(d_valid[Rq+npu_pkg::RdIdPsum]),
-    .psum_ready_o(d_ready[Rq+npu_pkg::RdIdPsum]),
-    .psum_i(rd_data_i[255:128]),
-    .wr_req_valid_o(wr_req_valid_o[1]),
-    .wr_req_ready_i(wr_req_ready_i[1]),
-    .wr_req_addr_o(wr_req_addr_o[63:32]),
-    .wr_req_bytes_o(wr_req_bytes_o[47:24]),
-    .wr_valid_o(wr_valid_o[1]),
-    .wr_ready_i(wr_ready_i[1]),
-    .wr_data_o(wr_data_o[255:128]),
-    .wr_level_i(wr_level_i[31:16]),
-    .event_o(post_event1)
-  );
+  for (genvar c = 0; c < 2; c++) begin : g_post
+    post #(
+      .N(N),
+      .Chan(c != 0)
+    ) u_post (
+      .clk_i,
+      .rst_ni,
+      .task_valid_i(t_valid[EPost]),
+      .task_i(t_post),
+      .par_ready_i(par_ready),
+      .task_wait_o(post_wait[c]),
+      .task_done_i(task_done_o),
+      .tile_i(tile_done),
+      .free_o(tiles_free[c]),
+      .free_tiles_o(free_tiles[Tw*c+:Tw]),
+      .par_re_o(par_re[c]),
+      .par_addr_o(par_ra[npu_pkg::ParAw*c+:npu_pkg::ParAw]),
+      .par_oscale_i(par_oscale[128*c+:128]),
+      .par_bias_i(par_bias[128*c+:128]),
+      .ofm_re_o(ofm_re[c]),
+      .ofm_col_o(ofm_col[Ln*c+:Ln]),
+      .ofm_addr_o(ofm_ra[Tw*c+:Tw]),
+      .ofm_data_i(ofm_rd[128*Cols*c+:128*Cols]),
+      .psum_req_valid_o(rd_req_valid_o[Rq*c+npu_pkg::RdIdPsum]),
+      .psum_req_ready_i(rd_req_ready_i[Rq*c+npu_pkg::RdIdPsum]),
+      .psum_req_addr_o(rd_req_addr_o[32*(Rq*c+npu_pkg::RdIdPsum)+:32]),
+      .psum_req_bytes_o(rd_req_bytes_o[24*(Rq*c+npu_pkg::RdIdPsum)+:24]),
+      .psum_valid_i(d_valid[Rq*c+npu_pkg::RdIdPsum]),
+      .psum_ready_o(d_ready[Rq*c+npu_pkg::RdIdPsum]),
+      .psum_i(rd_data_i[128*c+:128]),
+      .wr_req_valid_o(wr_req_valid_o[c]),
+      .wr_req_ready_i(wr_req_ready_i[c]),
+      .wr_req_addr_o(wr_req_addr_o[32*c+:32]),
+      .wr_req_bytes_o(wr_req_bytes_o[24*c+:24]),
+      .wr_valid_o(wr_valid_o[c]),
+      .wr_ready_i(wr_ready_i[c]),
+      .wr_data_o(wr_data_o[128*c+:128]),
+      .wr_level_i(wr_level_i[16*c+:16]),
+      .event_o(post_event[3*c+:3])
+    );
+  end
 
   assign level_ofm_o = 16'(TileCap) - (room0_q < room1_q ? 16'(room0_q) : 16'(room1_q));
 

@@ -62,7 +62,7 @@ void npu_score_dma_reset(npu_score_dma_ax *ax) {
     forget_jobs(ax);
     ax->shown = ax->answered = 0;
     memset(ax->flying, 0, sizeof ax->flying);
-    ax->offered = ax->draining = false;
+    ax->offered = ax->due = ax->draining = false;
     ax->err_due = ax->ev_due = 0;
 }
 
@@ -119,8 +119,9 @@ static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
 
 static void address(tb_check *c, npu_score_dma_ax *ax) {
     if (npu_score_b(ax->ax_valid) == 0) {
-        if (ax->offered) {
-            tb_check_fail(c, "burst", ax->bursts, NULL, "withdrawn", "waiting for ready");
+        if (ax->offered || ax->due) {
+            tb_check_fail(c, "burst", ax->bursts, NULL, ax->offered ? "withdrawn" : "a gap",
+                          ax->offered ? "waiting for ready" : "one: a job wants it and few are in flight");
         }
         return;
     }
@@ -189,11 +190,14 @@ static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
 }
 
 void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
-    const uint32_t ready = npu_score_b(ax->req_ready);
+    ax->due = ax->cut < ax->accepted && !ax->offered && !npu_score_dma_dropping(ax) && ax->shown - ax->answered < DMA_EASY;
+    const uint32_t ready = npu_score_b(ax->req_ready), valid = npu_score_b(ax->req_valid);
     if (ready == 0) {
+        if (valid != 0 && ax->accepted - ax->cut < QUEUE && !npu_score_dma_dropping(ax)) {
+            tb_check_fail(c, "request", ax->requests, NULL, "one that waits", "it is taken: there is room");
+        }
         return;
     }
-    const uint32_t valid = npu_score_b(ax->req_valid);
     const uint32_t first = valid & (~valid + 1);
     if (ready != first || npu_score_dma_dropping(ax)) {
         char got[32], expected[32];

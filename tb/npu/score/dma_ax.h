@@ -11,6 +11,7 @@
 #define DMA_JOBS 64u   /* more than a unit holds: two queued, one for each burst, and those at its output */
 #define DMA_BURSTS 32u /* more than may be in flight */
 #define DMA_OUTSTANDING 16u
+#define DMA_EASY 12u /* so many in flight never hinder the next one, whatever the unit still holds of those that are complete */
 #define DMA_REQS_MAX 6u
 
 /* Pulses and waiting, one bit each, as the unit must show them a cycle later. */
@@ -45,6 +46,7 @@ typedef struct npu_score_dma_ax {
     uint32_t queued[DMA_REQS_MAX]; /* jobs of a requester with bursts to come; its bursts in flight */
     uint32_t flying[DMA_REQS_MAX];
     bool offered;  /* an address waits for ready */
+    bool due;      /* a burst must be on the address channel: nothing hinders it */
     bool bus_idle; /* no burst in flight, at the beginning of this cycle */
     bool draining; /* a flush has ended and the bus still works on its bursts */
     uint32_t err_due, ev_due;

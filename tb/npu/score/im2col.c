@@ -10,8 +10,9 @@
 #include <stdio.h>
 
 #define RING 16384u
-#define SETUP 16u /* cycles from a task on offer to its first tile, when input and weights are there */
-#define LATE 3u   /* cycles that the unit may take to notice that the rows have arrived */
+#define SETUP                                                                                                                              \
+    8u /* cycles from a task on offer to its first tile beside those of the division of 2N by OW, when input and weights are there */
+#define LATE 3u /* cycles that the unit may take to notice that the rows have arrived */
 
 /* What the mesh gets in this cycle; the buffers were read in the one before. */
 typedef struct outputs {
@@ -335,7 +336,7 @@ static bool may_start(const state *s) {
 
 /* A tile starts as soon as all that it needs is there and the unit has had the time to notice: no gap between tiles when nobody hesitates. */
 static void check_pause(tb_check *c, state *s) {
-    const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP : LATE;
+    const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;
     if (may_start(s) && s->ready > limit && bit(s->wait_ofm) == 0) {
         const bool room = bit(s->room) != 0;
         fail_here(c, room ? "tile start" : "waits", s->work.tiles, &s->next, 0, "none",

@@ -29,7 +29,7 @@ bind gemm tap_gemm u_tap_gemm (
   .task_ow_i(task_i.ow),
   .task_oh_i(task_i.oh),
   .task_oc_i(task_i.oc),
-  .free_tiles0_i(11'(free_tiles0)),
-  .free_tiles1_i(11'(free_tiles1)),
+  .free_tiles0_i(11'(free_tiles[Tw-1:0])),
+  .free_tiles1_i(11'(free_tiles[2*Tw-1:Tw])),
   .*
 );

@@ -72,7 +72,6 @@ bool act_match(const void *ctx, size_t i, uint32_t want, uint32_t got) {
 typedef struct act_op {
     tensor_op op;
     npu_eltwise elt;
-    tensor in, out; /* in.v alone is used where both are one */
     act_output expected;
     bool in_place;
 } act_op;
@@ -101,21 +100,21 @@ static uint32_t border(tb_rng *rng, const act_output *a) {
 static void fill(act_op *o, const tb_knobs *knobs, uint64_t seed) {
     tb_rng rng = tb_rng_stream(seed, "act.input");
     const tensor_data data = (tensor_data)tb_knobs_get(knobs, "data");
-    for (size_t i = 0; i < o->in.count; i++) {
+    for (size_t i = 0; i < o->op.a.count; i++) {
         uint32_t v = tensor_value(&rng, NPU_FP32_NCHW, data, i);
         if (data == TENSOR_PLAIN) { /* a little more than the range of the fits */
             v = ref_bits(ref_float(v) * 2.5f);
         }
-        o->in.v[i] = tb_rng_chance(&rng, 1, 4) ? border(&rng, &o->expected) : v;
+        o->op.a.v[i] = tb_rng_chance(&rng, 1, 4) ? border(&rng, &o->expected) : v;
     }
 }
 
 static int again(tc_run *run, tensor_op *op) {
     act_op *o = (act_op *)op;
-    if (tensor_blank(run, o->in_place ? &o->in : &o->out) != 0) {
+    if (tensor_blank(run, o->in_place ? &o->op.a : &o->op.out) != 0) {
         return -1;
     }
-    return tensor_put(run, &o->in, false);
+    return tensor_put(run, &o->op.a, false);
 }
 
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
@@ -126,24 +125,24 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     o->in_place = tb_knobs_get(knobs, "in_place") != 0;
     o->expected.act = (npu_act)tb_knobs_get(knobs, "act");
     act_draw_params(&rng, o->expected.act, tb_knobs_get(knobs, "hard") != 0, o->expected.p);
-    if (tensor_make(run, &place, "input", shape, o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->in) != 0 ||
-        tensor_make(run, &place, "output", shape, NPU_BUF_OUT, &o->out) != 0) {
+    if (tensor_make(run, &place, "input", shape, o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
+        tensor_make(run, &place, "output", shape, NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
     }
     fill(o, knobs, seed);
-    memcpy(o->out.v, o->in.v, o->in.count * 4);
-    if (act_expect(&o->expected, &o->out) != 0 || again(run, op) != 0) {
+    memcpy(o->op.out.v, o->op.a.v, o->op.a.count * 4);
+    if (act_expect(&o->expected, &o->op.out) != 0 || again(run, op) != 0) {
         snprintf(run->err, sizeof run->err, "act: out of memory");
         return -1;
     }
     o->elt = (npu_eltwise){.op = NPU_ALU_COPY,
-                           .a = o->in.at,
-                           .out = o->in_place ? o->in.at : o->out.at,
+                           .a = o->op.a.at,
+                           .out = o->in_place ? o->op.a.at : o->op.out.at,
                            .act = o->expected.act,
                            .act_p = {o->expected.p[0], o->expected.p[1]}};
-    snprintf(op->what, sizeof op->what, "%s of %zu elements%s, parameters 0x%08X 0x%08X", act_names[o->expected.act], o->in.count,
+    snprintf(op->what, sizeof op->what, "%s of %zu elements%s, parameters 0x%08X 0x%08X", act_names[o->expected.act], o->op.a.count,
              o->in_place ? " in place" : "", o->expected.p[0], o->expected.p[1]);
-    op->bounds = (tc_bounds){.op = act_names[o->expected.act], .read_bytes = 4 * o->in.count, .write_bytes = 4 * o->in.count};
+    op->bounds = (tc_bounds){.op = act_names[o->expected.act], .read_bytes = 4 * o->op.a.count, .write_bytes = 4 * o->op.a.count};
     return 0;
 }
 
@@ -157,19 +156,16 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 
 static void verify(tc_run *run, tensor_op *op) {
     act_op *o = (act_op *)op;
-    tensor expected = o->out;
+    tensor expected = o->op.out;
     if (o->in_place) { /* the values of the output at the place of the input */
-        expected = o->in;
-        expected.v = o->out.v;
+        expected = o->op.a;
+        expected.v = o->op.out.v;
     }
     tensor_check(run, &expected, act_names[o->expected.act], act_match, &o->expected);
 }
 
 static void release(tensor_op *op) {
-    act_op *o = (act_op *)op;
-    free(o->expected.y);
-    tensor_free(&o->in);
-    tensor_free(&o->out);
+    free(((act_op *)op)->expected.y);
 }
 
 const tensor_kind act_kind = {.test = &tc_act,

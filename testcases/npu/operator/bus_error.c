@@ -187,27 +187,10 @@ static int execute(tc_run *run) {
     return rc;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)n;
-    (void)plain;
-    (void)err;
-    (void)err_size;
-    tb_knobs_draw(drawn, seed);
-    return 0;
-}
-
-static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
-    (void)n;
-    (void)given;
-    (void)err;
-    (void)err_size;
-    return 0;
-}
-
 const tc_test tc_bus_error = {.name = "bus_error",
                               .help = "an error response on the bus is reported, and the next task is clean",
                               .knobs = knobs,
                               .knob_count = sizeof knobs / sizeof knobs[0],
-                              .generate = generate,
-                              .check = check,
+                              .generate = tc_generate_any,
+                              .check = tc_check_any,
                               .execute = execute};

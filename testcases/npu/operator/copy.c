@@ -13,11 +13,6 @@ static const tb_knob knobs_of_copy[] = {
     TENSOR_KNOBS,
 };
 
-typedef struct copy_op {
-    tensor_op op;
-    tensor in, out;
-} copy_op;
-
 static uint64_t bytes_of_both(uint32_t n, const tb_knobs *knobs, uint32_t scale) {
     const uint64_t pixels = (uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") * (1 + (uint64_t)scale * scale);
     const uint64_t gap = tc_knob(knobs, "gap");
@@ -35,11 +30,7 @@ static uint64_t bytes_of_upsample(uint32_t n, const tb_knobs *knobs) {
     return bytes_of_both(n, knobs, 2);
 }
 
-static int again(tc_run *run, tensor_op *op) {
-    return tensor_blank(run, &((copy_op *)op)->out);
-}
-
-static int prepare_both(tc_run *run, const tb_knobs *knobs, uint64_t seed, uint32_t scale, copy_op *o) {
+static int prepare_both(tc_run *run, const tb_knobs *knobs, uint64_t seed, uint32_t scale, tensor_op *o) {
     const tensor_place place = {.knobs = knobs, .seed = seed};
     const bool int8 = tb_knobs_get(knobs, "int8") != 0;
     const npu_tensor in = {
@@ -47,88 +38,60 @@ static int prepare_both(tc_run *run, const tb_knobs *knobs, uint64_t seed, uint3
     npu_tensor out = in;
     out.w *= scale;
     out.h *= scale;
-    if (tensor_make(run, &place, "input", in, NPU_BUF_IN, &o->in) != 0 ||
+    if (tensor_make(run, &place, "input", in, NPU_BUF_IN, &o->a) != 0 ||
         tensor_make(run, &place, "output", out, NPU_BUF_OUT, &o->out) != 0) {
         return -1;
     }
     tb_rng rng = tb_rng_stream(seed, "copy.input");
-    tensor_fill(&o->in, &rng, (tensor_data)tb_knobs_get(knobs, "data"));
+    tensor_fill(&o->a, &rng, (tensor_data)tb_knobs_get(knobs, "data"));
     for (uint32_t c = 0; c < out.c; c++) {
         for (uint32_t y = 0; y < out.h; y++) {
             for (uint32_t x = 0; x < out.w; x++) {
-                o->out.v[tensor_index(&o->out, c, y, x)] = o->in.v[tensor_index(&o->in, c, y / scale, x / scale)];
+                o->out.v[tensor_index(&o->out, c, y, x)] = o->a.v[tensor_index(&o->a, c, y / scale, x / scale)];
             }
         }
     }
     const char *what = scale == 1 ? "copy" : "nearest upsampling";
     const uint32_t size = int8 ? 1 : 4;
-    snprintf(o->op.what, sizeof o->op.what, "%s, %ux%ux%u, %s, steps %u to %u", what, in.w, in.h, in.c, int8 ? "INT8" : "FP32",
-             o->in.at.step, o->out.at.step);
-    o->op.bounds = (tc_bounds){.op = what, .read_bytes = size * o->in.count, .write_bytes = size * o->out.count};
-    return tensor_put(run, &o->in, false) != 0 ? -1 : again(run, &o->op);
+    snprintf(o->what, sizeof o->what, "%s, %ux%ux%u, %s, steps %u to %u", what, in.w, in.h, in.c, int8 ? "INT8" : "FP32", o->a.at.step,
+             o->out.at.step);
+    o->bounds = (tc_bounds){.op = what, .read_bytes = size * o->a.count, .write_bytes = size * o->out.count};
+    return tensor_put(run, &o->a, false) != 0 ? -1 : tensor_blank(run, &o->out);
 }
 
 static int prepare_copy(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
-    return prepare_both(run, knobs, seed, 1, (copy_op *)op);
+    return prepare_both(run, knobs, seed, 1, op);
 }
 
 static int prepare_upsample(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
-    return prepare_both(run, knobs, seed, 2, (copy_op *)op);
+    return prepare_both(run, knobs, seed, 2, op);
 }
 
 static npu_status start_copy(const npu *dev, const tensor_op *op, npu_job *job) {
-    const copy_op *o = (const copy_op *)op;
-    return npu_job_copy(job, dev, &o->in.at, &o->out.at);
+    return npu_job_copy(job, dev, &op->a.at, &op->out.at);
 }
 
 static npu_status start_upsample(const npu *dev, const tensor_op *op, npu_job *job) {
-    const copy_op *o = (const copy_op *)op;
-    return npu_job_upsample2x(job, dev, &o->in.at, &o->out.at);
+    return npu_job_upsample2x(job, dev, &op->a.at, &op->out.at);
 }
 
 static npu_status run_copy(npu *dev, tensor_op *op) {
-    const copy_op *o = (const copy_op *)op;
-    return npu_copy_run(dev, &o->in.at, &o->out.at);
+    return npu_copy_run(dev, &op->a.at, &op->out.at);
 }
 
 static npu_status run_upsample(npu *dev, tensor_op *op) {
-    const copy_op *o = (const copy_op *)op;
-    return npu_upsample2x_run(dev, &o->in.at, &o->out.at);
+    return npu_upsample2x_run(dev, &op->a.at, &op->out.at);
 }
 
-static void verify_copy(tc_run *run, tensor_op *op) {
-    tensor_check(run, &((copy_op *)op)->out, "copy", NULL, NULL);
-}
-
-static void verify_upsample(tc_run *run, tensor_op *op) {
-    tensor_check(run, &((copy_op *)op)->out, "upsample", NULL, NULL);
-}
-
-static void release(tensor_op *op) {
-    copy_op *o = (copy_op *)op;
-    tensor_free(&o->in);
-    tensor_free(&o->out);
-}
-
-const tensor_kind copy_kind = {.test = &tc_copy,
-                               .size = sizeof(copy_op),
-                               .bytes = bytes_of_copy,
-                               .prepare = prepare_copy,
-                               .again = again,
-                               .start = start_copy,
-                               .run = run_copy,
-                               .verify = verify_copy,
-                               .release = release};
+const tensor_kind copy_kind = {
+    .test = &tc_copy, .size = sizeof(tensor_op), .bytes = bytes_of_copy, .prepare = prepare_copy, .start = start_copy, .run = run_copy};
 
 const tensor_kind upsample_kind = {.test = &tc_upsample,
-                                   .size = sizeof(copy_op),
+                                   .size = sizeof(tensor_op),
                                    .bytes = bytes_of_upsample,
                                    .prepare = prepare_upsample,
-                                   .again = again,
                                    .start = start_upsample,
-                                   .run = run_upsample,
-                                   .verify = verify_upsample,
-                                   .release = release};
+                                   .run = run_upsample};
 
 static uint64_t elements(const tb_knobs *knobs) {
     return (uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c");

@@ -32,7 +32,6 @@ static const tb_knob knobs_of_eltwise[] = {
 typedef struct eltwise_op {
     tensor_op op;
     npu_eltwise elt;
-    tensor a, b, out;
     uint32_t *p, *q; /* one for each channel */
     act_output expected;
     bool in_place, b_used;
@@ -68,7 +67,7 @@ static int make_tensor(tc_run *run, eltwise_op *o, const tensor_place *place, co
 /* p or q: a value for each channel, all the same where it is a scalar. Beside the array and the scalar that are not used lies nothing. */
 static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_operand kind, uint32_t *scalar,
                        uint32_t *addr, uint32_t **values) {
-    const uint32_t channels = o->a.at.c;
+    const uint32_t channels = o->op.a.at.c;
     tb_rng rng = tb_rng_stream(place->seed, name);
     *values = malloc((size_t)channels * 4);
     if (*values == NULL) {
@@ -88,42 +87,42 @@ static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, co
 
 static int expect(eltwise_op *o) {
     const npu_eltwise *e = &o->elt;
-    const size_t plane = (size_t)o->a.at.w * o->a.at.h;
-    for (size_t i = 0; i < o->a.count; i++) {
-        const uint32_t b = o->b_used ? o->b.v[i] : 0;
+    const size_t plane = (size_t)o->op.a.at.w * o->op.a.at.h;
+    for (size_t i = 0; i < o->op.a.count; i++) {
+        const uint32_t b = o->b_used ? o->op.b.v[i] : 0;
         const uint32_t p = e->p_kind == NPU_VECTOR ? b : o->p[i / plane];
         const uint32_t q = e->q_kind == NPU_VECTOR ? b : o->q[i / plane];
-        o->out.v[i] = eltwise_reference(e->op, o->a.v[i], p, q);
+        o->op.out.v[i] = eltwise_reference(e->op, o->op.a.v[i], p, q);
     }
     o->expected.act = e->act;
     o->expected.p[0] = e->act_p[0];
     o->expected.p[1] = e->act_p[1];
-    return act_expect(&o->expected, &o->out);
+    return act_expect(&o->expected, &o->op.out);
 }
 
 static int again(tc_run *run, tensor_op *op) {
     eltwise_op *o = (eltwise_op *)op;
-    if (tensor_blank(run, o->in_place ? &o->a : &o->out) != 0) {
+    if (tensor_blank(run, o->in_place ? &o->op.a : &o->op.out) != 0) {
         return -1;
     }
-    return tensor_put(run, &o->a, false);
+    return tensor_put(run, &o->op.a, false);
 }
 
 static int make_tensors(tc_run *run, eltwise_op *o, const tensor_place *place) {
     const bool same = tb_knobs_get(place->knobs, "same") != 0;
     npu_eltwise *e = &o->elt;
-    if (make_tensor(run, o, place, "a", o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->a) != 0 ||
-        make_tensor(run, o, place, "output", NPU_BUF_OUT, &o->out) != 0) {
+    if (make_tensor(run, o, place, "a", o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
+        make_tensor(run, o, place, "output", NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
     }
     if (o->b_used && same) {
-        o->b = o->a; /* release() knows */
-    } else if (o->b_used && (make_tensor(run, o, place, "b", NPU_BUF_IN, &o->b) != 0 || tensor_put(run, &o->b, false) != 0)) {
+        o->op.b = o->op.a; /* release() knows */
+    } else if (o->b_used && (make_tensor(run, o, place, "b", NPU_BUF_IN, &o->op.b) != 0 || tensor_put(run, &o->op.b, false) != 0)) {
         return -1;
     }
-    e->a = o->a.at;
-    e->b = o->b.at;
-    e->out = o->in_place ? o->a.at : o->out.at;
+    e->a = o->op.a.at;
+    e->b = o->op.b.at;
+    e->out = o->in_place ? o->op.a.at : o->op.out.at;
     return 0;
 }
 
@@ -155,7 +154,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     const uint64_t factors =
         (eltwise_uses_p(e->op) && e->p_kind == NPU_CHANNEL ? 1u : 0u) + (eltwise_uses_q(e->op) && e->q_kind == NPU_CHANNEL ? 1u : 0u);
     op->bounds = (tc_bounds){
-        .op = op_name(e->op), .read_bytes = 4 * (o->a.count * (o->b_used ? 2 : 1) + factors * e->a.c), .write_bytes = 4 * o->a.count};
+        .op = op_name(e->op), .read_bytes = 4 * (o->op.a.count * (o->b_used ? 2 : 1) + factors * e->a.c), .write_bytes = 4 * o->op.a.count};
     return 0;
 }
 
@@ -170,10 +169,10 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 static void verify(tc_run *run, tensor_op *op) {
     eltwise_op *o = (eltwise_op *)op;
     char name[32];
-    tensor expected = o->out;
+    tensor expected = o->op.out;
     if (o->in_place) { /* the values of the output at the place of the input */
-        expected = o->a;
-        expected.v = o->out.v;
+        expected = o->op.a;
+        expected.v = o->op.out.v;
     }
     snprintf(name, sizeof name, "eltwise %s", op_name(o->elt.op));
     tensor_check(run, &expected, name, act_match, &o->expected);
@@ -181,11 +180,9 @@ static void verify(tc_run *run, tensor_op *op) {
 
 static void release(tensor_op *op) {
     eltwise_op *o = (eltwise_op *)op;
-    if (o->b.v != o->a.v) {
-        tensor_free(&o->b);
+    if (o->op.b.v == o->op.a.v) {
+        o->op.b = (tensor){0}; /* it is freed once */
     }
-    tensor_free(&o->a);
-    tensor_free(&o->out);
     free(o->p);
     free(o->q);
     free(o->expected.y);

@@ -440,24 +440,10 @@ static int execute(tc_run *run) {
     return rc;
 }
 
-static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
-    (void)n;
-    (void)given;
-    (void)err;
-    (void)err_size;
-    return 0;
-}
-
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)plain;
-    tb_knobs_draw(drawn, seed);
-    return check(n, drawn, err, err_size);
-}
-
 const tc_test tc_faults = {.name = "faults",
                            .help = "something goes wrong while an operator runs: errors, hangs, resets, strange register accesses",
                            .knobs = knobs,
                            .knob_count = sizeof knobs / sizeof knobs[0],
-                           .generate = generate,
-                           .check = check,
+                           .generate = tc_generate_any,
+                           .check = tc_check_any,
                            .execute = execute};

@@ -160,7 +160,7 @@ static int prepare_all(tc_run *run, set *s) {
 
 static void verify_all(tc_run *run, set *s) {
     for (uint32_t i = 0; i < s->count && tc_ok(run); i++) {
-        s->one[i].kind->verify(run, s->one[i].op);
+        tensor_verify(run, s->one[i].kind, s->one[i].op);
     }
 }
 
@@ -176,8 +176,8 @@ static int run_alone(tc_run *run, set *s) {
             tc_driver_failed(run, kind->test->name, status, NPU_OK);
             return 0;
         }
-        kind->verify(run, s->one[i].op);
-        rc = kind->again(run, s->one[i].op);
+        tensor_verify(run, kind, s->one[i].op);
+        rc = tensor_again(run, kind, s->one[i].op);
     }
     return rc;
 }
@@ -271,7 +271,7 @@ static int execute(tc_run *run) {
         rc = run_both(run, s);
     }
     for (uint32_t i = 0; i < s->count; i++) {
-        s->one[i].kind->release(s->one[i].op);
+        tensor_release(s->one[i].kind, s->one[i].op);
         free(s->one[i].op);
     }
     jobs_chain_release(&s->chain);

@@ -10,7 +10,6 @@ typedef struct jobs_conv_op {
     tensor_op op;
     npu_conv conv;
     npu_conv_plan plan;
-    tensor in, out;
     bool known; /* out.v holds the results of the first run */
 } jobs_conv_op;
 
@@ -121,17 +120,17 @@ static int put_tensors(tc_run *run, const tb_knobs *knobs, uint64_t seed, jobs_c
     npu_conv *c = &o->conv;
     const npu_tensor in = {.w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
     const npu_tensor out = {.w = o->plan.ow, .h = o->plan.oh, .c = c->oc, .layout = c->out_layout};
-    if (tensor_make(run, &place, "input", in, NPU_BUF_IN, &o->in) != 0 ||
-        tensor_make(run, &place, "output", out, NPU_BUF_OUT, &o->out) != 0) {
+    if (tensor_make(run, &place, "input", in, NPU_BUF_IN, &o->op.a) != 0 ||
+        tensor_make(run, &place, "output", out, NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
     }
     static const tensor_data values[] = {TENSOR_PLAIN, TENSOR_ZEROS, TENSOR_ONES, TENSOR_RAMP};
-    tensor_fill(&o->in, rng, values[tc_knob(knobs, "values")]);
-    c->ifm_addr = o->in.at.addr;
-    c->ifm_cstep = o->in.at.step;
-    c->ofm_addr = o->out.at.addr;
-    c->ofm_cstep = o->out.at.step;
-    return tensor_put(run, &o->in, false) != 0 || tensor_blank(run, &o->out) != 0 ? -1 : 0;
+    tensor_fill(&o->op.a, rng, values[tc_knob(knobs, "values")]);
+    c->ifm_addr = o->op.a.at.addr;
+    c->ifm_cstep = o->op.a.at.step;
+    c->ofm_addr = o->op.out.at.addr;
+    c->ofm_cstep = o->op.out.at.step;
+    return tensor_put(run, &o->op.a, false) != 0 || tensor_blank(run, &o->op.out) != 0 ? -1 : 0;
 }
 
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
@@ -163,14 +162,10 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     }
     op->bounds =
         (tc_bounds){.op = "conv",
-                    .read_bytes = o->in.count * (c->in_layout == NPU_INT8_NHWC ? 1 : 4) + o->plan.wgt_bytes + 2 * o->plan.param_bytes,
-                    .write_bytes = o->out.count * (c->out_layout == NPU_INT8_NHWC ? 1 : 4),
-                    .mac_cycles = ((uint64_t)o->out.count * c->ic * c->kw * c->kh + 2 * run->n * run->n - 1) / (2 * run->n * run->n)};
+                    .read_bytes = o->op.a.count * (c->in_layout == NPU_INT8_NHWC ? 1 : 4) + o->plan.wgt_bytes + 2 * o->plan.param_bytes,
+                    .write_bytes = o->op.out.count * (c->out_layout == NPU_INT8_NHWC ? 1 : 4),
+                    .mac_cycles = ((uint64_t)o->op.out.count * c->ic * c->kw * c->kh + 2 * run->n * run->n - 1) / (2 * run->n * run->n)};
     return put_factors(run, o, &rng);
-}
-
-static int again(tc_run *run, tensor_op *op) {
-    return tensor_blank(run, &((jobs_conv_op *)op)->out);
 }
 
 static npu_status start(const npu *dev, const tensor_op *op, npu_job *job) {
@@ -185,26 +180,13 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 
 static void verify(tc_run *run, tensor_op *op) {
     jobs_conv_op *o = (jobs_conv_op *)op;
-    if (!o->known && !tensor_get(run, &o->out)) {
-        tc_fail(run, "output unreadable", "conv: the output at 0x%08X cannot be read", o->out.at.addr);
+    if (!o->known && !tensor_get(run, &o->op.out)) {
+        tc_fail(run, "output unreadable", "conv: the output at 0x%08X cannot be read", o->op.out.at.addr);
         return;
     }
     o->known = true;
-    tensor_check(run, &o->out, "conv", NULL, NULL);
+    tensor_check(run, &o->op.out, "conv", NULL, NULL);
 }
 
-static void release(tensor_op *op) {
-    jobs_conv_op *o = (jobs_conv_op *)op;
-    tensor_free(&o->in);
-    tensor_free(&o->out);
-}
-
-const tensor_kind jobs_conv_kind = {.test = &tc_conv,
-                                    .size = sizeof(jobs_conv_op),
-                                    .bytes = bytes_of,
-                                    .prepare = prepare,
-                                    .again = again,
-                                    .start = start,
-                                    .run = run_it,
-                                    .verify = verify,
-                                    .release = release};
+const tensor_kind jobs_conv_kind = {
+    .test = &tc_conv, .size = sizeof(jobs_conv_op), .bytes = bytes_of, .prepare = prepare, .start = start, .run = run_it, .verify = verify};

@@ -37,7 +37,6 @@ static const tb_knob knobs_of_pool[] = {
 typedef struct pool_op {
     tensor_op op;
     npu_pool pool;
-    tensor in, out;
 } pool_op;
 
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
@@ -97,7 +96,7 @@ static void describe(pool_op *o) {
                  p->pad_t, p->pad_b, p->exclude_pad ? " excluded" : "", p->ceil_mode ? ", rounded up" : "", size == 1 ? "INT8" : "FP32");
     }
     o->op.bounds = (tc_bounds){
-        .op = p->average ? "average pooling" : "max pooling", .read_bytes = size * o->in.count, .write_bytes = size * o->out.count};
+        .op = p->average ? "average pooling" : "max pooling", .read_bytes = size * o->op.a.count, .write_bytes = size * o->op.out.count};
 }
 
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
@@ -112,24 +111,20 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         }
         return 0;
     }
-    if (tensor_make(run, &place, "input", p->in, NPU_BUF_IN, &o->in) != 0 ||
-        tensor_make(run, &place, "output", p->out, NPU_BUF_OUT, &o->out) != 0) {
+    if (tensor_make(run, &place, "input", p->in, NPU_BUF_IN, &o->op.a) != 0 ||
+        tensor_make(run, &place, "output", p->out, NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
     }
-    p->in = o->in.at;
-    p->out = o->out.at;
+    p->in = o->op.a.at;
+    p->out = o->op.out.at;
     tb_rng rng = tb_rng_stream(seed, "pool.input");
-    tensor_fill(&o->in, &rng, (tensor_data)tb_knobs_get(knobs, "data"));
-    pool_reference(p, &o->in, &o->out);
+    tensor_fill(&o->op.a, &rng, (tensor_data)tb_knobs_get(knobs, "data"));
+    pool_reference(p, &o->op.a, &o->op.out);
     describe(o);
-    if (tensor_put(run, &o->in, (seed & 1) != 0) != 0 || tensor_blank(run, &o->out) != 0) {
+    if (tensor_put(run, &o->op.a, (seed & 1) != 0) != 0 || tensor_blank(run, &o->op.out) != 0) {
         return -1;
     }
     return put_table(run, &place, p);
-}
-
-static int again(tc_run *run, tensor_op *op) {
-    return tensor_blank(run, &((pool_op *)op)->out);
 }
 
 static npu_status start(const npu *dev, const tensor_op *op, npu_job *job) {
@@ -140,25 +135,8 @@ static npu_status run_it(npu *dev, tensor_op *op) {
     return npu_pool_run(dev, &((pool_op *)op)->pool);
 }
 
-static void verify(tc_run *run, tensor_op *op) {
-    tensor_check(run, &((pool_op *)op)->out, "pool", NULL, NULL);
-}
-
-static void release(tensor_op *op) {
-    pool_op *o = (pool_op *)op;
-    tensor_free(&o->in);
-    tensor_free(&o->out);
-}
-
-const tensor_kind pool_kind = {.test = &tc_pool,
-                               .size = sizeof(pool_op),
-                               .bytes = bytes_of,
-                               .prepare = prepare,
-                               .again = again,
-                               .start = start,
-                               .run = run_it,
-                               .verify = verify,
-                               .release = release};
+const tensor_kind pool_kind = {
+    .test = &tc_pool, .size = sizeof(pool_op), .bytes = bytes_of, .prepare = prepare, .start = start, .run = run_it};
 
 static int execute(tc_run *run) {
     return tensor_execute(run, &pool_kind);

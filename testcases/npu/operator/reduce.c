@@ -27,7 +27,6 @@ typedef struct reduce_op {
     tensor_op op;
     bool dot;
     uint32_t scale;
-    tensor a, b, out;
     uint32_t result; /* what the driver says */
     bool ran;        /* result is filled */
 } reduce_op;
@@ -64,7 +63,7 @@ static uint32_t draw_scale(const tb_knobs *knobs, uint64_t seed) {
 static int again(tc_run *run, tensor_op *op) {
     reduce_op *o = (reduce_op *)op;
     o->ran = false;
-    return tensor_blank(run, &o->out);
+    return tensor_blank(run, &o->op.out);
 }
 
 static int make_tensors(tc_run *run, const tb_knobs *knobs, uint64_t seed, reduce_op *o) {
@@ -73,23 +72,23 @@ static int make_tensors(tc_run *run, const tb_knobs *knobs, uint64_t seed, reduc
     const npu_tensor result = {.w = 1, .h = 1, .c = shape.c, .layout = NPU_FP32_NCHW};
     const tensor_data data = (tensor_data)tb_knobs_get(knobs, "data");
     tb_rng rng = tb_rng_stream(seed, "reduce.a");
-    if (tensor_make(run, &place, "a", shape, NPU_BUF_IN, &o->a) != 0 ||
-        tensor_make(run, &place, "output", result, NPU_BUF_OUT, &o->out) != 0) {
+    if (tensor_make(run, &place, "a", shape, NPU_BUF_IN, &o->op.a) != 0 ||
+        tensor_make(run, &place, "output", result, NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
     }
-    tensor_fill(&o->a, &rng, data);
-    if (tensor_put(run, &o->a, false) != 0) {
+    tensor_fill(&o->op.a, &rng, data);
+    if (tensor_put(run, &o->op.a, false) != 0) {
         return -1;
     }
     if (!o->dot) {
         return 0;
     }
     rng = tb_rng_stream(seed, "reduce.b");
-    if (tensor_make(run, &place, "b", shape, NPU_BUF_IN, &o->b) != 0) {
+    if (tensor_make(run, &place, "b", shape, NPU_BUF_IN, &o->op.b) != 0) {
         return -1;
     }
-    tensor_fill(&o->b, &rng, data);
-    return tensor_put(run, &o->b, false);
+    tensor_fill(&o->op.b, &rng, data);
+    return tensor_put(run, &o->op.b, false);
 }
 
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
@@ -99,42 +98,43 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     if (make_tensors(run, knobs, seed, o) != 0) {
         return -1;
     }
-    const npu_tensor *t = &o->a.at;
+    const npu_tensor *t = &o->op.a.at;
     const size_t plane = (size_t)t->w * t->h;
     if (o->dot) {
-        o->out.v[0] = reduce_reference(o->a.v, o->b.v, o->a.count, o->scale);
+        o->op.out.v[0] = reduce_reference(o->op.a.v, o->op.b.v, o->op.a.count, o->scale);
         snprintf(op->what, sizeof op->what, "inner product of %u elements, scale 0x%08X", t->w, o->scale);
     } else {
         snprintf(op->what, sizeof op->what, "global average of %ux%ux%u", t->w, t->h, t->c);
     }
     for (uint32_t c = 0; c < t->c && !o->dot; c++) {
-        o->out.v[c] = reduce_mean_reference(o->a.v + c * plane, plane);
+        o->op.out.v[c] = reduce_mean_reference(o->op.a.v + c * plane, plane);
     }
-    op->bounds = (tc_bounds){
-        .op = o->dot ? "inner product" : "global average", .read_bytes = 4 * (o->a.count + o->b.count), .write_bytes = 4 * o->out.count};
+    op->bounds = (tc_bounds){.op = o->dot ? "inner product" : "global average",
+                             .read_bytes = 4 * (o->op.a.count + o->op.b.count),
+                             .write_bytes = 4 * o->op.out.count};
     return again(run, op);
 }
 
 static npu_status start(const npu *dev, const tensor_op *op, npu_job *job) {
     const reduce_op *o = (const reduce_op *)op;
     if (o->dot) {
-        return npu_job_dot(job, dev, o->a.at.addr, o->b.at.addr, o->a.at.w, o->scale, o->out.at.addr);
+        return npu_job_dot(job, dev, o->op.a.at.addr, o->op.b.at.addr, o->op.a.at.w, o->scale, o->op.out.at.addr);
     }
-    return npu_job_global_average(job, dev, &o->a.at, o->out.at.addr, o->out.at.step);
+    return npu_job_global_average(job, dev, &o->op.a.at, o->op.out.at.addr, o->op.out.at.step);
 }
 
 static npu_status run_it(npu *dev, tensor_op *op) {
     reduce_op *o = (reduce_op *)op;
     o->ran = true;
     if (o->dot) {
-        return npu_dot_run(dev, o->a.at.addr, o->b.at.addr, o->a.at.w, o->scale, o->out.at.addr, &o->result);
+        return npu_dot_run(dev, o->op.a.at.addr, o->op.b.at.addr, o->op.a.at.w, o->scale, o->op.out.at.addr, &o->result);
     }
-    return npu_global_average_run(dev, &o->a.at, o->out.at.addr, o->out.at.step);
+    return npu_global_average_run(dev, &o->op.a.at, o->op.out.at.addr, o->op.out.at.step);
 }
 
 static void verify(tc_run *run, tensor_op *op) {
     reduce_op *o = (reduce_op *)op;
-    const uint32_t last = o->out.v[o->out.count - 1];
+    const uint32_t last = o->op.out.v[o->op.out.count - 1];
     if (o->ran && o->dot && o->result != last) {
         tc_fail(run, "reduce: result", "npu_dot_run answered 0x%08X, the definition gives 0x%08X", o->result, last);
         return;
@@ -142,14 +142,7 @@ static void verify(tc_run *run, tensor_op *op) {
     if (o->ran && !tc_expect(run, "ALU_RESULT", NPU_REG_ALU_RESULT, UINT32_MAX, last)) {
         return;
     }
-    tensor_check(run, &o->out, o->dot ? "dot" : "mean", NULL, NULL);
-}
-
-static void release(tensor_op *op) {
-    reduce_op *o = (reduce_op *)op;
-    tensor_free(&o->a);
-    tensor_free(&o->b);
-    tensor_free(&o->out);
+    tensor_check(run, &o->op.out, o->dot ? "dot" : "mean", NULL, NULL);
 }
 
 const tensor_kind reduce_kind = {.test = &tc_reduce,
@@ -159,8 +152,7 @@ const tensor_kind reduce_kind = {.test = &tc_reduce,
                                  .again = again,
                                  .start = start,
                                  .run = run_it,
-                                 .verify = verify,
-                                 .release = release};
+                                 .verify = verify};
 
 static uint64_t elements(const tb_knobs *knobs) {
     const npu_tensor t = shape_of(knobs);

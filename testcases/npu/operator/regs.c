@@ -318,27 +318,10 @@ static const tb_knob knobs[] = {
     {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
 };
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)n;
-    (void)plain;
-    (void)err;
-    (void)err_size;
-    tb_knobs_draw(drawn, seed);
-    return 0;
-}
-
-static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
-    (void)n;
-    (void)given;
-    (void)err;
-    (void)err_size;
-    return 0;
-}
-
 const tc_test tc_regs = {.name = "regs",
                          .help = "registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset",
                          .knobs = knobs,
                          .knob_count = sizeof knobs / sizeof knobs[0],
-                         .generate = generate,
-                         .check = check,
+                         .generate = tc_generate_any,
+                         .check = tc_check_any,
                          .execute = execute};

@@ -302,6 +302,27 @@ static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
              (uint16_t)(run->npu.started[NPU_UNIT_GEMM] - before[NPU_UNIT_GEMM]));
 }
 
+int tensor_again(tc_run *run, const tensor_kind *kind, tensor_op *op) {
+    return kind->again != NULL ? kind->again(run, op) : tensor_blank(run, &op->out);
+}
+
+void tensor_verify(tc_run *run, const tensor_kind *kind, tensor_op *op) {
+    if (kind->verify != NULL) {
+        kind->verify(run, op);
+    } else {
+        tensor_check(run, &op->out, kind->test->name, NULL, NULL);
+    }
+}
+
+void tensor_release(const tensor_kind *kind, tensor_op *op) {
+    if (kind->release != NULL) {
+        kind->release(op);
+    }
+    tensor_free(&op->a);
+    tensor_free(&op->b);
+    tensor_free(&op->out);
+}
+
 int tensor_execute(tc_run *run, const tensor_kind *kind) {
     tensor_op *op = calloc(1, kind->size);
     if (op == NULL) {
@@ -315,10 +336,10 @@ int tensor_execute(tc_run *run, const tensor_kind *kind) {
     if (rc == 0 && tc_ok(run)) {
         run_measured(run, kind, op);
         if (tc_ok(run)) {
-            kind->verify(run, op);
+            tensor_verify(run, kind, op);
         }
     }
-    kind->release(op);
+    tensor_release(kind, op);
     free(op);
     return rc;
 }

@@ -149,6 +149,7 @@ uint64_t tensor_memory(uint64_t bytes, uint32_t buffers);
 typedef struct tensor_op {
     char what[256]; /* the operator, in one line */
     tc_bounds bounds;
+    tensor a, b, out; /* operands (those that it has) and result, which are freed with it */
 } tensor_op;
 
 typedef struct tensor_kind {
@@ -158,14 +159,18 @@ typedef struct tensor_kind {
     uint64_t (*bytes)(uint32_t n, const tb_knobs *knobs);
     /* Tensors into device memory and expected results. op is zero before. -1 with run->err. */
     int (*prepare)(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op);
-    /* Outputs (and what is overwritten) as before the first run. */
+    /* Outputs (and what is overwritten) as before the first run. NULL: out is filled. */
     int (*again)(tc_run *run, tensor_op *op);
     npu_status (*start)(const npu *dev, const tensor_op *op, npu_job *job);
     npu_status (*run)(npu *dev, tensor_op *op);
-    void (*verify)(tc_run *run, tensor_op *op);
-    void (*release)(tensor_op *op);
+    void (*verify)(tc_run *run, tensor_op *op); /* NULL: tensor_check() of out under the name of the test */
+    void (*release)(tensor_op *op);             /* of what it has beside its tensors, or NULL */
 } tensor_kind;
 
+/* The functions of a kind, or what stands for those that are NULL. */
+int tensor_again(tc_run *run, const tensor_kind *kind, tensor_op *op);
+void tensor_verify(tc_run *run, const tensor_kind *kind, tensor_op *op);
+void tensor_release(const tensor_kind *kind, tensor_op *op);
 /* execute() of a test of one operator. */
 int tensor_execute(tc_run *run, const tensor_kind *kind);
 

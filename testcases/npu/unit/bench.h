@@ -1,8 +1,10 @@
 /*
- * bench.h - what every unit bench shares: the command line, cases, the clock, ports by name, stalls, the scoreboard, the report.
+ * bench.h - what every unit bench shares: the command line, cases, the clock, ports by name, stalls, the scoreboard,
+ * the report.
  *
- * A bench is one file unit_<module>.c that defines `unit_this_bench`. Its run function is the executor: it reads the case (seed and knobs) and nothing else.
- * In each cycle it sets inputs, calls unit_settle(), looks at outputs, and calls unit_edge().
+ * A bench is one file unit_<module>.c that defines `unit_this_bench`. Its run function is the executor: it reads the
+ * case (seed and knobs) and nothing else. In each cycle it sets inputs, calls unit_settle(), looks at outputs, and
+ * calls unit_edge().
  */
 #ifndef UNIT_BENCH_H
 #define UNIT_BENCH_H
@@ -19,16 +21,17 @@
 
 /* One case in execution. */
 typedef struct unit {
-    const char *name;       /* of the unit under test, as in reports */
-    uint64_t seed;          /* of the case; streams come from unit_stream() */
-    const tb_knobs *knobs;  /* resolved */
-    uint64_t cycle;         /* rising edges since the case began, reset included */
-    uint64_t max_cycles;    /* more of them are a hang */
-    uint64_t hash;          /* of all inputs at every edge: two runs with the same hash had the same stimulus, handshakes and length */
+    const char *name;      /* of the unit under test, as in reports */
+    uint64_t seed;         /* of the case; streams come from unit_stream() */
+    const tb_knobs *knobs; /* resolved */
+    uint64_t cycle;        /* rising edges since the case began, reset included */
+    uint64_t max_cycles;   /* more of them are a hang */
+    /* of all inputs at every edge: two runs with the same hash had the same stimulus, handshakes and length */
+    uint64_t hash;
     tb_scoreboard sb;       /* the bench sets it up with unit_expect_init() */
     bool sb_used, compared; /* the bench compares by itself: through the scoreboard, through unit_expect_value() */
     tb_result *result;
-    npu_cov *cov;         /* what is covered; NULL: nobody asked (--cov) */
+    npu_cov *cov;         /* what is covered; NULL: without --cov */
     tb_run run;           /* the design, and the checks of the units in the bench (tb/npu/score) */
     npu_score_ctx score;  /* what they need to know of it */
     uint64_t nowhere[64]; /* behind ports that do not exist */
@@ -41,19 +44,25 @@ typedef struct unit_bench {
     size_t nknobs;
     /* Redraw knobs whose range depends on others (NULL: there are none). Part of the generator. */
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
-    /* Execute. Failures go through unit_fail() or the scoreboard; 0 or -1 (could not run: out of memory, no such port). */
+    /*
+     * Execute. Failures go through unit_fail() or the scoreboard; 0 or -1 (could not run: out of memory, no such port).
+     */
     int (*run)(unit *u);
     bool no_reset; /* the module has no rst_ni */
     bool open_end; /* cases end in the middle of the traffic: nothing is missing then */
     /*
-     * Check a stream of vectors (--vectors) and print the counts; NULL: the unit has no vectors. `where` names the stream. Failures go through unit_fail().
-     * 0, or -1 with one line in err: the stream is malformed, empty or cannot be read.
+     * Check a stream of vectors (--vectors) and print the counts; NULL: the unit has no vectors. `where` names the
+     * stream. Failures go through unit_fail(). 0, or -1 with one line in err: the stream is malformed, empty or cannot
+     * be read.
      */
     int (*vectors)(unit *u, FILE *in, const char *where, char *err, size_t err_size);
 } unit_bench;
 
-/* Every bench defines it. */
+/* Every bench defines it: its name, what it is about, its table of knobs, its other fields. */
 extern const unit_bench unit_this_bench;
+#define UNIT_BENCH(NAME, ABOUT, KNOBS, ...)                                                                                                \
+    const unit_bench unit_this_bench = {                                                                                                   \
+        .name = NAME, .about = ABOUT, .knobs = KNOBS, .nknobs = sizeof KNOBS / sizeof *KNOBS, .run = run, __VA_ARGS__}
 
 /* ---- ports; values through tb_get() and tb_set() ---- */
 /* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
@@ -110,7 +119,10 @@ extern const uint32_t unit_stall_weights[96];
 int unit_expect_init(unit *u, size_t elem_bytes, const char *dim_name, uint32_t dim, bool is_signed);
 /* Compare with what is expected next. */
 void unit_check(unit *u, const void *actual, size_t count);
-/* Expect `count` elements at this moment; the text says where in the unit's own terms (block, pixel ...). False: some differ, noted as a failure. */
+/*
+ * Expect `count` elements at this moment; the text says where in the unit's own terms (block, pixel ...). False: some
+ * differ, noted as a failure.
+ */
 bool unit_compare(unit *u, const void *actual, const void *expected, size_t count, const char *where, ...)
     __attribute__((format(printf, 5, 6)));
 /* Note a failure: `kind` is a stable name for bucketing, the rest one line for a person. Later ones are dropped. */
@@ -120,8 +132,8 @@ void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expec
 /* The checks of the units look at the settled cycle without an edge: outputs that the last edge has made. */
 void unit_look(unit *u);
 /*
- * At the end of the case: the checks of the units complain about what never came. A complaint is a failure of the case, and so is a case of which neither they nor
- * the bench have checked anything.
+ * At the end of the case: the checks of the units complain about what never came. A complaint is a failure of the case,
+ * and so is a case of which neither they nor the bench have checked anything.
  */
 void unit_finish_checks(unit *u);
 /* False once anything failed. */

@@ -21,7 +21,10 @@ void unit_ports(unit *u, const npu_score_sig *ports, size_t count) {
     }
 }
 
-/* The Verilated storage is little endian in its words and so are all hosts that the project supports, so bytes can be copied. */
+/*
+ * The Verilated storage is little endian in its words and so are all hosts that the project supports, so bytes can be
+ * copied.
+ */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes) {
     if (bytes > 0 && at + bytes <= tb_sig_bytes(port)) {
         memcpy((uint8_t *)port.ptr + at, src, bytes);
@@ -71,7 +74,10 @@ static void take_failure(unit *u) {
     }
 }
 
-/* Inputs alone: an output holds the random initial state until it is valid, and its values are compared with predictions anyway. */
+/*
+ * Inputs alone: an output holds the random initial state until it is valid, and its values are compared with
+ * predictions anyway.
+ */
 static void hash_inputs(unit *u) {
     const tb_sim *sim = &u->run.sim;
     uint64_t hash = u->hash;

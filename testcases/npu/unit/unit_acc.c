@@ -113,9 +113,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "acc",
-                                    .about = "accumulators of a tile",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("acc", "accumulators of a tile", knobs, .constrain = constrain);

@@ -108,9 +108,4 @@ static int run(unit *u) {
     return able ? 0 : -1;
 }
 
-const unit_bench unit_this_bench = {.name = "dma_rd",
-                                    .about = "read side of an AXI channel",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("dma_rd", "read side of an AXI channel", knobs, .constrain = constrain);

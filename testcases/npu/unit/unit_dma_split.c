@@ -239,9 +239,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "dma_split",
-                                    .about = "arbitration, burst cutting and outstanding limit of a DMA channel",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("dma_split", "arbitration, burst cutting and outstanding limit of a DMA channel", knobs, .constrain = constrain);

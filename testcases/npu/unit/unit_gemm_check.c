@@ -307,9 +307,4 @@ static int run(unit *u) {
     return check_bench_run(u, &ops, &b);
 }
 
-const unit_bench unit_this_bench = {.name = "gemm_check",
-                                    .about = "limits of a GEMM task against the golden model's decoder",
-                                    .knobs = check_bench_knobs,
-                                    .nknobs = CHECK_BENCH_KNOBS,
-                                    .constrain = check_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("gemm_check", "limits of a GEMM task against the golden model's decoder", check_bench_knobs, .constrain = check_bench_constrain);

@@ -92,9 +92,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "gemm_queue",
-                                    .about = "task queue with one pointer for each engine",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("gemm_queue", "task queue with one pointer for each engine", knobs, .constrain = constrain);

@@ -8,10 +8,5 @@ static int run(unit *u) {
     return ram_bench_run(u, &desc);
 }
 
-const unit_bench unit_this_bench = {.name = "ifm_buf",
-                                    .about = "input feature map buffer: one write, two reads",
-                                    .knobs = ram_bench_knobs,
-                                    .nknobs = RAM_BENCH_KNOBS,
-                                    .constrain = ram_bench_constrain,
-                                    .run = run,
-                                    .no_reset = true};
+UNIT_BENCH("ifm_buf", "input feature map buffer: one write, two reads", ram_bench_knobs, .constrain = ram_bench_constrain,
+           .no_reset = true);

@@ -253,9 +253,4 @@ static int run(unit *u) {
     return able ? 0 : -1;
 }
 
-const unit_bench unit_this_bench = {.name = "ifm_ld",
-                                    .about = "layout jobs, ring and progress of the input loader",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("ifm_ld", "layout jobs, ring and progress of the input loader", knobs, .constrain = constrain);

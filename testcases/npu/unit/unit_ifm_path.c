@@ -362,9 +362,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "ifm_path",
-                                    .about = "input from memory to ifm_buf: speed",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("ifm_path", "input from memory to ifm_buf: speed", knobs, .constrain = constrain);

@@ -275,9 +275,4 @@ static int run(unit *u) {
     return rc;
 }
 
-const unit_bench unit_this_bench = {.name = "im2col",
-                                    .about = "streams of weight words and row vectors",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("im2col", "streams of weight words and row vectors", knobs, .constrain = constrain);

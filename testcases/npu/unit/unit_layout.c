@@ -248,9 +248,4 @@ static int run(unit *u) {
     return able ? 0 : -1;
 }
 
-const unit_bench unit_this_bench = {.name = "layout",
-                                    .about = "FP32 channels and INT8 pixels to words of N channels",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("layout", "FP32 channels and INT8 pixels to words of N channels", knobs, .constrain = constrain);

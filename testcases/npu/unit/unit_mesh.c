@@ -129,10 +129,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "mesh",
-                                    .about = "systolic array",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run,
-                                    .no_reset = true};
+UNIT_BENCH("mesh", "systolic array", knobs, .constrain = constrain, .no_reset = true);

@@ -106,10 +106,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "mesh_equiv",
-                                    .about = "systolic array against its netlist of processing elements",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run,
-                                    .no_reset = true};
+UNIT_BENCH("mesh_equiv", "systolic array against its netlist of processing elements", knobs, .constrain = constrain, .no_reset = true);

@@ -48,10 +48,7 @@ static int run(unit *u) {
     for (size_t s = 0; s < SIZES; s++) {
         gnt_port[s] = unit_port(u, port_of[s]);
     }
-    for (uint32_t i = 0; i < REQS; i++) {
-        stall[i] = unit_stall_make(u, "req");
-        stall[i].rng = tb_rng_fork(&stall[i].rng, i);
-    }
+    unit_stalls(u, "req", stall, REQS);
     unit_reset(u);
     for (uint64_t pattern = 0; pattern < (1u << REQS) && unit_ok(u); pattern++) {
         step(u, req_port, gnt_port, pattern);
@@ -66,9 +63,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "npu_arb",
-                                    .about = "fixed-priority arbiter",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("npu_arb", "fixed-priority arbiter", knobs, .constrain = constrain);

@@ -140,9 +140,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "npu_fifo",
-                                    .about = "FIFO at five depths against a queue",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("npu_fifo", "FIFO at five depths against a queue", knobs, .constrain = constrain);

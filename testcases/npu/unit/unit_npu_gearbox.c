@@ -118,9 +118,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "npu_gearbox",
-                                    .about = "bus beats to words of N bytes",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("npu_gearbox", "bus beats to words of N bytes", knobs, .constrain = constrain);

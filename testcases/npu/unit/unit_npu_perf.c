@@ -98,9 +98,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "npu_perf",
-                                    .about = "performance counters, marks, snapshot and clear",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("npu_perf", "performance counters, marks, snapshot and clear", knobs, .constrain = constrain);

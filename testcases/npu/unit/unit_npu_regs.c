@@ -6,9 +6,5 @@ static int run(unit *u) {
     return regs_bench_run(u, true, true);
 }
 
-const unit_bench unit_this_bench = {.name = "npu_regs",
-                                    .about = "register file: accesses, task start, interrupts, counters, soft reset",
-                                    .knobs = regs_bench_knobs,
-                                    .nknobs = REGS_BENCH_KNOBS,
-                                    .constrain = regs_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("npu_regs", "register file: accesses, task start, interrupts, counters, soft reset", regs_bench_knobs,
+           .constrain = regs_bench_constrain);

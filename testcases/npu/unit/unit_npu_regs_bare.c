@@ -8,9 +8,4 @@ static int run(unit *u) {
     return regs_bench_run(u, false, false);
 }
 
-const unit_bench unit_this_bench = {.name = "npu_regs_bare",
-                                    .about = "register file of an NPU without ALU and POOL",
-                                    .knobs = regs_bench_knobs,
-                                    .nknobs = REGS_BENCH_KNOBS,
-                                    .constrain = regs_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("npu_regs_bare", "register file of an NPU without ALU and POOL", regs_bench_knobs, .constrain = regs_bench_constrain);

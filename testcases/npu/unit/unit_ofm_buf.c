@@ -107,9 +107,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "ofm_buf",
-                                    .about = "sums of a tile on their way from acc to post",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("ofm_buf", "sums of a tile on their way from acc to post", knobs, .constrain = constrain);

@@ -11,10 +11,5 @@ static int run(unit *u) {
     return ram_bench_run(u, &desc);
 }
 
-const unit_bench unit_this_bench = {.name = "par_buf",
-                                    .about = "output scales and biases: two memories, two read ports",
-                                    .knobs = ram_bench_knobs,
-                                    .nknobs = RAM_BENCH_KNOBS,
-                                    .constrain = ram_bench_constrain,
-                                    .run = run,
-                                    .no_reset = true};
+UNIT_BENCH("par_buf", "output scales and biases: two memories, two read ports", ram_bench_knobs, .constrain = ram_bench_constrain,
+           .no_reset = true);

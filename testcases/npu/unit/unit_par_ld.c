@@ -139,9 +139,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "par_ld",
-                                    .about = "requests, word addresses and ring of the factor loader",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("par_ld", "requests, word addresses and ring of the factor loader", knobs, .constrain = constrain);

@@ -13,9 +13,5 @@ static int run(unit *u) {
     return ram_bench_run(u, &desc);
 }
 
-const unit_bench unit_this_bench = {.name = "wgt_buf",
-                                    .about = "weight buffer: two banks, each read and written in the same cycle",
-                                    .knobs = ram_bench_knobs,
-                                    .nknobs = RAM_BENCH_KNOBS,
-                                    .constrain = ram_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("wgt_buf", "weight buffer: two banks, each read and written in the same cycle", ram_bench_knobs,
+           .constrain = ram_bench_constrain);

@@ -308,9 +308,4 @@ static int run(unit *u) {
     return able ? 0 : -1;
 }
 
-const unit_bench unit_this_bench = {.name = "wgt_ld",
-                                    .about = "requests, words and bank sequence of the two weight loaders",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("wgt_ld", "requests, words and bank sequence of the two weight loaders", knobs, .constrain = constrain);

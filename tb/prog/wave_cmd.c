@@ -1,12 +1,12 @@
-/* wave_cmd.c - `tandem wave`: what is in a waveform file, as a table, a picture or a save file for GTKWave. */
-#include "cli.h"
-
+/* wave_cmd.c - the command wave: what is in a waveform file, as a table, a picture or a save file for GTKWave. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../wave/wave.h"
+#include "options.h"
 #include "report/report.h"
 
 #define MAX_SCOPES 16u
@@ -20,7 +20,7 @@ typedef struct wave_options {
     const char *scope[MAX_SCOPES];
     size_t scopes;
     uint64_t from, to, mark; /* cycles, or times of a file without a clock */
-    bool have_from, have_to, have_mark, list, help;
+    bool have_from, have_to, have_mark, list;
 } wave_options;
 
 /* A file that is open, and the signals that were asked for. */
@@ -36,23 +36,6 @@ typedef struct wave_job {
     int exponent;
 } wave_job;
 
-static void usage(FILE *out, const char *prog) {
-    fprintf(out,
-            "usage: %s wave FILE [options]\n\n"
-            "A waveform file (FST or VCD, of any design): its times, clock and scopes.\n\n"
-            "options:\n"
-            "  --signals S    the signals of scope S; may be given several times (outermost)\n"
-            "  --list         only list them (all without --signals)\n"
-            "  --from C --to C  cycles; times of the file if it has no clock\n"
-            "  --mark C       where the marker stands\n"
-            "  --clock NAME   full path of the clock (found by its name)\n"
-            "  --svg F        timing diagram\n"
-            "  --gtkw F       save file: gtkwave FILE F\n\n"
-            "With --signals alone: their values at --from. Exit status: 0, 1 cannot be\n"
-            "written, 2 bad input.\n",
-            prog);
-}
-
 /* One line; the exit status. */
 __attribute__((format(printf, 2, 3))) static int bad(const wave_options *o, const char *format, ...) {
     va_list args;
@@ -64,53 +47,44 @@ __attribute__((format(printf, 2, 3))) static int bad(const wave_options *o, cons
     return 2;
 }
 
-/* 0, or the exit status. */
-static int parse(wave_options *o, int argc, char **argv) {
-    const struct {
-        const char *name;
-        uint64_t *number;
-        bool *given;
-        const char **text;
-    } known[] = {{"--from", &o->from, &o->have_from, NULL},
-                 {"--to", &o->to, &o->have_to, NULL},
-                 {"--mark", &o->mark, &o->have_mark, NULL},
-                 {"--svg", NULL, NULL, &o->svg},
-                 {"--gtkw", NULL, NULL, &o->gtkw},
-                 {"--clock", NULL, NULL, &o->clock},
-                 {"--signals", NULL, NULL, NULL}};
-    const size_t count = sizeof known / sizeof known[0];
-    for (int i = 2; i < argc; i++) {
-        size_t k = 0;
-        while (k < count && strcmp(argv[i], known[k].name) != 0) {
-            k++;
-        }
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            o->help = true;
-        } else if (strcmp(argv[i], "--list") == 0) {
-            o->list = true;
-        } else if (argv[i][0] != '-') {
-            if (o->file != NULL) {
-                return bad(o, "wave: unexpected argument %.60s", argv[i]);
-            }
-            o->file = argv[i];
-        } else if (k == count) {
-            return bad(o, "wave: unknown option %.60s (--help lists them)", argv[i]);
-        } else if (++i == argc || argv[i][0] == '\0') {
-            return bad(o, "%s: expected a value", known[k].name);
-        } else if (known[k].number != NULL) {
-            *known[k].given = true;
-            if (tb_parse_u64(argv[i], known[k].number) != 0) {
-                return bad(o, "a cycle expected, got %.60s", argv[i]);
-            }
-        } else if (known[k].text != NULL) {
-            *known[k].text = argv[i];
-        } else if (o->scopes == MAX_SCOPES) {
-            return bad(o, "--signals %.60s: more scopes than fit", argv[i]);
-        } else {
-            o->scope[o->scopes++] = argv[i];
-        }
+static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
+    wave_options *o = (wave_options *)ctx;
+    if (o->file != NULL) {
+        snprintf(err, err_size, "wave: unexpected argument %.60s", word);
+        return -1;
     }
-    return o->help || o->file != NULL ? 0 : bad(o, "wave: expected a waveform file");
+    o->file = word;
+    return 0;
+}
+
+/* 0, or the exit status; -1: the help was asked for, and printed. */
+static int parse(wave_options *o, int argc, char **argv) {
+    char err[400];
+    opt_list scopes = {.item = o->scope, .most = MAX_SCOPES};
+    const opt_row rows[] = {
+        OPT(LIST, "--signals", "S", "the signals of scope S; may be given several times (outermost)", &scopes),
+        OPT(FLAG, "--list", NULL, "only list them (all without --signals)", &o->list),
+        OPT(U64, "--from", "C", "cycles from this one on; times of the file if it has no clock", &o->from, .given = &o->have_from),
+        OPT(U64, "--to", "C", "up to this one", &o->to, .given = &o->have_to),
+        OPT(U64, "--mark", "C", "where the marker stands", &o->mark, .given = &o->have_mark),
+        OPT(TEXT, "--clock", "NAME", "full path of the clock (found by its name)", &o->clock),
+        OPT(TEXT, "--svg", "F", "timing diagram", &o->svg),
+        OPT(TEXT, "--gtkw", "F", "save file: gtkwave FILE F", &o->gtkw),
+    };
+    const opt_group group = OPT_GROUP(NULL, rows);
+    opt_line line = {.group = &group, .groups = 1, .command = "wave", .word = take_file, .ctx = o};
+    if (opt_parse(&line, argc - 2, argv + 2, err, sizeof err) != 0) {
+        return bad(o, "%s", err);
+    }
+    o->scopes = scopes.count;
+    if (line.help) {
+        printf("usage: %s wave FILE [options]\n\nA waveform file (FST or VCD, of any design): its times, clock and scopes.\n\noptions:\n",
+               o->prog);
+        opt_help(stdout, &line);
+        fputs("\nWith --signals alone: their values at --from. Exit status: 0, 1 cannot be\nwritten, 2 bad input.\n", stdout);
+        return -1;
+    }
+    return o->file != NULL ? 0 : bad(o, "wave: expected a waveform file");
 }
 
 /* ---- tables ---- */
@@ -283,16 +257,12 @@ static int work(void *ctx) {
     return 0;
 }
 
-int cli_wave(int argc, char **argv) {
+int tb_prog_wave(int argc, char **argv) {
     wave_options o = {.prog = argv[0]};
     char err[512];
     const int status = parse(&o, argc, argv);
     if (status != 0) {
-        return status;
-    }
-    if (o.help) {
-        usage(stdout, o.prog);
-        return 0;
+        return status < 0 ? 0 : status;
     }
     wave_job *j = (wave_job *)calloc(1, sizeof *j);
     if (j == NULL) {

@@ -1,13 +1,12 @@
-/* axi_check_file.c - `tandem axi-check` in the guarded child: find the port, sample it, judge it, say what was found. Nothing is printed before all was read. */
+/* axi_check_file.c - axi-check in the guarded child: find the port, sample it, judge it, say what was found. Nothing is printed before all was read. */
 #include "axi_check.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "device.h"
 
 enum { STOP = 1 };
 
@@ -35,18 +34,6 @@ typedef struct check {
 
 /* ---- one violation ---- */
 
-static void json_text(FILE *out, const char *text) {
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20) {
-            fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
-        } else {
-            fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-        }
-    }
-    fputc('"', out);
-}
-
 static void line_json(const check *c, const tb_axi_violation *v) {
     fprintf(c->lines, "%s\n    {\"rule\": \"%s\", \"severity\": \"%s\", \"cycle\": %" PRIu64 ", \"time\": %" PRIu64 ", \"channel\": \"%s\"",
             c->printed > 0 ? "," : "", tb_axi_rule_name(v->rule), tb_axi_severity_name(v->severity), v->cycle, c->time,
@@ -59,7 +46,7 @@ static void line_json(const check *c, const tb_axi_violation *v) {
         fprintf(c->lines, ", \"beat\": %u, \"beat_addr\": \"0x%" PRIx64 "\"", v->beat, v->beat_addr);
     }
     fputs(", \"text\": ", c->lines);
-    json_text(c->lines, v->text);
+    rep_json(c->lines, v->text);
     fputs("}", c->lines);
 }
 
@@ -122,8 +109,8 @@ static int begin(check *c) {
                           .report = report,
                           .report_ctx = c};
     memcpy(cfg.severity, o->severity, sizeof cfg.severity);
-    if (o->npu_rules) {
-        npu_dev_axi_rules(&cfg);
+    if (o->project_rules != NULL) {
+        o->project_rules(&cfg);
     }
     for (uint32_t i = 0; i < o->projects; i++) {
         tb_axi_project_set(&cfg.proj, o->project[i].name, o->project[i].value);
@@ -208,7 +195,7 @@ static void print_summary(const check *c) {
 static void json_path(const char *key, const char *text, bool there) {
     printf("  \"%s\": ", key);
     if (there) {
-        json_text(stdout, text);
+        rep_json(stdout, text);
     } else {
         fputs("null", stdout);
     }

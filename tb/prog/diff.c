@@ -1,10 +1,10 @@
-/* diff.c - `tandem diff`: two tensor logs, stream by stream. */
-#include "cli.h"
-
+/* diff.c - the command diff: two tensor logs, stream by stream. */
 #include <inttypes.h>
 #include <stdio.h>
-
 #include <unistd.h>
+
+#include "../tlog/tlog.h"
+#include "options.h"
 
 typedef struct tally {
     uint64_t streams, different, only_a, only_b;
@@ -55,7 +55,7 @@ static bool holds(const char *dir, const char *part) {
            access(path, F_OK) == 0;
 }
 
-static int compare_part(const cli_options *o, const char *part, tally *t, char *err, size_t err_size) {
+static int compare_part(const tb_prog_options *o, const char *part, tally *t, char *err, size_t err_size) {
     char a[1200], b[1200];
     const bool in_a = holds(o->dir[0], part), in_b = holds(o->dir[1], part);
     if (!in_a && !in_b) {
@@ -74,7 +74,7 @@ static int compare_part(const cli_options *o, const char *part, tally *t, char *
 }
 
 /* What --dump has written: the sides of the first device, then of further ones. */
-static int compare_whole(const cli_options *o, tally *t, char *err, size_t err_size) {
+static int compare_whole(const tb_prog_options *o, tally *t, char *err, size_t err_size) {
     static const char *const sides[] = {"model", "rtl", "streams"};
     char part[48];
     for (unsigned device = 1, found = 1; found > 0; device++) {
@@ -98,14 +98,14 @@ static bool is_whole(const char *dir) {
     return !holds(dir, "") && (holds(dir, "rtl") || holds(dir, "model"));
 }
 
-int cli_diff(const cli_options *o) {
+int tb_prog_diff(const tb_prog_options *o) {
     char err[512];
     tally t = {.side = ""};
     const int rc = is_whole(o->dir[0]) && is_whole(o->dir[1]) ? compare_whole(o, &t, err, sizeof err)
                                                               : tb_tlog_compare(o->dir[0], o->dir[1], print_diff, &t, err, sizeof err);
     if (rc != 0) {
         fflush(stdout);
-        fprintf(stderr, "%s: %s\n", o->prog, err);
+        fprintf(stderr, "%s: %s\n", o->self, err);
         return 2;
     }
     if (t.different + t.only_a + t.only_b == 0) {

@@ -1,10 +1,12 @@
 /*
- * axi_check.h - private to `tandem axi-check`: what was asked for.
+ * axi_check.h - the command axi-check: what was asked for.
  */
-#ifndef TESTCASES_AXI_CHECK_H
-#define TESTCASES_AXI_CHECK_H
+#ifndef TB_PROG_AXI_CHECK_H
+#define TB_PROG_AXI_CHECK_H
 
-#include "tb.h"
+#include "../axi/monitor.h"
+#include "../axi/project_set.h"
+#include "../axi/wave_port.h"
 
 #define AXI_CHECK_RANGES 16u
 #define AXI_CHECK_PROJECT 32u
@@ -17,7 +19,8 @@ typedef struct axi_check_options {
     uint64_t from, to; /* cycles that are judged */
     uint64_t max;      /* lines */
     uint64_t max_waits;
-    bool have_to, npu_rules, json, stats, notes, strict, list, help;
+    bool have_to, json, stats, notes, strict, list;
+    void (*project_rules)(tb_axi_mon_cfg *cfg); /* of the program's design, or NULL */
     bool running, at_rest, open_end, error_data_x;
     uint8_t severity[TB_AXI_RULES];
     /* --project: beside --project-rules, and stronger */

@@ -1,0 +1,78 @@
+#include "copy_cov.h"
+
+#include <stdio.h>
+
+#define LANES 16 /* of the widest data bus */
+
+static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
+static const char *const error_names[] = {"none", "read", "write"};
+static const char *const wait_names[] = {"poll", "irq"};
+static const char *const no_yes[] = {"no", "yes"};
+
+static const cov_bin copies_bins[] = {{COV_EACH(1, 8)}};
+static const cov_bin len_bins[] = {{COV_VALUE("nothing", 0)},           {COV_VALUE("a byte", 1)},
+                                   {COV_RANGE("within a beat", 2, 15)}, {COV_RANGE("beats", 16, 255)},
+                                   {COV_RANGE("bursts", 256, 4095)},    {COV_RANGE("over a page", 4096, 12000)}};
+static const cov_bin lane_bins[] = {{COV_EACH(0, LANES - 1)}};
+static const cov_bin wait_bins[] = {{COV_NAMES(wait_names, 2)}};
+static const cov_bin flag_bins[] = {{COV_NAMES(no_yes, 2)}};
+static const cov_bin error_bins[] = {{COV_NAMES(error_names, 3)}};
+static const cov_bin bus_bins[] = {{COV_NAMES(bus_names, 6)}};
+
+enum { COPIES, LEN, SRC, DST, WAIT, EARLY, AGAIN, RANGE, ERROR, BUS, POINTS };
+static const cov_point points[POINTS] = {
+    [COPIES] = {COV_POINT("copies", "state that one copy leaves behind", copies_bins), .hint = ":copies=%"},
+    [LEN] = {COV_POINT("len", "first and last beat of a copy, of a burst, of a page", len_bins), .hint = ":len=%"},
+    [SRC] = {COV_POINT("src_lane", "a lane that the aligner does not read", lane_bins), .hint = ":src=%"},
+    [DST] = {COV_POINT("dst_lane", "a strobe at one end of a copy", lane_bins), .hint = ":dst=%"},
+    [WAIT] = {COV_POINT("wait", "an interrupt before the copy is done", wait_bins)},
+    [EARLY] = {COV_POINT("early", "registers of the next copy that change the one under way", flag_bins)},
+    [AGAIN] = {COV_POINT("again", "a START while a copy is under way", flag_bins)},
+    [RANGE] = {COV_POINT("range", "a copy beyond the end of the address space", flag_bins)},
+    [ERROR] = {COV_POINT("error", "an error response that is lost", error_bins), .hint = ":error=%"},
+    [BUS] = {COV_POINT("bus", "a handshake that only works without stalls", bus_bins), .hint = ":bus=%"},
+};
+static const cov_cross crosses[] = {
+    {COV_CROSS("lanes", "a shift between two alignments that the aligner does wrong", "src_lane", "dst_lane")},
+    {COV_CROSS("error_bus", "an error response behind stalls", "error", "bus")},
+};
+static const cov_group group = {COV_GROUP("axi_copy", "copies that the cases ask for", points), COV_CROSSES(crosses)};
+
+int copy_cov_open(copy_cov *cov, char *err, size_t err_size) {
+    static const cov_group *const groups[] = {&group};
+    cov_error why;
+    int rc = cov_open(&cov->db, groups, 1, &why);
+    if (rc == COV_OK) {
+        rc = cov_instance(cov->db, group.name, NULL, &cov->inst, &why);
+    }
+    if (rc != COV_OK) {
+        snprintf(err, err_size, "%s", why.text);
+    }
+    return rc == COV_OK ? 0 : -1;
+}
+
+void copy_cov_close(copy_cov *cov) {
+    cov_close(cov->db);
+    *cov = (copy_cov){0};
+}
+
+void copy_cov_case(copy_cov *cov, const tb_knobs *knobs) {
+    const int64_t values[POINTS] = {
+        [COPIES] = tb_knobs_get(knobs, "copies"),   [LEN] = tb_knobs_get(knobs, "len"),     [SRC] = tb_knobs_get(knobs, "src") % LANES,
+        [DST] = tb_knobs_get(knobs, "dst") % LANES, [WAIT] = tb_knobs_get(knobs, "irq"),    [EARLY] = tb_knobs_get(knobs, "early"),
+        [AGAIN] = tb_knobs_get(knobs, "again"),     [RANGE] = tb_knobs_get(knobs, "range"), [ERROR] = tb_knobs_get(knobs, "error"),
+        [BUS] = tb_knobs_get(knobs, "bus")};
+    (void)cov_sample(cov->inst, values);
+}
+
+int copy_cov_save(copy_cov *cov, const char *path, const char *job, char *err, size_t err_size) {
+    cov_error why;
+    int rc = cov_set_job(cov->db, job, &why);
+    if (rc == COV_OK) {
+        rc = cov_write(cov_db_data(cov->db), path, &why);
+    }
+    if (rc != COV_OK) {
+        snprintf(err, err_size, "%s", why.text);
+    }
+    return rc == COV_OK ? 0 : -1;
+}
