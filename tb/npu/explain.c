@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_BURSTS 4096u
 #define KEEP_WRITES 1000000u
 #define KEEP_TASKS 65536u
 #define KEEP_ELEMENTS 4000000u /* of an output */
-#define LIMIT 500000u
 
 /* Room for one more element; false: none is left, or as many are kept as may be. */
 static bool room(npu_explain *ex, void **list, size_t count, size_t *cap, size_t size, size_t max) {
@@ -22,7 +20,7 @@ static bool room(npu_explain *ex, void **list, size_t count, size_t *cap, size_t
     const size_t bigger = *cap == 0 ? 256 : *cap * 2;
     void *p = count < max ? realloc(*list, bigger * size) : NULL;
     if (p == NULL) {
-        ex->oom = true;
+        ex->story.oom = true;
         return false;
     }
     *list = p;
@@ -38,26 +36,22 @@ void npu_explain_free(npu_explain *ex) {
     free(ex->write);
     free(ex->wrong);
     free(ex->buf);
-    for (unsigned i = 0; i < NPU_EX_PORTS; i++) {
-        tb_axi_log_free(&ex->axi[i]);
-    }
+    tb_story_free(&ex->story);
     *ex = (npu_explain){0};
 }
 
 void npu_explain_begin(npu_dev *dev) {
-    static const char *const names[NPU_EX_PORTS] = {"axil", "m0", "m1"};
     npu_explain *ex = dev->cfg.explain;
-    if (ex == NULL || ex->first.signature[0] != '\0') {
+    if (ex == NULL || ex->story.first.signature[0] != '\0') {
         dev->cfg.explain = NULL; /* what there is to explain has happened */
         return;
     }
-    const uint64_t limit = ex->limit != 0 ? ex->limit : LIMIT;
-    dev->run.cfg.go_on = limit;
+    const uint64_t limit = ex->story.limit;
     npu_explain_free(ex);
-    *ex = (npu_explain){.limit = limit, .n = dev->cfg.n, .has_rtl = dev->has_rtl, .has_model = dev->has_model};
-    for (unsigned i = 0; i < NPU_EX_PORTS && dev->has_rtl; i++) {
-        ex->oom = tb_axi_log_init(&ex->axi[i], names[i], dev->run.port[i]->axi.bytes, LOG_BURSTS) != 0 || ex->oom;
-    }
+    *ex = (npu_explain){.story = {.limit = limit}, .n = dev->cfg.n};
+    tb_story_begin(&ex->story, &dev->run);
+    ex->story.has_rtl = dev->has_rtl;
+    ex->story.has_model = dev->has_model;
 }
 
 /* Address of the i-th element. */
@@ -122,18 +116,6 @@ void npu_explain_refused(npu_dev *dev) {
 void npu_explain_forget(npu_dev *dev) {
     if (dev->cfg.explain != NULL) {
         dev->cfg.explain->bufs_from = dev->run.sim.cycle;
-    }
-}
-
-void npu_explain_sample(npu_dev *dev) {
-    npu_explain *ex = dev->cfg.explain;
-    for (unsigned i = 0; ex != NULL && i < NPU_EX_PORTS; i++) {
-        const tb_axi_port *p = &dev->run.port[i]->axi;
-        tb_axi_sample s;
-        if (ex->axi[i].ring != NULL && (*p->aw.valid | *p->w_valid | *p->b_valid | *p->ar.valid | *p->r_valid) != 0) {
-            tb_axi_sample_port(p, dev->run.sim.cycle, true, &s);
-            tb_axi_log_step(&ex->axi[i], &s);
-        }
     }
 }
 
@@ -211,56 +193,17 @@ void npu_explain_compare(npu_dev *dev) {
 
 /* ---- the end ---- */
 
-static void copy_check(npu_ex_check *c, const tb_check_failure *f) {
-    *c = (npu_ex_check){
-        .index = f->check->index, .cycle = f->cycle, .task = f->task, .transaction = f->transaction, .input_right = f->input_right};
-    snprintf(c->unit, sizeof c->unit, "%s", f->check->ops->unit);
-    snprintf(c->path, sizeof c->path, "%s", f->check->tap->path);
-    snprintf(c->stream, sizeof c->stream, "%s", f->stream);
-    snprintf(c->where, sizeof c->where, "%s", f->where);
-    snprintf(c->got, sizeof c->got, "%s", f->got);
-    snprintf(c->expected, sizeof c->expected, "%s", f->expected);
-}
-
-static void copy_rules(npu_dev *dev, npu_explain *ex) {
-    for (unsigned p = 0; p < NPU_EX_PORTS; p++) {
-        const tb_axi_monitor *m = &dev->run.port[p]->mon;
-        for (uint64_t i = 0; i < m->violations && i < TB_AXI_KEEP; i++, ex->rules++) {
-            if (ex->rules < sizeof ex->rule / sizeof ex->rule[0]) {
-                tb_axi_violation_text(m, &m->first[i], ex->rule[ex->rules], sizeof ex->rule[0]);
-            }
-        }
-        ex->rules += m->violations > TB_AXI_KEEP ? m->violations - TB_AXI_KEEP : 0;
-    }
-}
-
 void npu_explain_end(npu_dev *dev) {
     npu_explain *ex = dev->cfg.explain;
     if (ex == NULL) {
         return;
     }
-    ex->cycles = dev->run.sim.cycle;
-    ex->has_checks = dev->run.checks.count > 0;
-    ex->checks = dev->run.checks.failures;
-    for (size_t i = 0; i < ex->checks; i++) {
-        copy_check(&ex->check[i], &dev->run.checks.failure[i]);
-    }
-    if (dev->has_rtl) {
-        copy_rules(dev, ex);
-    }
     ex->buf = (npu_ex_buf *)calloc(dev->bufs + 1, sizeof *ex->buf);
-    ex->oom = ex->oom || ex->buf == NULL;
+    ex->story.oom = ex->story.oom || ex->buf == NULL;
     for (size_t i = 0; ex->buf != NULL && i < dev->bufs; i++) {
         ex->buf[ex->bufs++] = (npu_ex_buf){.addr = dev->buf[i].addr, .bytes = dev->buf[i].bytes, .kind = dev->buf[i].kind};
     }
-    ex->last = dev->run.failure;
-    ex->first = dev->run.first;
-    if (npu_dev_failed(dev) && (ex->first.signature[0] == '\0' || strcmp(ex->first.signature, dev->run.failure.signature) == 0)) {
-        ex->first = dev->run.failure;
-    }
-    if (!npu_dev_failed(dev) && ex->first.signature[0] != '\0') {
-        dev->run.failure = ex->first;
-    }
+    tb_story_end(&dev->run);
     if (npu_dev_failed(dev)) {
         npu_explain_compare(dev);
     }

@@ -2,7 +2,7 @@
  * explain.h - what a device remembers of a run that is known to fail: registers, bus, every failed check, every wrong byte.
  *
  * A run with npu_dev_cfg.explain does not stop at the first unit, bus rule or memory access that is wrong; it goes on to the compare point that fails, a hang, an
- * assertion, the end, or `limit` cycles after the first failure. The struct is filled when the device is finished and outlives it.
+ * assertion, the end, or story.limit cycles after the first failure. The struct is filled when the device is finished and outlives it.
  */
 #ifndef NPU_EXPLAIN_H
 #define NPU_EXPLAIN_H
@@ -10,7 +10,6 @@
 #include "device.h"
 
 #define NPU_EX_NONE UINT32_MAX /* of no task */
-#define NPU_EX_PORTS 3u        /* registers, memory channels 0 and 1 */
 #define NPU_EX_REGS 128u
 
 typedef enum npu_elem_type { NPU_ELEM_F32, NPU_ELEM_I32, NPU_ELEM_I8 } npu_elem_type;
@@ -51,46 +50,27 @@ typedef struct npu_ex_wrong {
     bool missing;  /* the RTL did not, or it still holds what it held when the task was started */
 } npu_ex_wrong;
 
-/* A failed check of a unit (tb_check_failure, with nothing that belongs to the device). */
-typedef struct npu_ex_check {
-    char unit[32], path[128], stream[24], where[96], got[80], expected[80];
-    unsigned index;
-    uint64_t cycle, task, transaction;
-    bool input_right;
-} npu_ex_check;
-
 typedef struct npu_ex_buf {
     uint32_t addr, bytes;
     npu_buf_kind kind;
 } npu_ex_buf;
 
 typedef struct npu_explain {
-    /* ---- of the caller ---- */
-    uint64_t limit; /* cycles after the first failure (0: 500,000) */
-    /* ---- of the device ---- */
+    tb_story story; /* what every design has: bus, checks, failures (tb/run/story.h); port 0 has the registers */
     uint32_t n;
-    bool has_rtl, has_model, has_checks;
-    npu_dev_failure first, last; /* the first thing that was wrong; what ended the run, empty when nothing did */
-    uint64_t cycles;
     npu_ex_task *task;
     size_t tasks, task_cap;
     npu_ex_write *write;
     size_t writes, write_cap;
     uint32_t regs[NPU_EX_REGS]; /* as written */
     uint32_t number[3];         /* tasks of each unit so far */
-    npu_ex_check check[TB_CHECK_KEEP];
-    size_t checks;
-    char rule[4][320]; /* the first broken rules of the bus, as text */
-    uint64_t rules;    /* all of them */
-    bool compared;     /* the memories were compared */
+    bool compared;              /* the memories were compared */
     npu_ex_wrong *wrong;
     size_t wrongs, wrong_cap;
     uint64_t wrong_elements, wrong_bytes; /* all; of the elements only NPU_EX_KEEP are kept */
-    tb_axi_log axi[NPU_EX_PORTS];
     npu_ex_buf *buf;
     size_t bufs;
     uint64_t bufs_from; /* earlier cycles used other buffers */
-    bool oom;           /* something could not be kept */
 } npu_explain;
 
 #define NPU_EX_KEEP 1000000u /* wrong elements */
@@ -109,7 +89,7 @@ void npu_explain_where(const npu_explain *ex, uint64_t addr, char *dst, size_t s
 /* An element's bits as text. */
 void npu_explain_value(npu_elem_type type, uint32_t bits, char *dst, size_t size);
 /* Index of the task that a check speaks of, by the unit it sits in and its number; NPU_EX_NONE: not known. */
-uint32_t npu_explain_task_of(const npu_explain *ex, const npu_ex_check *check);
+uint32_t npu_explain_task_of(const npu_explain *ex, const tb_story_check *check);
 
 /* Output of a task with these registers (128 words, a legal task) on a mesh of size n. false: it has none. */
 bool npu_out_tensor_of(unsigned unit, const uint32_t *regs, uint32_t n, npu_out_tensor *out);

@@ -131,7 +131,7 @@ void npu_explain_where(const npu_explain *ex, uint64_t addr, char *dst, size_t s
     snprintf(dst, size, "in no buffer");
 }
 
-uint32_t npu_explain_task_of(const npu_explain *ex, const npu_ex_check *check) {
+uint32_t npu_explain_task_of(const npu_explain *ex, const tb_story_check *check) {
     static const char *const inside[] = {[UNIT_ALU] = "u_alu", [UNIT_POOL] = "u_pool", [UNIT_GEMM] = "u_gemm"};
     for (unsigned u = 0; u < UNITS; u++) {
         for (size_t i = 0; strstr(check->path, inside[u]) != NULL && i < ex->tasks; i++) {

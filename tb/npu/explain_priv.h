@@ -14,8 +14,6 @@ void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value);
 void npu_explain_refused(npu_dev *dev);
 /* All buffers were dropped. */
 void npu_explain_forget(npu_dev *dev);
-/* A cycle, after settle. */
-void npu_explain_sample(npu_dev *dev);
 /* Both memories, byte by byte: what differs, as elements of the tasks' outputs. */
 void npu_explain_compare(npu_dev *dev);
 /* The device is finished: keep what it knows. A failure that did not stop the run becomes the device's. */

@@ -10,9 +10,6 @@ static void sample(void *ctx) {
     if (dev->perf.on) {
         npu_perf_sample(dev);
     }
-    if (dev->cfg.explain != NULL) {
-        npu_explain_sample(dev);
-    }
     if (dev->tlog != NULL) {
         npu_tlog_cycle(dev);
     }

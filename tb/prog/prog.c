@@ -7,6 +7,7 @@
 #include "../case/store.h"
 #include "../sim/sim.h"
 #include "options.h"
+#include "report.h"
 
 /* ---- cases ---- */
 
@@ -149,6 +150,7 @@ static void write_wave(tb_prog_run *p, tb_run *run) {
 }
 
 void tb_prog_failed(tb_prog_run *p, tb_run *run) {
+    tb_story_end(run);
     const bool known = tb_run_failed(run);
     snprintf(p->failure.signature, sizeof p->failure.signature, "%s", p->result->signature);
     snprintf(p->failure.path, sizeof p->failure.path, "%s", known ? run->failure.path : run->sim.failure_path);
@@ -162,7 +164,7 @@ void tb_prog_failed(tb_prog_run *p, tb_run *run) {
 }
 
 /* One line for the failure, one for the way back to it; the case into a file, and all else that was asked for. */
-static void report_failure(const tb_prog_options *o, tb_prog_run *run, void *report) {
+static void report_failure(const tb_prog_options *o, tb_prog_run *run, tb_report *report) {
     char again[1024], err[512];
     const tb_prog *prog = o->prog;
     tb_result *result = run->result;
@@ -181,7 +183,7 @@ static void report_failure(const tb_prog_options *o, tb_prog_run *run, void *rep
     if (run->hang != NULL) {
         printf("\n%s", run->hang);
     }
-    if (report != NULL && prog->report->write(report, again, err, sizeof err) != 0) {
+    if (report != NULL && tb_report_write(report, again, err, sizeof err) != 0) {
         fprintf(stderr, "%s: no report: %s\n", o->self, err);
     }
 }
@@ -205,7 +207,7 @@ static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knob
                        .wave_window = o->wave_window,
                        .dump = o->dump,
                        .result = result};
-    void *report = o->report != NULL ? o->prog->report->begin(&run) : NULL;
+    tb_report *report = tb_report_begin(&run);
     int rc = o->test->execute(&run);
     if (rc == 0 && result->outcome == TB_PASS && o->prog->passed != NULL) {
         rc = o->prog->passed(&run);
@@ -218,9 +220,7 @@ static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knob
     if (result->outcome != TB_PASS) {
         report_failure(o, &run, report);
     }
-    if (report != NULL) {
-        o->prog->report->end(report);
-    }
+    tb_report_end(report);
     tb_prog_run_free(&run);
     return rc;
 }
@@ -297,7 +297,7 @@ static int write_coverage(const tb_prog_options *o, uint64_t cycles, char *err, 
 static int run_all(tb_prog_options *o, tb_result *result, bool *cases, char *err, size_t err_size) {
     const tb_prog *prog = o->prog;
     char why[400];
-    int rc = o->report != NULL ? prog->report->check(o, err, err_size) : 0;
+    int rc = tb_report_check(o, err, err_size);
     if (rc == 0 && o->cov != NULL && prog->cov_open(prog, why, sizeof why) != 0) {
         snprintf(err, err_size, "--cov: %s", why);
         rc = -1;

@@ -17,7 +17,9 @@
 
 typedef struct tb_prog tb_prog;
 typedef struct tb_test tb_test;
-typedef struct tb_story tb_story;
+typedef struct tb_report tb_report;
+typedef struct tb_report_ops tb_report_ops;
+struct tb_story;
 
 /* TB_FLAT: options without a command. */
 typedef enum tb_command { TB_RUN, TB_TEST, TB_REPRO, TB_SHRINK, TB_DIFF, TB_LIST, TB_FLAT, TB_NO_COMMAND } tb_command;
@@ -67,17 +69,17 @@ typedef struct tb_prog_failure {
 typedef struct tb_prog_run {
     const tb_prog_options *o;
     const tb_test *test;
-    uint64_t seed;         /* of the case */
-    const tb_knobs *knobs; /* of the case */
-    bool again;            /* not the run that counts: for a waveform, a report, the shrinker */
-    const char *wave;      /* FST file of the run, or NULL */
-    const char *fail_wave; /* FST file around a failure, or NULL */
-    const char *folder;    /* to be made before fail_wave is written, or NULL */
-    uint64_t wave_window;  /* its cycles before the failure, 0: as the executor likes */
-    const char *dump;      /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
-    uint64_t max_cycles;   /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
-    tb_story *story;       /* what is to be remembered for a report (report.h), or NULL */
-    tb_result *result;     /* failures go there; cycles and trace_hash are added up over the cases */
+    uint64_t seed;          /* of the case */
+    const tb_knobs *knobs;  /* of the case */
+    bool again;             /* not the run that counts: for a waveform, a report, the shrinker */
+    const char *wave;       /* FST file of the run, or NULL */
+    const char *fail_wave;  /* FST file around a failure, or NULL */
+    const char *folder;     /* to be made before fail_wave is written, or NULL */
+    uint64_t wave_window;   /* its cycles before the failure, 0: as the executor likes */
+    const char *dump;       /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    uint64_t max_cycles;    /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
+    struct tb_story *story; /* what is to be remembered for a report (tb/run/story.h), or NULL */
+    tb_result *result;      /* failures go there; cycles and trace_hash are added up over the cases */
     /* filled by the executor */
     tb_prog_failure failure;
     char no_wave[256]; /* why fail_wave was not written; empty: it was */
@@ -109,16 +111,6 @@ struct tb_test {
     void (*settle)(const tb_test *test, tb_knobs *knobs);
     const void *self; /* of the program */
 };
-
-/* The folder of --report. */
-typedef struct tb_report_ops {
-    /* May it be written? -1 with one line in err. */
-    int (*check)(const tb_prog_options *o, char *err, size_t err_size);
-    /* Before a case that might fail; NULL: out of memory. After a failure: write it, print what fits on a screen. Release. */
-    void *(*begin)(tb_prog_run *run);
-    int (*write)(void *report, const char *again, char *err, size_t err_size);
-    void (*end)(void *report);
-} tb_report_ops;
 
 struct tb_prog {
     const char *about; /* one line for --help */
@@ -155,8 +147,8 @@ struct tb_prog {
     int (*code_save)(const char *text, size_t size, const char *path, char *err, size_t err_size);
     /* axi-check --project-rules. */
     void (*axi_rules)(tb_axi_mon_cfg *cfg);
-    bool dumps;                         /* executors write tensor logs: --dump, and streams in reports */
-    const struct tb_report_ops *report; /* --report */
+    bool dumps;                  /* executors write tensor logs: --dump, and streams in reports */
+    const tb_report_ops *report; /* what reports say of the design (report.h) */
 };
 
 /* For executors on a tb_run, after a failure and before it is closed: what failed where, and the waveform around it if one was asked for. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../case/hash.h"
+#include "story.h"
 
 #define IDLE_CYCLES 32u /* enough for whatever is wrong to show after the last answer */
 #define WATCH_MASK 63u  /* how often the watchdogs look */
@@ -168,6 +169,9 @@ void tb_run_look(tb_run *run) {
     if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
         note_check(run);
     }
+    if (run->story != NULL) {
+        tb_story_sample(run);
+    }
     if (run->cfg.hooks.sample != NULL) {
         run->cfg.hooks.sample(run->cfg.hooks.ctx);
     }
@@ -244,6 +248,9 @@ bool tb_run_cycle(void *ctx) {
 
 void tb_run_reset(tb_run *run) {
     run->looks_in_reset = run->sim.cycle > 0;
+    if (!run->looks_in_reset && run->cfg.story != NULL) {
+        tb_story_begin(run->cfg.story, run);
+    }
     for (unsigned i = 0; i < run->ports; i++) {
         tb_run_port *p = run->port[i];
         if (p->cfg.mem != NULL) {
@@ -352,6 +359,7 @@ bool tb_run_end(tb_run *run) {
     }
     note_rules(run);
     note_memory(run);
+    tb_story_end(run);
     return !tb_run_failed(run);
 }
 

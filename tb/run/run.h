@@ -82,6 +82,7 @@ typedef struct tb_run_cfg {
     uint64_t access_cycles; /* longest register access (0: 10,000) */
     /* cycles that the run goes on after a failure that does not stop the design, for a report (0: none) */
     uint64_t go_on;
+    struct tb_story *story; /* what is remembered for a report (story.h), from the first reset on; sets go_on; or NULL */
     tb_run_hooks hooks;
 } tb_run_cfg;
 
@@ -138,6 +139,7 @@ typedef struct tb_run {
      */
     char *hang_text;
     tb_replay replay;
+    struct tb_story *story; /* cfg.story, while it is written */
 } tb_run;
 
 /*

@@ -137,7 +137,8 @@ static int execute(tb_prog_run *run) {
                             .fail_wave = run->fail_wave,
                             .wave_window = run->wave_window,
                             .watchdog_cycles = 10000,
-                            .max_cycles = run->max_cycles};
+                            .max_cycles = run->max_cycles,
+                            .story = run->story};
     copy_device *dev = malloc(sizeof *dev);
     int rc = -1;
     if (dev == NULL) {

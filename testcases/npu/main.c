@@ -1,5 +1,6 @@
 /* main.c - the program `tandem`: operators, tests and stored cases on the whole NPU. */
 #include "cli.h"
+#include "explain.h"
 #include "coverage/code/code.h"
 
 #include <inttypes.h>
@@ -145,7 +146,8 @@ static int execute(tb_prog_run *p) {
                     .fail_wave = p->fail_wave,
                     .wave_window = p->wave_window,
                     .folder = p->folder,
-                    .dump = p->dump,
+                    .dump = p->story != NULL && t->setup.kind == NPU_DEV_MODEL ? NULL : p->dump,
+                    .explain = (npu_explain *)p->story, /* which it begins with */
                     .result = p->result};
     p->more = run;
     run->setup.max_cycles = p->max_cycles;
@@ -163,7 +165,8 @@ static int execute(tb_prog_run *p) {
     p->failure.cycle = run->failure.cycle;
     snprintf(p->failure.signature, sizeof p->failure.signature, "%s", run->failure.signature);
     snprintf(p->failure.path, sizeof p->failure.path, "%s", run->failure.path);
-    snprintf(p->no_wave, sizeof p->no_wave, "%s", run->no_wave);
+    const bool clock = t->setup.kind != NPU_DEV_MODEL;
+    snprintf(p->no_wave, sizeof p->no_wave, "%s", clock || p->fail_wave == NULL ? run->no_wave : "the model has no clock");
     snprintf(p->err, sizeof p->err, "%s", run->err);
     return rc;
 }

@@ -31,7 +31,8 @@ static int open_model(unit *u, const tb_prog_run *run, char *err, size_t err_siz
                             .reset_cycles = RESET_CYCLES,
                             .wave = run->wave,
                             .fail_wave = run->fail_wave,
-                            .wave_window = run->wave_window};
+                            .wave_window = run->wave_window,
+                            .story = run->story};
     u->score = (npu_score_ctx){.n = NPU_CFG_N};
     return tb_run_open(&u->run, &cfg, err, err_size) == 0
                ? tb_run_checks(&u->run, npu_score_all, npu_score_count, TB_CHECKS_SOME, &u->score, err, err_size)
@@ -82,6 +83,10 @@ static int execute(tb_prog_run *run) {
     if (rc == 0) {
         rc = unit_this_bench.run(&u);
         final_checks(&u);
+        tb_story_end(&u.run);
+        if (tb_run_failed(&u.run)) { /* a run with a story may have gone on after its failure */
+            tb_result_fail(run->result, TB_FAIL, u.run.failure.signature, "%s", u.run.failure.message);
+        }
         if (rc != 0 && run->result->outcome == TB_PASS) {
             snprintf(run->err, sizeof run->err, "%s: out of memory", u.name);
         }

@@ -131,7 +131,7 @@ static void describe(const void *ctx, char *text, size_t size) {
              (unsigned)t->planes, (unsigned)t->a_addr, (unsigned)t->b_addr, (unsigned)t->o_addr, (unsigned)t->p_addr, (unsigned)t->q_addr);
 }
 
-static const check_ops ops = {ALU_TASK_BITS, draw, noise, describe, NULL, NULL};
+static const check_ops ops = {CM_ALU_TASK_WIDTH, draw, noise, describe, NULL, NULL};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i")};

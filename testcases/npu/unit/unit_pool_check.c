@@ -167,7 +167,7 @@ static void describe(const void *ctx, char *text, size_t size) {
              (unsigned)t->ofm_rstep, (unsigned)t->tab_addr);
 }
 
-static const check_ops ops = {POOL_TASK_BITS, draw, noise, describe, NULL, NULL};
+static const check_ops ops = {CM_POOL_TASK_WIDTH, draw, noise, describe, NULL, NULL};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i"), .type = unit_port(u, "type_i")};

@@ -1,10 +1,12 @@
-/* bundle_wave.c - what the waveform of a failure shows: save file for GTKWave, timing diagram for the page. */
-#include "bundle.h"
+/* report_wave.c - what the waveform of a failure shows: save file for GTKWave, timing diagram for the page. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../wave/wave.h"
+#include "report.h"
 
 #define STEP 10u   /* times of a cycle; its clock rises at the end of its second half */
 #define NARROW 44u /* cycles in the diagrams */
@@ -63,10 +65,10 @@ static void ports_first(paths *p) {
 }
 
 /* The instance whose assertion failed, and the one that it is part of. Returns the number of groups. */
-static size_t find_assertion(const struct bundle *b, const tb_wave *wave, paths *p, char title[][64]) {
-    char scope[sizeof b->run->failure.path];
+static size_t find_assertion(const tb_report *r, const tb_wave *wave, paths *p, char title[][64]) {
+    char scope[sizeof r->first->failure.path];
     size_t groups = 0;
-    snprintf(scope, sizeof scope, "%s", b->run->failure.path);
+    snprintf(scope, sizeof scope, "%s", r->first->failure.path);
     while (groups < 2 && strchr(scope, '.') != NULL) { /* all of the design is too much */
         p[groups].count = tb_wave_instance_of(wave, scope, p[groups].name, MANY);
         char *dot = strrchr(scope, '.');
@@ -79,29 +81,38 @@ static size_t find_assertion(const struct bundle *b, const tb_wave *wave, paths 
     return groups;
 }
 
-/* What to look at: the unit or the instance that failed, then the ports; without one only the ports, the one that a rule names first. */
-static size_t find_groups(const struct bundle *b, const tb_wave *wave, paths *p, tb_wave_group *g, char title[][64]) {
-    static const char *const prefix[NPU_EX_PORTS] = {"s_axil_", "m0_axi_", "m1_axi_"};
-    static const char *const name[NPU_EX_PORTS] = {"registers (axil)", "memory channel 0 (m0)", "memory channel 1 (m1)"};
-    const char *signature = b->result->signature;
+/* Does the failure speak of this port? */
+static bool is_named(const tb_report *r, unsigned port) {
+    const char *signature = r->result->signature;
+    const char *end = strrchr(signature, ':');
+    return (strncmp(signature, "axi:", 4) == 0 && end != NULL && strcmp(end + 1, r->story->port[port].log.name) == 0) ||
+           (r->culprit != NULL && r->culprit_port == port);
+}
+
+/* What to look at: the unit or the instance that failed, then the ports; without one only the ports, the one that a rule names first. A design without buses: all of
+   its own ports. */
+static size_t find_groups(const tb_report *r, const tb_wave *wave, paths *p, tb_wave_group *g, char title[][64]) {
     size_t groups = 0;
-    if (b->check != NULL) {
-        p[0].count = tb_wave_instance(wave, b->check->path, p[0].name, MANY);
-        snprintf(title[0], sizeof title[0], "%s %u", b->check->unit, b->check->index);
+    if (r->check != NULL) {
+        p[0].count = tb_wave_instance(wave, r->check->path, p[0].name, MANY);
+        snprintf(title[0], sizeof title[0], "%s %u", r->check->unit, r->check->index);
         groups = 1;
     } else {
-        groups = find_assertion(b, wave, p, title);
+        groups = find_assertion(r, wave, p, title);
     }
     for (unsigned pass = 0; pass < 2; pass++) {
-        for (unsigned i = NPU_EX_PORTS; i-- > 0;) {
-            const char *end = strrchr(signature, ':');
-            const bool named = (strncmp(signature, "axi:", 4) == 0 && end != NULL && prefix[i][0] == end[1] && prefix[i][1] == end[2]) ||
-                               (b->culprit != NULL && b->culprit_port == i);
+        for (unsigned i = r->story->ports; i-- > 0;) {
+            const bool named = is_named(r, i);
             if (named == (pass == 0) && groups < GROUPS) {
-                find_port(wave, prefix[i], !named, &p[groups]);
-                snprintf(title[groups++], sizeof title[0], "%s", name[i]);
+                find_port(wave, r->story->port[i].prefix, !named, &p[groups]);
+                snprintf(title[groups++], sizeof title[0], "%s (%s)", r->story->port[i].registers ? "registers" : "memory",
+                         r->story->port[i].log.name);
             }
         }
+    }
+    if (r->story->ports == 0 && groups < GROUPS) {
+        find_port(wave, "", false, &p[groups]);
+        snprintf(title[groups++], sizeof title[0], "ports");
     }
     for (size_t i = 0; i < groups; i++) {
         g[i] = (tb_wave_group){.title = title[i], .signal = p[i].name, .count = p[i].count};
@@ -109,9 +120,9 @@ static size_t find_groups(const struct bundle *b, const tb_wave *wave, paths *p,
     return groups;
 }
 
-static int write_svg(const struct bundle *b, const char *name, const tb_wave_view *view, char *err, size_t err_size) {
+static int write_svg(const tb_report *r, const char *name, const tb_wave_view *view, char *err, size_t err_size) {
     char path[640];
-    snprintf(path, sizeof path, "%s/%s", b->temp, name);
+    snprintf(path, sizeof path, "%s/%s", r->temp, name);
     FILE *f = fopen(path, "w");
     if (f == NULL) {
         snprintf(err, err_size, "%s cannot be written", name);
@@ -126,10 +137,10 @@ static int write_svg(const struct bundle *b, const char *name, const tb_wave_vie
 }
 
 /* The folder moves: the save file names the waveform beside it, wherever that is. */
-static int write_gtkw(const struct bundle *b, const tb_wave_view *view, char *err, size_t err_size) {
+static int write_gtkw(const tb_report *r, const tb_wave_view *view, char *err, size_t err_size) {
     static const char key[] = "[dumpfile] ";
     char path[640], temp[660], line[4096];
-    snprintf(path, sizeof path, "%s/wave.gtkw", b->temp);
+    snprintf(path, sizeof path, "%s/wave.gtkw", r->temp);
     snprintf(temp, sizeof temp, "%s.tmp", path);
     if (tb_wave_gtkw(view, temp, err, err_size) != 0) {
         return -1;
@@ -156,44 +167,44 @@ static int write_gtkw(const struct bundle *b, const tb_wave_view *view, char *er
 }
 
 /* The unit alone, where there is one, and not all of it: once as wide as a page, once with more cycles. */
-static int draw_pictures(const struct bundle *b, paths *p, tb_wave_group *group, tb_wave_view *view, char *err, size_t err_size) {
-    view->groups = b->check != NULL || b->run->failure.path[0] != '\0' ? 1 : view->groups;
+static int draw_pictures(const tb_report *r, paths *p, tb_wave_group *group, tb_wave_view *view, char *err, size_t err_size) {
+    view->groups = r->check != NULL || r->first->failure.path[0] != '\0' ? 1 : view->groups;
     for (size_t i = 0; i < view->groups; i++) {
         ports_first(&p[i]);
         group[i].count = group[i].count > FEW ? FEW : group[i].count;
     }
     view->cycles = NARROW;
-    if (write_svg(b, "timing.svg", view, err, err_size) != 0) {
+    if (write_svg(r, "timing.svg", view, err, err_size) != 0) {
         return -1;
     }
     view->cycles = WIDE;
-    return write_svg(b, "timing-wide.svg", view, err, err_size);
+    return write_svg(r, "timing-wide.svg", view, err, err_size);
 }
 
 static int draw(void *ctx) {
-    const struct bundle *b = (const struct bundle *)ctx;
+    const tb_report *r = (const tb_report *)ctx;
     char err[512] = "", title[GROUPS][64], clock[512] = "";
     paths p[GROUPS] = {0};
     tb_wave_group group[GROUPS];
-    tb_wave *wave = tb_wave_open(b->wave, err, sizeof err);
+    tb_wave *wave = tb_wave_open(r->wave, err, sizeof err);
     if (wave == NULL) {
         fprintf(stderr, "no timing diagram: %s\n", err);
         return 1;
     }
-    const size_t groups = find_groups(b, wave, p, group, title);
+    const size_t groups = find_groups(r, wave, p, group, title);
     const tb_wave_signal *c = tb_wave_clock(wave);
     if (c != NULL) {
         snprintf(clock, sizeof clock, "%s%s%s", c->scope, c->scope[0] != '\0' ? "." : "", c->name);
     }
-    tb_wave_view view = {.wave = b->wave,
-                         .title = b->headline,
+    tb_wave_view view = {.wave = r->wave,
+                         .title = r->headline,
                          .group = group,
                          .groups = groups,
                          .clock = clock[0] != '\0' ? clock : NULL,
-                         .marker = b->marker * STEP + STEP / 2,
+                         .marker = r->marker * STEP + STEP / 2,
                          .cycles = WIDE};
-    int rc = write_gtkw(b, &view, err, sizeof err);
-    rc = rc == 0 ? draw_pictures(b, p, group, &view, err, sizeof err) : rc;
+    int rc = write_gtkw(r, &view, err, sizeof err);
+    rc = rc == 0 ? draw_pictures(r, p, group, &view, err, sizeof err) : rc;
     if (rc != 0) {
         fprintf(stderr, "no timing diagram: %s\n", err);
     }
@@ -204,12 +215,12 @@ static int draw(void *ctx) {
     return rc != 0;
 }
 
-void bundle_draw_wave(struct bundle *b) {
+void tb_report_draw(tb_report *r) {
     char err[512];
-    if (!b->has_wave) {
+    if (!r->has_wave) {
         return;
     }
-    if (tb_wave_guard(b->wave, draw, b, SECONDS, MIB, err, sizeof err) < 0) {
+    if (tb_wave_guard(r->wave, draw, r, SECONDS, MIB, err, sizeof err) < 0) {
         fprintf(stderr, "no timing diagram: %s\n", err);
     }
 }

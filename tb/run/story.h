@@ -1,0 +1,53 @@
+/*
+ * story.h - what is remembered of a run that is known to fail, for its report: the bursts of every port, every failed check, broken rules of the bus.
+ *
+ * Such a run goes on after the first wrong thing where the design can (tb_run_cfg.go_on). The struct outlives the run.
+ */
+#ifndef TB_RUN_STORY_H
+#define TB_RUN_STORY_H
+
+#include "../axi/log.h"
+#include "run.h"
+
+/* A failed check of a unit (tb_check_failure, with nothing that belongs to the run). */
+typedef struct tb_story_check {
+    char unit[32], path[128], stream[24], where[96], got[80], expected[80];
+    unsigned index;
+    uint64_t cycle, task, transaction;
+    bool input_right;
+} tb_story_check;
+
+typedef struct tb_story_port {
+    const char *prefix; /* of its signals */
+    bool registers;     /* an AXI4-Lite slave of the design */
+    tb_axi_log log;
+} tb_story_port;
+
+typedef struct tb_story {
+    uint64_t limit;                                 /* of the caller: cycles after the first failure (0: 500,000) */
+    bool has_rtl, has_model, has_checks, no_checks; /* no_checks: they were there, and off */
+    tb_run_failure first, last;                     /* the first thing that was wrong; what ended the run, empty when nothing did */
+    uint64_t cycles;
+    tb_story_check check[TB_CHECK_KEEP];
+    size_t checks;
+    char rule[4][320]; /* the first broken rules of the bus, as text */
+    uint64_t rules;    /* all of them */
+    tb_story_port port[TB_RUN_PORTS];
+    unsigned ports;
+    bool oom; /* something could not be kept */
+} tb_story;
+
+/*
+ * All ports of the run are open: remember from here on. A story that holds a failure already is left alone, as what there is to tell has happened on an earlier
+ * device of the same case; false then.
+ */
+bool tb_story_begin(tb_story *story, tb_run *run);
+/* The run is over: keep what it knows. A failure that did not stop the run is noted as its failure now. Does nothing without a story, or for a second time. */
+void tb_story_end(tb_run *run);
+/* Release, and zero it. */
+void tb_story_free(tb_story *story);
+
+/* In every cycle, for tb_run. */
+void tb_story_sample(tb_run *run);
+
+#endif
