@@ -47,7 +47,7 @@ help: ## this table
 	@echo "  DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))  SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))  SEED=$(SEED)  JOBS=$(JOBS)"
 	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
 
-regs: ## generated sources: registers (SV, C, documentation) and activation tables (SV, C)
+regs: ## generated sources: registers and tasks (SV, C, documentation) and activation tables (SV, C)
 	$(PYTHON) tools/gen_regs.py
 	$(PYTHON) tools/gen_act.py
 

@@ -24,7 +24,4 @@ void net_graph_free_weights(net_graph *graph);
 /* Make a float layer INT8: weights by scale[scales] (one for each output channel, or each group, in order), input by `bottom`. int8_scale_term (key 8) becomes `term`. false: no memory. */
 bool net_quantize_layer(net_layer *layer, const float *scale, uint32_t scales, float bottom, int32_t term);
 
-/* v > 0 ? v : +0. in and out may be the same. */
-void net_cpu_relu(const float *in, float *out, uint32_t count);
-
 #endif

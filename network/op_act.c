@@ -8,12 +8,6 @@
 /* Beyond it expf() overflows; ncnn cuts off here. */
 #define SIGMOID_LIMIT 88.3762626647949f
 
-void net_cpu_relu(const float *in, float *out, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        out[i] = in[i] > 0.0f ? in[i] : 0.0f;
-    }
-}
-
 /* Number of parameters of a fused activation (key 9), by its number in ncnn. */
 static const uint32_t fused_params[] = {0, 0, 1, 2, 0, 0, 2};
 

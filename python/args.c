@@ -1,13 +1,12 @@
 /* args.c - arguments of functions, with messages that name them. */
 #include "tandem_py.h"
+#include "npu_regs.h"
 
 #include <math.h>
 #include <string.h>
 
-const char *const act_names[ACT_NAMES_COUNT] = {"none",    "relu", "leaky", "clip", "hardswish", "hardsigmoid",
-                                                "sigmoid", "tanh", "swish", "mish", "elu",       "softplus"};
-const char *const alu_names[ALU_NAMES_COUNT] = {"copy", "add", "sub", "rsub", "mul",     "muladd", "addmul", "max",  "min",
-                                                "gt",   "ge",  "eq",  "abs",  "add_i32", "dot",    "sum",    "prelu"};
+const char *const act_names[ACT_NAMES_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
+const char *const alu_names[ALU_NAMES_COUNT] = NPU_ALU_CTRL_OP_NAMES;
 
 static int find_name(const args_def *def, PyObject *key) {
     for (int i = 0; def->name[i] != NULL; i++) {

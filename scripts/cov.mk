@@ -1,5 +1,7 @@
 # Functional and code coverage (docs/coverage.md, docs/coverage-code.md).
 .PHONY: cov-cost coverage
+# whose C code counts: model and driver, with what they share with other designs where the RTL does
+COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) $(if $(filter rtl/lib,$($(DUT).source)),cmodel/lib drivers/lib))
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
 coverage: ## jobs that a SUITE marks, merged, reported, held against thresholds: build/coverage/index.html; REUSE=1: those of the last time; CFG=: one configuration
@@ -7,7 +9,7 @@ coverage: ## jobs that a SUITE marks, merged, reported, held against thresholds:
 	@SUITE="$(SUITE)" DUT="$(DUT)" CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
 	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" THRESHOLDS="$(or $(THRESHOLDS),$(call room,$(DUT),coverage)/thresholds.txt)" \
 	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),$(call room,$(DUT),coverage)/thresholds-code.txt)" ROOM="$(call room,$(DUT),coverage)" \
-	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" COUNTED="$(wildcard $($(DUT).counted))" scripts/coverage.sh
+	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" COUNTED="$(wildcard $($(DUT).counted))" scripts/coverage.sh
 
 cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	@mkdir -p $(BUILD)/cov

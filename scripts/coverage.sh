@@ -66,7 +66,7 @@ compgen -G "$jobs/*.code" >/dev/null || die "no job has written its coverage"
 rm -rf "$work"
 mkdir -p "$work" || exit 1
 say "merging $(find "$jobs" -name '*.code' | wc -l) jobs"
-cov code gcov -o "$work/host.code" --only cmodel,drivers "$BUILD/host-cov"
+cov code gcov -o "$work/host.code" --only "$ONLY" "$BUILD/host-cov"
 find "$jobs" -name '*.code' -print0 | sort -z | xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" || exit 1
 cov code user "$work/code.code" -o "$work/sv.cov"
 find "$jobs" -name '*.cov' -print0 | sort -z | xargs -0 "$COV" merge -o "$work/functional.cov" "$work/sv.cov" || exit 1

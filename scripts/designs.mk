@@ -5,8 +5,12 @@ $(BUILD)/designs.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(DESIGN_FILES)' | cmp -s - $@ || echo '$(DESIGN_FILES)' > $@
 $(BUILD)/designs.mk: $(DESIGN_FILES) $(BUILD)/designs.list scripts/design.py
-	@$(PYTHON) scripts/design.py make > $@.tmp && mv $@.tmp $@
+	@{ echo 'DESIGN_READ := $(DESIGN_FILES)'; $(PYTHON) scripts/design.py make; } > $@.tmp && mv $@.tmp $@
 include $(BUILD)/designs.mk
+# written for other designs: make writes it again before it does anything else
+ifneq ($(DESIGN_READ),$(DESIGN_FILES))
+DUTS :=
+endif
 
 ifneq ($(DUTS),)
 DUT ?= $(DUT_DEFAULT)

@@ -21,9 +21,17 @@ VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(RTL_DIRS)) $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
-# modules bound into the units, which make their signals readable (tb/tap/tap.h)
-UNIT_TAPS := $(foreach end,vlt sv,$(sort $(wildcard $(call room,$(DUT),tb)/taps/*.$(end))))
+# modules bound into the units, which make their signals readable (tb/tap/tap.h): made from the ports of the units in a list, and the registers that hang*.c name
+TAP_LIST := $(wildcard $(call room,$(DUT),tb)/taps.list)
+TAP_DIR := $(BUILD)/taps/$(DUT)
+TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
+UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
+$(TAP_DIR)/stamp: scripts/gen_taps.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL)
+	@mkdir -p $(@D)
+	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$($(DUT).source)) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	@touch $@
+$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
 # modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md)
 COVERS := $(if $(filter cov,$(KIND)),$(sort $(wildcard $(call room,$(DUT),tb)/cover/*.sv)))
 
@@ -66,7 +74,7 @@ BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 # depend on the mesh size.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
-$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
+$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3)),scripts/tap_alias.py $(filter %/taps.vlt %/taps.sv,$(3)))
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat

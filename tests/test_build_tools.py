@@ -21,7 +21,7 @@ def gen_regs(tmp_path, text, *extra):
     source = tmp_path / "x.regs"
     source.write_text(text)
     return subprocess.run([str(ROOT / "tools/gen_regs.py"), "--input", str(source), "--sv", str(tmp_path / "x.sv"), "--header", str(tmp_path / "x.h"),
-                           "--doc", str(tmp_path / "x.md"), *extra], capture_output=True, text=True)
+                           "--doc", str(tmp_path / "x.md"), "--tasks-sv", str(tmp_path / "t.svh"), "--tasks-header", str(tmp_path / "t.h"), *extra], capture_output=True, text=True)
 
 
 def test_generated_files(tmp_path):
@@ -81,6 +81,59 @@ def test_bad_descriptions(tmp_path, old, new, line, text):
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1 and re.search(r"x\.regs:%d: " % line, done.stderr) and text in done.stderr
     assert not (tmp_path / "x.h").exists()
+
+
+TASKS = """reg A 0x010 rw "first"
+  field X 3:0 exact 0 "four bits"
+  field E 4:4 exact 0 "a bit"
+  field K 6:5 exact 0 "kind"
+  enum 1 ONE "one"
+reg B 0x014 rw "second"
+  field V 31:0 exact 0 "value"
+constants My A.K "kinds"
+task run "a task"
+  member inv = !A.E "inverted"
+  member one = A.K == ONE
+  member far = A.E ? B.V : A.X
+  member near = A.E ? A.X : 3
+  member top = A.X in 1 .. most
+  member v[0] = B.V
+  member v[1] = B.V
+"""
+
+
+def test_tasks(tmp_path):
+    done = gen_regs(tmp_path, TASKS)
+    assert done.returncode == 0, done.stderr
+    sv = (tmp_path / "t.svh").read_text()
+    for line in ("MyOne = 2'd1;", "TaskRegsOffset = 9'h010;", "TaskRegsW = 64;", "RunTaskW = 106;",
+                 "function automatic run_task_t run_task(input logic [TaskRegsW-1:0] regs, input logic [3:0] most);",
+                 "      !regs[4],  // inv\n", "      (regs[6:5] == 2'd1),  // one\n", "      (regs[4] ? regs[63:32] : 32'(regs[3:0])),  // far\n",
+                 "      (regs[4] ? regs[3:0] : 4'd3),  // near\n", "      (regs[3:0] < 4'd1 ? 4'd1 : regs[3:0] > most ? most : regs[3:0]),  // top\n",
+                 "      regs[63:32]  // v1\n    };"):
+        assert line in sv, line
+    (tmp_path / "t.c").write_text('#include "t.h"\n#define ROW(n, e, l, w, r, f) {l, w},\n#define FLIP(r, m) m |\n'
+                                  "_Static_assert(sizeof((cm_run_task *)0)->v == 8, \"v\");\n"
+                                  "_Static_assert((CM_RUN_TASK_FLIPS(FLIP) 0) == 0x10, \"E is inverted, and the condition\");\n"
+                                  "const unsigned rows[][2] = {CM_RUN_TASK_TABLE(ROW)};\nint at[CM_RUN_TASK_TOP_LSB - CM_RUN_TASK_V0_LSB == 32 ? 1 : -1];\n")
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "t.c", "-o", "t.o"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("old, new, line, text", [
+    ("= !A.E", "= !A.X", 10, "one bit"),
+    ("= !A.E", "= A.Q", 10, "no field A.Q"),
+    ("== ONE", "== TWO", 11, "value 1"),
+    ("A.E ? B.V : A.X", "A.E ? A.X : B.V", 12, "not wider"),
+    ("A.E ? B.V : A.X", "A.E + B.V", 12, "not understood"),
+    ("member one", "member inv", 11, "twice"),
+    ('task run "a task"', "", 10, "before the first task"),
+    ("task run", "task Run", 9, "expected: task"),
+    ("My A.K", "My A.Z", 8, "no field A.Z"),
+])
+def test_bad_tasks(tmp_path, old, new, line, text):
+    done = gen_regs(tmp_path, TASKS.replace(old, new, 1))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1 and "x.regs:%d: " % line in done.stderr and text in done.stderr
 
 
 def test_missing_description(tmp_path):

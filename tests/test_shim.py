@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = """
 include Makefile
 # UNOPTFLAT: the loop that never settles is there on purpose (test_loop_that_never_settles)
-$(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT tb/npu/taps/taps.vlt tests/shim/tap_shim_toy.sv,tests/shim))
+$(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT tests/shim/taps.vlt tests/shim/tap_shim_toy.sv,tests/shim))
 OBJ_check := $(OUT)/obj/tests/shim/shim_check.o $(OUT)/obj/tb/sim/assert.o
 $(OUT)/shim-check: $(OBJ_check) $(DUT_shim_toy) $(VLT)/libverilated.a
 \t@$(call link,$(OBJ_check),shim_toy,)

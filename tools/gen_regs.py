@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""Generate the register package, the C header and the register table from the register description."""
+"""Generate everything that follows from the register description: packages and headers of registers and tasks, the register table."""
 
 import argparse
 import os
 import re
 import sys
+
+import regs_tasks
 
 ACCESSES = ("ro", "rw", "wo", "w1c")
 CLASSES = ("exact", "timed", "w1c")
@@ -131,17 +133,48 @@ def parse_enum(num, words, field):
     return value, words[2]
 
 
+def parse_task(num, kind, words, text, desc):
+    """Lines task, member and constants: they stand after the registers that they name."""
+    try:
+        if kind == "task":
+            if len(words) != 2 or not re.match(r"[a-z]+\Z", words[1]) or words[1] in [t.name for t in desc.tasks]:
+                raise regs_tasks.Bad('expected: task NAME "text", small letters, each name once')
+            desc.tasks.append(regs_tasks.Task(words[1], text))
+        elif kind == "constants":
+            if len(words) != 3:
+                raise regs_tasks.Bad('expected: constants PREFIX REGISTER.FIELD "text"')
+            desc.constants.append((words[1],) + regs_tasks.find_field(desc.regs, words[2]))
+        else:
+            if not desc.tasks:
+                raise regs_tasks.Bad("member before the first task")
+            member = regs_tasks.parse_member(words, text, desc.regs)
+            if member.flat in [m.flat for m in desc.tasks[-1].members]:
+                raise regs_tasks.Bad("member %s is defined twice" % member.element)
+            desc.tasks[-1].members.append(member)
+            desc.tasks[-1].place()
+    except regs_tasks.Bad as bad:
+        raise Bad(num, str(bad)) from bad
+
+
+class Description:
+    """Registers in order of offsets, tasks, fields whose values get constants."""
+
+    def __init__(self):
+        self.regs, self.tasks, self.constants = [], [], []
+
+
 def parse(lines):
-    regs, field = [], None
+    desc, field = Description(), None
+    regs = desc.regs
     for num, raw in enumerate(lines, 1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
         words, text = split_line(num, line)
         kind = words[0] if words else ""
-        if kind not in ("reg", "field", "enum"):
-            raise Bad(num, "expected reg, field or enum, got '%s'" % kind)
-        if not text:
+        if kind not in ("reg", "field", "enum", "task", "member", "constants"):
+            raise Bad(num, "expected reg, field or enum (task, member, constants), got '%s'" % kind)
+        if not text and kind != "member":
             raise Bad(num, "no quoted text at the end of the line")
         if kind == "reg":
             if regs and not regs[-1].fields:
@@ -152,13 +185,19 @@ def parse(lines):
             field = parse_field(num, words, regs[-1] if regs else None)
             field.text = text
             regs[-1].fields.append(field)
+        elif kind in ("task", "member", "constants"):
+            parse_task(num, kind, words, text, desc)
         else:
             field.enums.append(parse_enum(num, words, field) + (text,)) if field else parse_enum(num, words, None)
     if not regs:
         raise Bad(len(lines), "no register in the description")
     if not regs[-1].fields:
         raise Bad(len(lines), "register %s has no field" % regs[-1].name)
-    return sorted(regs, key=lambda r: r.offset)
+    for task in desc.tasks:
+        if not task.members:
+            raise Bad(len(lines), "task %s has no member" % task.name)
+    regs.sort(key=lambda r: r.offset)
+    return desc
 
 
 def gen_sv(regs):
@@ -188,7 +227,7 @@ def gen_sv(regs):
 def gen_c(regs):
     out = ["/*", " * npu_regs.h - register offsets and fields.", " *",
            " * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.",
-           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted.", " */",
+           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.", " */",
            "#ifndef NPU_REGS_H", "#define NPU_REGS_H", "", "/* clang-format off */", ""]
     for reg in regs:
         out.append("/* %s */" % reg.text.replace("*/", "* /"))
@@ -201,6 +240,8 @@ def gen_c(regs):
             out.append("#define %s_MASK 0x%08Xu" % (q, f.mask))
             for value, name, _ in f.enums:
                 out.append("#define %s_%s %du" % (q, name, value))
+            if f.enums and [value for value, _, _ in f.enums] == list(range(len(f.enums))):
+                out.append("#define %s_NAMES {%s}" % (q, ", ".join('"%s"' % name.lower() for _, name, _ in f.enums)))
         out.append("")
     out += ["/* Access of a register, for NPU_REG_TABLE. */",
             "#define NPU_ACCESS_RO 0u", "#define NPU_ACCESS_RW 1u", "#define NPU_ACCESS_WO 2u", "#define NPU_ACCESS_W1C 3u", "",
@@ -272,6 +313,8 @@ def main():
     ap.add_argument("--sv", default="rtl/npu/regs/npu_regs_pkg.sv", help="SystemVerilog package (default: %(default)s)")
     ap.add_argument("--header", default="drivers/npu/npu_regs.h", help="C header (default: %(default)s)")
     ap.add_argument("--doc", default="docs/npu/registers.md", help="register table (default: %(default)s)")
+    ap.add_argument("--tasks-sv", default="rtl/npu/npu_tasks.svh", help="tasks, SystemVerilog (default: %(default)s)")
+    ap.add_argument("--tasks-header", default="cmodel/npu/npu_tasks.h", help="tasks, C (default: %(default)s)")
     ap.add_argument("--check", action="store_true", help="write nothing; fail when a generated file is stale")
     args = ap.parse_args()
     try:
@@ -284,12 +327,15 @@ def main():
         print("gen_regs: %s: not ASCII text" % args.input, file=sys.stderr)
         return 2
     try:
-        regs = parse(lines)
+        desc = parse(lines)
     except Bad as bad:
         print("gen_regs: %s:%d: %s" % (args.input, bad.line, bad.text), file=sys.stderr)
         return 2
+    files = [(args.sv, gen_sv(desc.regs)), (args.header, gen_c(desc.regs)), (args.doc, gen_md(desc.regs))]
+    if desc.tasks:
+        files += [(args.tasks_sv, regs_tasks.gen_sv(desc.tasks, desc.constants)), (args.tasks_header, regs_tasks.gen_c(desc.tasks))]
     stale = False
-    for path, text in ((args.sv, gen_sv(regs)), (args.header, gen_c(regs)), (args.doc, gen_md(regs))):
+    for path, text in files:
         if not args.check:
             write_file(path, text)
         elif read_file(path) != text:

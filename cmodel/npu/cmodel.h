@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cm_fp.h"
+#include "npu_tasks.h"
 
 /* ---- fp: IEEE-754 binary32 on bit patterns, round to nearest even, subnormals kept, NaN out is 0x7FC00000 (docs/npu/npu.md section 2): cm_fp.h ---- */
 
@@ -53,17 +54,6 @@ size_t cm_dma_split(uint32_t addr, uint32_t bytes, cm_dma_burst *out, size_t max
 /* ---- layout: quantise `count` (1..64) FP32 pixels of N channels; in[c*count + i]; out[i*n + c]; channels >= channels are 0 ---- */
 void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, const uint32_t *in, int8_t *out);
 
-/* ---- geometry of a GEMM task, as the engines see it ---- */
-typedef struct cm_gemm_task {
-    uint32_t op; /* 0 convolution, 1 depthwise, 2 convert */
-    bool fence, bias_en, oscale_en, raw_out, psum_add, nhwc_in, requant, wgt_res, wgt_keep;
-    uint32_t act; /* cm_act */
-    uint32_t kw, kh, sw, sh, dw, dh, pad_l, pad_t;
-    uint32_t iw, ih, ic, ow, oh, oc, group;
-    uint32_t ifm_addr, ifm_cstep, wgt_addr, oscale_addr, bias_addr, ofm_addr, ofm_cstep, psum_addr, psum_cstep;
-    uint32_t in_scale, out_scale, act_p[4];
-} cm_gemm_task;
-
 /*
  * ---- im2col: the row vectors of one block: for each pixel j (0..2n-1) of the tile that of output pixel tile*2n + j at kernel position (ky, kx) and
  * channel block icb: n int8 from ifm words, or zeros outside the map or past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1.
@@ -90,15 +80,6 @@ int8_t cm_requant(const cm_gemm_task *t, uint32_t y);
 void cm_transpose(uint32_t n, const int8_t *in, int8_t *out);
 
 /* ---- alu (docs/npu/npu.md section 3.3) ---- */
-typedef struct cm_alu_task {
-    uint32_t op, p_kind, q_kind; /* ALU_CTRL */
-    bool dup;
-    uint32_t act; /* cm_act */
-    uint32_t count, rows, planes;
-    uint32_t a_addr, a_rstep, a_pstep, b_addr, b_rstep, b_pstep, o_addr, o_rstep, o_pstep;
-    uint32_t p, q, p_addr, q_addr;
-    uint32_t act_p[4];
-} cm_alu_task;
 /* One element of an operation that does not reduce, before the activation. */
 uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q);
 /* Decode the ALU registers of regs[128]; false when docs/npu/npu.md section 3.3 "Limits" refuses the task. */
@@ -107,13 +88,6 @@ bool cm_alu_decode(const uint32_t *regs, cm_alu_task *out);
 bool cm_alu_run(const cm_alu_task *task, const cm_mem *mem, uint32_t *result);
 
 /* ---- pool (docs/npu/npu.md section 3.4) ---- */
-typedef struct cm_pool_task {
-    bool avg, int8, exclude;
-    uint32_t kw, kh, sw, sh, pad_l, pad_t;
-    uint32_t iw, ih, ow, oh, c;
-    uint32_t ifm_addr, ifm_cstep, ifm_rstep, ofm_addr, ofm_cstep, ofm_rstep;
-    uint32_t recip, tab_addr;
-} cm_pool_task;
 bool cm_pool_decode(uint32_t n, const uint32_t *regs, cm_pool_task *out);
 bool cm_pool_run(uint32_t n, const cm_pool_task *task, const cm_mem *mem);
 

@@ -1,5 +1,6 @@
 /* npu_cov.c - models, opened together; a case becomes samples. */
 #include "models.h"
+#include "drivers/npu/npu_regs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,7 @@
 #define POINTS_MAX 64u
 #define MODELS_MAX 32u
 
-const char *const npu_act_names[12] = {"none",    "relu", "leaky", "clip", "hardswish", "hardsigmoid",
-                                       "sigmoid", "tanh", "swish", "mish", "elu",       "softplus"};
+const char *const npu_act_names[12] = NPU_GEMM_ACT_TYPE_NAMES;
 const char *const npu_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 const char *const npu_wait_names[2] = {"irq", "poll"};
 

@@ -2,7 +2,7 @@
  * npu_regs.h - register offsets and fields.
  *
  * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.
- * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted.
+ * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.
  */
 #ifndef NPU_REGS_H
 #define NPU_REGS_H
@@ -319,6 +319,7 @@
 #define NPU_GEMM_CTRL_OP_CONV 0u
 #define NPU_GEMM_CTRL_OP_DEPTHWISE 1u
 #define NPU_GEMM_CTRL_OP_CONVERT 2u
+#define NPU_GEMM_CTRL_OP_NAMES {"conv", "depthwise", "convert"}
 #define NPU_GEMM_CTRL_KERNEL_LSB 3u
 #define NPU_GEMM_CTRL_KERNEL_WIDTH 3u
 #define NPU_GEMM_CTRL_KERNEL_MASK 0x00000038u
@@ -329,6 +330,7 @@
 #define NPU_GEMM_CTRL_PAD_MODE_WIDTH 2u
 #define NPU_GEMM_CTRL_PAD_MODE_MASK 0x00000600u
 #define NPU_GEMM_CTRL_PAD_MODE_ZERO 0u
+#define NPU_GEMM_CTRL_PAD_MODE_NAMES {"zero"}
 #define NPU_GEMM_CTRL_PAD_LEFT_LSB 11u
 #define NPU_GEMM_CTRL_PAD_LEFT_WIDTH 2u
 #define NPU_GEMM_CTRL_PAD_LEFT_MASK 0x00001800u
@@ -432,6 +434,7 @@
 #define NPU_GEMM_ACT_TYPE_MISH 9u
 #define NPU_GEMM_ACT_TYPE_ELU 10u
 #define NPU_GEMM_ACT_TYPE_SOFTPLUS 11u
+#define NPU_GEMM_ACT_TYPE_NAMES {"none", "relu", "leaky", "clip", "hardswish", "hardsigmoid", "sigmoid", "tanh", "swish", "mish", "elu", "softplus"}
 
 /* Write-back grouping */
 #define NPU_REG_GEMM_GROUP 0x104u
@@ -616,18 +619,21 @@
 #define NPU_ALU_CTRL_OP_DOT 14u
 #define NPU_ALU_CTRL_OP_SUM 15u
 #define NPU_ALU_CTRL_OP_PRELU 16u
+#define NPU_ALU_CTRL_OP_NAMES {"copy", "add", "sub", "rsub", "mul", "muladd", "addmul", "max", "min", "gt", "ge", "eq", "abs", "add_i32", "dot", "sum", "prelu"}
 #define NPU_ALU_CTRL_P_KIND_LSB 6u
 #define NPU_ALU_CTRL_P_KIND_WIDTH 2u
 #define NPU_ALU_CTRL_P_KIND_MASK 0x000000C0u
 #define NPU_ALU_CTRL_P_KIND_SCALAR 0u
 #define NPU_ALU_CTRL_P_KIND_VECTOR 1u
 #define NPU_ALU_CTRL_P_KIND_PLANE 2u
+#define NPU_ALU_CTRL_P_KIND_NAMES {"scalar", "vector", "plane"}
 #define NPU_ALU_CTRL_Q_KIND_LSB 8u
 #define NPU_ALU_CTRL_Q_KIND_WIDTH 2u
 #define NPU_ALU_CTRL_Q_KIND_MASK 0x00000300u
 #define NPU_ALU_CTRL_Q_KIND_SCALAR 0u
 #define NPU_ALU_CTRL_Q_KIND_VECTOR 1u
 #define NPU_ALU_CTRL_Q_KIND_PLANE 2u
+#define NPU_ALU_CTRL_Q_KIND_NAMES {"scalar", "vector", "plane"}
 #define NPU_ALU_CTRL_DUP_LSB 10u
 #define NPU_ALU_CTRL_DUP_WIDTH 1u
 #define NPU_ALU_CTRL_DUP_MASK 0x00000400u
@@ -787,6 +793,7 @@
 #define NPU_POOL_CTRL_TYPE_MASK 0x00000006u
 #define NPU_POOL_CTRL_TYPE_MAX 0u
 #define NPU_POOL_CTRL_TYPE_AVG 1u
+#define NPU_POOL_CTRL_TYPE_NAMES {"max", "avg"}
 #define NPU_POOL_CTRL_INT8_LSB 3u
 #define NPU_POOL_CTRL_INT8_WIDTH 1u
 #define NPU_POOL_CTRL_INT8_MASK 0x00000008u

@@ -1,7 +1,7 @@
-// Assertion macros. Checked at each rising edge of clk_i while rst_ni is high; a failure prints the instance path and the
-// name and stops the simulation. Yosys sees nothing, and code coverage does not count them. They are processes rather than
-// assertion properties because Verilator 5.006 warns about a reset that is both asynchronous and the condition of a
-// `disable iff`.
+// Assertion macros. Checked at each rising edge of clk_i while rst_ni is high; a failure prints the instance path and
+// the name and stops the simulation. Yosys sees nothing, and code coverage does not count them. They are processes
+// rather than assertion properties because Verilator 5.006 warns about a reset that is both asynchronous and the
+// condition of a `disable iff`.
 //
 // ASSERT(Name, Expr)                  Expr must hold
 // ASSERT_COMB(Name, Expr)             Expr must hold whenever it changes (units without a clock)

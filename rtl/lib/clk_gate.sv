@@ -1,5 +1,5 @@
-// Clock gate: clk_o runs while en_i was 1 in the low phase before the rising edge. The usual latch and AND; a library cell takes
-// its place in silicon, and with Gate = 0 (FPGA) the clock passes ungated.
+// Clock gate: clk_o runs while en_i was 1 in the low phase before the rising edge. The usual latch and AND; a library
+// cell takes its place in silicon, and with Gate = 0 (FPGA) the clock passes ungated.
 //
 // A unit behind it sees no edge while it has nothing to do, which saves power, and a simulator its time.
 module clk_gate #(

@@ -1,8 +1,8 @@
 // The NPU: register file, GEMM path, ALU, POOL, two AXI4 DMA channels (docs/npu/npu.md section 1).
 //
-// Each DMA channel has one read side, shared by the requesters npu_pkg::RdId*, and one write side with the shared output buffer
-// (send_buf), shared by npu_pkg::WrId*. Soft reset: srst stops the DMA channels (transactions in flight end on the bus) and
-// holds the engines in reset until all are drained.
+// Each DMA channel has one read side, shared by the requesters npu_pkg::RdId*, and one write side with the shared
+// output buffer (send_buf), shared by npu_pkg::WrId*. Soft reset: srst stops the DMA channels (transactions in flight
+// end on the bus) and holds the engines in reset until all are drained.
 module npu_top #(
   parameter int unsigned N = 8,     // mesh size: 4, 8, 16 or 32
   parameter bit EnAlu = 1'b1,       // the ALU is there

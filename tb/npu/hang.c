@@ -63,7 +63,7 @@ static void chain_lines(const npu_hang *h, FILE *out) {
         fprintf(out, "stands as well: %s\n", h->other[i]);
     }
     if (h->look.missing[0] != '\0') {
-        fprintf(out, "(this design has no %s: see tb/npu/taps/hang.vlt)\n", h->look.missing);
+        fprintf(out, "(this design has no %s)\n", h->look.missing);
     }
 }
 

@@ -249,7 +249,7 @@ static void im2col_tile(npu_wait *w) {
         }
     } else if (hang_reg(w, "wait_wgt_o") != 0) {
         const uint64_t blk = hang_reg(w, "blk_q");
-        const bool res = hang_bits(w, "shape_i", 168, 1) != 0;
+        const bool res = hang_reg(w, "task_wgt_res_i") != 0;
         hang_waits_for(w, HU_WGT_LD + (int)(res ? blk & 1u : hang_reg(w, "pp_q")), "weights of block %" PRIu64, blk);
     } else {
         hang_stands(w, "input, weights and room are there and no tile begins");

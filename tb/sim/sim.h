@@ -61,9 +61,6 @@ static inline size_t tb_sig_bytes(tb_sig s) {
 static inline void tb_get_bytes(tb_sig s, void *dst) {
     memcpy(dst, s.ptr, tb_sig_bytes(s));
 }
-static inline void tb_set_bytes(tb_sig s, const void *src) {
-    memcpy(s.ptr, src, tb_sig_bytes(s));
-}
 
 /* A field of up to 64 bits at bit `lsb` of a port of any width. The field must lie inside the port. */
 uint64_t tb_get_field(tb_sig s, uint32_t lsb, uint32_t bits);

@@ -68,7 +68,7 @@ class Sources:
             code = strip_comments(text)
             for kind, name in re.findall(r"^\s*(module|package)\s+(\w+)", code, re.M):
                 (self.modules if kind == "module" else self.packages)[name] = path
-        headers = {p.name: p for p in sorted(self.include.glob("*.svh"))}
+        headers = {p.name: p for p in sorted(rtl.rglob("*.svh"))}
         for path, text in list(self.text.items()):
             self.uses[path] = self._uses(strip_comments(text), headers)
         for path in headers.values():

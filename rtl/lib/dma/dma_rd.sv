@@ -2,13 +2,13 @@
 //
 // What it does
 //   A requester asks for a job: `bytes` bytes from byte address `addr` on. The unit splits jobs into INCR bursts of
-//   16-byte beats that cross no 4 KB line, keeps up to Outstanding bursts in flight, and returns the bytes of each job as
-//   ceil(bytes/16) beats, realigned so that byte 0 of the first beat is the first requested byte. Bytes of the last
+//   16-byte beats that cross no 4 KB line, keeps up to Outstanding bursts in flight, and returns the bytes of each job
+//   as ceil(bytes/16) beats, realigned so that byte 0 of the first beat is the first requested byte. Bytes of the last
 //   beat beyond the job are zero.
 //
 // Request handshake
-//   Requester i holds req_valid_i[i], req_addr_i[32*i +: 32] and req_bytes_i[24*i +: 24] (1 .. 2^24-1; the range must not
-//   run past 2^32) until a cycle in which req_ready_o[i] is 1. Fixed priority: req_ready_o goes to the lowest valid
+//   Requester i holds req_valid_i[i], req_addr_i[32*i +: 32] and req_bytes_i[24*i +: 24] (1 .. 2^24-1; the range must
+//   not run past 2^32) until a cycle in which req_ready_o[i] is 1. Fixed priority: req_ready_o goes to the lowest valid
 //   index only, so it depends on req_valid_i in the same cycle; a requester must not wait for ready. Jobs are served in
 //   the order of acceptance.
 //
@@ -18,19 +18,19 @@
 //   the data of its jobs without waiting for data of a later job.
 //
 // Latency:    accepted request -> arvalid_o 2 cycles (when idle); accepted R beat -> dat_valid_o 2 cycles.
-// Throughput: one burst a cycle on AR, one beat a cycle on R and on the output. Jobs follow each other without a gap: a job
-//             takes max(bus beats, output beats) cycles, an unaligned job whose last bus beat holds bytes of two
+// Throughput: one burst a cycle on AR, one beat a cycle on R and on the output. Jobs follow each other without a gap: a
+//             job takes max(bus beats, output beats) cycles, an unaligned job whose last bus beat holds bytes of two
 //             output beats takes one cycle more than its bus beats.
 //
-// flush_i (level) drops everything: no job is accepted, no new burst is presented (an arvalid_o that is already up stays up
-//   until it is taken), R data are taken at full rate and dropped, dat_valid_o falls in the next cycle. Dropping
-//   continues after flush_i falls until the bus is drained; req_ready_o is 0 until then.
+// flush_i (level) drops everything: no job is accepted, no new burst is presented (an arvalid_o that is already up
+//   stays up until it is taken), R data are taken at full rate and dropped, dat_valid_o falls in the next cycle.
+//   Dropping continues after flush_i falls until the bus is drained; req_ready_o is 0 until then.
 // idle_o: no burst in flight, no job queued, no data pending in the output.
-// err_o[i]: one-cycle pulse, one cycle after an R beat with SLVERR or DECERR of a job of requester i. Such a beat is data like
-//   any other.
-// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after an R or AR handshake. ev_wait_bus_o: 1 in the cycle after one in which
-//   bursts were in flight and rvalid_i was 0, or an address was not taken. ev_wait_user_o: 1 in the cycle after one in which
-//   data waited for dat_ready_i. inflight_o: bursts presented and not complete.
+// err_o[i]: one-cycle pulse, one cycle after an R beat with SLVERR or DECERR of a job of requester i. Such a beat is
+//   data like any other.
+// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after an R or AR handshake. ev_wait_bus_o: 1 in the cycle after
+//   one in which bursts were in flight and rvalid_i was 0, or an address was not taken. ev_wait_user_o: 1 in the cycle
+//   after one in which data waited for dat_ready_i. inflight_o: bursts presented and not complete.
 //
 // No path leads from an AXI input to an AXI output without a register.
 `include "assert.svh"

@@ -1,21 +1,21 @@
-// Address half of a DMA channel: arbiter, job queue, burst splitter, AR or AW register, count of bursts in flight. Part of
-// dma_rd and dma_wr, whose headers describe the request handshake.
+// Address half of a DMA channel: arbiter, job queue, burst splitter, AR or AW register, count of bursts in flight. Part
+// of dma_rd and dma_wr, whose headers describe the request handshake.
 //
 // What it does
-//   Takes jobs (byte address, number of bytes) from NumReq requesters with fixed priority, index 0 first, into a queue of two,
-//   and cuts each into INCR bursts of 16-byte beats that cross no 4 KB line (so none has more than 256 beats). Only the
-//   first burst of a job may start unaligned. A burst is presented on ax_*_o when fewer than Outstanding are in flight, that is,
-//   presented and not yet reported complete by done_i.
+//   Takes jobs (byte address, number of bytes) from NumReq requesters with fixed priority, index 0 first, into a queue
+//   of two, and cuts each into INCR bursts of 16-byte beats that cross no 4 KB line (so none has more than 256 beats).
+//   Only the first burst of a job may start unaligned. A burst is presented on ax_*_o when fewer than Outstanding are
+//   in flight, that is, presented and not yet reported complete by done_i.
 //
-// bst_push_o is 1 in the cycle before a burst appears on ax_*_o; then bst_*_o describe it: requester, beats - 1, whether it
-//   begins or ends its job, and of the job: first lane (off), last lane of the last beat (end), low four bits of the number of
-//   bytes (tail). The parent queues that; a burst waits while bst_ready_i is 0.
-// flight_o: bursts in flight; done_id_o: requester of the oldest of them, that is, of the one that answers next (bursts are
-//   answered in order because all have the same ID). Meaningless while none is in flight.
+// bst_push_o is 1 in the cycle before a burst appears on ax_*_o; then bst_*_o describe it: requester, beats - 1,
+//   whether it begins or ends its job, and of the job: first lane (off), last lane of the last beat (end), low four
+//   bits of the number of bytes (tail). The parent queues that; a burst waits while bst_ready_i is 0.
+// flight_o: bursts in flight; done_id_o: requester of the oldest of them, that is, of the one that answers next (bursts
+//   are answered in order because all have the same ID). Meaningless while none is in flight.
 // clr_i (level) drops the queued jobs and accepts none; a burst already presented stays until it is taken.
 //
-// Latency: accepted request -> ax_valid_o 2 cycles. Throughput: one burst a cycle. No path from ax_ready_i or done_i to ax_*_o
-//   without a register.
+// Latency: accepted request -> ax_valid_o 2 cycles. Throughput: one burst a cycle. No path from ax_ready_i or done_i to
+//   ax_*_o without a register.
 `include "assert.svh"
 
 module dma_split #(

@@ -1,36 +1,37 @@
 // Write side of one AXI4 channel, shared by NumReq requesters.
 //
 // What it does
-//   A requester asks for a job: `bytes` bytes to byte address `addr` on, and delivers them as ceil(bytes/16) beats whose first
-//   byte is byte 0 of the first beat (bytes of the last beat beyond the job are ignored). The unit splits jobs into INCR
-//   bursts of 16-byte beats that cross no 4 KB line, shifts the bytes to their lanes, masks head and tail with strobes, and
-//   keeps up to Outstanding bursts in flight (presented on AW, response not yet arrived).
+//   A requester asks for a job: `bytes` bytes to byte address `addr` on, and delivers them as ceil(bytes/16) beats
+//   whose first byte is byte 0 of the first beat (bytes of the last beat beyond the job are ignored). The unit splits
+//   jobs into INCR bursts of 16-byte beats that cross no 4 KB line, shifts the bytes to their lanes, masks head and
+//   tail with strobes, and keeps up to Outstanding bursts in flight (presented on AW, response not yet arrived).
 //
 // Request handshake: as dma_rd. Requester i holds req_valid_i[i], req_addr_i[32*i +: 32] and req_bytes_i[24*i +: 24]
-//   (1 .. 2^24-1; the range must not run past 2^32) until req_ready_o[i]; fixed priority, index 0 first; ready depends on
-//   valid in the same cycle. Jobs are served in the order of acceptance.
+//   (1 .. 2^24-1; the range must not run past 2^32) until req_ready_o[i]; fixed priority, index 0 first; ready depends
+//   on valid in the same cycle. Jobs are served in the order of acceptance.
 //
-// Data handshake: wdat_valid_i[i], wdat_ready_o[i], wdat_i[128*i +: 128]; a requester's beats belong to its jobs in the order
-//   of their acceptance, without a gap or mark between jobs. Beats may be offered before the job is; they are taken when the
-//   job's turn comes. wdat_ready_o does not depend on valid or on AXI inputs.
+// Data handshake: wdat_valid_i[i], wdat_ready_o[i], wdat_i[128*i +: 128]; a requester's beats belong to its jobs in the
+//   order of their acceptance, without a gap or mark between jobs. Beats may be offered before the job is; they are
+//   taken when the job's turn comes. wdat_ready_o does not depend on valid or on AXI inputs.
 //
-// Order on the bus: AW runs ahead of W; a burst's first W beat comes at least one cycle after its awvalid_o and does not
-//   wait for awready_i. W beats come in AW order.
+// Order on the bus: AW runs ahead of W; a burst's first W beat comes at least one cycle after its awvalid_o and does
+//   not wait for awready_i. W beats come in AW order.
 //
 // Latency:    accepted request -> awvalid_o 2 cycles, accepted data beat -> wvalid_o 1 cycle (when idle).
-// Throughput: one burst a cycle on AW, one beat a cycle on W, jobs without a gap; a job takes as many cycles as it has bus
-//             beats.
+// Throughput: one burst a cycle on AW, one beat a cycle on W, jobs without a gap; a job takes as many cycles as it has
+//             bus beats.
 //
-// flush_i (level) drops everything: no job is accepted, no new burst is presented (an awvalid_o that is already up stays up
-//   until it is taken); the W beats that presented bursts still owe are sent with zero strobes (those already waiting in
-//   the two-entry output FIFO keep theirs); no data are taken. Dropping continues after flush_i falls until the bus is
-//   drained; req_ready_o and wdat_ready_o are 0 until then.
+// flush_i (level) drops everything: no job is accepted, no new burst is presented (an awvalid_o that is already up
+//   stays up until it is taken); the W beats that presented bursts still owe are sent with zero strobes (those already
+//   waiting in the two-entry output FIFO keep theirs); no data are taken. Dropping continues after flush_i falls until
+//   the bus is drained; req_ready_o and wdat_ready_o are 0 until then.
 // idle_o: no job queued, all beats sent, all responses arrived.
 // idle_req_o[i]: the same for the jobs of requester i alone; 0 from the cycle after the acceptance of a job on.
 // err_o[i]: one-cycle pulse, one cycle after a B response SLVERR or DECERR for a job of requester i.
-// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after a W or AW handshake. ev_wait_bus_o: 1 in the cycle after one in which
-//   a data beat or an address was not taken. ev_wait_data_o: 1 in the cycle after one in which a burst and room for a beat were
-//   there and the requester had no data. inflight_o: bursts presented on AW whose response has not arrived.
+// ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after a W or AW handshake. ev_wait_bus_o: 1 in the cycle after one
+//   in which a data beat or an address was not taken. ev_wait_data_o: 1 in the cycle after one in which a burst and
+//   room for a beat were there and the requester had no data. inflight_o: bursts presented on AW whose response has not
+//   arrived.
 //
 // No path leads from an AXI input to an AXI output without a register; bready_o is 1 always.
 `include "assert.svh"
@@ -149,7 +150,8 @@ module dma_wr #(
   assign awqos_o = 4'd0;
 
   // ------------------------------------------------------------------------------------------------ bursts that owe data
-  // `first` and `last`: the burst begins or ends its job; `off` and `end`: first lane of the job, last lane of its last beat
+  // `first` and `last`: the burst begins or ends its job; `off` and `end`: first lane of the job, last lane of its last
+  // beat
   localparam int unsigned InfoW = IdW + 8 + 4 + 4 + 2;
   logic info_valid;
   logic info_pop;
@@ -271,7 +273,8 @@ module dma_wr #(
   assign b_failed = bvalid_i & bresp_i[1];
   assign idle_o = bus_idle & jobs_idle;
 
-  // What each requester has under way: jobs in the queue of dma_split, and bursts from their push there to their response.
+  // What each requester has under way: jobs in the queue of dma_split, and bursts from their push there to their
+  // response.
   logic [2*NumReq-1:0] req_jobs_q;
   logic [CntW*NumReq-1:0] req_bursts_q;
   logic [NumReq-1:0] accept;

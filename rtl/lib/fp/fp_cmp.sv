@@ -2,8 +2,8 @@
 //
 // y_o = {a == b, a <= b, a < b}; all three are 0 when an operand is NaN; -0 equals +0.
 // Latency 1 cycle when en_i is high, one result a cycle; y_o holds while en_i is low. The comparisons are
-// fp_pkg::fp_lt_f, fp_le_f and fp_eq_f (docs/npu/npu.md section 2). No reset: y_o is meaningful only after the first enabled
-// cycle.
+// fp_pkg::fp_lt_f, fp_le_f and fp_eq_f (docs/npu/npu.md section 2). No reset: y_o is meaningful only after the first
+// enabled cycle.
 module fp_cmp (
     input  logic        clk_i,
     input  logic        en_i,

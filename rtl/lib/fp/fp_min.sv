@@ -1,8 +1,8 @@
 // IEEE-754 binary32 minimum: b < a ? b : a.
 //
-// A selection: y_o has the bits of one operand. The comparison is false when an operand is NaN, and -0 equals +0: then y_o is a_i, be
-// it the NaN (payload and sign kept) or the other operand, and whichever zero. IEEE-754's minimumNumber differs in both.
-// Latency 1 cycle when en_i is high, one result a cycle; y_o holds while en_i is low. The selection is
+// A selection: y_o has the bits of one operand. The comparison is false when an operand is NaN, and -0 equals +0: then
+// y_o is a_i, be it the NaN (payload and sign kept) or the other operand, and whichever zero. IEEE-754's minimumNumber
+// differs in both. Latency 1 cycle when en_i is high, one result a cycle; y_o holds while en_i is low. The selection is
 // fp_pkg::fp_min_f (docs/npu/npu.md section 2). No reset: y_o is meaningful only after the first enabled cycle.
 module fp_min (
     input  logic        clk_i,

@@ -203,7 +203,8 @@ package fp_pkg;
     fp_le_f = fp_lt_f(a, b) || fp_eq_f(a, b);
   endfunction
 
-  // b > a ? b : a with the bits of the operand that is chosen; so a when one is NaN, and when the operands are zeros of either sign.
+  // b > a ? b : a with the bits of the operand that is chosen; so a when one is NaN, and when the operands are zeros of
+  // either sign.
   function automatic logic [31:0] fp_max_f(input logic [31:0] a, input logic [31:0] b);
     fp_max_f = fp_lt_f(a, b) ? b : a;
   endfunction

@@ -2,9 +2,9 @@
 //
 // Function     Adds the mesh results of all blocks of a tile. first_i marks the results of a tile's first block (they
 //              replace the RAM's contents), last_i those of its last block (the sums leave). Addition wraps.
-// Skew         Column c of ps0_i/ps1_i is c cycles late; first_i and last_i belong to column 0 and are delayed here. All
-//              columns use one running address: result j of column c always falls on slot (j + c + const) mod N, because
-//              the blocks of a tile follow each other without a gap.
+// Skew         Column c of ps0_i/ps1_i is c cycles late; first_i and last_i belong to column 0 and are delayed here.
+//              All columns use one running address: result j of column c always falls on slot (j + c + const) mod N,
+//              because the blocks of a tile follow each other without a gap.
 // Read ahead   The read pointer is one slot ahead of the write pointer (thesis section 3.2.1).
 // Latency      Sums leave one enabled cycle after ps0_i/ps1_i: valid_o[c] with sum0_o/sum1_o[32c+:32].
 // Throughput   2N sums a cycle. Enable: nothing moves while en_i is 0.
@@ -25,8 +25,8 @@ module acc #(
 
   localparam int unsigned Aw = $clog2(N);
 
-  // {slot, column}. A memory of N words of N sums for synthesis: the column is constant in each write and read, and the slot
-  // that is read is never the one that is written, so it does not matter that the writes are blocking.
+  // {slot, column}. A memory of N words of N sums for synthesis: the column is constant in each write and read, and the
+  // slot that is read is never the one that is written, so it does not matter that the writes are blocking.
   (* nomem2reg *) logic [31:0] m0[N*N];
   (* nomem2reg *) logic [31:0] m1[N*N];
   logic [31:0] q0[N];  // read ahead

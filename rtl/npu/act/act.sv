@@ -1,4 +1,5 @@
-// Activation unit: all functions of GEMM_ACT and ALU_ACT on Lanes FP32 values (docs/npu/npu.md section 2, "Activations").
+// Activation unit: all functions of GEMM_ACT and ALU_ACT on Lanes FP32 values (docs/npu/npu.md section 2,
+// "Activations").
 //
 // act_i        The function (npu_pkg::Act*); a number that is none passes values as they are. act_i and p0_i..p3_i are
 //              constant while vectors are in flight.
@@ -6,9 +7,9 @@
 //              scale of ELU.
 // Throughput   One vector a cycle, no stall.
 //
-// A value whose result is known in the first stage (a limit, a bound, a passed operand) travels in r_q and is marked as done;
-// the stages do arithmetic only for lanes that are not. The three coefficients come from one table each, looked up one stage
-// before they are used.
+// A value whose result is known in the first stage (a limit, a bound, a passed operand) travels in r_q and is marked as
+// done; the stages do arithmetic only for lanes that are not. The three coefficients come from one table each, looked
+// up one stage before they are used.
 `include "assert.svh"
 
 module act
@@ -73,8 +74,8 @@ module act
   end
 
   assign elu = act_i == npu_pkg::ActElu;
-  assign use_mul2 = fit || act_i == npu_pkg::ActHardSwish;
-  assign use_add = use_mul2 || act_i == npu_pkg::ActHardSigmoid;
+  assign use_mul2 = fit || act_i == npu_pkg::ActHardswish;
+  assign use_add = use_mul2 || act_i == npu_pkg::ActHardsigmoid;
   assign use_mul = use_add || act_i == npu_pkg::ActLeaky;
 
   // v > 0
@@ -111,10 +112,10 @@ module act
         if (fp_pkg::fp_lt_f(v, p0)) exact_f[31:0] = p0;
         else if (fp_pkg::fp_lt_f(p1, v)) exact_f[31:0] = p1;
       end
-      npu_pkg::ActHardSwish, npu_pkg::ActHardSigmoid: begin
+      npu_pkg::ActHardswish, npu_pkg::ActHardsigmoid: begin
         if (fp_pkg::fp_lt_f(v, p2)) exact_f[31:0] = 32'd0;
         else if (!fp_pkg::fp_lt_f(p3, v)) exact_f[32] = 1'b0;
-        else if (fn == npu_pkg::ActHardSigmoid) exact_f[31:0] = One;
+        else if (fn == npu_pkg::ActHardsigmoid) exact_f[31:0] = One;
       end
       default: ;
     endcase

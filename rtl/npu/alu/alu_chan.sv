@@ -1,15 +1,16 @@
 // One channel of the ALU: asks for the operands of its chunks, computes, and has the results written.
 //
-// Function     Takes chunks of one row (1..256 elements) from the walk in alu.sv. For each: reads P and Q when the chunk is the first
-//              one of a plane here (PLANE operands), then B into src_mem, then A, which streams against them (thesis section
-//              3.2.2, figures 3-7 and 3-8: src_mem first, loads overlapped with the arithmetic). Results go to send_buf; the
-//              write job is asked for when all words of the chunk (reductions: of the row) are there.
-// Flow         Requests run ahead of the data, bound by room: words of send_buf (npu_pkg::SendAlu) and of src_mem (128, two chunks)
-//              and an entry in the queues of data and write jobs are reserved before the first request of a chunk. What has been
-//              requested is always taken; only the few words that wait for a turn to enter send_buf, and the end of a short
-//              row of a reduction, hold it up for a moment.
-// Throughput   One word of results a cycle with one operand, one every two cycles with a vector operand; with DUP one word of output
-//              a cycle. A chunk takes one cycle for each request at least.
+// Function     Takes chunks of one row (1..256 elements) from the walk in alu.sv. For each: reads P and Q when the
+//              chunk is the first one of a plane here (PLANE operands), then B into src_mem, then A, which streams
+//              against them (thesis section 3.2.2, figures 3-7 and 3-8: src_mem first, loads overlapped with the
+//              arithmetic). Results go to send_buf; the write job is asked for when all words of the chunk (reductions:
+//              of the row) are there.
+// Flow         Requests run ahead of the data, bound by room: words of send_buf (npu_pkg::SendAlu) and of src_mem (128,
+//              two chunks) and an entry in the queues of data and write jobs are reserved before the first request of a
+//              chunk. What has been requested is always taken; only the few words that wait for a turn to enter
+//              send_buf, and the end of a short row of a reduction, hold it up for a moment.
+// Throughput   One word of results a cycle with one operand, one every two cycles with a vector operand; with DUP one
+//              word of output a cycle. A chunk takes one cycle for each request at least.
 // idle_o       Nothing taken from the walk is left: every write job has been accepted.
 `include "assert.svh"
 
@@ -72,7 +73,7 @@ module alu_chan (
   logic vec;
   assign reduce = task_i.op == npu_pkg::AluDot || task_i.op == npu_pkg::AluSum;
   assign uses_p = task_i.op != npu_pkg::AluCopy && task_i.op != npu_pkg::AluAbs && task_i.op != npu_pkg::AluSum;
-  assign uses_q = task_i.op == npu_pkg::AluMulAdd || task_i.op == npu_pkg::AluAddMul;
+  assign uses_q = task_i.op == npu_pkg::AluMuladd || task_i.op == npu_pkg::AluAddmul;
   assign p_vec = uses_p && task_i.p_kind == npu_pkg::AluVector;
   assign q_vec = uses_q && task_i.q_kind == npu_pkg::AluVector;
   assign p_plane = uses_p && task_i.p_kind == npu_pkg::AluPlane;

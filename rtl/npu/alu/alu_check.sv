@@ -1,8 +1,8 @@
 // Check of an ALU task's settings against the limits of docs/npu/npu.md section 3.3.
 //
 // What it does
-//   start_i (one cycle, not while busy_o) begins the check; task_i must be stable with it. done_o is one cycle high with the
-//   verdict on ok_o: 1 when the hardware can do the task. clr_i (synchronous) stops a check without a verdict.
+//   start_i (one cycle, not while busy_o) begins the check; task_i must be stable with it. done_o is one cycle high
+//   with the verdict on ok_o: 1 when the hardware can do the task. clr_i (synchronous) stops a check without a verdict.
 //
 // Latency: done_o comes one cycle after start_i; busy_o is 1 in that cycle.
 //
@@ -52,7 +52,7 @@ module alu_check (
   assign done_o = busy_q;
   assign ok_o = ok_q;
 
-  // what no limit speaks of
+  // fields without a limit
   logic unused;
   assign unused = ^{all_addr, task_i.p, task_i.q, task_i.act_p0, task_i.act_p1, task_i.act_p2, task_i.act_p3};
 

@@ -1,15 +1,20 @@
-// Arithmetic of one channel of the ALU: four lanes, adder -> multiplier -> adder -> activation, and the 32 accumulators.
+// Arithmetic of one channel of the ALU: four lanes, adder -> multiplier -> adder -> activation, and the 32
+// accumulators.
 //
-// Function     Elements: y = act(op(x, p, q)) of a word of four elements (docs/npu/npu.md sections 2 and 3.3; thesis section 3.2.2, figure
-//              3-9: one adder, one multiplier and one adder are shared by all operations, comparisons stand beside the first adder; that of
-//              PRELU stands beside the multiplier and lets a positive x pass).
-//              Reductions: word w of a row goes to the accumulators 4*(w mod 8) .. +3; after the last word of a row the first
-//              adder, which reductions do not need, adds the tree 16, 8, 4, 2, 1 while the next row streams; then * q, act.
-// Inputs       valid_i with x_i, the scalars p_i and q_i, the mask of existing lanes, first_i and last_i word of a row (reductions);
-//              vec_i, the word of the vector operand, comes one cycle later.
-// Flow         Nothing stalls inside. Reductions: a word may come only with word_ok_o, the last one of a row only with last_ok_o
-//              (the tree of the row before is done by then; one word slot for each row is left to the product with q).
-// Latency      Words: 4 + ActLatency cycles from valid_i to valid_o. Reductions: 16 + ActLatency from the row's last word.
+// Function     Elements: y = act(op(x, p, q)) of a word of four elements (docs/npu/npu.md sections 2 and 3.3; thesis
+//              section 3.2.2, figure 3-9: one adder, one multiplier and one adder are shared by all operations,
+//              comparisons stand beside the first adder; that of PRELU stands beside the multiplier and lets a positive
+//              x pass).
+//              Reductions: word w of a row goes to the accumulators 4*(w mod 8) .. +3; after the last word of a row the
+//              first adder, which reductions do not need, adds the tree 16, 8, 4, 2, 1 while the next row streams; then
+//              * q, act.
+// Inputs       valid_i with x_i, the scalars p_i and q_i, the mask of existing lanes, first_i and last_i word of a row
+//              (reductions); vec_i, the word of the vector operand, comes one cycle later.
+// Flow         Nothing stalls inside. Reductions: a word may come only with word_ok_o, the last one of a row only with
+//              last_ok_o (the tree of the row before is done by then; one word slot for each row is left to the product
+//              with q).
+// Latency      Words: 4 + ActLatency cycles from valid_i to valid_o. Reductions: 16 + ActLatency from the row's last
+//              word.
 // Throughput   One word a cycle; reductions: a row takes one cycle more than its words, at least 10 cycles.
 `include "assert.svh"
 
@@ -64,10 +69,10 @@ module alu_math (
   logic use_add2;
   logic prelu;
   assign reduce = op_i == npu_pkg::AluDot || op_i == npu_pkg::AluSum;
-  assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub || op_i == npu_pkg::AluAddMul;
-  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMulAdd || op_i == npu_pkg::AluAddMul || op_i == npu_pkg::AluDot ||
+  assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub || op_i == npu_pkg::AluAddmul;
+  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMuladd || op_i == npu_pkg::AluAddmul || op_i == npu_pkg::AluDot ||
       prelu;
-  assign use_add2 = op_i == npu_pkg::AluMulAdd || reduce;
+  assign use_add2 = op_i == npu_pkg::AluMuladd || reduce;
   assign prelu = op_i == npu_pkg::AluPrelu;
 
   // ------------------------------------------------------------------------------------------------ stage 0: the word
@@ -91,7 +96,8 @@ module alu_math (
   assign p0 = p_vec_i ? vec_i : {4{p0_q}};
   assign q0 = q_vec_i ? vec_i : {4{q0_q}};
 
-  // place of the word in its row, for reductions: group of accumulators, whether it is the group's first word of this row
+  // place of the word in its row, for reductions: group of accumulators, whether it is the group's first word of this
+  // row
   logic [3:0]  word_q;  // 0..7, then 8..15 again and again
   logic [8:0]  place0;
   logic [8:0]  place0_q;
@@ -195,7 +201,8 @@ module alu_math (
   end
 
   // ------------------------------------------------------------------------------------------------ stage 1: first adder
-  // Each sum, product and comparison is computed in cycles that need it only, so that a simulator does nothing in the others.
+  // Each sum, product and comparison is computed in cycles that need it only, so that a simulator does nothing in the
+  // others.
   logic [127:0] add1;
   logic [127:0] y1;
   logic [127:0] y1_q;
@@ -224,7 +231,7 @@ module alu_math (
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
       y1_q <= y1;
-      if (use_mul) f1_q <= op_i == npu_pkg::AluAddMul ? q0 : p0;
+      if (use_mul) f1_q <= op_i == npu_pkg::AluAddmul ? q0 : p0;
       if (use_add2) s1_q <= q0;
     end
     if (tree_add) tree[tree_to] <= add1;
@@ -258,7 +265,8 @@ module alu_math (
   logic         tree3_q;
   logic [127:0] acc_in;
 
-  // The first words of a row begin at +0; lanes that do not exist add +0, which changes no accumulator since none is ever -0.
+  // The first words of a row begin at +0; lanes that do not exist add +0, which changes no accumulator since none is
+  // ever -0.
   always_comb begin
     acc_in = '0;
     if (v2_q && reduce && place2_q[3]) acc_in = acc[place2_q[2:0]];

@@ -1,13 +1,13 @@
 // Output buffer between acc and post: 2N banks of 256 words of four int32.
 //
-// Column c owns two banks. Its results arrive in pixel order, two a cycle (pixel 2j from stream 0, pixel 2j+1 from stream
-// 1); four consecutive pixels make a word, even words lie in the first bank of the column, odd ones in the second. Each
-// column keeps its own write pointer, since columns are skewed; pointers wrap, the buffer is a ring of 1024/N tiles of 2N
-// pixels.
+// Column c owns two banks. Its results arrive in pixel order, two a cycle (pixel 2j from stream 0, pixel 2j+1 from
+// stream 1); four consecutive pixels make a word, even words lie in the first bank of the column, odd ones in the
+// second. Each column keeps its own write pointer, since columns are skewed; pointers wrap, the buffer is a ring of
+// 1024/N tiles of 2N pixels.
 // Read ports   Two, data one cycle after re_i; raddr*_i is the word of the column (bit 0: bank).
 //              wide_i = 0: port p reads one word of column 2*rcol + p (so the ports never meet).
-//              wide_i = 1: port p reads the word of bank p of Cols neighbouring columns, Cols*rcol on (bit 0 of the address
-//              does not count). The low 128 bits are the first column's.
+//              wide_i = 1: port p reads the word of bank p of Cols neighbouring columns, Cols*rcol on (bit 0 of the
+//              address does not count). The low 128 bits are the first column's.
 //              Room for writes is a matter of credit (im2col).
 module ofm_buf #(
   parameter int unsigned N = 8,

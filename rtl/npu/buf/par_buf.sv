@@ -1,4 +1,5 @@
-// oscaleAndBiasMem: 256 words of four FP32 output scales and 256 of four biases, a ring, with a read port for each post.
+// oscaleAndBiasMem: 256 words of four FP32 output scales and 256 of four biases, a ring, with a read port for each
+// post.
 //
 // Latency: data one cycle after re_i[p]. Two copies of a simple dual-port RAM for each of the two memories.
 module par_buf (

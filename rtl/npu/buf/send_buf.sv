@@ -3,11 +3,12 @@
 // Function     Client i (npu_pkg::WrId*) writes words that it reads back in order at its own read port, which feeds the
 //              client's data port of dma_wr. Capacity of a client: npu_pkg::SendGemm, SendPool, SendAlu words.
 // Memory       1024 words of 128 bit, one write and one read a cycle; a region of it for each client.
-// Writes       One a cycle: fixed priority, index 0 first, a client whose region is full does not count. wready_o depends on
-//              wvalid_i in the same cycle.
-// Reads        The memory answers one cycle late, so each client has up to four words waiting in front of it. A word goes to
-//              them in each cycle, first to the client that dma_wr serves (its rready_i is 1), else to the lowest that has
-//              room and data: the served client gets a word a cycle. rvalid_o does not depend on rready_i.
+// Writes       One a cycle: fixed priority, index 0 first, a client whose region is full does not count. wready_o
+//              depends on wvalid_i in the same cycle.
+// Reads        The memory answers one cycle late, so each client has up to four words waiting in front of it. A word
+//              goes to them in each cycle, first to the client that dma_wr serves (its rready_i is 1), else to the
+//              lowest that has room and data: the served client gets a word a cycle. rvalid_o does not depend on
+//              rready_i.
 // Latency      Three cycles from a write into an empty FIFO to rvalid_o.
 // Throughput   One word a cycle in, one word a cycle out.
 // level_o      Words held for each client, written and not yet read (16 bit each).

@@ -1,8 +1,8 @@
 // Weight buffer: two banks (ping-pong) of 4608 words of N INT8, each bank with one write port; one read port over both.
 //
-// With ping-pong a bank is written while the other one is read. With resident weights the later blocks of a bank arrive while
-// im2col reads the first ones, so a bank is a 1R1W memory (the thesis has single-port ones and no resident weights). A word is
-// never read in the cycle in which it is written. Latency: data one cycle after re_i.
+// With ping-pong a bank is written while the other one is read. With resident weights the later blocks of a bank arrive
+// while im2col reads the first ones, so a bank is a 1R1W memory (the thesis has single-port ones and no resident
+// weights). A word is never read in the cycle in which it is written. Latency: data one cycle after re_i.
 `include "assert.svh"
 
 module wgt_buf

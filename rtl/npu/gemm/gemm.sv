@@ -1,7 +1,7 @@
 // The GEMM path: task queue, loaders, buffers, im2col, mesh, acc, post (docs/architecture.md section 10).
 //
-// Reads and writes go through two DMA channels; requesters of a read channel have the indices npu_pkg::RdId*. Tasks complete
-// in order; task_done_o pulses when the last write response of a task has arrived.
+// Reads and writes go through two DMA channels; requesters of a read channel have the indices npu_pkg::RdId*. Tasks
+// complete in order; task_done_o pulses when the last write response of a task has arrived.
 `include "assert.svh"
 
 module gemm #(
@@ -33,8 +33,8 @@ module gemm #(
   output logic [255:0]                  wr_data_o,
   input  logic [1:0]                    wr_idle_i,
   input  logic [31:0]                   wr_level_i,  // words of this path in send_buf 0 and 1
-  // events: mesh works; im2col waits for input, for weights, for room; a loader works; post works; post 0, 1 waits for room in
-  // send_buf; post 0, 1 waits for partial sums
+  // events: mesh works; im2col waits for input, for weights, for room; a loader works; post works; post 0, 1 waits for
+  // room in send_buf; post 0, 1 waits for partial sums
   output logic [9:0]                    event_o,
   output logic [15:0]                   level_ofm_o,  // tiles in ofm_buf
   output logic [15:0]                   level_ifm_o   // words in ifm_buf
@@ -445,7 +445,8 @@ module gemm #(
   logic par_ready;
 
   assign par_ready = t_ptr[3*EPar+:3] != t_ptr[3*EPost+:3];
-  // Rows that no output needs may still be on their way when the last result is written: im2col drops the task after the last.
+  // Rows that no output needs may still be on their way when the last result is written: im2col drops the task after
+  // the last.
   assign task_done_o = post_wait == 2'b11 && wr_idle_i == 2'b11 && t_ptr[3*EIm+:3] != t_ptr[3*EPost+:3];
   assign t_pop[EPost] = task_done_o;
 

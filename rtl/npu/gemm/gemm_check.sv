@@ -1,13 +1,13 @@
 // Check of a GEMM task's settings against the limits of docs/npu/npu.md section 3.2.
 //
 // What it does
-//   start_i (one cycle, not while busy_o) begins the check; task_i and pad_mode_i (GEMM_CTRL.PAD_MODE) must be stable from
-//   start_i until done_o. done_o is one cycle high with the verdict on ok_o: 1 when the hardware can do the task. A task that
-//   passes is remembered: WGT_KEEP is only good for the same weights as those of the task that passed last. clr_i
-//   (synchronous) stops a check without a verdict and forgets that task.
+//   start_i (one cycle, not while busy_o) begins the check; task_i and pad_mode_i (GEMM_CTRL.PAD_MODE) must be stable
+//   from start_i until done_o. done_o is one cycle high with the verdict on ok_o: 1 when the hardware can do the task.
+//   A task that passes is remembered: WGT_KEEP is only good for the same weights as those of the task that passed last.
+//   clr_i (synchronous) stops a check without a verdict and forgets that task.
 //
-// Latency: done_o comes 7 cycles after start_i, with WGT_RES 14 cycles (one shared 16 x 16 multiplier; a divider of one bit a
-//   cycle for the output rows of one group). busy_o is 1 in the cycles after start_i up to and with done_o.
+// Latency: done_o comes 7 cycles after start_i, with WGT_RES 14 cycles (one shared 16 x 16 multiplier; a divider of one
+//   bit a cycle for the output rows of one group). busy_o is 1 in the cycles after start_i up to and with done_o.
 //
 // Parameter: N, the mesh size (4, 8, 16 or 32).
 //
@@ -103,9 +103,9 @@ module gemm_check #(
   end
 
   // ------------------------------------------------------------------------------------------------ products
-  // One step a cycle: 1 ih*iw, 2 times ICB, 3 kh*kw, 4 times ICB (convolution), 5 times ceil(OCB/2) (WGT_RES), 6 oh*ow. With
-  // WGT_RES the rows of a group follow: 7 (kh-1)*dh, 8..10 the divider ends, 11 times sh, 12 times iw, 13 plus 64 and times ICB.
-  // The low half of an intermediate product is enough where a larger one is a violation already.
+  // One step a cycle: 1 ih*iw, 2 times ICB, 3 kh*kw, 4 times ICB (convolution), 5 times ceil(OCB/2) (WGT_RES), 6 oh*ow.
+  // With WGT_RES the rows of a group follow: 7 (kh-1)*dh, 8..10 the divider ends, 11 times sh, 12 times iw, 13 plus 64
+  // and times ICB. The low half of an intermediate product is enough where a larger one is a violation already.
   localparam logic [3:0] StepVerdict = 4'd15;
   localparam logic [15:0] ConvWords = 16'(npu_pkg::WgtDepth / N);  // W of CONV is counted in blocks of N words
   logic [3:0] step_q;  // 0 idle
@@ -223,7 +223,7 @@ module gemm_check #(
   assign done_o = step_q == StepVerdict;
   assign ok_o = ok_q && (map_fits_q || rows_fit_q);
 
-  // fields that no limit speaks of
+  // fields without a limit
   logic unused;
   assign unused = ^{
     task_i.fence, task_i.psum_add, task_i.pad_l, task_i.pad_t, task_i.in_scale, task_i.out_scale, task_i.act_p0,

@@ -1,7 +1,7 @@
 // Task queue of the GEMM path: up to four tasks, each engine with a pointer of its own.
 //
-// A task enters at the tail when the register file offers it (and, with fence, when no task is left). Every engine reads the
-// task at its own pointer until it pops it; the slowest engine (write-back, index Engines-1) frees the entry.
+// A task enters at the tail when the register file offers it (and, with fence, when no task is left). Every engine
+// reads the task at its own pointer until it pops it; the slowest engine (write-back, index Engines-1) frees the entry.
 `include "assert.svh"
 
 module gemm_queue #(

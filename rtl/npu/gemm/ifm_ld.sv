@@ -1,16 +1,20 @@
-// Input loader: cuts the input maps of the tasks into layout jobs, allocates the ring of ifm_buf, tracks what has arrived.
+// Input loader: cuts the input maps of the tasks into layout jobs, allocates the ring of ifm_buf, tracks what has
+// arrived.
 //
-// Jobs         A chunk is 64 consecutive pixels (the last one of a task may be shorter). FP32 input: one job for each block of
-//              N channels of a chunk; job b of the sequence's chunk c goes to layout unit (b + c) % 2, so that a last block of
-//              few channels does not always meet the same unit. INT8 input: one job for each chunk, in turn. Pixel p of
-//              channel block b lies at word base + p*ICB + b of ifm_buf (thesis section 3.3.1), which is a ring.
-// Ring         Words are allocated chunk by chunk, in order; the first job of a chunk waits until there is room for the whole
-//              chunk. im2col, which computes the same bases, frees them in the same order, in as many parts as it likes; the
-//              sum over a task is IH*IW*ICB (free_*). level_o: words allocated.
-// Tasks        task_pop_o: the last job of the task is handed out. The jobs of the next task follow at once, whether or not
-//              those of this one are done. cfg_* of the layout units are fields of task_i in the cycle of the handshake.
-// Progress     loaded_o: number of tasks that are complete in ifm_buf, modulo 8. pix_ready_o: so many leading pixels of the
-//              task after these have all their channels in ifm_buf (a multiple of 64; 0 again when loaded_o counts up).
+// Jobs         A chunk is 64 consecutive pixels (the last one of a task may be shorter). FP32 input: one job for each
+//              block of N channels of a chunk; job b of the sequence's chunk c goes to layout unit (b + c) % 2, so that
+//              a last block of few channels does not always meet the same unit. INT8 input: one job for each chunk, in
+//              turn. Pixel p of channel block b lies at word base + p*ICB + b of ifm_buf (thesis section 3.3.1), which
+//              is a ring.
+// Ring         Words are allocated chunk by chunk, in order; the first job of a chunk waits until there is room for the
+//              whole chunk. im2col, which computes the same bases, frees them in the same order, in as many parts as it
+//              likes; the sum over a task is IH*IW*ICB (free_*). level_o: words allocated.
+// Tasks        task_pop_o: the last job of the task is handed out. The jobs of the next task follow at once, whether or
+//              not those of this one are done. cfg_* of the layout units are fields of task_i in the cycle of the
+//              handshake.
+// Progress     loaded_o: number of tasks that are complete in ifm_buf, modulo 8. pix_ready_o: so many leading pixels of
+//              the task after these have all their channels in ifm_buf (a multiple of 64; 0 again when loaded_o counts
+//              up).
 // busy_o       a job is on offer or in a layout unit.
 `include "assert.svh"
 

@@ -1,8 +1,8 @@
 // Parameter loader: brings the output scales (read channel 0) and biases (read channel 1) of a task into par_buf.
 //
-// A task with neither takes no room. Words are allocated in task order in a ring of 256 (1024 channels); post, which computes
-// the same bases, frees them when a task is complete (free_*). task_pop_o pulses when both arrays have arrived: post waits
-// for that before it starts the task. busy_o: an array of the task is being read.
+// A task with neither takes no room. Words are allocated in task order in a ring of 256 (1024 channels); post, which
+// computes the same bases, frees them when a task is complete (free_*). task_pop_o pulses when both arrays have
+// arrived: post waits for that before it starts the task. busy_o: an array of the task is being read.
 `include "assert.svh"
 
 module par_ld (

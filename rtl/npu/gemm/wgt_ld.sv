@@ -1,28 +1,30 @@
 // Weight loader: fills one bank of wgt_buf with the weights of every second block of N output channels.
 //
-// A block is W words of N bytes, contiguous in memory (docs/npu/npu.md section 3.2): KH*KW*ICB*N for CONV, KH*KW for DEPTHWISE,
-// where blocks start on multiples of 16 bytes: what the last beat holds beyond the block is dropped. CONVERT has no weights:
-// the task is popped at once and im2col neither checks nor releases anything for it. Blocks are read in pieces of at most
-// 1 KB so that other requesters of the channel get their turn.
+// A block is W words of N bytes, contiguous in memory (docs/npu/npu.md section 3.2): KH*KW*ICB*N for CONV, KH*KW for
+// DEPTHWISE, where blocks start on multiples of 16 bytes: what the last beat holds beyond the block is dropped. CONVERT
+// has no weights: the task is popped at once and im2col neither checks nor releases anything for it. Blocks are read in
+// pieces of at most 1 KB so that other requesters of the channel get their turn.
 //
-// Ping-pong    (WGT_RES = 0) The blocks of all such tasks form one sequence, which other tasks do not count in; bank Bank
-//              takes the blocks with that parity, each from bank word 0 on. full_o: the bank holds a complete block;
-//              release_i frees it, full_o falls in the next cycle and the next block is fetched, also that of the next task.
+// Ping-pong    (WGT_RES = 0) The blocks of all such tasks form one sequence, which other tasks do not count in; bank
+//              Bank takes the blocks with that parity, each from bank word 0 on. full_o: the bank holds a complete
+//              block; release_i frees it, full_o falls in the next cycle and the next block is fetched, also that of
+//              the next task.
 // Resident     (WGT_RES = 1) Bank Bank takes the blocks ocb of the task with ocb % 2 == Bank, block ocb from bank word
 //              (ocb / 2) * W on. It belongs to the task from the moment when all that was in it is released until one
-//              release_i at the end of the task; that comes for a bank without blocks of the task, too. Block ocb may be
-//              used when blocks_o > ocb / 2, while later blocks are still being written: the bank must take a write and a read
-//              in one cycle.
-// Kept         (WGT_RES = WGT_KEEP = 1) Nothing is loaded; when the task before is released, blocks_o is that one's count.
-// blocks_o     counts for the oldest resident task that is not released, 0 as long as nothing of it is here. In the cycle
-//              of release_i it still counts for the task that is released; in the cycle after it is the count of the task
-//              before for a kept task that is on offer, else 0.
-// release_i    for a resident task not earlier than 4 cycles after both the task has been offered and the task before has
-//              been released.
+//              release_i at the end of the task; that comes for a bank without blocks of the task, too. Block ocb may
+//              be used when blocks_o > ocb / 2, while later blocks are still being written: the bank must take a write
+//              and a read in one cycle.
+// Kept         (WGT_RES = WGT_KEEP = 1) Nothing is loaded; when the task before is released, blocks_o is that one's
+//              count.
+// blocks_o     counts for the oldest resident task that is not released, 0 as long as nothing of it is here. In the
+//              cycle of release_i it still counts for the task that is released; in the cycle after it is the count of
+//              the task before for a kept task that is on offer, else 0.
+// release_i    for a resident task not earlier than 4 cycles after both the task has been offered and the task before
+//              has been released.
 //
 // Tasks of all kinds follow each other in any order. task_pop_o pulses when the task needs nothing more from memory.
-// busy_o: a block is being read. Requests of a resident task are limited to 2 KB in flight after its first block, so that
-// they share the channel with the input.
+// busy_o: a block is being read. Requests of a resident task are limited to 2 KB in flight after its first block, so
+// that they share the channel with the input.
 `include "assert.svh"
 
 module wgt_ld #(

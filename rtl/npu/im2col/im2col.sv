@@ -1,21 +1,24 @@
 // im2col: streams weight blocks and the matching row vectors from the buffers into the mesh.
 //
-// Order        For each block of N output channels, for each tile of 2N output pixels, for kh, kw, ic block: one block of N
-//              cycles (ic fastest; thesis section 3.3.1). Stream 0 takes the even pixels of the tile, stream 1 the odd ones.
+// Order        For each block of N output channels, for each tile of 2N output pixels, for kh, kw, ic block: one block
+//              of N cycles (ic fastest; thesis section 3.3.1). Stream 0 takes the even pixels of the tile, stream 1 the
+//              odd ones.
 //              With wgt_res: for each group of G tiles, for each block of output channels, for each tile of the group.
-// Depthwise    A block is N channels and one tap: the input words of that channel block, and one weight word, which becomes
-//              the diagonal of the block's N weight words (convert: ones). No ic loop.
-// Two stages   In the weight stage the N words of a block leave wgt_buf, last word first; in the activation stage, N cycles
-//              later, the row vectors of the same block leave ifm_buf while the weight stage works on the next block. Both
-//              stages step together every N cycles.
+// Depthwise    A block is N channels and one tap: the input words of that channel block, and one weight word, which
+//              becomes the diagonal of the block's N weight words (convert: ones). No ic loop.
+// Two stages   In the weight stage the N words of a block leave wgt_buf, last word first; in the activation stage, N
+//              cycles later, the row vectors of the same block leave ifm_buf while the weight stage works on the next
+//              block. Both stages step together every N cycles.
 // Zeros        A position outside the map (padding), or a pixel past the last one, gives a zero vector: nothing is read
 //              beyond the map and no expanded copy exists.
-// Flow         A tile starts when its weights are in wgt_buf, its rows in ifm_buf and there is room for it in ofm_buf; from
-//              then on nothing stalls, so mesh and acc need no back-pressure.
-// Outputs      wgt_p_o/wgt_word_o, sel_o/act*_o: to the mesh, one cycle after the buffer reads. acc_first_o and acc_last_o
-//              mark vectors of a tile's first and last block (act_valid_o: a vector at all). mesh_en_o: the array has work.
-// Ring         ifm_base follows the allocation of ifm_ld. free_o returns words: with wgt_res row by row, when no tile that is
-//              still to come (or under way) reads them and they have arrived; the rest, or all, when the task is over.
+// Flow         A tile starts when its weights are in wgt_buf, its rows in ifm_buf and there is room for it in ofm_buf;
+//              from then on nothing stalls, so mesh and acc need no back-pressure.
+// Outputs      wgt_p_o/wgt_word_o, sel_o/act*_o: to the mesh, one cycle after the buffer reads. acc_first_o and
+//              acc_last_o mark vectors of a tile's first and last block (act_valid_o: a vector at all). mesh_en_o: the
+//              array has work.
+// Ring         ifm_base follows the allocation of ifm_ld. free_o returns words: with wgt_res row by row, when no tile
+//              that is still to come (or under way) reads them and they have arrived; the rest, or all, when the task
+//              is over.
 `include "assert.svh"
 
 module im2col #(
@@ -195,8 +198,8 @@ module im2col #(
   assign tl_end_ow = {1'b0, tl_ow_q} + {10'd0, div_rem_q};
   assign tl_end_row = tl_end_ow >= {1'b0, task_i.ow};
 
-  // Rows that must be there: those up to the last tap row of the row after which the tile ends, at most all. A tile that ends
-  // exactly at a row's end waits for a row more than it needs unless this is excluded.
+  // Rows that must be there: those up to the last tap row of the row after which the tile ends, at most all. A tile
+  // that ends exactly at a row's end waits for a row more than it needs unless this is excluded.
   always_comb begin
     tl_ylast = tl_y_q + $signed(Cw'(tile_dq_q)) * $signed({{(Cw - 9) {1'b0}}, 1'b0, task_i.sh});
     if (tl_end_row && tl_end_ow != {1'b0, task_i.ow}) tl_ylast = tl_ylast + $signed(Cw'(task_i.sh));

@@ -1,23 +1,24 @@
 // Layout: turns a part of the input map into words of N int8 channels for ifm_buf. One unit on each read channel.
 //
 // Jobs         job_* and cfg_* (all sampled when the job is taken) describe `cnt` (1..64) consecutive pixels.
-//   FP32 NCHW  (cfg_nhwc_i = 0) `nch` (1..N) consecutive channels; channel c starts at byte address addr + c*cstep. Pixel i
-//              becomes the word at waddr + i*stride of ifm_buf: q = f32_to_i8(v * in_scale); channels from nch on are 0.
-//   INT8 NHWC  (cfg_nhwc_i = 1) All blocks of the pixels: stride is their number, cstep the pitch of the pixels, nch the number
-//              of channels of the last block (those from nch on are forced to 0). Block b of pixel p becomes the word at
-//              waddr + p*stride + b; a stride of 0 stands for 2^14.
-// Function     docs/npu/npu.md section 2; thesis section 3.3.2. FP32: a small RAM of 16 x 32 bit for each channel turns rows of
-//              four pixels of one channel into columns of N channels of one pixel; four banks, so that one fills while
-//              others drain: a job of few channels fills a bank in less time than draining takes, and the write port of
-//              ifm_buf may be busy with the other unit's words. INT8: the words only change their width.
-// Requests     FP32: one read of 4*cnt bytes for each channel, channels ascending. INT8: one read of all bytes where pixels
-//              follow each other without a gap, else one for each pixel; in pieces of at most 1 KB, so that other requesters
-//              get their turn. Jobs in order; up to four jobs run ahead of the data. Data are taken in order and wait for
-//              nothing but ifm_buf.
-// Throughput   FP32: four elements in (one beat) and one word out a cycle. INT8: a beat or a word a cycle, whichever is less.
-//              The only gap between jobs: an INT8 job waits until FP32 jobs before it have left.
-// Latency      FP32: first word out 5 cycles after a job's last beat when ifm_buf takes it; INT8: a cycle after its beat.
-//              done_o pulses with the last word of each job, in job order.
+//   FP32 NCHW  (cfg_nhwc_i = 0) `nch` (1..N) consecutive channels; channel c starts at byte address addr + c*cstep.
+//              Pixel i becomes the word at waddr + i*stride of ifm_buf: q = f32_to_i8(v * in_scale); channels from nch
+//              on are 0.
+//   INT8 NHWC  (cfg_nhwc_i = 1) All blocks of the pixels: stride is their number, cstep the pitch of the pixels, nch
+//              the number of channels of the last block (those from nch on are forced to 0). Block b of pixel p becomes
+//              the word at waddr + p*stride + b; a stride of 0 stands for 2^14.
+// Function     docs/npu/npu.md section 2; thesis section 3.3.2. FP32: a small RAM of 16 x 32 bit for each channel turns
+//              rows of four pixels of one channel into columns of N channels of one pixel; four banks, so that one
+//              fills while others drain: a job of few channels fills a bank in less time than draining takes, and the
+//              write port of ifm_buf may be busy with the other unit's words. INT8: the words only change their width.
+// Requests     FP32: one read of 4*cnt bytes for each channel, channels ascending. INT8: one read of all bytes where
+//              pixels follow each other without a gap, else one for each pixel; in pieces of at most 1 KB, so that
+//              other requesters get their turn. Jobs in order; up to four jobs run ahead of the data. Data are taken in
+//              order and wait for nothing but ifm_buf.
+// Throughput   FP32: four elements in (one beat) and one word out a cycle. INT8: a beat or a word a cycle, whichever is
+//              less. The only gap between jobs: an INT8 job waits until FP32 jobs before it have left.
+// Latency      FP32: first word out 5 cycles after a job's last beat when ifm_buf takes it; INT8: a cycle after its
+//              beat. done_o pulses with the last word of each job, in job order.
 `include "assert.svh"
 
 module layout #(

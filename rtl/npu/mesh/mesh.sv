@@ -4,8 +4,8 @@
 //              activation vectors. out[s][j][c] = sum over r of act[s][j][r] * wgt[r][c] (thesis section 3.2.1,
 //              equations 3-1 and 3-2).
 // Weights      wgt_i travels down; each PE holds two weight registers. wgt_p_i says which one loads (1: register 1) and
-//              is pipelined downward one row a cycle; a weight moves one row in two cycles, so that after N cycles row r
-//              holds the word that entered as number N-1-r. wgt_p_i must change when a block's last word has entered:
+//              is pipelined downward one row a cycle; a weight moves one row in two cycles, so that after N cycles row
+//              r holds the word that entered as number N-1-r. wgt_p_i must change when a block's last word has entered:
 //              the register that is not named keeps its weights and multiplies.
 // Activations  act0_i and act1_i travel right, sel_i with them (1: register 1 multiplies). Inputs are aligned; the unit
 //              skews row r by r cycles and column c by c cycles itself.
@@ -15,9 +15,10 @@
 // Enable       Nothing moves while en_i is 0.
 //
 // Written for simulation speed: all state in flat arrays, counted loops, in place. PE (r, c) has index
-// (N-1-r)*N + (N-1-c), so its left neighbour is i+1 and its upper neighbour i+N: in ascending order every loop reads only
-// values that it has not yet updated, which is what registers would read.
-// Synthesis: signed operands of 8 bits, so that a MAC is one DSP slice; written as sign-extended vectors it would take three.
+// (N-1-r)*N + (N-1-c), so its left neighbour is i+1 and its upper neighbour i+N: in ascending order every loop reads
+// only values that it has not yet updated, which is what registers would read.
+// Synthesis: signed operands of 8 bits, so that a MAC is one DSP slice; written as sign-extended vectors it would take
+// three.
 module mesh #(
   parameter int unsigned N = 8  // 4, 8, 16 or 32
 ) (

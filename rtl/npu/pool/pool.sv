@@ -1,17 +1,20 @@
-// POOL unit: maximum and average over windows of any size, FP32 NCHW and INT8 NHWC (docs/npu/npu.md sections 2 and 3.4).
+// POOL unit: maximum and average over windows of any size, FP32 NCHW and INT8 NHWC (docs/npu/npu.md sections 2 and
+// 3.4).
 //
 // What it does
-//   A task is taken with task_valid_i and task_ready_o when its limits have been checked (pool_check). The groups of its channels
-//   (8 FP32 channels, or 32 bytes of a pixel) go to the two DMA channels in turn; each pool_chan works through its groups alone.
-//   task_done_o is one cycle high when all write jobs are complete. N decides how many pad channels an INT8 pixel has.
+//   A task is taken with task_valid_i and task_ready_o when its limits have been checked (pool_check). The groups of
+//   its channels (8 FP32 channels, or 32 bytes of a pixel) go to the two DMA channels in turn; each pool_chan works
+//   through its groups alone. task_done_o is one cycle high when all write jobs are complete. N decides how many pad
+//   channels an INT8 pixel has.
 // DMA
-//   Reads: rd_req_* asks only for data whose place is free, rd_ready_o is 1 always. Writes: a job's words have been handed to
-//   send_buf (wr_valid_o/wr_ready_i) before wr_req_* asks for it. So neither read nor write channels ever wait for this unit.
+//   Reads: rd_req_* asks only for data whose place is free, rd_ready_o is 1 always. Writes: a job's words have been
+//   handed to send_buf (wr_valid_o/wr_ready_i) before wr_req_* asks for it. So neither read nor write channels ever
+//   wait for this unit.
 //   wr_idle_i[c]: no write job of this unit is queued or in flight on channel c. wr_level_i is not needed.
 // Throughput
-//   8 lanes on each channel: one tap of 8 FP32 channels or 32 INT8 channels a cycle, or 16 bytes of input a cycle and channel, whichever
-//   takes longer; INT8 average: at least 4 cycles an output. An input row is read once if the rows of a window fit into 1024
-//   words a lane, else once for each output row that needs it.
+//   8 lanes on each channel: one tap of 8 FP32 channels or 32 INT8 channels a cycle, or 16 bytes of input a cycle and
+//   channel, whichever takes longer; INT8 average: at least 4 cycles an output. An input row is read once if the rows
+//   of a window fit into 1024 words a lane, else once for each output row that needs it.
 // event_o = {waits for room in send_buf, waits for input, busy}
 `include "assert.svh"
 

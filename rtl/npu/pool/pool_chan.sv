@@ -1,8 +1,9 @@
 // One channel of the POOL unit: every second group of channels, through one DMA channel.
 //
-// pool_ld asks for input rows, pool_line keeps them, pool_seq walks over the taps, pool_op computes, pool_out writes. Loading,
-// computing and writing overlap, also over the ends of groups.
-// start_i (one cycle) begins the task in task_i and the values derived from it (pool.sv), which are constant until busy_o falls.
+// pool_ld asks for input rows, pool_line keeps them, pool_seq walks over the taps, pool_op computes, pool_out writes.
+// Loading, computing and writing overlap, also over the ends of groups.
+// start_i (one cycle) begins the task in task_i and the values derived from it (pool.sv), which are constant until
+// busy_o falls.
 `include "assert.svh"
 
 module pool_chan #(

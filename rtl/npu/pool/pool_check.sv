@@ -1,12 +1,12 @@
 // Check of a POOL task's settings against the limits of docs/npu/npu.md section 3.4.
 //
 // What it does
-//   start_i (one cycle, not while busy_o) begins the check; task_i and type_i (POOL_CTRL.TYPE) must be stable from start_i until
-//   done_o. done_o is one cycle high with the verdict on ok_o: 1 when the hardware can do the task. clr_i (synchronous) stops
-//   a check without a verdict.
+//   start_i (one cycle, not while busy_o) begins the check; task_i and type_i (POOL_CTRL.TYPE) must be stable from
+//   start_i until done_o. done_o is one cycle high with the verdict on ok_o: 1 when the hardware can do the task. clr_i
+//   (synchronous) stops a check without a verdict.
 //
-// Latency: done_o comes 3 cycles after start_i (one multiplier, a product for the columns and one for the rows). busy_o is 1 in
-//   the cycles after start_i up to and with done_o.
+// Latency: done_o comes 3 cycles after start_i (one multiplier, a product for the columns and one for the rows). busy_o
+//   is 1 in the cycles after start_i up to and with done_o.
 //
 // Parameter: N, the mesh size (4, 8, 16 or 32).
 //
@@ -83,7 +83,7 @@ module pool_check #(
   assign done_o = step_q == 2'd3;
   assign ok_o = ok_q;
 
-  // what no limit speaks of
+  // fields without a limit
   logic unused;
   assign unused = ^{task_i.avg, task_i.exclude, task_i.recip, task_i.tab_addr};
 

@@ -1,10 +1,11 @@
 // Loader of a POOL channel: asks for the input rows in the order in which pool_seq needs them, and for the table.
 //
-// Order      For each group of the channel (8 channels FP32, 32 bytes of a pixel INT8; group 2i + Chan), for each output row, the
-//            rows of its windows that lie inside the map. With slide_i the ring holds all rows of a window, so a row is loaded
-//            once and stays until the last window that needs it; without, every output row loads all its rows again.
-// Ring       A row takes `slot` = align(IW, 4) words of each lane, one after the other round the 1024 words. Asked for only when
-//            that room is free; free_i gives back the oldest row.
+// Order      For each group of the channel (8 channels FP32, 32 bytes of a pixel INT8; group 2i + Chan), for each
+//            output row, the rows of its windows that lie inside the map. With slide_i the ring holds all rows of a
+//            window, so a row is loaded once and stays until the last window that needs it; without, every output row
+//            loads all its rows again.
+// Ring       A row takes `slot` = align(IW, 4) words of each lane, one after the other round the 1024 words. Asked for
+//            only when that room is free; free_i gives back the oldest row.
 // Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels lie side by side, else one a pixel.
 // Table      tab_req_i (until tab_ack_o) asks for one job from tab_addr_i; it goes between two rows.
 // Throughput One job a cycle; one cycle more a row, one an output row.

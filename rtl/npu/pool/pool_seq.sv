@@ -1,13 +1,15 @@
-// Sequencer of a POOL channel: walks over groups, output rows, rows of the window, output columns and taps; one tap a cycle.
+// Sequencer of a POOL channel: walks over groups, output rows, rows of the window, output columns and taps; one tap a
+// cycle.
 //
-// Order      For each output row, each row of its windows inside the map, each output column: the taps of that row. So a window's
-//            taps come in raster order, and a row of the ring may go as soon as no later window needs it.
+// Order      For each output row, each row of its windows inside the map, each output column: the taps of that row. So
+//            a window's taps come in raster order, and a row of the ring may go as soon as no later window needs it.
 // Ring       As pool_ld fills it; row_done_i counts rows that have arrived, free_o gives back the oldest one.
-// tap_*_o    One tap for pool_op, and its address for pool_line. tap_first/last: of this column in this row of the window;
-//            tap_init/fin: the first/last row of the window; tap_end: the last output column; tap_half: which half of the output
-//            memory; tap_cols, tap_rows: size of the window inside the map; tap_tab: its factor in the table; lanes in use;
-//            channels (bytes) of the group that exist.
-// Output     The last row of a window starts only when a half of the output memory is free (release_i: one has become so).
+// tap_*_o    One tap for pool_op, and its address for pool_line. tap_first/last: of this column in this row of the
+//            window; tap_init/fin: the first/last row of the window; tap_end: the last output column; tap_half: which
+//            half of the output memory; tap_cols, tap_rows: size of the window inside the map; tap_tab: its factor in
+//            the table; lanes in use; channels (bytes) of the group that exist.
+// Output     The last row of a window starts only when a half of the output memory is free (release_i: one has become
+//            so).
 // slow_i     INT8 average: windows finish at least four cycles apart, the time of a division.
 // Table      Loaded whole if it has at most 256 entries, else the row of it that the window needs, when that changes.
 // Throughput Two cycles more for each row of a window, three for the last one.

@@ -1,19 +1,21 @@
 // Post: turns the sums of a task into results and writes them back; one unit on each DMA channel.
 //
 // Function     sum (+ partial sum) -> FP32 -> * oscale -> + bias -> activation, each step one binary32 operation
-//              (docs/npu/npu.md section 2; thesis section 3.5). raw_out passes the int32 sums. With requant the results go on
-//              through the requantiser and the transposer (module requant) and leave as INT8 NHWC.
-// Order        Groups of G tiles. For each block of N output channels, for each group (wgt_res: for each group, for each block):
-//              FP32: each channel c = Chan, Chan+2, ... that exists: the group's pixels of that channel, contiguous in memory, as
-//              one job of dma_wr (and, with psum_add, one of dma_rd before it). Jobs are prepared ahead, so that streams follow
-//              each other without a gap.
-//              Requant: each tile: the pixels 8k + 4*Chan + (0..3) of all N channels, Cols channels at a time; with psum_add one
-//              channel at a time, since partial sums come channel by channel.
-// Flow         tile_i pulses when a tile is complete in ofm_buf; free_o/free_tiles_o return them. A result is read only when
-//              send_buf (requant: the gather buffer) has room for it, so the arithmetic never stalls.
-// Throughput   FP32: four results a cycle; requant: 4*Cols. Latency: 5 cycles and the activation from the ofm_buf read on.
-// Completion   task_wait_o: dma_wr has taken every write job of the task at the head; the surroundings answer with task_done_i
-//              (a pulse, to both units) when both units wait and dma_wr has sent them, that is, when the last response has come.
+//              (docs/npu/npu.md section 2; thesis section 3.5). raw_out passes the int32 sums. With requant the results
+//              go on through the requantiser and the transposer (module requant) and leave as INT8 NHWC.
+// Order        Groups of G tiles. For each block of N output channels, for each group (wgt_res: for each group, for
+//              each block): FP32: each channel c = Chan, Chan+2, ... that exists: the group's pixels of that channel,
+//              contiguous in memory, as one job of dma_wr (and, with psum_add, one of dma_rd before it). Jobs are
+//              prepared ahead, so that streams follow each other without a gap.
+//              Requant: each tile: the pixels 8k + 4*Chan + (0..3) of all N channels, Cols channels at a time; with
+//              psum_add one channel at a time, since partial sums come channel by channel.
+// Flow         tile_i pulses when a tile is complete in ofm_buf; free_o/free_tiles_o return them. A result is read only
+//              when send_buf (requant: the gather buffer) has room for it, so the arithmetic never stalls.
+// Throughput   FP32: four results a cycle; requant: 4*Cols. Latency: 5 cycles and the activation from the ofm_buf read
+//              on.
+// Completion   task_wait_o: dma_wr has taken every write job of the task at the head; the surroundings answer with
+//              task_done_i (a pulse, to both units) when both units wait and dma_wr has sent them, that is, when the
+//              last response has come.
 `include "assert.svh"
 
 module post #(
@@ -423,7 +425,8 @@ module post #(
     end
   end
 
-  // stage 0: the buffer reads; 1: integer sum; 2: to FP32; 3: scale; 4: bias; then the activation. FP32 uses the first four lanes.
+  // stage 0: the buffer reads; 1: integer sum; 2: to FP32; 3: scale; 4: bias; then the activation. FP32 uses the first
+  // four lanes.
   logic [127:0] psum_q, raw2_q, raw3_q, raw4_q;
   logic [32*Lanes-1:0] sum_q, flt, mul, mul_b, add, act_x, act_y, mul_in_q, add_in_q;
   logic [32*Cols-1:0] os0, bi0, os1_q, os2_q, bi1_q, bi2_q, bi3_q;

@@ -1,13 +1,13 @@
 // Requantiser: turns FP32 results of every second word of pixels into INT8 NHWC and its write jobs; one in each post.
 //
-// Function     q = f32_to_i8(y * out_scale) on 4*Cols lanes (docs/npu/npu.md section 2; thesis section 3.6.2), rows of N pixels of
-//              one channel through the N x N transposer, pixels of N channels to memory.
-// Blocks       A block is a tile's share of this unit: the N pixels 8k + 4*Chan + i (k < N/4, i < 4) of the 2N pixels of a
-//              tile, times N channels. blk_* describes it: address of pixel 4*Chan of the tile, pixels of the tile that exist
-//              (from 1 to 2N), channels that exist, whether it is the last of the task (the transposer then flushes itself). The
-//              results of a block follow on in_*, channels ascending: passes of Cols channels (single_i: one channel), N/4
-//              words of four pixels each; lane 4*j + i is pixel i of channel j of the pass. Channels that do not exist are written
-//              0, pixels that do not exist are not written.
+// Function     q = f32_to_i8(y * out_scale) on 4*Cols lanes (docs/npu/npu.md section 2; thesis section 3.6.2), rows of
+//              N pixels of one channel through the N x N transposer, pixels of N channels to memory.
+// Blocks       A block is a tile's share of this unit: the N pixels 8k + 4*Chan + i (k < N/4, i < 4) of the 2N pixels
+//              of a tile, times N channels. blk_* describes it: address of pixel 4*Chan of the tile, pixels of the tile
+//              that exist (from 1 to 2N), channels that exist, whether it is the last of the task (the transposer then
+//              flushes itself). The results of a block follow on in_*, channels ascending: passes of Cols channels
+//              (single_i: one channel), N/4 words of four pixels each; lane 4*j + i is pixel i of channel j of the
+//              pass. Channels that do not exist are written 0, pixels that do not exist are not written.
 // Flow         in_* never waits: a pass may be started only when fewer than Slots are between the first word and pop_o.
 // Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes for each pixel.
 // Throughput   One word in a cycle; out N bytes or a beat of 16 a cycle, what is less. Latency: the transposer's block.

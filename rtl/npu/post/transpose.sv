@@ -1,19 +1,20 @@
 // Transposer: N channel streams to pixel words (thesis section 3.6.2, source 3-2).
 //
-// Function     Input vector j of a block holds N pixels of channel j (byte i: pixel i); output vector i of the block holds N
-//              channels of pixel i (byte c: channel c). A block is N vectors.
-// How          N x N cells of 8 bit. One block enters at the top and the cells shift down; the next one enters at the left
-//              and the cells shift right, so that the block before leaves at the far side, transposed, while the new one
-//              enters. Directions alternate from block to block.
-// Last block   in_last_i comes with the last vector of the last block of a run. The unit then shifts N zero vectors in by
-//              itself (in_ready_o is 0) to push that block out, and is ready for the next run.
+// Function     Input vector j of a block holds N pixels of channel j (byte i: pixel i); output vector i of the block
+//              holds N channels of pixel i (byte c: channel c). A block is N vectors.
+// How          N x N cells of 8 bit. One block enters at the top and the cells shift down; the next one enters at the
+//              left and the cells shift right, so that the block before leaves at the far side, transposed, while the
+//              new one enters. Directions alternate from block to block.
+// Last block   in_last_i comes with the last vector of the last block of a run. The unit then shifts N zero vectors in
+//              by itself (in_ready_o is 0) to push that block out, and is ready for the next run.
 // Latency      Vector i of a block is at the output one cycle after vector i of the next block was taken (or its zero
 //              vector shifted in).
 // Throughput   One vector a cycle in and out, no bubble between the blocks of a run; N cycles of flush after a run.
 // Handshake    in_ready_o follows out_ready_i in the same cycle and does not depend on in_valid_i.
 //
 // Written for simulation speed as the mesh: one flat array, counted loops, in place. Cell (row r, column c) has index
-// (N-1-r)*N + (N-1-c), so the cell above is i+N and the one to the left i+1: ascending loops read what registers would read.
+// (N-1-r)*N + (N-1-c), so the cell above is i+N and the one to the left i+1: ascending loops read what registers would
+// read.
 `include "assert.svh"
 
 module transpose #(

@@ -295,64 +295,22 @@ module npu_regs #(
     end
   end
 
-  // The task of each slot: the fields of npu_pkg::*_task_t in the order of the struct, above them what only the check needs.
+  // The task of each slot (npu_tasks.svh), above it what only the check needs.
 `define FIELD(Reg, Field) \
   task_q[8*(32'(npu_regs_pkg::NPU_REG_``Reg``_OFFSET) - 32'(TaskBase)) + npu_regs_pkg::NPU_``Reg``_``Field``_LSB +: \
          npu_regs_pkg::NPU_``Reg``_``Field``_WIDTH]
   logic [npu_pkg::GemmTaskW+1:0] gemm_q;
   logic [npu_pkg::AluTaskW-1:0] alu_q;
   logic [npu_pkg::PoolTaskW+1:0] pool_q;
-  logic [7:0] group;
-  logic ext;  // kernel, stride and padding in the extended form, which all tasks have from here on
-  assign group = `FIELD(GEMM_GROUP, TILES);
-  assign ext = `FIELD(GEMM_CTRL, EXT);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       gemm_q <= '0;
       alu_q <= '0;
       pool_q <= '0;
     end else begin
-      if (take[0]) gemm_q <= {
-        `FIELD(GEMM_CTRL, PAD_MODE),
-        `FIELD(GEMM_CTRL, OP), `FIELD(GEMM_CTRL, FENCE), `FIELD(GEMM_CTRL, BIAS), `FIELD(GEMM_CTRL, OSCALE),
-        `FIELD(GEMM_CTRL, DIV_IC), `FIELD(GEMM_CTRL, PSUM_ADD), !`FIELD(GEMM_CTRL, LAYOUT),
-        `FIELD(GEMM_CTRL, REQUANT), `FIELD(GEMM_CTRL, WGT_RES), `FIELD(GEMM_CTRL, WGT_KEEP), `FIELD(GEMM_ACT, TYPE),
-        ext ? `FIELD(GEMM_EXT_KERNEL, KW) : {5'd0, `FIELD(GEMM_CTRL, KERNEL)},
-        ext ? `FIELD(GEMM_EXT_KERNEL, KH) : {5'd0, `FIELD(GEMM_CTRL, KERNEL)},
-        ext ? `FIELD(GEMM_EXT_STRIDE, SW) : {5'd0, `FIELD(GEMM_CTRL, STRIDE)},
-        ext ? `FIELD(GEMM_EXT_STRIDE, SH) : {5'd0, `FIELD(GEMM_CTRL, STRIDE)},
-        ext ? `FIELD(GEMM_EXT_KERNEL, DW) : 8'd1,
-        ext ? `FIELD(GEMM_EXT_KERNEL, DH) : 8'd1,
-        ext ? `FIELD(GEMM_EXT_PAD, LEFT) : {6'd0, `FIELD(GEMM_CTRL, PAD_LEFT)},
-        ext ? `FIELD(GEMM_EXT_PAD, TOP) : {6'd0, `FIELD(GEMM_CTRL, PAD_TOP)},
-        `FIELD(GEMM_IFM_SIZE, IW), `FIELD(GEMM_IFM_SIZE, IH), `FIELD(GEMM_CHANNELS, IC), `FIELD(GEMM_OFM_SIZE, OW),
-        `FIELD(GEMM_OFM_SIZE, OH), `FIELD(GEMM_CHANNELS, OC),
-        (group == 8'd0) ? 8'd1 : (group > GroupMax) ? GroupMax : group,
-        `FIELD(GEMM_IFM_ADDR, ADDR), `FIELD(GEMM_IFM_CSTEP, BYTES), `FIELD(GEMM_WGT_ADDR, ADDR), `FIELD(GEMM_OSCALE_ADDR, ADDR),
-        `FIELD(GEMM_BIAS_ADDR, ADDR), `FIELD(GEMM_OFM_ADDR, ADDR), `FIELD(GEMM_OFM_CSTEP, BYTES),
-        `FIELD(GEMM_PSUM_ADDR, ADDR), `FIELD(GEMM_PSUM_CSTEP, BYTES), `FIELD(GEMM_IN_SCALE, VALUE),
-        `FIELD(GEMM_OUT_SCALE, VALUE), `FIELD(GEMM_ACT_P0, VALUE), `FIELD(GEMM_ACT_P1, VALUE),
-        `FIELD(GEMM_ACT_P2, VALUE), `FIELD(GEMM_ACT_P3, VALUE)
-      };
-      if (take[1]) alu_q <= {
-        `FIELD(ALU_CTRL, OP), `FIELD(ALU_CTRL, P_KIND), `FIELD(ALU_CTRL, Q_KIND), `FIELD(ALU_CTRL, DUP),
-        `FIELD(ALU_ACT, TYPE), `FIELD(ALU_SIZE, COUNT), `FIELD(ALU_ROWS, ROWS), `FIELD(ALU_ROWS, PLANES),
-        `FIELD(ALU_A_ADDR, ADDR), `FIELD(ALU_A_RSTEP, BYTES), `FIELD(ALU_A_PSTEP, BYTES), `FIELD(ALU_B_ADDR, ADDR),
-        `FIELD(ALU_B_RSTEP, BYTES), `FIELD(ALU_B_PSTEP, BYTES), `FIELD(ALU_O_ADDR, ADDR), `FIELD(ALU_O_RSTEP, BYTES),
-        `FIELD(ALU_O_PSTEP, BYTES), `FIELD(ALU_P, VALUE), `FIELD(ALU_Q, VALUE), `FIELD(ALU_P_ADDR, ADDR),
-        `FIELD(ALU_Q_ADDR, ADDR), `FIELD(ALU_ACT_P0, VALUE), `FIELD(ALU_ACT_P1, VALUE), `FIELD(ALU_ACT_P2, VALUE),
-        `FIELD(ALU_ACT_P3, VALUE)
-      };
-      if (take[2]) pool_q <= {
-        `FIELD(POOL_CTRL, TYPE),
-        `FIELD(POOL_CTRL, TYPE) == npu_regs_pkg::NPU_POOL_CTRL_TYPE_AVG, `FIELD(POOL_CTRL, INT8),
-        `FIELD(POOL_CTRL, EXCLUDE_PAD), `FIELD(POOL_WINDOW, KW), `FIELD(POOL_WINDOW, KH), `FIELD(POOL_WINDOW, SW),
-        `FIELD(POOL_WINDOW, SH), `FIELD(POOL_PAD, LEFT), `FIELD(POOL_PAD, TOP), `FIELD(POOL_IFM_SIZE, IW),
-        `FIELD(POOL_IFM_SIZE, IH), `FIELD(POOL_OFM_SIZE, OW), `FIELD(POOL_OFM_SIZE, OH), `FIELD(POOL_CHANNELS, C),
-        `FIELD(POOL_IFM_ADDR, ADDR), `FIELD(POOL_IFM_CSTEP, BYTES), `FIELD(POOL_IFM_RSTEP, BYTES),
-        `FIELD(POOL_OFM_ADDR, ADDR), `FIELD(POOL_OFM_CSTEP, BYTES), `FIELD(POOL_OFM_RSTEP, BYTES),
-        `FIELD(POOL_RECIP, VALUE), `FIELD(POOL_TAB_ADDR, ADDR)
-      };
+      if (take[0]) gemm_q <= {`FIELD(GEMM_CTRL, PAD_MODE), npu_pkg::gemm_task(task_q, GroupMax)};
+      if (take[1]) alu_q <= npu_pkg::alu_task(task_q);
+      if (take[2]) pool_q <= {`FIELD(POOL_CTRL, TYPE), npu_pkg::pool_task(task_q)};
     end
   end
 `undef FIELD

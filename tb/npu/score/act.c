@@ -1,4 +1,5 @@
 /* act.c - check of the activation units, those of post and of the ALU: each vector against cm_activate(), at its cycle. */
+#include "npu_regs.h"
 #include "score.h"
 
 #include <inttypes.h>
@@ -22,8 +23,7 @@ typedef struct state {
     uint64_t in, out;
 } state;
 
-static const char *const names[CM_ACT_COUNT] = {"none",    "relu", "leaky", "clip", "hardswish", "hardsigmoid",
-                                                "sigmoid", "tanh", "swish", "mish", "elu",       "softplus"};
+static const char *const names[CM_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;

@@ -82,9 +82,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
             return -1;
         }
     }
-    if (tb_sig_bytes(s->task) != sizeof s->raw || s->task.width != npu_score_task_bits(NPU_SCORE_ALU)) {
-        snprintf(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path, s->task.width,
-                 npu_score_task_bits(NPU_SCORE_ALU));
+    if (tb_sig_bytes(s->task) != sizeof s->raw || s->task.width != CM_ALU_TASK_WIDTH) {
+        snprintf(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path, s->task.width, CM_ALU_TASK_WIDTH);
         return -1;
     }
     return 0;

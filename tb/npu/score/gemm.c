@@ -20,8 +20,8 @@ typedef struct part_sigs {
 } part_sigs;
 
 typedef struct state {
-    tb_sig valid, ready, requant, factors, ow, oh, oc, done, busy, rd_valid, rd_ready, rd_id, req_valid, req_ready, req_bytes, wr_valid,
-        wr_ready, wr_idle, event, level, d_valid, d_ready, freed, free_tiles[2], tile_done, par_ready, post_wait;
+    tb_sig valid, ready, requant, oscale_en, bias_en, ow, oh, oc, done, busy, rd_valid, rd_ready, rd_id, req_valid, req_ready, req_bytes,
+        wr_valid, wr_ready, wr_idle, event, level, d_valid, d_ready, freed, free_tiles, tile_done, par_ready, post_wait;
     part_sigs p;
     struct {
         uint64_t bytes;   /* that the task writes */
@@ -98,7 +98,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const npu_score_sig sigs[] = {
         {"task_ready_o", &s->ready},
         {"task_requant_i", &s->requant},
-        {"task_factors_i", &s->factors},
+        {"task_oscale_en_i", &s->oscale_en},
+        {"task_bias_en_i", &s->bias_en},
         {"task_ow_i", &s->ow},
         {"task_oh_i", &s->oh},
         {"task_oc_i", &s->oc},
@@ -108,13 +109,10 @@ static int open(tb_check *c, char *err, size_t err_size) {
         {"d_valid", &s->d_valid},
         {"d_ready", &s->d_ready},
         {"tiles_free", &s->freed},
-        {"free_tiles0_i", &s->free_tiles[0]},
-        {"free_tiles1_i", &s->free_tiles[1]},
+        {"free_tiles", &s->free_tiles},
         {"tile_done", &s->tile_done},
         {"par_ready", &s->par_ready},
         {"post_wait", &s->post_wait},
-    };
-    const npu_score_sig end[] = {
         {"task_valid_i", &s->valid},
         {"busy_o", &s->busy},
         {"rd_valid_i", &s->rd_valid},
@@ -127,8 +125,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
         {"wr_ready_i", &s->wr_ready},
         {"wr_idle_i", &s->wr_idle},
     };
-    if (npu_score_bind(c, sigs, COUNT(sigs), err, err_size) != 0 || open_part(c, "end_gemm", 0, end, COUNT(end), err, err_size) != 0 ||
-        open_parts(c, &s->p, err, err_size) != 0) {
+    if (npu_score_bind(c, sigs, COUNT(sigs), err, err_size) != 0 || open_parts(c, &s->p, err, err_size) != 0) {
         return -1;
     }
     clear(c);
@@ -144,8 +141,8 @@ static uint32_t bit(tb_sig s) {
 static void take_task(const tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), oc = (uint32_t)tb_get(s->oc);
     const uint64_t pixels = tb_get(s->ow) * tb_get(s->oh);
-    s->ring[s->taken % TASKS].bytes = tb_get(s->requant) != 0 ? pixels * (tb_align_up(oc, n)) : 4 * pixels * oc;
-    s->ring[s->taken % TASKS].factors = tb_get(s->factors) != 0 ? (oc + 3) / 4 : 0;
+    s->ring[s->taken % TASKS].bytes = tb_get(s->requant) != 0 ? pixels * tb_align_up(oc, n) : 4 * pixels * oc;
+    s->ring[s->taken % TASKS].factors = (tb_get(s->oscale_en) | tb_get(s->bias_en)) != 0 ? (oc + 3) / 4 : 0;
     s->taken++;
 }
 
@@ -268,7 +265,8 @@ static void see_tiles(tb_check *c, state *s) {
     const uint32_t start = bit(s->p.tile_start), freed = bit(s->freed);
     if ((start | freed) != 0) {
         for (uint32_t i = 0; i < 2; i++) {
-            s->room[i] += ((freed >> i & 1u) != 0 ? (uint32_t)tb_get(s->free_tiles[i]) : 0) - start;
+            const uint32_t bits = s->free_tiles.width / 2; /* of each post, side by side */
+            s->room[i] += ((freed >> i & 1u) != 0 ? (uint32_t)tb_get_field(s->free_tiles, bits * i, bits) : 0) - start;
         }
     }
 }

@@ -1,5 +1,5 @@
 /* gemm_queue.c - check of the task queue: room and fences, the task and the pointer of each engine. */
-#include "score.h"
+#include "task_bits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,110 +7,104 @@
 #define ENTRIES 4u
 #define ENGINES 6u
 #define LAST (ENGINES - 1) /* write-back frees the entry */
-#define BITS 663u          /* of a task */
+#define BITS CM_GEMM_TASK_WIDTH
 #define TASK_BYTES ((BITS + 31) / 32 * 4)
-#define FENCE 660u /* its bit in a task */
+#define VIEWS_MAX 256u
 
 static const char *const engines[ENGINES] = {"ifm_ld", "wgt_ld 0", "wgt_ld 1", "par_ld", "im2col", "post"};
 
-/* What an engine sees of its task: a signal of its tap, or a part of one. Bits count as in gemm_task_t of rtl/npu/npu_pkg.sv, the lowest is 0. */
-typedef struct view {
+/* Taps that show an engine's task: the whole of it as task_i, or members of it, `wgt_res` as task_wgt_res_i. */
+typedef struct place {
     uint32_t engine;
-    const char *kind; /* tap */
+    const char *kind; /* of the tap */
     uint32_t index;
-    const char *name;
-    uint32_t lsb, bits; /* of the signal */
-    uint32_t at;        /* in the task */
+} place;
+static const place places[] = {{0, "ifm_ld", 0}, {1, "wgt_ld", 0}, {2, "wgt_ld", 1}, {3, "par_ld", 0},
+                               {4, "im2col", 0}, {5, "post", 0},   {5, "post", 1}};
+
+/* Members that the layout units get from engine 0, under names of their own. */
+static const struct {
+    const char *member, *name;
+} layout_names[] = {{"in_scale", "cfg_in_scale_i"}, {"ifm_cstep", "cfg_cstep_i"}, {"nhwc_in", "cfg_nhwc_i"}};
+
+/* A member of an engine's task on a signal. */
+typedef struct view {
+    const npu_task_field *f;
+    tb_sig sig;
+    uint32_t engine, lsb;
 } view;
-
-static const view views[] = {
-    {0, "ifm_ld", 0, "task_ifm_addr_i", 0, 32, 448},
-    {0, "ifm_ld", 0, "task_ifm_cstep_i", 0, 32, 416},
-    {0, "ifm_ld", 0, "task_ic_i", 0, 16, 536},
-    {0, "ifm_ld", 0, "task_ih_i", 0, 16, 552},
-    {0, "ifm_ld", 0, "task_iw_i", 0, 16, 568},
-    {0, "ifm_ld", 0, "task_nhwc_in_i", 0, 1, 655},
-    {0, "layout", 0, "cfg_in_scale_i", 0, 32, 160},
-    {0, "layout", 1, "cfg_in_scale_i", 0, 32, 160},
-    {0, "layout", 0, "cfg_cstep_i", 0, 32, 416},
-    {0, "layout", 1, "cfg_cstep_i", 0, 32, 416},
-    {0, "layout", 0, "cfg_nhwc_i", 0, 1, 655},
-    {0, "layout", 1, "cfg_nhwc_i", 0, 1, 655},
-    {1, "wgt_ld", 0, "task_wgt_addr_i", 0, 32, 384},
-    {1, "wgt_ld", 0, "task_oc_i", 0, 16, 488},
-    {1, "wgt_ld", 0, "task_ic_i", 0, 16, 536},
-    {1, "wgt_ld", 0, "task_kh_i", 0, 8, 632},
-    {1, "wgt_ld", 0, "task_kw_i", 0, 8, 640},
-    {1, "wgt_ld", 0, "task_wgt_keep_i", 0, 1, 652},
-    {1, "wgt_ld", 0, "task_wgt_res_i", 0, 1, 653},
-    {1, "wgt_ld", 0, "task_op_i", 0, 2, 661},
-    {2, "wgt_ld", 1, "task_wgt_addr_i", 0, 32, 384},
-    {2, "wgt_ld", 1, "task_oc_i", 0, 16, 488},
-    {2, "wgt_ld", 1, "task_ic_i", 0, 16, 536},
-    {2, "wgt_ld", 1, "task_kh_i", 0, 8, 632},
-    {2, "wgt_ld", 1, "task_kw_i", 0, 8, 640},
-    {2, "wgt_ld", 1, "task_wgt_keep_i", 0, 1, 652},
-    {2, "wgt_ld", 1, "task_wgt_res_i", 0, 1, 653},
-    {2, "wgt_ld", 1, "task_op_i", 0, 2, 661},
-    {3, "par_ld", 0, "task_bias_addr_i", 0, 32, 320},
-    {3, "par_ld", 0, "task_oscale_addr_i", 0, 32, 352},
-    {3, "par_ld", 0, "task_oc_i", 0, 16, 488},
-    {3, "par_ld", 0, "task_oscale_en_i", 0, 1, 658},
-    {3, "par_ld", 0, "task_bias_en_i", 0, 1, 659},
-    {4, "im2col", 0, "shape_i", 0, 168, 480},
-    {4, "im2col", 0, "shape_i", 168, 1, 653},
-    {4, "im2col", 0, "shape_i", 169, 2, 661},
-    {5, "post", 0, "task_i", 0, BITS, 0},
-    {5, "post", 1, "task_i", 0, BITS, 0},
-};
-
-#define VIEWS (sizeof views / sizeof *views)
 
 typedef struct state {
     tb_sig valid, ready, task, engine_valid, pop, ptr, busy;
-    tb_sig engine_tasks; /* of the unit alone: the tasks of all engines side by side; ptr NULL in the whole NPU, where `seen` is used */
-    tb_sig seen[VIEWS];
+    view seen[VIEWS_MAX];
+    size_t views;
     uint8_t ring[ENTRIES][TASK_BYTES];
     uint64_t pushed, popped[ENGINES];
     uint32_t fresh; /* a bit for each engine whose task is new and has not been compared */
 } state;
 
-static int find(const tb_check *c, const char *kind, size_t index, const char *name, uint32_t width, tb_sig *out, char *err,
-                size_t err_size) {
-    const tb_tap *tap = tb_taps_find(&c->all->taps, kind, index);
-    if (tap == NULL) {
-        snprintf(err, err_size, "%s: there is no tap of %s %zu", c->tap->path, kind, index);
+static void add_view(state *s, uint32_t engine, const npu_task_field *f, tb_sig sig, uint32_t lsb) {
+    if (sig.ptr != NULL && s->views < VIEWS_MAX) {
+        s->seen[s->views++] = (view){f, sig, engine, lsb};
+    }
+}
+
+/* What a tap shows of the task of an engine; a tap that shows nothing is an error. */
+static int add_place(const tb_check *c, state *s, const place *at, char *err, size_t err_size) {
+    const npu_task_fields *all = &npu_task_tables[NPU_SCORE_GEMM];
+    const tb_tap *tap = tb_taps_find(&c->all->taps, at->kind, at->index);
+    const size_t before = s->views;
+    for (size_t i = 0; tap != NULL && i < all->count; i++) {
+        const npu_task_field *f = &all->f[i];
+        const tb_sig whole = tb_tap_find(tap, "task_i");
+        char name[32];
+        snprintf(name, sizeof name, "task_%s_i", f->name);
+        add_view(s, at->engine, f, whole, f->lsb);
+        add_view(s, at->engine, f, tb_tap_find(tap, name), 0);
+        for (size_t k = 0; k < sizeof layout_names / sizeof *layout_names; k++) {
+            if (strcmp(layout_names[k].member, f->name) == 0) {
+                add_view(s, at->engine, f, tb_tap_find(tap, layout_names[k].name), 0);
+            }
+        }
+    }
+    if (s->views == before) {
+        snprintf(err, err_size, "%s: no tap of %s %" PRIu32 " shows its task", c->tap->path, at->kind, at->index);
         return -1;
     }
-    return tb_tap_sig(tap, name, width, out, err, err_size);
+    return 0;
 }
 
 /* The task at the input, and what the engines see of theirs, from the taps of the units around the queue. */
 static int open_taps(const tb_check *c, char *err, size_t err_size) {
+    static const place layout[] = {{0, "layout", 0}, {0, "layout", 1}};
     state *s = (state *)c->state;
-    if (find(c, "npu_regs", 0, "task_o", BITS, &s->task, err, err_size) != 0) {
+    const tb_tap *regs = tb_taps_find(&c->all->taps, "npu_regs", 0);
+    if (tb_tap_sig(regs, "task_o", BITS, &s->task, err, err_size) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < VIEWS; i++) {
-        const view *v = &views[i];
-        if (find(c, v->kind, v->index, v->name, 0, &s->seen[i], err, err_size) != 0) {
-            return -1;
-        }
-        if (v->lsb + v->bits > s->seen[i].width) {
-            snprintf(err, err_size, "%s %u: %s has %u bits, expected %u", v->kind, v->index, v->name, s->seen[i].width, v->lsb + v->bits);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (add_place(c, s, &places[i], err, err_size) != 0) {
             return -1;
         }
     }
-    return 0;
+    return add_place(c, s, &layout[0], err, err_size) != 0 || add_place(c, s, &layout[1], err, err_size) != 0 ? -1 : 0;
 }
 
 /* The same from the unit's own ports, in a bench of the unit alone. */
 static int open_ports(const tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    if (tb_sim_port(c->all->sim, "task_i", BITS, true, &s->task, err, err_size) != 0) {
+    const npu_task_fields *all = &npu_task_tables[NPU_SCORE_GEMM];
+    tb_sig tasks;
+    if (tb_sim_port(c->all->sim, "task_i", BITS, true, &s->task, err, err_size) != 0 ||
+        tb_sim_port(c->all->sim, "task_o", ENGINES * BITS, false, &tasks, err, err_size) != 0) {
         return -1;
     }
-    return tb_sim_port(c->all->sim, "task_o", ENGINES * BITS, false, &s->engine_tasks, err, err_size);
+    for (uint32_t e = 0; e < ENGINES; e++) {
+        for (size_t i = 0; i < all->count; i++) {
+            add_view(s, e, &all->f[i], tasks, e * BITS + all->f[i].lsb);
+        }
+    }
+    return 0;
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
@@ -136,34 +130,21 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
-/* A view of the task against the one that was taken. */
-static bool compare_view(tb_check *c, const state *s, const view *v, tb_sig seen) {
+static void compare_task(tb_check *c, const state *s, uint32_t engine) {
     tb_sig taken = s->task;
-    taken.ptr = (void *)(uintptr_t)s->ring[s->popped[v->engine] % ENTRIES];
-    for (uint32_t bit = 0; bit < v->bits; bit += 32) {
-        const uint32_t bits = v->bits - bit < 32 ? v->bits - bit : 32;
-        const uint64_t got = tb_get_field(seen, v->lsb + bit, bits), expected = tb_get_field(taken, v->at + bit, bits);
+    taken.ptr = (void *)(uintptr_t)s->ring[s->popped[engine] % ENTRIES];
+    for (size_t i = 0; i < s->views; i++) {
+        const view *v = &s->seen[i];
+        if (v->engine != engine) {
+            continue;
+        }
+        const uint64_t got = tb_get_field(v->sig, v->lsb, v->f->bits), expected = tb_get_field(taken, v->f->lsb, v->f->bits);
         if (got != expected) {
             char where[96], g[24], e[24];
-            snprintf(where, sizeof where, "engine %s, %s, bits %" PRIu32 "..%" PRIu32 " of the task", engines[v->engine], v->name,
-                     v->at + bit, v->at + bit + bits - 1);
+            snprintf(where, sizeof where, "engine %s, %s of the task", engines[engine], v->f->name);
             snprintf(g, sizeof g, "0x%" PRIx64, got);
             snprintf(e, sizeof e, "0x%" PRIx64, expected);
-            tb_check_fail(c, "task", s->popped[v->engine], where, g, e);
-            return false;
-        }
-    }
-    return true;
-}
-
-static void compare_task(tb_check *c, const state *s, uint32_t engine) {
-    if (s->engine_tasks.ptr != NULL) {
-        const view whole = {engine, "gemm_queue", 0, "task_o", engine * BITS, BITS, 0};
-        compare_view(c, s, &whole, s->engine_tasks);
-        return;
-    }
-    for (size_t i = 0; i < VIEWS; i++) {
-        if (views[i].engine == engine && !compare_view(c, s, &views[i], s->seen[i])) {
+            tb_check_fail(c, "task", s->popped[engine], where, g, e);
             return;
         }
     }
@@ -199,7 +180,8 @@ static void see_state(tb_check *c, const state *s) {
 /* A task is offered: whether it is taken follows from what stood in the queue up to the last cycle. */
 static bool see_task(tb_check *c, const state *s) {
     const uint64_t held = s->pushed - s->popped[LAST];
-    const bool fence = tb_get_field(s->task, FENCE, 1) != 0, room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->ready) != 0;
+    const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0, room = held < ENTRIES && (held == 0 || !fence),
+               ready = tb_get(s->ready) != 0;
     if (ready != room) {
         char where[64];
         snprintf(where, sizeof where, "%" PRIu64 " tasks in the queue%s", held, fence ? ", a fence" : "");

@@ -5,18 +5,27 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void npu_score_shape_read(npu_score_shape *t, uint32_t n, tb_sig shape) {
+/* In the order in which npu_score_shape_read() takes them. */
+static const char *const shape_names[NPU_SCORE_SHAPE_SIGS] = {"op", "kw", "kh", "sw", "sh", "dw", "dh",    "pad_l",  "pad_t",
+                                                              "iw", "ih", "ic", "ow", "oh", "oc", "group", "wgt_res"};
+
+int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *err, size_t err_size) {
+    for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "task_%s_i", shape_names[i]);
+        if (tb_check_sig(c, name, 0, &sig[i], err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_SCORE_SHAPE_SIGS]) {
     uint32_t group, res;
-    const struct {
-        uint32_t *field;
-        uint32_t bits;
-    } fields[] = {{&group, 8},  {&t->oc, 16},   {&t->oh, 16},   {&t->ow, 16}, {&t->ic, 16}, {&t->ih, 16},
-                  {&t->iw, 16}, {&t->pad_t, 8}, {&t->pad_l, 8}, {&t->dh, 8},  {&t->dw, 8},  {&t->sh, 8},
-                  {&t->sw, 8},  {&t->kh, 8},    {&t->kw, 8},    {&res, 1},    {&t->op, 2}};
-    uint32_t lsb = 0;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        *fields[i].field = (uint32_t)tb_get_field(shape, lsb, fields[i].bits);
-        lsb += fields[i].bits;
+    uint32_t *const member[NPU_SCORE_SHAPE_SIGS] = {&t->op, &t->kw, &t->kh, &t->sw, &t->sh, &t->dw, &t->dh, &t->pad_l, &t->pad_t,
+                                                    &t->iw, &t->ih, &t->ic, &t->ow, &t->oh, &t->oc, &group, &res};
+    for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
+        *member[i] = (uint32_t)tb_get(sig[i]);
     }
     t->wgt_res = res != 0;
     t->icb = tb_div_up(t->ic, n);

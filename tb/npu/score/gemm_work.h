@@ -20,8 +20,12 @@ typedef struct npu_score_shape {
     uint32_t ifm_words; /* of the whole input */
 } npu_score_shape;
 
-/* Take the shape from the tap's shape_i. */
-void npu_score_shape_read(npu_score_shape *t, uint32_t n, tb_sig shape);
+/* Members of the task that make a shape, as signals of a tap: `wgt_res` is task_wgt_res_i. */
+#define NPU_SCORE_SHAPE_SIGS 17u
+/* Find them. 0 or -1 with one line in err. */
+int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *err, size_t err_size);
+/* Take the shape from them. */
+void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_SCORE_SHAPE_SIGS]);
 
 /* A block in the order in which the mesh works. */
 typedef struct npu_score_walk {

@@ -25,9 +25,9 @@ typedef struct outputs {
 } outputs;
 
 typedef struct state {
-    tb_sig task_valid, shape, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, release, free, free_words, room, start, wgt_re, wgt_bank,
-        wgt_addr, wgt_data, ifm_re, ifm_addr[2], ifm_data[2], en, p, word, sel, act[2], act_valid, first, last, wait_ifm, wait_wgt,
-        wait_ofm;
+    tb_sig shape[NPU_SCORE_SHAPE_SIGS];
+    tb_sig task_valid, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, release, free, free_words, room, start, wgt_re, wgt_bank, wgt_addr,
+        wgt_data, ifm_re, ifm_addr[2], ifm_data[2], en, p, word, sel, act[2], act_valid, first, last, wait_ifm, wait_wgt, wait_ofm;
     uint32_t n;
     /* the task */
     bool have;
@@ -52,7 +52,6 @@ typedef struct state {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const npu_score_sig sigs[] = {{"task_valid_i", &s->task_valid},
-                                  {"shape_i", &s->shape},
                                   {"task_pop_o", &s->pop},
                                   {"ifm_all_i", &s->ifm_all},
                                   {"pix_ready_i", &s->pix_ready},
@@ -85,7 +84,10 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"wait_wgt_o", &s->wait_wgt},
                                   {"wait_ofm_o", &s->wait_ofm}};
     s->n = s->work.n = npu_score_n(c);
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_shape_open(c, s->shape, err, err_size);
 }
 
 const npu_score_work *npu_score_work_of(const tb_check *c) {

@@ -1,7 +1,7 @@
 /*
  * npu_top.c - the wires between units and channels, which no unit can be blamed for: at both ends the same; and the clocks of the units.
  *
- * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs (end_*), and the ports of the NPU. A unit's clock
+ * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs, and the ports of the NPU. A unit's clock
  * runs from the offer of a task until four cycles after the last one is complete (docs/npu/npu.md 4.5).
  */
 #include "dma_ax.h"
@@ -80,7 +80,7 @@ static int find(const tb_taps *taps, const char *kind, size_t index, const wire 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static int open_unit(tb_check *c, ends *u, size_t index, char *err, size_t err_size) {
-    static const char *const kinds[UNITS] = {"end_gemm", "end_alu", "end_pool"};
+    static const char *const kinds[UNITS] = {"gemm", "alu", "pool"};
     const wire w[] = {{"rst_ni", &u->rst},
                       {"task_valid_i", &u->task_valid},
                       {"busy_o", &u->busy},
@@ -263,8 +263,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
             return -1;
         }
     }
-    if (find(&c->all->taps, "end_gemm", 0, id, COUNT(id), err, err_size) != 0 ||
-        find(&c->all->taps, "end_regs", 0, regs, COUNT(regs), err, err_size) != 0 ||
+    if (find(&c->all->taps, "gemm", 0, id, COUNT(id), err, err_size) != 0 ||
+        find(&c->all->taps, "npu_regs", 0, regs, COUNT(regs), err, err_size) != 0 ||
         open_ports(c, "", perf, COUNT(perf), err, err_size) != 0) {
         return -1;
     }
@@ -527,15 +527,3 @@ static void cycle(tb_check *c) {
 }
 
 const tb_check_ops npu_score_npu_top = {.unit = "npu_top", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
-
-static int open_end(tb_check *c, char *err, size_t err_size) {
-    (void)c;
-    (void)err;
-    (void)err_size;
-    return 0;
-}
-
-const tb_check_ops npu_score_end_gemm = {.unit = "end_gemm", .open = open_end};
-const tb_check_ops npu_score_end_alu = {.unit = "end_alu", .open = open_end};
-const tb_check_ops npu_score_end_pool = {.unit = "end_pool", .open = open_end};
-const tb_check_ops npu_score_end_regs = {.unit = "end_regs", .open = open_end};

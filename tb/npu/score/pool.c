@@ -19,7 +19,7 @@ typedef struct state {
     bool running, started;
     uint32_t late; /* cycles before the start, and those in which all write jobs have been complete */
     cm_pool_task t;
-    uint32_t raw[(387 + 31) / 32];
+    uint32_t raw[(CM_POOL_TASK_WIDTH + 31) / 32];
 } state;
 
 static int open_chan(tb_check *c, chan *ch, size_t index, char *err, size_t err_size) {
@@ -45,7 +45,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
         {"task_valid_i", &s->valid},  {"task_ready_o", &s->ready},  {"task_done_o", &s->done},         {"busy_o", &s->busy},
         {"rd_valid_i", &s->rd_valid}, {"rd_ready_o", &s->rd_ready}, {"wr_req_valid_o", &s->req_valid}, {"wr_req_ready_i", &s->req_ready},
         {"wr_idle_i", &s->idle},      {"event_o", &s->event}};
-    if (tb_check_sig(c, "task_i", 387, &s->task, err, err_size) != 0) {
+    if (tb_check_sig(c, "task_i", CM_POOL_TASK_WIDTH, &s->task, err, err_size) != 0) {
         return -1;
     }
     for (size_t i = 0; i < 2; i++) {

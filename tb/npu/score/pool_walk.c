@@ -1,6 +1,8 @@
 #include "pool_walk.h"
 #include "num.h"
 
+#include "task_bits.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -9,35 +11,9 @@ uint32_t npu_score_pool_units(const cm_pool_task *t, uint32_t n) {
 }
 
 cm_pool_task npu_score_pool_task(tb_sig port) {
-    static const uint8_t bits[22] = {32, 32, 32, 32, 32, 32, 32, 32, 16, 16, 16, 16, 16, 8, 8, 8, 8, 8, 8, 1, 1, 1};
-    uint32_t v[22];
-    uint32_t lsb = 0;
-    for (uint32_t i = 0; i < 22; i++) {
-        v[i] = (uint32_t)tb_get_field(port, lsb, bits[i]);
-        lsb += bits[i];
-    }
-    return (cm_pool_task){.tab_addr = v[0],
-                          .recip = v[1],
-                          .ofm_rstep = v[2],
-                          .ofm_cstep = v[3],
-                          .ofm_addr = v[4],
-                          .ifm_rstep = v[5],
-                          .ifm_cstep = v[6],
-                          .ifm_addr = v[7],
-                          .c = v[8],
-                          .oh = v[9],
-                          .ow = v[10],
-                          .ih = v[11],
-                          .iw = v[12],
-                          .pad_t = v[13],
-                          .pad_l = v[14],
-                          .sh = v[15],
-                          .sw = v[16],
-                          .kh = v[17],
-                          .kw = v[18],
-                          .exclude = v[19] != 0,
-                          .int8 = v[20] != 0,
-                          .avg = v[21] != 0};
+    npu_score_task task;
+    npu_score_task_get(NPU_SCORE_POOL, port, &task);
+    return task.pool;
 }
 
 int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_size) {
@@ -46,7 +22,7 @@ int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_s
         snprintf(err, err_size, "%s: there is no tap of its pool_chan", c->tap->path);
         return -1;
     }
-    return tb_tap_sig(chan, "task_i", 387, task, err, err_size);
+    return tb_tap_sig(chan, "task_i", CM_POOL_TASK_WIDTH, task, err, err_size);
 }
 
 void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin, uint32_t *end) {

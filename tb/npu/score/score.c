@@ -10,10 +10,6 @@
 /* clang-format off */
 const tb_check_ops *const npu_score_all[] = {
     &npu_score_clk_gate,
-    &npu_score_end_gemm,
-    &npu_score_end_alu,
-    &npu_score_end_pool,
-    &npu_score_end_regs,
     &npu_score_npu_top,
     &npu_score_dma_rd,
     &npu_score_send_buf,

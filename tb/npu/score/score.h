@@ -1,7 +1,7 @@
 /*
  * score.h - the checks of the NPU's units inside the running NPU (tb/tap/check.h); one file for each unit.
  *
- * layout.c follows the signals that tb/npu/taps/tap_layout.sv names, and so on. Predictions come from the golden functions of cmodel.h; where a unit has none
+ * layout.c follows the ports of layout, and so on; tb/npu/taps.list says what else is tapped. Predictions come from the golden functions of cmodel.h; where a unit has none
  * (queues, walkers), the check writes its behaviour down from docs/npu/npu.md.
  */
 #ifndef NPU_SCORE_H
@@ -66,7 +66,7 @@ extern const tb_check_ops npu_score_alu_check;
 extern const tb_check_ops npu_score_pool_check;
 extern const tb_check_ops npu_score_npu_perf;
 extern const tb_check_ops npu_score_npu_regs;
-extern const tb_check_ops npu_score_npu_top, npu_score_end_gemm, npu_score_end_alu, npu_score_end_pool, npu_score_end_regs;
+extern const tb_check_ops npu_score_npu_top;
 extern const tb_check_ops npu_score_alu, npu_score_alu_walk, npu_score_alu_chan, npu_score_alu_math;
 extern const tb_check_ops npu_score_pool_ld, npu_score_pool_line, npu_score_pool_seq, npu_score_pool_op, npu_score_pool_out,
     npu_score_pool_chan, npu_score_pool;

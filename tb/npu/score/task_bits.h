@@ -17,9 +17,26 @@ typedef union npu_score_task {
     cm_pool_task pool;
 } npu_score_task;
 
-/* Bits of the descriptor. */
-uint32_t npu_score_task_bits(npu_score_kind kind);
-/* The descriptor on a signal of npu_score_task_bits() bits. */
+/* A member of a descriptor (regs/npu.regs): where it is in the RTL's struct, in the model's, and in the registers. */
+typedef struct npu_task_field {
+    const char *name;
+    uint16_t lsb, bits;
+    uint16_t offset, bytes; /* bytes 1: a bool */
+    uint16_t reg, reg_lsb;  /* where software writes it */
+} npu_task_field;
+
+typedef struct npu_task_fields {
+    const npu_task_field *f;
+    size_t count;
+    uint32_t bits; /* of the descriptor */
+} npu_task_fields;
+extern const npu_task_fields npu_task_tables[NPU_SCORE_KINDS];
+
+/* Value of a member of a cm_gemm_task, cm_alu_task or cm_pool_task. */
+uint32_t npu_task_value(const npu_task_field *f, const void *task);
+/* Put such a task on a signal of as many bits as its descriptor has. */
+void npu_task_set_bits(npu_score_kind kind, tb_sig sig, const void *task);
+/* The descriptor on such a signal. */
 void npu_score_task_get(npu_score_kind kind, tb_sig sig, npu_score_task *task);
 /* Compare the descriptor on a signal with `expected`; the first field that differs is reported. True: equal. */
 bool npu_score_task_same(tb_check *c, const char *stream, npu_score_kind kind, tb_sig sig, const npu_score_task *expected);

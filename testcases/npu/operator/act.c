@@ -3,14 +3,14 @@
  */
 #include "act.h"
 
+#include "npu_regs.h"
 #include "ref.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const act_names[NPU_ACT_COUNT] = {"none",    "relu", "leaky", "clip", "hardswish", "hardsigmoid",
-                                              "sigmoid", "tanh", "swish", "mish", "elu",       "softplus"};
+const char *const act_names[NPU_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
 static const uint32_t act_weight[NPU_ACT_COUNT] = {1, 2, 2, 2, 3, 3, 2, 2, 2, 2, 3, 2};
 
 static const tb_knob knobs_of_act[] = {

@@ -1,13 +1,13 @@
 /* conv_knobs.c - the knobs of the tests conv, dw and linear, and what they describe. */
 #include "conv.h"
+#include "npu_regs.h"
 
 #include <stdio.h>
 
 static const char *const shape_names[CONV_SHAPE_COUNT] = {"any",     "point",   "row",    "tiny",  "wide",      "broad",
                                                           "tall",    "rows",    "deep",   "many",  "depthwise", "grouped",
                                                           "dilated", "strided", "padded", "large", "stream"};
-const char *const conv_act_names[NPU_ACT_COUNT] = {"none",    "relu", "leaky", "clip", "hardswish", "hardsigmoid",
-                                                   "sigmoid", "tanh", "swish", "mish", "elu",       "softplus"};
+const char *const conv_act_names[NPU_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
 const char *const conv_layout_names[2] = {"fp32", "int8"};
 const char *const conv_wait_names[2] = {"irq", "poll"};
 

@@ -41,6 +41,7 @@ static int open_model(unit *u, const tb_prog_run *run, char *err, size_t err_siz
 
 static void close_model(unit *u) {
     tb_run_close(&u->run);
+    tb_ddr_free(&u->mem);
     if (u->sb_used) {
         tb_sb_free(&u->sb);
     }

@@ -6,10 +6,6 @@
 
 #include "bench.h"
 
-#define GEMM_TASK_BITS 663u
-#define ALU_TASK_BITS 614u
-#define POOL_TASK_BITS 387u
-
 /* Drive a task port. */
 void npu_task_set(tb_sig port, const cm_gemm_task *task);
 void npu_alu_task_set(tb_sig port, const cm_alu_task *task);

@@ -7,7 +7,7 @@
 #include "bench.h"
 #include "npu_task.h"
 
-#define TASK_BITS GEMM_TASK_BITS
+#define TASK_BITS CM_GEMM_TASK_WIDTH
 
 /* Every field random over its whole width, but for those that change what most units do: op, wgt_res and wgt_keep stay. */
 void task_noise_fields(tb_rng *rng, cm_gemm_task *task);

@@ -94,7 +94,7 @@ static void noise(void *ctx, tb_rng *rng) {
     task_noise_port(rng, ((const bench *)ctx)->task);
 }
 
-static const check_ops ops = {ALU_TASK_BITS, draw, noise, NULL, NULL};
+static const check_ops ops = {CM_ALU_TASK_WIDTH, draw, noise, NULL, NULL};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i")};

@@ -300,7 +300,7 @@ static void forget(void *ctx) {
     ((bench *)ctx)->has_before = false;
 }
 
-static const check_ops ops = {GEMM_TASK_BITS, draw, noise, verdict, forget};
+static const check_ops ops = {CM_GEMM_TASK_WIDTH, draw, noise, verdict, forget};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i"), .pad_mode = unit_port(u, "pad_mode_i")};

@@ -126,7 +126,7 @@ static void noise(void *ctx, tb_rng *rng) {
     tb_set(b->type, tb_rng_u32(rng) & 3u);
 }
 
-static const check_ops ops = {POOL_TASK_BITS, draw, noise, NULL, NULL};
+static const check_ops ops = {CM_POOL_TASK_WIDTH, draw, noise, NULL, NULL};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i"), .type = unit_port(u, "type_i")};
