@@ -1,7 +1,7 @@
 /*
  * explain.c - after a run: one failure of each signature runs again with its report; where that was quick, a small case is looked for.
  *
- * Programs of tests (`repro FILE --report DIR`, `shrink FILE`; those in Python have no `shrink`) and of benches (`--case FILE --wave FILE`) are run in the build that failed. What they
+ * Programs with cases (`repro FILE --report DIR`, `shrink FILE`; those in Python have no `shrink`) are run in the build that failed. What they
  * leave is noted with the job; outcomes stay what they are.
  */
 #define _GNU_SOURCE
@@ -105,30 +105,25 @@ static bool add_setup(const failure *f, reg_command *command) {
     return good;
 }
 
+/* Of this kind of job, programs know `repro` and `--report`. */
+static bool has_cases(const failure *f) {
+    return f->job.what == REG_TEST || f->job.what == REG_CASE || f->job.what == REG_PYTHON || f->job.what == REG_UNIT;
+}
+
 /* The command that shows the failure again, with all there is to know of it. False: this kind of program has none. */
 static bool show_again(const failure *f, reg_command *command, const char *report, const char *result) {
-    char wave[REG_PATH_MAX];
     reg_command_begin(command);
-    bool good = reg_command_add(command, f->program);
-    if (f->job.what == REG_TEST || f->job.what == REG_CASE || f->job.what == REG_PYTHON) {
-        good = good && reg_command_add(command, "repro") && reg_command_add(command, f->case_path) &&
-               reg_command_add(command, "--report") && reg_command_add(command, report);
-    } else if (f->job.what == REG_UNIT && (strcmp(f->job.kind, "debug") == 0 || strcmp(f->job.kind, "tap") == 0)) { /* they can trace */
-        (void)reg_format(wave, sizeof wave, "%s/" REP_BUNDLE_WAVE, report);
-        good = good && reg_make_dirs(report) == REG_OK && reg_command_add(command, "--case") && reg_command_add(command, f->case_path) &&
-               reg_command_add(command, "--wave") && reg_command_add(command, wave);
-    } else {
-        good = false;
-    }
-    return good && add_setup(f, command) && reg_command_add(command, "--result") && reg_command_add(command, result);
+    return has_cases(f) && reg_command_add(command, f->program) && reg_command_add(command, "repro") &&
+           reg_command_add(command, f->case_path) && reg_command_add(command, "--report") && reg_command_add(command, report) &&
+           add_setup(f, command) && reg_command_add(command, "--result") && reg_command_add(command, result);
 }
 
 static bool search_small(const failure *f, reg_command *command, const char *small, int parallel) {
     char number[24];
     reg_command_begin(command);
-    bool good = (f->job.what == REG_TEST || f->job.what == REG_CASE) && reg_command_add(command, f->program) &&
-                reg_command_add(command, "shrink") && reg_command_add(command, f->case_path) && reg_command_add(command, "--output") &&
-                reg_command_add(command, small) && reg_command_add(command, "--seconds");
+    bool good = has_cases(f) && f->job.what != REG_PYTHON && reg_command_add(command, f->program) && reg_command_add(command, "shrink") &&
+                reg_command_add(command, f->case_path) && reg_command_add(command, "--output") && reg_command_add(command, small) &&
+                reg_command_add(command, "--seconds");
     (void)reg_format(number, sizeof number, "%u", SHRINK_S);
     good = good && reg_command_add(command, number) && add_setup(f, command) && reg_command_add(command, "--jobs");
     (void)reg_format(number, sizeof number, "%d", parallel);

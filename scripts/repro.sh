@@ -13,13 +13,7 @@ if [ -n "${RUN:-}" ]; then
 fi
 source "$(dirname "$0")/of_case.sh"
 if [ -n "${CASE:-}" ]; then args=(--case "$CASE"); else args=(--seed "$SEED"); fi
-unit=
-case $TEST in unit-*) unit=1 ;; esac
-# benches of units have no taps
-if [ "$KIND" = default ]; then
-    KIND=tap
-    [ -n "$unit" ] && KIND=$([ -n "${WAVE:-}" ] && echo debug || echo fast)
-fi
+[ "$KIND" = default ] && KIND=tap
 top=$out
 out=$out/$CFG-$KIND
 case $TEST in
@@ -38,23 +32,18 @@ esac
 ${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND="$KIND" "${command[0]}" || exit 1
 # shellcheck disable=SC2206
 command+=("${args[@]}" ${KNOBS:-})
-[[ $TEST != unit-* && -n ${DEVICE:-} ]] && command+=(--device "$DEVICE")
+[ -n "${DEVICE:-}" ] && command+=(--device "$DEVICE")
 [ -n "${BREAK:-}" ] && command+=(--break "$BREAK")
 [ -n "${INIT_SEED:-}" ] && command+=(--init-seed "$INIT_SEED")
 [ -n "${PLUSARG:-}" ] && command+=(--plusarg "$PLUSARG")
 [ -n "${NO_CHECKS:-}" ] && command+=(--no-checks)
 [ -n "${WAVE:-}" ] && command+=(--wave "$WAVE")
-reports() { # a program that has no such option says so in its help
-    local help
-    help=$("${command[0]}" --help 2>/dev/null) || return 0
-    grep -q -- --report <<<"$help"
-}
-[ -n "$unit" ] || ! reports || command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
+command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
 echo "${command[*]}"
 "${command[@]}"
 status=$?
 # A failure that only another build shows: say so, where that build is at hand.
-if [ "$status" = 0 ] && [ -z "$unit" ] && [ "$KIND" = tap ] && [ -z "${WAVE:-}" ]; then
+if [ "$status" = 0 ] && [ "$KIND" = tap ] && [ -z "${WAVE:-}" ]; then
     fast=$top/$CFG-fast/$(basename "${command[0]}")
     if [ -x "$fast" ]; then
         command[0]=$fast

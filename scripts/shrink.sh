@@ -14,25 +14,25 @@ fi
 source "$(dirname "$0")/of_case.sh"
 [ -z "${CASE:-}" ] || [ -z "${KNOBS:-}" ] || fail "$KNOBS: a stored case has its knobs, expected TEST= SEED= beside them"
 case $TEST in
-unit-*) fail "$TEST: cases of unit benches are small by themselves, expected a test of tandem" ;;
 python-*) fail "$TEST: cases of testcases in Python are not made smaller by a program; pin knobs by hand: make repro TEST=$TEST SEED=... knob=value" ;;
 *[!a-z0-9_-]* | '') fail "test=$TEST: expected a name of small letters, digits, _ and -" ;;
 esac
-tandem=$out/$CFG-$KIND/tandem
+program=$out/$CFG-$KIND/tandem
+case $TEST in unit-*) program=$out/$CFG-$KIND/$TEST ;; esac
 # shellcheck disable=SC2086
-${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND="$KIND" "$tandem" || exit 1
+${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND="$KIND" "$program" || exit 1
 if [ -z "${CASE:-}" ]; then
     CASE=$BUILD/cases/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}.case
     mkdir -p "$BUILD/cases" || exit 1
     # shellcheck disable=SC2086
-    "$tandem" test "$TEST" ${KNOBS:-} --seed "$SEED" --print-case >"$CASE.tmp" || {
+    "$program" test "$TEST" ${KNOBS:-} --seed "$SEED" --print-case >"$CASE.tmp" || {
         status=$?
         rm -f "$CASE.tmp"
         exit "$status"
     }
     mv "$CASE.tmp" "$CASE" || exit 1
 fi
-command=("$tandem" shrink "$CASE")
+command=("$program" shrink "$CASE")
 [ -n "${OUTPUT:-}" ] && command+=(--output "$OUTPUT")
 [ -n "${KEEP:-}" ] && command+=(--keep "$KEEP")
 [ -n "${DEVICE:-}" ] && command+=(--device "$DEVICE")

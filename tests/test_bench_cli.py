@@ -82,3 +82,37 @@ def test_a_bench_that_checks_nothing_is_an_error(toy):
     assert bench(toy, "pace=ideal", "loops=1").returncode == 0
     done = bench(toy, "pace=ideal", "loops=1", "blind=1")
     assert done.returncode == 2 and "toy: nothing has looked at the unit, neither a check nor the bench" in done.stdout
+
+
+@pytest.mark.parametrize("words", [[], ["test"], ["test", "unit-toy"], ["run", "unit-toy"]])
+def test_commands(toy, words):
+    """The commands of every program that runs cases; those of a program with one test need not name it."""
+    seed = ["--seed", "1"] if words else ["--seed", "0x1"]
+    done = bench(toy, *words, "loops=1", *seed)
+    assert done.returncode == 0 and done.stdout == bench(toy, "loops=1", "--seed", "1").stdout
+    assert "unit-toy (operator): for tests" in bench(toy, "list").stdout
+    assert "unknown test frob" in bench(toy, "test", "frob").stderr
+
+
+def test_shrink_and_repro(toy, tmp_path):
+    bench(toy, "pace=ideal", "loops=9", "--case-dir", str(tmp_path))
+    [case] = tmp_path.glob("*.case")
+    small = tmp_path / "s.case"
+    done = bench(toy, "shrink", str(case), "--output", str(small))
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == f"{toy} --case {small}", done.stdout + done.stderr
+    assert "loops=4\n" in small.read_text()  # the next try, half of it, passes
+    assert bench(toy, "--shrink", str(case), "--output", str(tmp_path / "t.case")).returncode == 0
+    assert small.read_text() == (tmp_path / "t.case").read_text()
+    again = bench(toy, "repro", str(small))
+    assert again.returncode == 1 and again.stdout == bench(toy, "--case", str(small)).stdout
+
+
+def test_report(toy, tmp_path):
+    result = tmp_path / "result"
+    done = bench(toy, "pace=ideal", "loops=7", "--report", str(tmp_path / "r"), "--result", str(result))
+    assert done.returncode == 1 and done.stderr == ""
+    assert {p.name for p in (tmp_path / "r").iterdir()} == {"report.html", "report.txt", "axi.txt", "case.case", "versions.txt"}
+    assert f"report={tmp_path}/r/report.html\n" in result.read_text()
+    text = (tmp_path / "r" / "report.txt").read_text()
+    assert "7 turns at the pace ideal" in text and "Waveform  none: this build has no tracing" in text and "did not fail in the same way" not in text
+    assert bench(toy, "--case", str(tmp_path / "r" / "case.case")).returncode == 1

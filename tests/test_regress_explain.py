@@ -165,7 +165,7 @@ def test_the_setup_of_the_job_comes_along(bench):
     assert lines[2].startswith("shrink o/00000-test-conv-n8/cases/c.case ") and " --break m1.R:20:flip --no-checks --jobs " in lines[2]
 
 
-def test_benches_with_tracing_write_a_waveform(bench):
+def test_benches_have_reports_and_small_cases(bench):
     body = r"""[ -n "$cases" ] && { echo x > $cases/1.case; report 'outcome=fail\nsignature=mesh: mismatch\ncase='$cases'/1.case\n'; exit 1; }
 echo "$0 $args" >> calls; report 'outcome=fail\nsignature=mesh: mismatch\n'; exit 1"""
     folder = bench.build / "n8-debug"
@@ -174,6 +174,6 @@ echo "$0 $args" >> calls; report 'outcome=fail\nsignature=mesh: mismatch\n'; exi
     text = (folder / "unit-fail").read_text().replace("while [ $#", 'args="$*"\nwhile [ $#', 1)
     (folder / "unit-fail").write_text(text)
     bench.run("unit fail cfg=n8 kind=debug\nunit crash cfg=n8\n", "--explain", "5", "--out", "o")
-    assert (bench.path / "calls").read_text().splitlines() == [
-        "build/n8-debug/unit-fail --case o/00000-unit-fail-n8/cases/1.case --wave o/00000-explained/report/wave.fst --result o/00000-explained/result.txt"
-    ]
+    again, small = (bench.path / "calls").read_text().splitlines()
+    assert again == "build/n8-debug/unit-fail repro o/00000-unit-fail-n8/cases/1.case --report o/00000-explained/report --result o/00000-explained/result.txt"
+    assert small.startswith("build/n8-debug/unit-fail shrink o/00000-unit-fail-n8/cases/1.case --output o/00000-explained/small.case ")

@@ -66,8 +66,8 @@ def test_only_shrink_takes_its_options():
 @pytest.mark.parametrize("env, part", [
     ({}, "expected CASE=file, or TEST=name SEED=seed"),
     ({"CASE": "/nonexistent.case"}, "no such file"),
-    ({"TEST": "conv", "SEED": "1", "CFG": "n5"}, "cfg=n5: expected n4, n8, n16 or n32"),
-    ({"TEST": "unit-mesh", "SEED": "1", "CFG": "n4"}, "expected a test of tandem"),
+    ({"TEST": "conv", "SEED": "1", "CFG": "n5"}, "cfg=n5: no design has this configuration"),
+    ({"TEST": "python-conv", "SEED": "1", "CFG": "n4"}, "pin knobs by hand"),
     ({"TEST": "a b", "SEED": "1", "CFG": "n4"}, "expected a name"),
 ])
 def test_script(env, part):
