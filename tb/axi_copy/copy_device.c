@@ -59,6 +59,7 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
     }
     run->live = &dev->live;
     tb_run_reset(run);
+    tb_run_step(run); /* nothing may be valid at the first edge after reset */
     return 0;
 }
 
