@@ -6,6 +6,7 @@
   design.py words            the words that the framework must not know, one a line
   design.py get NAME KEY     the words of a key, one line of the description a line; KEY.WORD: of the line that begins with WORD
   design.py of CFG           the designs that have this configuration
+  design.py ports            nothing, or where the ports of a top module and those of its description differ (exit status 1)
 
 DESIGNS (environment): more folders that hold designs/NAME/design and the rooms of these designs, separated by blanks."""
 
@@ -18,6 +19,7 @@ KINDS = ("fast", "tap", "debug", "cov", "san")
 ONCE = ("about", "top", "build")  # keywords of one line; the others may stand several times
 MANY = ("default", "source", "package", "include", "words", "cfg", "quick", "coverage", "counted", "lint", "port", "program", "metric", "tests")
 NEEDED = ("about", "top", "cfg", "build")
+PORT = re.compile(r"\b(input|output|inout)\b[^,;()]*?\b(\w+)\s*(?=,|$)", re.S)
 PORTS = ("clock", "reset", "interrupt", "axi4", "axi4-lite", "debug")
 RESERVED = ("host", "python", "regress", "coverage", "closure", "networks", "cases", "report", "wave", "designs", "verilated")
 
@@ -82,6 +84,30 @@ class Design:
         """A path of the description, from the root of the repository."""
         return os.path.join(self.root, path) if self.root else path
 
+    def ports(self):
+        """What the lines "port" and the ports of the top module say differently."""
+        top = self.all("top")[0]
+        header = None
+        for source in self.all("source"):
+            for folder, _, files in os.walk(os.path.join(ROOT, self.place(source))):
+                for name in sorted(f for f in files if f.endswith(".sv")):
+                    with open(os.path.join(folder, name), encoding="utf-8") as src:
+                        text = re.sub(r"//[^\n]*", "", src.read())
+                    header = header or re.search(r"\bmodule\s+%s\b(?:\s*#\(.*?\)\s*)?\s*\((.*?)\);" % top, text, re.S)
+        if header is None:
+            return ["%s: no module %s in %s" % (self.path, top, " ".join(self.all("source")))]
+        ports = [(direction, name) for direction, name in PORT.findall(re.sub(r"\[[^]]*\]", "", header.group(1)))]
+        said = []
+        for line in self.lines.get("port", []):
+            mine = [p for p in ports if p[1] == line[0] or (line[0].endswith("_") and p[1].startswith(line[0]))]
+            ports = [p for p in ports if p not in mine]
+            valid = [direction for direction, name in mine if "awvalid" in name or "arvalid" in name]
+            if not mine:
+                said.append("%s: port %s: %s has no such port" % (self.path, line[0], top))
+            elif line[1].startswith("axi4") and set(valid) != {"output" if "master" in line else "input"}:
+                said.append("%s: port %s: it is no %s" % (self.path, line[0], " ".join(line[1:])))
+        return said + ["%s: no line \"port\" for %s of %s" % (self.path, name, top) for _, name in ports]
+
     def make(self):
         """Its variables for make."""
         own = lambda key: " ".join(self.place(w) for w in self.all(key))
@@ -138,6 +164,10 @@ def main():
             out = ["DUTS := %s\nDUT_DEFAULT := %s\n" % (" ".join(d.name for d in designs), designs[0].name)] + [d.make() for d in designs]
         elif words == ["list"]:
             out = [d.name + "\n" for d in designs]
+        elif words == ["ports"]:
+            out = [text + "\n" for d in designs for text in d.ports()]
+            sys.stdout.write("".join(out))
+            return 1 if out else 0
         elif words == ["words"]:
             out = [w + "\n" for d in designs for w in d.all("words")]
         elif len(words) == 3 and words[0] == "get":

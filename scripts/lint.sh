@@ -49,7 +49,7 @@ rtl_files() {
     find $(design get "$1" source) -name '*.sv' ! -name '*_pkg.sv' | sort
 }
 
-includes() { design get "$1" include | sed 's/^/-I/'; }
+includes() { design get "$1" include | tr ' ' '\n' | sed 's/^/-I/'; }
 
 waivers_have_reasons() {
     local files
@@ -110,6 +110,7 @@ check "activation coefficients are those of the fit" tools/gen_act.py fit --chec
 check "every lint waiver has its reason" waivers_have_reasons
 check "no lint waiver outside rtl/*/lint.vlt" no_inline_waivers
 check "framework does not know the designs ($(design words | paste -sd ' '))" framework_words
+check "ports of the top modules are those of their descriptions" design ports
 check "floors: who includes whom" "$PYTHON" scripts/floors.py
 if need "$VERILATOR" deps "Verilator lint"; then
     for d in $designs; do

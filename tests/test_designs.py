@@ -48,6 +48,21 @@ def test_refused(tmp_path, text, said):
     assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
+@pytest.mark.parametrize("ports, said", [
+    ("input logic clk_i, output logic [7:0] m_axi_awaddr_o, output logic m_axi_awvalid_o", []),
+    ("input logic clk_i, output logic m_axi_awvalid_o, output logic done_o", ['no line "port" for done_o of chip']),
+    ("input logic clk_i", ["port m_axi_: chip has no such port"]),
+    ("input logic clk_i, input logic m_axi_awvalid_i", ["port m_axi_: it is no axi4 master"]),
+])
+def test_ports(tmp_path, ports, said):
+    describe(tmp_path, GOOD + "port clk_i clock\nport m_axi_ axi4 master\n")
+    (tmp_path / "rtl/chip").mkdir(parents=True)
+    (tmp_path / "rtl/chip/chip.sv").write_text("// a chip (\nmodule chip #(\n  parameter int unsigned Width = 8  // bits\n) (\n  %s\n);\nendmodule\n" % ports)
+    done = design("ports", folder=tmp_path)
+    lines = done.stdout.splitlines()
+    assert done.returncode == (1 if said else 0) and len(lines) == len(said) and all(a in b for a, b in zip(said, lines)), done.stdout
+
+
 def test_names(tmp_path):
     assert "two designs have this name" in design("list", folder=describe(tmp_path / "a", GOOD, "npu")).stderr
     assert "is no name for a design" in design("list", folder=describe(tmp_path / "b", GOOD, "host")).stderr

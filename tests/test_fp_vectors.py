@@ -26,11 +26,11 @@ PAIRS = [(op, unit) for op, units in OPS.items() for unit in units]
 def model(tmp_path_factory):
     """Programs unit-fp_* with the golden model in place of the design."""
     folder = tmp_path_factory.mktemp("fp")
-    libs = [HOST / f"lib{name}.a" for name in ("covnpu", "covcode", "coverage", "tb", "cmodel")]
+    libs = [HOST / f"lib{name}.a" for name in ("covnpu", "covcode", "coverage", "tbnpu", "tb", "cmodel", "drivers")]
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
-    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Itb/npu", "-Idrivers/npu", "-Idrivers/lib", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
              '-DNPU_CFG_NAME="n8"'] + (["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SAN else [])
     common = [f"testcases/npu/unit/{name}.c" for name in ("bench_main", "bench_env", "fp_bench", "fp_vectors")] + ["tests/bench/fp_golden.c"]
     objects = []

@@ -72,6 +72,7 @@ static void start(bench *b, tb_run_cfg cfg, bool hooks) {
     assert_int_equal(tb_run_pin(&b->run, "irq_none_o", err, sizeof err), -1);
     assert_string_equal(err, "stand_in: there is no port irq_none_o");
     tb_run_reset(&b->run);
+    tb_run_step(&b->run);
 }
 
 static void stop(bench *b) {
@@ -110,6 +111,7 @@ static void accesses(void **state) {
         assert_int_equal(value, cm_device_read(((stand_in *)b.run.sim.dut)->model, NPU_REG_ID));
         const unsigned samples = b.samples;
         tb_run_reset(&b.run);
+        tb_run_step(&b.run);
         assert_true(!tb_run_failed(&b.run) && b.samples == samples + 1); /* none of the cycles in reset */
         assert_true(tb_run_peek(&b.run, AXIL, NPU_REG_ID, &again) && again == value);
         assert_int_equal(b.run.irq, 0);

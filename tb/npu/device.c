@@ -300,6 +300,7 @@ void npu_dev_reset(npu_dev *dev) {
     }
     if (dev->has_rtl) {
         tb_run_reset(&dev->run);
+        tb_run_step(&dev->run);
     }
     npu_hal_on_reset(dev);
     npu_program_dropped(dev);

@@ -111,5 +111,6 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
         return -1;
     }
     tb_run_reset(&dev->run);
+    tb_run_step(&dev->run); /* nothing may be valid at the first edge after reset */
     return check_size(dev, err, err_size);
 }

@@ -132,19 +132,28 @@ static inline bool checks_look(const tb_run *run) {
     return run->checks.count > 0 && !run->cfg.no_checks;
 }
 
-/* Up to the moment before the rising edge: buses, monitors, checks and the owner have sampled the settled cycle. */
-static inline void before_edge(tb_run *run, uint64_t cycle) {
-    uint64_t violations = 0;
-    bool memory = false;
-    for (unsigned i = 0; i < run->ports; i++) {
+void tb_run_drive(tb_run *run) {
+    for (unsigned i = 0; i < run->ports && !run->driven; i++) {
         tb_run_port *p = run->port[i];
         if (p->cfg.mem != NULL) {
-            tb_axi_slave_drive(&p->slave, cycle);
+            tb_axi_slave_drive(&p->slave, run->sim.cycle);
         } else {
             tb_lite_drive(&p->lite);
         }
     }
+    run->driven = true;
+}
+
+void tb_run_settle(tb_run *run) {
+    tb_run_drive(run);
     tb_sim_settle(&run->sim);
+}
+
+void tb_run_look(tb_run *run) {
+    const uint64_t cycle = run->sim.cycle;
+    uint64_t violations = 0;
+    bool memory = false;
+    tb_run_settle(run);
     for (unsigned i = 0; i < run->ports; i++) {
         tb_run_port *p = run->port[i];
         tb_axi_mon_port(&p->mon, &p->axi, cycle);
@@ -177,6 +186,7 @@ static inline void before_edge(tb_run *run, uint64_t cycle) {
 static inline bool edge(tb_run *run) {
     const bool go = tb_sim_edge(&run->sim);
     uint32_t irq = 0;
+    run->driven = false;
     for (unsigned i = 0; i < run->pins; i++) {
         irq |= (uint32_t)(*run->pin[i] & 1u) << i;
     }
@@ -191,7 +201,7 @@ static inline bool edge(tb_run *run) {
 static bool step(void *ctx) {
     tb_run *run = (tb_run *)ctx;
     const uint64_t cycle = run->sim.cycle;
-    before_edge(run, cycle);
+    tb_run_look(run);
     if (edge(run) && !tb_run_failed(run)) {
         if ((cycle & WATCH_MASK) == 0 && run->ports > 0) {
             tb_run_watch(run, cycle);
@@ -232,7 +242,7 @@ bool tb_run_step(void *ctx) {
 
 bool tb_run_cycle(void *ctx) {
     tb_run *run = (tb_run *)ctx;
-    before_edge(run, run->sim.cycle);
+    tb_run_look(run);
     return edge(run);
 }
 
@@ -266,10 +276,8 @@ void tb_run_reset(tb_run *run) {
         tb_axi_mon_reset(&run->port[i]->mon);
     }
     run->irq = 0;
+    run->driven = false;
     tb_run_kick(run);
-    if (run->ports > 0) {
-        tb_run_step(run); /* nothing may be valid at the first edge after reset */
-    }
 }
 
 /* ---- register accesses ---- */
@@ -336,17 +344,16 @@ bool tb_run_idle(tb_run *run, const char *when) {
     return !tb_run_failed(run);
 }
 
-bool tb_run_finish_checks(tb_run *run) {
-    if (checks_look(run) && !tb_run_failed(run) && !tb_checks_finish(&run->checks)) {
-        note_check(run);
-    }
-    return !tb_run_failed(run);
-}
-
 bool tb_run_finish(tb_run *run) {
     for (unsigned i = 0; i < IDLE_CYCLES && tb_run_step(run); i++) {
     }
-    tb_run_finish_checks(run);
+    return tb_run_end(run);
+}
+
+bool tb_run_end(tb_run *run) {
+    if (checks_look(run) && !tb_run_failed(run) && !tb_checks_finish(&run->checks)) {
+        note_check(run);
+    }
     for (unsigned i = 0; i < run->ports && !tb_run_failed(run); i++) {
         tb_axi_mon_finish(&run->port[i]->mon, run->sim.cycle);
     }

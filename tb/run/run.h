@@ -133,6 +133,7 @@ typedef struct tb_run {
     uint64_t hash;        /* of all beats so far */
     bool gone;            /* nothing moves any more */
     bool looks_in_reset;  /* the checks of the units do */
+    bool driven;          /* the buses have driven the inputs of this cycle */
     /*
      * report on a hang: root, bursts in flight, what the owner adds; lines of about 80 characters. NULL: there was none
      */
@@ -160,14 +161,23 @@ int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size);
 int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx, char *err,
                   size_t err_size);
 /*
- * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of
- * a run monitors see whether the reset is asynchronous, and the checks of the units look on; at power-up they do not,
- * as registers without a reset edge hold anything then. What is wrong is a failure of the run.
+ * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of a
+ * run monitors see whether the reset is asynchronous, and the checks of the units are called; at power-up they are not,
+ * as registers without a reset edge hold anything then. What is wrong is a failure of the run. At the first edge after
+ * it nothing may be valid on a bus: a run with buses takes one step before anything else.
  */
 void tb_run_reset(tb_run *run);
 /* Final blocks, end of a replay, memory. Safe on a zeroed struct. */
 void tb_run_close(tb_run *run);
 
+/*
+ * For a bench that drives other inputs itself, in each cycle before tb_run_step(): the buses drive theirs, once a cycle;
+ * the same, and outputs follow the inputs, as often as it likes; the same, and monitors and checks look without an edge
+ * (in a run without buses).
+ */
+void tb_run_drive(tb_run *run);
+void tb_run_settle(tb_run *run);
+void tb_run_look(tb_run *run);
 /* One clock cycle of a tb_run (a tb_step_fn). False: failed or stopped. */
 bool tb_run_step(void *run);
 /* The same for a report, whatever has failed before: no snapshot, no watchdog. False: the design has stopped. */
@@ -191,12 +201,12 @@ bool tb_run_check_hang(tb_run *run);
 bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *text, size_t size);
 /* Complain about bursts in flight; `when` ends the sentence. True: nothing failed. */
 bool tb_run_idle(tb_run *run, const char *when);
-/* Nothing is in flight in the units: their checks complain about what never came. True: nothing failed. */
-bool tb_run_finish_checks(tb_run *run);
 /*
- * End of the test: some cycles more, then nothing may be in flight and the checks of the units must be satisfied. True:
- * nothing failed.
+ * The end, when nothing may be in flight any more: monitors and the checks of the units complain about what never came.
+ * True: nothing failed.
  */
+bool tb_run_end(tb_run *run);
+/* The same after some cycles more, which show whether anything comes that should not. */
 bool tb_run_finish(tb_run *run);
 
 /*

@@ -5,15 +5,17 @@
 #include <stdio.h>
 
 #define CHANNELS 2u
+#define LATE 16u       /* cycles from the last response to the end of the task, at most */
 #define TASK_WORDS 20u /* of 32 bits in a task_i */
 
 typedef struct state {
     tb_sig task_valid, task_ready, task, done, busy, result_we, result, job_valid, job_ready, job_bytes, word_valid, word_ready, word, idle,
         event;
-    tb_sig walk_start[CHANNELS], walk_task[CHANNELS], chan_task[CHANNELS];
+    tb_sig walk_start[CHANNELS], walk_task[CHANNELS], chan_task[CHANNELS], chan_data[CHANNELS], chan_room[CHANNELS];
     bool active, fresh; /* a task runs; it has begun in the cycle before */
     uint32_t raw[TASK_WORDS];
     npu_score_task now;
+    uint32_t over;                                 /* cycles in which all writes have been complete */
     uint64_t bytes, written;                       /* to be written by the task, asked for in write jobs */
     uint32_t last_channel, result_value[CHANNELS]; /* reductions: of the last row, the word that left last */
 } state;
@@ -74,9 +76,9 @@ static int open(tb_check *c, char *err, size_t err_size) {
     }
     for (uint32_t i = 0; i < CHANNELS; i++) {
         const npu_score_sig walk[] = {{"start_i", &s->walk_start[i]}, {"task_i", &s->walk_task[i]}};
-        const npu_score_sig chan[] = {{"task_i", &s->chan_task[i]}};
+        const npu_score_sig chan[] = {{"task_i", &s->chan_task[i]}, {"ev_data_o", &s->chan_data[i]}, {"ev_room_o", &s->chan_room[i]}};
         if (npu_score_alu_bind(c, "alu_walk", i, walk, 2, err, err_size) != 0 ||
-            npu_score_alu_bind(c, "alu_chan", i, chan, 1, err, err_size) != 0) {
+            npu_score_alu_bind(c, "alu_chan", i, chan, 3, err, err_size) != 0) {
             return -1;
         }
     }
@@ -99,7 +101,7 @@ static void begin(tb_check *c, state *s) {
     const uint64_t rows = (uint64_t)t->rows * t->planes;
     s->bytes = npu_score_alu_reduces(t->op) ? 4 * rows : rows * t->count * (t->dup ? 8 : 4);
     s->last_channel = (uint32_t)(rows - 1) % CHANNELS;
-    s->written = 0;
+    s->written = s->over = 0;
     s->active = s->fresh = true;
     c->task++;
 }
@@ -153,9 +155,16 @@ static void cycle(tb_check *c) {
     if (s->fresh) {
         compare_copies(c, s);
     }
+    /* a channel that waits for operands or for room */
+    const uint64_t waits = (tb_get(s->chan_data[0]) | tb_get(s->chan_data[1])) << 1 | (tb_get(s->chan_room[0]) | tb_get(s->chan_room[1]))
+                                                                                          << 2;
+    tb_check_value(c, "event waits", c->task, tb_get(s->event) & 6u, waits);
     if (s->active && tb_get(s->done) != 0) {
         complete(c, s);
     } else {
+        if (s->active && s->written == s->bytes && tb_get(s->idle) == 3 && ++s->over > LATE) {
+            tb_check_fail(c, "done", c->task, NULL, "0", "1: all writes are complete");
+        }
         tb_check_value(c, "done", c->task, tb_get(s->done), 0);
         tb_check_value(c, "result valid", c->task, tb_get(s->result_we), 0);
     }

@@ -13,6 +13,10 @@
 #define FLIGHT 64u /* words between alu_math and send_buf: more than the unit holds */
 #define WORD 16u   /* bytes */
 #define LANES 4u
+/* Pace, in cycles: from data to the last write job, around a chunk, and from a row of a reduction to the next. */
+#define START 30u
+#define CHUNK 4u
+#define ROW 12u
 
 enum { NEED_P = 1, NEED_Q = 2, NEED_B = 4 }; /* in the order of the requests, A comes last */
 
@@ -32,7 +36,8 @@ typedef struct result {
 
 typedef struct state {
     tb_sig task, chunk_valid, chunk_ready, a, b, o, p, q, count, plane, first, last, idle, result, req_valid, req_ready, req_addr,
-        req_bytes, dat_valid, dat_ready, dat, job_valid, job_ready, job_addr, job_bytes, word_valid, word_ready, word, level, ev_word;
+        req_bytes, dat_valid, dat_ready, dat, job_valid, job_ready, job_addr, job_bytes, word_valid, word_ready, word, level, ev_data,
+        ev_room, ev_word;
     /* of alu_math inside */
     tb_sig m_op, m_p_vec, m_q_vec, m_red_q, m_act[5], m_valid, m_x, m_p, m_q, m_lanes, m_first, m_last, m_vec, m_word_ok, m_last_ok, m_out,
         m_y;
@@ -57,7 +62,9 @@ typedef struct state {
     uint64_t owed, words, claimed; /* words for send_buf: room taken for, sent, in write jobs */
     uint32_t last_word;            /* low 32 bits of the last one */
     bool result_due;
-    uint64_t requests;
+    uint32_t silent;            /* cycles without a request although there is room */
+    uint64_t requests, answers; /* reads: asked for, and those whose data are complete */
+    uint32_t lag, drain;        /* pace: cycles of its own beyond its work, in thirds; since the last of its data was taken */
 } state;
 
 static int bind_ports(tb_check *c, state *s, char *err, size_t err_size) {
@@ -90,6 +97,8 @@ static int bind_ports(tb_check *c, state *s, char *err, size_t err_size) {
                                   {"wr_ready_i", &s->word_ready},
                                   {"wr_data_o", &s->word},
                                   {"wr_level_i", &s->level},
+                                  {"ev_data_o", &s->ev_data},
+                                  {"ev_room_o", &s->ev_room},
                                   {"ev_word_o", &s->ev_word}};
     return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
 }
@@ -131,6 +140,8 @@ static void clear(tb_check *c) {
     s->src_asked = s->src_in = s->src_out = 0;
     s->entered_in = s->entered_out = s->left = 0;
     s->owed = s->words = s->claimed = 0;
+    s->requests = s->answers = 0;
+    s->lag = s->drain = s->silent = 0;
 }
 
 static void load_task(state *s) {
@@ -153,52 +164,64 @@ static bool plane_q(const state *s) {
 
 /* ---- requests ---- */
 
-static void reserve(tb_check *c, state *s) {
+/* The chunk on offer. */
+static slot chunk_of(const state *s) {
     const uint32_t count = (uint32_t)tb_get(s->count);
     const uint32_t words = (count + LANES - 1) / LANES;
     const bool last = tb_get(s->last) != 0;
     const uint32_t need = (plane_p(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_P : 0) |
                           (plane_q(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_Q : 0) | (s->vec ? (uint32_t)NEED_B : 0);
-    const slot t = {.need = need,
-                    .count = count,
-                    .words = words,
-                    .out_words = s->reduce    ? last
-                                 : s->now.dup ? (count + 1) / 2
-                                              : words,
-                    .o_addr = (uint32_t)tb_get(s->o),
-                    .first = tb_get(s->first) != 0,
-                    .last = last,
-                    .job = !s->reduce || last};
-    const uint64_t send = tb_get(s->level) + (s->owed - s->words) + t.out_words;
-    if (send > SEND) {
-        char got[48];
-        snprintf(got, sizeof got, "for %" PRIu64 " words in send_buf", send);
-        tb_check_fail(c, "request without room", s->requests, NULL, got, "256 at most");
-    }
-    if (s->vec && s->src_asked - s->src_out + words > SRC) {
-        tb_check_fail(c, "request without room", s->requests, NULL, "more words in src_mem", "128 at most");
-    }
-    if (s->asked - s->jobs >= SLOTS) {
-        tb_check_fail(c, "request without room", s->requests, NULL, "one more chunk", "16 at most");
+    return (slot){.need = need,
+                  .count = count,
+                  .words = words,
+                  .out_words = s->reduce    ? last
+                               : s->now.dup ? (count + 1) / 2
+                                            : words,
+                  .o_addr = (uint32_t)tb_get(s->o),
+                  .first = tb_get(s->first) != 0,
+                  .last = last,
+                  .job = !s->reduce || last};
+}
+
+/* Why the chunk on offer has to wait; NULL: there is room for it. */
+static const char *no_room(const state *s, const slot *t) {
+    return tb_get(s->level) + (s->owed - s->words) + t->out_words > SEND ? "256 words in send_buf at most"
+           : s->vec && s->src_asked - s->src_out + t->words > SRC        ? "128 words in src_mem at most"
+           : s->asked - s->jobs >= SLOTS                                 ? "16 chunks at most"
+                                                                         : NULL;
+}
+
+static void reserve(tb_check *c, state *s) {
+    const slot t = chunk_of(s);
+    const char *full = no_room(s, &t);
+    if (full != NULL) {
+        tb_check_fail(c, "request without room", s->requests, NULL, "a request", full);
         return;
     }
     s->slot[s->asked++ % SLOTS] = t;
     s->owed += t.out_words;
-    s->src_asked += s->vec ? words : 0;
+    s->src_asked += s->vec ? t.words : 0;
     s->reserved = true;
 }
 
 static void follow_requests(tb_check *c, state *s) {
     const bool asks = tb_get(s->req_valid) != 0, has_chunk = tb_get(s->chunk_valid) != 0;
+    if (has_chunk && !s->loaded) {
+        load_task(s);
+    }
     if (!asks || !has_chunk) {
         tb_check_value(c, "request", s->requests, asks, asks && has_chunk);
         tb_check_value(c, "chunk taken", s->asked, has_chunk && tb_get(s->chunk_ready) != 0, 0);
+        const slot t = chunk_of(s);
+        /* slots of chunks without a job become free one after the other */
+        s->silent = has_chunk && (s->reserved || no_room(s, &t) == NULL) ? s->silent + 1 : 0;
+        if (s->silent > SLOTS) {
+            tb_check_fail(c, "request", s->requests, NULL, "none", "one: there is a chunk, and room for it");
+        }
         return;
     }
-    if (!s->loaded) {
-        load_task(s);
-    }
     const bool fresh = !s->reserved;
+    s->silent = 0;
     if (fresh) {
         reserve(c, s);
     }
@@ -358,6 +381,12 @@ static void compare_operands(tb_check *c, const state *s, const slot *t, bool en
     }
 }
 
+/* Thirds of a cycle for a chunk: of its words, with a tenth more, and of the chunk itself; two rows of a reduction are some cycles apart. */
+static uint32_t cost(const state *s, const slot *t) {
+    const uint32_t word = s->vec && s->now.dup ? 8 : s->vec || s->now.dup ? 6 : 3;
+    return t->words * word * 11 / 10 + 3 * (s->reduce && t->last ? ROW : CHUNK);
+}
+
 /* A word of A, which enters alu_math in this cycle. */
 static void take_a(tb_check *c, state *s, const slot *t) {
     const bool end = s->in_word + 1 == t->words;
@@ -378,6 +407,8 @@ static void take_a(tb_check *c, state *s, const slot *t) {
     s->in_word++;
     if (end) {
         s->in_word = s->got = 0;
+        s->answers++;
+        s->lag -= s->lag < cost(s, t) ? s->lag : cost(s, t);
         s->data++;
         skip_jobless(s);
     }
@@ -396,15 +427,52 @@ static void take_data(tb_check *c, state *s) {
     } else if ((due & NEED_P) != 0) {
         memcpy(&s->plane_p, s->dat.ptr, sizeof s->plane_p);
         s->got |= NEED_P;
+        s->answers++;
     } else if ((due & NEED_Q) != 0) {
         memcpy(&s->plane_q, s->dat.ptr, sizeof s->plane_q);
         s->got |= NEED_Q;
+        s->answers++;
     } else {
         memcpy(s->src[s->src_in++ % SRC], s->dat.ptr, WORD);
         if (++s->in_word == t->words) {
             s->in_word = 0;
             s->got |= NEED_B;
+            s->answers++;
         }
+    }
+}
+
+/* ---- events and pace ---- */
+
+/* Waits for operands: certainly while data that were asked for have not come. Waits for room: a chunk that is not asked for, or a word that send_buf does not take. */
+static void check_events(tb_check *c, const state *s) {
+    const bool pending = s->requests != s->answers, asks = tb_get(s->req_valid) != 0, comes = tb_get(s->dat_valid) != 0;
+    const bool data = tb_get(s->ev_data) != 0, stuck = tb_get(s->word_valid) != 0 && tb_get(s->word_ready) == 0;
+    if ((data && (comes || !(pending || asks))) || (!data && pending && !comes)) {
+        tb_check_value(c, "event data", s->answers, data, !data);
+    }
+    tb_check_value(c, "event room", s->words, tb_get(s->ev_room), stuck || (tb_get(s->chunk_valid) != 0 && !asks));
+}
+
+/* Cycles in which nothing outside holds the channel up must be used: see cost(). */
+static void check_pace(tb_check *c, state *s) {
+    const bool pending = s->requests != s->answers, chunk = tb_get(s->chunk_valid) != 0, asks = tb_get(s->req_valid) != 0;
+    const bool held_up = (pending && tb_get(s->dat_valid) == 0) || (chunk && !asks && !pending) || (asks && tb_get(s->req_ready) == 0) ||
+                         (tb_get(s->word_valid) != 0 && tb_get(s->word_ready) == 0) ||
+                         (tb_get(s->job_valid) != 0 && tb_get(s->job_ready) == 0);
+    if (!chunk && !pending) { /* the last results leave */
+        s->lag = 0;
+        s->drain = s->jobs == s->asked ? 0 : s->drain + !(held_up || tb_get(s->word_valid) != 0 || tb_get(s->job_valid) != 0);
+    } else {
+        s->lag += held_up ? 0 : 3;
+        s->drain = 0;
+    }
+    const uint32_t most = 3 * START + cost(s, &s->slot[s->data % SLOTS]), took = s->drain > 0 ? 3 * s->drain : s->lag;
+    if (took > most) {
+        char got[40], expected[40];
+        snprintf(got, sizeof got, "%" PRIu32 " cycles for it", took / 3);
+        snprintf(expected, sizeof expected, "%" PRIu32 " at most", most / 3);
+        tb_check_fail(c, "pace", s->data, NULL, got, expected);
     }
 }
 
@@ -426,6 +494,8 @@ static void cycle(tb_check *c) {
     s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
     c->task = s->alu->task;
     follow_end(c, s);
+    check_events(c, s);
+    check_pace(c, s);
     follow_requests(c, s);
     follow_jobs(c, s);
     follow_words(c, s);

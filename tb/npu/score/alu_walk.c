@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #define CHANNELS 2u
+#define LATE 4u /* cycles to the next chunk, at most: those of the other channel lie between */
 
 typedef struct state {
     tb_sig start, task, done, last_mine, valid, ready, a, b, o, p, q, count, plane_flag, first, last;
@@ -15,6 +16,7 @@ typedef struct state {
     bool mine, seen;   /* belongs to this channel; is not the first one of its plane here */
     bool offered;      /* it has been compared */
     bool last_was_mine;
+    uint32_t late;           /* cycles without a chunk on offer although one is to come */
     uint32_t plane, row, at; /* at: its first element */
     uint64_t chunks;
 } state;
@@ -42,6 +44,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->load = s->active = s->left = s->offered = false;
+    s->late = 0;
 }
 
 static uint32_t elements(const state *s) {
@@ -143,6 +146,10 @@ static void cycle(tb_check *c) {
     const bool done = tb_get(s->done) != 0;
     s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
     c->task = s->alu->task;
+    s->late = s->active && s->left && tb_get(s->valid) == 0 ? s->late + 1 : 0;
+    if (s->late > LATE) {
+        tb_check_fail(c, "chunk", s->chunks, NULL, "none", "the next one of this channel");
+    }
     if (tb_get(s->valid) != 0) {
         take_chunk(c, s);
     } else if (done && s->active) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #define LATE 16u /* cycles from the last response to the end of the task, at most */
+#define BEGIN 4u /* cycles from a task to the start of its channels, at most */
 
 /* Inputs of a pool_chan. */
 typedef struct chan {
@@ -13,10 +14,10 @@ typedef struct chan {
 } chan;
 
 typedef struct state {
-    tb_sig valid, ready, task, done, busy, rd_valid, rd_ready, req_valid, req_ready, idle;
+    tb_sig valid, ready, task, done, busy, rd_valid, rd_ready, req_valid, req_ready, idle, event;
     chan ch[2];
     bool running, started;
-    uint32_t over; /* cycles in which all write jobs have been complete */
+    uint32_t late; /* cycles before the start, and those in which all write jobs have been complete */
     cm_pool_task t;
     uint32_t raw[(CM_POOL_TASK_WIDTH + 31) / 32];
 } state;
@@ -43,7 +44,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const npu_score_sig sigs[] = {
         {"task_valid_i", &s->valid},  {"task_ready_o", &s->ready},  {"task_done_o", &s->done},         {"busy_o", &s->busy},
         {"rd_valid_i", &s->rd_valid}, {"rd_ready_o", &s->rd_ready}, {"wr_req_valid_o", &s->req_valid}, {"wr_req_ready_i", &s->req_ready},
-        {"wr_idle_i", &s->idle}};
+        {"wr_idle_i", &s->idle},      {"event_o", &s->event}};
     if (tb_check_sig(c, "task_i", CM_POOL_TASK_WIDTH, &s->task, err, err_size) != 0) {
         return -1;
     }
@@ -78,7 +79,7 @@ static void take_task(tb_check *c, state *s) {
     c->task++;
     s->running = true;
     s->started = false;
-    s->over = 0;
+    s->late = 0;
     s->t = npu_score_pool_task(s->task);
     memcpy(s->raw, s->task.ptr, sizeof s->raw);
     for (uint32_t i = 0; i < 2; i++) {
@@ -115,6 +116,7 @@ static void take_start(tb_check *c, state *s) {
                       "one start of both for each task");
     }
     s->started = true;
+    s->late = 0;
     start_chan(c, s, 0);
     start_chan(c, s, 1);
 }
@@ -142,6 +144,7 @@ static void cycle(tb_check *c) {
     s->ch[0].jobs += jobs & 1u;
     s->ch[1].jobs += jobs >> 1;
     tb_check_value(c, "busy", c->task, tb_get(s->busy), s->running);
+    tb_check_value(c, "event busy", c->task, tb_get(s->event) & 1u, s->running);
     if ((tb_get(s->rd_valid) & ~tb_get(s->rd_ready)) != 0) {
         tb_check_fail(c, "rd_ready_o", c->task, NULL, "data refused", "always taken");
     }
@@ -150,8 +153,10 @@ static void cycle(tb_check *c) {
     }
     if (npu_score_b(s->done) != 0) {
         take_done(c, s);
-    } else if (s->started && s->running && all_asked(s) && tb_get(s->idle) == 3 && ++s->over > LATE) {
+    } else if (s->started && s->running && all_asked(s) && tb_get(s->idle) == 3 && ++s->late > LATE) {
         tb_check_fail(c, "task done", c->task, NULL, "0", "1: all write jobs are complete");
+    } else if (s->running && !s->started && ++s->late > BEGIN) {
+        tb_check_fail(c, "start", c->task, NULL, "none", "the start of both channels");
     }
     if (npu_score_fire(s->valid, s->ready)) {
         take_task(c, s);

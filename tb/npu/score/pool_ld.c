@@ -4,25 +4,28 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define PAUSE 4u /* cycles without a request although one could be made, at most; one more for each output row that needs no new rows */
+
 typedef struct state {
     tb_sig task, start, busy, slide, units, tab_words, free, tab_req, tab_addr, tab_ack, req_valid, req_ready, req_addr, req_bytes;
-    tb_sig job_valid, tab, one, last, addr, lane, lanes, words;
+    tb_sig job_valid, job_ready, tab, one, last, addr, lane, lanes, words;
     npu_score_pool_walk walk;
-    uint32_t y, sub; /* row and its job that come next */
-    uint32_t loaded; /* rows before it */
-    uint32_t used;   /* words of a lane whose rows have not been given back */
+    uint32_t y, sub;        /* row and its job that come next */
+    uint32_t loaded;        /* rows before it */
+    uint32_t used;          /* words of a lane whose rows have not been given back */
+    uint32_t silent, pause; /* cycles without a request although one could be made: so far, and at most */
     uint64_t requests;
 } state;
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
-                                  {"units_i", &s->units},         {"tab_words_i", &s->tab_words}, {"free_i", &s->free},
-                                  {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr},   {"tab_ack_o", &s->tab_ack},
-                                  {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr},
-                                  {"req_bytes_o", &s->req_bytes}, {"job_valid_o", &s->job_valid}, {"job_tab_o", &s->tab},
-                                  {"job_one_o", &s->one},         {"job_last_o", &s->last},       {"job_addr_o", &s->addr},
-                                  {"job_lane_o", &s->lane},       {"job_lanes_o", &s->lanes},     {"job_words_o", &s->words}};
+    const npu_score_sig sigs[] = {
+        {"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},         {"units_i", &s->units},
+        {"tab_words_i", &s->tab_words}, {"free_i", &s->free},           {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr},
+        {"tab_ack_o", &s->tab_ack},     {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr},
+        {"req_bytes_o", &s->req_bytes}, {"job_valid_o", &s->job_valid}, {"job_ready_i", &s->job_ready}, {"job_tab_o", &s->tab},
+        {"job_one_o", &s->one},         {"job_last_o", &s->last},       {"job_addr_o", &s->addr},       {"job_lane_o", &s->lane},
+        {"job_lanes_o", &s->lanes},     {"job_words_o", &s->words}};
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
         return -1;
     }
@@ -41,9 +44,22 @@ static void clear(tb_check *c) {
 
 /* Windows whose rows have all been loaded ask for nothing. */
 static void skip_loaded(state *s) {
+    s->silent = 0;
+    s->pause = PAUSE;
     while (s->walk.active && s->y >= s->walk.last) {
         npu_score_pool_next(&s->walk);
         s->y = s->walk.load;
+        s->pause++;
+    }
+}
+
+/* A job in each cycle, but for a few between rows, while there is room for the row and for the job. */
+static void check_pace(tb_check *c, state *s) {
+    const bool room = s->sub > 0 || s->used + s->walk.slot <= NPU_SCORE_POOL_LINE;
+    const bool silent = s->walk.active && room && npu_score_b(s->job_ready) != 0 && npu_score_b(s->req_valid) == 0;
+    s->silent += silent;
+    if (s->silent > s->pause) {
+        tb_check_fail(c, "request", s->requests, NULL, "none", "the next one: there is room for it");
     }
 }
 
@@ -72,6 +88,7 @@ static void take_table(tb_check *c, state *s) {
 
 static void next_job(state *s, uint32_t jobs) {
     if (++s->sub < jobs) {
+        s->silent = 0;
         return;
     }
     s->sub = 0;
@@ -122,6 +139,7 @@ static void cycle(tb_check *c) {
     if (s->walk.active && npu_score_b(s->busy) == 0) {
         tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been asked for");
     }
+    check_pace(c, s);
     const bool fire = npu_score_fire(s->req_valid, s->req_ready);
     const bool table = fire && npu_score_b(s->tab) != 0;
     if ((npu_score_b(s->job_valid) != 0) != fire) {

@@ -8,6 +8,7 @@
 #define LINE NPU_SCORE_POOL_LINE
 #define TABLE 256u
 #define JOBS 32u
+#define PLACES 16u /* for jobs, at least */
 
 typedef struct job {
     bool table, one, last;
@@ -177,6 +178,9 @@ static void cycle(tb_check *c) {
         take_data(c, s);
     } else if ((npu_score_b(s->row_done) | npu_score_b(s->tab_done)) != 0) {
         tb_check_fail(c, "done", s->popped, NULL, "1", "0: no data come");
+    }
+    if (npu_score_b(s->job_ready) == 0 && s->pushed - s->popped < PLACES) {
+        tb_check_fail(c, "job", s->pushed, NULL, "a place refused", "one: less than 16 jobs wait for their data");
     }
     if (npu_score_fire(s->job_valid, s->job_ready)) {
         take_job(c, s);

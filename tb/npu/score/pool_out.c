@@ -6,8 +6,9 @@
 
 #define LANES NPU_SCORE_POOL_LANES
 #define COLUMNS 64u
-#define BEAT 4u /* words */
-#define ROWS 4u /* more complete rows than the unit holds before their last word has left */
+#define BEAT 4u  /* words */
+#define PAUSE 4u /* cycles without a word, or without a job, that could leave, at most */
+#define ROWS 4u  /* more complete rows than the unit holds before their last word has left */
 
 typedef struct row {
     uint32_t word[COLUMNS][LANES]; /* known only as far as results have come, which is all that is sent */
@@ -26,6 +27,7 @@ typedef struct state {
     row half[2], full[ROWS];
     uint64_t complete, released; /* rows */
     cursor send, ask;
+    uint32_t silent, unasked; /* cycles without a word that could leave; without a job whose words have left */
     uint64_t words, requests;
 } state;
 
@@ -60,6 +62,7 @@ static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->unit_count = 0; /* a task without units: nothing to do */
     s->complete = s->released = 0;
+    s->silent = s->unasked = 0;
     s->send = s->ask = (cursor){.group = c->index};
 }
 
@@ -200,8 +203,22 @@ static void take_result(tb_check *c, state *s) {
     s->complete++;
 }
 
+static void check_pace(tb_check *c, state *s) {
+    const bool refused =
+        npu_score_b(s->req_valid) != 0 && npu_score_b(s->req_ready) == 0; /* the last word of a job needs a place for the job */
+    const bool could = s->send.row < s->complete && !over(s, &s->send) && !refused;
+    s->silent = could && npu_score_b(s->wr_valid) == 0 ? s->silent + 1 : 0;
+    s->unasked = s->ask.jobs < s->send.jobs && npu_score_b(s->req_valid) == 0 ? s->unasked + 1 : 0;
+    if (s->silent > PAUSE) {
+        tb_check_fail(c, "word", s->words, NULL, "none", "one: a row is complete");
+    } else if (s->unasked > PAUSE) {
+        tb_check_fail(c, "write job", s->requests, NULL, "none", "one: all its words are in send_buf");
+    }
+}
+
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
+    check_pace(c, s);
     tb_check_value(c, "busy", s->requests, tb_get(s->busy), !over(s, &s->ask));
     if (npu_score_fire(s->req_valid, s->req_ready)) {
         take_request(c, s);

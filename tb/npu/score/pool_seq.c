@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define PAUSE 4u /* cycles between the rows of windows, at most */
+
 enum { FIRST, INIT, LAST, FIN, END, HALF, OW, COLS, ROWS, LANES, CHANS, TAB, FIELDS }; /* of a tap; all but the address */
 
 static const char *const field_name[FIELDS] = {"tap_first_o", "tap_init_o", "tap_last_o", "tap_fin_o",   "tap_end_o",   "tap_half_o",
@@ -22,6 +24,7 @@ typedef struct state {
     uint32_t claimed;                 /* halves of the output memory in use */
     uint32_t table;                   /* rows of the windows whose factors are there; 0: none yet */
     bool row_begun;
+    uint32_t pause;                /* cycles in front of a row that could begin */
     uint64_t taps, rows, finished; /* finished: cycle of the last window's last tap */
     bool any_finished;
 } state;
@@ -81,6 +84,7 @@ static void begin_row(state *s) {
     s->expected[CHANS] = (uint8_t)(channels < 32 ? channels : 32);
     s->base = (p->row + s->y - p->first) * p->slot;
     s->row_begun = false;
+    s->pause = 0;
     s->ow = 0;
     begin_column(s);
 }
@@ -130,6 +134,10 @@ static void fail(tb_check *c, const state *s, const char *stream, const char *go
     tb_check_fail(c, stream, s->taps, where, got, expected);
 }
 
+static bool table_there(const state *s) {
+    return npu_score_b(s->tab_en) == 0 || (s->table != 0 && (npu_score_b(s->tab_whole) != 0 || s->table == rows_of(s)));
+}
+
 /* Has a row come, may it be worked on, and is what lies behind it done? */
 static void check_row(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
@@ -142,10 +150,23 @@ static void check_row(tb_check *c, state *s) {
     if (s->expected[FIN] != 0 && ++s->claimed > 2) {
         fail(c, s, "tap", "a tap of a window's last row", "none: both halves of the output memory are in use");
     }
-    if (npu_score_b(s->tab_en) != 0 && (s->table == 0 || (npu_score_b(s->tab_whole) == 0 && s->table != rows_of(s)))) {
+    if (!table_there(s)) {
         fail(c, s, "tap", "a tap", "the factors of its window first");
     }
     s->row_begun = true;
+}
+
+/* No tap: is there a reason? */
+static void check_pause(tb_check *c, state *s) {
+    const npu_score_pool_walk *p = &s->walk;
+    if (s->row_begun) {
+        const bool divides = npu_score_b(s->slow) != 0 && s->expected[FIN] != 0 && s->x + 1 == s->end;
+        if (!divides || !s->any_finished || c->all->sim->cycle - s->finished >= 4) {
+            fail(c, s, "tap", "none", "one in every cycle of a row");
+        }
+    } else if (s->arrived > p->row + s->y - p->first && (s->expected[FIN] == 0 || s->claimed < 2) && table_there(s) && ++s->pause > PAUSE) {
+        fail(c, s, "tap", "none", "the first one of the row: all that it needs is there");
+    }
 }
 
 static void wrong_tap(tb_check *c, const state *s, uint32_t addr) {
@@ -221,6 +242,8 @@ static void cycle(tb_check *c) {
     }
     if (npu_score_b(s->tap_valid) != 0) {
         take_tap(c, s);
+    } else if (s->walk.active) {
+        check_pause(c, s);
     }
     s->arrived += npu_score_b(s->row_done) != 0;
     if (npu_score_b(s->release) != 0 && s->claimed > 0) {

@@ -139,6 +139,49 @@ static void take_back(tb_check *c, post_state *s) {
     f->frees++;
 }
 
+/* ---- pace ---- */
+
+/*
+ * Cycles that a task takes when nothing holds the unit up. FP32: four results a cycle. REQUANT: 4 * Cols of them, with partial sums 4, or what the transposer or the
+ * write jobs take. A few more for each group, and for the begin and the end of the task.
+ */
+static uint64_t task_cycles(const post_state *s) {
+    const npu_score_post_work *w = &s->w;
+    const uint64_t n = w->n, in = w->t.psum_add ? n * n / 2 : n * n / 4 / s->cols, out = n > 16 ? 2 * n : n;
+    uint64_t sum = w->t.requant ? 40 + 3 * n : 40;
+    for (npu_score_post_walk k = npu_score_post_walk_first(w, NPU_WALK_GROUPS); !k.end; npu_score_post_walk_next(w, &k)) {
+        const uint64_t tiles = npu_score_post_walk_tiles(w, &k), words = tiles * (n / 2);
+        sum += w->t.requant ? tiles * (in > out ? in : out) + 10 : (words > 3 ? words : 3) * (n / 2) + 14;
+    }
+    return sum;
+}
+
+/* One more cycle, and those before it in which nothing happened. */
+static void count_time(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    const uint64_t now = c->all->sim->cycle;
+    const bool held_up = f->no_sums || (f->no_psums && !high(s->psum_valid)) || (high(s->req_valid) && !high(s->req_ready)) ||
+                         (high(s->ps_valid) && !high(s->ps_ready)) || (high(s->wr_valid) && !high(s->wr_ready)) ||
+                         (!s->w.t.requant && tb_get(s->level) + SLACK >= SEND_WORDS);
+    f->time += (f->no_sums || f->no_psums ? 0 : now - f->seen - 1) + !held_up;
+    f->seen = now;
+    if (f->time > f->most && !(f->waited && f->word_in == f->word_out)) {
+        char got[40], expected[64];
+        snprintf(got, sizeof got, "%" PRIu64 " cycles of its own", f->time);
+        snprintf(expected, sizeof expected, "%" PRIu64 " at most for the whole task", f->most);
+        tb_check_fail(c, "pace", f->words, NULL, got, expected);
+    }
+}
+
+/* What the unit has to wait for from the next cycle on. */
+static void find_waits(post_state *s) {
+    post_flow *f = &s->f;
+    const npu_score_post_walk *k =
+        f->read.end ? &f->group : &f->read; /* a unit without a channel in the group waits for its tiles all the same */
+    f->no_sums = !k->end && !npu_score_post_sums_there(s, k);
+    f->no_psums = !f->read.end && s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
+}
+
 /* ---- task ---- */
 
 static void begin_task(tb_check *c, post_state *s) {
@@ -157,6 +200,10 @@ static void begin_task(tb_check *c, post_state *s) {
     f->ps_req.end = f->ps_dat.end = f->ps_req.end || !t.psum_add;
     f->job_at = (npu_score_place){0, 0};
     f->factors = f->channels = 0;
+    f->time = 0;
+    f->most = task_cycles(s);
+    f->seen = c->all->sim->cycle;
+    find_waits(s);
 }
 
 /* The unit says that it has asked for everything. */
@@ -208,6 +255,7 @@ static void check_events(tb_check *c, const post_state *s) {
 
 static void cycle_busy(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
+    count_time(c, s);
     npu_score_post_arrive(c, s);
     if (high(s->wr_valid)) {
         if (!s->w.t.requant) {
@@ -224,6 +272,7 @@ static void cycle_busy(tb_check *c, post_state *s) {
     if (high(s->wait) && !f->waited) {
         check_wait(c, s);
     }
+    find_waits(s);
     if (high(s->done)) {
         end_task(s);
     }

@@ -23,7 +23,7 @@ void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction
 }
 
 /* May the unit be at this place? A walk that has reached the group which is given back next needs all its sums. */
-static bool sums_there(const post_state *s, const npu_score_post_walk *k) {
+bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k) {
     const post_flow *f = &s->f;
     if (k->groups != f->group.groups) {
         return k->groups < f->group.groups;
@@ -38,7 +38,7 @@ bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transactio
         tb_check_fail(c, stream, transaction, NULL, "one more", s->f.busy ? "none: the task has all" : "none: there is no task");
         return false;
     }
-    if (!sums_there(s, k)) {
+    if (!npu_score_post_sums_there(s, k)) {
         char where[96];
         npu_score_post_place(s, npu_score_post_walk_channel(&s->w, k), npu_score_post_walk_pixel(&s->w, k), where);
         tb_check_fail(c, stream, transaction, where, "it", "sums of the whole group in ofm_buf first");

@@ -52,6 +52,9 @@ typedef struct post_flow {
     uint64_t begun, full, left;             /* blocks */
     uint32_t slots;
     npu_score_place job_at, data_at;
+    uint64_t time, most;    /* cycles of the task in which nothing outside held the unit up: so far, and as many as it may take */
+    uint64_t seen;          /* the last cycle looked at */
+    bool no_sums, no_psums; /* since then: tiles have to come first; partial sums that were asked for */
     uint64_t jobs, requests, reads, words, frees;
 } post_flow;
 
@@ -79,6 +82,8 @@ static inline bool post_any_factors(const post_state *s) {
 
 /* "n 0, c .., h .., w .." of an output channel and a pixel of the map. */
 void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel, char where[96]);
+/* Does ofm_buf hold the sums of this place? */
+bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k);
 /* A transaction at the place of a walk: false, and a failure, when the walk is at its end or the sums of the group are not there yet. */
 bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k);
 /* Compare, with the coordinates of the place. */

@@ -1,4 +1,9 @@
-/* requant.c - check of the requantisers: results of a block to INT8 pixels, their write jobs and words. */
+/*
+ * requant.c - check of the requantisers: results of a block to INT8 pixels, their write jobs and words, and the pace (header of requant.sv).
+ *
+ * Pace: time is counted in cycles in which no word waits for send_buf. A row of results enters the transposer, and a pixel leaves it, in a cycle (N = 32: two), so each
+ * pass and each block has a latest cycle: counted from the one of its predecessor, or from when it could begin if that is later.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,20 +13,31 @@
 
 #define N_MAX 32u
 #define BLOCKS 16u /* more than the unit takes before the first one has left */
+#define PASSES 16u /* as many as the gather buffer has slots */
+#define SLACK 6u   /* cycles of the pipeline around the transposer */
+#define REFUSED 8u /* cycles for which a block may wait although there is a place for it */
 
 typedef struct block {
     npu_score_nhwc b;
     uint32_t channels;
+    bool last;                   /* of the task: no later block pushes it out of the transposer */
+    uint64_t latest;             /* time of its last word, once it can leave the transposer */
     int8_t value[N_MAX * N_MAX]; /* [pixel][channel], channels that do not exist 0 */
 } block;
 
 typedef struct state {
-    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, in_valid, in_data, pop, idle, req_valid, req_ready,
-        req_addr, req_bytes, wr_valid, wr_ready, wr_data;
+    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data, pop, idle, req_valid,
+        req_ready, req_addr, req_bytes, wr_valid, wr_ready, wr_data;
     block ring[BLOCKS];
     uint64_t told, fed, asked, written; /* blocks: described, results complete, all jobs accepted, all words out */
     uint32_t channel, word;             /* of the block that is fed: first channel of the pass, word of the pass */
-    uint64_t passes;                    /* begun and not given back */
+    uint64_t passes, complete, popped;  /* begun; all words in; given back */
+    uint32_t row;                       /* of the block whose passes are given back */
+    uint64_t through;                   /* blocks of which all passes have been given back */
+    uint64_t time, paced;               /* see above; blocks with a latest cycle */
+    uint64_t pass_latest, block_latest; /* of the last pass and the last block that have one */
+    uint64_t latest[PASSES];
+    uint32_t refused;
     npu_score_place job, data;
     uint64_t jobs, words;
 } state;
@@ -36,6 +52,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"blk_addr_i", &s->blk_addr},
                                   {"blk_npix_i", &s->blk_npix},
                                   {"blk_nch_i", &s->blk_nch},
+                                  {"blk_last_i", &s->blk_last},
                                   {"in_valid_i", &s->in_valid},
                                   {"in_data_i", &s->in_data},
                                   {"pop_o", &s->pop},
@@ -58,7 +75,9 @@ static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->told = s->fed = s->asked = s->written = 0;
     s->channel = s->word = 0;
-    s->passes = 0;
+    s->passes = s->complete = s->popped = s->through = 0;
+    s->row = s->refused = 0;
+    s->time = s->paced = s->pass_latest = s->block_latest = 0;
     s->job = s->data = (npu_score_place){0, 0};
 }
 
@@ -84,12 +103,33 @@ static void take_block(tb_check *c, state *s) {
     k->b.pitch = (uint32_t)tb_get(s->pitch);
     k->b.pixels = npu_score_share(c->index, (uint32_t)tb_get(s->blk_npix));
     k->channels = (uint32_t)tb_get(s->blk_nch);
+    k->last = *(const uint8_t *)s->blk_last.ptr != 0;
     memset(k->value, 0, sizeof k->value);
+}
+
+static uint32_t columns_of(const state *s) {
+    return *(const uint8_t *)s->single.ptr != 0 ? 1 : s->in_data.width / 128;
+}
+
+/* Cycles of the transposer for so many rows or pixels. */
+static uint32_t cycles_of(uint32_t n, uint32_t rows) {
+    return n > 16 ? 2 * rows : rows;
+}
+
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* All words of a pass are in. In front of the first row of a task the transposer may still push out the block before. */
+static void complete_pass(state *s, uint32_t n, uint32_t columns) {
+    const bool flush = s->channel == 0 && s->fed > 0 && s->ring[(s->fed - 1) % BLOCKS].last;
+    s->pass_latest = later(s->pass_latest, s->time) + cycles_of(n, columns + (flush ? n : 0));
+    s->latest[s->complete++ % PASSES] = s->pass_latest;
 }
 
 static void take_results(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
-    const uint32_t columns = *(const uint8_t *)s->single.ptr != 0 ? 1 : s->in_data.width / 128;
+    const uint32_t columns = columns_of(s);
     if (s->fed == s->told) {
         return; /* post's error: results of no block */
     }
@@ -103,6 +143,7 @@ static void take_results(tb_check *c, state *s) {
         }
     }
     if (++s->word == n / 4) {
+        complete_pass(s, n, columns);
         s->word = 0;
         s->channel += columns;
         if (s->channel >= n) {
@@ -150,6 +191,42 @@ static void take_word(tb_check *c, state *s) {
     s->words++;
 }
 
+static void take_pop(tb_check *c, state *s) {
+    if (s->passes == s->popped) {
+        tb_check_fail(c, "pop", s->words, NULL, "a pass given back", "none: no pass was begun");
+    }
+    s->popped++;
+    s->row += columns_of(s);
+    if (s->row >= npu_score_n(c)) {
+        s->row = 0;
+        s->through++;
+    }
+}
+
+/* One more cycle, and what should have been done by now. */
+static void check_pace(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c);
+    s->time += *(const uint8_t *)s->wr_valid.ptr == 0 || *(const uint8_t *)s->wr_ready.ptr != 0;
+    /* a block leaves as the results of the next one enter */
+    while (s->paced < s->fed && (s->paced + 1 < s->fed || s->ring[s->paced % BLOCKS].last)) {
+        s->block_latest = later(s->block_latest, s->time) + cycles_of(n, n);
+        s->ring[s->paced++ % BLOCKS].latest = s->block_latest;
+    }
+    if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + SLACK) {
+        tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its place given back");
+    }
+    if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + SLACK) {
+        tb_check_fail(c, "pace", s->words, NULL, "a block in the transposer", "all its words sent");
+    }
+    /* places are free again once jobs are accepted and the block has left, which is the case when the next but one has entered the transposer */
+    const uint64_t left = s->through > 2 ? s->through - 2 : 0, over = left < s->asked ? left : s->asked;
+    const bool refused = *(const uint8_t *)s->blk_valid.ptr != 0 && *(const uint8_t *)s->blk_ready.ptr == 0 && s->told - over <= BLOCKS / 4;
+    s->refused = refused ? s->refused + 1 : 0;
+    if (s->refused > REFUSED) {
+        tb_check_fail(c, "block", s->told, NULL, "a block that waits", "its place: half of them are free");
+    }
+}
+
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (s->asked < s->told || s->written < s->told) {
@@ -168,11 +245,9 @@ static void cycle(tb_check *c) {
         take_results(c, s);
     }
     if (*(const uint8_t *)s->pop.ptr != 0) {
-        if (s->passes == 0) {
-            tb_check_fail(c, "pop", s->words, NULL, "a pass given back", "none: no pass was begun");
-        }
-        s->passes--;
+        take_pop(c, s);
     }
+    check_pace(c, s);
     if (npu_score_fire(s->blk_valid, s->blk_ready)) {
         take_block(c, s);
     }

@@ -43,15 +43,16 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
 }
 
-/* All checks, and those whose unit a build may leave out. */
+/* All checks; the NPU has units for the first `npu_score_count`, benches also hold library units that it does not use. */
 extern const tb_check_ops *const npu_score_all[];
-extern const size_t npu_score_count;
+extern const size_t npu_score_count, npu_score_count_bench;
 
 extern const tb_check_ops npu_score_clk_gate;
 extern const tb_check_ops npu_score_layout;
 extern const tb_check_ops npu_score_gemm, npu_score_gemm_queue, npu_score_ifm_ld, npu_score_wgt_ld, npu_score_par_ld;
 extern const tb_check_ops npu_score_ifm_buf, npu_score_wgt_buf, npu_score_par_buf;
 extern const tb_check_ops npu_score_fp_mul, npu_score_fp_add, npu_score_fp_i32_to_f32, npu_score_fp_f32_to_i8;
+extern const tb_check_ops npu_score_fp_sub, npu_score_fp_max, npu_score_fp_min, npu_score_fp_cmp, npu_score_fp_f32_to_i32;
 extern const tb_check_ops npu_score_act;
 extern const tb_check_ops npu_score_transpose;
 extern const tb_check_ops npu_score_requant;

@@ -84,16 +84,14 @@ static void verdict(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (tb_get(s->clr) != 0) {
-        clear(c);
-        return;
-    }
     tb_check_value(c, "busy", c->task, tb_get(s->busy), s->running);
     const bool done = s->running && --s->left == 0;
     if (tb_check_value(c, "done", c->task, tb_get(s->done), done) && done) {
         verdict(c, s);
     }
-    if (tb_get(s->start) != 0) {
+    if (tb_get(s->clr) != 0) {
+        clear(c);
+    } else if (tb_get(s->start) != 0) {
         begin(c, s);
     }
     c->again = s->running;

@@ -8,7 +8,7 @@
 #define OP_SUM 15u
 #define OPS 17u
 
-bool alu_reduces(const cm_alu_task *t) {
+static bool reduces(const cm_alu_task *t) {
     return t->op == OP_DOT || t->op == OP_SUM;
 }
 
@@ -20,7 +20,7 @@ static bool uses_q(const cm_alu_task *t) {
     return t->op == 5 || t->op == 6;
 }
 
-bool alu_has_vector(const cm_alu_task *t) {
+static bool has_vector(const cm_alu_task *t) {
     return (uses_p(t) && t->p_kind == 1) || (uses_q(t) && t->q_kind == 1);
 }
 
@@ -71,7 +71,6 @@ static void place(alu_draw *b, const cm_alu_task *t, uint32_t bytes, bool shared
     *addr = ALU_DRAW_BASE + lo + (up_rows ? 0 : (rows - 1) * r) + (up_planes ? 0 : (planes - 1) * p);
     *rstep = same_row ? 0 : up_rows ? r : 0u - r;
     *pstep = same_plane ? 0 : up_planes ? p : 0u - p;
-    b->extent[b->extents] = (alu_extent){lo, lo + span};
     b->used = lo + span;
 }
 
@@ -79,13 +78,12 @@ static void place_array(alu_draw *b, const cm_alu_task *t, uint32_t *addr) {
     const uint32_t lo = b->used + small_gap(b, 40);
     *addr = ALU_DRAW_BASE + lo;
     b->used = lo + 4 * t->planes;
-    b->extent[b->extents++] = (alu_extent){lo, b->used};
 }
 
 static void draw_shape(alu_draw *b, cm_alu_task *t) {
     if (b->long_rows) {
         t->planes = 1;
-        t->rows = alu_reduces(t) ? 4 : 1;
+        t->rows = reduces(t) ? 4 : 1;
         const bool most = tb_rng_chance(&b->rng, 1, 4);
         t->count = (uint32_t)tb_rng_range(&b->rng, most ? 16384 : 8000, 16384) / t->rows;
         return;
@@ -101,14 +99,11 @@ static void draw_shape(alu_draw *b, cm_alu_task *t) {
 static void draw_places(alu_draw *b, cm_alu_task *t) {
     const uint32_t bytes = 4 * t->count;
     const bool in_place = !t->dup && tb_rng_chance(&b->rng, 1, 3);
-    const bool onto_b = alu_has_vector(t) && in_place && tb_rng_chance(&b->rng, 1, 2);
+    const bool onto_b = has_vector(t) && in_place && tb_rng_chance(&b->rng, 1, 2);
     b->used = 0;
-    b->extents = 0;
     place(b, t, bytes, !in_place || onto_b, &t->a_addr, &t->a_rstep, &t->a_pstep);
-    b->extents++;
-    if (alu_has_vector(t)) {
+    if (has_vector(t)) {
         place(b, t, bytes, !onto_b, &t->b_addr, &t->b_rstep, &t->b_pstep);
-        b->extents++;
     }
     if (uses_p(t) && t->p_kind == 2) {
         place_array(b, t, &t->p_addr);
@@ -121,7 +116,7 @@ static void draw_places(alu_draw *b, cm_alu_task *t) {
         t->o_rstep = onto_b ? t->b_rstep : t->a_rstep;
         t->o_pstep = onto_b ? t->b_pstep : t->a_pstep;
     } else {
-        place(b, t, alu_reduces(t) ? 4 : t->dup ? 2 * bytes : bytes, false, &t->o_addr, &t->o_rstep, &t->o_pstep);
+        place(b, t, reduces(t) ? 4 : t->dup ? 2 * bytes : bytes, false, &t->o_addr, &t->o_rstep, &t->o_pstep);
     }
 }
 
@@ -132,11 +127,11 @@ void alu_draw_task(alu_draw *b, cm_alu_task *t) {
     const uint32_t any = (uint32_t)tb_rng_range(&b->rng, 0, OPS + 4);
     t->op = op < OPS ? op : any < OPS ? any : any < OPS + 3 ? OP_DOT : OP_SUM;
     t->p_kind = (uint32_t)tb_rng_range(&b->rng, 0, 2);
-    t->q_kind = alu_reduces(t) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, 2);
+    t->q_kind = reduces(t) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, 2);
     if (t->p_kind == 1 && t->q_kind == 1) {
         t->q_kind = (bits & 1u) ? 2 : 0;
     }
-    t->dup = !alu_reduces(t) && (bits & 0x30u) == 0;
+    t->dup = !reduces(t) && (bits & 0x30u) == 0;
     t->act = t->op == 13 || (bits & 0x40u) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, CM_ACT_COUNT - 1);
     t->p = alu_draw_value(b);
     t->q = alu_draw_value(b);

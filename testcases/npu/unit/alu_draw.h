@@ -8,11 +8,6 @@
 
 #define ALU_DRAW_BASE UINT32_C(0x40000000) /* address of the first byte of memory */
 
-/* Bytes lo..hi-1 of memory, from ALU_DRAW_BASE on. */
-typedef struct alu_extent {
-    uint32_t lo, hi;
-} alu_extent;
-
 /* The caller sets streams and limits; the rest says what the last task got. */
 typedef struct alu_draw {
     tb_rng rng, rng_data;
@@ -20,14 +15,9 @@ typedef struct alu_draw {
     uint32_t count, rows, planes; /* most of each */
     uint32_t values;              /* 0 everyday, 1 corners of FP32, 2 few different ones, 3 everyday with corners */
     bool long_rows;               /* 8000 to 16384 elements in one row (reductions: in four) */
-    alu_extent extent[5];         /* operands that the task may read */
-    uint32_t extents;
-    uint32_t used; /* bytes of memory from the first to the last of the task */
+    uint32_t used;                /* bytes of memory from the first to the last of the task */
 } alu_draw;
 
-bool alu_reduces(const cm_alu_task *t);
-/* One operand is a vector. */
-bool alu_has_vector(const cm_alu_task *t);
 /* The next value of the data. */
 uint32_t alu_draw_value(alu_draw *b);
 /* A task that the hardware accepts, within 2 MB of memory. Operands that it does not use lie outside. */

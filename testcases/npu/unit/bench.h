@@ -31,10 +31,12 @@ typedef struct unit {
     tb_scoreboard sb;       /* the bench sets it up with unit_expect_init() */
     bool sb_used, compared; /* the bench compares by itself: through the scoreboard, through unit_expect_value() */
     tb_result *result;
-    npu_cov *cov;         /* what is covered; NULL: without --cov */
-    tb_run run;           /* the design, and the checks of the units in the bench (tb/npu/score) */
-    npu_score_ctx score;  /* what they need to know of it */
-    uint64_t nowhere[64]; /* behind ports that do not exist */
+    npu_cov *cov;          /* what is covered; NULL: without --cov */
+    tb_run run;            /* the design, and the checks of the units in the bench (tb/npu/score) */
+    npu_score_ctx score;   /* what they need to know of it */
+    tb_ddr mem;            /* behind a bus of the unit, if it has one: the bench makes it, and it ends with the case */
+    tb_axi_profile timing; /* of that bus */
+    uint64_t nowhere[64];  /* behind ports that do not exist */
 } unit;
 
 typedef struct unit_bench {
@@ -82,6 +84,12 @@ void unit_reset(unit *u);
 void unit_settle(unit *u);
 /* One rising clock edge. False: stop the case (assertion failed, mismatch seen, hang). */
 bool unit_edge(unit *u);
+
+/*
+ * A bus of the unit, which the run drives and watches: its other side acts with unit_settle() and unit_edge(). The
+ * timing is copied; its random stream is "bus_timing". NULL: noted as an error.
+ */
+tb_run_port *unit_bus(unit *u, tb_run_port_cfg cfg, const tb_axi_profile *timing);
 
 /* ---- randomness ---- */
 tb_rng unit_stream(const unit *u, const char *name);

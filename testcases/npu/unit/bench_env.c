@@ -40,7 +40,19 @@ void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes) {
 }
 
 void unit_settle(unit *u) {
-    tb_sim_settle(&u->run.sim);
+    tb_run_settle(&u->run);
+}
+
+tb_run_port *unit_bus(unit *u, tb_run_port_cfg cfg, const tb_axi_profile *timing) {
+    char err[256] = "";
+    cfg.stream = "bus_timing";
+    u->timing = *timing;
+    u->run.cfg.profile = &u->timing;
+    const int number = tb_run_port_open(&u->run, &cfg, err, sizeof err);
+    if (number < 0) {
+        tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, err);
+    }
+    return number < 0 ? NULL : u->run.port[number];
 }
 
 bool unit_ok(const unit *u) {
@@ -90,6 +102,7 @@ static void hash_inputs(unit *u) {
 }
 
 bool unit_edge(unit *u) {
+    tb_run_drive(&u->run);
     hash_inputs(u);
     tb_run_step(&u->run);
     take_failure(u);
@@ -105,15 +118,15 @@ void unit_reset(unit *u) {
 }
 
 void unit_look(unit *u) {
-    tb_sim_settle(&u->run.sim);
-    tb_checks_cycle(&u->run.checks); /* what it finds is noted at the end */
+    tb_run_look(&u->run);
+    take_failure(u);
 }
 
 void unit_finish_checks(unit *u) {
     if (u->run.checks.count == 0 && !u->sb_used && !u->compared) {
         tb_result_fail(u->result, TB_ERROR, "no check", "%s: nothing has looked at the unit, neither a check nor the bench", u->name);
     }
-    tb_run_finish_checks(&u->run);
+    tb_run_end(&u->run);
     take_failure(u);
 }
 

@@ -35,12 +35,13 @@ static int open_model(unit *u, const tb_prog_run *run, char *err, size_t err_siz
                             .story = run->story};
     u->score = (npu_score_ctx){.n = NPU_CFG_N};
     return tb_run_open(&u->run, &cfg, err, err_size) == 0
-               ? tb_run_checks(&u->run, npu_score_all, npu_score_count, TB_CHECKS_SOME, &u->score, err, err_size)
+               ? tb_run_checks(&u->run, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size)
                : -1;
 }
 
 static void close_model(unit *u) {
     tb_run_close(&u->run);
+    tb_ddr_free(&u->mem);
     if (u->sb_used) {
         tb_sb_free(&u->sb);
     }

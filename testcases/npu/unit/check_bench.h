@@ -1,5 +1,5 @@
 /*
- * check_bench.h - what the benches of gemm_check, alu_check and pool_check share: starts, checks broken off at any moment, latency and verdict.
+ * check_bench.h - what the benches of gemm_check, alu_check and pool_check share: starts, and checks broken off at any moment.
  */
 #ifndef CHECK_BENCH_H
 #define CHECK_BENCH_H
@@ -12,13 +12,11 @@ void check_bench_constrain(tb_knobs *knobs, uint64_t seed);
 
 typedef struct check_ops {
     uint32_t task_bits;
-    /* Draw settings and drive them. Also sets the expected verdict and the cycles from the start to it. */
-    void (*draw)(const unit *u, void *ctx, tb_rng *rng, bool *legal, uint32_t *latency);
+    /* Draw settings and drive them. Returns the cycles from the start to the verdict. */
+    uint32_t (*draw)(const unit *u, void *ctx, tb_rng *rng);
     /* Drive anything: no check runs. */
     void (*noise)(void *ctx, tb_rng *rng);
-    /* The settings in one line, for a failure. */
-    void (*describe)(const void *ctx, char *text, size_t size);
-    /* NULL, or: a check ended with its verdict; the unit was cleared. */
+    /* NULL, or: a check ended with this verdict; the unit was cleared. */
     void (*verdict)(void *ctx, bool legal);
     void (*clear)(void *ctx);
 } check_ops;

@@ -1,67 +1,46 @@
 /* dma_bench.c - the AXI side of the DMA benches. */
 #include "dma_bench.h"
 
-#include <string.h>
-
 const char *const dma_profile_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 
+/* What a channel promises beyond the protocol. */
+static void rules(tb_axi_mon_cfg *cfg, bool write) {
+    cfg->proj = (tb_axi_project){.on = true,
+                                 .max_reads = DMA_OUTSTANDING,
+                                 .max_writes = DMA_OUTSTANDING,
+                                 .incr_only = true,
+                                 .no_lock = true,
+                                 .read_only = !write,
+                                 .write_only = write,
+                                 .ids = 1,
+                                 .addr_bits = 32};
+}
+
+static void read_rules(tb_axi_mon_cfg *cfg) {
+    rules(cfg, false);
+}
+
+static void write_rules(tb_axi_mon_cfg *cfg) {
+    rules(cfg, true);
+}
+
 int dma_bus_open(unit *u, dma_bus *bus, bool write) {
-    char err[256] = "";
-    const tb_axi_profile *profile = tb_axi_profile_find(tb_knobs_get_name(u->knobs, "bus"));
-    memset(bus, 0, sizeof *bus);
-    if (tb_axi_bind(&bus->port, &u->run.sim, "m_", false, err, sizeof err) != 0 || !profile) {
-        tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, profile ? err : "no such bus profile");
+    const tb_run_port_cfg cfg = {.name = "m", .prefix = "m_", .mem = &u->mem, .rules = write ? write_rules : read_rules};
+    if (tb_ddr_init(&u->mem, DMA_BASE, write ? DMA_FAR : DMA_SIZE, u->seed) != 0) {
         return -1;
     }
-    if (tb_ddr_init(&bus->mem, DMA_BASE, write ? DMA_FAR : DMA_SIZE, u->seed) != 0) {
+    tb_run_port *port = unit_bus(u, cfg, tb_axi_profile_find(tb_knobs_get_name(u->knobs, "bus")));
+    if (port == NULL) {
         return -1;
     }
-    tb_axi_mon_cfg mon;
-    tb_axi_mon_defaults(&mon, "m", &bus->port);
-    mon.proj = (tb_axi_project){.on = true,
-                                .max_reads = DMA_OUTSTANDING,
-                                .max_writes = DMA_OUTSTANDING,
-                                .incr_only = true,
-                                .no_lock = true,
-                                .read_only = !write,
-                                .write_only = write,
-                                .ids = 1,
-                                .addr_bits = 32};
-    if (tb_axi_mon_init(&bus->mon, &mon) != 0) {
-        tb_ddr_free(&bus->mem);
-        return -1;
-    }
-    if (tb_axi_slave_init(&bus->slave, &bus->port, &bus->mem, profile, unit_stream(u, "bus_timing")) != 0) {
-        tb_axi_mon_free(&bus->mon);
-        tb_ddr_free(&bus->mem);
-        return -1;
-    }
-    tb_axi_mon_reset(&bus->mon); /* the bench begins behind a reset */
-    bus->up = true;
     bus->flush = unit_port(u, write ? "wr_flush_i" : "rd_flush_i");
     bus->idle = unit_port(u, write ? "wr_idle_o" : "rd_idle_o");
     bus->rng_flush = unit_stream(u, "flush_at");
     tb_rng rng = unit_stream(u, "errors_at");
     for (int64_t i = 0; i < unit_knob(u, "errors"); i++) {
-        tb_axi_slave_inject(&bus->slave, write, tb_rng_range(&rng, 0, (uint64_t)unit_knob(u, "jobs")));
+        tb_axi_slave_inject(&port->slave, write, tb_rng_range(&rng, 0, (uint64_t)unit_knob(u, "jobs")));
     }
     return 0;
-}
-
-void dma_bus_close(dma_bus *bus) {
-    if (bus->up) {
-        tb_axi_slave_free(&bus->slave);
-        tb_axi_mon_free(&bus->mon);
-        tb_ddr_free(&bus->mem);
-    }
-}
-
-static void check_rules(unit *u, const dma_bus *bus) {
-    if (bus->mon.violations > 0) {
-        char text[320];
-        tb_axi_violation_text(&bus->mon, &bus->mon.first[0], text, sizeof text);
-        unit_fail(u, tb_axi_rule_name(bus->mon.first[0].rule), "%s", text);
-    }
 }
 
 bool dma_bus_flush(dma_bus *bus, uint32_t rate) {
@@ -73,24 +52,9 @@ bool dma_bus_flush(dma_bus *bus, uint32_t rate) {
     return begins;
 }
 
-void dma_bus_drive(unit *u, dma_bus *bus) {
-    tb_axi_slave_drive(&bus->slave, u->cycle);
-    unit_settle(u);
-}
-
 void dma_bus_edge(unit *u, dma_bus *bus) {
-    tb_axi_sample s;
-    tb_axi_sample_port(&bus->port, u->cycle, true, &s);
-    tb_axi_slave_sample(&bus->slave);
-    tb_axi_mon_step(&bus->mon, &s);
-    check_rules(u, bus);
     unit_edge(u);
     bus->flush_left -= bus->flush_left > 0;
-}
-
-void dma_bus_finish(unit *u, dma_bus *bus) {
-    tb_axi_mon_finish(&bus->mon, u->cycle);
-    check_rules(u, bus);
 }
 
 dma_job dma_draw_job(tb_rng *rng, uint32_t size_max) {

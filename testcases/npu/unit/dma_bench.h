@@ -22,27 +22,20 @@ typedef struct dma_job {
 } dma_job;
 
 typedef struct dma_bus {
-    tb_axi_port port;
-    tb_axi_slave slave;
-    tb_axi_monitor mon;
-    tb_ddr mem;
-    bool up; /* slave, monitor and memory exist */
     tb_sig flush, idle;
     uint32_t flush_left; /* cycles */
     tb_rng rng_flush;
 } dma_bus;
 
-/* Bind ports m_*, make memory and slave with the profile of knob `bus`, and draw `errors` of the answers to `jobs` jobs. 0 or -1. */
+/*
+ * The bus of ports m_*, with memory in u->mem and the timing of knob `bus`; draws `errors` of the answers to `jobs`
+ * jobs. 0 or -1.
+ */
 int dma_bus_open(unit *u, dma_bus *bus, bool write);
-void dma_bus_close(dma_bus *bus);
 /* First in a cycle: true when a flush begins here, with a probability of `rate` in 10000. Drives flush. */
 bool dma_bus_flush(dma_bus *bus, uint32_t rate);
-/* When the unit's inputs are set: the bus answers, all settles. */
-void dma_bus_drive(unit *u, dma_bus *bus);
-/* The edge, and the rules of the protocol. */
+/* The edge. */
 void dma_bus_edge(unit *u, dma_bus *bus);
-/* The end: nothing may be in flight. */
-void dma_bus_finish(unit *u, dma_bus *bus);
 
 /* A job inside memory: any alignment, many near 4 KB lines. */
 dma_job dma_draw_job(tb_rng *rng, uint32_t size_max);

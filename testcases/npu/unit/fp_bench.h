@@ -5,14 +5,13 @@
 #define FP_BENCH_H
 
 #include "bench.h"
+#include "fp_vectors.h"
 
 #define FP_BENCH_KNOBS 3u
 extern const tb_knob fp_bench_knobs[FP_BENCH_KNOBS];
 void fp_bench_constrain(tb_knobs *knobs, uint64_t seed);
 
-/* Expected bits. b is 0 for units with one operand. */
-typedef uint32_t fp_model_fn(uint32_t a, uint32_t b);
-/* Draw the operands of one operation. */
+/* Draw the operands of one operation; b is 0 for units with one operand. */
 typedef void fp_operands_fn(tb_rng *rng, uint32_t *a, uint32_t *b);
 
 /* Products near the ends of the range and halfway between two results. */
@@ -31,10 +30,24 @@ void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Bits of fp_cmp's y_o. */
 enum { FP_LT, FP_LE, FP_EQ };
 
-/*
- * The executor: knob `vectors` operations through ports a_i (b_i where the unit has it), en_i, y_o; the bits of `mask` are compared. y_o must hold while en_i
- * is low.
- */
-int fp_bench_run(unit *u, fp_model_fn *model, fp_operands_fn *operands, uint32_t mask);
+/* The executor: knob `vectors` operations through ports a_i (b_i where the unit has it) and en_i. */
+int fp_bench_run(unit *u, fp_operands_fn *operands);
+
+/* A whole bench: unit, what it is, a function above that draws operands, form of its vectors (fp_vectors.h), number of operands. */
+#define FP_BENCH(NAME, ABOUT, DRAW, VECTORS, OPERANDS)                                                                                     \
+    static int run(unit *u) {                                                                                                              \
+        return fp_bench_run(u, DRAW);                                                                                                      \
+    }                                                                                                                                      \
+    static int vectors(unit *u, FILE *in, const char *where, char *err, size_t err_size) {                                                 \
+        return fp_vectors_run(u, VECTORS, OPERANDS, in, where, err, err_size);                                                             \
+    }                                                                                                                                      \
+    const unit_bench unit_this_bench = {.name = NAME,                                                                                      \
+                                        .about = ABOUT " against the golden model",                                                        \
+                                        .knobs = fp_bench_knobs,                                                                           \
+                                        .nknobs = FP_BENCH_KNOBS,                                                                          \
+                                        .constrain = fp_bench_constrain,                                                                   \
+                                        .run = run,                                                                                        \
+                                        .no_reset = true,                                                                                  \
+                                        .vectors = vectors}
 
 #endif

@@ -102,10 +102,6 @@ static uint64_t taps(const cm_pool_task *t, uint32_t c) {
     return (uint64_t)t->ow * t->oh * least(t->kw, t->iw) * least(t->kh, t->ih) * ((groups + 1) / 2);
 }
 
-uint64_t pool_taps(const cm_pool_task *task) {
-    return taps(task, task->c);
-}
-
 /* Within the work of the case and, without gaps, a quarter of the image. */
 static bool affordable(const pool_space *s, const cm_pool_task *t, uint32_t c) {
     const uint64_t work = s->shape == POOL_FULL ? 65025 : s->work;
@@ -125,7 +121,7 @@ static void draw_shape(tb_rng *rng, const pool_space *s, cm_pool_task *t) {
     }
 }
 
-/* Shapes of networks whose rate is checked. */
+/* Shapes of networks. */
 static void ideal_shape(uint32_t index, cm_pool_task *t) {
     static const struct {
         bool avg, int8;
@@ -179,40 +175,25 @@ static void place(tb_rng *rng, const pool_space *s, const cm_pool_task *t, uint6
 }
 
 /* False: it does not fit into the image. */
-static bool place_all(tb_rng *rng, const pool_space *s, cm_pool_task *t, pool_image *image, tensor *in, tensor *out) {
+static bool place_all(tb_rng *rng, const pool_space *s, cm_pool_task *t, pool_image *image) {
     uint64_t cursor = s->ideal ? 0 : draw(rng, 0, 15);
-    *in = (tensor){.h = t->ih, .w = t->iw};
-    *out = (tensor){.h = t->oh, .w = t->ow};
-    place(rng, s, t, &cursor, in);
+    tensor in = {.h = t->ih, .w = t->iw}, out = {.h = t->oh, .w = t->ow};
+    place(rng, s, t, &cursor, &in);
     if (cursor > POOL_IMAGE) {
         return false;
     }
-    place(rng, s, t, &cursor, out);
+    place(rng, s, t, &cursor, &out);
     cursor = (cursor + 3u) & ~UINT64_C(3);
     t->tab_addr = (uint32_t)(POOL_BASE + cursor);
     cursor += 4 * t->kw * t->kh;
     image->used = (uint32_t)cursor;
-    t->ifm_addr = in->addr;
-    t->ifm_cstep = in->cstep;
-    t->ifm_rstep = in->rstep;
-    t->ofm_addr = out->addr;
-    t->ofm_cstep = out->cstep;
-    t->ofm_rstep = out->rstep;
+    t->ifm_addr = in.addr;
+    t->ifm_cstep = in.cstep;
+    t->ifm_rstep = in.rstep;
+    t->ofm_addr = out.addr;
+    t->ofm_cstep = out.cstep;
+    t->ofm_rstep = out.rstep;
     return cursor + 3 <= POOL_IMAGE;
-}
-
-static void mark_bytes(pool_image *image, uint32_t addr, uint32_t bytes, uint8_t mark) {
-    for (uint32_t i = 0; i < bytes; i++) {
-        image->mark[addr - POOL_BASE + i] |= mark;
-    }
-}
-
-static void mark_tensor(pool_image *image, const cm_pool_task *t, const tensor *x, uint8_t mark) {
-    for (uint32_t y = 0; y < x->h; y++) {
-        for (uint32_t i = 0; i < (t->int8 ? x->w : t->c); i++) {
-            mark_bytes(image, x->addr + y * x->rstep + i * x->cstep, t->int8 ? up(t->c, N) : 4 * x->w, mark);
-        }
-    }
 }
 
 static void fill(tb_rng *rng, const pool_space *s, cm_pool_task *t, pool_image *image) {
@@ -241,27 +222,8 @@ bool pool_inside(uint32_t addr, uint32_t bytes) {
     return addr >= POOL_BASE && addr - POOL_BASE <= POOL_IMAGE && bytes <= POOL_IMAGE - (addr - POOL_BASE);
 }
 
-static bool model_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
-    const pool_image *image = ctx;
-    if (!pool_inside(addr, bytes)) {
-        return false;
-    }
-    memcpy(dst, image->expected + (addr - POOL_BASE), bytes);
-    return true;
-}
-
-static bool model_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) {
-    pool_image *image = ctx;
-    if (!pool_inside(addr, bytes)) {
-        return false;
-    }
-    memcpy(image->expected + (addr - POOL_BASE), src, bytes);
-    return true;
-}
-
-bool pool_draw(tb_rng *rng, const pool_space *space, cm_pool_task *task, pool_image *image) {
+void pool_draw(tb_rng *rng, const pool_space *space, cm_pool_task *task, pool_image *image) {
     cm_pool_task *t = task;
-    tensor in, out;
     *t = (cm_pool_task){0};
     t->int8 = tb_rng_chance(rng, space->int8, 100);
     t->avg = tb_rng_chance(rng, space->avg, 100);
@@ -272,31 +234,6 @@ bool pool_draw(tb_rng *rng, const pool_space *space, cm_pool_task *task, pool_im
         } else {
             draw_shape(rng, space, t);
         }
-    } while (!place_all(rng, space, t, image, &in, &out));
+    } while (!place_all(rng, space, t, image));
     fill(rng, space, t, image);
-    memset(image->mark, 0, image->used);
-    mark_tensor(image, t, &in, POOL_READ);
-    mark_tensor(image, t, &out, POOL_WRITE);
-    if (t->avg && !t->int8 && t->exclude) {
-        mark_bytes(image, t->tab_addr, 4 * t->kw * t->kh, POOL_READ);
-    }
-    memcpy(image->expected, image->now, image->used);
-    const cm_mem mem = {.ctx = image, .read = model_read, .write = model_write};
-    return cm_pool_run(N, t, &mem);
-}
-
-void pool_set_task(tb_sig port, const cm_pool_task *task) {
-    const cm_pool_task *t = task;
-    const struct {
-        uint32_t bits;
-        uint64_t value;
-    } f[] = {{32, t->tab_addr},  {32, t->recip},    {32, t->ofm_rstep}, {32, t->ofm_cstep}, {32, t->ofm_addr}, {32, t->ifm_rstep},
-             {32, t->ifm_cstep}, {32, t->ifm_addr}, {16, t->c},         {16, t->oh},        {16, t->ow},       {16, t->ih},
-             {16, t->iw},        {8, t->pad_t},     {8, t->pad_l},      {8, t->sh},         {8, t->sw},        {8, t->kh},
-             {8, t->kw},         {1, t->exclude},   {1, t->int8},       {1, t->avg}};
-    uint32_t lsb = 0;
-    for (size_t i = 0; i < sizeof f / sizeof *f; i++) {
-        tb_set_field(port, lsb, f[i].bits, f[i].value);
-        lsb += f[i].bits;
-    }
 }

@@ -9,11 +9,6 @@
 #define POOL_BASE UINT32_C(0x40000000)
 #define POOL_IMAGE UINT32_C(0x400000) /* bytes */
 
-/* Marks of a byte of the image. */
-#define POOL_READ 1u
-#define POOL_WRITE 2u
-#define POOL_WRITTEN 4u
-
 /* Windows and maps. */
 enum { POOL_MIXED, POOL_HUGE, POOL_WIDE, POOL_GLOBAL, POOL_SMALL, POOL_TALL, POOL_FULL, POOL_SHAPES };
 extern const char *const pool_shape_names[POOL_SHAPES];
@@ -31,19 +26,13 @@ typedef struct pool_space {
 } pool_space;
 
 typedef struct pool_image {
-    uint8_t *now;      /* before the task */
-    uint8_t *expected; /* after it */
-    uint8_t *mark;
+    uint8_t *now;
     uint32_t used; /* bytes from the start on that the task may touch */
 } pool_image;
 
 /* True when the range lies inside the image. */
 bool pool_inside(uint32_t addr, uint32_t bytes);
-/* Draw a task within docs/npu/npu.md section 3.4, fill the image, mark what may be read and written, run the golden model. False: the model refused it. */
-bool pool_draw(tb_rng *rng, const pool_space *space, cm_pool_task *task, pool_image *image);
-/* Cycles in which a channel takes a tap, windows that are cut counted whole. */
-uint64_t pool_taps(const cm_pool_task *task);
-/* Set the port to the descriptor. */
-void pool_set_task(tb_sig port, const cm_pool_task *task);
+/* Draw a task within docs/npu/npu.md section 3.4 and fill the image. */
+void pool_draw(tb_rng *rng, const pool_space *space, cm_pool_task *task, pool_image *image);
 
 #endif

@@ -27,9 +27,7 @@ void regs_bench_constrain(tb_knobs *k, uint64_t seed) {
 }
 
 typedef struct bench {
-    tb_axi_port port;
-    tb_axi_monitor mon;
-    tb_lite_master bus;
+    tb_lite_master *bus;
     tb_sig valid[UNITS], ready[UNITS], busy[UNITS], done[UNITS];
     tb_sig result_we, result, bus_err, event, level, srst, drained;
     bool present[UNITS];
@@ -77,7 +75,7 @@ static void start_access(const unit *u, bench *b) {
         value = tb_rng_chance(r, 1, 2) ? tb_rng_u32(r) : regs_edgy(r, offset);
     }
     const uint8_t strb = b->fill < TASK_WORDS || tb_rng_chance(r, 7, 8) ? 0xfu : (uint8_t)(tb_rng_u32(r) & 0xfu);
-    tb_lite_start(&b->bus, write, offset | (tb_rng_u32(r) & 3u), value | start, strb);
+    tb_lite_start(b->bus, write, offset | (tb_rng_u32(r) & 3u), value | start, strb);
 }
 
 /* Inputs of the units; completions during a soft reset, and all that a unit that is left out says, must not count. */
@@ -115,29 +113,15 @@ static void count_tasks(bench *b) {
     }
 }
 
-static void check_rules(unit *u, const bench *b) {
-    if (b->mon.violations > 0) {
-        char text[320];
-        tb_axi_violation_text(&b->mon, &b->mon.first[0], text, sizeof text);
-        unit_fail(u, tb_axi_rule_name(b->mon.first[0].rule), "%s", text);
-    }
-}
-
 static void cycle(unit *u, bench *b) {
-    tb_axi_sample s;
     drive(u, b);
-    tb_lite_drive(&b->bus);
     unit_settle(u);
-    tb_axi_sample_port(&b->port, u->cycle, true, &s);
-    tb_axi_mon_step(&b->mon, &s);
-    check_rules(u, b);
-    tb_lite_sample(&b->bus);
     count_tasks(b);
     unit_edge(u);
 }
 
 static int setup(unit *u, bench *b, bool alu, bool pool) {
-    char err[256] = "";
+    tb_axi_profile timing = *tb_axi_profile_find("ideal");
     UNIT_PORTS(u, {"task_valid_o", &b->valid[GEMM]}, {"task_ready_i", &b->ready[GEMM]}, {"gemm_busy_i", &b->busy[GEMM]},
                {"task_done_i", &b->done[GEMM]}, {"alu_task_valid_o", &b->valid[ALU]}, {"alu_task_ready_i", &b->ready[ALU]},
                {"alu_busy_i", &b->busy[ALU]}, {"alu_done_i", &b->done[ALU]}, {"pool_task_valid_o", &b->valid[POOL]},
@@ -146,17 +130,12 @@ static int setup(unit *u, bench *b, bool alu, bool pool) {
                {"perf_level_i", &b->level}, {"srst_o", &b->srst}, {"drained_i", &b->drained});
     unit_expect_value(u, "events", b->event.width, COUNTERS);
     unit_expect_value(u, "bits of levels", b->level.width, 16 * MARKS);
-    if (tb_axi_bind(&b->port, &u->run.sim, "", true, err, sizeof err) != 0) {
-        tb_result_fail(u->result, TB_ERROR, "bind", "%s: %s", u->name, err);
+    timing.lite_gap_max = (uint16_t)unit_knob(u, "gap");
+    tb_run_port *port = unit_bus(u, (tb_run_port_cfg){.name = "axil", .prefix = ""}, &timing);
+    if (port == NULL) {
         return -1;
     }
-    tb_axi_mon_cfg mon;
-    tb_axi_mon_defaults(&mon, "axil", &b->port);
-    if (tb_axi_mon_init(&b->mon, &mon) != 0) {
-        return -1;
-    }
-    tb_axi_mon_reset(&b->mon); /* the bench begins behind a reset */
-    tb_lite_init(&b->bus, &b->port, (uint16_t)unit_knob(u, "gap"), unit_stream(u, "bus_timing"));
+    b->bus = &port->lite;
     b->rng = unit_stream(u, "access");
     b->rng_event = unit_stream(u, "event");
     b->present[GEMM] = true;
@@ -177,16 +156,13 @@ int regs_bench_run(unit *u, bool alu, bool pool) {
     cycle(u, b); /* valid must be low at the first edge after reset */
     for (int64_t k = unit_knob(u, "accesses"); k > 0 && unit_ok(u); k--) {
         start_access(u, b);
-        while (unit_ok(u) && b->bus.busy) {
+        while (unit_ok(u) && b->bus->busy) {
             cycle(u, b);
         }
         for (uint64_t idle = tb_rng_small(&b->rng, 0, 12); idle > 0 && unit_ok(u); idle--) {
             cycle(u, b);
         }
     }
-    tb_axi_mon_finish(&b->mon, u->cycle);
-    check_rules(u, b);
-    tb_axi_mon_free(&b->mon);
     free(b);
     return 0;
 }

@@ -1,10 +1,7 @@
 /* dut: alu_check */
 /*
- * Random settings of the ALU, many with one rule broken, through the check; the verdict is that of the golden model's decoder. The latency is checked and checks are
- * broken off.
+ * Random settings of the ALU, many with one rule broken, through the check.
  */
-#include <stdio.h>
-
 #include "check_bench.h"
 #include "npu_regs.h"
 #include "npu_task.h"
@@ -77,33 +74,7 @@ static void flaw(tb_rng *rng, cm_alu_task *t) {
     }
 }
 
-#define PUT(field, value) (((uint32_t)(value) << NPU_##field##_LSB) & NPU_##field##_MASK)
-
-static bool legal(const cm_alu_task *t) {
-    uint32_t regs[128] = {0};
-    cm_alu_task out;
-    regs[NPU_REG_ALU_A_ADDR / 4] = t->a_addr;
-    regs[NPU_REG_ALU_A_RSTEP / 4] = t->a_rstep;
-    regs[NPU_REG_ALU_A_PSTEP / 4] = t->a_pstep;
-    regs[NPU_REG_ALU_B_ADDR / 4] = t->b_addr;
-    regs[NPU_REG_ALU_B_RSTEP / 4] = t->b_rstep;
-    regs[NPU_REG_ALU_B_PSTEP / 4] = t->b_pstep;
-    regs[NPU_REG_ALU_O_ADDR / 4] = t->o_addr;
-    regs[NPU_REG_ALU_O_RSTEP / 4] = t->o_rstep;
-    regs[NPU_REG_ALU_O_PSTEP / 4] = t->o_pstep;
-    regs[NPU_REG_ALU_SIZE / 4] = PUT(ALU_SIZE_COUNT, t->count);
-    regs[NPU_REG_ALU_ROWS / 4] = PUT(ALU_ROWS_ROWS, t->rows) | PUT(ALU_ROWS_PLANES, t->planes);
-    regs[NPU_REG_ALU_P / 4] = t->p;
-    regs[NPU_REG_ALU_Q / 4] = t->q;
-    regs[NPU_REG_ALU_P_ADDR / 4] = t->p_addr;
-    regs[NPU_REG_ALU_Q_ADDR / 4] = t->q_addr;
-    regs[NPU_REG_ALU_CTRL / 4] =
-        PUT(ALU_CTRL_OP, t->op) | PUT(ALU_CTRL_P_KIND, t->p_kind) | PUT(ALU_CTRL_Q_KIND, t->q_kind) | PUT(ALU_CTRL_DUP, t->dup);
-    regs[NPU_REG_ALU_ACT / 4] = PUT(ALU_ACT_TYPE, t->act);
-    return cm_alu_decode(regs, &out);
-}
-
-static void draw(const unit *u, void *ctx, tb_rng *rng, bool *expected, uint32_t *latency) {
+static uint32_t draw(const unit *u, void *ctx, tb_rng *rng) {
     bench *b = ctx;
     draw_legal(rng, &b->t);
     if (tb_rng_chance(rng, (uint32_t)unit_knob(u, "wild"), 100)) {
@@ -115,23 +86,15 @@ static void draw(const unit *u, void *ctx, tb_rng *rng, bool *expected, uint32_t
     } else if (tb_rng_chance(rng, (uint32_t)unit_knob(u, "flaws"), 100)) {
         flaw(rng, &b->t);
     }
-    *expected = legal(&b->t);
-    *latency = LATENCY;
     npu_alu_task_set(b->task, &b->t);
+    return LATENCY;
 }
 
 static void noise(void *ctx, tb_rng *rng) {
     task_noise_port(rng, ((const bench *)ctx)->task);
 }
 
-static void describe(const void *ctx, char *text, size_t size) {
-    const cm_alu_task *t = &((const bench *)ctx)->t;
-    snprintf(text, size, "op %u p_kind %u q_kind %u dup %d act %u count %u rows %u planes %u a 0x%x b 0x%x o 0x%x p 0x%x q 0x%x",
-             (unsigned)t->op, (unsigned)t->p_kind, (unsigned)t->q_kind, t->dup, (unsigned)t->act, (unsigned)t->count, (unsigned)t->rows,
-             (unsigned)t->planes, (unsigned)t->a_addr, (unsigned)t->b_addr, (unsigned)t->o_addr, (unsigned)t->p_addr, (unsigned)t->q_addr);
-}
-
-static const check_ops ops = {CM_ALU_TASK_WIDTH, draw, noise, describe, NULL, NULL};
+static const check_ops ops = {CM_ALU_TASK_WIDTH, draw, noise, NULL, NULL};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i")};

@@ -55,7 +55,7 @@ static void cycle(unit *u, bench *b) {
         b->open = b->want = 0;
     }
     drive(u, b);
-    dma_bus_drive(u, &b->bus);
+    unit_settle(u);
     const uint64_t taken = b->want & tb_get(b->req_ready);
     b->want &= ~taken;
     b->open += taken != 0;
@@ -73,18 +73,18 @@ static void setup(unit *u, bench *b) {
     b->left = (uint64_t)unit_knob(u, "jobs");
 }
 
-static void fill_memory(const unit *u, bench *b) {
+static void fill_memory(unit *u) {
     uint8_t page[4096];
     tb_rng rng = unit_stream(u, "memory");
     for (uint32_t at = 0; at < DMA_SIZE; at += sizeof page) {
         tb_rng_fill(&rng, page, sizeof page);
-        tb_ddr_write(&b->bus.mem, DMA_BASE + at, page, sizeof page);
+        tb_ddr_write(&u->mem, DMA_BASE + at, page, sizeof page);
     }
 }
 
 static void play(unit *u, bench *b) {
     setup(u, b);
-    fill_memory(u, b);
+    fill_memory(u);
     unit_reset(u);
     while (unit_ok(u) && (b->left > 0 || b->want != 0 || b->open > 0)) {
         cycle(u, b);
@@ -93,7 +93,6 @@ static void play(unit *u, bench *b) {
         quiet += tb_get(b->bus.idle) != 0;
         cycle(u, b);
     }
-    dma_bus_finish(u, &b->bus);
 }
 
 static int run(unit *u) {
@@ -101,7 +100,6 @@ static int run(unit *u) {
     const bool able = b && dma_bus_open(u, &b->bus, false) == 0;
     if (able) {
         play(u, b);
-        dma_bus_close(&b->bus);
     }
     free(b);
     return able ? 0 : -1;

@@ -87,7 +87,7 @@ static void cycle(unit *u, bench *b, uint32_t flush_rate) {
         drop(b);
     }
     drive(u, b);
-    dma_bus_drive(u, &b->bus);
+    unit_settle(u);
     const uint64_t accepted = tb_get(b->req_valid) & tb_get(b->req_ready), taken = tb_get(b->dat_valid) & tb_get(b->dat_ready);
     for (uint32_t i = 0; i < REQS; i++) {
         requester *r = &b->req[i];
@@ -133,7 +133,6 @@ static void play(unit *u, bench *b) {
         quiet += tb_get(b->bus.idle) != 0;
         cycle(u, b, 0);
     }
-    dma_bus_finish(u, &b->bus);
 }
 
 static int run(unit *u) {
@@ -141,7 +140,6 @@ static int run(unit *u) {
     const bool able = b && dma_bus_open(u, &b->bus, true) == 0;
     if (able) {
         play(u, b);
-        dma_bus_close(&b->bus);
     }
     free(b);
     return able ? 0 : -1;

@@ -1,24 +1,4 @@
 /* dut: fp_mul */
 #include "fp_bench.h"
-#include "fp_vectors.h"
 
-static uint32_t model(uint32_t a, uint32_t b) {
-    return cm_fp_mul(a, b);
-}
-
-static int run(unit *u) {
-    return fp_bench_run(u, model, fp_operands_mul, 0xffffffffu);
-}
-
-static int vectors(unit *u, FILE *in, const char *where, char *err, size_t err_size) {
-    return fp_vectors_run(u, FP_VECTORS_F32, 2, in, where, err, err_size);
-}
-
-const unit_bench unit_this_bench = {.name = "fp_mul",
-                                    .about = "binary32 multiplier against the golden model",
-                                    .knobs = fp_bench_knobs,
-                                    .nknobs = FP_BENCH_KNOBS,
-                                    .constrain = fp_bench_constrain,
-                                    .run = run,
-                                    .no_reset = true,
-                                    .vectors = vectors};
+FP_BENCH("fp_mul", "binary32 multiplier", fp_operands_mul, FP_VECTORS_F32, 2);

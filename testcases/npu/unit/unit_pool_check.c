@@ -1,10 +1,7 @@
 /* dut: pool_check */
 /*
- * Random settings of the POOL, many at the edge of a limit or with one rule broken, through the check; the verdict is that of the golden model's decoder. The latency
- * is checked and checks are broken off.
+ * Random settings of the POOL, many at the edge of a limit or with one rule broken, through the check.
  */
-#include <stdio.h>
-
 #include "check_bench.h"
 #include "npu_regs.h"
 #include "npu_task.h"
@@ -95,31 +92,6 @@ static void flaw(tb_rng *rng, bench *b) {
     }
 }
 
-#define PUT(field, value) (((uint32_t)(value) << NPU_##field##_LSB) & NPU_##field##_MASK)
-
-static bool legal(const bench *b) {
-    const cm_pool_task *t = &b->t;
-    uint32_t regs[128] = {0};
-    cm_pool_task out;
-    regs[NPU_REG_POOL_IFM_ADDR / 4] = t->ifm_addr;
-    regs[NPU_REG_POOL_IFM_CSTEP / 4] = t->ifm_cstep;
-    regs[NPU_REG_POOL_IFM_RSTEP / 4] = t->ifm_rstep;
-    regs[NPU_REG_POOL_OFM_ADDR / 4] = t->ofm_addr;
-    regs[NPU_REG_POOL_OFM_CSTEP / 4] = t->ofm_cstep;
-    regs[NPU_REG_POOL_OFM_RSTEP / 4] = t->ofm_rstep;
-    regs[NPU_REG_POOL_IFM_SIZE / 4] = PUT(POOL_IFM_SIZE_IW, t->iw) | PUT(POOL_IFM_SIZE_IH, t->ih);
-    regs[NPU_REG_POOL_OFM_SIZE / 4] = PUT(POOL_OFM_SIZE_OW, t->ow) | PUT(POOL_OFM_SIZE_OH, t->oh);
-    regs[NPU_REG_POOL_CHANNELS / 4] = PUT(POOL_CHANNELS_C, t->c);
-    regs[NPU_REG_POOL_WINDOW / 4] =
-        PUT(POOL_WINDOW_KW, t->kw) | PUT(POOL_WINDOW_KH, t->kh) | PUT(POOL_WINDOW_SW, t->sw) | PUT(POOL_WINDOW_SH, t->sh);
-    regs[NPU_REG_POOL_PAD / 4] = PUT(POOL_PAD_LEFT, t->pad_l) | PUT(POOL_PAD_TOP, t->pad_t);
-    regs[NPU_REG_POOL_RECIP / 4] = t->recip;
-    regs[NPU_REG_POOL_TAB_ADDR / 4] = t->tab_addr;
-    regs[NPU_REG_POOL_CTRL / 4] =
-        PUT(POOL_CTRL_TYPE, b->type_value) | PUT(POOL_CTRL_INT8, t->int8) | PUT(POOL_CTRL_EXCLUDE_PAD, t->exclude);
-    return cm_pool_decode(N, regs, &out);
-}
-
 /* Sizes from anywhere: products whose low halves may look legal. */
 static void draw_wild(tb_rng *rng, bench *b) {
     uint32_t *const any[] = {&b->t.ih, &b->t.oh, &b->t.iw, &b->t.ow};
@@ -131,7 +103,7 @@ static void draw_wild(tb_rng *rng, bench *b) {
     b->t.sh = (uint32_t)tb_rng_small(rng, 0, 255);
 }
 
-static void draw(const unit *u, void *ctx, tb_rng *rng, bool *expected, uint32_t *latency) {
+static uint32_t draw(const unit *u, void *ctx, tb_rng *rng) {
     bench *b = ctx;
     const bool broken = tb_rng_chance(rng, (uint32_t)unit_knob(u, "flaws"), 100);
     const uint32_t past = broken ? check_range(rng, 0, 5) : 0; /* 1, 2: an empty window, otherwise another rule */
@@ -143,10 +115,9 @@ static void draw(const unit *u, void *ctx, tb_rng *rng, bool *expected, uint32_t
             flaw(rng, b);
         }
     }
-    *expected = legal(b);
-    *latency = LATENCY;
     npu_pool_task_set(b->task, &b->t);
     tb_set(b->type, b->type_value);
+    return LATENCY;
 }
 
 static void noise(void *ctx, tb_rng *rng) {
@@ -155,19 +126,7 @@ static void noise(void *ctx, tb_rng *rng) {
     tb_set(b->type, tb_rng_u32(rng) & 3u);
 }
 
-static void describe(const void *ctx, char *text, size_t size) {
-    const bench *b = ctx;
-    const cm_pool_task *t = &b->t;
-    snprintf(text, size,
-             "type %u int8 %d iw %u ih %u ow %u oh %u c %u kw %u kh %u sw %u sh %u left %u top %u ifm 0x%x/0x%x/0x%x ofm 0x%x/0x%x/0x%x "
-             "table 0x%x",
-             (unsigned)b->type_value, t->int8, (unsigned)t->iw, (unsigned)t->ih, (unsigned)t->ow, (unsigned)t->oh, (unsigned)t->c,
-             (unsigned)t->kw, (unsigned)t->kh, (unsigned)t->sw, (unsigned)t->sh, (unsigned)t->pad_l, (unsigned)t->pad_t,
-             (unsigned)t->ifm_addr, (unsigned)t->ifm_cstep, (unsigned)t->ifm_rstep, (unsigned)t->ofm_addr, (unsigned)t->ofm_cstep,
-             (unsigned)t->ofm_rstep, (unsigned)t->tab_addr);
-}
-
-static const check_ops ops = {CM_POOL_TASK_WIDTH, draw, noise, describe, NULL, NULL};
+static const check_ops ops = {CM_POOL_TASK_WIDTH, draw, noise, NULL, NULL};
 
 static int run(unit *u) {
     bench b = {.task = unit_port(u, "task_i"), .type = unit_port(u, "type_i")};
