@@ -131,7 +131,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     const opt_row what[] = {
         OPT(TEXT, "--suite", "NAME|FILE", "NAME.suite of each design; with a / or .suite: a file", &t->suite),
         OPT(TEXT, "--seed", "S", "seed of the run (default: the suite's seed line, else 1)", &t->seed),
-        OPT(TAKE, "--cfg", "n4,n8", "only these configurations", t, .given = &list[0], .take = take_cfg),
+        OPT(TAKE, "--cfg", "CFG,CFG", "only these configurations", t, .given = &list[0], .take = take_cfg),
         OPT(TAKE, "--design", "NAME", "only this design (default: each has its part of a suite)", t, .take = take_design),
         OPT(TEXT, "--kind", "fast", "build for lines without kind= (debug, tap, cov, san)", &t->kind, .given = &list[1], .words = kinds),
         OPT(U32, "--timeout", "S", "seconds for lines without timeout= (default 120)", &t->expand.timeout_s, .given = &list[2], .lo = 1,

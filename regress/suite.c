@@ -255,7 +255,7 @@ int reg_suite_add(reg_suite *suite, const reg_job *job) {
 
 static reg_status check_line(const suite_reader *reader, const suite_line *line, const bool seen[KEY_TOTAL], bool repeat) {
     if (!seen[KEY_CFG]) {
-        return reg_suite_bad(reader, "cfg= is missing (expected cfg=n8, or several separated by commas)");
+        return reg_suite_bad(reader, "cfg= is missing (expected cfg=NAME, or several separated by commas)");
     }
     if (!reg_has_cases(line->job.what) && (seen[KEY_COUNT] || seen[KEY_INDEX] || seen[KEY_CASES] || seen[KEY_SEED])) {
         return reg_suite_bad(reader, "a %s has no count, index, cases or seed", line->job.what == REG_NETWORK ? "network" : "stored case");

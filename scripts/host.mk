@@ -1,4 +1,4 @@
-# Host libraries and programs: everything that does not depend on the mesh size.
+# Host libraries and programs: everything that does not depend on the configuration.
 SRC_cmodel := $(wildcard cmodel/lib/*.c $(addsuffix /*.c,$(call rooms,cmodel)))
 SRC_drivers := $(wildcard $(addsuffix /*.c,$(call rooms,drivers)))
 # hosted code beside the freestanding driver

@@ -92,7 +92,7 @@ perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... S
 # vectors from a pipe: the build above the program must not read standard input
 UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)),$(if \
   $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
-unit: ## one RTL unit against its model: make unit UNIT=mesh [SEED=] [COUNT=] [knob=value ...]; an fp unit: [VECTORS=file or -]
+unit: ## one RTL unit against its model: make unit UNIT=name [SEED=] [COUNT=] [knob=value ...]; an fp unit: [VECTORS=file or -]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
 	+@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT) </dev/null
@@ -115,7 +115,7 @@ wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
 
 # no make in the recipe: `make -n` must not watch
 watch: export MAKE_COMMAND := $(MAKE)
-watch: ## a unit again whenever its files change: make watch UNIT=mesh [CFG= KIND= SEED= COUNT= knob=value ...]
+watch: ## a unit again whenever its files change: make watch UNIT=name [CFG= KIND= SEED= COUNT= knob=value ...]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
 	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh $(UNIT_ARGS) $(KNOBS)

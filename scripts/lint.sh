@@ -49,7 +49,7 @@ rtl_files() {
     find $(design get "$1" source) -name '*.sv' ! -name '*_pkg.sv' | sort
 }
 
-includes() { design get "$1" include | sed 's/^/-I/'; }
+includes() { design get "$1" include | tr ' ' '\n' | sed 's/^/-I/'; }
 
 waivers_have_reasons() {
     local files

@@ -4,14 +4,14 @@ PYOBJ := $(BUILD)/python$(if $(filter san,$(KIND)),-san)-obj
 # shared objects export nothing but what a file says; so calls between their files are as direct as in a program
 PIC := -fPIC -fvisibility=hidden -fno-semantic-interposition
 
-# which builds of the RTL; others can be added later: make python CFG=n16, make python CFG=n8 KIND=debug
+# which builds of the RTL; others can be added later: make python CFG=, make python CFG= KIND=debug
 PYTHON_RTL ?= $(if $(call given,CFG)$(call given,KIND)$(call given,WAVE)$(SAN),$(CFG)-$(KIND),$($(DUT).quick:%=%-fast))
 
 # of its tests
 PYTHON_TEST_RTL := $(firstword $($(DUT).quick))-fast $(if $(filter 1,$(TANDEM_CHECK)),$(firstword $($(DUT).quick))-debug $(lastword $($(DUT).quick))-fast)
 
 .PHONY: python python-package
-python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="n4-fast n8-debug"]
+python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="CFG-KIND .."]
 	@$(MAKE) -s $(PARALLEL) python-package
 	@for b in $(PYTHON_RTL); do \
 	  $(MAKE) -s $(PARALLEL) CFG=$${b%-*} KIND=$${b#*-} $(PYPKG)/_rtl_$${b%-*}_$${b#*-}.so || exit 1; done
@@ -54,6 +54,10 @@ $(PYPKG)/_core$(PY_SUFFIX): $(OBJ_pycore) $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pycore) -o $@.tmp -lz -lm -ldl -lpthread && mv $@.tmp $@
+# the device of the extension is that of the default design
+ifneq ($(DUT),$(DUT_DEFAULT))
+$(error DUT=$(DUT): the Python package has the device of $(DUT_DEFAULT) alone)
+endif
 python-package: $(PY_FILES) $(PYPKG)/model$(PY_SUFFIX) $(PYPKG)/_core$(PY_SUFFIX)
 endif
 

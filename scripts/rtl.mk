@@ -71,7 +71,7 @@ BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 
 # ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
 # The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache sees one command for models that do not
-# depend on the mesh size.
+# depend on the configuration.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3)),scripts/tap_alias.py $(filter %/taps.vlt %/taps.sv,$(3)))

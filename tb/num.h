@@ -1,5 +1,6 @@
 /*
- * num.h - arithmetic on sizes that the C library does not have. cmodel and drivers have their own (cmodel/lib/cm_num.h, drivers/npu/npu_priv.h).
+ * num.h - arithmetic on sizes that the C library does not have. cmodel and drivers have headers of their own for it:
+ * they see nothing of tb.
  */
 #ifndef TB_NUM_H
 #define TB_NUM_H

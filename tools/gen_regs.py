@@ -358,7 +358,7 @@ def main():
         return 2
     files = [(args.sv, gen_sv(desc.regs)), (args.header, gen_c(desc.regs)), (args.doc, gen_md(desc.regs))]
     if desc.tasks:
-        files += [(args.tasks_sv, regs_tasks.gen_sv(desc.tasks, desc.constants)), (args.tasks_header, regs_tasks.gen_c(desc.tasks))]
+        files += [(args.tasks_sv, regs_tasks.gen_sv(desc.tasks, desc.constants, desc.regs)), (args.tasks_header, regs_tasks.gen_c(desc.tasks))]
     stale = False
     for path, text in files:
         if not args.check:

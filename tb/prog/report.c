@@ -13,6 +13,7 @@
 #include "../sim/sim.h"
 #include "options.h"
 #include "report.h"
+#include "report/bundle.h"
 
 /* ---- the folder ---- */
 
@@ -31,7 +32,7 @@ static int replaceable(const char *dir, char *err, size_t err_size) {
     if (!S_ISDIR(st.st_mode)) {
         return stop(err, err_size, dir, "exists and is no folder");
     }
-    snprintf(file, sizeof file, "%s/report.txt", dir);
+    snprintf(file, sizeof file, "%s/" REP_BUNDLE_TEXT, dir);
     if (access(file, F_OK) == 0) {
         return 0;
     }
@@ -125,7 +126,7 @@ static void full_text(const tb_report *r, FILE *out) {
 static int write_case(const tb_report *r, char *err, size_t err_size) {
     const tb_prog_run *f = r->first;
     char path[640];
-    snprintf(path, sizeof path, "%s/case.case", r->temp);
+    snprintf(path, sizeof path, "%s/" REP_BUNDLE_CASE, r->temp);
     return tb_case_save(path, f->test->name, r->o->prog->cfg, f->seed, f->knobs, err, err_size);
 }
 
@@ -133,8 +134,10 @@ static int write_files(const tb_report *r, char *err, size_t err_size) {
     static const struct {
         const char *name;
         tb_report_writer *write;
-    } files[] = {
-        {"axi.txt", tb_report_axi}, {"versions.txt", tb_report_versions}, {"report.html", tb_report_html}, {"report.txt", full_text}};
+    } files[] = {{REP_BUNDLE_BUS, tb_report_axi},
+                 {REP_BUNDLE_VERSIONS, tb_report_versions},
+                 {REP_BUNDLE_PAGE, tb_report_html},
+                 {REP_BUNDLE_TEXT, full_text}};
     int rc = write_case(r, err, err_size);
     for (size_t i = 0; rc == 0 && r->ops != NULL && i < TB_REPORT_FILES && r->ops->file[i].name != NULL; i++) {
         rc = write_file(r, r->ops->file[i].name, r->ops->file[i].write, err, err_size);
@@ -165,7 +168,7 @@ tb_report *tb_report_begin(tb_prog_run *run) {
     tb_result_init(&r->replay);
     snprintf(r->dir, sizeof r->dir, "%.*s", (int)length, o->report);
     snprintf(r->temp, sizeof r->temp, "%s.tmp%d", r->dir, (int)getpid());
-    snprintf(r->wave, sizeof r->wave, "%s/wave.fst", r->temp);
+    snprintf(r->wave, sizeof r->wave, "%s/" REP_BUNDLE_WAVE, r->temp);
     if (shim == NULL) {
         snprintf(r->no_wave, sizeof r->no_wave, "no RTL took part");
     } else if (shim->trace_open == NULL) {
@@ -181,7 +184,7 @@ tb_report *tb_report_begin(tb_prog_run *run) {
 static int replay(tb_report *r) {
     const tb_prog_run *first = r->first;
     char dump[640];
-    snprintf(dump, sizeof dump, "%s/tensors", r->temp);
+    snprintf(dump, sizeof dump, "%s/" REP_BUNDLE_TENSORS, r->temp);
     if (r->ops != NULL) {
         r->more = r->ops->begin();
         if (r->more == NULL) {
@@ -249,10 +252,10 @@ int tb_report_write(tb_report *r, const char *again, char *err, size_t err_size)
         return -1;
     }
     tb_report_text(r, stdout, false);
-    snprintf(path, sizeof path, "%s/report.html", r->dir);
+    snprintf(path, sizeof path, "%s/" REP_BUNDLE_PAGE, r->dir);
     tb_kv_set(extra, "report", path);
     if (r->has_wave) {
-        snprintf(path, sizeof path, "%s/wave.fst", r->dir);
+        snprintf(path, sizeof path, "%s/" REP_BUNDLE_WAVE, r->dir);
         tb_kv_set(extra, "wave", path);
     }
     return 0;

@@ -6,6 +6,7 @@
 
 #include "report.h"
 #include "report/report.h"
+#include "report/bundle.h"
 
 #define STREAMS 16u
 #define BURSTS 14u /* of a port */
@@ -228,7 +229,7 @@ static bool put_picture(const tb_report *r, const char *name, FILE *out) {
 
 static void timing(const tb_report *r, FILE *out) {
     fputs("<h2>Timing</h2>\n", out);
-    if (!put_picture(r, "timing.svg", out)) {
+    if (!put_picture(r, REP_BUNDLE_TIMING, out)) {
         fputs("<p class=\"soft\">not available: ", out);
         rep_xmlf(out, "%s", r->has_wave ? "the waveform could not be read" : r->no_wave);
         fputs("</p>\n", out);
@@ -238,22 +239,24 @@ static void timing(const tb_report *r, FILE *out) {
             "<p class=\"soft\">Marker: cycle %" PRIu64 ". With GTKWave: <code>gtkwave wave.gtkw</code></p>\n"
             "<details><summary>More cycles</summary>\n",
             r->marker);
-    put_picture(r, "timing-wide.svg", out);
+    put_picture(r, REP_BUNDLE_TIMING_WIDE, out);
     fputs("</details>\n", out);
 }
 
 static void last_part(const tb_report *r, FILE *out) {
     fputs("<h2>Again</h2>\n<pre>", out);
     rep_xml(out, r->again);
-    fputs("</pre>\n<p>The case itself: <a href=\"case.case\">case.case</a>", out);
+    fputs("</pre>\n<p>The case itself: <a href=\"" REP_BUNDLE_CASE "\">" REP_BUNDLE_CASE "</a>", out);
     if (r->has_wave) {
-        fputs("; the waveform: <a href=\"wave.fst\">wave.fst</a>", out);
+        fputs("; the waveform: <a href=\"" REP_BUNDLE_WAVE "\">" REP_BUNDLE_WAVE "</a>", out);
     }
     fputs(". Lists:", out);
     for (size_t i = 0; r->ops != NULL && i < TB_REPORT_FILES && r->ops->file[i].name != NULL; i++) {
         fprintf(out, " <a href=\"%s\">%s</a>,", r->ops->file[i].name, r->ops->file[i].name);
     }
-    fputs(" <a href=\"axi.txt\">axi.txt</a>, <a href=\"report.txt\">report.txt</a></p>\n<h2>Versions</h2>\n<pre>", out);
+    fputs(" <a href=\"" REP_BUNDLE_BUS "\">" REP_BUNDLE_BUS "</a>, <a href=\"" REP_BUNDLE_TEXT "\">" REP_BUNDLE_TEXT
+          "</a></p>\n<h2>Versions</h2>\n<pre>",
+          out);
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);

@@ -8,6 +8,7 @@
 
 #include "../tlog/tlog.h"
 #include "report.h"
+#include "report/bundle.h"
 
 static bool differs(const tb_tlog_diff *d) {
     return d->only_a || d->only_b || d->shape_differs || d->wrong != 0;
@@ -51,8 +52,8 @@ void tb_report_read_streams(tb_report *r, unsigned devices) {
     if (devices > 1) {
         snprintf(sub, sizeof sub, "/device-%u", devices);
     }
-    snprintf(rtl, sizeof rtl, "%s/tensors%s/rtl", r->temp, sub);
-    snprintf(model, sizeof model, "%s/tensors%s/model", r->temp, sub);
+    snprintf(rtl, sizeof rtl, "%s/" REP_BUNDLE_TENSORS "%s/rtl", r->temp, sub);
+    snprintf(model, sizeof model, "%s/" REP_BUNDLE_TENSORS "%s/model", r->temp, sub);
     if (access(rtl, R_OK) != 0) {
         snprintf(r->no_streams, sizeof r->no_streams, "not available: no tensor log was written");
         return;
@@ -110,7 +111,7 @@ void tb_report_trim(tb_report *r, unsigned devices) {
             snprintf(sub, sizeof sub, "/device-%u", device);
         }
         for (unsigned i = 0; i < 3; i++) {
-            snprintf(path[i], sizeof path[i], "%s/tensors%s/%s", r->temp, device > 1 ? sub : "", side[i]);
+            snprintf(path[i], sizeof path[i], "%s/" REP_BUNDLE_TENSORS "%s/%s", r->temp, device > 1 ? sub : "", side[i]);
             dirs[i] = path[i];
         }
         if (tb_tlog_trim(dirs, 3, &bytes, keep_first, gone, &k, r->trim_err, sizeof r->trim_err) == 0 && k.oom) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "report/bundle.h"
 
 #define SCREEN_CHECKS 4u
 
@@ -129,9 +130,9 @@ static void print_left(const tb_report *r, FILE *out, bool full) {
 }
 
 static void print_places(const tb_report *r, FILE *out) {
-    fprintf(out, "\nAgain     %s\nReport    %s/report.html\n", r->again, r->dir);
+    fprintf(out, "\nAgain     %s\nReport    %s/" REP_BUNDLE_PAGE "\n", r->again, r->dir);
     if (r->has_wave) {
-        fprintf(out, "Waveform  %s/wave.fst\n", r->dir);
+        fprintf(out, "Waveform  %s/" REP_BUNDLE_WAVE "\n", r->dir);
     } else {
         fprintf(out, "Waveform  none: %s\n", r->no_wave);
     }

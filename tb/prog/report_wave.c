@@ -7,6 +7,7 @@
 
 #include "../wave/wave.h"
 #include "report.h"
+#include "report/bundle.h"
 
 #define STEP 10u   /* times of a cycle; its clock rises at the end of its second half */
 #define NARROW 44u /* cycles in the diagrams */
@@ -140,7 +141,7 @@ static int write_svg(const tb_report *r, const char *name, const tb_wave_view *v
 static int write_gtkw(const tb_report *r, const tb_wave_view *view, char *err, size_t err_size) {
     static const char key[] = "[dumpfile] ";
     char path[640], temp[660], line[4096];
-    snprintf(path, sizeof path, "%s/wave.gtkw", r->temp);
+    snprintf(path, sizeof path, "%s/" REP_BUNDLE_GTKW, r->temp);
     snprintf(temp, sizeof temp, "%s.tmp", path);
     if (tb_wave_gtkw(view, temp, err, err_size) != 0) {
         return -1;
@@ -148,7 +149,7 @@ static int write_gtkw(const tb_report *r, const tb_wave_view *view, char *err, s
     FILE *in = fopen(temp, "r"), *out = fopen(path, "w");
     while (in != NULL && out != NULL && fgets(line, sizeof line, in) != NULL) {
         if (strncmp(line, key, sizeof key - 1) == 0) {
-            snprintf(line, sizeof line, "%s\"wave.fst\"\n", key);
+            snprintf(line, sizeof line, "%s\"" REP_BUNDLE_WAVE "\"\n", key);
         }
         fputs(line, out);
     }
@@ -174,11 +175,11 @@ static int draw_pictures(const tb_report *r, paths *p, tb_wave_group *group, tb_
         group[i].count = group[i].count > FEW ? FEW : group[i].count;
     }
     view->cycles = NARROW;
-    if (write_svg(r, "timing.svg", view, err, err_size) != 0) {
+    if (write_svg(r, REP_BUNDLE_TIMING, view, err, err_size) != 0) {
         return -1;
     }
     view->cycles = WIDE;
-    return write_svg(r, "timing-wide.svg", view, err, err_size);
+    return write_svg(r, REP_BUNDLE_TIMING_WIDE, view, err, err_size);
 }
 
 static int draw(void *ctx) {

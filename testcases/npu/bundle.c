@@ -1,5 +1,6 @@
 /* bundle.c - what a report says of the NPU: tasks, their wrong elements, where they came from. */
 #include "bundle.h"
+#include "report/bundle.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,5 +156,5 @@ const tb_report_ops cli_report = {
     .html = bundle_html,
     .text = bundle_text,
     .style = bundle_style,
-    .file = {{"registers.txt", bundle_registers_txt}, {"wrong.txt", bundle_wrong_txt}},
+    .file = {{REP_BUNDLE_REGISTERS, bundle_registers_txt}, {REP_BUNDLE_WRONG, bundle_wrong_txt}},
 };

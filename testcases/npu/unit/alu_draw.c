@@ -47,8 +47,8 @@ static uint32_t small_gap(alu_draw *b, uint32_t most_words) {
 }
 
 /*
- * A place for rows of `bytes` bytes: rows of a plane side by side, or planes inside rows, steps of either sign. shared: rows or planes may be the same again.
- * Addresses are often not multiples of 16.
+ * A place for rows of `bytes` bytes: rows of a plane side by side, or planes inside rows, steps of either sign. shared:
+ * rows or planes may be the same again. Addresses are often not multiples of 16.
  */
 static void place(alu_draw *b, const cm_alu_task *t, uint32_t bytes, bool shared, uint32_t *addr, uint32_t *rstep, uint32_t *pstep) {
     const uint32_t gap = tb_rng_chance(&b->rng, 1, 2) ? 0 : small_gap(b, 9);

@@ -1,5 +1,6 @@
 /*
- * alu_draw.h - random tasks of the ALU: every operation and kind of operand, rows and planes with steps of either sign, in place and not, any alignment to 4.
+ * alu_draw.h - random tasks of the ALU: every operation and kind of operand, rows and planes with steps of either sign,
+ * in place and not, any alignment to 4.
  */
 #ifndef UNIT_ALU_DRAW_H
 #define UNIT_ALU_DRAW_H

@@ -101,9 +101,4 @@ static int run(unit *u) {
     return check_bench_run(u, &ops, &b);
 }
 
-const unit_bench unit_this_bench = {.name = "alu_check",
-                                    .about = "limits of an ALU task against the golden model's decoder",
-                                    .knobs = check_bench_knobs,
-                                    .nknobs = CHECK_BENCH_KNOBS,
-                                    .constrain = check_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("alu_check", "limits of an ALU task", check_bench_knobs, .constrain = check_bench_constrain);
