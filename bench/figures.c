@@ -5,6 +5,7 @@
  */
 #include "device.h"
 #include "npu.h"
+#include "opt/opt.h"
 #include "report/report.h"
 #include "tb.h"
 
@@ -324,56 +325,49 @@ static int run_row(const row *r, output *to) {
     return status != NPU_OK || f->signature[0] != '\0';
 }
 
-static void usage(const char *program) {
-    printf("usage: %s [--table conv|dw|time|stall] [--row INDEX] [--markdown] [--json FILE [--commit TEXT]]\n\n"
-           "Runs the rows of the published cycle figures on the RTL (ideal bus). Columns:\n"
-           "  operator; cycles with a task on the device; bounds of mesh, read and write; fill and drain;\n"
-           "  cycles / largest bound, and whether they are within 1.10 x bound + fill + drain (1.10);\n"
-           "  published cycles, cycles / published (share), and whether the goal for it is met; table stall:\n"
-           "  published stall of the mesh, stall here (what 32 bytes a cycle explain of it);\n"
-           "  cycles in which im2col waited for input/weights/room; cycles around all that, in which the\n"
-           "  driver wrote registers. --json: the same rows into FILE, when all have run without a failure.\n",
-           program);
-}
-
 typedef struct options {
     const char *only;
-    int at;
-    bool markdown;
+    uint32_t at; /* with one: only this row */
+    bool one, markdown;
     const char *json;
     const char *commit;
 } options;
 
-/* false: a word that is none of ours. */
-static bool parse(options *o, int argc, char **argv) {
-    for (int i = 1; i < argc; i++) {
-        const struct {
-            const char *name;
-            const char **value;
-        } texts[] = {{"--table", &o->only}, {"--json", &o->json}, {"--commit", &o->commit}};
-        const bool more = i + 1 < argc;
-        bool known = strcmp(argv[i], "--markdown") == 0;
-        o->markdown = o->markdown || known;
-        if (more && strcmp(argv[i], "--row") == 0) {
-            o->at = atoi(argv[++i]);
-            known = true;
-        }
-        for (size_t t = 0; more && !known && t < sizeof texts / sizeof texts[0]; t++) {
-            if (strcmp(argv[i], texts[t].name) == 0) {
-                *texts[t].value = argv[++i];
-                known = true;
-            }
-        }
-        if (!known) {
-            fprintf(stderr, "%s: %s: expected --table, --row, --markdown, --json, --commit or --help\n", argv[0], argv[i]);
-            return false;
-        }
+static const char head_text[] = "Runs the rows of the published cycle figures on the RTL (ideal bus). Columns:\n"
+                                "  operator; cycles with a task on the device; bounds of mesh, read and write; fill and drain;\n"
+                                "  cycles / largest bound, and whether they are within 1.10 x bound + fill + drain (1.10);\n"
+                                "  published cycles, cycles / published (share), and whether the goal for it is met; table stall:\n"
+                                "  published stall of the mesh, stall here (what 32 bytes a cycle explain of it);\n"
+                                "  cycles in which im2col waited for input/weights/room; cycles around all that, in which the\n"
+                                "  driver wrote registers.\n\n";
+
+/* 0, or the exit status; -1: the help was asked for, and printed. */
+static int parse(options *o, int argc, char **argv) {
+    static const char *const tables[] = {"conv", "dw", "time", "stall", NULL};
+    char err[200];
+    const opt_row rows_of[] = {
+        OPT(TEXT, "--table", "T", "only rows of this table: conv, dw, time or stall", &o->only, .words = tables),
+        OPT(U32, "--row", "INDEX", "only this row", &o->at, .given = &o->one),
+        OPT(FLAG, "--markdown", NULL, "a table of Markdown", &o->markdown),
+        OPT(TEXT, "--json", "FILE", "the same rows into FILE, when all have run without a failure", &o->json),
+        OPT(TEXT, "--commit", "TEXT", "named in it", &o->commit),
+    };
+    const opt_group group = OPT_GROUP(NULL, rows_of);
+    opt_line line = {.group = &group, .groups = 1};
+    if (opt_parse(&line, argc - 1, argv + 1, err, sizeof err) != 0) {
+        fprintf(stderr, "%s: %s\n", argv[0], err);
+        return 2;
+    }
+    if (line.help) {
+        printf("usage: %s [options]\n\n%s", argv[0], head_text);
+        opt_help(stdout, &line);
+        return -1;
     }
     if (strspn(o->commit, "0123456789abcdefghijklmnopqrstuvwxyz+") != strlen(o->commit)) { /* it stands in JSON as it is */
-        fprintf(stderr, "%s: --commit %s: expected letters and digits\n", argv[0], o->commit);
-        return false;
+        fprintf(stderr, "%s: --commit: expected letters and digits, got '%s'\n", argv[0], o->commit);
+        return 2;
     }
-    return true;
+    return 0;
 }
 
 /* The whole file, or none. */
@@ -391,15 +385,12 @@ static int keep_json(rep_file *json, int failed) {
 }
 
 int main(int argc, char **argv) {
-    options o = {.at = -1, .commit = "unknown"};
+    options o = {.commit = "unknown"};
     rep_file json;
     int failed = 0;
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        usage(argv[0]);
-        return 0;
-    }
-    if (!parse(&o, argc, argv)) {
-        return 2;
+    const int status = parse(&o, argc, argv);
+    if (status != 0) {
+        return status < 0 ? 0 : status;
     }
     output to = {.markdown = o.markdown, .first = true};
     if (o.json != NULL) {
@@ -414,7 +405,7 @@ int main(int argc, char **argv) {
     }
     head_line(o.markdown);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if ((o.only == NULL || strcmp(o.only, rows[i].table) == 0) && (o.at < 0 || (size_t)o.at == i)) {
+        if ((o.only == NULL || strcmp(o.only, rows[i].table) == 0) && (!o.one || o.at == i)) {
             failed |= run_row(&rows[i], &to);
         }
     }

@@ -3,6 +3,7 @@
  *
  * Each number is taken by the process itself, from the opening of the first device to the closing of the last one: start of the program is not in it.
  */
+#include "opt/opt.h"
 #include "tests.h"
 #include "without.h"
 
@@ -144,88 +145,64 @@ static double fault_cost(void) {
     return cost[FAULT_ROUNDS / 2];
 }
 
-static void help(FILE *out) {
-    fputs("usage: bench-speed TEST [knob=value ...] [options]\n\n"
-          "One measured run of a test; prints a line of JSON.\n\n"
-          "  --device D      model, rtl or tandem (tandem)\n"
-          "  --times K       the operator so many times, each on a new device (1)\n"
-          "  --seed S        of the operator (1)\n"
-          "  --run R         cases 0 .. K-1 of run R instead of one operator\n"
-          "  --without A,B   leave out: checks, monitor, memory, compare\n"
-          "  --snapshots     fork snapshots as --fail-wave of tandem does\n"
-          "  --period MS     milliseconds of CPU time between them (1000)\n"
-          "  --wave F        FST waveform of the whole run\n",
-          out);
-}
-
-static bool number(const char *value, uint64_t *out) {
-    return value != NULL && tb_parse_u64(value, out) == 0;
-}
-
-static bool device(const char *value, npu_dev_kind *kind) {
-    static const char *const names[] = {"model", "rtl", "tandem"};
-    for (int i = 0; value != NULL && i < 3; i++) {
-        if (strcmp(value, names[i]) == 0) {
-            *kind = (npu_dev_kind)i;
-            return true;
-        }
+static int take_word(void *ctx, const char *word, char *err, size_t err_size) {
+    options *o = (options *)ctx;
+    if (o->test != NULL) {
+        return tb_knobs_pin(&o->knobs, word, err, err_size);
     }
-    return false;
-}
-
-/* false: unknown or without its value. */
-static bool option(options *o, const char *name, const char *value) {
-    bench_parts *parts = bench_parts_get();
-    uint64_t ms;
-    if (strcmp(name, "--device") == 0) {
-        return device(value, &o->kind);
-    }
-    if (strcmp(name, "--times") == 0) {
-        return number(value, &o->times);
-    }
-    if (strcmp(name, "--seed") == 0) {
-        return number(value, &o->number);
-    }
-    if (strcmp(name, "--run") == 0) {
-        o->generated = true;
-        return number(value, &o->number);
-    }
-    if (strcmp(name, "--without") == 0) {
-        return value != NULL && bench_parts_leave_out(parts, value);
-    }
-    if (strcmp(name, "--period") == 0 && number(value, &ms)) {
-        parts->period = (double)ms / 1000;
-        return true;
-    }
-    if (strcmp(name, "--wave") == 0) {
-        o->wave = value;
-        return value != NULL;
-    }
-    return false;
-}
-
-static int parse(options *o, int argc, char **argv) {
-    char err[256];
-    o->test = argc > 1 ? tc_test_find(argv[1]) : NULL;
+    o->test = tc_test_find(word);
     if (o->test == NULL) {
-        fprintf(stderr, "bench-speed: expected a test, got %s (--help)\n", argc > 1 ? argv[1] : "nothing");
+        snprintf(err, err_size, "expected a test, got %.60s (--help)", word);
         return -1;
     }
     tb_knobs_init(&o->knobs, o->test->knobs, o->test->knob_count);
-    for (int i = 2; i < argc; i++) {
-        if (strcmp(argv[i], "--snapshots") == 0) {
-            o->fail_wave = "bench-speed.fst"; /* written after a failure only, and then this program stops without asking for it */
-        } else if (argv[i][0] == '-') {
-            const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-            if (!option(o, argv[i], value)) {
-                fprintf(stderr, "bench-speed: %s %s: not understood (--help)\n", argv[i], value != NULL ? value : "");
-                return -1;
-            }
-            i++;
-        } else if (tb_knobs_pin(&o->knobs, argv[i], err, sizeof err) != 0) {
-            fprintf(stderr, "bench-speed: %s\n", err);
-            return -1;
-        }
+    return 0;
+}
+
+static int take_without(void *to, const char *value, char *err, size_t err_size) {
+    if (bench_parts_leave_out((bench_parts *)to, value)) {
+        return 0;
+    }
+    snprintf(err, err_size, "expected some of checks, monitor, memory, compare, got '%.60s'", value);
+    return -1;
+}
+
+/* 0, or the exit status; -1: the help was asked for, and printed. */
+static int parse(options *o, int argc, char **argv) {
+    static const char *const devices[] = {"model", "rtl", "tandem", NULL};
+    bench_parts *parts = bench_parts_get();
+    char err[300];
+    int kind = (int)o->kind;
+    bool snapshots = false, period = false;
+    uint64_t ms = 1000;
+    const opt_row rows[] = {
+        OPT(WORD, "--device", "D", "model, rtl or tandem (tandem)", &kind, .words = devices),
+        OPT(U64, "--times", "K", "the operator so many times, each on a new device (1)", &o->times),
+        OPT(U64, "--seed", "S", "of the operator (1)", &o->number),
+        OPT(U64, "--run", "R", "cases 0 .. K-1 of run R instead of one operator", &o->number, .given = &o->generated),
+        OPT(TAKE, "--without", "A,B", "leave out: checks, monitor, memory, compare", parts, .take = take_without),
+        OPT(FLAG, "--snapshots", NULL, "fork snapshots as --fail-wave of tandem does", &snapshots),
+        OPT(U64, "--period", "MS", "milliseconds of CPU time between them (1000)", &ms, .given = &period),
+        OPT(TEXT, "--wave", "F", "FST waveform of the whole run", &o->wave),
+    };
+    const opt_group group = OPT_GROUP(NULL, rows);
+    opt_line line = {.group = &group, .groups = 1, .word = take_word, .ctx = o};
+    if (opt_parse(&line, argc - 1, argv + 1, err, sizeof err) != 0) {
+        fprintf(stderr, "bench-speed: %s\n", err);
+        return 2;
+    }
+    if (line.help) {
+        fputs("usage: bench-speed TEST [knob=value ...] [options]\n\nOne measured run of a test; prints a line of JSON.\n\n", stdout);
+        opt_help(stdout, &line);
+        return -1;
+    }
+    o->kind = (npu_dev_kind)kind;
+    /* a waveform is written after a failure only, and then this program stops without asking for it */
+    o->fail_wave = snapshots ? "bench-speed.fst" : NULL;
+    parts->period = period ? (double)ms / 1000 : parts->period;
+    if (o->test == NULL) {
+        fprintf(stderr, "bench-speed: expected a test (--help)\n");
+        return 2;
     }
     return 0;
 }
@@ -233,12 +210,9 @@ static int parse(options *o, int argc, char **argv) {
 int main(int argc, char **argv) {
     options o = {.kind = NPU_DEV_TANDEM, .number = 1, .times = 1};
     totals sum = {.hash = TB_HASH_INIT};
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        help(stdout);
-        return 0;
-    }
-    if (parse(&o, argc, argv) != 0) {
-        return 2;
+    const int status = parse(&o, argc, argv);
+    if (status != 0) {
+        return status < 0 ? 0 : status;
     }
     const usage before = usage_now();
     if (bench_measured(&o, &sum) != 0) {

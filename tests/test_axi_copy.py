@@ -163,6 +163,16 @@ def readlink(path):
         return ""
 
 
+def test_report(mutant, tmp_path):
+    """The folder of a failure: what broke, how it spread, what each side has copied."""
+    done = run(mutant, "--count", 100, "--report", tmp_path / "r", "--case-dir", tmp_path)
+    assert done.returncode == 1 and (tmp_path / "r/wave.fst").exists() and (tmp_path / "r/timing.svg").exists(), done.stdout + done.stderr
+    text, page = (tmp_path / "r/report.txt").read_text(), (tmp_path / "r/report.html").read_text()
+    assert "align 0: strobe" in text and "destination" in text and "axi_copy.u_align" in page
+    logs = [(tmp_path / f"r/tensors/{side}/index.txt").read_text() for side in ("rtl", "model")]
+    assert "stream=destination task=0 unit=axi_copy" in logs[0] and logs[0] == logs[1]
+
+
 def test_shrink(mutant, tmp_path):
     run(mutant, "--count", 100, "copies=6", "bus=slow", "--case-dir", tmp_path)
     [case] = tmp_path.glob("*.case")

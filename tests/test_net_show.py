@@ -59,7 +59,7 @@ def test_input(tmp_path):
     assert done.returncode == 0 and "in                               7x5x3\n" in done.stdout and "f                                105\n" in done.stdout
     for bad in ("7x5", "7x5x", "7x5x3x1", "0x5x3", "7x-5x3", "65537x1x1", "99999999999999999999x1x1", "x", ""):
         done = show(str(param), "--shape", bad)
-        assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("tandem-net: --shape%s: expected" % (" '%s'" % bad if bad else "")) and done.stderr.count("\n") == 1
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("tandem-net: --shape: expected") and done.stderr.count("\n") == 1
     done = subprocess.run([PROGRAM, "--shape", "7x5x3"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 2 and done.stderr == "tandem-net: --shape goes with --show or --layers\n"
 

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opt/opt.h"
+
 #if FLT_EVAL_METHOD != 0
 #error "float operations of this host are not binary32 operations"
 #endif
@@ -359,72 +361,57 @@ static void random_integer(const operation *op, uint64_t *state) {
 
 /* ---- command line ---- */
 
-static void usage(FILE *out) {
-    fprintf(
-        out,
-        "usage: fp-vectors OP [--seed S] [--count K]\n"
-        "prints vectors of an operation, `a b result flags` or `a result flags` in hexadecimal: all corner cases, then K random ones\n\n"
-        "  --seed S    of the random ones (1)\n"
-        "  --count K   how many of them (%u)\n"
-        "  --list      the operations and the units that they are for\n"
-        "  --help      this text\n\nOP:",
-        COUNT);
-    for (size_t i = 0; i < OPERATIONS; i++) {
-        fprintf(out, " %s", operations[i].name);
+static int take_operation(void *ctx, const char *word, char *err, size_t err_size) {
+    const operation **op = (const operation **)ctx;
+    for (size_t k = 0; k < OPERATIONS && *op == NULL; k++) {
+        if (strcmp(word, operations[k].name) == 0) {
+            *op = &operations[k];
+            return 0;
+        }
     }
-    fputc('\n', out);
+    snprintf(err, err_size, "%.60s: expected one operation and options (--help lists them)", word);
+    return -1;
 }
 
-static int number(const char *name, const char *text, uint64_t *out) {
-    char *end = NULL;
-    errno = 0;
-    if (text && text[0] >= '0' && text[0] <= '9') {
-        *out = strtoull(text, &end, 0);
+static void usage(const opt_line *line) {
+    fputs("usage: fp-vectors OP [--seed S] [--count K]\n"
+          "prints vectors of an operation, `a b result flags` or `a result flags` in hexadecimal: all corner cases, then K random ones\n\n",
+          stdout);
+    opt_help(stdout, line);
+    fputs("\nOP:", stdout);
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        printf(" %s", operations[i].name);
     }
-    if (!end || *end || errno) {
-        fprintf(stderr, "fp-vectors: %s: expected a number, got '%s'\n", name, text ? text : "nothing");
-        return -1;
-    }
-    return 0;
+    putchar('\n');
 }
 
 /* 0, 1 (done: --help, --list) or -1. */
 static int parse_args(int argc, char **argv, const operation **op, uint64_t *seed, uint64_t *count) {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            usage(stdout);
-            return 1;
-        }
-        if (strcmp(argv[i], "--list") == 0) {
-            for (size_t k = 0; k < OPERATIONS; k++) {
-                printf("%s %s\n", operations[k].name, operations[k].units);
-            }
-            return 1;
-        }
-        if (strcmp(argv[i], "--seed") == 0 || strcmp(argv[i], "--count") == 0) {
-            if (number(argv[i], argv[i + 1], argv[i][2] == 's' ? seed : count) != 0) {
-                return -1;
-            }
-            i++;
-            continue;
-        }
-        for (size_t k = 0; k < OPERATIONS && !*op; k++) {
-            if (strcmp(argv[i], operations[k].name) == 0) {
-                *op = &operations[k];
-                argv[i] = NULL;
-                break;
-            }
-        }
-        if (argv[i]) {
-            fprintf(stderr, "fp-vectors: %s: expected one operation and options (--help lists them)\n", argv[i]);
-            return -1;
-        }
+    char err[200];
+    bool list = false;
+    const opt_row rows[] = {
+        OPT(U64, "--seed", "S", "of the random ones (1)", seed),
+        OPT(U64, "--count", "K", "how many of them (100000)", count),
+        OPT(FLAG, "--list", NULL, "the operations and the units that they are for", &list),
+    };
+    const opt_group group = OPT_GROUP(NULL, rows);
+    opt_line line = {.group = &group, .groups = 1, .word = take_operation, .ctx = (void *)(uintptr_t)op};
+    if (opt_parse(&line, argc - 1, argv + 1, err, sizeof err) != 0) {
+        fprintf(stderr, "fp-vectors: %s\n", err);
+        return -1;
     }
-    if (!*op) {
+    if (line.help) {
+        usage(&line);
+        return 1;
+    }
+    for (size_t k = 0; list && k < OPERATIONS; k++) {
+        printf("%s %s\n", operations[k].name, operations[k].units);
+    }
+    if (!list && *op == NULL) {
         fprintf(stderr, "fp-vectors: no operation, expected one (--help lists them)\n");
         return -1;
     }
-    return 0;
+    return list ? 1 : 0;
 }
 
 int main(int argc, char **argv) {

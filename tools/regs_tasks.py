@@ -125,7 +125,15 @@ def camel(name):
     return "".join(w.capitalize() for w in name.split("_"))
 
 
-def gen_sv(tasks, constants):
+def mask_rows(tasks, regs):
+    """The bits of the task registers that exist, last register first, a line for six of them."""
+    base = first_offset(tasks)
+    masks = {r.offset: r.mask() for r in regs}
+    words = ["32'h%08X" % masks.get(base + 4 * i, 0) for i in reversed(range(words_bits(tasks) // 32))]
+    return ",\n".join("    " + ", ".join(words[i:i + 6]) for i in range(0, len(words), 6))
+
+
+def gen_sv(tasks, constants, regs):
     """Included by the design's package: constants, and for each task its type, its bits and a function that makes it from the registers."""
     base = first_offset(tasks)
     out = ["// Values of fields, and tasks as the units get them. Included by npu_pkg.",
@@ -136,7 +144,8 @@ def gen_sv(tasks, constants):
         out += ["  localparam logic [%d:0] %s%s = %d'd%d;" % (field.width - 1, prefix, camel(name), field.width, value) for value, name, *_ in field.enums]
         out.append("")
     out += ["  // words of the task registers, side by side", "  localparam logic [8:0] TaskRegsOffset = 9'h%03X;" % base,
-            "  localparam int unsigned TaskRegsW = %d;" % words_bits(tasks), ""]
+            "  localparam int unsigned TaskRegsW = %d;" % words_bits(tasks),
+            "  localparam logic [TaskRegsW-1:0] TaskRegsMask = {  // bits that exist", mask_rows(tasks, regs), "  };", ""]
     for t in tasks:
         out += ["  // %s" % t.text, "  typedef struct packed {"]
         for m in t.members:

@@ -1,9 +1,9 @@
 # Vectors of the fp units (docs/fp.md): a generator on the host, and its vectors through every unit.
 OBJ_fp_vectors := $(HOST)/obj/tools/fp_vectors.o
 -include $(OBJ_fp_vectors:.o=.d)
-$(HOST)/fp-vectors: $(OBJ_fp_vectors) $(HOST)/flags.ld
+$(HOST)/fp-vectors: $(OBJ_fp_vectors) $(HOST)/libopt.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(OBJ_fp_vectors) -o $@ -lm
+	@$(CC) $(LDFLAGS_ALL) $(OBJ_fp_vectors) $(HOST)/libopt.a -o $@ -lm
 host: $(HOST)/fp-vectors
 
 FP_UNITS := $(filter fp_%,$(UNITS))

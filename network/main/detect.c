@@ -14,23 +14,7 @@ static const char help_text[] =
     "usage: tandem-net detect PARAM BIN [options] --image FILE ...\n"
     "Finds boxes with a network that ends in DetectionOutput (SSD), YoloDetectionOutput or Yolov3DetectionOutput, and prints a line each:\n"
     "box <class> <score> x y w h <name>: class as the network numbers it, from 1; pixels of the picture, x and y of the upper left "
-    "corner.\n"
-    "  --image FILE ...     PNG, JPEG or PNM pictures\n"
-    "  --order bgr|rgb|gray channels of a picture (default bgr)\n"
-    "  --mean A[,B,C]       subtracted from each channel, in the network's order\n"
-    "  --norm A[,B,C]       factor of each channel after that\n"
-    "  --letterbox V        keep the aspect, and give the rest of the input the colour V of 0..255 (default: stretch)\n"
-    "  --shape WxHxC        shape of an input that has none in the file\n"
-    "  --threshold T        least score, 0..1, instead of the network's\n"
-    "  --overlap T          of two boxes that overlap more than this (intersection over union) one is kept, instead of the network's\n"
-    "  --anchors W,H,...    outputs are heads of YOLOv5 or YOLOv7 without such a layer: width and height of the anchor boxes of each "
-    "output\n"
-    "                       in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they are given\n"
-    "  --table FILE         calibration table: the float layers that it names run in INT8\n"
-    "  --device cpu|model|rtl|tandem  where (default cpu); --cfg n4|n8|n16|n32: mesh of a device (an RTL program: only its own)\n"
-    "  --names FILE         a line for each class, the first for class 1\n"
-    "  --draw FILE.png      one picture: write it with its boxes, a colour for each class\n"
-    "  --json               a JSON object a line, one for each picture\n";
+    "corner.\n";
 
 typedef struct detect_options {
     photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
@@ -53,46 +37,37 @@ static int complete(const detect_options *d) {
     return netopt_fits(o->device, o->n, true);
 }
 
-#define PART ": expected a number of 0..1"
-
 /* -1: help was printed. */
 static int parse(detect_options *d, int argc, char **argv) {
     static const char *const devices[] = {"cpu", "model", "rtl", "tandem", NULL};
     photos_options *o = &d->base;
     const char *files[2] = {NULL, NULL};
-    uint32_t file_count = 0;
-    const netopt table[] = {
-        {.name = "--table", .to = &o->table},
-        {.name = "--names", .to = &o->names},
-        {.name = "--draw", .to = &d->draw},
-        {.name = "--anchors", .to = &d->anchors},
-        {.name = "--json", .type = NETOPT_FLAG, .to = &o->json},
-        {.name = "--threshold", .type = NETOPT_REAL, .to = &d->threshold, .lo = 0, .hi = 1, .expected = PART},
-        {.name = "--overlap", .type = NETOPT_REAL, .to = &d->overlap, .lo = 0, .hi = 1, .expected = PART},
-        {.name = "--letterbox",
-         .type = NETOPT_COUNT,
-         .to = &d->fill,
-         .given = &d->letterbox,
-         .lo = 0,
-         .hi = 255,
-         .expected = ": expected a colour of 0..255"},
-        {.name = "--device", .type = NETOPT_WORD, .to = &o->device, .words = devices, .expected = ": expected cpu, model, rtl or tandem"},
-        {.name = "--cfg", .type = NETOPT_CFG, .to = &o->n},
-        {.name = "--shape", .type = NETOPT_SHAPE, .to = o->shape},
+    opt_list words = {.item = files, .most = 2}, images = {.item = o->input, .most = (size_t)argc};
+    const opt_row table[] = {
+        OPT(WORDS, "--image", "FILE ...", "PNG, JPEG or PNM pictures", &images),
         NETOPT_PICTURE(o->prep),
+        OPT(U32, "--letterbox", "V", "keep the aspect, and give the rest of the input the colour V of 0..255 (default: stretch)", &d->fill,
+            .given = &d->letterbox, .hi = 255),
+        NETOPT_SHAPE(o->shape, "shape of an input that has none in the file"),
+        OPT(REAL, "--threshold", "T", "least score, 0..1, instead of the network's", &d->threshold, .most = 1),
+        OPT(REAL, "--overlap", "T",
+            "of two boxes that overlap more than this (intersection over union) one is kept, instead of the\nnetwork's", &d->overlap,
+            .most = 1),
+        OPT(TEXT, "--anchors", "W,H,...",
+            "outputs are heads of YOLOv5 or YOLOv7 without such a layer: width and height of the anchor boxes of\n"
+            "each output in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they\nare given",
+            &d->anchors),
+        OPT(TEXT, "--table", "FILE", "calibration table: the float layers that it names run in INT8", &o->table),
+        OPT(TEXT, "--device", "cpu|model|rtl|tandem", "where (default cpu)", &o->device, .words = devices),
+        NETOPT_CFG(&o->n),
+        OPT(TEXT, "--names", "FILE", "a line for each class, the first for class 1", &o->names),
+        OPT(TEXT, "--draw", "FILE.png", "one picture: write it with its boxes, a colour for each class", &d->draw),
+        OPT(FLAG, "--json", NULL, "a JSON object a line, one for each picture", &o->json),
     };
-    const netopt_line line = {.table = table,
-                              .count = sizeof table / sizeof table[0],
-                              .help = help_text,
-                              .command = "detect",
-                              .skip = 1,
-                              .word = files,
-                              .word_count = &file_count,
-                              .word_most = 2,
-                              .words_expected = " is one too many: expected PARAM BIN (detect --help)",
-                              .image = o->input,
-                              .image_count = &o->count};
+    const opt_group group = OPT_GROUP(NULL, table);
+    const netopt_line line = {.head = help_text, .group = &group, .groups = 1, .command = "detect", .skip = 1, .words = &words};
     int status = netopt_parse(&line, argc, argv);
+    o->count = (uint32_t)images.count;
     o->net = files[0];
     o->bin = files[1];
     o->device = o->device != NULL && strcmp(o->device, "cpu") == 0 ? NULL : o->device;

@@ -17,33 +17,11 @@
 #define INT8_MAY_LOSE 1.0
 #define GATE_IMAGES 300u
 
-static const char help_text[] =
-    "usage: tandem-net [options]\n"
-    "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
-    "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
-    "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
-    "Without --net: the digits job, models/digits with its gates.\n"
-    "  --show FILE                      layers, shapes and multiply-accumulates of a .param file, nothing else\n"
-    "  --net FILE --bin FILE            ncnn network (float, or INT8)\n"
-    "  --int8-net FILE --int8-bin FILE  its INT8 form; without it the float network is quantised over --calib\n"
-    "  --quantise                       digits job: quantise the float network instead of reading the INT8 files\n"
-    "  --images FILE                    labelled images, a line each: pixels and class, separated by commas\n"
-    "  --calib FILE                     images for the activation ranges, same format\n"
-    "  --layers                         FP32 of every layer of --net: shape as CxHxW, MACs, time (no images)\n"
-    "  --optimise                       with --layers: first simplify the graph; each change is printed\n"
-    "  --random-weights SEED            with --layers: weights and input from a seed instead of --bin\n"
-    "  --shape WxHxC                    with --show or --layers: shape of inputs that have none in the file\n"
-    "  --input FILE --dump DIR          with --layers: input as raw floats; every blob into DIR/<number>.f32\n"
-    "  --norm F                         input = pixel * F (default 0.0625)\n"
-    "  --device model|rtl|tandem        where INT8 runs besides the golden model (default " NETOPT_DEVICE ")\n"
-    "  --count K                        images on the RTL (default 30)\n"
-    "  --fp32                           only the FP32 reference\n"
-    "  --gate                           fail unless FP32 >= 95 % over at least 300 images and INT8 within one point (digits job: always)\n"
-    "  --cfg n4|n8|n16|n32              mesh size (an RTL program: only its own)\n"
-    "  --seed S --bus PROFILE           bus timing of the RTL\n"
-    "  --wave FILE                      FST waves of the RTL (builds with tracing)\n"
-    "  --result FILE                    write outcome, cycles and trace hash as key=value\n"
-    "  --verbose                        class and layer hashes of the first --count images\n";
+static const char help_text[] = "usage: tandem-net [options]\n"
+                                "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
+                                "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
+                                "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
+                                "Without --net: the digits job, models/digits with its gates.\n";
 
 /* ---- the job ---- */
 
@@ -173,34 +151,38 @@ static int job_main(int argc, char **argv) {
     netjob_options o = {.device = NETOPT_DEVICE, .norm = 0.0625, .n = NETOPT_N, .count = DEFAULT_COUNT, .seed = 1};
     bool quantise = false;
     const char *show = NULL;
-    const netopt table[] = {
-        {.name = "--show", .to = &show},
-        {.name = "--net", .to = &o.net},
-        {.name = "--bin", .to = &o.bin},
-        {.name = "--int8-net", .to = &o.int8_net},
-        {.name = "--int8-bin", .to = &o.int8_bin},
-        {.name = "--images", .to = &o.images},
-        {.name = "--calib", .to = &o.calib},
-        {.name = "--bus", .to = &o.bus},
-        {.name = "--wave", .to = &o.wave},
-        {.name = "--result", .to = &o.result},
-        {.name = "--input", .to = &o.input},
-        {.name = "--dump", .to = &o.dump},
-        {.name = "--fp32", .type = NETOPT_FLAG, .to = &o.fp32_only},
-        {.name = "--gate", .type = NETOPT_FLAG, .to = &o.gate},
-        {.name = "--verbose", .type = NETOPT_FLAG, .to = &o.verbose},
-        {.name = "--quantise", .type = NETOPT_FLAG, .to = &quantise},
-        {.name = "--layers", .type = NETOPT_FLAG, .to = &o.layers},
-        {.name = "--optimise", .type = NETOPT_FLAG, .to = &o.optimise},
-        {.name = "--device", .type = NETOPT_WORD, .to = &o.device, .words = netopt_devices, .expected = ": expected model, rtl or tandem"},
-        {.name = "--seed", .type = NETOPT_U64, .to = &o.seed},
-        {.name = "--random-weights", .type = NETOPT_U64, .to = &o.random_seed, .given = &o.random},
-        {.name = "--shape", .type = NETOPT_SHAPE, .to = o.shape},
-        {.name = "--count", .type = NETOPT_COUNT, .to = &o.count, .given = &o.count_given, .lo = 1, .hi = 1000000},
-        {.name = "--norm", .type = NETOPT_REAL, .to = &o.norm, .lo = -FLT_MAX, .hi = FLT_MAX, .expected = ": expected a number"},
-        {.name = "--cfg", .type = NETOPT_CFG, .to = &o.n},
+    const opt_row table[] = {
+        OPT(TEXT, "--show", "FILE", "layers, shapes and multiply-accumulates of a .param file, nothing else", &show),
+        OPT(TEXT, "--net", "FILE", "ncnn network (float, or INT8),", &o.net),
+        OPT(TEXT, "--bin", "FILE", "with its weights", &o.bin),
+        OPT(TEXT, "--int8-net", "FILE", "its INT8 form; without it the float network is quantised over --calib,", &o.int8_net),
+        OPT(TEXT, "--int8-bin", "FILE", "with its weights", &o.int8_bin),
+        OPT(FLAG, "--quantise", NULL, "digits job: quantise the float network instead of reading the INT8 files", &quantise),
+        OPT(TEXT, "--images", "FILE", "labelled images, a line each: pixels and class, separated by commas", &o.images),
+        OPT(TEXT, "--calib", "FILE", "images for the activation ranges, same format", &o.calib),
+        OPT(FLAG, "--layers", NULL, "FP32 of every layer of --net: shape as CxHxW, MACs, time (no images)", &o.layers),
+        OPT(FLAG, "--optimise", NULL, "with --layers: first simplify the graph; each change is printed", &o.optimise),
+        OPT(U64, "--random-weights", "SEED", "with --layers: weights and input from a seed instead of --bin", &o.random_seed,
+            .given = &o.random),
+        NETOPT_SHAPE(o.shape, "with --show or --layers: shape of inputs that have none in the file"),
+        OPT(TEXT, "--input", "FILE", "with --layers: input as raw floats;", &o.input),
+        OPT(TEXT, "--dump", "DIR", "every blob into DIR/<number>.f32", &o.dump),
+        OPT(REAL, "--norm", "F", "input = pixel * F (default 0.0625)", &o.norm, .least = -FLT_MAX, .most = FLT_MAX),
+        OPT(TEXT, "--device", "model|rtl|tandem", "where INT8 runs besides the golden model (default " NETOPT_DEVICE ")", &o.device,
+            .words = netopt_devices),
+        OPT(U32, "--count", "K", "images on the RTL (default 30)", &o.count, .given = &o.count_given, .lo = 1, .hi = 1000000),
+        OPT(FLAG, "--fp32", NULL, "only the FP32 reference", &o.fp32_only),
+        OPT(FLAG, "--gate", NULL, "fail unless FP32 >= 95 % over at least 300 images and INT8 within one point (digits job: always)",
+            &o.gate),
+        NETOPT_CFG(&o.n),
+        OPT(U64, "--seed", "S", "bus timing of the RTL:", &o.seed),
+        OPT(TEXT, "--bus", "PROFILE", "seed and profile", &o.bus),
+        OPT(TEXT, "--wave", "FILE", "FST waves of the RTL (builds with tracing)", &o.wave),
+        OPT(TEXT, "--result", "FILE", "write outcome, cycles and trace hash as key=value", &o.result),
+        OPT(FLAG, "--verbose", NULL, "class and layer hashes of the first --count images", &o.verbose),
     };
-    const netopt_line line = {.table = table, .count = sizeof table / sizeof table[0], .help = help_text};
+    const opt_group group = OPT_GROUP(NULL, table);
+    const netopt_line line = {.head = help_text, .group = &group, .groups = 1};
     int status = netopt_parse(&line, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;

@@ -10,6 +10,7 @@
 #include "tb.h"
 
 const char *const netopt_devices[] = {"model", "rtl", "tandem", NULL};
+const char *const netopt_orders[] = {"bgr", "rgb", "gray", NULL};
 
 int netopt_usage(const char *what, const char *value, const char *expected) {
     fprintf(stderr, "tandem-net: %s%s%s%s%s\n", what, value[0] == '\0' ? "" : " '", value, value[0] == '\0' ? "" : "'", expected);
@@ -30,16 +31,6 @@ int netopt_fits(const char *device, uint32_t n, bool cpu) {
 #endif
 }
 
-/* Place of a word in a list that ends with NULL; -1: not there. */
-static int word_of(const char *text, const char *const *words) {
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 bool netopt_shape(const char *text, uint32_t size[3]) {
     for (int i = 0; i < 3; i++) {
         char *end;
@@ -56,7 +47,7 @@ bool netopt_shape(const char *text, uint32_t size[3]) {
     return true;
 }
 
-static bool take_channels(const char *text, float out[3]) {
+static bool channels(const char *text, float out[3]) {
     for (uint32_t i = 0; i < 3; i++) {
         char *end;
         out[i] = strtof(text, &end);
@@ -76,129 +67,54 @@ static bool take_channels(const char *text, float out[3]) {
     return false;
 }
 
-static int take_count(const netopt *o, const char *value) {
-    uint64_t number = 0;
-    char text[80];
-    if (tb_parse_u64(value, &number) != 0 || (double)number < o->lo || (double)number > o->hi) {
-        (void)snprintf(text, sizeof text, ": expected a number of %.0f..%.0f", o->lo, o->hi);
-        return netopt_usage(o->name, value, o->expected != NULL ? o->expected : text);
-    }
-    *(uint32_t *)o->to = (uint32_t)number;
-    return 0;
+static int refuse(const char *expected, const char *value, char *err, size_t err_size) {
+    (void)snprintf(err, err_size, "expected %s, got '%.60s'", expected, value);
+    return -1;
 }
 
-static int take_real(const netopt *o, const char *value) {
-    char *end;
-    const double number = strtod(value, &end);
-    if (end == value || *end != '\0' || !(number >= o->lo && number <= o->hi)) {
-        return netopt_usage(o->name, value, o->expected);
-    }
-    *(double *)o->to = number;
-    return 0;
-}
-
-/* 0, or the exit status. */
-static int take(const netopt *o, const char *value) {
-    static const char *const orders[] = {"bgr", "rgb", "gray", NULL};
+int netopt_take_cfg(void *to, const char *value, char *err, size_t err_size) {
     static const char *const cfgs[] = {"n4", "n8", "n16", "n32", NULL};
-    int at;
-    switch (o->type) {
-    case NETOPT_WORD:
-        if (word_of(value, o->words) < 0) {
-            return netopt_usage(o->name, value, o->expected);
-        }
-        *(const char **)o->to = value;
-        return 0;
-    case NETOPT_U64:
-        return tb_parse_u64(value, o->to) == 0 ? 0 : netopt_usage(o->name, value, ": expected a number of 64 bits");
-    case NETOPT_COUNT:
-        return take_count(o, value);
-    case NETOPT_REAL:
-        return take_real(o, value);
-    case NETOPT_CFG:
-        at = word_of(value, cfgs);
-        *(uint32_t *)o->to = 4u << (at < 0 ? 0 : at);
-        return at >= 0 ? 0 : netopt_usage(o->name, value, ": expected n4, n8, n16 or n32");
-    case NETOPT_SHAPE:
-        return netopt_shape(value, o->to)
-                   ? 0
-                   : netopt_usage(o->name, value, ": expected width x height x channels as in 224x224x3, each 1..65536");
-    case NETOPT_ORDER:
-        at = word_of(value, orders);
-        *(net_pixel_order *)o->to = (net_pixel_order)(at < 0 ? 0 : at);
-        return at >= 0 ? 0 : netopt_usage(o->name, value, ": expected bgr, rgb or gray");
-    case NETOPT_CHANNELS:
-        return take_channels(value, o->to) ? 0 : netopt_usage(o->name, value, ": expected one number or three");
-    default:
-        *(const char **)o->to = value;
-        return 0;
-    }
+    const int at = opt_find(cfgs, value);
+    *(uint32_t *)to = 4u << (at < 0 ? 0 : at);
+    return at >= 0 ? 0 : refuse("n4, n8, n16 or n32", value, err, err_size);
 }
 
-static int unknown(const netopt_line *line, const char *word) {
-    char text[64];
-    (void)snprintf(text, sizeof text, " is unknown or lacks its value (%s%s--help)", line->command == NULL ? "" : line->command,
-                   line->command == NULL ? "" : " ");
-    return netopt_usage("option", word, text);
+int netopt_take_shape(void *to, const char *value, char *err, size_t err_size) {
+    return netopt_shape(value, (uint32_t *)to) ? 0
+                                               : refuse("width x height x channels as in 224x224x3, each 1..65536", value, err, err_size);
 }
 
-/* A word that is no option. */
-static int take_word(const netopt_line *line, const char *word, bool image) {
-    if (image) {
-        line->image[(*line->image_count)++] = word;
-        return 0;
+int netopt_take_channels(void *to, const char *value, char *err, size_t err_size) {
+    return channels(value, (float *)to) ? 0 : refuse("one number or three", value, err, err_size);
+}
+
+static int take_word(void *ctx, const char *word, char *err, size_t err_size) {
+    const netopt_line *line = (const netopt_line *)ctx;
+    opt_list *words = line->words;
+    if (words == NULL || words->count == words->most) {
+        (void)snprintf(err, err_size, "unexpected argument %.60s (%s%s--help)", word, line->command != NULL ? line->command : "",
+                       line->command != NULL ? " " : "");
+        return -1;
     }
-    if (line->word == NULL) {
-        return unknown(line, word);
-    }
-    if (*line->word_count == line->word_most) {
-        return netopt_usage("argument", word, line->words_expected);
-    }
-    line->word[(*line->word_count)++] = word;
+    words->item[words->count++] = word;
     return 0;
-}
-
-static const netopt *find(const netopt_line *line, const char *name) {
-    for (size_t i = 0; i < line->count; i++) {
-        if (strcmp(line->table[i].name, name) == 0) {
-            return &line->table[i];
-        }
-    }
-    return NULL;
 }
 
 int netopt_parse(const netopt_line *line, int argc, char **argv) {
-    bool image = false;
-    int status = 0;
-    for (int i = 1; i < argc && status == 0; i++) {
-        if (i == line->skip) {
-            continue;
-        }
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(line->help, stdout);
-            return fflush(stdout) == 0 ? -1 : 1;
-        }
-        if (strncmp(argv[i], "--", 2) != 0) {
-            status = take_word(line, argv[i], image);
-            continue;
-        }
-        image = line->image != NULL && strcmp(argv[i], "--image") == 0;
-        if (image) {
-            continue;
-        }
-        const netopt *o = find(line, argv[i]);
-        const bool flag = o != NULL && o->type == NETOPT_FLAG;
-        if (o == NULL || (!flag && i + 1 == argc)) {
-            return unknown(line, argv[i]);
-        }
-        if (flag) {
-            *(bool *)o->to = true;
-        } else {
-            status = take(o, argv[++i]);
-        }
-        if (o->given != NULL) {
-            *o->given = true;
-        }
+    char err[700];
+    opt_line parsed = {.group = line->group, .groups = line->groups, .word = take_word, .ctx = (void *)(uintptr_t)line};
+    int rc = line->skip > 1 ? opt_parse(&parsed, line->skip - 1, argv + 1, err, sizeof err) : 0;
+    const int next = line->skip > 0 ? line->skip + 1 : 1;
+    rc = rc == 0 && next < argc ? opt_parse(&parsed, argc - next, argv + next, err, sizeof err) : rc;
+    if (rc != 0) {
+        fprintf(stderr, "tandem-net: %s\n", err);
+        return 2;
     }
-    return status;
+    if (parsed.help) {
+        fputs(line->head, stdout);
+        opt_help(stdout, &parsed);
+        fputs(line->end != NULL ? line->end : "", stdout);
+        return fflush(stdout) == 0 ? -1 : 1;
+    }
+    return 0;
 }

@@ -1,8 +1,9 @@
-/* netopt.h - command lines of tandem-net: a table of options for each command, read by one function. */
+/* netopt.h - command lines of tandem-net: tables for opt/, and the kinds of values that only networks have. */
 #ifndef NETOPT_H
 #define NETOPT_H
 
 #include "../network.h"
+#include "opt/opt.h"
 
 /* The device and mesh size of a program: an RTL has the size that it was built for. */
 #ifdef NPU_CFG_N
@@ -14,51 +15,26 @@
 #define NETOPT_DEVICE "model"
 #endif
 
-typedef enum netopt_type {
-    NETOPT_TEXT,    /* const char * */
-    NETOPT_FLAG,    /* bool, no value */
-    NETOPT_WORD,    /* const char *: one of words */
-    NETOPT_U64,     /* uint64_t */
-    NETOPT_COUNT,   /* uint32_t, lo..hi */
-    NETOPT_REAL,    /* double, lo..hi; `expected` says so */
-    NETOPT_CFG,     /* uint32_t: mesh size of n4, n8, n16, n32 */
-    NETOPT_SHAPE,   /* uint32_t[3]: WxHxC */
-    NETOPT_ORDER,   /* net_pixel_order */
-    NETOPT_CHANNELS /* float[3]: one number for all channels, or three */
-} netopt_type;
+/* Values for OPT_TAKE: mesh size of n4, n8, n16, n32 (uint32_t); WxHxC (uint32_t[3]); one number for all channels, or three (float[3]). */
+opt_take netopt_take_cfg, netopt_take_shape, netopt_take_channels;
 
-typedef struct netopt {
-    const char *name;
-    netopt_type type;
-    void *to;
-    bool *given; /* set when it stands there; or NULL */
-    double lo, hi;
-    const char *const *words; /* NETOPT_WORD: ends with NULL */
-    const char *
-        expected; /* NETOPT_WORD, NETOPT_REAL, and NETOPT_COUNT where it is more than a number: for the error line, as in ": expected a number" */
-} netopt;
-
+#define NETOPT_CFG(TO) OPT(TAKE, "--cfg", "n4|n8|n16|n32", "mesh size (an RTL program: only its own)", TO, .take = netopt_take_cfg)
+#define NETOPT_SHAPE(TO, HELP) OPT(TAKE, "--shape", "WxHxC", HELP, TO, .take = netopt_take_shape)
 /* The three options of pictures. */
 #define NETOPT_PICTURE(prep)                                                                                                               \
-    {.name = "--order", .type = NETOPT_ORDER, .to = &(prep).order},                                                                        \
-        {.name = "--mean", .type = NETOPT_CHANNELS, .to = (prep).mean, .given = &(prep).has_mean}, {                                       \
-        .name = "--norm", .type = NETOPT_CHANNELS, .to = (prep).norm, .given = &(prep).has_norm                                            \
-    }
+    OPT(WORD, "--order", "bgr|rgb|gray", "channels of a picture (default bgr)", &(prep).order, .words = netopt_orders),                    \
+        OPT(TAKE, "--mean", "A[,B,C]", "subtracted from each channel, in the network's order", (prep).mean, .given = &(prep).has_mean,     \
+            .take = netopt_take_channels),                                                                                                 \
+        OPT(TAKE, "--norm", "A[,B,C]", "factor of each channel after that", (prep).norm, .given = &(prep).has_norm,                        \
+            .take = netopt_take_channels)
 
 typedef struct netopt_line {
-    const netopt *table;
-    size_t count;
-    const char *help;    /* of --help */
-    const char *command; /* for "(run --help)"; NULL: none */
+    const char *head, *end; /* of --help, around the options; end: NULL or */
+    const opt_group *group;
+    size_t groups;
+    const char *command; /* named in errors; NULL: none */
     int skip;            /* place of a word that is the command itself, 0: none */
-    /* Words that are no options. */
-    const char **word; /* NULL: there are none */
-    uint32_t *word_count;
-    uint32_t word_most;         /* one more is an error */
-    const char *words_expected; /* for that */
-    /* Words behind --image, up to the next option. */
-    const char **image; /* NULL: no such option */
-    uint32_t *image_count;
+    opt_list *words;     /* words that are no options; NULL: there are none */
 } netopt_line;
 
 /* Read argv[1..argc-1]. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
@@ -74,5 +50,6 @@ int netopt_fits(const char *device, uint32_t n, bool cpu);
 bool netopt_shape(const char *text, uint32_t size[3]);
 
 extern const char *const netopt_devices[]; /* model, rtl, tandem */
+extern const char *const netopt_orders[];  /* bgr, rgb, gray: net_pixel_order */
 
 #endif

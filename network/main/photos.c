@@ -1,6 +1,5 @@
 /* photos.c - options of tandem-net classify and tandem-net calibrate, and what both need. */
 #include <errno.h>
-#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,30 +11,7 @@
 static const char help_text[] =
     "usage: tandem-net classify --net FILE --bin FILE [options] --image FILE ...\n"
     "       tandem-net calibrate --net FILE --bin FILE [options] --image FILE ...\n"
-    "classify runs a float or INT8 network and prints the most probable classes; calibrate makes INT8 scales for a float one.\n"
-    "  --image FILE ...     PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats; FILE.csv: pixels and class, an image a "
-    "line\n"
-    "  --order bgr|rgb|gray channels of a picture (default bgr)\n"
-    "  --mean A[,B,C]       subtracted from each channel, in the network's order\n"
-    "  --norm A[,B,C]       factor of each channel after that\n"
-    "  --shape WxHxC        shape of an input that has none in the file\n"
-    "classify:\n"
-    "  --table FILE         calibration table: the float layers that it names run in INT8\n"
-    "  --names FILE         a line for each class\n"
-    "  --top K              classes to print (default 5)\n"
-    "  --device model|rtl|tandem  the runtime on a device instead of the CPU; --cfg n4|n8|n16|n32: its mesh (an RTL program: only its "
-    "own)\n"
-    "  --scalar             the scalar definition of the INT8 layers instead of the vectorised one\n"
-    "  --dump DIR           one input: blobs as DIR/<number>.f32 or .s8, inputs of INT8 layers as DIR/<layer number>.qin.s8\n"
-    "  --time               CPU time of each inference\n"
-    "calibrate:\n"
-    "  --method auto|kl|minmax|mse|percentile  threshold of the activations; auto (the default): the one with the most top-1 as in FP32, "
-    "then the best output\n"
-    "  --percent P          of the values that are not zero, for percentile (default 99.99)\n"
-    "  --table FILE         write the scales as ncnn's table\n"
-    "  --out-param FILE --out-bin FILE  write the INT8 network; --optimise: with INT8 between layers where that is the same\n"
-    "  --compare FILE       another table: its agreement with FP32, too\n"
-    "  --json               the report as JSON\n";
+    "classify runs a float or INT8 network and prints the most probable classes; calibrate makes INT8 scales for a float one.\n";
 
 int photos_failed(net_status status, const net_error *err) {
     fprintf(stderr, "tandem-net: %s\n", err->text);
@@ -74,39 +50,44 @@ static int complete(const photos_options *o) {
 /* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
 static int parse(photos_options *o, int argc, char **argv) {
     static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
-    const netopt table[] = {
-        {.name = "--net", .to = &o->net},
-        {.name = "--bin", .to = &o->bin},
-        {.name = "--table", .to = &o->table},
-        {.name = "--names", .to = &o->names},
-        {.name = "--dump", .to = &o->dump},
-        {.name = "--compare", .to = &o->compare},
-        {.name = "--out-param", .to = &o->out_param},
-        {.name = "--out-bin", .to = &o->out_bin},
-        {.name = "--scalar", .type = NETOPT_FLAG, .to = &o->scalar},
-        {.name = "--time", .type = NETOPT_FLAG, .to = &o->time},
-        {.name = "--json", .type = NETOPT_FLAG, .to = &o->json},
-        {.name = "--optimise", .type = NETOPT_FLAG, .to = &o->optimise},
-        {.name = "--method",
-         .type = NETOPT_WORD,
-         .to = &o->method_name,
-         .words = methods,
-         .expected = ": expected auto, kl, minmax, mse or percentile"},
-        {.name = "--device", .type = NETOPT_WORD, .to = &o->device, .words = netopt_devices, .expected = ": expected model, rtl or tandem"},
-        {.name = "--cfg", .type = NETOPT_CFG, .to = &o->n},
-        {.name = "--shape", .type = NETOPT_SHAPE, .to = o->shape},
-        {.name = "--top", .type = NETOPT_COUNT, .to = &o->top, .lo = 1, .hi = 1000000},
-        {.name = "--percent",
-         .type = NETOPT_REAL,
-         .to = &o->percent,
-         .lo = DBL_MIN,
-         .hi = 100,
-         .expected = ": expected above 0, up to 100"},
+    opt_list images = {.item = o->input, .most = (size_t)argc};
+    const opt_row both[] = {
+        OPT(WORDS, "--image", "FILE ...",
+            "PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats; FILE.csv: pixels and class,\nan image a line",
+            &images),
+        OPT(TEXT, "--net", "FILE", "ncnn network,", &o->net),
+        OPT(TEXT, "--bin", "FILE", "with its weights", &o->bin),
         NETOPT_PICTURE(o->prep),
+        NETOPT_SHAPE(o->shape, "shape of an input that has none in the file"),
+        OPT(TEXT, "--table", "FILE",
+            "calibration table: classify: the float layers that it names run in INT8; calibrate: the scales\ngo there", &o->table),
     };
-    const netopt_line line = {
-        .table = table, .count = sizeof table / sizeof table[0], .help = help_text, .skip = 1, .image = o->input, .image_count = &o->count};
+    const opt_row classify[] = {
+        OPT(TEXT, "--names", "FILE", "a line for each class", &o->names),
+        OPT(U32, "--top", "K", "classes to print (default 5)", &o->top, .lo = 1, .hi = 1000000),
+        OPT(TEXT, "--device", "model|rtl|tandem", "the runtime on a device instead of the CPU", &o->device, .words = netopt_devices),
+        NETOPT_CFG(&o->n),
+        OPT(FLAG, "--scalar", NULL, "the scalar definition of the INT8 layers instead of the vectorised one", &o->scalar),
+        OPT(TEXT, "--dump", "DIR", "one input: blobs as DIR/<number>.f32 or .s8, inputs of INT8 layers as DIR/<layer number>.qin.s8",
+            &o->dump),
+        OPT(FLAG, "--time", NULL, "CPU time of each inference", &o->time),
+    };
+    const opt_row calibrate[] = {
+        OPT(TEXT, "--method", "auto|kl|minmax|mse|percentile",
+            "threshold of the activations; auto (the default): the one with the most top-1 as in FP32, then the\nbest output",
+            &o->method_name, .words = methods),
+        OPT(REAL, "--percent", "P", "of the values that are not zero, for percentile (default 99.99)", &o->percent, .least = 1e-6,
+            .most = 100),
+        OPT(TEXT, "--out-param", "FILE", "write the INT8 network,", &o->out_param),
+        OPT(TEXT, "--out-bin", "FILE", "with its weights;", &o->out_bin),
+        OPT(FLAG, "--optimise", NULL, "with INT8 between layers where that is the same", &o->optimise),
+        OPT(TEXT, "--compare", "FILE", "another table: its agreement with FP32, too", &o->compare),
+        OPT(FLAG, "--json", NULL, "the report as JSON", &o->json),
+    };
+    const opt_group groups[] = {OPT_GROUP(NULL, both), OPT_GROUP("classify", classify), OPT_GROUP("calibrate", calibrate)};
+    const netopt_line line = {.head = help_text, .group = groups, .groups = sizeof groups / sizeof groups[0], .skip = 1};
     int status = netopt_parse(&line, argc, argv);
+    o->count = (uint32_t)images.count;
     return status != 0 ? status : complete(o);
 }
 

@@ -6,39 +6,15 @@
 #include "netopt.h"
 #include "run.h"
 
-static const char run_help[] =
-    "usage: tandem-net run --net FILE [options]\n"
-    "A network through optimiser, quantiser and runtime: what runs on the NPU, what on the CPU and why.\n"
-    "  --net FILE [--bin FILE]      ncnn network; without --bin its weights come from the seed\n"
-    "  --input FILE                 raw floats of all inputs; without it they come from the seed\n"
-    "  --image FILE                 instead: PNG, JPEG or PNM picture, or FILE.npy; --order, --mean and --norm as in classify --help\n"
-    "  --table FILE                 calibration table for a float network (tandem-net calibrate)\n"
-    "  --top K --names FILE         print the K largest elements of the outputs (default 5 with --image), with names\n"
-    "  --device model|rtl|tandem    (default " NETOPT_DEVICE "); tandem compares both after every layer of the NPU\n"
-    "  --cfg n4|n8|n16|n32          mesh size (an RTL program: only its own)\n"
-    "  --shape WxHxC                shape of inputs that have none in the file\n"
-    "  --float                      do not quantise\n"
-    "  --stalls                     on an RTL: how long the mesh worked and what units waited for, in each layer\n"
-    "  --seed S --bus PROFILE       weights, input, bus timing of the RTL\n"
-    "  --only K[-L]                 these layers alone, on what the golden model has computed before them\n"
-    "  --each                       every layer of the NPU alone in that way; --jobs J: so many at a time (default: processors)\n"
-    "  --html FILE                  with --each or --only: a page with a timeline and a roofline (with --stalls: stalls by cause)\n"
-    "  --published MS               milliseconds at 200 MHz to compare with\n"
-    "  --break m0.R:100             on an RTL: a memory whose port m0 or m1 stops on channel AW, W, B, AR or R after so many handshakes "
-    "(of each part)\n"
-    "  --wave FILE                  FST waves of the RTL (builds with tracing)\n"
-    "  --json FILE                  the report as JSON; -: on standard output, instead of the text\n"
-    "  --output FILE                all outputs of the network as raw floats\n"
-    "  --dump DIR                   first output of each layer as raw floats: DIR/<number>-<name>.f32; of an INT8 one q / scale\n"
-    "  --result FILE                write outcome, cycles and trace hash as key=value\n"
+static const char run_help[] = "usage: tandem-net run --net FILE [options]\n"
+                               "A network through optimiser, quantiser and runtime: what runs on the NPU, what on the CPU and why.\n";
+static const char run_end[] =
     "A float network without --table is quantised by the range of each input in one FP32 run over inputs from the seed.\n";
 
 static const char survey_help[] =
     "usage: tandem-net survey [--cfg n8] [--seed S] [--most MMAC] FILE.param[@WxHxC] ...\n"
     "Each topology with weights from the seed through optimiser, quantiser and runtime on the golden model, as lines of a Markdown table.\n"
-    "@WxHxC: shape of inputs that have none in the file. --most: networks of more million multiply-accumulates stop after quantising.\n";
-
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+    "@WxHxC: shape of inputs that have none in the file.\n";
 
 static int check(netrun_options *o) {
     if (o->net == NULL) {
@@ -78,36 +54,41 @@ int netrun_command(int argc, char *const *argv) {
 
 int netrun_main(int argc, char **argv) {
     netrun_options o = {.device = NETOPT_DEVICE, .n = NETOPT_N, .seed = 1};
-    const netopt table[] = {
-        {.name = "--net", .to = &o.net},
-        {.name = "--bin", .to = &o.bin},
-        {.name = "--input", .to = &o.input},
-        {.name = "--bus", .to = &o.bus},
-        {.name = "--wave", .to = &o.wave},
-        {.name = "--json", .to = &o.json},
-        {.name = "--result", .to = &o.result},
-        {.name = "--output", .to = &o.output},
-        {.name = "--image", .to = &o.image},
-        {.name = "--table", .to = &o.table},
-        {.name = "--names", .to = &o.names},
-        {.name = "--dump", .to = &o.dump},
-        {.name = "--float", .type = NETOPT_FLAG, .to = &o.float_only},
-        {.name = "--stalls", .type = NETOPT_FLAG, .to = &o.stalls},
-        {.name = "--device", .type = NETOPT_WORD, .to = &o.device, .words = netopt_devices, .expected = ": expected model, rtl or tandem"},
-        {.name = "--seed", .type = NETOPT_U64, .to = &o.seed},
-        {.name = "--cfg", .type = NETOPT_CFG, .to = &o.n},
-        {.name = "--shape", .type = NETOPT_SHAPE, .to = o.shape},
-        {.name = "--only", .to = &o.only},
-        {.name = "--each", .type = NETOPT_FLAG, .to = &o.each},
-        {.name = "--html", .to = &o.html},
-        {.name = "--break", .to = &o.broken_text},
-        {.name = "--published", .type = NETOPT_REAL, .to = &o.published, .lo = 1e-6, .hi = 1e6, .expected = ": expected milliseconds"},
-        {.name = "--jobs", .type = NETOPT_COUNT, .to = &o.jobs, .lo = 1, .hi = 256},
-        {.name = "--top", .type = NETOPT_COUNT, .to = &o.top, .lo = 1, .hi = 1000000},
+    const opt_row table[] = {
+        OPT(TEXT, "--net", "FILE", "ncnn network", &o.net),
+        OPT(TEXT, "--bin", "FILE", "its weights; without it they come from the seed", &o.bin),
+        OPT(TEXT, "--input", "FILE", "raw floats of all inputs; without it they come from the seed", &o.input),
+        OPT(TEXT, "--image", "FILE", "instead: PNG, JPEG or PNM picture, or FILE.npy", &o.image),
         NETOPT_PICTURE(o.prep),
+        OPT(TEXT, "--table", "FILE", "calibration table for a float network (tandem-net calibrate)", &o.table),
+        OPT(U32, "--top", "K", "print the K largest elements of the outputs (default 5 with --image),", &o.top, .lo = 1, .hi = 1000000),
+        OPT(TEXT, "--names", "FILE", "with names", &o.names),
+        OPT(TEXT, "--device", "model|rtl|tandem", "(default " NETOPT_DEVICE "); tandem compares both after every layer of the NPU",
+            &o.device, .words = netopt_devices),
+        NETOPT_CFG(&o.n),
+        NETOPT_SHAPE(o.shape, "shape of inputs that have none in the file"),
+        OPT(FLAG, "--float", NULL, "do not quantise", &o.float_only),
+        OPT(FLAG, "--stalls", NULL, "on an RTL: how long the mesh worked and what units waited for, in each layer", &o.stalls),
+        OPT(U64, "--seed", "S", "weights, input, bus timing of the RTL", &o.seed),
+        OPT(TEXT, "--bus", "PROFILE", "bus timing of the RTL", &o.bus),
+        OPT(TEXT, "--only", "K[-L]", "these layers alone, on what the golden model has computed before them", &o.only),
+        OPT(FLAG, "--each", NULL, "every layer of the NPU alone in that way", &o.each),
+        OPT(U32, "--jobs", "J", "with --each: so many at a time (default: processors)", &o.jobs, .lo = 1, .hi = 256),
+        OPT(TEXT, "--html", "FILE", "with --each or --only: a page with a timeline and a roofline (with --stalls: stalls by cause)",
+            &o.html),
+        OPT(REAL, "--published", "MS", "milliseconds at 200 MHz to compare with", &o.published, .least = 1e-6, .most = 1e6),
+        OPT(TEXT, "--break", "m0.R:100",
+            "on an RTL: a memory whose port m0 or m1 stops on channel AW, W, B, AR or R after so many handshakes\n(of each part)",
+            &o.broken_text),
+        OPT(TEXT, "--wave", "FILE", "FST waves of the RTL (builds with tracing)", &o.wave),
+        OPT(TEXT, "--json", "FILE", "the report as JSON; -: on standard output, instead of the text", &o.json),
+        OPT(TEXT, "--output", "FILE", "all outputs of the network as raw floats", &o.output),
+        OPT(TEXT, "--dump", "DIR", "first output of each layer as raw floats: DIR/<number>-<name>.f32; of an INT8 one q / scale", &o.dump),
+        OPT(TEXT, "--result", "FILE", "write outcome, cycles and trace hash as key=value", &o.result),
     };
+    const opt_group group = OPT_GROUP(NULL, table);
     const netopt_line line = {
-        .table = table, .count = COUNT(table), .help = run_help, .command = "run", .skip = netrun_command(argc, argv)};
+        .head = run_help, .end = run_end, .group = &group, .groups = 1, .command = "run", .skip = netrun_command(argc, argv)};
     int status = netopt_parse(&line, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;
@@ -120,28 +101,22 @@ int netrun_main(int argc, char **argv) {
 int netsurvey_main(int argc, char **argv) {
     netrun_options o = {.device = "model", .n = NETOPT_N, .seed = 1};
     uint64_t most = UINT64_MAX;
-    uint32_t count = 0;
     const char **file = calloc((size_t)argc, sizeof *file);
-    const netopt table[] = {
-        {.name = "--seed", .type = NETOPT_U64, .to = &o.seed},
-        {.name = "--cfg", .type = NETOPT_CFG, .to = &o.n},
-        {.name = "--most", .type = NETOPT_U64, .to = &most},
+    opt_list words = {.item = file, .most = (size_t)argc};
+    const opt_row table[] = {
+        OPT(U64, "--seed", "S", "of the weights", &o.seed),
+        NETOPT_CFG(&o.n),
+        OPT(U64, "--most", "MMAC", "networks of more million multiply-accumulates stop after quantising", &most),
     };
-    const netopt_line line = {.table = table,
-                              .count = COUNT(table),
-                              .help = survey_help,
-                              .command = "survey",
-                              .skip = 1,
-                              .word = file,
-                              .word_count = &count,
-                              .word_most = UINT32_MAX};
+    const opt_group group = OPT_GROUP(NULL, table);
+    const netopt_line line = {.head = survey_help, .group = &group, .groups = 1, .command = "survey", .skip = 1, .words = &words};
     if (file == NULL) {
         fputs("tandem-net: out of memory\n", stderr);
         return 1;
     }
     int status = netopt_parse(&line, argc, argv);
     if (status == 0) {
-        status = count == 0 ? netopt_usage("survey: no files (--help)", "", "") : netsurvey(&o, most, file, count);
+        status = words.count == 0 ? netopt_usage("survey: no files (--help)", "", "") : netsurvey(&o, most, file, (uint32_t)words.count);
     }
     free(file);
     return status < 0 ? 0 : status;

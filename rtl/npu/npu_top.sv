@@ -141,7 +141,8 @@ module npu_top #(
   logic [11:0] bus_err;
 
   // of both channels
-  logic [1:0] rd_idle, wr_idle, rd_beat, wr_beat, rd_burst, wr_burst, rd_wait_bus, rd_wait_user, wr_wait_bus, wr_wait_data;
+  logic [1:0] rd_idle, rd_beat, rd_burst, rd_wait_bus, rd_wait_user;
+  logic [1:0] wr_idle, wr_beat, wr_burst, wr_wait_bus, wr_wait_data;
   logic [9:0] rd_inflight, wr_inflight;
   logic [2*Rq-1:0] rd_err;
   logic [2*Wq-1:0] wr_err, wr_idle_req;
@@ -158,11 +159,12 @@ module npu_top #(
   };
 
   assign perf_event_o = {
-    alu_event[4:3], gemm_busy, pool_event[2:0], alu_event[2:0], gemm_event[9:4], wr_wait_data, wr_wait_bus, rd_wait_user,
-    rd_wait_bus, wr_burst, rd_burst, gemm_event[3:1], wr_beat, rd_beat, gemm_event[0], 1'b1
+    alu_event[4:3], gemm_busy, pool_event[2:0], alu_event[2:0], gemm_event[9:4], wr_wait_data, wr_wait_bus,
+    rd_wait_user, rd_wait_bus, wr_burst, rd_burst, gemm_event[3:1], wr_beat, rd_beat, gemm_event[0], 1'b1
   };
   assign perf_level_o = {
-    11'd0, wr_inflight[9:5], 11'd0, wr_inflight[4:0], 11'd0, rd_inflight[9:5], 11'd0, rd_inflight[4:0], level_ifm, level_ofm,
+    11'd0, wr_inflight[9:5], 11'd0, wr_inflight[4:0], 11'd0, rd_inflight[9:5], 11'd0, rd_inflight[4:0],
+    level_ifm, level_ofm,
     send_level[16*(Wq+WrAlu)+:16], send_level[16*WrAlu+:16], send_level[16*(Wq+WrPool)+:16], send_level[16*WrPool+:16],
     send_level[16*(Wq+WrGemm)+:16], send_level[16*WrGemm+:16]
   };
@@ -247,7 +249,9 @@ module npu_top #(
 
   for (genvar ch = 0; ch < 2; ch++) begin : g_map
     assign rd_req_valid[Rq*ch+:Rq] = {p_rd_req_valid[ch], a_rd_req_valid[ch], g_rd_req_valid[Gq*ch+:Gq]};
-    assign rd_req_addr[32*Rq*ch+:32*Rq] = {p_rd_req_addr[32*ch+:32], a_rd_req_addr[32*ch+:32], g_rd_req_addr[32*Gq*ch+:32*Gq]};
+    assign rd_req_addr[32*Rq*ch+:32*Rq] = {
+      p_rd_req_addr[32*ch+:32], a_rd_req_addr[32*ch+:32], g_rd_req_addr[32*Gq*ch+:32*Gq]
+    };
     assign rd_req_bytes[24*Rq*ch+:24*Rq] = {
       p_rd_req_bytes[24*ch+:24], a_rd_req_bytes[24*ch+:24], g_rd_req_bytes[24*Gq*ch+:24*Gq]
     };
@@ -260,8 +264,12 @@ module npu_top #(
 
     // in the order of npu_pkg::WrId*: GEMM, POOL, ALU
     assign wr_req_valid[Wq*ch+:Wq] = {a_wr_req_valid[ch], p_wr_req_valid[ch], g_wr_req_valid[ch]};
-    assign wr_req_addr[32*Wq*ch+:32*Wq] = {a_wr_req_addr[32*ch+:32], p_wr_req_addr[32*ch+:32], g_wr_req_addr[32*ch+:32]};
-    assign wr_req_bytes[24*Wq*ch+:24*Wq] = {a_wr_req_bytes[24*ch+:24], p_wr_req_bytes[24*ch+:24], g_wr_req_bytes[24*ch+:24]};
+    assign wr_req_addr[32*Wq*ch+:32*Wq] = {
+      a_wr_req_addr[32*ch+:32], p_wr_req_addr[32*ch+:32], g_wr_req_addr[32*ch+:32]
+    };
+    assign wr_req_bytes[24*Wq*ch+:24*Wq] = {
+      a_wr_req_bytes[24*ch+:24], p_wr_req_bytes[24*ch+:24], g_wr_req_bytes[24*ch+:24]
+    };
     assign wr_valid[Wq*ch+:Wq] = {a_wr_valid[ch], p_wr_valid[ch], g_wr_valid[ch]};
     assign wr_data[128*Wq*ch+:128*Wq] = {a_wr_data[128*ch+:128], p_wr_data[128*ch+:128], g_wr_data[128*ch+:128]};
   end
@@ -350,8 +358,10 @@ module npu_top #(
     );
   end else begin : g_no_alu
     logic unused;
-    assign unused = ^{unit_clk[1], alu_valid, alu_task, a_rd_valid, rd_req_ready[Rq+RdAlu], rd_req_ready[RdAlu], wr_req_ready[Wq+WrAlu], wr_req_ready[WrAlu],
-                      wr_ready[Wq+WrAlu], wr_ready[WrAlu], wr_idle_req[Wq+WrAlu], wr_idle_req[WrAlu]};
+    assign unused = ^{
+      unit_clk[1], alu_valid, alu_task, a_rd_valid, rd_req_ready[Rq+RdAlu], rd_req_ready[RdAlu], wr_req_ready[Wq+WrAlu],
+      wr_req_ready[WrAlu], wr_ready[Wq+WrAlu], wr_ready[WrAlu], wr_idle_req[Wq+WrAlu], wr_idle_req[WrAlu]
+    };
     assign alu_ready = 1'b0;
     assign alu_done = 1'b0;
     assign alu_busy = 1'b0;
@@ -400,8 +410,11 @@ module npu_top #(
     );
   end else begin : g_no_pool
     logic unused;
-    assign unused = ^{unit_clk[2], pool_valid, pool_task, p_rd_valid, rd_req_ready[Rq+RdPool], rd_req_ready[RdPool], wr_req_ready[Wq+WrPool], wr_req_ready[WrPool],
-                      wr_ready[Wq+WrPool], wr_ready[WrPool], wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]};
+    assign unused = ^{
+      unit_clk[2], pool_valid, pool_task, p_rd_valid, rd_req_ready[Rq+RdPool], rd_req_ready[RdPool],
+      wr_req_ready[Wq+WrPool], wr_req_ready[WrPool], wr_ready[Wq+WrPool], wr_ready[WrPool],
+      wr_idle_req[Wq+WrPool], wr_idle_req[WrPool]
+    };
     assign pool_ready = 1'b0;
     assign pool_done = 1'b0;
     assign pool_busy = 1'b0;

@@ -55,7 +55,7 @@ module dma_split #(
     output logic [CntW-1:0] flight_o
 );
 
-  // ------------------------------------------------------------------------------------------------ arbiter and job queue
+  // -------------------------------------------------------------------------------------------- arbiter and job queue
   logic sel_valid;
   logic [IdW-1:0] sel_id;
   logic [31:0] sel_addr;

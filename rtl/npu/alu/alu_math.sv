@@ -200,7 +200,7 @@ module alu_math (
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ stage 1: first adder
+  // --------------------------------------------------------------------------------------------- stage 1: first adder
   // Each sum, product and comparison is computed in cycles that need it only, so that a simulator does nothing in the
   // others.
   logic [127:0] add1;
@@ -237,7 +237,7 @@ module alu_math (
     if (tree_add) tree[tree_to] <= add1;
   end
 
-  // ------------------------------------------------------------------------------------------------ stage 2: multiplier
+  // ---------------------------------------------------------------------------------------------- stage 2: multiplier
   logic [127:0] y2;
   logic [127:0] y2_q;
   logic [127:0] s2_q;
@@ -258,7 +258,7 @@ module alu_math (
     if (v1_q && use_add2) s2_q <= s1_q;
   end
 
-  // ------------------------------------------------------------------------------------------------ stage 3: second adder
+  // -------------------------------------------------------------------------------------------- stage 3: second adder
   logic [127:0] y3;
   logic [127:0] y3_q;
   logic         v3;

@@ -33,7 +33,7 @@ module gemm_check #(
   localparam int unsigned MaxPixels = 65535;
   localparam int unsigned MaxOc = 4 * npu_pkg::ParDepth;
 
-  // ------------------------------------------------------------------------------------------------ without arithmetic
+  // ----------------------------------------------------------------------------------------------- without arithmetic
   logic conv;
   logic modes_ok;
   logic nonzero_ok;

@@ -52,7 +52,7 @@ module pool #(
 
   npu_pkg::pool_task_t task_q;
 
-  // ------------------------------------------------------------------------------------------------ values derived from the task
+  // ------------------------------------------------------------------------------------- values derived from the task
   logic        slide_q;
   logic [16:0] units_q;
   logic [31:0] shstep_q;

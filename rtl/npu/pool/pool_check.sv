@@ -27,7 +27,7 @@ module pool_check #(
     output logic ok_o
 );
 
-  // ------------------------------------------------------------------------------------------------ without arithmetic
+  // ----------------------------------------------------------------------------------------------- without arithmetic
   localparam logic [31:0] Mask4 = 32'd3;
   localparam logic [31:0] MaskN = 32'(N) - 32'd1;
   logic sizes_ok;

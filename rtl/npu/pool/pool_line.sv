@@ -40,7 +40,7 @@ module pool_line (
   localparam int unsigned JobW = 3 + 10 + 3 + 4 + 13;
   localparam int unsigned Rows = pool_pkg::LineWords / 4;
 
-  // ------------------------------------------------------------------------------------------------ the job whose data come
+  // ------------------------------------------------------------------------------------------ the job whose data come
   logic            head_valid;
   logic            head_pop;
   logic [JobW-1:0] head;

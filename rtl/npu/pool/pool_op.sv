@@ -152,7 +152,7 @@ module pool_op (
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ FP32 average: times the factor
+  // ----------------------------------------------------------------------------------- FP32 average: times the factor
   logic [31:0]  factor;
   logic [255:0] mul_q;
   assign factor = exclude_i ? tab_i : recip_i;
@@ -166,7 +166,7 @@ module pool_op (
     );
   end
 
-  // ------------------------------------------------------------------------------------------------ INT8 sums and division
+  // ------------------------------------------------------------------------------------------- INT8 sums and division
   // One process, so that sums are read before they are updated in place.
   logic [SumW:0]   rest[Bytes];  // below 2*den_q, as the quotient is at most 128
   logic [7:0]      quo[Bytes];

@@ -76,7 +76,7 @@ module pool_out #(
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ walk over the words of the row
+  // ----------------------------------------------------------------------------------- walk over the words of the row
   logic adv;       // the read stage moves
   logic issue;
   logic job_end;
@@ -154,7 +154,7 @@ module pool_out #(
     else if ((we_i && end_i) || release_o) full_q <= full_q + 2'(we_i && end_i) - 2'(release_o);
   end
 
-  // ------------------------------------------------------------------------------------------------ memory and read stage
+  // -------------------------------------------------------------------------------------------- memory and read stage
   logic [1023:0] rd;
   logic          o_valid_q;
   logic          o_one_q;

@@ -1,32 +1,36 @@
-// Register file: AXI4-Lite slave, interrupts, start of tasks, counters (docs/npu/registers.md, docs/npu/npu.md sections 3 and 5).
+// Register file: AXI4-Lite slave, interrupts, start of tasks, counters (docs/npu/registers.md, docs/npu/npu.md sections
+// 3 and 5).
 //
 // AXI4-Lite
-//   32-bit data, 9-bit address, address bits 1:0 ignored, responses always OKAY. AW and W may come in any order; one write
-//   and one read every 2 cycles. All outputs come from registers. A write takes effect in the cycle after the later of its AW
-//   and W handshakes (later only while an earlier response waits for bready_i) and its response is valid one cycle later, so
-//   a read started after the response sees the write. Read: AR handshake in cycle 0, data in cycle 2. Byte strobes are honoured.
+//   32-bit data, 9-bit address, address bits 1:0 ignored, responses always OKAY. AW and W may come in any order; one
+//   write and one read every 2 cycles. All outputs come from registers. A write takes effect in the cycle after the
+//   later of its AW and W handshakes (later only while an earlier response waits for bready_i) and its response is
+//   valid one cycle later, so a read started after the response sees the write. Read: AR handshake in cycle 0, data in
+//   cycle 2. Byte strobes are honoured.
 //
 // Task start, the same for GEMM, ALU and POOL
-//   A write to <unit>_CTRL with byte 0 strobed and EN = 1 takes the values of all registers of the unit, the new <unit>_CTRL
-//   included, and checks them (task_slot; gemm_check, alu_check, pool_check). A good task is presented on *task_valid_o
-//   (stable until *task_ready_i), a bad one sets the CONFIG bit of its unit in ERR and the unit's bit in IRQ_STATUS. STATUS.*_READY is 0
-//   from the cycle after the write until the task is taken or dropped; a start in that time sets the OVERRUN bit and the unit's
-//   bit in IRQ_STATUS and is dropped (<unit>_CTRL itself is written). *task_valid_o rises after the write takes effect: GEMM 10
-//   cycles (WGT_RES 17), ALU 4, POOL 6. STATUS.*_BUSY is the pending task or *_busy_i: *_busy_i must be 1 from the cycle after
-//   the task handshake on. A unit that is left out (EnAlu, EnPool = 0) answers a start with its CONFIG bit one cycle later and
-//   stays READY; its inputs are not used.
+//   A write to <unit>_CTRL with byte 0 strobed and EN = 1 takes the values of all registers of the unit, the new
+//   <unit>_CTRL included, and checks them (task_slot; gemm_check, alu_check, pool_check). A good task is presented on
+//   *task_valid_o (stable until *task_ready_i), a bad one sets the CONFIG bit of its unit in ERR and the unit's bit in
+//   IRQ_STATUS. STATUS.*_READY is 0 from the cycle after the write until the task is taken or dropped; a start in that
+//   time sets the OVERRUN bit and the unit's bit in IRQ_STATUS and is dropped (<unit>_CTRL itself is written).
+//   *task_valid_o rises after the write takes effect: GEMM 10 cycles (WGT_RES 17), ALU 4, POOL 6. STATUS.*_BUSY is the
+//   pending task or *_busy_i: *_busy_i must be 1 from the cycle after the task handshake on. A unit that is left out
+//   (EnAlu, EnPool = 0) answers a start with its CONFIG bit one cycle later and stays READY; its inputs are not used.
 //
 // Events (one-cycle pulses)
-//   *_done_i: COUNT.DONE + 1 and the unit's bit in IRQ_STATUS, at the same edge. bus_err_i {pool, alu, gemm} x {wr1, wr0, rd1, rd0}:
-//   the ERR bit and the IRQ_STATUS bit of that unit. An event wins over a write of 1 to clear at the same edge.
-//   alu_result_we_i: alu_result_i is the result of the task that completes next (or now); ALU_RESULT takes it when it does.
-//   perf_event_i, perf_level_i: docs/npu/npu.md section 5, counted while STATUS shows a unit busy; perf_event_i[0] is tied to 1
-//   outside.
+//   *_done_i: COUNT.DONE + 1 and the unit's bit in IRQ_STATUS, at the same edge. bus_err_i {pool, alu, gemm} x {wr1,
+//   wr0, rd1, rd0}: the ERR bit and the IRQ_STATUS bit of that unit. An event wins over a write of 1 to clear at the
+//   same edge.
+//   alu_result_we_i: alu_result_i is the result of the task that completes next (or now); ALU_RESULT takes it when it
+//   does.
+//   perf_event_i, perf_level_i: docs/npu/npu.md section 5, counted while STATUS shows a unit busy; perf_event_i[0] is
+//   tied to 1 outside.
 //
 // Soft reset
-//   A write of 1 to CTRL.SOFT_RESET raises srst_o in the next cycle; it stays up for at least 4 cycles (so that drained_i may
-//   be registered once or twice) and until drained_i is 1. The pending tasks are dropped, no start and no event
-//   counts in that time, writes to registers are lost; at its end all registers have their reset values.
+//   A write of 1 to CTRL.SOFT_RESET raises srst_o in the next cycle; it stays up for at least 4 cycles (so that
+//   drained_i may be registered once or twice) and until drained_i is 1. The pending tasks are dropped, no start and no
+//   event counts in that time, writes to registers are lost; at its end all registers have their reset values.
 //   STATUS: RESETTING = 1 and all other bits 0 meanwhile.
 //
 // Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is there.
@@ -169,11 +173,16 @@ module npu_regs #(
   logic [31:0] clr_irq;
   logic [31:0] clr_err;
   assign wr_srst = (wr_addr == npu_regs_pkg::NPU_REG_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_CTRL_SOFT_RESET_LSB];
-  assign wr_start[0] = (wr_addr == npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_GEMM_CTRL_EN_LSB] & ~srst_q;
-  assign wr_start[1] = (wr_addr == npu_regs_pkg::NPU_REG_ALU_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_ALU_CTRL_EN_LSB] & ~srst_q;
-  assign wr_start[2] = (wr_addr == npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_POOL_CTRL_EN_LSB] & ~srst_q;
-  assign wr_snap = (wr_addr == npu_regs_pkg::NPU_REG_PERF_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_PERF_CTRL_SNAPSHOT_LSB];
-  assign wr_clear = (wr_addr == npu_regs_pkg::NPU_REG_PERF_CTRL_OFFSET) & wr_ones[npu_regs_pkg::NPU_PERF_CTRL_CLEAR_LSB];
+  assign wr_start[0] = (wr_addr == npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) & ~srst_q &
+      wr_ones[npu_regs_pkg::NPU_GEMM_CTRL_EN_LSB];
+  assign wr_start[1] = (wr_addr == npu_regs_pkg::NPU_REG_ALU_CTRL_OFFSET) & ~srst_q &
+      wr_ones[npu_regs_pkg::NPU_ALU_CTRL_EN_LSB];
+  assign wr_start[2] = (wr_addr == npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET) & ~srst_q &
+      wr_ones[npu_regs_pkg::NPU_POOL_CTRL_EN_LSB];
+  assign wr_snap = (wr_addr == npu_regs_pkg::NPU_REG_PERF_CTRL_OFFSET) &
+      wr_ones[npu_regs_pkg::NPU_PERF_CTRL_SNAPSHOT_LSB];
+  assign wr_clear = (wr_addr == npu_regs_pkg::NPU_REG_PERF_CTRL_OFFSET) &
+      wr_ones[npu_regs_pkg::NPU_PERF_CTRL_CLEAR_LSB];
   assign clr_irq = (wr_addr == npu_regs_pkg::NPU_REG_IRQ_STATUS_OFFSET) ? wr_ones : 32'd0;
   assign clr_err = (wr_addr == npu_regs_pkg::NPU_REG_ERR_OFFSET) ? wr_ones : 32'd0;
 
@@ -195,38 +204,16 @@ module npu_regs #(
   assign srst_o = srst_q;
 
   // ------------------------------------------------------------------------------------------------ task registers
-  // One flat vector for the three units, word i is the register at TaskBase + 4*i; the bits that exist.
-  localparam logic [8:0] TaskBase = npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_OFFSET;
+  // One flat vector for the three units, word i is the register at TaskBase + 4*i. EN of <unit>_CTRL starts the task
+  // and reads 0.
+`define EN_BIT(Unit) \
+  (TaskW'(npu_regs_pkg::NPU_``Unit``_CTRL_EN_MASK) << \
+   8 * (32'(npu_regs_pkg::NPU_REG_``Unit``_CTRL_OFFSET) - 32'(TaskBase)))
+  localparam logic [8:0] TaskBase = npu_pkg::TaskRegsOffset;
   localparam logic [8:0] TaskEnd = npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET;
-  localparam int unsigned TaskRegs = (32'(TaskEnd) - 32'(TaskBase)) / 4 + 1;
-  localparam int unsigned TaskW = 32 * TaskRegs;
-  localparam logic [TaskW-1:0] TaskMask = {
-    npu_regs_pkg::NPU_REG_POOL_CTRL_MASK & ~npu_regs_pkg::NPU_POOL_CTRL_EN_MASK, npu_regs_pkg::NPU_REG_POOL_TAB_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_POOL_RECIP_MASK, npu_regs_pkg::NPU_REG_POOL_PAD_MASK, npu_regs_pkg::NPU_REG_POOL_WINDOW_MASK,
-    npu_regs_pkg::NPU_REG_POOL_CHANNELS_MASK, npu_regs_pkg::NPU_REG_POOL_OFM_SIZE_MASK,
-    npu_regs_pkg::NPU_REG_POOL_IFM_SIZE_MASK, npu_regs_pkg::NPU_REG_POOL_OFM_RSTEP_MASK,
-    npu_regs_pkg::NPU_REG_POOL_OFM_CSTEP_MASK, npu_regs_pkg::NPU_REG_POOL_OFM_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_POOL_IFM_RSTEP_MASK, npu_regs_pkg::NPU_REG_POOL_IFM_CSTEP_MASK,
-    npu_regs_pkg::NPU_REG_POOL_IFM_ADDR_MASK, 32'd0, 32'd0, 32'd0, npu_regs_pkg::NPU_REG_ALU_ACT_P3_MASK,
-    npu_regs_pkg::NPU_REG_ALU_ACT_P2_MASK, npu_regs_pkg::NPU_REG_ALU_ACT_P1_MASK, npu_regs_pkg::NPU_REG_ALU_ACT_P0_MASK,
-    npu_regs_pkg::NPU_REG_ALU_ACT_MASK, npu_regs_pkg::NPU_REG_ALU_CTRL_MASK & ~npu_regs_pkg::NPU_ALU_CTRL_EN_MASK,
-    npu_regs_pkg::NPU_REG_ALU_Q_ADDR_MASK, npu_regs_pkg::NPU_REG_ALU_P_ADDR_MASK, npu_regs_pkg::NPU_REG_ALU_Q_MASK,
-    npu_regs_pkg::NPU_REG_ALU_P_MASK, npu_regs_pkg::NPU_REG_ALU_ROWS_MASK, npu_regs_pkg::NPU_REG_ALU_SIZE_MASK,
-    npu_regs_pkg::NPU_REG_ALU_O_PSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_O_RSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_O_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_ALU_B_PSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_B_RSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_B_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_ALU_A_PSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_A_RSTEP_MASK, npu_regs_pkg::NPU_REG_ALU_A_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_PSUM_CSTEP_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_P3_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_P2_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_ACT_P1_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_P0_MASK, npu_regs_pkg::NPU_REG_GEMM_OUT_SCALE_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_GROUP_MASK, npu_regs_pkg::NPU_REG_GEMM_ACT_MASK, npu_regs_pkg::NPU_REG_GEMM_EXT_PAD_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_EXT_STRIDE_MASK, npu_regs_pkg::NPU_REG_GEMM_EXT_KERNEL_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_CTRL_MASK & ~npu_regs_pkg::NPU_GEMM_CTRL_EN_MASK, npu_regs_pkg::NPU_REG_GEMM_IN_SCALE_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_OFM_SIZE_MASK, npu_regs_pkg::NPU_REG_GEMM_CHANNELS_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_IFM_SIZE_MASK, npu_regs_pkg::NPU_REG_GEMM_PSUM_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_OFM_CSTEP_MASK, npu_regs_pkg::NPU_REG_GEMM_OFM_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_BIAS_ADDR_MASK, npu_regs_pkg::NPU_REG_GEMM_OSCALE_ADDR_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_WGT_ADDR_MASK, npu_regs_pkg::NPU_REG_GEMM_IFM_CSTEP_MASK,
-    npu_regs_pkg::NPU_REG_GEMM_IFM_ADDR_MASK
-  };
+  localparam int unsigned TaskW = npu_pkg::TaskRegsW;
+  localparam logic [TaskW-1:0] TaskMask = npu_pkg::TaskRegsMask & ~(`EN_BIT(GEMM) | `EN_BIT(ALU) | `EN_BIT(POOL));
+`undef EN_BIT
 
   logic [TaskW-1:0] task_q;
   logic wr_task;
@@ -295,28 +282,32 @@ module npu_regs #(
     end
   end
 
-  // The task of each slot (npu_tasks.svh), above it what only the check needs.
-`define FIELD(Reg, Field) \
-  task_q[8*(32'(npu_regs_pkg::NPU_REG_``Reg``_OFFSET) - 32'(TaskBase)) + npu_regs_pkg::NPU_``Reg``_``Field``_LSB +: \
-         npu_regs_pkg::NPU_``Reg``_``Field``_WIDTH]
-  logic [npu_pkg::GemmTaskW+1:0] gemm_q;
-  logic [npu_pkg::AluTaskW-1:0] alu_q;
-  logic [npu_pkg::PoolTaskW+1:0] pool_q;
+  // the task of each slot (npu_tasks.svh), and what only its check needs
+  localparam int unsigned PadModeLsb = 8 * (32'(npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) - 32'(TaskBase)) +
+      npu_regs_pkg::NPU_GEMM_CTRL_PAD_MODE_LSB;
+  localparam int unsigned TypeLsb = 8 * (32'(npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET) - 32'(TaskBase)) +
+      npu_regs_pkg::NPU_POOL_CTRL_TYPE_LSB;
+  logic [1:0] pad_mode_q;
+  logic [1:0] type_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      gemm_q <= '0;
-      alu_q <= '0;
-      pool_q <= '0;
+      task_o <= '0;
+      pad_mode_q <= '0;
+      alu_task_o <= '0;
+      pool_task_o <= '0;
+      type_q <= '0;
     end else begin
-      if (take[0]) gemm_q <= {`FIELD(GEMM_CTRL, PAD_MODE), npu_pkg::gemm_task(task_q, GroupMax)};
-      if (take[1]) alu_q <= npu_pkg::alu_task(task_q);
-      if (take[2]) pool_q <= {`FIELD(POOL_CTRL, TYPE), npu_pkg::pool_task(task_q)};
+      if (take[0]) begin
+        task_o <= npu_pkg::gemm_task(task_q, GroupMax);
+        pad_mode_q <= task_q[PadModeLsb+:2];
+      end
+      if (take[1]) alu_task_o <= npu_pkg::alu_task(task_q);
+      if (take[2]) begin
+        pool_task_o <= npu_pkg::pool_task(task_q);
+        type_q <= task_q[TypeLsb+:2];
+      end
     end
   end
-`undef FIELD
-  assign task_o = gemm_q[npu_pkg::GemmTaskW-1:0];
-  assign alu_task_o = alu_q;
-  assign pool_task_o = pool_q[npu_pkg::PoolTaskW-1:0];
 
   gemm_check #(
       .N(N)
@@ -326,7 +317,7 @@ module npu_regs #(
       .clr_i(srst_q),
       .start_i(check_start[0]),
       .task_i(task_o),
-      .pad_mode_i(gemm_q[npu_pkg::GemmTaskW+:2]),
+      .pad_mode_i(pad_mode_q),
       .busy_o(check_busy[0]),
       .done_o(check_done[0]),
       .ok_o(check_ok[0])
@@ -354,14 +345,14 @@ module npu_regs #(
         .clr_i(srst_q),
         .start_i(check_start[2]),
         .task_i(pool_task_o),
-        .type_i(pool_q[npu_pkg::PoolTaskW+:2]),
+        .type_i(type_q),
         .busy_o(check_busy[2]),
         .done_o(check_done[2]),
         .ok_o(check_ok[2])
     );
   end else begin : g_no_pool
     logic unused;
-    assign unused = ^pool_q;
+    assign unused = ^type_q;
   end
 
   // ------------------------------------------------------------------------------------------------ status, events
@@ -374,9 +365,7 @@ module npu_regs #(
   logic [2:0] irq_en_q;
   logic [31:0] err_q;
   logic [31:0] err_set;
-  logic [15:0] gemm_count_q;
-  logic [15:0] alu_count_q;
-  logic [15:0] pool_count_q;
+  logic [47:0] count_q;
   logic [5:0] perf_sel_q;
   assign unit_runs = {pool_busy_i, alu_busy_i, gemm_busy_i};
   assign unit_busy = srst_q ? 3'd0 : ~slot_free | (Present & unit_runs);
@@ -400,24 +389,20 @@ module npu_regs #(
       irq_q <= '0;
       irq_en_q <= '0;
       err_q <= '0;
-      gemm_count_q <= '0;
-      alu_count_q <= '0;
-      pool_count_q <= '0;
+      count_q <= '0;
       perf_sel_q <= '0;
     end else if (srst_q) begin
       irq_q <= '0;
       irq_en_q <= '0;
       err_q <= '0;
-      gemm_count_q <= '0;
-      alu_count_q <= '0;
-      pool_count_q <= '0;
+      count_q <= '0;
       perf_sel_q <= '0;
     end else begin
       irq_q <= (irq_q & ~clr_irq[2:0]) | irq_set;
       err_q <= (err_q & ~clr_err) | err_set;
-      if (unit_done[0]) gemm_count_q <= gemm_count_q + 16'd1;
-      if (unit_done[1]) alu_count_q <= alu_count_q + 16'd1;
-      if (unit_done[2]) pool_count_q <= pool_count_q + 16'd1;
+      for (int unsigned i = 0; i < 3; i++) begin
+        if (unit_done[i]) count_q[16*i+:16] <= count_q[16*i+:16] + 16'd1;
+      end
       if (wr_en && wr_addr == npu_regs_pkg::NPU_REG_IRQ_ENABLE_OFFSET && wstrb_q[0]) irq_en_q <= wdata_q[2:0];
       if (wr_en && wr_addr == npu_regs_pkg::NPU_REG_PERF_SEL_OFFSET && wstrb_q[0]) perf_sel_q <= wdata_q[5:0];
     end
@@ -469,7 +454,8 @@ module npu_regs #(
   logic [31:0] rd_config;
   assign rd_addr = {ar_word_q, 2'b00};
   // one cycle before rd_en at the earliest: the copy is read at the AR handshake
-  assign rd_perf = arvalid_i && arready_o && (araddr_i[8:2] == npu_regs_pkg::NPU_REG_PERF_LO_OFFSET[8:2] || araddr_i[8:2] == npu_regs_pkg::NPU_REG_PERF_HI_OFFSET[8:2]);
+  assign rd_perf = arvalid_i && arready_o && (araddr_i[8:2] == npu_regs_pkg::NPU_REG_PERF_LO_OFFSET[8:2] ||
+      araddr_i[8:2] == npu_regs_pkg::NPU_REG_PERF_HI_OFFSET[8:2]);
   always_comb begin
     rd_config = npu_regs_pkg::NPU_REG_CONFIG_RESET | (N << npu_regs_pkg::NPU_CONFIG_MESH_N_LSB);
     rd_config[npu_regs_pkg::NPU_CONFIG_EN_ALU_LSB] = EnAlu;
@@ -498,9 +484,9 @@ module npu_regs #(
         npu_regs_pkg::NPU_REG_IRQ_ID_OFFSET:
         rdata_q <= irq_line[0] ? 32'd1 : irq_line[1] ? 32'd2 : irq_line[2] ? 32'd3 : 32'd0;
         npu_regs_pkg::NPU_REG_ERR_OFFSET: rdata_q <= err_q;
-        npu_regs_pkg::NPU_REG_GEMM_COUNT_OFFSET: rdata_q <= {16'd0, gemm_count_q};
-        npu_regs_pkg::NPU_REG_ALU_COUNT_OFFSET: rdata_q <= {16'd0, alu_count_q};
-        npu_regs_pkg::NPU_REG_POOL_COUNT_OFFSET: rdata_q <= {16'd0, pool_count_q};
+        npu_regs_pkg::NPU_REG_GEMM_COUNT_OFFSET: rdata_q <= {16'd0, count_q[15:0]};
+        npu_regs_pkg::NPU_REG_ALU_COUNT_OFFSET: rdata_q <= {16'd0, count_q[31:16]};
+        npu_regs_pkg::NPU_REG_POOL_COUNT_OFFSET: rdata_q <= {16'd0, count_q[47:32]};
         npu_regs_pkg::NPU_REG_ALU_RESULT_OFFSET: rdata_q <= alu_result_q;
         npu_regs_pkg::NPU_REG_PERF_SEL_OFFSET: rdata_q <= {26'd0, perf_sel_q};
         npu_regs_pkg::NPU_REG_PERF_LO_OFFSET: rdata_q <= perf_lo;
@@ -513,16 +499,17 @@ module npu_regs #(
   // protection, byte address bits, bits that no field names, inputs of units that are left out
   logic unused;
   assign unused = ^{
-    awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq, alu_busy_i, alu_done_i, alu_result_we_i, alu_result_i, pool_busy_i,
-    pool_done_i
+    awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq, alu_busy_i, alu_done_i, alu_result_we_i, alu_result_i,
+    pool_busy_i, pool_done_i
   };
 
   // ------------------------------------------------------------------------------------------------ assertions
-  `ASSERT(IndexRange, !wr_task || 32'(wr_idx) < TaskRegs)
+  `ASSERT(IndexRange, !wr_task || 32 * 32'(wr_idx) < TaskW)
   `ASSERT(ErrBits, (err_q & ~npu_regs_pkg::NPU_REG_ERR_MASK) == 32'd0)
   `ASSERT(SoftResetNoTask, !(srst_q && $past(srst_q) && offered != 3'd0))
   `ASSERT(BusyAfterTask, ($past(offered & taken & {3{!srst_q && rst_ni}}) & ~unit_runs & {3{!srst_q}}) == 3'd0)
-  // two fields stand for the whole task, which one statement loads: comparing all its bits costs a simulator 20 ns a cycle
+  // two fields stand for the whole task, which one statement loads: comparing all its bits costs a simulator 20 ns a
+  // cycle
   `ASSERT_STABLE(task_valid_o, task_ready_i || srst_q, {task_o.ifm_addr, task_o.ofm_addr})
   `ASSERT_STABLE(alu_task_valid_o, alu_task_ready_i || srst_q, {alu_task_o.a_addr, alu_task_o.o_addr})
   `ASSERT_STABLE(pool_task_valid_o, pool_task_ready_i || srst_q, {pool_task_o.ifm_addr, pool_task_o.ofm_addr})

@@ -311,26 +311,12 @@ static void check_time(unit *u, const bench *b) {
 
 static void setup(unit *u, bench *b) {
     channel *c = b->chan;
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_i", &b->task},
-                                   {"task_pop_o", &b->pop},
-                                   {"free_i", &b->free},
-                                   {"free_words_i", &b->free_words},
-                                   {"pix_ready_o", &b->pix_ready},
-                                   {"loaded_o", &b->loaded},
-                                   {"req_valid_o", &b->req_valid},
-                                   {"req_ready_i", &b->req_ready},
-                                   {"req_addr0_o", &c[0].req_addr},
-                                   {"req_addr1_o", &c[1].req_addr},
-                                   {"req_bytes0_o", &c[0].req_bytes},
-                                   {"req_bytes1_o", &c[1].req_bytes},
-                                   {"dat_valid_i", &b->dat_valid},
-                                   {"dat_ready_o", &b->dat_ready},
-                                   {"dat0_i", &c[0].dat},
-                                   {"dat1_i", &c[1].dat},
-                                   {"we_o", &b->we}};
     unit_stall req[2], dat[2];
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
+               {"free_words_i", &b->free_words}, {"pix_ready_o", &b->pix_ready}, {"loaded_o", &b->loaded}, {"req_valid_o", &b->req_valid},
+               {"req_ready_i", &b->req_ready}, {"req_addr0_o", &c[0].req_addr}, {"req_addr1_o", &c[1].req_addr},
+               {"req_bytes0_o", &c[0].req_bytes}, {"req_bytes1_o", &c[1].req_bytes}, {"dat_valid_i", &b->dat_valid},
+               {"dat_ready_o", &b->dat_ready}, {"dat0_i", &c[0].dat}, {"dat1_i", &c[1].dat}, {"we_o", &b->we});
     unit_stalls(u, "req", req, 2);
     unit_stalls(u, "dat", dat, 2);
     for (uint32_t i = 0; i < 2; i++) {

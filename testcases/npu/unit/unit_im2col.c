@@ -187,27 +187,12 @@ static void run_tasks(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_i", &b->task},
-                                   {"task_pop_o", &b->pop},
-                                   {"ifm_all_i", &b->ifm_all},
-                                   {"pix_ready_i", &b->pix_ready},
-                                   {"wgt_full_i", &b->wgt_full},
-                                   {"wgt_blocks_i", &b->wgt_blocks},
-                                   {"wgt_release_o", &b->wgt_release},
-                                   {"free_o", &b->free},
-                                   {"free_words_o", &b->free_words},
-                                   {"tile_room_i", &b->tile_room},
-                                   {"wgt_re_o", &b->wgt_re},
-                                   {"wgt_bank_o", &b->wgt_bank},
-                                   {"wgt_raddr_o", &b->wgt_raddr},
-                                   {"wgt_rdata_i", &b->wgt_rdata},
-                                   {"ifm_re_o", &b->ifm_re},
-                                   {"ifm_raddr0_o", &b->ifm_ra[0]},
-                                   {"ifm_raddr1_o", &b->ifm_ra[1]},
-                                   {"ifm_rdata0_i", &b->ifm_rd[0]},
-                                   {"ifm_rdata1_i", &b->ifm_rd[1]}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"ifm_all_i", &b->ifm_all},
+               {"pix_ready_i", &b->pix_ready}, {"wgt_full_i", &b->wgt_full}, {"wgt_blocks_i", &b->wgt_blocks},
+               {"wgt_release_o", &b->wgt_release}, {"free_o", &b->free}, {"free_words_o", &b->free_words}, {"tile_room_i", &b->tile_room},
+               {"wgt_re_o", &b->wgt_re}, {"wgt_bank_o", &b->wgt_bank}, {"wgt_raddr_o", &b->wgt_raddr}, {"wgt_rdata_i", &b->wgt_rdata},
+               {"ifm_re_o", &b->ifm_re}, {"ifm_raddr0_o", &b->ifm_ra[0]}, {"ifm_raddr1_o", &b->ifm_ra[1]}, {"ifm_rdata0_i", &b->ifm_rd[0]},
+               {"ifm_rdata1_i", &b->ifm_rd[1]});
 }
 
 static void setup(const unit *u, bench *b) {
