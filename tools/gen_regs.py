@@ -264,8 +264,9 @@ def gen_c(regs):
             out.append("#define %s_MASK 0x%08Xu" % (q, f.mask))
             for value, name, *_ in f.enums:
                 out.append("#define %s_%s %du" % (q, name, value))
-            if f.enums and [e[0] for e in f.enums] == list(range(len(f.enums))):
-                out.append("#define %s_NAMES {%s}" % (q, ", ".join('"%s"' % name.lower() for _, name, *_ in f.enums)))
+            if f.enums and f.enums[0][0] == 0:
+                out.append("#define %s_NAMES {%s}" % (q, ", ".join(
+                    '%s"%s"' % ("" if i == 0 or e[0] == f.enums[i - 1][0] + 1 else "[%d] = " % e[0], e[1].lower()) for i, e in enumerate(f.enums))))
             out += trait_tables(q, f)
         out.append("")
     out += ["/* Access of a register, for NPU_REG_TABLE. */",

@@ -183,6 +183,55 @@
 #define NPU_PERF_SEL_SEL_LSB 0u
 #define NPU_PERF_SEL_SEL_WIDTH 6u
 #define NPU_PERF_SEL_SEL_MASK 0x0000003Fu
+#define NPU_PERF_SEL_SEL_CYCLES 0u
+#define NPU_PERF_SEL_SEL_GEMM_COMPUTE 1u
+#define NPU_PERF_SEL_SEL_READ0_BEATS 2u
+#define NPU_PERF_SEL_SEL_READ1_BEATS 3u
+#define NPU_PERF_SEL_SEL_WRITE0_BEATS 4u
+#define NPU_PERF_SEL_SEL_WRITE1_BEATS 5u
+#define NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS 6u
+#define NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS 7u
+#define NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM 8u
+#define NPU_PERF_SEL_SEL_READ0_BURSTS 9u
+#define NPU_PERF_SEL_SEL_READ1_BURSTS 10u
+#define NPU_PERF_SEL_SEL_WRITE0_BURSTS 11u
+#define NPU_PERF_SEL_SEL_WRITE1_BURSTS 12u
+#define NPU_PERF_SEL_SEL_READ0_WAITS_BUS 13u
+#define NPU_PERF_SEL_SEL_READ1_WAITS_BUS 14u
+#define NPU_PERF_SEL_SEL_READ0_HELD 15u
+#define NPU_PERF_SEL_SEL_READ1_HELD 16u
+#define NPU_PERF_SEL_SEL_WRITE0_WAITS_BUS 17u
+#define NPU_PERF_SEL_SEL_WRITE1_WAITS_BUS 18u
+#define NPU_PERF_SEL_SEL_WRITE0_WAITS_DATA 19u
+#define NPU_PERF_SEL_SEL_WRITE1_WAITS_DATA 20u
+#define NPU_PERF_SEL_SEL_GEMM_LOAD 21u
+#define NPU_PERF_SEL_SEL_GEMM_WRITE_BACK 22u
+#define NPU_PERF_SEL_SEL_POST0_WAITS_ROOM 23u
+#define NPU_PERF_SEL_SEL_POST1_WAITS_ROOM 24u
+#define NPU_PERF_SEL_SEL_POST0_WAITS_PSUM 25u
+#define NPU_PERF_SEL_SEL_POST1_WAITS_PSUM 26u
+#define NPU_PERF_SEL_SEL_ALU_BUSY 27u
+#define NPU_PERF_SEL_SEL_ALU_WAITS_OPERANDS 28u
+#define NPU_PERF_SEL_SEL_ALU_WAITS_ROOM 29u
+#define NPU_PERF_SEL_SEL_POOL_BUSY 30u
+#define NPU_PERF_SEL_SEL_POOL_WAITS_INPUT 31u
+#define NPU_PERF_SEL_SEL_POOL_WAITS_ROOM 32u
+#define NPU_PERF_SEL_SEL_GEMM_BUSY 33u
+#define NPU_PERF_SEL_SEL_ALU0_RESULTS 34u
+#define NPU_PERF_SEL_SEL_ALU1_RESULTS 35u
+#define NPU_PERF_SEL_SEL_MOST_SEND0_GEMM 40u
+#define NPU_PERF_SEL_SEL_MOST_SEND1_GEMM 41u
+#define NPU_PERF_SEL_SEL_MOST_SEND0_POOL 42u
+#define NPU_PERF_SEL_SEL_MOST_SEND1_POOL 43u
+#define NPU_PERF_SEL_SEL_MOST_SEND0_ALU 44u
+#define NPU_PERF_SEL_SEL_MOST_SEND1_ALU 45u
+#define NPU_PERF_SEL_SEL_MOST_OFM_TILES 46u
+#define NPU_PERF_SEL_SEL_MOST_IFM_WORDS 47u
+#define NPU_PERF_SEL_SEL_MOST_READ0_BURSTS 48u
+#define NPU_PERF_SEL_SEL_MOST_READ1_BURSTS 49u
+#define NPU_PERF_SEL_SEL_MOST_WRITE0_BURSTS 50u
+#define NPU_PERF_SEL_SEL_MOST_WRITE1_BURSTS 51u
+#define NPU_PERF_SEL_SEL_NAMES {"cycles", "gemm_compute", "read0_beats", "read1_beats", "write0_beats", "write1_beats", "im2col_waits_rows", "im2col_waits_weights", "im2col_waits_room", "read0_bursts", "read1_bursts", "write0_bursts", "write1_bursts", "read0_waits_bus", "read1_waits_bus", "read0_held", "read1_held", "write0_waits_bus", "write1_waits_bus", "write0_waits_data", "write1_waits_data", "gemm_load", "gemm_write_back", "post0_waits_room", "post1_waits_room", "post0_waits_psum", "post1_waits_psum", "alu_busy", "alu_waits_operands", "alu_waits_room", "pool_busy", "pool_waits_input", "pool_waits_room", "gemm_busy", "alu0_results", "alu1_results", [40] = "most_send0_gemm", "most_send1_gemm", "most_send0_pool", "most_send1_pool", "most_send0_alu", "most_send1_alu", "most_ofm_tiles", "most_ifm_words", "most_read0_bursts", "most_read1_bursts", "most_write0_bursts", "most_write1_bursts"}
 
 /* Selected counter, low half */
 #define NPU_REG_PERF_LO 0x02Cu
@@ -1081,6 +1130,54 @@
 
 /* X(register, field, name, offset, lsb, value) for each named value of a field. */
 #define NPU_ENUM_TABLE(X) \
+    X(PERF_SEL, SEL, CYCLES, 0x028u, 0u, 0u) \
+    X(PERF_SEL, SEL, GEMM_COMPUTE, 0x028u, 0u, 1u) \
+    X(PERF_SEL, SEL, READ0_BEATS, 0x028u, 0u, 2u) \
+    X(PERF_SEL, SEL, READ1_BEATS, 0x028u, 0u, 3u) \
+    X(PERF_SEL, SEL, WRITE0_BEATS, 0x028u, 0u, 4u) \
+    X(PERF_SEL, SEL, WRITE1_BEATS, 0x028u, 0u, 5u) \
+    X(PERF_SEL, SEL, IM2COL_WAITS_ROWS, 0x028u, 0u, 6u) \
+    X(PERF_SEL, SEL, IM2COL_WAITS_WEIGHTS, 0x028u, 0u, 7u) \
+    X(PERF_SEL, SEL, IM2COL_WAITS_ROOM, 0x028u, 0u, 8u) \
+    X(PERF_SEL, SEL, READ0_BURSTS, 0x028u, 0u, 9u) \
+    X(PERF_SEL, SEL, READ1_BURSTS, 0x028u, 0u, 10u) \
+    X(PERF_SEL, SEL, WRITE0_BURSTS, 0x028u, 0u, 11u) \
+    X(PERF_SEL, SEL, WRITE1_BURSTS, 0x028u, 0u, 12u) \
+    X(PERF_SEL, SEL, READ0_WAITS_BUS, 0x028u, 0u, 13u) \
+    X(PERF_SEL, SEL, READ1_WAITS_BUS, 0x028u, 0u, 14u) \
+    X(PERF_SEL, SEL, READ0_HELD, 0x028u, 0u, 15u) \
+    X(PERF_SEL, SEL, READ1_HELD, 0x028u, 0u, 16u) \
+    X(PERF_SEL, SEL, WRITE0_WAITS_BUS, 0x028u, 0u, 17u) \
+    X(PERF_SEL, SEL, WRITE1_WAITS_BUS, 0x028u, 0u, 18u) \
+    X(PERF_SEL, SEL, WRITE0_WAITS_DATA, 0x028u, 0u, 19u) \
+    X(PERF_SEL, SEL, WRITE1_WAITS_DATA, 0x028u, 0u, 20u) \
+    X(PERF_SEL, SEL, GEMM_LOAD, 0x028u, 0u, 21u) \
+    X(PERF_SEL, SEL, GEMM_WRITE_BACK, 0x028u, 0u, 22u) \
+    X(PERF_SEL, SEL, POST0_WAITS_ROOM, 0x028u, 0u, 23u) \
+    X(PERF_SEL, SEL, POST1_WAITS_ROOM, 0x028u, 0u, 24u) \
+    X(PERF_SEL, SEL, POST0_WAITS_PSUM, 0x028u, 0u, 25u) \
+    X(PERF_SEL, SEL, POST1_WAITS_PSUM, 0x028u, 0u, 26u) \
+    X(PERF_SEL, SEL, ALU_BUSY, 0x028u, 0u, 27u) \
+    X(PERF_SEL, SEL, ALU_WAITS_OPERANDS, 0x028u, 0u, 28u) \
+    X(PERF_SEL, SEL, ALU_WAITS_ROOM, 0x028u, 0u, 29u) \
+    X(PERF_SEL, SEL, POOL_BUSY, 0x028u, 0u, 30u) \
+    X(PERF_SEL, SEL, POOL_WAITS_INPUT, 0x028u, 0u, 31u) \
+    X(PERF_SEL, SEL, POOL_WAITS_ROOM, 0x028u, 0u, 32u) \
+    X(PERF_SEL, SEL, GEMM_BUSY, 0x028u, 0u, 33u) \
+    X(PERF_SEL, SEL, ALU0_RESULTS, 0x028u, 0u, 34u) \
+    X(PERF_SEL, SEL, ALU1_RESULTS, 0x028u, 0u, 35u) \
+    X(PERF_SEL, SEL, MOST_SEND0_GEMM, 0x028u, 0u, 40u) \
+    X(PERF_SEL, SEL, MOST_SEND1_GEMM, 0x028u, 0u, 41u) \
+    X(PERF_SEL, SEL, MOST_SEND0_POOL, 0x028u, 0u, 42u) \
+    X(PERF_SEL, SEL, MOST_SEND1_POOL, 0x028u, 0u, 43u) \
+    X(PERF_SEL, SEL, MOST_SEND0_ALU, 0x028u, 0u, 44u) \
+    X(PERF_SEL, SEL, MOST_SEND1_ALU, 0x028u, 0u, 45u) \
+    X(PERF_SEL, SEL, MOST_OFM_TILES, 0x028u, 0u, 46u) \
+    X(PERF_SEL, SEL, MOST_IFM_WORDS, 0x028u, 0u, 47u) \
+    X(PERF_SEL, SEL, MOST_READ0_BURSTS, 0x028u, 0u, 48u) \
+    X(PERF_SEL, SEL, MOST_READ1_BURSTS, 0x028u, 0u, 49u) \
+    X(PERF_SEL, SEL, MOST_WRITE0_BURSTS, 0x028u, 0u, 50u) \
+    X(PERF_SEL, SEL, MOST_WRITE1_BURSTS, 0x028u, 0u, 51u) \
     X(GEMM_CTRL, OP, CONV, 0x0F0u, 1u, 0u) \
     X(GEMM_CTRL, OP, DEPTHWISE, 0x0F0u, 1u, 1u) \
     X(GEMM_CTRL, OP, CONVERT, 0x0F0u, 1u, 2u) \
