@@ -12,7 +12,7 @@
 /* The caller sets streams and limits; the rest says what the last task got. */
 typedef struct alu_draw {
     tb_rng rng, rng_data;
-    uint32_t op;                  /* 0..15, 16: any */
+    uint32_t op;                  /* of ALU_CTRL; NPU_ALU_CTRL_OP_COUNT: any */
     uint32_t count, rows, planes; /* most of each */
     uint32_t values;              /* 0 everyday, 1 corners of FP32, 2 few different ones, 3 everyday with corners */
     bool long_rows;               /* 8000 to 16384 elements in one row (reductions: in four) */

@@ -8,6 +8,7 @@
 
 #include "alu_draw.h"
 #include "bench.h"
+#include "npu_regs.h"
 #include "npu_task.h"
 
 #define BASE ALU_DRAW_BASE
@@ -26,7 +27,7 @@ static const tb_knob knobs[] = {
     {"count", 1, 20000, TB_KNOB_SMALL, NULL, NULL, "most elements of a row"},
     {"rows", 1, 300, TB_KNOB_SMALL, NULL, NULL, "most rows of a plane"},
     {"planes", 1, 40, TB_KNOB_SMALL, NULL, NULL, "most planes"},
-    {"op", 0, 17, TB_KNOB_UNIFORM, NULL, NULL, "operation; 17: any"},
+    {"op", 0, NPU_ALU_CTRL_OP_COUNT, TB_KNOB_UNIFORM, NULL, NULL, "operation; the highest: any"},
     {"values", 0, 3, TB_KNOB_ENUM, value_names, NULL, "data: everyday, corners of FP32, few different ones, everyday with corners"},
     {"latency", 0, 100, TB_KNOB_SMALL, NULL, NULL, "cycles from a request to its first word, and to a write response"},
     {"pace", 0, 1, TB_KNOB_ENUM, pace_names, NULL, "ideal: no stall, long rows"},
@@ -42,7 +43,7 @@ static const tb_knob knobs[] = {
 
 static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "tasks", seed, 2, 6);
-    tb_knobs_draw_in(k, "op", seed, 17, 17);
+    tb_knobs_draw_in(k, "op", seed, NPU_ALU_CTRL_OP_COUNT, NPU_ALU_CTRL_OP_COUNT);
 }
 
 typedef struct job {
