@@ -1,4 +1,7 @@
-/* What all pages and files share: escaped text, JSON strings, the frame of a page, files that appear whole or not at all. */
+/*
+ * What all pages and files share: escaped text, JSON strings, the frame of a page, files that appear whole or not at
+ * all.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,11 @@
 /* ops_vector.c - the operator space of the tests pool, eltwise, act, reduce and convert. */
 #include "models.h"
 
+#include "npu_regs.h"
+
 static const char *const pool_shapes[] = {"any", "wide", "large", "tiny", "deep", "whole"};
 static const char *const pool_types[] = {"max", "avg"};
-static const char *const ops[] = {"copy", "add", "sub", "rsub", "mul", "muladd",  "addmul", "max",
-                                  "min",  "gt",  "ge",  "eq",   "abs", "add_i32", "prelu"};
+static const char *const ops[] = NPU_ALU_CTRL_OP_NOT_REDUCE_NAMES;
 static const char *const kinds[] = {"scalar", "vector", "channel"};
 static const char *const tensor_data[] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
 static const char *const reductions[] = {"dot", "mean"};
@@ -16,7 +17,7 @@ static const char *const convert_scales[] = {"calib", "pow2", "tiny", "huge", "s
 
 static const cov_bin pool_shape_bins[] = {NPU_ENUM(pool_shapes, 6, ":shape=%")};
 static const cov_bin type_bins[] = {NPU_ENUM(pool_types, 2, ":type=%")};
-static const cov_bin op_bins[] = {NPU_ENUM(ops, 15, ":op=%")};
+static const cov_bin op_bins[] = {NPU_ENUM(ops, NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT, ":op=%")};
 static const cov_bin p_bins[] = {NPU_ENUM(kinds, 3, ":p_kind=%")};
 static const cov_bin q_bins[] = {NPU_ENUM(kinds, 3, ":q_kind=%")};
 static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, 12, ":act=%")};

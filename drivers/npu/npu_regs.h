@@ -3,11 +3,16 @@
  *
  * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.
  * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.
+ * Where values have traits: _COUNT, _TABLE of X(NAME, value); of a trait T _WITH_T, a bit for each value that has it (NPU_HAS), and of the
+ * values that have not _NOT_T_COUNT, _NOT_T_NAMES and _NOT_T_VALUES, initialisers of tables.
  */
 #ifndef NPU_REGS_H
 #define NPU_REGS_H
 
 /* clang-format off */
+
+/* Is `value` in a set NPU_..._WITH_...? */
+#define NPU_HAS(set, value) (((set) >> (value) & 1u) != 0)
 
 /* Identification */
 #define NPU_REG_ID 0x000u
@@ -620,6 +625,41 @@
 #define NPU_ALU_CTRL_OP_SUM 15u
 #define NPU_ALU_CTRL_OP_PRELU 16u
 #define NPU_ALU_CTRL_OP_NAMES {"copy", "add", "sub", "rsub", "mul", "muladd", "addmul", "max", "min", "gt", "ge", "eq", "abs", "add_i32", "dot", "sum", "prelu"}
+#define NPU_ALU_CTRL_OP_COUNT 17u
+#define NPU_ALU_CTRL_OP_TABLE(X) \
+    X(COPY, 0u) \
+    X(ADD, 1u) \
+    X(SUB, 2u) \
+    X(RSUB, 3u) \
+    X(MUL, 4u) \
+    X(MULADD, 5u) \
+    X(ADDMUL, 6u) \
+    X(MAX, 7u) \
+    X(MIN, 8u) \
+    X(GT, 9u) \
+    X(GE, 10u) \
+    X(EQ, 11u) \
+    X(ABS, 12u) \
+    X(ADD_I32, 13u) \
+    X(DOT, 14u) \
+    X(SUM, 15u) \
+    X(PRELU, 16u)
+#define NPU_ALU_CTRL_OP_WITH_INT32 0x2000u
+#define NPU_ALU_CTRL_OP_NOT_INT32_COUNT 16u
+#define NPU_ALU_CTRL_OP_NOT_INT32_NAMES { "copy", "add", "sub", "rsub", "mul", "muladd", "addmul", "max", "min", "gt", "ge", "eq", "abs", "dot", "sum", "prelu" }
+#define NPU_ALU_CTRL_OP_NOT_INT32_VALUES { 0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 12u, 14u, 15u, 16u }
+#define NPU_ALU_CTRL_OP_WITH_P 0x16FFEu
+#define NPU_ALU_CTRL_OP_NOT_P_COUNT 3u
+#define NPU_ALU_CTRL_OP_NOT_P_NAMES { "copy", "abs", "sum" }
+#define NPU_ALU_CTRL_OP_NOT_P_VALUES { 0u, 12u, 15u }
+#define NPU_ALU_CTRL_OP_WITH_Q 0x60u
+#define NPU_ALU_CTRL_OP_NOT_Q_COUNT 15u
+#define NPU_ALU_CTRL_OP_NOT_Q_NAMES { "copy", "add", "sub", "rsub", "mul", "max", "min", "gt", "ge", "eq", "abs", "add_i32", "dot", "sum", "prelu" }
+#define NPU_ALU_CTRL_OP_NOT_Q_VALUES { 0u, 1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u, 11u, 12u, 13u, 14u, 15u, 16u }
+#define NPU_ALU_CTRL_OP_WITH_REDUCE 0xC000u
+#define NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT 15u
+#define NPU_ALU_CTRL_OP_NOT_REDUCE_NAMES { "copy", "add", "sub", "rsub", "mul", "muladd", "addmul", "max", "min", "gt", "ge", "eq", "abs", "add_i32", "prelu" }
+#define NPU_ALU_CTRL_OP_NOT_REDUCE_VALUES { 0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 12u, 13u, 16u }
 #define NPU_ALU_CTRL_P_KIND_LSB 6u
 #define NPU_ALU_CTRL_P_KIND_WIDTH 2u
 #define NPU_ALU_CTRL_P_KIND_MASK 0x000000C0u

@@ -151,6 +151,9 @@ static int execute(tb_prog_run *run) {
     run->devices = 1;
     if (copy_device_open(dev, &cfg, run->err, sizeof run->err) == 0 &&
         (run->dump == NULL || copy_device_dump(dev, run->dump, run->err, sizeof run->err) == 0)) {
+        if (run->story != NULL) {
+            run->story->has_model = true; /* the model runs beside the RTL */
+        }
         run_case(dev, run);
         rc = 0;
     }

@@ -1,8 +1,10 @@
 /*
- * requant.c - check of the requantisers: results of a block to INT8 pixels, their write jobs and words, and the pace (header of requant.sv).
+ * requant.c - check of the requantisers: results of a block to INT8 pixels, their write jobs and words, and the pace
+ * (header of requant.sv).
  *
- * Pace: time is counted in cycles in which no word waits for send_buf. A row of results enters the transposer, and a pixel leaves it, in a cycle (N = 32: two), so each
- * pass and each block has a latest cycle: counted from the one of its predecessor, or from when it could begin if that is later.
+ * Pace: time is counted in cycles in which no word waits for send_buf. A row of results enters the transposer, and a
+ * pixel leaves it, in a cycle (N = 32: two), so each pass and each block has a latest cycle: counted from the one of
+ * its predecessor, or from when it could begin if that is later.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -120,7 +122,9 @@ static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* All words of a pass are in. In front of the first row of a task the transposer may still push out the block before. */
+/*
+ * All words of a pass are in. In front of the first row of a task the transposer may still push out the block before.
+ */
 static void complete_pass(state *s, uint32_t n, uint32_t columns) {
     const bool flush = s->channel == 0 && s->fed > 0 && s->ring[(s->fed - 1) % BLOCKS].last;
     s->pass_latest = later(s->pass_latest, s->time) + cycles_of(n, columns + (flush ? n : 0));
@@ -218,7 +222,10 @@ static void check_pace(tb_check *c, state *s) {
     if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + SLACK) {
         tb_check_fail(c, "pace", s->words, NULL, "a block in the transposer", "all its words sent");
     }
-    /* places are free again once jobs are accepted and the block has left, which is the case when the next but one has entered the transposer */
+    /*
+     * places are free again once jobs are accepted and the block has left, which is the case when the next but one has
+     * entered the transposer
+     */
     const uint64_t left = s->through > 2 ? s->through - 2 : 0, over = left < s->asked ? left : s->asked;
     const bool refused = *(const uint8_t *)s->blk_valid.ptr != 0 && *(const uint8_t *)s->blk_ready.ptr == 0 && s->told - over <= BLOCKS / 4;
     s->refused = refused ? s->refused + 1 : 0;

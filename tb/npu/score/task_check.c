@@ -1,4 +1,6 @@
-/* task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle in which that is known. */
+/*
+ * task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle in which that is known.
+ */
 #include "task_bits.h"
 
 #include <inttypes.h>

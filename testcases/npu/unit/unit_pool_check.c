@@ -133,9 +133,4 @@ static int run(unit *u) {
     return check_bench_run(u, &ops, &b);
 }
 
-const unit_bench unit_this_bench = {.name = "pool_check",
-                                    .about = "limits of a POOL task against the golden model's decoder",
-                                    .knobs = check_bench_knobs,
-                                    .nknobs = CHECK_BENCH_KNOBS,
-                                    .constrain = check_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("pool_check", "limits of a POOL task", check_bench_knobs, .constrain = check_bench_constrain);

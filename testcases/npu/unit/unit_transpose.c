@@ -102,9 +102,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "transpose",
-                                    .about = "transposer against the golden model",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("transpose", "transposer", knobs, .constrain = constrain);
