@@ -1,4 +1,7 @@
-/* regs_stim.c - values for the task registers: most of them legal together, or at the edge of what the hardware accepts. */
+/*
+ * regs_stim.c - values for the task registers: most of them legal together, or at the edge of what the hardware
+ * accepts.
+ */
 #include "regs_bench.h"
 
 #include "npu_regs.h"

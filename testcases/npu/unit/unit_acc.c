@@ -1,7 +1,7 @@
 /* dut: acc */
 /*
- * Tiles of back-to-back blocks of N cycles at random distances, column c of everything c cycles late as the mesh delivers it; the enable stalls at random and
- * garbage enters between tiles.
+ * Tiles of back-to-back blocks of N cycles at random distances, column c of everything c cycles late as the mesh
+ * delivers it; the enable stalls at random and garbage enters between tiles.
  */
 
 #include "bench.h"

@@ -1,8 +1,9 @@
 /* dut: dma_split */
 /*
- * Random jobs of four requesters against the golden model's bursts. The bench plays the requesters, the address channel, the queue of burst descriptions and the
- * answers of the bus; with flushes. Checked: the grant, every description and the burst that follows it one cycle later, bursts in flight and whose they are, throughput (a burst in
- * every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
+ * Random jobs of four requesters against the golden model's bursts. The bench plays the requesters, the address
+ * channel, the queue of burst descriptions and the answers of the bus; with flushes. Checked: the grant, every
+ * description and the burst that follows it one cycle later, bursts in flight and whose they are, throughput (a burst
+ * in every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
  */
 #include <stdlib.h>
 

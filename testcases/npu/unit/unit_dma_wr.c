@@ -1,6 +1,7 @@
 /* dut: dma_chan */
 /*
- * Two requesters with jobs of any size and alignment and their data, a slave with random timing and errors, flushes in between.
+ * Two requesters with jobs of any size and alignment and their data, a slave with random timing and errors, flushes in
+ * between.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* dut: ifm_ld */
 /*
- * Tasks in sequence. The bench plays the queue, two layout units (jobs finish in order in each, at any time) and im2col (words that have arrived are freed in order, in
- * any parts).
+ * Tasks in sequence. The bench plays the queue, two layout units (jobs finish in order in each, at any time) and im2col
+ * (words that have arrived are freed in order, in any parts).
  */
 #include <stdlib.h>
 #include <string.h>

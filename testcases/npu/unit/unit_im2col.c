@@ -1,7 +1,8 @@
 /* dut: im2col */
 /*
- * Random tasks of all kinds, one after the other. The bench plays the loaders, which work ahead (pixels and weight blocks arrive in any rhythm; what has not arrived
- * or was given back is garbage), the two buffers and the room in ofm_buf. The ring of ifm_buf is as small as the limits allow, or larger.
+ * Random tasks of all kinds, one after the other. The bench plays the loaders, which work ahead (pixels and weight
+ * blocks arrive in any rhythm; what has not arrived or was given back is garbage), the two buffers and the room in
+ * ofm_buf. The ring of ifm_buf is as small as the limits allow, or larger.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     }
     tb_knobs_draw_in(k, "map", seed, 6, wild ? 4096 : seed % 5 == 1 ? 128 : 40);
     tb_knobs_draw_in(k, "channels", seed, 1, seed % 5 == 2 ? 16 * N : 3 * N);
-    if (seed % 4 == 0) { /* nobody hesitates: no gaps */
+    if (seed % 4 == 0) { /* no side hesitates: no gaps */
         static const char *const stalls[] = {"stall_ifm", "stall_wgt", "stall_ofm"};
         for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
             tb_knobs_draw_in(k, stalls[i], seed, 0, 0);

@@ -1,7 +1,8 @@
 /* dut: layout */
 /*
- * Jobs of both kinds, mixed. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of requests, anything past the last byte of a read) and
- * ifm_buf. Each case ends with jobs of N channels and of one by turns, during which nobody waits.
+ * Jobs of both kinds, mixed. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of
+ * requests, anything past the last byte of a read) and ifm_buf. Each case ends with jobs of N channels and of one by
+ * turns, during which no side stalls.
  */
 #include <stdlib.h>
 #include <string.h>

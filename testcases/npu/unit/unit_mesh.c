@@ -1,5 +1,8 @@
 /* dut: mesh */
-/* Blocks of weights and activations at random distances, the enable stalling at random; between blocks the inputs carry garbage. */
+/*
+ * Blocks of weights and activations at random distances, the enable stalling at random; between blocks the inputs carry
+ * garbage.
+ */
 #include <stdlib.h>
 
 #include "bench.h"

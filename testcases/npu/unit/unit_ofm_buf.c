@@ -1,8 +1,8 @@
 /* dut: ofm_buf */
 /*
- * Columns write pairs of pixels at their own pace; words of four pixels are read while their ring still holds them, one of a column of the port's parity or, wide,
- * those of several neighbouring columns from the port's bank. A column never runs more than its 1024 pixel pairs ahead of what has been freed, as im2col's credit
- * guarantees.
+ * Columns write pairs of pixels at their own pace; words of four pixels are read while their ring still holds them, one
+ * of a column of the port's parity or, wide, those of several neighbouring columns from the port's bank. A column never
+ * runs more than its 1024 pixel pairs ahead of what has been freed, as im2col's credit guarantees.
  */
 #include "bench.h"
 

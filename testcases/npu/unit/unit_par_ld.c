@@ -1,6 +1,7 @@
 /* dut: par_ld */
 /*
- * Tasks in sequence. The bench plays the queue, the two read channels (data after the requests, in any rhythm) and post (words are freed in task order at any time).
+ * Tasks in sequence. The bench plays the queue, the two read channels (data after the requests, in any rhythm) and post
+ * (words are freed in task order at any time).
  */
 #include <stdlib.h>
 

@@ -9,6 +9,7 @@
 
 #include "npu_task.h"
 #include "pool_bench.h"
+#include "num.h"
 
 #define JOBS 32u  /* of a channel */
 #define ROOM 256u /* words of a send buffer */
@@ -97,10 +98,6 @@ typedef struct bench {
     tb_rng rng, noise;
 } bench;
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static void offer_task(bench *b) {
     b->space.index = b->started;
     pool_draw(&b->rng, &b->space, &b->t, &b->image);
@@ -123,7 +120,7 @@ static void drive_chan(bench *b, uint64_t now, uint32_t c) {
     ch->rd_data = ch->rd.in != ch->rd.out && now >= j->ready_at && go(b, &ch->rdat);
     if (ch->rd_data) {
         memset(beat, 0, sizeof beat);
-        memcpy(beat, b->image.now + (j->addr - POOL_BASE) + j->pos, least(16, j->bytes - j->pos));
+        memcpy(beat, b->image.now + (j->addr - POOL_BASE) + j->pos, tb_min_u32(16, j->bytes - j->pos));
     }
     unit_set_slice(b->rdata, 16 * c, beat, sizeof beat);
     ch->wr_room = go(b, &ch->room) && ch->level < ROOM;

@@ -1,7 +1,8 @@
 /* dut: wgt_ld_bench */
 /*
- * Tasks of all kinds in sequence through the loaders of both banks. The bench plays a queue for each bank (one may be tasks ahead of the other), the read channels
- * (weights whose bytes follow from their address, in any rhythm) and im2col (blocks are used in their order; released one by one, resident tasks as a whole).
+ * Tasks of all kinds in sequence through the loaders of both banks. The bench plays a queue for each bank (one may be
+ * tasks ahead of the other), the read channels (weights whose bytes follow from their address, in any rhythm) and
+ * im2col (blocks are used in their order; released one by one, resident tasks as a whole).
  */
 #include <stdlib.h>
 
