@@ -106,9 +106,9 @@ void cli_add_work(tb_kv *extra, const tc_stats *s) {
     }
     add_to(extra, "work_cases", 1);
     add_to(extra, "work_cycles", s->perf[CYCLES]);
-    add_to(extra, "bound.mesh", b->mac_cycles);
-    add_to(extra, "bound.read", read);
-    add_to(extra, "bound.write", write);
+    add_to(extra, "bound_mesh", b->mac_cycles);
+    add_to(extra, "bound_read", read);
+    add_to(extra, "bound_write", write);
     add_to(extra, "bound", b->mac_cycles > bus ? b->mac_cycles : bus);
 }
 

@@ -1,4 +1,7 @@
-/* bench_main.c - the main program of every unit bench: one test, "unit-<name>", and vectors for the units that have them. */
+/*
+ * bench_main.c - the main program of every unit bench: one test, "unit-<name>", and vectors for the units that have
+ * them.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
