@@ -28,10 +28,12 @@ void copy_device_close(copy_device *dev);
 void copy_device_fill(copy_device *dev, uint32_t addr, const void *data, size_t bytes);
 /* What the RTL wrote in this range counts as right: a bus error made it undefined. */
 void copy_device_take(copy_device *dev, uint32_t addr, uint32_t bytes);
-/* A copy begins: from now on the engine may read its source and write its destination, and nothing else. It ends: nothing at all. */
+/* A copy begins: from now on the engine may read its source and write its destination, and nothing else. It ends:
+ * nothing at all. */
 void copy_device_begin(copy_device *dev, uint64_t number, uint32_t src, uint32_t dst, uint32_t bytes);
 void copy_device_end(copy_device *dev);
-/* Tensor logs: in dir a folder for each side, with the destination of each copy as it is once copy_device_log() is told. -1 with one line in err. */
+/* Tensor logs: in dir a folder for each side, with the destination of each copy as it is once copy_device_log() is
+ * told. -1 with one line in err. */
 int copy_device_dump(copy_device *dev, const char *dir, char *err, size_t err_size);
 void copy_device_log(copy_device *dev, uint64_t number, uint32_t dst, uint32_t bytes);
 int copy_device_dump_end(copy_device *dev, char *err, size_t err_size);
