@@ -236,7 +236,8 @@ static void print_figures(const row *r, const bounds *b, const uint64_t *perf, u
         printf("%4s", "-");
     }
     column(markdown);
-    printf("%llu/%llu/%llu", (unsigned long long)perf[6], (unsigned long long)perf[7], (unsigned long long)perf[8]);
+    printf("%llu/%llu/%llu", (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS],
+           (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS], (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM]);
     column(markdown);
     printf("%llu", (unsigned long long)driver);
 }
@@ -256,9 +257,16 @@ static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *p
     const struct {
         const char *key;
         uint64_t value;
-    } numbers[] = {{"cycles", cycles},     {"mesh", b->mesh},        {"read", b->read},       {"write", b->write},
-                   {"fill", b->fill},      {"drain", b->drain},      {"wait_input", perf[6]}, {"wait_weights", perf[7]},
-                   {"wait_room", perf[8]}, {"driver_cycles", driver}};
+    } numbers[] = {{"cycles", cycles},
+                   {"mesh", b->mesh},
+                   {"read", b->read},
+                   {"write", b->write},
+                   {"fill", b->fill},
+                   {"drain", b->drain},
+                   {"wait_input", perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS]},
+                   {"wait_weights", perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS]},
+                   {"wait_room", perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM]},
+                   {"driver_cycles", driver}};
     fprintf(out, "%s\n  {\"table\": \"%s\", \"operator\": \"%s\"", first ? "" : ",", r->table, name_of(r, name));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         fprintf(out, ", \"%s\": %llu", numbers[i].key, (unsigned long long)numbers[i].value);
@@ -306,7 +314,8 @@ static int run_row(const row *r, output *to) {
         status = npu_perf_read(&drv, perf, NPU_PERF_COUNT);
     }
     const uint64_t wall = cycles;
-    cycles = perf[0]; /* from the start of the first task to the end of the last one: without the register writes of the driver */
+    cycles = perf
+        [NPU_PERF_SEL_SEL_CYCLES]; /* from the start of the first task to the end of the last one: without the register writes of the driver */
     const npu_dev_failure *f = npu_dev_get_failure(dev);
     printf("%s%s", markdown ? "| " : "", name_of(r, name));
     if (status != NPU_OK || f->signature[0] != '\0') {

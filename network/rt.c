@@ -360,10 +360,12 @@ net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
                           .unit = unit_of(rl),
                           .reason = rl->reason,
                           .cycles = rl->cycles,
-                          .mesh = rl->perf[1],
-                          .wait_input = rl->perf[6] + rl->perf[28] + rl->perf[31],
-                          .wait_weights = rl->perf[7],
-                          .wait_room = rl->perf[8] + rl->perf[29] + rl->perf[32]};
+                          .mesh = rl->perf[NPU_PERF_SEL_SEL_GEMM_COMPUTE],
+                          .wait_input = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS] + rl->perf[NPU_PERF_SEL_SEL_ALU_WAITS_OPERANDS] +
+                                        rl->perf[NPU_PERF_SEL_SEL_POOL_WAITS_INPUT],
+                          .wait_weights = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS],
+                          .wait_room = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM] + rl->perf[NPU_PERF_SEL_SEL_ALU_WAITS_ROOM] +
+                                       rl->perf[NPU_PERF_SEL_SEL_POOL_WAITS_ROOM]};
     if (rl->kind == RT_CPU) {
         where.place = NET_ON_CPU;
     } else if (rl->kind == RT_NOTHING) {

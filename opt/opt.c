@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the text of an option begins in the help: behind the longest name, within these. A longer name has its text right behind it. */
+/*
+ * Where the text of an option begins in the help: behind the longest name, within these. A longer name has its text
+ * right behind it.
+ */
 #define LEFT_MIN 14
 #define LEFT_MAX 18
 

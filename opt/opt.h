@@ -1,8 +1,9 @@
 /*
- * opt.h - command lines: a table of options is parsed, checked and printed as help by one parser. A leaf library: it needs libc and nothing else.
+ * opt.h - command lines: a table of options is parsed, checked and printed as help by one parser. A leaf library: it
+ * needs libc and nothing else.
  *
- * A program has groups of rows. A row names the option, where its value goes, which values are legal and its line of --help. Errors are one line:
- * "--seed: expected a number 1..10, got 'x'".
+ * A program has groups of rows. A row names the option, where its value goes, which values are legal and its line of
+ * --help. Errors are one line: "--seed: expected a number 1..10, got 'x'".
  */
 #ifndef OPT_H
 #define OPT_H
@@ -32,7 +33,9 @@ typedef struct opt_list {
     size_t count, most;
 } opt_list;
 
-/* 0 (OPT_MAYBE: or 1); -1 with the reason in err, to be printed behind the name of the option: "expected A.B, got 'x'". */
+/*
+ * 0 (OPT_MAYBE: or 1); -1 with the reason in err, to be printed behind the name of the option: "expected A.B, got 'x'".
+ */
 typedef int opt_take(void *to, const char *value, char *err, size_t err_size);
 
 typedef struct opt_row {
@@ -68,13 +71,19 @@ typedef struct opt_line {
     unsigned set;        /* bit of the set that is parsed; 0: all rows */
     const char *command; /* named in errors, or NULL */
     bool once;           /* an option that has a value may be given only once */
-    /* An argument that is no option, "-" and everything behind "--" included. 0, or -1 with one line in err. NULL: none is expected. */
+    /*
+     * An argument that is no option, "-" and everything behind "--" included. 0, or -1 with one line in err. NULL: none
+     * is expected.
+     */
     int (*word)(void *ctx, const char *word, char *err, size_t err_size);
     void *ctx;
     bool help; /* result: --help or -h was given; what follows it is parsed, too */
 } opt_line;
 
-/* Parse all `argc` arguments (without the program's name). Options and their values may be joined: --name=value. 0, or -1 with one line in err. */
+/*
+ * Parse all `argc` arguments (without the program's name). Options and their values may be joined: --name=value. 0, or
+ * -1 with one line in err.
+ */
 int opt_parse(opt_line *line, int argc, char *const *argv, char *err, size_t err_size);
 /* The lines of the options, group by group. */
 void opt_help(FILE *out, const opt_line *line);

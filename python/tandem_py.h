@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "npu_regs.h"
+
 /* ---- args.c: arguments of a function of kind METH_FASTCALL | METH_KEYWORDS ---- */
 
 #define ARGS_MAX 24
@@ -54,7 +56,7 @@ PyObject *arg_path(PyObject *obj, const char *name);
 /* Names of activations, the numbers of GEMM_ACT.TYPE; of operations of the ALU. */
 #define ACT_NAMES_COUNT 12u
 extern const char *const act_names[ACT_NAMES_COUNT];
-#define ALU_NAMES_COUNT 17u
+#define ALU_NAMES_COUNT NPU_ALU_CTRL_OP_COUNT
 extern const char *const alu_names[ALU_NAMES_COUNT];
 
 /* ---- nd.c: arrays, through the buffer protocol ---- */

@@ -1,4 +1,5 @@
-/* design.c - the descriptions of the designs (docs/architecture.md, section 14). scripts/design.py checks them; here stands what the runner wants of them. */
+/* design.c - the descriptions of the designs (docs/architecture.md, section 14). scripts/design.py checks them; here
+ * stands what the runner wants of them. */
 #define _GNU_SOURCE
 #include "design.h"
 
@@ -168,4 +169,15 @@ void reg_design_label(const reg_design *design, size_t cfg, char *out, size_t si
 
 bool reg_design_room(const reg_design *design, const char *room, const char *below, char *out, size_t size) {
     return reg_format(out, size, "%s%s/%s%s", design->root, room, design->name, below);
+}
+
+bool reg_cfg_wanted(const char *list, const char *label) {
+    const char *const names[] = {label, strrchr(label, '/') != NULL ? strrchr(label, '/') + 1 : label};
+    bool wanted = list == NULL;
+    for (size_t i = 0; i < 2 && !wanted; i++) {
+        char name[REG_LABEL_MAX + 2];
+        (void)reg_format(name, sizeof name, ",%s,", names[i]);
+        wanted = strstr(list, name) != NULL;
+    }
+    return wanted;
 }

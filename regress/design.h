@@ -1,5 +1,6 @@
 /*
- * design.h - what the runner knows about designs: their names, configurations and metrics, read from designs/NAME/design.
+ * design.h - what the runner knows about designs: their names, configurations and metrics, read from
+ * designs/NAME/design.
  */
 #ifndef REG_DESIGN_H
 #define REG_DESIGN_H
@@ -29,7 +30,8 @@ typedef struct reg_designs {
     size_t count;
 } reg_designs;
 
-/* The designs of the current folder and of those that DESIGNS (environment) names. None at all is no error: a database is asked anywhere. */
+/* The designs of the current folder and of those that DESIGNS (environment) names. None at all is no error: a database
+ * is asked anywhere. */
 int reg_designs_load(reg_designs *designs);
 void reg_designs_free(reg_designs *designs);
 
@@ -41,7 +43,8 @@ const reg_design *reg_design_of_suite(const reg_designs *designs, const char *pa
 size_t reg_design_cfg(const reg_design *design, const char *name);
 /* "n4, n8, n16 or n32" */
 void reg_design_cfg_list(const reg_design *design, char *out, size_t size);
-/* What jobs call a configuration: "n4", of another design than the default "dsp/w16"; the folder of a build begins with it. */
+/* What jobs call a configuration: "n4", of another design than the default "dsp/w16"; the folder of a build begins
+ * with it. */
 void reg_design_label(const reg_design *design, size_t cfg, char *out, size_t size);
 /* A room of a design: "testcases", "/unit" give ROOT/testcases/NAME/unit. False: it does not fit. */
 bool reg_design_room(const reg_design *design, const char *room, const char *below, char *out, size_t size);

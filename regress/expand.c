@@ -1,4 +1,5 @@
-/* expand.c - from a line of a suite to its jobs: one for every configuration and every step of count, for every bench, for every stored case. */
+/* expand.c - from a line of a suite to its jobs: one for every configuration and every step of count, for every bench,
+ * for every stored case. */
 #define _GNU_SOURCE
 #include "suite.h"
 
@@ -112,7 +113,8 @@ static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
     return known ? REG_OK : reg_suite_bad(reader, "case all: %s names no cfg", line->job.args);
 }
 
-/* "case all": the line once for every NAME.case of the folder of stored cases, in order of their names, for the configuration that the case names. */
+/* "case all": the line once for every NAME.case of the folder of stored cases, in order of their names, for the
+ * configuration that the case names. */
 static reg_status expand_all_stored(const suite_reader *reader, const suite_line *line) {
     char room[REG_PATH_MAX];
     struct dirent **entries = NULL;

@@ -61,9 +61,8 @@ static void begin_chart(chart *c, const char *title, double most) {
     c->top = round_up(most > 0 ? most : 1);
     fputs("<figure><figcaption>", c->out);
     rep_xml(c->out, title);
-    fprintf(c->out, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
-    rep_xml(c->out, title);
-    fputs("\">\n", c->out);
+    fputs("</figcaption>\n", c->out);
+    rep_svg_begin(c->out, NULL, WIDTH, HEIGHT, title);
     for (int i = 0; i <= 2; i++) {
         const double y = y_of(c, c->top * i / 2);
         fprintf(c->out, "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT, y, WIDTH - RIGHT,
@@ -73,10 +72,8 @@ static void begin_chart(chart *c, const char *title, double most) {
     }
     const size_t last = c->runs->row_count - 1;
     for (size_t row = 0; row <= last; row += last == 0 ? 1 : last) {
-        fprintf(c->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">run ",
-                row == 0 && last != 0 ? WIDTH - RIGHT - 18.0 : x_of(c, row), HEIGHT - 5);
-        rep_xml(c->out, reg_table_cell(c->runs, row, "run"));
-        fputs("</text>\n", c->out);
+        rep_svg_text(c->out, row == 0 && last != 0 ? WIDTH - RIGHT - 18.0 : x_of(c, row), HEIGHT - 5, "middle", "run %s",
+                     reg_table_cell(c->runs, row, "run"));
     }
 }
 

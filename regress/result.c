@@ -29,7 +29,7 @@ static void copy_whole(char *out, size_t size, const char *value) {
     }
 }
 
-/* bound.NAME=cycles becomes a member of an object, which questions about the database look into by name. */
+/* bound_NAME=cycles becomes a member of an object, which questions about the database look into by name. */
 static void take_bound(reg_result *result, const char *name, uint64_t cycles) {
     const size_t used = strlen(result->bounds);
     const size_t length = strlen(name);
@@ -48,7 +48,7 @@ static void take_work(reg_result *result, const char *key, const char *value) {
     if (!reg_parse_u64(value, 0, INT64_MAX, &number)) {
         number = 0;
     }
-    if (strncmp(key, "bound.", 6) == 0) {
+    if (strncmp(key, "bound_", 6) == 0) {
         take_bound(result, key + 6, number);
     }
     for (size_t i = 0; i < REG_WORK_COUNT; i++) {

@@ -1,7 +1,8 @@
 /*
  * suite.c - suite files and job lists: one language, read here and printed here (expand.c makes the jobs).
  *
- * A line describes jobs of one kind; expansion makes one job for every configuration and every step of count. A printed job list uses the same
+ * A line describes jobs of one kind; expansion makes one job for every configuration and every step of count. A
+ * printed job list uses the same
  * lines with count 1 and an explicit index, so it runs as it is.
  */
 #define _GNU_SOURCE
@@ -139,17 +140,6 @@ static reg_status parse_cfg(const suite_reader *reader, char *text, suite_line *
         status = parse_one_cfg(reader, part, part == text, line);
     }
     return status;
-}
-
-bool reg_cfg_wanted(const char *list, const char *label) {
-    const char *const names[] = {label, strrchr(label, '/') != NULL ? strrchr(label, '/') + 1 : label};
-    bool wanted = list == NULL;
-    for (size_t i = 0; i < 2 && !wanted; i++) {
-        char name[REG_LABEL_MAX + 2];
-        (void)reg_format(name, sizeof name, ",%s,", names[i]);
-        wanted = strstr(list, name) != NULL;
-    }
-    return wanted;
 }
 
 static reg_status apply_key(const suite_reader *reader, suite_line *line, int key, char *value) {

@@ -1,5 +1,6 @@
 /*
- * table.h - tables of the regression runner: one description of columns, printed as aligned text and as JSON (private to regress/).
+ * table.h - tables of the regression runner: one description of columns, printed as aligned text and as JSON (private
+ * to regress/).
  */
 #ifndef REG_TABLE_H
 #define REG_TABLE_H
@@ -40,7 +41,8 @@ int reg_table_column(reg_table *table, size_t at, const char *name, const char *
 /* Add a row; a NULL cell is unknown ("-" in text, null in JSON). */
 int reg_table_add(reg_table *table, const char *const *cells);
 
-/* Add every row of a prepared statement, whose columns are those of the table in their order. The statement is finalized. */
+/* Add every row of a prepared statement, whose columns are those of the table in their order. The statement is
+ * finalized. */
 int reg_table_query(reg_table *table, reg_db *db, struct sqlite3_stmt *stmt);
 
 /* Cell of a row by the key of its column; NULL: unknown, or no such column. */

@@ -1,5 +1,6 @@
 /*
- * bundle.h - files in the folder that a failure leaves (--report DIR): who writes it (the program of the tests) and who shows it (the runner) agree here.
+ * bundle.h - files in the folder that a failure leaves (--report DIR): who writes it (the program of the tests) and who
+ * shows it (the runner) agree here.
  */
 #ifndef REPORT_BUNDLE_H
 #define REPORT_BUNDLE_H

@@ -1,6 +1,6 @@
 /*
- * report.h - what every page, picture and machine-readable file of the project has in common: escaped text, the frame and the style of a page, files that
- * appear whole or not at all. Needs the C library and nothing else.
+ * report.h - what every page, picture and machine-readable file of the project has in common: escaped text, the frame
+ * and the style of a page, files that appear whole or not at all. Needs the C library and nothing else.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -14,8 +14,9 @@
 /* ---- text.c: text of any origin. NULL is written as the empty text. ---- */
 
 /*
- * Bytes of the UTF-8 character that `text` begins with, 1..4, at most `length`; 0 when it begins with none, or with one that XML 1.0 does not allow:
- * control characters other than tab, line feed and carriage return, surrogates, U+FFFE and U+FFFF.
+ * Bytes of the UTF-8 character that `text` begins with, 1..4, at most `length`; 0 when it begins with none, or with one
+ * that XML 1.0 does not allow: control characters other than tab, line feed and carriage return, surrogates, U+FFFE and
+ * U+FFFF.
  */
 size_t rep_utf8(const char *text, size_t length);
 /* Text in XML, HTML or SVG, between tags or in an attribute in double quotes. What rep_utf8() refuses becomes '?'. */
@@ -25,19 +26,32 @@ void rep_xmlf(FILE *out, const char *format, ...) __attribute__((format(printf, 
 #define REP_TEXT_MAX 4096u
 /* A JSON string with its quotes. Control characters become \u00XX, bytes that are not UTF-8 '?'. */
 void rep_json(FILE *out, const char *text);
-/* A whole number with a thin space before each group of three digits, from five digits on; a text that is not one as it is, an empty one as a dash. */
+/*
+ * A whole number with a thin space before each group of three digits, from five digits on; a text that is not one as it
+ * is, an empty one as a dash.
+ */
 void rep_number(FILE *out, const char *text);
 
 /* ---- page.c: HTML pages without scripts, fonts or anything else from elsewhere ---- */
 
 /* The style that all pages share, report/page.css: its variables are the colours, in a light and a dark set. */
 extern const char rep_page_style[];
-/* Everything up to <body>. title: plain text. generator: who wrote the page, or NULL. style: rules of this page after the shared ones, or NULL. */
+/*
+ * Everything up to <body>. title: plain text. generator: who wrote the page, or NULL. style: rules of this page after
+ * the shared ones, or NULL.
+ */
 void rep_page_begin(FILE *out, const char *title, const char *generator, const char *style);
 /* Close <main>, <body> and the page. */
 void rep_page_end(FILE *out);
 /* A figure and what it is, both already escaped; class: of the figure, or NULL. Stands in a <div class="tiles">. */
 void rep_tile(FILE *out, const char *class, const char *figure, const char *what);
+
+/* ---- svg.c: charts inside a page ---- */
+
+/* An <svg> as wide as its box allows, with these units inside. class: or NULL. label: what it shows, for readers. */
+void rep_svg_begin(FILE *out, const char *class, double width, double height, const char *label);
+/* A label whose `anchor` (start, middle or end) stands at (x, y). printf, escaped. */
+void rep_svg_text(FILE *out, double x, double y, const char *anchor, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0 or a number of errno. ---- */
 
@@ -46,11 +60,14 @@ typedef struct rep_file {
     char path[PATH_MAX], temporary[PATH_MAX];
 } rep_file;
 
-/* What is there and is no regular file (a terminal, /dev/stdout) is written directly: renaming would replace the device. */
+/*
+ * What is there and is no regular file (a terminal, /dev/stdout) is written directly: renaming would replace the
+ * device.
+ */
 int rep_file_open(rep_file *f, const char *path);
 /*
- * Finish the file: it stands under its name, or not at all when anything could not be written. sync: it is on the disk before it has its name, so that it
- * is whole even after a loss of power.
+ * Finish the file: it stands under its name, or not at all when anything could not be written. sync: it is on the disk
+ * before it has its name, so that it is whole even after a loss of power.
  */
 int rep_file_close(rep_file *f, bool sync);
 /* Leave nothing. Also after a failed rep_file_open(). */

@@ -10,7 +10,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import design  # noqa: E402
 
-# folder -> folders whose headers it may include besides its own; NAME: a design, which sees its own rooms and none of another design
+# folder -> folders whose headers it may include besides its own; NAME: a design, which sees its own rooms and none of
+# another design
 FLOORS = {
     "report": set(),
     "cmodel/lib": set(),

@@ -152,6 +152,7 @@ class Tap:
             del self.inputs[name]
         elif sign == '+' and edges:
             self.edges[edges[1]] = edges[2]
+            self.inputs[edges[2]] = (edges[2], '')
         elif sign == '+' and re.fullmatch(r'\w+=\w+', name):
             name, value = name.split('=')
             self.inputs[name] = (f"32'({value})", '[31:0]')

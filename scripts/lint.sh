@@ -1,5 +1,6 @@
 #!/bin/bash
-# make lint: every check is one line, "ok", "FAIL" (with its output) or "not run"; the last line counts them. Exit status 1 when one fails.
+# make lint: every check is one line, "ok", "FAIL" (with its output) or "not run"; the last line counts them. Exit
+# status 1 when one fails.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -78,7 +79,8 @@ yosys_reads() { # design, Parameter=value...
     yosys -q -p "read_verilog -sv $(includes "$d" | tr '\n' ' ') $(rtl_files "$d" | tr '\n' ' '); hierarchy -check -top $(design get "$d" top)$chparam; proc; check -assert"
 }
 
-# A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the framework, and comments in them, are the same for every design.
+# A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the
+# framework, and comments in them, are the same for every design.
 framework() { sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
 framework_words() {
     local words

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Read by repro.sh and shrink.sh: CASE, TEST, CFG and SEED from each other; DUT, the design that has this configuration (the default one if several have), and
+# Read by repro.sh and shrink.sh: CASE, TEST, CFG and SEED from each other; DUT, the design that has this
+# configuration (the default one if several have), and
 # out, the folder of its builds without CFG-KIND.
 if [ -n "${CASE:-}" ]; then
     [ -f "$CASE" ] || fail "CASE=$CASE: no such file"

@@ -21,8 +21,10 @@ SRC_pymodel := python/model.c python/model_fp.c python/model_task.c python/args.
 SRC_pycore := $(filter-out python/model%,$(wildcard python/*.c))
 # the check of a waveform is that of `tandem axi-check`
 SRC_pycore += $(SRC_drivers) $(filter-out tb/prog/%,$(SRC_tb)) tb/prog/axi_check.c tb/prog/axi_check_file.c $(SRC_tb$(DUT)) $(SRC_network) $(filter-out report/page.c,$(SRC_report)) $(SRC_noshim) $(SRC_opt)
-OBJ_pymodel := $(SRC_pymodel:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
-OBJ_pycore := $(SRC_pycore:%.c=$(PYOBJ)/%.o) $(SRC_cmodel:%.c=$(PYOBJ)/%.o)
+# models and drivers of other designs stay outside
+PY_OTHERS := $(foreach d,$(filter-out $(DUT),$(DUTS)),$(call room,$(d),cmodel)/% $(call room,$(d),drivers)/%)
+OBJ_pymodel := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pymodel) $(SRC_cmodel)))
+OBJ_pycore := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pycore) $(SRC_cmodel)))
 -include $(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d)
 
 $(PYOBJ)/cmodel/%.o $(PYOBJ)/network/%.o $(PYOBJ)/tb/axi/%.o $(PYOBJ)/tb/tap/%.o $(PYOBJ)/$(call room,$(DUT),tb)/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)

@@ -1,4 +1,5 @@
 """The second design from outside: a design of its own, the framework's program around it, deliberate bugs in its RTL."""
+import importlib.util
 import os
 import re
 import shutil
@@ -161,6 +162,35 @@ def readlink(path):
         return os.readlink(path)
     except OSError:
         return ""
+
+
+def test_report(mutant, tmp_path):
+    """The folder of a failure: what broke, how it spread, what each side has copied."""
+    done = run(mutant, "--count", 100, "--report", tmp_path / "r", "--case-dir", tmp_path)
+    assert done.returncode == 1 and (tmp_path / "r/wave.fst").exists() and (tmp_path / "r/timing.svg").exists(), done.stdout + done.stderr
+    text, page = (tmp_path / "r/report.txt").read_text(), (tmp_path / "r/report.html").read_text()
+    assert "align 0: strobe" in text and "destination" in text and "axi_copy.u_align" in page
+    logs = [(tmp_path / f"r/tensors/{side}/index.txt").read_text() for side in ("rtl", "model")]
+    assert "stream=destination task=0 unit=axi_copy" in logs[0] and logs[0] == logs[1]
+
+
+def test_python(program, mutant, tmp_path):
+    """The program of any design from Python (python/tandem/program.py)."""
+    spec = importlib.util.spec_from_file_location("program", ROOT / "python/tandem/program.py")
+    python = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(python)
+    p = python.Program(program)
+    assert p.cfg == "d128" and p.tests["axi_copy"]["copies"]["highest"] == 8
+    good = p.run("axi_copy", seed=7, copies=3, len=100)
+    assert good.ok and good.cycles > 0 and good.trace_hash == p.run("axi_copy", seed=7, copies=3, len=100).trace_hash and good.case is None
+    bad = python.Program(mutant).run("axi_copy", count=100, case_dir=tmp_path)
+    assert not bad.ok and bad.signature == "unit:align:strobe" and python.Program(mutant).repro(bad.case).signature == bad.signature
+    for call, said in ((lambda: p.run("axi_copy", size=1), "unknown knob size"), (lambda: p.run("frob"), "frob"), (lambda: python.Program("/none"), "No such file")):
+        with pytest.raises(python.ProgramError, match=said):
+            call()
+    pytest.importorskip("numpy")
+    streams = p.run("axi_copy", seed=7, dump=True, copies=2, len=100, error="none").streams
+    assert len(streams["rtl", "destination", 0]) == 100 and (streams["rtl", "destination", 0] == streams["model", "destination", 0]).all()
 
 
 def test_shrink(mutant, tmp_path):

@@ -51,6 +51,17 @@ def test_check_finds_stale_files(tmp_path):
     assert gen_regs(tmp_path, GOOD, "--check").returncode == 1
 
 
+def test_traits(tmp_path):
+    text = GOOD.replace('  enum 1 ONE "one"\n', '  enum 0 NIL "nothing"\n  enum 1 ONE odd "one"\n  enum 2 TWO even small "two"\n')
+    assert gen_regs(tmp_path, text).returncode == 0
+    header = (tmp_path / "x.h").read_text()
+    for line in ("#define NPU_A_X_COUNT 3u", "    X(TWO, 2u)\n", "#define NPU_A_X_WITH_ODD 0x2u", "#define NPU_A_X_WITH_SMALL 0x4u", "#define NPU_A_X_NOT_ODD_COUNT 2u",
+                 '#define NPU_A_X_NOT_ODD_NAMES { "nil", "two" }', "#define NPU_A_X_NOT_ODD_VALUES { 0u, 2u }"):
+        assert line in header, line
+    done = gen_regs(tmp_path, text.replace("ONE odd", "ONE Odd"))
+    assert done.returncode == 2 and "traits in small letters" in done.stderr
+
+
 @pytest.mark.parametrize("old, new, line, text", [
     ("3:0 exact 5", "31:0 exact 5", 5, "overlaps"),
     ("exact 5", "exakt 5", 3, "unknown class"),

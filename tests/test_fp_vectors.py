@@ -26,7 +26,7 @@ PAIRS = [(op, unit) for op, units in OPS.items() for unit in units]
 def model(tmp_path_factory):
     """Programs unit-fp_* with the golden model in place of the design."""
     folder = tmp_path_factory.mktemp("fp")
-    libs = [HOST / f"lib{name}.a" for name in ("covnpu", "covcode", "coverage", "tbnpu", "tb", "cmodel", "drivers")]
+    libs = [HOST / f"lib{name}.a" for name in ("tbnpu", "covnpu", "covcode", "coverage", "tb", "opt", "report", "cmodel", "drivers")]
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
@@ -40,7 +40,7 @@ def model(tmp_path_factory):
     programs = {}
     for unit in UNITS:
         programs[unit] = str(folder / f"unit-fp_{unit}")
-        subprocess.run(["gcc", *flags, f"testcases/npu/unit/unit_fp_{unit}.c", *objects, *map(str, libs), "-ljansson", "-lz", "-lm", "-lpthread", "-o",
+        subprocess.run(["gcc", *flags, f"testcases/npu/unit/unit_fp_{unit}.c", *objects, "-Wl,--start-group", *map(str, libs), "-Wl,--end-group", "-ljansson", "-lz", "-lm", "-lpthread", "-o",
                         programs[unit]], cwd=ROOT, check=True)
     return programs
 

@@ -88,9 +88,9 @@ def test_sums_of_performance(bench):
     """A result that has them; one that says nothing; one that says nonsense."""
     bench.program(bench.build / "n8-fast/unit-pass", r"""
 case $index in
-  0) work='work_cases=3\nwork_cycles=500\nbound.mesh=10\nbound.read=300\nbound.write=20\nbound=310\n';;
+  0) work='work_cases=3\nwork_cycles=500\nbound_mesh=10\nbound_read=300\nbound_write=20\nbound=310\n';;
   1) work=;;
-  2) work='work_cases=1\nwork_cycles=-4\nbound.mesh=99999999999999999999\nbound.read=x\nbound.Wr"=1\nbound.=2\nbound=\n';;
+  2) work='work_cases=1\nwork_cycles=-4\nbound_mesh=99999999999999999999\nbound_read=x\nbound_Wr"=1\nbound_=2\nbound=\n';;
 esac
 report "outcome=pass\n$work" """)
     done = bench.run("unit pass cfg=n8 count=3\n")

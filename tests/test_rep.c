@@ -1,4 +1,7 @@
-/* What all pages and files share: escaped text, JSON strings, the frame of a page, files that appear whole or not at all. */
+/*
+ * What all pages and files share: escaped text, JSON strings, the frame of a page, files that appear whole or not at
+ * all.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,6 +79,18 @@ static void page(void **state) {
     free(got);
 }
 
+static void put_chart(FILE *out, const char *label) {
+    rep_svg_begin(out, NULL, 600, 170.5, label);
+    rep_svg_text(out, 36, 14.25, "end", "%d < %s", 1, label);
+}
+
+static void chart(void **state) {
+    (void)state;
+    expect(put_chart, "a & b",
+           "<svg viewBox=\"0 0 600 170.5\" role=\"img\" aria-label=\"a &amp; b\">\n"
+           "<text x=\"36\" y=\"14.25\" text-anchor=\"end\">1 &lt; a &amp; b</text>\n");
+}
+
 static void in_folder(char path[64], const char *dir, const char *name) {
     (void)snprintf(path, 64, "%s/%s", dir, name);
 }
@@ -118,7 +133,7 @@ static void files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_of_xml), cmocka_unit_test(text_of_json), cmocka_unit_test(numbers),
-        cmocka_unit_test(page),        cmocka_unit_test(files),
+        cmocka_unit_test(page),        cmocka_unit_test(chart),        cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

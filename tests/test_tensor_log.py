@@ -165,7 +165,7 @@ def test_first_difference(tmp_path):
     (["diff", "x", "y"], "x/index.txt: No such file"),
     (["diff", "x", "y", "z"], "unexpected argument z"),
     (["diff", "x", "y", "--quiet"], "unknown option --quiet"),
-    (["test", "conv", "--dump"], "--dump: expected a file or folder name"),
+    (["test", "conv", "--dump"], "--dump: expected a value"),
     (["test", "conv", "--dump", "d", "--count", "2"], "expected --count 1"),
     (["list", "--dump", "d"], "unknown option --dump"),
 ])

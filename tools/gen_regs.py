@@ -11,6 +11,7 @@ import regs_tasks
 ACCESSES = ("ro", "rw", "wo", "w1c")
 CLASSES = ("exact", "timed", "w1c")
 NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+TRAIT = re.compile(r"[a-z][a-z0-9]*\Z")
 SPACE = 512
 
 
@@ -119,8 +120,8 @@ def parse_field(num, words, reg):
 
 
 def parse_enum(num, words, field):
-    if len(words) != 3:
-        raise Bad(num, 'expected: enum VALUE NAME "text"')
+    if len(words) < 3 or not all(TRAIT.match(w) for w in words[3:]):
+        raise Bad(num, 'expected: enum VALUE NAME [trait...] "text", traits in small letters')
     if field is None:
         raise Bad(num, "enum before the first field")
     value = number(num, words[1], "value")
@@ -130,7 +131,9 @@ def parse_enum(num, words, field):
     for other in field.enums:
         if other[0] == value or other[1] == words[2]:
             raise Bad(num, "value or name is already that of %s" % other[1])
-    return value, words[2]
+    if words[3:] and field.width > 5:
+        raise Bad(num, "traits: %s has more than 5 bits" % field.name)
+    return value, words[2], tuple(words[3:])
 
 
 def parse_task(num, kind, words, text, desc):
@@ -188,7 +191,8 @@ def parse(lines):
         elif kind in ("task", "member", "constants"):
             parse_task(num, kind, words, text, desc)
         else:
-            field.enums.append(parse_enum(num, words, field) + (text,)) if field else parse_enum(num, words, None)
+            value, name, traits = parse_enum(num, words, field)
+            field.enums.append((value, name, text, traits))
     if not regs:
         raise Bad(len(lines), "no register in the description")
     if not regs[-1].fields:
@@ -217,18 +221,38 @@ def gen_sv(regs):
             out.append("  localparam int unsigned %s_WIDTH = %d;" % (q, f.width))
             out.append("  localparam logic [31:0] %s_MASK = 32'h%08X;" % (q, f.mask))
             out.append("  localparam logic [%d:0] %s_RESET = %d'h%X;" % (f.width - 1, q, f.width, f.reset))
-            for value, name, _ in f.enums:
+            for value, name, *_ in f.enums:
                 out.append("  localparam logic [%d:0] %s_%s = %d'd%d;" % (f.width - 1, q, name, f.width, value))
         out.append("")
     out += ["endpackage", ""]
     return "\n".join(out)
 
 
+def trait_tables(prefix, field):
+    """Of a field whose values have traits: how many values there are, all of them, and for each trait who has it and who has not."""
+    traits = sorted({t for e in field.enums for t in e[3]})
+    if not traits:
+        return []
+    out = ["#define %s_COUNT %du" % (prefix, len(field.enums)), "#define %s_TABLE(X) \\" % prefix,
+           " \\\n".join("    X(%s, %du)" % (e[1], e[0]) for e in field.enums)]
+    for t in traits:
+        others = [e for e in field.enums if t not in e[3]]
+        name = t.upper()
+        out += ["#define %s_WITH_%s 0x%Xu" % (prefix, name, sum(1 << e[0] for e in field.enums if t in e[3])),
+                "#define %s_NOT_%s_COUNT %du" % (prefix, name, len(others)),
+                "#define %s_NOT_%s_NAMES { %s }" % (prefix, name, ", ".join('"%s"' % e[1].lower() for e in others)),
+                "#define %s_NOT_%s_VALUES { %s }" % (prefix, name, ", ".join("%du" % e[0] for e in others))]
+    return out
+
+
 def gen_c(regs):
     out = ["/*", " * npu_regs.h - register offsets and fields.", " *",
            " * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.",
-           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.", " */",
-           "#ifndef NPU_REGS_H", "#define NPU_REGS_H", "", "/* clang-format off */", ""]
+           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.",
+           " * Where values have traits: _COUNT, _TABLE of X(NAME, value); of a trait T _WITH_T, a bit for each value that has it (NPU_HAS), and of the",
+           " * values that have not _NOT_T_COUNT, _NOT_T_NAMES and _NOT_T_VALUES, initialisers of tables.", " */",
+           "#ifndef NPU_REGS_H", "#define NPU_REGS_H", "", "/* clang-format off */", "",
+           "/* Is `value` in a set NPU_..._WITH_...? */", "#define NPU_HAS(set, value) (((set) >> (value) & 1u) != 0)", ""]
     for reg in regs:
         out.append("/* %s */" % reg.text.replace("*/", "* /"))
         out.append("#define NPU_REG_%s 0x%03Xu" % (reg.name, reg.offset))
@@ -238,10 +262,12 @@ def gen_c(regs):
             out.append("#define %s_LSB %du" % (q, f.lo))
             out.append("#define %s_WIDTH %du" % (q, f.width))
             out.append("#define %s_MASK 0x%08Xu" % (q, f.mask))
-            for value, name, _ in f.enums:
+            for value, name, *_ in f.enums:
                 out.append("#define %s_%s %du" % (q, name, value))
-            if f.enums and [value for value, _, _ in f.enums] == list(range(len(f.enums))):
-                out.append("#define %s_NAMES {%s}" % (q, ", ".join('"%s"' % name.lower() for _, name, _ in f.enums)))
+            if f.enums and f.enums[0][0] == 0:
+                out.append("#define %s_NAMES {%s}" % (q, ", ".join(
+                    '%s"%s"' % ("" if i == 0 or e[0] == f.enums[i - 1][0] + 1 else "[%d] = " % e[0], e[1].lower()) for i, e in enumerate(f.enums))))
+            out += trait_tables(q, f)
         out.append("")
     out += ["/* Access of a register, for NPU_REG_TABLE. */",
             "#define NPU_ACCESS_RO 0u", "#define NPU_ACCESS_RW 1u", "#define NPU_ACCESS_WO 2u", "#define NPU_ACCESS_W1C 3u", "",
@@ -253,7 +279,7 @@ def gen_c(regs):
     out.append(" \\\n".join(rows))
     fields = ["    X(%s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, r.offset, f.lo, f.width) for r in regs for f in r.fields]
     enums = ["    X(%s, %s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, name, r.offset, f.lo, value)
-             for r in regs for f in r.fields for value, name, _ in f.enums]
+             for r in regs for f in r.fields for value, name, *_ in f.enums]
     out += ["", "/* X(register, field, offset, lsb, width) for each field, in order of offsets. */", "#define NPU_FIELD_TABLE(X) \\",
             " \\\n".join(fields),
             "", "/* X(register, field, name, offset, lsb, value) for each named value of a field. */", "#define NPU_ENUM_TABLE(X) \\",
@@ -281,7 +307,7 @@ def gen_md(regs):
             bits = "%d" % f.hi if f.hi == f.lo else "%d:%d" % (f.hi, f.lo)
             text = cell(f.text)
             if f.enums:
-                text += ": " + ", ".join("%d %s (%s)" % (v, n, cell(t)) for v, n, t in f.enums)
+                text += ": " + ", ".join("%d %s (%s)" % (v, n, cell(t)) for v, n, t, _ in f.enums)
             out.append("| %s | %s | %s | 0x%X | %s |" % (bits, f.name, f.cls, f.reset, text))
     return "\n".join(out) + "\n"
 

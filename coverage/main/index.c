@@ -127,14 +127,14 @@ static void put_trend(const page *p) {
         }
     }
     low = low >= 100.0 ? 90.0 : (double)((int)low / 10 * 10);
-    fprintf(p->out,
-            "<h2>Trend</h2>\n<svg class=\"trend\" viewBox=\"0 0 600 170\" role=\"img\" aria-label=\"coverage of the runs of this suite\">"
-            "<path class=\"axis\" d=\"M40 10V150H590\"/><text x=\"36\" y=\"14\" text-anchor=\"end\">100</text>"
-            "<text x=\"36\" y=\"154\" text-anchor=\"end\">%.0f&#8202;%%</text><text x=\"40\" y=\"166\">run %" JSON_INTEGER_FORMAT
-            "</text>\n",
-            low, first);
+    fputs("<h2>Trend</h2>\n", p->out);
+    rep_svg_begin(p->out, "trend", 600, 170, "coverage of the runs of this suite");
+    fputs("<path class=\"axis\" d=\"M40 10V150H590\"/>", p->out);
+    rep_svg_text(p->out, 36, 14, "end", "100");
+    rep_svg_text(p->out, 36, 154, "end", "%.0f\xe2\x80\x8a%%", low);
+    rep_svg_text(p->out, 40, 166, "start", "run %" JSON_INTEGER_FORMAT, first);
     if (last > first) {
-        fprintf(p->out, "<text x=\"590\" y=\"166\" text-anchor=\"end\">run %" JSON_INTEGER_FORMAT "</text>\n", last);
+        rep_svg_text(p->out, 590, 166, "end", "run %" JSON_INTEGER_FORMAT, last);
     }
     for (size_t k = 0; k < TRENDS; k++) {
         put_line(p, k, first, last, low, false);

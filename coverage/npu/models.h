@@ -94,4 +94,17 @@ extern const char *const npu_act_names[12];
 extern const char *const npu_bus_names[6];
 extern const char *const npu_wait_names[2];
 
+/*
+ * A model is a list MODEL(P, D) of P(name, bug, bins), a coverpoint whose value is the knob of its name, and
+ * D(name, bug, bins, value, hint), one whose value is a function of the case. As coverpoints and as values:
+ */
+#define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
+#define AS_DERIVED(name_, bug_, bins_, value_, hint_) {COV_POINT(#name_, bug_, bins_), .hint = (hint_)},
+#define AS_KNOB(name_, bug_, bins_) NULL,
+#define AS_VALUE(name_, bug_, bins_, value_, hint_) value_,
+
+static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
+static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
+static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
+
 #endif

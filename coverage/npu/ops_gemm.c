@@ -18,8 +18,6 @@ static const cov_bin in_scale_bins[] = {NPU_ENUM(scales, 5, ":in_scale=%")};
 static const cov_bin out_scale_bins[] = {NPU_ENUM(scales, 5, ":out_scale=%")};
 static const cov_bin wscale_bins[] = {NPU_ENUM(wscales, 3, ":wscale=%")};
 static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, 12, ":act=%")};
-static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
-static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
 
 #define EDGES(h)                                                                                                                           \
     {COV_EACH(1, 11), .hint = (h)}, {COV_RANGE("12..31", 12, 31), .hint = (h)}, {COV_RANGE("32..254", 32, 254), .hint = (h)}, {            \
@@ -65,7 +63,6 @@ static const cov_bin groups_bins[] = {{COV_VALUE("one", 0), .hint = ":groups=1"}
                                       {COV_VALUE("some", 1), .hint = ":shape=grouped"},
                                       {COV_VALUE("one a channel", 2), .hint = ":shape=depthwise"}};
 static const cov_bin tiles_bins[] = {{COV_VALUE("driver", 0)}, {COV_POW2(1, 255), .hint = ":group=%"}};
-static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
 static const cov_bin bias_bins[] = {
     {COV_VALUE("none", 0), .hint = ":bias=0"}, {COV_VALUE("plain", 1), .hint = ":bias=1"}, {COV_VALUE("hard", 2), .hint = ":bias=2"}};
 static const cov_bin gap_bins[] = {{COV_EACH(0, 8), .hint = ":gap=%"}};
@@ -154,11 +151,6 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins)                                                                 \
     P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)                                                                \
     P(wait, "the interrupt and the status say different things", wait_bins)
-
-#define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
-#define AS_DERIVED(name_, bug_, bins_, value_, hint_) {COV_POINT(#name_, bug_, bins_), .hint = (hint_)},
-#define AS_KNOB(name_, bug_, bins_) NULL,
-#define AS_VALUE(name_, bug_, bins_, value_, hint_) value_,
 
 #define CONV(P, D)                                                                                                                         \
     MAP(P, D)                                                                                                                              \

@@ -15,9 +15,6 @@ static const char *const weights[] = {"none", "float", "int8"};
 static const cov_bin layers_bins[] = {{COV_EACH(1, 12), .hint = ":layers=%"}};
 static const cov_bin optimise_bins[] = {NPU_ENUM(optimise, 4, ":optimise=%")};
 static const cov_bin data_bins[] = {NPU_ENUM(data, 4, ":data=%"), NPU_ONES};
-static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
-static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
-static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
 
 #define POINT(name_, bug_, bins_)                                                                                                          \
     { COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%" }

@@ -19,8 +19,6 @@ static const cov_bin mix_bins[] = {NPU_ENUM(mixes, 6, ":mix=%")};
 static const cov_bin units_bins[] = {NPU_ENUM(units, 4, ":units=%")};
 static const cov_bin op_bins[] = {NPU_ENUM(operators, 13, ":op=%")};
 static const cov_bin kind_bins[] = {NPU_ENUM(faults, 8, ":kind=%")};
-static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
-static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
 /* of a kind of fault that has them: see only_of() */
 static const cov_bin axi_bins[] = {{COV_NAMES(channels, 5), .hint = ":kind=hang axi=%"}};
 static const cov_bin dir_bins[] = {{COV_NAMES(dirs, 2), .hint = ":kind=response dir=%"}};
@@ -28,7 +26,6 @@ static const cov_bin resp_bins[] = {{COV_NAMES(responses, 2), .hint = ":kind=res
 static const cov_bin beat_bins[] = {{COV_NAMES(beats, 4), .hint = ":kind=response beat=%"}};
 static const cov_bin mend_bins[] = {{COV_NAMES(mends, 2), .hint = ":kind=hang mend=%"}};
 static const cov_bin unit_bins[] = {{COV_NAMES(started, 3), .hint = ":kind=start unit=%"}};
-static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
 static const cov_bin channel_bins[] = {{COV_EACH(0, 1)}};
 static const cov_bin jobs_bins[] = {{COV_EACH(1, 6)}};
 static const cov_bin tasks_bins[] = {{COV_EACH(1, 4)}, {COV_RANGE("5..8", 5, 8)}, {COV_RANGE("9..", 9, COV_MAX)}};
@@ -65,11 +62,6 @@ NPU_VALUE(beat, only_of(c, "response", "response", "beat", beats, 4))
 NPU_VALUE(mend, only_of(c, "hang", "hang", "mend", mends, 2))
 NPU_VALUE(unit, only_of(c, "start", "start", "unit", started, 3))
 
-#define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
-#define AS_DERIVED(name_, bug_, bins_, value_) {COV_POINT(#name_, bug_, bins_)},
-#define AS_KNOB(name_, bug_, bins_) NULL,
-#define AS_VALUE(name_, bug_, bins_, value_) value_,
-
 #define JOBS(P, D)                                                                                                                         \
     P(jobs, "so many operators at a time fill a queue", jobs_bins)                                                                         \
     P(mix, "two units ask for one channel of memory at once", mix_bins)                                                                    \
@@ -95,12 +87,12 @@ NPU_VALUE(unit, only_of(c, "start", "start", "unit", started, 3))
     P(when, "a fault in the first or last moments of a task is missed", when_bins)                                                         \
     P(count, "a second fault before the first one is handled", count_bins)                                                                 \
     P(channel, "only one channel of memory reports its errors", channel_bins)                                                              \
-    D(axi, "one channel of the bus is not awaited", axi_bins, axi)                                                                         \
-    D(dir, "errors of writes are lost", dir_bins, dir)                                                                                     \
-    D(resp, "DECERR is taken for OKAY", resp_bins, resp)                                                                                   \
-    D(beat, "an error counts only in the last beat", beat_bins, beat)                                                                      \
-    D(mend, "a soft reset waits for memory for ever", mend_bins, mend)                                                                     \
-    D(unit, "a start of a busy unit disturbs the task that runs", unit_bins, unit)                                                         \
+    D(axi, "one channel of the bus is not awaited", axi_bins, axi, NULL)                                                                   \
+    D(dir, "errors of writes are lost", dir_bins, dir, NULL)                                                                               \
+    D(resp, "DECERR is taken for OKAY", resp_bins, resp, NULL)                                                                             \
+    D(beat, "an error counts only in the last beat", beat_bins, beat, NULL)                                                                \
+    D(mend, "a soft reset waits for memory for ever", mend_bins, mend, NULL)                                                               \
+    D(unit, "a start of a busy unit disturbs the task that runs", unit_bins, unit, NULL)                                                   \
     P(frills, "a fault between two parts of a split operator", flag_bins)                                                                  \
     P(bus, "a fault while a unit waits for memory", bus_bins)                                                                              \
     P(wait, "the driver waits for an interrupt that does not come", wait_bins)

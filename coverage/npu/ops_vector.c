@@ -1,10 +1,11 @@
 /* ops_vector.c - the operator space of the tests pool, eltwise, act, reduce and convert. */
 #include "models.h"
 
+#include "npu_regs.h"
+
 static const char *const pool_shapes[] = {"any", "wide", "large", "tiny", "deep", "whole"};
 static const char *const pool_types[] = {"max", "avg"};
-static const char *const ops[] = {"copy", "add", "sub", "rsub", "mul", "muladd",  "addmul", "max",
-                                  "min",  "gt",  "ge",  "eq",   "abs", "add_i32", "prelu"};
+static const char *const ops[] = NPU_ALU_CTRL_OP_NOT_REDUCE_NAMES;
 static const char *const kinds[] = {"scalar", "vector", "channel"};
 static const char *const tensor_data[] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
 static const char *const reductions[] = {"dot", "mean"};
@@ -16,7 +17,7 @@ static const char *const convert_scales[] = {"calib", "pow2", "tiny", "huge", "s
 
 static const cov_bin pool_shape_bins[] = {NPU_ENUM(pool_shapes, 6, ":shape=%")};
 static const cov_bin type_bins[] = {NPU_ENUM(pool_types, 2, ":type=%")};
-static const cov_bin op_bins[] = {NPU_ENUM(ops, 15, ":op=%")};
+static const cov_bin op_bins[] = {NPU_ENUM(ops, NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT, ":op=%")};
 static const cov_bin p_bins[] = {NPU_ENUM(kinds, 3, ":p_kind=%")};
 static const cov_bin q_bins[] = {NPU_ENUM(kinds, 3, ":q_kind=%")};
 static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, 12, ":act=%")};
@@ -27,9 +28,6 @@ static const cov_bin convert_shape_bins[] = {NPU_ENUM(convert_shapes, 5, ":shape
 static const cov_bin to_bins[] = {NPU_ENUM(directions, 2, ":to=%")};
 static const cov_bin convert_data_bins[] = {NPU_ENUM(convert_data, 7, ":data=%"), NPU_ONES};
 static const cov_bin convert_scale_bins[] = {NPU_ENUM(convert_scales, 5, ":scale=%")};
-static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
-static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};
-static const cov_bin flag_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}};
 static const cov_bin window_bins[] = {{COV_EACH(1, 9)}, {COV_RANGE("10..31", 10, 31)}, {COV_RANGE("32..", 32, COV_MAX)}};
 static const cov_bin stride_bins[] = {{COV_EACH(1, 5)}, {COV_RANGE("6..", 6, COV_MAX)}};
 static const cov_bin pad_bins[] = {{COV_EACH(0, 4)}, {COV_RANGE("5..", 5, COV_MAX)}};
@@ -65,11 +63,6 @@ NPU_VALUE(dot_length, npu_knob(c, "what") == 0 ? npu_knob(c, "len") : COV_NONE)
 NPU_VALUE(mean_w, npu_knob(c, "what") == 1 ? npu_knob(c, "w") : COV_NONE)
 NPU_VALUE(mean_h, npu_knob(c, "what") == 1 ? npu_knob(c, "h") : COV_NONE)
 NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
-
-#define AS_POINT(name_, bug_, bins_) {COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%"},
-#define AS_DERIVED(name_, bug_, bins_, value_, hint_) {COV_POINT(#name_, bug_, bins_), .hint = (hint_)},
-#define AS_KNOB(name_, bug_, bins_) NULL,
-#define AS_VALUE(name_, bug_, bins_, value_, hint_) value_,
 
 #define AROUND(P, D)                                                                                                                       \
     P(gap, "the space between channels or pixels is written", gap_bins)                                                                    \

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "npu_hal.h"
+#include "npu_regs.h"
 
 typedef enum npu_status {
     NPU_OK = 0,
@@ -218,27 +219,10 @@ npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes);
 npu_status npu_pool_make_table(const npu_pool *pool, float *dst, size_t dst_bytes);
 npu_status npu_pool_run(npu *dev, const npu_pool *pool);
 
-/* Operations of the ALU, the numbers of ALU_CTRL.OP (docs/npu/npu.md section 3.3). */
-typedef enum npu_alu_op {
-    NPU_ALU_COPY,
-    NPU_ALU_ADD,
-    NPU_ALU_SUB,
-    NPU_ALU_RSUB,
-    NPU_ALU_MUL,
-    NPU_ALU_MULADD,
-    NPU_ALU_ADDMUL,
-    NPU_ALU_MAX,
-    NPU_ALU_MIN,
-    NPU_ALU_GT,
-    NPU_ALU_GE,
-    NPU_ALU_EQ,
-    NPU_ALU_ABS,
-    NPU_ALU_ADD_I32,
-    NPU_ALU_DOT,
-    NPU_ALU_SUM,
-    NPU_ALU_PRELU,
-    NPU_ALU_OP_COUNT
-} npu_alu_op;
+/* Operations of the ALU: NPU_ALU_COPY, NPU_ALU_ADD and so on, names and numbers of ALU_CTRL.OP (docs/npu/registers.md). */
+#define NPU_ALU_VALUE(NAME, value) NPU_ALU_##NAME = value,
+typedef enum npu_alu_op { NPU_ALU_CTRL_OP_TABLE(NPU_ALU_VALUE) NPU_ALU_OP_COUNT } npu_alu_op;
+#undef NPU_ALU_VALUE
 /* Where p or q comes from: a scalar, the tensor b, or an array with one FP32 for each channel. */
 typedef enum npu_operand { NPU_SCALAR = 0, NPU_VECTOR = 1, NPU_CHANNEL = 2 } npu_operand;
 

@@ -4,11 +4,11 @@
 #include "npu_priv.h"
 
 static bool uses_p(npu_alu_op op) {
-    return op != NPU_ALU_COPY && op != NPU_ALU_ABS && op != NPU_ALU_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, op);
 }
 
 static bool uses_q(npu_alu_op op) {
-    return op == NPU_ALU_MULADD || op == NPU_ALU_ADDMUL;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, op);
 }
 
 static void put_operands(const npu_alu_state *s, npu_task *task) {

@@ -3,11 +3,16 @@
  *
  * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.
  * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.
+ * Where values have traits: _COUNT, _TABLE of X(NAME, value); of a trait T _WITH_T, a bit for each value that has it (NPU_HAS), and of the
+ * values that have not _NOT_T_COUNT, _NOT_T_NAMES and _NOT_T_VALUES, initialisers of tables.
  */
 #ifndef NPU_REGS_H
 #define NPU_REGS_H
 
 /* clang-format off */
+
+/* Is `value` in a set NPU_..._WITH_...? */
+#define NPU_HAS(set, value) (((set) >> (value) & 1u) != 0)
 
 /* Identification */
 #define NPU_REG_ID 0x000u
@@ -178,6 +183,55 @@
 #define NPU_PERF_SEL_SEL_LSB 0u
 #define NPU_PERF_SEL_SEL_WIDTH 6u
 #define NPU_PERF_SEL_SEL_MASK 0x0000003Fu
+#define NPU_PERF_SEL_SEL_CYCLES 0u
+#define NPU_PERF_SEL_SEL_GEMM_COMPUTE 1u
+#define NPU_PERF_SEL_SEL_READ0_BEATS 2u
+#define NPU_PERF_SEL_SEL_READ1_BEATS 3u
+#define NPU_PERF_SEL_SEL_WRITE0_BEATS 4u
+#define NPU_PERF_SEL_SEL_WRITE1_BEATS 5u
+#define NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS 6u
+#define NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS 7u
+#define NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM 8u
+#define NPU_PERF_SEL_SEL_READ0_BURSTS 9u
+#define NPU_PERF_SEL_SEL_READ1_BURSTS 10u
+#define NPU_PERF_SEL_SEL_WRITE0_BURSTS 11u
+#define NPU_PERF_SEL_SEL_WRITE1_BURSTS 12u
+#define NPU_PERF_SEL_SEL_READ0_WAITS_BUS 13u
+#define NPU_PERF_SEL_SEL_READ1_WAITS_BUS 14u
+#define NPU_PERF_SEL_SEL_READ0_HELD 15u
+#define NPU_PERF_SEL_SEL_READ1_HELD 16u
+#define NPU_PERF_SEL_SEL_WRITE0_WAITS_BUS 17u
+#define NPU_PERF_SEL_SEL_WRITE1_WAITS_BUS 18u
+#define NPU_PERF_SEL_SEL_WRITE0_WAITS_DATA 19u
+#define NPU_PERF_SEL_SEL_WRITE1_WAITS_DATA 20u
+#define NPU_PERF_SEL_SEL_GEMM_LOAD 21u
+#define NPU_PERF_SEL_SEL_GEMM_WRITE_BACK 22u
+#define NPU_PERF_SEL_SEL_POST0_WAITS_ROOM 23u
+#define NPU_PERF_SEL_SEL_POST1_WAITS_ROOM 24u
+#define NPU_PERF_SEL_SEL_POST0_WAITS_PSUM 25u
+#define NPU_PERF_SEL_SEL_POST1_WAITS_PSUM 26u
+#define NPU_PERF_SEL_SEL_ALU_BUSY 27u
+#define NPU_PERF_SEL_SEL_ALU_WAITS_OPERANDS 28u
+#define NPU_PERF_SEL_SEL_ALU_WAITS_ROOM 29u
+#define NPU_PERF_SEL_SEL_POOL_BUSY 30u
+#define NPU_PERF_SEL_SEL_POOL_WAITS_INPUT 31u
+#define NPU_PERF_SEL_SEL_POOL_WAITS_ROOM 32u
+#define NPU_PERF_SEL_SEL_GEMM_BUSY 33u
+#define NPU_PERF_SEL_SEL_ALU0_RESULTS 34u
+#define NPU_PERF_SEL_SEL_ALU1_RESULTS 35u
+#define NPU_PERF_SEL_SEL_MOST_SEND0_GEMM 40u
+#define NPU_PERF_SEL_SEL_MOST_SEND1_GEMM 41u
+#define NPU_PERF_SEL_SEL_MOST_SEND0_POOL 42u
+#define NPU_PERF_SEL_SEL_MOST_SEND1_POOL 43u
+#define NPU_PERF_SEL_SEL_MOST_SEND0_ALU 44u
+#define NPU_PERF_SEL_SEL_MOST_SEND1_ALU 45u
+#define NPU_PERF_SEL_SEL_MOST_OFM_TILES 46u
+#define NPU_PERF_SEL_SEL_MOST_IFM_WORDS 47u
+#define NPU_PERF_SEL_SEL_MOST_READ0_BURSTS 48u
+#define NPU_PERF_SEL_SEL_MOST_READ1_BURSTS 49u
+#define NPU_PERF_SEL_SEL_MOST_WRITE0_BURSTS 50u
+#define NPU_PERF_SEL_SEL_MOST_WRITE1_BURSTS 51u
+#define NPU_PERF_SEL_SEL_NAMES {"cycles", "gemm_compute", "read0_beats", "read1_beats", "write0_beats", "write1_beats", "im2col_waits_rows", "im2col_waits_weights", "im2col_waits_room", "read0_bursts", "read1_bursts", "write0_bursts", "write1_bursts", "read0_waits_bus", "read1_waits_bus", "read0_held", "read1_held", "write0_waits_bus", "write1_waits_bus", "write0_waits_data", "write1_waits_data", "gemm_load", "gemm_write_back", "post0_waits_room", "post1_waits_room", "post0_waits_psum", "post1_waits_psum", "alu_busy", "alu_waits_operands", "alu_waits_room", "pool_busy", "pool_waits_input", "pool_waits_room", "gemm_busy", "alu0_results", "alu1_results", [40] = "most_send0_gemm", "most_send1_gemm", "most_send0_pool", "most_send1_pool", "most_send0_alu", "most_send1_alu", "most_ofm_tiles", "most_ifm_words", "most_read0_bursts", "most_read1_bursts", "most_write0_bursts", "most_write1_bursts"}
 
 /* Selected counter, low half */
 #define NPU_REG_PERF_LO 0x02Cu
@@ -620,6 +674,41 @@
 #define NPU_ALU_CTRL_OP_SUM 15u
 #define NPU_ALU_CTRL_OP_PRELU 16u
 #define NPU_ALU_CTRL_OP_NAMES {"copy", "add", "sub", "rsub", "mul", "muladd", "addmul", "max", "min", "gt", "ge", "eq", "abs", "add_i32", "dot", "sum", "prelu"}
+#define NPU_ALU_CTRL_OP_COUNT 17u
+#define NPU_ALU_CTRL_OP_TABLE(X) \
+    X(COPY, 0u) \
+    X(ADD, 1u) \
+    X(SUB, 2u) \
+    X(RSUB, 3u) \
+    X(MUL, 4u) \
+    X(MULADD, 5u) \
+    X(ADDMUL, 6u) \
+    X(MAX, 7u) \
+    X(MIN, 8u) \
+    X(GT, 9u) \
+    X(GE, 10u) \
+    X(EQ, 11u) \
+    X(ABS, 12u) \
+    X(ADD_I32, 13u) \
+    X(DOT, 14u) \
+    X(SUM, 15u) \
+    X(PRELU, 16u)
+#define NPU_ALU_CTRL_OP_WITH_INT32 0x2000u
+#define NPU_ALU_CTRL_OP_NOT_INT32_COUNT 16u
+#define NPU_ALU_CTRL_OP_NOT_INT32_NAMES { "copy", "add", "sub", "rsub", "mul", "muladd", "addmul", "max", "min", "gt", "ge", "eq", "abs", "dot", "sum", "prelu" }
+#define NPU_ALU_CTRL_OP_NOT_INT32_VALUES { 0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 12u, 14u, 15u, 16u }
+#define NPU_ALU_CTRL_OP_WITH_P 0x16FFEu
+#define NPU_ALU_CTRL_OP_NOT_P_COUNT 3u
+#define NPU_ALU_CTRL_OP_NOT_P_NAMES { "copy", "abs", "sum" }
+#define NPU_ALU_CTRL_OP_NOT_P_VALUES { 0u, 12u, 15u }
+#define NPU_ALU_CTRL_OP_WITH_Q 0x60u
+#define NPU_ALU_CTRL_OP_NOT_Q_COUNT 15u
+#define NPU_ALU_CTRL_OP_NOT_Q_NAMES { "copy", "add", "sub", "rsub", "mul", "max", "min", "gt", "ge", "eq", "abs", "add_i32", "dot", "sum", "prelu" }
+#define NPU_ALU_CTRL_OP_NOT_Q_VALUES { 0u, 1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u, 11u, 12u, 13u, 14u, 15u, 16u }
+#define NPU_ALU_CTRL_OP_WITH_REDUCE 0xC000u
+#define NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT 15u
+#define NPU_ALU_CTRL_OP_NOT_REDUCE_NAMES { "copy", "add", "sub", "rsub", "mul", "muladd", "addmul", "max", "min", "gt", "ge", "eq", "abs", "add_i32", "prelu" }
+#define NPU_ALU_CTRL_OP_NOT_REDUCE_VALUES { 0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 12u, 13u, 16u }
 #define NPU_ALU_CTRL_P_KIND_LSB 6u
 #define NPU_ALU_CTRL_P_KIND_WIDTH 2u
 #define NPU_ALU_CTRL_P_KIND_MASK 0x000000C0u
@@ -1041,6 +1130,54 @@
 
 /* X(register, field, name, offset, lsb, value) for each named value of a field. */
 #define NPU_ENUM_TABLE(X) \
+    X(PERF_SEL, SEL, CYCLES, 0x028u, 0u, 0u) \
+    X(PERF_SEL, SEL, GEMM_COMPUTE, 0x028u, 0u, 1u) \
+    X(PERF_SEL, SEL, READ0_BEATS, 0x028u, 0u, 2u) \
+    X(PERF_SEL, SEL, READ1_BEATS, 0x028u, 0u, 3u) \
+    X(PERF_SEL, SEL, WRITE0_BEATS, 0x028u, 0u, 4u) \
+    X(PERF_SEL, SEL, WRITE1_BEATS, 0x028u, 0u, 5u) \
+    X(PERF_SEL, SEL, IM2COL_WAITS_ROWS, 0x028u, 0u, 6u) \
+    X(PERF_SEL, SEL, IM2COL_WAITS_WEIGHTS, 0x028u, 0u, 7u) \
+    X(PERF_SEL, SEL, IM2COL_WAITS_ROOM, 0x028u, 0u, 8u) \
+    X(PERF_SEL, SEL, READ0_BURSTS, 0x028u, 0u, 9u) \
+    X(PERF_SEL, SEL, READ1_BURSTS, 0x028u, 0u, 10u) \
+    X(PERF_SEL, SEL, WRITE0_BURSTS, 0x028u, 0u, 11u) \
+    X(PERF_SEL, SEL, WRITE1_BURSTS, 0x028u, 0u, 12u) \
+    X(PERF_SEL, SEL, READ0_WAITS_BUS, 0x028u, 0u, 13u) \
+    X(PERF_SEL, SEL, READ1_WAITS_BUS, 0x028u, 0u, 14u) \
+    X(PERF_SEL, SEL, READ0_HELD, 0x028u, 0u, 15u) \
+    X(PERF_SEL, SEL, READ1_HELD, 0x028u, 0u, 16u) \
+    X(PERF_SEL, SEL, WRITE0_WAITS_BUS, 0x028u, 0u, 17u) \
+    X(PERF_SEL, SEL, WRITE1_WAITS_BUS, 0x028u, 0u, 18u) \
+    X(PERF_SEL, SEL, WRITE0_WAITS_DATA, 0x028u, 0u, 19u) \
+    X(PERF_SEL, SEL, WRITE1_WAITS_DATA, 0x028u, 0u, 20u) \
+    X(PERF_SEL, SEL, GEMM_LOAD, 0x028u, 0u, 21u) \
+    X(PERF_SEL, SEL, GEMM_WRITE_BACK, 0x028u, 0u, 22u) \
+    X(PERF_SEL, SEL, POST0_WAITS_ROOM, 0x028u, 0u, 23u) \
+    X(PERF_SEL, SEL, POST1_WAITS_ROOM, 0x028u, 0u, 24u) \
+    X(PERF_SEL, SEL, POST0_WAITS_PSUM, 0x028u, 0u, 25u) \
+    X(PERF_SEL, SEL, POST1_WAITS_PSUM, 0x028u, 0u, 26u) \
+    X(PERF_SEL, SEL, ALU_BUSY, 0x028u, 0u, 27u) \
+    X(PERF_SEL, SEL, ALU_WAITS_OPERANDS, 0x028u, 0u, 28u) \
+    X(PERF_SEL, SEL, ALU_WAITS_ROOM, 0x028u, 0u, 29u) \
+    X(PERF_SEL, SEL, POOL_BUSY, 0x028u, 0u, 30u) \
+    X(PERF_SEL, SEL, POOL_WAITS_INPUT, 0x028u, 0u, 31u) \
+    X(PERF_SEL, SEL, POOL_WAITS_ROOM, 0x028u, 0u, 32u) \
+    X(PERF_SEL, SEL, GEMM_BUSY, 0x028u, 0u, 33u) \
+    X(PERF_SEL, SEL, ALU0_RESULTS, 0x028u, 0u, 34u) \
+    X(PERF_SEL, SEL, ALU1_RESULTS, 0x028u, 0u, 35u) \
+    X(PERF_SEL, SEL, MOST_SEND0_GEMM, 0x028u, 0u, 40u) \
+    X(PERF_SEL, SEL, MOST_SEND1_GEMM, 0x028u, 0u, 41u) \
+    X(PERF_SEL, SEL, MOST_SEND0_POOL, 0x028u, 0u, 42u) \
+    X(PERF_SEL, SEL, MOST_SEND1_POOL, 0x028u, 0u, 43u) \
+    X(PERF_SEL, SEL, MOST_SEND0_ALU, 0x028u, 0u, 44u) \
+    X(PERF_SEL, SEL, MOST_SEND1_ALU, 0x028u, 0u, 45u) \
+    X(PERF_SEL, SEL, MOST_OFM_TILES, 0x028u, 0u, 46u) \
+    X(PERF_SEL, SEL, MOST_IFM_WORDS, 0x028u, 0u, 47u) \
+    X(PERF_SEL, SEL, MOST_READ0_BURSTS, 0x028u, 0u, 48u) \
+    X(PERF_SEL, SEL, MOST_READ1_BURSTS, 0x028u, 0u, 49u) \
+    X(PERF_SEL, SEL, MOST_WRITE0_BURSTS, 0x028u, 0u, 50u) \
+    X(PERF_SEL, SEL, MOST_WRITE1_BURSTS, 0x028u, 0u, 51u) \
     X(GEMM_CTRL, OP, CONV, 0x0F0u, 1u, 0u) \
     X(GEMM_CTRL, OP, DEPTHWISE, 0x0F0u, 1u, 1u) \
     X(GEMM_CTRL, OP, CONVERT, 0x0F0u, 1u, 2u) \

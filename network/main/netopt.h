@@ -15,7 +15,10 @@
 #define NETOPT_DEVICE "model"
 #endif
 
-/* Values for OPT_TAKE: mesh size of n4, n8, n16, n32 (uint32_t); WxHxC (uint32_t[3]); one number for all channels, or three (float[3]). */
+/*
+ * Values for OPT_TAKE: mesh size of n4, n8, n16, n32 (uint32_t); WxHxC (uint32_t[3]); one number for all channels, or
+ * three (float[3]).
+ */
 opt_take netopt_take_cfg, netopt_take_shape, netopt_take_channels;
 
 #define NETOPT_CFG(TO) OPT(TAKE, "--cfg", "n4|n8|n16|n32", "mesh size (an RTL program: only its own)", TO, .take = netopt_take_cfg)
@@ -43,7 +46,10 @@ int netopt_parse(const netopt_line *line, int argc, char **argv);
 /* "tandem-net: what 'value'expected" on stderr; 2. */
 int netopt_usage(const char *what, const char *value, const char *expected);
 
-/* Does this program have the device (model, rtl, tandem; NULL: none is needed) and its mesh size? 0, or 2 with a line. cpu: the command knows "cpu", too. */
+/*
+ * Does this program have the device (model, rtl, tandem; NULL: none is needed) and its mesh size? 0, or 2 with a line.
+ * cpu: the command knows "cpu", too.
+ */
 int netopt_fits(const char *device, uint32_t n, bool cpu);
 
 /* WxHxC, each 1..65536. */

@@ -80,17 +80,17 @@ static const track tracks[] = {{"load", 21, 0},          {"mesh", 1, 1},        
 static void put_timeline(const part_job *j, FILE *out) {
     const double all = (double)total(j);
     const double height = ROW * (double)TRACKS;
-    fprintf(
-        out,
+    fputs(
         "<h2>Timeline</h2>\n<p class=\"soft\">Layers one after the other, as wide as their cycles; a box fills its row as far as the unit "
         "fills the "
-        "layer's cycles.</p>\n<div class=\"scroll\"><svg viewBox=\"0 0 1090 %.0f\" role=\"img\" aria-label=\"timeline of the units\">\n",
-        height + 24);
+        "layer's cycles.</p>\n<div class=\"scroll\">",
+        out);
+    rep_svg_begin(out, NULL, 1090, height + 24, "timeline of the units");
     for (size_t t = 0; t < TRACKS; t++) {
         const double base = ROW * (double)(t + 1);
         double x = LEFT;
-        fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text><path class=\"axis\" d=\"M%.0f %.1fH%.0f\"/>\n", LEFT - 8,
-                base - 7, tracks[t].name, LEFT, base, LEFT + WIDE);
+        rep_svg_text(out, LEFT - 8, base - 7, "end", "%s", tracks[t].name);
+        fprintf(out, "<path class=\"axis\" d=\"M%.0f %.1fH%.0f\"/>\n", LEFT, base, LEFT + WIDE);
         for (uint32_t i = 0; i < j->count && all > 0; i++) {
             const part *p = &j->part[i];
             const double w = WIDE * (double)p->out.cycles / all;
@@ -105,8 +105,9 @@ static void put_timeline(const part_job *j, FILE *out) {
             x += w;
         }
     }
-    fprintf(out, "<text x=\"%.0f\" y=\"%.0f\">0</text><text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%.0f cycles</text>\n</svg></div>\n",
-            LEFT, height + 16, LEFT + WIDE, height + 16, all);
+    rep_svg_text(out, LEFT, height + 16, "start", "0");
+    rep_svg_text(out, LEFT + WIDE, height + 16, "end", "%.0f cycles", all);
+    fputs("</svg></div>\n", out);
 }
 
 /* ---- roofline: multiply-accumulates a cycle over multiply-accumulates a byte, both logarithmic ---- */
@@ -134,18 +135,20 @@ static void put_roofline(const part_job *j, FILE *out) {
         out,
         "<h2>Roofline</h2>\n<p class=\"soft\">Layers with multiply-accumulates. Left of the ridge (%.0f a byte) the bus is the bound: 32 "
         "bytes read and 32 "
-        "written a cycle; right of it the mesh, %.0f a cycle.</p>\n<div class=\"scroll\"><svg viewBox=\"0 0 1090 350\" role=\"img\" "
-        "aria-label=\"roofline\">\n<path class=\"axis\" d=\"M%.0f 12V%.0fH%.0f\"/><path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>\n",
-        ridge, peak, LEFT, PLOT_H + 12, LEFT + PLOT_W, plot_x(MIN_INTENSITY), plot_y(MIN_INTENSITY * 2 * BUS_BYTES, peak), plot_x(ridge),
-        plot_y(peak, peak), LEFT + PLOT_W);
+        "written a cycle; right of it the mesh, %.0f a cycle.</p>\n<div class=\"scroll\">",
+        ridge, peak);
+    rep_svg_begin(out, NULL, 1090, 350, "roofline");
+    fprintf(out, "<path class=\"axis\" d=\"M%.0f 12V%.0fH%.0f\"/><path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>\n", LEFT,
+            PLOT_H + 12, LEFT + PLOT_W, plot_x(MIN_INTENSITY), plot_y(MIN_INTENSITY * 2 * BUS_BYTES, peak), plot_x(ridge),
+            plot_y(peak, peak), LEFT + PLOT_W);
     for (double tick = 1; tick <= MAX_INTENSITY; tick *= 8) {
-        fprintf(out, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%.0f</text>\n", plot_x(tick), PLOT_H + 26, tick);
+        rep_svg_text(out, plot_x(tick), PLOT_H + 26, "middle", "%.0f", tick);
     }
     for (double tick = peak; tick >= peak / 512; tick /= 8) {
-        fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>\n", LEFT - 8, plot_y(tick, peak) + 4, tick);
+        rep_svg_text(out, LEFT - 8, plot_y(tick, peak) + 4, "end", "%.3g", tick);
     }
-    fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">MACs a byte</text><text x=\"%.0f\" y=\"10\">MACs a cycle</text>\n",
-            LEFT + PLOT_W, PLOT_H + 40, LEFT + 6);
+    rep_svg_text(out, LEFT + PLOT_W, PLOT_H + 40, "end", "MACs a byte");
+    rep_svg_text(out, LEFT + 6, 10, "start", "MACs a cycle");
     const double all = (double)total(j);
     for (uint32_t i = 0; i < j->count; i++) {
         const part *p = &j->part[i];

@@ -245,6 +245,13 @@ def test_limit_of_cycles():
     assert e.value.signature == "host:cycles" and not isinstance(e.value, tandem.Divergence)
 
 
+def test_fails_at_once():
+    """A design that fails before its first task is a failed device, no refused argument."""
+    with pytest.raises(tandem.DeviceError) as e:
+        tandem.Device("rtl", 4, max_cycles=1)
+    assert e.value.signature == "host:cycles" and e.value.cycle == 6
+
+
 def test_life():
     dev = tandem.Device("model", 8, seed=9)
     assert (dev.kind, dev.n, dev.seed, dev.closed, dev.cycles, dev.failure) == ("model", 8, 9, False, 0, None)

@@ -1,6 +1,7 @@
 #include "copy_device.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "copy_check.h"
@@ -61,6 +62,40 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
     tb_run_reset(run);
     tb_run_step(run); /* nothing may be valid at the first edge after reset */
     return 0;
+}
+
+int copy_device_dump(copy_device *dev, const char *dir, char *err, size_t err_size) {
+    static const char *const sides[] = {"rtl", "model"};
+    int rc = tb_make_folder(dir, err, err_size);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s/%s", dir, sides[i]);
+        dev->log[i] = tb_tlog_create(path, err, err_size);
+        rc = dev->log[i] != NULL ? 0 : -1;
+    }
+    return rc;
+}
+
+void copy_device_log(copy_device *dev, uint64_t number, uint32_t dst, uint32_t bytes) {
+    tb_ddr *const mem[] = {&dev->rtl_mem, &dev->model_mem};
+    const tb_tlog_entry entry = {
+        .stream = "destination", .task = number, .unit = "axi_copy", .type = TB_TLOG_U8, .axes = 1, .axis = {"byte"}, .size = {bytes}};
+    uint8_t *data = bytes > 0 && dev->log[1] != NULL ? malloc(bytes) : NULL;
+    for (int i = 0; i < 2 && data != NULL; i++) {
+        if (tb_ddr_read(mem[i], dst, data, bytes)) {
+            tb_tlog_tensor(dev->log[i], &entry, data);
+        }
+    }
+    free(data);
+}
+
+int copy_device_dump_end(copy_device *dev, char *err, size_t err_size) {
+    int rc = 0;
+    for (int i = 0; i < 2; i++) {
+        rc = dev->log[i] != NULL && tb_tlog_close(dev->log[i], err, err_size) != 0 ? -1 : rc;
+        dev->log[i] = NULL;
+    }
+    return rc;
 }
 
 void copy_device_close(copy_device *dev) {

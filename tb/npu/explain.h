@@ -1,8 +1,10 @@
 /*
- * explain.h - what a device remembers of a run that is known to fail: registers, bus, every failed check, every wrong byte.
+ * explain.h - what a device remembers of a run that is known to fail: registers, bus, every failed check, every wrong
+ * byte.
  *
- * A run with npu_dev_cfg.explain does not stop at the first unit, bus rule or memory access that is wrong; it goes on to the compare point that fails, a hang, an
- * assertion, the end, or story.limit cycles after the first failure. The struct is filled when the device is finished and outlives it.
+ * A run with npu_dev_cfg.explain does not stop at the first unit, bus rule or memory access that is wrong; it goes on
+ * to the compare point that fails, a hang, an assertion, the end, or story.limit cycles after the first failure. The
+ * struct is filled when the device is finished and outlives it.
  */
 #ifndef NPU_EXPLAIN_H
 #define NPU_EXPLAIN_H
@@ -14,7 +16,10 @@
 
 typedef enum npu_elem_type { NPU_ELEM_F32, NPU_ELEM_I32, NPU_ELEM_I8 } npu_elem_type;
 
-/* The output of a task as a tensor; element (c, h, w) lies at addr + c * step[0] + h * step[1] + w * step[2], modulo 2^32. */
+/*
+ * The output of a task as a tensor; element (c, h, w) lies at addr + c * step[0] + h * step[1] + w * step[2], modulo
+ * 2^32.
+ */
 typedef struct npu_out_tensor {
     npu_elem_type type;
     uint32_t addr;
@@ -36,7 +41,8 @@ typedef struct npu_ex_task {
     uint32_t regs[NPU_EX_REGS];
     bool has_out;
     npu_out_tensor out;
-    uint8_t *before;         /* the output in the RTL's memory when it was started, element by element (c, h, w), or NULL */
+    /* the output in the RTL's memory when it was started, element by element (c, h, w), or NULL */
+    uint8_t *before;
     uint64_t wrong, missing; /* elements: other bits; not written by the RTL */
 } npu_ex_task;
 
@@ -82,7 +88,10 @@ void npu_explain_free(npu_explain *ex);
 const char *npu_explain_unit(unsigned unit);
 /* Name of a register, "0x1f0" where there is none. */
 const char *npu_explain_reg(uint32_t offset, char *dst, size_t size);
-/* Its fields as text: "OP=CONV KERNEL=3 EN=1"; those that are 0 are left out. A register of one field gives its number, FP32 or decimal. */
+/*
+ * Its fields as text: "OP=CONV KERNEL=3 EN=1"; those that are 0 are left out. A register of one field gives its number,
+ * FP32 or decimal.
+ */
 void npu_explain_fields(uint32_t offset, uint32_t value, char *dst, size_t size);
 /* "output buffer 1 + 64" of an address, or "in no buffer". */
 void npu_explain_where(const npu_explain *ex, uint64_t addr, char *dst, size_t size);

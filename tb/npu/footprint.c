@@ -107,16 +107,15 @@ static void gemm(tb_buffers *t, const uint32_t *regs, uint32_t n) {
 }
 
 static bool uses_p(uint32_t op) {
-    return op != NPU_ALU_CTRL_OP_COPY && op != NPU_ALU_CTRL_OP_ABS && op != NPU_ALU_CTRL_OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, op);
 }
 
 static bool uses_q(uint32_t op) {
-    return op == NPU_ALU_CTRL_OP_MULADD || op == NPU_ALU_CTRL_OP_ADDMUL || op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q | NPU_ALU_CTRL_OP_WITH_REDUCE, op);
 }
 
 bool npu_footprint_reduces(const uint32_t *regs) {
-    const uint32_t op = GET(regs, ALU_CTRL, OP);
-    return op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, GET(regs, ALU_CTRL, OP));
 }
 
 bool npu_footprint_fenced(const uint32_t *regs) {

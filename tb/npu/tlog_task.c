@@ -83,13 +83,9 @@ static void gemm_tensors(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
     in_memory(x, g->ofm_addr, g->requant ? SIZE(1, g->ow * g->ofm_cstep, g->ofm_cstep) : SIZE(g->ofm_cstep, 4 * g->ow, 4));
 }
 
-static bool uses_p(uint32_t op) {
-    return op != NPU_ALU_CTRL_OP_COPY && op != NPU_ALU_CTRL_OP_ABS && op != NPU_ALU_CTRL_OP_SUM;
-}
-
 static void alu_tensors(npu_tlog_task *t, const cm_alu_task *a) {
-    const bool reduces = a->op == NPU_ALU_CTRL_OP_DOT || a->op == NPU_ALU_CTRL_OP_SUM;
-    const bool q = a->op == NPU_ALU_CTRL_OP_MULADD || a->op == NPU_ALU_CTRL_OP_ADDMUL, p = uses_p(a->op);
+    const bool reduces = NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, a->op);
+    const bool q = NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, a->op), p = NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, a->op);
     const tb_tlog_type type = a->op == NPU_ALU_CTRL_OP_ADD_I32 ? TB_TLOG_I32 : TB_TLOG_F32;
     const uint32_t results = reduces ? 1 : a->count;
     in_memory(tensor(t, NPU_TLOG_IN, "alu.a", type, pri, SIZE(a->planes, a->rows, a->count)), a->a_addr, SIZE(a->a_pstep, a->a_rstep, 4));

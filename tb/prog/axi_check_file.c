@@ -1,4 +1,7 @@
-/* axi_check_file.c - axi-check in the guarded child: find the port, sample it, judge it, say what was found. Nothing is printed before all was read. */
+/*
+ * axi_check_file.c - axi-check in the guarded child: find the port, sample it, judge it, say what was found. Nothing is
+ * printed before all was read.
+ */
 #include "axi_check.h"
 #include "report/report.h"
 
@@ -96,7 +99,8 @@ static int begin(check *c) {
     uint64_t last;
     int exponent;
     tb_wave_times(c->wave, &first, &last, &exponent);
-    c->base = c->period > 0 ? (c->time - 1) / c->period : 0; /* what holds just before the edge belongs to the cycle that ends with it */
+    /* what holds just before the edge belongs to the cycle that ends with it */
+    c->base = c->period > 0 ? (c->time - 1) / c->period : 0;
     c->late = !c->seen.reset_before && (o->running || (!o->at_rest && c->period > 0 && first > 2 * c->period));
     tb_axi_mon_cfg cfg = {.name = c->name,
                           .lite = c->bus.lite,

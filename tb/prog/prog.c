@@ -130,7 +130,10 @@ static void reproducer(const tb_prog_options *o, const tb_prog_run *run, char *d
     }
 }
 
-/* Snapshots are taken by the run itself; the pictures beside the waveform are drawn here, those of a report by the report. */
+/*
+ * Snapshots are taken by the run itself; the pictures beside the waveform are drawn here, those of a report by the
+ * report.
+ */
 static void write_wave(tb_prog_run *p, tb_run *run) {
     char err[256];
     if ((p->folder != NULL && tb_make_folder(p->folder, p->no_wave, sizeof p->no_wave) != 0) ||
@@ -246,7 +249,10 @@ static int run_stored(tb_prog_options *o, tb_result *result, char *err, size_t e
 
 /* ---- files at the end ---- */
 
-/* The line of a suite that repeats the run, which took so many clock cycles; empty where none does. A test "unit-x" is the suite's "unit x". */
+/*
+ * The line of a suite that repeats the run, which took so many clock cycles; empty where none does. A test "unit-x" is
+ * the suite's "unit x".
+ */
 static void job_line(const tb_prog_options *o, uint64_t cycles, char *dst, size_t size) {
     const tb_prog *prog = o->prog;
     const char *name = o->test != NULL ? o->test->name : "";

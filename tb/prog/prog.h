@@ -1,9 +1,11 @@
 /*
- * prog.h - the main program of everything that runs cases: command line, cases, failures, reports, waveforms, shrinking, result and coverage files.
+ * prog.h - the main program of everything that runs cases: command line, cases, failures, reports, waveforms,
+ * shrinking, result and coverage files.
  *
- * A program is a table of tests. A test has knobs and an executor that reads nothing but the case. Commands of every program: run, test, repro, shrink, diff, wave,
- * axi-check, list. A program with one test also takes options without a command: `prog --seed 1 knob=2`, `prog --case FILE`, `prog --shrink FILE`.
- * Exit status: 0 passed, 1 failed, 2 bad input.
+ * A program is a table of tests. A test has knobs and an executor that reads nothing but the case. Commands of every
+ * program: run, test, repro, shrink, diff, wave, axi-check, list. A program with one test also takes options without a
+ * command: `prog --seed 1 knob=2`, `prog --case FILE`, `prog --shrink FILE`. Exit status: 0 passed, 1 failed, 2 bad
+ * input.
  */
 #ifndef TB_PROG_H
 #define TB_PROG_H
@@ -69,14 +71,15 @@ typedef struct tb_prog_failure {
 typedef struct tb_prog_run {
     const tb_prog_options *o;
     const tb_test *test;
-    uint64_t seed;          /* of the case */
-    const tb_knobs *knobs;  /* of the case */
-    bool again;             /* not the run that counts: for a waveform, a report, the shrinker */
-    const char *wave;       /* FST file of the run, or NULL */
-    const char *fail_wave;  /* FST file around a failure, or NULL */
-    const char *folder;     /* to be made before fail_wave is written, or NULL */
-    uint64_t wave_window;   /* its cycles before the failure, 0: as the executor likes */
-    const char *dump;       /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    uint64_t seed;         /* of the case */
+    const tb_knobs *knobs; /* of the case */
+    bool again;            /* not the run that counts: for a waveform, a report, the shrinker */
+    const char *wave;      /* FST file of the run, or NULL */
+    const char *fail_wave; /* FST file around a failure, or NULL */
+    const char *folder;    /* to be made before fail_wave is written, or NULL */
+    uint64_t wave_window;  /* its cycles before the failure, 0: as the executor likes */
+    /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    const char *dump;
     uint64_t max_cycles;    /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
     struct tb_story *story; /* what is to be remembered for a report (tb/run/story.h), or NULL */
     tb_result *result;      /* failures go there; cycles and trace_hash are added up over the cases */
@@ -96,8 +99,9 @@ struct tb_test {
     const tb_knob *knobs;
     size_t knob_count;
     /*
-     * Fill every knob that is not pinned. plain: what is no part of the operation itself stays at its simplest value. -1 with one line: the pinned knobs contradict
-     * each other. NULL: knobs are drawn, then constrain() draws those again that depend on others (NULL: none does), then check() looks.
+     * Fill every knob that is not pinned. plain: what is no part of the operation itself stays at its simplest value.
+     * -1 with one line: the pinned knobs contradict each other. NULL: knobs are drawn, then constrain() draws those
+     * again that depend on others (NULL: none does), then check() looks.
      */
     int (*generate)(const tb_test *test, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
@@ -118,7 +122,8 @@ struct tb_prog {
     const char *kind;  /* kind of the build, for coverage files; NULL: nothing Verilated is in it */
     const tb_test *tests;
     size_t test_count;
-    const char *case_dir;  /* usual folder for cases of failures; NULL: they are not stored unless --case-dir asks for it */
+    /* usual folder for cases of failures; NULL: they are not stored unless --case-dir asks for it */
+    const char *case_dir;
     const char *repro;     /* command that repeats a case, "make repro"; NULL: the program itself */
     const char *work_name; /* unit of tb_shrink_size.work: "bytes" */
     const tb_shrink_wish *wishes;
@@ -139,7 +144,10 @@ struct tb_prog {
     int (*passed)(tb_prog_run *run);
     /* Release run->more. */
     void (*release)(tb_prog_run *run);
-    /* --cov: open; write, with the line of a suite that repeats the run (empty: none does); close, also when open failed. */
+    /*
+     * --cov: open; write, with the line of a suite that repeats the run (empty: none does); close, also when open
+     * failed.
+     */
     int (*cov_open)(const tb_prog *prog, char *err, size_t err_size);
     int (*cov_save)(const tb_prog *prog, const char *path, const char *job, char *err, size_t err_size);
     void (*cov_close)(const tb_prog *prog);
@@ -151,7 +159,10 @@ struct tb_prog {
     const tb_report_ops *report; /* what reports say of the design (report.h) */
 };
 
-/* For executors on a tb_run, after a failure and before it is closed: what failed where, and the waveform around it if one was asked for. */
+/*
+ * For executors on a tb_run, after a failure and before it is closed: what failed where, and the waveform around it if
+ * one was asked for.
+ */
 void tb_prog_failed(tb_prog_run *run, tb_run *of);
 /* The whole program; returns its exit status. */
 int tb_prog_main(const tb_prog *prog, int argc, char **argv);

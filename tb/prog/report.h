@@ -1,6 +1,7 @@
 /*
- * report.h - the folder of --report: all there is to know of a failure, as a page, as text and as files. What every design has is told here (failed checks, how the
- * error spread, bus, waveform, versions); a design adds its own sections and files through tb_report_ops.
+ * report.h - the folder of --report: all there is to know of a failure, as a page, as text and as files. What every
+ * design has is told here (failed checks, how the error spread, bus, waveform, versions); a design adds its own
+ * sections and files through tb_report_ops.
  */
 #ifndef TB_PROG_REPORT_H
 #define TB_PROG_REPORT_H
@@ -53,7 +54,8 @@ struct tb_report {
     char headline[512];
     const tb_story_check *check; /* the check that names the unit, or NULL */
     uint64_t cycle;              /* of the failure */
-    uint64_t look;               /* the cycle to look at: of the failure, or in which the first wrong byte was written */
+    /* the cycle to look at: of the failure, or in which the first wrong byte was written */
+    uint64_t look;
     uint64_t marker;             /* the same, unless it lies before the waveform */
     const tb_axi_burst *culprit; /* the write that brought it there, or NULL */
     unsigned culprit_port;
@@ -63,7 +65,10 @@ typedef void tb_report_writer(const tb_report *r, FILE *out);
 
 /* What a design adds; each but begin, story and end may be NULL. */
 struct tb_report_ops {
-    /* Before the second run: memory for what it shall remember, NULL: none is left. Its story, which run->story of the executor points to. Release. */
+    /*
+     * Before the second run: memory for what it shall remember, NULL: none is left. Its story, which run->story of the
+     * executor points to. Release.
+     */
     void *(*begin)(void);
     tb_story *(*story)(void *more);
     void (*end)(void *more);
@@ -84,9 +89,14 @@ struct tb_report_ops {
 /* ---- for prog.c ---- */
 /* May the folder be written? -1 with one line in err. */
 int tb_report_check(const tb_prog_options *o, char *err, size_t err_size);
-/* Before a case that might fail: let its waveform go where the report will be. NULL without --report, or out of memory. */
+/*
+ * Before a case that might fail: let its waveform go where the report will be. NULL without --report, or out of memory.
+ */
 tb_report *tb_report_begin(tb_prog_run *run);
-/* After a failure: run the case once more, write the folder, print what fits on a screen. again: the command that repeats it. 0 or -1 with one line in err. */
+/*
+ * After a failure: run the case once more, write the folder, print what fits on a screen. again: the command that
+ * repeats it. 0 or -1 with one line in err.
+ */
 int tb_report_write(tb_report *r, const char *again, char *err, size_t err_size);
 /* Release; what is half done is removed. */
 void tb_report_end(tb_report *r);

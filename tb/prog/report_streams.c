@@ -1,4 +1,6 @@
-/* report_streams.c - how an error went through the streams of the tasks: the tensor logs of the second run, compared. */
+/*
+ * report_streams.c - how an error went through the streams of the tasks: the tensor logs of the second run, compared.
+ */
 
 #include <inttypes.h>
 #include <stdio.h>

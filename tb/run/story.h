@@ -1,5 +1,6 @@
 /*
- * story.h - what is remembered of a run that is known to fail, for its report: the bursts of every port, every failed check, broken rules of the bus.
+ * story.h - what is remembered of a run that is known to fail, for its report: the bursts of every port, every failed
+ * check, broken rules of the bus.
  *
  * Such a run goes on after the first wrong thing where the design can (tb_run_cfg.go_on). The struct outlives the run.
  */
@@ -26,7 +27,8 @@ typedef struct tb_story_port {
 typedef struct tb_story {
     uint64_t limit;                                 /* of the caller: cycles after the first failure (0: 500,000) */
     bool has_rtl, has_model, has_checks, no_checks; /* no_checks: they were there, and off */
-    tb_run_failure first, last;                     /* the first thing that was wrong; what ended the run, empty when nothing did */
+    /* the first thing that was wrong; what ended the run, empty when nothing did */
+    tb_run_failure first, last;
     uint64_t cycles;
     tb_story_check check[TB_CHECK_KEEP];
     size_t checks;
@@ -38,11 +40,14 @@ typedef struct tb_story {
 } tb_story;
 
 /*
- * All ports of the run are open: remember from here on. A story that holds a failure already is left alone, as what there is to tell has happened on an earlier
- * device of the same case; false then.
+ * All ports of the run are open: remember from here on. A story that holds a failure already is left alone, as what
+ * there is to tell has happened on an earlier device of the same case; false then.
  */
 bool tb_story_begin(tb_story *story, tb_run *run);
-/* The run is over: keep what it knows. A failure that did not stop the run is noted as its failure now. Does nothing without a story, or for a second time. */
+/*
+ * The run is over: keep what it knows. A failure that did not stop the run is noted as its failure now. Does nothing
+ * without a story, or for a second time.
+ */
 void tb_story_end(tb_run *run);
 /* Release, and zero it. */
 void tb_story_free(tb_story *story);

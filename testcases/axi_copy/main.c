@@ -93,6 +93,9 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, 
     }
     const copy_status got = copy_wait(&dev->hal, irq);
     copy_device_end(dev);
+    if (!dev->run.replay.on) { /* a woken snapshot repeats the run without a log */
+        copy_device_log(dev, number, j->dst, j->len);
+    }
     const copy_status expected = expected_status(dev, slave, before);
     if (got != expected) {
         tb_run_fail(&dev->run, "driver:status", "the driver answered %d, expected %d", (int)got, (int)expected);
@@ -145,7 +148,12 @@ static int execute(tb_prog_run *run) {
         snprintf(run->err, sizeof run->err, "out of memory");
         return -1;
     }
-    if (copy_device_open(dev, &cfg, run->err, sizeof run->err) == 0) {
+    run->devices = 1;
+    if (copy_device_open(dev, &cfg, run->err, sizeof run->err) == 0 &&
+        (run->dump == NULL || copy_device_dump(dev, run->dump, run->err, sizeof run->err) == 0)) {
+        if (run->story != NULL) {
+            run->story->has_model = true; /* the model runs beside the RTL */
+        }
         run_case(dev, run);
         rc = 0;
     }
@@ -157,6 +165,7 @@ static int execute(tb_prog_run *run) {
         run->result->cycles += dev->run.sim.cycle;
         run->result->trace_hash = tb_hash_u64(run->result->trace_hash, tb_run_hash(&dev->run));
     }
+    rc = copy_device_dump_end(dev, run->err, sizeof run->err) == 0 ? rc : -1;
     copy_device_close(dev);
     free(dev);
     return rc;
@@ -209,6 +218,7 @@ int main(int argc, char **argv) {
                           .cov_open = cov_begin,
                           .cov_save = cov_end,
                           .cov_close = cov_drop,
-                          .code_save = code_save_text};
+                          .code_save = code_save_text,
+                          .dumps = true};
     return tb_prog_main(&prog, argc, argv);
 }

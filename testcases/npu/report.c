@@ -11,24 +11,24 @@
 
 /* Counters of docs/npu/npu.md section 5 that the short form names. */
 enum {
-    CYCLES = 0,
-    MESH = 1,
-    RD_BEATS = 2,
-    WR_BEATS = 4,
-    WAIT_ROWS = 6,
-    WAIT_WEIGHTS = 7,
-    WAIT_OFM = 8,
-    LOAD = 21,
-    WRITE_BACK = 22,
-    POST_ROOM = 23,
-    POST_PSUM = 25,
-    ALU_BUSY = 27,
-    ALU_OPERANDS = 28,
-    ALU_ROOM = 29,
-    POOL_BUSY = 30,
-    POOL_INPUT = 31,
-    POOL_ROOM = 32,
-    GEMM_BUSY = 33
+    CYCLES = NPU_PERF_SEL_SEL_CYCLES,
+    MESH = NPU_PERF_SEL_SEL_GEMM_COMPUTE,
+    RD_BEATS = NPU_PERF_SEL_SEL_READ0_BEATS,
+    WR_BEATS = NPU_PERF_SEL_SEL_WRITE0_BEATS,
+    WAIT_ROWS = NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS,
+    WAIT_WEIGHTS = NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS,
+    WAIT_OFM = NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM,
+    LOAD = NPU_PERF_SEL_SEL_GEMM_LOAD,
+    WRITE_BACK = NPU_PERF_SEL_SEL_GEMM_WRITE_BACK,
+    POST_ROOM = NPU_PERF_SEL_SEL_POST0_WAITS_ROOM,
+    POST_PSUM = NPU_PERF_SEL_SEL_POST0_WAITS_PSUM,
+    ALU_BUSY = NPU_PERF_SEL_SEL_ALU_BUSY,
+    ALU_OPERANDS = NPU_PERF_SEL_SEL_ALU_WAITS_OPERANDS,
+    ALU_ROOM = NPU_PERF_SEL_SEL_ALU_WAITS_ROOM,
+    POOL_BUSY = NPU_PERF_SEL_SEL_POOL_BUSY,
+    POOL_INPUT = NPU_PERF_SEL_SEL_POOL_WAITS_INPUT,
+    POOL_ROOM = NPU_PERF_SEL_SEL_POOL_WAITS_ROOM,
+    GEMM_BUSY = NPU_PERF_SEL_SEL_GEMM_BUSY
 };
 
 static double percent(double part, double whole) {
@@ -106,9 +106,9 @@ void cli_add_work(tb_kv *extra, const tc_stats *s) {
     }
     add_to(extra, "work_cases", 1);
     add_to(extra, "work_cycles", s->perf[CYCLES]);
-    add_to(extra, "bound.mesh", b->mac_cycles);
-    add_to(extra, "bound.read", read);
-    add_to(extra, "bound.write", write);
+    add_to(extra, "bound_mesh", b->mac_cycles);
+    add_to(extra, "bound_read", read);
+    add_to(extra, "bound_write", write);
     add_to(extra, "bound", b->mac_cycles > bus ? b->mac_cycles : bus);
 }
 

@@ -1,5 +1,5 @@
 /*
- * fp_golden.c - the golden model behind the ports of an fp unit, in place of a Verilated design: tests of `--vectors` hold the model to the vectors.
+ * fp_golden.c - the golden model behind the ports and the tap of an fp unit, in place of a Verilated design: tests of `--vectors` hold the model to the vectors.
  *
  * Which operation is told by the name of the bench that it is linked with.
  */
@@ -14,6 +14,7 @@ typedef struct golden {
     uint8_t y8_o;
     bool narrow;
     uint32_t (*op)(uint32_t a, uint32_t b);
+    char tap[40]; /* its instance */
 } golden;
 
 static uint32_t compare(uint32_t a, uint32_t b) {
@@ -52,6 +53,7 @@ static void *create(const char *const *plusargs, uint64_t init_seed) {
         if (strcmp(ops[i].name, unit_this_bench.name) == 0) {
             g->op = ops[i].op;
             g->narrow = ops[i].narrow;
+            snprintf(g->tap, sizeof g->tap, "golden.u_tap_%s", ops[i].op == compare ? "fp_cmp" : ops[i].name);
         }
     }
     if (g && !g->op) {
@@ -72,6 +74,20 @@ static void ports(void *inst, tb_shim_port *out) {
     out[2] = (tb_shim_port){.name = "a_i", .width = 32, .input = true, .ptr = &g->a_i};
     out[3] = (tb_shim_port){.name = "b_i", .width = 32, .input = true, .ptr = &g->b_i};
     out[4] = (tb_shim_port){.name = "y_o", .width = g->narrow ? 8 : 32, .ptr = g->narrow ? (void *)&g->y8_o : (void *)&g->y_o};
+}
+
+/* By name, as a tap has them. */
+static size_t vars(void *inst, tb_shim_var *out, size_t max) {
+    golden *g = (golden *)inst;
+    const tb_shim_var all[] = {{g->tap, "a_i", 32, &g->a_i},
+                               {g->tap, "b_i", 32, &g->b_i},
+                               {g->tap, "en_i", 1, &g->en_i},
+                               {g->tap, "y_o", g->narrow ? 8 : 32, g->narrow ? (void *)&g->y8_o : (void *)&g->y_o}};
+    const size_t count = sizeof all / sizeof *all;
+    for (size_t i = 0; i < max && i < count; i++) {
+        out[i] = all[i];
+    }
+    return count;
 }
 
 static void eval(void *inst) {
@@ -99,6 +115,7 @@ const tb_shim *tb_shim_get(void) {
                                  .create = create,
                                  .destroy = destroy,
                                  .ports = ports,
+                                 .vars = vars,
                                  .eval = eval,
                                  .finished = finished,
                                  .assert_message = assert_message};

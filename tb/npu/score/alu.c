@@ -1,4 +1,7 @@
-/* alu.c - the ALU as a whole: tasks, how they reach the channels, and that a task is complete only when all of it is written. */
+/*
+ * alu.c - the ALU as a whole: tasks, how they reach the channels, and that a task is complete only when all of it is
+ * written.
+ */
 #include "alu_part.h"
 
 #include <inttypes.h>

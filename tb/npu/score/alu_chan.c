@@ -1,6 +1,7 @@
 /*
- * alu_chan.c - one channel of the ALU: chunks become requests, what is read becomes words for alu_math, its results become words for send_buf and write jobs
- * (header of alu_chan.sv). The results themselves are those that alu_math really gives: its own check knows whether they are right.
+ * alu_chan.c - one channel of the ALU: chunks become requests, what is read becomes words for alu_math, its results
+ * become words for send_buf and write jobs (header of alu_chan.sv). The results themselves are those that alu_math
+ * really gives: its own check knows whether they are right.
  */
 #include "alu_part.h"
 
@@ -381,7 +382,10 @@ static void compare_operands(tb_check *c, const state *s, const slot *t, bool en
     }
 }
 
-/* Thirds of a cycle for a chunk: of its words, with a tenth more, and of the chunk itself; two rows of a reduction are some cycles apart. */
+/*
+ * Thirds of a cycle for a chunk: of its words, with a tenth more, and of the chunk itself; two rows of a reduction are
+ * some cycles apart.
+ */
 static uint32_t cost(const state *s, const slot *t) {
     const uint32_t word = s->vec && s->now.dup ? 8 : s->vec || s->now.dup ? 6 : 3;
     return t->words * word * 11 / 10 + 3 * (s->reduce && t->last ? ROW : CHUNK);
@@ -444,7 +448,10 @@ static void take_data(tb_check *c, state *s) {
 
 /* ---- events and pace ---- */
 
-/* Waits for operands: certainly while data that were asked for have not come. Waits for room: a chunk that is not asked for, or a word that send_buf does not take. */
+/*
+ * Waits for operands: certainly while data that were asked for have not come. Waits for room: a chunk that is not asked
+ * for, or a word that send_buf does not take.
+ */
 static void check_events(tb_check *c, const state *s) {
     const bool pending = s->requests != s->answers, asks = tb_get(s->req_valid) != 0, comes = tb_get(s->dat_valid) != 0;
     const bool data = tb_get(s->ev_data) != 0, stuck = tb_get(s->word_valid) != 0 && tb_get(s->word_ready) == 0;

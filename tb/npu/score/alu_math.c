@@ -1,7 +1,8 @@
 /*
- * alu_math.c - the arithmetic of a channel of the ALU: words in, values that reach the activation and results, each in its cycle (header of alu_math.sv).
+ * alu_math.c - the arithmetic of a channel of the ALU: words in, values that reach the activation and results, each in
+ * its cycle (header of alu_math.sv).
  *
- * What the activation makes of a value is the business of act, whose check looks at the same cycle.
+ * What the activation makes of a value is compared by the check of act, in the same cycle.
  */
 #include "alu_part.h"
 

@@ -14,12 +14,12 @@ static inline bool npu_score_alu_reduces(uint32_t op) {
 
 /* p is a parameter of the operation. */
 static inline bool npu_score_alu_uses_p(uint32_t op) {
-    return op != NPU_ALU_CTRL_OP_COPY && op != NPU_ALU_CTRL_OP_ABS && op != NPU_ALU_CTRL_OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, op);
 }
 
 /* q is a parameter of the operation; that of a reduction is a factor of its result. */
 static inline bool npu_score_alu_uses_q(uint32_t op) {
-    return op == NPU_ALU_CTRL_OP_MULADD || op == NPU_ALU_CTRL_OP_ADDMUL;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, op);
 }
 
 /* Signals of the `number`-th unit of a kind inside the instance of this check. 0 or -1 with one line in err. */

@@ -1,4 +1,7 @@
-/* alu_walk.c - the chunks of a task that belong to one channel, in order (docs/npu/npu.md section 3.3, header of alu_walk.sv). */
+/*
+ * alu_walk.c - the chunks of a task that belong to one channel, in order (docs/npu/npu.md section 3.3, header of
+ * alu_walk.sv).
+ */
 #include "alu_part.h"
 
 #include <inttypes.h>

@@ -13,7 +13,10 @@
 #define WGT_WORDS 4608u
 #define PAR_WORDS 256u
 
-/* A memory with one write port. A read of the word that is written at the same edge gives the old one: the write enters the copy a cycle later. */
+/*
+ * A memory with one write port. A read of the word that is written at the same edge gives the old one: the write enters
+ * the copy a cycle later.
+ */
 typedef struct copy {
     uint32_t words, bytes; /* of a word */
     uint8_t *data;

@@ -53,7 +53,10 @@ typedef struct npu_score_dma_ax {
     uint64_t requests, bursts; /* in all, for reports */
 } npu_score_dma_ax;
 
-/* Find the signals; `prefix` is "ar" or "aw", wait_user the name of the last event; the unit may serve fewer than `requesters`. 0 or -1. */
+/*
+ * Find the signals; `prefix` is "ar" or "aw", wait_user the name of the last event; the unit may serve fewer than
+ * `requesters`. 0 or -1.
+ */
 int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user, const char *const *names,
                        uint32_t requesters, char *err, size_t err_size);
 /* Global reset. */
@@ -70,8 +73,9 @@ void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *w
 void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number, const uint8_t *got,
                          const uint8_t *expected, uint32_t mask);
 /*
- * End of the cycle: drop the jobs where the unit does, so that nothing more is cut. DMA_EMPTY: the bus has worked on the last burst, and numbers start again
- * at 0; before that the bursts presented remain, and the jobs that they belong to.
+ * End of the cycle: drop the jobs where the unit does, so that nothing more is cut. DMA_EMPTY: the bus has worked on
+ * the last burst, and numbers start again at 0; before that the bursts presented remain, and the jobs that they belong
+ * to.
  */
 typedef enum npu_score_dma_flush { DMA_GO, DMA_DROP, DMA_EMPTY } npu_score_dma_flush;
 npu_score_dma_flush npu_score_dma_end(npu_score_dma_ax *ax);

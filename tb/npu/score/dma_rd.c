@@ -1,4 +1,7 @@
-/* dma_rd.c - read side of a DMA channel: requests cut into bursts, and the beats of the bus as words of the requesters, in job order. */
+/*
+ * dma_rd.c - read side of a DMA channel: requests cut into bursts, and the beats of the bus as words of the requesters,
+ * in job order.
+ */
 #include "dma_ax.h"
 
 #include <inttypes.h>
@@ -106,8 +109,10 @@ static void data(tb_check *c, state *s) {
     }
 }
 
-/* Beats that certainly wait in the unit: all that came and were not needed for the words so far. It also keeps the first beat of an unaligned job, which gives
- * no word by itself. */
+/*
+ * Beats that certainly wait in the unit: all that came and were not needed for the words so far. It also keeps the
+ * first beat of an unaligned job, which gives no word by itself.
+ */
 static uint64_t waiting(const state *s) {
     const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
     if (s->job < s->ax.accepted && s->used >= j->first_beat + j->beats) {

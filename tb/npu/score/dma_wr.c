@@ -1,4 +1,7 @@
-/* dma_wr.c - write side of a DMA channel: requests cut into bursts, words of the requesters as beats with strobes, and whose responses are owed. */
+/*
+ * dma_wr.c - write side of a DMA channel: requests cut into bursts, words of the requesters as beats with strobes, and
+ * whose responses are owed.
+ */
 #include "dma_ax.h"
 
 #include <inttypes.h>
@@ -60,7 +63,10 @@ static uint32_t beat_of_job(const state *s, const npu_score_dma_job *j) {
     return (uint32_t)(s->beats - j->first_beat);
 }
 
-/* What the next beat must be: the low bytes of its own word in the upper lanes, the upper ones of the word before below. False: it cannot be there. */
+/*
+ * What the next beat must be: the low bytes of its own word in the upper lanes, the upper ones of the word before
+ * below. False: it cannot be there.
+ */
 static bool next_beat(tb_check *c, state *s, const npu_score_dma_burst *b) {
     const npu_score_dma_job *j = &s->ax.job[b->job % DMA_JOBS];
     const uint32_t number = beat_of_job(s, j), lane = j->addr % 16;

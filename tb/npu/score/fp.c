@@ -1,7 +1,9 @@
 /*
- * fp.c - checks of the floating-point units: what was enabled is at the output one cycle later (docs/fp.md), and the output holds while en_i is low.
+ * fp.c - checks of the floating-point units: what was enabled is at the output one cycle later (docs/fp.md), and the
+ * output holds while en_i is low.
  *
- * Whether it held is seen when the unit is enabled again: a check that looked in every cycle would cost too much for hundreds of units that mostly wait.
+ * Whether it held is seen when the unit is enabled again: a check that looked in every cycle would cost too much for
+ * hundreds of units that mostly wait.
  */
 #include "score.h"
 

@@ -1,5 +1,6 @@
 /*
- * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and where a vector or a sum belongs in the task.
+ * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and where a vector or a sum
+ * belongs in the task.
  */
 #ifndef NPU_GEMM_WORK_H
 #define NPU_GEMM_WORK_H
@@ -67,8 +68,8 @@ static inline npu_score_shape *npu_score_task(npu_score_work *w, uint64_t number
 }
 
 /*
- * Text about pixel `pixel` (0..2N-1) of the tile of a block: "output channel 5, output pixel (3, 17), kernel (0, 2), channel block 1".
- * column: of the mesh, N for all; without `kernel` no position in the kernel and the input.
+ * Text about pixel `pixel` (0..2N-1) of the tile of a block: "output channel 5, output pixel (3, 17), kernel (0, 2),
+ * channel block 1". column: of the mesh, N for all; without `kernel` no position in the kernel and the input.
  */
 void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column, bool kernel, char *dst,
                           size_t size);

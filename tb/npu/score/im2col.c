@@ -1,8 +1,9 @@
 /*
- * im2col.c - tasks, progress of the loaders and data of the buffers, and the weights and vectors that must come of them.
+ * im2col.c - tasks, progress of the loaders and data of the buffers, and the weights and vectors that must come of
+ * them.
  *
- * The check keeps the unit's two stages: from the start of a tile on, what leaves in which cycle is fixed. When a tile starts is the unit's business, as long as
- * everything that it needs is there.
+ * The check keeps the unit's two stages: from the start of a tile on, what leaves in which cycle is fixed. When a tile
+ * starts is the unit's business, as long as everything that it needs is there.
  */
 #include "gemm_work.h"
 
@@ -336,7 +337,10 @@ static bool may_start(const state *s) {
     return s->have && !s->next.end && boundary(s) && !in_tile(s);
 }
 
-/* A tile starts as soon as all that it needs is there and the unit has had the time to notice: no gap between tiles when nobody hesitates. */
+/*
+ * A tile starts as soon as all that it needs is there and the unit has had the time to notice: no gap between tiles
+ * when no side stalls.
+ */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;
     if (may_start(s) && s->ready > limit && bit(s->wait_ofm) == 0) {
@@ -364,7 +368,7 @@ static void check_start(tb_check *c, state *s) {
     }
 }
 
-/* Words of the input that may have been given back: all of them arrived, and nobody is still to read them. */
+/* Words of the input that may have been given back: all of them arrived, and none is still to be read. */
 static uint32_t may_free(const state *s) {
     const npu_score_walk *k = s->a_valid ? &s->a : s->w_valid ? &s->w : &s->next;
     const uint32_t pixels = npu_score_first_row(s->t, s->n, k) * s->t->iw;

@@ -237,8 +237,9 @@ static void see_job_wait(tb_check *c, const state *s) {
 }
 
 /*
- * What depends only on the unit comes at once: requests of a job from the cycle after its acceptance on, INT8 words with their bytes,
- * the words of an FP32 job DRAIN cycles after its last beat. Cycles in which ifm_buf takes no word do not count.
+ * What depends only on the unit comes at once: requests of a job from the cycle after its acceptance on, INT8 words
+ * with their bytes, the words of an FP32 job DRAIN cycles after its last beat. Cycles in which ifm_buf takes no word do
+ * not count.
  */
 static void see_delay(tb_check *c, state *s) {
     if (s->asked < s->taken && npu_score_b(s->req_valid) == 0) {

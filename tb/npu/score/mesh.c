@@ -1,9 +1,10 @@
 /*
  * mesh.c - weights and vectors of the mesh, and the partial sums that must come of them.
  *
- * The mesh has no reset and nothing tells it where a block begins, so the check takes every enabled cycle as it is: both weight registers are chains of N words,
- * wgt_p_i says which one takes the word of this cycle, and the vectors of this cycle meet the words that the chain sel_i held before. Up to N such vectors in a
- * row that meet the same words go through the golden function together, which is in time: a vector's first result leaves N + 1 cycles later.
+ * The mesh has no reset and nothing tells it where a block begins, so the check takes every enabled cycle as it is:
+ * both weight registers are chains of N words, wgt_p_i says which one takes the word of this cycle, and the vectors of
+ * this cycle meet the words that the chain sel_i held before. Up to N such vectors in a row that meet the same words go
+ * through the golden function together, which is in time: a vector's first result leaves N + 1 cycles later.
  */
 #include "gemm_work.h"
 

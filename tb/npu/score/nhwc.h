@@ -1,8 +1,10 @@
 /*
- * nhwc.h - the share of one channel of a tile of INT8 NHWC pixels: its write jobs and words, for the checks of requant and post (docs/npu/npu.md sections 3.1, 4.2).
+ * nhwc.h - the share of one channel of a tile of INT8 NHWC pixels: its write jobs and words, for the checks of requant
+ * and post (docs/npu/npu.md sections 3.1, 4.2).
  *
- * The pixels are 8k + 4*chan + i (k < N/4, i < 4) of the 2N of a tile; here they are counted 0..N-1. A job is up to four pixels where the pitch is N, else one.
- * Its data are words of 16 bytes, the first byte of the job in byte 0 of the first word.
+ * The pixels are 8k + 4*chan + i (k < N/4, i < 4) of the 2N of a tile; here they are counted 0..N-1. A job is up to
+ * four pixels where the pitch is N, else one. Its data are words of 16 bytes, the first byte of the job in byte 0 of
+ * the first word.
  */
 #ifndef NPU_SCORE_NHWC_H
 #define NPU_SCORE_NHWC_H

@@ -1,7 +1,9 @@
 /*
- * npu_regs.c - the register file with its task slots: what each access does and in which cycle, tasks, interrupts, soft reset (header of npu_regs.sv).
+ * npu_regs.c - the register file with its task slots: what each access does and in which cycle, tasks, interrupts, soft
+ * reset (header of npu_regs.sv).
  *
- * Plain registers and the decoding of tasks are those of the golden model; whatever depends on time is followed here from cycle to cycle.
+ * Plain registers and the decoding of tasks are those of the golden model; whatever depends on time is followed here
+ * from cycle to cycle.
  */
 #include "task_bits.h"
 
@@ -362,7 +364,10 @@ static void compare_perf(tb_check *c, state *s, const effect *e) {
     }
 }
 
-/* The bus: handshakes of this cycle; a read looks, a write acts in the cycle after its last one. True: a write takes effect. */
+/*
+ * The bus: handshakes of this cycle; a read looks, a write acts in the cycle after its last one. True: a write takes
+ * effect.
+ */
 static bool step_bus(state *s) {
     const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || tb_get(s->bready) != 0);
     const bool read = s->rd.have_addr && (!s->rd.valid || tb_get(s->rready) != 0);
@@ -400,7 +405,10 @@ static inline uint32_t byte(tb_sig sig) {
     return *(const uint8_t *)sig.ptr;
 }
 
-/* Nothing is under way here or on the bus, and the interrupts are as they should be: only the count enable follows the units. */
+/*
+ * Nothing is under way here or on the bus, and the interrupts are as they should be: only the count enable follows the
+ * units.
+ */
 static bool quiet(const state *s) {
     if (s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr || s->resetting) {
         return false;

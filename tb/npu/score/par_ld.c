@@ -1,4 +1,7 @@
-/* par_ld.c - check of the loader of factors: requests, room and places in the ring of par_buf, and the end of each task. */
+/*
+ * par_ld.c - check of the loader of factors: requests, room and places in the ring of par_buf, and the end of each
+ * task.
+ */
 #include "score.h"
 
 #include <inttypes.h>

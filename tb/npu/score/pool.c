@@ -1,4 +1,7 @@
-/* pool.c - tasks of the POOL: what its channels are told, that all their write jobs are asked for, and when a task is over. */
+/*
+ * pool.c - tasks of the POOL: what its channels are told, that all their write jobs are asked for, and when a task is
+ * over.
+ */
 #include "pool_walk.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
-/* pool_ld.c - the read requests of a POOL channel: rows of the windows in their order, and the table of factors between them. */
+/*
+ * pool_ld.c - the read requests of a POOL channel: rows of the windows in their order, and the table of factors between
+ * them.
+ */
 #include "pool_walk.h"
 
 #include <inttypes.h>

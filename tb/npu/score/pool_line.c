@@ -137,7 +137,7 @@ static void write_beat(state *s, const job *j) {
 static void take_data(tb_check *c, state *s) {
     const job *j = &s->ring[s->popped % JOBS];
     if (s->popped == s->pushed) {
-        return; /* data that nobody asked for are not this unit's fault */
+        return; /* data without a request: an error of the read channel */
     }
     write_beat(s, j);
     s->word += 4;

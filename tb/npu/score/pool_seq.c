@@ -1,4 +1,7 @@
-/* pool_seq.c - the taps of a POOL channel in their order, the rows that it gives back, and the factors that it asks for. */
+/*
+ * pool_seq.c - the taps of a POOL channel in their order, the rows that it gives back, and the factors that it asks
+ * for.
+ */
 #include "pool_walk.h"
 
 #include <inttypes.h>

@@ -1,9 +1,11 @@
 /*
- * pool_walk.h - a POOL task as the ports carry it, and the order in which a channel works on it (docs/npu/npu.md sections 3.4 and 4); for the checks of its units.
+ * pool_walk.h - a POOL task as the ports carry it, and the order in which a channel works on it (docs/npu/npu.md
+ * sections 3.4 and 4); for the checks of its units.
  *
- * Channel c works on the groups c, c + 2, ..: 8 FP32 channels, or 32 bytes of an INT8 pixel. For each of them on all output rows, for each of those on the rows of
- * its windows that lie inside the map. A row takes `slot` words of each lane of the line memory, one behind the other round its 1024 words. With `slide` a row is
- * loaded once for a group, else again for each output row.
+ * Channel c works on the groups c, c + 2, ..: 8 FP32 channels, or 32 bytes of an INT8 pixel. For each of them on all
+ * output rows, for each of those on the rows of its windows that lie inside the map. A row takes `slot` words of each
+ * lane of the line memory, one behind the other round its 1024 words. With `slide` a row is loaded once for a group,
+ * else again for each output row.
  */
 #ifndef NPU_SCORE_POOL_WALK_H
 #define NPU_SCORE_POOL_WALK_H
@@ -42,7 +44,10 @@ void npu_score_pool_next(npu_score_pool_walk *p);
 void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin, uint32_t *end);
 /* Lanes of a group. */
 uint32_t npu_score_pool_lanes(uint32_t units, uint32_t group);
-/* Jobs of a row of a group, `*words` each: a lane (FP32), the row (INT8 pixels side by side) or a pixel. width: columns of the row. */
+/*
+ * Jobs of a row of a group, `*words` each: a lane (FP32), the row (INT8 pixels side by side) or a pixel. width: columns
+ * of the row.
+ */
 uint32_t npu_score_pool_jobs(const cm_pool_task *t, uint32_t lanes, uint32_t cstep, uint32_t width, uint32_t *words);
 
 /* Expected value of a port in a transaction. */

@@ -1,8 +1,9 @@
 /*
  * post.c - check of the two post units: what they read, in which order, and what they make of it.
  *
- * Each read of ofm_buf is predicted (docs/npu/npu.md section 4.2), so are requests, factors and the tiles given back. Results come from the sums, factors and partial sums
- * that the unit really received; where act, an arithmetic unit, requant or transpose inside is wrong, its own check sees it no later and stands before this one.
+ * Each read of ofm_buf is predicted (docs/npu/npu.md section 4.2), so are requests, factors and the tiles given back.
+ * Results come from the sums, factors and partial sums that the unit really received; where act, an arithmetic unit,
+ * requant or transpose inside is wrong, its own check sees it no later and stands before this one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -142,8 +143,9 @@ static void take_back(tb_check *c, post_state *s) {
 /* ---- pace ---- */
 
 /*
- * Cycles that a task takes when nothing holds the unit up. FP32: four results a cycle. REQUANT: 4 * Cols of them, with partial sums 4, or what the transposer or the
- * write jobs take. A few more for each group, and for the begin and the end of the task.
+ * Cycles that a task takes when nothing holds the unit up. FP32: four results a cycle. REQUANT: 4 * Cols of them, with
+ * partial sums 4, or what the transposer or the write jobs take. A few more for each group, and for the begin and the
+ * end of the task.
  */
 static uint64_t task_cycles(const post_state *s) {
     const npu_score_post_work *w = &s->w;

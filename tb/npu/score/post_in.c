@@ -1,4 +1,7 @@
-/* post_in.c - check of post: its requests, and what it reads, each at its place; from sums, factors and partial sums to results. */
+/*
+ * post_in.c - check of post: its requests, and what it reads, each at its place; from sums, factors and partial sums to
+ * results.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

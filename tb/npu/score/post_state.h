@@ -1,4 +1,7 @@
-/* post_state.h - what the two files of post's check share: post_in.c follows requests and reads, post.c tasks and results. */
+/*
+ * post_state.h - what the two files of post's check share: post_in.c follows requests and reads, post.c tasks and
+ * results.
+ */
 #ifndef NPU_SCORE_POST_STATE_H
 #define NPU_SCORE_POST_STATE_H
 
@@ -84,7 +87,10 @@ static inline bool post_any_factors(const post_state *s) {
 void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel, char where[96]);
 /* Does ofm_buf hold the sums of this place? */
 bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k);
-/* A transaction at the place of a walk: false, and a failure, when the walk is at its end or the sums of the group are not there yet. */
+/*
+ * A transaction at the place of a walk: false, and a failure, when the walk is at its end or the sums of the group are
+ * not there yet.
+ */
 bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k);
 /* Compare, with the coordinates of the place. */
 void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k, uint64_t got,

@@ -1,8 +1,10 @@
 /*
- * requant.c - check of the requantisers: results of a block to INT8 pixels, their write jobs and words, and the pace (header of requant.sv).
+ * requant.c - check of the requantisers: results of a block to INT8 pixels, their write jobs and words, and the pace
+ * (header of requant.sv).
  *
- * Pace: time is counted in cycles in which no word waits for send_buf. A row of results enters the transposer, and a pixel leaves it, in a cycle (N = 32: two), so each
- * pass and each block has a latest cycle: counted from the one of its predecessor, or from when it could begin if that is later.
+ * Pace: time is counted in cycles in which no word waits for send_buf. A row of results enters the transposer, and a
+ * pixel leaves it, in a cycle (N = 32: two), so each pass and each block has a latest cycle: counted from the one of
+ * its predecessor, or from when it could begin if that is later.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 #define N_MAX 32u
 #define BLOCKS 16u /* more than the unit takes before the first one has left */
 #define PASSES 16u /* as many as the gather buffer has slots */
-#define SLACK 6u   /* cycles of the pipeline around the transposer */
+#define SLACK 6u   /* steps of the pipeline around the transposer */
 #define REFUSED 8u /* cycles for which a block may wait although there is a place for it */
 
 typedef struct block {
@@ -35,7 +37,7 @@ typedef struct state {
     uint32_t row;                       /* of the block whose passes are given back */
     uint64_t through;                   /* blocks of which all passes have been given back */
     uint64_t time, paced;               /* see above; blocks with a latest cycle */
-    uint64_t pass_latest, block_latest; /* of the last pass and the last block that have one */
+    uint64_t pass_latest;               /* of the last pass that is complete */
     uint64_t latest[PASSES];
     uint32_t refused;
     npu_score_place job, data;
@@ -77,7 +79,7 @@ static void clear(tb_check *c) {
     s->channel = s->word = 0;
     s->passes = s->complete = s->popped = s->through = 0;
     s->row = s->refused = 0;
-    s->time = s->paced = s->pass_latest = s->block_latest = 0;
+    s->time = s->paced = s->pass_latest = 0;
     s->job = s->data = (npu_score_place){0, 0};
 }
 
@@ -120,11 +122,26 @@ static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* All words of a pass are in. In front of the first row of a task the transposer may still push out the block before. */
+/*
+ * All words of a pass are in. In front of the first row of a task the transposer may still push out the block before.
+ */
 static void complete_pass(state *s, uint32_t n, uint32_t columns) {
     const bool flush = s->channel == 0 && s->fed > 0 && s->ring[(s->fed - 1) % BLOCKS].last;
     s->pass_latest = later(s->pass_latest, s->time) + cycles_of(n, columns + (flush ? n : 0));
     s->latest[s->complete++ % PASSES] = s->pass_latest;
+}
+
+/* The last pass of a block is in. Its rows push out the block before; the last block of a task follows by itself. */
+static void complete_block(state *s, uint32_t n) {
+    block *k = &s->ring[s->fed % BLOCKS];
+    if (s->paced < s->fed) {
+        s->ring[s->paced++ % BLOCKS].latest = s->pass_latest;
+    }
+    if (k->last) {
+        k->latest = s->pass_latest + cycles_of(n, n);
+        s->paced++;
+    }
+    s->fed++;
 }
 
 static void take_results(tb_check *c, state *s) {
@@ -148,7 +165,7 @@ static void take_results(tb_check *c, state *s) {
         s->channel += columns;
         if (s->channel >= n) {
             s->channel = 0;
-            s->fed++;
+            complete_block(s, n);
         }
     }
 }
@@ -207,18 +224,16 @@ static void take_pop(tb_check *c, state *s) {
 static void check_pace(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     s->time += *(const uint8_t *)s->wr_valid.ptr == 0 || *(const uint8_t *)s->wr_ready.ptr != 0;
-    /* a block leaves as the results of the next one enter */
-    while (s->paced < s->fed && (s->paced + 1 < s->fed || s->ring[s->paced % BLOCKS].last)) {
-        s->block_latest = later(s->block_latest, s->time) + cycles_of(n, n);
-        s->ring[s->paced++ % BLOCKS].latest = s->block_latest;
-    }
-    if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + SLACK) {
+    if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + cycles_of(n, SLACK)) {
         tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its place given back");
     }
-    if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + SLACK) {
+    if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + cycles_of(n, SLACK)) {
         tb_check_fail(c, "pace", s->words, NULL, "a block in the transposer", "all its words sent");
     }
-    /* places are free again once jobs are accepted and the block has left, which is the case when the next but one has entered the transposer */
+    /*
+     * places are free again once jobs are accepted and the block has left, which is the case when the next but one has
+     * entered the transposer
+     */
     const uint64_t left = s->through > 2 ? s->through - 2 : 0, over = left < s->asked ? left : s->asked;
     const bool refused = *(const uint8_t *)s->blk_valid.ptr != 0 && *(const uint8_t *)s->blk_ready.ptr == 0 && s->told - over <= BLOCKS / 4;
     s->refused = refused ? s->refused + 1 : 0;

@@ -1,8 +1,9 @@
 /*
  * score.h - the checks of the NPU's units inside the running NPU (tb/tap/check.h); one file for each unit.
  *
- * layout.c follows the ports of layout, and so on; tb/npu/taps.list says what else is tapped. Predictions come from the golden functions of cmodel.h; where a unit has none
- * (queues, walkers), the check writes its behaviour down from docs/npu/npu.md.
+ * layout.c follows the ports of layout, and so on; tb/npu/taps.list says what else is tapped. Predictions come from the
+ * golden functions of cmodel.h; where a unit has none (queues, walkers), the check writes its behaviour down from
+ * docs/npu/npu.md.
  */
 #ifndef NPU_SCORE_H
 #define NPU_SCORE_H
@@ -27,7 +28,10 @@ typedef struct npu_score_sig {
     tb_sig *sig;
 } npu_score_sig;
 
-/* Find the signals, the reset (rst_ni, where the tap has it) and the gated clock of the unit that the check sits in. 0 or -1 with one line in err. */
+/*
+ * Find the signals, the reset (rst_ni, where the tap has it) and the gated clock of the unit that the check sits in. 0
+ * or -1 with one line in err.
+ */
 int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *err, size_t err_size);
 
 /* tb_check_wake() for several signals. 0 or -1 with one line in err. */
@@ -43,7 +47,9 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
 }
 
-/* All checks; the NPU has units for the first `npu_score_count`, benches also hold library units that it does not use. */
+/*
+ * All checks; the NPU has units for the first `npu_score_count`, benches also hold library units that it does not use.
+ */
 extern const tb_check_ops *const npu_score_all[];
 extern const size_t npu_score_count, npu_score_count_bench;
 
@@ -72,8 +78,8 @@ extern const tb_check_ops npu_score_pool_ld, npu_score_pool_line, npu_score_pool
     npu_score_pool_chan, npu_score_pool;
 
 /*
- * Which unit ("alu", "pool", "gemm") has asked for an access of a DMA channel to this address: by the jobs whose bursts are in flight on it, or all of whose bursts are one unit's.
- * NULL: not known, as in builds without taps.
+ * Which unit ("alu", "pool", "gemm") has asked for an access of a DMA channel to this address: by the jobs whose bursts
+ * are in flight on it, or all of whose bursts are one unit's. NULL: not known, as in builds without taps.
  */
 const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr);
 

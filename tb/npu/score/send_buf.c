@@ -1,4 +1,7 @@
-/* send_buf.c - output buffer of a write channel: three FIFOs in one memory, who may write, levels, and words in time for the client that is served. */
+/*
+ * send_buf.c - output buffer of a write channel: three FIFOs in one memory, who may write, levels, and words in time
+ * for the client that is served.
+ */
 #include "score.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle in which that is known. */
+/*
+ * task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle in which that is known.
+ */
 #include "task_bits.h"
 
 #include <inttypes.h>
@@ -70,10 +72,29 @@ static void begin(tb_check *c, state *s) {
     c->task++;
 }
 
+/* Modes and sizes that are not 0, as many as there is room for; addresses and parameters say little. */
+static void describe(const state *s, char *text, size_t size) {
+    const npu_task_fields *all = &npu_task_tables[s->kind];
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < all->count; i++) {
+        const npu_task_field *f = &all->f[i];
+        const uint32_t value = npu_task_value(f, &s->now);
+        char part[40];
+        const int length = snprintf(part, sizeof part, "%s%s %" PRIu32, at > 0 ? ", " : "", f->name, value);
+        if (f->bits < 32 && value != 0 && at + (size_t)length < size) {
+            memcpy(text + at, part, (size_t)length + 1);
+            at += (size_t)length;
+        }
+    }
+}
+
 static void verdict(tb_check *c, state *s) {
     const bool ok = tb_get(s->ok) != 0;
     if (ok != s->legal) {
-        tb_check_fail(c, "verdict", c->task, NULL, ok ? "legal" : "not legal", s->legal ? "legal" : "not legal");
+        char where[96];
+        describe(s, where, sizeof where);
+        tb_check_fail(c, "verdict", c->task, where, ok ? "legal" : "not legal", s->legal ? "legal" : "not legal");
     }
     s->running = false;
     if (s->kind == NPU_SCORE_GEMM && s->legal) {

@@ -1,8 +1,10 @@
 /*
- * transpose.c - check of the transposers: blocks of N vectors in, the transposed blocks out in their order, each vector in its cycle (header of transpose.sv).
+ * transpose.c - check of the transposers: blocks of N vectors in, the transposed blocks out in their order, each vector
+ * in its cycle (header of transpose.sv).
  *
- * A block leaves the cells vector by vector as the next one enters; behind the last block of a run the unit pushes it out by itself. So both handshakes follow from
- * the other side's, and a bubble or a vector lost under back-pressure shows at once.
+ * A block leaves the cells vector by vector as the next one enters; behind the last block of a run the unit pushes it
+ * out by itself. So both handshakes follow from the other side's, and a bubble or a vector lost under back-pressure
+ * shows at once.
  */
 #include "score.h"
 

@@ -1,7 +1,9 @@
 /*
- * wgt_ld.c - check of the two weight loaders: which blocks they ask for, the words that must come of the data, and what im2col learns of the bank.
+ * wgt_ld.c - check of the two weight loaders: which blocks they ask for, the words that must come of the data, and what
+ * im2col learns of the bank.
  *
- * A loader sees the tasks one by one, so each check knows its own bank only: loader b takes every second block (ping-pong: of all blocks, resident: of the task).
+ * A loader sees the tasks one by one, so each check knows its own bank only: loader b takes every second block
+ * (ping-pong: of all blocks, resident: of the task).
  */
 #include "score.h"
 #include "num.h"

@@ -131,7 +131,7 @@ static uint32_t arm(tc_run *run, op *o, const uint64_t *perf) {
         o->conv.ifm_addr = NOWHERE;
         return NPU_ERR_BUS_RD0_MASK;
     }
-    const uint64_t bursts = perf[(what == READ ? 9 : 11) + channel];
+    const uint64_t bursts = perf[(what == READ ? NPU_PERF_SEL_SEL_READ0_BURSTS : NPU_PERF_SEL_SEL_WRITE0_BURSTS) + channel];
     if (bursts == 0) {
         tc_fail(run, "bus_error: no bursts", "the counter of %s bursts on channel %u is 0 after a convolution", what_names[what], channel);
         return 0;

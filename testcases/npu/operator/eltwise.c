@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const op_names[ELTWISE_OPS] = {"copy", "add", "sub", "rsub", "mul", "muladd",  "addmul", "max",
-                                                  "min",  "gt",  "ge",  "eq",   "abs", "add_i32", "prelu"};
+static const char *const op_names[ELTWISE_OPS] = NPU_ALU_CTRL_OP_NOT_REDUCE_NAMES;
 static const char *const kind_names[] = {"scalar", "vector", "channel"};
 static const char *const named_names[NAMED_COUNT] = {"none",    "threshold", "clip",     "scale_bias",
                                                      "dropout", "mean_norm", "residual", "prelu"};
@@ -38,7 +37,7 @@ typedef struct eltwise_op {
 } eltwise_op;
 
 static const char *op_name(npu_alu_op op) {
-    return op_names[op == NPU_ALU_PRELU ? ELTWISE_PRELU : (int)op];
+    return op_names[eltwise_knob_of(op)];
 }
 
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {

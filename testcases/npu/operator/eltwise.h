@@ -5,6 +5,7 @@
 #define TESTCASES_ELTWISE_H
 
 #include "act.h"
+#include "npu_regs.h"
 #include "tensor.h"
 
 bool eltwise_uses_p(npu_alu_op op);
@@ -15,10 +16,11 @@ uint32_t eltwise_reference(npu_alu_op op, uint32_t x, uint32_t p, uint32_t q);
 int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
 int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 
-/* Values of the knob op: NPU_ALU_COPY .. NPU_ALU_ADD_I32, then PRELU, whose own number lies behind those of the reductions. */
-#define ELTWISE_PRELU 14
-#define ELTWISE_OPS 15
+/* Values of the knob op: the operations that do not reduce, in the order of their numbers. */
+#define ELTWISE_OPS NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT
 npu_alu_op eltwise_op_of(const tb_knobs *knobs);
+/* The value of the knob that stands for an operation. */
+uint32_t eltwise_knob_of(npu_alu_op op);
 
 /* Operators that have names of their own. */
 typedef enum eltwise_named {

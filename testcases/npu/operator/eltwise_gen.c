@@ -37,7 +37,7 @@ static void draw_named(const tensor_gen *g) {
         gen_put(g, "p_kind", NPU_VECTOR);
         break;
     case NAMED_PRELU: /* a slope for each channel */
-        gen_put(g, "op", ELTWISE_PRELU);
+        gen_put(g, "op", eltwise_knob_of(NPU_ALU_PRELU));
         gen_put(g, "p_kind", NPU_CHANNEL);
         gen_put(g, "act", NPU_ACT_NONE);
         break;

@@ -1,17 +1,26 @@
 /* eltwise_ref.c - element-wise operations from their definition (docs/npu/registers.md, ALU_CTRL), in the host's own arithmetic. */
 #include "eltwise.h"
 
+static const uint32_t op_of_knob[ELTWISE_OPS] = NPU_ALU_CTRL_OP_NOT_REDUCE_VALUES;
+
 npu_alu_op eltwise_op_of(const tb_knobs *knobs) {
-    const int64_t op = tb_knobs_get(knobs, "op");
-    return op == ELTWISE_PRELU ? NPU_ALU_PRELU : (npu_alu_op)op;
+    return (npu_alu_op)op_of_knob[tb_knobs_get(knobs, "op")];
+}
+
+uint32_t eltwise_knob_of(npu_alu_op op) {
+    uint32_t knob = 0;
+    while (knob + 1 < ELTWISE_OPS && op_of_knob[knob] != op) {
+        knob++;
+    }
+    return knob;
 }
 
 bool eltwise_uses_p(npu_alu_op op) {
-    return op != NPU_ALU_COPY && op != NPU_ALU_ABS && op != NPU_ALU_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, op);
 }
 
 bool eltwise_uses_q(npu_alu_op op) {
-    return op == NPU_ALU_MULADD || op == NPU_ALU_ADDMUL;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, op);
 }
 
 /* The operations whose result is a new number. */

@@ -1,6 +1,6 @@
 /*
- * ref.h - values straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares nothing with driver, model and RTL, so
- * it finds what all of them have wrong alike.
+ * ref.h - values straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares
+ * nothing with driver, model and RTL, so it finds what all of them have wrong alike.
  */
 #ifndef TESTCASES_GEMM_REF_H
 #define TESTCASES_GEMM_REF_H
@@ -23,7 +23,10 @@ typedef struct ref_value {
     double lo, hi; /* not exact */
 } ref_value;
 
-/* act(y) with the parameters of the driver's interface. Fitted functions: within the errors of docs/npu/activations.md. ELU: act_p[0] finite. */
+/*
+ * act(y) with the parameters of the driver's interface. Fitted functions: within the errors of docs/npu/activations.md.
+ * ELU: act_p[0] finite.
+ */
 ref_value ref_act(npu_act act, const uint32_t act_p[2], uint32_t y);
 bool ref_is_f32(const ref_value *value, uint32_t got);
 /* int8(value * scale). */

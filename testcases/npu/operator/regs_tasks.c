@@ -170,7 +170,7 @@ static const regs_change gemm_bad[] = {
 };
 
 static const regs_change alu_bad[] = {
-    {{VALUE(ALU_CTRL, ALU_OP(17))}},
+    {{VALUE(ALU_CTRL, ALU_OP(NPU_ALU_CTRL_OP_COUNT))}},
     {{VALUE(ALU_CTRL, ALU_OP(31))}},
     {{VALUE(ALU_CTRL, ALU_OP(1) | ALU_KIND(3, 0))}},
     {{VALUE(ALU_CTRL, ALU_OP(5) | ALU_KIND(0, 3))}},

@@ -8,7 +8,7 @@
 
 #include "npu_regs.h"
 
-#define FIRST_BURST_COUNTER 9u /* docs/npu/npu.md section 5: reads of channel 0, 1, writes of channel 0, 1 */
+#define FIRST_BURST_COUNTER NPU_PERF_SEL_SEL_READ0_BURSTS /* reads of channel 0, 1, writes of channel 0, 1 */
 
 /* Bits of ERR of each unit. */
 static const struct {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OP_MULADD = 5, OP_ADDMUL = 6, OP_ADD_I32 = 13, OP_DOT = 14, OP_SUM = 15, OP_PRELU = 16 };
 enum { SCALAR, VECTOR, PLANE };
 
 typedef struct alu_shape {
@@ -16,20 +15,20 @@ typedef struct alu_shape {
 } alu_shape;
 
 static bool alu_uses_p(uint32_t op) {
-    return op != 0 && op != 12 && op != OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, op);
 }
 
 static bool alu_uses_q(uint32_t op) {
-    return op == OP_MULADD || op == OP_ADDMUL;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, op);
 }
 
 static bool alu_reduces(uint32_t op) {
-    return op == OP_DOT || op == OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, op);
 }
 
 static void draw_alu_shape(tb_rng *rng, alu_shape *s) {
     memset(s, 0, sizeof *s);
-    s->op = (uint32_t)tb_rng_range(rng, 0, OP_PRELU);
+    s->op = (uint32_t)tb_rng_range(rng, 0, NPU_ALU_CTRL_OP_COUNT - 1);
     s->count = seq_chance(rng, 4) ? seq_small(rng, 1, 6000) : seq_small(rng, 1, 300);
     s->rows = seq_small(rng, 1, 5);
     s->planes = seq_small(rng, 1, 5);
@@ -38,7 +37,7 @@ static void draw_alu_shape(tb_rng *rng, alu_shape *s) {
     if (s->p_kind == VECTOR && s->q_kind == VECTOR) {
         s->q_kind = PLANE;
     }
-    s->act = s->op == OP_ADD_I32 || seq_chance(rng, 2) ? 0u : (uint32_t)tb_rng_range(rng, 1, 11);
+    s->act = s->op == NPU_ALU_CTRL_OP_ADD_I32 || seq_chance(rng, 2) ? 0u : (uint32_t)tb_rng_range(rng, 1, 11);
     s->dup = !alu_reduces(s->op) && seq_chance(rng, 6);
     s->in_place = !alu_reduces(s->op) && !s->dup && seq_chance(rng, 4);
 }

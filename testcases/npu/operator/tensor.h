@@ -1,5 +1,6 @@
 /*
- * tensor.h - tensors of operator tests: data, places in device memory, comparison with expected values; and the frame that runs one operator.
+ * tensor.h - tensors of operator tests: data, places in device memory, comparison with expected values; and the frame
+ * that runs one operator.
  *
  * All functions that return int: 0, or -1 with run->err (could not be done).
  */
@@ -64,7 +65,10 @@ int tensor_new_bytes(tc_run *run, const char *name, const void *src, size_t byte
 /* How many channels (FP32) or pixels (INT8) a tensor has, and the bytes of one without the gap behind it. */
 uint32_t tensor_pieces(const npu_tensor *t);
 uint32_t tensor_piece_bytes(const tc_run *run, const npu_tensor *t);
-/* A step with `gap` units (16 bytes, or N channels) between channels or pixels. tight: channels of one pixel lie side by side. */
+/*
+ * A step with `gap` units (16 bytes, or N channels) between channels or pixels. tight: channels of one pixel lie side
+ * by side.
+ */
 uint32_t tensor_step(const tc_run *run, const npu_tensor *t, uint32_t gap, bool tight);
 /* Bytes from the first to the end of the last channel or pixel, its gap included. */
 uint64_t tensor_bytes(const npu_tensor *t);
@@ -73,8 +77,9 @@ size_t tensor_offset(const npu_tensor *t, uint32_t c, uint32_t pixel);
 /* Allocate a tensor whose step is set. */
 int tensor_new(tc_run *run, const char *name, npu_tensor *t, uint32_t shift, npu_buf_kind kind);
 /*
- * Write a tensor piece by piece: pack() puts `bytes` bytes of piece i into dst. Other bytes that the NPU may read beside them (to multiples of 16) get
- * garbage; what lies beyond stays unwritten, and must not be read. image: a copy of the memory from address `base` on that is written, too, or NULL.
+ * Write a tensor piece by piece: pack() puts `bytes` bytes of piece i into dst. Other bytes that the NPU may read
+ * beside them (to multiples of 16) get garbage; what lies beyond stays unwritten, and must not be read. image: a copy
+ * of the memory from address `base` on that is written, too, or NULL.
  */
 typedef void tensor_pack(const void *ctx, const npu_tensor *t, uint32_t i, uint32_t bytes, uint8_t *dst);
 int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, const void *ctx, uint8_t *image, uint32_t base);
@@ -113,8 +118,9 @@ typedef struct tensor_place {
 } tensor_place;
 
 /*
- * A tensor in device memory, at an address and with gaps that follow from place and name; nothing is written yet, v is allocated and zero. -1 with run->err: out of
- * memory. Release with tensor_free(), also after an error (t is zero at first).
+ * A tensor in device memory, at an address and with gaps that follow from place and name; nothing is written yet, v is
+ * allocated and zero. -1 with run->err: out of memory. Release with tensor_free(), also after an error (t is zero at
+ * first).
  */
 int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind, tensor *t);
 void tensor_free(tensor *t);
@@ -125,7 +131,8 @@ void tensor_fill(tensor *t, tb_rng *rng, tensor_data data);
 uint32_t tensor_value(tb_rng *rng, npu_layout layout, tensor_data data, size_t i);
 
 /*
- * Write v to device memory. What hardware may read beside it holds junk, what it may not read stays unwritten (after tensor_blank(): filled). Pad channels of an NHWC tensor get zeros, or junk.
+ * Write v to device memory. What hardware may read beside it holds junk, what it may not read stays unwritten (after
+ * tensor_blank(): filled). Pad channels of an NHWC tensor get zeros, or junk.
  */
 int tensor_put(tc_run *run, tensor *t, bool junk_pads);
 /* Fill the buffer, gaps included; tensor_check() expects gaps to be as they were. */

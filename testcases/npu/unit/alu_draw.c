@@ -3,21 +3,21 @@
 
 #include <string.h>
 
+#include "npu_regs.h"
+
 #define MOST 24000u /* elements of a task */
-#define OP_DOT 14u
-#define OP_SUM 15u
-#define OPS 17u
+#define OPS NPU_ALU_CTRL_OP_COUNT
 
 static bool reduces(const cm_alu_task *t) {
-    return t->op == OP_DOT || t->op == OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, t->op);
 }
 
 static bool uses_p(const cm_alu_task *t) {
-    return t->op != 0 && t->op != 12 && t->op != OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, t->op);
 }
 
 static bool uses_q(const cm_alu_task *t) {
-    return t->op == 5 || t->op == 6;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, t->op);
 }
 
 static bool has_vector(const cm_alu_task *t) {
@@ -47,8 +47,8 @@ static uint32_t small_gap(alu_draw *b, uint32_t most_words) {
 }
 
 /*
- * A place for rows of `bytes` bytes: rows of a plane side by side, or planes inside rows, steps of either sign. shared: rows or planes may be the same again.
- * Addresses are often not multiples of 16.
+ * A place for rows of `bytes` bytes: rows of a plane side by side, or planes inside rows, steps of either sign. shared:
+ * rows or planes may be the same again. Addresses are often not multiples of 16.
  */
 static void place(alu_draw *b, const cm_alu_task *t, uint32_t bytes, bool shared, uint32_t *addr, uint32_t *rstep, uint32_t *pstep) {
     const uint32_t gap = tb_rng_chance(&b->rng, 1, 2) ? 0 : small_gap(b, 9);
@@ -125,14 +125,14 @@ void alu_draw_task(alu_draw *b, cm_alu_task *t) {
     *t = (cm_alu_task){.b_addr = 16, .p_addr = 32, .q_addr = 48, .b_rstep = bits & ~3u, .b_pstep = bits << 2};
     const uint32_t op = b->op;
     const uint32_t any = (uint32_t)tb_rng_range(&b->rng, 0, OPS + 4);
-    t->op = op < OPS ? op : any < OPS ? any : any < OPS + 3 ? OP_DOT : OP_SUM;
+    t->op = op < OPS ? op : any < OPS ? any : any < OPS + 3 ? NPU_ALU_CTRL_OP_DOT : NPU_ALU_CTRL_OP_SUM;
     t->p_kind = (uint32_t)tb_rng_range(&b->rng, 0, 2);
     t->q_kind = reduces(t) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, 2);
     if (t->p_kind == 1 && t->q_kind == 1) {
         t->q_kind = (bits & 1u) ? 2 : 0;
     }
     t->dup = !reduces(t) && (bits & 0x30u) == 0;
-    t->act = t->op == 13 || (bits & 0x40u) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, CM_ACT_COUNT - 1);
+    t->act = t->op == NPU_ALU_CTRL_OP_ADD_I32 || (bits & 0x40u) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, CM_ACT_COUNT - 1);
     t->p = alu_draw_value(b);
     t->q = alu_draw_value(b);
     for (uint32_t i = 0; i < 4; i++) {

@@ -1,5 +1,6 @@
 /*
- * alu_draw.h - random tasks of the ALU: every operation and kind of operand, rows and planes with steps of either sign, in place and not, any alignment to 4.
+ * alu_draw.h - random tasks of the ALU: every operation and kind of operand, rows and planes with steps of either sign,
+ * in place and not, any alignment to 4.
  */
 #ifndef UNIT_ALU_DRAW_H
 #define UNIT_ALU_DRAW_H
@@ -11,7 +12,7 @@
 /* The caller sets streams and limits; the rest says what the last task got. */
 typedef struct alu_draw {
     tb_rng rng, rng_data;
-    uint32_t op;                  /* 0..15, 16: any */
+    uint32_t op;                  /* of ALU_CTRL; NPU_ALU_CTRL_OP_COUNT: any */
     uint32_t count, rows, planes; /* most of each */
     uint32_t values;              /* 0 everyday, 1 corners of FP32, 2 few different ones, 3 everyday with corners */
     bool long_rows;               /* 8000 to 16384 elements in one row (reductions: in four) */

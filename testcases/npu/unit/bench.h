@@ -69,8 +69,10 @@ extern const unit_bench unit_this_bench;
 /* ---- ports; values through tb_get() and tb_set() ---- */
 /* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
 tb_sig unit_port(unit *u, const char *name);
-/* Several of them. */
+/* Several of them: UNIT_PORTS(u, {"clr_i", &clr}, {"start_i", &start}) */
 void unit_ports(unit *u, const npu_score_sig *ports, size_t count);
+#define UNIT_PORTS(u, ...)                                                                                                                 \
+    unit_ports(u, (const npu_score_sig[]){__VA_ARGS__}, sizeof((const npu_score_sig[]){__VA_ARGS__}) / sizeof(npu_score_sig))
 /* `bytes` bytes at byte offset `at` of a port. Nothing happens (zeros are read) outside the port. */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes);
 void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes);

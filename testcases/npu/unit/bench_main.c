@@ -1,4 +1,7 @@
-/* bench_main.c - the main program of every unit bench: one test, "unit-<name>", and vectors for the units that have them. */
+/*
+ * bench_main.c - the main program of every unit bench: one test, "unit-<name>", and vectors for the units that have
+ * them.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +12,7 @@
 
 #define MAX_CYCLES UINT64_C(5000000) /* of a case, unless --cycles says otherwise */
 #define RESET_CYCLES 3u
+#define AFTER_FAILURE 5000u /* cycles of a run for a report: what else fails comes soon */
 
 /* tb_prog.ctx of a bench. */
 typedef struct bench {
@@ -79,6 +83,9 @@ static int execute(tb_prog_run *run) {
               .hash = TB_HASH_INIT,
               .result = run->result,
               .cov = run->again ? NULL : b->cov};
+    if (run->story != NULL) {
+        run->story->limit = AFTER_FAILURE;
+    }
     int rc = open_model(&u, run, run->err, sizeof run->err);
     if (rc == 0) {
         rc = unit_this_bench.run(&u);

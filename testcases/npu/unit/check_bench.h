@@ -1,5 +1,6 @@
 /*
- * check_bench.h - what the benches of gemm_check, alu_check and pool_check share: starts, and checks broken off at any moment.
+ * check_bench.h - what the benches of gemm_check, alu_check and pool_check share: starts, and checks broken off at any
+ * moment.
  */
 #ifndef CHECK_BENCH_H
 #define CHECK_BENCH_H
@@ -25,7 +26,10 @@ typedef struct check_ops {
 int check_bench_run(unit *u, const check_ops *ops, void *ctx);
 
 uint32_t check_range(tb_rng *rng, uint32_t lo, uint32_t hi);
-/* Two factors up to amax and bmax whose product is about limit: just inside, exact where possible, or (over) just outside where possible. */
+/*
+ * Two factors up to amax and bmax whose product is about limit: just inside, exact where possible, or (over) just
+ * outside where possible.
+ */
 void check_pair(tb_rng *rng, uint32_t limit, uint32_t amax, uint32_t bmax, bool over, uint32_t *a, uint32_t *b);
 
 #endif

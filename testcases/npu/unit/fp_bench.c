@@ -37,7 +37,10 @@ static uint32_t fraction(tb_rng *rng) {
     }
 }
 
-/* Draws the fraction after the exponent, which the caller has drawn: two draws in one expression would depend on the compiler. */
+/*
+ * Draws the fraction after the exponent, which the caller has drawn: two draws in one expression would depend on the
+ * compiler.
+ */
 static uint32_t pack(tb_rng *rng, uint32_t sign, int64_t exponent) {
     const int64_t e = exponent < 0 ? 0 : exponent > 255 ? 255 : exponent;
     return (sign & SIGN) | ((uint32_t)e << 23) | fraction(rng);

@@ -1,5 +1,6 @@
 /*
- * fp_bench.h - what the floating-point benches share: operands with the corners likely, and the clocking of a unit with one register.
+ * fp_bench.h - what the floating-point benches share: operands with the corners likely, and the clocking of a unit with
+ * one register.
  */
 #ifndef FP_BENCH_H
 #define FP_BENCH_H
@@ -33,7 +34,10 @@ enum { FP_LT, FP_LE, FP_EQ };
 /* The executor: knob `vectors` operations through ports a_i (b_i where the unit has it) and en_i. */
 int fp_bench_run(unit *u, fp_operands_fn *operands);
 
-/* A whole bench: unit, what it is, a function above that draws operands, form of its vectors (fp_vectors.h), number of operands. */
+/*
+ * A whole bench: unit, what it is, a function above that draws operands, form of its vectors (fp_vectors.h), number of
+ * operands.
+ */
 #define FP_BENCH(NAME, ABOUT, DRAW, VECTORS, OPERANDS)                                                                                     \
     static int run(unit *u) {                                                                                                              \
         return fp_bench_run(u, DRAW);                                                                                                      \
@@ -41,13 +45,6 @@ int fp_bench_run(unit *u, fp_operands_fn *operands);
     static int vectors(unit *u, FILE *in, const char *where, char *err, size_t err_size) {                                                 \
         return fp_vectors_run(u, VECTORS, OPERANDS, in, where, err, err_size);                                                             \
     }                                                                                                                                      \
-    const unit_bench unit_this_bench = {.name = NAME,                                                                                      \
-                                        .about = ABOUT " against the golden model",                                                        \
-                                        .knobs = fp_bench_knobs,                                                                           \
-                                        .nknobs = FP_BENCH_KNOBS,                                                                          \
-                                        .constrain = fp_bench_constrain,                                                                   \
-                                        .run = run,                                                                                        \
-                                        .no_reset = true,                                                                                  \
-                                        .vectors = vectors}
+    UNIT_BENCH(NAME, ABOUT, fp_bench_knobs, .constrain = fp_bench_constrain, .no_reset = true, .vectors = vectors)
 
 #endif

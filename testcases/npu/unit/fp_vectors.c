@@ -32,7 +32,10 @@ typedef struct vector {
     unsigned digits; /* of want */
 } vector;
 
-/* One line: 1 with its text, 0 at the end, -1 with a line in err. Reads in blocks, so that a pipe of millions of lines costs little. */
+/*
+ * One line: 1 with its text, 0 at the end, -1 with a line in err. Reads in blocks, so that a pipe of millions of lines
+ * costs little.
+ */
 static int next_line(reader *r, const char **text, const char **text_end, char *err, size_t err_size) {
     size_t scanned = 0;
     for (;;) {
@@ -238,7 +241,10 @@ static void print_mismatches(const tally *t, const char *where, unsigned operand
     }
 }
 
-/* Counts of every relation; names of those that hold for all lines go into `names`. Returns the one to report: it has the fewest failures. */
+/*
+ * Counts of every relation; names of those that hold for all lines go into `names`. Returns the one to report: it has
+ * the fewest failures.
+ */
 static unsigned weigh_relations(const tally *tallies, char *names, size_t size) {
     unsigned best = 0;
     size_t n = 0;

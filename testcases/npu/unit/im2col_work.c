@@ -32,7 +32,9 @@ static void draw_shape(cm_gemm_task *t, const im2col_limits *l, tb_rng *rng) {
     t->dh = upto(rng, l->dilation);
     t->pad_l = (uint32_t)tb_rng_range(rng, 0, l->pad);
     t->pad_t = (uint32_t)tb_rng_range(rng, 0, l->pad);
-    /* any output size is legal: positions outside the map are zeros, rows and columns that no output needs are not read */
+    /*
+     * any output size is legal: positions outside the map are zeros, rows and columns that no output needs are not read
+     */
     t->ow = (t->iw + t->pad_l) / t->sw + (uint32_t)tb_rng_range(rng, 0, 2);
     t->oh = (t->ih + t->pad_t) / t->sh + (uint32_t)tb_rng_range(rng, 0, 2);
     if (tb_rng_chance(rng, 1, 6)) {

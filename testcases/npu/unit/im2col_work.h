@@ -1,5 +1,6 @@
 /*
- * im2col_work.h - tasks as im2col sees them: drawing them within the limits of docs/npu/npu.md section 3.2, and the loaders of their weights.
+ * im2col_work.h - tasks as im2col sees them: drawing them within the limits of docs/npu/npu.md section 3.2, and the
+ * loaders of their weights.
  */
 #ifndef UNIT_IM2COL_WORK_H
 #define UNIT_IM2COL_WORK_H
@@ -28,7 +29,10 @@ typedef struct im2col_work {
 int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_limits *limits, tb_rng *shape, tb_rng *values);
 void im2col_work_free(im2col_work *w);
 
-/* One bank of wgt_buf and its loader, as the header of wgt_ld says: every second block of a task; banks of resident tasks fill up while they are read. */
+/*
+ * One bank of wgt_buf and its loader, as the header of wgt_ld says: every second block of a task; banks of resident
+ * tasks fill up while they are read.
+ */
 typedef struct im2col_bank {
     int8_t (*mem)[32];
     bool full, held;       /* by a block of a task without WGT_RES; by a task with it */

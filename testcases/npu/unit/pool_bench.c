@@ -1,19 +1,12 @@
 /* pool_bench.c - random POOL tasks on a memory image. */
 #include "pool_bench.h"
+#include "num.h"
 
 #include <string.h>
 
 #define N ((uint32_t)NPU_CFG_N)
 
 const char *const pool_shape_names[POOL_SHAPES] = {"mixed", "huge", "wide", "global", "small", "tall", "full"};
-
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
-static uint32_t up(uint32_t v, uint32_t n) {
-    return (v + n - 1) / n * n;
-}
 
 static uint32_t draw(tb_rng *rng, uint32_t lo, uint32_t hi) {
     return (uint32_t)tb_rng_range(rng, lo, hi);
@@ -73,7 +66,7 @@ static void draw_window(tb_rng *rng, uint32_t shape, cm_pool_task *t) {
     }
     t->pad_l = tb_rng_chance(rng, 1, 3) ? 0 : draw(rng, 0, t->kw - 1);
     t->pad_t = tb_rng_chance(rng, 1, 3) ? 0 : draw(rng, 0, t->kh - 1);
-    const uint32_t ow = least(64, (t->iw + t->pad_l - 1) / t->sw + 1);
+    const uint32_t ow = tb_min_u32(64, (t->iw + t->pad_l - 1) / t->sw + 1);
     const uint32_t oh = (t->ih + t->pad_t - 1) / t->sh + 1;
     t->ow = tb_rng_chance(rng, 1, 2) ? ow : draw(rng, 1, ow);
     t->oh = tb_rng_chance(rng, 1, 2) ? oh : draw(rng, 1, oh);
@@ -98,14 +91,14 @@ static void draw_dims(tb_rng *rng, uint32_t shape, cm_pool_task *t) {
 }
 
 static uint64_t taps(const cm_pool_task *t, uint32_t c) {
-    const uint32_t groups = t->int8 ? (up(c, N) + 31) / 32 : (c + 7) / 8;
-    return (uint64_t)t->ow * t->oh * least(t->kw, t->iw) * least(t->kh, t->ih) * ((groups + 1) / 2);
+    const uint32_t groups = t->int8 ? (tb_align_up(c, N) + 31) / 32 : (c + 7) / 8;
+    return (uint64_t)t->ow * t->oh * tb_min_u32(t->kw, t->iw) * tb_min_u32(t->kh, t->ih) * ((groups + 1) / 2);
 }
 
 /* Within the work of the case and, without gaps, a quarter of the image. */
 static bool affordable(const pool_space *s, const cm_pool_task *t, uint32_t c) {
     const uint64_t work = s->shape == POOL_FULL ? 65025 : s->work;
-    return taps(t, c) <= work && (uint64_t)(t->int8 ? up(c, N) : 4 * c) * t->iw * t->ih <= POOL_IMAGE / 2;
+    return taps(t, c) <= work && (uint64_t)(t->int8 ? tb_align_up(c, N) : 4 * c) * t->iw * t->ih <= POOL_IMAGE / 2;
 }
 
 static void draw_shape(tb_rng *rng, const pool_space *s, cm_pool_task *t) {
@@ -114,7 +107,7 @@ static void draw_shape(tb_rng *rng, const pool_space *s, cm_pool_task *t) {
     } while (!affordable(s, t, 1));
     t->c = draw_small(rng, 1, s->channels);
     if (t->int8 && tb_rng_chance(rng, 1, 3)) { /* few words in the last block of a pixel */
-        t->c = least(s->channels, 32 * draw(rng, 0, 2) + draw(rng, 1, 12));
+        t->c = tb_min_u32(s->channels, 32 * draw(rng, 0, 2) + draw(rng, 1, 12));
     }
     while (t->c > 1 && !affordable(s, t, t->c)) {
         t->c /= 2;
@@ -153,7 +146,7 @@ static void place(tb_rng *rng, const pool_space *s, const cm_pool_task *t, uint6
     const uint32_t gap2 = s->ideal || tb_rng_chance(rng, 1, 2) ? 0 : grain * draw(rng, 0, 5);
     uint64_t bytes;
     if (t->int8) {
-        x->cstep = up(t->c, N) + gap;
+        x->cstep = tb_align_up(t->c, N) + gap;
         x->rstep = x->w * x->cstep + gap2;
         bytes = (uint64_t)x->h * x->rstep;
     } else if (!s->ideal && tb_rng_chance(rng, 1, 6)) {
@@ -165,7 +158,7 @@ static void place(tb_rng *rng, const pool_space *s, const cm_pool_task *t, uint6
         x->cstep = x->h * x->rstep + gap2;
         bytes = (uint64_t)t->c * x->cstep;
     }
-    const uint32_t start = up((uint32_t)*cursor + (s->ideal ? 0 : draw(rng, 0, 64)), s->ideal ? 64 : grain);
+    const uint32_t start = tb_align_up((uint32_t)*cursor + (s->ideal ? 0 : draw(rng, 0, 64)), s->ideal ? 64 : grain);
     x->addr = POOL_BASE + start;
     *cursor = start + bytes;
     if (!s->ideal && tb_rng_chance(rng, 1, 10)) {

@@ -122,26 +122,12 @@ static void cycle(unit *u, bench *b) {
 
 static int setup(unit *u, bench *b, bool alu, bool pool) {
     tb_axi_profile timing = *tb_axi_profile_find("ideal");
-    const npu_score_sig ports[] = {{"task_valid_o", &b->valid[GEMM]},
-                                   {"task_ready_i", &b->ready[GEMM]},
-                                   {"gemm_busy_i", &b->busy[GEMM]},
-                                   {"task_done_i", &b->done[GEMM]},
-                                   {"alu_task_valid_o", &b->valid[ALU]},
-                                   {"alu_task_ready_i", &b->ready[ALU]},
-                                   {"alu_busy_i", &b->busy[ALU]},
-                                   {"alu_done_i", &b->done[ALU]},
-                                   {"pool_task_valid_o", &b->valid[POOL]},
-                                   {"pool_task_ready_i", &b->ready[POOL]},
-                                   {"pool_busy_i", &b->busy[POOL]},
-                                   {"pool_done_i", &b->done[POOL]},
-                                   {"alu_result_we_i", &b->result_we},
-                                   {"alu_result_i", &b->result},
-                                   {"bus_err_i", &b->bus_err},
-                                   {"perf_event_i", &b->event},
-                                   {"perf_level_i", &b->level},
-                                   {"srst_o", &b->srst},
-                                   {"drained_i", &b->drained}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_o", &b->valid[GEMM]}, {"task_ready_i", &b->ready[GEMM]}, {"gemm_busy_i", &b->busy[GEMM]},
+               {"task_done_i", &b->done[GEMM]}, {"alu_task_valid_o", &b->valid[ALU]}, {"alu_task_ready_i", &b->ready[ALU]},
+               {"alu_busy_i", &b->busy[ALU]}, {"alu_done_i", &b->done[ALU]}, {"pool_task_valid_o", &b->valid[POOL]},
+               {"pool_task_ready_i", &b->ready[POOL]}, {"pool_busy_i", &b->busy[POOL]}, {"pool_done_i", &b->done[POOL]},
+               {"alu_result_we_i", &b->result_we}, {"alu_result_i", &b->result}, {"bus_err_i", &b->bus_err}, {"perf_event_i", &b->event},
+               {"perf_level_i", &b->level}, {"srst_o", &b->srst}, {"drained_i", &b->drained});
     unit_expect_value(u, "events", b->event.width, COUNTERS);
     unit_expect_value(u, "bits of levels", b->level.width, 16 * MARKS);
     timing.lite_gap_max = (uint16_t)unit_knob(u, "gap");

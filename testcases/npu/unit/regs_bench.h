@@ -1,5 +1,6 @@
 /*
- * regs_bench.h - the benches of npu_regs, with and without ALU and POOL: accesses and the units around the module (regs_bench.c), values of registers (regs_stim.c).
+ * regs_bench.h - the benches of npu_regs, with and without ALU and POOL: accesses and the units around the module
+ * (regs_bench.c), values of registers (regs_stim.c).
  */
 #ifndef REGS_BENCH_H
 #define REGS_BENCH_H

@@ -1,4 +1,7 @@
-/* regs_stim.c - values for the task registers: most of them legal together, or at the edge of what the hardware accepts. */
+/*
+ * regs_stim.c - values for the task registers: most of them legal together, or at the edge of what the hardware
+ * accepts.
+ */
 #include "regs_bench.h"
 
 #include "npu_regs.h"
@@ -48,8 +51,9 @@ static uint32_t plausible_alu(tb_rng *r, uint32_t offset, uint32_t bits) {
     case NPU_REG_ALU_ROWS:
         return pair(r, 65535, 65535);
     case NPU_REG_ALU_CTRL: /* mostly element-wise, p from anywhere, q a scalar */
-        return (rare(bits >> 20) ? bits % 17 : bits % 13) << NPU_ALU_CTRL_OP_LSB | ((bits >> 4) % 3) << NPU_ALU_CTRL_P_KIND_LSB |
-               (rare(bits >> 8) ? (bits >> 12) % 3 : 0) << NPU_ALU_CTRL_Q_KIND_LSB | (bits & 0x8000u) >> (15 - NPU_ALU_CTRL_DUP_LSB);
+        return (rare(bits >> 20) ? bits % NPU_ALU_CTRL_OP_COUNT : bits % 13) << NPU_ALU_CTRL_OP_LSB |
+               ((bits >> 4) % 3) << NPU_ALU_CTRL_P_KIND_LSB | (rare(bits >> 8) ? (bits >> 12) % 3 : 0) << NPU_ALU_CTRL_Q_KIND_LSB |
+               (bits & 0x8000u) >> (15 - NPU_ALU_CTRL_DUP_LSB);
     case NPU_REG_ALU_ACT:
         return (bits & 3u) == 0 ? (bits >> 4) % 12 : 0;
     case NPU_REG_ALU_P:

@@ -1,7 +1,7 @@
 /* dut: acc */
 /*
- * Tiles of back-to-back blocks of N cycles at random distances, column c of everything c cycles late as the mesh delivers it; the enable stalls at random and
- * garbage enters between tiles.
+ * Tiles of back-to-back blocks of N cycles at random distances, column c of everything c cycles late as the mesh
+ * delivers it; the enable stalls at random and garbage enters between tiles.
  */
 
 #include "bench.h"
@@ -79,12 +79,8 @@ static void noise(bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    b->en = unit_port(u, "en_i");
-    b->first = unit_port(u, "first_i");
-    b->last = unit_port(u, "last_i");
-    b->ps[0] = unit_port(u, "ps0_i");
-    b->ps[1] = unit_port(u, "ps1_i");
-    b->valid = unit_port(u, "valid_o");
+    UNIT_PORTS(u, {"en_i", &b->en}, {"first_i", &b->first}, {"last_i", &b->last}, {"ps0_i", &b->ps[0]}, {"ps1_i", &b->ps[1]},
+               {"valid_o", &b->valid});
     b->tiles = (uint64_t)unit_knob(u, "tiles");
     b->wrap = unit_knob(u, "wrap") != 0;
     b->rng_shape = unit_stream(u, "shape");

@@ -1,7 +1,7 @@
 /* dut: act */
 /*
- * Runs of vectors through one function after the other. Values lie on and beside the borders of the segments and the bounds of the functions with some likelihood;
- * parameters are what a driver writes or anything at all.
+ * Runs of vectors through one function after the other. Values lie on and beside the borders of the segments and the
+ * bounds of the functions with some likelihood; parameters are what a driver writes or anything at all.
  */
 #include <string.h>
 
@@ -121,9 +121,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "act",
-                                    .about = "activation unit against the golden model",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("act", "activation unit", knobs, .constrain = constrain);

@@ -1,5 +1,6 @@
 /*
- * The ALU on random tasks in a random memory. The bench plays the two read channels (in order, realigned, as dma_rd), send_buf and the two write channels.
+ * The ALU on random tasks in a random memory. The bench plays the two read channels (in order, realigned, as dma_rd),
+ * send_buf and the two write channels.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "alu_draw.h"
 #include "bench.h"
+#include "npu_regs.h"
 #include "npu_task.h"
 
 #define BASE ALU_DRAW_BASE
@@ -25,7 +27,7 @@ static const tb_knob knobs[] = {
     {"count", 1, 20000, TB_KNOB_SMALL, NULL, NULL, "most elements of a row"},
     {"rows", 1, 300, TB_KNOB_SMALL, NULL, NULL, "most rows of a plane"},
     {"planes", 1, 40, TB_KNOB_SMALL, NULL, NULL, "most planes"},
-    {"op", 0, 17, TB_KNOB_UNIFORM, NULL, NULL, "operation; 17: any"},
+    {"op", 0, NPU_ALU_CTRL_OP_COUNT, TB_KNOB_UNIFORM, NULL, NULL, "operation; the highest: any"},
     {"values", 0, 3, TB_KNOB_ENUM, value_names, NULL, "data: everyday, corners of FP32, few different ones, everyday with corners"},
     {"latency", 0, 100, TB_KNOB_SMALL, NULL, NULL, "cycles from a request to its first word, and to a write response"},
     {"pace", 0, 1, TB_KNOB_ENUM, pace_names, NULL, "ideal: no stall, long rows"},
@@ -41,7 +43,7 @@ static const tb_knob knobs[] = {
 
 static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "tasks", seed, 2, 6);
-    tb_knobs_draw_in(k, "op", seed, 17, 17);
+    tb_knobs_draw_in(k, "op", seed, NPU_ALU_CTRL_OP_COUNT, NPU_ALU_CTRL_OP_COUNT);
 }
 
 typedef struct job {
@@ -195,31 +197,26 @@ static void run_task(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const struct {
-        tb_sig *sig;
-        const char *name;
-    } ports[] = {{&b->task_valid, "task_valid_i"},
-                 {&b->task, "task_i"},
-                 {&b->done, "task_done_o"},
-                 {&b->rd_req_valid, "rd_req_valid_o"},
-                 {&b->rd_req_ready, "rd_req_ready_i"},
-                 {&b->rd_req_addr, "rd_req_addr_o"},
-                 {&b->rd_req_bytes, "rd_req_bytes_o"},
-                 {&b->rd_valid, "rd_valid_i"},
-                 {&b->rd_ready, "rd_ready_o"},
-                 {&b->rd_data, "rd_data_i"},
-                 {&b->wr_req_valid, "wr_req_valid_o"},
-                 {&b->wr_req_ready, "wr_req_ready_i"},
-                 {&b->wr_req_addr, "wr_req_addr_o"},
-                 {&b->wr_req_bytes, "wr_req_bytes_o"},
-                 {&b->wr_valid, "wr_valid_o"},
-                 {&b->wr_ready, "wr_ready_i"},
-                 {&b->wr_data, "wr_data_o"},
-                 {&b->wr_level, "wr_level_i"},
-                 {&b->wr_idle, "wr_idle_i"}};
-    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        *ports[i].sig = unit_port(u, ports[i].name);
-    }
+    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
+                                   {"task_i", &b->task},
+                                   {"task_done_o", &b->done},
+                                   {"rd_req_valid_o", &b->rd_req_valid},
+                                   {"rd_req_ready_i", &b->rd_req_ready},
+                                   {"rd_req_addr_o", &b->rd_req_addr},
+                                   {"rd_req_bytes_o", &b->rd_req_bytes},
+                                   {"rd_valid_i", &b->rd_valid},
+                                   {"rd_ready_o", &b->rd_ready},
+                                   {"rd_data_i", &b->rd_data},
+                                   {"wr_req_valid_o", &b->wr_req_valid},
+                                   {"wr_req_ready_i", &b->wr_req_ready},
+                                   {"wr_req_addr_o", &b->wr_req_addr},
+                                   {"wr_req_bytes_o", &b->wr_req_bytes},
+                                   {"wr_valid_o", &b->wr_valid},
+                                   {"wr_ready_i", &b->wr_ready},
+                                   {"wr_data_o", &b->wr_data},
+                                   {"wr_level_i", &b->wr_level},
+                                   {"wr_idle_i", &b->wr_idle}};
+    unit_ports(u, ports, sizeof ports / sizeof *ports);
 }
 
 static void setup(unit *u, bench *b) {
@@ -272,11 +269,4 @@ static int run(unit *u) {
     return rc;
 }
 
-const unit_bench unit_this_bench = {
-    .name = "alu",
-    .about = "the ALU: random tasks of all operations in a random memory",
-    .knobs = knobs,
-    .nknobs = sizeof knobs / sizeof *knobs,
-    .constrain = constrain,
-    .run = run,
-};
+UNIT_BENCH("alu", "the ALU: random tasks of all operations in a random memory", knobs, .constrain = constrain);

@@ -18,7 +18,7 @@ static void draw_legal(tb_rng *rng, cm_alu_task *t) {
     uint32_t *const by4[] = {&t->a_addr, &t->a_rstep, &t->a_pstep, &t->b_addr, &t->b_rstep, &t->b_pstep,
                              &t->o_addr, &t->o_rstep, &t->o_pstep, &t->p_addr, &t->q_addr};
     uint32_t *const any[] = {&t->p, &t->q, &t->act_p[0], &t->act_p[1], &t->act_p[2], &t->act_p[3]};
-    t->op = check_range(rng, 0, NPU_ALU_CTRL_OP_PRELU);
+    t->op = check_range(rng, 0, NPU_ALU_CTRL_OP_COUNT - 1);
     t->p_kind = check_range(rng, 0, 2);
     t->q_kind = check_range(rng, 0, 2);
     t->dup = tb_rng_chance(rng, 1, 2);
@@ -36,7 +36,7 @@ static void draw_legal(tb_rng *rng, cm_alu_task *t) {
         t->q_kind = 2 * check_range(rng, 0, 1);
     }
     t->act = t->op == NPU_ALU_CTRL_OP_ADD_I32 ? 0 : t->act;
-    if (t->op == NPU_ALU_CTRL_OP_DOT || t->op == NPU_ALU_CTRL_OP_SUM) {
+    if (NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, t->op)) {
         t->dup = false;
         t->q_kind = 0;
     }
@@ -55,7 +55,7 @@ static void flaw(tb_rng *rng, cm_alu_task *t) {
         *by4[check_range(rng, 0, 10)] |= 1u << check_range(rng, 0, 1);
         break;
     case 2:
-        t->op = check_range(rng, NPU_ALU_CTRL_OP_PRELU + 1, 31);
+        t->op = check_range(rng, NPU_ALU_CTRL_OP_COUNT, 31);
         break;
     case 3:
         *(tb_rng_chance(rng, 1, 2) ? &t->p_kind : &t->q_kind) = 3;
@@ -67,7 +67,7 @@ static void flaw(tb_rng *rng, cm_alu_task *t) {
         t->act = check_range(rng, 12, 15);
         break;
     default: /* rules of one operation */
-        t->op = check_range(rng, NPU_ALU_CTRL_OP_ADD_I32, NPU_ALU_CTRL_OP_PRELU);
+        t->op = check_range(rng, NPU_ALU_CTRL_OP_ADD_I32, NPU_ALU_CTRL_OP_COUNT - 1);
         t->dup = tb_rng_chance(rng, 1, 3);
         t->q_kind = tb_rng_chance(rng, 1, 3) ? check_range(rng, 1, 2) : 0;
         break;
@@ -101,9 +101,4 @@ static int run(unit *u) {
     return check_bench_run(u, &ops, &b);
 }
 
-const unit_bench unit_this_bench = {.name = "alu_check",
-                                    .about = "limits of an ALU task against the golden model's decoder",
-                                    .knobs = check_bench_knobs,
-                                    .nknobs = CHECK_BENCH_KNOBS,
-                                    .constrain = check_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("alu_check", "limits of an ALU task", check_bench_knobs, .constrain = check_bench_constrain);

@@ -64,10 +64,9 @@ static void cycle(unit *u, bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"rd_req_valid_i", &b->req_valid}, {"rd_req_ready_o", &b->req_ready}, {"rd_req_addr_i", &b->req_addr},
-                                   {"rd_req_bytes_i", &b->req_bytes}, {"rd_dat_valid_o", &b->dat_valid}, {"rd_dat_ready_i", &b->dat_ready},
-                                   {"rd_dat_last_o", &b->dat_last}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"rd_req_valid_i", &b->req_valid}, {"rd_req_ready_o", &b->req_ready}, {"rd_req_addr_i", &b->req_addr},
+               {"rd_req_bytes_i", &b->req_bytes}, {"rd_dat_valid_o", &b->dat_valid}, {"rd_dat_ready_i", &b->dat_ready},
+               {"rd_dat_last_o", &b->dat_last});
     unit_stalls(u, "req", b->req_stall, REQS);
     b->dat_stall = unit_stall_make(u, "dat");
     b->rng_job = unit_stream(u, "job");

@@ -1,8 +1,9 @@
 /* dut: dma_split */
 /*
- * Random jobs of four requesters against the golden model's bursts. The bench plays the requesters, the address channel, the queue of burst descriptions and the
- * answers of the bus; with flushes. Checked: the grant, every description and the burst that follows it one cycle later, bursts in flight and whose they are, throughput (a burst in
- * every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
+ * Random jobs of four requesters against the golden model's bursts. The bench plays the requesters, the address
+ * channel, the queue of burst descriptions and the answers of the bus; with flushes. Checked: the grant, every
+ * description and the burst that follows it one cycle later, bursts in flight and whose they are, throughput (a burst
+ * in every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
  */
 #include <stdlib.h>
 
@@ -198,15 +199,12 @@ static void sample(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"clr_i", &b->clr},           {"req_valid_i", &b->req_valid}, {"req_ready_o", &b->req_ready},
-                                   {"req_addr_i", &b->req_addr}, {"req_bytes_i", &b->req_bytes}, {"ax_addr_o", &b->ax_addr},
-                                   {"ax_len_o", &b->ax_len},     {"ax_valid_o", &b->ax_valid},   {"ax_ready_i", &b->ax_ready},
-                                   {"bst_push_o", &b->bst_push}, {"bst_ready_i", &b->bst_ready}, {"bst_id_o", &b->bst_id},
-                                   {"bst_len_o", &b->bst_len},   {"bst_first_o", &b->bst_first}, {"bst_last_o", &b->bst_last},
-                                   {"bst_off_o", &b->bst_off},   {"bst_end_o", &b->bst_end},     {"bst_tail_o", &b->bst_tail},
-                                   {"done_i", &b->done},         {"jobs_idle_o", &b->jobs_idle}, {"bus_idle_o", &b->bus_idle},
-                                   {"done_id_o", &b->done_id},   {"flight_o", &b->flight_o}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"clr_i", &b->clr}, {"req_valid_i", &b->req_valid}, {"req_ready_o", &b->req_ready}, {"req_addr_i", &b->req_addr},
+               {"req_bytes_i", &b->req_bytes}, {"ax_addr_o", &b->ax_addr}, {"ax_len_o", &b->ax_len}, {"ax_valid_o", &b->ax_valid},
+               {"ax_ready_i", &b->ax_ready}, {"bst_push_o", &b->bst_push}, {"bst_ready_i", &b->bst_ready}, {"bst_id_o", &b->bst_id},
+               {"bst_len_o", &b->bst_len}, {"bst_first_o", &b->bst_first}, {"bst_last_o", &b->bst_last}, {"bst_off_o", &b->bst_off},
+               {"bst_end_o", &b->bst_end}, {"bst_tail_o", &b->bst_tail}, {"done_i", &b->done}, {"jobs_idle_o", &b->jobs_idle},
+               {"bus_idle_o", &b->bus_idle}, {"done_id_o", &b->done_id}, {"flight_o", &b->flight_o});
 }
 
 static bool busy(const unit *u, const bench *b) {

@@ -1,6 +1,7 @@
 /* dut: dma_chan */
 /*
- * Two requesters with jobs of any size and alignment and their data, a slave with random timing and errors, flushes in between.
+ * Two requesters with jobs of any size and alignment and their data, a slave with random timing and errors, flushes in
+ * between.
  */
 #include <stdlib.h>
 
@@ -108,15 +109,10 @@ static bool busy(const bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"wr_req_valid_i", &b->req_valid},
-                                   {"wr_req_ready_o", &b->req_ready},
-                                   {"wr_req_addr_i", &b->req_addr},
-                                   {"wr_req_bytes_i", &b->req_bytes},
-                                   {"wr_dat_valid_i", &b->dat_valid},
-                                   {"wr_dat_ready_o", &b->dat_ready},
-                                   {"wr_dat_i", &b->dat}};
     unit_stall req[REQS], dat[REQS];
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"wr_req_valid_i", &b->req_valid}, {"wr_req_ready_o", &b->req_ready}, {"wr_req_addr_i", &b->req_addr},
+               {"wr_req_bytes_i", &b->req_bytes}, {"wr_dat_valid_i", &b->dat_valid}, {"wr_dat_ready_o", &b->dat_ready},
+               {"wr_dat_i", &b->dat});
     unit_stalls(u, "req", req, REQS);
     unit_stalls(u, "dat", dat, REQS);
     for (uint32_t i = 0; i < REQS; i++) {

@@ -1,6 +1,7 @@
 /* dut: gemm_check */
 /*
- * Random register settings, most of them at the edge of one limit, through the check. Resident and kept weights follow each other.
+ * Random register settings, most of them at the edge of one limit, through the check. Resident and kept weights follow
+ * each other.
  */
 #include "check_bench.h"
 #include "npu_regs.h"

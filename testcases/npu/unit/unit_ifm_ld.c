@@ -1,7 +1,7 @@
 /* dut: ifm_ld */
 /*
- * Tasks in sequence. The bench plays the queue, two layout units (jobs finish in order in each, at any time) and im2col (words that have arrived are freed in order, in
- * any parts).
+ * Tasks in sequence. The bench plays the queue, two layout units (jobs finish in order in each, at any time) and im2col
+ * (words that have arrived are freed in order, in any parts).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -221,11 +221,9 @@ static void sample(bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {
-        {"task_valid_i", &b->task_valid}, {"task_i", &b->task},           {"task_pop_o", &b->pop},        {"free_i", &b->free},
-        {"free_words_i", &b->free_words}, {"job_valid_o", &b->job_valid}, {"job_ready_i", &b->job_ready}, {"job_done_i", &b->job_done},
-        {"loaded_o", &b->loaded}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
+               {"free_words_i", &b->free_words}, {"job_valid_o", &b->job_valid}, {"job_ready_i", &b->job_ready},
+               {"job_done_i", &b->job_done}, {"loaded_o", &b->loaded});
     b->rng = unit_stream(u, "shape");
     b->task_stall = unit_stall_make(u, "task");
     b->free_stall = unit_stall_make(u, "free");

@@ -1,9 +1,10 @@
 /* dut: ifm_path_bench */
 /*
- * The way of the input from memory to ifm_buf: loader, both layout units and the shared write port together. The bench plays the queue, two read channels with a latency
- * (one beat a cycle each) and im2col, which frees pixels when they count as ready. Jobs and words are the business of the units' checks. What this bench is for is the
- * time that they take together, for tasks of one kind without stalls: no more than 1 percent and 40 cycles above what the structure needs, INT8 what the busier of channels
- * and write port needs, FP32 see time_of().
+ * The way of the input from memory to ifm_buf: loader, both layout units and the shared write port together. The bench
+ * plays the queue, two read channels with a latency (one beat a cycle each) and im2col, which frees pixels when they
+ * count as ready. Jobs and words are the business of the units' checks. What this bench is for is the time that they
+ * take together, for tasks of one kind without stalls: no more than 1 percent and 40 cycles above what the structure
+ * needs, INT8 what the busier of channels and write port needs, FP32 see time_of().
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -234,7 +235,10 @@ typedef struct plan {
     uint32_t tasks, pixels, ic, icb, chunks, latency, chunk, blk;
 } plan;
 
-/* In order, block by block and chunk by chunk, the units in turns (docs/npu/npu.md section 4.2): the next job waits for its own unit. */
+/*
+ * In order, block by block and chunk by chunk, the units in turns (docs/npu/npu.md section 4.2): the next job waits for
+ * its own unit.
+ */
 static void hand_out(flow flows[2], plan *p, uint64_t cycle) {
     flow *f = &flows[(p->chunk + p->blk) % 2];
     if (p->chunk == p->tasks * p->chunks || f->given - f->filled == JOBS || cycle < f->asked) {
@@ -257,9 +261,10 @@ static void fill(flow *f, uint64_t cycle) {
 }
 
 /*
- * Cycles that the tasks need in such a structure: a bank holds one job, its words leave when all of its channels are there, and both units share one write port.
- * So jobs of few pixels, the end of most maps, cannot pass the long ones before them: they take all banks while the port is busy, the channels stand still, and
- * after them the port waits for the first long job. Neither channels nor port are to blame, and each of them alone would need less.
+ * Cycles that the tasks need in such a structure: a bank holds one job, its words leave when all of its channels are
+ * there, and both units share one write port. So jobs of few pixels, the end of most maps, cannot pass the long ones
+ * before them: they take all banks while the port is busy, the channels stand still, and after them the port waits for
+ * the first long job. Neither channels nor port are to blame, and each of them alone would need less.
  */
 static uint64_t time_of(plan p) {
     flow f[2] = {{.given = 0}};
@@ -311,26 +316,12 @@ static void check_time(unit *u, const bench *b) {
 
 static void setup(unit *u, bench *b) {
     channel *c = b->chan;
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_i", &b->task},
-                                   {"task_pop_o", &b->pop},
-                                   {"free_i", &b->free},
-                                   {"free_words_i", &b->free_words},
-                                   {"pix_ready_o", &b->pix_ready},
-                                   {"loaded_o", &b->loaded},
-                                   {"req_valid_o", &b->req_valid},
-                                   {"req_ready_i", &b->req_ready},
-                                   {"req_addr0_o", &c[0].req_addr},
-                                   {"req_addr1_o", &c[1].req_addr},
-                                   {"req_bytes0_o", &c[0].req_bytes},
-                                   {"req_bytes1_o", &c[1].req_bytes},
-                                   {"dat_valid_i", &b->dat_valid},
-                                   {"dat_ready_o", &b->dat_ready},
-                                   {"dat0_i", &c[0].dat},
-                                   {"dat1_i", &c[1].dat},
-                                   {"we_o", &b->we}};
     unit_stall req[2], dat[2];
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
+               {"free_words_i", &b->free_words}, {"pix_ready_o", &b->pix_ready}, {"loaded_o", &b->loaded}, {"req_valid_o", &b->req_valid},
+               {"req_ready_i", &b->req_ready}, {"req_addr0_o", &c[0].req_addr}, {"req_addr1_o", &c[1].req_addr},
+               {"req_bytes0_o", &c[0].req_bytes}, {"req_bytes1_o", &c[1].req_bytes}, {"dat_valid_i", &b->dat_valid},
+               {"dat_ready_o", &b->dat_ready}, {"dat0_i", &c[0].dat}, {"dat1_i", &c[1].dat}, {"we_o", &b->we});
     unit_stalls(u, "req", req, 2);
     unit_stalls(u, "dat", dat, 2);
     for (uint32_t i = 0; i < 2; i++) {

@@ -1,7 +1,8 @@
 /* dut: im2col */
 /*
- * Random tasks of all kinds, one after the other. The bench plays the loaders, which work ahead (pixels and weight blocks arrive in any rhythm; what has not arrived
- * or was given back is garbage), the two buffers and the room in ofm_buf. The ring of ifm_buf is as small as the limits allow, or larger.
+ * Random tasks of all kinds, one after the other. The bench plays the loaders, which work ahead (pixels and weight
+ * blocks arrive in any rhythm; what has not arrived or was given back is garbage), the two buffers and the room in
+ * ofm_buf. The ring of ifm_buf is as small as the limits allow, or larger.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     }
     tb_knobs_draw_in(k, "map", seed, 6, wild ? 4096 : seed % 5 == 1 ? 128 : 40);
     tb_knobs_draw_in(k, "channels", seed, 1, seed % 5 == 2 ? 16 * N : 3 * N);
-    if (seed % 4 == 0) { /* nobody hesitates: no gaps */
+    if (seed % 4 == 0) { /* no side hesitates: no gaps */
         static const char *const stalls[] = {"stall_ifm", "stall_wgt", "stall_ofm"};
         for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
             tb_knobs_draw_in(k, stalls[i], seed, 0, 0);
@@ -187,27 +188,12 @@ static void run_tasks(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_i", &b->task},
-                                   {"task_pop_o", &b->pop},
-                                   {"ifm_all_i", &b->ifm_all},
-                                   {"pix_ready_i", &b->pix_ready},
-                                   {"wgt_full_i", &b->wgt_full},
-                                   {"wgt_blocks_i", &b->wgt_blocks},
-                                   {"wgt_release_o", &b->wgt_release},
-                                   {"free_o", &b->free},
-                                   {"free_words_o", &b->free_words},
-                                   {"tile_room_i", &b->tile_room},
-                                   {"wgt_re_o", &b->wgt_re},
-                                   {"wgt_bank_o", &b->wgt_bank},
-                                   {"wgt_raddr_o", &b->wgt_raddr},
-                                   {"wgt_rdata_i", &b->wgt_rdata},
-                                   {"ifm_re_o", &b->ifm_re},
-                                   {"ifm_raddr0_o", &b->ifm_ra[0]},
-                                   {"ifm_raddr1_o", &b->ifm_ra[1]},
-                                   {"ifm_rdata0_i", &b->ifm_rd[0]},
-                                   {"ifm_rdata1_i", &b->ifm_rd[1]}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"ifm_all_i", &b->ifm_all},
+               {"pix_ready_i", &b->pix_ready}, {"wgt_full_i", &b->wgt_full}, {"wgt_blocks_i", &b->wgt_blocks},
+               {"wgt_release_o", &b->wgt_release}, {"free_o", &b->free}, {"free_words_o", &b->free_words}, {"tile_room_i", &b->tile_room},
+               {"wgt_re_o", &b->wgt_re}, {"wgt_bank_o", &b->wgt_bank}, {"wgt_raddr_o", &b->wgt_raddr}, {"wgt_rdata_i", &b->wgt_rdata},
+               {"ifm_re_o", &b->ifm_re}, {"ifm_raddr0_o", &b->ifm_ra[0]}, {"ifm_raddr1_o", &b->ifm_ra[1]}, {"ifm_rdata0_i", &b->ifm_rd[0]},
+               {"ifm_rdata1_i", &b->ifm_rd[1]});
 }
 
 static void setup(const unit *u, bench *b) {

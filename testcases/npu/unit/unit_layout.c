@@ -1,7 +1,8 @@
 /* dut: layout */
 /*
- * Jobs of both kinds, mixed. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of requests, anything past the last byte of a read) and
- * ifm_buf. Each case ends with jobs of N channels and of one by turns, during which nobody waits.
+ * Jobs of both kinds, mixed. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of
+ * requests, anything past the last byte of a read) and ifm_buf. Each case ends with jobs of N channels and of one by
+ * turns, during which no side stalls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -214,16 +215,11 @@ static void play_steady(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"cfg_in_scale_i", &b->scale},  {"cfg_cstep_i", &b->cstep},
-                                   {"cfg_stride_i", &b->stride},   {"cfg_nhwc_i", &b->nhwc},
-                                   {"job_valid_i", &b->job_valid}, {"job_ready_o", &b->job_ready},
-                                   {"job_addr_i", &b->job_addr},   {"job_nch_i", &b->job_nch},
-                                   {"job_cnt_i", &b->job_cnt},     {"job_waddr_i", &b->job_waddr},
-                                   {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
-                                   {"req_bytes_o", &b->req_bytes}, {"dat_valid_i", &b->dat_valid},
-                                   {"dat_ready_o", &b->dat_ready}, {"dat_i", &b->dat},
-                                   {"wr_ready_i", &b->wr_ready},   {"done_o", &b->done}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"cfg_in_scale_i", &b->scale}, {"cfg_cstep_i", &b->cstep}, {"cfg_stride_i", &b->stride}, {"cfg_nhwc_i", &b->nhwc},
+               {"job_valid_i", &b->job_valid}, {"job_ready_o", &b->job_ready}, {"job_addr_i", &b->job_addr}, {"job_nch_i", &b->job_nch},
+               {"job_cnt_i", &b->job_cnt}, {"job_waddr_i", &b->job_waddr}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
+               {"req_bytes_o", &b->req_bytes}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready}, {"dat_i", &b->dat},
+               {"wr_ready_i", &b->wr_ready}, {"done_o", &b->done});
 }
 
 static int run(unit *u) {

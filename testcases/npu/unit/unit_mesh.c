@@ -1,5 +1,8 @@
 /* dut: mesh */
-/* Blocks of weights and activations at random distances, the enable stalling at random; between blocks the inputs carry garbage. */
+/*
+ * Blocks of weights and activations at random distances, the enable stalling at random; between blocks the inputs carry
+ * garbage.
+ */
 #include <stdlib.h>
 
 #include "bench.h"
@@ -104,12 +107,8 @@ static int run(unit *u) {
     if (!b) {
         return -1;
     }
-    b->en = unit_port(u, "en_i");
-    b->wgt_p = unit_port(u, "wgt_p_i");
-    b->wgt = unit_port(u, "wgt_i");
-    b->sel = unit_port(u, "sel_i");
-    b->act0 = unit_port(u, "act0_i");
-    b->act1 = unit_port(u, "act1_i");
+    UNIT_PORTS(u, {"en_i", &b->en}, {"wgt_p_i", &b->wgt_p}, {"wgt_i", &b->wgt}, {"sel_i", &b->sel}, {"act0_i", &b->act0},
+               {"act1_i", &b->act1});
     setup(u, b);
     while (unit_ok(u) && b->now < b->end) {
         const bool enable = unit_go(&b->stall);

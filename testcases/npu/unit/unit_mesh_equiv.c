@@ -1,7 +1,8 @@
 /* dut: mesh_equiv_bench */
 /*
- * The two descriptions of the systolic array on the same inputs: every output, every cycle. The inputs keep no rule of the contract: p and sel change at any
- * time, weights and activations come without blocks. Only the start is ordered, so that every register of both has been written once.
+ * The two descriptions of the systolic array on the same inputs: every output, every cycle. The inputs keep no rule of
+ * the contract: p and sel change at any time, weights and activations come without blocks. Only the start is ordered,
+ * so that every register of both has been written once.
  */
 #include <inttypes.h>
 
@@ -46,16 +47,8 @@ typedef struct ports {
 } ports;
 
 static void connect(unit *u, ports *s) {
-    s->en = unit_port(u, "en_i");
-    s->p = unit_port(u, "wgt_p_i");
-    s->wgt = unit_port(u, "wgt_i");
-    s->sel = unit_port(u, "sel_i");
-    s->act0 = unit_port(u, "act0_i");
-    s->act1 = unit_port(u, "act1_i");
-    s->fast[0] = unit_port(u, "fast0_o");
-    s->fast[1] = unit_port(u, "fast1_o");
-    s->net[0] = unit_port(u, "struct0_o");
-    s->net[1] = unit_port(u, "struct1_o");
+    UNIT_PORTS(u, {"en_i", &s->en}, {"wgt_p_i", &s->p}, {"wgt_i", &s->wgt}, {"sel_i", &s->sel}, {"act0_i", &s->act0}, {"act1_i", &s->act1},
+               {"fast0_o", &s->fast[0]}, {"fast1_o", &s->fast[1]}, {"struct0_o", &s->net[0]}, {"struct1_o", &s->net[1]});
 }
 
 static void drive_data(const ports *s, tb_rng *rng, int kind) {

@@ -1,5 +1,8 @@
 /* dut: arb_bench */
-/* Arbiters of 1, 2, 4 and 7 requesters: every request pattern, then random requesters that hold their request until they are granted. */
+/*
+ * Arbiters of 1, 2, 4 and 7 requesters: every request pattern, then random requesters that hold their request until
+ * they are granted.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* dut: gearbox */
 /*
- * Bytes in are bytes out, in order, regrouped from 16 to N. Beside the data the bench checks the throughput: when neither side has ever stalled, the limiting side
- * moves in every cycle.
+ * Bytes in are bytes out, in order, regrouped from 16 to N. Beside the data the bench checks the throughput: when
+ * neither side has ever stalled, the limiting side moves in every cycle.
  */
 #include <inttypes.h>
 #include <stdio.h>

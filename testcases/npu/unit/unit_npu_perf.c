@@ -1,5 +1,8 @@
 /* dut: npu_perf */
-/* Random events, levels, snapshots, clears and reads. Counts stay below the number of cycles, so carries above bit 20 or so do not happen here. */
+/*
+ * Random events, levels, snapshots, clears and reads. Counts stay below the number of cycles, so carries above bit 20
+ * or so do not happen here.
+ */
 #include "bench.h"
 
 #define COUNTERS 36u

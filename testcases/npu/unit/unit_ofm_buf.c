@@ -1,8 +1,8 @@
 /* dut: ofm_buf */
 /*
- * Columns write pairs of pixels at their own pace; words of four pixels are read while their ring still holds them, one of a column of the port's parity or, wide,
- * those of several neighbouring columns from the port's bank. A column never runs more than its 1024 pixel pairs ahead of what has been freed, as im2col's credit
- * guarantees.
+ * Columns write pairs of pixels at their own pace; words of four pixels are read while their ring still holds them, one
+ * of a column of the port's parity or, wide, those of several neighbouring columns from the port's bank. A column never
+ * runs more than its 1024 pixel pairs ahead of what has been freed, as im2col's credit guarantees.
  */
 #include "bench.h"
 
@@ -72,9 +72,7 @@ static void drive_writes(bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    b->we = unit_port(u, "we_i");
-    b->wide = unit_port(u, "wide_i");
-    b->re = unit_port(u, "re_i");
+    UNIT_PORTS(u, {"we_i", &b->we}, {"wide_i", &b->wide}, {"re_i", &b->re});
     static const char *const names[2][3] = {{"wdata0_i", "rcol0_i", "raddr0_i"}, {"wdata1_i", "rcol1_i", "raddr1_i"}};
     for (uint32_t p = 0; p < 2; p++) {
         b->wdata[p] = unit_port(u, names[p][0]);

@@ -1,6 +1,7 @@
 /* dut: par_ld */
 /*
- * Tasks in sequence. The bench plays the queue, the two read channels (data after the requests, in any rhythm) and post (words are freed in task order at any time).
+ * Tasks in sequence. The bench plays the queue, the two read channels (data after the requests, in any rhythm) and post
+ * (words are freed in task order at any time).
  */
 #include <stdlib.h>
 
@@ -110,11 +111,9 @@ static void sample(bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {
-        {"task_valid_i", &b->task_valid}, {"task_i", &b->task},           {"task_pop_o", &b->pop},        {"free_i", &b->free},
-        {"free_words_i", &b->free_words}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready}, {"req_bytes_o", &b->req_bytes},
-        {"dat_valid_i", &b->dat_valid},   {"dat_ready_o", &b->dat_ready}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
+               {"free_words_i", &b->free_words}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
+               {"req_bytes_o", &b->req_bytes}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready});
 }
 
 static int run(unit *u) {

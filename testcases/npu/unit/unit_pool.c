@@ -1,7 +1,7 @@
 /* dut: pool */
 /*
- * Random tasks over the whole legal space. The bench plays both read channels (data in job order, any delay), the send buffers and both write channels (jobs in
- * order, responses late).
+ * Random tasks over the whole legal space. The bench plays both read channels (data in job order, any delay), the send
+ * buffers and both write channels (jobs in order, responses late).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include "npu_task.h"
 #include "pool_bench.h"
+#include "num.h"
 
 #define JOBS 32u  /* of a channel */
 #define ROOM 256u /* words of a send buffer */
@@ -97,10 +98,6 @@ typedef struct bench {
     tb_rng rng, noise;
 } bench;
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static void offer_task(bench *b) {
     b->space.index = b->started;
     pool_draw(&b->rng, &b->space, &b->t, &b->image);
@@ -123,7 +120,7 @@ static void drive_chan(bench *b, uint64_t now, uint32_t c) {
     ch->rd_data = ch->rd.in != ch->rd.out && now >= j->ready_at && go(b, &ch->rdat);
     if (ch->rd_data) {
         memset(beat, 0, sizeof beat);
-        memcpy(beat, b->image.now + (j->addr - POOL_BASE) + j->pos, least(16, j->bytes - j->pos));
+        memcpy(beat, b->image.now + (j->addr - POOL_BASE) + j->pos, tb_min_u32(16, j->bytes - j->pos));
     }
     unit_set_slice(b->rdata, 16 * c, beat, sizeof beat);
     ch->wr_room = go(b, &ch->room) && ch->level < ROOM;
@@ -220,29 +217,24 @@ static void sample(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    const struct {
-        tb_sig *sig;
-        const char *name;
-    } ports[] = {{&b->task_valid, "task_valid_i"},
-                 {&b->task_ready, "task_ready_o"},
-                 {&b->task, "task_i"},
-                 {&b->done, "task_done_o"},
-                 {&b->rreq_valid, "rd_req_valid_o"},
-                 {&b->rreq_ready, "rd_req_ready_i"},
-                 {&b->rreq_addr, "rd_req_addr_o"},
-                 {&b->rreq_bytes, "rd_req_bytes_o"},
-                 {&b->rvalid, "rd_valid_i"},
-                 {&b->rdata, "rd_data_i"},
-                 {&b->wreq_valid, "wr_req_valid_o"},
-                 {&b->wreq_ready, "wr_req_ready_i"},
-                 {&b->wreq_bytes, "wr_req_bytes_o"},
-                 {&b->wvalid, "wr_valid_o"},
-                 {&b->wready, "wr_ready_i"},
-                 {&b->level, "wr_level_i"},
-                 {&b->idle, "wr_idle_i"}};
-    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        *ports[i].sig = unit_port(u, ports[i].name);
-    }
+    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
+                                   {"task_ready_o", &b->task_ready},
+                                   {"task_i", &b->task},
+                                   {"task_done_o", &b->done},
+                                   {"rd_req_valid_o", &b->rreq_valid},
+                                   {"rd_req_ready_i", &b->rreq_ready},
+                                   {"rd_req_addr_o", &b->rreq_addr},
+                                   {"rd_req_bytes_o", &b->rreq_bytes},
+                                   {"rd_valid_i", &b->rvalid},
+                                   {"rd_data_i", &b->rdata},
+                                   {"wr_req_valid_o", &b->wreq_valid},
+                                   {"wr_req_ready_i", &b->wreq_ready},
+                                   {"wr_req_bytes_o", &b->wreq_bytes},
+                                   {"wr_valid_o", &b->wvalid},
+                                   {"wr_ready_i", &b->wready},
+                                   {"wr_level_i", &b->level},
+                                   {"wr_idle_i", &b->idle}};
+    unit_ports(u, ports, sizeof ports / sizeof *ports);
 }
 
 static void setup(unit *u, bench *b) {
@@ -293,9 +285,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "pool",
-                                    .about = "maximum and average over windows, both DMA channels",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("pool", "maximum and average over windows, both DMA channels", knobs, .constrain = constrain);

@@ -6,6 +6,7 @@
 #include "npu_regs.h"
 #include "npu_task.h"
 #include "task_noise.h"
+#include "num.h"
 
 #define N ((uint32_t)NPU_CFG_N)
 #define LATENCY 3u
@@ -16,10 +17,6 @@ typedef struct bench {
     uint32_t type_value; /* POOL_CTRL.TYPE */
 } bench;
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 /* Windows of one dimension. past: the last one begins just past the map. */
 static void draw_windows(tb_rng *rng, uint32_t in_max, uint32_t out_max, bool past, uint32_t *in, uint32_t *out, uint32_t *k, uint32_t *s,
                          uint32_t *pad) {
@@ -28,7 +25,7 @@ static void draw_windows(tb_rng *rng, uint32_t in_max, uint32_t out_max, bool pa
     *s = (uint32_t)tb_rng_small(rng, 1, 255);
     *pad = tb_rng_chance(rng, 1, 2) ? check_range(rng, 0, *k - 1) : 0;
     const uint32_t most = (*in + *pad - 1) / *s + 1; /* windows that are not empty */
-    *out = past ? least(most + 1, 65535) : least(most, out_max);
+    *out = past ? tb_min_u32(most + 1, 65535) : tb_min_u32(most, out_max);
     if (!past && tb_rng_chance(rng, 1, 2)) {
         *out = check_range(rng, 1, *out);
     }
@@ -133,9 +130,4 @@ static int run(unit *u) {
     return check_bench_run(u, &ops, &b);
 }
 
-const unit_bench unit_this_bench = {.name = "pool_check",
-                                    .about = "limits of a POOL task against the golden model's decoder",
-                                    .knobs = check_bench_knobs,
-                                    .nknobs = CHECK_BENCH_KNOBS,
-                                    .constrain = check_bench_constrain,
-                                    .run = run};
+UNIT_BENCH("pool_check", "limits of a POOL task", check_bench_knobs, .constrain = check_bench_constrain);

@@ -1,7 +1,7 @@
 /* dut: post_bench */
 /*
- * Both post units on random tasks. The bench plays acc (tiles arrive, also of the next task), ofm_buf and par_buf, the read channel that brings partial sums,
- * send_buf and the write channel.
+ * Both post units on random tasks. The bench plays acc (tiles arrive, also of the next task), ofm_buf and par_buf, the
+ * read channel that brings partial sums, send_buf and the write channel.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -287,41 +287,36 @@ static void run_task(unit *u, bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    const struct {
-        tb_sig *sig;
-        const char *name;
-    } ports[] = {{&b->task_valid, "task_valid_i"},
-                 {&b->task, "task_i"},
-                 {&b->par_ready, "par_ready_i"},
-                 {&b->wait, "task_wait_o"},
-                 {&b->done, "task_done_i"},
-                 {&b->tile, "tile_i"},
-                 {&b->free, "free_o"},
-                 {&b->free_tiles, "free_tiles_o"},
-                 {&b->par_re, "par_re_o"},
-                 {&b->par_addr, "par_addr_o"},
-                 {&b->par_oscale, "par_oscale_i"},
-                 {&b->par_bias, "par_bias_i"},
-                 {&b->ofm_re, "ofm_re_o"},
-                 {&b->ofm_col, "ofm_col_o"},
-                 {&b->ofm_addr, "ofm_addr_o"},
-                 {&b->ofm_data, "ofm_data_i"},
-                 {&b->ps_req_valid, "psum_req_valid_o"},
-                 {&b->ps_req_ready, "psum_req_ready_i"},
-                 {&b->ps_req_addr, "psum_req_addr_o"},
-                 {&b->ps_req_bytes, "psum_req_bytes_o"},
-                 {&b->psum_valid, "psum_valid_i"},
-                 {&b->psum_ready, "psum_ready_o"},
-                 {&b->psum, "psum_i"},
-                 {&b->wr_req_valid, "wr_req_valid_o"},
-                 {&b->wr_req_ready, "wr_req_ready_i"},
-                 {&b->wr_req_bytes, "wr_req_bytes_o"},
-                 {&b->wr_valid, "wr_valid_o"},
-                 {&b->wr_ready, "wr_ready_i"},
-                 {&b->level, "wr_level_i"}};
-    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        *ports[i].sig = unit_port(u, ports[i].name);
-    }
+    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
+                                   {"task_i", &b->task},
+                                   {"par_ready_i", &b->par_ready},
+                                   {"task_wait_o", &b->wait},
+                                   {"task_done_i", &b->done},
+                                   {"tile_i", &b->tile},
+                                   {"free_o", &b->free},
+                                   {"free_tiles_o", &b->free_tiles},
+                                   {"par_re_o", &b->par_re},
+                                   {"par_addr_o", &b->par_addr},
+                                   {"par_oscale_i", &b->par_oscale},
+                                   {"par_bias_i", &b->par_bias},
+                                   {"ofm_re_o", &b->ofm_re},
+                                   {"ofm_col_o", &b->ofm_col},
+                                   {"ofm_addr_o", &b->ofm_addr},
+                                   {"ofm_data_i", &b->ofm_data},
+                                   {"psum_req_valid_o", &b->ps_req_valid},
+                                   {"psum_req_ready_i", &b->ps_req_ready},
+                                   {"psum_req_addr_o", &b->ps_req_addr},
+                                   {"psum_req_bytes_o", &b->ps_req_bytes},
+                                   {"psum_valid_i", &b->psum_valid},
+                                   {"psum_ready_o", &b->psum_ready},
+                                   {"psum_i", &b->psum},
+                                   {"wr_req_valid_o", &b->wr_req_valid},
+                                   {"wr_req_ready_i", &b->wr_req_ready},
+                                   {"wr_req_bytes_o", &b->wr_req_bytes},
+                                   {"wr_valid_o", &b->wr_valid},
+                                   {"wr_ready_i", &b->wr_ready},
+                                   {"wr_level_i", &b->level}};
+    unit_ports(u, ports, sizeof ports / sizeof *ports);
     b->rng = unit_stream(u, "shape");
     b->rng_data = unit_stream(u, "values");
     b->task_stall = unit_stall_make(u, "task");
@@ -367,9 +362,4 @@ static int run(unit *u) {
     return rc;
 }
 
-const unit_bench unit_this_bench = {.name = "post",
-                                    .about = "sums to results, written back",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("post", "sums to results, written back", knobs, .constrain = constrain);

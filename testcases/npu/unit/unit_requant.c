@@ -1,7 +1,7 @@
 /* dut: requant_bench */
 /*
- * The requantisers of both channels on runs of blocks. The bench plays post: it announces blocks, then feeds their results in passes, never more passes at once than
- * the gather buffer has slots.
+ * The requantisers of both channels on runs of blocks. The bench plays post: it announces blocks, then feeds their
+ * results in passes, never more passes at once than the gather buffer has slots.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -179,17 +179,12 @@ static void run_task(unit *u, bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    const struct {
-        tb_sig *sig;
-        const char *name;
-    } ports[] = {{&b->out_scale, "out_scale_i"}, {&b->pitch_i, "pitch_i"},          {&b->single_i, "single_i"},
-                 {&b->blk_valid, "blk_valid_i"}, {&b->blk_ready, "blk_ready_o"},    {&b->blk_addr, "blk_addr_i"},
-                 {&b->blk_npix, "blk_npix_i"},   {&b->blk_nch, "blk_nch_i"},        {&b->blk_last, "blk_last_i"},
-                 {&b->in_valid, "in_valid_i"},   {&b->in_data, "in_data_i"},        {&b->pop, "pop_o"},
-                 {&b->idle, "idle_o"},           {&b->req_ready, "wr_req_ready_i"}, {&b->wr_ready, "wr_ready_i"}};
-    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        *ports[i].sig = unit_port(u, ports[i].name);
-    }
+    const npu_score_sig ports[] = {{"out_scale_i", &b->out_scale}, {"pitch_i", &b->pitch_i},          {"single_i", &b->single_i},
+                                   {"blk_valid_i", &b->blk_valid}, {"blk_ready_o", &b->blk_ready},    {"blk_addr_i", &b->blk_addr},
+                                   {"blk_npix_i", &b->blk_npix},   {"blk_nch_i", &b->blk_nch},        {"blk_last_i", &b->blk_last},
+                                   {"in_valid_i", &b->in_valid},   {"in_data_i", &b->in_data},        {"pop_o", &b->pop},
+                                   {"idle_o", &b->idle},           {"wr_req_ready_i", &b->req_ready}, {"wr_ready_i", &b->wr_ready}};
+    unit_ports(u, ports, sizeof ports / sizeof *ports);
     b->rng = unit_stream(u, "shape");
     b->rng_data = unit_stream(u, "values");
     for (uint32_t c = 0; c < 2; c++) {
@@ -219,9 +214,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "requant",
-                                    .about = "results to INT8 pixels and their write jobs",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("requant", "results to INT8 pixels and their write jobs", knobs, .constrain = constrain);

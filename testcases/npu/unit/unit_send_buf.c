@@ -96,9 +96,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "send_buf",
-                                    .about = "output buffer of three clients against a queue for each",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("send_buf", "output buffer of three clients", knobs, .constrain = constrain);

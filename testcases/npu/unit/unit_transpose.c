@@ -1,5 +1,5 @@
 /* dut: transpose */
-/* Runs of blocks. The input side hesitates within and between blocks, the output side at any time. */
+/* Runs of blocks. The input stalls within and between blocks, the output at any time. */
 #include "bench.h"
 
 #define N ((uint32_t)NPU_CFG_N)
@@ -31,7 +31,7 @@ typedef struct box {
     int kind;
 } box;
 
-/* Next vector of the input, when this side is willing. */
+/* Next vector of the input, when it does not stall. */
 static void drive(unit *u, box *b, bool go) {
     if (b->valid || b->runs == 0) {
         return;
@@ -102,9 +102,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "transpose",
-                                    .about = "transposer against the golden model",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run};
+UNIT_BENCH("transpose", "transposer", knobs, .constrain = constrain);

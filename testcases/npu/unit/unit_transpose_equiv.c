@@ -1,7 +1,8 @@
 /* dut: transpose_equiv_bench */
 /*
- * The two descriptions of the transposer on the same inputs, every cycle: readiness, validity, and the data that are valid. Runs of any number of blocks; the input
- * keeps the asserted rules (an offered vector stays until it is taken, in_last_i comes with the last vector of a block).
+ * The two descriptions of the transposer on the same inputs, every cycle: readiness, validity, and the data that are
+ * valid. Runs of any number of blocks; the input keeps the asserted rules (an offered vector stays until it is taken,
+ * in_last_i comes with the last vector of a block).
  */
 #include <inttypes.h>
 
@@ -88,10 +89,4 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {.name = "transpose_equiv",
-                                    .about = "transposer against its netlist of cells",
-                                    .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
-                                    .constrain = constrain,
-                                    .run = run,
-                                    .open_end = true};
+UNIT_BENCH("transpose_equiv", "transposer against its netlist of cells", knobs, .constrain = constrain, .open_end = true);

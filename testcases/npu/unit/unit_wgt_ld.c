@@ -1,7 +1,8 @@
 /* dut: wgt_ld_bench */
 /*
- * Tasks of all kinds in sequence through the loaders of both banks. The bench plays a queue for each bank (one may be tasks ahead of the other), the read channels
- * (weights whose bytes follow from their address, in any rhythm) and im2col (blocks are used in their order; released one by one, resident tasks as a whole).
+ * Tasks of all kinds in sequence through the loaders of both banks. The bench plays a queue for each bank (one may be
+ * tasks ahead of the other), the read channels (weights whose bytes follow from their address, in any rhythm) and
+ * im2col (blocks are used in their order; released one by one, resident tasks as a whole).
  */
 #include <stdlib.h>
 
@@ -244,26 +245,12 @@ static void note_release(const unit *u, bench *b) {
 
 static void find_ports(unit *u, bench *b) {
     side *d = b->side;
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_pop_o", &b->pop},
-                                   {"req_valid_o", &b->req_valid},
-                                   {"req_ready_i", &b->req_ready},
-                                   {"dat_valid_i", &b->dat_valid},
-                                   {"dat_ready_o", &b->dat_ready},
-                                   {"full_o", &b->full},
-                                   {"release_i", &b->release},
-                                   {"task0_i", &d[0].task},
-                                   {"req_addr0_o", &d[0].req_addr},
-                                   {"req_bytes0_o", &d[0].req_bytes},
-                                   {"dat0_i", &d[0].dat},
-                                   {"blocks0_o", &d[0].blocks},
-                                   {"task1_i", &d[1].task},
-                                   {"req_addr1_o", &d[1].req_addr},
-                                   {"req_bytes1_o", &d[1].req_bytes},
-                                   {"dat1_i", &d[1].dat},
-                                   {"blocks1_o", &d[1].blocks}};
     unit_stall task[2], req[2], dat[2];
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_pop_o", &b->pop}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
+               {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready}, {"full_o", &b->full}, {"release_i", &b->release},
+               {"task0_i", &d[0].task}, {"req_addr0_o", &d[0].req_addr}, {"req_bytes0_o", &d[0].req_bytes}, {"dat0_i", &d[0].dat},
+               {"blocks0_o", &d[0].blocks}, {"task1_i", &d[1].task}, {"req_addr1_o", &d[1].req_addr}, {"req_bytes1_o", &d[1].req_bytes},
+               {"dat1_i", &d[1].dat}, {"blocks1_o", &d[1].blocks});
     unit_stalls(u, "task", task, 2);
     unit_stalls(u, "req", req, 2);
     unit_stalls(u, "dat", dat, 2);
