@@ -240,47 +240,10 @@ module npu_regs #(
   logic [2:0] take;
   logic [2:0] offered;
   logic [2:0] taken;
-  logic [2:0] check_start;
-  logic [2:0] check_busy;
-  logic [2:0] check_done;
-  logic [2:0] check_ok;
   logic [2:0] set_config;
   logic [2:0] set_overrun;
   assign {pool_task_valid_o, alu_task_valid_o, task_valid_o} = offered;
   assign taken = {pool_task_ready_i, alu_task_ready_i, task_ready_i};
-
-  for (genvar u = 0; u < 3; u++) begin : g_slot
-    if (Present[u]) begin : g_on
-      task_slot u_slot (
-          .clk_i,
-          .rst_ni,
-          .clr_i(srst_q),
-          .start_i(wr_start[u]),
-          .free_o(slot_free[u]),
-          .take_o(take[u]),
-          .check_start_o(check_start[u]),
-          .check_busy_i(check_busy[u]),
-          .check_done_i(check_done[u]),
-          .check_ok_i(check_ok[u]),
-          .task_valid_o(offered[u]),
-          .task_ready_i(taken[u]),
-          .set_config_o(set_config[u]),
-          .set_overrun_o(set_overrun[u])
-      );
-    end else begin : g_off
-      logic unused;
-      assign slot_free[u] = 1'b1;
-      assign take[u] = 1'b0;
-      assign check_start[u] = 1'b0;
-      assign check_busy[u] = 1'b0;
-      assign check_done[u] = 1'b0;
-      assign check_ok[u] = 1'b0;
-      assign offered[u] = 1'b0;
-      assign set_config[u] = wr_start[u];
-      assign set_overrun[u] = 1'b0;
-      assign unused = ^{taken[u], check_start[u], check_busy[u], check_done[u], check_ok[u]};
-    end
-  end
 
   // the task of each slot (npu_tasks.svh), and what only its check needs
   localparam int unsigned PadModeLsb = 8 * (32'(npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) - 32'(TaskBase)) +
@@ -309,50 +272,74 @@ module npu_regs #(
     end
   end
 
-  gemm_check #(
-      .N(N)
-  ) u_gemm_check (
-      .clk_i,
-      .rst_ni,
-      .clr_i(srst_q),
-      .start_i(check_start[0]),
-      .task_i(task_o),
-      .pad_mode_i(pad_mode_q),
-      .busy_o(check_busy[0]),
-      .done_o(check_done[0]),
-      .ok_o(check_ok[0])
-  );
-
-  if (EnAlu) begin : g_alu
-    alu_check u_check (
-        .clk_i,
-        .rst_ni,
-        .clr_i(srst_q),
-        .start_i(check_start[1]),
-        .task_i(alu_task_o),
-        .busy_o(check_busy[1]),
-        .done_o(check_done[1]),
-        .ok_o(check_ok[1])
-    );
-  end
-
-  if (EnPool) begin : g_pool
-    pool_check #(
-        .N(N)
-    ) u_check (
-        .clk_i,
-        .rst_ni,
-        .clr_i(srst_q),
-        .start_i(check_start[2]),
-        .task_i(pool_task_o),
-        .type_i(type_q),
-        .busy_o(check_busy[2]),
-        .done_o(check_done[2]),
-        .ok_o(check_ok[2])
-    );
-  end else begin : g_no_pool
-    logic unused;
-    assign unused = ^type_q;
+  for (genvar u = 0; u < 3; u++) begin : g_slot
+    if (Present[u]) begin : g_on
+      logic check_start, check_busy, check_done, check_ok;
+      task_slot u_slot (
+          .clk_i,
+          .rst_ni,
+          .clr_i(srst_q),
+          .start_i(wr_start[u]),
+          .free_o(slot_free[u]),
+          .take_o(take[u]),
+          .check_start_o(check_start),
+          .check_busy_i(check_busy),
+          .check_done_i(check_done),
+          .check_ok_i(check_ok),
+          .task_valid_o(offered[u]),
+          .task_ready_i(taken[u]),
+          .set_config_o(set_config[u]),
+          .set_overrun_o(set_overrun[u])
+      );
+      if (u == 0) begin : g_gemm
+        gemm_check #(
+            .N(N)
+        ) u_check (
+            .clk_i,
+            .rst_ni,
+            .clr_i(srst_q),
+            .start_i(check_start),
+            .task_i(task_o),
+            .pad_mode_i(pad_mode_q),
+            .busy_o(check_busy),
+            .done_o(check_done),
+            .ok_o(check_ok)
+        );
+      end else if (u == 1) begin : g_alu
+        alu_check u_check (
+            .clk_i,
+            .rst_ni,
+            .clr_i(srst_q),
+            .start_i(check_start),
+            .task_i(alu_task_o),
+            .busy_o(check_busy),
+            .done_o(check_done),
+            .ok_o(check_ok)
+        );
+      end else begin : g_pool
+        pool_check #(
+            .N(N)
+        ) u_check (
+            .clk_i,
+            .rst_ni,
+            .clr_i(srst_q),
+            .start_i(check_start),
+            .task_i(pool_task_o),
+            .type_i(type_q),
+            .busy_o(check_busy),
+            .done_o(check_done),
+            .ok_o(check_ok)
+        );
+      end
+    end else begin : g_off
+      logic unused;
+      assign slot_free[u] = 1'b1;
+      assign take[u] = 1'b0;
+      assign offered[u] = 1'b0;
+      assign set_config[u] = wr_start[u];
+      assign set_overrun[u] = 1'b0;
+      assign unused = taken[u] ^ (^type_q);
+    end
   end
 
   // ------------------------------------------------------------------------------------------------ status, events
