@@ -255,7 +255,8 @@ def main():
         return 2
     head = f'// Generated from {args.list} by scripts/gen_taps.py.\n'
     write(args.sv, head + '\n' + '\n'.join(t.text() for t in taps))
-    write(args.vlt, '`verilator_config\n' + head + 'public_flat_rd -module "tap_*" -var "*"\n' +
+    write(args.vlt, '`verilator_config\n' + head + f'// Taps only look: they are no part of the design.\ncoverage_off -file "*{args.sv}"\n'
+          'public_flat_rd -module "tap_*" -var "*"\n' +
           ''.join(f'public_flat_rd -module "{m}" -var "{r}"\n' for m, r in public))
     return 0
 
