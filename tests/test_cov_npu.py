@@ -257,6 +257,6 @@ def test_cover_properties():
                 names.append(found.group(1))
         assert len(names) == len(set(names)) > 0, path
         for module in re.findall(r"^bind (\w+) ", "\n".join(lines), re.M):
-            assert glob.glob("rtl/*/*/%s.sv" % module), (path, module)
+            assert glob.glob("rtl/**/%s.sv" % module, recursive=True), (path, module)
         count += len(names)
     assert len(files) >= 25 and count >= 300

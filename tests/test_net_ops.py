@@ -840,8 +840,8 @@ def test_random_weights_are_seeded():
 @pytest.mark.parametrize("args, part", [
     (["--net", "models/digits/digits.param"], "--layers needs --net and either --bin or --random-weights"),
     (["--random-weights", "1"], "--layers needs --net"),
-    (["--net", "models/digits/digits.param", "--random-weights", "x"], "--random-weights 'x'"),
-    (["--net", "models/digits/digits.param", "--random-weights", "1", "--shape", "1x2"], "--shape '1x2': expected width x height x channels"),
+    (["--net", "models/digits/digits.param", "--random-weights", "x"], "--random-weights: expected a number, got 'x'"),
+    (["--net", "models/digits/digits.param", "--random-weights", "1", "--shape", "1x2"], "--shape: expected width x height x channels"),
     (["--net", "models/digits/digits.param", "--random-weights", "1", "--input", "README.md"], "README.md: expected 256 bytes"),
     (["--net", "models/digits/digits.param", "--random-weights", "1", "--dump", "no/such/folder"], "no/such/folder/0.f32: cannot write"),
 ])
