@@ -1,4 +1,5 @@
-/* cov_cost.c - `make cov-cost`: samples of a covergroup, as many as the argument says, for counting instructions under callgrind. */
+/* cov_cost.c - `make cov-cost`: samples of a covergroup, as many as the argument says, for counting instructions under
+ * callgrind. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,9 +8,11 @@
 static const cov_bin small[] = {{COV_EACH(0, 15)}, {COV_DEFAULT("more")}};
 static const cov_bin wide[] = {{COV_POW2(1, INT64_C(1) << 40)}};
 static const cov_bin masks[] = {{COV_MASK("aligned", 63, 0)}, {COV_MASK("word", 63, 4)}, {COV_DEFAULT("other")}};
-static const cov_bin steps[] = {{COV_EACH(0, 3)}, {COV_STEPS("0 => 1 => 2")}, {COV_STEPS("1 => 2")}, {COV_STEPS("3 => 0")}};
-static const cov_point points[] = {{COV_POINT("a", "bug", small)}, {COV_POINT("b", "bug", small)}, {COV_POINT("c", "bug", small)},
-                                   {COV_POINT("d", "bug", small)}, {COV_POINT("e", "bug", wide)},  {COV_POINT("f", "bug", wide)},
+static const cov_bin steps[] = {
+    {COV_EACH(0, 3)}, {COV_STEPS("0 => 1 => 2")}, {COV_STEPS("1 => 2")}, {COV_STEPS("3 => 0")}};
+static const cov_point points[] = {{COV_POINT("a", "bug", small)}, {COV_POINT("b", "bug", small)},
+                                   {COV_POINT("c", "bug", small)}, {COV_POINT("d", "bug", small)},
+                                   {COV_POINT("e", "bug", wide)},  {COV_POINT("f", "bug", wide)},
                                    {COV_POINT("g", "bug", masks)}, {COV_POINT("h", "bug", steps)}};
 static const cov_cross crosses[] = {{COV_CROSS("ab", "bug", "a", "b")}, {COV_CROSS("abc", "bug", "a", "b", "c")}};
 static const cov_group group = {COV_GROUP("g", "eight coverpoints, two crosses", points), COV_CROSSES(crosses)};

@@ -1,7 +1,9 @@
 /*
- * figures.c - the published cycle figures beside what the RTL needs: every row runs through the driver on the RTL alone, with the ideal bus profile, at full size.
+ * figures.c - the published cycle figures beside what the RTL needs: every row runs through the driver on the RTL
+ * alone, with the ideal bus profile, at full size.
  *
- * Published: thesis tables behind docs/npu/performance.md. The bounds are those of the rows: the mesh at full use, 32 bytes read and 32 bytes written a cycle, each byte once.
+ * Published: thesis tables behind docs/npu/performance.md. The bounds are those of the rows: the mesh at full use, 32
+ * bytes read and 32 bytes written a cycle, each byte once.
  */
 #include "device.h"
 #include "npu.h"
@@ -65,7 +67,8 @@ static const row rows[] = {
 };
 /* clang-format on */
 
-/* Cycles that nothing can avoid: the three bounds, and what lies before the first tile (its rows and the first block of weights at 32 bytes a cycle) and after the last (its group is written). */
+/* Cycles that nothing can avoid: the three bounds, and what lies before the first tile (its rows and the first block of
+ * weights at 32 bytes a cycle) and after the last (its group is written). */
 typedef struct bounds {
     uint64_t mesh, read, write, fill, drain;
 } bounds;
@@ -95,7 +98,9 @@ static npu_conv conv_of(const row *r) {
 static bounds bounds_of(const row *r, uint32_t n, uint32_t ow, uint32_t oh) {
     const uint64_t in = (uint64_t)r->iw * r->ih * r->ic;
     const uint64_t out = (uint64_t)ow * oh * r->oc;
-    const uint64_t weights = r->kind == CONV ? (uint64_t)r->k * r->k * r->ic * r->oc : r->kind == DW ? (uint64_t)r->k * r->k * r->ic : 0;
+    const uint64_t weights = r->kind == CONV ? (uint64_t)r->k * r->k * r->ic * r->oc
+                             : r->kind == DW ? (uint64_t)r->k * r->k * r->ic
+                                             : 0;
     const uint64_t elem = r->requant ? 1 : 4;
     bounds b = {0, tb_div_up_u64(in * elem + weights, 32), tb_div_up_u64(out * elem, 32), 0, 0};
     if (r->kind != SWISH) {
@@ -146,11 +151,13 @@ static npu_status run_conv(npu_dev *dev, npu *drv, const row *r, bounds *b, uint
     c.ofm_cstep = r->requant ? (uint32_t)tb_div_up_u64(r->oc, n) * n : (out_pix * 4 + 15) & ~15u;
     c.in_scale = f32(30.0f);
     c.out_scale = f32(2.0f);
-    c.ifm_addr = buffer(dev, r->requant ? (uint64_t)in_pix * c.ifm_cstep : (uint64_t)r->ic * c.ifm_cstep, true, NPU_BUF_IN);
+    c.ifm_addr =
+        buffer(dev, r->requant ? (uint64_t)in_pix * c.ifm_cstep : (uint64_t)r->ic * c.ifm_cstep, true, NPU_BUF_IN);
     c.wgt_addr = buffer(dev, plan.wgt_bytes, true, NPU_BUF_IN);
     c.oscale_addr = buffer(dev, plan.param_bytes, true, NPU_BUF_IN);
     c.bias_addr = buffer(dev, plan.param_bytes, true, NPU_BUF_IN);
-    c.ofm_addr = buffer(dev, r->requant ? (uint64_t)out_pix * c.ofm_cstep : (uint64_t)r->oc * c.ofm_cstep, false, NPU_BUF_OUT);
+    c.ofm_addr =
+        buffer(dev, r->requant ? (uint64_t)out_pix * c.ofm_cstep : (uint64_t)r->oc * c.ofm_cstep, false, NPU_BUF_OUT);
     c.scratch_bytes = plan.scratch_bytes;
     c.scratch_addr = plan.scratch_bytes != 0 ? buffer(dev, plan.scratch_bytes, false, NPU_BUF_SCRATCH) : 0;
     const uint64_t before = npu_dev_cycles(dev);
@@ -197,7 +204,10 @@ static void head_line(bool markdown) {
         printf("|");
     }
     for (size_t i = 0; i < n; i++) {
-        printf("%s%*s%s", markdown ? " " : "", i == 0 ? -widths[i] : widths[i], names[i], markdown ? " |" : i + 1 < n ? "  " : "\n");
+        printf("%s%*s%s", markdown ? " " : "", i == 0 ? -widths[i] : widths[i], names[i],
+               markdown    ? " |"
+               : i + 1 < n ? "  "
+                           : "\n");
     }
     if (markdown) {
         printf("\n|");
@@ -209,7 +219,8 @@ static void head_line(bool markdown) {
 }
 
 /* What a row needed: cycles of the device, and the cycles around them in which the driver wrote registers. */
-static void print_figures(const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver, bool markdown) {
+static void print_figures(const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver,
+                          bool markdown) {
     const uint64_t bound = tb_max_u64(b->mesh, tb_max_u64(b->read, b->write));
     const bool within = (double)cycles <= 1.10 * (double)bound + (double)(b->fill + b->drain);
     const uint64_t numbers[] = {cycles, b->mesh, b->read, b->write, b->fill, b->drain};
@@ -231,26 +242,29 @@ static void print_figures(const row *r, const bounds *b, const uint64_t *perf, u
     } else { /* the share of the cycles in which the mesh does not work, and the least that 32 bytes a cycle allow */
         printf("%7.2f %%", r->stall);
         column(markdown);
-        printf("%5.2f (%5.2f) %%", 100.0 * (1.0 - (double)b->mesh / (double)cycles), 100.0 * (1.0 - (double)b->mesh / (double)bound));
+        printf("%5.2f (%5.2f) %%", 100.0 * (1.0 - (double)b->mesh / (double)cycles),
+               100.0 * (1.0 - (double)b->mesh / (double)bound));
         column(markdown);
         printf("%4s", "-");
     }
     column(markdown);
     printf("%llu/%llu/%llu", (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS],
-           (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS], (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM]);
+           (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS],
+           (unsigned long long)perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM]);
     column(markdown);
     printf("%llu", (unsigned long long)driver);
 }
 
 static const char *name_of(const row *r, char text[64]) {
     static const char *const kinds[] = {"conv", "dw", "swish"};
-    (void)snprintf(text, 64, "%-5s %s %4u, %4u, %4u -> %4u k%u s%u", kinds[r->kind], r->requant ? "INT8" : "FP32", r->iw, r->ih, r->ic,
-                   r->oc, r->k, r->s);
+    (void)snprintf(text, 64, "%-5s %s %4u, %4u, %4u -> %4u k%u s%u", kinds[r->kind], r->requant ? "INT8" : "FP32",
+                   r->iw, r->ih, r->ic, r->oc, r->k, r->s);
     return text;
 }
 
 /* An object of the list of rows. first: nothing stands before it. */
-static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver, bool first) {
+static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver,
+                     bool first) {
     char name[64];
     const uint64_t bound = tb_max_u64(b->mesh, tb_max_u64(b->read, b->write));
     const bool within = (double)cycles <= 1.10 * (double)bound + (double)(b->fill + b->drain);
@@ -273,8 +287,8 @@ static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *p
     }
     fprintf(out, ", \"within_1.10\": %s", within ? "true" : "false");
     if (r->published != 0) {
-        fprintf(out, ", \"published\": %llu, \"goal\": %.2f, \"goal_met\": %s}", (unsigned long long)r->published, r->goal,
-                (double)cycles <= r->goal * (double)r->published ? "true" : "false");
+        fprintf(out, ", \"published\": %llu, \"goal\": %.2f, \"goal_met\": %s}", (unsigned long long)r->published,
+                r->goal, (double)cycles <= r->goal * (double)r->published ? "true" : "false");
     } else {
         fprintf(out, ", \"published_stall_percent\": %.2f, \"stall_percent\": %.2f}", r->stall,
                 100.0 * (1.0 - (double)b->mesh / (double)cycles));
@@ -293,7 +307,8 @@ static int run_row(const row *r, output *to) {
     char name[64];
     const bool markdown = to->markdown;
     char err[256];
-    const npu_dev_cfg cfg = {.kind = NPU_DEV_RTL, .n = NPU_CFG_N, .seed = 1, .bus_profile = "ideal", .ddr_bytes = 1ull << 29};
+    const npu_dev_cfg cfg = {
+        .kind = NPU_DEV_RTL, .n = NPU_CFG_N, .seed = 1, .bus_profile = "ideal", .ddr_bytes = 1ull << 29};
     npu drv;
     bounds b = {0, 0, 0, 0, 0};
     uint64_t cycles = 0;
@@ -315,7 +330,8 @@ static int run_row(const row *r, output *to) {
     }
     const uint64_t wall = cycles;
     cycles = perf
-        [NPU_PERF_SEL_SEL_CYCLES]; /* from the start of the first task to the end of the last one: without the register writes of the driver */
+        /* from the start of the first task to the end of the last one: without the register writes of the driver */
+        [NPU_PERF_SEL_SEL_CYCLES];
     const npu_dev_failure *f = npu_dev_get_failure(dev);
     printf("%s%s", markdown ? "| " : "", name_of(r, name));
     if (status != NPU_OK || f->signature[0] != '\0') {
@@ -342,13 +358,14 @@ typedef struct options {
     const char *commit;
 } options;
 
-static const char head_text[] = "Runs the rows of the published cycle figures on the RTL (ideal bus). Columns:\n"
-                                "  operator; cycles with a task on the device; bounds of mesh, read and write; fill and drain;\n"
-                                "  cycles / largest bound, and whether they are within 1.10 x bound + fill + drain (1.10);\n"
-                                "  published cycles, cycles / published (share), and whether the goal for it is met; table stall:\n"
-                                "  published stall of the mesh, stall here (what 32 bytes a cycle explain of it);\n"
-                                "  cycles in which im2col waited for input/weights/room; cycles around all that, in which the\n"
-                                "  driver wrote registers.\n\n";
+static const char head_text[] =
+    "Runs the rows of the published cycle figures on the RTL (ideal bus). Columns:\n"
+    "  operator; cycles with a task on the device; bounds of mesh, read and write; fill and drain;\n"
+    "  cycles / largest bound, and whether they are within 1.10 x bound + fill + drain (1.10);\n"
+    "  published cycles, cycles / published (share), and whether the goal for it is met; table stall:\n"
+    "  published stall of the mesh, stall here (what 32 bytes a cycle explain of it);\n"
+    "  cycles in which im2col waited for input/weights/room; cycles around all that, in which the\n"
+    "  driver wrote registers.\n\n";
 
 /* 0, or the exit status; -1: the help was asked for, and printed. */
 static int parse(options *o, int argc, char **argv) {
@@ -372,7 +389,8 @@ static int parse(options *o, int argc, char **argv) {
         opt_help(stdout, &line);
         return -1;
     }
-    if (strspn(o->commit, "0123456789abcdefghijklmnopqrstuvwxyz+") != strlen(o->commit)) { /* it stands in JSON as it is */
+    /* it stands in JSON as it is */
+    if (strspn(o->commit, "0123456789abcdefghijklmnopqrstuvwxyz+") != strlen(o->commit)) {
         fprintf(stderr, "%s: --commit: expected letters and digits, got '%s'\n", argv[0], o->commit);
         return 2;
     }
@@ -409,8 +427,9 @@ int main(int argc, char **argv) {
             return 1;
         }
         to.json = json.file;
-        fprintf(to.json, "{\"cfg\": \"%s\", \"commit\": \"%s\", \"bounds\": [\"mesh\", \"read\", \"write\"], \"rows\": [", NPU_CFG_NAME,
-                o.commit);
+        fprintf(to.json,
+                "{\"cfg\": \"%s\", \"commit\": \"%s\", \"bounds\": [\"mesh\", \"read\", \"write\"], \"rows\": [",
+                NPU_CFG_NAME, o.commit);
     }
     head_line(o.markdown);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -1,8 +1,9 @@
 /*
- * python_pair.c - what bench/python_overhead.py measures beside Python: the same convolutions on the RTL from C, and calls of units of the golden model. Prints one line of JSON.
+ * python_pair.c - what bench/python_overhead.py measures beside Python: the same convolutions on the RTL from C, and
+ * calls of units of the golden model. Prints one line of JSON.
  *
- *     bench-python conv COUNT    COUNT times what Device("rtl").conv2d() does: operands to the device, the operator, the result back
- *     bench-python unit COUNT    nanoseconds of one call of each unit
+ *     bench-python conv COUNT    COUNT times what Device("rtl").conv2d() does: operands in, the operator, the result
+ * out bench-python unit COUNT    nanoseconds of one call of each unit
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,16 @@ static uint32_t put(npu_dev *dev, const void *src, uint32_t bytes) {
 }
 
 static npu_status once(npu_dev *dev, npu *driver, data *d) {
-    npu_conv conv = {.iw = SIZE, .ih = SIZE, .ic = C, .oc = OC, .kw = K, .kh = K, .stride_w = 1, .stride_h = 1, .dil_w = 1, .dil_h = 1};
+    npu_conv conv = {.iw = SIZE,
+                     .ih = SIZE,
+                     .ic = C,
+                     .oc = OC,
+                     .kw = K,
+                     .kh = K,
+                     .stride_w = 1,
+                     .stride_h = 1,
+                     .dil_w = 1,
+                     .dil_h = 1};
     npu_conv_plan plan;
     conv.pad_l = conv.pad_r = conv.pad_t = conv.pad_b = conv.groups = 1;
     conv.in_scale = ONE;
@@ -83,8 +93,8 @@ static int convs(uint64_t count) {
     for (uint64_t i = 0; i < count && status == NPU_OK; i++) {
         status = once(dev, &driver, d);
     }
-    printf("{\"cycles\": %" PRIu64 ", \"cpu\": %.6f, \"sum\": %.9g}\n", npu_dev_cycles(dev) - first, tb_sim_cpu_seconds() - start,
-           (double)d->out[1234]);
+    printf("{\"cycles\": %" PRIu64 ", \"cpu\": %.6f, \"sum\": %.9g}\n", npu_dev_cycles(dev) - first,
+           tb_sim_cpu_seconds() - start, (double)d->out[1234]);
     if (status != NPU_OK) {
         fprintf(stderr, "bench-python: %s\n", npu_strerror(status));
     }
@@ -99,15 +109,15 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-#define TIME(name, call)                                                                                                                   \
-    do {                                                                                                                                   \
-        const double start = now_ns();                                                                                                     \
-        for (uint64_t i = 0; i < count; i++) {                                                                                             \
-            call;                                                                                                                          \
-            __asm__ volatile("" ::: "memory");                                                                                             \
-        }                                                                                                                                  \
-        printf("%s\"%s\": %.3f", first ? "{" : ", ", name, (now_ns() - start) / (double)count);                                            \
-        first = false;                                                                                                                     \
+#define TIME(name, call)                                                                                               \
+    do {                                                                                                               \
+        const double start = now_ns();                                                                                 \
+        for (uint64_t i = 0; i < count; i++) {                                                                         \
+            call;                                                                                                      \
+            __asm__ volatile("" ::: "memory");                                                                         \
+        }                                                                                                              \
+        printf("%s\"%s\": %.3f", first ? "{" : ", ", name, (now_ns() - start) / (double)count);                        \
+        first = false;                                                                                                 \
     } while (0)
 
 static int units(uint64_t count) {

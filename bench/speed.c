@@ -1,7 +1,9 @@
 /*
- * speed.c - one measured run of a test on the whole NPU: CPU time, cycles, page faults, snapshots as one line of JSON. bench/bench.py compares such runs.
+ * speed.c - one measured run of a test on the whole NPU: CPU time, cycles, page faults, snapshots as one line of JSON.
+ * bench/bench.py compares such runs.
  *
- * Each number is taken by the process itself, from the opening of the first device to the closing of the last one: start of the program is not in it.
+ * Each number is taken by the process itself, from the opening of the first device to the closing of the last one:
+ * start of the program is not in it.
  */
 #include "opt/opt.h"
 #include "tests.h"
@@ -95,7 +97,8 @@ int bench_measured(options *o, totals *sum) {
 #define FAULT_PAGES 1024u
 #define FAULT_ROUNDS 9u
 
-/* CPU seconds of one page fault that copies a page because a child shares it, and of the write that met it; area: FAULT_PAGES pages. 0: not measured. */
+/* CPU seconds of one page fault that copies a page because a child shares it, and of the write that met it; area:
+ * FAULT_PAGES pages. 0: not measured. */
 static double fault_round(volatile char *area, size_t page) {
     int fd[2];
     char c;
@@ -192,7 +195,9 @@ static int parse(options *o, int argc, char **argv) {
         return 2;
     }
     if (line.help) {
-        fputs("usage: bench-speed TEST [knob=value ...] [options]\n\nOne measured run of a test; prints a line of JSON.\n\n", stdout);
+        fputs("usage: bench-speed TEST [knob=value ...] [options]\n\nOne measured run of a test; prints a line of "
+              "JSON.\n\n",
+              stdout);
         opt_help(stdout, &line);
         return -1;
     }
@@ -220,9 +225,12 @@ int main(int argc, char **argv) {
     }
     const usage after = usage_now();
     const bench_parts *parts = bench_parts_get();
-    printf("{\"cycles\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\", \"cpu\": %.6f, \"children\": %.6f, \"rtl\": %.6f, \"harness\": %.6f, ",
+    printf("{\"cycles\": %" PRIu64 ", \"hash\": \"%016" PRIx64
+           "\", \"cpu\": %.6f, \"children\": %.6f, \"rtl\": %.6f, \"harness\": %.6f, ",
            sum.cycles, sum.hash, after.self - before.self, after.children - before.children, sum.rtl_s, sum.harness_s);
-    printf("\"faults\": %ld, \"left_out\": %" PRIu64 ", \"snapshots\": %" PRIu64 ", \"fork\": %.6f, \"fault_cost\": %.9f}\n",
-           after.faults - before.faults, parts->left_out, parts->snapshots, parts->fork_seconds, o.fail_wave != NULL ? fault_cost() : 0.0);
+    printf("\"faults\": %ld, \"left_out\": %" PRIu64 ", \"snapshots\": %" PRIu64
+           ", \"fork\": %.6f, \"fault_cost\": %.9f}\n",
+           after.faults - before.faults, parts->left_out, parts->snapshots, parts->fork_seconds,
+           o.fail_wave != NULL ? fault_cost() : 0.0);
     return fflush(stdout) != 0;
 }

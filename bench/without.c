@@ -22,8 +22,10 @@ bool bench_parts_leave_out(bench_parts *parts, const char *names) {
     const struct {
         const char *name;
         bool *off;
-    } all[] = {
-        {"checks", &parts->no_checks}, {"monitor", &parts->no_monitor}, {"memory", &parts->no_memory}, {"compare", &parts->no_compare}};
+    } all[] = {{"checks", &parts->no_checks},
+               {"monitor", &parts->no_monitor},
+               {"memory", &parts->no_memory},
+               {"compare", &parts->no_compare}};
     while (*names != '\0') {
         const size_t length = strcspn(names, ",");
         bool known = false;
@@ -40,13 +42,14 @@ bool bench_parts_leave_out(bench_parts *parts, const char *names) {
     return true;
 }
 
-/* Names that begin with two underscores belong to the linker: --wrap=f sends calls of f to __wrap_f and those of __real_f to f. */
-int __real_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent,
-                          void *ctx, char *err, size_t err_size);
-int __wrap_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent,
-                          void *ctx, char *err, size_t err_size);
-int __wrap_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent,
-                          void *ctx, char *err, size_t err_size) {
+/* Names that begin with two underscores belong to the linker: --wrap=f sends calls of f to __wrap_f and those of
+ * __real_f to f. */
+int __real_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
+                          const char *const *absent, void *ctx, char *err, size_t err_size);
+int __wrap_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
+                          const char *const *absent, void *ctx, char *err, size_t err_size);
+int __wrap_tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
+                          const char *const *absent, void *ctx, char *err, size_t err_size) {
     if (skip(the_parts.no_checks)) {
         memset(checks, 0, sizeof *checks);
         return 0;

@@ -1,7 +1,9 @@
 /*
- * without.h - parts of the testbench that bench-speed can leave out, to measure what they cost; and what the snapshots of a run needed.
+ * without.h - parts of the testbench that bench-speed can leave out, to measure what they cost; and what the snapshots
+ * of a run needed.
  *
- * The program is linked with --wrap for the functions that without.c stands before. So `tandem` itself has no switch that could be left in the wrong position.
+ * The program is linked with --wrap for the functions that without.c stands before. So `tandem` itself has no switch
+ * that could be left in the wrong position.
  */
 #ifndef BENCH_WITHOUT_H
 #define BENCH_WITHOUT_H

@@ -1,9 +1,10 @@
 /*
  * cov.h - functional coverage: covergroups described by static tables, sampled into counters, kept in files that merge.
  *
- * A description (cov_group) is a table of coverpoints and crosses. cov_open() checks it and compiles it; cov_instance() gives what is sampled. cov_write() stores names
- * and counts, so that the tool `tandem-cov` merges, reports and ranks files without the description (docs/coverage.md). There are no globals: everything belongs to a
- * cov_db or to a cov_data, and both belong to the caller. Not for several threads at a time.
+ * A description (cov_group) is a table of coverpoints and crosses. cov_open() checks it and compiles it; cov_instance()
+ * gives what is sampled. cov_write() stores names and counts, so that the tool `tandem-cov` merges, reports and ranks
+ * files without the description (docs/coverage.md). There are no globals: everything belongs to a cov_db or to a
+ * cov_data, and both belong to the caller. Not for several threads at a time.
  */
 #ifndef COVERAGE_COV_H
 #define COVERAGE_COV_H
@@ -29,9 +30,11 @@ typedef struct cov_error {
 
 /* ---- descriptions ---- */
 
-#define COV_MIN INT64_MIN  /* lower end of a range without a lower end */
-#define COV_MAX INT64_MAX  /* upper end of a range without an upper end */
-#define COV_NONE INT64_MIN /* as a sample: the coverpoint has no value this time; its crosses are not counted either */
+#define COV_MIN INT64_MIN /* lower end of a range without a lower end */
+#define COV_MAX INT64_MAX /* upper end of a range without an upper end */
+#define COV_NONE                                                                                                       \
+    INT64_MIN /* as a sample: the coverpoint has no value this time; its crosses are not counted either                \
+               */
 
 /* Limits of a description. */
 #define COV_CROSS_MAX 4u        /* coverpoints of a cross */
@@ -58,9 +61,11 @@ typedef enum cov_role {
     COV_IGNORED  /* counted, but no part of the score; `why` is required */
 } cov_role;
 
-/* One line of a coverpoint. The macros below fill it: {COV_RANGE("small", 1, 4)}, {COV_VALUE("none", 0), COV_IGNORE("the driver refuses it")}. */
+/* One line of a coverpoint. The macros below fill it: {COV_RANGE("small", 1, 4)}, {COV_VALUE("none", 0),
+ * COV_IGNORE("the driver refuses it")}. */
 typedef struct cov_bin {
-    const char *name; /* EACH, POW2: put before the number, or NULL; NAMES: not used; STEPS: NULL is the steps themselves */
+    /* EACH, POW2: put before the number, or NULL; NAMES: not used; STEPS: NULL is the steps themselves */
+    const char *name;
     cov_kind kind;
     cov_role role;
     int64_t lo, hi;
@@ -68,18 +73,18 @@ typedef struct cov_bin {
     uint32_t count; /* of set or of names */
     const char *const *names;
     const char *steps;
-    uint32_t goal;   /* hits that cover it; 0: as the coverpoint says */
-    const char *why; /* IGNORED: the reason; ILLEGAL: what is wrong, or NULL */
-    const char *
-        hint; /* "test:knob=value" that hits it; each % becomes the lowest value (NAMES: the name), a leading ':' gets the name of the group; NULL: as the coverpoint says */
+    uint32_t goal;    /* hits that cover it; 0: as the coverpoint says */
+    const char *why;  /* IGNORED: the reason; ILLEGAL: what is wrong, or NULL */
+    const char *hint; /* "test:knob=value" that hits it; each % becomes the lowest value (NAMES: the name), a leading
+                         ':' gets the name of the group; NULL: as the coverpoint says */
 } cov_bin;
 
 #define COV_RANGE(n, from, to) .name = (n), .kind = COV_KIND_RANGE, .lo = (from), .hi = (to)
 #define COV_VALUE(n, v) .name = (n), .kind = COV_KIND_RANGE, .lo = (v), .hi = (v)
 #define COV_EACH(from, to) .kind = COV_KIND_EACH, .lo = (from), .hi = (to)
 #define COV_POW2(from, to) .kind = COV_KIND_POW2, .lo = (from), .hi = (to)
-#define COV_SET(n, ...)                                                                                                                    \
-    .name = (n), .kind = COV_KIND_SET, .set = (const int64_t[]){__VA_ARGS__},                                                              \
+#define COV_SET(n, ...)                                                                                                \
+    .name = (n), .kind = COV_KIND_SET, .set = (const int64_t[]){__VA_ARGS__},                                          \
     .count = (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 #define COV_NAMES(table, n) .kind = COV_KIND_NAMES, .names = (table), .count = (n)
 #define COV_MASK(n, mask, value) .name = (n), .kind = COV_KIND_MASK, .lo = (mask), .hi = (value)
@@ -104,7 +109,8 @@ typedef struct cov_point {
 typedef struct cov_rule {
     cov_role role; /* COV_IGNORED or COV_ILLEGAL */
     const char *why;
-    const char *bins[COV_CROSS_MAX]; /* for each of its coverpoints: NULL: any bin; "a|b": one of these; "!a|b": none of these */
+    const char *bins[COV_CROSS_MAX]; /* for each of its coverpoints: NULL: any bin; "a|b": one of these; "!a|b": none of
+                                        these */
 } cov_rule;
 
 /* The cells are the tuples of counted bins, transitions left out. */
@@ -125,12 +131,14 @@ typedef struct cov_group {
     const cov_cross *crosses;
     uint32_t cross_count;
     uint32_t weight;   /* in the score of all; 0: 1 */
-    bool per_instance; /* each instance has counters of its own, "group@instance" in files; else they share those of the group */
+    bool per_instance; /* each instance has counters of its own, "group@instance" in files; else they share those of the
+                          group */
 } cov_group;
 
 /* Number of elements of a table. */
 #define COV_COUNT(table) ((uint32_t)(sizeof(table) / sizeof((table)[0])))
-/* Tables of the above: {COV_POINT("size", "the bug", size_bins), .weight = 2}, {COV_CROSS("both", "the bug", "size", "mode")}. */
+/* Tables of the above: {COV_POINT("size", "the bug", size_bins), .weight = 2}, {COV_CROSS("both", "the bug", "size",
+ * "mode")}. */
 #define COV_POINT(n, b, table) .name = (n), .bug = (b), .bins = (table), .bin_count = COV_COUNT(table)
 #define COV_CROSS(n, b, ...) .name = (n), .bug = (b), .points = {__VA_ARGS__}
 #define COV_RULES(table) .rules = (table), .rule_count = COV_COUNT(table)
@@ -209,7 +217,8 @@ void cov_data_free(cov_data *data);
 /* Index of the i-th bin of a coverpoint that crosses have; UINT32_MAX: there are no more. */
 uint32_t cov_crossed_bin(const cov_data_point *point, uint32_t i);
 /* Index in bins of the tuple of a cell, for each coverpoint of the cross. */
-void cov_cell_bins(const cov_data_group *group, const cov_data_cross *cross, uint32_t cell, uint32_t bins[COV_CROSS_MAX]);
+void cov_cell_bins(const cov_data_group *group, const cov_data_cross *cross, uint32_t cell,
+                   uint32_t bins[COV_CROSS_MAX]);
 /* "a, b, c": the bins of a cell. */
 void cov_cell_name(const cov_data_group *group, const cov_data_cross *cross, uint32_t cell, char *dst, size_t size);
 /* The hints of its bins, each one once; may be empty. */
@@ -223,21 +232,23 @@ typedef struct cov_db cov_db;
 typedef struct cov_inst cov_inst;
 
 /*
- * Check and compile descriptions, which must outlive the database. COV_BAD_MODEL: bins that overlap or are empty, names that are missing, doubled or unknown, an ignored bin
- * without a reason, a coverpoint without its bug: err has one line that names the place.
+ * Check and compile descriptions, which must outlive the database. COV_BAD_MODEL: bins that overlap or are empty, names
+ * that are missing, doubled or unknown, an ignored bin without a reason, a coverpoint without its bug: err has one line
+ * that names the place.
  */
 int cov_open(cov_db **db, const cov_group *const *groups, uint32_t count, cov_error *err);
 void cov_close(cov_db *db);
 /*
- * An instance of a group; it belongs to the database. name: of the instance (letters, digits, '_', '-'), NULL: "0"; asked for twice, it is the same one.
- * COV_BAD_MODEL: no such group, or no such name.
+ * An instance of a group; it belongs to the database. name: of the instance (letters, digits, '_', '-'), NULL: "0";
+ * asked for twice, it is the same one. COV_BAD_MODEL: no such group, or no such name.
  */
 int cov_instance(cov_db *db, const char *group, const char *name, cov_inst **inst, cov_error *err);
 /* Index of a coverpoint of the instance's group; -1: there is none. */
 int cov_point_find(const cov_inst *inst, const char *point);
 /*
- * Count one value for each coverpoint, in the order of the description (COV_NONE: it has none), and then the crosses. No allocation; a table lookup or a binary search for each
- * coverpoint. Returns the number of illegal bins and cells that were hit: 0 is good.
+ * Count one value for each coverpoint, in the order of the description (COV_NONE: it has none), and then the crosses.
+ * No allocation; a table lookup or a binary search for each coverpoint. Returns the number of illegal bins and cells
+ * that were hit: 0 is good.
  */
 uint32_t cov_sample(cov_inst *inst, const int64_t *values);
 /* The same for one coverpoint, without crosses. */
@@ -262,16 +273,19 @@ int cov_parse(cov_data *data, const void *bytes, size_t size, const char *name, 
 int cov_print(cov_data *data, char **bytes, size_t *size, cov_error *err);
 
 /*
- * Add `from` to `into`, group by group and bin by bin, by names. The result has what either one has, and does not depend on the order of merging; what only one of two groups of
- * the same name has becomes `partial`. COV_CONFLICT: a bin with other values or another role, a cross of other coverpoints, other goals or weights; `into` is unchanged.
+ * Add `from` to `into`, group by group and bin by bin, by names. The result has what either one has, and does not
+ * depend on the order of merging; what only one of two groups of the same name has becomes `partial`. COV_CONFLICT: a
+ * bin with other values or another role, a cross of other coverpoints, other goals or weights; `into` is unchanged.
  */
 int cov_merge(cov_data *into, cov_data *from, cov_error *err);
-/* Read and merge; a file of the same shape costs no more than adding its counters. Nothing merged so far: `into` is as after cov_data_init(). */
+/* Read and merge; a file of the same shape costs no more than adding its counters. Nothing merged so far: `into` is as
+ * after cov_data_init(). */
 int cov_merge_file(cov_data *into, const char *path, cov_error *err);
 
 /* Told of something that `from` has and `into` has not ("group.point.bin"), and of its hits. */
 typedef void (*cov_stale_fn)(void *ctx, const char *what, uint64_t hits);
-/* Add to `into` what it has a place for, and leave its shape as it is; told may be NULL. Bins whose values are others are stale, too. */
+/* Add to `into` what it has a place for, and leave its shape as it is; told may be NULL. Bins whose values are others
+ * are stale, too. */
 int cov_load(cov_data *into, const cov_data *from, cov_stale_fn told, void *ctx, cov_error *err);
 
 /* ---- score ---- */
@@ -281,7 +295,9 @@ typedef struct cov_score {
     uint64_t illegal;        /* hits */
     uint64_t ignored;        /* bins or cells */
     double
-        percent; /* 0 .. 100: of a coverpoint or cross covered / total; above, the mean by weights. 100 where there is nothing to cover */
+        /* 0 .. 100: of a coverpoint or cross covered / total; above, the mean by weights. 100 where there is nothing to
+           cover */
+        percent;
 } cov_score;
 
 cov_score cov_score_point(const cov_data *data, const cov_data_point *point);
@@ -290,10 +306,11 @@ cov_score cov_score_group(const cov_data *data, const cov_data_group *group);
 cov_score cov_score_all(const cov_data *data);
 
 /*
- * A small set of files with the coverage of all: greedy by the hits that still lack to goals, then without those that later ones made superfluous. `order`: place in data[] of each chosen
- * one, `gain`: hits up to goals that it added. All must have the shape of `all`, which holds their sum. Deterministic: of equal gains the lower index.
+ * A small set of files with the coverage of all: greedy by the hits that still lack to goals, then without those that
+ * later ones made superfluous. `order`: place in data[] of each chosen one, `gain`: hits up to goals that it added. All
+ * must have the shape of `all`, which holds their sum. Deterministic: of equal gains the lower index.
  */
-int cov_rank(const cov_data *all, const uint64_t *const *counts, uint32_t files, uint32_t *order, uint64_t *gain, uint32_t *chosen,
-             cov_error *err);
+int cov_rank(const cov_data *all, const uint64_t *const *counts, uint32_t files, uint32_t *order, uint64_t *gain,
+             uint32_t *chosen, cov_error *err);
 
 #endif

@@ -150,7 +150,8 @@ int cov_place(cov_data *data, cov_error *err) {
     return COV_OK;
 }
 
-void cov_cell_bins(const cov_data_group *group, const cov_data_cross *cross, uint32_t cell, uint32_t bins[COV_CROSS_MAX]) {
+void cov_cell_bins(const cov_data_group *group, const cov_data_cross *cross, uint32_t cell,
+                   uint32_t bins[COV_CROSS_MAX]) {
     for (uint32_t p = cross->point_count; p-- > 0;) {
         bins[p] = cov_crossed_bin(&group->points[cross->points[p]], cell % cross->dim[p]);
         cell /= cross->dim[p];

@@ -1,4 +1,5 @@
-/* describe.c - from the static tables of a covergroup to names and counters; what a description may not say is refused here. */
+/* describe.c - from the static tables of a covergroup to names and counters; what a description may not say is refused
+ * here. */
 #include "priv.h"
 
 #include <inttypes.h>
@@ -66,7 +67,8 @@ static const char *make_hint(const work *w, const char *hint, const char *value)
 }
 
 /* One more bin; -1 in *index is never seen by the caller. sample: what stands for % in its hint. */
-static int add_bin(work *w, const cov_bin *b, const char *name, const char *values, const char *sample, uint32_t *index) {
+static int add_bin(work *w, const cov_bin *b, const char *name, const char *values, const char *sample,
+                   uint32_t *index) {
     cov_data_point *point = w->point;
     const char *hint = b->hint != NULL ? b->hint : b->role == COV_COUNTED ? w->text->hint : NULL;
     if (name == NULL || !cov_is_name(name)) {
@@ -256,8 +258,8 @@ static int resolve(work *w, uint32_t bin) {
         for (; length > 0 && name[length - 1] == ' '; length--) {
         }
         uint32_t b = 0;
-        while (b < w->point->bin_count &&
-               (w->point->bins[b].steps || strlen(w->point->bins[b].name) != length || memcmp(w->point->bins[b].name, name, length) != 0)) {
+        while (b < w->point->bin_count && (w->point->bins[b].steps || strlen(w->point->bins[b].name) != length ||
+                                           memcmp(w->point->bins[b].name, name, length) != 0)) {
             b++;
         }
         if (b == w->point->bin_count) {
@@ -345,7 +347,8 @@ static int describe_point(work *w) {
 }
 
 /* describe_cross.c */
-int cov_describe_cross(cov_data *data, cov_data_group *group, cov_data_cross *cross, const cov_cross *text, cov_error *err);
+int cov_describe_cross(cov_data *data, cov_data_group *group, cov_data_cross *cross, const cov_cross *text,
+                       cov_error *err);
 
 static bool name_taken(const cov_data_group *group, uint32_t points, uint32_t crosses, const char *name) {
     for (uint32_t i = 0; i < points; i++) {
@@ -361,8 +364,8 @@ static bool name_taken(const cov_data_group *group, uint32_t points, uint32_t cr
     return false;
 }
 
-static int take_name(cov_data *data, const cov_data_group *group, bool cross, uint32_t index, const char *name, const char **place,
-                     cov_error *err) {
+static int take_name(cov_data *data, const cov_data_group *group, bool cross, uint32_t index, const char *name,
+                     const char **place, cov_error *err) {
     if (name == NULL || !cov_is_word(name)) {
         return cov_fail(err, COV_BAD_MODEL, "%s: %s %u needs a name of letters, digits, _ and -", group->name,
                         cross ? "cross" : "coverpoint", index + 1);
@@ -401,7 +404,12 @@ int cov_describe(cov_data *data, cov_data_group *group, const cov_group *text, c
             return cov_no_memory(err);
         }
         cov_data_point *point = &group->points[p];
-        *w = (work){.data = data, .group = group->name, .text = &text->points[p], .point = point, .look = &lookups[p], .err = err};
+        *w = (work){.data = data,
+                    .group = group->name,
+                    .text = &text->points[p],
+                    .point = point,
+                    .look = &lookups[p],
+                    .err = err};
         point->rank = p;
         point->weight = weight_of(text->points[p].weight);
         rc = take_name(data, group, false, p, text->points[p].name, &point->name, err);

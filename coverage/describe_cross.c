@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-int cov_describe_cross(cov_data *data, cov_data_group *group, cov_data_cross *cross, const cov_cross *text, cov_error *err);
+int cov_describe_cross(cov_data *data, cov_data_group *group, cov_data_cross *cross, const cov_cross *text,
+                       cov_error *err);
 
 /* Is the bin in "a|b" or "!a|b"? */
 static bool in_list(const char *list, const char *name) {
@@ -22,17 +23,18 @@ static bool in_list(const char *list, const char *name) {
 }
 
 /* Every name of a list is a counted bin of the coverpoint. */
-static int check_list(const char *where, const char *cross, const cov_data_point *point, const char *list, cov_error *err) {
+static int check_list(const char *where, const char *cross, const cov_data_point *point, const char *list,
+                      cov_error *err) {
     for (const char *at = list + (list[0] == '!');; at++) {
         const size_t part = strcspn(at, "|");
         uint32_t b = 0;
-        while (b < point->bin_count &&
-               (!cov_is_crossed(&point->bins[b]) || strlen(point->bins[b].name) != part || memcmp(point->bins[b].name, at, part) != 0)) {
+        while (b < point->bin_count && (!cov_is_crossed(&point->bins[b]) || strlen(point->bins[b].name) != part ||
+                                        memcmp(point->bins[b].name, at, part) != 0)) {
             b++;
         }
         if (b == point->bin_count) {
-            return cov_fail(err, COV_BAD_MODEL, "%s.%s: a rule names '%.*s', which is no counted bin of %s", where, cross, (int)part, at,
-                            point->name);
+            return cov_fail(err, COV_BAD_MODEL, "%s.%s: a rule names '%.*s', which is no counted bin of %s", where,
+                            cross, (int)part, at, point->name);
         }
         at += part;
         if (*at == '\0') {
@@ -41,7 +43,8 @@ static int check_list(const char *where, const char *cross, const cov_data_point
     }
 }
 
-static int add_rules(cov_data *data, const cov_data_group *group, cov_data_cross *cross, const cov_cross *text, cov_error *err) {
+static int add_rules(cov_data *data, const cov_data_group *group, cov_data_cross *cross, const cov_cross *text,
+                     cov_error *err) {
     if (text->rule_count > COV_RULES_MAX) {
         return cov_fail(err, COV_BAD_MODEL, "%s.%s: more than %u rules", group->name, cross->name, COV_RULES_MAX);
     }
@@ -53,17 +56,18 @@ static int add_rules(cov_data *data, const cov_data_group *group, cov_data_cross
         const cov_rule *rule = &text->rules[r];
         bool any = false;
         if (rule->role == COV_COUNTED || rule->why == NULL || rule->why[0] == '\0' || !cov_is_line(rule->why, 300)) {
-            return cov_fail(err, COV_BAD_MODEL, "%s.%s: rule %u ignores or forbids, and gives its reason in one line", group->name,
-                            cross->name, r + 1);
+            return cov_fail(err, COV_BAD_MODEL, "%s.%s: rule %u ignores or forbids, and gives its reason in one line",
+                            group->name, cross->name, r + 1);
         }
         for (uint32_t p = 0; p < COV_CROSS_MAX; p++) {
             if (rule->bins[p] != NULL && p >= cross->point_count) {
-                return cov_fail(err, COV_BAD_MODEL, "%s.%s: rule %u has bins for more coverpoints than the cross", group->name, cross->name,
-                                r + 1);
+                return cov_fail(err, COV_BAD_MODEL, "%s.%s: rule %u has bins for more coverpoints than the cross",
+                                group->name, cross->name, r + 1);
             }
             any = any || rule->bins[p] != NULL;
-            const int rc =
-                rule->bins[p] == NULL ? COV_OK : check_list(group->name, cross->name, &group->points[cross->points[p]], rule->bins[p], err);
+            const int rc = rule->bins[p] == NULL ? COV_OK
+                                                 : check_list(group->name, cross->name,
+                                                              &group->points[cross->points[p]], rule->bins[p], err);
             if (rc != COV_OK) {
                 return rc;
             }
@@ -96,10 +100,11 @@ static uint8_t rule_of(const cov_data_group *group, const cov_data_cross *cross,
     return 0;
 }
 
-int cov_describe_cross(cov_data *data, cov_data_group *group, cov_data_cross *cross, const cov_cross *text, cov_error *err) {
+int cov_describe_cross(cov_data *data, cov_data_group *group, cov_data_cross *cross, const cov_cross *text,
+                       cov_error *err) {
     if (text->bug == NULL || text->bug[0] == '\0' || !cov_is_line(text->bug, 300)) {
-        return cov_fail(err, COV_BAD_MODEL, "%s.%s: a cross says in one line which bug would hide behind its holes", group->name,
-                        cross->name);
+        return cov_fail(err, COV_BAD_MODEL, "%s.%s: a cross says in one line which bug would hide behind its holes",
+                        group->name, cross->name);
     }
     cross->bug = cov_text(data, text->bug, strlen(text->bug));
     cross->goal = text->goal == 0 ? 1 : text->goal;
@@ -120,7 +125,8 @@ int cov_describe_cross(cov_data *data, cov_data_group *group, cov_data_cross *cr
         cross->points[cross->point_count++] = p;
     }
     if (cross->point_count < 2) {
-        return cov_fail(err, COV_BAD_MODEL, "%s.%s: a cross has 2 to %u coverpoints", group->name, cross->name, COV_CROSS_MAX);
+        return cov_fail(err, COV_BAD_MODEL, "%s.%s: a cross has 2 to %u coverpoints", group->name, cross->name,
+                        COV_CROSS_MAX);
     }
     int rc = cross->bug == NULL ? cov_no_memory(err) : cov_cross_size(data, group, cross, err);
     if (rc == COV_BAD_FILE) {

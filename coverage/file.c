@@ -1,4 +1,5 @@
-/* file.c - coverage files: a header of three lines, the shape as text, the counters as numbers of variable length; both with a checksum. */
+/* file.c - coverage files: a header of three lines, the shape as text, the counters as numbers of variable length; both
+ * with a checksum. */
 #include "priv.h"
 #include "report/report.h"
 
@@ -56,7 +57,8 @@ bool cov_get_varint(const unsigned char **at, const unsigned char *end, uint64_t
     return false;
 }
 
-/* Samples of each group, then pairs: zeros before a counter that is not 0, and that counter; the zeros at the end are left out. */
+/* Samples of each group, then pairs: zeros before a counter that is not 0, and that counter; the zeros at the end are
+ * left out. */
 static size_t put_counts(const cov_data *data, unsigned char *dst) {
     size_t at = 0;
     uint64_t zeros = 0;
@@ -76,7 +78,8 @@ static size_t put_counts(const cov_data *data, unsigned char *dst) {
 }
 
 /* Counters of bytes, added to those of data. All or nothing. */
-static int add_counts(cov_data *data, const unsigned char *at, const unsigned char *end, const char *name, cov_error *err) {
+static int add_counts(cov_data *data, const unsigned char *at, const unsigned char *end, const char *name,
+                      cov_error *err) {
     for (int pass = 0; pass < 2; pass++) { /* look first, then add */
         const unsigned char *p = at;
         uint64_t value = 0;
@@ -89,7 +92,8 @@ static int add_counts(cov_data *data, const unsigned char *at, const unsigned ch
             cov_add(&data->groups[g].samples, pass == 0 ? 0 : value);
         }
         while (p < end) {
-            if (!cov_get_varint(&p, end, &zeros) || !cov_get_varint(&p, end, &value) || value == 0 || zeros >= data->count_count - index) {
+            if (!cov_get_varint(&p, end, &zeros) || !cov_get_varint(&p, end, &value) || value == 0 ||
+                zeros >= data->count_count - index) {
                 return cov_fail(err, COV_BAD_FILE, "%s: counters do not fit the shape", name);
             }
             index += zeros;
@@ -110,9 +114,10 @@ int cov_print(cov_data *data, char **bytes, size_t *size, cov_error *err) {
         return cov_no_memory(err);
     }
     const size_t count_bytes = put_counts(data, body);
-    const int head_bytes =
-        snprintf(head, sizeof head, MAGIC "files %" PRIu64 " shape %zu %016" PRIx64 " counts %zu %016" PRIx64 "\njob %s\n", data->files,
-                 data->shape_bytes, cov_checksum(data->shape, data->shape_bytes), count_bytes, cov_checksum(body, count_bytes), data->job);
+    const int head_bytes = snprintf(
+        head, sizeof head, MAGIC "files %" PRIu64 " shape %zu %016" PRIx64 " counts %zu %016" PRIx64 "\njob %s\n",
+        data->files, data->shape_bytes, cov_checksum(data->shape, data->shape_bytes), count_bytes,
+        cov_checksum(body, count_bytes), data->job);
     *size = (size_t)head_bytes + data->shape_bytes + count_bytes;
     *bytes = malloc(*size);
     if (*bytes == NULL) {
@@ -154,7 +159,8 @@ int cov_slurp(const char *path, unsigned char **bytes, size_t *size, cov_error *
     }
     if (!S_ISREG(about.st_mode) || about.st_size > (off_t)FILE_BYTES_MAX) {
         close(fd);
-        return cov_fail(err, COV_BAD_FILE, "%s: %s", path, S_ISREG(about.st_mode) ? "larger than 64 MiB" : "not a file");
+        return cov_fail(err, COV_BAD_FILE, "%s: %s", path,
+                        S_ISREG(about.st_mode) ? "larger than 64 MiB" : "not a file");
     }
     *bytes = malloc((size_t)about.st_size + 1);
     while (*bytes != NULL && *size < (size_t)about.st_size) {
@@ -198,8 +204,8 @@ static int take_apart(parts *p, const unsigned char *bytes, size_t size, const c
     const size_t room = size - magic < sizeof head - 1 ? size - magic : sizeof head - 1;
     memcpy(head, bytes + magic, room);
     head[room] = '\0';
-    const int found = sscanf(head, "files %20" SCNu64 " shape %9zu %16" SCNx64 " counts %9zu %16" SCNx64 "%n", &p->files, &p->shape_bytes,
-                             &shape_sum, &p->count_bytes, &count_sum, &used);
+    const int found = sscanf(head, "files %20" SCNu64 " shape %9zu %16" SCNx64 " counts %9zu %16" SCNx64 "%n",
+                             &p->files, &p->shape_bytes, &shape_sum, &p->count_bytes, &count_sum, &used);
     char *job = head + used;
     char *stop = found == 5 && strncmp(job, "\njob ", 5) == 0 ? strchr(job + 5, '\n') : NULL;
     if (stop == NULL || p->files == 0) {
@@ -245,8 +251,10 @@ int cov_parse(cov_data *data, const void *bytes, size_t size, const char *name, 
     return rc == COV_OK ? build(data, &p, name, err) : rc;
 }
 
-int cov_parse_parts(cov_data *data, const char *shape, size_t shape_bytes, const void *counts, size_t count_bytes, cov_error *err) {
-    const parts p = {.files = 1, .shape = shape, .shape_bytes = shape_bytes, .counts = counts, .count_bytes = count_bytes};
+int cov_parse_parts(cov_data *data, const char *shape, size_t shape_bytes, const void *counts, size_t count_bytes,
+                    cov_error *err) {
+    const parts p = {
+        .files = 1, .shape = shape, .shape_bytes = shape_bytes, .counts = counts, .count_bytes = count_bytes};
     cov_data_init(data);
     return build(data, &p, "parts", err);
 }

@@ -60,7 +60,8 @@ bool cov_same_bin(const cov_data_bin *a, const cov_data_bin *b) {
 }
 
 /* Crosses are of the same coverpoints, in the same order. */
-bool cov_same_points(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb, const cov_data_cross *b) {
+bool cov_same_points(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb,
+                     const cov_data_cross *b) {
     bool same = a->point_count == b->point_count;
     for (uint32_t p = 0; same && p < a->point_count; p++) {
         same = strcmp(ga->points[a->points[p]].name, gb->points[b->points[p]].name) == 0;
@@ -71,7 +72,8 @@ bool cov_same_points(const cov_data_group *ga, const cov_data_cross *a, const co
 /*
  * map[cell of a] = that cell of b, or UINT32_MAX. Bins of other values are others. To be freed; NULL: out of memory.
  */
-uint32_t *cov_map_cells(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb, const cov_data_cross *b) {
+uint32_t *cov_map_cells(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb,
+                        const cov_data_cross *b) {
     uint32_t *map = calloc(a->cell_count, sizeof *map);
     uint32_t *dims[COV_CROSS_MAX] = {NULL};
     bool good = map != NULL;
@@ -128,7 +130,8 @@ typedef struct loader {
 
 static void stale(const loader *l, const cov_data_group *group, const char *item, const char *part, uint64_t hits) {
     char what[500];
-    (void)snprintf(what, sizeof what, "%s%s%s%s%s", group->name, item[0] == '\0' ? "" : ".", item, part[0] == '\0' ? "" : ".", part);
+    (void)snprintf(what, sizeof what, "%s%s%s%s%s", group->name, item[0] == '\0' ? "" : ".", item,
+                   part[0] == '\0' ? "" : ".", part);
     if (l->told != NULL) {
         l->told(l->ctx, what, hits);
     }
@@ -142,7 +145,8 @@ static uint64_t sum(const uint64_t *counts, uint32_t count) {
     return all;
 }
 
-static void load_point(const loader *l, const cov_data_group *to, const cov_data_group *group, const cov_data_point *point, uint32_t near) {
+static void load_point(const loader *l, const cov_data_group *to, const cov_data_group *group,
+                       const cov_data_point *point, uint32_t near) {
     const cov_data_point *target = cov_find_point(to, point->name, near);
     const uint64_t *counts = l->from->counts + point->first;
     if (target == NULL) {
@@ -159,8 +163,8 @@ static void load_point(const loader *l, const cov_data_group *to, const cov_data
     }
 }
 
-static int load_cross(const loader *l, const cov_data_group *to, const cov_data_group *group, const cov_data_cross *cross, uint32_t near,
-                      cov_error *err) {
+static int load_cross(const loader *l, const cov_data_group *to, const cov_data_group *group,
+                      const cov_data_cross *cross, uint32_t near, cov_error *err) {
     const cov_data_cross *target = cov_find_cross(to, cross->name, near);
     const uint64_t *counts = l->from->counts + cross->first;
     char cell[300];

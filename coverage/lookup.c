@@ -1,4 +1,5 @@
-/* lookup.c - from a value to its bin: ranges sorted for binary search, small ones as a table; overlaps are found here. */
+/* lookup.c - from a value to its bin: ranges sorted for binary search, small ones as a table; overlaps are found here.
+ */
 #include "priv.h"
 
 #include <stdlib.h>
@@ -15,7 +16,8 @@ int64_t cov_mask_next(int64_t lo, int64_t mask, int64_t want) {
         return lo;
     }
     uint64_t bit = UINT64_C(1) << (63u - (unsigned)__builtin_clzll(wrong)); /* the highest one that differs */
-    if (((uint64_t)want & bit) == 0) {                                      /* it has to fall, so a free one above it rises */
+    /* it has to fall, so a free one above it rises */
+    if (((uint64_t)want & bit) == 0) {
         do {
             bit <<= 1;
         } while ((m & bit) != 0 || (v & bit) != 0);
@@ -54,13 +56,14 @@ static int by_low(const void *a, const void *b) {
     return x->lo < y->lo ? -1 : x->lo > y->lo ? 1 : x->bin < y->bin ? -1 : x->bin > y->bin;
 }
 
-static int overlap(const char *where, const cov_data_point *point, uint32_t a, uint32_t b, int64_t value, cov_error *err) {
+static int overlap(const char *where, const cov_data_point *point, uint32_t a, uint32_t b, int64_t value,
+                   cov_error *err) {
     if (a == b) {
-        return cov_fail(err, COV_BAD_MODEL, "%s.%s: bin %s has the value %lld twice", where, point->name, point->bins[a].name,
-                        (long long)value);
+        return cov_fail(err, COV_BAD_MODEL, "%s.%s: bin %s has the value %lld twice", where, point->name,
+                        point->bins[a].name, (long long)value);
     }
-    return cov_fail(err, COV_BAD_MODEL, "%s.%s: bins %s and %s overlap at %lld", where, point->name, point->bins[a < b ? a : b].name,
-                    point->bins[a < b ? b : a].name, (long long)value);
+    return cov_fail(err, COV_BAD_MODEL, "%s.%s: bins %s and %s overlap at %lld", where, point->name,
+                    point->bins[a < b ? a : b].name, point->bins[a < b ? b : a].name, (long long)value);
 }
 
 static int check(const char *where, const cov_data_point *point, const cov_lookup *look, cov_error *err) {
@@ -88,7 +91,8 @@ static int check(const char *where, const cov_data_point *point, const cov_looku
     for (uint32_t i = 0; i < look->seq_count; i++) {
         for (uint32_t k = 0; k < i; k++) {
             if (look->seqs[i].count == look->seqs[k].count &&
-                memcmp(look->seqs[i].step, look->seqs[k].step, look->seqs[i].count * sizeof look->seqs[i].step[0]) == 0) {
+                memcmp(look->seqs[i].step, look->seqs[k].step, look->seqs[i].count * sizeof look->seqs[i].step[0]) ==
+                    0) {
                 return cov_fail(err, COV_BAD_MODEL, "%s.%s: bins %s and %s are the same transition", where, point->name,
                                 point->bins[look->seqs[k].bin].name, point->bins[look->seqs[i].bin].name);
             }

@@ -58,7 +58,8 @@ static int merge_point(const merger *m, const char *group, const cov_data_point 
     const cov_data_point *any = a != NULL ? a : b;
     *out = *any;
     out->partial = any->partial || lone;
-    out->bins = cov_alloc(m->out, (size_t)(a == NULL ? 0 : a->bin_count) + (b == NULL ? 0 : b->bin_count), sizeof *out->bins);
+    out->bins =
+        cov_alloc(m->out, (size_t)(a == NULL ? 0 : a->bin_count) + (b == NULL ? 0 : b->bin_count), sizeof *out->bins);
     out->bin_count = 0;
     if (a != NULL && b != NULL) {
         if (a->weight != b->weight) {
@@ -88,7 +89,8 @@ static int merge_point(const merger *m, const char *group, const cov_data_point 
             if (at != UINT32_MAX) {
                 const cov_data_bin *o = &there->bins[at];
                 if (!cov_same_bin(bin, o) || bin->goal != o->goal) {
-                    return conflict(m, group, any->name, bin->name, bin->goal != o->goal ? "another goal" : "other values or another role");
+                    return conflict(m, group, any->name, bin->name,
+                                    bin->goal != o->goal ? "another goal" : "other values or another role");
                 }
                 to->rank = least(bin->rank, o->rank);
                 to->partial = bin->partial || o->partial;
@@ -162,8 +164,8 @@ static int merge_cells(const merger *m, const char *group, const cov_data_cross 
     return rc;
 }
 
-static int merge_cross(const merger *m, const cov_data_group *const groups[2], const cov_data_cross *const side[2], bool lone,
-                       const cov_data_group *out_group, cov_data_cross *out) {
+static int merge_cross(const merger *m, const cov_data_group *const groups[2], const cov_data_cross *const side[2],
+                       bool lone, const cov_data_group *out_group, cov_data_cross *out) {
     const int first = side[0] != NULL ? 0 : 1;
     const cov_data_cross *any = side[first];
     *out = *any;

@@ -47,9 +47,11 @@ uint32_t cov_find_bin(const cov_data_point *point, const char *name, uint32_t ne
 /* The same values and the same role. */
 bool cov_same_bin(const cov_data_bin *a, const cov_data_bin *b);
 /* Crosses of the same coverpoints, in the same order. */
-bool cov_same_points(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb, const cov_data_cross *b);
+bool cov_same_points(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb,
+                     const cov_data_cross *b);
 /* map[cell of a] = that cell of b, or UINT32_MAX. To be freed; NULL: out of memory. */
-uint32_t *cov_map_cells(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb, const cov_data_cross *b);
+uint32_t *cov_map_cells(const cov_data_group *ga, const cov_data_cross *a, const cov_data_group *gb,
+                        const cov_data_cross *b);
 
 /* ---- file.c ---- */
 
@@ -67,7 +69,8 @@ size_t cov_put_varint(unsigned char *dst, uint64_t value);
 bool cov_get_varint(const unsigned char **at, const unsigned char *end, uint64_t *value);
 
 /* Shape and counters without their header, as fuzzing has them: the checksums would keep it from finding anything. */
-int cov_parse_parts(cov_data *data, const char *shape, size_t shape_bytes, const void *counts, size_t count_bytes, cov_error *err);
+int cov_parse_parts(cov_data *data, const char *shape, size_t shape_bytes, const void *counts, size_t count_bytes,
+                    cov_error *err);
 
 /* ---- describe.c ---- */
 

@@ -120,7 +120,8 @@ cov_data *cov_db_data(cov_db *db) {
     return &db->data;
 }
 
-/* Counters of its own: the group once more, under the name of the instance. The first instance takes the place of the group. */
+/* Counters of its own: the group once more, under the name of the instance. The first instance takes the place of the
+ * group. */
 static int own_group(cov_db *db, cov_inst *inst, bool first, cov_error *err) {
     cov_data *data = &db->data;
     const size_t size = strlen(inst->type->text->name) + strlen(inst->name) + 2;
@@ -332,7 +333,8 @@ void cov_illegal(const cov_inst *inst, char *dst, size_t size) {
     } else if (inst->illegal) {
         const cov_data_point *point = &group->points[inst->illegal_at];
         const cov_data_bin *bin = &point->bins[inst->illegal_bin];
-        (void)snprintf(dst, size, "%s.%s.%s: %s", group->name, point->name, bin->name, bin->why[0] != '\0' ? bin->why : "illegal");
+        (void)snprintf(dst, size, "%s.%s.%s: %s", group->name, point->name, bin->name,
+                       bin->why[0] != '\0' ? bin->why : "illegal");
     }
 }
 

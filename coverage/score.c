@@ -102,7 +102,8 @@ static void wanted(const cov_data *all, uint64_t *want) {
             const cov_data_cross *cross = &group->crosses[c];
             for (uint32_t i = 0; i < cross->cell_count; i++) {
                 const uint32_t at = cross->first + i;
-                want[at] = cov_cell_role(cross, i, &rule) != COV_COUNTED || all->counts[at] < cross->goal ? 0 : cross->goal;
+                want[at] =
+                    cov_cell_role(cross, i, &rule) != COV_COUNTED || all->counts[at] < cross->goal ? 0 : cross->goal;
             }
         }
     }
@@ -129,8 +130,8 @@ static bool superfluous(const uint64_t *want, uint64_t *have, const uint64_t *co
     return true;
 }
 
-int cov_rank(const cov_data *all, const uint64_t *const *counts, uint32_t files, uint32_t *order, uint64_t *gain, uint32_t *chosen,
-             cov_error *err) {
+int cov_rank(const cov_data *all, const uint64_t *const *counts, uint32_t files, uint32_t *order, uint64_t *gain,
+             uint32_t *chosen, cov_error *err) {
     const uint32_t count = all->count_count;
     uint64_t *want = calloc(count + 1u, sizeof *want);
     uint64_t *lack = calloc(count + 1u, sizeof *lack);

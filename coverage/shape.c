@@ -26,11 +26,12 @@ static void put_group(FILE *out, const cov_data_group *group) {
     fprintf(out, "G %" PRIu32 " %" PRIu32 " %s\na %s\n", group->rank, group->weight, group->name, group->about);
     for (uint32_t p = 0; p < group->point_count; p++) {
         const cov_data_point *point = &group->points[p];
-        fprintf(out, "P %" PRIu32 " %" PRIu32 " %d %s\nb %s\n", point->rank, point->weight, point->partial, point->name, point->bug);
+        fprintf(out, "P %" PRIu32 " %" PRIu32 " %d %s\nb %s\n", point->rank, point->weight, point->partial, point->name,
+                point->bug);
         for (uint32_t b = 0; b < point->bin_count; b++) {
             const cov_data_bin *bin = &point->bins[b];
-            fprintf(out, "B %" PRIu32 " %" PRIu32 " %d %c%c %s\nv %s\n", bin->rank, bin->goal, bin->partial, role_letter[bin->role],
-                    bin->steps ? 's' : 'v', bin->name, bin->values);
+            fprintf(out, "B %" PRIu32 " %" PRIu32 " %d %c%c %s\nv %s\n", bin->rank, bin->goal, bin->partial,
+                    role_letter[bin->role], bin->steps ? 's' : 'v', bin->name, bin->values);
             if (bin->why[0] != '\0') {
                 fprintf(out, "w %s\n", bin->why);
             }
@@ -41,7 +42,8 @@ static void put_group(FILE *out, const cov_data_group *group) {
     }
     for (uint32_t c = 0; c < group->cross_count; c++) {
         const cov_data_cross *cross = &group->crosses[c];
-        fprintf(out, "C %" PRIu32 " %" PRIu32 " %" PRIu32 " %d ", cross->rank, cross->weight, cross->goal, cross->partial);
+        fprintf(out, "C %" PRIu32 " %" PRIu32 " %" PRIu32 " %d ", cross->rank, cross->weight, cross->goal,
+                cross->partial);
         for (uint32_t p = 0; p < cross->point_count; p++) {
             fprintf(out, "%s%" PRIu32, p == 0 ? "" : ",", cross->points[p]);
         }
@@ -147,7 +149,8 @@ static int read_group(reader *r, char *text) {
     if (data->groups == NULL) {
         return cov_no_memory(r->err);
     }
-    if (!number(&text, UINT32_MAX, &group.rank) || !number(&text, UINT32_MAX - 1, &group.weight) || !is_group_name(text)) {
+    if (!number(&text, UINT32_MAX, &group.rank) || !number(&text, UINT32_MAX - 1, &group.weight) ||
+        !is_group_name(text)) {
         return bad(r, "not a covergroup");
     }
     group.name = text;
@@ -169,8 +172,8 @@ static int read_point(reader *r, char *text) {
     if (r->group->points == NULL) {
         return cov_no_memory(r->err);
     }
-    if (!number(&text, UINT32_MAX, &point.rank) || !number(&text, UINT32_MAX - 1, &point.weight) || !number(&text, 1, &partial) ||
-        !cov_is_word(text)) {
+    if (!number(&text, UINT32_MAX, &point.rank) || !number(&text, UINT32_MAX - 1, &point.weight) ||
+        !number(&text, 1, &partial) || !cov_is_word(text)) {
         return bad(r, "not a coverpoint");
     }
     point.partial = partial != 0;
@@ -191,8 +194,9 @@ static int read_bin(reader *r, char *text) {
     if (r->point->bins == NULL) {
         return cov_no_memory(r->err);
     }
-    if (!number(&text, UINT32_MAX, &bin.rank) || !number(&text, UINT32_MAX, &bin.goal) || bin.goal == 0 || !number(&text, 1, &partial) ||
-        !role_of(text[0], &bin.role) || (text[1] != 's' && text[1] != 'v') || text[2] != ' ' || !cov_is_name(text + 3)) {
+    if (!number(&text, UINT32_MAX, &bin.rank) || !number(&text, UINT32_MAX, &bin.goal) || bin.goal == 0 ||
+        !number(&text, 1, &partial) || !role_of(text[0], &bin.role) || (text[1] != 's' && text[1] != 'v') ||
+        text[2] != ' ' || !cov_is_name(text + 3)) {
         return bad(r, "not a bin");
     }
     bin.partial = partial != 0;
@@ -220,7 +224,8 @@ static int read_cross(reader *r, char *text) {
         more = *comma == ',';
         good = *comma != '\0' && cross.point_count < COV_CROSS_MAX;
         *comma = ' ';
-        good = good && number(&text, r->group->point_count == 0 ? 0 : r->group->point_count - 1, &cross.points[cross.point_count]);
+        good = good && number(&text, r->group->point_count == 0 ? 0 : r->group->point_count - 1,
+                              &cross.points[cross.point_count]);
         for (uint32_t i = 0; good && i < cross.point_count; i++) {
             good = cross.points[i] != cross.points[cross.point_count];
         }
@@ -277,8 +282,8 @@ static int read_cells(reader *r, char *text) {
         }
         *star = ' ';
         *blank = ' '; /* the byte behind the line belongs to the buffer */
-        const bool good = number(&text, COV_CELL_UNKNOWN, &rule) && number(&text, cross->cell_count - at, &count) && count > 0 &&
-                          (rule <= cross->rule_count || rule == COV_CELL_UNKNOWN);
+        const bool good = number(&text, COV_CELL_UNKNOWN, &rule) && number(&text, cross->cell_count - at, &count) &&
+                          count > 0 && (rule <= cross->rule_count || rule == COV_CELL_UNKNOWN);
         if (last) {
             *blank = '\0';
             text = blank;
@@ -347,7 +352,8 @@ static int check_group(const reader *r, const cov_data_group *group, const char 
     for (uint32_t c = 0; c < group->cross_count; c++) {
         names[count++] = group->crosses[c].name;
         if (group->crosses[c].cells == NULL) {
-            return cov_fail(r->err, COV_BAD_FILE, "%s: %s.%s has no cells", r->name, group->name, group->crosses[c].name);
+            return cov_fail(r->err, COV_BAD_FILE, "%s: %s.%s has no cells", r->name, group->name,
+                            group->crosses[c].name);
         }
     }
     rc = unique(r, names, count, "coverpoints or crosses");

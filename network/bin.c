@@ -1,4 +1,5 @@
-/* bin.c - reader of .bin files, ncnn's own and the 16-byte aligned ones: the arrays that the table of layer types (op.h) promises. */
+/* bin.c - reader of .bin files, ncnn's own and the 16-byte aligned ones: the arrays that the table of layer types
+ * (op.h) promises. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +23,10 @@ static const char *layout_text(net_layout layout) {
 }
 
 static net_status truncated(const bin_reader *b, uint64_t needed) {
-    return net_fail(b->err, NET_ERR_FORMAT, "%.130s: %struncated: layer '%.50s' (%.100s:%u) needs %llu bytes at offset %zu, %zu are left",
-                    b->name, layout_text(b->layout), b->layer->name, b->param_name, b->layer->line, (unsigned long long)needed, b->pos,
-                    b->bytes - b->pos);
+    return net_fail(b->err, NET_ERR_FORMAT,
+                    "%.130s: %struncated: layer '%.50s' (%.100s:%u) needs %llu bytes at offset %zu, %zu are left",
+                    b->name, layout_text(b->layout), b->layer->name, b->param_name, b->layer->line,
+                    (unsigned long long)needed, b->pos, b->bytes - b->pos);
 }
 
 static uint32_t get_u32(const uint8_t *p) {
@@ -89,7 +91,8 @@ static void expand(uint32_t tag, const uint8_t *src, uint32_t n, float *dst) {
 static net_status check_fill(const bin_reader *b, uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; i++) {
         if (b->data[i] != 0) {
-            return net_fail(b->err, NET_ERR_FORMAT, "%.130s: 16-byte aligned file: byte %llu is 0x%02x, expected zeros (layer '%.60s')",
+            return net_fail(b->err, NET_ERR_FORMAT,
+                            "%.130s: 16-byte aligned file: byte %llu is 0x%02x, expected zeros (layer '%.60s')",
                             b->name, (unsigned long long)i, b->data[i], b->layer->name);
         }
     }
@@ -110,8 +113,8 @@ static net_status read_tag(bin_reader *b, bool tagged, uint32_t *tag) {
     *tag = get_u32(b->data + b->pos);
     if (aligned && *tag != NET_TAG_FP32 && *tag != NET_TAG_FP16 && (*tag != NET_TAG_INT8 || !tagged)) {
         return net_fail(b->err, NET_ERR_FORMAT,
-                        "%.130s: 16-byte aligned file: tag 0x%08x at offset %zu (layer '%.60s'), expected FP32, FP16%s", b->name, *tag,
-                        b->pos, b->layer->name, tagged ? " or INT8" : "");
+                        "%.130s: 16-byte aligned file: tag 0x%08x at offset %zu (layer '%.60s'), expected FP32, FP16%s",
+                        b->name, *tag, b->pos, b->layer->name, tagged ? " or INT8" : "");
     }
     b->pos += size;
     return aligned ? check_fill(b, b->pos - 12, b->pos) : NET_OK;
@@ -131,13 +134,15 @@ static net_status take_array(bin_reader *b, uint32_t tag, uint32_t n, const uint
             expand(tag, src, n, out->f32);
         }
     }
-    return out->i8 == NULL && out->f32 == NULL ? net_fail(b->err, NET_ERR_MEMORY, "%.150s: out of memory", b->name) : NET_OK;
+    return out->i8 == NULL && out->f32 == NULL ? net_fail(b->err, NET_ERR_MEMORY, "%.150s: out of memory", b->name)
+                                               : NET_OK;
 }
 
 /* out NULL: walk over it. */
 static net_status read_array(bin_reader *b, bool tagged, int64_t elements, net_tensor *out) {
     if (elements < 0 || elements > INT32_MAX) {
-        return net_fail(b->err, NET_ERR_FORMAT, "%.150s:%u: layer '%.60s' (%.60s) has an impossible number of weights: %lld", b->param_name,
+        return net_fail(b->err, NET_ERR_FORMAT,
+                        "%.150s:%u: layer '%.60s' (%.60s) has an impossible number of weights: %lld", b->param_name,
                         b->layer->line, b->layer->name, b->layer->type, (long long)elements);
     }
     uint32_t n = (uint32_t)elements;
@@ -163,7 +168,8 @@ static net_status read_layer(bin_reader *b, net_layer *layer, bool take) {
     net_arrays arrays;
     b->layer = layer;
     if (net_op_find(layer->type) == NULL) {
-        return net_fail(b->err, NET_ERR_UNSUPPORTED, "%.150s:%u: layer '%.60s' of type '%.60s' is not supported: its weights are not known",
+        return net_fail(b->err, NET_ERR_UNSUPPORTED,
+                        "%.150s:%u: layer '%.60s' of type '%.60s' is not supported: its weights are not known",
                         b->param_name, layer->line, layer->name, layer->type);
     }
     net_op_arrays(layer, &arrays);
@@ -187,13 +193,15 @@ static net_status read_all(bin_reader b, net_graph *graph, bool take) {
         status = read_layer(&b, &graph->layer[i], take);
     }
     if (status == NET_OK && b.pos != b.bytes) {
-        status = net_fail(b.err, NET_ERR_FORMAT, "%.150s: %s%zu bytes are left over after the last layer, expected a file of %zu bytes",
+        status = net_fail(b.err, NET_ERR_FORMAT,
+                          "%.150s: %s%zu bytes are left over after the last layer, expected a file of %zu bytes",
                           b.name, layout_text(b.layout), b.bytes - b.pos, b.pos);
     }
     return status;
 }
 
-/* Which layout the bytes have: ncnn's, unless only the other one ends where they do. A damaged file is what its first tag looks like. */
+/* Which layout the bytes have: ncnn's, unless only the other one ends where they do. A damaged file is what its first
+ * tag looks like. */
 static net_layout guess_layout(const bin_reader *b, net_graph *graph) {
     bin_reader probe = *b;
     static const uint8_t fill[12];
@@ -203,15 +211,21 @@ static net_layout guess_layout(const bin_reader *b, net_graph *graph) {
         return NET_LAYOUT_STOCK;
     }
     probe.layout = NET_LAYOUT_ALIGNED;
-    bool aligned = read_all(probe, graph, false) == NET_OK || (b->bytes >= 16 && memcmp(b->data + 4, fill, sizeof fill) == 0);
+    bool aligned =
+        read_all(probe, graph, false) == NET_OK || (b->bytes >= 16 && memcmp(b->data + 4, fill, sizeof fill) == 0);
     return aligned ? NET_LAYOUT_ALIGNED : NET_LAYOUT_STOCK;
 }
 
-net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const void *data, size_t bytes, const char *name, net_error *err) {
+net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const void *data, size_t bytes, const char *name,
+                                  net_error *err) {
     if (graph == NULL || (data == NULL && bytes > 0) || name == NULL || (unsigned)layout > NET_LAYOUT_AUTO) {
         return net_fail(err, NET_ERR_ARG, "net_graph_parse_bin: bad argument");
     }
-    bin_reader b = {.name = name, .data = data == NULL ? (const uint8_t *)"" : data, .bytes = bytes, .param_name = graph->name, .err = err};
+    bin_reader b = {.name = name,
+                    .data = data == NULL ? (const uint8_t *)"" : data,
+                    .bytes = bytes,
+                    .param_name = graph->name,
+                    .err = err};
     net_graph_free_weights(graph);
     b.layout = layout == NET_LAYOUT_AUTO ? guess_layout(&b, graph) : layout;
     net_status status = read_all(b, graph, true);

@@ -17,12 +17,12 @@ net_fit net_fit_stretched(const net_picture *picture, uint32_t in_w, uint32_t in
                      .scale_y = (float)in_h / (float)picture->h};
 }
 
-net_status net_fit_letterbox(const net_picture *picture, uint32_t in_w, uint32_t in_h, uint8_t fill, net_picture *out, net_fit *fit,
-                             net_error *err) {
-    if (picture == NULL || picture->rgb == NULL || out == NULL || fit == NULL || in_w == 0 || in_h == 0 || in_w > NET_MAX_PICTURE_SIDE ||
-        in_h > NET_MAX_PICTURE_SIDE) {
-        return net_fail(err, NET_ERR_ARG, "net_fit_letterbox: no picture, or a size of %u x %u, expected 1..%u", in_w, in_h,
-                        NET_MAX_PICTURE_SIDE);
+net_status net_fit_letterbox(const net_picture *picture, uint32_t in_w, uint32_t in_h, uint8_t fill, net_picture *out,
+                             net_fit *fit, net_error *err) {
+    if (picture == NULL || picture->rgb == NULL || out == NULL || fit == NULL || in_w == 0 || in_h == 0 ||
+        in_w > NET_MAX_PICTURE_SIDE || in_h > NET_MAX_PICTURE_SIDE) {
+        return net_fail(err, NET_ERR_ARG, "net_fit_letterbox: no picture, or a size of %u x %u, expected 1..%u", in_w,
+                        in_h, NET_MAX_PICTURE_SIDE);
     }
     bool wide = (uint64_t)picture->w * in_h >= (uint64_t)picture->h * in_w;
     float scale = wide ? (float)in_w / (float)picture->w : (float)in_h / (float)picture->h;
@@ -34,8 +34,9 @@ net_status net_fit_letterbox(const net_picture *picture, uint32_t in_w, uint32_t
     uint32_t top = (in_h - h) / 2;
     *out = (net_picture){.w = in_w, .h = in_h, .rgb = malloc(3 * (size_t)in_w * in_h)};
     uint8_t *part = malloc(3 * (size_t)w * h);
-    net_status status =
-        out->rgb == NULL || part == NULL ? net_fail(err, NET_ERR_MEMORY, "out of memory for a picture of %u x %u", in_w, in_h) : NET_OK;
+    net_status status = out->rgb == NULL || part == NULL
+                            ? net_fail(err, NET_ERR_MEMORY, "out of memory for a picture of %u x %u", in_w, in_h)
+                            : NET_OK;
     status = status == NET_OK ? net_picture_resize(picture, w, h, part, err) : status;
     if (status == NET_OK) {
         memset(out->rgb, fill, 3 * (size_t)in_w * in_h);
@@ -62,14 +63,16 @@ net_status net_boxes_layer(const net_graph *graph, uint32_t *layer, net_error *e
     }
     static const char wanted[] = "DetectionOutput, YoloDetectionOutput or Yolov3DetectionOutput";
     if (graph->output == NET_NONE) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, "%.120s: %u outputs, expected one, of a layer %s (or --anchors)", graph->name,
-                        graph->num_outputs, wanted);
+        return net_fail(err, NET_ERR_UNSUPPORTED, "%.120s: %u outputs, expected one, of a layer %s (or --anchors)",
+                        graph->name, graph->num_outputs, wanted);
     }
     uint32_t number = graph->blob[graph->output].producer;
     const net_layer *last = &graph->layer[number];
-    if (!is_ssd(last) && strcmp(last->type, "YoloDetectionOutput") != 0 && strcmp(last->type, "Yolov3DetectionOutput") != 0) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, "%.120s:%u: the output comes from layer '%.60s' of type '%.40s', expected %s",
-                        graph->name, last->line, last->name, last->type, wanted);
+    if (!is_ssd(last) && strcmp(last->type, "YoloDetectionOutput") != 0 &&
+        strcmp(last->type, "Yolov3DetectionOutput") != 0) {
+        return net_fail(err, NET_ERR_UNSUPPORTED,
+                        "%.120s:%u: the output comes from layer '%.60s' of type '%.40s', expected %s", graph->name,
+                        last->line, last->name, last->type, wanted);
     }
     if (layer != NULL) {
         *layer = number;

@@ -10,7 +10,8 @@ bool net_layer_quantizable(const net_layer *layer) {
     bool type = strcmp(layer->type, "Convolution") == 0 || strcmp(layer->type, "ConvolutionDepthWise") == 0 ||
                 strcmp(layer->type, "InnerProduct") == 0;
     const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
-    return type && layer->num_in == 1 && weight != NULL && weight->f32 != NULL && weight->count > 0 && layer->conv.num_output > 0;
+    return type && layer->num_in == 1 && weight != NULL && weight->f32 != NULL && weight->count > 0 &&
+           layer->conv.num_output > 0;
 }
 
 /* ---- histograms ---- */
@@ -37,8 +38,8 @@ static void note_values(net_hist *hist, const float *value, size_t count) {
 }
 
 /* One pass over all inputs. */
-static net_status pass(const net_graph *graph, net_ref *ref, const net_inputs *inputs, float *input, bool largest, net_hist *hist,
-                       net_error *err) {
+static net_status pass(const net_graph *graph, net_ref *ref, const net_inputs *inputs, float *input, bool largest,
+                       net_hist *hist, net_error *err) {
     for (uint32_t k = 0; k < inputs->count; k++) {
         net_status status = inputs->load(inputs->user, k, input, err);
         if (status != NET_OK) {
@@ -49,7 +50,8 @@ static net_status pass(const net_graph *graph, net_ref *ref, const net_inputs *i
             const net_layer *layer = &graph->layer[i];
             if (net_layer_quantizable(layer)) {
                 const float *value = net_ref_blob(ref, layer->in[0]);
-                (largest ? note_largest : note_values)(&hist[i], value, net_shape_elements(&graph->blob[layer->in[0]].shape));
+                (largest ? note_largest : note_values)(&hist[i], value,
+                                                       net_shape_elements(&graph->blob[layer->in[0]].shape));
             }
         }
     }
@@ -57,7 +59,8 @@ static net_status pass(const net_graph *graph, net_ref *ref, const net_inputs *i
 }
 
 net_status net_calib_collect(const net_graph *graph, const net_inputs *inputs, net_hist *hist, net_error *err) {
-    if (graph == NULL || inputs == NULL || inputs->load == NULL || inputs->count == 0 || hist == NULL || !graph->planned) {
+    if (graph == NULL || inputs == NULL || inputs->load == NULL || inputs->count == 0 || hist == NULL ||
+        !graph->planned) {
         return net_fail(err, NET_ERR_ARG, "net_calib_collect: a planned graph and at least one input are needed");
     }
     if (graph->input == NET_NONE) {
@@ -70,7 +73,8 @@ net_status net_calib_collect(const net_graph *graph, const net_inputs *inputs, n
     }
     float *input = malloc(net_shape_elements(&graph->blob[graph->input].shape) * sizeof *input);
     memset(hist, 0, graph->num_layers * sizeof *hist);
-    status = input == NULL ? net_fail(err, NET_ERR_MEMORY, "out of memory") : pass(graph, ref, inputs, input, true, hist, err);
+    status = input == NULL ? net_fail(err, NET_ERR_MEMORY, "out of memory")
+                           : pass(graph, ref, inputs, input, true, hist, err);
     status = status == NET_OK ? pass(graph, ref, inputs, input, false, hist, err) : status;
     free(input);
     net_ref_free(ref);
@@ -84,8 +88,8 @@ static uint32_t weight_scales(const net_layer *layer) {
     return strcmp(layer->type, "ConvolutionDepthWise") == 0 ? layer->conv.groups : layer->conv.num_output;
 }
 
-static net_status add_layer(const net_layer *layer, const net_hist *hist, net_calib_method method, double percent, net_table *table,
-                            net_error *err) {
+static net_status add_layer(const net_layer *layer, const net_hist *hist, net_calib_method method, double percent,
+                            net_table *table, net_error *err) {
     const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
     uint32_t count = weight_scales(layer);
     uint32_t share = weight->count / count;
@@ -112,10 +116,11 @@ static net_status add_layer(const net_layer *layer, const net_hist *hist, net_ca
     return net_table_add(table, layer->name, false, &bottom, 1, err);
 }
 
-net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_calib_method method, double percent, net_table *table,
-                           net_error *err) {
+net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_calib_method method, double percent,
+                           net_table *table, net_error *err) {
     if (graph == NULL || hist == NULL || table == NULL || table->count != 0 || !graph->planned || !graph->has_weights) {
-        return net_fail(err, NET_ERR_ARG, "net_calib_table: a planned graph with weights and an empty table are needed");
+        return net_fail(err, NET_ERR_ARG,
+                        "net_calib_table: a planned graph with weights and an empty table are needed");
     }
     net_status status = NET_OK;
     for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {

@@ -1,4 +1,5 @@
-/* calib.h - the quantiser: histograms of what the layers see, thresholds, calibration tables, INT8 layers from a table. Part of network.h. */
+/* calib.h - the quantiser: histograms of what the layers see, thresholds, calibration tables, INT8 layers from a table.
+ * Part of network.h. */
 #ifndef NET_CALIB_H
 #define NET_CALIB_H
 
@@ -8,9 +9,11 @@
 #define NET_CALIB_LEVELS 128u /* 0..127; also the first threshold that is tried */
 
 typedef enum net_calib_method {
-    NET_CALIB_KL,     /* the threshold whose quantised histogram is nearest to the clipped one (document 000, section 4.3, as ncnn does) */
-    NET_CALIB_MINMAX, /* the largest value */
-    NET_CALIB_MSE,    /* the threshold with the least expected squared error */
+    /* the threshold whose quantised histogram is nearest to the clipped one (document 000, section 4.3, as ncnn does)
+     */
+    NET_CALIB_KL,
+    NET_CALIB_MINMAX,    /* the largest value */
+    NET_CALIB_MSE,       /* the threshold with the least expected squared error */
     NET_CALIB_PERCENTILE /* the least threshold that covers a share of the values */
 } net_calib_method;
 
@@ -30,33 +33,38 @@ typedef struct net_hist {
 
 /*
  * Threshold from a histogram, in units of a bin (0..2048, 0: the histogram is empty).
- * KL: for t = 128..2047 the first t bins with everything above added to the last one (P) against the first t bins brought to 128 levels and spread again over the bins (Q), both with 1e-4
- * added to every bin, the histogram divided by its sum; the result is t + 0.5 for the t with the least sum of P log(P / Q), the first one on a tie. Percentile: the upper edge of the bin where `percent`
- * (0..100) of the values that are not zero are reached.
+ * KL: for t = 128..2047 the first t bins with everything above added to the last one (P) against the first t bins
+ * brought to 128 levels and spread again over the bins (Q), both with 1e-4 added to every bin, the histogram divided by
+ * its sum; the result is t + 0.5 for the t with the least sum of P log(P / Q), the first one on a tie. Percentile: the
+ * upper edge of the bin where `percent` (0..100) of the values that are not zero are reached.
  */
 float net_hist_threshold(const net_hist *hist, net_calib_method method, double percent);
 
-/* true: a layer that ncnn and this quantiser turn into INT8: Convolution, ConvolutionDepthWise, InnerProduct with weights of their own. */
+/* true: a layer that ncnn and this quantiser turn into INT8: Convolution, ConvolutionDepthWise, InnerProduct with
+ * weights of their own. */
 bool net_layer_quantizable(const net_layer *layer);
 
 /*
- * Run the FP32 reference twice over all inputs and fill hist[num_layers], all zero where the layer is not quantizable. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED (several inputs, no float
- * weights), NET_ERR_MEMORY, those of load().
+ * Run the FP32 reference twice over all inputs and fill hist[num_layers], all zero where the layer is not quantizable.
+ * Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED (several inputs, no float weights), NET_ERR_MEMORY, those of load().
  */
 net_status net_calib_collect(const net_graph *graph, const net_inputs *inputs, net_hist *hist, net_error *err);
 /*
- * Add the lines of all quantizable layers to an empty table: weights 127 / absmax of each output channel (of each group of ConvolutionDepthWise; 0 where all are zero), inputs 127 /
- * (threshold * absmax / 2048), 1 where the input was always zero. Errors: NET_ERR_ARG, NET_ERR_MEMORY.
+ * Add the lines of all quantizable layers to an empty table: weights 127 / absmax of each output channel (of each group
+ * of ConvolutionDepthWise; 0 where all are zero), inputs 127 / (threshold * absmax / 2048), 1 where the input was
+ * always zero. Errors: NET_ERR_ARG, NET_ERR_MEMORY.
  */
-net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_calib_method method, double percent, net_table *table,
-                           net_error *err);
+net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_calib_method method, double percent,
+                           net_table *table, net_error *err);
 /*
- * Turn the float layers of a planned graph that the table names (weights and input) into INT8 layers in place; the others stay. int8_scale_term (key 8) becomes 2, or 1 for a weight scale for
- * each group. Errors: NET_ERR_ARG, NET_ERR_FORMAT (another number of scales than the layer has), NET_ERR_MEMORY.
+ * Turn the float layers of a planned graph that the table names (weights and input) into INT8 layers in place; the
+ * others stay. int8_scale_term (key 8) becomes 2, or 1 for a weight scale for each group. Errors: NET_ERR_ARG,
+ * NET_ERR_FORMAT (another number of scales than the layer has), NET_ERR_MEMORY.
  */
 net_status net_quantize_table(net_graph *graph, const net_table *table, net_error *err);
 
-/* What quantisation costs one layer, over all inputs. A ratio in dB is 10 log10(sum of squares / sum of squared errors); infinite without an error, NaN without a signal. */
+/* What quantisation costs one layer, over all inputs. A ratio in dB is 10 log10(sum of squares / sum of squared
+ * errors); infinite without an error, NaN without a signal. */
 typedef struct net_quant_loss {
     bool quantized;
     float scale;      /* of the input */
@@ -70,16 +78,18 @@ typedef struct net_quant_loss {
 typedef struct net_quant_report {
     net_quant_loss *layer; /* [num_layers] */
     uint32_t inputs;
-    double output_db;      /* of the first output of the network */
-    uint32_t same_top1;    /* inputs for which the first output of both networks has its largest value at the same place */
+    double output_db; /* of the first output of the network */
+    /* inputs for which the first output of both networks has its largest value at the same place */
+    uint32_t same_top1;
     uint32_t *fp32, *int8; /* [inputs]: these places */
 } net_quant_report;
 
 /*
- * Compare a float graph with the INT8 graph that net_quantize_table() made of it (same layers, same blobs). Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY, those of load().
+ * Compare a float graph with the INT8 graph that net_quantize_table() made of it (same layers, same blobs). Errors:
+ * NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY, those of load().
  */
-net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const net_inputs *inputs, net_quant_report *report,
-                             net_error *err);
+net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const net_inputs *inputs,
+                             net_quant_report *report, net_error *err);
 void net_quant_report_free(net_quant_report *report);
 
 #endif

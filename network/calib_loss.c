@@ -112,9 +112,12 @@ static net_status same_graphs(const net_graph *fp32, const net_graph *int8, net_
                fp32->blob[i].producer == int8->blob[i].producer;
     }
     for (uint32_t i = 0; same && i < fp32->num_layers; i++) {
-        same = strcmp(fp32->layer[i].name, int8->layer[i].name) == 0 && strcmp(fp32->layer[i].type, int8->layer[i].type) == 0;
+        same = strcmp(fp32->layer[i].name, int8->layer[i].name) == 0 &&
+               strcmp(fp32->layer[i].type, int8->layer[i].type) == 0;
     }
-    return same ? NET_OK : net_fail(err, NET_ERR_UNSUPPORTED, "%.150s and %.150s are not the same network", fp32->name, int8->name);
+    return same ? NET_OK
+                : net_fail(err, NET_ERR_UNSUPPORTED, "%.150s and %.150s are not the same network", fp32->name,
+                           int8->name);
 }
 
 static net_status compare(comparison *c, net_error *err) {
@@ -124,7 +127,8 @@ static net_status compare(comparison *c, net_error *err) {
         const net_tensor *bottom = net_layer_tensor(&c->int8->layer[i], NET_ROLE_BOTTOM_SCALE);
         net_quant_loss *loss = &c->report->layer[i];
         const net_tensor *weight = net_layer_tensor(&c->int8->layer[i], NET_ROLE_WEIGHT);
-        loss->quantized = bottom != NULL && weight != NULL && weight->i8 != NULL && net_layer_quantizable(&c->fp32->layer[i]);
+        loss->quantized =
+            bottom != NULL && weight != NULL && weight->i8 != NULL && net_layer_quantizable(&c->fp32->layer[i]);
         if (loss->quantized) {
             loss->scale = bottom->f32[0];
             weight_loss(&c->fp32->layer[i], &c->int8->layer[i], loss);
@@ -141,10 +145,10 @@ static net_status compare(comparison *c, net_error *err) {
     return status;
 }
 
-net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const net_inputs *inputs, net_quant_report *report,
-                             net_error *err) {
-    if (fp32 == NULL || int8 == NULL || inputs == NULL || inputs->load == NULL || inputs->count == 0 || report == NULL || !fp32->planned ||
-        !int8->planned) {
+net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const net_inputs *inputs,
+                             net_quant_report *report, net_error *err) {
+    if (fp32 == NULL || int8 == NULL || inputs == NULL || inputs->load == NULL || inputs->count == 0 ||
+        report == NULL || !fp32->planned || !int8->planned) {
         return net_fail(err, NET_ERR_ARG, "net_quant_compare: two planned graphs and at least one input are needed");
     }
     *report = (net_quant_report){.inputs = inputs->count};
@@ -162,7 +166,8 @@ net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const
     c.in = calloc(fp32->num_layers, sizeof *c.in);
     c.out = calloc(fp32->num_layers, sizeof *c.out);
     c.input = malloc(net_shape_elements(&fp32->blob[fp32->input].shape) * sizeof *c.input);
-    bool ok = report->layer != NULL && report->fp32 != NULL && report->int8 != NULL && c.in != NULL && c.out != NULL && c.input != NULL;
+    bool ok = report->layer != NULL && report->fp32 != NULL && report->int8 != NULL && c.in != NULL && c.out != NULL &&
+              c.input != NULL;
     status = ok ? compare(&c, err) : net_fail(err, NET_ERR_MEMORY, "out of memory");
     net_ref_free(c.ref);
     net_int8_free(c.net);

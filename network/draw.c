@@ -17,8 +17,9 @@
 #endif
 
 void net_box_colour(uint32_t label, uint8_t rgb[3]) {
-    static const uint8_t colour[12][3] = {{255, 64, 64},  {64, 224, 64},  {64, 128, 255}, {255, 208, 0},   {255, 64, 255}, {0, 224, 224},
-                                          {255, 144, 32}, {160, 96, 255}, {160, 255, 0},  {255, 128, 160}, {0, 160, 112},  {176, 112, 64}};
+    static const uint8_t colour[12][3] = {{255, 64, 64},  {64, 224, 64},   {64, 128, 255}, {255, 208, 0},
+                                          {255, 64, 255}, {0, 224, 224},   {255, 144, 32}, {160, 96, 255},
+                                          {160, 255, 0},  {255, 128, 160}, {0, 160, 112},  {176, 112, 64}};
     memcpy(rgb, colour[(label + 11u) % 12u], 3);
 }
 
@@ -37,7 +38,8 @@ static uint32_t pixel_of(float at, uint32_t size) {
 }
 
 void net_picture_draw_box(net_picture *picture, const net_box *box, uint32_t thick) {
-    if (picture->w == 0 || picture->h == 0 || thick == 0 || !(box->x < (float)picture->w && box->y < (float)picture->h) ||
+    if (picture->w == 0 || picture->h == 0 || thick == 0 ||
+        !(box->x < (float)picture->w && box->y < (float)picture->h) ||
         !(box->x + box->w > 0.0f && box->y + box->h > 0.0f)) {
         return;
     }
@@ -75,18 +77,22 @@ static void write_all(void *user, void *data, int bytes) {
 #endif
 
 net_status net_picture_save_png(const net_picture *picture, const char *path, net_error *err) {
-    if (picture == NULL || picture->rgb == NULL || path == NULL || picture->w > NET_MAX_PICTURE_SIDE || picture->h > NET_MAX_PICTURE_SIDE) {
-        return net_fail(err, NET_ERR_ARG, "net_picture_save_png: no picture, or one of more than %u x %u", NET_MAX_PICTURE_SIDE,
-                        NET_MAX_PICTURE_SIDE);
+    if (picture == NULL || picture->rgb == NULL || path == NULL || picture->w > NET_MAX_PICTURE_SIDE ||
+        picture->h > NET_MAX_PICTURE_SIDE) {
+        return net_fail(err, NET_ERR_ARG, "net_picture_save_png: no picture, or one of more than %u x %u",
+                        NET_MAX_PICTURE_SIDE, NET_MAX_PICTURE_SIDE);
     }
 #ifdef HAVE_STB_WRITE
     sink s = {.path = path, .err = err};
-    int done = stbi_write_png_to_func(write_all, &s, (int)picture->w, (int)picture->h, 3, picture->rgb, (int)(3 * picture->w));
+    int done =
+        stbi_write_png_to_func(write_all, &s, (int)picture->w, (int)picture->h, 3, picture->rgb, (int)(3 * picture->w));
     if (done == 0 || !s.called) {
-        return net_fail(err, NET_ERR_MEMORY, "%.200s: out of memory for a picture of %u x %u", path, picture->w, picture->h);
+        return net_fail(err, NET_ERR_MEMORY, "%.200s: out of memory for a picture of %u x %u", path, picture->w,
+                        picture->h);
     }
     return s.status;
 #else
-    return net_fail(err, NET_ERR_UNSUPPORTED, "%.200s: this program was built without libstb-dev (make deps): it writes no pictures", path);
+    return net_fail(err, NET_ERR_UNSUPPORTED,
+                    "%.200s: this program was built without libstb-dev (make deps): it writes no pictures", path);
 #endif
 }

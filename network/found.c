@@ -46,7 +46,8 @@ uint32_t net_found_suppress(net_found *list, uint32_t count, float limit, bool p
         bool keep = true;
         for (uint32_t k = 0; keep && k < kept; k++) {
             float common = overlap(list[i].box, list[k].box);
-            keep = (per_class && list[i].label != list[k].label) || !(common / (area(list[i].box) + area(list[k].box) - common) > limit);
+            keep = (per_class && list[i].label != list[k].label) ||
+                   !(common / (area(list[i].box) + area(list[k].box) - common) > limit);
         }
         if (keep) {
             list[kept++] = list[i];

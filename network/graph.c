@@ -10,7 +10,8 @@
 
 const char *net_strerror(net_status status) {
     static const char *const text[NET_STATUS_COUNT] = {
-        "no error", "bad argument", "file cannot be read", "damaged file", "not supported here", "out of memory", "driver or device error",
+        "no error",           "bad argument",  "file cannot be read",    "damaged file",
+        "not supported here", "out of memory", "driver or device error",
     };
     return (unsigned)status < NET_STATUS_COUNT ? text[status] : "unknown status";
 }
@@ -41,7 +42,8 @@ net_status net_read_file(const char *path, size_t max_bytes, char **data, size_t
     }
     if (st.st_size < 0 || (uint64_t)st.st_size > max_bytes) {
         fclose(file);
-        return net_fail(err, NET_ERR_FORMAT, "%.200s: %lld bytes, expected at most %zu", path, (long long)st.st_size, max_bytes);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: %lld bytes, expected at most %zu", path, (long long)st.st_size,
+                        max_bytes);
     }
     size_t size = (size_t)st.st_size;
     char *buffer = malloc(size + 1);
@@ -258,7 +260,8 @@ bool net_layer_hint(const net_layer *layer, uint32_t output, net_hint *hint) {
         return false;
     }
     const net_value *v = param->value + (size_t)output * each;
-    *hint = (net_hint){.dims = v[0].bits, .w = v[1].bits, .h = v[2].bits, .d = each == 5 ? v[3].bits : 1, .c = v[each - 1].bits};
+    *hint = (net_hint){
+        .dims = v[0].bits, .w = v[1].bits, .h = v[2].bits, .d = each == 5 ? v[3].bits : 1, .c = v[each - 1].bits};
     return true;
 }
 

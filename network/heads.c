@@ -16,7 +16,8 @@ net_status net_heads_parse(net_heads *heads, const char *text, net_error *err) {
     for (const char *at = text;; at++) {
         char *end;
         float value = strtof(at, &end);
-        if (heads->count == NET_MAX_HEADS || numbers == 2 * NET_MAX_ANCHORS || end == at || !(value > 0.0f && value <= 65536.0f)) {
+        if (heads->count == NET_MAX_HEADS || numbers == 2 * NET_MAX_ANCHORS || end == at ||
+            !(value > 0.0f && value <= 65536.0f)) {
             break;
         }
         heads->size[heads->count][numbers++] = value;
@@ -36,7 +37,8 @@ net_status net_heads_parse(net_heads *heads, const char *text, net_error *err) {
     }
     *heads = (net_heads){0};
     return net_fail(err, NET_ERR_FORMAT,
-                    "anchors '%.100s': expected width,height,... of the anchor boxes of each output, / between outputs", text);
+                    "anchors '%.100s': expected width,height,... of the anchor boxes of each output, / between outputs",
+                    text);
 }
 
 /* Where element e of anchor box a and cell i lies: a * anchor + i * cell + e * element. */
@@ -70,8 +72,8 @@ net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *er
         return net_fail(err, NET_ERR_ARG, "net_heads_fit: no planned graph");
     }
     if (graph->num_outputs != heads->count || graph->input == NET_NONE) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, "%.200s: %u inputs and %u outputs, the anchors are for one and %u", graph->name,
-                        graph->num_inputs, graph->num_outputs, heads->count);
+        return net_fail(err, NET_ERR_UNSUPPORTED, "%.200s: %u inputs and %u outputs, the anchors are for one and %u",
+                        graph->name, graph->num_inputs, graph->num_outputs, heads->count);
     }
     const net_shape *input = &graph->blob[graph->input].shape;
     uint64_t rows = 0;
@@ -81,9 +83,11 @@ net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *er
         bool fits = layout_of(&blob->shape, heads->anchors[i], &l);
         heads->stride[i] = fits ? stride_of(input, &blob->shape, &l) : 0;
         if (heads->stride[i] == 0 || (i > 0 && l.values - 5 != heads->classes)) {
-            return net_fail(err, NET_ERR_UNSUPPORTED,
-                            "%.120s: output '%.60s' of %ux%ux%u (w, h, c) is no head of %u anchor boxes over an input of %ux%u",
-                            graph->name, blob->name, blob->shape.w, blob->shape.h, blob->shape.c, heads->anchors[i], input->w, input->h);
+            return net_fail(
+                err, NET_ERR_UNSUPPORTED,
+                "%.120s: output '%.60s' of %ux%ux%u (w, h, c) is no head of %u anchor boxes over an input of %ux%u",
+                graph->name, blob->name, blob->shape.w, blob->shape.h, blob->shape.c, heads->anchors[i], input->w,
+                input->h);
         }
         heads->classes = l.values - 5;
         rows += (uint64_t)l.cells * heads->anchors[i];
@@ -93,8 +97,8 @@ net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *er
 }
 
 /* Candidates of one anchor box of a head; returns how many there are now. */
-static uint32_t decode(const net_shape *input, const head_layout *l, const float *value, const float *anchor, uint32_t stride, float least,
-                       net_found *list, uint32_t count) {
+static uint32_t decode(const net_shape *input, const head_layout *l, const float *value, const float *anchor,
+                       uint32_t stride, float least, net_found *list, uint32_t count) {
     uint32_t columns = input->w / stride;
     for (uint32_t i = 0; i < l->cells; i++) {
         const float *cell = value + i * l->cell;
@@ -112,15 +116,16 @@ static uint32_t decode(const net_shape *input, const head_layout *l, const float
             h = h * h * anchor[1] * 0.5f;
             float in_w = (float)input->w;
             float in_h = (float)input->h;
-            list[count++] =
-                (net_found){.score = score, .label = best - 4, .box = {(x - w) / in_w, (y - h) / in_h, (x + w) / in_w, (y + h) / in_h}};
+            list[count++] = (net_found){.score = score,
+                                        .label = best - 4,
+                                        .box = {(x - w) / in_w, (y - h) / in_h, (x + w) / in_w, (y + h) / in_h}};
         }
     }
     return count;
 }
 
-net_status net_heads_decode(const net_heads *heads, const net_graph *graph, const float *const *output, float least, float overlap,
-                            float *row, net_error *err) {
+net_status net_heads_decode(const net_heads *heads, const net_graph *graph, const float *const *output, float least,
+                            float overlap, float *row, net_error *err) {
     const net_shape *input = &graph->blob[graph->input].shape;
     net_found *list = malloc((size_t)heads->rows * sizeof *list + 1);
     uint32_t count = 0;
@@ -131,7 +136,8 @@ net_status net_heads_decode(const net_heads *heads, const net_graph *graph, cons
         head_layout l;
         (void)layout_of(&graph->blob[graph->outputs[i]].shape, heads->anchors[i], &l);
         for (uint32_t a = 0; a < heads->anchors[i]; a++) {
-            count = decode(input, &l, output[i] + a * l.anchor, &heads->size[i][2 * (size_t)a], heads->stride[i], least, list, count);
+            count = decode(input, &l, output[i] + a * l.anchor, &heads->size[i][2 * (size_t)a], heads->stride[i], least,
+                           list, count);
         }
     }
     net_found_sort(list, count);

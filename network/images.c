@@ -40,8 +40,8 @@ static net_status parse_images(net_images *images, const char *text, size_t byte
     }
     /* Every pixel takes two bytes of text, so this asks for no more memory than the file holds. */
     if (lines == 0 || bytes / lines < 2 * (size_t)images->pixels) {
-        return net_fail(err, NET_ERR_FORMAT, "%.200s: %u lines in %zu bytes, expected %u pixels and a class in each", path, lines, bytes,
-                        images->pixels);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: %u lines in %zu bytes, expected %u pixels and a class in each",
+                        path, lines, bytes, images->pixels);
     }
     images->pixel = malloc((size_t)lines * images->pixels);
     images->label = malloc(lines * sizeof *images->label);
@@ -52,12 +52,14 @@ static net_status parse_images(net_images *images, const char *text, size_t byte
         uint32_t value;
         for (uint32_t k = 0; k < images->pixels; k++) {
             if (!take_number(&at, end, 255, false, &value)) {
-                return net_fail(err, NET_ERR_FORMAT, "%.200s:%u: pixel %u is not a number of 0..255 and a comma", path, i + 1, k);
+                return net_fail(err, NET_ERR_FORMAT, "%.200s:%u: pixel %u is not a number of 0..255 and a comma", path,
+                                i + 1, k);
             }
             images->pixel[(size_t)i * images->pixels + k] = (uint8_t)value;
         }
         if (!take_number(&at, end, 65535, true, &value)) {
-            return net_fail(err, NET_ERR_FORMAT, "%.200s:%u: after %u pixels, expected the class (0..65535) and the end of the line", path,
+            return net_fail(err, NET_ERR_FORMAT,
+                            "%.200s:%u: after %u pixels, expected the class (0..65535) and the end of the line", path,
                             i + 1, images->pixels);
         }
         images->label[i] = (uint16_t)value;

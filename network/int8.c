@@ -94,9 +94,10 @@ static net_status prepare_layer(net_int8 *net, uint32_t number, net_error *err) 
     if (!has_scales && (weight == NULL || weight->f32 != NULL)) {
         return NET_OK;
     }
-    if (!has_scales || weight == NULL || layer->conv.num_output == 0 || scale->count == 0 || layer->conv.num_output % scale->count != 0) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": INT8 weights with such scales are not supported", net->graph->name,
-                        layer->line, layer->name, layer->type);
+    if (!has_scales || weight == NULL || layer->conv.num_output == 0 || scale->count == 0 ||
+        layer->conv.num_output % scale->count != 0) {
+        return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": INT8 weights with such scales are not supported",
+                        net->graph->name, layer->line, layer->name, layer->type);
     }
     describe(net->graph, layer, l);
     if (!prepare_arrays(layer, l)) {
@@ -129,7 +130,8 @@ static bool prepare_scratch(net_int8 *net) {
     net->scratch.value = malloc(planes * sizeof *net->scratch.value);
     net->scratch.map = malloc(map * sizeof *net->scratch.map);
     net->scratch.patch = malloc(patch * sizeof *net->scratch.patch);
-    return net->scratch.sum != NULL && net->scratch.value != NULL && net->scratch.map != NULL && net->scratch.patch != NULL;
+    return net->scratch.sum != NULL && net->scratch.value != NULL && net->scratch.map != NULL &&
+           net->scratch.patch != NULL;
 }
 
 /* Memory of a layer's outputs, and of its quantised input. Producers come before consumers. */
@@ -172,7 +174,8 @@ static net_status prepare(net_int8 *net, net_error *err) {
     for (uint32_t i = 0; status == NET_OK && i < g->num_layers; i++) {
         const net_layer *layer = &g->layer[i];
         if (net->layer[i].used && net->layer[i].requant && !all_take_int8(net, layer->out[0])) {
-            return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": an INT8 output for a layer that takes no INT8 is not supported", g->name,
+            return net_fail(err, NET_ERR_UNSUPPORTED,
+                            NET_WHERE ": an INT8 output for a layer that takes no INT8 is not supported", g->name,
                             layer->line, layer->name, layer->type);
         }
     }
@@ -189,7 +192,8 @@ static net_status prepare(net_int8 *net, net_error *err) {
 }
 
 net_status net_int8_new(const net_graph *graph, net_int8_path path, net_int8 **out, net_error *err) {
-    if (graph == NULL || out == NULL || !graph->planned || !graph->has_weights || (path != NET_INT8_SCALAR && path != NET_INT8_FAST)) {
+    if (graph == NULL || out == NULL || !graph->planned || !graph->has_weights ||
+        (path != NET_INT8_SCALAR && path != NET_INT8_FAST)) {
         return net_fail(err, NET_ERR_ARG, "net_int8_new: a planned graph with weights is needed");
     }
     net_int8 *net = calloc(1, sizeof *net);

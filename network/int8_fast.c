@@ -1,8 +1,10 @@
 /*
- * int8_fast.c - the sums of an INT8 layer in loops that a compiler vectorises: products of 16 bit numbers along a row of memory, which every common instruction set adds in pairs.
+ * int8_fast.c - the sums of an INT8 layer in loops that a compiler vectorises: products of 16 bit numbers along a row
+ * of memory, which every common instruction set adds in pairs.
  *
- * The input of a group is spread to 16 bits once, padded, with the channels innermost; what an output sees is then copied into one row (kernel row, kernel column, channel). The order of
- * the additions is another than in int8_scalar.c; without overflow a sum does not depend on it.
+ * The input of a group is spread to 16 bits once, padded, with the channels innermost; what an output sees is then
+ * copied into one row (kernel row, kernel column, channel). The order of the additions is another than in
+ * int8_scalar.c; without overflow a sum does not depend on it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +40,8 @@ bool int8_fast_prepare(int8_layer *l) {
     for (uint32_t oc = 0; l->wide != NULL && oc < l->out.c; oc++) {
         for (uint32_t k = 0; k < taps; k++) {
             for (uint32_t ic = 0; ic < channels; ic++) {
-                l->wide[(size_t)oc * l->depth + (size_t)k * channels + ic] = l->weight[((size_t)oc * channels + ic) * taps + k];
+                l->wide[(size_t)oc * l->depth + (size_t)k * channels + ic] =
+                    l->weight[((size_t)oc * channels + ic) * taps + k];
             }
         }
     }
@@ -116,7 +119,8 @@ static int32_t dot1(const int16_t *restrict a, const int16_t *restrict w, uint32
 }
 
 /* `count` outputs from `first` on, of all filters of a group. */
-static void tile(const int8_layer *l, const int16_t *patch, const int16_t *wide, uint32_t first, uint32_t count, int32_t *out) {
+static void tile(const int8_layer *l, const int16_t *patch, const int16_t *wide, uint32_t first, uint32_t count,
+                 int32_t *out) {
     size_t plane = (size_t)l->out.w * l->out.h;
     uint32_t filters = l->out.c / l->conv->groups;
     for (uint32_t oc = 0; oc < filters; oc += oc + 4 <= filters ? 4 : 1) {
@@ -149,7 +153,8 @@ void int8_sums_fast(const int8_layer *l, const int8_t *in, const int8_scratch *s
             for (uint32_t p = 0; p < count; p++) {
                 gather(l, s->map, first + p, s->patch + (size_t)p * l->depth);
             }
-            tile(l, s->patch, l->wide + (size_t)g * filters * l->depth, first, count, s->sum + (size_t)g * filters * plane);
+            tile(l, s->patch, l->wide + (size_t)g * filters * l->depth, first, count,
+                 s->sum + (size_t)g * filters * plane);
         }
     }
 }

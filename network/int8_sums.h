@@ -17,7 +17,9 @@ typedef struct int8_layer {
     bool requant;
     int8_t *input;  /* what the layer multiplies */
     bool own_input; /* otherwise `input` is an INT8 blob */
-    int16_t *wide;  /* fast path: weights in the order kernel row, kernel column, input, filled up to `depth`; NULL: not for this layer */
+    /* fast path: weights in the order kernel row, kernel column, input, filled up to `depth`; NULL: not for this layer
+     */
+    int16_t *wide;
     uint32_t depth;
 } int8_layer;
 

@@ -21,7 +21,8 @@ void net_layer_free(net_layer *layer);
 /* Release the weight arrays of all layers. */
 void net_graph_free_weights(net_graph *graph);
 
-/* Make a float layer INT8: weights by scale[scales] (one for each output channel, or each group, in order), input by `bottom`. int8_scale_term (key 8) becomes `term`. false: no memory. */
+/* Make a float layer INT8: weights by scale[scales] (one for each output channel, or each group, in order), input by
+ * `bottom`. int8_scale_term (key 8) becomes `term`. false: no memory. */
 bool net_quantize_layer(net_layer *layer, const float *scale, uint32_t scales, float bottom, int32_t term);
 
 #endif

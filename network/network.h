@@ -1,8 +1,10 @@
 /*
- * network.h - neural networks in ncnn's .param/.bin files: reading, FP32 reference, quantisation, and running them on an NPU device.
+ * network.h - neural networks in ncnn's .param/.bin files: reading, FP32 reference, quantisation, and running them on
+ * an NPU device.
  *
- * Order of use: net_graph_load() (or the two parse functions), then net_graph_plan() when the network is to be executed, then net_ref_* (FP32, plain C) or
- * net_rt_* (on the device what its driver can do, the other layers in plain C). Functions that can fail return a net_status and write one line into *err, which may be NULL.
+ * Order of use: net_graph_load() (or the two parse functions), then net_graph_plan() when the network is to be
+ * executed, then net_ref_* (FP32, plain C) or net_rt_* (on the device what its driver can do, the other layers in plain
+ * C). Functions that can fail return a net_status and write one line into *err, which may be NULL.
  */
 #ifndef NETWORK_H
 #define NETWORK_H
@@ -44,7 +46,8 @@ typedef struct net_error {
 
 /* ---- settings of a layer: key=value ---- */
 
-/* ncnn keeps 32 bits and a mark whether the text was a float; a reader that wants the other type gets the bits as they are. */
+/* ncnn keeps 32 bits and a mark whether the text was a float; a reader that wants the other type gets the bits as they
+ * are. */
 typedef struct net_value {
     uint32_t bits;
     bool is_float;
@@ -89,7 +92,8 @@ typedef enum net_role {
     NET_ROLE_OTHER
 } net_role;
 
-/* How a .bin file holds an array. Any other tag means a codebook: 256 floats, then an index of one byte for each element. */
+/* How a .bin file holds an array. Any other tag means a codebook: 256 floats, then an index of one byte for each
+ * element. */
 #define NET_TAG_FP32 0x00000000u
 #define NET_TAG_FP16 0x01306B47u
 #define NET_TAG_INT8 0x000D4B38u
@@ -97,21 +101,26 @@ typedef enum net_role {
 
 /* Layouts of a .bin file: arrays in the order of the layers, without names and sizes. */
 typedef enum net_layout {
-    NET_LAYOUT_STOCK, /* ncnn's own: weights have a tag in front and zeros behind up to 4 bytes; all other arrays are FP32 without a tag */
-    NET_LAYOUT_ALIGNED, /* every array has a tag (FP32, FP16, INT8) in front; tag and array are filled up with zeros to 16 bytes each */
-    NET_LAYOUT_AUTO     /* reading: whichever of the two ends at the last byte; writing: as the graph was read */
+    /* ncnn's own: weights have a tag in front and zeros behind up to 4 bytes; all other arrays are FP32 without a tag
+     */
+    NET_LAYOUT_STOCK,
+    /* every array has a tag (FP32, FP16, INT8) in front; tag and array are filled up with zeros to 16 bytes each */
+    NET_LAYOUT_ALIGNED,
+    NET_LAYOUT_AUTO /* reading: whichever of the two ends at the last byte; writing: as the graph was read */
 } net_layout;
 
 /* One array of the .bin file. Exactly one of f32 and i8 is set; FP16 and codebook arrays are expanded into f32. */
 typedef struct net_tensor {
     net_role role;
     uint32_t count;
-    uint32_t tag; /* as in the file, NET_TAG_FP32 for arrays without a tag; a program that changes f32 sets NET_TAG_FP32 */
+    /* as in the file, NET_TAG_FP32 for arrays without a tag; a program that changes f32 sets NET_TAG_FP32 */
+    uint32_t tag;
     float *f32;
     int8_t *i8;
 } net_tensor;
 
-/* What an activation computes; the first seven have their numbers of ncnn's fused activations (key 9 of a convolution). */
+/* What an activation computes; the first seven have their numbers of ncnn's fused activations (key 9 of a convolution).
+ */
 typedef enum net_act_type {
     NET_ACT_NONE = 0,
     NET_ACT_RELU,  /* v > 0 ? v : +0 */
@@ -133,21 +142,27 @@ typedef struct net_act {
     float a, b;
 } net_act;
 
-/* A layer with weights (convolution of any kind, deconvolution, inner product as a 1x1 one), filled by net_graph_plan(). */
+/* A layer with weights (convolution of any kind, deconvolution, inner product as a 1x1 one), filled by
+ * net_graph_plan(). */
 typedef struct net_conv {
     uint32_t num_output, kernel_w, kernel_h, stride_w, stride_h, dilation_w, dilation_h;
     uint32_t pad_l, pad_r, pad_t, pad_b;
     uint32_t groups;     /* 1 unless grouped or depthwise */
     bool has_bias, relu; /* relu: the activation is exactly that; the layer's `act` says which one it is otherwise */
     uint32_t
-        int8_scale_term; /* 0 float, 2 INT8 with float output, 102 INT8 requantised for the next layer; 1 and 101: a weight scale for each group */
+        /* 0 float, 2 INT8 with float output, 102 INT8 requantised for the next layer; 1 and 101: a weight scale for
+           each group */
+        int8_scale_term;
 } net_conv;
 
-/* A pooling layer, filled by net_graph_plan(). Output (y, x) covers rows y * stride_h - pad_t .. + kernel_h - 1, columns likewise; pad_r and pad_b include the tail of mode "full". */
+/* A pooling layer, filled by net_graph_plan(). Output (y, x) covers rows y * stride_h - pad_t .. + kernel_h - 1,
+ * columns likewise; pad_r and pad_b include the tail of mode "full". */
 typedef struct net_pool {
     bool max; /* otherwise the average */
     bool
-        adaptive; /* output o of n covers in * o / n .. ceil(in * (o + 1) / n) - 1: the sizes below are 0; the global pool is the one with a single output */
+        /* output o of n covers in * o / n .. ceil(in * (o + 1) / n) - 1: the sizes below are 0; the global pool is the
+           one with a single output */
+        adaptive;
     bool count_padding; /* average: divide by the whole window instead of its elements inside the map */
     uint32_t kernel_w, kernel_h, stride_w, stride_h, pad_l, pad_r, pad_t, pad_b;
 } net_pool;
@@ -166,7 +181,8 @@ typedef struct net_layer {
     net_tensor tensor[NET_MAX_TENSORS];
     net_conv conv; /* layers with weights; filled by net_graph_plan() */
     net_pool pool; /* pooling layers; filled by net_graph_plan() */
-    net_act act;   /* fused activation of a layer with weights, or what an activation layer computes; filled by net_graph_plan() */
+    /* fused activation of a layer with weights, or what an activation layer computes; filled by net_graph_plan() */
+    net_act act;
     const struct net_op *op; /* row of the table of layer types (op.h); filled by net_graph_plan() */
     size_t scratch;          /* bytes of memory that the layer needs while it runs; filled by net_graph_plan() */
 } net_layer;
@@ -177,8 +193,9 @@ typedef struct net_blob {
     uint32_t consumer; /* layer number or NET_NONE: fan-out is a Split layer, so there is at most one */
     net_shape shape;   /* filled by net_graph_plan() */
     /*
-     * Where an executor may keep the elements: from `offset` on in blob `home`, which is the blob itself unless a Concat along the outermost dimension consumes it. Written there, nothing
-     * is left to copy. Filled by net_graph_plan().
+     * Where an executor may keep the elements: from `offset` on in blob `home`, which is the blob itself unless a
+     * Concat along the outermost dimension consumes it. Written there, nothing is left to copy. Filled by
+     * net_graph_plan().
      */
     uint32_t home, offset;
 } net_blob;
@@ -189,7 +206,8 @@ typedef struct net_graph {
     net_layer *layer;
     uint32_t num_blobs;
     net_blob *blob;
-    uint32_t extra_lines; /* lines behind the last layer that line 2 announces: not read, as in ncnn (public files have them) */
+    /* lines behind the last layer that line 2 announces: not read, as in ncnn (public files have them) */
+    uint32_t extra_lines;
     bool has_weights;
     net_layout layout; /* of the .bin that was read */
     bool planned;
@@ -201,40 +219,44 @@ typedef struct net_graph {
 } net_graph;
 
 /*
- * Read .param text into *graph (which is overwritten; on error it is left empty). Every layer type is accepted. `name` stands in error lines.
- * Errors: NET_ERR_ARG, NET_ERR_FORMAT, NET_ERR_MEMORY.
+ * Read .param text into *graph (which is overwritten; on error it is left empty). Every layer type is accepted. `name`
+ * stands in error lines. Errors: NET_ERR_ARG, NET_ERR_FORMAT, NET_ERR_MEMORY.
  */
 net_status net_graph_parse_param(net_graph *graph, const char *text, size_t bytes, const char *name, net_error *err);
 /*
- * Read the weights of all layers from .bin bytes, which must end with the last array. No allocation is larger than the bytes present justify (four times).
- * Errors: NET_ERR_ARG, NET_ERR_FORMAT (truncated, bytes left over, impossible counts), NET_ERR_UNSUPPORTED (a layer type whose arrays are not known),
- * NET_ERR_MEMORY. On error the graph has no weights.
+ * Read the weights of all layers from .bin bytes, which must end with the last array. No allocation is larger than the
+ * bytes present justify (four times). Errors: NET_ERR_ARG, NET_ERR_FORMAT (truncated, bytes left over, impossible
+ * counts), NET_ERR_UNSUPPORTED (a layer type whose arrays are not known), NET_ERR_MEMORY. On error the graph has no
+ * weights.
  */
 net_status net_graph_parse_bin(net_graph *graph, const void *data, size_t bytes, const char *name, net_error *err);
 /* The same for a layout; net_graph_parse_bin() reads NET_LAYOUT_STOCK. */
-net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const void *data, size_t bytes, const char *name, net_error *err);
+net_status net_graph_parse_bin_as(net_graph *graph, net_layout layout, const void *data, size_t bytes, const char *name,
+                                  net_error *err);
 /* The .param alone from a file. On error *graph is empty. */
 net_status net_graph_load_param(net_graph *graph, const char *path, net_error *err);
 /* Both from files, the .bin in either layout. On error *graph is empty. */
 net_status net_graph_load(net_graph *graph, const char *param_path, const char *bin_path, net_error *err);
 /*
- * Fill all arrays with numbers drawn from a seed, as floats; the same for the same .param and seed on every machine. Scales of INT8 layers fit the weights and activations of -4..4.
- * Errors: NET_ERR_FORMAT (impossible counts), NET_ERR_MEMORY. On error the graph has no weights.
+ * Fill all arrays with numbers drawn from a seed, as floats; the same for the same .param and seed on every machine.
+ * Scales of INT8 layers fit the weights and activations of -4..4. Errors: NET_ERR_FORMAT (impossible counts),
+ * NET_ERR_MEMORY. On error the graph has no weights.
  */
 net_status net_graph_random_weights(net_graph *graph, uint64_t seed, net_error *err);
 /* Shape (1..65536 each) of every Input layer whose settings give none. Before net_graph_plan(). */
 net_status net_graph_set_input(net_graph *graph, uint32_t w, uint32_t h, uint32_t c, net_error *err);
 /*
- * Decide the shape of every blob and decode the settings of every layer. Errors: NET_ERR_UNSUPPORTED names the layer and its line; NET_ERR_FORMAT where weights
- * and shapes disagree.
+ * Decide the shape of every blob and decode the settings of every layer. Errors: NET_ERR_UNSUPPORTED names the layer
+ * and its line; NET_ERR_FORMAT where weights and shapes disagree.
  */
 net_status net_graph_plan(net_graph *graph, net_error *err);
 void net_graph_free(net_graph *graph);
 
 /*
- * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent and as many digits (7 to 9) as give the same value again.
- * What net_graph_parse_param() makes of it is the same graph. *text has a zero byte behind it and is the caller's to free().
- * Errors: NET_ERR_ARG (a name or text that the format cannot hold), NET_ERR_MEMORY.
+ * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent
+ * and as many digits (7 to 9) as give the same value again. What net_graph_parse_param() makes of it is the same graph.
+ * *text has a zero byte behind it and is the caller's to free(). Errors: NET_ERR_ARG (a name or text that the format
+ * cannot hold), NET_ERR_MEMORY.
  */
 net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err);
 
@@ -251,13 +273,16 @@ typedef struct net_save_options {
 } net_save_options;
 
 /*
- * The weights as .bin bytes, *data to be freed by the caller. The arrays are those that the settings promise; one that is missing or of another size is an error, so
- * what is written can be read. options NULL: NET_LAYOUT_AUTO, NET_STORE_EXACT. Errors: NET_ERR_ARG (also: a graph without weights), NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
+ * The weights as .bin bytes, *data to be freed by the caller. The arrays are those that the settings promise; one that
+ * is missing or of another size is an error, so what is written can be read. options NULL: NET_LAYOUT_AUTO,
+ * NET_STORE_EXACT. Errors: NET_ERR_ARG (also: a graph without weights), NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
  */
-net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *options, uint8_t **data, size_t *bytes, net_error *err);
-/* Both into files, each written under a temporary name and then renamed. Errors: those of the two functions above, NET_ERR_IO. */
-net_status net_graph_save(const net_graph *graph, const char *param_path, const char *bin_path, const net_save_options *options,
-                          net_error *err);
+net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *options, uint8_t **data, size_t *bytes,
+                              net_error *err);
+/* Both into files, each written under a temporary name and then renamed. Errors: those of the two functions above,
+ * NET_ERR_IO. */
+net_status net_graph_save(const net_graph *graph, const char *param_path, const char *bin_path,
+                          const net_save_options *options, net_error *err);
 
 /* Setting of a layer, or the default when the key is absent (or is an array or text). */
 int32_t net_layer_int(const net_layer *layer, uint32_t key, int32_t absent);
@@ -268,14 +293,16 @@ const net_value *net_layer_array(const net_layer *layer, uint32_t key, uint32_t 
 float net_value_float(net_value value);
 /* The setting itself or NULL. */
 const net_param *net_layer_param(const net_layer *layer, uint32_t key);
-/* Replace or add a setting; it stands behind the others when it is new. NET_ERR_ARG (key above 31, null array), NET_ERR_MEMORY: nothing has changed. */
+/* Replace or add a setting; it stands behind the others when it is new. NET_ERR_ARG (key above 31, null array),
+ * NET_ERR_MEMORY: nothing has changed. */
 net_status net_layer_set_int(net_layer *layer, uint32_t key, int32_t value);
 net_status net_layer_set_float(net_layer *layer, uint32_t key, float value);
 net_status net_layer_set_array(net_layer *layer, uint32_t key, const net_value *value, uint32_t count);
 /* Remove a setting, if it is there. */
 void net_layer_unset(net_layer *layer, uint32_t key);
 
-/* Shape that the file notes for an output: what the program that wrote it knew; nothing here depends on it. d is 1 in hints of four numbers. */
+/* Shape that the file notes for an output: what the program that wrote it knew; nothing here depends on it. d is 1 in
+ * hints of four numbers. */
 typedef struct net_hint {
     uint32_t dims, w, h, d, c;
 } net_hint;
@@ -301,10 +328,11 @@ uint64_t net_hash(const float *data, size_t count);
 /* Told about each change: one line without newline. */
 typedef void net_opt_note(void *user, const char *line);
 /*
- * Simplify a planned graph with weights in place, and plan it again: layers that change nothing go away, Split layers behind each other become one, BatchNorm and Scale are folded into
- * the layer with weights before them, activations are fused into it, and INT8 convolutions whose consumers all are INT8 convolutions of one input scale get an INT8 output of that scale.
- * Names of inputs and outputs stay. Shapes noted in the file (key 30) are dropped when anything changed. note and changes (how many) may be NULL.
- * Errors: NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).
+ * Simplify a planned graph with weights in place, and plan it again: layers that change nothing go away, Split layers
+ * behind each other become one, BatchNorm and Scale are folded into the layer with weights before them, activations are
+ * fused into it, and INT8 convolutions whose consumers all are INT8 convolutions of one input scale get an INT8 output
+ * of that scale. Names of inputs and outputs stay. Shapes noted in the file (key 30) are dropped when anything changed.
+ * note and changes (how many) may be NULL. Errors: NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).
  */
 net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err);
 
@@ -317,7 +345,8 @@ typedef struct net_images {
     uint16_t *label; /* [count] */
 } net_images;
 
-/* Read a file whose images have `pixels` (1..65536) pixels. On error *images is empty. Errors: NET_ERR_ARG, NET_ERR_IO, NET_ERR_FORMAT, NET_ERR_MEMORY. */
+/* Read a file whose images have `pixels` (1..65536) pixels. On error *images is empty. Errors: NET_ERR_ARG, NET_ERR_IO,
+ * NET_ERR_FORMAT, NET_ERR_MEMORY. */
 net_status net_images_load(net_images *images, const char *path, uint32_t pixels, net_error *err);
 void net_images_free(net_images *images);
 /* Image i as input of a network: pixel * norm, out[pixels]. */
@@ -332,8 +361,8 @@ typedef struct net_ref net_ref;
 net_status net_ref_new(const net_graph *graph, net_ref **out, net_error *err);
 void net_ref_free(net_ref *ref);
 /*
- * Run the graph on input[elements of all input blobs, one blob after the other]. A convolution adds the bias first, then products in the order input channel, kernel row, kernel
- * column.
+ * Run the graph on input[elements of all input blobs, one blob after the other]. A convolution adds the bias first,
+ * then products in the order input channel, kernel row, kernel column.
  */
 void net_ref_run(net_ref *ref, const float *input);
 /* The same in steps: the input, then every layer in order. */
@@ -345,25 +374,29 @@ const float *net_ref_blob(const net_ref *ref, uint32_t blob);
 /* ---- quantisation ---- */
 
 /*
- * Largest absolute value at the input of each convolution over the first `count` images: absmax[num_layers], 0 for the other layers.
+ * Largest absolute value at the input of each convolution over the first `count` images: absmax[num_layers], 0 for the
+ * other layers.
  */
-net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax, net_error *err);
+net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax,
+                         net_error *err);
 /*
- * Turn every float convolution into an INT8 one in place: weights 127/absmax for each output channel, input 127/absmax[layer]. A range that is zero or not finite gets scale 0
- * (all zero). int8_scale_term becomes 2.
+ * Turn every float convolution into an INT8 one in place: weights 127/absmax for each output channel, input
+ * 127/absmax[layer]. A range that is zero or not finite gets scale 0 (all zero). int8_scale_term becomes 2.
  */
 net_status net_quantize(net_graph *graph, const float *absmax, net_error *err);
 /* round half away from zero of value*scale, clamped to -127..127; NaN gives 0. */
 int8_t net_quantize_value(float value, float scale);
 
 /*
- * The same without images: Convolution, ConvolutionDepthWise and InnerProduct of a planned graph with float weights become INT8 layers, each input with 127/absmax of what one FP32 run over
- * net_seeded_input() showed, or 1 where that is all zero. Layers that are INT8 already stay as they are. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
+ * The same without images: Convolution, ConvolutionDepthWise and InnerProduct of a planned graph with float weights
+ * become INT8 layers, each input with 127/absmax of what one FP32 run over net_seeded_input() showed, or 1 where that
+ * is all zero. Layers that are INT8 already stay as they are. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
  */
 net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err);
 /* The same, but for layers that stay float: stay[num_layers], or NULL for none. */
 net_status net_quantize_seeded_some(net_graph *graph, uint64_t seed, const bool *stay, net_error *err);
-/* Values of -1..1 for all input blobs of a planned graph, one blob after the other: input[net_graph_input_elements()]. */
+/* Values of -1..1 for all input blobs of a planned graph, one blob after the other: input[net_graph_input_elements()].
+ */
 void net_seeded_input(const net_graph *graph, uint64_t seed, float *input);
 size_t net_graph_input_elements(const net_graph *graph);
 
@@ -371,7 +404,8 @@ size_t net_graph_input_elements(const net_graph *graph);
 
 #define NET_MAX_TABLE_BYTES (64u << 20)
 
-/* `<layer>_param_0` has a weight scale for each output channel (or group), `<layer>` the scale of the layer's input. A scale is a multiplier, 127/threshold. */
+/* `<layer>_param_0` has a weight scale for each output channel (or group), `<layer>` the scale of the layer's input. A
+ * scale is a multiplier, 127/threshold. */
 typedef struct net_table_line {
     char *key;
     uint32_t count;
@@ -385,20 +419,23 @@ typedef struct net_table {
     uint32_t *order; /* numbers of lines, sorted by key */
 } net_table;
 
-/* Read a table into *table (which is overwritten; on error it is left empty). Errors: NET_ERR_ARG, NET_ERR_FORMAT, NET_ERR_MEMORY; NET_ERR_IO from a file. */
+/* Read a table into *table (which is overwritten; on error it is left empty). Errors: NET_ERR_ARG, NET_ERR_FORMAT,
+ * NET_ERR_MEMORY; NET_ERR_IO from a file. */
 net_status net_table_parse(net_table *table, const char *text, size_t bytes, const char *name, net_error *err);
 net_status net_table_load(net_table *table, const char *path, net_error *err);
 void net_table_free(net_table *table);
 /* Scales of a layer's weights or of its input; NULL: not in the table. */
 const net_table_line *net_table_find(const net_table *table, const char *layer, bool weights);
 /*
- * Add a line. An empty table is all zero. Errors: NET_ERR_ARG (the layer has such a line already; a name with blanks, count 0, a scale that is negative or NaN),
- * NET_ERR_MEMORY; nothing has changed then.
+ * Add a line. An empty table is all zero. Errors: NET_ERR_ARG (the layer has such a line already; a name with blanks,
+ * count 0, a scale that is negative or NaN), NET_ERR_MEMORY; nothing has changed then.
  */
-net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count, net_error *err);
+net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count,
+                         net_error *err);
 /*
- * The table as text, with a zero byte behind it, for the caller to free(). Scales have six decimals, as those of ncnn, or more digits where these would not give the
- * same value again. A file is written under a temporary name and then renamed. Errors: NET_ERR_ARG, NET_ERR_MEMORY; NET_ERR_IO.
+ * The table as text, with a zero byte behind it, for the caller to free(). Scales have six decimals, as those of ncnn,
+ * or more digits where these would not give the same value again. A file is written under a temporary name and then
+ * renamed. Errors: NET_ERR_ARG, NET_ERR_MEMORY; NET_ERR_IO.
  */
 net_status net_table_print(const net_table *table, char **text, size_t *bytes, net_error *err);
 net_status net_table_save(const net_table *table, const char *path, net_error *err);
@@ -408,9 +445,11 @@ net_status net_table_save(const net_table *table, const char *path, net_error *e
 typedef struct net_rt net_rt;
 
 typedef struct net_rt_options {
-    /* Blobs that are not needed at the same time share memory on the host, too: after a run only the outputs of the network can be read. Without it every blob can. */
+    /* Blobs that are not needed at the same time share memory on the host, too: after a run only the outputs of the
+     * network can be read. Without it every blob can. */
     bool reuse;
-    /* Read the counters of the NPU after each of its layers (RTL only); the accesses take cycles of their own, between the layers. */
+    /* Read the counters of the NPU after each of its layers (RTL only); the accesses take cycles of their own, between
+     * the layers. */
     bool stalls;
     /* Only the layers first..last will run (net_rt_run_part()); nothing of the others is loaded. */
     bool part;
@@ -420,27 +459,36 @@ typedef struct net_rt_options {
 } net_rt_options;
 
 /*
- * Decide where each layer runs, plan memory, allocate it on the device, pack and upload weights, initialise the driver. On the NPU: INT8 layers with weights (net_int8: convolutions of any kind, inner
- * products), pooling, element-wise operations, activations, scales, upsampling by 2, as far as the driver takes them; Concat, Split, Flatten and Reshape are addresses where they can be. All else runs
- * in plain C, in FP32, or in INT8 where the layer is. Graph and device must outlive it. options NULL: all false.
- * Errors: NET_ERR_UNSUPPORTED (an INT8 output whose consumers have other scales), NET_ERR_MEMORY, NET_ERR_DEVICE.
+ * Decide where each layer runs, plan memory, allocate it on the device, pack and upload weights, initialise the driver.
+ * On the NPU: INT8 layers with weights (net_int8: convolutions of any kind, inner products), pooling, element-wise
+ * operations, activations, scales, upsampling by 2, as far as the driver takes them; Concat, Split, Flatten and Reshape
+ * are addresses where they can be. All else runs in plain C, in FP32, or in INT8 where the layer is. Graph and device
+ * must outlive it. options NULL: all false. Errors: NET_ERR_UNSUPPORTED (an INT8 output whose consumers have other
+ * scales), NET_ERR_MEMORY, NET_ERR_DEVICE.
  */
-net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_options *options, net_rt **out, net_error *err);
+net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_options *options, net_rt **out,
+                           net_error *err);
 net_status net_rt_new(const net_graph *graph, npu_dev *dev, net_rt **out, net_error *err);
 void net_rt_free(net_rt *rt);
-/* Bytes of device memory that the graph takes on a mesh of n: before a device is opened. Errors: as net_rt_new_with(). */
-net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes, net_error *err);
+/* Bytes of device memory that the graph takes on a mesh of n: before a device is opened. Errors: as net_rt_new_with().
+ */
+net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes,
+                         net_error *err);
 /*
- * One inference: input holds the elements of all input blobs, one blob after the other. In tandem both devices are compared after every layer of the NPU. Errors: NET_ERR_DEVICE with the layer's name:
- * driver status, or the device's own failure (npu_dev_get_failure); NET_ERR_MEMORY.
+ * One inference: input holds the elements of all input blobs, one blob after the other. In tandem both devices are
+ * compared after every layer of the NPU. Errors: NET_ERR_DEVICE with the layer's name: driver status, or the device's
+ * own failure (npu_dev_get_failure); NET_ERR_MEMORY.
  */
 net_status net_rt_run(net_rt *rt, const float *input, net_error *err);
 /*
- * The part of the network that the options name: what its layers read from outside is what `whole` has there, and what they write must be what `whole` has, bit for bit. whole: the same graph on a device of the
- * same mesh size, without reuse and not a part, after net_rt_run(). Errors: NET_ERR_ARG; as net_rt_run(); NET_ERR_DEVICE with layer, element, value and expected value of the first difference.
+ * The part of the network that the options name: what its layers read from outside is what `whole` has there, and what
+ * they write must be what `whole` has, bit for bit. whole: the same graph on a device of the same mesh size, without
+ * reuse and not a part, after net_rt_run(). Errors: NET_ERR_ARG; as net_rt_run(); NET_ERR_DEVICE with layer, element,
+ * value and expected value of the first difference.
  */
 net_status net_rt_run_part(net_rt *rt, const net_rt *whole, net_error *err);
-/* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. What lies before an activation that its producer does shows the values after it. With `reuse`: outputs of the network only. */
+/* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. What lies before an activation that its producer
+ * does shows the values after it. With `reuse`: outputs of the network only. */
 const float *net_rt_blob(const net_rt *rt, uint32_t blob);
 /* true: on the device the blob is INT8. */
 bool net_rt_blob_is_int8(const net_rt *rt, uint32_t blob);
@@ -452,8 +500,10 @@ typedef struct net_rt_difference {
     float got, expected; /* of an INT8 blob before the quantiser */
 } net_rt_difference;
 /*
- * Compare what a layer gave in the last net_rt_run() with its definition in plain C over the inputs that the runtime gave it: by their bits, but for averages (1e-5 of the map's largest element)
- * and functions that the NPU fits (1e-3; of an INT8 output also one step). Layers that another one does, and Input layers, are equal. Not with `reuse`. Errors: NET_ERR_ARG, NET_ERR_MEMORY.
+ * Compare what a layer gave in the last net_rt_run() with its definition in plain C over the inputs that the runtime
+ * gave it: by their bits, but for averages (1e-5 of the map's largest element) and functions that the NPU fits (1e-3;
+ * of an INT8 output also one step). Layers that another one does, and Input layers, are equal. Not with `reuse`.
+ * Errors: NET_ERR_ARG, NET_ERR_MEMORY.
  */
 net_status net_rt_check(const net_rt *rt, uint32_t layer, bool *equal, net_rt_difference *first, net_error *err);
 /* true: the layer ran on the NPU (activations done by the layer before included). */
@@ -467,21 +517,25 @@ typedef struct net_rt_where {
     bool fused;         /* an activation that the layer before does */
     const char *reason; /* NET_ON_CPU: why; the runtime's own */
     uint64_t cycles;    /* of the last run, on an RTL; the driver's register accesses included */
-    /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for room for its results (docs/npu/npu.md section 5). */
+    /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for room
+     * for its results (docs/npu/npu.md section 5). */
     uint64_t mesh, wait_input, wait_weights, wait_room;
 } net_rt_where;
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer);
 
 /*
- * Clock cycles of a layer of the NPU by itself, from its shape and the driver's plan alone (docs/npu/performance.md). The largest of mesh, read and write is the bound: the mesh with every PE at work on full
- * tiles, every byte that the plan moves at 32 bytes a cycle each way. fill and drain: what lies before the first product and behind the last one. All 0: the layer does not run on the NPU.
+ * Clock cycles of a layer of the NPU by itself, from its shape and the driver's plan alone (docs/npu/performance.md).
+ * The largest of mesh, read and write is the bound: the mesh with every PE at work on full tiles, every byte that the
+ * plan moves at 32 bytes a cycle each way. fill and drain: what lies before the first product and behind the last one.
+ * All 0: the layer does not run on the NPU.
  */
 typedef struct net_rt_estimate {
     uint64_t mesh, read, write, fill, drain, tasks, bound, cycles;
 } net_rt_estimate;
 net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer);
 
-/* Counters 0 to 51 of the NPU (docs/npu/npu.md section 5) during the layer's last run, with `stalls` on an RTL; else all 0. */
+/* Counters 0 to 51 of the NPU (docs/npu/npu.md section 5) during the layer's last run, with `stalls` on an RTL; else
+ * all 0. */
 const uint64_t *net_rt_counters(const net_rt *rt, uint32_t layer);
 
 /* Bytes of memory. device_blobs: what the blobs on the device would take without reuse; the arena holds them. */

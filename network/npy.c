@@ -48,7 +48,8 @@ static bool same_dims(const net_shape *shape, const uint64_t *dims, uint32_t cou
     return same;
 }
 
-static net_status read_npy(const char *path, char *data, size_t bytes, const net_shape *shape, float *out, net_error *err) {
+static net_status read_npy(const char *path, char *data, size_t bytes, const net_shape *shape, float *out,
+                           net_error *err) {
     size_t fixed = bytes > 7 && data[6] >= 2 ? 12 : 10;
     if (bytes < 12 || memcmp(data, "\x93NUMPY", 6) != 0 || data[6] < 1 || data[6] > 3) {
         return net_fail(err, NET_ERR_FORMAT, "%.200s: no .npy file of version 1 to 3", path);
@@ -58,7 +59,8 @@ static net_status read_npy(const char *path, char *data, size_t bytes, const net
         length |= (uint64_t)(uint8_t)data[10] << 16 | (uint64_t)(uint8_t)data[11] << 24;
     }
     if (length == 0 || length > bytes - fixed || memchr(data + fixed, '\0', (size_t)length) != NULL) {
-        return net_fail(err, NET_ERR_FORMAT, "%.200s: a header of %llu bytes in a file of %zu", path, (unsigned long long)length, bytes);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: a header of %llu bytes in a file of %zu", path,
+                        (unsigned long long)length, bytes);
     }
     char *header = data + fixed;
     header[length - 1] = '\0'; /* a newline */
@@ -71,12 +73,12 @@ static net_status read_npy(const char *path, char *data, size_t bytes, const net
     }
     size_t elements = net_shape_elements(shape);
     if (!read_dims(value_of(header, "'shape'"), dims, &count) || !same_dims(shape, dims, count)) {
-        return net_fail(err, NET_ERR_FORMAT, "%.200s: expected the shape of the input, %ux%ux%u (%u dimensions)", path, shape->c, shape->h,
-                        shape->w, shape->dims);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: expected the shape of the input, %ux%ux%u (%u dimensions)", path,
+                        shape->c, shape->h, shape->w, shape->dims);
     }
     if (bytes - fixed - (size_t)length != elements * sizeof *out) {
-        return net_fail(err, NET_ERR_FORMAT, "%.200s: %zu bytes of data, expected %zu", path, bytes - fixed - (size_t)length,
-                        elements * sizeof *out);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: %zu bytes of data, expected %zu", path,
+                        bytes - fixed - (size_t)length, elements * sizeof *out);
     }
     memcpy(out, header + length, elements * sizeof *out);
     return NET_OK;

@@ -1,8 +1,10 @@
 /*
  * op.h - layer types: one row of a table for each, private to network/.
  *
- * A row says which arrays the .bin file holds for a layer, which shapes its outputs have, and what it computes in FP32 (the scalar definition, in plain C). Reader, planner and
- * executors walk the table and know no layer type. One file for each family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c, op_detect.c, op_boxes.c.
+ * A row says which arrays the .bin file holds for a layer, which shapes its outputs have, and what it computes in FP32
+ * (the scalar definition, in plain C). Reader, planner and executors walk the table and know no layer type. One file
+ * for each family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c,
+ * op_detect.c, op_boxes.c.
  */
 #ifndef NET_OP_H
 #define NET_OP_H
@@ -44,7 +46,8 @@ typedef struct net_op {
     uint32_t min_in, max_in, min_out, max_out;
     /* NULL: none. Reads the settings only. */
     void (*arrays)(const net_layer *layer, net_arrays *arrays);
-    /* Checks settings and input shapes and calls net_plan_out() for every output. After it `run` cannot fail. NULL: the type can be read but not executed. */
+    /* Checks settings and input shapes and calls net_plan_out() for every output. After it `run` cannot fail. NULL: the
+     * type can be read but not executed. */
     net_status (*shape)(net_plan *p);
     void (*run)(const net_work *work);
     /* Useful multiply-accumulates of a planned layer; NULL: 0. */
@@ -52,15 +55,16 @@ typedef struct net_op {
 } net_op;
 
 /* Rows of the families; a row without a type ends each. */
-extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[], net_ops_border[],
-    net_ops_resize[], net_ops_detect[], net_ops_boxes[];
+extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[],
+    net_ops_border[], net_ops_resize[], net_ops_detect[], net_ops_boxes[];
 
 /* Row of a type, NULL when there is none. */
 const net_op *net_op_find(const char *type);
 /* The arrays of a layer; empty when the type has none or is unknown. */
 void net_op_arrays(const net_layer *layer, net_arrays *arrays);
 
-/* Memory that an executor needs to run one layer after the other. The executor sets in[] and out[] to the arrays of the layer's blobs. */
+/* Memory that an executor needs to run one layer after the other. The executor sets in[] and out[] to the arrays of the
+ * layer's blobs. */
 typedef struct net_exec {
     const float **in;
     float **out;
@@ -82,14 +86,15 @@ void net_arrays_add(net_arrays *arrays, net_role role, bool tagged, int64_t elem
 #define NET_WHERE "%.150s:%u: layer '%.60s' of type '%.40s'"
 #define NET_HERE(p) (p)->graph->name, (p)->layer->line, (p)->layer->name, (p)->layer->type
 #define NET_BAD(p, format, ...) net_fail((p)->err, NET_ERR_FORMAT, NET_WHERE ": " format, NET_HERE(p), __VA_ARGS__)
-#define NET_CANNOT(p, format, ...)                                                                                                         \
+#define NET_CANNOT(p, format, ...)                                                                                     \
     net_fail((p)->err, NET_ERR_UNSUPPORTED, NET_WHERE ": " format " is not supported", NET_HERE(p), __VA_ARGS__)
 
 const net_shape *net_plan_in(const net_plan *p, uint32_t i);
 /* Set the shape of output i after checking that it is possible and that the whole network stays within bounds. */
 net_status net_plan_out(net_plan *p, uint32_t i, net_shape shape);
 /* A setting with its limits; the error names it. */
-net_status net_plan_number(net_plan *p, uint32_t key, int32_t absent, int32_t lo, int32_t hi, const char *what, uint32_t *out);
+net_status net_plan_number(net_plan *p, uint32_t key, int32_t absent, int32_t lo, int32_t hi, const char *what,
+                           uint32_t *out);
 /* Every output has the shape of input 0: Split, activations, copies. */
 net_status net_plan_same(net_plan *p);
 /* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from behind the innermost one. */
@@ -97,16 +102,20 @@ net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *ax
 
 /* true: the layer is nothing but an activation without weights, which layer->act describes. */
 bool net_op_is_act(const net_op *op);
-/* true: a planned layer whose output is its inputs one behind the other. Its `run` copies nothing that already lies there. */
+/* true: a planned layer whose output is its inputs one behind the other. Its `run` copies nothing that already lies
+ * there. */
 bool net_op_joins(const net_layer *layer);
-/* What a Reduction makes of the rows and columns of a map: their mean, their sum, or (neither) their largest element. */
+/* What a Reduction makes of the rows and columns of a map: their mean, their sum, or (neither) their largest element.
+ */
 typedef struct net_reduction {
     bool mean, sum;
     bool rows, columns; /* which of them go away, at least one */
 } net_reduction;
-/* A planned Reduction of that kind of each map; a blob with fewer than three dimensions is one map. false: another one. */
+/* A planned Reduction of that kind of each map; a blob with fewer than three dimensions is one map. false: another one.
+ */
 bool net_op_reduces_maps(const net_layer *layer, const net_shape *in, net_reduction *r);
-/* Sizes (c, h, w) of both inputs of a planned BinaryOp, broadcast to one number of dimensions: 1 where an input repeats. */
+/* Sizes (c, h, w) of both inputs of a planned BinaryOp, broadcast to one number of dimensions: 1 where an input
+ * repeats. */
 void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][3]);
 /* A planned Crop that keeps whole maps: those from *first on. */
 bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint32_t *first);

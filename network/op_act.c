@@ -1,4 +1,5 @@
-/* op_act.c - activations: each output element from one input element. Those with an exponential use libm, so their bits may differ between machines. */
+/* op_act.c - activations: each output element from one input element. Those with an exponential use libm, so their bits
+ * may differ between machines. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +21,8 @@ net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net
         return NET_CANNOT(p, "activation type %d", type);
     }
     if (count < fused_params[type]) {
-        return NET_BAD(p, "activation type %d with %u parameters (key %u), expected %u", type, count, params_key, fused_params[type]);
+        return NET_BAD(p, "activation type %d with %u parameters (key %u), expected %u", type, count, params_key,
+                       fused_params[type]);
     }
     act->type = (net_act_type)type;
     act->a = fused_params[type] > 0 ? net_value_float(value[0]) : 0.0f;
@@ -116,7 +118,8 @@ static net_status act_layer_shape(net_plan *p) {
     *act = (net_act){NET_ACT_NONE, 0.0f, 0.0f};
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
         if (strcmp(layers[i].name, p->layer->type) == 0) {
-            *act = (net_act){layers[i].type, net_layer_float(p->layer, 0, layers[i].a), net_layer_float(p->layer, 1, layers[i].b)};
+            *act = (net_act){layers[i].type, net_layer_float(p->layer, 0, layers[i].a),
+                             net_layer_float(p->layer, 1, layers[i].b)};
         }
     }
     if (act->type == NET_ACT_LEAKY && act->a == 0.0f) {

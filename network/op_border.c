@@ -105,7 +105,8 @@ static void crop_run(const net_work *work) {
     float *out = work->out[0];
     for (uint32_t c = 0; c < o.size[2]; c++) {
         for (uint32_t y = 0; y < o.size[1]; y++) {
-            const float *row = work->in[0] + ((size_t)(c + (uint32_t)o.start[2]) * is->h + y + (uint32_t)o.start[1]) * is->w;
+            const float *row =
+                work->in[0] + ((size_t)(c + (uint32_t)o.start[2]) * is->h + y + (uint32_t)o.start[1]) * is->w;
             for (uint32_t x = 0; x < o.size[0]; x++) {
                 *out++ = row[x + (uint32_t)o.start[0]];
             }

@@ -1,8 +1,9 @@
 /*
  * op_boxes.c - detections: boxes decoded, sorted by score, and thinned out where they overlap.
  *
- * How many there are depends on the data. The output has a row of six for each that is possible (label from 1, score, xmin, ymin, xmax, ymax in parts of the image); rows behind the last
- * detection are 0. Equal scores keep the order in which the boxes were found.
+ * How many there are depends on the data. The output has a row of six for each that is possible (label from 1, score,
+ * xmin, ymin, xmax, ymax in parts of the image); rows behind the last detection are 0. Equal scores keep the order in
+ * which the boxes were found.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ static void write_rows(const net_work *work, const net_found *list, uint32_t cou
 /* An output of that many rows, and memory for that many candidates. */
 static net_status rows_out(net_plan *p, uint64_t rows, uint64_t candidates) {
     if (rows > NET_MAX_ELEMENTS / NET_FOUND_ROW || candidates > NET_MAX_ELEMENTS / NET_FOUND_ROW) {
-        return NET_BAD(p, "%llu boxes, expected at most %u", (unsigned long long)(rows > candidates ? rows : candidates),
-                       NET_MAX_ELEMENTS / NET_FOUND_ROW);
+        return NET_BAD(p, "%llu boxes, expected at most %u",
+                       (unsigned long long)(rows > candidates ? rows : candidates), NET_MAX_ELEMENTS / NET_FOUND_ROW);
     }
     p->layer->scratch = (size_t)candidates * sizeof(net_found);
     return net_plan_out(p, 0, (net_shape){2, NET_FOUND_ROW, (uint32_t)rows, 1});
@@ -41,13 +42,15 @@ static net_status ssd_shape(net_plan *p) {
         return NET_CANNOT(p, "%s", "a number of classes from the input (key 0 is -233)");
     }
     if (classes < 2 || boxes->dims != 2 || boxes->h != 2 || boxes->w % 4 != 0) {
-        return NET_BAD(p, "%d classes and anchor boxes of %ux%u, expected at least 2 and 2 rows", classes, boxes->h, boxes->w);
+        return NET_BAD(p, "%d classes and anchor boxes of %ux%u, expected at least 2 and 2 rows", classes, boxes->h,
+                       boxes->w);
     }
     uint32_t priors = boxes->w / 4;
     uint64_t scores = (uint64_t)priors * (uint32_t)classes;
     if (net_shape_elements(net_plan_in(p, 0)) != boxes->w || net_shape_elements(net_plan_in(p, 1)) != scores) {
-        return NET_BAD(p, "%u offsets and %u scores, %u boxes of %d classes need %u and %llu", net_shape_elements(net_plan_in(p, 0)),
-                       net_shape_elements(net_plan_in(p, 1)), priors, classes, boxes->w, (unsigned long long)scores);
+        return NET_BAD(p, "%u offsets and %u scores, %u boxes of %d classes need %u and %llu",
+                       net_shape_elements(net_plan_in(p, 0)), net_shape_elements(net_plan_in(p, 1)), priors, classes,
+                       boxes->w, (unsigned long long)scores);
     }
     uint64_t most = (uint64_t)(per_class < priors ? per_class : priors) * (uint32_t)(classes - 1);
     uint64_t rows = keep < most ? keep : most;
@@ -100,7 +103,8 @@ static void ssd_run(const net_work *work) {
     write_rows(work, list, kept);
 }
 
-/* ---- YOLO: cells with anchor boxes; version 2 has softmax classes and anchors in cells, version 3 sigmoid classes and anchors in pixels ---- */
+/* ---- YOLO: cells with anchor boxes; version 2 has softmax classes and anchors in cells, version 3 sigmoid classes and
+ * anchors in pixels ---- */
 
 static net_status yolo_shape(net_plan *p) {
     const net_layer *layer = p->layer;
@@ -121,8 +125,9 @@ static net_status yolo_shape(net_plan *p) {
     (void)net_layer_array(layer, 6, &scales);
     uint64_t needed = (uint64_t)boxes * layer->num_in;
     if (v3 ? masks < needed || scales < layer->num_in : biases / 2 < boxes) {
-        return NET_BAD(p, "%u anchor sizes, %u masks and %u scales (keys 4, 5, 6) are too few for %u boxes and %u inputs", biases, masks,
-                       scales, boxes, layer->num_in);
+        return NET_BAD(p,
+                       "%u anchor sizes, %u masks and %u scales (keys 4, 5, 6) are too few for %u boxes and %u inputs",
+                       biases, masks, scales, boxes, layer->num_in);
     }
     for (uint64_t i = 0; v3 && i < needed; i++) {
         float index = net_value_float(mask[i]);
@@ -158,7 +163,8 @@ static float best_class(const float *score, size_t step, uint32_t classes, bool 
 }
 
 /* Candidates of one anchor box of one input; returns how many there are now. */
-static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor, bool v3, net_found *list, uint32_t count) {
+static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor, bool v3, net_found *list,
+                           uint32_t count) {
     const net_layer *layer = work->layer;
     const net_shape *s = net_work_in(work, input);
     uint32_t classes = (uint32_t)net_layer_int(layer, 0, 20);

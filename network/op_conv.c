@@ -1,8 +1,10 @@
 /*
- * op_conv.c - layers with weights: convolution (of one group, of groups, depthwise), its transpose, and the inner product.
+ * op_conv.c - layers with weights: convolution (of one group, of groups, depthwise), its transpose, and the inner
+ * product.
  *
- * An output starts with the bias; products follow in the order input channel, kernel row, kernel column, each step in binary32. The loops run along a row of outputs, which keeps that
- * order for every one of them and lets the compiler vectorise.
+ * An output starts with the bias; products follow in the order input channel, kernel row, kernel column, each step in
+ * binary32. The loops run along a row of outputs, which keeps that order for every one of them and lets the compiler
+ * vectorise.
  */
 #include "op.h"
 
@@ -12,8 +14,8 @@
 /* ---- arrays ---- */
 
 /* `scales` is the number of weight scales. */
-static void weighted_arrays(const net_layer *layer, net_arrays *a, uint32_t bias_key, uint32_t size_key, int32_t int8_term,
-                            int64_t scales) {
+static void weighted_arrays(const net_layer *layer, net_arrays *a, uint32_t bias_key, uint32_t size_key,
+                            int32_t int8_term, int64_t scales) {
     net_arrays_add(a, NET_ROLE_WEIGHT, true, net_layer_int(layer, size_key, 0));
     if (net_layer_int(layer, bias_key, 0) != 0) {
         net_arrays_add(a, NET_ROLE_BIAS, false, net_layer_int(layer, 0, 0));
@@ -56,11 +58,15 @@ static net_status kernel_settings(net_plan *p, net_conv *c) {
     *c = (net_conv){0};
     net_status status = net_plan_number(p, 0, 0, 1, 65535, "number of outputs", &c->num_output);
     status = status == NET_OK ? net_plan_number(p, 1, 0, 1, 255, "kernel width", &c->kernel_w) : status;
-    status = status == NET_OK ? net_plan_number(p, 11, (int32_t)c->kernel_w, 1, 255, "kernel height", &c->kernel_h) : status;
+    status =
+        status == NET_OK ? net_plan_number(p, 11, (int32_t)c->kernel_w, 1, 255, "kernel height", &c->kernel_h) : status;
     status = status == NET_OK ? net_plan_number(p, 2, 1, 1, 255, "dilation", &c->dilation_w) : status;
-    status = status == NET_OK ? net_plan_number(p, 12, (int32_t)c->dilation_w, 1, 255, "dilation of rows", &c->dilation_h) : status;
+    status = status == NET_OK
+                 ? net_plan_number(p, 12, (int32_t)c->dilation_w, 1, 255, "dilation of rows", &c->dilation_h)
+                 : status;
     status = status == NET_OK ? net_plan_number(p, 3, 1, 1, 255, "stride", &c->stride_w) : status;
-    status = status == NET_OK ? net_plan_number(p, 13, (int32_t)c->stride_w, 1, 255, "stride of rows", &c->stride_h) : status;
+    status = status == NET_OK ? net_plan_number(p, 13, (int32_t)c->stride_w, 1, 255, "stride of rows", &c->stride_h)
+                              : status;
     c->groups = 1;
     return status;
 }
@@ -93,8 +99,9 @@ static net_status weight_count(net_plan *p, uint32_t key, const net_conv *c, uin
     uint64_t expected = (uint64_t)c->num_output * in_channels * c->kernel_w * c->kernel_h;
     uint64_t promised = (uint64_t)(uint32_t)net_layer_int(p->layer, key, 0);
     if (promised != expected) {
-        return NET_BAD(p, "%llu weights (key %u), but %u outputs x %u channels x %ux%u need %llu", (unsigned long long)promised, key,
-                       c->num_output, in_channels, c->kernel_h, c->kernel_w, (unsigned long long)expected);
+        return NET_BAD(p, "%llu weights (key %u), but %u outputs x %u channels x %ux%u need %llu",
+                       (unsigned long long)promised, key, c->num_output, in_channels, c->kernel_h, c->kernel_w,
+                       (unsigned long long)expected);
     }
     return NET_OK;
 }
@@ -118,9 +125,10 @@ static net_status padding(net_plan *p, net_conv *c, const net_shape *in, uint32_
         same_pad(in->h, c->stride_h, extent_h, left == SAME_UPPER, &c->pad_t, &c->pad_b);
         return NET_OK;
     }
-    if (left < 0 || right < 0 || top < 0 || bottom < 0 || left > 65535 || right > 65535 || top > 65535 || bottom > 65535) {
-        return NET_BAD(p, "padding %d,%d,%d,%d (left, right, top, bottom), expected 0..65535 each%s", left, right, top, bottom,
-                       in != NULL ? " or -233 or -234 for all" : "");
+    if (left < 0 || right < 0 || top < 0 || bottom < 0 || left > 65535 || right > 65535 || top > 65535 ||
+        bottom > 65535) {
+        return NET_BAD(p, "padding %d,%d,%d,%d (left, right, top, bottom), expected 0..65535 each%s", left, right, top,
+                       bottom, in != NULL ? " or -233 or -234 for all" : "");
     }
     c->pad_l = (uint32_t)left;
     c->pad_r = (uint32_t)right;
@@ -182,7 +190,9 @@ static net_status any_conv_shape(net_plan *p, bool grouped) {
     if (full_w < extent_w || full_h < extent_h) {
         return NET_BAD(p, "padded input %ux%u is smaller than the kernel %ux%u", full_h, full_w, extent_h, extent_w);
     }
-    return net_plan_out(p, 0, (net_shape){3, (full_w - extent_w) / c->stride_w + 1, (full_h - extent_h) / c->stride_h + 1, c->num_output});
+    return net_plan_out(
+        p, 0,
+        (net_shape){3, (full_w - extent_w) / c->stride_w + 1, (full_h - extent_h) / c->stride_h + 1, c->num_output});
 }
 
 static net_status conv_shape(net_plan *p) {
@@ -205,7 +215,8 @@ static net_status any_deconv_shape(net_plan *p, bool grouped) {
     status = status == NET_OK && grouped ? group_settings(p, c) : status;
     status = status == NET_OK ? net_plan_act(p, 9, 10, &p->layer->act) : status;
     status = status == NET_OK ? net_plan_number(p, 18, 0, 0, 255, "columns added on the right", &extra_w) : status;
-    status = status == NET_OK ? net_plan_number(p, 19, (int32_t)extra_w, 0, 255, "rows added at the bottom", &extra_h) : status;
+    status = status == NET_OK ? net_plan_number(p, 19, (int32_t)extra_w, 0, 255, "rows added at the bottom", &extra_h)
+                              : status;
     status = status == NET_OK ? weight_count(p, 6, c, in->c / c->groups) : status;
     status = status == NET_OK ? padding(p, c, NULL, 0, 0) : status;
     if (status != NET_OK) {
@@ -213,7 +224,8 @@ static net_status any_deconv_shape(net_plan *p, bool grouped) {
     }
     c->has_bias = net_layer_int(p->layer, 5, 0) != 0;
     c->relu = p->layer->act.type == NET_ACT_RELU;
-    if (net_layer_int(p->layer, 28, 0) != 0 || net_layer_int(p->layer, 20, 0) != 0 || net_layer_int(p->layer, 21, 0) != 0) {
+    if (net_layer_int(p->layer, 28, 0) != 0 || net_layer_int(p->layer, 20, 0) != 0 ||
+        net_layer_int(p->layer, 21, 0) != 0) {
         return NET_CANNOT(p, "%s", "a given output size (keys 20, 21), or weights as an input (key 28),");
     }
     uint64_t full_w = (uint64_t)(in->w - 1) * c->stride_w + (c->kernel_w - 1) * c->dilation_w + 1 + extra_w;
@@ -221,7 +233,8 @@ static net_status any_deconv_shape(net_plan *p, bool grouped) {
     uint64_t cut_w = (uint64_t)c->pad_l + c->pad_r;
     uint64_t cut_h = (uint64_t)c->pad_t + c->pad_b;
     if (full_w <= cut_w || full_h <= cut_h || full_w > NET_MAX_ELEMENTS || full_h > NET_MAX_ELEMENTS) {
-        return NET_BAD(p, "an output of %llux%llu without its padding", (unsigned long long)full_h, (unsigned long long)full_w);
+        return NET_BAD(p, "an output of %llux%llu without its padding", (unsigned long long)full_h,
+                       (unsigned long long)full_w);
     }
     return net_plan_out(p, 0, (net_shape){3, (uint32_t)(full_w - cut_w), (uint32_t)(full_h - cut_h), c->num_output});
 }
@@ -237,7 +250,8 @@ static net_status deconv_depthwise_shape(net_plan *p) {
 static net_status inner_product_shape(net_plan *p) {
     net_conv *c = &p->layer->conv;
     const net_shape *in = net_plan_in(p, 0);
-    *c = (net_conv){.kernel_w = 1, .kernel_h = 1, .stride_w = 1, .stride_h = 1, .dilation_w = 1, .dilation_h = 1, .groups = 1};
+    *c = (net_conv){
+        .kernel_w = 1, .kernel_h = 1, .stride_w = 1, .stride_h = 1, .dilation_w = 1, .dilation_h = 1, .groups = 1};
     net_status status = net_plan_number(p, 0, 0, 1, 1 << 24, "number of outputs", &c->num_output);
     status = status == NET_OK ? net_plan_act(p, 9, 10, &p->layer->act) : status;
     status = status == NET_OK ? int8_term(p, c, net_layer_int(p->layer, 8, 0), true) : status;
@@ -250,7 +264,8 @@ static net_status inner_product_shape(net_plan *p) {
     uint64_t weights = (uint64_t)(uint32_t)net_layer_int(p->layer, 2, 0);
     bool rows = in->dims == 2 && (uint64_t)in->w * c->num_output == weights;
     status = weight_count(p, 2, c, rows ? in->w : net_shape_elements(in));
-    return status == NET_OK ? net_plan_out(p, 0, (net_shape){rows ? 2 : 1, c->num_output, rows ? in->h : 1, 1}) : status;
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){rows ? 2 : 1, c->num_output, rows ? in->h : 1, 1})
+                            : status;
 }
 
 /* ---- multiply-accumulates ---- */
@@ -317,8 +332,8 @@ static void column_reach(const net_conv *c, uint32_t in_w, uint32_t out_w, reach
 }
 
 /* Row oy of one output channel, whose filter is `weight` and whose first input channel is `in`. */
-static void conv_row(const net_conv *c, const net_shape *is, const reach *column, const float *in, const float *weight, uint32_t oy,
-                     float *out) {
+static void conv_row(const net_conv *c, const net_shape *is, const reach *column, const float *in, const float *weight,
+                     uint32_t oy, float *out) {
     uint32_t channels = is->c / c->groups;
     for (uint32_t ic = 0; ic < channels; ic++) {
         for (uint32_t ky = 0; ky < c->kernel_h; ky++, weight += c->kernel_w) {
@@ -372,7 +387,8 @@ static void conv_run(const net_work *work) {
 }
 
 /* Output (y, x) without padding gets input (iy, ix) through tap (ky, kx) where y = iy * stride + ky * dilation. */
-static void deconv_channel(const net_conv *c, const net_shape *is, const net_shape *os, const float *in, const float *weight, float *out) {
+static void deconv_channel(const net_conv *c, const net_shape *is, const net_shape *os, const float *in,
+                           const float *weight, float *out) {
     for (uint32_t ic = 0; ic < is->c / c->groups; ic++) {
         for (uint32_t ky = 0; ky < c->kernel_h; ky++) {
             for (uint32_t kx = 0; kx < c->kernel_w; kx++) {

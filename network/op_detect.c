@@ -54,8 +54,8 @@ static float array_float(const net_layer *layer, uint32_t key, uint32_t i) {
 
 /* One input and neither image size nor largest boxes: boxes in parts of the map, as MXNet has them. */
 static bool relative_boxes(const net_layer *layer) {
-    return layer->num_in == 1 && net_layer_int(layer, 9, 0) == NET_ABSENT && net_layer_int(layer, 10, 0) == NET_ABSENT &&
-           array_count(layer, 1) == 0;
+    return layer->num_in == 1 && net_layer_int(layer, 9, 0) == NET_ABSENT &&
+           net_layer_int(layer, 10, 0) == NET_ABSENT && array_count(layer, 1) == 0;
 }
 
 static net_status prior_box_shape(net_plan *p) {
@@ -65,16 +65,18 @@ static net_status prior_box_shape(net_plan *p) {
     uint64_t largest = array_count(layer, 1);
     uint64_t ratios = array_count(layer, 2);
     bool relative = relative_boxes(layer);
-    if (in->dims != 3 || smallest == 0 || (!relative && largest != 0 && largest != smallest) || (relative && ratios == 0)) {
-        return NET_BAD(p, "%u dimensions, %u smallest and %u largest boxes, expected 3 and equal numbers", in->dims, (uint32_t)smallest,
-                       (uint32_t)largest);
+    if (in->dims != 3 || smallest == 0 || (!relative && largest != 0 && largest != smallest) ||
+        (relative && ratios == 0)) {
+        return NET_BAD(p, "%u dimensions, %u smallest and %u largest boxes, expected 3 and equal numbers", in->dims,
+                       (uint32_t)smallest, (uint32_t)largest);
     }
     bool by_input = net_layer_int(layer, 9, 0) == NET_ABSENT || net_layer_int(layer, 10, 0) == NET_ABSENT;
-    if (!relative &&
-        ((by_input && layer->num_in != 2) || (!by_input && (net_layer_int(layer, 9, 0) < 1 || net_layer_int(layer, 10, 0) < 1)))) {
+    if (!relative && ((by_input && layer->num_in != 2) ||
+                      (!by_input && (net_layer_int(layer, 9, 0) < 1 || net_layer_int(layer, 10, 0) < 1)))) {
         return NET_BAD(p, "%s", "no size of the image (keys 9 and 10, or a second input)");
     }
-    uint64_t priors = relative ? smallest - 1 + ratios : smallest * (1 + ratios * (net_layer_int(layer, 7, 1) != 0 ? 2 : 1)) + largest;
+    uint64_t priors = relative ? smallest - 1 + ratios
+                               : smallest * (1 + ratios * (net_layer_int(layer, 7, 1) != 0 ? 2 : 1)) + largest;
     if (priors > NET_MAX_ELEMENTS || 4 * priors * in->w * in->h > NET_MAX_ELEMENTS) {
         return NET_BAD(p, "%llu boxes in each of %u cells", (unsigned long long)priors, in->w * in->h);
     }
@@ -145,7 +147,8 @@ static void prior_box_run(const net_work *work) {
         float y = offset * step_h + (float)i * step_h;
         float x = offset * step_w;
         for (uint32_t j = 0; j < map->w; j++, x += step_w) {
-            box = relative ? relative_cell_boxes(layer, map, box, x, y) : cell_boxes(layer, box, x, y, image_w, image_h);
+            box =
+                relative ? relative_cell_boxes(layer, map, box, x, y) : cell_boxes(layer, box, x, y, image_w, image_h);
         }
     }
     for (uint32_t i = 0; net_layer_int(layer, 8, 0) != 0 && i < os->w; i++) {

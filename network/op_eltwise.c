@@ -20,7 +20,8 @@ static net_status eltwise_shape(net_plan *p) {
     for (uint32_t i = 1; status == NET_OK && i < p->layer->num_in; i++) {
         const net_shape *s = net_plan_in(p, i);
         if (s->dims != first->dims || s->w != first->w || s->h != first->h || s->c != first->c) {
-            return NET_BAD(p, "input %u is %ux%ux%u, input 0 %ux%ux%u (c, h, w)", i, s->c, s->h, s->w, first->c, first->h, first->w);
+            return NET_BAD(p, "input %u is %ux%ux%u, input 0 %ux%ux%u (c, h, w)", i, s->c, s->h, s->w, first->c,
+                           first->h, first->w);
         }
     }
     return status == NET_OK ? net_plan_same(p) : status;
@@ -50,7 +51,21 @@ static void eltwise_run(const net_work *work) {
 
 /* ---- BinaryOp: two blobs that are broadcast to one shape, or a blob and a number ---- */
 
-enum { BIN_ADD, BIN_SUB, BIN_MUL, BIN_DIV, BIN_MAX, BIN_MIN, BIN_POW, BIN_RSUB, BIN_RDIV, BIN_RPOW, BIN_ATAN2, BIN_RATAN2, BIN_COUNT };
+enum {
+    BIN_ADD,
+    BIN_SUB,
+    BIN_MUL,
+    BIN_DIV,
+    BIN_MAX,
+    BIN_MIN,
+    BIN_POW,
+    BIN_RSUB,
+    BIN_RDIV,
+    BIN_RPOW,
+    BIN_ATAN2,
+    BIN_RATAN2,
+    BIN_COUNT
+};
 
 static float binary(uint32_t op, float a, float b) {
     switch (op) {
@@ -83,8 +98,8 @@ static float binary(uint32_t op, float a, float b) {
 }
 
 /*
- * The blob as (c, h, w) beside one with more dimensions. A vector runs along the outermost dimension of the other when their lengths agree, otherwise along the innermost one;
- * a matrix runs along the two outer ones.
+ * The blob as (c, h, w) beside one with more dimensions. A vector runs along the outermost dimension of the other when
+ * their lengths agree, otherwise along the innermost one; a matrix runs along the two outer ones.
  */
 static void widen(const net_shape *shape, const net_shape *other, uint32_t size[3]) {
     uint32_t dims = shape->dims > other->dims ? shape->dims : other->dims;
@@ -131,7 +146,8 @@ static net_status binary_shape(net_plan *p) {
     net_op_binary_sizes(p->graph, p->layer, size);
     for (int i = 0; i < 3; i++) {
         if (size[0][i] != size[1][i] && size[0][i] != 1 && size[1][i] != 1) {
-            return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w) do not fit together", a->c, a->h, a->w, b->c, b->h, b->w);
+            return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w) do not fit together", a->c, a->h, a->w, b->c,
+                           b->h, b->w);
         }
         out[i] = size[0][i] > size[1][i] ? size[0][i] : size[1][i];
     }
@@ -245,7 +261,20 @@ static void erf_run(const net_work *work) {
 
 /* ---- Reduction: along some axes or all ---- */
 
-enum { RED_SUM, RED_ASUM, RED_SUMSQ, RED_MEAN, RED_MAX, RED_MIN, RED_PROD, RED_L1, RED_L2, RED_LOGSUM, RED_LOGSUMEXP, RED_COUNT };
+enum {
+    RED_SUM,
+    RED_ASUM,
+    RED_SUMSQ,
+    RED_MEAN,
+    RED_MAX,
+    RED_MIN,
+    RED_PROD,
+    RED_L1,
+    RED_L2,
+    RED_LOGSUM,
+    RED_LOGSUMEXP,
+    RED_COUNT
+};
 
 /* Which of the dims axes go away; false: an axis that does not exist. */
 static bool reduced_axes(const net_layer *layer, uint32_t dims, bool gone[3]) {
@@ -278,7 +307,8 @@ static net_status reduction_shape(net_plan *p) {
     if (!reduced_axes(p->layer, in->dims, gone)) {
         return NET_BAD(p, "an axis (key 3) outside a blob with %u dimensions", in->dims);
     }
-    if (net_layer_int(p->layer, 1, 1) == 0 && net_layer_param(p->layer, 3) != NULL && net_layer_int(p->layer, 5, 0) != 1) {
+    if (net_layer_int(p->layer, 1, 1) == 0 && net_layer_param(p->layer, 3) != NULL &&
+        net_layer_int(p->layer, 5, 0) != 1) {
         return NET_CANNOT(p, "%s", "a reduction along axes in the old numbering (key 5 is not 1)");
     }
     bool keep = net_layer_int(p->layer, 4, 0) != 0;
@@ -305,7 +335,8 @@ bool net_op_reduces_maps(const net_layer *layer, const net_shape *in, net_reduct
         return false;
     }
     const bool *of_map = gone + in->dims - 1; /* the innermost axis */
-    *r = (net_reduction){.mean = op == RED_MEAN, .sum = op == RED_SUM, .columns = of_map[0], .rows = in->dims > 1 && of_map[-1]};
+    *r = (net_reduction){
+        .mean = op == RED_MEAN, .sum = op == RED_SUM, .columns = of_map[0], .rows = in->dims > 1 && of_map[-1]};
     return r->rows || r->columns;
 }
 

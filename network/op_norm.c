@@ -1,4 +1,5 @@
-/* op_norm.c - normalisations and scales. Channels are the steps of a blob's outermost dimension, so a vector has channels of one element. */
+/* op_norm.c - normalisations and scales. Channels are the steps of a blob's outermost dimension, so a vector has
+ * channels of one element. */
 #include <math.h>
 
 #include "op.h"
@@ -34,7 +35,8 @@ void net_batch_norm_line(const net_layer *layer, uint32_t channel, float *factor
     float root = sqrtf(net_layer_tensor(layer, NET_ROLE_VARIANCE)->f32[channel] + net_layer_float(layer, 1, 0.0f));
     root = root == 0.0f ? 0.0001f : root;
     *factor = slope / root;
-    *offset = net_layer_tensor(layer, NET_ROLE_BIAS)->f32[channel] - slope * net_layer_tensor(layer, NET_ROLE_MEAN)->f32[channel] / root;
+    *offset = net_layer_tensor(layer, NET_ROLE_BIAS)->f32[channel] -
+              slope * net_layer_tensor(layer, NET_ROLE_MEAN)->f32[channel] / root;
 }
 
 static void batch_norm_run(const net_work *work) {

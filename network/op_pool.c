@@ -1,4 +1,5 @@
-/* op_pool.c - pooling: maximum or average over windows, over the whole map, or over windows that adapt to an output size. */
+/* op_pool.c - pooling: maximum or average over windows, over the whole map, or over windows that adapt to an output
+ * size. */
 #include <float.h>
 
 #include "op.h"
@@ -107,7 +108,8 @@ static net_status pool_shape(net_plan *p) {
 }
 
 /* Rows y0..y1-1 and columns x0..x1-1 of a map; the average divides by `count`. */
-static float window(const float *map, uint32_t width, bool max, uint32_t y0, uint32_t y1, uint32_t x0, uint32_t x1, float count) {
+static float window(const float *map, uint32_t width, bool max, uint32_t y0, uint32_t y1, uint32_t x0, uint32_t x1,
+                    float count) {
     float best = -FLT_MAX;
     float sum = 0.0f;
     for (uint32_t y = y0; y < y1; y++) {
@@ -121,7 +123,8 @@ static float window(const float *map, uint32_t width, bool max, uint32_t y0, uin
 }
 
 /* The part first..last-1 of window o that lies inside 0..size-1. */
-static void clip_window(uint32_t size, uint32_t kernel, uint32_t stride, uint32_t pad, uint32_t o, uint32_t *first, uint32_t *last) {
+static void clip_window(uint32_t size, uint32_t kernel, uint32_t stride, uint32_t pad, uint32_t o, uint32_t *first,
+                        uint32_t *last) {
     uint64_t start = (uint64_t)o * stride;
     uint64_t end = start + kernel - pad; /* pad < kernel */
     *first = start < pad ? 0 : (uint32_t)(start - pad);
@@ -161,7 +164,8 @@ static void pool_run(const net_work *work) {
         os = (net_shape){3, 1, 1, os.w};
     }
     for (uint32_t c = 0; c < os.c; c++) {
-        pool_map(&work->layer->pool, is, &os, work->in[0] + (size_t)c * is->w * is->h, work->out[0] + (size_t)c * os.w * os.h);
+        pool_map(&work->layer->pool, is, &os, work->in[0] + (size_t)c * is->w * is->h,
+                 work->out[0] + (size_t)c * os.w * os.h);
     }
 }
 

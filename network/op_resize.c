@@ -50,7 +50,8 @@ typedef struct taps {
     float weight[4];
 } taps;
 
-static taps nearest_taps(const net_work *work, uint32_t size, uint32_t out, uint32_t o, bool scaled, uint32_t scale_key) {
+static taps nearest_taps(const net_work *work, uint32_t size, uint32_t out, uint32_t o, bool scaled,
+                         uint32_t scale_key) {
     float step = scaled ? 1.0f / net_layer_float(work->layer, scale_key, 1.0f) : (float)size / (float)out;
     float source = (float)o * step;
     return (taps){{source < (float)(size - 1) ? (uint32_t)source : size - 1}, {1.0f}};
@@ -123,7 +124,8 @@ static void interp_run(const net_work *work) {
             for (uint32_t c = 0; c < os->c; c++) {
                 const float *map = work->in[0] + (size_t)c * is.w * is.h;
                 size_t at = ((size_t)c * os->h + oy) * os->w + ox;
-                out[at] = plain || type == NEAREST ? map[(size_t)y.at[0] * is.w + x.at[0]] : sample(map, is.w, count, &y, &x);
+                out[at] =
+                    plain || type == NEAREST ? map[(size_t)y.at[0] * is.w + x.at[0]] : sample(map, is.w, count, &y, &x);
             }
         }
     }

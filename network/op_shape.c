@@ -142,8 +142,9 @@ static net_status concat_shape(net_plan *p) {
         net_shape_outer(in, size);
         for (uint32_t k = 0; k < 3; k++) {
             if (in->dims != dims || (k != axis && size[k] != sum[k])) {
-                return NET_BAD(p, "input %u is %ux%ux%u with %u dimensions, which does not fit to input 0 along axis %u", i, in->c, in->h,
-                               in->w, in->dims, axis);
+                return NET_BAD(p,
+                               "input %u is %ux%ux%u with %u dimensions, which does not fit to input 0 along axis %u",
+                               i, in->c, in->h, in->w, in->dims, axis);
             }
         }
         along += size[axis];
@@ -203,7 +204,8 @@ static net_status slice_shape(net_plan *p) {
             n = (int32_t)slice[i].bits == NET_ABSENT ? (int64_t)((total - used) / (parts - i)) : (int32_t)slice[i].bits;
         }
         if (n < 1 || n > (int64_t)total - used) {
-            return NET_BAD(p, "part %u of %lld along axis %u, %u of %u are left", i, (long long)n, axis, total - used, total);
+            return NET_BAD(p, "part %u of %lld along axis %u, %u of %u are left", i, (long long)n, axis, total - used,
+                           total);
         }
         size[axis] = (uint32_t)n;
         used += (uint32_t)n;
@@ -271,7 +273,8 @@ static net_status permute_shape(net_plan *p) {
     uint32_t order;
     net_status status = net_plan_number(p, 0, 0, 0, in->dims == 3 ? 5 : in->dims == 2 ? 1 : 0, "order", &order);
     const uint32_t *from = orders[status == NET_OK ? order : 0];
-    return status == NET_OK ? net_plan_out(p, 0, (net_shape){in->dims, size[from[0]], size[from[1]], size[from[2]]}) : status;
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){in->dims, size[from[0]], size[from[1]], size[from[2]]})
+                            : status;
 }
 
 static void permute_run(const net_work *work) {
@@ -306,8 +309,8 @@ static void shuffle_run(const net_work *work) {
     size_t plane = (size_t)s->w * s->h;
     for (uint32_t g = 0; g < groups; g++) {
         for (uint32_t i = 0; i < s->c / groups; i++) {
-            memcpy(work->out[0] + ((size_t)i * groups + g) * plane, work->in[0] + ((size_t)g * (s->c / groups) + i) * plane,
-                   plane * sizeof(float));
+            memcpy(work->out[0] + ((size_t)i * groups + g) * plane,
+                   work->in[0] + ((size_t)g * (s->c / groups) + i) * plane, plane * sizeof(float));
         }
     }
 }

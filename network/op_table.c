@@ -40,7 +40,8 @@ const net_shape *net_plan_in(const net_plan *p, uint32_t i) {
 
 net_status net_plan_out(net_plan *p, uint32_t i, net_shape shape) {
     uint64_t plane = (uint64_t)shape.w * shape.h;
-    if (shape.w == 0 || shape.h == 0 || shape.c == 0 || plane > NET_MAX_ELEMENTS || plane * shape.c > NET_MAX_ELEMENTS) {
+    if (shape.w == 0 || shape.h == 0 || shape.c == 0 || plane > NET_MAX_ELEMENTS ||
+        plane * shape.c > NET_MAX_ELEMENTS) {
         return NET_BAD(p, "impossible output shape w=%u h=%u c=%u", shape.w, shape.h, shape.c);
     }
     p->elements += plane * shape.c;
@@ -51,7 +52,8 @@ net_status net_plan_out(net_plan *p, uint32_t i, net_shape shape) {
     return NET_OK;
 }
 
-net_status net_plan_number(net_plan *p, uint32_t key, int32_t absent, int32_t lo, int32_t hi, const char *what, uint32_t *out) {
+net_status net_plan_number(net_plan *p, uint32_t key, int32_t absent, int32_t lo, int32_t hi, const char *what,
+                           uint32_t *out) {
     int32_t value = net_layer_int(p->layer, key, absent);
     if (value < lo || value > hi) {
         return NET_BAD(p, "%s (key %u) is %d, expected %d..%d", what, key, value, lo, hi);

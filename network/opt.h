@@ -19,7 +19,8 @@ void net_opt_say(net_opt *opt, const char *format, ...) __attribute__((format(pr
 bool net_opt_gone(const net_layer *layer);
 /* Layer that consumes output 0 of a layer; NULL: none. */
 net_layer *net_opt_next(net_opt *opt, const net_layer *layer);
-/* Remove a layer with one input and one output that only passes elements on. Its consumer reads the input; without a consumer the producer writes the output, which keeps its name. */
+/* Remove a layer with one input and one output that only passes elements on. Its consumer reads the input; without a
+ * consumer the producer writes the output, which keeps its name. */
 void net_opt_bypass(net_opt *opt, net_layer *layer);
 /* false: the layer must stay, because an output of the network would be one of its inputs. */
 bool net_opt_can_bypass(const net_opt *opt, const net_layer *layer);

@@ -20,14 +20,16 @@ static bool same_shape(const net_shape *a, const net_shape *b) {
 /* ---- layers that pass their input on as it is ---- */
 
 static bool is_identity(const net_graph *g, const net_layer *layer) {
-    if (layer->num_in != 1 || layer->num_out != 1 || !same_shape(&g->blob[layer->in[0]].shape, &g->blob[layer->out[0]].shape)) {
+    if (layer->num_in != 1 || layer->num_out != 1 ||
+        !same_shape(&g->blob[layer->in[0]].shape, &g->blob[layer->out[0]].shape)) {
         return false;
     }
     if (is_type(layer, "Dropout")) {
         return net_layer_float(layer, 0, 1.0f) == 1.0f;
     }
     /* Copies that keep the order of the elements, or that leave out and add nothing since the shape is the same. */
-    static const char *const copies[] = {"Noop", "Split", "Flatten", "Reshape", "Concat", "Crop", "Padding", "Slice", "Interp"};
+    static const char *const copies[] = {"Noop", "Split",   "Flatten", "Reshape", "Concat",
+                                         "Crop", "Padding", "Slice",   "Interp"};
     for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++) {
         if (is_type(layer, copies[i])) {
             return true;
@@ -144,9 +146,10 @@ void net_opt_fold(net_opt *opt) {
         net_layer *layer = &g->layer[i];
         net_layer *next = has_weights(layer) ? net_opt_next(opt, layer) : NULL;
         bool line = is_type(next, "BatchNorm") || (is_type(next, "Scale") && next->num_in == 1);
-        /* Weights that are INT8 already have scales that no longer would fit. A matrix of rows has its channels along the rows. */
-        if (!line || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term != 0 || layer->tensor[0].f32 == NULL ||
-            g->blob[layer->out[0]].shape.dims == 2) {
+        /* Weights that are INT8 already have scales that no longer would fit. A matrix of rows has its channels along
+         * the rows. */
+        if (!line || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term != 0 ||
+            layer->tensor[0].f32 == NULL || g->blob[layer->out[0]].shape.dims == 2) {
             continue;
         }
         if (!fold(layer, next)) {
@@ -166,8 +169,8 @@ void net_opt_activations(net_opt *opt) {
         net_layer *layer = &g->layer[i];
         net_layer *next = has_weights(layer) ? net_opt_next(opt, layer) : NULL;
         /* Behind a requantised output the activation would have to come before it. */
-        if (next == NULL || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term > 100 || !net_op_is_act(next->op) ||
-            next->act.type == NET_ACT_NONE || next->act.type > NET_ACT_HARD_SWISH) {
+        if (next == NULL || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term > 100 ||
+            !net_op_is_act(next->op) || next->act.type == NET_ACT_NONE || next->act.type > NET_ACT_HARD_SWISH) {
             continue;
         }
         net_value params[2] = {{.is_float = true}, {.is_float = true}};
@@ -193,7 +196,8 @@ static bool is_conv(const net_layer *layer) {
     return is_type(layer, "Convolution") || is_type(layer, "ConvolutionDepthWise");
 }
 
-/* All consumers of a blob, through Split layers, are INT8 convolutions with one input scale: that scale, otherwise 0. */
+/* All consumers of a blob, through Split layers, are INT8 convolutions with one input scale: that scale, otherwise 0.
+ */
 static float common_scale(const net_graph *g, uint32_t blob) {
     uint32_t consumer = g->blob[blob].consumer;
     if (consumer == NET_NONE) {
@@ -215,7 +219,8 @@ void net_opt_requantise(net_opt *opt) {
     net_graph *g = opt->graph;
     for (uint32_t i = 0; i < g->num_layers && !opt->no_memory; i++) {
         net_layer *layer = &g->layer[i];
-        if (net_opt_gone(layer) || !is_conv(layer) || layer->conv.int8_scale_term == 0 || layer->conv.int8_scale_term > 100) {
+        if (net_opt_gone(layer) || !is_conv(layer) || layer->conv.int8_scale_term == 0 ||
+            layer->conv.int8_scale_term > 100) {
             continue;
         }
         float scale = common_scale(g, layer->out[0]);
@@ -232,6 +237,7 @@ void net_opt_requantise(net_opt *opt) {
         *top = scale;
         layer->tensor[layer->num_tensors++] = (net_tensor){.role = NET_ROLE_TOP_SCALE, .count = 1, .f32 = top};
         layer->conv.int8_scale_term = (uint32_t)term;
-        net_opt_say(opt, "requantise %s '%.80s': INT8 output with scale %g for its consumers", layer->type, layer->name, (double)scale);
+        net_opt_say(opt, "requantise %s '%.80s': INT8 output with scale %g for its consumers", layer->type, layer->name,
+                    (double)scale);
     }
 }

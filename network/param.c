@@ -29,11 +29,13 @@ static const struct {
     const char *type;
     net_kind kind;
 } kind_table[] = {
-    {"Input", NET_INPUT},     {"Convolution", NET_CONV}, {"ReLU", NET_RELU},    {"Split", NET_SPLIT}, {"Softmax", NET_SOFTMAX},
-    {"Flatten", NET_FLATTEN}, {"Reshape", NET_RESHAPE},  {"Dropout", NET_COPY}, {"Noop", NET_COPY},
+    {"Input", NET_INPUT},     {"Convolution", NET_CONV}, {"ReLU", NET_RELU},
+    {"Split", NET_SPLIT},     {"Softmax", NET_SOFTMAX},  {"Flatten", NET_FLATTEN},
+    {"Reshape", NET_RESHAPE}, {"Dropout", NET_COPY},     {"Noop", NET_COPY},
 };
 
-/* Start of every error line of this file: file and line. The text of the file never reaches it unchecked: control characters were refused before. */
+/* Start of every error line of this file: file and line. The text of the file never reaches it unchecked: control
+ * characters were refused before. */
 #define BAD(r, format, ...) net_fail((r)->err, NET_ERR_FORMAT, "%.150s:%u: " format, (r)->name, (r)->line, __VA_ARGS__)
 #define NO_MEMORY(r) net_fail((r)->err, NET_ERR_MEMORY, "%.150s:%u: out of memory", (r)->name, (r)->line)
 
@@ -62,7 +64,8 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Next word of the line. Length 0: no word left. In a setting, text that begins with a quote right behind the equals sign goes on to the next quote. */
+/* Next word of the line. Length 0: no word left. In a setting, text that begins with a quote right behind the equals
+ * sign goes on to the next quote. */
 static span next_piece_of_line(reader *r, bool setting) {
     const char *p = r->rest.at;
     const char *end = p + r->rest.len;
@@ -218,7 +221,8 @@ static net_status parse_setting(reader *r, net_layer *layer, span word) {
     const char *equals = memchr(word.at, '=', word.len);
     span key_text = {word.at, equals == NULL ? 0 : (size_t)(equals - word.at)};
     int32_t key;
-    if (equals == NULL || !to_int(key_text, -23300 - (int)NET_MAX_KEY, (int)NET_MAX_KEY, &key) || (key < 0 && key > -23300)) {
+    if (equals == NULL || !to_int(key_text, -23300 - (int)NET_MAX_KEY, (int)NET_MAX_KEY, &key) ||
+        (key < 0 && key > -23300)) {
         return BAD(r, "'%.*s' is not key=value with a key of 0..31 or -23300..-23331", SHOW(word));
     }
     bool counted = key < 0;
@@ -251,12 +255,13 @@ static net_status check_hints(reader *r, const net_layer *layer) {
         return NET_OK;
     }
     if (param->count != 4 * layer->num_out && param->count != 5 * layer->num_out) {
-        return BAD(r, "shape hints (key 30) of layer '%.60s' are %u values, expected 4 or 5 for each of its %u outputs", layer->name,
-                   param->count, layer->num_out);
+        return BAD(r, "shape hints (key 30) of layer '%.60s' are %u values, expected 4 or 5 for each of its %u outputs",
+                   layer->name, param->count, layer->num_out);
     }
     uint32_t each = param->count / layer->num_out;
     for (uint32_t i = 0; i < param->count; i++) {
-        if (param->value[i].is_float || param->value[i].bits > INT32_MAX || (i % each == 0 && param->value[i].bits > 4)) {
+        if (param->value[i].is_float || param->value[i].bits > INT32_MAX ||
+            (i % each == 0 && param->value[i].bits > 4)) {
             return BAD(r, "shape hint %u (key 30) of layer '%.60s' is not a possible %s", i, layer->name,
                        i % each == 0 ? "number of dimensions" : "size");
         }
@@ -362,8 +367,8 @@ static net_status parse_layer(reader *r) {
     for (int i = 0; i < 2; i++) {
         /* No layer can name more blobs than there are words left in its line. */
         if (!to_int(counts[i], 0, INT32_MAX, &num[i]) || (size_t)num[i] > r->rest.len) {
-            return BAD(r, "'%.*s' is not a possible number of %s of layer '%.*s'", SHOW(counts[i]), i == 0 ? "inputs" : "outputs",
-                       SHOW(name));
+            return BAD(r, "'%.*s' is not a possible number of %s of layer '%.*s'", SHOW(counts[i]),
+                       i == 0 ? "inputs" : "outputs", SHOW(name));
         }
     }
     r->graph->num_layers++;
@@ -398,11 +403,13 @@ static net_status parse_head(reader *r, size_t bytes) {
     }
     int32_t layers = 0;
     int32_t blobs = 0;
-    bool ok = next_line(r) && to_int(next_word(r), 1, NET_MAX_LAYERS, &layers) && to_int(next_word(r), 1, NET_MAX_BLOBS, &blobs);
+    bool ok = next_line(r) && to_int(next_word(r), 1, NET_MAX_LAYERS, &layers) &&
+              to_int(next_word(r), 1, NET_MAX_BLOBS, &blobs);
     if (!ok || next_word(r).len > 0) {
         return BAD(r, "expected the number of layers (1..%u) and of blobs (1..%u)", NET_MAX_LAYERS, NET_MAX_BLOBS);
     }
-    /* A layer takes at least 8 bytes ("a b 0 0\n"), a blob 2: counts that the text cannot hold are refused before memory is taken for them. */
+    /* A layer takes at least 8 bytes ("a b 0 0\n"), a blob 2: counts that the text cannot hold are refused before
+     * memory is taken for them. */
     if ((size_t)layers > bytes / 8 + 1 || (size_t)blobs > bytes / 2) {
         return BAD(r, "%d layers and %d blobs do not fit into %zu bytes of text", layers, blobs, bytes);
     }
@@ -425,8 +432,8 @@ static net_status parse_all(reader *r, size_t bytes) {
         return status;
     }
     if (r->graph->num_layers != r->cap_layers || r->graph->num_blobs != r->cap_blobs) {
-        return BAD(r, "%u layers and %u blobs up to here, line 2 announces %u and %u", r->graph->num_layers, r->graph->num_blobs,
-                   r->cap_layers, r->cap_blobs);
+        return BAD(r, "%u layers and %u blobs up to here, line 2 announces %u and %u", r->graph->num_layers,
+                   r->graph->num_blobs, r->cap_layers, r->cap_blobs);
     }
     while (next_line(r)) {
         r->graph->extra_lines++;
@@ -440,7 +447,8 @@ net_status net_graph_parse_param(net_graph *graph, const char *text, size_t byte
     }
     memset(graph, 0, sizeof *graph);
     if (bytes > NET_MAX_PARAM_BYTES) {
-        return net_fail(err, NET_ERR_FORMAT, "%.150s: %zu bytes, expected at most %u", name, bytes, NET_MAX_PARAM_BYTES);
+        return net_fail(err, NET_ERR_FORMAT, "%.150s: %zu bytes, expected at most %u", name, bytes,
+                        NET_MAX_PARAM_BYTES);
     }
     for (size_t i = 0; i < bytes; i++) {
         unsigned char c = (unsigned char)text[i];

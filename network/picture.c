@@ -44,7 +44,8 @@ net_status net_picture_decode(net_picture *picture, const void *data, size_t byt
     }
     *picture = (net_picture){0};
     if (bytes > NET_MAX_PICTURE_BYTES) {
-        return net_fail(err, NET_ERR_FORMAT, "%.200s: %zu bytes, expected at most %u", name, bytes, NET_MAX_PICTURE_BYTES);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: %zu bytes, expected at most %u", name, bytes,
+                        NET_MAX_PICTURE_BYTES);
     }
 #ifdef HAVE_STB
     int w = 0;
@@ -52,14 +53,15 @@ net_status net_picture_decode(net_picture *picture, const void *data, size_t byt
     int channels = 0;
     picture->rgb = stbi_load_from_memory(data, (int)bytes, &w, &h, &channels, 3);
     if (picture->rgb == NULL) {
-        return net_fail(err, NET_ERR_FORMAT, "%.200s: expected a PNG, JPEG or PNM picture of at most %u x %u pixels", name,
-                        NET_MAX_PICTURE_SIDE, NET_MAX_PICTURE_SIDE);
+        return net_fail(err, NET_ERR_FORMAT, "%.200s: expected a PNG, JPEG or PNM picture of at most %u x %u pixels",
+                        name, NET_MAX_PICTURE_SIDE, NET_MAX_PICTURE_SIDE);
     }
     picture->w = (uint32_t)w;
     picture->h = (uint32_t)h;
     return NET_OK;
 #else
-    return net_fail(err, NET_ERR_UNSUPPORTED, "%.200s: this program was built without libstb-dev (make deps): it reads no pictures", name);
+    return net_fail(err, NET_ERR_UNSUPPORTED,
+                    "%.200s: this program was built without libstb-dev (make deps): it reads no pictures", name);
 #endif
 }
 
@@ -139,7 +141,8 @@ net_status net_picture_resize(const net_picture *picture, uint32_t w, uint32_t h
         resize_row(picture->rgb + 3 * (size_t)picture->w * t->first, taps, w, above);
         resize_row(picture->rgb + 3 * (size_t)picture->w * t->second, taps, w, below);
         for (size_t i = 0; i < 3 * (size_t)w; i++) {
-            out[3 * (size_t)w * y + i] = (uint8_t)((((t->weight[0] * above[i]) >> 16) + ((t->weight[1] * below[i]) >> 16) + 2) >> 2);
+            out[3 * (size_t)w * y + i] =
+                (uint8_t)((((t->weight[0] * above[i]) >> 16) + ((t->weight[1] * below[i]) >> 16) + 2) >> 2);
         }
     }
     free(taps);
@@ -160,14 +163,16 @@ float net_picture_value(const net_picture_prep *prep, uint32_t channel, uint32_t
     return prep->has_mean ? x - mean : prep->has_norm ? x * norm : x;
 }
 
-net_status net_picture_input(const net_picture *picture, const net_picture_prep *prep, const net_shape *shape, float *out, net_error *err) {
+net_status net_picture_input(const net_picture *picture, const net_picture_prep *prep, const net_shape *shape,
+                             float *out, net_error *err) {
     if (picture == NULL || prep == NULL || shape == NULL || out == NULL) {
         return net_fail(err, NET_ERR_ARG, "net_picture_input: null argument");
     }
     uint32_t channels = prep->order == NET_PIXEL_GRAY ? 1 : 3;
     if (shape->dims != 3 || shape->c != channels) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, "an input of %u dimensions with %u channels, expected 3 with %u for a picture",
-                        shape->dims, shape->c, channels);
+        return net_fail(err, NET_ERR_UNSUPPORTED,
+                        "an input of %u dimensions with %u channels, expected 3 with %u for a picture", shape->dims,
+                        shape->c, channels);
     }
     size_t plane = (size_t)shape->w * shape->h;
     uint8_t *pixels = malloc(3 * plane + 1);

@@ -1,4 +1,5 @@
-/* plan.c - shapes of all blobs and decoded settings of all layers, as the table of layer types (op.h) says: what has to be known before a graph is executed. */
+/* plan.c - shapes of all blobs and decoded settings of all layers, as the table of layer types (op.h) says: what has to
+ * be known before a graph is executed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,11 +25,13 @@ static net_status plan_layer(net_plan *p) {
     if (op == NULL || op->shape == NULL) {
         return net_fail(p->err, NET_ERR_UNSUPPORTED, NET_WHERE " is not supported", NET_HERE(p));
     }
-    if (layer->num_in < op->min_in || layer->num_in > op->max_in || layer->num_out < op->min_out || layer->num_out > op->max_out) {
+    if (layer->num_in < op->min_in || layer->num_in > op->max_in || layer->num_out < op->min_out ||
+        layer->num_out > op->max_out) {
         char in[40];
         char out[40];
         return NET_BAD(p, "%u inputs and %u outputs, expected %s and %s", layer->num_in, layer->num_out,
-                       range_text(in, sizeof in, op->min_in, op->max_in), range_text(out, sizeof out, op->min_out, op->max_out));
+                       range_text(in, sizeof in, op->min_in, op->max_in),
+                       range_text(out, sizeof out, op->min_out, op->max_out));
     }
     return op->shape(p);
 }
@@ -55,14 +58,16 @@ static net_status plan_ends(net_graph *graph, net_error *err) {
         }
     }
     if (graph->num_inputs == 0 || graph->num_outputs == 0) {
-        return net_fail(err, NET_ERR_FORMAT, "%.150s: no %s", graph->name, graph->num_inputs == 0 ? "Input layer" : "output");
+        return net_fail(err, NET_ERR_FORMAT, "%.150s: no %s", graph->name,
+                        graph->num_inputs == 0 ? "Input layer" : "output");
     }
     graph->input = graph->num_inputs == 1 ? graph->inputs[0] : NET_NONE;
     graph->output = graph->num_outputs == 1 ? graph->outputs[0] : NET_NONE;
     return NET_OK;
 }
 
-/* Inputs of a Concat along the outermost dimension lie one behind the other in its output, which itself may be input of another. */
+/* Inputs of a Concat along the outermost dimension lie one behind the other in its output, which itself may be input of
+ * another. */
 static void plan_homes(net_graph *graph) {
     for (uint32_t i = 0; i < graph->num_blobs; i++) {
         graph->blob[i].home = i;

@@ -1,6 +1,7 @@
 /*
- * predict.h - clock cycles of tasks from their register values alone, private to network/. One file for each unit; docs/npu/performance.md, "Prediction", says what is in the model and where its constants come from.
- * Bus profile `ideal`: a beat a cycle each way on both channels.
+ * predict.h - clock cycles of tasks from their register values alone, private to network/. One file for each unit;
+ * docs/npu/performance.md, "Prediction", says what is in the model and where its constants come from. Bus profile
+ * `ideal`: a beat a cycle each way on both channels.
  */
 #ifndef NET_PREDICT_H
 #define NET_PREDICT_H
@@ -26,8 +27,8 @@ static inline uint64_t net_beats(uint32_t addr, uint64_t bytes) {
 }
 
 /*
- * All tasks of one operator on one unit, in order, on a mesh of n. Adds to mesh, read, write (bounds), fill and drain of *e and returns the cycles from the first register write to the end of the last task; 0: out of
- * memory.
+ * All tasks of one operator on one unit, in order, on a mesh of n. Adds to mesh, read, write (bounds), fill and drain
+ * of *e and returns the cycles from the first register write to the end of the last task; 0: out of memory.
  */
 uint64_t net_predict_gemm(const net_task *task, uint32_t count, uint32_t n, net_rt_estimate *e);
 uint64_t net_predict_pool(const net_task *task, uint32_t count, uint32_t n, net_rt_estimate *e);

@@ -1,6 +1,7 @@
 /*
- * predict_gemm.c - cycles of GEMM tasks: the order of work of docs/npu/npu.md section 4.2, tile by tile, with what a tile waits for: its rows, its weights, room for its sums. Two read channels that weights and input
- * share, the ring of ifm_buf, two banks of weights, groups of tiles that post writes back.
+ * predict_gemm.c - cycles of GEMM tasks: the order of work of docs/npu/npu.md section 4.2, tile by tile, with what a
+ * tile waits for: its rows, its weights, room for its sums. Two read channels that weights and input share, the ring of
+ * ifm_buf, two banks of weights, groups of tiles that post writes back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,11 @@
 
 typedef struct gemm_task {
     bool diagonal, nhwc, requant, psum, fence, resident, keep, factors, bias;
-    uint32_t ic, oc, icb, ocb, iw, ih, ow, oh, sh, pad_t, span, group, words; /* span: rows of a window; words: of a block of weights */
-    uint64_t tile;                                                            /* cycles of one */
-    uint32_t ofm_addr, ofm_cstep, first[2];                                   /* first: number of the bank's load with its first block */
+    /* span: rows of a window; words: of a block of weights */
+    uint32_t ic, oc, icb, ocb, iw, ih, ow, oh, sh, pad_t, span, group, words;
+    uint64_t tile; /* cycles of one */
+    /* first: number of the bank's load with its first block */
+    uint32_t ofm_addr, ofm_cstep, first[2];
     uint32_t parity, writes;
 } gemm_task;
 
@@ -178,7 +181,8 @@ static void release(gemm *m, uint32_t c, uint64_t at) {
 /* ---- input ---- */
 
 /*
- * Beats of input on the channel. A block of weights that im2col may wait for is asked for at once and comes first; of the others only PIECES requests are in flight, beside `others` beats of input.
+ * Beats of input on the channel. A block of weights that im2col may wait for is asked for at once and comes first; of
+ * the others only PIECES requests are in flight, beside `others` beats of input.
  */
 static void input_beats(gemm *m, uint32_t c, uint64_t start, uint64_t beats, uint64_t others) {
     channel *h = &m->ch[c];
@@ -270,7 +274,8 @@ static void free_words(gemm *m, uint64_t at, uint64_t words) {
 static uint64_t rows_there(gemm *m, uint64_t pixels) {
     const uint32_t chunks = (uint32_t)tb_div_up_u64(pixels, CHUNK);
     uint64_t start = 0;
-    while (chunks != 0 && (m->in_task < m->current || (m->in_task == m->current && m->in_chunk < chunks)) && chunk_start(m, &start)) {
+    while (chunks != 0 && (m->in_task < m->current || (m->in_task == m->current && m->in_chunk < chunks)) &&
+           chunk_start(m, &start)) {
         load_chunk(m, start);
     }
     return chunks == 0 ? 0 : m->arrive[m->current % QUEUE][chunks - 1];
@@ -304,7 +309,8 @@ static uint64_t rows_for(const gemm_task *t, uint64_t last) {
     return tb_min_u64(end > t->pad_t ? end - t->pad_t : 0, t->ih);
 }
 
-/* Cycles in which post reads the results of some pixels of a block of output channels: as long as one channel takes to write them. */
+/* Cycles in which post reads the results of some pixels of a block of output channels: as long as one channel takes to
+ * write them. */
 static uint64_t post_cycles(const gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels) {
     const uint64_t channels = tb_min_u64(m->n, t->oc - block * m->n);
     if (t->requant) {
@@ -334,7 +340,8 @@ static void write_group(gemm *m, const gemm_task *t, uint32_t block, uint64_t fi
     }
 }
 
-/* A block of output channels over some tiles; first: its first pixel. Returns when the last one has left the weight stage. */
+/* A block of output channels over some tiles; first: its first pixel. Returns when the last one has left the weight
+ * stage. */
 static void run_segment(gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels) {
     const uint64_t room = OFM_WORDS / m->n;
     uint64_t in_group = 0;

@@ -1,16 +1,19 @@
 /*
- * predict_unit.c - cycles of POOL and ALU tasks. Each of the two channels of a unit works by itself on every second group (docs/npu/npu.md sections 4, 3.3, 3.4) and is as slow as its slowest part: reading, computing, writing.
+ * predict_unit.c - cycles of POOL and ALU tasks. Each of the two channels of a unit works by itself on every second
+ * group (docs/npu/npu.md sections 4, 3.3, 3.4) and is as slow as its slowest part: reading, computing, writing.
  */
 #include "predict.h"
 
-/* From a task's start to the end, beside its work: checks, first request to first data, last result to the last write response, and the next start. */
+/* From a task's start to the end, beside its work: checks, first request to first data, last result to the last write
+ * response, and the next start. */
 #define POOL_TASK 30u
 #define ALU_TASK 36u
 #define POOL_RING 1024u /* words of a lane of the line memory */
 #define LANES 8u
 #define ALU_ELEMENTS 256u /* of a chunk */
 #define REDUCE_ROW 10u    /* cycles of a row of a reduction at least */
-#define QUEUE_LOOK 220u   /* between two short tasks: the driver sees the end of one and starts another; without its register writes */
+#define QUEUE_LOOK                                                                                                     \
+    220u /* between two short tasks: the driver sees the end of one and starts another; without its register writes */
 
 typedef struct window {
     uint32_t iw, ih, ow, oh, kw, kh, sw, sh, left, top;
@@ -24,7 +27,8 @@ static uint32_t inside(uint32_t at, uint32_t stride, uint32_t before, uint32_t k
     return end > from ? (uint32_t)(end - from) : 0;
 }
 
-/* Rows of 4-byte words through a DMA channel: a beat more for an unaligned job that ends in the bytes of two output beats. */
+/* Rows of 4-byte words through a DMA channel: a beat more for an unaligned job that ends in the bytes of two output
+ * beats. */
 static uint64_t read_beats(uint32_t addr, uint64_t bytes) {
     const uint64_t bus = net_beats(addr, bytes);
     const bool tail = addr % 16 != 0 && bus > 1 && (addr + bytes - 1) % 16 >= addr % 16;
@@ -61,7 +65,8 @@ typedef struct pool_group {
 } pool_group;
 
 /* One group of `lanes` words: channels in FP32, words of a pixel in INT8. */
-static pool_group group_cycles(const net_task *t, const window *w, uint32_t from, uint32_t lanes, bool int8, bool slow) {
+static pool_group group_cycles(const net_task *t, const window *w, uint32_t from, uint32_t lanes, bool int8,
+                               bool slow) {
     const uint32_t cstep = TASK_REG(t, POOL_IFM_CSTEP);
     const uint32_t ostep = TASK_REG(t, POOL_OFM_CSTEP);
     const bool packed_in = int8 && cstep == lanes * 4;
@@ -79,11 +84,13 @@ static pool_group group_cycles(const net_task *t, const window *w, uint32_t from
         const uint32_t first = (uint32_t)(y * w->sh > w->top ? y * w->sh - w->top : 0);
         const uint32_t end = first + inside(y, w->sh, w->top, w->kh, w->ih);
         for (uint32_t r = slide && next > first ? next : first; r < end; r++) {
-            g.load += tb_max_u64(row_beats(in_at + r * TASK_REG(t, POOL_IFM_RSTEP), in_jobs, cstep, in_bytes, true), in_jobs + 1);
+            g.load += tb_max_u64(row_beats(in_at + r * TASK_REG(t, POOL_IFM_RSTEP), in_jobs, cstep, in_bytes, true),
+                                 in_jobs + 1);
             g.first = g.first == 0 ? g.load : g.first;
         }
         next = end;
-        g.last = 2 + tb_max_u64(row_beats(out_at + y * TASK_REG(t, POOL_OFM_RSTEP), out_jobs, ostep, out_bytes, false), out_jobs);
+        g.last = 2 + tb_max_u64(row_beats(out_at + y * TASK_REG(t, POOL_OFM_RSTEP), out_jobs, ostep, out_bytes, false),
+                                out_jobs);
         g.store += g.last;
     }
     return g;
@@ -172,7 +179,8 @@ static void alu_row(const net_task *t, const alu_task *a, uint64_t plane, uint64
     for (uint64_t x = 0; x < a->count; x += ALU_ELEMENTS) {
         const uint64_t bytes = 4 * tb_min_u64(ALU_ELEMENTS, a->count - x);
         const uint32_t c = w->turn;
-        w->read[c] += read_beats((uint32_t)(a_at + 4 * x), bytes) + (a->vector ? read_beats((uint32_t)(b_at + 4 * x), bytes) : 0);
+        w->read[c] +=
+            read_beats((uint32_t)(a_at + 4 * x), bytes) + (a->vector ? read_beats((uint32_t)(b_at + 4 * x), bytes) : 0);
         w->read[c] += seen[c] ? 0 : (a->p_plane ? 1u : 0u) + (a->q_plane ? 1u : 0u);
         seen[c] = true;
         words += tb_div_up_u64(bytes, 16);

@@ -33,7 +33,8 @@ static float scale_for(float range) {
     return isfinite(scale) && isfinite(range) ? scale : 0.0f;
 }
 
-net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax, net_error *err) {
+net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax,
+                         net_error *err) {
     if (graph == NULL || images == NULL || absmax == NULL || count == 0 || count > images->count) {
         return net_fail(err, NET_ERR_ARG, "net_calibrate: null argument, or %u images asked for of %u", count,
                         images == NULL ? 0 : images->count);
@@ -62,7 +63,8 @@ net_status net_calibrate(const net_graph *graph, const net_images *images, uint3
         for (uint32_t i = 0; i < graph->num_layers; i++) {
             const net_layer *layer = &graph->layer[i];
             if (layer->kind == NET_CONV) {
-                float range = absmax_of(net_ref_blob(ref, layer->in[0]), net_shape_elements(&graph->blob[layer->in[0]].shape));
+                float range =
+                    absmax_of(net_ref_blob(ref, layer->in[0]), net_shape_elements(&graph->blob[layer->in[0]].shape));
                 absmax[i] = range > absmax[i] ? range : absmax[i];
             }
         }
@@ -146,7 +148,8 @@ static net_status quantize_from(net_graph *graph, net_layer *layer, const net_ta
         return NET_OK;
     }
     if (weights->count != scales || input->count != 1) {
-        return net_fail(err, NET_ERR_FORMAT, "%.150s:%u: layer '%.60s': the table has %u and %u scales, expected %u and 1", graph->name,
+        return net_fail(err, NET_ERR_FORMAT,
+                        "%.150s:%u: layer '%.60s': the table has %u and %u scales, expected %u and 1", graph->name,
                         layer->line, layer->name, weights->count, input->count, scales);
     }
     return net_quantize_layer(layer, weights->scale, scales, input->scale[0], grouped ? 1 : 2)

@@ -50,7 +50,8 @@ static bool to_int8(net_layer *layer, float bottom) {
 
 /* Float layers that can become INT8. */
 static bool is_candidate(const net_layer *layer) {
-    return net_layer_quantizable(layer) && layer->conv.int8_scale_term == 0 && layer->num_tensors > 0 && layer->tensor[0].f32 != NULL;
+    return net_layer_quantizable(layer) && layer->conv.int8_scale_term == 0 && layer->num_tensors > 0 &&
+           layer->tensor[0].f32 != NULL;
 }
 
 net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err) {

@@ -9,7 +9,8 @@
 /* Scale of random INT8 layers: activations of -4..4 fill the range. */
 #define ACTIVATION_SCALE 31.75f
 
-/* Range of a uniform draw, by role. Weights keep the size of what passes: variance 2 / inputs, as half of it is lost in a ReLU. */
+/* Range of a uniform draw, by role. Weights keep the size of what passes: variance 2 / inputs, as half of it is lost in
+ * a ReLU. */
 static void range_of(net_role role, uint64_t inputs, float *lo, float *hi) {
     float weight = sqrtf(6.0f / (float)inputs);
     switch (role) {
@@ -53,15 +54,16 @@ static void scales_from_weights(const net_tensor *weight, net_tensor *scale) {
     }
 }
 
-static net_status random_layer(net_graph *graph, net_layer *layer, const tb_rng *rng, uint64_t *elements, net_error *err) {
+static net_status random_layer(net_graph *graph, net_layer *layer, const tb_rng *rng, uint64_t *elements,
+                               net_error *err) {
     net_arrays arrays;
     net_op_arrays(layer, &arrays);
     for (uint32_t k = 0; k < arrays.count; k++) {
         int64_t count = arrays.item[k].elements;
         *elements += count > 0 ? (uint64_t)count : 0;
         if (count < 0 || *elements > NET_MAX_BIN_BYTES / 4) {
-            return net_fail(err, NET_ERR_FORMAT, NET_WHERE ": an impossible number of weights: %lld", graph->name, layer->line, layer->name,
-                            layer->type, (long long)count);
+            return net_fail(err, NET_ERR_FORMAT, NET_WHERE ": an impossible number of weights: %lld", graph->name,
+                            layer->line, layer->name, layer->type, (long long)count);
         }
         net_tensor *t = &layer->tensor[k];
         tb_rng own = tb_rng_fork(rng, k);
@@ -73,7 +75,8 @@ static net_status random_layer(net_graph *graph, net_layer *layer, const tb_rng 
         t->count = (uint32_t)count;
         t->f32 = malloc((size_t)count * sizeof *t->f32 + 1);
         if (t->f32 == NULL) {
-            return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory for %lld weights", graph->name, (long long)count);
+            return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory for %lld weights", graph->name,
+                            (long long)count);
         }
         range_of(t->role, outputs > 0 && count > outputs ? (uint64_t)count / (uint32_t)outputs : 1, &lo, &hi);
         for (int64_t i = 0; i < count; i++) {

@@ -1,4 +1,5 @@
-/* ref.c - the FP32 reference: every layer through its row of the table, each blob in memory of its own, but for inputs of a Concat, which lie in its output. */
+/* ref.c - the FP32 reference: every layer through its row of the table, each blob in memory of its own, but for inputs
+ * of a Concat, which lie in its output. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,9 @@ static net_status float_weights(const net_graph *graph, net_error *err) {
         const net_layer *layer = &graph->layer[i];
         const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
         if (weight != NULL && weight->f32 == NULL) {
-            return net_fail(err, NET_ERR_UNSUPPORTED, "%.150s:%u: layer '%.60s' has no float weights: not for the FP32 reference",
-                            graph->name, layer->line, layer->name);
+            return net_fail(err, NET_ERR_UNSUPPORTED,
+                            "%.150s:%u: layer '%.60s' has no float weights: not for the FP32 reference", graph->name,
+                            layer->line, layer->name);
         }
     }
     return NET_OK;
@@ -47,7 +49,8 @@ net_status net_ref_new(const net_graph *graph, net_ref **out, net_error *err) {
         const net_blob *blob = &graph->blob[i];
         ref->blob[i] = blob->home == i ? ref->blob[i] : ref->blob[blob->home] + blob->offset;
     }
-    status = ok ? net_exec_new(graph, &ref->exec, err) : net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory for the blobs", graph->name);
+    status = ok ? net_exec_new(graph, &ref->exec, err)
+                : net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory for the blobs", graph->name);
     if (status != NET_OK) {
         net_ref_free(ref);
         return status;

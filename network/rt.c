@@ -1,4 +1,5 @@
-/* rt.c - a graph on a device: one layer after the other, on the NPU where it can, else in plain C. Blobs move between device and host when the other side needs them. */
+/* rt.c - a graph on a device: one layer after the other, on the NPU where it can, else in plain C. Blobs move between
+ * device and host when the other side needs them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,9 @@ static net_status allocate(net_rt *rt, net_error *err) {
     for (uint32_t i = 0; rt->blob != NULL && i < rt->graph->num_blobs; i++) {
         rt->blob[i].root = i;
     }
-    return rt->layer == NULL || rt->blob == NULL ? net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", rt->graph->name) : NET_OK;
+    return rt->layer == NULL || rt->blob == NULL
+               ? net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", rt->graph->name)
+               : NET_OK;
 }
 
 static net_status plan(net_rt *rt, const net_graph *graph, const net_rt_options *options, net_error *err) {
@@ -30,7 +33,8 @@ static net_status plan(net_rt *rt, const net_graph *graph, const net_rt_options 
     return status == NET_OK ? rt_place(rt, err) : status;
 }
 
-net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes, net_error *err) {
+net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes,
+                         net_error *err) {
     static const npu_hal nothing;
     if (bytes == NULL || (n != 4 && n != 8 && n != 16 && n != 32)) {
         return net_fail(err, NET_ERR_ARG, "net_rt_memory: a mesh of %u", n);
@@ -46,7 +50,8 @@ net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_option
     return status;
 }
 
-net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_options *options, net_rt **out, net_error *err) {
+net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_options *options, net_rt **out,
+                           net_error *err) {
     if (dev == NULL || out == NULL) {
         return net_fail(err, NET_ERR_ARG, "the runtime needs a device and a planned graph with weights");
     }
@@ -55,12 +60,14 @@ net_status net_rt_new_with(const net_graph *graph, npu_dev *dev, const net_rt_op
         return net_fail(err, NET_ERR_MEMORY, "out of memory");
     }
     rt->dev = dev;
-    npu_status ns = npu_init(&rt->npu, npu_dev_hal(dev), options != NULL && options->poll ? NPU_WAIT_POLL : NPU_WAIT_IRQ, TASK_TIMEOUT_US);
+    npu_status ns = npu_init(&rt->npu, npu_dev_hal(dev),
+                             options != NULL && options->poll ? NPU_WAIT_POLL : NPU_WAIT_IRQ, TASK_TIMEOUT_US);
     const npu_dev_failure *failure = npu_dev_get_failure(dev);
-    net_status status = ns == NPU_OK ? NET_OK
-                        : failure->signature[0] == '\0'
-                            ? net_fail(err, NET_ERR_DEVICE, "npu_init: %s", npu_strerror(ns))
-                            : net_fail(err, NET_ERR_DEVICE, "npu_init: %.40s: %.280s", failure->signature, failure->message);
+    net_status status =
+        ns == NPU_OK ? NET_OK
+        : failure->signature[0] == '\0'
+            ? net_fail(err, NET_ERR_DEVICE, "npu_init: %s", npu_strerror(ns))
+            : net_fail(err, NET_ERR_DEVICE, "npu_init: %.40s: %.280s", failure->signature, failure->message);
     status = status == NET_OK ? plan(rt, graph, options, err) : status;
     if (status == NET_OK) {
         rt->host = calloc(1, (size_t)rt->host_bytes + 64);
@@ -132,7 +139,8 @@ static bool transfer(net_rt *rt, uint32_t blob, bool to_device) {
     for (uint32_t c = 0; ok && c < (gapless ? 1 : s->c); c++) {
         float *host = rt_host(rt, blob) + c * plane;
         uint32_t addr = rt_addr(rt, blob) + c * (uint32_t)rt_cstep(s);
-        ok = to_device ? npu_dev_write(rt->dev, addr, host, plane * sizeof *host) : npu_dev_read(rt->dev, addr, host, plane * sizeof *host);
+        ok = to_device ? npu_dev_write(rt->dev, addr, host, plane * sizeof *host)
+                       : npu_dev_read(rt->dev, addr, host, plane * sizeof *host);
     }
     return ok;
 }
@@ -172,10 +180,11 @@ static bool need_dev(net_rt *rt, uint32_t blob) {
 net_status rt_device_failed(const net_rt *rt, const net_layer *layer, npu_status ns, net_error *err) {
     const npu_dev_failure *failure = npu_dev_get_failure(rt->dev);
     if (failure != NULL && failure->signature[0] != '\0') {
-        return net_fail(err, NET_ERR_DEVICE, "layer '%.60s': %.40s: %.280s", layer->name, failure->signature, failure->message);
+        return net_fail(err, NET_ERR_DEVICE, "layer '%.60s': %.40s: %.280s", layer->name, failure->signature,
+                        failure->message);
     }
-    return net_fail(err, NET_ERR_DEVICE, "%.150s:%u: layer '%.60s': %s (ERR 0x%08x)", rt->graph->name, layer->line, layer->name,
-                    npu_strerror(ns), rt->npu.last_err);
+    return net_fail(err, NET_ERR_DEVICE, "%.150s:%u: layer '%.60s': %s (ERR 0x%08x)", rt->graph->name, layer->line,
+                    layer->name, npu_strerror(ns), rt->npu.last_err);
 }
 
 /* Two inputs at a time, the result so far in the output. The activation follows the last one. */
@@ -255,7 +264,8 @@ static bool copy_blob(net_rt *rt, uint32_t from, uint32_t to, npu_status *ns) {
         return *ns == NPU_OK;
     }
     bool ok = rt_need_host(rt, from);
-    memcpy(rt_host(rt, to), rt_host(rt, from), (size_t)net_shape_elements(&rt->graph->blob[from].shape) * sizeof *rt->host);
+    memcpy(rt_host(rt, to), rt_host(rt, from),
+           (size_t)net_shape_elements(&rt->graph->blob[from].shape) * sizeof *rt->host);
     rt->blob[to].on_host = ok;
     return ok;
 }
@@ -351,21 +361,25 @@ bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer) {
 /* The FP32 average of whole maps is a reduction of the ALU. */
 static net_unit unit_of(const rt_layer *rl) {
     bool alu = rl->kind > RT_POOL || (rl->kind == RT_POOL && rl->pool.global && rl->pool.average);
-    return rl->kind <= RT_NOTHING ? NET_UNIT_NONE : rl->kind == RT_CONV ? NET_UNIT_GEMM : alu ? NET_UNIT_ALU : NET_UNIT_POOL;
+    return rl->kind <= RT_NOTHING ? NET_UNIT_NONE
+           : rl->kind == RT_CONV  ? NET_UNIT_GEMM
+           : alu                  ? NET_UNIT_ALU
+                                  : NET_UNIT_POOL;
 }
 
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
     const rt_layer *rl = &rt->layer[layer];
-    net_rt_where where = {.place = NET_ON_NPU,
-                          .unit = unit_of(rl),
-                          .reason = rl->reason,
-                          .cycles = rl->cycles,
-                          .mesh = rl->perf[NPU_PERF_SEL_SEL_GEMM_COMPUTE],
-                          .wait_input = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS] + rl->perf[NPU_PERF_SEL_SEL_ALU_WAITS_OPERANDS] +
-                                        rl->perf[NPU_PERF_SEL_SEL_POOL_WAITS_INPUT],
-                          .wait_weights = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS],
-                          .wait_room = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM] + rl->perf[NPU_PERF_SEL_SEL_ALU_WAITS_ROOM] +
-                                       rl->perf[NPU_PERF_SEL_SEL_POOL_WAITS_ROOM]};
+    net_rt_where where = {
+        .place = NET_ON_NPU,
+        .unit = unit_of(rl),
+        .reason = rl->reason,
+        .cycles = rl->cycles,
+        .mesh = rl->perf[NPU_PERF_SEL_SEL_GEMM_COMPUTE],
+        .wait_input = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROWS] + rl->perf[NPU_PERF_SEL_SEL_ALU_WAITS_OPERANDS] +
+                      rl->perf[NPU_PERF_SEL_SEL_POOL_WAITS_INPUT],
+        .wait_weights = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS],
+        .wait_room = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM] + rl->perf[NPU_PERF_SEL_SEL_ALU_WAITS_ROOM] +
+                     rl->perf[NPU_PERF_SEL_SEL_POOL_WAITS_ROOM]};
     if (rl->kind == RT_CPU) {
         where.place = NET_ON_CPU;
     } else if (rl->kind == RT_NOTHING) {
@@ -383,7 +397,8 @@ const uint64_t *net_rt_counters(const net_rt *rt, uint32_t layer) {
 }
 
 net_rt_memory_use net_rt_memory_used(const net_rt *rt) {
-    net_rt_memory_use use = {.device_arena = rt->arena_bytes, .host_arena = rt->host_bytes, .device_all = rt_load_bytes(rt)};
+    net_rt_memory_use use = {
+        .device_arena = rt->arena_bytes, .host_arena = rt->host_bytes, .device_all = rt_load_bytes(rt)};
     for (uint32_t i = 0; i < rt->graph->num_blobs; i++) {
         const rt_root *root = &rt->root[i];
         use.device_blobs += rt->blob[i].root == i && root->dev ? root->dev_bytes : 0;

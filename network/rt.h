@@ -1,8 +1,9 @@
 /*
  * rt.h - the runtime's parts, private to network/rt*.c.
  *
- * Before anything runs: rt_map.c says which layer runs where, rt_place.c which blobs share memory, in which form they are on the device, and for how long; rt_mem.c puts these lifetimes
- * into one arena on the device and one on the host; rt_load.c uploads weights and fills in addresses. rt.c then runs one layer after the other.
+ * Before anything runs: rt_map.c says which layer runs where, rt_place.c which blobs share memory, in which form they
+ * are on the device, and for how long; rt_mem.c puts these lifetimes into one arena on the device and one on the host;
+ * rt_load.c uploads weights and fills in addresses. rt.c then runs one layer after the other.
  */
 #ifndef NET_RT_H
 #define NET_RT_H
@@ -20,8 +21,9 @@ typedef struct net_mem_item {
 } net_mem_item;
 
 /*
- * Give every item its place so that items whose lifetimes have a layer in common do not overlap. align: a power of two; places are multiples of it. The largest items are placed first, each as low as
- * it fits. *total: bytes of the arena. Errors: NET_ERR_MEMORY, NET_ERR_ARG (last before first, or more than 2^48 bytes).
+ * Give every item its place so that items whose lifetimes have a layer in common do not overlap. align: a power of two;
+ * places are multiples of it. The largest items are placed first, each as low as it fits. *total: bytes of the arena.
+ * Errors: NET_ERR_MEMORY, NET_ERR_ARG (last before first, or more than 2^48 bytes).
  */
 net_status net_mem_plan(net_mem_item *item, uint32_t count, uint64_t align, uint64_t *total, net_error *err);
 
@@ -37,14 +39,16 @@ typedef enum rt_kind {
     RT_MOVE /* copies of channels */
 } rt_kind;
 
-/* FP32 arrays that an operator reads beside its inputs: factors, biases, slopes, tables of pooling. Owned here until they are on the device. */
+/* FP32 arrays that an operator reads beside its inputs: factors, biases, slopes, tables of pooling. Owned here until
+ * they are on the device. */
 typedef struct rt_array {
     float *data;
     uint32_t bytes;
     uint32_t addr;
 } rt_array;
 
-/* A copy of `count` channels: of the input from `from` on every `from_every`-th, to output number `out` from channel `to` on. */
+/* A copy of `count` channels: of the input from `from` on every `from_every`-th, to output number `out` from channel
+ * `to` on. */
 typedef struct rt_move {
     uint32_t out, from, from_every, to, to_every, count;
 } rt_move;
@@ -74,7 +78,9 @@ typedef struct rt_blob {
     uint64_t dev_at;  /* bytes from the root's place on the device */
     uint32_t host_at; /* elements from the root's place on the host */
     bool
-        int8; /* on the device INT8 NHWC, quantised with `scale`; else FP32, channels a multiple of 16 bytes apart unless they have one pixel */
+        /* on the device INT8 NHWC, quantised with `scale`; else FP32, channels a multiple of 16 bytes apart unless they
+           have one pixel */
+        int8;
     float scale;
     bool on_dev, on_host; /* which copies are those of the running inference */
 } rt_blob;
@@ -183,8 +189,8 @@ net_status rt_load(net_rt *rt, net_error *err);
 /* ---- rt_int8.c ---- */
 
 /*
- * An INT8 layer with weights in C, by the definition (docs/npu/ncnn-contract.md): quantise the input with its scale, add products in int32, then scale, bias and activation in FP32. in and out: gapless
- * floats. Errors: NET_ERR_MEMORY.
+ * An INT8 layer with weights in C, by the definition (docs/npu/ncnn-contract.md): quantise the input with its scale,
+ * add products in int32, then scale, bias and activation in FP32. in and out: gapless floats. Errors: NET_ERR_MEMORY.
  */
 net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err);
 /* true: the layer has weights and the scales that make it INT8. */

@@ -1,6 +1,6 @@
 /*
- * rt_broadcast.c - BinaryOp of two blobs of different shapes: piece by piece, each one operation of the ALU. A piece is a plane or a row of the output in which both operands run along, or one of them and a
- * single element of the other.
+ * rt_broadcast.c - BinaryOp of two blobs of different shapes: piece by piece, each one operation of the ALU. A piece is
+ * a plane or a row of the output in which both operands run along, or one of them and a single element of the other.
  */
 #include "rt.h"
 
@@ -54,20 +54,26 @@ static pieces cut(const net_rt *rt, uint32_t number) {
     p.a = p.element && size[0][2] == 1 ? 1 : 0;
     const side *other = &p.in[1 - p.a];
     bool together = p.element ? other->size[1] == 1 : other->size[1] == out[1];
-    p.planes =
-        together && p.in[p.a].size[1] == out[1] && whole_planes(&p.in[p.a]) && whole_planes(&p.out) && (p.element || whole_planes(other));
+    p.planes = together && p.in[p.a].size[1] == out[1] && whole_planes(&p.in[p.a]) && whole_planes(&p.out) &&
+               (p.element || whole_planes(other));
     return p;
 }
 
 /* The operation of piece (c, y), with the blobs at these addresses. */
-static npu_eltwise piece(const rt_layer *rl, const pieces *p, const uint32_t in[2], uint32_t out, uint32_t c, uint32_t y) {
+static npu_eltwise piece(const rt_layer *rl, const pieces *p, const uint32_t in[2], uint32_t out, uint32_t c,
+                         uint32_t y) {
     const net_shape shape = {3, p->out.size[2], p->planes ? p->out.size[1] : 1, 1};
     npu_eltwise op = rl->elt;
     uint32_t at[2];
     for (int i = 0; i < 2; i++) {
         at[i] = in[i] + c * p->in[i].step[0] + y * p->in[i].step[1];
     }
-    op.a = (npu_tensor){.addr = at[p->a], .step = (uint32_t)rt_cstep(&shape), .w = shape.w, .h = shape.h, .c = 1, .layout = NPU_FP32_NCHW};
+    op.a = (npu_tensor){.addr = at[p->a],
+                        .step = (uint32_t)rt_cstep(&shape),
+                        .w = shape.w,
+                        .h = shape.h,
+                        .c = 1,
+                        .layout = NPU_FP32_NCHW};
     op.b = op.out = op.a;
     op.b.addr = op.p_addr = at[1 - p->a];
     op.out.addr = out + c * p->out.step[0] + y * p->out.step[1];

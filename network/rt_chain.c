@@ -1,4 +1,5 @@
-/* rt_chain.c - what a layer takes over for the next one: its activation, or the quantiser of INT8 convolutions behind it. */
+/* rt_chain.c - what a layer takes over for the next one: its activation, or the quantiser of INT8 convolutions behind
+ * it. */
 #include <string.h>
 
 #include "rt.h"
@@ -22,7 +23,8 @@ void rt_fuse(net_rt *rt, uint32_t number) {
     rt->layer[next].kind = RT_NOTHING;
 }
 
-/* A requantised output (102) is the same as quantising in the next layer, provided both use one scale: look at every consumer, through Split layers. */
+/* A requantised output (102) is the same as quantising in the next layer, provided both use one scale: look at every
+ * consumer, through Split layers. */
 static bool same_scale_below(const net_graph *graph, uint32_t blob, float scale) {
     if (graph->blob[blob].consumer == NET_NONE) {
         return false;
@@ -32,10 +34,12 @@ static bool same_scale_below(const net_graph *graph, uint32_t blob, float scale)
     for (uint32_t i = 0; same && i < next->num_out; i++) {
         same = same_scale_below(graph, next->out[i], scale);
     }
-    return same || (rt_is_int8(next) && memcmp(&net_layer_tensor(next, NET_ROLE_BOTTOM_SCALE)->f32[0], &scale, sizeof scale) == 0);
+    return same || (rt_is_int8(next) &&
+                    memcmp(&net_layer_tensor(next, NET_ROLE_BOTTOM_SCALE)->f32[0], &scale, sizeof scale) == 0);
 }
 
-/* Convolutions behind a blob, through Split layers, all on the NPU: call `each` for every one. false: there is another consumer, or `each` failed. */
+/* Convolutions behind a blob, through Split layers, all on the NPU: call `each` for every one. false: there is another
+ * consumer, or `each` failed. */
 static bool conv_consumers(net_rt *rt, uint32_t blob, bool remap) {
     const net_graph *g = rt->graph;
     uint32_t next = g->blob[blob].consumer;
@@ -72,9 +76,10 @@ net_status rt_requantised(net_rt *rt, uint32_t number, net_error *err) {
     }
     uint32_t out = layer->out[0];
     if (!same_scale_below(g, out, top->f32[0])) {
-        return net_fail(err, NET_ERR_UNSUPPORTED,
-                        "%.150s:%u: layer '%.60s' is requantised with another scale than its consumers' is not supported", g->name,
-                        layer->line, layer->name);
+        return net_fail(
+            err, NET_ERR_UNSUPPORTED,
+            "%.150s:%u: layer '%.60s' is requantised with another scale than its consumers' is not supported", g->name,
+            layer->line, layer->name);
     }
     if (rt->layer[number].kind != RT_CONV || g->blob[out].shape.dims != 3 || !conv_consumers(rt, out, false)) {
         return NET_OK;

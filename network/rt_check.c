@@ -1,4 +1,5 @@
-/* rt_check.c - what a layer gave on the device against its definition, over the inputs that the runtime itself gave it. */
+/* rt_check.c - what a layer gave on the device against its definition, over the inputs that the runtime itself gave it.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,8 @@ typedef struct check {
 
 /* Functions that the NPU fits. */
 static bool is_fitted(const net_act *act) {
-    return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH || act->type == NET_ACT_TANH ||
-           act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
+    return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH ||
+           act->type == NET_ACT_TANH || act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
 }
 
 static float largest(const float *value, size_t count) {
@@ -41,7 +42,8 @@ static bool matches(const check *c, const rt_blob *out, float got, float expecte
     if (c->exact) {
         return memcmp(&got, &expected, sizeof got) == 0;
     }
-    return got == expected || (isnan(got) && isnan(expected)) || fabsf(got - expected) <= c->bound * fmaxf(1.0f, fabsf(v));
+    return got == expected || (isnan(got) && isnan(expected)) ||
+           fabsf(got - expected) <= c->bound * fmaxf(1.0f, fabsf(v));
 }
 
 /* The definition's outputs before the activation that `c` names. */

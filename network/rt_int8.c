@@ -1,4 +1,5 @@
-/* rt_int8.c - INT8 layers with weights in plain C: the definition, for layers that the NPU cannot do and for those who want to compare. */
+/* rt_int8.c - INT8 layers with weights in plain C: the definition, for layers that the NPU cannot do and for those who
+ * want to compare. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +36,8 @@ int8_t *rt_int8_weights(const net_layer *layer) {
 }
 
 /* Sums of one output channel; `in` are the channels of its group. Sums wrap. */
-static void sum_channel(const net_conv *c, const net_shape *is, const net_shape *os, const int8_t *in, const int8_t *weight,
-                        uint32_t *sum) {
+static void sum_channel(const net_conv *c, const net_shape *is, const net_shape *os, const int8_t *in,
+                        const int8_t *weight, uint32_t *sum) {
     memset(sum, 0, (size_t)os->w * os->h * sizeof *sum);
     for (uint32_t ic = 0; ic < is->c / c->groups; ic++) {
         for (uint32_t k = 0; k < c->kernel_h * c->kernel_w; k++, weight++) {
@@ -72,8 +73,8 @@ static void finish_channel(const net_layer *layer, uint32_t oc, const uint32_t *
 }
 
 /* One map; a vector is a map of as many channels. */
-static void run_map(const net_layer *layer, const net_conv *c, const net_shape *is, const net_shape *os, const int8_t *in,
-                    const int8_t *weight, uint32_t *sum, float *out) {
+static void run_map(const net_layer *layer, const net_conv *c, const net_shape *is, const net_shape *os,
+                    const int8_t *in, const int8_t *weight, uint32_t *sum, float *out) {
     size_t plane = (size_t)os->w * os->h;
     size_t group = (size_t)is->c / c->groups * is->w * is->h;
     size_t filter = (size_t)is->c / c->groups * c->kernel_w * c->kernel_h;

@@ -23,7 +23,9 @@ void rt_address(rt_layer *rl, const uint32_t in[2], uint32_t out) {
 
 static uint64_t layer_bytes(const rt_layer *rl) {
     uint64_t bytes = rl->p.bytes + rl->q.bytes + 2 * (uint64_t)BUFFER_COST;
-    return rl->kind == RT_CONV ? bytes + rl->plan.wgt_bytes + 2 * (uint64_t)rl->plan.param_bytes + 3 * (uint64_t)BUFFER_COST : bytes;
+    return rl->kind == RT_CONV
+               ? bytes + rl->plan.wgt_bytes + 2 * (uint64_t)rl->plan.param_bytes + 3 * (uint64_t)BUFFER_COST
+               : bytes;
 }
 
 uint64_t rt_load_bytes(const net_rt *rt) {
@@ -35,8 +37,8 @@ uint64_t rt_load_bytes(const net_rt *rt) {
 }
 
 static net_status device_memory(const net_rt *rt, const net_layer *layer, net_error *err) {
-    return net_fail(err, NET_ERR_MEMORY, "%.150s:%u: layer '%.60s' does not fit into device memory", rt->graph->name, layer->line,
-                    layer->name);
+    return net_fail(err, NET_ERR_MEMORY, "%.150s:%u: layer '%.60s' does not fit into device memory", rt->graph->name,
+                    layer->line, layer->name);
 }
 
 /* Upload bytes into a new input buffer. 0: does not fit. */
@@ -45,7 +47,8 @@ static uint32_t upload_new(npu_dev *dev, const void *src, uint32_t bytes) {
     return addr != 0 && npu_dev_write(dev, addr, src, bytes) ? addr : 0;
 }
 
-static npu_status pack(const net_rt *rt, const net_layer *layer, const rt_layer *rl, const int8_t *weights, int8_t *packed) {
+static npu_status pack(const net_rt *rt, const net_layer *layer, const rt_layer *rl, const int8_t *weights,
+                       int8_t *packed) {
     if (rl->linear) {
         uint32_t length = net_shape_elements(&rt->graph->blob[layer->in[0]].shape);
         return npu_linear_pack_weights(&rl->conv, &rl->plan, length, weights, packed, rl->plan.wgt_bytes);
@@ -89,8 +92,8 @@ static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, ne
             rl->conv.wgt_addr = upload_new(rt->dev, packed, rl->plan.wgt_bytes);
             ok = upload_factors(rt, layer, rl, param, &ns) && rl->conv.wgt_addr != 0;
         }
-        status = ns != NPU_OK ? net_fail(err, NET_ERR_DEVICE, "%.150s:%u: layer '%.60s': %s", rt->graph->name, layer->line, layer->name,
-                                         npu_strerror(ns))
+        status = ns != NPU_OK ? net_fail(err, NET_ERR_DEVICE, "%.150s:%u: layer '%.60s': %s", rt->graph->name,
+                                         layer->line, layer->name, npu_strerror(ns))
                  : ok         ? NET_OK
                               : device_memory(rt, layer, err);
     }
@@ -100,7 +103,8 @@ static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, ne
     return status;
 }
 
-/* The arena begins with zeros: the NPU may read gaps between channels, and unwritten bytes that are read are a failure. */
+/* The arena begins with zeros: the NPU may read gaps between channels, and unwritten bytes that are read are a failure.
+ */
 static bool make_arena(net_rt *rt) {
     if (rt->arena_bytes == 0) {
         return true;
@@ -128,8 +132,8 @@ static bool upload_array(net_rt *rt, rt_array *array) {
 
 net_status rt_load(net_rt *rt, net_error *err) {
     if (!make_arena(rt)) {
-        return net_fail(err, NET_ERR_MEMORY, "%.150s: blobs of %llu bytes do not fit into device memory", rt->graph->name,
-                        (unsigned long long)rt->arena_bytes);
+        return net_fail(err, NET_ERR_MEMORY, "%.150s: blobs of %llu bytes do not fit into device memory",
+                        rt->graph->name, (unsigned long long)rt->arena_bytes);
     }
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         const net_layer *layer = &rt->graph->layer[i];

@@ -1,4 +1,5 @@
-/* rt_map.c - which layer runs where: one function for each type that the NPU has an operator for. What the driver refuses runs in C, with the driver's words as the reason. */
+/* rt_map.c - which layer runs where: one function for each type that the NPU has an operator for. What the driver
+ * refuses runs in C, with the driver's words as the reason. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,7 +256,8 @@ static bool map_binary(net_rt *rt, uint32_t number) {
         if (!rl->swapped && !one_per_channel(in_shape(rt, number, 0), in_shape(rt, number, 1))) {
             return rt_map_broadcast(rt, number, code);
         }
-        return rt_binary_op(code, rl->swapped, &op) ? map_by_channel(rt, number, op) : rt_reason(rl, "operation %d", code);
+        return rt_binary_op(code, rl->swapped, &op) ? map_by_channel(rt, number, op)
+                                                    : rt_reason(rl, "operation %d", code);
     }
     if (!rt_binary_op(code, false, &op)) {
         return rt_reason(rl, "operation %d", code);
@@ -334,7 +336,8 @@ static bool map_pool(net_rt *rt, uint32_t number) {
     return probe(rt, number);
 }
 
-/* The mean, the sum or the largest element of maps, of their rows or of their columns. A blob with fewer than three dimensions is one map. */
+/* The mean, the sum or the largest element of maps, of their rows or of their columns. A blob with fewer than three
+ * dimensions is one map. */
 static bool map_reduction(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     const net_shape *is = in_shape(rt, number, 0);
@@ -359,7 +362,8 @@ static bool map_reduction(net_rt *rt, uint32_t number) {
     rl->pool.kw = r.columns ? is->w : 1;
     rl->pool.kh = r.rows ? is->h : 1;
     rl->pool.stride_w = rl->pool.stride_h = 1;
-    rl->pool.in = (npu_tensor){.step = (uint32_t)rt_cstep(&map), .w = map.w, .h = map.h, .c = map.c, .layout = NPU_FP32_NCHW};
+    rl->pool.in =
+        (npu_tensor){.step = (uint32_t)rt_cstep(&map), .w = map.w, .h = map.h, .c = map.c, .layout = NPU_FP32_NCHW};
     rl->pool.out = (npu_tensor){.step = os->dims == 3 || map.c == 1 ? (uint32_t)rt_cstep(&left) : gapless,
                                 .w = left.w,
                                 .h = left.h,
@@ -404,7 +408,8 @@ static bool map_reshape(net_rt *rt, uint32_t number) {
 
 static bool map_concat(net_rt *rt, uint32_t number) {
     rt->layer[number].kind = RT_NOTHING;
-    return net_op_joins(&rt->graph->layer[number]) || rt_reason(&rt->layer[number], "along an axis other than the outermost one");
+    return net_op_joins(&rt->graph->layer[number]) ||
+           rt_reason(&rt->layer[number], "along an axis other than the outermost one");
 }
 
 static const struct {

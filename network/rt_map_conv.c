@@ -64,7 +64,8 @@ static void set_forms(const net_rt *rt, const net_layer *layer, npu_conv *c) {
 bool rt_reads_vector(const net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     const rt_blob *in = &rt->blob[layer->in[0]];
-    bool beside = in->root == rt->blob[layer->out[0]].root && net_shape_elements(&rt->graph->blob[layer->in[0]].shape) % 4 != 0;
+    bool beside =
+        in->root == rt->blob[layer->out[0]].root && net_shape_elements(&rt->graph->blob[layer->in[0]].shape) % 4 != 0;
     return in->dev_at % 16 == 0 && !beside;
 }
 
@@ -83,8 +84,9 @@ bool rt_map_conv(net_rt *rt, uint32_t number) {
         return rt_reason(rl, "an inner product of each row of a matrix");
     }
     bool forms = rt->blob[layer->in[0]].int8 || rt->blob[layer->out[0]].int8;
-    bool one_tap = layer->conv.kernel_w == 1 && layer->conv.kernel_h == 1 && layer->conv.pad_l == 0 && layer->conv.pad_r == 0 &&
-                   layer->conv.pad_t == 0 && layer->conv.pad_b == 0 && layer->conv.groups == 1;
+    bool one_tap = layer->conv.kernel_w == 1 && layer->conv.kernel_h == 1 && layer->conv.pad_l == 0 &&
+                   layer->conv.pad_r == 0 && layer->conv.pad_t == 0 && layer->conv.pad_b == 0 &&
+                   layer->conv.groups == 1;
     rl->linear = is_vector(in) && one_tap && !forms && rt_reads_vector(rt, number);
     if (rl->linear) {
         status = describe_vector(rt, layer, c);

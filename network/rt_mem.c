@@ -1,4 +1,5 @@
-/* rt_mem.c - memory planned ahead: lifetimes into one arena, so that what is alive at the same time does not overlap. */
+/* rt_mem.c - memory planned ahead: lifetimes into one arena, so that what is alive at the same time does not overlap.
+ */
 #include <stdlib.h>
 
 #include "rt.h"
@@ -19,7 +20,8 @@ static bool meet(const net_mem_item *a, const net_mem_item *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest place for `item` among `placed`, which lie in the order of their addresses. Returns the position at which to insert it. */
+/* The lowest place for `item` among `placed`, which lie in the order of their addresses. Returns the position at which
+ * to insert it. */
 static uint32_t place(net_mem_item *item, net_mem_item *const *placed, uint32_t count, uint64_t align) {
     uint64_t at = 0;
     uint32_t i;
@@ -59,7 +61,8 @@ net_status net_mem_plan(net_mem_item *item, uint32_t count, uint64_t align, uint
         item[i].at = 0;
         sum += item[i].bytes < MOST_BYTES ? item[i].bytes + align : MOST_BYTES;
         if (item[i].last < item[i].first || sum >= MOST_BYTES) {
-            status = net_fail(err, NET_ERR_ARG, "net_mem_plan: item %u ends before it begins, or the items are too large", i);
+            status = net_fail(err, NET_ERR_ARG,
+                              "net_mem_plan: item %u ends before it begins, or the items are too large", i);
         }
     }
     if (status == NET_OK) {

@@ -1,11 +1,13 @@
-/* rt_move.c - layers that move whole channels: Slice, Crop and ShuffleChannel as copies by the NPU, so that blobs stay on the device. */
+/* rt_move.c - layers that move whole channels: Slice, Crop and ShuffleChannel as copies by the NPU, so that blobs stay
+ * on the device. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt.h"
 
 /* `count` channels of a blob from `first` on, every `every`-th. */
-static npu_tensor channels_of(const net_rt *rt, uint32_t blob, uint32_t addr, uint32_t first, uint32_t every, uint32_t count) {
+static npu_tensor channels_of(const net_rt *rt, uint32_t blob, uint32_t addr, uint32_t first, uint32_t every,
+                              uint32_t count) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     npu_tensor t = {.w = 1, .h = 1, .step = 4, .layout = NPU_FP32_NCHW};
     if (s->dims == 3) {
@@ -83,7 +85,8 @@ bool rt_map_shuffle(net_rt *rt, uint32_t number) {
     groups = net_layer_int(layer, 1, 0) != 0 ? channels / groups : groups;
     rt_move *m = pieces(&rt->layer[number], groups);
     for (uint32_t k = 0; m != NULL && k < groups; k++) {
-        m[k] = (rt_move){.from = k * (channels / groups), .from_every = 1, .to = k, .to_every = groups, .count = channels / groups};
+        m[k] = (rt_move){
+            .from = k * (channels / groups), .from_every = 1, .to = k, .to_every = groups, .count = channels / groups};
     }
     return probe(rt, number);
 }

@@ -24,11 +24,11 @@ static net_status compare(net_rt *rt, const net_rt *whole, uint32_t number, net_
             at++;
         }
         if (at < count) {
-            return net_fail(
-                err, NET_ERR_DEVICE,
-                "%.100s: layer %u '%.60s' (%.30s), output %u: element %u (channel %u, row %u, column %u) is %.9g, expected %.9g",
-                rt->graph->name, number, layer->name, layer->type, k, at, at / plane, at % plane / s->w, at % s->w, (double)got[at],
-                (double)want[at]);
+            return net_fail(err, NET_ERR_DEVICE,
+                            "%.100s: layer %u '%.60s' (%.30s), output %u: element %u (channel %u, row %u, column %u) "
+                            "is %.9g, expected %.9g",
+                            rt->graph->name, number, layer->name, layer->type, k, at, at / plane, at % plane / s->w,
+                            at % s->w, (double)got[at], (double)want[at]);
         }
     }
     return NET_OK;
@@ -38,7 +38,8 @@ static net_status compare(net_rt *rt, const net_rt *whole, uint32_t number, net_
 static void take(net_rt *rt, const net_rt *whole, uint32_t blob) {
     rt_blob *b = &rt->blob[blob];
     if (!b->on_dev && !b->on_host) {
-        memcpy(rt_host(rt, blob), rt_host(whole, blob), (size_t)net_shape_elements(&rt->graph->blob[blob].shape) * sizeof(float));
+        memcpy(rt_host(rt, blob), rt_host(whole, blob),
+               (size_t)net_shape_elements(&rt->graph->blob[blob].shape) * sizeof(float));
         b->on_host = true;
     }
 }
@@ -46,9 +47,10 @@ static void take(net_rt *rt, const net_rt *whole, uint32_t blob) {
 net_status net_rt_run_part(net_rt *rt, const net_rt *whole, net_error *err) {
     const net_graph *g = rt->graph;
     const uint32_t last = rt->options.last < g->num_layers ? rt->options.last : g->num_layers - 1;
-    if (!rt->options.part || rt->options.reuse || rt->options.first > last || whole->graph != g || whole->options.reuse ||
-        whole->options.part || whole->npu.n != rt->npu.n) {
-        return net_fail(err, NET_ERR_ARG, "net_rt_run_part: expected a part without reuse, and the whole network likewise");
+    if (!rt->options.part || rt->options.reuse || rt->options.first > last || whole->graph != g ||
+        whole->options.reuse || whole->options.part || whole->npu.n != rt->npu.n) {
+        return net_fail(err, NET_ERR_ARG,
+                        "net_rt_run_part: expected a part without reuse, and the whole network likewise");
     }
     for (uint32_t i = 0; i < g->num_blobs; i++) {
         rt->blob[i].on_dev = rt->blob[i].on_host = false;

@@ -19,7 +19,8 @@ uint64_t rt_cstep(const net_shape *shape) {
 npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     if (s->dims == 3) {
-        return (npu_tensor){.addr = addr, .step = (uint32_t)rt_cstep(s), .w = s->w, .h = s->h, .c = s->c, .layout = NPU_FP32_NCHW};
+        return (npu_tensor){
+            .addr = addr, .step = (uint32_t)rt_cstep(s), .w = s->w, .h = s->h, .c = s->c, .layout = NPU_FP32_NCHW};
     }
     /* One long row, or several where it would be too long. */
     uint32_t length = net_shape_elements(s);
@@ -29,12 +30,14 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
     }
     rows = length % rows == 0 ? rows : 1; /* the driver will refuse it */
     const net_shape row = {3, length / rows, rows, 1};
-    return (npu_tensor){.addr = addr, .step = (uint32_t)rt_cstep(&row), .w = row.w, .h = rows, .c = 1, .layout = NPU_FP32_NCHW};
+    return (npu_tensor){
+        .addr = addr, .step = (uint32_t)rt_cstep(&row), .w = row.w, .h = rows, .c = 1, .layout = NPU_FP32_NCHW};
 }
 
 /* ---- roots ---- */
 
-/* While roots are being found, root, dev_at and host_at of a blob are relative to the blob that `root` names, which may itself lie in another. */
+/* While roots are being found, root, dev_at and host_at of a blob are relative to the blob that `root` names, which may
+ * itself lie in another. */
 static uint32_t find(const net_rt *rt, uint32_t blob, uint64_t *dev_at, uint32_t *host_at) {
     *dev_at = 0;
     *host_at = 0;
@@ -66,7 +69,8 @@ static void join(net_rt *rt, const net_layer *layer) {
 }
 
 /*
- * All outputs are the input. One of them may lie in a larger blob (the output of a Concat): there is the place of all; a second one of that kind gets a copy.
+ * All outputs are the input. One of them may lie in a larger blob (the output of a Concat): there is the place of all;
+ * a second one of that kind gets a copy.
  */
 static void share(net_rt *rt, const net_layer *layer) {
     const net_graph *g = rt->graph;
@@ -119,8 +123,8 @@ static rt_root *root_of(net_rt *rt, uint32_t blob) {
 
 bool rt_copies_on_device(const net_rt *rt, uint32_t from, uint32_t to) {
     const net_shape *s = &rt->graph->blob[from].shape;
-    return rt->root[rt->blob[from].root].dev && rt->root[rt->blob[to].root].dev && !rt->blob[from].int8 && s->w <= 65535 && s->h <= 65535 &&
-           s->c <= 65535;
+    return rt->root[rt->blob[from].root].dev && rt->root[rt->blob[to].root].dev && !rt->blob[from].int8 &&
+           s->w <= 65535 && s->h <= 65535 && s->c <= 65535;
 }
 
 static void touch(net_rt *rt, uint32_t blob, uint32_t number, bool dev, bool host) {
@@ -182,8 +186,8 @@ static net_status unaligned_vectors(net_rt *rt, net_error *err) {
             continue;
         }
         if (!rt_map_conv(rt, i)) {
-            return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": %s", g->name, g->layer[i].line, g->layer[i].name, g->layer[i].type,
-                            rl->reason);
+            return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": %s", g->name, g->layer[i].line, g->layer[i].name,
+                            g->layer[i].type, rl->reason);
         }
         rl->conv.act = old.act; /* possibly that of the layer behind it */
         rl->conv.act_p[0] = old.act_p[0];
@@ -198,13 +202,15 @@ static uint32_t device_items(const net_rt *rt, net_mem_item *item) {
     const net_graph *g = rt->graph;
     for (uint32_t i = 0; i < g->num_blobs; i++) {
         const rt_root *root = &rt->root[i];
-        item[i] =
-            (net_mem_item){.bytes = rt->blob[i].root == i && root->dev ? root->dev_bytes : 0, .first = root->first, .last = root->last};
+        item[i] = (net_mem_item){.bytes = rt->blob[i].root == i && root->dev ? root->dev_bytes : 0,
+                                 .first = root->first,
+                                 .last = root->last};
         item[i].first = item[i].bytes == 0 ? item[i].last : item[i].first;
     }
     for (uint32_t i = 0; i < g->num_layers; i++) {
         const rt_layer *rl = &rt->layer[i];
-        item[g->num_blobs + i] = (net_mem_item){.bytes = rl->kind == RT_CONV ? rl->plan.scratch_bytes : 0, .first = i, .last = i};
+        item[g->num_blobs + i] =
+            (net_mem_item){.bytes = rl->kind == RT_CONV ? rl->plan.scratch_bytes : 0, .first = i, .last = i};
     }
     return g->num_blobs + g->num_layers;
 }
@@ -214,7 +220,8 @@ static uint32_t host_items(const net_rt *rt, net_mem_item *item) {
     for (uint32_t i = 0; i < g->num_blobs; i++) {
         const rt_root *root = &rt->root[i];
         bool needed = rt->blob[i].root == i && (root->host || !rt->options.reuse);
-        item[i] = (net_mem_item){.bytes = needed ? (uint64_t)net_shape_elements(&g->blob[i].shape) * 4 : 0, .last = g->num_layers};
+        item[i] = (net_mem_item){.bytes = needed ? (uint64_t)net_shape_elements(&g->blob[i].shape) * 4 : 0,
+                                 .last = g->num_layers};
         if (rt->options.reuse && needed) {
             item[i].first = root->first;
             item[i].last = root->last;

@@ -19,7 +19,8 @@ typedef struct table_reader {
     net_error *err;
 } table_reader;
 
-#define TABLE_BAD(r, format, ...) net_fail((r)->err, NET_ERR_FORMAT, "%.150s:%u: " format, (r)->name, (r)->line, __VA_ARGS__)
+#define TABLE_BAD(r, format, ...)                                                                                      \
+    net_fail((r)->err, NET_ERR_FORMAT, "%.150s:%u: " format, (r)->name, (r)->line, __VA_ARGS__)
 
 void net_table_free(net_table *table) {
     if (table == NULL) {
@@ -89,7 +90,8 @@ static bool add_line(net_table *table, char *key, float *scale, uint32_t count) 
     return true;
 }
 
-net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count, net_error *err) {
+net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count,
+                         net_error *err) {
     char key[MAX_KEY];
     if (table == NULL || layer == NULL || scale == NULL || count == 0 || table->count >= MAX_LINES) {
         return net_fail(err, NET_ERR_ARG, "net_table_add: null argument, no scales or too many lines");
@@ -102,8 +104,9 @@ net_status net_table_add(net_table *table, const char *layer, bool weights, cons
         ok = scale[i] >= 0;
     }
     if (!ok) {
-        return net_fail(err, NET_ERR_ARG, "calibration table: layer '%.60s': a name with blanks, or a scale that is negative or no number",
-                        layer);
+        return net_fail(
+            err, NET_ERR_ARG,
+            "calibration table: layer '%.60s': a name with blanks, or a scale that is negative or no number", layer);
     }
     if (find_key(table, key) != NULL) {
         return net_fail(err, NET_ERR_ARG, "calibration table: '%.60s' is there already", key);
@@ -210,7 +213,8 @@ net_status net_table_parse(net_table *table, const char *text, size_t bytes, con
     }
     memset(table, 0, sizeof *table);
     if (bytes > NET_MAX_TABLE_BYTES) {
-        return net_fail(err, NET_ERR_FORMAT, "%.150s: %zu bytes, expected at most %u", name, bytes, NET_MAX_TABLE_BYTES);
+        return net_fail(err, NET_ERR_FORMAT, "%.150s: %zu bytes, expected at most %u", name, bytes,
+                        NET_MAX_TABLE_BYTES);
     }
     for (size_t i = 0; i < bytes; i++) {
         unsigned char c = (unsigned char)text[i];

@@ -97,8 +97,8 @@ static net_status print_layer(FILE *out, const net_graph *graph, const net_layer
     }
     fprintf(out, "\n");
     return ok ? NET_OK
-              : net_fail(err, NET_ERR_ARG, "%.150s: layer '%.60s' has a name or text that a .param file cannot hold", graph->name,
-                         layer->name);
+              : net_fail(err, NET_ERR_ARG, "%.150s: layer '%.60s' has a name or text that a .param file cannot hold",
+                         graph->name, layer->name);
 }
 
 net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err) {

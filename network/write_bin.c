@@ -17,7 +17,8 @@ typedef struct bin_writer {
 } bin_writer;
 
 static net_status bad_array(const bin_writer *w, const char *what) {
-    return net_fail(w->err, NET_ERR_ARG, NET_WHERE ": %s", w->graph->name, w->layer->line, w->layer->name, w->layer->type, what);
+    return net_fail(w->err, NET_ERR_ARG, NET_WHERE ": %s", w->graph->name, w->layer->line, w->layer->name,
+                    w->layer->type, what);
 }
 
 /* Nearest FP16, ties to even; what is beyond its range becomes infinite. */
@@ -139,19 +140,21 @@ static net_status put_layer(bin_writer *w, const net_layer *layer) {
     char text[160];
     w->layer = layer;
     if (net_op_find(layer->type) == NULL) {
-        return net_fail(w->err, NET_ERR_UNSUPPORTED, NET_WHERE " is not supported: its weights are not known", w->graph->name, layer->line,
-                        layer->name, layer->type);
+        return net_fail(w->err, NET_ERR_UNSUPPORTED, NET_WHERE " is not supported: its weights are not known",
+                        w->graph->name, layer->line, layer->name, layer->type);
     }
     net_op_arrays(layer, &arrays);
     if (arrays.count != layer->num_tensors) {
-        (void)snprintf(text, sizeof text, "the layer has %u arrays, its settings ask for %u", layer->num_tensors, arrays.count);
+        (void)snprintf(text, sizeof text, "the layer has %u arrays, its settings ask for %u", layer->num_tensors,
+                       arrays.count);
         return bad_array(w, text);
     }
     for (uint32_t i = 0; i < arrays.count; i++) {
         const net_tensor *tensor = &layer->tensor[i];
         if (tensor->count != arrays.item[i].elements || tensor->role != arrays.item[i].role) {
-            (void)snprintf(text, sizeof text, "array %u has %u values and role %d, the settings ask for %lld and %d", i, tensor->count,
-                           (int)tensor->role, (long long)arrays.item[i].elements, (int)arrays.item[i].role);
+            (void)snprintf(text, sizeof text, "array %u has %u values and role %d, the settings ask for %lld and %d", i,
+                           tensor->count, (int)tensor->role, (long long)arrays.item[i].elements,
+                           (int)arrays.item[i].role);
             return bad_array(w, text);
         }
         if ((tensor->f32 == NULL) == (tensor->i8 == NULL) || (tensor->i8 != NULL && !arrays.item[i].tagged)) {
@@ -174,7 +177,8 @@ static net_status put_all(bin_writer *w) {
     return status;
 }
 
-net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *options, uint8_t **data, size_t *bytes, net_error *err) {
+net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *options, uint8_t **data, size_t *bytes,
+                              net_error *err) {
     net_save_options how = options != NULL ? *options : (net_save_options){NET_LAYOUT_AUTO, NET_STORE_EXACT};
     if (graph == NULL || data == NULL || bytes == NULL || (unsigned)how.layout > NET_LAYOUT_AUTO ||
         (unsigned)how.storage > NET_STORE_FP16) {
@@ -210,8 +214,8 @@ net_status net_save(const char *path, const void *data, size_t bytes, net_error 
 }
 
 /* Both files are written before the first of them has its name. */
-static net_status save_both(const char *param_path, const char *text, size_t text_bytes, const char *bin_path, const void *data,
-                            size_t data_bytes, net_error *err) {
+static net_status save_both(const char *param_path, const char *text, size_t text_bytes, const char *bin_path,
+                            const void *data, size_t data_bytes, net_error *err) {
     rep_file param;
     rep_file bin;
     net_status status = told(param_path, rep_file_open(&param, param_path), err);
@@ -232,8 +236,8 @@ static net_status save_both(const char *param_path, const char *text, size_t tex
     return status;
 }
 
-net_status net_graph_save(const net_graph *graph, const char *param_path, const char *bin_path, const net_save_options *options,
-                          net_error *err) {
+net_status net_graph_save(const net_graph *graph, const char *param_path, const char *bin_path,
+                          const net_save_options *options, net_error *err) {
     if (graph == NULL || param_path == NULL || bin_path == NULL) {
         return net_fail(err, NET_ERR_ARG, "net_graph_save: null argument");
     }

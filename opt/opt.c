@@ -100,7 +100,8 @@ static int take_real(const opt_row *o, const char *value, char *err, size_t err_
     if (bounded) {
         snprintf(expected, sizeof expected, "a number %g..%g", o->least, o->most);
     }
-    if (value == NULL || end == value || *end != '\0' || !isfinite(number) || (bounded && (number < o->least || number > o->most))) {
+    if (value == NULL || end == value || *end != '\0' || !isfinite(number) ||
+        (bounded && (number < o->least || number > o->most))) {
         return wrong(o, expected, value, err, err_size);
     }
     *(double *)o->to = number;
@@ -193,8 +194,8 @@ static int take_argument(const opt_line *line, const char *word, char *err, size
 }
 
 /* The option that argument i begins with; returns how many further arguments belong to it, or -1. */
-static int take_option(const opt_line *line, const opt_row *o, const char *joined, int left, char *const *next, char *err,
-                       size_t err_size) {
+static int take_option(const opt_line *line, const opt_row *o, const char *joined, int left, char *const *next,
+                       char *err, size_t err_size) {
     int used = 0;
     if (o->kind == OPT_FLAG || o->kind == OPT_SET) {
         if (joined != NULL) {
@@ -251,10 +252,11 @@ int opt_parse(opt_line *line, int argc, char *const *argv, char *err, size_t err
         const char *equal = strchr(arg, '=');
         const opt_row *o = find(line, arg, equal != NULL ? (size_t)(equal - arg) : strlen(arg));
         if (o == NULL) {
-            return fail(err, err_size, "%s%sunknown option %.60s (--help lists them)", line->command != NULL ? line->command : "",
-                        line->command != NULL ? ": " : "", arg);
+            return fail(err, err_size, "%s%sunknown option %.60s (--help lists them)",
+                        line->command != NULL ? line->command : "", line->command != NULL ? ": " : "", arg);
         }
-        const int used = take_option(line, o, equal != NULL ? equal + 1 : NULL, argc - i - 1, argv + i + 1, err, err_size);
+        const int used =
+            take_option(line, o, equal != NULL ? equal + 1 : NULL, argc - i - 1, argv + i + 1, err, err_size);
         if (used < 0) {
             return -1;
         }

@@ -25,7 +25,8 @@ typedef enum opt_kind {
     OPT_LIST,  /* opt_list: one more item each time that it is given */
     OPT_WORDS, /* opt_list: all arguments up to the next option */
     OPT_TAKE,  /* whatever take() makes of the value */
-    OPT_MAYBE  /* take() looks at the next argument (NULL: there is none) and returns 1 when that is the value, 0 when it is not */
+    OPT_MAYBE /* take() looks at the next argument (NULL: there is none) and returns 1 when that is the value, 0 when it
+                 is not */
 } opt_kind;
 
 typedef struct opt_list {
@@ -53,7 +54,7 @@ typedef struct opt_row {
 } opt_row;
 
 /* A row: OPT(U32, "--jobs", "N", "processes at a time", &jobs, .lo = 1, .hi = 64). */
-#define OPT(KIND, NAME, VALUE, HELP, TO, ...)                                                                                              \
+#define OPT(KIND, NAME, VALUE, HELP, TO, ...)                                                                          \
     { .name = NAME, .value = VALUE, .help = HELP, .kind = OPT_##KIND, .to = TO, __VA_ARGS__ }
 
 typedef struct opt_group {
@@ -62,7 +63,7 @@ typedef struct opt_group {
     size_t count;
 } opt_group;
 
-#define OPT_GROUP(TITLE, ROWS)                                                                                                             \
+#define OPT_GROUP(TITLE, ROWS)                                                                                         \
     { TITLE, ROWS, sizeof(ROWS) / sizeof(ROWS)[0] }
 
 typedef struct opt_line {

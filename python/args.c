@@ -23,7 +23,8 @@ static bool take_positional(const args_def *def, PyObject *const *args, Py_ssize
         out[i] = NULL;
     }
     if (nargs > def->positional) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments, got %zd", def->func, def->positional, nargs);
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments, got %zd", def->func, def->positional,
+                     nargs);
         return false;
     }
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -229,7 +230,8 @@ bool arg_pair(PyObject *obj, const char *name, uint32_t lo, uint32_t hi, uint32_
     }
     bool ok = PySequence_Fast_GET_SIZE(seq) == 2;
     if (!ok) {
-        PyErr_Format(PyExc_ValueError, "%s: expected one or two integers, got %zd", name, PySequence_Fast_GET_SIZE(seq));
+        PyErr_Format(PyExc_ValueError, "%s: expected one or two integers, got %zd", name,
+                     PySequence_Fast_GET_SIZE(seq));
     }
     ok = ok && integers(seq, name, lo, hi, v, 2);
     Py_DECREF(seq);

@@ -1,4 +1,5 @@
-/* axi.c - the rules of AXI on a port in a waveform file: the work of `tandem axi-check`, with its options as arguments. */
+/* axi.c - the rules of AXI on a port in a waveform file: the work of `tandem axi-check`, with its options as arguments.
+ */
 #include "core.h"
 
 #include <stdlib.h>
@@ -32,10 +33,11 @@ enum {
     ARGUMENTS
 };
 
-static const args_def def = {"check_axi", 2, 1, {"path",         "prefix",  "side",   "protocol", "clock",     "reset",
-                                                 "reset_level",  "first",   "last",   "running",  "at_rest",   "open_end",
-                                                 "npu_rules",    "project", "ranges", "severity", "max_waits", "strict",
-                                                 "error_data_x", "notes",   "most",   "list",     NULL}};
+static const args_def def = {"check_axi", 2, 1, {"path",     "prefix",      "side",      "protocol",     "clock",
+                                                 "reset",    "reset_level", "first",     "last",         "running",
+                                                 "at_rest",  "open_end",    "npu_rules", "project",      "ranges",
+                                                 "severity", "max_waits",   "strict",    "error_data_x", "notes",
+                                                 "most",     "list",        NULL}};
 
 static bool take_texts(PyObject *const *in, axi_check_options *o) {
     static const char *const sides[] = {"master", "slave"};
@@ -70,8 +72,9 @@ static bool take_values(PyObject *const *in, axi_check_options *o) {
     const struct {
         int i;
         bool *on;
-    } switches[] = {{RUNNING, &o->running}, {AT_REST, &o->at_rest},           {OPEN_END, &o->open_end}, {STRICT, &o->strict},
-                    {NOTES, &o->notes},     {ERROR_DATA_X, &o->error_data_x}, {LIST, &o->list}};
+    } switches[] = {{RUNNING, &o->running}, {AT_REST, &o->at_rest}, {OPEN_END, &o->open_end},
+                    {STRICT, &o->strict},   {NOTES, &o->notes},     {ERROR_DATA_X, &o->error_data_x},
+                    {LIST, &o->list}};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         if (!arg_bool(in[switches[i].i], def.name[switches[i].i], switches[i].on)) {
             return false;
@@ -80,8 +83,9 @@ static bool take_values(PyObject *const *in, axi_check_options *o) {
     bool npu_rules = false;
     int64_t level = -1;
     int64_t waits = (int64_t)o->max_waits;
-    if (!arg_bool(in[NPU_RULES], "npu_rules", &npu_rules) || !arg_u64(in[FIRST], "first", &o->from) || !arg_u64(in[LAST], "last", &o->to) ||
-        !arg_u64(in[MOST], "most", &o->max) || !arg_int(in[RESET_LEVEL], "reset_level", 0, 1, &level) ||
+    if (!arg_bool(in[NPU_RULES], "npu_rules", &npu_rules) || !arg_u64(in[FIRST], "first", &o->from) ||
+        !arg_u64(in[LAST], "last", &o->to) || !arg_u64(in[MOST], "most", &o->max) ||
+        !arg_int(in[RESET_LEVEL], "reset_level", 0, 1, &level) ||
         !arg_int(in[MAX_WAITS], "max_waits", 1, UINT32_MAX - 1, &waits)) {
         return false;
     }
@@ -149,11 +153,12 @@ static bool put_project(axi_check_options *o, const char *name, PyObject *value)
     if (value == Py_False && kind != TB_AXI_PROJECT_NUMBER) {
         return true;
     }
-    if ((kind == TB_AXI_PROJECT_NUMBER) == (value == Py_True) || (kind == TB_AXI_PROJECT_NUMBER && !arg_u64(value, "project", &number)) ||
+    if ((kind == TB_AXI_PROJECT_NUMBER) == (value == Py_True) ||
+        (kind == TB_AXI_PROJECT_NUMBER && !arg_u64(value, "project", &number)) ||
         !tb_axi_project_set(&scratch, name, number)) {
         if (PyErr_Occurred() == NULL) {
-            PyErr_Format(PyExc_ValueError, "project: %s: expected %s, got %S", name, kind == TB_AXI_PROJECT_NUMBER ? "a number" : "True",
-                         value);
+            PyErr_Format(PyExc_ValueError, "project: %s: expected %s, got %S", name,
+                         kind == TB_AXI_PROJECT_NUMBER ? "a number" : "True", value);
         }
         return false;
     }
@@ -180,7 +185,8 @@ static bool take_ranges(PyObject *obj, axi_check_options *o) {
         uint64_t base = 0, bytes = 0;
         PyObject *pair = PySequence_Fast_GET_ITEM(seq, i);
         Py_INCREF(pair);
-        ok = PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 && arg_u64(PyTuple_GET_ITEM(pair, 0), "ranges", &base) &&
+        ok = PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+             arg_u64(PyTuple_GET_ITEM(pair, 0), "ranges", &base) &&
              arg_u64(PyTuple_GET_ITEM(pair, 1), "ranges", &bytes) && bytes > 0;
         Py_DECREF(pair);
         if (ok) {
@@ -195,7 +201,8 @@ static bool take_ranges(PyObject *obj, axi_check_options *o) {
 
 CORE_METHOD(check_axi) {
     PyObject *in[ARGUMENTS];
-    axi_check_options o = {.prog = "check", .json = true, .reset_level = -1, .max = 100, .max_waits = 16, .to = UINT64_MAX};
+    axi_check_options o = {
+        .prog = "check", .json = true, .reset_level = -1, .max = 100, .max_waits = 16, .to = UINT64_MAX};
     if (!args_take(&def, args, nargs, kwnames, in) || !take_texts(in, &o) || !take_values(in, &o) ||
         !each(in[PROJECT], "project", &o, put_project) || !each(in[SEVERITY], "severity", &o, put_severity) ||
         !take_ranges(in[RANGES], &o)) {
@@ -207,7 +214,9 @@ CORE_METHOD(check_axi) {
     }
     o.file = PyBytes_AS_STRING(path);
     PyObject *bytes = child_run((const core_state *)PyModule_GetState(self), o.file, axi_check_file, &o, 2);
-    PyObject *text = bytes != NULL ? PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), "backslashreplace") : NULL;
+    PyObject *text = bytes != NULL
+                         ? PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), "backslashreplace")
+                         : NULL;
     Py_XDECREF(bytes);
     Py_DECREF(path);
     return text;

@@ -77,7 +77,10 @@ static void raise_said(const core_state *state, const char *path, int fd) {
 
 PyObject *child_run(const core_state *state, const char *path, int (*work)(void *ctx), void *ctx, int bad) {
     char err[1024] = "";
-    child c = {.work = work, .ctx = ctx, .out = memfd_create("tandem-out", MFD_CLOEXEC), .err = memfd_create("tandem-err", MFD_CLOEXEC)};
+    child c = {.work = work,
+               .ctx = ctx,
+               .out = memfd_create("tandem-out", MFD_CLOEXEC),
+               .err = memfd_create("tandem-err", MFD_CLOEXEC)};
     PyObject *result = NULL;
     if (c.out < 0 || c.err < 0) {
         PyErr_SetFromErrno(PyExc_OSError);

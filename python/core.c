@@ -1,4 +1,5 @@
-/* core.c - the module tandem._core: devices, networks, waveforms, exceptions. tandem/__init__.py shows its parts to the world. */
+/* core.c - the module tandem._core: devices, networks, waveforms, exceptions. tandem/__init__.py shows its parts to the
+ * world. */
 #include "core.h"
 
 #include "network.h"
@@ -10,22 +11,27 @@ static PyObject *builds(PyObject *module, PyObject *unused) {
 
 static PyMethodDef core_methods[] = {
     {"rtl_builds", builds, METH_NOARGS,
-     "rtl_builds()\n--\n\nThe builds of the RTL that this package has: a sorted list of (n, build).\n\nMore of them: make python CFG=n16 "
+     "rtl_builds()\n--\n\nThe builds of the RTL that this package has: a sorted list of (n, build).\n\nMore of them: "
+     "make python CFG=n16 "
      "KIND=fast."},
     CORE_ROW("test_seed", rng_test_seed,
-             "test_seed(run_seed, test, index)\n--\n\nSeed of case `index` of a test in a run: that of a program `tandem` for a test of "
+             "test_seed(run_seed, test, index)\n--\n\nSeed of case `index` of a test in a run: that of a program "
+             "`tandem` for a test of "
              "this name."),
-    CORE_ROW(
-        "draw", rng_draw,
-        "draw(seed, name, lowest, highest)\n--\n\nAn integer from lowest to highest, both included (64 bits, signed): the first draw of "
-        "the stream `name` of a seed.\n\nA pure function of its arguments (docs/architecture.md section 3)."),
+    CORE_ROW("draw", rng_draw,
+             "draw(seed, name, lowest, highest)\n--\n\nAn integer from lowest to highest, both included (64 bits, "
+             "signed): the first draw of "
+             "the stream `name` of a seed.\n\nA pure function of its arguments (docs/architecture.md section 3)."),
     CORE_ROW("_wave_signals", wave_signals,
-             "_wave_signals(path)\n--\n\n(first time, last time, exponent, [(path, width, range, parameter, handle), ...]) of an FST or "
+             "_wave_signals(path)\n--\n\n(first time, last time, exponent, [(path, width, range, parameter, handle), "
+             "...]) of an FST or "
              "VCD file."),
     CORE_ROW("_wave_read", wave_read,
-             "_wave_read(path, handles, first, last)\n--\n\nA list with (times, values, unknown) for each handle. See tandem.Fst."),
+             "_wave_read(path, handles, first, last)\n--\n\nA list with (times, values, unknown) for each handle. See "
+             "tandem.Fst."),
     CORE_ROW("_check_axi", check_axi,
-             "_check_axi(path, **options)\n--\n\nThe JSON of tandem axi-check, or the text of --list. See tandem.check_axi."),
+             "_check_axi(path, **options)\n--\n\nThe JSON of tandem axi-check, or the text of --list. See "
+             "tandem.check_axi."),
     {NULL, NULL, 0, NULL},
 };
 
@@ -44,18 +50,21 @@ static int add_errors(PyObject *module, core_state *state) {
     if (state->error == NULL) {
         return -1;
     }
-    state->driver_error = new_error(module, "DriverError",
-                                    "The driver refuses an operator or gave up. status: its number; what: the operator.", state->error);
+    state->driver_error =
+        new_error(module, "DriverError",
+                  "The driver refuses an operator or gave up. status: its number; what: the operator.", state->error);
     state->device_error =
         new_error(module, "DeviceError",
                   "A device has failed: a bus rule, an assertion, a hang, a wrong access to memory.\n\n"
-                  "signature: stable name of the failure; unit: the unit that it was seen in, or None; cycle; path: instance of a\n"
+                  "signature: stable name of the failure; unit: the unit that it was seen in, or None; cycle; path: "
+                  "instance of a\n"
                   "failed assertion, or None; text: the whole report.",
                   state->error);
     if (state->driver_error == NULL || state->device_error == NULL) {
         return -1;
     }
-    state->divergence = new_error(module, "Divergence", "RTL and golden model differ. Attributes as of DeviceError.", state->device_error);
+    state->divergence = new_error(module, "Divergence", "RTL and golden model differ. Attributes as of DeviceError.",
+                                  state->device_error);
     return state->divergence == NULL ? -1 : 0;
 }
 
@@ -119,9 +128,10 @@ static void core_free(void *module) {
 
 static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, (void *)core_exec}, {0, NULL}};
 
-struct PyModuleDef core_def = {PyModuleDef_HEAD_INIT,        .m_name = "tandem._core",  .m_doc = "Devices, networks and waveforms.",
-                               .m_size = sizeof(core_state), .m_methods = core_methods, .m_slots = core_slots,
-                               .m_traverse = core_traverse,  .m_clear = core_clear,     .m_free = core_free};
+struct PyModuleDef core_def = {
+    PyModuleDef_HEAD_INIT,        .m_name = "tandem._core",  .m_doc = "Devices, networks and waveforms.",
+    .m_size = sizeof(core_state), .m_methods = core_methods, .m_slots = core_slots,
+    .m_traverse = core_traverse,  .m_clear = core_clear,     .m_free = core_free};
 
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void) {

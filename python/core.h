@@ -23,7 +23,7 @@ static inline core_state *core_of(PyObject *self) {
 }
 
 #define CORE_METHOD(name) PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
-#define CORE_ROW(name, func, doc)                                                                                                          \
+#define CORE_ROW(name, func, doc)                                                                                      \
     { name, (PyCFunction)(void (*)(void))(func), METH_FASTCALL | METH_KEYWORDS, doc }
 
 /* ---- rng.c: the testbench's random numbers ---- */
@@ -34,8 +34,9 @@ CORE_METHOD(rng_draw);
 /* ---- rtl.c ---- */
 
 /*
- * The design of mesh size n in the package's folder, of a kind of build ("fast", "tap", "debug", "san"; NULL: "fast", or for a waveform whichever with tracing there is). It stays
- * loaded. NULL with tandem.Error: no such file, and the command that makes it.
+ * The design of mesh size n in the package's folder, of a kind of build ("fast", "tap", "debug", "san"; NULL: "fast",
+ * or for a waveform whichever with tracing there is). It stays loaded. NULL with tandem.Error: no such file, and the
+ * command that makes it.
  */
 const tb_shim *rtl_load(const core_state *state, PyObject *module, uint32_t n, const char *build, bool wave);
 /* Builds that are there: a list of (n, build). */
@@ -56,7 +57,8 @@ typedef struct device {
 /* Take the device for this thread. false: RuntimeError (used by this very thread already), ValueError (closed). */
 bool device_enter(device *self);
 void device_leave(device *self);
-/* An exception for a device that has failed (Divergence, DeviceError), or for a status of the driver (DriverError). The caller is inside. */
+/* An exception for a device that has failed (Divergence, DeviceError), or for a status of the driver (DriverError). The
+ * caller is inside. */
 void device_raise(device *self, npu_status status, const char *what);
 /* true: no failure so far; else the exception. */
 bool device_ok(device *self);
@@ -130,7 +132,8 @@ typedef struct op {
 
 /* Begin on a device that was entered. */
 op op_begin(device *self);
-/* With the GIL again: forget the buffers, leave the device. true: it went well; else an exception that begins with `what`. */
+/* With the GIL again: forget the buffers, leave the device. true: it went well; else an exception that begins with
+ * `what`. */
 bool op_end(op *o, const char *what);
 /* Note a status. true: NPU_OK. */
 bool op_status(op *o, npu_status status);
@@ -142,7 +145,8 @@ uint32_t op_alloc(op *o, uint64_t bytes, npu_buf_kind kind);
 uint32_t op_put(op *o, const void *src, uint64_t bytes);
 /* `count` FP32 values, padded with zeros to `bytes`; all of them equal to *scalar where v is NULL. */
 uint32_t op_put_f32(op *o, const uint32_t *v, uint32_t scalar, uint32_t count, uint64_t bytes);
-/* Elements of (c, h, w) on the device: t->w, h, c, layout are set, step and addr are filled in. Elements are 4 bytes (NCHW), 1 byte (NHWC). */
+/* Elements of (c, h, w) on the device: t->w, h, c, layout are set, step and addr are filled in. Elements are 4 bytes
+ * (NCHW), 1 byte (NHWC). */
 bool op_input(op *o, npu_tensor *t, const void *elements);
 bool op_output(op *o, npu_tensor *t);
 bool op_fetch(op *o, const npu_tensor *t, void *elements);
@@ -153,8 +157,9 @@ bool tensor_of(const nd *a, const char *what, bool int8, npu_tensor *t);
 /* ---- child.c: what a damaged file may break ---- */
 
 /*
- * Run work(ctx) in a child process (tb_wave_guard): what it prints on standard output comes back as bytes. Its answer must be below `bad`; from there on it is an error, and so is a
- * child that dies: tandem.Error with the first line of its standard error, without the prefix "check: ". NULL with an exception.
+ * Run work(ctx) in a child process (tb_wave_guard): what it prints on standard output comes back as bytes. Its answer
+ * must be below `bad`; from there on it is an error, and so is a child that dies: tandem.Error with the first line of
+ * its standard error, without the prefix "check: ". NULL with an exception.
  */
 PyObject *child_run(const core_state *state, const char *path, int (*work)(void *ctx), void *ctx, int bad);
 

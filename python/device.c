@@ -85,11 +85,13 @@ static void raise_failure(const core_state *state, npu_dev *dev) {
     const char *hang = npu_dev_hang_text(dev);
     PyObject *text = hang != NULL ? PyUnicode_FromFormat("%s\n%s", f->message, hang) : text_of(f->message);
     PyObject *type = differs(f->signature) ? state->divergence : state->device_error;
-    PyObject *message = PyUnicode_FromFormat("%s: %s (cycle %llu)", f->signature, f->message, (unsigned long long)f->cycle);
+    PyObject *message =
+        PyUnicode_FromFormat("%s: %s (cycle %llu)", f->signature, f->message, (unsigned long long)f->cycle);
     PyObject *error = text != NULL && message != NULL ? PyObject_CallOneArg(type, message) : NULL;
     if (error != NULL && set(error, "signature", text_of(f->signature)) && set(error, "unit", unit_of(f)) &&
         set(error, "cycle", PyLong_FromUnsignedLongLong(f->cycle)) &&
-        set(error, "path", f->path[0] != '\0' ? text_of(f->path) : Py_NewRef(Py_None)) && set(error, "text", Py_NewRef(text))) {
+        set(error, "path", f->path[0] != '\0' ? text_of(f->path) : Py_NewRef(Py_None)) &&
+        set(error, "text", Py_NewRef(text))) {
         PyErr_SetObject(type, error);
     }
     Py_XDECREF(text);
@@ -223,17 +225,36 @@ static bool take_plusargs(PyObject *obj, opening *o) {
     return ok;
 }
 
-enum { KIND, N, SEED, BUS, MEMORY, WAVE, BUILD, INIT_SEED, POISON, MAX_CYCLES, WATCHDOG, WAIT, TIMEOUT, PLUS, CHECKS, ARGUMENTS };
+enum {
+    KIND,
+    N,
+    SEED,
+    BUS,
+    MEMORY,
+    WAVE,
+    BUILD,
+    INIT_SEED,
+    POISON,
+    MAX_CYCLES,
+    WATCHDOG,
+    WAIT,
+    TIMEOUT,
+    PLUS,
+    CHECKS,
+    ARGUMENTS
+};
 
 static bool take_numbers(PyObject *const *in, opening *o) {
     static const char *const waits[] = {"irq", "poll"};
     npu_dev_cfg *c = &o->cfg;
     bool checks = true;
     c->have_init_seed = in[INIT_SEED] != NULL;
-    if (!arg_u32(in[N], "n", 0, 32, &c->n) || !arg_u64(in[SEED], "seed", &c->seed) || !arg_u64(in[MEMORY], "memory", &c->ddr_bytes) ||
-        !arg_u64(in[INIT_SEED], "init_seed", &c->init_seed) || !arg_bool(in[POISON], "poison_reads", &c->poison_reads) ||
-        !arg_u64(in[MAX_CYCLES], "max_cycles", &c->max_cycles) || !arg_u64(in[WATCHDOG], "watchdog", &c->watchdog_cycles) ||
-        !arg_enum(in[WAIT], "wait", waits, 2, &o->wait) || !arg_u32(in[TIMEOUT], "timeout_us", 1, UINT32_MAX / 1000, &o->timeout_us) ||
+    if (!arg_u32(in[N], "n", 0, 32, &c->n) || !arg_u64(in[SEED], "seed", &c->seed) ||
+        !arg_u64(in[MEMORY], "memory", &c->ddr_bytes) || !arg_u64(in[INIT_SEED], "init_seed", &c->init_seed) ||
+        !arg_bool(in[POISON], "poison_reads", &c->poison_reads) ||
+        !arg_u64(in[MAX_CYCLES], "max_cycles", &c->max_cycles) ||
+        !arg_u64(in[WATCHDOG], "watchdog", &c->watchdog_cycles) || !arg_enum(in[WAIT], "wait", waits, 2, &o->wait) ||
+        !arg_u32(in[TIMEOUT], "timeout_us", 1, UINT32_MAX / 1000, &o->timeout_us) ||
         !arg_bool(in[CHECKS], "checks", &checks)) {
         return false;
     }
@@ -306,8 +327,8 @@ PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const args_def def = {"Device",
                                  3,
                                  1,
-                                 {"kind", "n", "seed", "bus", "memory", "wave", "build", "init_seed", "poison_reads", "max_cycles",
-                                  "watchdog", "wait", "timeout_us", "plusargs", "checks", NULL}};
+                                 {"kind", "n", "seed", "bus", "memory", "wave", "build", "init_seed", "poison_reads",
+                                  "max_cycles", "watchdog", "wait", "timeout_us", "plusargs", "checks", NULL}};
     PyObject *in[ARGUMENTS];
     opening o = {.cfg = {.n = 8, .seed = 1, .poison_reads = true}, .timeout_us = TIMEOUT_US};
     device *self = NULL;
@@ -400,16 +421,16 @@ PyObject *device_end(PyObject *obj, PyObject *args) {
 
 /* ---- attributes ---- */
 
-#define GETTER(name, value)                                                                                                                \
-    static PyObject *get_##name(PyObject *obj, void *unused) {                                                                             \
-        device *self = (device *)obj;                                                                                                      \
-        (void)unused;                                                                                                                      \
-        if (!device_enter(self)) {                                                                                                         \
-            return NULL;                                                                                                                   \
-        }                                                                                                                                  \
-        PyObject *result = value;                                                                                                          \
-        device_leave(self);                                                                                                                \
-        return result;                                                                                                                     \
+#define GETTER(name, value)                                                                                            \
+    static PyObject *get_##name(PyObject *obj, void *unused) {                                                         \
+        device *self = (device *)obj;                                                                                  \
+        (void)unused;                                                                                                  \
+        if (!device_enter(self)) {                                                                                     \
+            return NULL;                                                                                               \
+        }                                                                                                              \
+        PyObject *result = value;                                                                                      \
+        device_leave(self);                                                                                            \
+        return result;                                                                                                 \
     }
 
 static PyObject *kind_text(const device *self) {
@@ -447,9 +468,11 @@ PyGetSetDef device_getset[] = {
     {"seed", get_seed, NULL, "Seed of bus timing and initial state.", NULL},
     {"cycles", get_cycles, NULL, "Clock cycles of the RTL since it was opened; 0 for the model.", NULL},
     {"macs", get_macs, NULL, "Multiply-accumulates that the golden model has executed; 0 for RTL alone.", NULL},
-    {"trace_hash", get_trace_hash, NULL, "Hash over all port beats so far; over the final memory, too, after finish().", NULL},
+    {"trace_hash", get_trace_hash, NULL, "Hash over all port beats so far; over the final memory, too, after finish().",
+     NULL},
     {"seconds", get_seconds, NULL,
-     "CPU seconds of this process since the device was opened: (in the RTL, in the rest without the golden model).", NULL},
+     "CPU seconds of this process since the device was opened: (in the RTL, in the rest without the golden model).",
+     NULL},
     {"failure", get_failure, NULL, "Signature of the first failure, or None.", NULL},
     {"closed", get_closed, NULL, "True after close().", NULL},
     {NULL, NULL, NULL, NULL, NULL},

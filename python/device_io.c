@@ -26,7 +26,8 @@ CORE_METHOD(device_alloc) {
     const uint32_t addr = npu_dev_alloc(((device *)self)->dev, bytes, align, (npu_buf_kind)kind);
     device_leave((device *)self);
     if (addr == 0) {
-        return PyErr_Format(PyExc_MemoryError, "device memory: no room for %u bytes (Device(memory=...) makes it larger)", bytes);
+        return PyErr_Format(PyExc_MemoryError,
+                            "device memory: no room for %u bytes (Device(memory=...) makes it larger)", bytes);
     }
     return PyLong_FromUnsignedLong(addr);
 }
@@ -97,7 +98,8 @@ CORE_METHOD(device_read) {
     if (state == NULL || !args_take(&def, args, nargs, kwnames, in) || !arg_u32(in[0], "addr", 0, UINT32_MAX, &addr)) {
         return NULL;
     }
-    PyObject *array = PyObject_CallFunctionObjArgs(state->np.empty, in[1], in[2] != NULL ? in[2] : state->np.dtype[1], NULL);
+    PyObject *array =
+        PyObject_CallFunctionObjArgs(state->np.empty, in[1], in[2] != NULL ? in[2] : state->np.dtype[1], NULL);
     if (array == NULL || !nd_get(&a, array, "dtype", ANY, true)) {
         Py_XDECREF(array);
         return NULL;
@@ -179,7 +181,8 @@ CORE_METHOD(device_wave) {
     PyObject *result = NULL;
     const core_state *state = core_of(self);
     if (state != NULL && device_enter((device *)self)) {
-        const int rc = npu_dev_wave(((device *)self)->dev, path != NULL ? PyBytes_AS_STRING(path) : NULL, err, sizeof err);
+        const int rc =
+            npu_dev_wave(((device *)self)->dev, path != NULL ? PyBytes_AS_STRING(path) : NULL, err, sizeof err);
         device_leave((device *)self);
         if (rc == 0) {
             result = Py_NewRef(Py_None);
@@ -196,7 +199,8 @@ CORE_METHOD(device_inject_flip) {
     PyObject *in[2];
     uint32_t channel = 0;
     uint64_t k = 0;
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u32(in[0], "channel", 0, 1, &channel) || !arg_u64(in[1], "k", &k)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u32(in[0], "channel", 0, 1, &channel) ||
+        !arg_u64(in[1], "k", &k)) {
         return NULL;
     }
     if (!device_enter((device *)self)) {

@@ -53,7 +53,8 @@ static PyObject *fields_of(uint32_t offset) {
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict != NULL && i < COUNT(fields); i++) {
         if (fields[i].offset == offset &&
-            !put(dict, fields[i].name, Py_BuildValue("(IIN)", fields[i].lsb, fields[i].width, values_of(offset, fields[i].name)))) {
+            !put(dict, fields[i].name,
+                 Py_BuildValue("(IIN)", fields[i].lsb, fields[i].width, values_of(offset, fields[i].name)))) {
             Py_CLEAR(dict);
         }
     }
@@ -133,8 +134,8 @@ CORE_METHOD(device_write_register) {
     static const args_def def = {"write_register", 2, 2, {"register", "value", NULL}};
     PyObject *in[2];
     uint32_t offset = 0, value = 0;
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_register(in[0], &offset) || !arg_u32(in[1], "value", 0, UINT32_MAX, &value) ||
-        !device_enter((device *)self)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_register(in[0], &offset) ||
+        !arg_u32(in[1], "value", 0, UINT32_MAX, &value) || !device_enter((device *)self)) {
         return NULL;
     }
     /* the driver's own count of tasks no longer fits: it starts again before its next operator */
@@ -152,7 +153,8 @@ PyObject *device_all_registers(PyObject *self, PyObject *unused) {
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict != NULL && i < COUNT(regs); i++) {
         uint32_t value = 0;
-        if (!bus_access((device *)self, regs[i].offset, false, &value) || !put(dict, regs[i].name, PyLong_FromUnsignedLong(value))) {
+        if (!bus_access((device *)self, regs[i].offset, false, &value) ||
+            !put(dict, regs[i].name, PyLong_FromUnsignedLong(value))) {
             Py_CLEAR(dict);
         }
     }

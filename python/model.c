@@ -64,8 +64,8 @@ static MODEL_FUNC(layout) {
     uint32_t scale = 0;
     uint32_t n = 0;
     nd a[2] = {{.data = NULL}, {.data = NULL}};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_f32(in[1], "in_scale", &scale) || !arg_u32(in[2], "n", 0, 32, &n) ||
-        !model_n(n, "n") || !nd_get(&a[0], in[0], "x", ND_FP32, false)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_f32(in[1], "in_scale", &scale) ||
+        !arg_u32(in[2], "n", 0, 32, &n) || !model_n(n, "n") || !nd_get(&a[0], in[0], "x", ND_FP32, false)) {
         return NULL;
     }
     PyObject *result = NULL;
@@ -75,7 +75,8 @@ static MODEL_FUNC(layout) {
         const Py_ssize_t shape[2] = {a[0].shape[1], n};
         result = nd_out(model_np(module), in[3], ND_I8, ND_I8, 2, shape, &a[1]);
         if (result != NULL && apart(&a[1], &a[0], "x")) {
-            cm_layout(n, (uint32_t)a[0].shape[0], (uint32_t)a[0].shape[1], scale, (const uint32_t *)a[0].data, (int8_t *)a[1].data);
+            cm_layout(n, (uint32_t)a[0].shape[0], (uint32_t)a[0].shape[1], scale, (const uint32_t *)a[0].data,
+                      (int8_t *)a[1].data);
         } else {
             Py_CLEAR(result);
         }
@@ -107,21 +108,25 @@ static bool im2col_task(PyObject *const *in, cm_gemm_task *t) {
 
 static MODEL_FUNC(im2col_block) {
     static const args_def def = {
-        "im2col_block", 7, 7, {"ifm", "n", "out_size", "tile", "ky", "kx", "block", "stride", "dilation", "padding", "out", NULL}};
+        "im2col_block",
+        7,
+        7,
+        {"ifm", "n", "out_size", "tile", "ky", "kx", "block", "stride", "dilation", "padding", "out", NULL}};
     PyObject *in[11];
     cm_gemm_task t;
     uint32_t n = 0, tile = 0, ky = 0, kx = 0, block = 0;
     nd a[2] = {{.data = NULL}, {.data = NULL}};
     if (!args_take(&def, args, nargs, kwnames, in) || !im2col_task((PyObject *[]){in[2], in[7], in[8], in[9]}, &t) ||
         !arg_u32(in[1], "n", 0, 32, &n) || !model_n(n, "n") || !arg_u32(in[3], "tile", 0, UINT32_MAX, &tile) ||
-        !arg_u32(in[4], "ky", 0, 254, &ky) || !arg_u32(in[5], "kx", 0, 254, &kx) || !arg_u32(in[6], "block", 0, 65535, &block) ||
-        !nd_get(&a[0], in[0], "ifm", ND_I8, false)) {
+        !arg_u32(in[4], "ky", 0, 254, &ky) || !arg_u32(in[5], "kx", 0, 254, &kx) ||
+        !arg_u32(in[6], "block", 0, 65535, &block) || !nd_get(&a[0], in[0], "ifm", ND_I8, false)) {
         return NULL;
     }
     PyObject *result = NULL;
     if (a[0].dims != 3 || a[0].count == 0 || a[0].shape[0] > 65535 || a[0].shape[1] > 65535 || a[0].shape[2] > 65536 ||
         a[0].shape[2] % n != 0) {
-        PyErr_Format(PyExc_ValueError, "ifm: expected shape (rows, columns, channels), channels a multiple of n = %u", n);
+        PyErr_Format(PyExc_ValueError, "ifm: expected shape (rows, columns, channels), channels a multiple of n = %u",
+                     n);
     } else if (block >= a[0].shape[2] / n) {
         PyErr_Format(PyExc_ValueError, "block: expected 0..%zd, got %u", a[0].shape[2] / (Py_ssize_t)n - 1, block);
     } else {
@@ -155,7 +160,8 @@ static PyObject *mesh(PyObject *module, PyObject *const *in, bool diagonal) {
     PyObject *result = NULL;
     uint32_t n = 0;
     if (nd_get(&a[0], in[0], "act", ND_I8, false) && (n = mesh_size(&a[0])) != 0 &&
-        (in[1] == NULL || (nd_get(&a[1], in[1], "wgt", ND_I8, false) && nd_is(&a[1], "wgt", diagonal ? 1 : 2, (Py_ssize_t[]){n, n})))) {
+        (in[1] == NULL ||
+         (nd_get(&a[1], in[1], "wgt", ND_I8, false) && nd_is(&a[1], "wgt", diagonal ? 1 : 2, (Py_ssize_t[]){n, n})))) {
         result = nd_out(model_np(module), in[2], ND_I32, ND_I32, 2, (Py_ssize_t[]){2 * n, n}, &a[2]);
     }
     if (result != NULL && apart(&a[2], &a[0], "act") && apart(&a[2], &a[1], "wgt")) {
@@ -186,7 +192,8 @@ static MODEL_FUNC(acc) {
     bool first = false;
     nd a[2] = {{.data = NULL}, {.data = NULL}};
     (void)module;
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_bool(in[2], "first", &first) || !nd_get(&a[0], in[0], "sums", ND_I32, true)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_bool(in[2], "first", &first) ||
+        !nd_get(&a[0], in[0], "sums", ND_I32, true)) {
         return NULL;
     }
     PyObject *result = NULL;
@@ -228,35 +235,43 @@ static MODEL_FUNC(transpose) {
 #define ERRORS "TypeError: other elements. ValueError: shape, layout, range.\n"
 
 static const PyMethodDef unit_methods[] = {
-    MODEL_ROW(
-        "dma_split", dma_split,
-        "dma_split(addr, nbytes)\n--\n\nHow a job is cut into AXI bursts of 16-byte beats.\n\naddr: byte address; nbytes: 1 and more.\n"
-        "Returns uint32 (bursts, 3): AxADDR, beats (1..256), bytes of the job in this burst.\n"
-        "A job that runs past 2^32 wraps. Source: cmodel/npu/dma.c, docs/npu/npu.md section 1."),
+    MODEL_ROW("dma_split", dma_split,
+              "dma_split(addr, nbytes)\n--\n\nHow a job is cut into AXI bursts of 16-byte beats.\n\naddr: byte "
+              "address; nbytes: 1 and more.\n"
+              "Returns uint32 (bursts, 3): AxADDR, beats (1..256), bytes of the job in this burst.\n"
+              "A job that runs past 2^32 wraps. Source: cmodel/npu/dma.c, docs/npu/npu.md section 1."),
     MODEL_ROW("layout", layout,
-              "layout(x, in_scale, n, out=None)\n--\n\nQuantise FP32 pixels: channel planes in, pixels of n INT8 channels out.\n\n"
-              "x: float32 (1..n channels, 1..64 pixels). in_scale: number (FP32), 127/threshold. Returns int8 (pixels, n), missing "
+              "layout(x, in_scale, n, out=None)\n--\n\nQuantise FP32 pixels: channel planes in, pixels of n INT8 "
+              "channels out.\n\n"
+              "x: float32 (1..n channels, 1..64 pixels). in_scale: number (FP32), 127/threshold. Returns int8 (pixels, "
+              "n), missing "
               "channels 0.\n" ERRORS "Source: cmodel/npu/layout.c, docs/npu/npu.md sections 2 and 4."),
     MODEL_ROW(
         "im2col_block", im2col_block,
         "im2col_block(ifm, n, out_size, tile, ky, kx, block, *, stride=1, dilation=1, padding=0, out=None)\n--\n\n"
-        "Row vectors of one block: for the 2n output pixels of a tile the input at kernel position (ky, kx) and channel block `block`.\n\n"
-        "ifm: int8 (rows, columns, channels), channels a multiple of n. out_size, stride, dilation, padding (top, left): (height, width).\n"
-        "Returns int8 (2n, n), zeros outside the map.\n" ERRORS "Source: cmodel/npu/im2col.c, docs/npu/npu.md sections 3 and 4."),
+        "Row vectors of one block: for the 2n output pixels of a tile the input at kernel position (ky, kx) and "
+        "channel block `block`.\n\n"
+        "ifm: int8 (rows, columns, channels), channels a multiple of n. out_size, stride, dilation, padding (top, "
+        "left): (height, width).\n"
+        "Returns int8 (2n, n), zeros outside the map.\n" ERRORS
+        "Source: cmodel/npu/im2col.c, docs/npu/npu.md sections 3 and 4."),
     MODEL_ROW("mesh_block", mesh_block,
-              "mesh_block(act, wgt, out=None)\n--\n\nOne block on the mesh: out[j][c] = sum over r of act[j][r] * wgt[r][c].\n\n"
+              "mesh_block(act, wgt, out=None)\n--\n\nOne block on the mesh: out[j][c] = sum over r of act[j][r] * "
+              "wgt[r][c].\n\n"
               "act: int8 (2n, n); wgt: int8 (n, n). Returns int32 (2n, n). n: 4, 8, 16, 32.\n" ERRORS
               "Source: cmodel/npu/mesh.c, docs/npu/npu.md section 4."),
     MODEL_ROW("mesh_diagonal", mesh_diagonal,
-              "mesh_diagonal(act, wgt=None, out=None)\n--\n\nThe mesh with a diagonal of weights: out[j][c] = act[j][c] * wgt[c].\n\n"
+              "mesh_diagonal(act, wgt=None, out=None)\n--\n\nThe mesh with a diagonal of weights: out[j][c] = "
+              "act[j][c] * wgt[c].\n\n"
               "act: int8 (2n, n); wgt: int8 (n,), None: all are 1. Returns int32 (2n, n).\n" ERRORS
               "Source: cmodel/npu/mesh.c, docs/npu/npu.md section 4."),
     MODEL_ROW("acc", acc,
-              "acc(sums, x, first=False)\n--\n\nsums += x in place (first: sums = x), wrapping.\n\nsums, x: int32 of one shape. Returns "
+              "acc(sums, x, first=False)\n--\n\nsums += x in place (first: sums = x), wrapping.\n\nsums, x: int32 of "
+              "one shape. Returns "
               "sums.\n" ERRORS "Source: cmodel/npu/acc.c, docs/npu/npu.md section 2."),
     MODEL_ROW("transpose", transpose,
-              "transpose(x, out=None)\n--\n\nOne block of the transposer.\n\nx: int8 (n, n), n: 4, 8, 16, 32. Returns int8 (n, n).\n" ERRORS
-              "Source: cmodel/npu/transpose.c, docs/npu/npu.md section 4."),
+              "transpose(x, out=None)\n--\n\nOne block of the transposer.\n\nx: int8 (n, n), n: 4, 8, 16, 32. Returns "
+              "int8 (n, n).\n" ERRORS "Source: cmodel/npu/transpose.c, docs/npu/npu.md section 4."),
 };
 #define UNITS_COUNT (sizeof unit_methods / sizeof unit_methods[0])
 
@@ -291,7 +306,8 @@ static int add_names(PyObject *module, const char *what, const char *const *name
 static int model_exec(PyObject *module) {
     model_state *state = (model_state *)PyModule_GetState(module);
     if (!nd_numpy_init(&state->np) || add_functions(module, unit_methods, UNITS_COUNT) != 0 ||
-        add_functions(module, model_fp_methods, model_fp_count) != 0 || add_functions(module, model_task_methods, model_task_count) != 0 ||
+        add_functions(module, model_fp_methods, model_fp_count) != 0 ||
+        add_functions(module, model_task_methods, model_task_count) != 0 ||
         add_names(module, "ACTIVATIONS", act_names, ACT_NAMES_COUNT) != 0) {
         return -1;
     }
@@ -309,13 +325,14 @@ static int model_clear(PyObject *module) {
 
 static PyModuleDef_Slot model_slots[] = {{Py_mod_exec, (void *)model_exec}, {0, NULL}};
 
-static struct PyModuleDef model_def = {PyModuleDef_HEAD_INIT,
-                                       .m_name = "tandem.model",
-                                       .m_doc = "The units of the NPU's golden model as functions on NumPy arrays and other buffers.",
-                                       .m_size = sizeof(model_state),
-                                       .m_slots = model_slots,
-                                       .m_traverse = model_traverse,
-                                       .m_clear = model_clear};
+static struct PyModuleDef model_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "tandem.model",
+    .m_doc = "The units of the NPU's golden model as functions on NumPy arrays and other buffers.",
+    .m_size = sizeof(model_state),
+    .m_slots = model_slots,
+    .m_traverse = model_traverse,
+    .m_clear = model_clear};
 
 PyMODINIT_FUNC PyInit_model(void);
 PyMODINIT_FUNC PyInit_model(void) {

@@ -18,7 +18,7 @@ static inline const nd_numpy *model_np(PyObject *module) {
 
 /* A function of the module: METH_FASTCALL | METH_KEYWORDS. */
 #define MODEL_FUNC(name) PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
-#define MODEL_ROW(name, func, doc)                                                                                                         \
+#define MODEL_ROW(name, func, doc)                                                                                     \
     { name, (PyCFunction)(void (*)(void))(func), METH_FASTCALL | METH_KEYWORDS, doc }
 
 /* Mesh sizes that there are. false: ValueError. */

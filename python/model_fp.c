@@ -28,8 +28,8 @@ static bool operand_get(operand *o, PyObject *obj, const char *what, const nd *l
 typedef void binary_loop(const uint32_t *a, const uint32_t *b, size_t step, void *out, size_t count);
 typedef void unary_loop(const void *a, void *out, size_t count);
 
-static PyObject *binary(PyObject *module, const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                        binary_loop *loop, unsigned types, nd_type type) {
+static PyObject *binary(PyObject *module, const args_def *def, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames, binary_loop *loop, unsigned types, nd_type type) {
     PyObject *in[3];
     operand b;
     nd a, out;
@@ -49,8 +49,8 @@ static PyObject *binary(PyObject *module, const args_def *def, PyObject *const *
     return result;
 }
 
-static PyObject *unary(PyObject *module, const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, unary_loop *loop,
-                       unsigned in_types, unsigned types, nd_type type) {
+static PyObject *unary(PyObject *module, const args_def *def, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *kwnames, unary_loop *loop, unsigned in_types, unsigned types, nd_type type) {
     PyObject *in[2];
     nd a, out;
     if (!args_take(def, args, nargs, kwnames, in) || !nd_get(&a, in[0], "a", in_types, false)) {
@@ -66,42 +66,42 @@ static PyObject *unary(PyObject *module, const args_def *def, PyObject *const *a
 }
 
 /* name, C function, type of an element of the result in C, types that `out` may have, type of a new array */
-#define BINARY_TABLE(X)                                                                                                                    \
-    X(mul, uint32_t, ND_FP32, ND_F32)                                                                                                      \
-    X(add, uint32_t, ND_FP32, ND_F32)                                                                                                      \
-    X(sub, uint32_t, ND_FP32, ND_F32)                                                                                                      \
-    X(max, uint32_t, ND_FP32, ND_F32)                                                                                                      \
-    X(min, uint32_t, ND_FP32, ND_F32)                                                                                                      \
-    X(lt, bool, ND_BOOL, ND_BOOL)                                                                                                          \
-    X(le, bool, ND_BOOL, ND_BOOL)                                                                                                          \
+#define BINARY_TABLE(X)                                                                                                \
+    X(mul, uint32_t, ND_FP32, ND_F32)                                                                                  \
+    X(add, uint32_t, ND_FP32, ND_F32)                                                                                  \
+    X(sub, uint32_t, ND_FP32, ND_F32)                                                                                  \
+    X(max, uint32_t, ND_FP32, ND_F32)                                                                                  \
+    X(min, uint32_t, ND_FP32, ND_F32)                                                                                  \
+    X(lt, bool, ND_BOOL, ND_BOOL)                                                                                      \
+    X(le, bool, ND_BOOL, ND_BOOL)                                                                                      \
     X(eq, bool, ND_BOOL, ND_BOOL)
-#define UNARY_TABLE(X)                                                                                                                     \
-    X(relu, uint32_t, uint32_t, ND_FP32, ND_FP32, ND_F32)                                                                                  \
-    X(i32_to_f32, int32_t, uint32_t, ND_I32, ND_FP32, ND_F32)                                                                              \
-    X(f32_to_i32, uint32_t, int32_t, ND_FP32, ND_I32, ND_I32)                                                                              \
+#define UNARY_TABLE(X)                                                                                                 \
+    X(relu, uint32_t, uint32_t, ND_FP32, ND_FP32, ND_F32)                                                              \
+    X(i32_to_f32, int32_t, uint32_t, ND_I32, ND_FP32, ND_F32)                                                          \
+    X(f32_to_i32, uint32_t, int32_t, ND_FP32, ND_I32, ND_I32)                                                          \
     X(f32_to_i8, uint32_t, int8_t, ND_FP32, ND_I8, ND_I8)
 
-#define BINARY(op, ctype, types, type)                                                                                                     \
-    static void op##_loop(const uint32_t *a, const uint32_t *b, size_t step, void *out, size_t count) {                                    \
-        for (size_t i = 0; i < count; i++) {                                                                                               \
-            ((ctype *)out)[i] = cm_fp_##op(a[i], b[i * step]);                                                                             \
-        }                                                                                                                                  \
-    }                                                                                                                                      \
-    static MODEL_FUNC(fp_##op) {                                                                                                           \
-        static const args_def def = {"fp_" #op, 3, 2, {"a", "b", "out", NULL}};                                                            \
-        return binary(module, &def, args, nargs, kwnames, op##_loop, types, type);                                                         \
+#define BINARY(op, ctype, types, type)                                                                                 \
+    static void op##_loop(const uint32_t *a, const uint32_t *b, size_t step, void *out, size_t count) {                \
+        for (size_t i = 0; i < count; i++) {                                                                           \
+            ((ctype *)out)[i] = cm_fp_##op(a[i], b[i * step]);                                                         \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static MODEL_FUNC(fp_##op) {                                                                                       \
+        static const args_def def = {"fp_" #op, 3, 2, {"a", "b", "out", NULL}};                                        \
+        return binary(module, &def, args, nargs, kwnames, op##_loop, types, type);                                     \
     }
 BINARY_TABLE(BINARY)
 
-#define UNARY(op, from, to, in_types, types, type)                                                                                         \
-    static void op##_loop(const void *a, void *out, size_t count) {                                                                        \
-        for (size_t i = 0; i < count; i++) {                                                                                               \
-            ((to *)out)[i] = cm_fp_##op(((const from *)a)[i]);                                                                             \
-        }                                                                                                                                  \
-    }                                                                                                                                      \
-    static MODEL_FUNC(fp_##op) {                                                                                                           \
-        static const args_def def = {"fp_" #op, 2, 1, {"a", "out", NULL}};                                                                 \
-        return unary(module, &def, args, nargs, kwnames, op##_loop, in_types, types, type);                                                \
+#define UNARY(op, from, to, in_types, types, type)                                                                     \
+    static void op##_loop(const void *a, void *out, size_t count) {                                                    \
+        for (size_t i = 0; i < count; i++) {                                                                           \
+            ((to *)out)[i] = cm_fp_##op(((const from *)a)[i]);                                                         \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static MODEL_FUNC(fp_##op) {                                                                                       \
+        static const args_def def = {"fp_" #op, 2, 1, {"a", "out", NULL}};                                             \
+        return unary(module, &def, args, nargs, kwnames, op##_loop, in_types, types, type);                            \
     }
 UNARY_TABLE(UNARY)
 
@@ -128,40 +128,48 @@ static MODEL_FUNC(activate) {
     return result;
 }
 
-#define FP_SOURCE                                                                                                                          \
-    "a, b: float32 (or uint32: the bits), any shape, C-contiguous; b may be one number.\n"                                                 \
-    "out: an array for the result, of the shape of a; may be a or b. Round to nearest even, subnormals kept, NaN out is 0x7FC00000.\n"     \
+#define FP_SOURCE                                                                                                      \
+    "a, b: float32 (or uint32: the bits), any shape, C-contiguous; b may be one number.\n"                             \
+    "out: an array for the result, of the shape of a; may be a or b. Round to nearest even, subnormals kept, NaN out " \
+    "is 0x7FC00000.\n"                                                                                                 \
     "TypeError: other elements. ValueError: shape, layout. Source: cmodel/lib/cm_fp.h, docs/npu/npu.md section 2."
 
 const PyMethodDef model_fp_methods[] = {
     MODEL_ROW("fp_mul", fp_mul, "fp_mul(a, b, out=None)\n--\n\nProducts a * b in FP32.\n\n" FP_SOURCE),
     MODEL_ROW("fp_add", fp_add, "fp_add(a, b, out=None)\n--\n\nSums a + b in FP32.\n\n" FP_SOURCE),
     MODEL_ROW("fp_sub", fp_sub, "fp_sub(a, b, out=None)\n--\n\nDifferences a - b in FP32.\n\n" FP_SOURCE),
-    MODEL_ROW("fp_max", fp_max,
-              "fp_max(a, b, out=None)\n--\n\nb > a ? b : a, bits kept; a where one is NaN or both are zeros.\n\n" FP_SOURCE),
-    MODEL_ROW("fp_min", fp_min,
-              "fp_min(a, b, out=None)\n--\n\nb < a ? b : a, bits kept; a where one is NaN or both are zeros.\n\n" FP_SOURCE),
-    MODEL_ROW("fp_lt", fp_lt, "fp_lt(a, b, out=None)\n--\n\na < b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
-    MODEL_ROW("fp_le", fp_le, "fp_le(a, b, out=None)\n--\n\na <= b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
-    MODEL_ROW("fp_eq", fp_eq, "fp_eq(a, b, out=None)\n--\n\na == b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
     MODEL_ROW(
-        "fp_relu", fp_relu,
-        "fp_relu(a, out=None)\n--\n\na > 0 ? a : +0. float32 in, float32 out, any shape.\n\nSource: cmodel/lib/cm_fp.h, docs/npu/npu.md "
-        "section 2."),
-    MODEL_ROW("fp_i32_to_f32", fp_i32_to_f32,
-              "fp_i32_to_f32(a, out=None)\n--\n\nint32 to float32, round to nearest even.\n\nSource: cmodel/lib/cm_fp.h, docs/npu/npu.md "
+        "fp_max", fp_max,
+        "fp_max(a, b, out=None)\n--\n\nb > a ? b : a, bits kept; a where one is NaN or both are zeros.\n\n" FP_SOURCE),
+    MODEL_ROW(
+        "fp_min", fp_min,
+        "fp_min(a, b, out=None)\n--\n\nb < a ? b : a, bits kept; a where one is NaN or both are zeros.\n\n" FP_SOURCE),
+    MODEL_ROW("fp_lt", fp_lt,
+              "fp_lt(a, b, out=None)\n--\n\na < b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
+    MODEL_ROW("fp_le", fp_le,
+              "fp_le(a, b, out=None)\n--\n\na <= b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
+    MODEL_ROW("fp_eq", fp_eq,
+              "fp_eq(a, b, out=None)\n--\n\na == b as bool; False where one is NaN; -0 equals +0.\n\n" FP_SOURCE),
+    MODEL_ROW("fp_relu", fp_relu,
+              "fp_relu(a, out=None)\n--\n\na > 0 ? a : +0. float32 in, float32 out, any shape.\n\nSource: "
+              "cmodel/lib/cm_fp.h, docs/npu/npu.md "
               "section 2."),
-    MODEL_ROW(
-        "fp_f32_to_i32", fp_f32_to_i32,
-        "fp_f32_to_i32(a, out=None)\n--\n\nfloat32 to int32: round to nearest even, saturates, NaN is 0.\n\nSource: cmodel/lib/cm_fp.h, "
-        "docs/npu/npu.md section 2."),
-    MODEL_ROW(
-        "fp_f32_to_i8", fp_f32_to_i8,
-        "fp_f32_to_i8(a, out=None)\n--\n\nfloat32 to int8: halves away from zero, -127..127, NaN is 0.\n\nSource: cmodel/lib/cm_fp.h, "
-        "docs/npu/npu.md section 2."),
+    MODEL_ROW("fp_i32_to_f32", fp_i32_to_f32,
+              "fp_i32_to_f32(a, out=None)\n--\n\nint32 to float32, round to nearest even.\n\nSource: "
+              "cmodel/lib/cm_fp.h, docs/npu/npu.md "
+              "section 2."),
+    MODEL_ROW("fp_f32_to_i32", fp_f32_to_i32,
+              "fp_f32_to_i32(a, out=None)\n--\n\nfloat32 to int32: round to nearest even, saturates, NaN is "
+              "0.\n\nSource: cmodel/lib/cm_fp.h, "
+              "docs/npu/npu.md section 2."),
+    MODEL_ROW("fp_f32_to_i8", fp_f32_to_i8,
+              "fp_f32_to_i8(a, out=None)\n--\n\nfloat32 to int8: halves away from zero, -127..127, NaN is "
+              "0.\n\nSource: cmodel/lib/cm_fp.h, "
+              "docs/npu/npu.md section 2."),
     MODEL_ROW("activate", activate,
               "activate(x, act, p=(), out=None)\n--\n\nAn activation of FP32 values.\n\n"
-              "x: float32, any shape. act: its name (ACTIVATIONS) or number. p: up to four FP32 parameters P0..P3 of the unit, the others "
+              "x: float32, any shape. act: its name (ACTIVATIONS) or number. p: up to four FP32 parameters P0..P3 of "
+              "the unit, the others "
               "are 0.\n"
               "TypeError, ValueError: as fp_mul. Source: cmodel/npu/act.c, docs/npu/npu.md section 2."),
 };

@@ -1,4 +1,5 @@
-/* model_task.c - units whose function needs a task: post, requant, one element of the ALU; whole tasks from register values on a memory. */
+/* model_task.c - units whose function needs a task: post, requant, one element of the ALU; whole tasks from register
+ * values on a memory. */
 #include "model.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ static uint32_t factor_at(const factor *f, size_t channel) {
     return !f->given ? 0 : f->a.view.obj != NULL ? ((const uint32_t *)f->a.data)[channel] : f->scalar;
 }
 
-static void post_all(const cm_gemm_task *t, const nd *sums, const nd *psum, const factor *oscale, const factor *bias, uint32_t *out) {
+static void post_all(const cm_gemm_task *t, const nd *sums, const nd *psum, const factor *oscale, const factor *bias,
+                     uint32_t *out) {
     const size_t channels = sums->dims > 0 ? (size_t)sums->shape[0] : 1;
     const size_t each = channels > 0 ? sums->count / channels : 0;
     const int32_t *s = (const int32_t *)sums->data;
@@ -47,13 +49,15 @@ static void post_all(const cm_gemm_task *t, const nd *sums, const nd *psum, cons
 }
 
 static MODEL_FUNC(post) {
-    static const args_def def = {"post", 1, 1, {"sums", "psum", "oscale", "bias", "act", "act_p", "raw_out", "out", NULL}};
+    static const args_def def = {
+        "post", 1, 1, {"sums", "psum", "oscale", "bias", "act", "act_p", "raw_out", "out", NULL}};
     PyObject *in[8];
     cm_gemm_task t = {.act = 0};
     nd sums = {.data = NULL}, psum = {.data = NULL}, out = {.data = NULL};
     factor oscale = {.given = false}, bias = {.given = false};
     if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[4], "act", act_names, ACT_NAMES_COUNT, &t.act) ||
-        !arg_f32s(in[5], "act_p", t.act_p, 4) || !arg_bool(in[6], "raw_out", &t.raw_out) || !nd_get(&sums, in[0], "sums", ND_I32, false)) {
+        !arg_f32s(in[5], "act_p", t.act_p, 4) || !arg_bool(in[6], "raw_out", &t.raw_out) ||
+        !nd_get(&sums, in[0], "sums", ND_I32, false)) {
         return NULL;
     }
     PyObject *result = NULL;
@@ -62,9 +66,11 @@ static MODEL_FUNC(post) {
     t.bias_en = in[3] != NULL;
     if (sums.dims == 0) {
         PyErr_SetString(PyExc_ValueError, "sums: expected at least one dimension");
-    } else if ((!t.psum_add || (nd_get(&psum, in[1], "psum", ND_I32, false) && nd_is(&psum, "psum", sums.dims, sums.shape))) &&
+    } else if ((!t.psum_add ||
+                (nd_get(&psum, in[1], "psum", ND_I32, false) && nd_is(&psum, "psum", sums.dims, sums.shape))) &&
                factor_get(&oscale, in[2], "oscale", &sums) && factor_get(&bias, in[3], "bias", &sums)) {
-        result = nd_out(model_np(module), in[7], t.raw_out ? ND_I32 : ND_FP32, t.raw_out ? ND_I32 : ND_F32, sums.dims, sums.shape, &out);
+        result = nd_out(model_np(module), in[7], t.raw_out ? ND_I32 : ND_FP32, t.raw_out ? ND_I32 : ND_F32, sums.dims,
+                        sums.shape, &out);
     }
     if (result != NULL) {
         post_all(&t, &sums, &psum, &oscale, &bias, (uint32_t *)out.data);
@@ -143,9 +149,10 @@ static MODEL_FUNC(alu_element) {
     }
     const bool integer = op == NPU_ALU_CTRL_OP_ADD_I32;
     PyObject *result = NULL;
-    if (nd_get(&x, in[1], "x", integer ? ND_I32 | ND_U32 : ND_FP32, false) && alu_operand_get(&p, in[2], "p", integer, &x) &&
-        alu_operand_get(&q, in[3], "q", integer, &x)) {
-        result = nd_out(model_np(module), in[4], integer ? ND_I32 | ND_U32 : ND_FP32, integer ? ND_I32 : ND_F32, x.dims, x.shape, &out);
+    if (nd_get(&x, in[1], "x", integer ? ND_I32 | ND_U32 : ND_FP32, false) &&
+        alu_operand_get(&p, in[2], "p", integer, &x) && alu_operand_get(&q, in[3], "q", integer, &x)) {
+        result = nd_out(model_np(module), in[4], integer ? ND_I32 | ND_U32 : ND_FP32, integer ? ND_I32 : ND_F32, x.dims,
+                        x.shape, &out);
     }
     if (result != NULL) {
         const uint32_t *v = (const uint32_t *)x.data;
@@ -162,7 +169,8 @@ static MODEL_FUNC(alu_element) {
 
 /* ---- whole tasks ---- */
 
-/* Register values: uint32 (128,), word i is the register at byte offset 4 * i. Copied, so that nobody changes them while they are used. */
+/* Register values: uint32 (128,), word i is the register at byte offset 4 * i. Copied, so that nobody changes them
+ * while they are used. */
 static bool take_regs(PyObject *obj, const char *what, uint32_t regs[REG_WORDS]) {
     nd a;
     if (!nd_get(&a, obj, what, ND_U32, false)) {
@@ -214,8 +222,8 @@ static bool put(PyObject *dict, const char *name, PyObject *value) {
 
 static bool put_act_p(PyObject *dict, const uint32_t p[4]) {
     return put(dict, "act_p",
-               Py_BuildValue("(dddd)", (double)cm_fp_to_float(p[0]), (double)cm_fp_to_float(p[1]), (double)cm_fp_to_float(p[2]),
-                             (double)cm_fp_to_float(p[3])));
+               Py_BuildValue("(dddd)", (double)cm_fp_to_float(p[0]), (double)cm_fp_to_float(p[1]),
+                             (double)cm_fp_to_float(p[2]), (double)cm_fp_to_float(p[3])));
 }
 
 #define PUT(type, member) &&put(dict, #member, value_##type(t.member))
@@ -348,7 +356,8 @@ static int execute(task_unit unit, uint32_t n, const uint32_t *regs, const cm_me
     }
 }
 
-static bool run_task(task_unit unit, uint32_t n, PyObject *regs_obj, PyObject *mem_obj, PyObject *base_obj, uint32_t *value) {
+static bool run_task(task_unit unit, uint32_t n, PyObject *regs_obj, PyObject *mem_obj, PyObject *base_obj,
+                     uint32_t *value) {
     static const char *const sections[] = {"3.2", "3.3", "3.4"};
     uint32_t regs[REG_WORDS];
     uint32_t base = 0;
@@ -367,15 +376,18 @@ static bool run_task(task_unit unit, uint32_t n, PyObject *regs_obj, PyObject *m
     if (done < 0) {
         PyErr_Format(PyExc_ValueError, "regs: no legal task (docs/npu/npu.md section %s)", sections[unit]);
     } else if (done == 0) {
-        PyErr_Format(PyExc_IndexError, "mem: the task accesses memory outside of %zd bytes at 0x%08x", (Py_ssize_t)m.bytes, base);
+        PyErr_Format(PyExc_IndexError, "mem: the task accesses memory outside of %zd bytes at 0x%08x",
+                     (Py_ssize_t)m.bytes, base);
     }
     return done > 0;
 }
 
-static PyObject *run_on_mesh(task_unit unit, const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+static PyObject *run_on_mesh(task_unit unit, const args_def *def, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames) {
     PyObject *in[4];
     uint32_t n = 0;
-    if (!args_take(def, args, nargs, kwnames, in) || !take_n(in[0], &n) || !run_task(unit, n, in[1], in[2], in[3], NULL)) {
+    if (!args_take(def, args, nargs, kwnames, in) || !take_n(in[0], &n) ||
+        !run_task(unit, n, in[1], in[2], in[3], NULL)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -405,45 +417,52 @@ static MODEL_FUNC(alu_run) {
 }
 
 #define REGS "regs: uint32 (128,), word i is the register at byte offset 4 * i (tandem.REGISTERS).\n"
-#define MEM                                                                                                                                \
-    "mem: writable bytes, the memory from address `base` on; results are written there. The GIL is released.\n"                            \
+#define MEM                                                                                                            \
+    "mem: writable bytes, the memory from address `base` on; results are written there. The GIL is released.\n"        \
     "ValueError: no legal task. IndexError: it accesses memory outside of mem (what came before is written).\n"
 
 const PyMethodDef model_task_methods[] = {
-    MODEL_ROW("post", post,
-              "post(sums, *, psum=None, oscale=None, bias=None, act='none', act_p=(), raw_out=False, out=None)\n--\n\n"
-              "From int32 sums to results: (sums + psum) * oscale + bias, then the activation.\n\n"
-              "sums, psum: int32 of one shape. oscale, bias: a number, or float32 with one value for each index of the first dimension.\n"
-              "act_p: FP32 parameters P0..P3. Returns float32 of the shape of sums; raw_out: the int32 sums.\n"
-              "TypeError: other elements. ValueError: shape, layout. Source: cmodel/npu/post.c, docs/npu/npu.md section 2."),
-    MODEL_ROW("requant", requant,
-              "requant(y, out_scale, out=None)\n--\n\nResults as INT8.\n\ny: float32, any shape. out_scale: number (FP32), 127/threshold.\n"
-              "Returns int8, -127..127. Source: cmodel/npu/post.c, docs/npu/npu.md section 2."),
     MODEL_ROW(
-        "alu_element", alu_element,
-        "alu_element(op, x, p=0, q=0, out=None)\n--\n\nAn operation of the ALU on single elements, before the activation.\n\n"
-        "op: a name of ALU_OPS, neither dot nor sum. x: float32, any shape (add_i32: int32); p, q: a number or an array of that shape.\n"
-        "Returns float32 (add_i32: int32). Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
-    MODEL_ROW("gemm_decode", gemm_decode,
-              "gemm_decode(n, regs)\n--\n\nThe GEMM registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
-              "Source: cmodel/npu/decode.c, docs/npu/npu.md section 3.2."),
-    MODEL_ROW("alu_decode", alu_decode,
-              "alu_decode(regs)\n--\n\nThe ALU registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
-              "Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
-    MODEL_ROW("pool_decode", pool_decode,
-              "pool_decode(n, regs)\n--\n\nThe POOL registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
-              "Source: cmodel/npu/pool.c, docs/npu/npu.md section 3.4."),
+        "post", post,
+        "post(sums, *, psum=None, oscale=None, bias=None, act='none', act_p=(), raw_out=False, out=None)\n--\n\n"
+        "From int32 sums to results: (sums + psum) * oscale + bias, then the activation.\n\n"
+        "sums, psum: int32 of one shape. oscale, bias: a number, or float32 with one value for each index of the first "
+        "dimension.\n"
+        "act_p: FP32 parameters P0..P3. Returns float32 of the shape of sums; raw_out: the int32 sums.\n"
+        "TypeError: other elements. ValueError: shape, layout. Source: cmodel/npu/post.c, docs/npu/npu.md section 2."),
+    MODEL_ROW("requant", requant,
+              "requant(y, out_scale, out=None)\n--\n\nResults as INT8.\n\ny: float32, any shape. out_scale: number "
+              "(FP32), 127/threshold.\n"
+              "Returns int8, -127..127. Source: cmodel/npu/post.c, docs/npu/npu.md section 2."),
+    MODEL_ROW("alu_element", alu_element,
+              "alu_element(op, x, p=0, q=0, out=None)\n--\n\nAn operation of the ALU on single elements, before the "
+              "activation.\n\n"
+              "op: a name of ALU_OPS, neither dot nor sum. x: float32, any shape (add_i32: int32); p, q: a number or "
+              "an array of that shape.\n"
+              "Returns float32 (add_i32: int32). Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
+    MODEL_ROW(
+        "gemm_decode", gemm_decode,
+        "gemm_decode(n, regs)\n--\n\nThe GEMM registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
+        "Source: cmodel/npu/decode.c, docs/npu/npu.md section 3.2."),
+    MODEL_ROW(
+        "alu_decode", alu_decode,
+        "alu_decode(regs)\n--\n\nThe ALU registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
+        "Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
+    MODEL_ROW(
+        "pool_decode", pool_decode,
+        "pool_decode(n, regs)\n--\n\nThe POOL registers as a task: a dict, or None where the limits refuse it.\n\n" REGS
+        "Source: cmodel/npu/pool.c, docs/npu/npu.md section 3.4."),
     MODEL_ROW("gemm_follows", gemm_follows,
-              "gemm_follows(n, regs, before=None)\n--\n\nMay this task run after the task `before` (its registers; None: there was none)?\n"
+              "gemm_follows(n, regs, before=None)\n--\n\nMay this task run after the task `before` (its registers; "
+              "None: there was none)?\n"
               "False where it keeps weights that are not there.\n\n" REGS
               "ValueError: no legal task. Source: cmodel/npu/decode.c, docs/npu/npu.md section 3.2."),
     MODEL_ROW("gemm_run", gemm_run,
               "gemm_run(n, regs, mem, base=0)\n--\n\nExecute a GEMM task on a memory.\n\n" REGS MEM
               "Source: cmodel/npu/gemm.c, docs/npu/npu.md section 3.2."),
-    MODEL_ROW(
-        "alu_run", alu_run,
-        "alu_run(regs, mem, base=0)\n--\n\nExecute an ALU task on a memory. Returns the bits of ALU_RESULT (dot, sum; else 0).\n\n" REGS MEM
-        "Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
+    MODEL_ROW("alu_run", alu_run,
+              "alu_run(regs, mem, base=0)\n--\n\nExecute an ALU task on a memory. Returns the bits of ALU_RESULT (dot, "
+              "sum; else 0).\n\n" REGS MEM "Source: cmodel/npu/alu.c, docs/npu/npu.md section 3.3."),
     MODEL_ROW("pool_run", pool_run,
               "pool_run(n, regs, mem, base=0)\n--\n\nExecute a POOL task on a memory.\n\n" REGS MEM
               "Source: cmodel/npu/pool.c, docs/npu/npu.md section 3.4."),

@@ -1,4 +1,5 @@
-/* nd.c - arrays: the buffer protocol for what comes in, NumPy for what goes out. NumPy's own C interface keeps its table in a static pointer, so it is not used. */
+/* nd.c - arrays: the buffer protocol for what comes in, NumPy for what goes out. NumPy's own C interface keeps its
+ * table in a static pointer, so it is not used. */
 #include "tandem_py.h"
 
 #include <string.h>
@@ -155,8 +156,8 @@ bool nd_is(const nd *a, const char *what, int dims, const Py_ssize_t *shape) {
     if (!ok) {
         char want[200];
         char got[200];
-        PyErr_Format(PyExc_ValueError, "%s: expected shape (%s), got (%s)", what, shape_text(dims, shape, want, sizeof want),
-                     shape_text(a->dims, a->shape, got, sizeof got));
+        PyErr_Format(PyExc_ValueError, "%s: expected shape (%s), got (%s)", what,
+                     shape_text(dims, shape, want, sizeof want), shape_text(a->dims, a->shape, got, sizeof got));
     }
     return ok;
 }
@@ -194,7 +195,8 @@ PyObject *nd_new(const nd_numpy *np, nd_type type, int dims, const Py_ssize_t *s
     return array;
 }
 
-PyObject *nd_out(const nd_numpy *np, PyObject *out, unsigned types, nd_type type, int dims, const Py_ssize_t *shape, nd *a) {
+PyObject *nd_out(const nd_numpy *np, PyObject *out, unsigned types, nd_type type, int dims, const Py_ssize_t *shape,
+                 nd *a) {
     if (out == NULL) {
         return nd_new(np, type, dims, shape, a);
     }

@@ -22,7 +22,9 @@ void network_raise(PyObject *self, net_status status, const net_error *err) {
     if (state == NULL) {
         return;
     }
-    PyObject *type = status == NET_ERR_MEMORY ? PyExc_MemoryError : status == NET_ERR_ARG ? PyExc_ValueError : state->error;
+    PyObject *type = status == NET_ERR_MEMORY ? PyExc_MemoryError
+                     : status == NET_ERR_ARG  ? PyExc_ValueError
+                                              : state->error;
     PyObject *text = PyUnicode_DecodeUTF8(err->text, (Py_ssize_t)strlen(err->text), "backslashreplace");
     if (text != NULL) {
         PyErr_SetObject(type, text);
@@ -56,8 +58,9 @@ bool network_input(network *self, PyObject *obj, bool batch, nd *x, uint32_t *co
     }
     if ((batch && x->dims < 2) || x->count != elements * *count) {
         PyErr_Format(PyExc_ValueError,
-                     batch ? "x: expected rows of %zu elements, one for each inference" : "x: expected %zu elements, got %zu", elements,
-                     x->count);
+                     batch ? "x: expected rows of %zu elements, one for each inference"
+                           : "x: expected %zu elements, got %zu",
+                     elements, x->count);
         return false;
     }
     return true;
@@ -72,8 +75,10 @@ typedef struct loading {
 } loading;
 
 static net_status load(net_graph *g, const loading *l, net_error *err) {
-    net_status status = l->bin == NULL ? net_graph_load_param(g, l->param, err) : net_graph_load(g, l->param, l->bin, err);
-    status = status == NET_OK && l->shape[0] != 0 ? net_graph_set_input(g, l->shape[2], l->shape[1], l->shape[0], err) : status;
+    net_status status =
+        l->bin == NULL ? net_graph_load_param(g, l->param, err) : net_graph_load(g, l->param, l->bin, err);
+    status = status == NET_OK && l->shape[0] != 0 ? net_graph_set_input(g, l->shape[2], l->shape[1], l->shape[0], err)
+                                                  : status;
     status = status == NET_OK ? net_graph_plan(g, err) : status;
     return status == NET_OK && l->bin == NULL ? net_graph_random_weights(g, l->seed, err) : status;
 }
@@ -146,8 +151,8 @@ static net_status row(void *user, uint32_t i, float *input, net_error *err) {
     return NET_OK;
 }
 
-static net_status calibrate(network *self, nd *x, uint32_t count, net_calib_method method, double percent, net_table *table,
-                            net_error *err) {
+static net_status calibrate(network *self, nd *x, uint32_t count, net_calib_method method, double percent,
+                            net_table *table, net_error *err) {
     const net_inputs inputs = {.count = count, .load = row, .user = x};
     net_hist *hist = calloc(self->graph.num_layers, sizeof *hist);
     if (hist == NULL) {
@@ -183,7 +188,8 @@ static CORE_METHOD(network_calibrate) {
     nd x = {.data = NULL};
     net_table table = {0};
     net_error err = {.text = ""};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "method", methods, 4, &method) || !network_enter(net)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "method", methods, 4, &method) ||
+        !network_enter(net)) {
         return NULL;
     }
     const double percent = in[2] != NULL ? PyFloat_AsDouble(in[2]) : 99.99;
@@ -288,7 +294,8 @@ static CORE_METHOD(network_save) {
     PyObject *bin = param != NULL ? arg_path(in[1], "bin") : NULL;
     PyObject *result = NULL;
     if (bin != NULL && network_enter(net)) {
-        const net_status status = net_graph_save(&net->graph, PyBytes_AS_STRING(param), PyBytes_AS_STRING(bin), NULL, &err);
+        const net_status status =
+            net_graph_save(&net->graph, PyBytes_AS_STRING(param), PyBytes_AS_STRING(bin), NULL, &err);
         network_leave(net);
         if (status == NET_OK) {
             result = Py_NewRef(Py_None);
@@ -309,8 +316,8 @@ static CORE_METHOD(network_memory) {
     bool tensors = false;
     uint64_t bytes = 0;
     net_error err = {.text = ""};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u32(in[0], "n", 4, 32, &n) || !arg_bool(in[1], "tensors", &tensors) ||
-        !network_enter(net)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u32(in[0], "n", 4, 32, &n) ||
+        !arg_bool(in[1], "tensors", &tensors) || !network_enter(net)) {
         return NULL;
     }
     const net_rt_options options = {.reuse = !tensors};
@@ -348,9 +355,9 @@ static PyObject *layer_list(const net_graph *g) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < g->num_layers; i++) {
         const net_layer *l = &g->layer[i];
-        PyObject *one = Py_BuildValue("{s:s,s:s,s:I,s:K,s:N,s:N}", "name", l->name, "type", l->type, "line", l->line, "macs",
-                                      (unsigned long long)net_layer_macs(g, i), "inputs", blob_list(g, l->in, l->num_in), "outputs",
-                                      blob_list(g, l->out, l->num_out));
+        PyObject *one = Py_BuildValue("{s:s,s:s,s:I,s:K,s:N,s:N}", "name", l->name, "type", l->type, "line", l->line,
+                                      "macs", (unsigned long long)net_layer_macs(g, i), "inputs",
+                                      blob_list(g, l->in, l->num_in), "outputs", blob_list(g, l->out, l->num_out));
         if (one == NULL || PyList_Append(list, one) != 0) {
             Py_CLEAR(list);
         }
@@ -359,16 +366,16 @@ static PyObject *layer_list(const net_graph *g) {
     return list;
 }
 
-#define GETTER(name, value)                                                                                                                \
-    static PyObject *get_##name(PyObject *obj, void *unused) {                                                                             \
-        network *self = (network *)obj;                                                                                                    \
-        (void)unused;                                                                                                                      \
-        if (!network_enter(self)) {                                                                                                        \
-            return NULL;                                                                                                                   \
-        }                                                                                                                                  \
-        PyObject *result = value;                                                                                                          \
-        network_leave(self);                                                                                                               \
-        return result;                                                                                                                     \
+#define GETTER(name, value)                                                                                            \
+    static PyObject *get_##name(PyObject *obj, void *unused) {                                                         \
+        network *self = (network *)obj;                                                                                \
+        (void)unused;                                                                                                  \
+        if (!network_enter(self)) {                                                                                    \
+            return NULL;                                                                                               \
+        }                                                                                                              \
+        PyObject *result = value;                                                                                      \
+        network_leave(self);                                                                                           \
+        return result;                                                                                                 \
     }
 GETTER(inputs, blob_list(&self->graph, self->graph.inputs, self->graph.num_inputs))
 GETTER(outputs, blob_list(&self->graph, self->graph.outputs, self->graph.num_outputs))
@@ -380,11 +387,13 @@ GETTER(last_run, Py_NewRef(self->where))
 static PyGetSetDef network_getset[] = {
     {"inputs", get_inputs, NULL, "Input blobs: a list of (name, shape).", NULL},
     {"outputs", get_outputs, NULL, "Output blobs: a list of (name, shape).", NULL},
-    {"layers", get_layers, NULL, "Layers in the order of the file: dicts with name, type, line, macs, inputs, outputs.", NULL},
+    {"layers", get_layers, NULL, "Layers in the order of the file: dicts with name, type, line, macs, inputs, outputs.",
+     NULL},
     {"macs", get_macs, NULL, "Useful multiply-accumulates of one inference.", NULL},
     {"int8", get_int8, NULL, "True when a layer is INT8.", NULL},
     {"last_run", get_last_run, NULL,
-     "Of the last run(): for each layer a dict with name, place ('npu', 'cpu', 'nowhere'), unit ('gemm', 'alu', 'pool' or None), fused, "
+     "Of the last run(): for each layer a dict with name, place ('npu', 'cpu', 'nowhere'), unit ('gemm', 'alu', 'pool' "
+     "or None), fused, "
      "reason, cycles.",
      NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -392,28 +401,33 @@ static PyGetSetDef network_getset[] = {
 
 static PyMethodDef network_methods[] = {
     CORE_ROW("calibrate", network_calibrate,
-             "calibrate(inputs, method='kl', *, percent=99.99)\n--\n\nFind the scales of the layers that become INT8, with the FP32 "
+             "calibrate(inputs, method='kl', *, percent=99.99)\n--\n\nFind the scales of the layers that become INT8, "
+             "with the FP32 "
              "reference.\n\n"
              "inputs: float32, one row for each input. method: 'kl', 'minmax', 'mse' or 'percentile' (percent).\n"
              "Returns ncnn's calibration table as text; quantise() takes it. Error: no float weights, several inputs."),
     CORE_ROW("quantise", network_quantise,
-             "quantise(table=None, *, seed=None)\n--\n\nTurn float layers into INT8 layers, in place.\n\ntable: file of a calibration "
+             "quantise(table=None, *, seed=None)\n--\n\nTurn float layers into INT8 layers, in place.\n\ntable: file "
+             "of a calibration "
              "table; None: that of "
              "calibrate(). seed: instead of a table, scales from one\ninference over drawn values."),
     {"optimise", network_optimise, METH_NOARGS,
      "optimise()\n--\n\nFold and fuse layers, in place (docs/network.md). Returns how many changes there were."},
     CORE_ROW("save", network_save, "save(param, bin)\n--\n\nWrite the network as ncnn files."),
     CORE_ROW("memory", network_memory,
-             "memory(n, *, tensors=False)\n--\n\nBytes of device memory that run() takes on a mesh of size n: Device(memory=...)."),
-    CORE_ROW(
-        "run", network_run,
-        "run(device, x, *, tensors=False, batch=False)\n--\n\nInference on a device: on the NPU what its driver can do, the rest in plain "
-        "C.\n\n"
-        "x: float32, all input blobs one after the other; batch: one row for each inference. tensors: every blob, not only the outputs.\n"
-        "Returns a dict: name of a blob to float32 array (batch: with the number of the inference in front).\n"
-        "Divergence, DeviceError: the device has failed. MemoryError: device memory. The GIL is released."),
+             "memory(n, *, tensors=False)\n--\n\nBytes of device memory that run() takes on a mesh of size n: "
+             "Device(memory=...)."),
+    CORE_ROW("run", network_run,
+             "run(device, x, *, tensors=False, batch=False)\n--\n\nInference on a device: on the NPU what its driver "
+             "can do, the rest in plain "
+             "C.\n\n"
+             "x: float32, all input blobs one after the other; batch: one row for each inference. tensors: every blob, "
+             "not only the outputs.\n"
+             "Returns a dict: name of a blob to float32 array (batch: with the number of the inference in front).\n"
+             "Divergence, DeviceError: the device has failed. MemoryError: device memory. The GIL is released."),
     CORE_ROW("reference", network_reference,
-             "reference(x, *, tensors=False, batch=False)\n--\n\nThe same in plain C in FP32, for a network with float weights. Error: an "
+             "reference(x, *, tensors=False, batch=False)\n--\n\nThe same in plain C in FP32, for a network with float "
+             "weights. Error: an "
              "INT8 network."),
     {NULL, NULL, 0, NULL},
 };
@@ -424,11 +438,15 @@ static PyType_Slot slots[] = {
     {Py_tp_methods, network_methods},
     {Py_tp_getset, network_getset},
     {Py_tp_doc, (void *)"Network(param, bin=None, *, shape=None, seed=1)\n--\n\nA neural network in ncnn's files.\n\n"
-                        "param, bin: files; without bin the weights are drawn from the seed. shape: (channels, height, width) of inputs "
+                        "param, bin: files; without bin the weights are drawn from the seed. shape: (channels, height, "
+                        "width) of inputs "
                         "that give none.\n"
-                        "Calls at the same time from several threads: RuntimeError. Error: damaged or unsupported, with layer and line."},
+                        "Calls at the same time from several threads: RuntimeError. Error: damaged or unsupported, "
+                        "with layer and line."},
     {0, NULL},
 };
 
-PyType_Spec network_spec = {
-    .name = "tandem.Network", .basicsize = sizeof(network), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, .slots = slots};
+PyType_Spec network_spec = {.name = "tandem.Network",
+                            .basicsize = sizeof(network),
+                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                            .slots = slots};

@@ -21,7 +21,8 @@ void network_leave(network *self);
 void network_raise(PyObject *self, net_status status, const net_error *err);
 /* Shape of a blob as an array has it; `count` > 0: with so many in front. Returns the dimensions. */
 int network_shape(const net_shape *s, Py_ssize_t count, Py_ssize_t *shape);
-/* Hold the inputs of one inference (`batch`: of several, one row each): float32 with as many elements as the input blobs have. *count: inferences. */
+/* Hold the inputs of one inference (`batch`: of several, one row each): float32 with as many elements as the input
+ * blobs have. *count: inferences. */
 bool network_input(network *self, PyObject *obj, bool batch, nd *x, uint32_t *count);
 
 /* network_run.c */

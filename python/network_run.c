@@ -61,8 +61,8 @@ static void keep(const wanted *w, uint32_t i, const net_graph *g, uint32_t k, co
 
 /* ---- on a device ---- */
 
-static net_status infer(network *self, device *dev, const nd *x, uint32_t count, const wanted *w, bool tensors, net_rt **rt,
-                        net_error *err) {
+static net_status infer(network *self, device *dev, const nd *x, uint32_t count, const wanted *w, bool tensors,
+                        net_rt **rt, net_error *err) {
     const net_rt_options options = {.reuse = !tensors};
     const size_t elements = net_graph_input_elements(&self->graph);
     net_status status = net_rt_new_with(&self->graph, dev->dev, &options, rt, err);
@@ -81,9 +81,10 @@ static PyObject *where_list(const net_graph *g, const net_rt *rt) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < g->num_layers; i++) {
         const net_rt_where where = net_rt_layer_where(rt, i);
-        PyObject *one = Py_BuildValue("{s:s,s:s,s:z,s:O,s:z,s:K}", "name", g->layer[i].name, "place", places[where.place], "unit",
-                                      units[where.unit], "fused", where.fused ? Py_True : Py_False, "reason",
-                                      where.place == NET_ON_CPU ? where.reason : NULL, "cycles", (unsigned long long)where.cycles);
+        PyObject *one =
+            Py_BuildValue("{s:s,s:s,s:z,s:O,s:z,s:K}", "name", g->layer[i].name, "place", places[where.place], "unit",
+                          units[where.unit], "fused", where.fused ? Py_True : Py_False, "reason",
+                          where.place == NET_ON_CPU ? where.reason : NULL, "cycles", (unsigned long long)where.cycles);
         if (one == NULL || PyList_Append(list, one) != 0) {
             Py_CLEAR(list);
         }
@@ -138,8 +139,8 @@ CORE_METHOD(network_run) {
     }
     device *dev = (device *)in[0];
     PyObject *result = NULL;
-    if (network_input(net, in[1], batch, &x, &count) && wanted_make(&w, state, &net->graph, tensors, batch ? (Py_ssize_t)count : 0) &&
-        device_enter(dev)) {
+    if (network_input(net, in[1], batch, &x, &count) &&
+        wanted_make(&w, state, &net->graph, tensors, batch ? (Py_ssize_t)count : 0) && device_enter(dev)) {
         const bool ok = device_ok(dev) && run_inside(net, dev, &x, count, &w, tensors);
         device_leave(dev);
         result = ok ? wanted_dict(&w, &net->graph) : NULL;
@@ -181,7 +182,8 @@ CORE_METHOD(network_reference) {
         return NULL;
     }
     PyObject *result = NULL;
-    if (network_input(net, in[0], batch, &x, &count) && wanted_make(&w, state, &net->graph, tensors, batch ? (Py_ssize_t)count : 0)) {
+    if (network_input(net, in[0], batch, &x, &count) &&
+        wanted_make(&w, state, &net->graph, tensors, batch ? (Py_ssize_t)count : 0)) {
         net_status status;
         Py_BEGIN_ALLOW_THREADS;
         status = refer(net, &x, count, &w, &err);

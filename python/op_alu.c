@@ -38,7 +38,8 @@ static bool shape_of(const nd *a, npu_tensor *t) {
 }
 
 /* p or q: a number, an array with one value for each channel, or a tensor of the shape of a. */
-static bool take_factor(alu_call *c, int which, PyObject *obj, const char *name, bool integer, npu_operand *kind, uint32_t *value) {
+static bool take_factor(alu_call *c, int which, PyObject *obj, const char *name, bool integer, npu_operand *kind,
+                        uint32_t *value) {
     nd *f = &c->factor[which];
     int64_t whole = 0;
     *kind = NPU_SCALAR;
@@ -131,8 +132,9 @@ CORE_METHOD(device_alu) {
     PyObject *result = NULL;
     const bool integer = number == NPU_ALU_ADD_I32;
     c.e.op = (npu_alu_op)number;
-    if (nd_get(&c.a, in[1], "a", integer ? ND_I32 | ND_U32 : ND_FP32, false) && shape_of(&c.a, &c.e.a) && take_act(&c, in[4], in[5]) &&
-        take_factor(&c, 0, in[2], "p", integer, &c.e.p_kind, &c.e.p) && take_factor(&c, 1, in[3], "q", integer, &c.e.q_kind, &c.e.q)) {
+    if (nd_get(&c.a, in[1], "a", integer ? ND_I32 | ND_U32 : ND_FP32, false) && shape_of(&c.a, &c.e.a) &&
+        take_act(&c, in[4], in[5]) && take_factor(&c, 0, in[2], "p", integer, &c.e.p_kind, &c.e.p) &&
+        take_factor(&c, 1, in[3], "q", integer, &c.e.q_kind, &c.e.q)) {
         result = alu_run(self, &c, "alu");
     }
     alu_free(&c);
@@ -144,8 +146,8 @@ CORE_METHOD(device_act) {
     PyObject *in[3];
     alu_call c = {.e = {.op = NPU_ALU_COPY}};
     PyObject *result = NULL;
-    if (args_take(&def, args, nargs, kwnames, in) && take_act(&c, in[1], in[2]) && nd_get(&c.a, in[0], "x", ND_FP32, false) &&
-        shape_of(&c.a, &c.e.a)) {
+    if (args_take(&def, args, nargs, kwnames, in) && take_act(&c, in[1], in[2]) &&
+        nd_get(&c.a, in[0], "x", ND_FP32, false) && shape_of(&c.a, &c.e.a)) {
         result = alu_run(self, &c, "act");
     }
     alu_free(&c);
@@ -169,7 +171,8 @@ CORE_METHOD(device_dot) {
     nd a, b = {.data = NULL};
     uint32_t scale = ONE;
     uint32_t bits = 0;
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_f32(in[2], "scale", &scale) || !nd_get(&a, in[0], "a", ND_FP32, false)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_f32(in[2], "scale", &scale) ||
+        !nd_get(&a, in[0], "a", ND_FP32, false)) {
         return NULL;
     }
     PyObject *result = NULL;

@@ -50,9 +50,10 @@ static bool take_common(conv_call *c, const common_args *a) {
     v->in_scale = ONE;
     v->has_bias = a->bias != NULL;
     c->w_scale_value = ONE;
-    const bool ok = per_channel(&c->w_scale, &c->w_scale_value, a->w_scale, "w_scale", v->oc) &&
-                    arg_f32(a->in_scale, "in_scale", &v->in_scale) && arg_f32(a->out_scale, "out_scale", &v->out_scale) &&
-                    arg_enum(a->act, "act", act_names, ACT_NAMES_COUNT, &act) && arg_f32s(a->act_p, "act_p", v->act_p, 2);
+    const bool ok =
+        per_channel(&c->w_scale, &c->w_scale_value, a->w_scale, "w_scale", v->oc) &&
+        arg_f32(a->in_scale, "in_scale", &v->in_scale) && arg_f32(a->out_scale, "out_scale", &v->out_scale) &&
+        arg_enum(a->act, "act", act_names, ACT_NAMES_COUNT, &act) && arg_f32s(a->act_p, "act_p", v->act_p, 2);
     v->act = (npu_act)act;
     return ok;
 }
@@ -69,7 +70,8 @@ static bool take_split(PyObject *obj, npu_conv_split *split) {
         PyErr_Format(PyExc_TypeError, "split: expected a dict, got %.100s", Py_TYPE(obj)->tp_name);
         return false;
     }
-    uint32_t *const where[SPLITS] = {&split->max_ow, &split->max_oh, &split->max_ic, &split->max_oc, &split->group, NULL};
+    uint32_t *const where[SPLITS] = {&split->max_ow, &split->max_oh, &split->max_ic,
+                                     &split->max_oc, &split->group,  NULL};
     Py_ssize_t known = 0;
     for (size_t i = 0; i < SPLITS; i++) {
         PyObject *value = PyDict_GetItemString(obj, split_names[i]);
@@ -119,8 +121,8 @@ static bool put_params(op *o, conv_call *c) {
         return false;
     }
     if (v->has_bias) {
-        v->bias_addr =
-            op_put_f32(o, c->bias.view.obj != NULL ? (const uint32_t *)c->bias.data : NULL, c->bias_value, v->oc, c->plan.param_bytes);
+        v->bias_addr = op_put_f32(o, c->bias.view.obj != NULL ? (const uint32_t *)c->bias.data : NULL, c->bias_value,
+                                  v->oc, c->plan.param_bytes);
         if (v->bias_addr == 0) {
             return false;
         }
@@ -143,7 +145,8 @@ static void conv_work(op *o, conv_call *c) {
     npu_conv *v = &c->conv;
     npu_tensor in = {.w = v->iw, .h = v->ih, .c = v->ic, .layout = v->in_layout};
     npu_tensor out = {.w = c->plan.ow, .h = c->plan.oh, .c = v->oc, .layout = v->out_layout};
-    if (!(c->linear ? put_vector(o, c, &in) : op_input(o, &in, c->x.data)) || !op_output(o, &out) || !put_params(o, c)) {
+    if (!(c->linear ? put_vector(o, c, &in) : op_input(o, &in, c->x.data)) || !op_output(o, &out) ||
+        !put_params(o, c)) {
         return;
     }
     v->ifm_addr = in.addr;
@@ -236,11 +239,11 @@ static bool in_range(const nd *w, const char *shape) {
 }
 
 CORE_METHOD(device_conv2d) {
-    static const args_def def = {
-        "conv2d",
-        2,
-        2,
-        {"x", "w", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "groups", "act", "act_p", "out_scale", "split", NULL}};
+    static const args_def def = {"conv2d",
+                                 2,
+                                 2,
+                                 {"x", "w", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "groups",
+                                  "act", "act_p", "out_scale", "split", NULL}};
     PyObject *in[13];
     conv_call c = {.what = "conv2d"};
     npu_conv *v = &c.conv;
@@ -267,11 +270,11 @@ CORE_METHOD(device_conv2d) {
 }
 
 CORE_METHOD(device_depthwise) {
-    static const args_def def = {
-        "depthwise",
-        2,
-        2,
-        {"x", "w", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "act", "act_p", "out_scale", "split", NULL}};
+    static const args_def def = {"depthwise",
+                                 2,
+                                 2,
+                                 {"x", "w", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "act",
+                                  "act_p", "out_scale", "split", NULL}};
     PyObject *in[12];
     conv_call c = {.what = "depthwise"};
     npu_conv *v = &c.conv;
@@ -299,9 +302,9 @@ static bool linear_make(device *self, conv_call *c, bool requant) {
         return false;
     }
     c->in_len = (uint32_t)c->x.shape[0];
-    const npu_status status =
-        npu_linear_make(npu_dev_n(self->dev), c->in_len, (uint32_t)c->w.shape[0], c->x.type == ND_I8 ? NPU_INT8_NHWC : NPU_FP32_NCHW,
-                        requant ? NPU_INT8_NHWC : NPU_FP32_NCHW, &c->conv);
+    const npu_status status = npu_linear_make(npu_dev_n(self->dev), c->in_len, (uint32_t)c->w.shape[0],
+                                              c->x.type == ND_I8 ? NPU_INT8_NHWC : NPU_FP32_NCHW,
+                                              requant ? NPU_INT8_NHWC : NPU_FP32_NCHW, &c->conv);
     if (status != NPU_OK) {
         device_raise(self, status, c->what);
     }
@@ -310,7 +313,8 @@ static bool linear_make(device *self, conv_call *c, bool requant) {
 }
 
 CORE_METHOD(device_linear) {
-    static const args_def def = {"linear", 2, 2, {"x", "w", "in_scale", "w_scale", "bias", "act", "act_p", "out_scale", NULL}};
+    static const args_def def = {
+        "linear", 2, 2, {"x", "w", "in_scale", "w_scale", "bias", "act", "act_p", "out_scale", NULL}};
     PyObject *in[8];
     conv_call c = {.what = "linear", .linear = true};
     PyObject *result = NULL;
@@ -336,7 +340,9 @@ static void convert_work(op *o, npu_convert *cv, const nd *x, nd *out) {
     if (cv->in.layout == NPU_INT8_NHWC) {
         const size_t bytes = ((size_t)cv->in.c + 3) / 4 * 16;
         float *factors = (float *)op_malloc(o, bytes);
-        cv->factor_addr = factors != NULL && op_status(o, npu_convert_make_factors(cv, factors, bytes)) ? op_put(o, factors, bytes) : 0;
+        cv->factor_addr = factors != NULL && op_status(o, npu_convert_make_factors(cv, factors, bytes))
+                              ? op_put(o, factors, bytes)
+                              : 0;
         free(factors);
         if (cv->factor_addr == 0) {
             return;

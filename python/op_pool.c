@@ -107,8 +107,9 @@ static bool take_window(PyObject *const *in, npu_pool *p) {
         return false;
     }
     uint32_t stride[2] = {kernel[0], kernel[1]};
-    const bool ok = arg_pair(in[2], "stride", 1, 255, stride) && take_pads(in[3], p) && arg_enum(in[4], "mode", modes, 2, &mode) &&
-                    arg_bool(in[5], "exclude_pad", &p->exclude_pad) && arg_bool(in[6], "ceil_mode", &p->ceil_mode);
+    const bool ok = arg_pair(in[2], "stride", 1, 255, stride) && take_pads(in[3], p) &&
+                    arg_enum(in[4], "mode", modes, 2, &mode) && arg_bool(in[5], "exclude_pad", &p->exclude_pad) &&
+                    arg_bool(in[6], "ceil_mode", &p->ceil_mode);
     p->average = mode == 1;
     p->kh = kernel[0];
     p->kw = kernel[1];
@@ -118,7 +119,8 @@ static bool take_window(PyObject *const *in, npu_pool *p) {
 }
 
 CORE_METHOD(device_pool) {
-    static const args_def def = {"pool", 2, 1, {"x", "kernel", "stride", "padding", "mode", "exclude_pad", "ceil_mode", NULL}};
+    static const args_def def = {
+        "pool", 2, 1, {"x", "kernel", "stride", "padding", "mode", "exclude_pad", "ceil_mode", NULL}};
     PyObject *in[7];
     map_call c = {.what = "pool", .run = run_pool};
     PyObject *result = NULL;

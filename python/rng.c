@@ -9,7 +9,8 @@ PyObject *rng_test_seed(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     uint64_t run_seed = 0;
     uint64_t index = 0;
     (void)self;
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u64(in[0], "run_seed", &run_seed) || !arg_u64(in[2], "index", &index)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u64(in[0], "run_seed", &run_seed) ||
+        !arg_u64(in[2], "index", &index)) {
         return NULL;
     }
     const char *test = arg_text(in[1], "test");

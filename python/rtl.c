@@ -1,4 +1,5 @@
-/* rtl.c - Verilated designs beside the extension, one shared object each: _rtl_n8_fast.so. They are loaded when a device wants one, each with its own symbols. */
+/* rtl.c - Verilated designs beside the extension, one shared object each: _rtl_n8_fast.so. They are loaded when a
+ * device wants one, each with its own symbols. */
 #include "core.h"
 
 #include <dirent.h>
@@ -29,7 +30,8 @@ static const tb_shim *load(const core_state *state, const char *folder, uint32_t
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
         if (must) {
-            PyErr_Format(state->error, "%s: no RTL of mesh size %u, build %s: make python CFG=n%u KIND=%s", path, n, build, n, build);
+            PyErr_Format(state->error, "%s: no RTL of mesh size %u, build %s: make python CFG=n%u KIND=%s", path, n,
+                         build, n, build);
         }
         return NULL;
     }

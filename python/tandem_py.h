@@ -1,7 +1,8 @@
 /*
  * tandem_py.h - what the files of the extension share: arguments of functions, arrays, exceptions.
  *
- * Nothing here is static and changes: what an interpreter owns stands in the state of its modules. A function that fails has set an exception.
+ * Nothing here is static and changes: what an interpreter owns stands in the state of its modules. A function that
+ * fails has set an exception.
  */
 #ifndef TANDEM_PY_H
 #define TANDEM_PY_H
@@ -31,14 +32,16 @@ bool args_take(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyO
 /* The same for the arguments of a type: a tuple and a dict (or NULL). */
 bool args_take_call(const args_def *def, PyObject *args, PyObject *kwargs, PyObject **out);
 
-/* Values; an argument that was not given (NULL) leaves *v as it is. false: TypeError or ValueError with `name` in it. */
+/* Values; an argument that was not given (NULL) leaves *v as it is. false: TypeError or ValueError with `name` in it.
+ */
 bool arg_int(PyObject *obj, const char *name, int64_t lo, int64_t hi, int64_t *v);
 bool arg_u32(PyObject *obj, const char *name, uint32_t lo, uint32_t hi, uint32_t *v);
 bool arg_u64(PyObject *obj, const char *name, uint64_t *v);
 bool arg_bool(PyObject *obj, const char *name, bool *v);
 /* FP32 bits of a number (rounded to nearest). A finite number that is too large is an error. */
 bool arg_f32(PyObject *obj, const char *name, uint32_t *bits);
-/* A new reference to a list or tuple with the items of a sequence (not of a str). NULL: TypeError, whatever went wrong. */
+/* A new reference to a list or tuple with the items of a sequence (not of a str). NULL: TypeError, whatever went wrong.
+ */
 PyObject *arg_sequence(PyObject *obj, const char *name, const char *expected);
 /* Up to `max` numbers as FP32 bits: a sequence, or one number. The others stay as they are. */
 bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max);
@@ -62,7 +65,16 @@ extern const char *const alu_names[ALU_NAMES_COUNT];
 /* ---- nd.c: arrays, through the buffer protocol ---- */
 
 /* Types of elements; an array may have one of several. */
-typedef enum nd_type { ND_I8 = 1, ND_U8 = 2, ND_I32 = 4, ND_U32 = 8, ND_F32 = 16, ND_U16 = 32, ND_U64 = 64, ND_BOOL = 128 } nd_type;
+typedef enum nd_type {
+    ND_I8 = 1,
+    ND_U8 = 2,
+    ND_I32 = 4,
+    ND_U32 = 8,
+    ND_F32 = 16,
+    ND_U16 = 32,
+    ND_U64 = 64,
+    ND_BOOL = 128
+} nd_type;
 #define ND_FP32 (ND_F32 | ND_U32) /* FP32 values, or their bits */
 #define ND_WORD (ND_FP32 | ND_I32)
 
@@ -88,8 +100,8 @@ typedef struct nd {
 } nd;
 
 /*
- * Hold an array: C-contiguous, aligned, elements in this machine's byte order, of one of `types`; with `write` not read-only. `what` names it in messages. false: TypeError (no
- * array, or other elements) or ValueError.
+ * Hold an array: C-contiguous, aligned, elements in this machine's byte order, of one of `types`; with `write` not
+ * read-only. `what` names it in messages. false: TypeError (no array, or other elements) or ValueError.
  */
 bool nd_get(nd *a, PyObject *obj, const char *what, unsigned types, bool write);
 /* Let go of it. Safe on a zeroed struct. */
@@ -98,11 +110,14 @@ void nd_release(nd *a);
 bool nd_is(const nd *a, const char *what, int dims, const Py_ssize_t *shape);
 /* Do two arrays share bytes? */
 bool nd_meet(const nd *a, const nd *b);
-/* A new array of NumPy, not yet written; held in *a. NULL with an exception. The caller owns both the reference and *a. */
+/* A new array of NumPy, not yet written; held in *a. NULL with an exception. The caller owns both the reference and *a.
+ */
 PyObject *nd_new(const nd_numpy *np, nd_type type, int dims, const Py_ssize_t *shape, nd *a);
 /*
- * Where a result goes: `out` (may be NULL) with exactly this type and shape, or a new array. A new reference, held in *a for writing; NULL with an exception.
+ * Where a result goes: `out` (may be NULL) with exactly this type and shape, or a new array. A new reference, held in
+ * *a for writing; NULL with an exception.
  */
-PyObject *nd_out(const nd_numpy *np, PyObject *out, unsigned types, nd_type type, int dims, const Py_ssize_t *shape, nd *a);
+PyObject *nd_out(const nd_numpy *np, PyObject *out, unsigned types, nd_type type, int dims, const Py_ssize_t *shape,
+                 nd *a);
 
 #endif

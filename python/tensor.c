@@ -1,4 +1,5 @@
-/* tensor.c - an operator at work: its buffers on the device, its errors. Arrays are (c, h, w) whatever the device's layout is. */
+/* tensor.c - an operator at work: its buffers on the device, its errors. Arrays are (c, h, w) whatever the device's
+ * layout is. */
 #include "core.h"
 #include "num.h"
 
@@ -18,7 +19,8 @@ bool op_end(op *o, const char *what) {
         device_raise(o->self, o->status, what);
         break;
     case OP_DEVICE_MEMORY:
-        PyErr_Format(PyExc_MemoryError, "%s: no room for %llu bytes in device memory (Device(memory=...) makes it larger)", what,
+        PyErr_Format(PyExc_MemoryError,
+                     "%s: no room for %llu bytes in device memory (Device(memory=...) makes it larger)", what,
                      (unsigned long long)o->bytes);
         break;
     case OP_HOST_MEMORY:
@@ -50,7 +52,8 @@ void *op_malloc(op *o, size_t bytes) {
 }
 
 uint32_t op_alloc(op *o, uint64_t bytes, npu_buf_kind kind) {
-    const uint32_t addr = bytes > 0 && bytes <= UINT32_MAX - ALIGN ? npu_dev_alloc(o->self->dev, (uint32_t)bytes, ALIGN, kind) : 0;
+    const uint32_t addr =
+        bytes > 0 && bytes <= UINT32_MAX - ALIGN ? npu_dev_alloc(o->self->dev, (uint32_t)bytes, ALIGN, kind) : 0;
     if (addr == 0 && o->trouble == OP_FINE) {
         o->trouble = OP_DEVICE_MEMORY;
         o->bytes = bytes;
@@ -180,7 +183,8 @@ bool op_fetch(op *o, const npu_tensor *t, void *elements) {
 
 bool tensor_of(const nd *a, const char *what, bool int8, npu_tensor *t) {
     if (a->dims != 3) {
-        PyErr_Format(PyExc_ValueError, "%s: expected shape (channels, height, width), got %d dimensions", what, a->dims);
+        PyErr_Format(PyExc_ValueError, "%s: expected shape (channels, height, width), got %d dimensions", what,
+                     a->dims);
         return false;
     }
     for (int i = 0; i < 3; i++) {
@@ -189,7 +193,9 @@ bool tensor_of(const nd *a, const char *what, bool int8, npu_tensor *t) {
             return false;
         }
     }
-    *t = (npu_tensor){
-        .c = (uint32_t)a->shape[0], .h = (uint32_t)a->shape[1], .w = (uint32_t)a->shape[2], .layout = int8 ? NPU_INT8_NHWC : NPU_FP32_NCHW};
+    *t = (npu_tensor){.c = (uint32_t)a->shape[0],
+                      .h = (uint32_t)a->shape[1],
+                      .w = (uint32_t)a->shape[2],
+                      .layout = int8 ? NPU_INT8_NHWC : NPU_FP32_NCHW};
     return true;
 }

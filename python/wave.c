@@ -91,7 +91,8 @@ static PyObject *one_signal(cursor *c) {
     if (range != NULL && take(c, v, sizeof v)) {
         path = PyUnicode_GET_LENGTH(scope) > 0 ? PyUnicode_FromFormat("%U.%U", scope, name) : Py_NewRef(name);
     }
-    PyObject *row = path != NULL ? Py_BuildValue("(OIOOI)", path, v[0], range, v[2] != 0 ? Py_True : Py_False, v[1]) : NULL;
+    PyObject *row =
+        path != NULL ? Py_BuildValue("(OIOOI)", path, v[0], range, v[2] != 0 ? Py_True : Py_False, v[1]) : NULL;
     Py_XDECREF(scope);
     Py_XDECREF(name);
     Py_XDECREF(range);
@@ -114,7 +115,9 @@ static PyObject *signal_list(const char *data, Py_ssize_t bytes) {
         }
         Py_XDECREF(row);
     }
-    return list != NULL ? Py_BuildValue("(KKiN)", (unsigned long long)h.first, (unsigned long long)h.last, (int)h.exponent, list) : NULL;
+    return list != NULL
+               ? Py_BuildValue("(KKiN)", (unsigned long long)h.first, (unsigned long long)h.last, (int)h.exponent, list)
+               : NULL;
 }
 
 /* `self` of a function is its module. */
@@ -251,7 +254,8 @@ static bool record(cursor *c, const series *s, uint32_t count, uint32_t *number,
 }
 
 static void store(series *s, uint64_t time, const char *words) {
-    const size_t bytes = s->words > 1 ? (size_t)s->words * 8 : s->bytes; /* little-endian: the low bytes of a word come first */
+    /* little-endian: the low bytes of a word come first */
+    const size_t bytes = s->words > 1 ? (size_t)s->words * 8 : s->bytes;
     ((uint64_t *)s->t.data)[s->at] = time;
     memcpy((char *)s->v.data + s->at * bytes, words, bytes);
     memcpy((char *)s->u.data + s->at * bytes, words + (size_t)s->words * 8, bytes);
@@ -330,7 +334,8 @@ CORE_METHOD(wave_read) {
     static const args_def def = {"_wave_read", 4, 2, {"path", "handles", "first", "last", NULL}};
     PyObject *in[4];
     reading r = {.to = UINT64_MAX};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u64(in[2], "first", &r.from) || !arg_u64(in[3], "last", &r.to)) {
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_u64(in[2], "first", &r.from) ||
+        !arg_u64(in[3], "last", &r.to)) {
         return NULL;
     }
     PyObject *path = arg_path(in[0], "path");

@@ -30,12 +30,14 @@ static void print_files(const options *o, const reg_plan *plan) {
 }
 
 static const char *how_many(const reg_plan *plan, char *out, size_t size) {
-    (void)(plan->slurm != NULL ? reg_format(out, size, "under Slurm") : reg_format(out, size, "%d at a time", plan->parallel));
+    (void)(plan->slurm != NULL ? reg_format(out, size, "under Slurm")
+                               : reg_format(out, size, "%d at a time", plan->parallel));
     return out;
 }
 
 /* One screen. */
-static void print_summary(const options *o, const reg_plan *plan, const reg_totals *totals, reg_end end, double elapsed) {
+static void print_summary(const options *o, const reg_plan *plan, const reg_totals *totals, reg_end end,
+                          double elapsed) {
     const reg_suite *suite = plan->suite;
     char how[32];
     printf("%s: %zu jobs in %.1f s, %s, seed 0x%" PRIx64 ", run %" PRId64 "\n", suite->name, suite->count, elapsed,
@@ -50,7 +52,8 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     printf("logs: %s\n", plan->out_dir);
     print_files(o, plan);
     if (totals->not_run != 0) {
-        printf("not run: %zu jobs (%s)\n", totals->not_run, end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
+        printf("not run: %zu jobs (%s)\n", totals->not_run,
+               end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
     }
     printf("%zu passed, %zu failed\n", totals->passed, totals->failed);
 }
@@ -62,17 +65,19 @@ static int run_plan(const options *o, const reg_plan *plan) {
     if (plan->order_count == 0) {
         printf("nothing of run %" PRId64 " is missing\n", plan->run);
     } else if (plan->order_count < plan->suite->count) {
-        printf("run %" PRId64 " goes on: %zu of %zu jobs are missing\n", plan->run, plan->order_count, plan->suite->count);
+        printf("run %" PRId64 " goes on: %zu of %zu jobs are missing\n", plan->run, plan->order_count,
+               plan->suite->count);
         (void)fflush(stdout);
     }
     if (plan->progress->terminal) {
         char how[32];
-        printf("%s: %zu jobs, %s, seed 0x%" PRIx64 ", run %" PRId64 ", budget %u s\n", plan->suite->name, plan->suite->count,
-               how_many(plan, how, sizeof how), plan->seed, plan->run, plan->suite->budget_s);
+        printf("%s: %zu jobs, %s, seed 0x%" PRIx64 ", run %" PRId64 ", budget %u s\n", plan->suite->name,
+               plan->suite->count, how_many(plan, how, sizeof how), plan->seed, plan->run, plan->suite->budget_s);
     }
     reg_end end = reg_launcher_find(plan->slurm != NULL ? "slurm" : "local")->run(plan, &totals);
     const double elapsed = (double)plan->elapsed_ms / 1000.0 + reg_now() - plan->progress->started;
-    if (end == REG_END_BROKEN || reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
+    if (end == REG_END_BROKEN ||
+        reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
         return REG_FAIL;
     }
     if (totals.failed > 0 && end != REG_END_INTERRUPTED) {
@@ -95,9 +100,12 @@ static int run_plan(const options *o, const reg_plan *plan) {
 }
 
 /* Run what has no outcome yet. */
-static int run_list(const options *o, reg_db *db, const reg_run_info *info, const reg_suite *suite, const reg_past *past, bool resumed) {
-    reg_progress progress = {
-        .terminal = isatty(STDOUT_FILENO) != 0, .started = reg_now(), .total = suite->count, .parallel = (int)o->parallel};
+static int run_list(const options *o, reg_db *db, const reg_run_info *info, const reg_suite *suite,
+                    const reg_past *past, bool resumed) {
+    reg_progress progress = {.terminal = isatty(STDOUT_FILENO) != 0,
+                             .started = reg_now(),
+                             .total = suite->count,
+                             .parallel = (int)o->parallel};
     size_t *order = NULL;
     reg_plan plan = {.suite = suite,
                      .build_dir = info->build_dir,
@@ -138,7 +146,9 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
 
 static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, const reg_programs *programs) {
     reg_db db;
-    reg_run_info info = {.budget_s = suite->budget_s, .parallel = (int)o->parallel, .seed = o->seed != NULL ? o->seed_value : suite->seed};
+    reg_run_info info = {.budget_s = suite->budget_s,
+                         .parallel = (int)o->parallel,
+                         .seed = o->seed != NULL ? o->seed_value : suite->seed};
     reg_lock lock = {.fd = -1};
     reg_past *past = calloc(suite->count, sizeof *past);
     if (past == NULL) {
@@ -196,11 +206,13 @@ static int limit_time(const options *o, reg_suite *suite, const char *path) {
     }
     if (status == REG_OK) {
         (void)reg_history_mean(expected, all, 0, &known);
-        status = reg_draw_time(suite, o->seed != NULL ? o->seed_value : suite->seed, expected, (double)o->budget * o->parallel);
+        status = reg_draw_time(suite, o->seed != NULL ? o->seed_value : suite->seed, expected,
+                               (double)o->budget * o->parallel);
     }
     if (status == REG_OK) {
         suite->budget_s = o->budget;
-        fprintf(stderr, "budget %u s: %zu of %zu jobs drawn, the times of %zu are known\n", o->budget, suite->count, all, known);
+        fprintf(stderr, "budget %u s: %zu of %zu jobs drawn, the times of %zu are known\n", o->budget, suite->count,
+                all, known);
     }
     free(expected);
     return status;
@@ -257,7 +269,8 @@ static int same_programs(reg_db *db, const reg_run_info *info, const reg_suite *
             j++;
         }
         if (j == then.count || then.list[j].hash != now.list[i].hash) {
-            reg_error("run %" PRId64 " cannot go on: %s is not the program that it was started with", info->id, now.list[i].path);
+            reg_error("run %" PRId64 " cannot go on: %s is not the program that it was started with", info->id,
+                      now.list[i].path);
             status = REG_USAGE;
         }
     }
@@ -284,7 +297,8 @@ static int same_options(const options *o, const reg_run_info *info) {
         return REG_USAGE;
     }
     if (strcmp(o->build_dir, info->build_dir) != 0) {
-        reg_error("run %" PRId64 " cannot go on: its programs are in %s, not in %s (--build-dir)", info->id, info->build_dir, o->build_dir);
+        reg_error("run %" PRId64 " cannot go on: its programs are in %s, not in %s (--build-dir)", info->id,
+                  info->build_dir, o->build_dir);
         return REG_USAGE;
     }
     if (o->launcher != NULL && strcmp(o->launcher, info->launcher) != 0) {
@@ -297,8 +311,8 @@ static int same_options(const options *o, const reg_run_info *info) {
         return REG_USAGE;
     }
     if (now.dirty != info->dirty) {
-        reg_error("run %" PRId64 " cannot go on: its work tree was %s, this one is %s", info->id, info->dirty ? "changed" : "clean",
-                  now.dirty ? "changed" : "clean");
+        reg_error("run %" PRId64 " cannot go on: its work tree was %s, this one is %s", info->id,
+                  info->dirty ? "changed" : "clean", now.dirty ? "changed" : "clean");
         return REG_USAGE;
     }
     return REG_OK;
@@ -355,9 +369,10 @@ static int resume_run(const options *o) {
     reg_lock lock = {.fd = -1};
     int64_t run = 0;
     if (o->list_option != NULL || o->print_jobs || o->expand.marked) {
-        return cli_usage("--resume: the run has its job list, expected no %s beside it", o->print_jobs      ? "--print-jobs"
-                                                                                         : o->expand.marked ? "--marked"
-                                                                                                            : o->list_option);
+        return cli_usage("--resume: the run has its job list, expected no %s beside it", o->print_jobs ? "--print-jobs"
+                                                                                         : o->expand.marked
+                                                                                             ? "--marked"
+                                                                                             : o->list_option);
     }
     int status = cli_open_db(o, &db, false);
     if (status != REG_OK) {
@@ -372,7 +387,8 @@ static int resume_run(const options *o) {
     }
     if (status == REG_OK) {
         const reg_launcher *launcher = reg_launcher_find(info.launcher);
-        status = launcher != NULL ? launcher->probe() : (int)cli_usage("launcher %s of the run is unknown", info.launcher);
+        status =
+            launcher != NULL ? launcher->probe() : (int)cli_usage("launcher %s of the run is unknown", info.launcher);
     }
     if (status == REG_OK) { /* a runner that was killed a moment ago may still be going */
         status = reg_lock_run(&lock, db.path, run, 1.0);

@@ -12,12 +12,13 @@ typedef struct figure {
     json_int_t covered, points;
 } figure;
 
-/* {"name": "line", "percent": 97.1, "percent_before": 96.0, "covered": 970, "points": 999}; false: it is something else. */
+/* {"name": "line", "percent": 97.1, "percent_before": 96.0, "covered": 970, "points": 999}; false: it is something
+ * else. */
 static bool take_figure(json_t *item, figure *f) {
-    return json_unpack(item, "{s:s, s:F, s:F, s:I, s:I}", "name", &f->name, "percent", &f->percent, "percent_before", &f->before, "covered",
-                       &f->covered, "points", &f->points) == 0 &&
-           f->name[0] != '\0' && f->percent >= 0 && f->percent <= 100 && f->before >= 0 && f->before <= 100 && f->covered >= 0 &&
-           f->covered <= f->points;
+    return json_unpack(item, "{s:s, s:F, s:F, s:I, s:I}", "name", &f->name, "percent", &f->percent, "percent_before",
+                       &f->before, "covered", &f->covered, "points", &f->points) == 0 &&
+           f->name[0] != '\0' && f->percent >= 0 && f->percent <= 100 && f->before >= 0 && f->before <= 100 &&
+           f->covered >= 0 && f->covered <= f->points;
 }
 
 static int insert(reg_db *db, int64_t run, const json_t *figures, const char *path) {
@@ -25,7 +26,9 @@ static int insert(reg_db *db, int64_t run, const json_t *figures, const char *pa
     size_t i;
     json_t *item;
     int status = reg_db_prepare(
-        db, "INSERT OR REPLACE INTO coverage(run,name,percent,before_percent,covered,total,place) VALUES(?,?,?,?,?,?,?)", &stmt);
+        db,
+        "INSERT OR REPLACE INTO coverage(run,name,percent,before_percent,covered,total,place) VALUES(?,?,?,?,?,?,?)",
+        &stmt);
     json_array_foreach(figures, i, item) {
         figure f;
         if (status == REG_OK && !take_figure(item, &f)) {

@@ -10,8 +10,9 @@
 #define BUSY_TIMEOUT_MS 30000
 
 /*
- * Entry i takes a database from version i to i+1. Entries are never edited, only added. Seeds and hashes are text: SQLite's integers have a sign.
- * A job row stands from the start of the run; outcome NULL means that it has not finished.
+ * Entry i takes a database from version i to i+1. Entries are never edited, only added. Seeds and hashes are text:
+ * SQLite's integers have a sign. A job row stands from the start of the run; outcome NULL means that it has not
+ * finished.
  */
 static const char *const migrations[] = {
     "CREATE TABLE run("
@@ -83,7 +84,8 @@ static const char *const migrations[] = {
     "ALTER TABLE job ADD COLUMN read_bound INTEGER;"
     "ALTER TABLE job ADD COLUMN write_bound INTEGER;"
     "ALTER TABLE job ADD COLUMN bound INTEGER;", /* of each case the largest one */
-    /* Coverage: where the jobs of a run write theirs, and what all of it came to (percent: after waivers, before_percent: without them). */
+    /* Coverage: where the jobs of a run write theirs, and what all of it came to (percent: after waivers,
+       before_percent: without them). */
     "ALTER TABLE run ADD COLUMN coverage_dir TEXT;"
     "CREATE TABLE coverage("
     " run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
@@ -94,9 +96,11 @@ static const char *const migrations[] = {
     " covered INTEGER NOT NULL,"
     " total INTEGER NOT NULL,"
     " PRIMARY KEY(run, name)) WITHOUT ROWID;",
-    /* Designs: bounds by their names; a second design was an example, whose name was that of its test; suites lay in one folder. */
+    /* Designs: bounds by their names; a second design was an example, whose name was that of its test; suites lay in
+       one folder. */
     "ALTER TABLE job ADD COLUMN bounds TEXT;" /* {"NAME":cycles}; NULL: the job does not say */
-    "UPDATE job SET bounds=json_object('mesh',mac_bound,'read',read_bound,'write',write_bound) WHERE work_cases IS NOT NULL;"
+    "UPDATE job SET bounds=json_object('mesh',mac_bound,'read',read_bound,'write',write_bound) WHERE work_cases IS NOT "
+    "NULL;"
     "ALTER TABLE job DROP COLUMN mac_bound;"
     "ALTER TABLE job DROP COLUMN read_bound;"
     "ALTER TABLE job DROP COLUMN write_bound;"
@@ -110,7 +114,8 @@ int reg_db_fail(const reg_db *db, const char *what) {
     const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
     /* SQLite calls a refused write an I/O error and forgets the reason, which is nearly always this one. */
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
-    reg_error("%s: cannot %s: %s%s", db->path, what, reason, write ? " (write refused: disk full or file size limit)" : "");
+    reg_error("%s: cannot %s: %s%s", db->path, what, reason,
+              write ? " (write refused: disk full or file size limit)" : "");
     return REG_FAIL;
 }
 
@@ -207,7 +212,8 @@ static int check_path(const char *path, bool create) {
     return REG_OK;
 }
 
-/* Two runners that create the database at the same moment: SQLite does not wait when the journal mode changes, so this does. */
+/* Two runners that create the database at the same moment: SQLite does not wait when the journal mode changes, so this
+ * does. */
 static int use_wal(const reg_db *db) {
     const double end = reg_now() + BUSY_TIMEOUT_MS / 1000.0;
     while (reg_db_exec(db, "PRAGMA journal_mode=WAL") != REG_OK) {

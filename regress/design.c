@@ -35,9 +35,12 @@ static int take_line(reg_design *d, const char *path, unsigned number, char *tex
         const char *name = strtok_r(NULL, blanks, &rest);
         rest += strspn(rest, blanks);
         rest[strcspn(rest, "\r\n")] = '\0';
-        if (name == NULL || d->metrics == REG_METRIC_MAX || !reg_format(d->metric[d->metrics].name, sizeof d->metric[0].name, "%s", name) ||
+        if (name == NULL || d->metrics == REG_METRIC_MAX ||
+            !reg_format(d->metric[d->metrics].name, sizeof d->metric[0].name, "%s", name) ||
             !reg_format(d->metric[d->metrics].about, sizeof d->metric[0].about, "%s", rest)) {
-            return bad(path, number, "metric: expected a name of at most 31 characters and a text of at most 95, in at most 16 lines");
+            return bad(
+                path, number,
+                "metric: expected a name of at most 31 characters and a text of at most 95, in at most 16 lines");
         }
         d->metrics++;
     }
@@ -66,7 +69,8 @@ static int load(reg_design *d, const char *root, const char *name) {
 }
 
 static int add(reg_designs *designs, const reg_design *d) {
-    reg_design *more = reg_design_find(designs, d->name) == NULL ? realloc(designs->list, (designs->count + 1) * sizeof *more) : NULL;
+    reg_design *more =
+        reg_design_find(designs, d->name) == NULL ? realloc(designs->list, (designs->count + 1) * sizeof *more) : NULL;
     if (more == NULL) {
         reg_error("%sdesigns/%s: %s", d->root, d->name,
                   reg_design_find(designs, d->name) != NULL ? "two designs have this name" : "out of memory");
@@ -95,7 +99,8 @@ static int load_folder(reg_designs *designs, const char *root) {
     int status = REG_OK;
     for (int i = 0; i < count; i++) {
         reg_design d;
-        const int got = status != REG_OK || entries[i]->d_name[0] == '.' ? REG_NONE : load(&d, root, entries[i]->d_name);
+        const int got =
+            status != REG_OK || entries[i]->d_name[0] == '.' ? REG_NONE : load(&d, root, entries[i]->d_name);
         status = got == REG_OK ? add(designs, &d) : got == REG_NONE ? status : got;
         free(entries[i]);
     }
@@ -114,7 +119,8 @@ int reg_designs_load(reg_designs *designs) {
         status = REG_USAGE;
     }
     char *rest = NULL;
-    for (char *word = strtok_r(copy, blanks, &rest); status == REG_OK && word != NULL; word = strtok_r(NULL, blanks, &rest)) {
+    for (char *word = strtok_r(copy, blanks, &rest); status == REG_OK && word != NULL;
+         word = strtok_r(NULL, blanks, &rest)) {
         (void)reg_format(root, sizeof root, "%s/", word);
         status = load_folder(designs, root);
     }
@@ -158,13 +164,18 @@ void reg_design_cfg_list(const reg_design *design, char *out, size_t size) {
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < design->cfgs && used < size; i++) {
-        (void)reg_format(out + used, size - used, "%s%s", i == 0 ? "" : i + 1 == design->cfgs ? " or " : ", ", design->cfg[i]);
+        (void)reg_format(out + used, size - used, "%s%s",
+                         i == 0                  ? ""
+                         : i + 1 == design->cfgs ? " or "
+                                                 : ", ",
+                         design->cfg[i]);
         used = strlen(out);
     }
 }
 
 void reg_design_label(const reg_design *design, size_t cfg, char *out, size_t size) {
-    (void)reg_format(out, size, "%s%s%s", design->is_default ? "" : design->name, design->is_default ? "" : "/", design->cfg[cfg]);
+    (void)reg_format(out, size, "%s%s%s", design->is_default ? "" : design->name, design->is_default ? "" : "/",
+                     design->cfg[cfg]);
 }
 
 bool reg_design_room(const reg_design *design, const char *room, const char *below, char *out, size_t size) {

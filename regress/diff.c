@@ -8,19 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row a job that stands in either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a suite are told apart by their
-   order. */
+/* One row a job that stands in either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a
+   suite are told apart by their order. */
 static const char diff_sql[] =
     "WITH j AS (SELECT run, idx, seed, coalesce(outcome,'not run') AS outcome, coalesce(trace_hash,'none') AS hash,"
     "  coalesce(cycles,'none') AS cycles,"
-    "  what||' '||test||' '||cfg||'-'||kind||' index '||first_index||' cases '||cases||CASE args WHEN '' THEN '' ELSE ' '||args END"
+    "  what||' '||test||' '||cfg||'-'||kind||' index '||first_index||' cases '||cases||CASE args WHEN '' THEN '' ELSE "
+    "' '||args END"
     "   ||CASE second_run WHEN 1 THEN ' again' ELSE '' END AS name,"
-    "  row_number() OVER (PARTITION BY run,what,test,cfg,kind,seed,first_index,cases,args,second_run ORDER BY idx) AS nth"
+    "  row_number() OVER (PARTITION BY run,what,test,cfg,kind,seed,first_index,cases,args,second_run ORDER BY idx) AS "
+    "nth"
     "  FROM job WHERE run IN (?1,?2)),"
     " a AS (SELECT * FROM j WHERE run=?1), b AS (SELECT * FROM j WHERE run=?2)"
-    " SELECT a.name AS name, a.outcome AS outcome_a, b.outcome AS outcome_b, a.hash AS hash_a, b.hash AS hash_b, a.cycles AS cycles_a,"
+    " SELECT a.name AS name, a.outcome AS outcome_a, b.outcome AS outcome_b, a.hash AS hash_a, b.hash AS hash_b, "
+    "a.cycles AS cycles_a,"
     "  b.cycles AS cycles_b,"
-    "  CASE WHEN a.outcome=b.outcome THEN 3 WHEN a.outcome='pass' THEN 0 WHEN b.outcome='pass' THEN 1 ELSE 2 END AS rank, a.idx AS place "
+    "  CASE WHEN a.outcome=b.outcome THEN 3 WHEN a.outcome='pass' THEN 0 WHEN b.outcome='pass' THEN 1 ELSE 2 END AS "
+    "rank, a.idx AS place "
     "FROM a"
     "  LEFT JOIN b ON a.name=b.name AND a.seed=b.seed AND a.nth=b.nth"
     " UNION ALL SELECT b.name, NULL, b.outcome, NULL, b.hash, NULL, b.cycles, 2, b.idx FROM b"
@@ -38,12 +42,13 @@ typedef struct comparison {
     reg_table changes;
 } comparison;
 
-static int add_change(comparison *c, const char *change, const char *job, const char *before, const char *after, const char *percent) {
+static int add_change(comparison *c, const char *change, const char *job, const char *before, const char *after,
+                      const char *percent) {
     return reg_table_add(&c->changes, (const char *const[]){change, job, before, after, percent});
 }
 
 static const char *outcome_change(const char *before, const char *after) {
-    return strcmp(after, "pass") == 0                                     ? (strcmp(before, "not run") == 0 ? "outcome" : "fixed")
+    return strcmp(after, "pass") == 0 ? (strcmp(before, "not run") == 0 ? "outcome" : "fixed")
            : strcmp(before, "pass") == 0 && strcmp(after, "not run") != 0 ? "new failure"
                                                                           : "outcome";
 }
@@ -68,8 +73,8 @@ static int compare_row(comparison *c, sqlite3_stmt *row) {
     if (!reg_row_known(row, "outcome_a") || !reg_row_known(row, "outcome_b")) {
         const bool first = !reg_row_known(row, "outcome_b");
         (void)reg_format(where, sizeof where, "only in run %" PRId64, first ? c->run_a : c->run_b);
-        status =
-            add_change(c, where, job, first ? reg_row_text(row, "outcome_a") : NULL, first ? NULL : reg_row_text(row, "outcome_b"), NULL);
+        status = add_change(c, where, job, first ? reg_row_text(row, "outcome_a") : NULL,
+                            first ? NULL : reg_row_text(row, "outcome_b"), NULL);
     } else {
         if (strcmp(reg_row_text(row, "outcome_a"), reg_row_text(row, "outcome_b")) != 0) {
             status = add_change(c, outcome_change(reg_row_text(row, "outcome_a"), reg_row_text(row, "outcome_b")), job,
@@ -81,9 +86,10 @@ static int compare_row(comparison *c, sqlite3_stmt *row) {
         if (status == REG_OK && strcmp(reg_row_text(row, "cycles_a"), reg_row_text(row, "cycles_b")) != 0) {
             status = cycle_change(c, job, reg_row_text(row, "cycles_a"), reg_row_text(row, "cycles_b"));
         }
-        c->hashed +=
-            strcmp(reg_row_text(row, "hash_a"), "none") != 0 && strcmp(reg_row_text(row, "hash_a"), reg_row_text(row, "hash_b")) == 0 ? 1
-                                                                                                                                      : 0;
+        c->hashed += strcmp(reg_row_text(row, "hash_a"), "none") != 0 &&
+                             strcmp(reg_row_text(row, "hash_a"), reg_row_text(row, "hash_b")) == 0
+                         ? 1
+                         : 0;
     }
     c->total++;
     c->different += c->changes.row_count > before ? 1 : 0;
@@ -92,14 +98,15 @@ static int compare_row(comparison *c, sqlite3_stmt *row) {
 
 static int show(const comparison *c, bool json, FILE *out) {
     if (json) {
-        return reg_json_print(json_pack("{s:[I,I],s:I,s:I,s:I,s:o*}", "runs", (json_int_t)c->run_a, (json_int_t)c->run_b, "jobs",
-                                        (json_int_t)c->total, "differ", (json_int_t)c->different, "equal_hashes", (json_int_t)c->hashed,
-                                        "changes", reg_table_json(&c->changes)),
+        return reg_json_print(json_pack("{s:[I,I],s:I,s:I,s:I,s:o*}", "runs", (json_int_t)c->run_a,
+                                        (json_int_t)c->run_b, "jobs", (json_int_t)c->total, "differ",
+                                        (json_int_t)c->different, "equal_hashes", (json_int_t)c->hashed, "changes",
+                                        reg_table_json(&c->changes)),
                               out);
     }
     reg_table_print(&c->changes, out);
-    fprintf(out, "runs %" PRId64 " and %" PRId64 ": %zu jobs, %zu differ, %zu with equal trace hashes\n", c->run_a, c->run_b, c->total,
-            c->different, c->hashed);
+    fprintf(out, "runs %" PRId64 " and %" PRId64 ": %zu jobs, %zu differ, %zu with equal trace hashes\n", c->run_a,
+            c->run_b, c->total, c->different, c->hashed);
     return REG_OK;
 }
 

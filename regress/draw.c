@@ -1,7 +1,8 @@
 /*
  * draw.c - part of a suite: so many jobs, so much time, every n-th job.
  *
- * Jobs are drawn without replacement. The draws depend on seed and weights only, so a longer draw begins with the shorter one.
+ * Jobs are drawn without replacement. The draws depend on seed and weights only, so a longer draw begins with the
+ * shorter one.
  */
 #define _GNU_SOURCE
 #include "reg.h"

@@ -1,8 +1,8 @@
 /*
  * exec.c - job processes.
  *
- * Each job leads its own process group, so that whatever it starts ends with it. Jobs die with the runner: the kernel kills the leader (parent death
- * signal), the guardian process kills the rest of the group.
+ * Each job leads its own process group, so that whatever it starts ends with it. Jobs die with the runner: the kernel
+ * kills the leader (parent death signal), the guardian process kills the rest of the group.
  */
 #define _GNU_SOURCE
 #include "reg.h"
@@ -21,7 +21,8 @@
 #define FILE_LIMIT_BYTES (1024ull * 1024ull * 1024ull)
 #define GUARDED_MAX 1024
 
-/* What the runner tells the guardian: a group appeared (pid) or is gone (-pid). Smaller than PIPE_BUF, so writes never mix. */
+/* What the runner tells the guardian: a group appeared (pid) or is gone (-pid). Smaller than PIPE_BUF, so writes never
+ * mix. */
 typedef struct guard_note {
     pid_t pid;
 } guard_note;
@@ -78,8 +79,8 @@ int reg_guardian_start(reg_guardian *guardian) {
         return REG_FAIL;
     }
     if (guardian->pid == 0) {
-        /* Own session: no signal meant for the runner's group or terminal reaches it. No other descriptor stays open, so that a pipe behind the
-           runner's output closes when the runner ends. */
+        /* Own session: no signal meant for the runner's group or terminal reaches it. No other descriptor stays open,
+           so that a pipe behind the runner's output closes when the runner ends. */
         (void)setsid();
         int keep = dup2(ends[0], 0);
         (void)close_range(1, ~0u, 0);
@@ -108,7 +109,8 @@ void reg_command_begin(reg_command *command) {
 
 bool reg_command_add(reg_command *command, const char *word) {
     size_t length = strlen(word) + 1;
-    if (command->used + length > sizeof command->text || command->argc + 1 >= sizeof command->argv / sizeof command->argv[0]) {
+    if (command->used + length > sizeof command->text ||
+        command->argc + 1 >= sizeof command->argv / sizeof command->argv[0]) {
         return false;
     }
     memcpy(command->text + command->used, word, length);
@@ -137,7 +139,8 @@ bool reg_job_covers(const reg_job *job) {
 /* --cov STEM.cov, and what the build counted */
 static bool add_cover(reg_command *command, const reg_job *job, const char *stem) {
     char path[REG_PATH_MAX];
-    bool good = reg_format(path, sizeof path, "%s.cov", stem) && reg_command_add(command, "--cov") && reg_command_add(command, path);
+    bool good = reg_format(path, sizeof path, "%s.cov", stem) && reg_command_add(command, "--cov") &&
+                reg_command_add(command, path);
     if (strcmp(job->kind, "cov") == 0) {
         good = good && reg_format(path, sizeof path, "%s.code", stem) && reg_command_add(command, "--code-cov") &&
                reg_command_add(command, path);
@@ -145,7 +148,8 @@ static bool add_cover(reg_command *command, const reg_job *job, const char *stem
     return good;
 }
 
-bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const reg_job_files *files) {
+bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed,
+                       const reg_job_files *files) {
     char program[REG_PATH_MAX];
     char number[32];
     reg_command_begin(command);
@@ -190,13 +194,15 @@ static void limit(int which, unsigned long long bytes) {
 }
 
 /* Body of the child up to exec; async-signal-safe calls only. */
-static void become_job(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb, pid_t runner) {
+static void become_job(const reg_guardian *guardian, const reg_command *command, const char *log_path,
+                       uint32_t memory_mb, pid_t runner) {
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != runner) { /* it died before the line above */
         _exit(127);
     }
-    /* Told before exec, so that nothing the job starts comes earlier. Without a guardian (somebody killed it) the parent death signal remains. */
+    /* Told before exec, so that nothing the job starts comes earlier. Without a guardian (somebody killed it) the
+     * parent death signal remains. */
     (void)tell_guardian(guardian, getpid());
     sigset_t none;
     (void)sigemptyset(&none);

@@ -1,8 +1,9 @@
 /*
- * explain.c - after a run: one failure of each signature runs again with its report; where that was quick, a small case is looked for.
+ * explain.c - after a run: one failure of each signature runs again with its report; where that was quick, a small case
+ * is looked for.
  *
- * Programs with cases (`repro FILE --report DIR`, `shrink FILE`; those in Python have no `shrink`) are run in the build that failed. What they
- * leave is noted with the job; outcomes stay what they are.
+ * Programs with cases (`repro FILE --report DIR`, `shrink FILE`; those in Python have no `shrink`) are run in the build
+ * that failed. What they leave is noted with the job; outcomes stay what they are.
  */
 #define _GNU_SOURCE
 #include "query.h"
@@ -88,7 +89,8 @@ static const char *text_in(const failure *f, const char *name, char path[REG_PAT
     return path;
 }
 
-/* How the job ran beside its case: arguments of its line, without knobs (name=value), which are in the case, and without the file of a stored case. */
+/* How the job ran beside its case: arguments of its line, without knobs (name=value), which are in the case, and
+ * without the file of a stored case. */
 static bool add_setup(const failure *f, reg_command *command) {
     char copy[REG_ARGS_MAX];
     char *rest = NULL;
@@ -114,15 +116,17 @@ static bool has_cases(const failure *f) {
 static bool show_again(const failure *f, reg_command *command, const char *report, const char *result) {
     reg_command_begin(command);
     return has_cases(f) && reg_command_add(command, f->program) && reg_command_add(command, "repro") &&
-           reg_command_add(command, f->case_path) && reg_command_add(command, "--report") && reg_command_add(command, report) &&
-           add_setup(f, command) && reg_command_add(command, "--result") && reg_command_add(command, result);
+           reg_command_add(command, f->case_path) && reg_command_add(command, "--report") &&
+           reg_command_add(command, report) && add_setup(f, command) && reg_command_add(command, "--result") &&
+           reg_command_add(command, result);
 }
 
 static bool search_small(const failure *f, reg_command *command, const char *small, int parallel) {
     char number[24];
     reg_command_begin(command);
-    bool good = has_cases(f) && f->job.what != REG_PYTHON && reg_command_add(command, f->program) && reg_command_add(command, "shrink") &&
-                reg_command_add(command, f->case_path) && reg_command_add(command, "--output") && reg_command_add(command, small) &&
+    bool good = has_cases(f) && f->job.what != REG_PYTHON && reg_command_add(command, f->program) &&
+                reg_command_add(command, "shrink") && reg_command_add(command, f->case_path) &&
+                reg_command_add(command, "--output") && reg_command_add(command, small) &&
                 reg_command_add(command, "--seconds");
     (void)reg_format(number, sizeof number, "%u", SHRINK_S);
     good = good && reg_command_add(command, number) && add_setup(f, command) && reg_command_add(command, "--jobs");
@@ -141,7 +145,8 @@ static void shrink(explainer *e, const failure *f, char small[REG_PATH_MAX]) {
     const double left = e->end - reg_now();
     (void)text_in(f, "small.case", small);
     if (left > 1.0 && !e->interrupted && search_small(f, &command, small, e->plan->parallel)) {
-        (void)run_command(e, &command, text_in(f, "shrink.log", log), memory_of(f), left < SHRINK_S + QUICK_S ? left : SHRINK_S + QUICK_S);
+        (void)run_command(e, &command, text_in(f, "shrink.log", log), memory_of(f),
+                          left < SHRINK_S + QUICK_S ? left : SHRINK_S + QUICK_S);
     }
     if (access(small, R_OK) != 0) {
         small[0] = '\0';
@@ -188,7 +193,8 @@ static int explain_one(explainer *e, failure *f) {
         shrink(e, f, small);
     }
     (void)reg_format(wave, sizeof wave, "%s/" REP_BUNDLE_WAVE, report);
-    return reg_db_explain_job(e->db, e->plan->run, f->idx, has_files(report) ? report : "", access(wave, R_OK) == 0 ? wave : "", small);
+    return reg_db_explain_job(e->db, e->plan->run, f->idx, has_files(report) ? report : "",
+                              access(wave, R_OK) == 0 ? wave : "", small);
 }
 
 /* The failure of a row of the table; false: it has no case, or it is explained. */
@@ -200,7 +206,8 @@ static bool take_row(const explainer *e, const reg_table *table, size_t row, fai
     memset(f, 0, sizeof *f);
     f->idx = strtoull(reg_table_cell(table, row, "job"), NULL, 10);
     (void)reg_format(f->signature, sizeof f->signature, "%s", reg_table_cell(table, row, "signature"));
-    if (path == NULL || reg_table_cell(table, row, "report") != NULL || !reg_format(f->case_path, sizeof f->case_path, "%s", path) ||
+    if (path == NULL || reg_table_cell(table, row, "report") != NULL ||
+        !reg_format(f->case_path, sizeof f->case_path, "%s", path) ||
         reg_db_load_jobs(e->db, &info, &suite, &past) != REG_OK) {
         return false;
     }
@@ -245,7 +252,8 @@ static int explain_all(const reg_explain_plan *plan, reg_db *db, const reg_table
     (void)sigaddset(&e.watched, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &e.watched, &before);
     int status = explain_rows(&e, table);
-    while (sigtimedwait(&e.watched, NULL, &(struct timespec){0}) > 0) { /* an interrupt that came last has done its work */
+    /* an interrupt that came last has done its work */
+    while (sigtimedwait(&e.watched, NULL, &(struct timespec){0}) > 0) {
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     reg_guardian_stop(&e.guardian);
@@ -290,7 +298,8 @@ int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out) {
         reg_table_print(&table, out);
         table.row_count = all;
         if (all > SHOWN) {
-            fprintf(out, "and %zu more: tandem-regress query buckets --run %lld --limit %zu\n", all - SHOWN, (long long)plan->run, all);
+            fprintf(out, "and %zu more: tandem-regress query buckets --run %lld --limit %zu\n", all - SHOWN,
+                    (long long)plan->run, all);
         }
         for (size_t row = 0; row < all && row < SHOWN; row++) {
             say_found(&table, row, out);

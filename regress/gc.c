@@ -1,8 +1,8 @@
 /*
  * gc.c - removes logs, cases and waveforms of old runs, so that they do not fill a disk.
  *
- * Only folders that the runner made for jobs of the run are touched: the folder of a run may be anybody's (--out). A run that has a runner is left
- * alone, and locked while its files go, so that nobody goes on with it in that moment.
+ * Only folders that the runner made for jobs of the run are touched: the folder of a run may be anybody's (--out). A
+ * run that has a runner is left alone, and locked while its files go, so that nobody goes on with it in that moment.
  */
 #define _GNU_SOURCE
 #include "table.h"
@@ -50,7 +50,8 @@ static uint64_t bytes_below(const char *path) {
     uint64_t sum = 0;
     FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL; entry = fts_read(walk)) {
-        if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_DNR && entry->fts_info != FTS_ERR) {
+        if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_DNR &&
+            entry->fts_info != FTS_ERR) {
             sum += (uint64_t)entry->fts_statp->st_blocks * 512;
         }
     }
@@ -62,11 +63,12 @@ static uint64_t bytes_below(const char *path) {
 
 /* What launcher slurm kept of the run; false: nothing. */
 static bool launcher_dir(const gc_run *run, char *out, size_t size) {
-    return run->info.out_dir[0] != '\0' && reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) &&
-           access(out, F_OK) == 0;
+    return run->info.out_dir[0] != '\0' &&
+           reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) && access(out, F_OK) == 0;
 }
 
-/* Do it with every folder of a job of the run: each attempt, the explanation; with what the launcher kept and with the report. */
+/* Do it with every folder of a job of the run: each attempt, the explanation; with what the launcher kept and with the
+ * report. */
 static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
     int status = REG_OK;
     for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
@@ -134,8 +136,8 @@ static int load_all(reg_db *db, collection *c) {
             break;
         }
         c->runs = more;
-        status = load_run(db, reg_row_number(row, "id"), reg_row_number(row, "started_at"), reg_row_number(row, "cleaned") != 0,
-                          &more[c->count]);
+        status = load_run(db, reg_row_number(row, "id"), reg_row_number(row, "started_at"),
+                          reg_row_number(row, "cleaned") != 0, &more[c->count]);
         c->count++;
     }
     if (status == REG_OK && step != SQLITE_DONE) {
@@ -157,7 +159,8 @@ static void choose(const reg_gc_plan *plan, collection *c) {
         run->remove = asked && !by_number && !by_age && !run->running;
         kept += run->remove ? 0 : run->bytes;
     }
-    for (size_t i = c->count; i > 0 && plan->max_mib >= 0 && kept > (uint64_t)plan->max_mib << 20; i--) { /* the oldest first */
+    /* the oldest first */
+    for (size_t i = c->count; i > 0 && plan->max_mib >= 0 && kept > (uint64_t)plan->max_mib << 20; i--) {
         gc_run *run = &c->runs[i - 1];
         if (!run->remove && !run->running) {
             run->remove = true;
@@ -168,7 +171,8 @@ static void choose(const reg_gc_plan *plan, collection *c) {
 
 static int note_removed(reg_db *db, int64_t run, bool forget) {
     sqlite3_stmt *stmt = NULL;
-    if (reg_db_prepare(db, forget ? "DELETE FROM run WHERE id=?" : "UPDATE run SET cleaned=1 WHERE id=?", &stmt) != REG_OK) {
+    if (reg_db_prepare(db, forget ? "DELETE FROM run WHERE id=?" : "UPDATE run SET cleaned=1 WHERE id=?", &stmt) !=
+        REG_OK) {
         return REG_FAIL;
     }
     (void)sqlite3_bind_int64(stmt, 1, run);
@@ -224,8 +228,8 @@ static int add_row(reg_table *table, const gc_run *run, const char *files) {
 
 static int show(const reg_gc_plan *plan, const reg_table *table, uint64_t freed, uint64_t kept, FILE *out) {
     if (plan->json) {
-        return reg_json_print(json_pack("{s:o*,s:b,s:I,s:I}", "runs", reg_table_json(table), "dry_run", plan->dry_run, "freed_bytes",
-                                        (json_int_t)freed, "kept_bytes", (json_int_t)kept),
+        return reg_json_print(json_pack("{s:o*,s:b,s:I,s:I}", "runs", reg_table_json(table), "dry_run", plan->dry_run,
+                                        "freed_bytes", (json_int_t)freed, "kept_bytes", (json_int_t)kept),
                               out);
     }
     reg_table_print(table, out);
@@ -254,7 +258,10 @@ int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out) {
         }
         *(run->remove ? &freed : &kept) += run->bytes;
         if (status == REG_OK && (remove || run->bytes > 0 || run->running)) {
-            status = add_row(&table, run, remove ? (plan->dry_run ? "would go" : "removed") : run->running ? "in use" : "stay");
+            status = add_row(&table, run,
+                             remove         ? (plan->dry_run ? "would go" : "removed")
+                             : run->running ? "in use"
+                                            : "stay");
         }
     }
     if (status == REG_OK) {

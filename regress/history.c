@@ -1,4 +1,5 @@
-/* history.c - how long jobs took, and which failed, in earlier runs. It decides the order of jobs and what a terminal shows, never a result. */
+/* history.c - how long jobs took, and which failed, in earlier runs. It decides the order of jobs and what a terminal
+ * shows, never a result. */
 #define _GNU_SOURCE
 #include "reg.h"
 
@@ -8,13 +9,14 @@
 #include <string.h>
 
 /* The last times of one job say more about the next than one time. */
-static const char time_sql[] =
-    "SELECT avg(wall_ms) FROM (SELECT wall_ms FROM job WHERE what=? AND test=? AND cfg=? AND kind=? AND cases=? AND args=?"
-    " AND outcome='pass' ORDER BY id DESC LIMIT 8)";
+static const char time_sql[] = "SELECT avg(wall_ms) FROM (SELECT wall_ms FROM job WHERE what=? AND test=? AND cfg=? "
+                               "AND kind=? AND cases=? AND args=?"
+                               " AND outcome='pass' ORDER BY id DESC LIMIT 8)";
 
-static const char failed_sql[] = "SELECT what,test,cfg,kind,first_index,cases,args FROM job WHERE outcome<>'pass' AND run="
-                                 "(SELECT max(r.id) FROM run r WHERE r.suite_path=? AND r.shard=? AND (?3=0 OR r.id<?3)"
-                                 " AND EXISTS(SELECT 1 FROM job j WHERE j.run=r.id AND j.outcome IS NOT NULL))";
+static const char failed_sql[] =
+    "SELECT what,test,cfg,kind,first_index,cases,args FROM job WHERE outcome<>'pass' AND run="
+    "(SELECT max(r.id) FROM run r WHERE r.suite_path=? AND r.shard=? AND (?3=0 OR r.id<?3)"
+    " AND EXISTS(SELECT 1 FROM job j WHERE j.run=r.id AND j.outcome IS NOT NULL))";
 
 static void bind_text(sqlite3_stmt *stmt, int column, const char *text) {
     (void)sqlite3_bind_text(stmt, column, text, -1, SQLITE_TRANSIENT);
@@ -22,8 +24,8 @@ static void bind_text(sqlite3_stmt *stmt, int column, const char *text) {
 
 /* Another index of the same line takes about as long. */
 static bool same_line(const reg_job *a, const reg_job *b) {
-    return a->what == b->what && strcmp(a->name, b->name) == 0 && strcmp(a->cfg, b->cfg) == 0 && strcmp(a->kind, b->kind) == 0 &&
-           a->cases == b->cases && strcmp(a->args, b->args) == 0;
+    return a->what == b->what && strcmp(a->name, b->name) == 0 && strcmp(a->cfg, b->cfg) == 0 &&
+           strcmp(a->kind, b->kind) == 0 && a->cases == b->cases && strcmp(a->args, b->args) == 0;
 }
 
 static int load_times(reg_db *db, const reg_suite *suite, reg_expectation *list) {

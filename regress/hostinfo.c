@@ -36,7 +36,7 @@ void reg_host_info(reg_run_info *info) {
     (void)reg_format(info->tools, sizeof info->tools, "%s; %s", verilator, compiler);
     struct utsname name;
     if (uname(&name) == 0) {
-        (void)reg_format(info->host, sizeof info->host, "%.64s %.64s %.64s, %ld processors", name.sysname, name.release, name.machine,
-                         sysconf(_SC_NPROCESSORS_ONLN));
+        (void)reg_format(info->host, sizeof info->host, "%.64s %.64s %.64s, %ld processors", name.sysname, name.release,
+                         name.machine, sysconf(_SC_NPROCESSORS_ONLN));
     }
 }

@@ -1,4 +1,5 @@
-/* html.c - a run as a folder of pages: index.html, jobs.html and, below failures/, what failed jobs left. It appears whole or not at all. */
+/* html.c - a run as a folder of pages: index.html, jobs.html and, below failures/, what failed jobs left. It appears
+ * whole or not at all. */
 #define _GNU_SOURCE
 #include "html.h"
 
@@ -92,7 +93,8 @@ static int write_page(html_report *r, const char *name, int (*write)(html_report
 }
 
 static int write_index(html_report *r) {
-    int (*const sections[])(html_report *) = {html_summary, html_failures, html_tests, html_performance, html_trends, html_slowest};
+    int (*const sections[])(html_report *) = {html_summary,     html_failures, html_tests,
+                                              html_performance, html_trends,   html_slowest};
     int status = REG_OK;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0] && status == REG_OK; i++) {
         status = sections[i](r);

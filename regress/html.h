@@ -19,7 +19,8 @@ typedef struct html_report {
 void html_head(FILE *out, const char *title);
 /* Number in a cell; 0 where it is unknown. */
 uint64_t html_count(const reg_table *table, size_t row, const char *key);
-/* Rows first..first+count-1 of a table, in a box of its own that scrolls. Columns without title, and those without a value in any of these rows, are left out. */
+/* Rows first..first+count-1 of a table, in a box of its own that scrolls. Columns without title, and those without a
+ * value in any of these rows, are left out. */
 void html_table(FILE *out, const reg_table *table, size_t first, size_t count);
 /* Ask a question about the run; to be freed also when it failed. */
 int html_ask(const html_report *r, const char *question, uint32_t limit, reg_table *table);
@@ -38,7 +39,8 @@ int html_jobs(html_report *r);
 
 /* The end of a file, at most size_max bytes, under dir/name: REG_OK, REG_NONE (there is no such file), REG_FAIL. */
 int html_copy_tail(const char *from, const char *dir, const char *name, size_t size_max);
-/* The files of a folder and of the folders in it; larger ones than file_max are left out and counted. REG_NONE: there is no such folder. */
+/* The files of a folder and of the folders in it; larger ones than file_max are left out and counted. REG_NONE: there
+ * is no such folder. */
 int html_copy_tree(const char *from, const char *to, uint64_t file_max, unsigned *left_out);
 
 #endif

@@ -1,4 +1,5 @@
-/* html_copy.c - logs, cases and reports of failures, copied into the report of a run so that its folder can be moved. */
+/* html_copy.c - logs, cases and reports of failures, copied into the report of a run so that its folder can be moved.
+ */
 #define _GNU_SOURCE
 #include "html.h"
 
@@ -95,13 +96,15 @@ int html_copy_tree(const char *from, const char *to, uint64_t file_max, unsigned
     char copy[REG_PATH_MAX];
     struct stat info;
     *left_out = 0;
-    if (from == NULL || stat(from, &info) != 0 || !S_ISDIR(info.st_mode) || !reg_format(copy, sizeof copy, "%s", from)) {
+    if (from == NULL || stat(from, &info) != 0 || !S_ISDIR(info.st_mode) ||
+        !reg_format(copy, sizeof copy, "%s", from)) {
         return REG_NONE;
     }
     char *const paths[] = {copy, NULL};
     FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     int status = walk == NULL ? REG_FAIL : REG_OK;
-    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK; entry = fts_read(walk)) {
+    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK;
+         entry = fts_read(walk)) {
         status = copy_entry(entry, to, strlen(from), file_max, left_out);
     }
     if (walk == NULL) {

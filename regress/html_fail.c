@@ -1,4 +1,5 @@
-/* html_fail.c - what did not pass: a card for each signature with what its representative left, then a table of all of them. */
+/* html_fail.c - what did not pass: a card for each signature with what its representative left, then a table of all of
+ * them. */
 #define _GNU_SOURCE
 #include "html.h"
 
@@ -27,7 +28,8 @@ static void put_link(FILE *out, const char *folder, const char *name, const char
 }
 
 /* One file beside the page; a link when there is one. */
-static int put_file(html_report *r, const char *from, const char *folder, const char *name, const char *text, size_t size_max) {
+static int put_file(html_report *r, const char *from, const char *folder, const char *name, const char *text,
+                    size_t size_max) {
     char dir[REG_PATH_MAX];
     (void)reg_format(dir, sizeof dir, "%s/%s", r->dir, folder);
     const int status = html_copy_tail(from, dir, name, size_max);
@@ -79,7 +81,8 @@ static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
         status = put_file(r, reg_table_cell(buckets, row, "case"), folder, "stored.case", "stored case", CASE_BYTES);
     }
     if (status == REG_OK) {
-        status = put_file(r, reg_table_cell(buckets, row, "small_case"), folder, "small.case", "small case", CASE_BYTES);
+        status =
+            put_file(r, reg_table_cell(buckets, row, "small_case"), folder, "small.case", "small case", CASE_BYTES);
     }
     fputs("</ul>\n", r->out);
     (void)rmdir(dir); /* nothing was left */
@@ -96,9 +99,11 @@ static int put_since(html_report *r, const char *job) {
         const uint64_t since = html_count(&firsts, 0, "first_failed_run");
         if (good != NULL || since != (uint64_t)r->run) {
             fputs("<p class=\"soft\">", r->out);
-            rep_xmlf(r->out, "Fails since run %" PRIu64 ", commit %s", since, reg_table_cell(&firsts, 0, "first_failed_commit"));
+            rep_xmlf(r->out, "Fails since run %" PRIu64 ", commit %s", since,
+                     reg_table_cell(&firsts, 0, "first_failed_commit"));
             if (good != NULL) {
-                rep_xmlf(r->out, "; passed last in run %s, commit %s", good, reg_table_cell(&firsts, 0, "last_passed_commit"));
+                rep_xmlf(r->out, "; passed last in run %s, commit %s", good,
+                         reg_table_cell(&firsts, 0, "last_passed_commit"));
             }
             fputs(".</p>\n", r->out);
         }
@@ -114,8 +119,8 @@ static int put_card(html_report *r, const reg_table *buckets, size_t row) {
     fprintf(r->out, "<article class=\"card fail\" id=\"job-%" PRIu64 "\"><h3>", html_count(buckets, row, "job"));
     rep_xml(r->out, reg_table_cell(buckets, row, "signature"));
     fputs("</h3>\n<p class=\"soft\">", r->out);
-    rep_xmlf(r->out, "%s; %" PRIu64 " job%s, for example job %s, ", reg_table_cell(buckets, row, "outcome"), jobs, jobs == 1 ? "" : "s",
-             reg_table_cell(buckets, row, "job"));
+    rep_xmlf(r->out, "%s; %" PRIu64 " job%s, for example job %s, ", reg_table_cell(buckets, row, "outcome"), jobs,
+             jobs == 1 ? "" : "s", reg_table_cell(buckets, row, "job"));
     rep_xml(r->out, reg_table_cell(buckets, row, "what"));
     rep_xmlf(r->out, ", %s", reg_table_cell(buckets, row, "build"));
     fputs("</p>\n", r->out);
@@ -149,7 +154,9 @@ static int put_all(html_report *r) {
                 more ? ROWS : failures.row_count);
         html_table(r->out, &failures, 0, more ? ROWS : failures.row_count);
         if (more) {
-            fprintf(r->out, "<p>The others: <code>tandem-regress query failures --run %" PRId64 " --limit 100000</code></p>\n", r->run);
+            fprintf(r->out,
+                    "<p>The others: <code>tandem-regress query failures --run %" PRId64 " --limit 100000</code></p>\n",
+                    r->run);
         }
         fputs("</details>\n", r->out);
     }
@@ -162,15 +169,18 @@ int html_failures(html_report *r) {
     int status = html_ask(r, "buckets", UINT32_MAX, &buckets);
     if (status == REG_OK) {
         fputs("<h2 id=\"failures\">Failures</h2>\n", r->out);
-        fputs(buckets.row_count == 0 ? "<p class=\"good\">Nothing failed.</p>\n"
-                                     : "<p class=\"soft\">By signature, the commonest first; one representative of each.</p>\n",
+        fputs(buckets.row_count == 0
+                  ? "<p class=\"good\">Nothing failed.</p>\n"
+                  : "<p class=\"soft\">By signature, the commonest first; one representative of each.</p>\n",
               r->out);
     }
     for (size_t row = 0; row < buckets.row_count && row < CARDS && status == REG_OK; row++) {
         status = put_card(r, &buckets, row);
     }
     if (status == REG_OK && buckets.row_count > CARDS) {
-        fprintf(r->out, "<p>And %zu more signatures: <code>tandem-regress query buckets --run %" PRId64 " --limit %zu</code></p>\n",
+        fprintf(r->out,
+                "<p>And %zu more signatures: <code>tandem-regress query buckets --run %" PRId64
+                " --limit %zu</code></p>\n",
                 buckets.row_count - CARDS, r->run, buckets.row_count);
     }
     if (status == REG_OK) {

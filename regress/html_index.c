@@ -9,7 +9,8 @@
 #define SLOWEST 15u
 
 static void tile(FILE *out, const char *class, const char *number, const char *name) {
-    fprintf(out, "<div class=\"tile\"><b%s%s%s>", class[0] == '\0' ? "" : " class=\"", class, class[0] == '\0' ? "" : "\"");
+    fprintf(out, "<div class=\"tile\"><b%s%s%s>", class[0] == '\0' ? "" : " class=\"", class,
+            class[0] == '\0' ? "" : "\"");
     rep_number(out, number);
     fputs("</b><span>", out);
     rep_xml(out, name);
@@ -53,12 +54,13 @@ static void put_facts(FILE *out, const reg_table *head) {
     const bool dirty = changed != NULL && strcmp(changed, "0") != 0;
     fputs("<dl>\n<dt>commit</dt><dd><code>", out);
     rep_xml(out, reg_table_cell(head, 0, "commit"));
-    fprintf(out, "</code>%s</dd>\n", dirty ? " <span class=\"warn\">with changes that are not committed</span>" : ", clean work tree");
+    fprintf(out, "</code>%s</dd>\n",
+            dirty ? " <span class=\"warn\">with changes that are not committed</span>" : ", clean work tree");
     fact(out, "seed", reg_table_cell(head, 0, "seed"));
     fact(out, "started (UTC)", reg_table_cell(head, 0, "started"));
     (void)reg_format(text, sizeof text, "%s, %s at a time, shard %s%s%s%s", reg_table_cell(head, 0, "state"),
-                     reg_table_cell(head, 0, "parallel"), reg_table_cell(head, 0, "shard"), budget == NULL ? "" : ", budget ",
-                     budget == NULL ? "" : budget, budget == NULL ? "" : " s");
+                     reg_table_cell(head, 0, "parallel"), reg_table_cell(head, 0, "shard"),
+                     budget == NULL ? "" : ", budget ", budget == NULL ? "" : budget, budget == NULL ? "" : " s");
     fact(out, "jobs", text);
     if (html_count(head, 0, "resumed") != 0) {
         fact(out, "resumed", reg_table_cell(head, 0, "resumed"));
@@ -87,10 +89,14 @@ int html_summary(html_report *r) {
         html_head(r->out, title);
         fputs("<nav><ul><li><a href=\"#failures\">Failures</a></li><li><a href=\"#tests\">Tests</a></li>"
               "<li><a href=\"#performance\">Performance</a></li><li><a href=\"#trends\">Trends</a></li>"
-              "<li><a href=\"#slowest\">Slowest</a></li><li><a href=\"jobs.html\">All jobs</a></li></ul></nav>\n<main>\n<h1>",
+              "<li><a href=\"#slowest\">Slowest</a></li><li><a href=\"jobs.html\">All "
+              "jobs</a></li></ul></nav>\n<main>\n<h1>",
               r->out);
         rep_xml(r->out, title);
-        fprintf(r->out, ": <span class=\"%s\">", failed != 0 ? "bad" : html_count(&sums, 0, "not_run") != 0 ? "warn" : "good");
+        fprintf(r->out, ": <span class=\"%s\">",
+                failed != 0                            ? "bad"
+                : html_count(&sums, 0, "not_run") != 0 ? "warn"
+                                                       : "good");
         if (failed != 0) {
             fprintf(r->out, "%" PRIu64 " failed", failed);
         } else {
@@ -105,7 +111,8 @@ int html_summary(html_report *r) {
     return status;
 }
 
-/* Rows of the table whose `what` is one of a list; the rows of each stand together where nothing failed, what failed stands first. */
+/* Rows of the table whose `what` is one of a list; the rows of each stand together where nothing failed, what failed
+ * stands first. */
 static void put_tests(html_report *r, const reg_table *tests, const char *whats, const char *title, bool folded) {
     reg_table part = *tests; /* same columns; its cells are those of the other table */
     const size_t columns = tests->column_count;
@@ -135,11 +142,11 @@ int html_tests(html_report *r) {
         status = html_ask(r, "suites", UINT32_MAX, &suites);
     }
     if (status == REG_OK) {
-        fputs(
-            "<h2 id=\"tests\">Tests</h2>\n<p class=\"soft\">Cases that passed for each configuration (second runs apart); a dash: nothing "
-            "was asked "
-            "for.</p>\n",
-            r->out);
+        fputs("<h2 id=\"tests\">Tests</h2>\n<p class=\"soft\">Cases that passed for each configuration (second runs "
+              "apart); a dash: nothing "
+              "was asked "
+              "for.</p>\n",
+              r->out);
         put_tests(r, &tests, "test,network,python", "Operators, networks, testcases in Python", false);
         put_tests(r, &tests, "unit", "Units", true);
         put_tests(r, &tests, "case", "Stored cases", true);

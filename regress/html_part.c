@@ -13,7 +13,8 @@ static const char style[] =
     "html{scroll-padding-top:5rem}h3{font-size:1rem;margin:0 0 .4em}"
     "nav{position:sticky;top:0;z-index:1;background:var(--bg);border-bottom:1px solid var(--line)}"
     "nav ul{display:flex;gap:2px 18px;flex-wrap:wrap;list-style:none;max-width:1160px;margin:0 auto;padding:8px 16px}"
-    "nav a{text-decoration:none}code{background:var(--code);padding:.1em .35em;border-radius:4px}pre{white-space:pre-wrap}"
+    "nav a{text-decoration:none}code{background:var(--code);padding:.1em "
+    ".35em;border-radius:4px}pre{white-space:pre-wrap}"
     ".card.fail{border-left:4px solid var(--badbar)}"
     "dl{display:grid;grid-template-columns:minmax(76px,max-content) minmax(0,1fr);gap:2px 16px;margin:.4em 0}"
     "dt{color:var(--soft)}dd{margin:0}"
@@ -21,7 +22,8 @@ static const char style[] =
     "tr:last-child td{border-bottom:0}td.l{min-width:16em;overflow-wrap:anywhere}"
     ".line{fill:none;stroke:var(--bar);stroke-width:1.8}.dot{fill:var(--bar)}"
     ".pass{fill:var(--goodbar)}.fail{fill:var(--badbar)}.idle{fill:var(--idle)}"
-    ".meter{display:block;width:110px;height:10px;background:var(--code);border:1px solid var(--line);border-radius:3px}"
+    ".meter{display:block;width:110px;height:10px;background:var(--code);border:1px solid "
+    "var(--line);border-radius:3px}"
     ".meter i{display:block;height:100%;background:var(--bar);border-radius:2px}"
     ".key{font-size:.86rem;color:var(--soft);margin-right:14px}"
     ".key i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px}"
@@ -38,7 +40,8 @@ uint64_t html_count(const reg_table *table, size_t row, const char *key) {
 
 /* A number that is bad unless it is 0. */
 static bool is_trouble(const reg_column *column, const char *text) {
-    return text != NULL && strcmp(text, "0") != 0 && (strcmp(column->key, "failed") == 0 || strcmp(column->key, "jobs_not_passed") == 0);
+    return text != NULL && strcmp(text, "0") != 0 &&
+           (strcmp(column->key, "failed") == 0 || strcmp(column->key, "jobs_not_passed") == 0);
 }
 
 static void put_cell(FILE *out, const reg_column *column, const char *text) {

@@ -1,4 +1,5 @@
-/* html_perf.c - cycles of each operator beside what they need at least, and beside published figures where `make figures` has run. */
+/* html_perf.c - cycles of each operator beside what they need at least, and beside published figures where `make
+ * figures` has run. */
 #define _GNU_SOURCE
 #include "design.h"
 #include "html.h"
@@ -12,8 +13,9 @@
 /* Share of the time that the bound explains, as a bar. */
 static void put_meter(FILE *out, double share) {
     const double percent = share > 1 ? 100 : 100 * share;
-    fprintf(out, "<td><span class=\"meter\" role=\"img\" aria-label=\"%.0f %%\"><i style=\"width:%.0f%%\"></i></span></td>", percent,
-            percent);
+    fprintf(out,
+            "<td><span class=\"meter\" role=\"img\" aria-label=\"%.0f %%\"><i style=\"width:%.0f%%\"></i></span></td>",
+            percent, percent);
 }
 
 static void put_number(FILE *out, uint64_t number) {
@@ -121,7 +123,8 @@ static void put_figures(html_report *r) {
         rep_xml(r->out, cfg == NULL ? "?" : cfg);
         fputs(", commit ", r->out);
         rep_xml(r->out, commit == NULL ? "unknown" : commit);
-        fputs(". Share: cycles here / published cycles.</p>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>operator</th><th "
+        fputs(". Share: cycles here / published cycles.</p>\n<div class=\"scroll\" "
+              "tabindex=\"0\"><table><thead><tr><th>operator</th><th "
               "class=\"n\">cycles</th>",
               r->out);
         for (size_t i = 0; i < json_array_size(bounds); i++) {
@@ -130,9 +133,10 @@ static void put_figures(html_report *r) {
             rep_xml(r->out, key == NULL ? "" : key);
             fputs(" bound</th>", r->out);
         }
-        fputs("<th class=\"n\">/ bound</th>"
-              "<th class=\"n\">published</th><th class=\"n\">share</th><th></th><th>goal met</th></tr></thead><tbody>\n",
-              r->out);
+        fputs(
+            "<th class=\"n\">/ bound</th>"
+            "<th class=\"n\">published</th><th class=\"n\">share</th><th></th><th>goal met</th></tr></thead><tbody>\n",
+            r->out);
         for (size_t i = 0; i < json_array_size(rows); i++) {
             put_figure(r->out, json_array_get(rows, i), bounds);
         }
@@ -147,12 +151,17 @@ int html_performance(html_report *r) {
     if (status == REG_OK) {
         fputs("<h2 id=\"performance\">Performance</h2>\n<h3>Operators of this run</h3>\n", r->out);
         if (table.row_count == 0) {
-            fputs("<p>No job of this run has measured operators on the RTL: <code>make regress SUITE=smoke</code> has such jobs.</p>\n",
+            fputs("<p>No job of this run has measured operators on the RTL: <code>make regress SUITE=smoke</code> has "
+                  "such jobs.</p>\n",
                   r->out);
         } else {
-            fputs("<p class=\"soft\">Sums over the cases that passed: cycles with a task beside what each bound needs at least.", r->out);
+            fputs("<p class=\"soft\">Sums over the cases that passed: cycles with a task beside what each bound needs "
+                  "at least.",
+                  r->out);
             put_metrics(r->out);
-            fputs(" The cases are random: small ones and a bus that stalls on purpose take longer than the figures below.</p>\n", r->out);
+            fputs(" The cases are random: small ones and a bus that stalls on purpose take longer than the figures "
+                  "below.</p>\n",
+                  r->out);
             put_operators(r->out, &table);
         }
         put_figures(r);

@@ -65,15 +65,15 @@ static void begin_chart(chart *c, const char *title, double most) {
     rep_svg_begin(c->out, NULL, WIDTH, HEIGHT, title);
     for (int i = 0; i <= 2; i++) {
         const double y = y_of(c, c->top * i / 2);
-        fprintf(c->out, "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT, y, WIDTH - RIGHT,
-                LEFT - 5, y + 3.5);
+        fprintf(c->out, "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT,
+                y, WIDTH - RIGHT, LEFT - 5, y + 3.5);
         put_short(c->out, c->top * i / 2);
         fputs("</text>\n", c->out);
     }
     const size_t last = c->runs->row_count - 1;
     for (size_t row = 0; row <= last; row += last == 0 ? 1 : last) {
-        rep_svg_text(c->out, row == 0 && last != 0 ? WIDTH - RIGHT - 18.0 : x_of(c, row), HEIGHT - 5, "middle", "run %s",
-                     reg_table_cell(c->runs, row, "run"));
+        rep_svg_text(c->out, row == 0 && last != 0 ? WIDTH - RIGHT - 18.0 : x_of(c, row), HEIGHT - 5, "middle",
+                     "run %s", reg_table_cell(c->runs, row, "run"));
     }
 }
 
@@ -129,7 +129,8 @@ static void put_line(chart *c, const char *title, const char *key, const char *u
     }
     fputs("\"/>\n", c->out);
     for (size_t row = 0; row < c->runs->row_count; row++) {
-        fprintf(c->out, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\">", x_of(c, row), y_of(c, number(c, row, key)));
+        fprintf(c->out, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\">", x_of(c, row),
+                y_of(c, number(c, row, key)));
         put_title(c, row, key, unit);
         fputs("</circle>\n", c->out);
     }
@@ -142,7 +143,8 @@ int html_trends(html_report *r) {
     if (status == REG_OK && runs.row_count != 0) {
         chart c = {.out = r->out, .runs = &runs};
         fprintf(r->out,
-                "<h2 id=\"trends\">Trends</h2>\n<p class=\"soft\">The last %zu run%s of this suite up to this one. Cycles are those of "
+                "<h2 id=\"trends\">Trends</h2>\n<p class=\"soft\">The last %zu run%s of this suite up to this one. "
+                "Cycles are those of "
                 "passed jobs; other "
                 "seeds and counts have other cycles.</p>\n<div class=\"charts\">\n",
                 runs.row_count, runs.row_count == 1 ? "" : "s");
@@ -150,7 +152,8 @@ int html_trends(html_report *r) {
         put_line(&c, "Clock cycles", "cycles", "cycles");
         put_line(&c, "Time, seconds", "seconds", "s");
         put_line(&c, "CPU time, seconds", "cpu_s", "s");
-        fputs("</div>\n<p><span class=\"key\"><i class=\"pass\"></i>passed</span><span class=\"key\"><i class=\"fail\"></i>failed</span>"
+        fputs("</div>\n<p><span class=\"key\"><i class=\"pass\"></i>passed</span><span class=\"key\"><i "
+              "class=\"fail\"></i>failed</span>"
               "<span class=\"key\"><i class=\"idle\"></i>not run</span></p>\n<details><summary>As numbers</summary>\n",
               r->out);
         html_table(r->out, &runs, 0, runs.row_count);

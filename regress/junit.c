@@ -17,9 +17,10 @@ static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
     char class_name[160];
     const char *what = reg_row_text(row, "what");
     const char *outcome = reg_row_text(row, "outcome");
-    (void)reg_format(class_name, sizeof class_name, "%s.%s-%s", suite, reg_row_text(row, "cfg"), reg_row_text(row, "kind"));
-    (void)reg_format(name, sizeof name, "%s %s index %s%s", what, reg_row_text(row, "test"), reg_row_text(row, "first_index"),
-                     reg_row_number(row, "second_run") != 0 ? " again" : "");
+    (void)reg_format(class_name, sizeof class_name, "%s.%s-%s", suite, reg_row_text(row, "cfg"),
+                     reg_row_text(row, "kind"));
+    (void)reg_format(name, sizeof name, "%s %s index %s%s", what, reg_row_text(row, "test"),
+                     reg_row_text(row, "first_index"), reg_row_number(row, "second_run") != 0 ? " again" : "");
     fputs("    <testcase", out);
     put_attribute(out, "classname", class_name);
     put_attribute(out, "name", name);
@@ -47,13 +48,15 @@ static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
 
 static int put_head(reg_db *db, int64_t run, FILE *out, char *suite, size_t suite_size) {
     sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(db,
-                       "SELECT r.suite AS suite, r.seed AS seed, r.commit_hash AS commit_hash, coalesce(r.elapsed_ms,0) AS elapsed_ms, "
-                       "count(*) AS jobs,"
-                       " coalesce(sum(j.outcome IN ('fail','nondeterministic')),0) AS failures, coalesce(sum(j.outcome IN "
-                       "('error','crash','timeout')),0) AS errors,"
-                       " coalesce(sum(j.outcome IS NULL),0) AS skipped FROM run r JOIN job j ON j.run=r.id WHERE r.id=?",
-                       &row) != REG_OK) {
+    if (reg_db_prepare(
+            db,
+            "SELECT r.suite AS suite, r.seed AS seed, r.commit_hash AS commit_hash, coalesce(r.elapsed_ms,0) AS "
+            "elapsed_ms, "
+            "count(*) AS jobs,"
+            " coalesce(sum(j.outcome IN ('fail','nondeterministic')),0) AS failures, coalesce(sum(j.outcome IN "
+            "('error','crash','timeout')),0) AS errors,"
+            " coalesce(sum(j.outcome IS NULL),0) AS skipped FROM run r JOIN job j ON j.run=r.id WHERE r.id=?",
+            &row) != REG_OK) {
         return REG_FAIL;
     }
     (void)sqlite3_bind_int64(row, 1, run);
@@ -64,11 +67,15 @@ static int put_head(reg_db *db, int64_t run, FILE *out, char *suite, size_t suit
     char counts[160];
     (void)reg_format(suite, suite_size, "%s", reg_row_text(row, "suite"));
     (void)reg_format(counts, sizeof counts, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"",
-                     (int)reg_row_number(row, "jobs"), (int)reg_row_number(row, "failures"), (int)reg_row_number(row, "errors"),
-                     (int)reg_row_number(row, "skipped"), (double)reg_row_number(row, "elapsed_ms") / 1000.0);
+                     (int)reg_row_number(row, "jobs"), (int)reg_row_number(row, "failures"),
+                     (int)reg_row_number(row, "errors"), (int)reg_row_number(row, "skipped"),
+                     (double)reg_row_number(row, "elapsed_ms") / 1000.0);
     fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n  <testsuite", counts);
     put_attribute(out, "name", suite);
-    fprintf(out, "%s>\n    <properties>\n      <property name=\"run\" value=\"%" PRId64 "\"/>\n      <property name=\"seed\"", counts, run);
+    fprintf(out,
+            "%s>\n    <properties>\n      <property name=\"run\" value=\"%" PRId64
+            "\"/>\n      <property name=\"seed\"",
+            counts, run);
     put_attribute(out, "value", reg_row_text(row, "seed"));
     fputs("/>\n      <property name=\"commit\"", out);
     put_attribute(out, "value", reg_row_text(row, "commit_hash"));
@@ -86,10 +93,11 @@ int reg_junit_write(reg_db *db, int64_t run, const char *path) {
     }
     int status = put_head(db, run, report.file, suite, sizeof suite);
     if (status == REG_OK) {
-        status = reg_db_prepare(db,
-                                "SELECT what,test,cfg,kind,first_index,second_run,wall_ms,outcome,message,repro,log_path FROM job"
-                                " WHERE run=? ORDER BY idx",
-                                &row);
+        status = reg_db_prepare(
+            db,
+            "SELECT what,test,cfg,kind,first_index,second_run,wall_ms,outcome,message,repro,log_path FROM job"
+            " WHERE run=? ORDER BY idx",
+            &row);
     }
     int step = SQLITE_DONE;
     if (status == REG_OK) {

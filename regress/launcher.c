@@ -7,7 +7,8 @@ static int probe_nothing(void) {
     return REG_OK;
 }
 
-static const reg_launcher launchers[] = {{"local", probe_nothing, reg_run_jobs}, {"slurm", slurm_probe, slurm_run_jobs}};
+static const reg_launcher launchers[] = {{"local", probe_nothing, reg_run_jobs},
+                                         {"slurm", slurm_probe, slurm_run_jobs}};
 
 const reg_launcher *reg_launcher_find(const char *name) {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {

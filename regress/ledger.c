@@ -19,7 +19,8 @@ static void compare_runs(const reg_verdict *first, reg_finished *item) {
         return;
     }
     if (strcmp(first->outcome, second->outcome) != 0) {
-        (void)reg_format(text, sizeof text, "first run %s, second run %s: %.800s", first->outcome, second->outcome, second->message);
+        (void)reg_format(text, sizeof text, "first run %s, second run %s: %.800s", first->outcome, second->outcome,
+                         second->message);
         reg_result_set(second, "nondeterministic", "nondeterministic outcome", text);
     } else if (strcmp(second->outcome, "pass") != 0) {
         return; /* failed twice alike: the failure is the news */
@@ -38,8 +39,8 @@ static void set_repro(const reg_plan *plan, const reg_job *job, reg_result *resu
     }
     if (result->case_path[0] != '\0') {
         bool fast = strcmp(job->kind, "fast") == 0; /* what make repro takes by itself */
-        (void)reg_format(result->repro, sizeof result->repro, "make repro CASE=%.*s%s%s", REG_TEXT_MAX - 64, result->case_path,
-                         fast ? "" : " KIND=", fast ? "" : job->kind);
+        (void)reg_format(result->repro, sizeof result->repro, "make repro CASE=%.*s%s%s", REG_TEXT_MAX - 64,
+                         result->case_path, fast ? "" : " KIND=", fast ? "" : job->kind);
     } else if (reg_command_build(&command, job, plan->build_dir, plan->seed, NULL)) {
         (void)reg_format(result->repro, sizeof result->repro, "%s", command.line);
     }

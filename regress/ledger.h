@@ -1,7 +1,8 @@
 /*
  * ledger.h - what becomes of finished jobs, whoever ran them (private to regress/).
  *
- * launcher (sched.c, slurm.c) -> ledger -> database, failure lines, totals. On a node of a cluster a keeper stands in the place of the database.
+ * launcher (sched.c, slurm.c) -> ledger -> database, failure lines, totals. On a node of a cluster a keeper stands in
+ * the place of the database.
  */
 #ifndef REG_LEDGER_H
 #define REG_LEDGER_H
@@ -51,7 +52,8 @@ void reg_ledger_close(reg_ledger *ledger);
 reg_finished *reg_ledger_item(size_t job, uint32_t attempt);
 /* An attempt has ended; the item belongs to the ledger from now on. One a job. */
 void reg_ledger_take(reg_ledger *ledger, reg_finished *item);
-/* A later attempt contradicts the one that was taken: the job is nondeterministic, also where it is in the database. False: that could not be written. */
+/* A later attempt contradicts the one that was taken: the job is nondeterministic, also where it is in the database.
+ * False: that could not be written. */
 bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message);
 /* Put what has finished into the database; false when that fails. */
 bool reg_ledger_record(reg_ledger *ledger);

@@ -27,7 +27,8 @@ static int add_suite(reg_table *table, const char *path, const reg_suite_options
     if (status == REG_OK) {
         (void)reg_format(jobs, sizeof jobs, "%zu", suite.count);
         (void)reg_format(budget, sizeof budget, "%u", suite.budget_s);
-        status = reg_table_add(table, (const char *const[]){suite.name, jobs, suite.budget_s == 0 ? NULL : budget, path});
+        status =
+            reg_table_add(table, (const char *const[]){suite.name, jobs, suite.budget_s == 0 ? NULL : budget, path});
         reg_suite_free(&suite);
     }
     return status;
@@ -68,8 +69,8 @@ int reg_list_suites(const char *suite_dir, const reg_suite_options *expand, bool
     }
     for (size_t i = 0; suite_dir == NULL && i < expand->designs->count; i++) {
         const reg_design *design = &expand->designs->list[i];
-        if ((expand->design == NULL || expand->design == design) && reg_design_room(design, "designs", "/suites", path, sizeof path) &&
-            access(path, R_OK) == 0) {
+        if ((expand->design == NULL || expand->design == design) &&
+            reg_design_room(design, "designs", "/suites", path, sizeof path) && access(path, R_OK) == 0) {
             const int added = add_folder(&table, path, REG_ALL_DESIGNS, expand);
             status = added == REG_OK ? status : added;
         }

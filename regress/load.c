@@ -29,8 +29,10 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
     sqlite3_stmt *row = NULL;
     memset(info, 0, sizeof *info);
     if (reg_db_prepare(db,
-                       "SELECT suite,suite_path,build_dir,coalesce(out_dir,'') AS out_dir,seed,budget_s,parallel,commit_hash,dirty,"
-                       "coalesce(elapsed_ms,0) AS elapsed_ms,shard,launcher,coalesce(coverage_dir,'') AS coverage_dir FROM run WHERE id=?",
+                       "SELECT suite,suite_path,build_dir,coalesce(out_dir,'') AS "
+                       "out_dir,seed,budget_s,parallel,commit_hash,dirty,"
+                       "coalesce(elapsed_ms,0) AS elapsed_ms,shard,launcher,coalesce(coverage_dir,'') AS coverage_dir "
+                       "FROM run WHERE id=?",
                        &row) != REG_OK) {
         return REG_FAIL;
     }
@@ -127,10 +129,12 @@ int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg
     (void)reg_format(suite->name, sizeof suite->name, "%s", info->suite);
     suite->seed = info->seed;
     suite->budget_s = info->budget_s;
-    if (reg_db_prepare(db,
-                       "SELECT idx,what,test,cfg,kind,first_index,cases,args,second_run,timeout_s,memory_mb,outcome,trace_hash,attempt"
-                       " FROM job WHERE run=? ORDER BY idx",
-                       &row) != REG_OK) {
+    if (reg_db_prepare(
+            db,
+            "SELECT "
+            "idx,what,test,cfg,kind,first_index,cases,args,second_run,timeout_s,memory_mb,outcome,trace_hash,attempt"
+            " FROM job WHERE run=? ORDER BY idx",
+            &row) != REG_OK) {
         return REG_FAIL;
     }
     (void)sqlite3_bind_int64(row, 1, info->id);

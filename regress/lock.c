@@ -1,4 +1,5 @@
-/* lock.c - which runs have a runner that lives. The kernel frees a lock when its process is gone, so nothing stale can stay behind. */
+/* lock.c - which runs have a runner that lives. The kernel frees a lock when its process is gone, so nothing stale can
+ * stay behind. */
 #define _GNU_SOURCE
 #include "reg.h"
 

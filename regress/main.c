@@ -93,13 +93,15 @@ int cli_write_files(const options *o, reg_db *db, int64_t run) {
 
 int cli_open_known_db(const options *o, reg_db *db) {
     char path[REG_PATH_MAX];
-    bool fits = o->db != NULL ? reg_format(path, sizeof path, "%s", o->db) : reg_format(path, sizeof path, "%s/results.db", o->build_dir);
+    bool fits = o->db != NULL ? reg_format(path, sizeof path, "%s", o->db)
+                              : reg_format(path, sizeof path, "%s/results.db", o->build_dir);
     return fits && access(path, F_OK) != 0 ? REG_NONE : cli_open_db(o, db, false);
 }
 
 int cli_open_db(const options *o, reg_db *db, bool create) {
     char path[REG_PATH_MAX];
-    bool fits = o->db != NULL ? reg_format(path, sizeof path, "%s", o->db) : reg_format(path, sizeof path, "%s/results.db", o->build_dir);
+    bool fits = o->db != NULL ? reg_format(path, sizeof path, "%s", o->db)
+                              : reg_format(path, sizeof path, "%s/results.db", o->build_dir);
     if (!fits) {
         return cli_usage("--db %s: too long", o->db != NULL ? o->db : o->build_dir);
     }
@@ -118,8 +120,9 @@ int cli_open_db(const options *o, reg_db *db, bool create) {
 static const struct {
     const char *name;
     int (*run)(options *o);
-} commands[] = {{"run", cli_run},     {"list", cli_list},         {"targets", cli_targets}, {"report", cli_report},   {"diff", cli_diff},
-                {"query", cli_query}, {"coverage", cli_coverage}, {"gc", cli_gc},           {"failure", cli_failure}, {"node", cli_node}};
+} commands[] = {{"run", cli_run},         {"list", cli_list},   {"targets", cli_targets},   {"report", cli_report},
+                {"diff", cli_diff},       {"query", cli_query}, {"coverage", cli_coverage}, {"gc", cli_gc},
+                {"failure", cli_failure}, {"node", cli_node}};
 
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);

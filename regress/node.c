@@ -1,7 +1,8 @@
 /*
  * node.c - the command `node`: the jobs of one task of a job array, on a node of a cluster.
  *
- * The local scheduler runs them, with the same limits, groups and time-outs; records stand in the place of the database.
+ * The local scheduler runs them, with the same limits, groups and time-outs; records stand in the place of the
+ * database.
  */
 #define _GNU_SOURCE
 #include "cli.h"
@@ -32,8 +33,8 @@ static bool being_ended(double seconds) {
     const double end = reg_now() + seconds;
     for (;;) {
         sigset_t pending;
-        if (sigpending(&pending) == 0 &&
-            (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGHUP) == 1)) {
+        if (sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+                                          sigismember(&pending, SIGHUP) == 1)) {
             return true;
         }
         if (reg_now() >= end) {
@@ -43,7 +44,8 @@ static bool being_ended(double seconds) {
     }
 }
 
-/* Slurm ends a task by a signal to each of its processes, in any order: a job that dies just before we are told has not failed. */
+/* Slurm ends a task by a signal to each of its processes, in any order: a job that dies just before we are told has not
+ * failed. */
 static double suspicion(const reg_result *result) {
     if (strcmp(result->outcome, "pass") == 0 || strcmp(result->outcome, "timeout") == 0) {
         return 0;
@@ -117,7 +119,8 @@ static int load(node *n, uint32_t task) {
     return status;
 }
 
-/* One process works on a task, also when Slurm starts it again: its folder cannot be made twice. REG_NONE: another one has it. */
+/* One process works on a task, also when Slurm starts it again: its folder cannot be made twice. REG_NONE: another one
+ * has it. */
 static int claim(node *n, uint32_t task) {
     char path[REG_PATH_MAX];
     (void)reg_format(path, sizeof path, "%s/%u.task", n->dir, task);

@@ -33,7 +33,8 @@ reg_status cli_usage(const char *fmt, const char *word) {
     return REG_USAGE;
 }
 
-/* Configurations, as jobs call them or as their design does; without any design here no name is known, so all are taken. */
+/* Configurations, as jobs call them or as their design does; without any design here no name is known, so all are
+ * taken. */
 static int take_cfg(void *to, const char *value, char *err, size_t err_size) {
     options *o = (options *)to;
     const reg_designs *designs = o->expand.designs;
@@ -132,16 +133,20 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--suite", "NAME|FILE", "NAME.suite of each design; with a / or .suite: a file", &t->suite),
         OPT(TEXT, "--seed", "S", "seed of the run (default: the suite's seed line, else 1)", &t->seed),
         OPT(TAKE, "--cfg", "CFG,CFG", "only these configurations", t, .given = &list[0], .take = take_cfg),
-        OPT(TAKE, "--design", "NAME", "only this design (default: each has its part of a suite)", t, .take = take_design),
-        OPT(TEXT, "--kind", "fast", "build for lines without kind= (debug, tap, cov, san)", &t->kind, .given = &list[1], .words = kinds),
-        OPT(U32, "--timeout", "S", "seconds for lines without timeout= (default 120)", &t->expand.timeout_s, .given = &list[2], .lo = 1,
-            .hi = 86400),
+        OPT(TAKE, "--design", "NAME", "only this design (default: each has its part of a suite)", t,
+            .take = take_design),
+        OPT(TEXT, "--kind", "fast", "build for lines without kind= (debug, tap, cov, san)", &t->kind, .given = &list[1],
+            .words = kinds),
+        OPT(U32, "--timeout", "S", "seconds for lines without timeout= (default 120)", &t->expand.timeout_s,
+            .given = &list[2], .lo = 1, .hi = 86400),
         OPT(U32, "--memory", "MB",
             "address space for lines without memory= (default 4096,\n"
             "0: any; there is no limit for kind san)",
             &t->expand.memory_mb, .given = &list[3], .hi = 1048576),
-        OPT(U32, "--count", "N", "draw N jobs of the suite, by weight= and seed", &t->count, .given = &list[4], .lo = 1, .hi = 1000000),
-        OPT(U32, "--budget", "S", "draw jobs until their last times fill S seconds", &t->budget, .given = &list[5], .lo = 1, .hi = 604800),
+        OPT(U32, "--count", "N", "draw N jobs of the suite, by weight= and seed", &t->count, .given = &list[4], .lo = 1,
+            .hi = 1000000),
+        OPT(U32, "--budget", "S", "draw jobs until their last times fill S seconds", &t->budget, .given = &list[5],
+            .lo = 1, .hi = 604800),
         OPT(TAKE, "--shard", "I/N", "the I-th of N parts of the list", t, .given = &list[6], .take = take_shard),
         OPT(FLAG, "--marked", NULL,
             "only what lines mark for coverage: cover= jobs, the first\n"
@@ -167,15 +172,19 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(U32, "--explain-time", "S", "seconds for all that (default 60)", &t->explain_time, .lo = 1, .hi = 86400),
     };
     const opt_row slurm[] = {
-        OPT(TEXT, "--launcher", "slurm", "submit job arrays instead of starting processes (local)", &t->launcher, .words = launchers),
-        OPT(U32, "--shard-seconds", "S", "expected work of a task, at least (default 60)", &t->slurm.shard_s, .hi = 86400),
+        OPT(TEXT, "--launcher", "slurm", "submit job arrays instead of starting processes (local)", &t->launcher,
+            .words = launchers),
+        OPT(U32, "--shard-seconds", "S", "expected work of a task, at least (default 60)", &t->slurm.shard_s,
+            .hi = 86400),
         OPT(U32, "--slurm-cpus", "N", "processors of a task, jobs at a time in it (default 1)", &t->slurm.cpus, .lo = 1,
             .hi = PARALLEL_MAX),
         OPT(TEXT, "--slurm-partition", "P", "for sbatch", &t->slurm.partition),
         OPT(TEXT, "--slurm-account", "A", "for sbatch", &t->slurm.account),
         OPT(TEXT, "--slurm-args", "\"WORDS\"", "for sbatch", &t->slurm.args),
-        OPT(REAL, "--slurm-poll", "S", "between two questions to Slurm (default 5)", &t->slurm.poll_s, .least = 0.1, .most = 3600),
-        OPT(U32, "--slurm-silence", "S", "a task without a sign of life is lost (default 60)", &t->slurm.silence_s, .lo = 3, .hi = 86400),
+        OPT(REAL, "--slurm-poll", "S", "between two questions to Slurm (default 5)", &t->slurm.poll_s, .least = 0.1,
+            .most = 3600),
+        OPT(U32, "--slurm-silence", "S", "a task without a sign of life is lost (default 60)", &t->slurm.silence_s,
+            .lo = 3, .hi = 86400),
     };
     const opt_row write[] = {
         OPT(FLAG, "--report", NULL, "pages in OUT/report", &t->report),
@@ -198,7 +207,8 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     const opt_row clean[] = {
         OPT(I64, "--keep-runs", "N", "keep the newest N runs", &t->gc.keep_runs, .hi = UINT32_MAX),
         OPT(I64, "--keep-days", "D", "keep runs that are younger than D days", &t->gc.keep_days, .hi = 100000),
-        OPT(I64, "--max-size", "MB", "then remove the oldest until the rest takes at most MB", &t->gc.max_mib, .hi = UINT32_MAX),
+        OPT(I64, "--max-size", "MB", "then remove the oldest until the rest takes at most MB", &t->gc.max_mib,
+            .hi = UINT32_MAX),
         OPT(FLAG, "--forget", NULL, "remove them from the database, too", &t->gc.forget),
         OPT(FLAG, "--dry-run", NULL, "only say what would go", &t->gc.dry_run),
     };
@@ -207,16 +217,19 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--out", "DIR", "logs, results, cases (default BUILD_DIR/regress/RUN)", &t->out, .given = &list[8]),
         OPT(TEXT, "--build-dir", "DIR", "where the programs are (default build)", &t->build_dir),
         OPT(TEXT, "--suite-dir", "DIR", "where named suites are (default designs/*/suites)", &t->suite_dir),
-        OPT(TEXT, "--unit-dir", "DIR", "folder behind \"unit all\" (default: the design's)", &t->expand.unit_dir, .given = &list[9]),
-        OPT(TEXT, "--stored-dir", "DIR", "folder behind \"case all\" (default: the design's)", &t->expand.stored_dir, .given = &list[10]),
+        OPT(TEXT, "--unit-dir", "DIR", "folder behind \"unit all\" (default: the design's)", &t->expand.unit_dir,
+            .given = &list[9]),
+        OPT(TEXT, "--stored-dir", "DIR", "folder behind \"case all\" (default: the design's)", &t->expand.stored_dir,
+            .given = &list[10]),
     };
-    const opt_group groups[] = {OPT_GROUP("what to run", what),
-                                OPT_GROUP("how to run it", how),
-                                OPT_GROUP("on a Slurm cluster (docs/regress.md)", slurm),
-                                OPT_GROUP("what to write (run, report)", write),
-                                OPT_GROUP("what to look at", look),
-                                OPT_GROUP("what to remove (gc; rows of the database stay, a run that runs does, too)", clean),
-                                OPT_GROUP("where", where)};
+    const opt_group groups[] = {
+        OPT_GROUP("what to run", what),
+        OPT_GROUP("how to run it", how),
+        OPT_GROUP("on a Slurm cluster (docs/regress.md)", slurm),
+        OPT_GROUP("what to write (run, report)", write),
+        OPT_GROUP("what to look at", look),
+        OPT_GROUP("what to remove (gc; rows of the database stay, a run that runs does, too)", clean),
+        OPT_GROUP("where", where)};
     opt_line line = {.group = groups, .groups = sizeof groups / sizeof groups[0], .word = take_positional, .ctx = o};
     if (o == NULL) {
         opt_help(stdout, &line);

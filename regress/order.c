@@ -23,7 +23,8 @@ static int compare(const void *left, const void *right, void *context) {
     return a < b ? -1 : 1;
 }
 
-int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expectation *list, size_t **order, size_t *count) {
+int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expectation *list, size_t **order,
+                   size_t *count) {
     *count = 0;
     *order = malloc((suite->count + 1) * sizeof **order);
     if (*order == NULL) {

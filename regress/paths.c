@@ -10,7 +10,8 @@ void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t
     }
     char cfg[REG_LABEL_MAX];
     (void)reg_format(cfg, sizeof cfg, "%s", job->cfg);
-    cfg[strcspn(cfg, "/")] = cfg[strcspn(cfg, "/")] == '/' ? '-' : '\0'; /* of another design than the default: one folder */
+    /* of another design than the default: one folder */
+    cfg[strcspn(cfg, "/")] = cfg[strcspn(cfg, "/")] == '/' ? '-' : '\0';
     (void)reg_format(out, size, "%s/%05zu-%s-%s-%s%s%s", out_dir, index, reg_what_name(job->what), job->name, cfg,
                      job->second_run ? "-again" : "", number);
 }

@@ -35,8 +35,9 @@ void reg_progress_draw(reg_progress *progress, bool force) {
         (void)reg_format(eta, sizeof eta, "  eta %u:%02u", seconds / 60, seconds % 60);
     }
     char line[224];
-    (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed  %.1f jobs/s  %u:%02u%s%s", progress->done, progress->total, progress->failed,
-                     elapsed > 0 ? (double)fresh / elapsed : 0.0, (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta, progress->note);
+    (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed  %.1f jobs/s  %u:%02u%s%s", progress->done,
+                     progress->total, progress->failed, elapsed > 0 ? (double)fresh / elapsed : 0.0,
+                     (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta, progress->note);
     size_t columns = terminal_columns();
     if (strlen(line) >= columns) {
         line[columns - 1] = '\0';

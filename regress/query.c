@@ -6,29 +6,41 @@
 #include <string.h>
 
 static const reg_column run_columns[] = {
-    {"run", "run", REG_CELL_NUMBER},         {"suite", "suite", REG_CELL_TEXT},     {"started", "started (UTC)", REG_CELL_TEXT},
-    {"state", "state", REG_CELL_TEXT},       {"seed", "seed", REG_CELL_TEXT},       {"commit", "commit", REG_CELL_TEXT},
-    {"jobs", "jobs", REG_CELL_NUMBER},       {"passed", "passed", REG_CELL_NUMBER}, {"failed", "failed", REG_CELL_NUMBER},
-    {"not_run", "not run", REG_CELL_NUMBER}, {"seconds", "seconds", REG_CELL_REAL}, {"resumed", NULL, REG_CELL_NUMBER},
-    {"files_removed", NULL, REG_CELL_FLAG},  {"out_dir", NULL, REG_CELL_TEXT},
+    {"run", "run", REG_CELL_NUMBER},
+    {"suite", "suite", REG_CELL_TEXT},
+    {"started", "started (UTC)", REG_CELL_TEXT},
+    {"state", "state", REG_CELL_TEXT},
+    {"seed", "seed", REG_CELL_TEXT},
+    {"commit", "commit", REG_CELL_TEXT},
+    {"jobs", "jobs", REG_CELL_NUMBER},
+    {"passed", "passed", REG_CELL_NUMBER},
+    {"failed", "failed", REG_CELL_NUMBER},
+    {"not_run", "not run", REG_CELL_NUMBER},
+    {"seconds", "seconds", REG_CELL_REAL},
+    {"resumed", NULL, REG_CELL_NUMBER},
+    {"files_removed", NULL, REG_CELL_FLAG},
+    {"out_dir", NULL, REG_CELL_TEXT},
 };
 static const char runs_sql[] = "SELECT r.id, r.suite, datetime(r.started_at,'unixepoch'), r.state, r.seed, " COMMIT(
     r) ", count(j.id), coalesce(sum(j.outcome='pass'),0),"
-       " coalesce(sum(j.outcome<>'pass'),0), coalesce(sum(j.outcome IS NULL),0), round(r.elapsed_ms/1000.0,1), r.resumed, r.cleaned, "
+       " coalesce(sum(j.outcome<>'pass'),0), coalesce(sum(j.outcome IS NULL),0), round(r.elapsed_ms/1000.0,1), "
+       "r.resumed, r.cleaned, "
        "r.out_dir"
        " FROM run r LEFT JOIN job j ON j.run=r.id GROUP BY r.id ORDER BY r.id DESC LIMIT :limit";
 
 static const reg_column failure_columns[] = {
-    {"job", "job", REG_CELL_NUMBER},       {"what", "what", REG_CELL_TEXT},       {"build", "build", REG_CELL_TEXT},
-    {"index", "index", REG_CELL_NUMBER},   {"outcome", "outcome", REG_CELL_TEXT}, {"signature", "signature", REG_CELL_TEXT},
-    {"message", "message", REG_CELL_TEXT}, {"repro", "again", REG_CELL_TEXT},     {"case", NULL, REG_CELL_TEXT},
-    {"wave", NULL, REG_CELL_TEXT},         {"report", NULL, REG_CELL_TEXT},       {"small_case", NULL, REG_CELL_TEXT},
+    {"job", "job", REG_CELL_NUMBER},       {"what", "what", REG_CELL_TEXT},
+    {"build", "build", REG_CELL_TEXT},     {"index", "index", REG_CELL_NUMBER},
+    {"outcome", "outcome", REG_CELL_TEXT}, {"signature", "signature", REG_CELL_TEXT},
+    {"message", "message", REG_CELL_TEXT}, {"repro", "again", REG_CELL_TEXT},
+    {"case", NULL, REG_CELL_TEXT},         {"wave", NULL, REG_CELL_TEXT},
+    {"report", NULL, REG_CELL_TEXT},       {"small_case", NULL, REG_CELL_TEXT},
     {"log", NULL, REG_CELL_TEXT},
 };
-static const char failures_sql[] =
-    "SELECT j.idx, " NAME(j) ", j.cfg||'-'||j.kind, j.first_index, j.outcome, j.signature, j.message, j.repro, j.case_path, j.wave_path,"
-                             " j.bundle_path, j.shrunk_path, j.log_path FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND " ASKED
-                             " ORDER BY j.idx LIMIT :limit";
+static const char failures_sql[] = "SELECT j.idx, " NAME(
+    j) ", j.cfg||'-'||j.kind, j.first_index, j.outcome, j.signature, j.message, j.repro, j.case_path, j.wave_path,"
+       " j.bundle_path, j.shrunk_path, j.log_path FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND " ASKED
+       " ORDER BY j.idx LIMIT :limit";
 
 static const reg_column bucket_columns[] = {
     {"jobs", "jobs", REG_CELL_NUMBER}, {"signature", "signature", REG_CELL_TEXT}, {"outcome", "outcome", REG_CELL_TEXT},
@@ -37,59 +49,68 @@ static const reg_column bucket_columns[] = {
     {"wave", NULL, REG_CELL_TEXT},     {"report", NULL, REG_CELL_TEXT},           {"small_case", NULL, REG_CELL_TEXT},
     {"log", NULL, REG_CELL_TEXT},
 };
-/* What a job says of itself names unit and rule or check. What the runner says of it (crash, timeout ..) does not: there the test belongs to it.
-   The representative has a case and takes the fewest cycles. */
-static const char buckets_sql[] = "WITH f AS (SELECT j.*, CASE WHEN j.outcome='fail' AND j.signature IS NOT NULL THEN j.signature"
-                                  "   ELSE coalesce(j.signature,j.outcome)||', '||j.what||' '||j.test END AS bucket"
-                                  "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND " ASKED "),"
-                                  " r AS (SELECT f.*, count(*) OVER (PARTITION BY bucket) AS jobs, row_number() OVER (PARTITION BY bucket"
-                                  "   ORDER BY bundle_path IS NULL, case_path IS NULL, cycles IS NULL, cycles, idx) AS nth FROM f)"
-                                  " SELECT jobs, bucket, outcome, idx, " NAME(
-                                      r) ", cfg||'-'||kind, message, repro, case_path, wave_path, bundle_path, shrunk_path, log_path"
-                                         " FROM r WHERE nth=1 ORDER BY jobs DESC, idx LIMIT :limit";
+/* What a job says of itself names unit and rule or check. What the runner says of it (crash, timeout ..) does not:
+   there the test belongs to it. The representative has a case and takes the fewest cycles. */
+static const char buckets_sql[] =
+    "WITH f AS (SELECT j.*, CASE WHEN j.outcome='fail' AND j.signature IS NOT NULL THEN j.signature"
+    "   ELSE coalesce(j.signature,j.outcome)||', '||j.what||' '||j.test END AS bucket"
+    "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND " ASKED "),"
+    " r AS (SELECT f.*, count(*) OVER (PARTITION BY bucket) AS jobs, row_number() OVER (PARTITION BY bucket"
+    "   ORDER BY bundle_path IS NULL, case_path IS NULL, cycles IS NULL, cycles, idx) AS nth FROM f)"
+    " SELECT jobs, bucket, outcome, idx, " NAME(
+        r) ", cfg||'-'||kind, message, repro, case_path, wave_path, bundle_path, shrunk_path, log_path"
+           " FROM r WHERE nth=1 ORDER BY jobs DESC, idx LIMIT :limit";
 
 static const reg_column history_columns[] = {
-    {"run", "run", REG_CELL_NUMBER},         {"started", "started (UTC)", REG_CELL_TEXT}, {"commit", "commit", REG_CELL_TEXT},
-    {"what", "what", REG_CELL_TEXT},         {"build", "build", REG_CELL_TEXT},           {"seed", "seed", REG_CELL_TEXT},
-    {"jobs", "jobs", REG_CELL_NUMBER},       {"passed", "passed", REG_CELL_NUMBER},       {"failed", "failed", REG_CELL_NUMBER},
-    {"not_run", "not run", REG_CELL_NUMBER}, {"cases", "cases", REG_CELL_NUMBER},         {"cycles", "cycles", REG_CELL_NUMBER},
-    {"cpu_s", "cpu s", REG_CELL_REAL},       {"signatures", "signatures", REG_CELL_TEXT},
+    {"run", "run", REG_CELL_NUMBER},       {"started", "started (UTC)", REG_CELL_TEXT},
+    {"commit", "commit", REG_CELL_TEXT},   {"what", "what", REG_CELL_TEXT},
+    {"build", "build", REG_CELL_TEXT},     {"seed", "seed", REG_CELL_TEXT},
+    {"jobs", "jobs", REG_CELL_NUMBER},     {"passed", "passed", REG_CELL_NUMBER},
+    {"failed", "failed", REG_CELL_NUMBER}, {"not_run", "not run", REG_CELL_NUMBER},
+    {"cases", "cases", REG_CELL_NUMBER},   {"cycles", "cycles", REG_CELL_NUMBER},
+    {"cpu_s", "cpu s", REG_CELL_REAL},     {"signatures", "signatures", REG_CELL_TEXT},
 };
 static const char history_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
     r) ", j.what||' '||j.test, j.cfg||'-'||j.kind, r.seed, count(*),"
        " coalesce(sum(j.outcome='pass'),0), coalesce(sum(j.outcome<>'pass'),0), sum(j.outcome IS NULL),"
-       " sum(CASE WHEN j.outcome='pass' AND j.second_run=0 THEN j.cases ELSE 0 END), sum(j.cycles), round(sum(j.cpu_ms)/1000.0,2),"
+       " sum(CASE WHEN j.outcome='pass' AND j.second_run=0 THEN j.cases ELSE 0 END), sum(j.cycles), "
+       "round(sum(j.cpu_ms)/1000.0,2),"
        " group_concat(DISTINCT j.signature) FROM job j JOIN run r ON r.id=j.run WHERE " ASKED
        " GROUP BY r.id, j.what, j.test, j.cfg, j.kind ORDER BY r.id DESC, min(j.idx) LIMIT :limit";
 
 static const reg_column slowest_columns[] = {
-    {"job", "job", REG_CELL_NUMBER},         {"what", "what", REG_CELL_TEXT},       {"build", "build", REG_CELL_TEXT},
-    {"index", "index", REG_CELL_NUMBER},     {"cases", "cases", REG_CELL_NUMBER},   {"outcome", "outcome", REG_CELL_TEXT},
-    {"wall_ms", "wall ms", REG_CELL_NUMBER}, {"cpu_ms", "cpu ms", REG_CELL_NUMBER}, {"memory_mib", "MiB", REG_CELL_NUMBER},
-    {"cycles", "cycles", REG_CELL_NUMBER},
+    {"job", "job", REG_CELL_NUMBER},         {"what", "what", REG_CELL_TEXT},
+    {"build", "build", REG_CELL_TEXT},       {"index", "index", REG_CELL_NUMBER},
+    {"cases", "cases", REG_CELL_NUMBER},     {"outcome", "outcome", REG_CELL_TEXT},
+    {"wall_ms", "wall ms", REG_CELL_NUMBER}, {"cpu_ms", "cpu ms", REG_CELL_NUMBER},
+    {"memory_mib", "MiB", REG_CELL_NUMBER},  {"cycles", "cycles", REG_CELL_NUMBER},
 };
-static const char slowest_sql[] =
-    "SELECT j.idx, " NAME(j) ", j.cfg||'-'||j.kind, j.first_index, j.cases, j.outcome, j.wall_ms, j.cpu_ms, j.max_rss_kb/1024, j.cycles"
-                             " FROM job j WHERE j.run=:run AND j.outcome IS NOT NULL AND " ASKED
-                             " ORDER BY j.wall_ms DESC, j.idx LIMIT :limit";
+static const char slowest_sql[] = "SELECT j.idx, " NAME(
+    j) ", j.cfg||'-'||j.kind, j.first_index, j.cases, j.outcome, j.wall_ms, j.cpu_ms, j.max_rss_kb/1024, j.cycles"
+       " FROM job j WHERE j.run=:run AND j.outcome IS NOT NULL AND " ASKED
+       " ORDER BY j.wall_ms DESC, j.idx LIMIT :limit";
 
 static const reg_column flaky_columns[] = {
-    {"what", "what", REG_CELL_TEXT},         {"build", "build", REG_CELL_TEXT},       {"seed", "seed", REG_CELL_TEXT},
-    {"index", "index", REG_CELL_NUMBER},     {"cases", "cases", REG_CELL_NUMBER},     {"commit", "commit", REG_CELL_TEXT},
-    {"results", "results", REG_CELL_NUMBER}, {"outcomes", "outcomes", REG_CELL_TEXT}, {"hashes", "hashes", REG_CELL_NUMBER},
-    {"runs", "runs", REG_CELL_TEXT},
+    {"what", "what", REG_CELL_TEXT},         {"build", "build", REG_CELL_TEXT},
+    {"seed", "seed", REG_CELL_TEXT},         {"index", "index", REG_CELL_NUMBER},
+    {"cases", "cases", REG_CELL_NUMBER},     {"commit", "commit", REG_CELL_TEXT},
+    {"results", "results", REG_CELL_NUMBER}, {"outcomes", "outcomes", REG_CELL_TEXT},
+    {"hashes", "hashes", REG_CELL_NUMBER},   {"runs", "runs", REG_CELL_TEXT},
 };
 /* One commit and, where it is known, one program; a changed work tree without known programs says nothing. */
 static const char flaky_sql[] =
     "WITH k AS (SELECT j.*, r.commit_hash, r.dirty, p.hash FROM job j JOIN run r ON r.id=j.run"
     "  LEFT JOIN program p ON p.run=j.run AND p.path=substr(j.cmd,1,instr(j.cmd||' ',' ')-1)"
     "  WHERE j.outcome IS NOT NULL AND (p.hash IS NOT NULL OR r.dirty=0) AND " ASKED ")"
-    " SELECT k.what||' '||k.test||CASE k.args WHEN '' THEN '' ELSE ' '||k.args END, k.cfg||'-'||k.kind, k.seed, k.first_index, k.cases,"
-    "  " COMMIT(k) ", count(*), group_concat(DISTINCT k.outcome),"
-                   "  count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END), group_concat(DISTINCT k.run)"
-                   " FROM k GROUP BY k.what,k.test,k.cfg,k.kind,k.seed,k.first_index,k.cases,k.args,k.commit_hash,k.dirty,k.hash"
-                   " HAVING count(DISTINCT k.outcome)>1 OR count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END)>1"
-                   " ORDER BY max(k.id) DESC LIMIT :limit";
+    " SELECT k.what||' '||k.test||CASE k.args WHEN '' THEN '' ELSE ' '||k.args END, k.cfg||'-'||k.kind, k.seed, "
+    "k.first_index, k.cases,"
+    "  " COMMIT(
+        k) ", count(*), group_concat(DISTINCT k.outcome),"
+           "  count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END), group_concat(DISTINCT k.run)"
+           " FROM k GROUP BY "
+           "k.what,k.test,k.cfg,k.kind,k.seed,k.first_index,k.cases,k.args,k.commit_hash,k.dirty,k.hash"
+           " HAVING count(DISTINCT k.outcome)>1 OR count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END)>1"
+           " ORDER BY max(k.id) DESC LIMIT :limit";
 
 static const reg_column first_columns[] = {
     {"job", NULL, REG_CELL_NUMBER},
@@ -103,29 +124,33 @@ static const reg_column first_columns[] = {
     {"last_passed_run", "last passed run", REG_CELL_NUMBER},
     {"last_passed_commit", "commit", REG_CELL_TEXT},
 };
-/* f as it stands: merged with what uses it, its last passed run would be searched for again for each row of the history. */
+/* f as it stands: merged with what uses it, its last passed run would be searched for again for each row of the
+ * history. */
 static const char first_sql[] = "WITH f AS MATERIALIZED (SELECT j.*, (SELECT max(g.run) FROM job g WHERE " SAME(
-    g,
-    j) " AND g.run<j.run AND g.outcome='pass') AS good"
-       "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND j.second_run=0 AND (:job IS NULL OR j.idx=:job) AND " ASKED "),"
-       " b AS (SELECT f.*, (SELECT min(h.run) FROM job h WHERE " SAME(
-           h,
-           f) " AND h.outcome<>'pass' AND h.run>coalesce(f.good,0)) AS bad FROM f)"
-              " SELECT b.idx, " NAME(b) ", b.cfg||'-'||b.kind, b.seed, b.first_index, b.signature, b.bad, " COMMIT(rb) ", b.good, " COMMIT(
-                  rg) " FROM b JOIN run rb ON rb.id=b.bad LEFT JOIN run rg ON rg.id=b.good ORDER BY b.idx LIMIT :limit";
+    g, j) " AND g.run<j.run AND g.outcome='pass') AS good"
+          "  FROM job j WHERE j.run=:run AND j.outcome<>'pass' AND j.second_run=0 AND (:job IS NULL OR j.idx=:job) "
+          "AND " ASKED "),"
+          " b AS (SELECT f.*, (SELECT min(h.run) FROM job h WHERE " SAME(
+              h,
+              f) " AND h.outcome<>'pass' AND h.run>coalesce(f.good,0)) AS bad FROM f)"
+                 " SELECT b.idx, " NAME(b) ", b.cfg||'-'||b.kind, b.seed, b.first_index, b.signature, b.bad, " COMMIT(
+                     rb) ", b.good, " COMMIT(rg) " FROM b JOIN run rb ON rb.id=b.bad LEFT JOIN run rg ON rg.id=b.good "
+                                                 "ORDER BY b.idx LIMIT :limit";
 
 static const reg_query queries[] = {
     {"runs", "the runs, newest first", runs_sql, run_columns, COUNT(run_columns), .empty = "no run"},
-    {"failures", "what failed in a run", failures_sql, failure_columns, COUNT(failure_columns), .of_run = true, .empty = "nothing failed"},
+    {"failures", "what failed in a run", failures_sql, failure_columns, COUNT(failure_columns), .of_run = true,
+     .empty = "nothing failed"},
     {"buckets", "failures of a run by signature", buckets_sql, bucket_columns, COUNT(bucket_columns), .of_run = true,
      .empty = "nothing failed"},
-    {"history", "a test over the runs", history_sql, history_columns, COUNT(history_columns), .needs_test = true, .empty = "it never ran"},
-    {"slowest", "the jobs of a run that took longest", slowest_sql, slowest_columns, COUNT(slowest_columns), .of_run = true,
-     .empty = "nothing ran"},
-    {"flaky", "same commit and seed, another outcome or hash", flaky_sql, flaky_columns, COUNT(flaky_columns), .must_be_empty = true,
-     .empty = "nothing is flaky"},
-    {"first-failure", "where what fails in a run failed first", first_sql, first_columns, COUNT(first_columns), .of_run = true,
-     .empty = "nothing failed"},
+    {"history", "a test over the runs", history_sql, history_columns, COUNT(history_columns), .needs_test = true,
+     .empty = "it never ran"},
+    {"slowest", "the jobs of a run that took longest", slowest_sql, slowest_columns, COUNT(slowest_columns),
+     .of_run = true, .empty = "nothing ran"},
+    {"flaky", "same commit and seed, another outcome or hash", flaky_sql, flaky_columns, COUNT(flaky_columns),
+     .must_be_empty = true, .empty = "nothing is flaky"},
+    {"first-failure", "where what fails in a run failed first", first_sql, first_columns, COUNT(first_columns),
+     .of_run = true, .empty = "nothing failed"},
 };
 
 const reg_query *reg_query_at(size_t i) {
@@ -160,7 +185,8 @@ static void bind_number(sqlite3_stmt *stmt, const char *name, int64_t number) {
     }
 }
 
-/* The statement of a question, with the columns that the run has: its text, which is to be freed with sqlite3_free(), or NULL. */
+/* The statement of a question, with the columns that the run has: its text, which is to be freed with sqlite3_free(),
+ * or NULL. */
 static char *complete(const reg_query *query, reg_db *db, const reg_query_about *about, reg_table *table) {
     sqlite3_stmt *stmt = NULL;
     const char *mark = query->names != NULL ? strchr(query->sql, '@') : NULL;

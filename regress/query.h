@@ -25,8 +25,8 @@ typedef struct reg_query {
     bool needs_test;    /* :test must be given */
     bool must_be_empty; /* a row is a failure: exit status 1 */
     const char *empty;  /* text when there is no row */
-    /* Columns that depend on the run: `names` lists them; each is `each` with the name for %q, which `sql` takes in place of its '@', as columns before number
-       `names_at` with the titles `title`. NULL: no such columns. */
+    /* Columns that depend on the run: `names` lists them; each is `each` with the name for %q, which `sql` takes in
+       place of its '@', as columns before number `names_at` with the titles `title`. NULL: no such columns. */
     const char *names, *each, *title;
     size_t names_at;
 } reg_query;

@@ -6,17 +6,18 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 /* Restricts a row of job j to what was asked for. */
-#define ASKED                                                                                                                              \
-    "(:what IS NULL OR j.what=:what) AND (:test IS NULL OR j.test=:test) AND (:kind IS NULL OR j.kind=:kind)"                              \
+#define ASKED                                                                                                          \
+    "(:what IS NULL OR j.what=:what) AND (:test IS NULL OR j.test=:test) AND (:kind IS NULL OR j.kind=:kind)"          \
     " AND (:cfg IS NULL OR instr(:cfg,','||j.cfg||',')>0)"
-#define NAME(j)                                                                                                                            \
-#j ".what||' '||" #j ".test||CASE " #j ".args WHEN '' THEN '' ELSE ' '||" #j ".args END||CASE " #j                                     \
+#define NAME(j)                                                                                                        \
+#j ".what||' '||" #j ".test||CASE " #j ".args WHEN '' THEN '' ELSE ' '||" #j ".args END||CASE " #j                 \
        ".second_run WHEN 1 THEN ' again' ELSE '' END"
 #define COMMIT(r) "substr(" #r ".commit_hash,1,12)||CASE " #r ".dirty WHEN 0 THEN '' ELSE '+' END"
 /* The same work: what a job is, without the run that it is part of. */
-#define SAME(a, b)                                                                                                                         \
-#a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a ".seed=" #b           \
-       ".seed AND " #a ".first_index=" #b ".first_index AND " #a ".cases=" #b ".cases AND " #a ".args=" #b ".args"
+#define SAME(a, b)                                                                                                     \
+#a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a   \
+       ".seed=" #b ".seed AND " #a ".first_index=" #b ".first_index AND " #a ".cases=" #b ".cases AND " #a ".args=" #b \
+       ".args"
 
 /* Configurations of run :run: the default design first, then by name, n4 before n16. */
 extern const char reg_cfgs_sql[];

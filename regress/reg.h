@@ -1,9 +1,9 @@
 /*
  * reg.h - the regression runner's own declarations (private to regress/).
  *
- * suite file -> jobs (suite.c) -> processes (exec.c, sched.c) -> results (result.c) -> database (db.c, store.c, load.c) -> reports (junit.c, report.c).
- * Functions return 0 or REG_OK on success; a function that fails has already printed its one line on stderr unless its comment says otherwise (REG_NONE: there is none,
- * nothing was printed).
+ * suite file -> jobs (suite.c) -> processes (exec.c, sched.c) -> results (result.c) -> database (db.c, store.c, load.c)
+ * -> reports (junit.c, report.c). Functions return 0 or REG_OK on success; a function that fails has already printed
+ * its one line on stderr unless its comment says otherwise (REG_NONE: there is none, nothing was printed).
  */
 #ifndef REG_H
 #define REG_H
@@ -24,9 +24,9 @@
 #define REG_LABEL_MAX 32   /* what jobs call it: "n4", of another design than the default "dsp/w16" */
 #define REG_CFGS_MAX 16    /* of one run that a table shows */
 #define REG_WEIGHT_MAX 1000
-#define REG_ALL_DESIGNS                                                                                                                    \
-    "designs/"                                                                                                                             \
-    "*"                                                                                                                                    \
+#define REG_ALL_DESIGNS                                                                                                \
+    "designs/"                                                                                                         \
+    "*"                                                                                                                \
     "/suites/" /* path of a suite that each design may have a file of */
 
 typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_NONE = 3 } reg_status;
@@ -60,7 +60,14 @@ int reg_report_commit(rep_file *report);
 
 /* ---- suite.c: what to run ---- */
 
-typedef enum reg_what { REG_UNIT = 0, REG_TEST = 1, REG_NETWORK = 2, REG_CASE = 3, REG_PYTHON = 4, REG_WHAT_COUNT = 5 } reg_what;
+typedef enum reg_what {
+    REG_UNIT = 0,
+    REG_TEST = 1,
+    REG_NETWORK = 2,
+    REG_CASE = 3,
+    REG_PYTHON = 4,
+    REG_WHAT_COUNT = 5
+} reg_what;
 
 /* One process to run. */
 typedef struct reg_job {
@@ -106,16 +113,19 @@ const char *reg_what_name(reg_what what);
 /* REG_WHAT_COUNT: no such word. */
 reg_what reg_what_of(const char *word);
 
-/* Draws its cases from the run seed: a unit, a test or a testcase in Python. A network and a stored case are what they are. */
+/* Draws its cases from the run seed: a unit, a test or a testcase in Python. A network and a stored case are what they
+ * are. */
 bool reg_has_cases(reg_what what);
 
 /* True when the name is one of the kinds of build. */
 bool reg_kind_known(const char *kind);
 
-/* Is a configuration (as jobs call it) among those of ",n4,n8,"? Of another design than the default its own name is enough. NULL: all are. */
+/* Is a configuration (as jobs call it) among those of ",n4,n8,"? Of another design than the default its own name is
+ * enough. NULL: all are. */
 bool reg_cfg_wanted(const char *list, const char *label);
 
-/* Read a suite or job list and expand it. A path with REG_ALL_DESIGNS stands for the file of each design that has it. Errors are printed as file:line: message and returned as REG_USAGE. */
+/* Read a suite or job list and expand it. A path with REG_ALL_DESIGNS stands for the file of each design that has it.
+ * Errors are printed as file:line: message and returned as REG_USAGE. */
 reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options);
 void reg_suite_free(reg_suite *suite);
 
@@ -188,7 +198,8 @@ typedef struct reg_result {
     uint64_t max_rss_kb;
 } reg_result;
 
-/* Read a result file. On failure returns a short text that says what is wrong with it (nothing is printed), NULL on success. */
+/* Read a result file. On failure returns a short text that says what is wrong with it (nothing is printed), NULL on
+ * success. */
 const char *reg_result_load(reg_result *result, const char *path);
 
 /* Copy the last line of a log that is not blank, control characters removed; empty when there is none. */
@@ -224,7 +235,8 @@ typedef struct reg_job_files {
 } reg_job_files;
 
 /* Build the command of a job. files NULL: the command as a user would type it. False when it does not fit. */
-bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed, const reg_job_files *files);
+bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed,
+                       const reg_job_files *files);
 
 /* Does a job write coverage? Second runs would only count everything twice. */
 bool reg_job_covers(const reg_job *job);
@@ -240,7 +252,8 @@ bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_
 struct sqlite3;
 struct sqlite3_stmt;
 
-/* Says which runs have a runner that lives: byte RUN of DATABASE.lock is locked by its process and free when that is gone, however it went. */
+/* Says which runs have a runner that lives: byte RUN of DATABASE.lock is locked by its process and free when that is
+ * gone, however it went. */
 typedef struct reg_lock {
     int fd;
 } reg_lock;
@@ -295,22 +308,26 @@ int reg_db_exec(const reg_db *db, const char *sql);
 
 /* Prepare a statement. */
 int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt);
-/* A column of a row by its name in the statement: not NULL; as text, NULL as ""; as a number, NULL as 0. A name that no column has reads as NULL. */
+/* A column of a row by its name in the statement: not NULL; as text, NULL as ""; as a number, NULL as 0. A name that no
+ * column has reads as NULL. */
 bool reg_row_known(struct sqlite3_stmt *row, const char *name);
 const char *reg_row_text(struct sqlite3_stmt *row, const char *name);
 int64_t reg_row_number(struct sqlite3_stmt *row, const char *name);
 
-/* Record a run with its programs and all its jobs, none of them finished, in one transaction. The run is locked before anybody sees it. An empty out_dir
-   becomes BUILD_DIR/regress/RUN. */
-int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs, reg_lock *lock);
+/* Record a run with its programs and all its jobs, none of them finished, in one transaction. The run is locked before
+   anybody sees it. An empty out_dir becomes BUILD_DIR/regress/RUN. */
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs,
+                     reg_lock *lock);
 
 int reg_db_begin(reg_db *db);
 int reg_db_commit(reg_db *db);
 
 /* Record a finished job (index into the suite). The first attempt with an outcome stays: a second one is an error. */
-int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result, const char *log_path);
+int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result,
+                      const char *log_path);
 
-/* Attempts at a recorded job contradict each other: outcome, signature and message change, a repro where there was none. */
+/* Attempts at a recorded job contradict each other: outcome, signature and message change, a repro where there was
+ * none. */
 int reg_db_doubt_job(reg_db *db, int64_t run, size_t idx, const reg_result *result);
 
 /* What an explanation left of the job: folder, waveform, small case; empty text changes nothing. */
@@ -343,8 +360,10 @@ typedef struct reg_expectation {
     bool failed;    /* in the last run of its suite */
 } reg_expectation;
 
-/* For each job of a suite; failures are those of the newest run before `before` (0: of all) of that suite file and shard. *list is to be freed. */
-int reg_history_load(reg_db *db, const reg_suite *suite, const char *suite_path, const char *shard, int64_t before, reg_expectation **list);
+/* For each job of a suite; failures are those of the newest run before `before` (0: of all) of that suite file and
+ * shard. *list is to be freed. */
+int reg_history_load(reg_db *db, const reg_suite *suite, const char *suite_path, const char *shard, int64_t before,
+                     reg_expectation **list);
 /* Mean of the known times, fallback when none is known; the number of known ones. */
 double reg_history_mean(const reg_expectation *list, size_t count, double fallback, size_t *known);
 
@@ -394,13 +413,15 @@ typedef struct reg_totals {
     size_t not_run;
 } reg_totals;
 
-/* Run the jobs of a plan that have no outcome; the totals are those of all. REG_END_BROKEN: the runner itself could not go on (database, processes), a line has been printed. */
+/* Run the jobs of a plan that have no outcome; the totals are those of all. REG_END_BROKEN: the runner itself could not
+ * go on (database, processes), a line has been printed. */
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals);
 
 /* Where jobs run. */
 typedef struct reg_launcher {
-    const char *name;                                         /* run.launcher in the database */
-    int (*probe)(void);                                       /* is everything there that it needs? REG_USAGE (printed): no */
+    const char *name; /* run.launcher in the database */
+    /* is everything there that it needs? REG_USAGE (printed): no */
+    int (*probe)(void);
     reg_end (*run)(const reg_plan *plan, reg_totals *totals); /* as reg_run_jobs */
 } reg_launcher;
 
@@ -409,7 +430,8 @@ const reg_launcher *reg_launcher_find(const char *name);
 
 /* ---- draw.c: part of a suite. A second run stays with its first run, jobs stay in their order ---- */
 
-/* Draw count jobs (all when there are fewer), a job of weight 3 before one of weight 1 three times as often; the seed decides. */
+/* Draw count jobs (all when there are fewer), a job of weight 3 before one of weight 1 three times as often; the seed
+ * decides. */
 int reg_draw_count(reg_suite *suite, uint64_t seed, uint64_t count);
 /* Draw jobs as long as their expected times fit into work_s seconds of one process; at least one job. */
 int reg_draw_time(reg_suite *suite, uint64_t seed, const reg_expectation *list, double work_s);
@@ -419,7 +441,8 @@ void reg_draw_shard(reg_suite *suite, uint32_t i, uint32_t n);
 /* ---- order.c: what starts when; no result depends on it ---- */
 
 /* The jobs that have no outcome: those that failed in the last run first, then the longest. *order is to be freed. */
-int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expectation *list, size_t **order, size_t *count);
+int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expectation *list, size_t **order,
+                   size_t *count);
 
 /* ---- progress.c ---- */
 void reg_progress_draw(reg_progress *progress, bool force);
@@ -439,14 +462,15 @@ int reg_list_suites(const char *suite_dir, const reg_suite_options *expand, bool
 
 /* ---- junit.c, html*.c, sarif.c, summary.c, report.c ---- */
 int reg_junit_write(reg_db *db, int64_t run, const char *path);
-/* The report as a folder of pages, which appears whole or not at all. A report that stands there is replaced, anything else is not. figures: JSON of the
-   published figures, which may be missing. */
+/* The report as a folder of pages, which appears whole or not at all. A report that stands there is replaced, anything
+   else is not. figures: JSON of the published figures, which may be missing. */
 int reg_html_write(reg_db *db, int64_t run, const char *dir, const char *figures);
 /* Could that folder be written? */
 int reg_html_check(const char *dir);
 /* Was that folder written by reg_html_write? */
 bool reg_html_is_report(const char *dir);
-/* SARIF 2.1.0: one result for each signature; source_dir: where a unit that a signature names has its file (NAME.sv, at any depth). */
+/* SARIF 2.1.0: one result for each signature; source_dir: where a unit that a signature names has its file (NAME.sv, at
+ * any depth). */
 int reg_sarif_write(reg_db *db, int64_t run, const char *source_dir, const char *path);
 /* A summary as JSON: the run, counts, tests, performance, failures by signature. */
 int reg_summary_write(reg_db *db, int64_t run, const char *path);
@@ -467,7 +491,8 @@ typedef struct reg_explain_plan {
     bool terminal;
 } reg_explain_plan;
 
-/* Run one representative of each signature again, with a report; look for a small case where that is quick. The table of signatures is printed. */
+/* Run one representative of each signature again, with a report; look for a small case where that is quick. The table
+ * of signatures is printed. */
 int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out);
 
 /* ---- gc.c ---- */
@@ -486,7 +511,8 @@ int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out);
 
 /* ---- cover.c ---- */
 
-/* Keep the figures of a file of `tandem-cov summary` with a run: {"figures": [{"name", "percent", "percent_before", "covered", "points"}, ..]}. */
+/* Keep the figures of a file of `tandem-cov summary` with a run: {"figures": [{"name", "percent", "percent_before",
+ * "covered", "points"}, ..]}. */
 int reg_cover_keep(reg_db *db, int64_t run, const char *path);
 
 /* ---- diff.c ---- */
@@ -496,7 +522,8 @@ int reg_diff(reg_db *db, int64_t run_a, int64_t run_b, bool json, FILE *out);
 
 /* ---- totals.c ---- */
 
-/* One test, network, all stored cases or all benches: cases that passed in each configuration (second runs apart), their clock cycles, jobs that did not pass. */
+/* One test, network, all stored cases or all benches: cases that passed in each configuration (second runs apart),
+ * their clock cycles, jobs that did not pass. */
 typedef struct reg_total {
     char label[80];
     uint64_t cases[REG_CFGS_MAX]; /* in the order of reg_cfgs */

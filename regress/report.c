@@ -53,8 +53,9 @@ static const reg_column head_columns[] = {
     {"build_dir", "programs in", REG_CELL_TEXT},
     {"out_dir", "files in", REG_CELL_TEXT},
 };
-static const char head_sql[] = "SELECT id,suite,seed,commit_hash,dirty,state,datetime(started_at,'unixepoch'),round(elapsed_ms/1000.0,1),"
-                               "nullif(budget_s,0),parallel,shard,resumed,cleaned,tools,host,build_dir,out_dir FROM run WHERE id=?";
+static const char head_sql[] =
+    "SELECT id,suite,seed,commit_hash,dirty,state,datetime(started_at,'unixepoch'),round(elapsed_ms/1000.0,1),"
+    "nullif(budget_s,0),parallel,shard,resumed,cleaned,tools,host,build_dir,out_dir FROM run WHERE id=?";
 
 static const reg_column job_columns[] = {
     {"job", "job", REG_CELL_NUMBER},
@@ -81,12 +82,14 @@ static const reg_column job_columns[] = {
     {"command", NULL, REG_CELL_TEXT},
 };
 static const char job_sql[] =
-    "SELECT idx,what||' '||test||CASE second_run WHEN 1 THEN ' again' ELSE '' END,test,cfg,kind,cfg||'-'||kind,first_index,"
+    "SELECT idx,what||' '||test||CASE second_run WHEN 1 THEN ' again' ELSE '' "
+    "END,test,cfg,kind,cfg||'-'||kind,first_index,"
     "cases,args,second_run,attempt,outcome,cycles,trace_hash,wall_ms,cpu_ms,max_rss_kb/1024,signature,message,repro,"
     "log_path,cmd FROM job WHERE run=? ORDER BY idx";
 
 static const reg_column outcome_columns[] = {{"outcome", "outcome", REG_CELL_TEXT}, {"jobs", "jobs", REG_CELL_NUMBER}};
-static const char outcome_sql[] = "SELECT outcome,count(*) FROM job WHERE run=? GROUP BY 1 ORDER BY outcome IS NOT 'pass', 1";
+static const char outcome_sql[] =
+    "SELECT outcome,count(*) FROM job WHERE run=? GROUP BY 1 ORDER BY outcome IS NOT 'pass', 1";
 
 static int load(reg_db *db, int64_t run, const char *sql, const reg_column *columns, size_t count, reg_table *table) {
     sqlite3_stmt *stmt = NULL;

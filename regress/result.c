@@ -12,7 +12,8 @@
 
 #define RESULT_SIZE_MAX (1024 * 1024)
 
-/* Copies a value, cut to size: a long message is still a message. Control characters would reach a terminal: they become blanks. */
+/* Copies a value, cut to size: a long message is still a message. Control characters would reach a terminal: they
+ * become blanks. */
 static void copy_value(char *out, size_t size, const char *value) {
     size_t length = strnlen(value, size - 1);
     for (size_t i = 0; i < length; i++) {
@@ -79,7 +80,8 @@ static void take_pair(reg_result *result, const char *key, const char *value) {
     /* Other keys are for people or for newer runners. */
 }
 
-/* Opens a file that a job left behind. It may be anything: a pipe must not hold up the runner, nor a device. NULL with errno set. */
+/* Opens a file that a job left behind. It may be anything: a pipe must not hold up the runner, nor a device. NULL with
+ * errno set. */
 static FILE *open_left_behind(const char *path, off_t size_max) {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat info;
@@ -125,7 +127,8 @@ const char *reg_result_load(reg_result *result, const char *path) {
     if (result->outcome[0] == '\0') {
         return "result file without outcome";
     }
-    if (strcmp(result->outcome, "pass") != 0 && strcmp(result->outcome, "fail") != 0 && strcmp(result->outcome, "error") != 0) {
+    if (strcmp(result->outcome, "pass") != 0 && strcmp(result->outcome, "fail") != 0 &&
+        strcmp(result->outcome, "error") != 0) {
         return "result file with an unknown outcome";
     }
     return NULL;

@@ -1,8 +1,8 @@
 /*
  * sarif.c - the failures of a run as SARIF 2.1.0 (OASIS), for code hosts: one result for each signature.
  *
- * A result needs a place in the sources. Where the signature, or the name of a bench, names a unit that has a file below the source folder (NAME.sv), that is the place; else the stored
- * case, else the suite.
+ * A result needs a place in the sources. Where the signature, or the name of a bench, names a unit that has a file
+ * below the source folder (NAME.sv), that is the place; else the stored case, else the suite.
  */
 #define _GNU_SOURCE
 #include "query.h"
@@ -33,8 +33,10 @@ static int find_sources(const char *dir, sources *s) {
     (void)reg_format(copy, sizeof copy, "%s", dir);
     char *const roots[] = {copy, NULL};
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK; entry = fts_read(walk)) {
-        if (entry->fts_info == FTS_F && entry->fts_namelen > 3 && strcmp(entry->fts_name + entry->fts_namelen - 3, ".sv") == 0) {
+    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK;
+         entry = fts_read(walk)) {
+        if (entry->fts_info == FTS_F && entry->fts_namelen > 3 &&
+            strcmp(entry->fts_name + entry->fts_namelen - 3, ".sv") == 0) {
             char **more = realloc(s->paths, (s->count + 1) * sizeof *more);
             s->paths = more == NULL ? s->paths : more;
             char *path = more == NULL ? NULL : strdup(entry->fts_path);
@@ -109,7 +111,8 @@ static json_t *uri_of(const char *path) {
 }
 
 static json_t *place(const char *path) {
-    return json_pack("{s:{s:{s:o},s:{s:i}}}", "physicalLocation", "artifactLocation", "uri", uri_of(path), "region", "startLine", 1);
+    return json_pack("{s:{s:{s:o},s:{s:i}}}", "physicalLocation", "artifactLocation", "uri", uri_of(path), "region",
+                     "startLine", 1);
 }
 
 /* What stands before the values in a signature, in characters that every reader takes. */
@@ -131,8 +134,10 @@ static json_t *message_of(const reg_table *buckets, size_t row) {
     char text[4 * REG_TEXT_MAX];
     const char *message = reg_table_cell(buckets, row, "message");
     const char *again = reg_table_cell(buckets, row, "repro");
-    (void)reg_format(text, sizeof text, "%s (%s, %s; jobs: %s)%s%s", message == NULL ? reg_table_cell(buckets, row, "signature") : message,
-                     reg_table_cell(buckets, row, "what"), reg_table_cell(buckets, row, "build"), reg_table_cell(buckets, row, "jobs"),
+    (void)reg_format(text, sizeof text, "%s (%s, %s; jobs: %s)%s%s",
+                     message == NULL ? reg_table_cell(buckets, row, "signature") : message,
+                     reg_table_cell(buckets, row, "what"), reg_table_cell(buckets, row, "build"),
+                     reg_table_cell(buckets, row, "jobs"),
                      again == NULL ? "" : "\nAgain: ", again == NULL ? "" : again);
     return reg_json_text(text);
 }
@@ -145,11 +150,12 @@ static json_t *result_of(const reg_table *buckets, size_t row, int rule, const s
     where = where != NULL ? where : source_in(s, reg_table_cell(buckets, row, "what"));
     where = where != NULL ? where : stored != NULL ? stored : suite_path;
     rule_id(signature, id);
-    json_t *result = json_pack(
-        "{s:s,s:i,s:s,s:{s:o},s:[o],s:{s:o},s:I,s:{s:o,s:I}}", "ruleId", id, "ruleIndex", rule, "level", "error", "message", "text",
-        message_of(buckets, row), "locations", place(where), "partialFingerprints", "signature/v1", reg_json_text(signature),
-        "occurrenceCount", (json_int_t)strtoll(reg_table_cell(buckets, row, "jobs"), NULL, 10), "properties", "outcome",
-        reg_json_text(reg_table_cell(buckets, row, "outcome")), "job", (json_int_t)strtoll(reg_table_cell(buckets, row, "job"), NULL, 10));
+    json_t *result = json_pack("{s:s,s:i,s:s,s:{s:o},s:[o],s:{s:o},s:I,s:{s:o,s:I}}", "ruleId", id, "ruleIndex", rule,
+                               "level", "error", "message", "text", message_of(buckets, row), "locations", place(where),
+                               "partialFingerprints", "signature/v1", reg_json_text(signature), "occurrenceCount",
+                               (json_int_t)strtoll(reg_table_cell(buckets, row, "jobs"), NULL, 10), "properties",
+                               "outcome", reg_json_text(reg_table_cell(buckets, row, "outcome")), "job",
+                               (json_int_t)strtoll(reg_table_cell(buckets, row, "job"), NULL, 10));
     if (result != NULL && stored != NULL && strcmp(stored, where) != 0) {
         json_t *related = place(stored);
         (void)json_object_set_new(related, "message", json_pack("{s:s}", "text", "the stored case"));
@@ -186,11 +192,13 @@ static json_t *document_of(const reg_table *buckets, const reg_table *head, cons
     const char *state = reg_table_cell(head, 0, "state");
     json_t *document =
         json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:{s:o},s:[{s:b,s:{s:o}}],s:s,s:o,s:{s:o,s:o}}]}", "$schema",
-                  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "version", "2.1.0", "runs",
-                  "tool", "driver", "name", "tandem-regress", "version", "1.0.0", "rules", rules, "automationDetails", "id",
-                  reg_json_text(name), "invocations", "executionSuccessful", state != NULL && strcmp(state, "done") == 0, "properties",
-                  "seed", reg_json_text(reg_table_cell(head, 0, "seed")), "columnKind", "utf16CodeUnits", "results", results, "properties",
-                  "commit", reg_json_text(reg_table_cell(head, 0, "commit")), "suite", reg_json_text(reg_table_cell(head, 0, "suite")));
+                  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+                  "version", "2.1.0", "runs", "tool", "driver", "name", "tandem-regress", "version", "1.0.0", "rules",
+                  rules, "automationDetails", "id", reg_json_text(name), "invocations", "executionSuccessful",
+                  state != NULL && strcmp(state, "done") == 0, "properties", "seed",
+                  reg_json_text(reg_table_cell(head, 0, "seed")), "columnKind", "utf16CodeUnits", "results", results,
+                  "properties", "commit", reg_json_text(reg_table_cell(head, 0, "commit")), "suite",
+                  reg_json_text(reg_table_cell(head, 0, "suite")));
     if (!good) {
         json_decref(document);
         document = NULL;

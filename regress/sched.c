@@ -1,8 +1,9 @@
 /*
  * sched.c - runs the jobs of a plan, a fixed number at a time.
  *
- * Order of start is that of the plan; what a job finds out never depends on its neighbours or on the clock (a time-out excepted, and that is its
- * own outcome). Finished jobs are written to the database after their successors have been started, several in one transaction.
+ * Order of start is that of the plan; what a job finds out never depends on its neighbours or on the clock (a time-out
+ * excepted, and that is its own outcome). Finished jobs are written to the database after their successors have been
+ * started, several in one transaction.
  */
 #define _GNU_SOURCE
 #include "ledger.h"
@@ -143,8 +144,8 @@ static void judge(sched *s, const slot *ended, int wait_status, reg_result *resu
         (void)reg_format(text, sizeof text, "exit status %d, %s%s%s", result->exit_status, trouble, colon, tail);
         reg_result_set(result, "error", trouble, text);
     } else if ((result->exit_status == 0) != (strcmp(result->outcome, "pass") == 0)) {
-        (void)reg_format(text, sizeof text, "exit status %d, but the result file says %s%s%s", result->exit_status, result->outcome,
-                         result->message[0] == '\0' ? "" : ": ", result->message);
+        (void)reg_format(text, sizeof text, "exit status %d, but the result file says %s%s%s", result->exit_status,
+                         result->outcome, result->message[0] == '\0' ? "" : ": ", result->message);
         reg_result_set(result, "error", "exit status contradicts the result", text);
     }
 }
@@ -246,8 +247,8 @@ static double time_left(const sched *s) {
     size_t known;
     double sum = 0;
     double longest = 0;
-    const double mean =
-        reg_history_mean(plan->expected, plan->suite->count, fresh > 0 ? plan->progress->busy_s / (double)fresh : -1.0, &known);
+    const double mean = reg_history_mean(plan->expected, plan->suite->count,
+                                         fresh > 0 ? plan->progress->busy_s / (double)fresh : -1.0, &known);
     if (mean < 0) {
         return -1.0;
     }

@@ -1,9 +1,10 @@
 /*
  * slurm.c - runs the jobs of a plan on a Slurm cluster: submits tasks, watches for records, decides what was lost.
  *
- * A job is done when a record of an attempt at it is there; the first one wins, whichever attempt it is. A task is lost when it has ended, or Slurm has
- * never heard of it, or it has been silent for too long, and records of it are missing: those jobs are submitted again as the next attempt. The lost
- * task may live all the same (its machine was cut off, say): what it still brings must agree with what counts. So no job is lost, and none counts twice.
+ * A job is done when a record of an attempt at it is there; the first one wins, whichever attempt it is. A task is lost
+ * when it has ended, or Slurm has never heard of it, or it has been silent for too long, and records of it are missing:
+ * those jobs are submitted again as the next attempt. The lost task may live all the same (its machine was cut off,
+ * say): what it still brings must agree with what counts. So no job is lost, and none counts twice.
  */
 #define _GNU_SOURCE
 #include "slurm.h"
@@ -48,9 +49,11 @@ static void take_result(slurm_runner *r, slurm_entry *entry, reg_finished *item)
         (void)reg_format(job->trace_hash, sizeof job->trace_hash, "%s", item->result.trace_hash);
         reg_ledger_take(&r->ledger, item);
     } else {
-        if (job->from != 0 && (strcmp(job->outcome, item->result.outcome) != 0 || strcmp(job->trace_hash, item->result.trace_hash) != 0)) {
-            (void)reg_format(text, sizeof text, "attempt %u: %s, trace hash %s; attempt %u: %s, trace hash %s", job->from, job->outcome,
-                             job->trace_hash[0] == '\0' ? "none" : job->trace_hash, item->attempt, item->result.outcome,
+        if (job->from != 0 && (strcmp(job->outcome, item->result.outcome) != 0 ||
+                               strcmp(job->trace_hash, item->result.trace_hash) != 0)) {
+            (void)reg_format(text, sizeof text, "attempt %u: %s, trace hash %s; attempt %u: %s, trace hash %s",
+                             job->from, job->outcome, job->trace_hash[0] == '\0' ? "none" : job->trace_hash,
+                             item->attempt, item->result.outcome,
                              item->result.trace_hash[0] == '\0' ? "none" : item->result.trace_hash);
             if (!reg_ledger_doubt(&r->ledger, entry->job, text)) {
                 stop(r, REG_END_BROKEN);
@@ -147,7 +150,8 @@ static void give_up(slurm_runner *r, slurm_entry *entry) {
     }
     (void)reg_format(log, sizeof log, "%s/%u/%u.log", r->folder, r->arrays[shard->array].number, shard->task);
     reg_log_last_line(log, tail, sizeof tail);
-    (void)reg_format(text, sizeof text, "no result after %u attempts: the tasks ended without one (%.500s: %s)", SLURM_ATTEMPTS_MAX, log,
+    (void)reg_format(text, sizeof text, "no result after %u attempts: the tasks ended without one (%.500s: %s)",
+                     SLURM_ATTEMPTS_MAX, log,
                      tail[0] == '\0' ? "empty or missing; do the nodes see this folder?" : tail);
     reg_result_set(&item->result, "error", "lost by Slurm", text);
     r->jobs[entry->job].taken = true;
@@ -345,7 +349,8 @@ static void wind_up(slurm_runner *r) {
     }
     bool asked = slurm_ask(r, &tasks);
     while (!asked || tasks > 0) {
-        /* Tasks that have done all end by themselves; some may be dead without Slurm's knowing it, some have lost a race. */
+        /* Tasks that have done all end by themselves; some may be dead without Slurm's knowing it, some have lost a
+         * race. */
         const bool over = r->hurried || reg_now() >= end;
         if (asked && !cancelled && (early || over)) {
             cancelled = slurm_cancel(r, NULL);

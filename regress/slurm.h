@@ -65,7 +65,8 @@ int slurm_list_read(const char *dir, slurm_head *head, slurm_line **lines, size_
 
 /* Write the record of a finished attempt below DIR. */
 int slurm_record_write(const char *dir, int64_t run, const reg_finished *item);
-/* Fill in the result of item (its job and attempt are given). Returns a short text that says what is wrong, NULL on success. */
+/* Fill in the result of item (its job and attempt are given). Returns a short text that says what is wrong, NULL on
+ * success. */
 const char *slurm_record_load(const char *dir, int64_t run, reg_finished *item);
 
 /* ---- slurm_call.c: Slurm's own programs ---- */
@@ -77,7 +78,8 @@ typedef struct slurm_caller {
 
 /* Find a program of Slurm; REG_USAGE (printed) when there is none. */
 int slurm_find(const char *name, char *path, size_t size);
-/* Run a command; *text is its output, stderr included, to be freed, also on failure when it is not NULL. REG_OK: exit status 0. Nothing is printed. */
+/* Run a command; *text is its output, stderr included, to be freed, also on failure when it is not NULL. REG_OK: exit
+ * status 0. Nothing is printed. */
 int slurm_call(const slurm_caller *caller, const reg_command *command, double timeout_s, char **text);
 /* The last line of an output that is not blank; cut to size. */
 void slurm_last_line(const char *text, char *out, size_t size);

@@ -1,4 +1,5 @@
-/* slurm_ask.c - arrays are submitted, asked for and cancelled by the names of our jobs; Slurm's accounting is not needed. */
+/* slurm_ask.c - arrays are submitted, asked for and cancelled by the names of our jobs; Slurm's accounting is not
+ * needed. */
 #define _GNU_SOURCE
 #include "slurm.h"
 
@@ -46,9 +47,10 @@ static bool submission(const slurm_runner *r, const slurm_array *array, const ch
     (void)reg_format(text, sizeof text, "%u", r->asked->cpus);
     good = good && add(command, "--cpus-per-task=", text);
     /* task.sh opens its own log: sbatch reads patterns into a name */
-    good = good && reg_command_add(command, "--output=/dev/null") && add(command, "--partition=", r->asked->partition) &&
-           add(command, "--account=", r->asked->account) && add_all(command, r->asked->args) &&
-           reg_format(text, sizeof text, "%s/task.sh", dir) && reg_command_add(command, text);
+    good = good && reg_command_add(command, "--output=/dev/null") &&
+           add(command, "--partition=", r->asked->partition) && add(command, "--account=", r->asked->account) &&
+           add_all(command, r->asked->args) && reg_format(text, sizeof text, "%s/task.sh", dir) &&
+           reg_command_add(command, text);
     if (!good) {
         reg_error("sbatch: the command is too long");
     }
@@ -111,7 +113,8 @@ static slurm_shard *take_line(slurm_runner *r, char *line, bool *known) {
     const char *task_text = strsep(&rest, "|");
     const char *state = strsep(&rest, "|");
     const char *id = strsep(&rest, "|");
-    if (id == NULL || !reg_parse_u64(array_text, 1, UINT32_MAX, &number) || !reg_parse_u64(task_text, 0, UINT32_MAX, &task)) {
+    if (id == NULL || !reg_parse_u64(array_text, 1, UINT32_MAX, &number) ||
+        !reg_parse_u64(task_text, 0, UINT32_MAX, &task)) {
         return NULL;
     }
     for (size_t i = 0; i < r->array_count; i++) {
@@ -139,8 +142,8 @@ bool slurm_ask(slurm_runner *r, size_t *tasks) {
     (void)reg_format(user, sizeof user, "--user=%u", (unsigned)geteuid());
     reg_command_begin(&command);
     if (slurm_find("squeue", program, sizeof program) != REG_OK || !reg_command_add(&command, program) ||
-        !reg_command_add(&command, user) || !reg_command_add(&command, "--noheader") || !reg_command_add(&command, "--array") ||
-        !reg_command_add(&command, "--format=%j|%K|%T|%F")) {
+        !reg_command_add(&command, user) || !reg_command_add(&command, "--noheader") ||
+        !reg_command_add(&command, "--array") || !reg_command_add(&command, "--format=%j|%K|%T|%F")) {
         return false;
     }
     if (slurm_call(&r->caller, &command, ASK_TIMEOUT_S, &text) != REG_OK) {

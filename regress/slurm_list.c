@@ -12,7 +12,8 @@
 int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *lines, size_t count) {
     char path[REG_PATH_MAX];
     rep_file file;
-    if (strpbrk(head->build_dir, "\r\n") != NULL || strpbrk(head->out_dir, "\r\n") != NULL || strpbrk(head->coverage_dir, "\r\n") != NULL) {
+    if (strpbrk(head->build_dir, "\r\n") != NULL || strpbrk(head->out_dir, "\r\n") != NULL ||
+        strpbrk(head->coverage_dir, "\r\n") != NULL) {
         reg_error("%s: a line end in the name of a folder", dir);
         return REG_FAIL;
     }
@@ -23,16 +24,17 @@ int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *
     if (reg_report_open(&file, path) != REG_OK) {
         return REG_FAIL;
     }
-    fprintf(file.file, "%s\nrun %" PRId64 "\nseed 0x%" PRIx64 "\nbuild %s\nout %s\nparallel %u\nbeat %u\ntasks %u\n", FORMAT_LINE,
-            head->run, head->seed, head->build_dir, head->out_dir, head->parallel, head->beat_s, head->tasks);
+    fprintf(file.file, "%s\nrun %" PRId64 "\nseed 0x%" PRIx64 "\nbuild %s\nout %s\nparallel %u\nbeat %u\ntasks %u\n",
+            FORMAT_LINE, head->run, head->seed, head->build_dir, head->out_dir, head->parallel, head->beat_s,
+            head->tasks);
     if (head->coverage_dir[0] != '\0') {
         fprintf(file.file, "coverage %s\n", head->coverage_dir);
     }
     for (size_t i = 0; i < count; i++) {
         const reg_job *job = &lines[i].job;
-        fprintf(file.file, "job %u %zu %u %s %s %s %s %" PRIu64 " %u %u %u %d%s%s\n", lines[i].task, lines[i].idx, lines[i].attempt,
-                reg_what_name(job->what), job->name, job->cfg, job->kind, job->index, job->cases, job->timeout_s, job->memory_mb,
-                job->second_run ? 1 : 0, job->args[0] == '\0' ? "" : " ", job->args);
+        fprintf(file.file, "job %u %zu %u %s %s %s %s %" PRIu64 " %u %u %u %d%s%s\n", lines[i].task, lines[i].idx,
+                lines[i].attempt, reg_what_name(job->what), job->name, job->cfg, job->kind, job->index, job->cases,
+                job->timeout_s, job->memory_mb, job->second_run ? 1 : 0, job->args[0] == '\0' ? "" : " ", job->args);
     }
     fprintf(file.file, "end %zu\n", count);
     return reg_report_commit(&file);
@@ -57,8 +59,8 @@ static bool take_job(char *rest, uint32_t tasks, slurm_line *line) {
         !take_number(&rest, UINT32_MAX, &attempt) || attempt == 0 || !take_text(&rest, what, sizeof what) ||
         !take_text(&rest, job->name, sizeof job->name) || !take_text(&rest, job->cfg, sizeof job->cfg) ||
         !take_text(&rest, job->kind, sizeof job->kind) || !take_number(&rest, UINT64_MAX, &job->index) ||
-        !take_number(&rest, UINT32_MAX, &cases) || !take_number(&rest, UINT32_MAX, &timeout) || !take_number(&rest, UINT32_MAX, &memory) ||
-        !take_number(&rest, 1, &second)) {
+        !take_number(&rest, UINT32_MAX, &cases) || !take_number(&rest, UINT32_MAX, &timeout) ||
+        !take_number(&rest, UINT32_MAX, &memory) || !take_number(&rest, 1, &second)) {
         return false;
     }
     job->what = reg_what_of(what);

@@ -26,16 +26,19 @@ typedef struct number_field {
     size_t offset;
 } number_field;
 
-#define TEXT(key, member)                                                                                                                  \
+#define TEXT(key, member)                                                                                              \
     { key, offsetof(reg_result, member), sizeof((reg_result *)0)->member }
-static const text_field texts[] = {TEXT("outcome", outcome),       TEXT("signature", signature), TEXT("message", message),
-                                   TEXT("trace_hash", trace_hash), TEXT("case", case_path),      TEXT("wave", wave_path),
-                                   TEXT("repro", repro),           TEXT("bounds", bounds)};
-#define WORK(key, which)                                                                                                                   \
+static const text_field texts[] = {
+    TEXT("outcome", outcome), TEXT("signature", signature), TEXT("message", message), TEXT("trace_hash", trace_hash),
+    TEXT("case", case_path),  TEXT("wave", wave_path),      TEXT("repro", repro),     TEXT("bounds", bounds)};
+#define WORK(key, which)                                                                                               \
     { key, offsetof(reg_result, work) + (which) * sizeof(uint64_t) }
-static const number_field numbers[] = {
-    {"wall_ms", offsetof(reg_result, wall_ms)}, {"cpu_ms", offsetof(reg_result, cpu_ms)}, {"max_rss_kb", offsetof(reg_result, max_rss_kb)},
-    WORK("work_cases", REG_WORK_CASES),         WORK("work_cycles", REG_WORK_CYCLES),     WORK("bound", REG_WORK_BOUND)};
+static const number_field numbers[] = {{"wall_ms", offsetof(reg_result, wall_ms)},
+                                       {"cpu_ms", offsetof(reg_result, cpu_ms)},
+                                       {"max_rss_kb", offsetof(reg_result, max_rss_kb)},
+                                       WORK("work_cases", REG_WORK_CASES),
+                                       WORK("work_cycles", REG_WORK_CYCLES),
+                                       WORK("bound", REG_WORK_BOUND)};
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* FNV-1a. */
@@ -60,7 +63,8 @@ static void print_record(FILE *out, int64_t run, const reg_finished *item) {
         fprintf(out, "%s=%s\n", texts[i].key, (const char *)result + texts[i].offset);
     }
     for (size_t i = 0; i < COUNT(numbers); i++) {
-        fprintf(out, "%s=%" PRIu64 "\n", numbers[i].key, *(const uint64_t *)(const void *)((const char *)result + numbers[i].offset));
+        fprintf(out, "%s=%" PRIu64 "\n", numbers[i].key,
+                *(const uint64_t *)(const void *)((const char *)result + numbers[i].offset));
     }
     if (result->has_cycles) {
         fprintf(out, "cycles=%" PRIu64 "\n", result->cycles);

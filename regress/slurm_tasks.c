@@ -1,4 +1,5 @@
-/* slurm_tasks.c - which task of which array does which jobs; the folders that say so to the nodes, and to a runner that comes later. */
+/* slurm_tasks.c - which task of which array does which jobs; the folders that say so to the nodes, and to a runner that
+ * comes later. */
 #define _GNU_SOURCE
 #include "slurm.h"
 
@@ -51,8 +52,11 @@ static slurm_shard *add_shard(slurm_runner *r, uint32_t task) {
         return NULL;
     }
     slurm_shard *shard = &r->shards[r->shard_count++];
-    *shard = (slurm_shard){
-        .first = (uint32_t)r->entry_count, .array = (uint32_t)r->array_count - 1, .task = task, .beats = -1, .beat_at = reg_now()};
+    *shard = (slurm_shard){.first = (uint32_t)r->entry_count,
+                           .array = (uint32_t)r->array_count - 1,
+                           .task = task,
+                           .beats = -1,
+                           .beat_at = reg_now()};
     r->arrays[r->array_count - 1].count++;
     return shard;
 }
@@ -142,13 +146,15 @@ static int write_array(slurm_runner *r, const slurm_array *array) {
     const size_t count = last->first + last->count - first;
     char dir[REG_PATH_MAX];
     char done[REG_PATH_MAX + 8];
-    slurm_head head = {.run = plan->run, .seed = plan->seed, .parallel = r->asked->cpus, .beat_s = r->beat_s, .tasks = array->count};
+    slurm_head head = {
+        .run = plan->run, .seed = plan->seed, .parallel = r->asked->cpus, .beat_s = r->beat_s, .tasks = array->count};
     if (!slurm_array_dir(r, array->number, dir, sizeof dir)) {
         return REG_FAIL;
     }
     (void)reg_format(head.build_dir, sizeof head.build_dir, "%s", plan->build_dir);
     (void)reg_format(head.out_dir, sizeof head.out_dir, "%s", plan->out_dir);
-    (void)reg_format(head.coverage_dir, sizeof head.coverage_dir, "%s", plan->coverage_dir == NULL ? "" : plan->coverage_dir);
+    (void)reg_format(head.coverage_dir, sizeof head.coverage_dir, "%s",
+                     plan->coverage_dir == NULL ? "" : plan->coverage_dir);
     (void)reg_format(done, sizeof done, "%s/done", dir);
     slurm_line *lines = calloc(count, sizeof *lines);
     if (lines == NULL) {
@@ -157,8 +163,10 @@ static int write_array(slurm_runner *r, const slurm_array *array) {
     }
     for (size_t i = 0; i < count; i++) {
         const slurm_entry *entry = &r->entries[first + i];
-        lines[i] = (slurm_line){
-            .task = r->shards[entry->shard].task, .idx = entry->job, .attempt = entry->attempt, .job = plan->suite->jobs[entry->job]};
+        lines[i] = (slurm_line){.task = r->shards[entry->shard].task,
+                                .idx = entry->job,
+                                .attempt = entry->attempt,
+                                .job = plan->suite->jobs[entry->job]};
     }
     int status = reg_make_dirs(done);
     if (status == REG_OK) {
@@ -285,7 +293,8 @@ static int draw_name(slurm_runner *r, const char *path) {
 static bool read_name(slurm_runner *r, const char *path) {
     char line[sizeof r->name] = "";
     FILE *file = fopen(path, "re");
-    bool good = file != NULL && fgets(line, sizeof line, file) != NULL && strncmp(line, "tandem-", 7) == 0 && strchr(line, '\n') != NULL;
+    bool good = file != NULL && fgets(line, sizeof line, file) != NULL && strncmp(line, "tandem-", 7) == 0 &&
+                strchr(line, '\n') != NULL;
     if (file != NULL) {
         (void)fclose(file);
     }

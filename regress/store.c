@@ -37,7 +37,8 @@ static int insert_run(reg_db *db, reg_run_info *info) {
     char seed[24];
     if (reg_db_prepare(
             db,
-            "INSERT INTO run(suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,build_dir,state,"
+            "INSERT INTO "
+            "run(suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,build_dir,state,"
             "started_at,coverage_dir) VALUES(?,?,?,?,?,?,?,?13,?8,?9,?10,?11,'running',?12,?14)",
             &stmt) != REG_OK) {
         return REG_FAIL;
@@ -65,7 +66,8 @@ static int insert_run(reg_db *db, reg_run_info *info) {
 
 /* Where the run keeps its files. */
 static int set_out_dir(reg_db *db, reg_run_info *info) {
-    if (info->out_dir[0] == '\0' && !reg_format(info->out_dir, sizeof info->out_dir, "%s/regress/%" PRId64, info->build_dir, info->id)) {
+    if (info->out_dir[0] == '\0' &&
+        !reg_format(info->out_dir, sizeof info->out_dir, "%s/regress/%" PRId64, info->build_dir, info->id)) {
         reg_error("--build-dir %s: too long", info->build_dir);
         return REG_USAGE;
     }
@@ -128,7 +130,8 @@ static int insert_programs(reg_db *db, int64_t run, const reg_programs *programs
     return status;
 }
 
-int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs, reg_lock *lock) {
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs,
+                     reg_lock *lock) {
     sqlite3_stmt *stmt = NULL;
     if (reg_db_begin(db) != REG_OK) {
         return REG_FAIL;
@@ -144,10 +147,11 @@ int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, con
         status = insert_programs(db, info->id, programs);
     }
     if (status == REG_OK) {
-        status = reg_db_prepare(db,
-                                "INSERT INTO job(run,idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,timeout_s,memory_mb,cmd)"
-                                " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                                &stmt);
+        status = reg_db_prepare(
+            db,
+            "INSERT INTO job(run,idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,timeout_s,memory_mb,cmd)"
+            " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            &stmt);
     }
     for (size_t i = 0; status == REG_OK && i < suite->count; i++) {
         status = insert_job(db, stmt, info, &suite->jobs[i], i);
@@ -175,11 +179,11 @@ int reg_db_resume_run(reg_db *db, int64_t run) {
 
 int reg_db_explain_job(reg_db *db, int64_t run, size_t idx, const char *bundle, const char *wave, const char *shrunk) {
     sqlite3_stmt *stmt = NULL;
-    if (reg_db_prepare(
-            db,
-            "UPDATE job SET bundle_path=coalesce(?,bundle_path), wave_path=coalesce(?,wave_path), shrunk_path=coalesce(?,shrunk_path)"
-            " WHERE run=? AND idx=?",
-            &stmt) != REG_OK) {
+    if (reg_db_prepare(db,
+                       "UPDATE job SET bundle_path=coalesce(?,bundle_path), wave_path=coalesce(?,wave_path), "
+                       "shrunk_path=coalesce(?,shrunk_path)"
+                       " WHERE run=? AND idx=?",
+                       &stmt) != REG_OK) {
         return REG_FAIL;
     }
     bind_known(stmt, 1, bundle);
@@ -192,13 +196,16 @@ int reg_db_explain_job(reg_db *db, int64_t run, size_t idx, const char *bundle, 
     return status;
 }
 
-int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result, const char *log_path) {
+int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const reg_result *result,
+                      const char *log_path) {
     if (db->finish_job == NULL &&
-        reg_db_prepare(db,
-                       "UPDATE job SET outcome=?,signature=?,message=?,repro=?,cycles=?,trace_hash=?,exit_status=?,wall_ms=?,cpu_ms=?,"
-                       "max_rss_kb=?,case_path=?,wave_path=?,log_path=?,attempt=?,bounds=?,work_cases=?,work_cycles=?,bound=?"
-                       " WHERE run=? AND idx=? AND outcome IS NULL",
-                       &db->finish_job) != REG_OK) {
+        reg_db_prepare(
+            db,
+            "UPDATE job SET "
+            "outcome=?,signature=?,message=?,repro=?,cycles=?,trace_hash=?,exit_status=?,wall_ms=?,cpu_ms=?,"
+            "max_rss_kb=?,case_path=?,wave_path=?,log_path=?,attempt=?,bounds=?,work_cases=?,work_cycles=?,bound=?"
+            " WHERE run=? AND idx=? AND outcome IS NULL",
+            &db->finish_job) != REG_OK) {
         return REG_FAIL;
     }
     sqlite3_stmt *stmt = db->finish_job;
@@ -242,8 +249,9 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
 
 int reg_db_doubt_job(reg_db *db, int64_t run, size_t idx, const reg_result *result) {
     sqlite3_stmt *stmt = NULL;
-    if (reg_db_prepare(db, "UPDATE job SET outcome=?, signature=?, message=?, repro=coalesce(repro,?) WHERE run=? AND idx=?", &stmt) !=
-        REG_OK) {
+    if (reg_db_prepare(
+            db, "UPDATE job SET outcome=?, signature=?, message=?, repro=coalesce(repro,?) WHERE run=? AND idx=?",
+            &stmt) != REG_OK) {
         return REG_FAIL;
     }
     bind_text(stmt, 1, result->outcome);
@@ -277,7 +285,8 @@ int reg_db_find_run(reg_db *db, const char *text, int64_t *run) {
         reg_error("run \"%s\": expected the number of a run", text);
         return REG_USAGE;
     }
-    if (reg_db_prepare(db, text == NULL ? "SELECT max(id) FROM run" : "SELECT id FROM run WHERE id=?", &stmt) != REG_OK) {
+    if (reg_db_prepare(db, text == NULL ? "SELECT max(id) FROM run" : "SELECT id FROM run WHERE id=?", &stmt) !=
+        REG_OK) {
         return REG_FAIL;
     }
     if (text != NULL) {

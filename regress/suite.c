@@ -101,7 +101,8 @@ bool reg_name_valid(const char *name) {
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
 }
 
-/* One configuration of a line: NAME of the design whose suite it is, or DESIGN/NAME. All of a line are of one design. */
+/* One configuration of a line: NAME of the design whose suite it is, or DESIGN/NAME. All of a line are of one design.
+ */
 static reg_status parse_one_cfg(const suite_reader *reader, char *part, bool first, suite_line *line) {
     char expected[160];
     char *slash = strchr(part, '/');
@@ -112,17 +113,20 @@ static reg_status parse_one_cfg(const suite_reader *reader, char *part, bool fir
         design = reg_design_find(reader->options->designs, part);
     }
     if (design == NULL) {
-        return slash == NULL ? reg_suite_bad(reader, "configuration \"%s\": there is no description designs/NAME/design here", part)
-                             : reg_suite_bad(reader, "configuration \"%s/%s\": there is no design %s", part, name, part);
+        return slash == NULL
+                   ? reg_suite_bad(reader, "configuration \"%s\": there is no description designs/NAME/design here",
+                                   part)
+                   : reg_suite_bad(reader, "configuration \"%s/%s\": there is no design %s", part, name, part);
     }
     const size_t i = reg_design_cfg(design, name);
     if (i == design->cfgs) {
         reg_design_cfg_list(design, expected, sizeof expected);
-        return reg_suite_bad(reader, "configuration \"%s\" is unknown (expected %s, separated by commas)", name, expected);
+        return reg_suite_bad(reader, "configuration \"%s\" is unknown (expected %s, separated by commas)", name,
+                             expected);
     }
     if (!first && design != line->design) {
-        return reg_suite_bad(reader, "configuration \"%s/%s\": the others of the line are of design %s", design->name, name,
-                             line->design->name);
+        return reg_suite_bad(reader, "configuration \"%s/%s\": the others of the line are of design %s", design->name,
+                             name, line->design->name);
     }
     if (line->cfg[i]) {
         return reg_suite_bad(reader, "configuration \"%s\" stands twice", name);
@@ -146,7 +150,8 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
     const key_rule *rule = &key_rules[key];
     uint64_t number = 0;
     if (rule->hi != 0 && !reg_parse_u64(value, rule->lo, rule->hi, &number)) {
-        return reg_suite_bad(reader, "%s=%s: expected a number from %" PRIu64 " to %" PRIu64, rule->name, value, rule->lo, rule->hi);
+        return reg_suite_bad(reader, "%s=%s: expected a number from %" PRIu64 " to %" PRIu64, rule->name, value,
+                             rule->lo, rule->hi);
     }
     switch (key) {
     case KEY_CFG:
@@ -158,9 +163,12 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
         (void)reg_format(line->job.kind, sizeof line->job.kind, "%s", value);
         return REG_OK;
     case KEY_WHEN:
-        return reg_format(line->when, sizeof line->when, "%s", value) ? REG_OK : reg_suite_bad(reader, "when= is too long");
+        return reg_format(line->when, sizeof line->when, "%s", value) ? REG_OK
+                                                                      : reg_suite_bad(reader, "when= is too long");
     case KEY_EXCEPT:
-        return reg_format(line->except, sizeof line->except, "%s", value) ? REG_OK : reg_suite_bad(reader, "except= is too long");
+        return reg_format(line->except, sizeof line->except, "%s", value)
+                   ? REG_OK
+                   : reg_suite_bad(reader, "except= is too long");
     case KEY_COUNT:
         line->count = number;
         return REG_OK;
@@ -206,7 +214,8 @@ static reg_status parse_key(const suite_reader *reader, suite_line *line, char *
     }
     if (key == KEY_TOTAL) {
         return reg_suite_bad(reader,
-                             "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, determinism, weight, cover, "
+                             "key \"%s\" is unknown (expected cfg, kind, count, index, cases, timeout, memory, "
+                             "determinism, weight, cover, "
                              "when, seed or except)",
                              token);
     }
@@ -243,12 +252,14 @@ int reg_suite_add(reg_suite *suite, const reg_job *job) {
     return REG_OK;
 }
 
-static reg_status check_line(const suite_reader *reader, const suite_line *line, const bool seen[KEY_TOTAL], bool repeat) {
+static reg_status check_line(const suite_reader *reader, const suite_line *line, const bool seen[KEY_TOTAL],
+                             bool repeat) {
     if (!seen[KEY_CFG]) {
         return reg_suite_bad(reader, "cfg= is missing (expected cfg=NAME, or several separated by commas)");
     }
     if (!reg_has_cases(line->job.what) && (seen[KEY_COUNT] || seen[KEY_INDEX] || seen[KEY_CASES] || seen[KEY_SEED])) {
-        return reg_suite_bad(reader, "a %s has no count, index, cases or seed", line->job.what == REG_NETWORK ? "network" : "stored case");
+        return reg_suite_bad(reader, "a %s has no count, index, cases or seed",
+                             line->job.what == REG_NETWORK ? "network" : "stored case");
     }
     if (line->job.what == REG_CASE && (strcmp(line->job.name, "all") == 0) != (line->job.args[0] == '\0')) {
         return reg_suite_bad(reader, "case: expected \"case all\", or \"case NAME ... -- FILE\"");
@@ -273,7 +284,8 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
         return reg_suite_bad(reader, "repeat already runs every job twice: determinism= has no meaning here");
     }
     if (line->determinism > line->count) {
-        return reg_suite_bad(reader, "determinism=%" PRIu64 " is more than count=%" PRIu64, line->determinism, line->count);
+        return reg_suite_bad(reader, "determinism=%" PRIu64 " is more than count=%" PRIu64, line->determinism,
+                             line->count);
     }
     return REG_OK;
 }
@@ -306,7 +318,8 @@ static void leave_out(const suite_reader *reader, const suite_line *line) {
                      reg_what_name(line->job.what), line->job.name, line->when);
 }
 
-static reg_status parse_jobs(const suite_reader *reader, const char *word, bool repeat, char **rest, const char *blanks) {
+static reg_status parse_jobs(const suite_reader *reader, const char *word, bool repeat, char **rest,
+                             const char *blanks) {
     suite_line line;
     bool seen[KEY_TOTAL] = {false};
     memset(&line, 0, sizeof line);
@@ -319,11 +332,13 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
     line.job.what = reg_what_of(word);
     const char *name = strtok_r(NULL, blanks, rest);
     if (name == NULL || !reg_name_valid(name)) {
-        return reg_suite_bad(reader, "%s: expected a name of small letters, digits, - and _, not \"%s\"", word, name == NULL ? "" : name);
+        return reg_suite_bad(reader, "%s: expected a name of small letters, digits, - and _, not \"%s\"", word,
+                             name == NULL ? "" : name);
     }
     (void)reg_format(line.job.name, sizeof line.job.name, "%s", name);
     for (char *token = strtok_r(NULL, blanks, rest); token != NULL; token = strtok_r(NULL, blanks, rest)) {
-        reg_status status = strcmp(token, "--") == 0 ? parse_args(reader, &line, rest, blanks) : parse_key(reader, &line, token, seen);
+        reg_status status =
+            strcmp(token, "--") == 0 ? parse_args(reader, &line, rest, blanks) : parse_key(reader, &line, token, seen);
         if (status != REG_OK) {
             return status;
         }
@@ -339,7 +354,9 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
         leave_out(reader, &line);
         return REG_OK;
     }
-    return reader->options->marked ? expand_marked(reader, &line) : line.count > 0 ? reg_line_expand(reader, &line) : REG_OK;
+    return reader->options->marked ? expand_marked(reader, &line)
+           : line.count > 0        ? reg_line_expand(reader, &line)
+                                   : REG_OK;
 }
 
 static reg_status parse_file(suite_reader *reader);
@@ -350,7 +367,8 @@ static reg_status parse_include(const suite_reader *reader, const char *name) {
     const char *slash = strrchr(reader->path, '/');
     suite_reader inner = *reader;
     if (name == NULL || strchr(name, '/') != NULL ||
-        !reg_format(path, sizeof path, "%.*s%s", slash == NULL ? 0 : (int)(slash - reader->path + 1), reader->path, name)) {
+        !reg_format(path, sizeof path, "%.*s%s", slash == NULL ? 0 : (int)(slash - reader->path + 1), reader->path,
+                    name)) {
         return reg_suite_bad(reader, "include: expected the name of a file beside this one");
     }
     if (reader->depth >= 4) {
@@ -411,8 +429,9 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (reg_what_of(word) != REG_WHAT_COUNT) {
         return parse_jobs(reader, word, repeat, &rest, blanks);
     }
-    return reg_suite_bad(reader, "\"%s\" is unknown (expected unit, test, network, case, python, repeat, include, budget, seed or suite)",
-                         word);
+    return reg_suite_bad(
+        reader,
+        "\"%s\" is unknown (expected unit, test, network, case, python, repeat, include, budget, seed or suite)", word);
 }
 
 /* All lines of the reader's file. */
@@ -491,7 +510,8 @@ reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_op
     suite->seed = 1;
     name_from_path(suite, path);
     reader.design = options->design != NULL ? options->design : reg_design_of_suite(options->designs, path);
-    reg_status status = strncmp(path, REG_ALL_DESIGNS, all) == 0 ? parse_of_designs(&reader, path + all) : parse_file(&reader);
+    reg_status status =
+        strncmp(path, REG_ALL_DESIGNS, all) == 0 ? parse_of_designs(&reader, path + all) : parse_file(&reader);
     if (status != REG_OK) {
         reg_suite_free(suite);
     }
@@ -515,14 +535,15 @@ void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out) {
         if (job->second_run) {
             continue;
         }
-        fprintf(out, "%s%s %s cfg=%s kind=%s", job->checked_twice ? "repeat " : "", reg_what_name(job->what), job->name, job->cfg,
-                job->kind);
+        fprintf(out, "%s%s %s cfg=%s kind=%s", job->checked_twice ? "repeat " : "", reg_what_name(job->what), job->name,
+                job->cfg, job->kind);
         if (reg_has_cases(job->what)) {
             fprintf(out, " index=%" PRIu64 " cases=%u", job->index, job->cases);
         }
         if (job->weight > 1) {
             fprintf(out, " weight=%u", job->weight);
         }
-        fprintf(out, " timeout=%u memory=%u%s%s\n", job->timeout_s, job->memory_mb, job->args[0] == '\0' ? "" : " -- ", job->args);
+        fprintf(out, " timeout=%u memory=%u%s%s\n", job->timeout_s, job->memory_mb, job->args[0] == '\0' ? "" : " -- ",
+                job->args);
     }
 }

@@ -27,8 +27,8 @@ static const part parts[] = {
 static int add_part(reg_db *db, int64_t run, const part *p, json_t *document) {
     reg_table table;
     const reg_query_about about = {.run = run, .limit = p->limit};
-    int status =
-        p->question != NULL ? reg_query_ask(reg_query_find(p->question), db, &about, &table) : reg_report_part(db, run, p->report, &table);
+    int status = p->question != NULL ? reg_query_ask(reg_query_find(p->question), db, &about, &table)
+                                     : reg_report_part(db, run, p->report, &table);
     json_t *rows = status == REG_OK ? reg_table_json(&table) : NULL;
     json_t *value = p->one ? json_incref(json_array_get(rows, 0)) : json_incref(rows);
     json_decref(rows);

@@ -242,7 +242,8 @@ static json_t *json_cell(reg_cell type, const char *text) {
 static json_t *json_row(const reg_table *table, size_t row) {
     json_t *object = json_object();
     for (size_t c = 0; object != NULL && c < table->column_count; c++) {
-        if (json_object_set_new(object, table->columns[c].key, json_cell(table->columns[c].type, cell(table, row, c))) != 0) {
+        if (json_object_set_new(object, table->columns[c].key,
+                                json_cell(table->columns[c].type, cell(table, row, c))) != 0) {
             json_decref(object);
             object = NULL;
         }

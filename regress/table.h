@@ -34,8 +34,8 @@ typedef struct reg_table {
 void reg_table_init(reg_table *table, const reg_column *columns, size_t column_count);
 void reg_table_free(reg_table *table);
 
-/* One more column of numbers, in place `at` of those that there are; of a table without rows. REG_NONE: there is no room for it. The title is the name and what
-   comes after it. */
+/* One more column of numbers, in place `at` of those that there are; of a table without rows. REG_NONE: there is no
+   room for it. The title is the name and what comes after it. */
 int reg_table_column(reg_table *table, size_t at, const char *name, const char *title);
 
 /* Add a row; a NULL cell is unknown ("-" in text, null in JSON). */

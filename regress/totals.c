@@ -9,15 +9,16 @@
 
 /* Benches and stored cases are many: one row each. Second runs repeat a case and do not count. */
 static const char totals_sql[] =
-    "SELECT CASE what WHEN 'unit' THEN 'unit benches' WHEN 'case' THEN 'stored cases' ELSE what||' '||test END AS label, cfg,"
+    "SELECT CASE what WHEN 'unit' THEN 'unit benches' WHEN 'case' THEN 'stored cases' ELSE what||' '||test END AS "
+    "label, cfg,"
     "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN cases ELSE 0 END) AS passed,"
     "  sum(CASE WHEN outcome='pass' AND second_run=0 THEN coalesce(cycles,0) ELSE 0 END) AS done,"
     "  sum(CASE WHEN outcome IS NOT 'pass' THEN 1 ELSE 0 END) AS not_passed"
     " FROM job WHERE run=? GROUP BY label,cfg"
     " ORDER BY CASE what WHEN 'test' THEN 0 WHEN 'network' THEN 1 WHEN 'case' THEN 2 ELSE 3 END, label";
 
-const char reg_cfgs_sql[] =
-    "SELECT cfg FROM job WHERE run=:run GROUP BY cfg ORDER BY instr(cfg,'/')<>0, substr(cfg,1,instr(cfg,'/')), length(cfg), cfg";
+const char reg_cfgs_sql[] = "SELECT cfg FROM job WHERE run=:run GROUP BY cfg ORDER BY instr(cfg,'/')<>0, "
+                            "substr(cfg,1,instr(cfg,'/')), length(cfg), cfg";
 
 static int load_cfgs(reg_db *db, int64_t run, reg_cfgs *cfgs) {
     sqlite3_stmt *stmt = NULL;
@@ -27,7 +28,8 @@ static int load_cfgs(reg_db *db, int64_t run, reg_cfgs *cfgs) {
     }
     (void)sqlite3_bind_int64(stmt, 1, run);
     while (cfgs->count < REG_CFGS_MAX && sqlite3_step(stmt) == SQLITE_ROW) {
-        (void)reg_format(cfgs->name[cfgs->count++], sizeof cfgs->name[0], "%s", (const char *)sqlite3_column_text(stmt, 0));
+        (void)reg_format(cfgs->name[cfgs->count++], sizeof cfgs->name[0], "%s",
+                         (const char *)sqlite3_column_text(stmt, 0));
     }
     (void)sqlite3_finalize(stmt);
     return REG_OK;
@@ -71,7 +73,9 @@ int reg_totals_load(reg_db *db, int64_t run, reg_cfgs *cfgs, reg_total **rows, s
         row->cycles += (uint64_t)reg_row_number(stmt, "done");
         row->not_passed += (uint64_t)reg_row_number(stmt, "not_passed");
     }
-    const int status = step == SQLITE_DONE ? REG_OK : step == SQLITE_ROW ? REG_FAIL : reg_db_fail(db, "read the results");
+    const int status = step == SQLITE_DONE  ? REG_OK
+                       : step == SQLITE_ROW ? REG_FAIL
+                                            : reg_db_fail(db, "read the results");
     (void)sqlite3_finalize(stmt);
     if (status != REG_OK) {
         free(*rows);
@@ -108,7 +112,8 @@ static int add_row(reg_table *table, const reg_cfgs *cfgs, const reg_total *row)
     const char *cells[REG_CFGS_MAX + 4] = {row->label};
     const uint64_t rest[3] = {all_of(row), row->cycles, row->not_passed};
     for (size_t i = 0; i < cfgs->count + 3; i++) {
-        (void)reg_format(numbers[i], sizeof numbers[i], "%" PRIu64, i < cfgs->count ? row->cases[i] : rest[i - cfgs->count]);
+        (void)reg_format(numbers[i], sizeof numbers[i], "%" PRIu64,
+                         i < cfgs->count ? row->cases[i] : rest[i - cfgs->count]);
         cells[i + 1] = numbers[i];
     }
     return reg_table_add(table, cells);

@@ -19,11 +19,11 @@
 #define REP_BUNDLE_TENSORS "tensors" /* a folder */
 
 /* Those that a page links, with what they are, in the order in which one looks at them (docs/debugging.md). */
-#define REP_BUNDLE_LINKS                                                                                                                   \
-    {REP_BUNDLE_PAGE, "divergence report"}, {REP_BUNDLE_TEXT, "as text"}, {REP_BUNDLE_WAVE, "waveform"},                                   \
-        {REP_BUNDLE_GTKW, "GTKWave save file"}, {REP_BUNDLE_TIMING, "timing diagram"}, {REP_BUNDLE_REGISTERS, "registers"},                \
-        {REP_BUNDLE_BUS, "bus"}, {REP_BUNDLE_WRONG, "wrong elements"}, {                                                                   \
-        REP_BUNDLE_VERSIONS, "versions"                                                                                                    \
+#define REP_BUNDLE_LINKS                                                                                               \
+    {REP_BUNDLE_PAGE, "divergence report"}, {REP_BUNDLE_TEXT, "as text"}, {REP_BUNDLE_WAVE, "waveform"},               \
+        {REP_BUNDLE_GTKW, "GTKWave save file"}, {REP_BUNDLE_TIMING, "timing diagram"},                                 \
+        {REP_BUNDLE_REGISTERS, "registers"}, {REP_BUNDLE_BUS, "bus"}, {REP_BUNDLE_WRONG, "wrong elements"}, {          \
+        REP_BUNDLE_VERSIONS, "versions"                                                                                \
     }
 
 #endif

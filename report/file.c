@@ -14,7 +14,8 @@ int rep_file_open(rep_file *f, const char *path) {
     if ((size_t)snprintf(f->path, sizeof f->path, "%s", path) >= sizeof f->path) {
         return ENAMETOOLONG;
     }
-    if (!direct && (size_t)snprintf(f->temporary, sizeof f->temporary, "%s.tmp%ld", path, (long)getpid()) >= sizeof f->temporary) {
+    if (!direct &&
+        (size_t)snprintf(f->temporary, sizeof f->temporary, "%s.tmp%ld", path, (long)getpid()) >= sizeof f->temporary) {
         f->temporary[0] = '\0';
         return ENAMETOOLONG;
     }

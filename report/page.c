@@ -22,6 +22,6 @@ void rep_page_end(FILE *out) {
 }
 
 void rep_tile(FILE *out, const char *class, const char *figure, const char *what) {
-    fprintf(out, "<div class=\"tile\"><b%s%s%s>%s</b><span>%s</span></div>\n", class == NULL ? "" : " class=\"", class == NULL ? "" : class,
-            class == NULL ? "" : "\"", figure, what);
+    fprintf(out, "<div class=\"tile\"><b%s%s%s>%s</b><span>%s</span></div>\n", class == NULL ? "" : " class=\"",
+            class == NULL ? "" : class, class == NULL ? "" : "\"", figure, what);
 }

@@ -51,9 +51,11 @@ void rep_tile(FILE *out, const char *class, const char *figure, const char *what
 /* An <svg> as wide as its box allows, with these units inside. class: or NULL. label: what it shows, for readers. */
 void rep_svg_begin(FILE *out, const char *class, double width, double height, const char *label);
 /* A label whose `anchor` (start, middle or end) stands at (x, y). printf, escaped. */
-void rep_svg_text(FILE *out, double x, double y, const char *anchor, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void rep_svg_text(FILE *out, double x, double y, const char *anchor, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
-/* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0 or a number of errno. ---- */
+/* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0
+ * or a number of errno. ---- */
 
 typedef struct rep_file {
     FILE *file; /* to write to */

@@ -12,7 +12,10 @@ size_t rep_utf8(const char *text, size_t length) {
     if (p[0] < 0x80) {
         return p[0] >= 0x20 || p[0] == '\t' || p[0] == '\n' || p[0] == '\r' ? 1 : 0;
     }
-    const size_t bytes = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    const size_t bytes = p[0] >= 0xc2 && p[0] < 0xe0   ? 2
+                         : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+                         : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                                       : 0;
     if (bytes > length) {
         return 0;
     }
@@ -22,8 +25,8 @@ size_t rep_utf8(const char *text, size_t length) {
         }
     }
     const bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    const bool forbidden =
-        (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90) || (p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe);
+    const bool forbidden = (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90) ||
+                           (p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe);
     return overlong || forbidden ? 0 : bytes;
 }
 

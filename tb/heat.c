@@ -21,7 +21,8 @@ int tb_heat_init(tb_heat *heat, uint32_t c, uint32_t h, uint32_t w) {
     heat->cell[1] = divide_up(columns, TB_HEAT_CELLS);
     heat->cells[0] = divide_up(rows, heat->cell[0]);
     heat->cells[1] = divide_up(columns, heat->cell[1]);
-    heat->count = (uint32_t *)calloc((size_t)heat->panels * heat->cells[0] * heat->cells[1] * TB_HEAT_KINDS, sizeof *heat->count);
+    heat->count =
+        (uint32_t *)calloc((size_t)heat->panels * heat->cells[0] * heat->cells[1] * TB_HEAT_KINDS, sizeof *heat->count);
     return heat->count != NULL ? 0 : -1;
 }
 
@@ -104,7 +105,8 @@ void tb_heat_svg(const tb_heat *heat, uint32_t panel, FILE *out) {
     const double pixels = heat->panels <= 4 ? 200.0 : heat->panels <= 16 ? 120.0 : 72.0;
     const double height = pixels * rows / edge, width = pixels * columns / edge;
     fprintf(out,
-            "<svg width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
+            "<svg width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" preserveAspectRatio=\"none\" "
+            "shape-rendering=\"crispEdges\">"
             "<rect class=\"heat0\" width=\"%.0f\" height=\"%.0f\"/>",
             width > THIN ? width : THIN, height > THIN ? height : THIN, columns, rows, columns, rows);
     for (uint32_t r = 0; r < heat->cells[0]; r++) {

@@ -1,5 +1,6 @@
 /*
- * heat.h - which elements of a tensor are wrong, as small pictures: one panel for each channel, or for a block of channels when there are many.
+ * heat.h - which elements of a tensor are wrong, as small pictures: one panel for each channel, or for a block of
+ * channels when there are many.
  */
 #ifndef TB_HEAT_H
 #define TB_HEAT_H
@@ -19,7 +20,8 @@ typedef struct tb_heat {
     uint32_t size[3];   /* of the tensor: c, h, w */
     uint32_t per_panel; /* channels of a panel */
     uint32_t panels;
-    uint32_t cell[2];  /* rows and columns of a cell; a tensor of one pixel has its channels side by side in one panel */
+    /* rows and columns of a cell; a tensor of one pixel has its channels side by side in one panel */
+    uint32_t cell[2];
     uint32_t cells[2]; /* rows and columns of cells in a panel */
     bool flat;         /* of one pixel */
     uint32_t *count;   /* [panels][rows][columns][kind] */
@@ -36,7 +38,8 @@ uint64_t tb_heat_panel_count(const tb_heat *heat, uint32_t panel);
 unsigned tb_heat_level(const tb_heat *heat, uint32_t panel, uint32_t row, uint32_t column, tb_heat_kind kind);
 /* "c 3" or "c 8..15" */
 void tb_heat_panel_name(const tb_heat *heat, uint32_t panel, char *dst, size_t size);
-/* One panel as an <svg> element. Colours are the page's: classes heat0 (background), heat1 .. heat5 (wrong), heatm (missing). */
+/* One panel as an <svg> element. Colours are the page's: classes heat0 (background), heat1 .. heat5 (wrong), heatm
+ * (missing). */
 void tb_heat_svg(const tb_heat *heat, uint32_t panel, FILE *out);
 
 #endif

@@ -177,8 +177,8 @@ void tb_sb_report(const tb_scoreboard *sb, char *dst, size_t size) {
         elem_text(sb, m->got, got, sizeof got);
         elem_text(sb, m->expected, exp, sizeof exp);
         place_text(sb, m->element, where, sizeof where);
-        snprintf(dst, size, "%s: transaction %" PRIu64 ", %s, cycle %" PRIu64 ": got %s, expected %s", sb->cfg.unit, m->transaction, where,
-                 m->cycle, got, m->unexpected ? "nothing" : exp);
+        snprintf(dst, size, "%s: transaction %" PRIu64 ", %s, cycle %" PRIu64 ": got %s, expected %s", sb->cfg.unit,
+                 m->transaction, where, m->cycle, got, m->unexpected ? "nothing" : exp);
     } else if (sb->oom) {
         snprintf(dst, size, "%s: scoreboard out of memory", sb->cfg.unit);
     } else if (sb->count > 0) {

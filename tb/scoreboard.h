@@ -1,7 +1,8 @@
 /*
  * scoreboard.h - expected against actual, one per unit.
  *
- * push() what the golden unit says, in transactions of elements; pop() what the unit under test produced, in the same order. The first mismatches are kept.
+ * push() what the golden unit says, in transactions of elements; pop() what the unit under test produced, in the same
+ * order. The first mismatches are kept.
  */
 #ifndef TB_SCOREBOARD_H
 #define TB_SCOREBOARD_H
@@ -15,11 +16,12 @@
 #define TB_SB_DIMS 4u
 
 typedef struct tb_sb_cfg {
-    const char *unit;                 /* name in reports */
-    size_t elem_bytes;                /* 1..TB_SB_ELEM_MAX */
-    const char *dim_name[TB_SB_DIMS]; /* how an element's number is spelt in reports, outermost first; NULL ends the list */
-    uint32_t dim[TB_SB_DIMS];         /* sizes of the dimensions; the outermost may be 0 (open) */
-    bool is_signed;                   /* print elements of 1, 2, 4 bytes as signed numbers */
+    const char *unit;  /* name in reports */
+    size_t elem_bytes; /* 1..TB_SB_ELEM_MAX */
+    /* how an element's number is spelt in reports, outermost first; NULL ends the list */
+    const char *dim_name[TB_SB_DIMS];
+    uint32_t dim[TB_SB_DIMS]; /* sizes of the dimensions; the outermost may be 0 (open) */
+    bool is_signed;           /* print elements of 1, 2, 4 bytes as signed numbers */
 } tb_sb_cfg;
 
 typedef struct tb_sb_mismatch {
@@ -53,7 +55,8 @@ bool tb_sb_pop(tb_scoreboard *sb, uint64_t cycle, const void *actual, size_t cou
 size_t tb_sb_pending(const tb_scoreboard *sb);
 /* End of test: no mismatch and nothing pending. */
 bool tb_sb_done(const tb_scoreboard *sb);
-/* One line: the first mismatch, or how many elements are missing, or "ok". "adder: transaction 0, lane 5, cycle 20481: got -312, expected -310" */
+/* One line: the first mismatch, or how many elements are missing, or "ok". "adder: transaction 0, lane 5, cycle 20481:
+ * got -312, expected -310" */
 void tb_sb_report(const tb_scoreboard *sb, char *dst, size_t size);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-uint32_t cm_flat_run(uint32_t n, uint8_t *bytes, uint32_t size, const uint32_t *writes, uint32_t count, uint32_t *results);
+uint32_t cm_flat_run(uint32_t n, uint8_t *bytes, uint32_t size, const uint32_t *writes, uint32_t count,
+                     uint32_t *results);
 
 typedef struct flat_mem {
     uint8_t *bytes;
@@ -31,11 +32,12 @@ static bool flat_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes
 }
 
 /*
- * Make a device of mesh size n on memory bytes[0..size-1], do `count` register writes (writes[2i] offset, writes[2i+1] value), and leave
- * ERR, GEMM_COUNT, IRQ_STATUS, the low half of the MAC count, ALU_COUNT, POOL_COUNT and ALU_RESULT in results[0..6]. Returns 0, or 1 when there is no
- * such device.
+ * Make a device of mesh size n on memory bytes[0..size-1], do `count` register writes (writes[2i] offset, writes[2i+1]
+ * value), and leave ERR, GEMM_COUNT, IRQ_STATUS, the low half of the MAC count, ALU_COUNT, POOL_COUNT and ALU_RESULT in
+ * results[0..6]. Returns 0, or 1 when there is no such device.
  */
-uint32_t cm_flat_run(uint32_t n, uint8_t *bytes, uint32_t size, const uint32_t *writes, uint32_t count, uint32_t *results) {
+uint32_t cm_flat_run(uint32_t n, uint8_t *bytes, uint32_t size, const uint32_t *writes, uint32_t count,
+                     uint32_t *results) {
     flat_mem flat = {bytes, size};
     cm_mem mem = {&flat, flat_read, flat_write};
     cm_device *dev = cm_device_new(n, &mem);

@@ -1,6 +1,7 @@
 /*
- * driver_rig.h - the driver on the golden device, watched: what the device reads was flushed, what a task writes is exactly what the driver declared for it, and GEMM tasks that may overlap in time
- * (no fence between them) do not touch each other's results.
+ * driver_rig.h - the driver on the golden device, watched: what the device reads was flushed, what a task writes is
+ * exactly what the driver declared for it, and GEMM tasks that may overlap in time (no fence between them) do not touch
+ * each other's results.
  */
 #ifndef DRIVER_RIG_H
 #define DRIVER_RIG_H
@@ -98,7 +99,8 @@ static npu_hal_status rig_reg_write(void *ctx, uint32_t offset, uint32_t value) 
     r->gemm = offset == NPU_REG_GEMM_CTRL;
     r->fence = r->gemm && (value & NPU_GEMM_CTRL_FENCE_MASK) != 0 ? r->tasks : r->fence;
     cm_device_write(r->model, offset, value, 0xF);
-    if ((offset == NPU_REG_GEMM_CTRL || offset == NPU_REG_ALU_CTRL || offset == NPU_REG_POOL_CTRL) && (value & 1u) != 0) {
+    if ((offset == NPU_REG_GEMM_CTRL || offset == NPU_REG_ALU_CTRL || offset == NPU_REG_POOL_CTRL) &&
+        (value & 1u) != 0) {
         uint32_t err = cm_device_read(r->model, NPU_REG_ERR);
         if (err != 0) {
             fail_msg("task %u: ERR = 0x%08X", r->tasks, err);
@@ -252,7 +254,8 @@ static inline npu_tensor rig_tensor(rig *r, npu_layout layout, uint32_t w, uint3
 }
 
 static inline uint32_t rig_element(const npu_tensor *t, uint32_t c, uint32_t y, uint32_t x) {
-    return t->layout == NPU_INT8_NHWC ? t->addr + (y * t->w + x) * t->step + c : t->addr + c * t->step + (y * t->w + x) * 4;
+    return t->layout == NPU_INT8_NHWC ? t->addr + (y * t->w + x) * t->step + c
+                                      : t->addr + c * t->step + (y * t->w + x) * 4;
 }
 
 /* Random values: INT8 in -127..127 with pad channels 0, FP32 of ordinary size, some of them special. */
@@ -275,7 +278,8 @@ static inline void rig_fill(rig *r, const npu_tensor *t) {
     }
 }
 
-/* Every byte between the elements and behind them is still a guard; pad channels are 0; the output was dropped from the cache. */
+/* Every byte between the elements and behind them is still a guard; pad channels are 0; the output was dropped from the
+ * cache. */
 static inline void rig_check_gaps(const rig *r, const npu_tensor *t) {
     uint32_t n = r->dev.n;
     bool int8 = t->layout == NPU_INT8_NHWC;

@@ -14,7 +14,15 @@
 #include "npu.h"
 #include "npu_regs.h"
 
-typedef enum mock_kind { MOCK_READ, MOCK_WRITE, MOCK_IRQ, MOCK_DELAY, MOCK_OUTPUT, MOCK_FLUSH, MOCK_INVALIDATE } mock_kind;
+typedef enum mock_kind {
+    MOCK_READ,
+    MOCK_WRITE,
+    MOCK_IRQ,
+    MOCK_DELAY,
+    MOCK_OUTPUT,
+    MOCK_FLUSH,
+    MOCK_INVALIDATE
+} mock_kind;
 
 typedef struct mock_call {
     mock_kind kind;
@@ -44,7 +52,8 @@ static inline void mock_write(mock_npu *m, uint32_t offset, uint32_t value) {
 }
 
 static inline const mock_call *mock_next(mock_npu *m, mock_kind kind, uint32_t a) {
-    static const char *const names[] = {"read", "write", "wait_irq", "delay", "task_output", "cache_flush", "cache_invalidate"};
+    static const char *const names[] = {"read",        "write",       "wait_irq",        "delay",
+                                        "task_output", "cache_flush", "cache_invalidate"};
     if (m->at >= m->count) {
         fail_msg("call %zu: %s 0x%X after the end of the script", m->at, names[kind], a);
     }
@@ -101,7 +110,8 @@ static void mock_invalidate(void *ctx, uint32_t addr, uint32_t bytes) {
 static inline void mock_init(mock_npu *m) {
     m->count = 0;
     m->at = 0;
-    m->hal = (npu_hal){m, mock_reg_read, mock_reg_write, mock_wait_irq, mock_delay_us, mock_flush, mock_invalidate, mock_task_output, NULL};
+    m->hal = (npu_hal){m,          mock_reg_read,   mock_reg_write,   mock_wait_irq, mock_delay_us,
+                       mock_flush, mock_invalidate, mock_task_output, NULL};
 }
 
 /* Every call of the script was made. */

@@ -41,9 +41,10 @@ static float any_bits(rng *r) {
 }
 
 static float special(rng *r) {
-    static const uint32_t values[] = {0,           0x80000000u, 1,           0x80000001u, 0x007FFFFFu, 0x00800000u, 0x7F7FFFFFu,
-                                      0xFF7FFFFFu, 0x7F800000u, 0xFF800000u, 0x7FC00000u, 0xFFC12345u, 0x7F800001u, 0x3EFFFFFFu,
-                                      0xBEFFFFFFu, 0x3F000000u, 0x4F000000u, 0xCF000000u, 0x4EFFFFFFu, 0x42FE0000u, 0xC2FF0000u};
+    static const uint32_t values[] = {0,           0x80000000u, 1,           0x80000001u, 0x007FFFFFu, 0x00800000u,
+                                      0x7F7FFFFFu, 0xFF7FFFFFu, 0x7F800000u, 0xFF800000u, 0x7FC00000u, 0xFFC12345u,
+                                      0x7F800001u, 0x3EFFFFFFu, 0xBEFFFFFFu, 0x3F000000u, 0x4F000000u, 0xCF000000u,
+                                      0x4EFFFFFFu, 0x42FE0000u, 0xC2FF0000u};
     float f;
     memcpy(&f, &values[draw(r, 0, (int32_t)(sizeof values / sizeof values[0]) - 1)], sizeof f);
     return f;
@@ -56,7 +57,8 @@ static float any_size(rng *r) {
 }
 
 const char *ncnn_flavour_name(ncnn_flavour f) {
-    static const char *const names[NCNN_FLAVOURS] = {"plain", "halves", "extreme", "zeros", "special", "bits", "long sum", "wrap"};
+    static const char *const names[NCNN_FLAVOURS] = {"plain",   "halves", "extreme",  "zeros",
+                                                     "special", "bits",   "long sum", "wrap"};
     return names[f];
 }
 
@@ -434,7 +436,8 @@ int ncnn_case_draw(ncnn_case *c, uint64_t seed) {
                        : kind < 88 ? NCNN_INNER_PRODUCT
                        : kind < 94 ? NCNN_QUANTIZE
                                    : NCNN_DEQUANTIZE;
-    const bool chain = one_in(r, 6) && c->layer[0].kind != NCNN_DEQUANTIZE && c->flavour != NCNN_LONG_SUM && c->flavour != NCNN_WRAP;
+    const bool chain =
+        one_in(r, 6) && c->layer[0].kind != NCNN_DEQUANTIZE && c->flavour != NCNN_LONG_SUM && c->flavour != NCNN_WRAP;
     const int32_t n = (int32_t)c->n;
     if (one_in(r, 3)) {
         c->cut = (ncnn_cut){.max_oh = (uint32_t)draw(r, 0, 4),
@@ -462,17 +465,20 @@ void ncnn_case_free(ncnn_case *c) {
 }
 
 void ncnn_case_print(const ncnn_case *c, char *line, size_t bytes) {
-    static const char *const kinds[NCNN_KINDS] = {"Convolution", "ConvolutionDepthWise", "InnerProduct", "Quantize", "Dequantize"};
-    int used = snprintf(line, bytes, "seed %llu: N=%u, %s", (unsigned long long)c->seed, c->n, ncnn_flavour_name(c->flavour));
+    static const char *const kinds[NCNN_KINDS] = {"Convolution", "ConvolutionDepthWise", "InnerProduct", "Quantize",
+                                                  "Dequantize"};
+    int used =
+        snprintf(line, bytes, "seed %llu: N=%u, %s", (unsigned long long)c->seed, c->n, ncnn_flavour_name(c->flavour));
     for (uint32_t i = 0; i < c->layers && used > 0 && (size_t)used < bytes; i++) {
         const ncnn_layer *l = &c->layer[i];
-        used +=
-            snprintf(line + used, bytes - (size_t)used,
-                     "; %s %dx%dx%d %s -> %d %s, kernel %dx%d dilation %dx%d stride %dx%d pads %d %d %d %d group %d bias %d "
-                     "activation %d (%a %a) bottom %a top %a, %d weight scales",
-                     kinds[l->kind], l->w, l->h, l->c, l->in_int8 != 0 ? "INT8" : "FP32", l->num_output, l->out_int8 != 0 ? "INT8" : "FP32",
-                     l->kernel_w, l->kernel_h, l->dilation_w, l->dilation_h, l->stride_w, l->stride_h, l->pad_left, l->pad_right,
-                     l->pad_top, l->pad_bottom, l->group, l->bias_term, l->activation_type, (double)l->activation_params[0],
-                     (double)l->activation_params[1], (double)l->bottom_scale, (double)l->top_scale, l->weight_scales);
+        used += snprintf(
+            line + used, bytes - (size_t)used,
+            "; %s %dx%dx%d %s -> %d %s, kernel %dx%d dilation %dx%d stride %dx%d pads %d %d %d %d group %d bias %d "
+            "activation %d (%a %a) bottom %a top %a, %d weight scales",
+            kinds[l->kind], l->w, l->h, l->c, l->in_int8 != 0 ? "INT8" : "FP32", l->num_output,
+            l->out_int8 != 0 ? "INT8" : "FP32", l->kernel_w, l->kernel_h, l->dilation_w, l->dilation_h, l->stride_w,
+            l->stride_h, l->pad_left, l->pad_right, l->pad_top, l->pad_bottom, l->group, l->bias_term,
+            l->activation_type, (double)l->activation_params[0], (double)l->activation_params[1],
+            (double)l->bottom_scale, (double)l->top_scale, l->weight_scales);
     }
 }

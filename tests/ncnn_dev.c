@@ -75,8 +75,10 @@ ncnn_dev *ncnn_dev_open(uint32_t n) {
     const cm_mem mem = {d, mem_read, mem_write};
     d->bytes = malloc(BYTES);
     d->model = cm_device_new(n, &mem);
-    d->hal = (npu_hal){.ctx = d, .reg_read = reg_read, .reg_write = reg_write, .wait_irq = wait_irq, .delay_us = delay_us};
-    if (d->bytes == NULL || d->model == NULL || npu_init(&d->npu, &d->hal, NPU_WAIT_IRQ, 100) != NPU_OK || d->npu.n != n) {
+    d->hal =
+        (npu_hal){.ctx = d, .reg_read = reg_read, .reg_write = reg_write, .wait_irq = wait_irq, .delay_us = delay_us};
+    if (d->bytes == NULL || d->model == NULL || npu_init(&d->npu, &d->hal, NPU_WAIT_IRQ, 100) != NPU_OK ||
+        d->npu.n != n) {
         ncnn_dev_close(d);
         return NULL;
     }
@@ -187,13 +189,14 @@ static npu_layout layout_of(int32_t int8) {
 
 static int convolution_of(const ncnn_dev *d, const ncnn_layer *l, npu_conv *c) {
     if (l->kind == NCNN_INNER_PRODUCT) {
-        const npu_status status =
-            npu_linear_make(d->npu.n, (uint32_t)l->w, (uint32_t)l->num_output, layout_of(l->in_int8), layout_of(l->out_int8), c);
+        const npu_status status = npu_linear_make(d->npu.n, (uint32_t)l->w, (uint32_t)l->num_output,
+                                                  layout_of(l->in_int8), layout_of(l->out_int8), c);
         if (status != NPU_OK) {
             return status;
         }
     } else {
-        *c = (npu_conv){.iw = (uint32_t)l->w, .ih = (uint32_t)l->h, .ic = (uint32_t)l->c, .oc = (uint32_t)l->num_output};
+        *c =
+            (npu_conv){.iw = (uint32_t)l->w, .ih = (uint32_t)l->h, .ic = (uint32_t)l->c, .oc = (uint32_t)l->num_output};
         c->kw = (uint32_t)l->kernel_w;
         c->kh = (uint32_t)l->kernel_h;
         c->stride_w = (uint32_t)l->stride_w;
@@ -253,7 +256,8 @@ static int put_weights(ncnn_dev *d, const ncnn_layer *l, const ncnn_blobs *b, co
     return npu_conv_pack_weights(c, plan, b->weight, to, plan->wgt_bytes);
 }
 
-static int run_convolution(ncnn_dev *d, const ncnn_layer *l, const ncnn_blobs *b, const ncnn_cut *cut, const npu_tensor *in) {
+static int run_convolution(ncnn_dev *d, const ncnn_layer *l, const ncnn_blobs *b, const ncnn_cut *cut,
+                           const npu_tensor *in) {
     npu_conv c;
     npu_conv_plan plan;
     const npu_conv_split split = {.max_oh = cut->max_oh,
@@ -312,7 +316,8 @@ int ncnn_dev_layer(ncnn_dev *d, const ncnn_layer *l, const ncnn_blobs *b, const 
     npu_tensor in = d->out;
     if (b->in != NULL) {
         const bool vector = l->kind == NCNN_INNER_PRODUCT && l->in_int8 != 0; /* one pixel */
-        if (!make_tensor(d, layout_of(l->in_int8), (uint32_t)(vector ? 1 : l->w), (uint32_t)l->h, (uint32_t)(vector ? l->w : l->c), &in)) {
+        if (!make_tensor(d, layout_of(l->in_int8), (uint32_t)(vector ? 1 : l->w), (uint32_t)l->h,
+                         (uint32_t)(vector ? l->w : l->c), &in)) {
             return -1;
         }
         put_input(d, &in, b->in);

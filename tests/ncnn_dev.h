@@ -1,6 +1,7 @@
 /*
- * ncnn_dev.h - layers of ncnn_ref.h on the golden device, through the public interface of the driver and nothing else: what a runtime would do with an ncnn model. Shared by
- * tests/test_ncnn_contract.c and, as a shared object, tests/test_ncnn_contract.py.
+ * ncnn_dev.h - layers of ncnn_ref.h on the golden device, through the public interface of the driver and nothing else:
+ * what a runtime would do with an ncnn model. Shared by tests/test_ncnn_contract.c and, as a shared object,
+ * tests/test_ncnn_contract.py.
  */
 #ifndef NCNN_DEV_H
 #define NCNN_DEV_H
@@ -22,7 +23,8 @@ void ncnn_dev_close(ncnn_dev *d);
 void ncnn_dev_begin(ncnn_dev *d);
 
 /*
- * Run a layer. b->in == NULL: the input is the output of the layer before, where it lies. Returns an npu_status, or -1 when the memory is too small or a byte beside the output has changed.
+ * Run a layer. b->in == NULL: the input is the output of the layer before, where it lies. Returns an npu_status, or -1
+ * when the memory is too small or a byte beside the output has changed.
  */
 int ncnn_dev_layer(ncnn_dev *d, const ncnn_layer *l, const ncnn_blobs *b, const ncnn_cut *cut);
 

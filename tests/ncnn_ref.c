@@ -1,5 +1,6 @@
 /*
- * ncnn_ref.c - see ncnn_ref.h. Compiled with -ffp-contract=off -fno-fast-math: a float expression of one operator is one IEEE-754 step.
+ * ncnn_ref.c - see ncnn_ref.h. Compiled with -ffp-contract=off -fno-fast-math: a float expression of one operator is
+ * one IEEE-754 step.
  */
 #include "ncnn_ref.h"
 
@@ -418,7 +419,8 @@ bool ncnn_ref_shape(const ncnn_layer *l, int32_t *out_w, int32_t *out_h) {
     return true;
 }
 
-int ncnn_ref_run(const ncnn_layer *l, const ncnn_blobs *b, const ncnn_fit *fit, ncnn_variant variant, uint64_t *seen, void *out) {
+int ncnn_ref_run(const ncnn_layer *l, const ncnn_blobs *b, const ncnn_fit *fit, ncnn_variant variant, uint64_t *seen,
+                 void *out) {
     work k = {.l = l, .b = b, .fit = fit, .wrong = variant, .seen = seen};
     if (l->kind == NCNN_QUANTIZE || l->kind == NCNN_DEQUANTIZE) {
         convert(&k, out);

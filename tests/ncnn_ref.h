@@ -1,7 +1,9 @@
 /*
- * ncnn_ref.h - the INT8 arithmetic of ncnn's plain C++ layers, slowly: docs/npu/ncnn-contract.md. One output element at a time, every float step a statement of its own.
+ * ncnn_ref.h - the INT8 arithmetic of ncnn's plain C++ layers, slowly: docs/npu/ncnn-contract.md. One output element at
+ * a time, every float step a statement of its own.
  *
- * It knows neither the NPU nor its golden model and shares no header with them; tests/ncnn_dev.h runs the same layers on a device. Names of the fields are those of ncnn's parameters.
+ * It knows neither the NPU nor its golden model and shares no header with them; tests/ncnn_dev.h runs the same layers
+ * on a device. Names of the fields are those of ncnn's parameters.
  */
 #ifndef NCNN_REF_H
 #define NCNN_REF_H
@@ -10,13 +12,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum ncnn_kind { NCNN_CONVOLUTION, NCNN_CONVOLUTION_DW, NCNN_INNER_PRODUCT, NCNN_QUANTIZE, NCNN_DEQUANTIZE, NCNN_KINDS } ncnn_kind;
+typedef enum ncnn_kind {
+    NCNN_CONVOLUTION,
+    NCNN_CONVOLUTION_DW,
+    NCNN_INNER_PRODUCT,
+    NCNN_QUANTIZE,
+    NCNN_DEQUANTIZE,
+    NCNN_KINDS
+} ncnn_kind;
 
 /* activation_type; the numbers are ncnn's */
-enum { NCNN_ACT_NONE, NCNN_ACT_RELU, NCNN_ACT_LEAKY, NCNN_ACT_CLIP, NCNN_ACT_SIGMOID, NCNN_ACT_MISH, NCNN_ACT_HARDSWISH, NCNN_ACTS };
+enum {
+    NCNN_ACT_NONE,
+    NCNN_ACT_RELU,
+    NCNN_ACT_LEAKY,
+    NCNN_ACT_CLIP,
+    NCNN_ACT_SIGMOID,
+    NCNN_ACT_MISH,
+    NCNN_ACT_HARDSWISH,
+    NCNN_ACTS
+};
 
 /*
- * A layer. 32-bit members only: tests/test_ncnn_contract.py has the same structure. InnerProduct: w inputs, h = c = 1. Quantize, Dequantize: bottom_scale is their scale (one for all channels).
+ * A layer. 32-bit members only: tests/test_ncnn_contract.py has the same structure. InnerProduct: w inputs, h = c = 1.
+ * Quantize, Dequantize: bottom_scale is their scale (one for all channels).
  */
 typedef struct ncnn_layer {
     int32_t kind; /* ncnn_kind */
@@ -25,7 +44,9 @@ typedef struct ncnn_layer {
     int32_t pad_left, pad_right, pad_top, pad_bottom;
     int32_t bias_term, group, activation_type;
     int32_t in_int8,
-        out_int8; /* the blob is INT8: an input that was quantised with bottom_scale, an output quantised with top_scale (int8_scale_term > 100) */
+        /* the blob is INT8: an input that was quantised with bottom_scale, an output quantised with top_scale
+           (int8_scale_term > 100) */
+        out_int8;
     int32_t weight_scales; /* entries of weight_scale: num_output, group or 1 */
     float activation_params[2];
     float bottom_scale, top_scale;
@@ -39,8 +60,8 @@ typedef struct ncnn_blobs {
 } ncnn_blobs;
 
 /*
- * What the implementation does wrong on purpose. The first NCNN_EQUAL_FROM change results, and a test that does not see it is too weak; those from NCNN_EQUAL_FROM on are other ways to
- * the same result and must never differ.
+ * What the implementation does wrong on purpose. The first NCNN_EQUAL_FROM change results, and a test that does not see
+ * it is too weak; those from NCNN_EQUAL_FROM on are other ways to the same result and must never differ.
  */
 typedef enum ncnn_variant {
     NCNN_RIGHT,
@@ -140,8 +161,10 @@ int ncnn_fit_load(ncnn_fit *fit, const char *path);
 bool ncnn_ref_shape(const ncnn_layer *l, int32_t *out_w, int32_t *out_h);
 
 /*
- * Compute a layer: out[num_output][out_h][out_w], float or int8_t as out_int8 says. `seen` (NCNN_EVENTS counters, may be NULL) is added to. Returns 0, or -1 for want of memory.
+ * Compute a layer: out[num_output][out_h][out_w], float or int8_t as out_int8 says. `seen` (NCNN_EVENTS counters, may
+ * be NULL) is added to. Returns 0, or -1 for want of memory.
  */
-int ncnn_ref_run(const ncnn_layer *l, const ncnn_blobs *b, const ncnn_fit *fit, ncnn_variant variant, uint64_t *seen, void *out);
+int ncnn_ref_run(const ncnn_layer *l, const ncnn_blobs *b, const ncnn_fit *fit, ncnn_variant variant, uint64_t *seen,
+                 void *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* net_equal.h - two graphs are the same: layers, blobs, settings and arrays, bit for bit. For tests of readers and writers. */
+/* net_equal.h - two graphs are the same: layers, blobs, settings and arrays, bit for bit. For tests of readers and
+ * writers. */
 #ifndef TESTS_NET_EQUAL_H
 #define TESTS_NET_EQUAL_H
 
@@ -7,7 +8,8 @@
 #include "../network/network.h"
 
 static inline bool net_equal_param(const net_param *a, const net_param *b) {
-    bool same = a->key == b->key && a->is_array == b->is_array && a->count == b->count && (a->text == NULL) == (b->text == NULL);
+    bool same = a->key == b->key && a->is_array == b->is_array && a->count == b->count &&
+                (a->text == NULL) == (b->text == NULL);
     same = same && (a->text == NULL || strcmp(a->text, b->text) == 0);
     for (uint32_t i = 0; same && i < a->count; i++) {
         /* a NaN cannot be written as a float: its bits are */
@@ -18,15 +20,18 @@ static inline bool net_equal_param(const net_param *a, const net_param *b) {
 }
 
 static inline bool net_equal_tensor(const net_tensor *a, const net_tensor *b) {
-    bool same = a->role == b->role && a->count == b->count && (a->f32 == NULL) == (b->f32 == NULL) && (a->i8 == NULL) == (b->i8 == NULL);
+    bool same = a->role == b->role && a->count == b->count && (a->f32 == NULL) == (b->f32 == NULL) &&
+                (a->i8 == NULL) == (b->i8 == NULL);
     same = same && (a->f32 == NULL || memcmp(a->f32, b->f32, a->count * sizeof *a->f32) == 0);
     return same && (a->i8 == NULL || memcmp(a->i8, b->i8, a->count) == 0);
 }
 
 static inline bool net_equal_layer(const net_layer *a, const net_layer *b) {
-    bool same = strcmp(a->type, b->type) == 0 && strcmp(a->name, b->name) == 0 && a->kind == b->kind && a->num_in == b->num_in &&
-                a->num_out == b->num_out && a->num_params == b->num_params && a->num_tensors == b->num_tensors;
-    same = same && memcmp(a->in, b->in, a->num_in * sizeof *a->in) == 0 && memcmp(a->out, b->out, a->num_out * sizeof *a->out) == 0;
+    bool same = strcmp(a->type, b->type) == 0 && strcmp(a->name, b->name) == 0 && a->kind == b->kind &&
+                a->num_in == b->num_in && a->num_out == b->num_out && a->num_params == b->num_params &&
+                a->num_tensors == b->num_tensors;
+    same = same && memcmp(a->in, b->in, a->num_in * sizeof *a->in) == 0 &&
+           memcmp(a->out, b->out, a->num_out * sizeof *a->out) == 0;
     for (uint32_t i = 0; same && i < a->num_params; i++) {
         same = net_equal_param(&a->param[i], &b->param[i]);
     }

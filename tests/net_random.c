@@ -1,4 +1,5 @@
-/* net_random.c - random small networks: layers are drawn one after the other over blobs that exist; blobs that several layers read get a Split. */
+/* net_random.c - random small networks: layers are drawn one after the other over blobs that exist; blobs that several
+ * layers read get a Split. */
 #include "net_random.h"
 
 #include <stdarg.h>
@@ -35,7 +36,8 @@ static uint32_t draw(net *n, uint32_t lo, uint32_t hi) {
 }
 
 /* A layer with one output of this shape. */
-static uint32_t add(net *n, const char *type, uint32_t in, blob out, const char *format, ...) __attribute__((format(printf, 5, 6)));
+static uint32_t add(net *n, const char *type, uint32_t in, blob out, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 static uint32_t add(net *n, const char *type, uint32_t in, blob out, const char *format, ...) {
     layer *l = &n->layer[n->layers++];
     va_list args;
@@ -63,7 +65,8 @@ static bool same_shape(const blob *a, const blob *b) {
     return a->dims == b->dims && a->w == b->w && a->h == b->h && a->c == b->c;
 }
 
-/* Another blob of the same shape (map: of the same width and height), the latest ones more often. NONE: there is none. */
+/* Another blob of the same shape (map: of the same width and height), the latest ones more often. NONE: there is none.
+ */
 static uint32_t partner(net *n, uint32_t a, bool map) {
     uint32_t found = NONE;
     for (uint32_t i = 0; i < n->blobs; i++) {
@@ -92,14 +95,15 @@ static void draw_conv(net *n, uint32_t in) {
     uint32_t h = (b->h + 2 * p - k) / s + 1;
     uint32_t kind = draw(n, 0, 3);
     if (kind == 0) {
-        (void)add(n, "ConvolutionDepthWise", in, (blob){3, w, h, b->c, 0}, "0=%u 1=%u 3=%u 4=%u 5=%u 6=%u 7=%u%s", b->c, k, s, p, bias,
-                  b->c * k * k, b->c, activation(n));
+        (void)add(n, "ConvolutionDepthWise", in, (blob){3, w, h, b->c, 0}, "0=%u 1=%u 3=%u 4=%u 5=%u 6=%u 7=%u%s", b->c,
+                  k, s, p, bias, b->c * k * k, b->c, activation(n));
         return;
     }
     uint32_t groups = kind == 1 && b->c % 2 == 0 ? 2 : 1;
     uint32_t oc = groups * draw(n, 1, 24 / groups);
-    (void)add(n, groups == 2 ? "ConvolutionDepthWise" : "Convolution", in, (blob){3, w, h, oc, 0}, "0=%u 1=%u 3=%u 4=%u 5=%u 6=%u%s%s", oc,
-              k, s, p, bias, oc * b->c / groups * k * k, groups == 2 ? " 7=2" : "", activation(n));
+    (void)add(n, groups == 2 ? "ConvolutionDepthWise" : "Convolution", in, (blob){3, w, h, oc, 0},
+              "0=%u 1=%u 3=%u 4=%u 5=%u 6=%u%s%s", oc, k, s, p, bias, oc * b->c / groups * k * k,
+              groups == 2 ? " 7=2" : "", activation(n));
 }
 
 static void draw_pool(net *n, uint32_t in) {
@@ -121,8 +125,8 @@ static void draw_pool(net *n, uint32_t in) {
         w = (b->w + 2 * p - k) / s + 1;
         h = (b->h + 2 * p - k) / s + 1;
     }
-    (void)add(n, "Pooling", in, (blob){3, w, h, b->c, 0}, "0=%u 1=%u 2=%u 3=%u 5=%u 6=%u", type, k, s, p, full == 1 ? 0u : 1u,
-              draw(n, 0, 1));
+    (void)add(n, "Pooling", in, (blob){3, w, h, b->c, 0}, "0=%u 1=%u 2=%u 3=%u 5=%u 6=%u", type, k, s, p,
+              full == 1 ? 0u : 1u, draw(n, 0, 1));
 }
 
 static void draw_act(net *n, uint32_t in) {
@@ -150,7 +154,8 @@ static void draw_act(net *n, uint32_t in) {
 }
 
 static void draw_pair(net *n, uint32_t in) {
-    static const uint32_t ops[] = {0, 1, 2, 4, 5, 7}; /* neither quotients nor powers: NaN spreads, and a maximum may take it or leave it */
+    /* neither quotients nor powers: NaN spreads, and a maximum may take it or leave it */
+    static const uint32_t ops[] = {0, 1, 2, 4, 5, 7};
     uint32_t other = partner(n, in, false);
     uint32_t third = other == NONE ? NONE : partner(n, other, false);
     if (other == NONE) {
@@ -184,7 +189,8 @@ static void draw_factors(net *n, uint32_t in) {
     }
 }
 
-/* A sum, a mean or a maximum along one axis or two, which stay with one element; then the map and that, which is repeated. */
+/* A sum, a mean or a maximum along one axis or two, which stay with one element; then the map and that, which is
+ * repeated. */
 static void draw_reduction(net *n, uint32_t in) {
     static const char *const axes[] = {"1,0", "1,1", "1,2", "2,1,2", "2,0,1"};
     static const uint32_t ops[] = {0, 3, 4};
@@ -207,7 +213,8 @@ static void draw_concat(net *n, uint32_t in) {
             other = i != in && n->blob[i].dims == 1 ? i : other;
         }
     }
-    if (other == NONE || n->blob[other].dims != out.dims || (out.dims == 3 ? out.c + n->blob[other].c : out.w + n->blob[other].w) > 60) {
+    if (other == NONE || n->blob[other].dims != out.dims ||
+        (out.dims == 3 ? out.c + n->blob[other].c : out.w + n->blob[other].w) > 60) {
         draw_act(n, in);
         return;
     }
@@ -276,11 +283,13 @@ static void draw_move(net *n, uint32_t in) {
     case 6: {
         uint32_t first = draw(n, 0, b.c - 1);
         uint32_t last = draw(n, first + 1, b.c);
-        (void)add(n, "Crop", in, (blob){3, b.w, b.h, last - first, 0}, "-23309=1,%u -23310=1,%u -23311=1,0", first, last);
+        (void)add(n, "Crop", in, (blob){3, b.w, b.h, last - first, 0}, "-23309=1,%u -23310=1,%u -23311=1,0", first,
+                  last);
         break;
     }
     case 7:
-        (void)add(n, "Reduction", in, (blob){draw(n, 0, 1) == 0 ? 1u : 3u, b.c, 1, 1, 0}, "0=%u 1=0 -23303=2,1,2 5=1", draw(n, 3, 4));
+        (void)add(n, "Reduction", in, (blob){draw(n, 0, 1) == 0 ? 1u : 3u, b.c, 1, 1, 0}, "0=%u 1=0 -23303=2,1,2 5=1",
+                  draw(n, 3, 4));
         if (n->blob[n->blobs - 1].dims == 3) {
             n->blob[n->blobs - 1] = (blob){3, 1, 1, b.c, 0};
             (void)strcat(n->layer[n->layers - 1].settings, " 4=1");
@@ -296,7 +305,8 @@ static void draw_inner_product(net *n, uint32_t in) {
     const blob b = n->blob[in];
     uint32_t o = draw(n, 1, 20);
     uint32_t dims = b.dims == 2 && b.h == 1 ? 2 : 1; /* a matrix of one row stays one */
-    (void)add(n, "InnerProduct", in, (blob){dims, o, 1, 1, 0}, "0=%u 1=%u 2=%u%s", o, draw(n, 0, 1), o * b.w * b.h * b.c, activation(n));
+    (void)add(n, "InnerProduct", in, (blob){dims, o, 1, 1, 0}, "0=%u 1=%u 2=%u%s", o, draw(n, 0, 1),
+              o * b.w * b.h * b.c, activation(n));
 }
 
 static void draw_layer(net *n) {
@@ -370,7 +380,8 @@ static size_t print(const net *n, char text[NET_RANDOM_TEXT]) {
     size_t used = 0;
     for (uint32_t i = 0; i < n->layers; i++) {
         const layer *l = &n->layer[i];
-        used += (size_t)snprintf(body + used, sizeof body - used, "%s l%u %u %u", l->type, i, l->num_in, l->out2 == NONE ? 1 : 2);
+        used += (size_t)snprintf(body + used, sizeof body - used, "%s l%u %u %u", l->type, i, l->num_in,
+                                 l->out2 == NONE ? 1 : 2);
         for (uint32_t k = 0; k < l->num_in; k++) {
             char name[32];
             name_of(n, l->in[k], taken[l->in[k]]++, name);

@@ -1,5 +1,6 @@
 /*
- * stand_in.h - a stand-in for the RTL that is made of a second golden model and can be told to misbehave; for the tests of tb/npu. One program includes it once.
+ * stand_in.h - a stand-in for the RTL that is made of a second golden model and can be told to misbehave; for the tests
+ * of tb/npu. One program includes it once.
  */
 #ifndef STAND_IN_H
 #define STAND_IN_H
@@ -43,23 +44,34 @@ typedef enum fault {
     FAULTS
 } fault;
 
-enum { P_CLK, P_RST, P_AXIL, P_M0 = P_AXIL + 17, P_M1 = P_M0 + 34, P_IRQ = P_M1 + 34, P_PERF = P_IRQ + 3, P_COUNT = P_PERF + 2 };
+enum {
+    P_CLK,
+    P_RST,
+    P_AXIL,
+    P_M0 = P_AXIL + 17,
+    P_M1 = P_M0 + 34,
+    P_IRQ = P_M1 + 34,
+    P_PERF = P_IRQ + 3,
+    P_COUNT = P_PERF + 2
+};
 
 static const struct {
     const char *name;
     uint32_t width;
     bool input;
-} axil[17] = {{"awaddr", 9, true},  {"awvalid", 1, true}, {"awready", 1, false}, {"wdata", 32, true},  {"wstrb", 4, true},
-              {"wvalid", 1, true},  {"wready", 1, false}, {"bresp", 2, false},   {"bvalid", 1, false}, {"bready", 1, true},
-              {"araddr", 9, true},  {"arvalid", 1, true}, {"arready", 1, false}, {"rdata", 32, false}, {"rresp", 2, false},
-              {"rvalid", 1, false}, {"rready", 1, true}},
-  axi[34] = {{"awid", 1, false},   {"awaddr", 32, false}, {"awlen", 8, false},  {"awsize", 3, false}, {"awburst", 2, false},
-             {"awlock", 1, false}, {"awcache", 4, false}, {"awprot", 3, false}, {"awqos", 4, false},  {"awvalid", 1, false},
-             {"awready", 1, true}, {"wdata", 128, false}, {"wstrb", 16, false}, {"wlast", 1, false},  {"wvalid", 1, false},
-             {"wready", 1, true},  {"bid", 1, true},      {"bresp", 2, true},   {"bvalid", 1, true},  {"bready", 1, false},
-             {"arid", 1, false},   {"araddr", 32, false}, {"arlen", 8, false},  {"arsize", 3, false}, {"arburst", 2, false},
-             {"arprot", 3, false}, {"arvalid", 1, false}, {"arready", 1, true}, {"rid", 1, true},     {"rdata", 128, true},
-             {"rresp", 2, true},   {"rlast", 1, true},    {"rvalid", 1, true},  {"rready", 1, false}};
+} axil[17] = {{"awaddr", 9, true},   {"awvalid", 1, true}, {"awready", 1, false}, {"wdata", 32, true},
+              {"wstrb", 4, true},    {"wvalid", 1, true},  {"wready", 1, false},  {"bresp", 2, false},
+              {"bvalid", 1, false},  {"bready", 1, true},  {"araddr", 9, true},   {"arvalid", 1, true},
+              {"arready", 1, false}, {"rdata", 32, false}, {"rresp", 2, false},   {"rvalid", 1, false},
+              {"rready", 1, true}},
+  axi[34] = {
+      {"awid", 1, false},   {"awaddr", 32, false}, {"awlen", 8, false},  {"awsize", 3, false}, {"awburst", 2, false},
+      {"awlock", 1, false}, {"awcache", 4, false}, {"awprot", 3, false}, {"awqos", 4, false},  {"awvalid", 1, false},
+      {"awready", 1, true}, {"wdata", 128, false}, {"wstrb", 16, false}, {"wlast", 1, false},  {"wvalid", 1, false},
+      {"wready", 1, true},  {"bid", 1, true},      {"bresp", 2, true},   {"bvalid", 1, true},  {"bready", 1, false},
+      {"arid", 1, false},   {"araddr", 32, false}, {"arlen", 8, false},  {"arsize", 3, false}, {"arburst", 2, false},
+      {"arprot", 3, false}, {"arvalid", 1, false}, {"arready", 1, true}, {"rid", 1, true},     {"rdata", 128, true},
+      {"rresp", 2, true},   {"rlast", 1, true},    {"rvalid", 1, true},  {"rready", 1, false}};
 
 typedef struct stand_in {
     uint64_t wire[P_COUNT][4];
@@ -315,8 +327,9 @@ static bool s_finished(void *inst) {
 }
 
 static const char *s_message(void *inst) {
-    return ((stand_in *)inst)->failed ? "[0] %Error: unit.sv:12: Assertion failed in stand_in.stand_in.u_part: assertion Whole failed"
-                                      : NULL;
+    return ((stand_in *)inst)->failed
+               ? "[0] %Error: unit.sv:12: Assertion failed in stand_in.stand_in.u_part: assertion Whole failed"
+               : NULL;
 }
 
 const tb_shim *tb_shim_get(void) {
@@ -335,7 +348,8 @@ const tb_shim *tb_shim_get(void) {
 
 static inline npu_dev *open_dev(npu_dev_kind kind) {
     char err[256] = "";
-    const npu_dev_cfg cfg = {.kind = kind, .n = 4, .seed = 3, .bus_profile = "typical", .poison_reads = true, .watchdog_cycles = 2000};
+    const npu_dev_cfg cfg = {
+        .kind = kind, .n = 4, .seed = 3, .bus_profile = "typical", .poison_reads = true, .watchdog_cycles = 2000};
     npu_dev *dev = npu_dev_open(&cfg, err, sizeof err);
     if (dev == NULL) {
         fail_msg("%s", err);

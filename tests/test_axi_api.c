@@ -1,4 +1,5 @@
-/* The AXI checker as a program meets it: severities, what is kept and told, limits, statistics, samples of a port, mistakes in text traces. */
+/* The AXI checker as a program meets it: severities, what is kept and told, limits, statistics, samples of a port,
+ * mistakes in text traces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +56,13 @@ static void begin(rig *r, tb_axi_mon_cfg cfg) {
 }
 
 static void ax(tb_axi_ax *a, uint64_t addr, unsigned beats, uint64_t id) {
-    *a = (tb_axi_ax){.valid = true, .ready = true, .addr = addr, .len = (uint8_t)(beats - 1), .size = 4, .burst = TB_AXI_INCR, .id = id};
+    *a = (tb_axi_ax){.valid = true,
+                     .ready = true,
+                     .addr = addr,
+                     .len = (uint8_t)(beats - 1),
+                     .size = 4,
+                     .burst = TB_AXI_INCR,
+                     .id = id};
 }
 
 static void data(rig *r, bool last) {
@@ -96,7 +103,8 @@ static void rules_by_name(void **state) {
         char name[64];
         snprintf(name, sizeof name, "%s", tb_axi_rule_name((tb_axi_rule)i));
         memcpy(strstr(name, "_AW"), "_AR", 3);
-        assert_string_equal(tb_axi_rule_name((tb_axi_rule)(i + AXI4_ERRM_ARADDR_BOUNDARY - AXI4_ERRM_AWADDR_BOUNDARY)), name);
+        assert_string_equal(tb_axi_rule_name((tb_axi_rule)(i + AXI4_ERRM_ARADDR_BOUNDARY - AXI4_ERRM_AWADDR_BOUNDARY)),
+                            name);
     }
 }
 
@@ -172,9 +180,9 @@ static void what_is_told(void **state) {
     assert_int_equal(r.last.beat, 1);
     assert_int_equal(r.last.cycle, 50);
     tb_axi_violation_text(&r.mon, &r.last, text, sizeof text);
-    assert_string_equal(
-        text, "AXI4_ERRM_WDATA_NUM on p (W) at cycle 50, write 2 of ID 6 at 0x2000, INCR 2 x 16 bytes since cycle 3, beat 1 at 0x2000: "
-              "WLAST is 1 on beat 1 of 2");
+    assert_string_equal(text, "AXI4_ERRM_WDATA_NUM on p (W) at cycle 50, write 2 of ID 6 at 0x2000, INCR 2 x 16 bytes "
+                              "since cycle 3, beat 1 at 0x2000: "
+                              "WLAST is 1 on beat 1 of 2");
     tb_axi_violation_text(&r.mon, &r.last, text, 20);
     assert_string_equal(text, "AXI4_ERRM_WDATA_NUM");
     tb_axi_mon_free(&r.mon);
@@ -216,7 +224,8 @@ static void finish_once(void **state) {
     tb_axi_mon_free(&idle);
 }
 
-/* After too many bursts for a hard limit everything is followed again when none is in flight, data at the start of a burst. */
+/* After too many bursts for a hard limit everything is followed again when none is in flight, data at the start of a
+ * burst. */
 static void blind_and_back(void **state) {
     (void)state;
     rig r;
@@ -337,7 +346,9 @@ static void places(void **state) {
     assert_int_equal(d->start[7][11], 1);
     assert_int_equal(d->room[7][0], 1);
     for (unsigned k = 0; k < TB_AXI_STROBES_KINDS; k++) {
-        const tb_axi_beat_place place = k == 0 ? TB_AXI_BEAT_FIRST : k == TB_AXI_STROBES_KINDS - 1 ? TB_AXI_BEAT_LAST : TB_AXI_BEAT_MIDDLE;
+        const tb_axi_beat_place place = k == 0                          ? TB_AXI_BEAT_FIRST
+                                        : k == TB_AXI_STROBES_KINDS - 1 ? TB_AXI_BEAT_LAST
+                                                                        : TB_AXI_BEAT_MIDDLE;
         assert_int_equal(r.mon.stats.strobes[place][k], 1);
     }
     tb_axi_mon_free(&r.mon);
@@ -365,9 +376,10 @@ static void stats_as_text(void **state) {
     assert_non_null(strstr(text, "AXI4_ERRM_WSTRB                  1\n"));
     free(text);
     text = written(&r, tb_axi_stats_json);
+    assert_non_null(strstr(text, "\"reads\": {\"bursts\": 2, \"beats\": 8, \"bytes\": 128, \"errors\": 0, \"busy\": "
+                                 "16, \"max_in_flight\": 1, "));
     assert_non_null(
-        strstr(text, "\"reads\": {\"bursts\": 2, \"beats\": 8, \"bytes\": 128, \"errors\": 0, \"busy\": 16, \"max_in_flight\": 1, "));
-    assert_non_null(strstr(text, "\"bursts_by_beats\": [[4, 2]], \"first_data_from\": [[5, 2]], \"latency_from\": [[8, 2]], "));
+        strstr(text, "\"bursts_by_beats\": [[4, 2]], \"first_data_from\": [[5, 2]], \"latency_from\": [[8, 2]], "));
     assert_non_null(strstr(text, "\"rules\": {\"AXI4_ERRM_WSTRB\": 1}}"));
     free(text);
     tb_axi_mon_free(&r.mon);

@@ -35,7 +35,13 @@ static void start(bus *b, uint64_t cap) {
 }
 
 static void put(tb_axi_ax *ax, uint64_t addr, unsigned beats, uint32_t id, bool ready) {
-    *ax = (tb_axi_ax){.valid = true, .ready = ready, .addr = addr, .len = (uint8_t)(beats - 1), .size = 4, .burst = TB_AXI_INCR, .id = id};
+    *ax = (tb_axi_ax){.valid = true,
+                      .ready = ready,
+                      .addr = addr,
+                      .len = (uint8_t)(beats - 1),
+                      .size = 4,
+                      .burst = TB_AXI_INCR,
+                      .id = id};
 }
 
 static void w(bus *b, bool last) {
@@ -136,7 +142,8 @@ static void test_reads_by_id(void **state) {
     r(&b, 1, false, TB_AXI_DECERR);
     tick(&b);
     tb_axi_burst_text(&b.log, tb_axi_log_get(&b.log, 0), text, sizeof text);
-    assert_string_equal(text, "read  0x00000100, 32 bytes in 2 beats, id 1: address 100, data from 104, 1 beats so far, DECERR so far");
+    assert_string_equal(
+        text, "read  0x00000100, 32 bytes in 2 beats, id 1: address 100, data from 104, 1 beats so far, DECERR so far");
     r(&b, 1, true, TB_AXI_OKAY);
     tick(&b);
     assert_int_equal(tb_axi_log_get(&b.log, 0)->resp, TB_AXI_DECERR); /* the worst one stays */

@@ -32,9 +32,9 @@ typedef enum mistake {
     MISTAKES
 } mistake;
 
-static const char *const mistake_names[MISTAKES] = {"none",           "WLAST early",   "WLAST missing", "W short", "W long",
-                                                    "RLAST early",    "RLAST missing", "R short",       "R long",  "VALID falls",
-                                                    "strobe outside", "READY X",       "VALID X"};
+static const char *const mistake_names[MISTAKES] = {
+    "none",    "WLAST early", "WLAST missing", "W short",        "W long",  "RLAST early", "RLAST missing",
+    "R short", "R long",      "VALID falls",   "strobe outside", "READY X", "VALID X"};
 
 typedef struct burst {
     tb_axi_ax ax;
@@ -379,10 +379,12 @@ static bool fits(mistake m, tb_axi_rule rule) {
     }
 }
 
-/* One mistake in random traffic: the first violation is that one. Others follow in a few runs only, where the traffic behind it can be read in two ways. */
+/* One mistake in random traffic: the first violation is that one. Others follow in a few runs only, where the traffic
+ * behind it can be read in two ways. */
 static void one_mistake(void **state) {
     (void)state;
-    static const uint64_t also[] = {1393}; /* behind a missing WLAST the data of the next burst come before its address */
+    /* behind a missing WLAST the data of the next burst come before its address */
+    static const uint64_t also[] = {1393};
     const unsigned plain = runs() / 5, all = plain + (unsigned)(sizeof also / sizeof *also);
     for (unsigned m = NONE + 1; m < MISTAKES; m++) {
         unsigned made = 0;

@@ -126,8 +126,8 @@ static void traces(void **state) {
                 continue;
             }
             if (!sum.broken[l][rule] || !sum.kept[l][rule]) {
-                print_error("%s%s: no trace that %s it\n", tb_axi_rule_name((tb_axi_rule)rule), l != 0 ? " (AXI4-Lite)" : "",
-                            sum.broken[l][rule] ? "just keeps" : "breaks");
+                print_error("%s%s: no trace that %s it\n", tb_axi_rule_name((tb_axi_rule)rule),
+                            l != 0 ? " (AXI4-Lite)" : "", sum.broken[l][rule] ? "just keeps" : "breaks");
                 sum.wrong++;
             }
         }

@@ -105,8 +105,10 @@ static void clocks_and_resets_are_ranked(void **state) {
 /* A bus of 1024 bits with IDs of 70, writes only; the clock rises at 5, 15 ... */
 static const char wide[] =
     "$timescale 1ns $end\n$scope module t $end\n$var wire 1 c clk $end\n$var wire 1 n rst_n $end\n"
-    "$var wire 1 a awvalid $end\n$var wire 1 b awready $end\n$var wire 40 d awaddr [39:0] $end\n$var wire 70 i awid [69:0] $end\n"
-    "$var wire 1 e wvalid $end\n$var wire 1 f wready $end\n$var wire 1024 g wdata [1023:0] $end\n$var wire 128 s wstrb [127:0] $end\n"
+    "$var wire 1 a awvalid $end\n$var wire 1 b awready $end\n$var wire 40 d awaddr [39:0] $end\n$var wire 70 i awid "
+    "[69:0] $end\n"
+    "$var wire 1 e wvalid $end\n$var wire 1 f wready $end\n$var wire 1024 g wdata [1023:0] $end\n$var wire 128 s wstrb "
+    "[127:0] $end\n"
     "$var wire 1 h bvalid $end\n$var wire 1 j bready $end\n$var wire 66 k bid [65:0] $end\n"
     "$upscope $end\n$enddefinitions $end\n";
 
@@ -131,7 +133,8 @@ static void bind_only(tb_wave *w, tb_axi_wave_ports *ports, tb_axi_wave_bus *bus
     assert_int_equal(tb_axi_wave_ports_find(w, ports), 0);
     const tb_axi_wave_port *p = tb_axi_wave_ports_get(ports, NULL, TB_AXI_SIDE_ANY, path, err, sizeof err);
     if (p == NULL || tb_axi_wave_bind(p, TB_AXI_WAVE_FIND, bus, err, sizeof err) != 0 ||
-        tb_axi_wave_clock(w, p, NULL, bus, err, sizeof err) != 0 || tb_axi_wave_reset(w, p, NULL, -1, bus, err, sizeof err) != 0) {
+        tb_axi_wave_clock(w, p, NULL, bus, err, sizeof err) != 0 ||
+        tb_axi_wave_reset(w, p, NULL, -1, bus, err, sizeof err) != 0) {
         fail_msg("%s", err);
     }
 }
@@ -144,9 +147,11 @@ static void samples_are_what_was_just_before(void **state) {
     tb_axi_wave_seen seen;
     kept k = {.count = 0};
     (void)state;
-    int at = snprintf(text, sizeof text, "%s#0\n0c\n0n\n0a\n1b\nb1 d\nb0 i\n0e\n0f\nb0 s\n0h\n0j\nb0 k\n#5\n1c\n#8\n1n\n#10\n0c\n", wide);
+    int at = snprintf(text, sizeof text,
+                      "%s#0\n0c\n0n\n0a\n1b\nb1 d\nb0 i\n0e\n0f\nb0 s\n0h\n0j\nb0 k\n#5\n1c\n#8\n1n\n#10\n0c\n", wide);
     /* in one moment with the clock, some before it in the text and some behind it: they count from the next edge on */
-    at += snprintf(text + at, sizeof text - (size_t)at, "#15\n1a\nb1000 d\n1c\nb1%069d i\nb1%0127d s\nb1x%01022d g\n", 0, 0, 0);
+    at += snprintf(text + at, sizeof text - (size_t)at, "#15\n1a\nb1000 d\n1c\nb1%069d i\nb1%0127d s\nb1x%01022d g\n",
+                   0, 0, 0);
     at += snprintf(text + at, sizeof text - (size_t)at, "#20\n0c\nb11 i\nb1%065d k\n1h\n#25\n1c\n", 0);
     at += snprintf(text + at, sizeof text - (size_t)at, "#30\n0c\nb1%069d i\nzb\n#35\n1c\n0a\n", 0);
     assert_true(at > 0 && (size_t)at < sizeof text);
@@ -224,7 +229,8 @@ static void wide_ids_are_kept_apart(void **state) {
         for (int b = 0; b < 12; b++) {
             bits[b] = (char)('0' + (c % IDS >> b & 1));
         }
-        at += snprintf(text + at, sizeof text - (size_t)at, "#%d\n0c\nb%s%058d i\n#%d\n1c\n", 10 * c + 1, bits, 0, 10 * c + 5);
+        at += snprintf(text + at, sizeof text - (size_t)at, "#%d\n0c\nb%s%058d i\n#%d\n1c\n", 10 * c + 1, bits, 0,
+                       10 * c + 5);
     }
     assert_true(at > 0 && (size_t)at < sizeof text);
     tb_wave *w = open_text(text);
@@ -246,8 +252,9 @@ static void what_is_impossible_is_one_line(void **state) {
     tb_axi_wave_ports ports;
     tb_axi_wave_bus bus;
     (void)state;
-    tb_wave *w = open_text("$scope module t $end\n$var wire 1 a s_awvalid $end\n$var wire 1 b s_awready $end\n$upscope $end\n"
-                           "$enddefinitions $end\n#0\n0a\n0b\n");
+    tb_wave *w =
+        open_text("$scope module t $end\n$var wire 1 a s_awvalid $end\n$var wire 1 b s_awready $end\n$upscope $end\n"
+                  "$enddefinitions $end\n#0\n0a\n0b\n");
     assert_int_equal(tb_axi_wave_ports_find(w, &ports), 0);
     assert_int_equal(ports.count, 1);
     const tb_axi_wave_port *p = tb_axi_wave_ports_get(&ports, "S_", TB_AXI_SIDE_ANY, "f", err, sizeof err);

@@ -1,6 +1,6 @@
 /*
- * Cache maintenance of the driver: operators on the golden model behind a CPU cache give the same results as on coherent memory, and without any single flush or
- * invalidate of the driver they do not.
+ * Cache maintenance of the driver: operators on the golden model behind a CPU cache give the same results as on
+ * coherent memory, and without any single flush or invalidate of the driver they do not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,7 +134,8 @@ static npu_status convolve(rig *g, const npu_conv *shape, const npu_conv_split *
 }
 
 static npu_status conv_3x3(rig *g) {
-    const npu_conv c = {.iw = 6, .ih = 6, .ic = 5, .oc = 4, .kw = 3, .kh = 3, .pad_l = 1, .pad_r = 1, .pad_t = 1, .pad_b = 1};
+    const npu_conv c = {
+        .iw = 6, .ih = 6, .ic = 5, .oc = 4, .kw = 3, .kh = 3, .pad_l = 1, .pad_r = 1, .pad_t = 1, .pad_b = 1};
     const npu_conv_split split = {.max_oh = 2};
     return convolve(g, &c, &split);
 }
@@ -148,7 +149,8 @@ static npu_status conv_split(rig *g) {
 
 /* Kernel rows, input channels and rows apart; INT8 out, so sums lie in a scratch buffer. */
 static npu_status conv_scratch(rig *g) {
-    npu_conv c = {.iw = 5, .ih = 4, .ic = 8, .oc = 7, .kw = 1, .kh = 1, .out_layout = NPU_INT8_NHWC, .out_scale = 0x3C23D70Au};
+    npu_conv c = {
+        .iw = 5, .ih = 4, .ic = 8, .oc = 7, .kw = 1, .kh = 1, .out_layout = NPU_INT8_NHWC, .out_scale = 0x3C23D70Au};
     const npu_conv_split split = {.max_ic = 4};
     return convolve(g, &c, &split);
 }
@@ -191,7 +193,8 @@ static npu_status fully_connected(rig *g) {
 }
 
 static npu_tensor map(uint32_t addr, uint32_t w, uint32_t h, uint32_t c) {
-    return (npu_tensor){.addr = addr, .step = (w * h * 4 + 15) / 16 * 16, .w = w, .h = h, .c = c, .layout = NPU_FP32_NCHW};
+    return (npu_tensor){
+        .addr = addr, .step = (w * h * 4 + 15) / 16 * 16, .w = w, .h = h, .c = c, .layout = NPU_FP32_NCHW};
 }
 
 static npu_status max_pool(rig *g) {
@@ -343,7 +346,8 @@ static void run(const operation *op, bool cached, uint64_t seed, uint64_t skip, 
         assert_non_null(g->cache);
         npu_cache_skip(g->cache, skip, &o->skipped);
     }
-    assert_int_equal(npu_init(&g->drv, cached ? npu_cache_hal(g->cache) : npu_dev_hal(g->dev), NPU_WAIT_POLL, 1000), NPU_OK);
+    assert_int_equal(npu_init(&g->drv, cached ? npu_cache_hal(g->cache) : npu_dev_hal(g->dev), NPU_WAIT_POLL, 1000),
+                     NPU_OK);
     o->status = op->run(g);
     o->bytes = g->out_bytes;
     assert_true(cached ? npu_cache_read(g->cache, g->out_addr, o->out, g->out_bytes)
@@ -396,8 +400,9 @@ static void every_call_counts(void **state) {
                 wrong = !same(&want, &got);
             }
             if (!wrong) {
-                fail_msg("%s: nothing goes wrong without call %u of the driver, %s of %u bytes at 0x%08x", op->name, (unsigned)k,
-                         got.skipped.invalidate ? "invalidate" : "flush", got.skipped.bytes, got.skipped.addr);
+                fail_msg("%s: nothing goes wrong without call %u of the driver, %s of %u bytes at 0x%08x", op->name,
+                         (unsigned)k, got.skipped.invalidate ? "invalidate" : "flush", got.skipped.bytes,
+                         got.skipped.addr);
             }
         }
     }

@@ -1,8 +1,9 @@
 /*
- * test_cm_act.c - the model's activations: exact ones against C float, fitted ones against the table of coefficients and against the functions themselves.
+ * test_cm_act.c - the model's activations: exact ones against C float, fitted ones against the table of coefficients
+ * and against the functions themselves.
  *
- * With arguments it is a program that measures: `test_cm_act sweep sigmoid|tanh|swish|mish|elu|softplus|all` goes through all 2^32 inputs of a function and prints
- * the largest error and where it is (docs/npu/activations.md).
+ * With arguments it is a program that measures: `test_cm_act sweep sigmoid|tanh|swish|mish|elu|softplus|all` goes
+ * through all 2^32 inputs of a function and prints the largest error and where it is (docs/npu/activations.md).
  */
 #include <math.h>
 #include <setjmp.h>
@@ -125,7 +126,8 @@ static uint32_t exact_reference(uint32_t act, const uint32_t p[4], uint32_t v) {
 }
 
 static uint32_t some_float(uint64_t *seed, const uint32_t p[4]) {
-    static const uint32_t hard[] = {0, SIGN, 1, SIGN | 1, INF, SIGN | INF, NAN_OUT, 0xFFC12345u, 0x7F800001u, ONE, MINUS_ONE, 0x7F7FFFFFu};
+    static const uint32_t hard[] = {0,       SIGN,        1,           SIGN | 1, INF,       SIGN | INF,
+                                    NAN_OUT, 0xFFC12345u, 0x7F800001u, ONE,      MINUS_ONE, 0x7F7FFFFFu};
     const uint64_t r = next(seed);
     switch (r & 3) {
     case 0:
@@ -218,7 +220,8 @@ static void test_tanh_is_odd(void **state) {
     uint64_t seed = 4;
     for (int i = 0; i < 200000; i++) {
         const uint32_t v = to_u((float)((double)(next(&seed) >> 1) / 1.8e18));
-        assert_int_equal(cm_activate(CM_ACT_TANH, params_one, v), cm_activate(CM_ACT_TANH, params_one, v | SIGN) ^ SIGN);
+        assert_int_equal(cm_activate(CM_ACT_TANH, params_one, v),
+                         cm_activate(CM_ACT_TANH, params_one, v | SIGN) ^ SIGN);
     }
 }
 
@@ -329,8 +332,8 @@ static int sweep(const fitted *f) {
     }
     const bool good = worst <= GOAL && nans == 2 * UINT64_C(0x7FFFFF);
     printf("%-9s largest error %.4e (%s) at %.9g (0x%08X); NaN in, NaN out: %s; goal %g: %s\n", f->name, worst,
-           f->relative ? "relative to max(1,|x|)" : "absolute", (double)to_f(at), at, nans == 2 * UINT64_C(0x7FFFFF) ? "all" : "NOT all",
-           GOAL, good ? "met" : "NOT met");
+           f->relative ? "relative to max(1,|x|)" : "absolute", (double)to_f(at), at,
+           nans == 2 * UINT64_C(0x7FFFFF) ? "all" : "NOT all", GOAL, good ? "met" : "NOT met");
     return good ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 /*
- * test_cm_alu.c - the ALU of the golden model: fields, limits from both sides, single operations, what is read and written (docs/npu/npu.md section 3.3).
- * Whole tasks against NumPy: tests/test_numpy_alu.py.
+ * test_cm_alu.c - the ALU of the golden model: fields, limits from both sides, single operations, what is read and
+ * written (docs/npu/npu.md section 3.3). Whole tasks against NumPy: tests/test_numpy_alu.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 #include "cmodel.h"
 #include "npu_regs.h"
 
-#define SET(regs, reg, field, v)                                                                                                           \
-    ((regs)[NPU_REG_##reg / 4] = ((regs)[NPU_REG_##reg / 4] & ~NPU_##reg##_##field##_MASK) |                                               \
+#define SET(regs, reg, field, v)                                                                                       \
+    ((regs)[NPU_REG_##reg / 4] = ((regs)[NPU_REG_##reg / 4] & ~NPU_##reg##_##field##_MASK) |                           \
                                  (((uint32_t)(v) << NPU_##reg##_##field##_LSB) & NPU_##reg##_##field##_MASK))
 
 #define ONE 0x3F800000u
@@ -65,7 +65,8 @@ static void test_fields(void **state) {
     assert_int_equal(t.count, 5);
     assert_int_equal(t.rows, 6);
     assert_int_equal(t.planes, 7);
-    const uint32_t got[] = {t.a_addr, t.a_rstep, t.a_pstep, t.b_addr, t.b_rstep, t.b_pstep, t.o_addr, t.o_rstep, t.o_pstep};
+    const uint32_t got[] = {t.a_addr,  t.a_rstep, t.a_pstep, t.b_addr, t.b_rstep,
+                            t.b_pstep, t.o_addr,  t.o_rstep, t.o_pstep};
     for (uint32_t i = 0; i < 9; i++) {
         assert_int_equal(got[i], 0x1000 + 4 * i);
     }
@@ -127,9 +128,10 @@ static void test_limits(void **state) {
 static void test_alignment(void **state) {
     (void)state;
     uint32_t r[128];
-    static const uint32_t offsets[] = {NPU_REG_ALU_A_ADDR,  NPU_REG_ALU_A_RSTEP, NPU_REG_ALU_A_PSTEP, NPU_REG_ALU_B_ADDR,
-                                       NPU_REG_ALU_B_RSTEP, NPU_REG_ALU_B_PSTEP, NPU_REG_ALU_O_ADDR,  NPU_REG_ALU_O_RSTEP,
-                                       NPU_REG_ALU_O_PSTEP, NPU_REG_ALU_P_ADDR,  NPU_REG_ALU_Q_ADDR};
+    static const uint32_t offsets[] = {NPU_REG_ALU_A_ADDR, NPU_REG_ALU_A_RSTEP, NPU_REG_ALU_A_PSTEP,
+                                       NPU_REG_ALU_B_ADDR, NPU_REG_ALU_B_RSTEP, NPU_REG_ALU_B_PSTEP,
+                                       NPU_REG_ALU_O_ADDR, NPU_REG_ALU_O_RSTEP, NPU_REG_ALU_O_PSTEP,
+                                       NPU_REG_ALU_P_ADDR, NPU_REG_ALU_Q_ADDR};
     for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
         for (uint32_t off = 0; off < 8; off++) {
             legal(r);
@@ -195,10 +197,11 @@ static void test_elements(void **state) {
         {NPU_ALU_CTRL_OP_RSUB, 0, MINUS_0, 0, MINUS_0},
         {NPU_ALU_CTRL_OP_MUL, TWO, MINUS_0, 0, MINUS_0},
         {NPU_ALU_CTRL_OP_MUL, 0, INF, 0, NAN_Q},
-        {NPU_ALU_CTRL_OP_MUL, 0x00000001, TWO, 0, 0x00000002},           /* subnormal */
-        {NPU_ALU_CTRL_OP_MULADD, 0x3F800001, 0x3F800001, 0xBF800002, 0}, /* the product is rounded before the addition */
-        {NPU_ALU_CTRL_OP_ADDMUL, ONE, TWO, TWO, 0x40C00000},             /* (1 + 2) * 2 */
-        {NPU_ALU_CTRL_OP_ADDMUL, 0x4B800000, ONE, TWO, 0x4C000000},      /* 2^24 + 1 is rounded first */
+        {NPU_ALU_CTRL_OP_MUL, 0x00000001, TWO, 0, 0x00000002}, /* subnormal */
+        /* the product is rounded before the addition */
+        {NPU_ALU_CTRL_OP_MULADD, 0x3F800001, 0x3F800001, 0xBF800002, 0},
+        {NPU_ALU_CTRL_OP_ADDMUL, ONE, TWO, TWO, 0x40C00000},        /* (1 + 2) * 2 */
+        {NPU_ALU_CTRL_OP_ADDMUL, 0x4B800000, ONE, TWO, 0x4C000000}, /* 2^24 + 1 is rounded first */
         {NPU_ALU_CTRL_OP_MAX, ONE, TWO, 0, TWO},
         {NPU_ALU_CTRL_OP_MAX, 0, MINUS_0, 0, 0},
         {NPU_ALU_CTRL_OP_MAX, MINUS_0, 0, 0, MINUS_0}, /* equal: x stays */

@@ -1,5 +1,6 @@
 /*
- * test_cm_conv.c - convolutions on the golden device: against a direct convolution, and the same bytes however they are split.
+ * test_cm_conv.c - convolutions on the golden device: against a direct convolution, and the same bytes however they are
+ * split.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,7 +164,8 @@ static void run_part(rig *r, const shape *s, const part *p) {
     cm_device_free(dev);
 }
 
-/* The direct convolution: gathers from FP32 memory for one output at a time, in host integers and floats (no NaN occurs here). */
+/* The direct convolution: gathers from FP32 memory for one output at a time, in host integers and floats (no NaN occurs
+ * here). */
 static float direct(const rig *r, const shape *s, uint32_t oc, uint32_t oy, uint32_t ox) {
     int32_t sum = 0;
     for (uint32_t ic = 0; ic < s->ic; ic++) {
@@ -174,7 +176,8 @@ static float direct(const rig *r, const shape *s, uint32_t oc, uint32_t oy, uint
                 if (y < 0 || x < 0 || y >= (int)s->ih || x >= (int)s->iw) {
                     continue;
                 }
-                double v = (double)get_float(r, IFM + ic * step(s->iw, s->ih) + 4 * ((uint32_t)y * s->iw + (uint32_t)x)) * 1.5;
+                double v =
+                    (double)get_float(r, IFM + ic * step(s->iw, s->ih) + 4 * ((uint32_t)y * s->iw + (uint32_t)x)) * 1.5;
                 int q = v < 0 ? -(int)(0.5 - v) : (int)(v + 0.5); /* exact: the data are multiples of 1/8 */
                 q = q > 127 ? 127 : q < -127 ? -127 : q;
                 sum += q * r->weights[((oc * s->ic + ic) * s->kh + ky) * s->kw + kx];
@@ -209,7 +212,8 @@ static void check_whole(rig *r, const shape *s) {
     }
 }
 
-/* Cut along one or all of rows (bit 0), input channels (bit 1, at a multiple of N), output channels (bit 2, likewise). */
+/* Cut along one or all of rows (bit 0), input channels (bit 1, at a multiple of N), output channels (bit 2, likewise).
+ */
 static void run_split(rig *r, const shape *s, unsigned dims) {
     uint32_t n = s->n;
     uint32_t rows = dims & 1 ? 1 + next(r) % (s->oh - 1) : s->oh;

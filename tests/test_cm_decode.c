@@ -1,5 +1,6 @@
 /*
- * test_cm_decode.c - the GEMM registers as a task: every field, and every limit of docs/npu/npu.md section 3.2 from both sides.
+ * test_cm_decode.c - the GEMM registers as a task: every field, and every limit of docs/npu/npu.md section 3.2 from
+ * both sides.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +13,8 @@
 #include "cmodel.h"
 #include "npu_regs.h"
 
-#define SET(regs, reg, field, v)                                                                                                           \
-    ((regs)[NPU_REG_##reg / 4] = ((regs)[NPU_REG_##reg / 4] & ~NPU_##reg##_##field##_MASK) |                                               \
+#define SET(regs, reg, field, v)                                                                                       \
+    ((regs)[NPU_REG_##reg / 4] = ((regs)[NPU_REG_##reg / 4] & ~NPU_##reg##_##field##_MASK) |                           \
                                  (((uint32_t)(v) << NPU_##reg##_##field##_LSB) & NPU_##reg##_##field##_MASK))
 
 /* A small legal task in the extended form, every field different. */
@@ -150,22 +151,22 @@ static void test_group(void **state) {
     }
 }
 
-#define REFUSED(reg, field, v)                                                                                                             \
-    do {                                                                                                                                   \
-        legal(r);                                                                                                                          \
-        assert_true(ok(8, r));                                                                                                             \
-        SET(r, reg, field, v);                                                                                                             \
-        if (ok(8, r)) {                                                                                                                    \
-            fail_msg(#reg "." #field " = %u was accepted", (unsigned)(v));                                                                 \
-        }                                                                                                                                  \
+#define REFUSED(reg, field, v)                                                                                         \
+    do {                                                                                                               \
+        legal(r);                                                                                                      \
+        assert_true(ok(8, r));                                                                                         \
+        SET(r, reg, field, v);                                                                                         \
+        if (ok(8, r)) {                                                                                                \
+            fail_msg(#reg "." #field " = %u was accepted", (unsigned)(v));                                             \
+        }                                                                                                              \
     } while (0)
 
-#define ACCEPTED(reg, field, v)                                                                                                            \
-    do {                                                                                                                                   \
-        SET(r, reg, field, v);                                                                                                             \
-        if (!ok(8, r)) {                                                                                                                   \
-            fail_msg(#reg "." #field " = %u was refused", (unsigned)(v));                                                                  \
-        }                                                                                                                                  \
+#define ACCEPTED(reg, field, v)                                                                                        \
+    do {                                                                                                               \
+        SET(r, reg, field, v);                                                                                         \
+        if (!ok(8, r)) {                                                                                               \
+            fail_msg(#reg "." #field " = %u was refused", (unsigned)(v));                                              \
+        }                                                                                                              \
     } while (0)
 
 static void test_modes(void **state) {
@@ -260,12 +261,14 @@ static void check_alignments(const uint32_t *base, const alignment *list, size_t
 
 static void test_alignments(void **state) {
     (void)state;
-    static const alignment nchw[] = {{NPU_REG_GEMM_IFM_ADDR, 4},  {NPU_REG_GEMM_OFM_ADDR, 4},     {NPU_REG_GEMM_PSUM_ADDR, 4},
-                                     {NPU_REG_GEMM_IFM_CSTEP, 4}, {NPU_REG_GEMM_OFM_CSTEP, 4},    {NPU_REG_GEMM_PSUM_CSTEP, 4},
-                                     {NPU_REG_GEMM_WGT_ADDR, 16}, {NPU_REG_GEMM_OSCALE_ADDR, 16}, {NPU_REG_GEMM_BIAS_ADDR, 16}};
-    static const alignment nhwc[] = {{NPU_REG_GEMM_IFM_ADDR, 0},  {NPU_REG_GEMM_OFM_ADDR, 0},     {NPU_REG_GEMM_PSUM_ADDR, 4},
-                                     {NPU_REG_GEMM_IFM_CSTEP, 0}, {NPU_REG_GEMM_OFM_CSTEP, 0},    {NPU_REG_GEMM_PSUM_CSTEP, 4},
-                                     {NPU_REG_GEMM_WGT_ADDR, 16}, {NPU_REG_GEMM_OSCALE_ADDR, 16}, {NPU_REG_GEMM_BIAS_ADDR, 16}};
+    static const alignment nchw[] = {
+        {NPU_REG_GEMM_IFM_ADDR, 4},  {NPU_REG_GEMM_OFM_ADDR, 4},     {NPU_REG_GEMM_PSUM_ADDR, 4},
+        {NPU_REG_GEMM_IFM_CSTEP, 4}, {NPU_REG_GEMM_OFM_CSTEP, 4},    {NPU_REG_GEMM_PSUM_CSTEP, 4},
+        {NPU_REG_GEMM_WGT_ADDR, 16}, {NPU_REG_GEMM_OSCALE_ADDR, 16}, {NPU_REG_GEMM_BIAS_ADDR, 16}};
+    static const alignment nhwc[] = {
+        {NPU_REG_GEMM_IFM_ADDR, 0},  {NPU_REG_GEMM_OFM_ADDR, 0},     {NPU_REG_GEMM_PSUM_ADDR, 4},
+        {NPU_REG_GEMM_IFM_CSTEP, 0}, {NPU_REG_GEMM_OFM_CSTEP, 0},    {NPU_REG_GEMM_PSUM_CSTEP, 4},
+        {NPU_REG_GEMM_WGT_ADDR, 16}, {NPU_REG_GEMM_OSCALE_ADDR, 16}, {NPU_REG_GEMM_BIAS_ADDR, 16}};
     for (uint32_t n = 4; n <= 32; n *= 2) {
         uint32_t r[128];
         legal(r);
@@ -296,7 +299,8 @@ static void test_div_ic_combinations(void **state) {
     }
 }
 
-static bool sized(uint32_t n, uint32_t iw, uint32_t ih, uint32_t ic, uint32_t ow, uint32_t oh, uint32_t oc, uint32_t kw, uint32_t kh) {
+static bool sized(uint32_t n, uint32_t iw, uint32_t ih, uint32_t ic, uint32_t ow, uint32_t oh, uint32_t oc, uint32_t kw,
+                  uint32_t kh) {
     uint32_t r[128];
     legal(r);
     SET(r, GEMM_IFM_SIZE, IW, iw);
@@ -376,8 +380,8 @@ static void test_weights(void **state) {
 }
 
 /* With WGT_RES: a map of iw x ih, kernel 1 x kh of dilation dh, row stride sh, output ow x oh, groups of `tiles`. */
-static bool resident(uint32_t n, uint32_t iw, uint32_t ih, uint32_t ic, uint32_t ow, uint32_t oh, uint32_t sh, uint32_t kh, uint32_t dh,
-                     uint32_t tiles) {
+static bool resident(uint32_t n, uint32_t iw, uint32_t ih, uint32_t ic, uint32_t ow, uint32_t oh, uint32_t sh,
+                     uint32_t kh, uint32_t dh, uint32_t tiles) {
     uint32_t r[128];
     legal(r);
     SET(r, GEMM_CTRL, WGT_RES, 1);

@@ -14,7 +14,9 @@
 #include "npu_regs.h"
 
 #define MEM_BYTES 0x1000u
-#define CTRL_1X1 (NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB)
+#define CTRL_1X1                                                                                                       \
+    (NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB |                              \
+     1u << NPU_GEMM_CTRL_STRIDE_LSB)
 
 #define CONFIG_N8 (8u | NPU_CONFIG_EN_ALU_MASK | NPU_CONFIG_EN_POOL_MASK)
 #define STATUS_IDLE (NPU_STATUS_GEMM_READY_MASK | NPU_STATUS_ALU_READY_MASK | NPU_STATUS_POOL_READY_MASK)
@@ -143,7 +145,8 @@ static void test_write_masks_and_strobes(void **state) {
         if (rows[i].access != NPU_ACCESS_RW) {
             continue;
         }
-        bool starts = rows[i].offset == NPU_REG_GEMM_CTRL || rows[i].offset == NPU_REG_ALU_CTRL || rows[i].offset == NPU_REG_POOL_CTRL;
+        bool starts = rows[i].offset == NPU_REG_GEMM_CTRL || rows[i].offset == NPU_REG_ALU_CTRL ||
+                      rows[i].offset == NPU_REG_POOL_CTRL;
         uint32_t start = starts ? 1 : 0; /* EN starts a task; tested elsewhere */
         uint32_t ones = ~start;
         wr(f, rows[i].offset, ones);
@@ -306,8 +309,10 @@ static void test_bus_errors(void **state) {
 static void test_gemm_run_reports(void **state) {
     fixture *f = *state;
     cm_mem mem = {f, mem_read, mem_write};
-    cm_gemm_task t = {.kw = 1, .kh = 1, .sw = 1, .sh = 1, .dw = 1, .dh = 1, .iw = 1, .ih = 1, .ic = 1, .ow = 1, .oh = 1, .oc = 1};
-    t.ifm_addr = 0x100, t.wgt_addr = 0x200, t.ofm_addr = 0x300, t.ifm_cstep = t.ofm_cstep = 16, t.in_scale = 0x3F800000u;
+    cm_gemm_task t = {
+        .kw = 1, .kh = 1, .sw = 1, .sh = 1, .dw = 1, .dh = 1, .iw = 1, .ih = 1, .ic = 1, .ow = 1, .oh = 1, .oc = 1};
+    t.ifm_addr = 0x100, t.wgt_addr = 0x200, t.ofm_addr = 0x300, t.ifm_cstep = t.ofm_cstep = 16,
+    t.in_scale = 0x3F800000u;
     one_pixel(f);
     assert_true(cm_gemm_run(8, &t, &mem)); /* group 0 counts as 1 */
     assert_true(result(f) == 15.0f);

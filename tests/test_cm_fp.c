@@ -39,7 +39,8 @@ static parts unpack(uint32_t v) {
     return p;
 }
 
-/* Round mant * 2^exp to nearest even. Bit 0 of mant may stand for anything below it ("sticky") when mant has more than 26 bits. */
+/* Round mant * 2^exp to nearest even. Bit 0 of mant may stand for anything below it ("sticky") when mant has more than
+ * 26 bits. */
 static uint32_t round_pack(uint32_t sign, int exp, uint64_t mant) {
     if (mant == 0) {
         return sign;
@@ -145,7 +146,8 @@ static uint64_t next(uint64_t *state) {
 }
 
 static uint32_t corner(uint64_t *state) {
-    static const uint32_t exps[] = {0, 0, 1, 2, 23, 24, 25, 63, 64, 100, 126, 127, 128, 133, 134, 150, 191, 230, 253, 254, 255};
+    static const uint32_t exps[] = {0,   0,   1,   2,   23,  24,  25,  63,  64,  100, 126,
+                                    127, 128, 133, 134, 150, 191, 230, 253, 254, 255};
     uint64_t r = next(state);
     uint32_t exp = r & 1 ? exps[(r >> 8) % (sizeof exps / sizeof exps[0])] : (uint32_t)(r >> 8) & 0xFFu;
     uint32_t frac = (uint32_t)(r >> 16) & 0x7FFFFFu;
@@ -183,8 +185,8 @@ static void test_mul_add_random(void **state) {
             b = (b & ~0x7F800000u) | (((a >> 23) + (uint32_t)(next(&seed) % 51) - 25u) & 0xFFu) << 23;
         }
         if (cm_fp_mul(a, b) != ref_mul(a, b) || cm_fp_add(a, b) != ref_add(a, b)) {
-            fail_msg("%08x, %08x: mul %08x, expected %08x; add %08x, expected %08x", a, b, cm_fp_mul(a, b), ref_mul(a, b), cm_fp_add(a, b),
-                     ref_add(a, b));
+            fail_msg("%08x, %08x: mul %08x, expected %08x; add %08x, expected %08x", a, b, cm_fp_mul(a, b),
+                     ref_mul(a, b), cm_fp_add(a, b), ref_add(a, b));
         }
         if (cm_fp_sub(a, b) != ref_add(a, b ^ SIGN)) {
             fail_msg("%08x, %08x: sub %08x, expected %08x", a, b, cm_fp_sub(a, b), ref_add(a, b ^ SIGN));
@@ -228,10 +230,10 @@ static void test_known_values(void **state) {
 
 static void test_i32_to_f32(void **state) {
     (void)state;
-    static const int32_t hard[] = {0,          1,          -1,         16777215,        16777216,        16777217,
-                                   16777218,   16777219,   -16777217,  33554434,        33554433,        33554435,
-                                   33554437,   33554438,   33554439,   2147483647,      INT32_MIN,       -2147483647,
-                                   2147483583, 2147483584, 2147483585, 1073741824 + 32, 1073741824 + 33, 1073741824 + 96};
+    static const int32_t hard[] = {
+        0,         1,           -1,         16777215,   16777216,   16777217,        16777218,        16777219,
+        -16777217, 33554434,    33554433,   33554435,   33554437,   33554438,        33554439,        2147483647,
+        INT32_MIN, -2147483647, 2147483583, 2147483584, 2147483585, 1073741824 + 32, 1073741824 + 33, 1073741824 + 96};
     for (size_t i = 0; i < sizeof hard / sizeof hard[0]; i++) {
         assert_int_equal(cm_fp_i32_to_f32(hard[i]), ref_i32(hard[i]));
     }
@@ -370,8 +372,8 @@ static void check_compare(uint32_t a, uint32_t b) {
     const int ordered = !is_nan(a) && !is_nan(b);
     const int lt = ordered && place(a) < place(b), eq = ordered && place(a) == place(b);
     if (cm_fp_lt(a, b) != lt || cm_fp_le(a, b) != (lt || eq) || cm_fp_eq(a, b) != eq) {
-        fail_msg("%08x, %08x: lt %d le %d eq %d, expected %d %d %d", a, b, cm_fp_lt(a, b), cm_fp_le(a, b), cm_fp_eq(a, b), lt, lt || eq,
-                 eq);
+        fail_msg("%08x, %08x: lt %d le %d eq %d, expected %d %d %d", a, b, cm_fp_lt(a, b), cm_fp_le(a, b),
+                 cm_fp_eq(a, b), lt, lt || eq, eq);
     }
     const uint32_t max = ordered && place(b) > place(a) ? b : a, min = lt || eq || !ordered ? a : b;
     if (cm_fp_max(a, b) != max || cm_fp_min(a, b) != min) {
@@ -381,8 +383,9 @@ static void check_compare(uint32_t a, uint32_t b) {
 
 static void test_compare(void **state) {
     (void)state;
-    static const uint32_t hard[] = {0,           SIGN,        1,           SIGN | 1, 0x007FFFFFu, 0x00800000u, 0x3F800000u,
-                                    0xBF800000u, 0x7F7FFFFFu, 0xFF7FFFFFu, INF,      SIGN | INF,  NAN_OUT,     0xFFC12345u};
+    static const uint32_t hard[] = {0,           SIGN,        1,           SIGN | 1,    0x007FFFFFu,
+                                    0x00800000u, 0x3F800000u, 0xBF800000u, 0x7F7FFFFFu, 0xFF7FFFFFu,
+                                    INF,         SIGN | INF,  NAN_OUT,     0xFFC12345u};
     const size_t count = sizeof hard / sizeof hard[0];
     for (size_t i = 0; i < count * count; i++) {
         check_compare(hard[i / count], hard[i % count]);
@@ -407,7 +410,8 @@ static void test_compare(void **state) {
 static void test_relu(void **state) {
     (void)state;
     static const uint32_t kept[] = {0x3F800000u, 0x00000001u, INF, 0x7F7FFFFFu};
-    static const uint32_t zeroed[] = {0u, SIGN, 0xBF800000u, 0x80000001u, INF | SIGN, NAN_OUT, NAN_OUT | SIGN, 0x7F800001u};
+    static const uint32_t zeroed[] = {0u,         SIGN,    0xBF800000u,    0x80000001u,
+                                      INF | SIGN, NAN_OUT, NAN_OUT | SIGN, 0x7F800001u};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         assert_int_equal(cm_fp_relu(kept[i]), kept[i]);
     }
@@ -418,9 +422,14 @@ static void test_relu(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_values), cmocka_unit_test(test_mul_add_random), cmocka_unit_test(test_products_around_smallest),
-        cmocka_unit_test(test_i32_to_f32),   cmocka_unit_test(test_f32_to_i8),      cmocka_unit_test(test_relu),
-        cmocka_unit_test(test_f32_to_i32),   cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_known_values),
+        cmocka_unit_test(test_mul_add_random),
+        cmocka_unit_test(test_products_around_smallest),
+        cmocka_unit_test(test_i32_to_f32),
+        cmocka_unit_test(test_f32_to_i8),
+        cmocka_unit_test(test_relu),
+        cmocka_unit_test(test_f32_to_i32),
+        cmocka_unit_test(test_compare),
     };
     return cmocka_run_group_tests_name("cm_fp", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * test_cm_pool.c - the POOL of the golden model: fields, limits from both sides, special values, what is read and written (docs/npu/npu.md section 3.4).
- * Whole tasks against NumPy: tests/test_numpy_pool.py.
+ * test_cm_pool.c - the POOL of the golden model: fields, limits from both sides, special values, what is read and
+ * written (docs/npu/npu.md section 3.4). Whole tasks against NumPy: tests/test_numpy_pool.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 #include "cmodel.h"
 #include "npu_regs.h"
 
-#define SET(regs, reg, field, v)                                                                                                           \
-    ((regs)[NPU_REG_##reg / 4] = ((regs)[NPU_REG_##reg / 4] & ~NPU_##reg##_##field##_MASK) |                                               \
+#define SET(regs, reg, field, v)                                                                                       \
+    ((regs)[NPU_REG_##reg / 4] = ((regs)[NPU_REG_##reg / 4] & ~NPU_##reg##_##field##_MASK) |                           \
                                  (((uint32_t)(v) << NPU_##reg##_##field##_LSB) & NPU_##reg##_##field##_MASK))
 
 static void legal(uint32_t *r) {
@@ -73,12 +73,12 @@ static void test_fields(void **state) {
     assert_false(ok(8, r));
 }
 
-#define CHECK(reg, field, v, expect)                                                                                                       \
-    do {                                                                                                                                   \
-        SET(r, reg, field, v);                                                                                                             \
-        if (ok(8, r) != (expect)) {                                                                                                        \
-            fail_msg(#reg "." #field " = %u was %s", (unsigned)(v), (expect) ? "refused" : "accepted");                                    \
-        }                                                                                                                                  \
+#define CHECK(reg, field, v, expect)                                                                                   \
+    do {                                                                                                               \
+        SET(r, reg, field, v);                                                                                         \
+        if (ok(8, r) != (expect)) {                                                                                    \
+            fail_msg(#reg "." #field " = %u was %s", (unsigned)(v), (expect) ? "refused" : "accepted");                \
+        }                                                                                                              \
     } while (0)
 
 static void test_zeros(void **state) {
@@ -240,7 +240,8 @@ static bool small_write(void *ctx, uint32_t addr, const void *src, uint32_t byte
 static uint32_t one_window(const uint32_t *v, uint32_t count, bool avg, uint32_t recip) {
     uint32_t m[BYTES / 4] = {0};
     cm_mem mem = {m, small_read, small_write};
-    cm_pool_task t = {.avg = avg, .kw = count, .kh = 1, .sw = 1, .sh = 1, .iw = count, .ih = 1, .ow = 1, .oh = 1, .c = 1};
+    cm_pool_task t = {
+        .avg = avg, .kw = count, .kh = 1, .sw = 1, .sh = 1, .iw = count, .ih = 1, .ow = 1, .oh = 1, .c = 1};
     t.ofm_addr = OUT;
     t.recip = recip;
     t.tab_addr = NOWHERE; /* not used here */

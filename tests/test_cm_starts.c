@@ -1,6 +1,6 @@
 /*
- * test_cm_starts.c - tasks of the three units on one golden device: counts, interrupts, error bytes, units left out, kept weights
- * (docs/npu/npu.md sections 3.2 and 3.5).
+ * test_cm_starts.c - tasks of the three units on one golden device: counts, interrupts, error bytes, units left out,
+ * kept weights (docs/npu/npu.md sections 3.2 and 3.5).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,9 @@
 
 #define MEM_BYTES 0x1000u
 #define ONE 0x3F800000u
-#define GEMM_START (NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB)
+#define GEMM_START                                                                                                     \
+    (NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_KERNEL_LSB |                              \
+     1u << NPU_GEMM_CTRL_STRIDE_LSB)
 #define ALU_SUM (NPU_ALU_CTRL_EN_MASK | NPU_ALU_CTRL_OP_SUM << NPU_ALU_CTRL_OP_LSB)
 #define ALU_COPY (NPU_ALU_CTRL_EN_MASK | NPU_ALU_CTRL_OP_COPY << NPU_ALU_CTRL_OP_LSB)
 #define POOL_MAX NPU_POOL_CTRL_EN_MASK
@@ -52,7 +54,8 @@ static uint32_t rd(fixture *f, uint32_t offset) {
     return cm_device_read(f->dev, offset);
 }
 
-/* A small legal task in the registers of each unit: GEMM 1 pixel at 0x100 to 0x300, ALU 4 words at 0x400 to 0x500, POOL 2 words at 0x600 to 0x700. */
+/* A small legal task in the registers of each unit: GEMM 1 pixel at 0x100 to 0x300, ALU 4 words at 0x400 to 0x500, POOL
+ * 2 words at 0x600 to 0x700. */
 static void program(fixture *f) {
     wr(f, NPU_REG_GEMM_IFM_ADDR, 0x100);
     wr(f, NPU_REG_GEMM_WGT_ADDR, 0x200);
@@ -229,7 +232,8 @@ static void test_units_left_out(void **state) {
 static bool gemm(fixture *f, bool resident, bool keep) {
     uint32_t before = rd(f, NPU_REG_GEMM_COUNT);
     wr(f, NPU_REG_ERR, NPU_ERR_CONFIG_MASK);
-    wr(f, NPU_REG_GEMM_CTRL, GEMM_START | (resident ? NPU_GEMM_CTRL_WGT_RES_MASK : 0) | (keep ? NPU_GEMM_CTRL_WGT_KEEP_MASK : 0));
+    wr(f, NPU_REG_GEMM_CTRL,
+       GEMM_START | (resident ? NPU_GEMM_CTRL_WGT_RES_MASK : 0) | (keep ? NPU_GEMM_CTRL_WGT_KEEP_MASK : 0));
     bool accepted = rd(f, NPU_REG_GEMM_COUNT) == before + 1;
     assert_int_equal(rd(f, NPU_REG_ERR), accepted ? 0 : NPU_ERR_CONFIG_MASK);
     return accepted;

@@ -1,5 +1,6 @@
 /*
- * test_cm_units.c - dma, layout, im2col, mesh, acc, post, requant and transpose of the golden model, each against the specification in other words.
+ * test_cm_units.c - dma, layout, im2col, mesh, acc, post, requant and transpose of the golden model, each against the
+ * specification in other words.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,7 +142,8 @@ static void check_im2col(const cm_gemm_task *t, uint32_t n) {
     }
     uint32_t tiles = (t->ow * t->oh + 2 * n - 1) / (2 * n);
     for (uint32_t at = 0; at < tiles * t->kh * t->kw * icbs; at++) {
-        uint32_t icb = at % icbs, kx = at / icbs % t->kw, ky = at / icbs / t->kw % t->kh, tile = at / icbs / t->kw / t->kh;
+        uint32_t icb = at % icbs, kx = at / icbs % t->kw, ky = at / icbs / t->kw % t->kh,
+                 tile = at / icbs / t->kw / t->kh;
         memset(out, 0x7F, sizeof out);
         cm_im2col_block(t, n, ifm, tile, ky, kx, icb, out);
         for (uint32_t i = 0; i < 2 * n * n; i++) {
@@ -339,7 +341,8 @@ static void test_requant(void **state) {
     assert_int_equal(cm_requant(&t, 0xFF800000), -127);
     t.out_scale = 0x7F800000;
     assert_int_equal(cm_requant(&t, 0), 0); /* 0 * inf */
-    t.out_scale = 0x3FFFFFFF;               /* just below 2: 0.5 ulp of the product matters before the rounding to INT8 */
+    /* just below 2: 0.5 ulp of the product matters before the rounding to INT8 */
+    t.out_scale = 0x3FFFFFFF;
     assert_int_equal(cm_requant(&t, 0x3E800001), 1);
     assert_int_equal(cm_requant(&t, 0x3E800000), 0);
 }

@@ -24,8 +24,10 @@ static const cov_bin size_bins[] = {
 };
 static const cov_bin mode_bins[] = {
     {COV_NAMES(modes, 3), .hint = "job:mode=%"}, {COV_SET("odd ones", 5, 1000000, 9)}, {COV_DEFAULT("other")}};
-static const cov_bin addr_bins[] = {
-    {COV_MASK("aligned", 7, 0)}, {COV_MASK("half", 7, 4)}, {COV_MASK("odd", 1, 1), .hint = "job:odd=1"}, {COV_DEFAULT("rest")}};
+static const cov_bin addr_bins[] = {{COV_MASK("aligned", 7, 0)},
+                                    {COV_MASK("half", 7, 4)},
+                                    {COV_MASK("odd", 1, 1), .hint = "job:odd=1"},
+                                    {COV_DEFAULT("rest")}};
 static const cov_bin state_bins[] = {{COV_VALUE("idle", 0)},
                                      {COV_VALUE("busy", 1)},
                                      {COV_VALUE("wait", 2)},
@@ -43,7 +45,8 @@ static const cov_rule rules[] = {
     {COV_IGNORED, "one item is always fast", {"1", "!fast"}},
     {COV_ILLEGAL, "large ones have a mode", {"large", "none|other"}},
 };
-static const cov_cross crosses[] = {{COV_CROSS("size_mode", "a size that one mode cuts", "size", "mode"), COV_RULES(rules)}};
+static const cov_cross crosses[] = {
+    {COV_CROSS("size_mode", "a size that one mode cuts", "size", "mode"), COV_RULES(rules)}};
 static const cov_group group = {COV_GROUP("job", "all there is", points), COV_CROSSES(crosses)};
 static const cov_group *const groups[] = {&group};
 
@@ -105,7 +108,8 @@ static void test_bins(void **state) {
     cov_db *db = opened(groups, 1);
     cov_inst *inst = instance(db, "job", NULL);
     const int64_t size[] = {0, 1, 4, 5, 7, 8, 15, 16, 20, 21, INT64_MAX};
-    const char *const bins[] = {"zero", "1", "4", "5..7", "5..7", "8..15", "8..15", "16..20", "16..20", "large", "large"};
+    const char *const bins[] = {"zero",  "1",      "4",      "5..7",  "5..7", "8..15",
+                                "8..15", "16..20", "16..20", "large", "large"};
     for (size_t i = 0; i < sizeof size / sizeof size[0]; i++) {
         const uint64_t before = hits_of(db, "size", bins[i]);
         assert_int_equal(cov_hit(inst, 0, size[i]), 0);
@@ -248,7 +252,8 @@ static void test_saturation(void **state) {
 
 static void test_instances(void **state) {
     (void)state;
-    static const cov_group own = {COV_GROUP("port", "each one by itself", points), COV_CROSSES(crosses), .per_instance = true};
+    static const cov_group own = {COV_GROUP("port", "each one by itself", points), COV_CROSSES(crosses),
+                                  .per_instance = true};
     static const cov_group *const both[] = {&group, &own};
     cov_db *db = opened(both, 2);
     cov_inst *m0 = instance(db, "port", "m0");
@@ -342,12 +347,12 @@ static void refused(const cov_group *g, const char *want) {
 }
 
 /* A group with one coverpoint of these bins. */
-#define REFUSED(want, ...)                                                                                                                 \
-    do {                                                                                                                                   \
-        const cov_bin bad_bins[] = {__VA_ARGS__};                                                                                          \
-        const cov_point bad_point = {COV_POINT("p", "bug", bad_bins)};                                                                     \
-        const cov_group bad_group = {.name = "g", .about = "", .points = &bad_point, .point_count = 1};                                    \
-        refused(&bad_group, want);                                                                                                         \
+#define REFUSED(want, ...)                                                                                             \
+    do {                                                                                                               \
+        const cov_bin bad_bins[] = {__VA_ARGS__};                                                                      \
+        const cov_point bad_point = {COV_POINT("p", "bug", bad_bins)};                                                 \
+        const cov_group bad_group = {.name = "g", .about = "", .points = &bad_point, .point_count = 1};                \
+        refused(&bad_group, want);                                                                                     \
     } while (0)
 
 static void test_refused_bins(void **state) {
@@ -363,7 +368,8 @@ static void test_refused_bins(void **state) {
     REFUSED("g.p: bin m is empty: no value has &0x3=0x4", {COV_MASK("m", 3, 4)});
     REFUSED("g.p: transition a is empty: it needs two steps", {COV_VALUE("a a", 1)}, {COV_STEPS("a a"), .name = "a"});
     REFUSED("g.p: transition a => c: no bin has the name 'c'", {COV_VALUE("a", 1)}, {COV_STEPS("a => c")});
-    REFUSED("g.p: bins a=>a and x are the same transition", {COV_VALUE("a", 1)}, {COV_STEPS("a=>a")}, {COV_STEPS("a => a"), .name = "x"});
+    REFUSED("g.p: bins a=>a and x are the same transition", {COV_VALUE("a", 1)}, {COV_STEPS("a=>a")},
+            {COV_STEPS("a => a"), .name = "x"});
     REFUSED("g.p: bins a and b are both the default", {COV_DEFAULT("a")}, {COV_DEFAULT("b")});
     REFUSED("g.p: two bins have the name a", {COV_VALUE("a", 1)}, {COV_VALUE("a", 2)});
     REFUSED("g.p: bin a is ignored without a reason", {COV_VALUE("a", 1), COV_IGNORE(NULL)});
@@ -391,8 +397,10 @@ static void test_refused_crosses(void **state) {
     refused_cross(&(cov_cross){.name = "x", .bug = "bug", .points = {"p"}}, "g.x: a cross has 2 to 4 coverpoints");
     refused_cross(&(cov_cross){.name = "x", .bug = NULL, .points = {"p", "q"}},
                   "g.x: a cross says in one line which bug would hide behind its holes");
-    refused_cross(&(cov_cross){.name = "p", .bug = "bug", .points = {"p", "q"}}, "g: two coverpoints or crosses have the name p");
-    refused_cross(&(cov_cross){.name = "x y", .bug = "bug", .points = {"p", "q"}}, "g: cross 1 needs a name of letters, digits, _ and -");
+    refused_cross(&(cov_cross){.name = "p", .bug = "bug", .points = {"p", "q"}},
+                  "g: two coverpoints or crosses have the name p");
+    refused_cross(&(cov_cross){.name = "x y", .bug = "bug", .points = {"p", "q"}},
+                  "g: cross 1 needs a name of letters, digits, _ and -");
     const cov_rule unknown = {COV_IGNORED, "why", {"a", "z"}};
     refused_cross(&(cov_cross){.name = "x", .bug = "bug", .points = {"p", "q"}, .rules = &unknown, .rule_count = 1},
                   "g.x: a rule names 'z', which is no counted bin of q");
@@ -421,7 +429,8 @@ static void test_refused_groups(void **state) {
     const cov_point no_name = {.name = NULL, .bug = "bug", .bins = a, .bin_count = 1};
     refused(&(cov_group){.name = "g", .about = "", .points = &no_name, .point_count = 1},
             "g: coverpoint 1 needs a name of letters, digits, _ and -");
-    refused(&(cov_group){.name = "g", .about = NULL, .points = &no_name, .point_count = 1}, "g: a group says in one line what it is about");
+    refused(&(cov_group){.name = "g", .about = NULL, .points = &no_name, .point_count = 1},
+            "g: a group says in one line what it is about");
     refused(&(cov_group){.name = "g", .about = "", .points = NULL, .point_count = 0}, "g: no coverpoints");
     refused(&(cov_group){.name = "g@", .about = "", .points = &no_bins, .point_count = 1},
             "group 1 needs a name of letters, digits, _ and -");
@@ -434,10 +443,18 @@ static void test_refused_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bins),         cmocka_unit_test(test_illegal),         cmocka_unit_test(test_transitions),
-        cmocka_unit_test(test_cross),        cmocka_unit_test(test_score),           cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_instances),    cmocka_unit_test(test_lookup),          cmocka_unit_test(test_mask_next),
-        cmocka_unit_test(test_refused_bins), cmocka_unit_test(test_refused_crosses), cmocka_unit_test(test_refused_groups),
+        cmocka_unit_test(test_bins),
+        cmocka_unit_test(test_illegal),
+        cmocka_unit_test(test_transitions),
+        cmocka_unit_test(test_cross),
+        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_saturation),
+        cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_lookup),
+        cmocka_unit_test(test_mask_next),
+        cmocka_unit_test(test_refused_bins),
+        cmocka_unit_test(test_refused_crosses),
+        cmocka_unit_test(test_refused_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

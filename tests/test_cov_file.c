@@ -1,4 +1,5 @@
-/* test_cov_file.c - coverage files: written and read, merged in any order, damaged, loaded into another shape, ranked. TANDEM_CHECK merges 1000 of them. */
+/* test_cov_file.c - coverage files: written and read, merged in any order, damaged, loaded into another shape, ranked.
+ * TANDEM_CHECK merges 1000 of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,25 +15,33 @@
 
 /* ---- shapes that differ: each bit of `has` leaves something out ---- */
 
-static const cov_bin size_bins[] = {
-    {COV_EACH(1, 4), .hint = "t:size=%"}, {COV_RANGE("large", 5, COV_MAX)}, {COV_VALUE("none", 0), COV_IGNORE("nothing")}};
-static const cov_bin size_fewer[] = {{COV_EACH(2, 4), .hint = "t:size=%"}, {COV_VALUE("none", 0), COV_IGNORE("nothing")}};
-static const cov_bin mode_bins[] = {{COV_EACH(0, 2), .name = "m", .goal = 2}, {COV_RANGE("bad", COV_MIN, -1), COV_FORBID("never")}};
-static const cov_bin mode_more[] = {{COV_VALUE("m9", 9)}, {COV_EACH(0, 2), .name = "m", .goal = 2}, {COV_STEPS("m0 => m1")}};
-static const cov_rule rules[] = {{COV_IGNORED, "ones have no mode 2", {"1", "m2"}}, {COV_ILLEGAL, "not so large", {"large", "m0"}}};
+static const cov_bin size_bins[] = {{COV_EACH(1, 4), .hint = "t:size=%"},
+                                    {COV_RANGE("large", 5, COV_MAX)},
+                                    {COV_VALUE("none", 0), COV_IGNORE("nothing")}};
+static const cov_bin size_fewer[] = {{COV_EACH(2, 4), .hint = "t:size=%"},
+                                     {COV_VALUE("none", 0), COV_IGNORE("nothing")}};
+static const cov_bin mode_bins[] = {{COV_EACH(0, 2), .name = "m", .goal = 2},
+                                    {COV_RANGE("bad", COV_MIN, -1), COV_FORBID("never")}};
+static const cov_bin mode_more[] = {
+    {COV_VALUE("m9", 9)}, {COV_EACH(0, 2), .name = "m", .goal = 2}, {COV_STEPS("m0 => m1")}};
+static const cov_rule rules[] = {{COV_IGNORED, "ones have no mode 2", {"1", "m2"}},
+                                 {COV_ILLEGAL, "not so large", {"large", "m0"}}};
 static const cov_rule rules_fewer[] = {{COV_IGNORED, "an older reason", {"2", "m2"}}};
 static const cov_cross crosses[] = {{COV_CROSS("sm", "both at once", "size", "mode"), COV_RULES(rules)}};
 static const cov_cross crosses_ms[] = {{COV_CROSS("ms", "the other way round", "mode", "size")}};
 
-static const cov_point points_a[] = {{COV_POINT("size", "a size", size_bins)}, {COV_POINT("mode", "a mode", mode_bins), .weight = 2}};
+static const cov_point points_a[] = {{COV_POINT("size", "a size", size_bins)},
+                                     {COV_POINT("mode", "a mode", mode_bins), .weight = 2}};
 static const cov_point points_b[] = {{COV_POINT("mode", "a mode, as it was", mode_more), .weight = 2},
                                      {COV_POINT("size", "a size", size_bins)}};
-static const cov_point points_c[] = {{COV_POINT("size", "a size", size_fewer)}, {COV_POINT("extra", "something else", mode_bins)}};
+static const cov_point points_c[] = {{COV_POINT("size", "a size", size_fewer)},
+                                     {COV_POINT("extra", "something else", mode_bins)}};
 static const cov_group group_a = {COV_GROUP("g", "as it is", points_a), COV_CROSSES(crosses)};
 static const cov_group group_b = {COV_GROUP("g", "as it was", points_b), COV_CROSSES(crosses_ms)};
 static const cov_group group_c = {COV_GROUP("g", "as it was before", points_c)};
 static const cov_group group_d = {COV_GROUP("h", "another one", points_b), COV_CROSSES(crosses)};
-static const cov_group *const shapes[][2] = {{&group_a, NULL}, {&group_b, NULL}, {&group_c, NULL}, {&group_d, &group_a}, {&group_d, NULL}};
+static const cov_group *const shapes[][2] = {
+    {&group_a, NULL}, {&group_b, NULL}, {&group_c, NULL}, {&group_d, &group_a}, {&group_d, NULL}};
 #define SHAPES ((unsigned)(sizeof shapes / sizeof shapes[0]))
 
 static uint64_t draw(uint64_t *seed) {
@@ -236,15 +245,21 @@ static void test_conflicts(void **state) {
     static const cov_cross x_points[] = {{COV_CROSS("sm", "bug", "mode", "size")}};
     static const cov_cross x_goal[] = {{COV_CROSS("sm", "bug", "size", "mode"), COV_RULES(rules), .goal = 3}};
     static const cov_cross x_rules[] = {{COV_CROSS("sm", "bug", "size", "mode"), COV_RULES(rules_fewer)}};
-    conflict(&(cov_group){COV_GROUP("g", "", p_moved)}, "g.size.large has other values or another role in another file");
-    conflict(&(cov_group){COV_GROUP("g", "", p_counted)}, "g.size.none has other values or another role in another file");
+    conflict(&(cov_group){COV_GROUP("g", "", p_moved)},
+             "g.size.large has other values or another role in another file");
+    conflict(&(cov_group){COV_GROUP("g", "", p_counted)},
+             "g.size.none has other values or another role in another file");
     conflict(&(cov_group){COV_GROUP("g", "", p_goal)}, "g.size.1 has another goal in another file");
     conflict(&(cov_group){COV_GROUP("g", "", p_weight)}, "g.size has another weight in another file");
     conflict(&(cov_group){COV_GROUP("g", "", p_kind)}, "g.sm has another kind in another file");
-    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(x_points)}, "g.sm has other coverpoints in another file");
-    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(x_goal)}, "g.sm has another goal or weight in another file");
-    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(x_rules)}, "g.sm has a cell of another role in another file");
-    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(crosses), .weight = 5}, "g has another weight in another file");
+    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(x_points)},
+             "g.sm has other coverpoints in another file");
+    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(x_goal)},
+             "g.sm has another goal or weight in another file");
+    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(x_rules)},
+             "g.sm has a cell of another role in another file");
+    conflict(&(cov_group){COV_GROUP("g", "", points_a), COV_CROSSES(crosses), .weight = 5},
+             "g has another weight in another file");
 }
 
 /* ---- into a given shape ---- */
@@ -301,8 +316,10 @@ static void test_damage(void **state) {
             bad[i] = (char)((unsigned char)bad[i] ^ change);
             const int rc = cov_parse(&back, bad, size, "bad", &err);
             const bool is_job = i >= job && i < job + strlen("unit x count=1");
-            const bool is_files = i >= strlen("tandem-cov 1\nfiles ") && i < strlen("tandem-cov 1\nfiles 1"); /* another number of files */
-            assert_true(rc == COV_BAD_FILE || (rc == COV_OK && (is_job || is_files || bad[i] == ' ' || good[i] == ' ')));
+            /* another number of files */
+            const bool is_files = i >= strlen("tandem-cov 1\nfiles ") && i < strlen("tandem-cov 1\nfiles 1");
+            assert_true(rc == COV_BAD_FILE ||
+                        (rc == COV_OK && (is_job || is_files || bad[i] == ' ' || good[i] == ' ')));
             assert_true(rc == COV_OK || (err.text[0] != '\0' && strpbrk(err.text, "\n\t\r") == NULL));
             cov_data_free(&back);
         }
@@ -398,7 +415,8 @@ static void test_thousand(void **state) {
         assert_int_equal(cov_open(&db, one, 1, &err), COV_OK);
         assert_int_equal(cov_instance(db, "big", NULL, &inst, &err), COV_OK);
         for (unsigned i = 0; i < 500; i++) {
-            const int64_t values[] = {(int64_t)(draw(&seed) % 60), (int64_t)(draw(&seed) % 50), (int64_t)(draw(&seed) % 500)};
+            const int64_t values[] = {(int64_t)(draw(&seed) % 60), (int64_t)(draw(&seed) % 50),
+                                      (int64_t)(draw(&seed) % 500)};
             assert_int_equal(cov_sample(inst, values), 0);
             samples++;
         }

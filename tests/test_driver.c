@@ -1,4 +1,5 @@
-/* test_driver.c - the driver's device functions; plans and packing are in test_driver_plan.c, the calls of a convolution in test_driver_conv.c. */
+/* test_driver.c - the driver's device functions; plans and packing are in test_driver_plan.c, the calls of a
+ * convolution in test_driver_conv.c. */
 #include "mock_npu.h"
 
 #define CONFIG_N8 0x00000008u

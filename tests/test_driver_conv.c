@@ -78,8 +78,8 @@ static void expect_end(mock_npu *m, const npu_conv *c, const npu_conv_plan *p) {
 }
 
 /* The registers that every task gets. ifm, wgt, ofm: offsets from the buffers. */
-static void expect_geometry(mock_npu *m, const npu_conv *c, uint32_t ifm, uint32_t wgt, uint32_t ofm, uint32_t ih, uint32_t ic, uint32_t oc,
-                            uint32_t ow, uint32_t oh, uint32_t group) {
+static void expect_geometry(mock_npu *m, const npu_conv *c, uint32_t ifm, uint32_t wgt, uint32_t ofm, uint32_t ih,
+                            uint32_t ic, uint32_t oc, uint32_t ow, uint32_t oh, uint32_t group) {
     mock_write(m, NPU_REG_GEMM_IFM_ADDR, IFM + ifm);
     mock_write(m, NPU_REG_GEMM_IFM_CSTEP, c->ifm_cstep);
     mock_write(m, NPU_REG_GEMM_WGT_ADDR, WGT + wgt);
@@ -117,7 +117,8 @@ static void expect_small_task(mock_npu *m, const npu_conv *c) {
     mock_write(m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
     mock_write(m, NPU_REG_GEMM_BIAS_ADDR, BIA);
     mock_write(m, NPU_REG_GEMM_ACT, 1);
-    mock_write(m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | BIAS | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
+    mock_write(m, NPU_REG_GEMM_CTRL,
+               EN | LAYOUT | FENCE | OSCALE | BIAS | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
 }
 
 static void expect_small_conv(mock_npu *m, const npu_conv *c, const npu_conv_plan *p) {
@@ -164,7 +165,8 @@ static void one_task_poll(void **state) {
     expect_geometry(&m, &c, 0, 0, 0, 9, 3, 6, 5, 5, 8);
     mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
     mock_write(&m, NPU_REG_GEMM_ACT, 0);
-    mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
+    mock_write(&m, NPU_REG_GEMM_CTRL,
+               EN | LAYOUT | FENCE | OSCALE | 3u << 3 | 2u << 6 | 1u << 11 | 1u << 13 | 1u << 15 | 1u << 17);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
     expect_look(&m, 65535);
     mock_add(&m, MOCK_DELAY, 1, 0, NPU_HAL_OK);
@@ -199,7 +201,8 @@ static void extended_form(void **state) {
     mock_write(&m, NPU_REG_GEMM_ACT, 1);
     mock_write(&m, NPU_REG_GEMM_EXT_KERNEL, 0x01010305u);
     mock_write(&m, NPU_REG_GEMM_EXT_STRIDE, 0x0302u);
-    mock_write(&m, NPU_REG_GEMM_EXT_PAD, 0x00010004u); /* the last row of windows ends with the map: no row of bottom padding is used */
+    /* the last row of windows ends with the map: no row of bottom padding is used */
+    mock_write(&m, NPU_REG_GEMM_EXT_PAD, 0x00010004u);
     mock_write(&m, NPU_REG_GEMM_CTRL, EN | LAYOUT | FENCE | OSCALE | BIAS | EXT);
     expect_irq(&m);
     expect_look(&m, 1);
@@ -282,7 +285,8 @@ static void split_serial(void **state) {
     split_tasks(true);
 }
 
-/* Weights stay on chip: a map of more than 65535 pixels, whose second and third block of rows keep what the first one loaded. */
+/* Weights stay on chip: a map of more than 65535 pixels, whose second and third block of rows keep what the first one
+ * loaded. */
 static void resident_rows(void **state) {
     (void)state;
     mock_npu m;
@@ -305,7 +309,8 @@ static void resident_rows(void **state) {
         ctrl |= (t == 0 ? 1u << 15 : 0) | (t == 2 ? 1u << 17 : 0);
         mock_read(&m, NPU_REG_STATUS, READY);
         expect_outputs(&m, &c, t * 134 * 1600, 6, rows * 1600);
-        expect_geometry(&m, &c, t == 0 ? 0 : (t * 134 - 1) * 1600, 0, t * 134 * 1600, t == 1 ? 136 : rows + 1, 3, 6, 400, rows, 8);
+        expect_geometry(&m, &c, t == 0 ? 0 : (t * 134 - 1) * 1600, 0, t * 134 * 1600, t == 1 ? 136 : rows + 1, 3, 6,
+                        400, rows, 8);
         mock_write(&m, NPU_REG_GEMM_OSCALE_ADDR, OSC);
         mock_write(&m, NPU_REG_GEMM_ACT, 0);
         mock_write(&m, NPU_REG_GEMM_CTRL, ctrl);
@@ -318,8 +323,9 @@ static void resident_rows(void **state) {
 }
 
 /*
- * Rows in segments: 10 x 3 x 20 -> 5 x 2 x 12, kernel 3, stride 2, padding 1; two slices of output channels, in each of them two slices of input channels times
- * three kernel rows, segments of 3 and 2 pixels. Output row 0 has its first kernel row above the map, output row 1 its last one below it: 32 tasks.
+ * Rows in segments: 10 x 3 x 20 -> 5 x 2 x 12, kernel 3, stride 2, padding 1; two slices of output channels, in each of
+ * them two slices of input channels times three kernel rows, segments of 3 and 2 pixels. Output row 0 has its first
+ * kernel row above the map, output row 1 its last one below it: 32 tasks.
  */
 typedef struct segment {
     unsigned o, i, ky, oy, seg;
@@ -333,7 +339,8 @@ static void expect_segment(mock_npu *m, const npu_conv *c, const segment *s) {
     unsigned seg = s->seg;
     uint32_t oc = s->o == 0 ? 8 : 4;
     uint32_t ofm = s->o * 8 * c->ofm_cstep + (oy * 5 + seg * 3) * 4;
-    /* slice 0: two blocks of outputs times 3 taps times 2 blocks of 64 bytes for each kernel row; slice 1: one block of inputs */
+    /* slice 0: two blocks of outputs times 3 taps times 2 blocks of 64 bytes for each kernel row; slice 1: one block of
+     * inputs */
     uint32_t wgt = i == 0 ? (ky * 2 + s->o) * 3 * 2 * 64 : 3 * 2 * 3 * 2 * 64 + (ky * 2 + s->o) * 3 * 64;
     uint32_t y = oy * 2 + ky - 1;
     uint32_t ctrl = EN | LAYOUT | EXT | (s->fence ? FENCE : 0);
@@ -341,7 +348,8 @@ static void expect_segment(mock_npu *m, const npu_conv *c, const segment *s) {
     part.iw = seg == 0 ? 6 : 5;
     mock_read(m, NPU_REG_STATUS, READY);
     expect_outputs(m, c, ofm, oc, seg == 0 ? 12 : 8);
-    expect_geometry(m, &part, i * 16 * c->ifm_cstep + (y * 10 + seg * 5) * 4, wgt, ofm, 1, i == 0 ? 16 : 4, oc, seg == 0 ? 3 : 2, 1, 8);
+    expect_geometry(m, &part, i * 16 * c->ifm_cstep + (y * 10 + seg * 5) * 4, wgt, ofm, 1, i == 0 ? 16 : 4, oc,
+                    seg == 0 ? 3 : 2, 1, 8);
     if (i != 0 || ky != (oy == 0 ? 1 : 0)) {
         ctrl |= PSUM;
         mock_write(m, NPU_REG_GEMM_PSUM_ADDR, OFM + ofm);
@@ -582,7 +590,9 @@ static void count_too_far(void **state) {
 
 static void busy(void **state) {
     (void)state;
-    static const struct { uint32_t status, count; } states[] = {{BUSY, 0}, {READY, 1}, {NPU_STATUS_RESETTING_MASK, 0}, {READY, 0x10000}};
+    static const struct {
+        uint32_t status, count;
+    } states[] = {{BUSY, 0}, {READY, 1}, {NPU_STATUS_RESETTING_MASK, 0}, {READY, 0x10000}};
     npu_conv c = small_conv();
     npu_conv_plan p = plan_of(&c, NULL);
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
@@ -606,12 +616,12 @@ static void expect_refusal(npu_status want, const npu_conv *c, const npu_conv_pl
     mock_done(&m);
 }
 
-#define REFUSED(want, change)                                                                                                              \
-    do {                                                                                                                                   \
-        npu_conv c = small_conv();                                                                                                         \
-        npu_conv_plan p = plan_of(&c, NULL);                                                                                               \
-        change;                                                                                                                            \
-        expect_refusal(want, &c, &p);                                                                                                      \
+#define REFUSED(want, change)                                                                                          \
+    do {                                                                                                               \
+        npu_conv c = small_conv();                                                                                     \
+        npu_conv_plan p = plan_of(&c, NULL);                                                                           \
+        change;                                                                                                        \
+        expect_refusal(want, &c, &p);                                                                                  \
     } while (0)
 
 static void bad_buffers(void **state) {

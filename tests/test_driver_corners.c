@@ -1,4 +1,5 @@
-/* test_driver_corners.c - what only odd shapes, plans of somebody else and areas at the ends of memory reach in the driver: no device is touched. */
+/* test_driver_corners.c - what only odd shapes, plans of somebody else and areas at the ends of memory reach in the
+ * driver: no device is touched. */
 #include "mock_npu.h"
 #include "npu_conv_priv.h"
 
@@ -55,7 +56,8 @@ static void areas(void **state) {
 static void large_elementwise(void **state) {
     static const struct {
         uint32_t w, h, c, count, rows, planes;
-    } cases[] = {{4096, 2048, 3, 4096 * 2048, 1, 3}, {4096, 4096, 2, 4096, 4096, 2}, {4096, 1024, 3, 4096 * 1024 * 3, 1, 1}};
+    } cases[] = {
+        {4096, 2048, 3, 4096 * 2048, 1, 3}, {4096, 4096, 2, 4096, 4096, 2}, {4096, 1024, 3, 4096 * 1024 * 3, 1, 1}};
     (void)state;
     quiet q;
     quiet_open(&q);
@@ -111,7 +113,8 @@ static void alu_areas(void **state) {
     assert_int_equal(npu_job_dot(&job, &q.dev, IN, 0xFFFFFFF0u, 8, 0x3F800000u, OUT), NPU_ERR_ADDR_OVERFLOW);
     op = (npu_eltwise){.op = NPU_ALU_SUM, .a = fp32(IN, 8, 8, 4), .out = fp32(OUT, 8, 8, 4), .act = NPU_ACT_NONE};
     assert_int_equal(npu_job_eltwise(&job, &q.dev, &op), NPU_ERR_ARG); /* a reduction has an operator of its own */
-    npu_convert cv = {.in = int8(IN, 10, 10, 12), .out = fp32(OUT, 10, 10, 12), .factor_addr = 0xFFFFFFF0u, .scale = 0x3F800000u};
+    npu_convert cv = {
+        .in = int8(IN, 10, 10, 12), .out = fp32(OUT, 10, 10, 12), .factor_addr = 0xFFFFFFF0u, .scale = 0x3F800000u};
     assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_ERR_ADDR_OVERFLOW);
     mock_done(&q.mock);
 }
@@ -125,9 +128,9 @@ static void pool_shapes(void **state) {
     npu_pool p = good;
     assert_int_equal(npu_pool_shape(&p, &ow, &oh), NPU_OK);
     assert_true(ow == 58 && oh == 38);
-#define SHAPE(want, change)                                                                                                                \
-    p = good;                                                                                                                              \
-    change;                                                                                                                                \
+#define SHAPE(want, change)                                                                                            \
+    p = good;                                                                                                          \
+    change;                                                                                                            \
     assert_int_equal(npu_pool_shape(&p, &ow, &oh), want)
     SHAPE(NPU_ERR_ZERO_SIZE, p.in.w = 0);
     SHAPE(NPU_ERR_ZERO_SIZE, p.in.h = 0);
@@ -151,8 +154,17 @@ static void pool_shapes(void **state) {
 /* ---- plans ---- */
 
 static npu_conv conv_of(uint32_t iw, uint32_t ih, uint32_t ic, uint32_t oc, uint32_t k) {
-    npu_conv c = {
-        .iw = iw, .ih = ih, .ic = ic, .oc = oc, .kw = k, .kh = k, .stride_w = 1, .stride_h = 1, .dil_w = 1, .dil_h = 1, .groups = 1};
+    npu_conv c = {.iw = iw,
+                  .ih = ih,
+                  .ic = ic,
+                  .oc = oc,
+                  .kw = k,
+                  .kh = k,
+                  .stride_w = 1,
+                  .stride_h = 1,
+                  .dil_w = 1,
+                  .dil_h = 1,
+                  .groups = 1};
     c.in_layout = c.out_layout = NPU_FP32_NCHW;
     c.ifm_addr = IN;
     c.ofm_addr = OUT;
@@ -170,11 +182,11 @@ static npu_conv_plan plan_of(const npu_conv *c, const npu_conv_split *split) {
 }
 
 /* A plan with one thing changed is no plan of this convolution. */
-#define SPOILT(c, p, change)                                                                                                               \
-    do {                                                                                                                                   \
-        npu_conv_plan o = (p);                                                                                                             \
-        change;                                                                                                                            \
-        assert_int_equal(npu_conv_plan_check(&(c), &o), NPU_ERR_SPLIT);                                                                    \
+#define SPOILT(c, p, change)                                                                                           \
+    do {                                                                                                               \
+        npu_conv_plan o = (p);                                                                                         \
+        change;                                                                                                        \
+        assert_int_equal(npu_conv_plan_check(&(c), &o), NPU_ERR_SPLIT);                                                \
     } while (0)
 
 static void spoilt_plans(void **state) {
@@ -229,7 +241,8 @@ static void foreign_plans(void **state) {
     mock_done(&q.mock);
 }
 
-/* Wide kernels under a row split: where half of ifm_buf does not hold a window, all of it may; where that does not, nothing does. */
+/* Wide kernels under a row split: where half of ifm_buf does not hold a window, all of it may; where that does not,
+ * nothing does. */
 static void wide_windows(void **state) {
     (void)state;
     const npu_conv_split narrow = {.max_ow = 16};

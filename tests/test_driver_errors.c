@@ -1,4 +1,5 @@
-/* test_driver_errors.c - what every operator refuses, with which status, before it touches the device. docs/npu/driver.md has the table. */
+/* test_driver_errors.c - what every operator refuses, with which status, before it touches the device.
+ * docs/npu/driver.md has the table. */
 #include "mock_npu.h"
 
 #define IN 0x10000000u
@@ -17,7 +18,12 @@ static void quiet_open(quiet *q) {
 }
 
 static npu_tensor fp32(uint32_t addr, uint32_t w, uint32_t h, uint32_t c) {
-    return (npu_tensor){.addr = addr, .step = w * h == 1 ? 4 : (w * h * 4 + 15) / 16 * 16, .w = w, .h = h, .c = c, .layout = NPU_FP32_NCHW};
+    return (npu_tensor){.addr = addr,
+                        .step = w * h == 1 ? 4 : (w * h * 4 + 15) / 16 * 16,
+                        .w = w,
+                        .h = h,
+                        .c = c,
+                        .layout = NPU_FP32_NCHW};
 }
 
 static npu_tensor int8(uint32_t addr, uint32_t w, uint32_t h, uint32_t c) {
@@ -32,15 +38,15 @@ static void expect_legal(quiet *q, npu_status (*run)(npu *dev, const void *op), 
     mock_done(&q->mock);
 }
 
-#define CASE(type, make, run, want, change)                                                                                                \
-    do {                                                                                                                                   \
-        quiet q;                                                                                                                           \
-        type o = make;                                                                                                                     \
-        expect_legal(&q, run, &o);                                                                                                         \
-        quiet_open(&q);                                                                                                                    \
-        change;                                                                                                                            \
-        assert_int_equal(run(&q.dev, &o), want);                                                                                           \
-        mock_done(&q.mock);                                                                                                                \
+#define CASE(type, make, run, want, change)                                                                            \
+    do {                                                                                                               \
+        quiet q;                                                                                                       \
+        type o = make;                                                                                                 \
+        expect_legal(&q, run, &o);                                                                                     \
+        quiet_open(&q);                                                                                                \
+        change;                                                                                                        \
+        assert_int_equal(run(&q.dev, &o), want);                                                                       \
+        mock_done(&q.mock);                                                                                            \
     } while (0)
 
 /* ---- convolution beyond plain FP32 ---- */
@@ -57,9 +63,17 @@ static npu_status run_conv(npu *dev, const void *op) {
 
 /* INT8 in and out; kernel rows in two slices, so a scratch buffer is needed. */
 static conv_op int8_conv(void) {
-    conv_op o = {
-        .c = {
-            .iw = 60, .ih = 60, .ic = 12, .oc = 20, .kw = 40, .kh = 20, .stride_w = 1, .stride_h = 1, .dil_w = 1, .dil_h = 1, .groups = 1}};
+    conv_op o = {.c = {.iw = 60,
+                       .ih = 60,
+                       .ic = 12,
+                       .oc = 20,
+                       .kw = 40,
+                       .kh = 20,
+                       .stride_w = 1,
+                       .stride_h = 1,
+                       .dil_w = 1,
+                       .dil_h = 1,
+                       .groups = 1}};
     o.c.in_layout = o.c.out_layout = NPU_INT8_NHWC;
     o.c.ifm_addr = IN;
     o.c.ifm_cstep = 16;
@@ -113,7 +127,8 @@ static npu_status run_convert(npu *dev, const void *op) {
 }
 
 static npu_convert dequantise(void) {
-    return (npu_convert){.in = int8(IN, 10, 10, 12), .out = fp32(OUT, 10, 10, 12), .factor_addr = AUX, .scale = 0x3F800000u};
+    return (npu_convert){
+        .in = int8(IN, 10, 10, 12), .out = fp32(OUT, 10, 10, 12), .factor_addr = AUX, .scale = 0x3F800000u};
 }
 
 #define CONVERT(want, change) CASE(npu_convert, dequantise(), run_convert, want, change)
@@ -209,9 +224,11 @@ static void pool_errors(void **state) {
     POOL(NPU_ERR_ADDR_OVERFLOW, o.table_addr = 0xFFFFFFF0u);
     POOL(NPU_ERR_NO_UNIT, q.dev.units = 1u << NPU_UNIT_GEMM | 1u << NPU_UNIT_ALU);
     /* global: the window is the map */
-    POOL(NPU_ERR_KERNEL, (o.average = false, o.global = true, o.in = fp32(IN, 256, 10, 12), o.out = fp32(OUT, 1, 1, 12)));
+    POOL(NPU_ERR_KERNEL,
+         (o.average = false, o.global = true, o.in = fp32(IN, 256, 10, 12), o.out = fp32(OUT, 1, 1, 12)));
     POOL(NPU_ERR_SHAPE, o.global = true);
-    POOL(NPU_ERR_NO_UNIT, (o.global = true, o.out = fp32(OUT, 1, 1, 12), q.dev.units = 1u << NPU_UNIT_POOL | 1u << NPU_UNIT_GEMM));
+    POOL(NPU_ERR_NO_UNIT,
+         (o.global = true, o.out = fp32(OUT, 1, 1, 12), q.dev.units = 1u << NPU_UNIT_POOL | 1u << NPU_UNIT_GEMM));
 }
 
 static void pool_helpers(void **state) {
@@ -380,10 +397,10 @@ static pair upsample_pair(void) {
     return (pair){fp32(IN, 10, 9, 12), fp32(OUT, 20, 18, 12)};
 }
 
-#define PAIRS(want, change)                                                                                                                \
-    do {                                                                                                                                   \
-        CASE(pair, copy_pair(), run_copy, want, change);                                                                                   \
-        CASE(pair, upsample_pair(), run_upsample, want, change);                                                                           \
+#define PAIRS(want, change)                                                                                            \
+    do {                                                                                                               \
+        CASE(pair, copy_pair(), run_copy, want, change);                                                               \
+        CASE(pair, upsample_pair(), run_upsample, want, change);                                                       \
     } while (0)
 
 static void pair_errors(void **state) {

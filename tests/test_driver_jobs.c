@@ -12,7 +12,8 @@
 
 #define NEVER 1000u
 
-/* A device of which nothing is real but its counts, flags and queues. Each interrupt wait lets one task of the busy unit with the fewest completed tasks end. */
+/* A device of which nothing is real but its counts, flags and queues. Each interrupt wait lets one task of the busy
+ * unit with the fewest completed tasks end. */
 struct fake;
 static void fail_now(struct fake *f);
 
@@ -29,8 +30,10 @@ typedef struct fake {
     uint32_t waits, fault_at;           /* interrupt waits so far; the one that faults */
     char order[64];                     /* units in the order of their starts: A, P, G */
     bool full;                          /* READY never comes */
-    uint32_t calls, dead_at;            /* register accesses so far; from this one on all of them fault (0: none does) */
-    uint32_t slip;                      /* after so many reads of ERR and COUNT the task in flight fails and ends; 0: no */
+    /* register accesses so far; from this one on all of them fault (0: none does) */
+    uint32_t calls, dead_at;
+    /* after so many reads of ERR and COUNT the task in flight fails and ends; 0: no */
+    uint32_t slip;
 } fake;
 
 static const uint32_t err_lsb[NPU_UNIT_COUNT] = {8, 16, 0};
@@ -132,7 +135,8 @@ static npu_hal_status fake_wait(void *ctx, uint32_t mask, uint32_t timeout_us) {
         return NPU_HAL_OK;
     }
     for (uint32_t u = 0; u < NPU_UNIT_COUNT; u++) {
-        if (in_flight(f, u) > 0 && f->done[u] != f->hang_at[u] && (best == NPU_UNIT_COUNT || f->done[u] < f->done[best])) {
+        if (in_flight(f, u) > 0 && f->done[u] != f->hang_at[u] &&
+            (best == NPU_UNIT_COUNT || f->done[u] < f->done[best])) {
             best = u;
         }
     }
@@ -155,7 +159,8 @@ static void fake_delay(void *ctx, uint32_t us) {
 
 static void fake_open(fake *f) {
     memset(f, 0, sizeof *f);
-    f->hal = (npu_hal){.ctx = f, .reg_read = fake_read, .reg_write = fake_write, .wait_irq = fake_wait, .delay_us = fake_delay};
+    f->hal = (npu_hal){
+        .ctx = f, .reg_read = fake_read, .reg_write = fake_write, .wait_irq = fake_wait, .delay_us = fake_delay};
     f->dev = (npu){.hal = &f->hal, .n = 8, .units = 7, .wait = NPU_WAIT_IRQ, .timeout_us = 50};
     f->fault_at = NEVER;
     for (uint32_t u = 0; u < NPU_UNIT_COUNT; u++) {
@@ -190,7 +195,17 @@ static void pool_job(fake *f, npu_job *job, uint32_t addr) {
 
 /* GEMM: six blocks of rows. */
 static void gemm_job(fake *f, npu_job *job, uint32_t addr, bool serial) {
-    npu_conv c = {.iw = 8, .ih = 12, .ic = 4, .oc = 4, .kw = 1, .kh = 1, .stride_w = 1, .stride_h = 1, .dil_w = 1, .dil_h = 1, .groups = 1};
+    npu_conv c = {.iw = 8,
+                  .ih = 12,
+                  .ic = 4,
+                  .oc = 4,
+                  .kw = 1,
+                  .kh = 1,
+                  .stride_w = 1,
+                  .stride_h = 1,
+                  .dil_w = 1,
+                  .dil_h = 1,
+                  .groups = 1};
     npu_conv_split split = {.max_oh = 2, .serial = serial};
     npu_conv_plan p;
     assert_int_equal(npu_conv_plan_make(8, &c, &split, &p), NPU_OK);
@@ -274,7 +289,8 @@ static void one_unit_fails(void **state) {
     }
 }
 
-/* The last task fails and ends between two register reads of the driver: the error is not lost, whichever two they are. */
+/* The last task fails and ends between two register reads of the driver: the error is not lost, whichever two they are.
+ */
 static void error_between_reads(void **state) {
     (void)state;
     for (uint32_t slip = 1; slip < 8; slip++) {
@@ -341,7 +357,8 @@ static void fault(void **state) {
     }
 }
 
-/* The registers die at any moment, also while the driver brings a unit to rest: the caller learns of the task's error, or that the registers are gone. */
+/* The registers die at any moment, also while the driver brings a unit to rest: the caller learns of the task's error,
+ * or that the registers are gone. */
 static void dies(void **state) {
     (void)state;
     uint32_t seen[NPU_STATUS_COUNT] = {0};
@@ -362,7 +379,8 @@ static void dies(void **state) {
         }
     }
     assert_int_equal(status, NPU_ERR_BUS);
-    assert_true(seen[NPU_ERR_HAL] > 10 && seen[NPU_ERR_BUS] >= 5); /* one for each access of the recovery, and the run without a fault */
+    /* one for each access of the recovery, and the run without a fault */
+    assert_true(seen[NPU_ERR_HAL] > 10 && seen[NPU_ERR_BUS] >= 5);
 }
 
 /* Only the units that have work must be idle; errors and flags of the others are left alone. */
@@ -435,7 +453,8 @@ static void lists_tasks(void **state) {
     for (uint32_t j = 0; j < 4; j++) {
         uint32_t found = 0;
         for (uint32_t writes; (writes = npu_job_next_task(&job[j], reg)) != 0; found++) {
-            assert_true(writes <= NPU_TASK_REGS && reg[writes - 1][0] == start[j] && (reg[writes - 1][1] & NPU_GEMM_CTRL_EN_MASK) != 0);
+            assert_true(writes <= NPU_TASK_REGS && reg[writes - 1][0] == start[j] &&
+                        (reg[writes - 1][1] & NPU_GEMM_CTRL_EN_MASK) != 0);
         }
         assert_int_equal(found, tasks[j]);
         assert_int_equal(npu_job_next_task(&job[j], reg), 0);

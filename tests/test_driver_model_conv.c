@@ -1,4 +1,5 @@
-/* test_driver_model_conv.c - convolutions of every kind through the driver on the golden device, against the definition. */
+/* test_driver_model_conv.c - convolutions of every kind through the driver on the golden device, against the
+ * definition. */
 #include "driver_rig.h"
 
 typedef struct operands {
@@ -26,7 +27,8 @@ static int32_t sum_at(const rig *r, const operands *o, uint32_t oc, uint32_t oy,
         for (uint32_t kx = 0; kx < c->kw && y >= 0 && y < c->ih; kx++) {
             int64_t x = (int64_t)ox * c->stride_w + (int64_t)kx * c->dil_w - c->pad_l;
             for (uint32_t i = 0; i < icg && x >= 0 && x < c->iw; i++) {
-                sum += input_at(r, o, ic0 + i, (uint32_t)y, (uint32_t)x) * o->weights[((oc * icg + i) * c->kh + ky) * c->kw + kx];
+                sum += input_at(r, o, ic0 + i, (uint32_t)y, (uint32_t)x) *
+                       o->weights[((oc * icg + i) * c->kh + ky) * c->kw + kx];
             }
         }
     }
@@ -95,7 +97,8 @@ static void run_case(rig *r, operands *o, const npu_conv_split *split, uint32_t 
         o->weights[i] = (int8_t)(rig_draw(0, 254) - 127);
     }
     c->wgt_addr = rig_alloc(r, o->p.wgt_bytes, 16);
-    assert_int_equal(npu_conv_pack_weights(c, &o->p, o->weights, (int8_t *)rig_at(r, c->wgt_addr), o->p.wgt_bytes), NPU_OK);
+    assert_int_equal(npu_conv_pack_weights(c, &o->p, o->weights, (int8_t *)rig_at(r, c->wgt_addr), o->p.wgt_bytes),
+                     NPU_OK);
     c->scratch_bytes = o->p.scratch_bytes;
     c->scratch_addr = rig_alloc(r, c->scratch_bytes, 16);
     c->ifm_addr = o->in.addr;
@@ -209,7 +212,8 @@ static void random_n32(void **state) {
 
 /* ---- shapes that need a certain way ---- */
 
-static npu_conv shape(uint32_t iw, uint32_t ih, uint32_t ic, uint32_t oc, uint32_t kw, uint32_t kh, uint32_t stride, uint32_t pad) {
+static npu_conv shape(uint32_t iw, uint32_t ih, uint32_t ic, uint32_t oc, uint32_t kw, uint32_t kh, uint32_t stride,
+                      uint32_t pad) {
     npu_conv c = {.iw = iw, .ih = ih, .ic = ic, .oc = oc, .kw = kw, .kh = kh, .stride_w = stride, .stride_h = stride};
     c.dil_w = c.dil_h = c.groups = 1;
     c.pad_l = c.pad_r = c.pad_t = c.pad_b = pad;
@@ -232,16 +236,19 @@ static void directed(void **state) {
     dilated.dil_w = 250;
     const npu_conv cases[] = {
         shape(12, 12, 5, 7, 11, 11, 1, 5),
-        with(shape(40, 30, 20, 9, 25, 30, 3, 20), NPU_FP32_NCHW, NPU_INT8_NHWC, 1),   /* kernel rows in slices, sums in scratch */
+        /* kernel rows in slices, sums in scratch */
+        with(shape(40, 30, 20, 9, 25, 30, 3, 20), NPU_FP32_NCHW, NPU_INT8_NHWC, 1),
         with(shape(90, 100, 12, 12, 70, 81, 3, 0), NPU_INT8_NHWC, NPU_INT8_NHWC, 12), /* depthwise, 5670 taps */
         far,
         with(far, NPU_INT8_NHWC, NPU_INT8_NHWC, 1),
         dilated,
-        with(shape(20000, 3, 5, 5, 3, 3, 7, 1), NPU_INT8_NHWC, NPU_INT8_NHWC, 1),    /* segments of rows */
-        with(shape(17000, 4, 5, 5, 3, 3, 9, 1), NPU_FP32_NCHW, NPU_FP32_NCHW, 5),    /* segments of rows, depthwise */
-        with(shape(30, 400, 4, 1500, 1, 1, 13, 0), NPU_FP32_NCHW, NPU_INT8_NHWC, 1), /* more than 1024 output channels */
-        with(shape(300, 300, 6, 6, 3, 3, 1, 1), NPU_INT8_NHWC, NPU_FP32_NCHW, 6),    /* two blocks of rows, weights kept */
-        with(shape(5, 5, 700, 30, 3, 3, 1, 1), NPU_INT8_NHWC, NPU_INT8_NHWC, 1),     /* slices of input channels */
+        with(shape(20000, 3, 5, 5, 3, 3, 7, 1), NPU_INT8_NHWC, NPU_INT8_NHWC, 1), /* segments of rows */
+        with(shape(17000, 4, 5, 5, 3, 3, 9, 1), NPU_FP32_NCHW, NPU_FP32_NCHW, 5), /* segments of rows, depthwise */
+        /* more than 1024 output channels */
+        with(shape(30, 400, 4, 1500, 1, 1, 13, 0), NPU_FP32_NCHW, NPU_INT8_NHWC, 1),
+        /* two blocks of rows, weights kept */
+        with(shape(300, 300, 6, 6, 3, 3, 1, 1), NPU_INT8_NHWC, NPU_FP32_NCHW, 6),
+        with(shape(5, 5, 700, 30, 3, 3, 1, 1), NPU_INT8_NHWC, NPU_INT8_NHWC, 1), /* slices of input channels */
         with(shape(1, 1, 1300, 33, 1, 1, 1, 0), NPU_INT8_NHWC, NPU_INT8_NHWC, 1),
         with(shape(1, 1, 33, 33, 1, 1, 1, 0), NPU_FP32_NCHW, NPU_FP32_NCHW, 33),
     };
@@ -291,7 +298,8 @@ static void shared_buffer(void **state) {
         o.weights[i] = (int8_t)(rig_draw(0, 254) - 127);
     }
     c->wgt_addr = rig_alloc(&r, o.p.wgt_bytes, 16);
-    assert_int_equal(npu_conv_pack_weights(c, &o.p, o.weights, (int8_t *)rig_at(&r, c->wgt_addr), o.p.wgt_bytes), NPU_OK);
+    assert_int_equal(npu_conv_pack_weights(c, &o.p, o.weights, (int8_t *)rig_at(&r, c->wgt_addr), o.p.wgt_bytes),
+                     NPU_OK);
     c->ifm_addr = whole.addr;
     c->ofm_addr = whole.addr + 8 - 4; /* its first channels are input channels */
     c->ifm_cstep = c->ofm_cstep = whole.step;
@@ -321,8 +329,11 @@ static void linear_case(rig *r, uint32_t in_len, uint32_t out_len, npu_layout in
     rig_reset(r);
     assert_int_equal(npu_linear_make(r->dev.n, in_len, out_len, in, out, c), NPU_OK);
     assert_int_equal(npu_conv_plan_make(r->dev.n, c, NULL, &o.p), NPU_OK);
-    npu_tensor x = {
-        .w = in == NPU_INT8_NHWC ? 1 : in_len, .h = 1, .c = in == NPU_INT8_NHWC ? in_len : 1, .layout = in, .step = c->ifm_cstep};
+    npu_tensor x = {.w = in == NPU_INT8_NHWC ? 1 : in_len,
+                    .h = 1,
+                    .c = in == NPU_INT8_NHWC ? in_len : 1,
+                    .layout = in,
+                    .step = c->ifm_cstep};
     x.addr = rig_alloc(r, rig_up(in_len * 4, 16) + r->dev.n, 32);
     o.out = rig_tensor(r, out, 1, 1, out_len, 0);
     rig_fill(r, &x);
@@ -336,7 +347,8 @@ static void linear_case(rig *r, uint32_t in_len, uint32_t out_len, npu_layout in
         w[i] = (int8_t)(rig_draw(0, 254) - 127);
     }
     c->wgt_addr = rig_alloc(r, o.p.wgt_bytes, 16);
-    assert_int_equal(npu_linear_pack_weights(c, &o.p, in_len, w, (int8_t *)rig_at(r, c->wgt_addr), o.p.wgt_bytes), NPU_OK);
+    assert_int_equal(npu_linear_pack_weights(c, &o.p, in_len, w, (int8_t *)rig_at(r, c->wgt_addr), o.p.wgt_bytes),
+                     NPU_OK);
     c->ifm_addr = x.addr;
     c->ofm_addr = o.out.addr;
     c->scratch_bytes = o.p.scratch_bytes;
@@ -346,8 +358,9 @@ static void linear_case(rig *r, uint32_t in_len, uint32_t out_len, npu_layout in
         int32_t sum = 0;
         for (uint32_t i = 0; i < in_len; i++) {
             uint32_t at = in == NPU_INT8_NHWC ? x.addr + i : x.addr + i * 4;
-            sum += w[(size_t)oc * in_len + i] *
-                   (in == NPU_INT8_NHWC ? (int8_t)*rig_at(r, at) : cm_fp_f32_to_i8(cm_fp_mul(rig_word(r, at), c->in_scale)));
+            sum += w[(size_t)oc * in_len + i] * (in == NPU_INT8_NHWC
+                                                     ? (int8_t)*rig_at(r, at)
+                                                     : cm_fp_f32_to_i8(cm_fp_mul(rig_word(r, at), c->in_scale)));
         }
         uint32_t y = result_of(r, c, oc, sum);
         if (out == NPU_INT8_NHWC) {
@@ -403,8 +416,9 @@ static void linear_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_n4), cmocka_unit_test(random_n8),     cmocka_unit_test(random_n16), cmocka_unit_test(random_n32),
-        cmocka_unit_test(directed),  cmocka_unit_test(shared_buffer), cmocka_unit_test(linear),     cmocka_unit_test(linear_errors),
+        cmocka_unit_test(random_n4),  cmocka_unit_test(random_n8),     cmocka_unit_test(random_n16),
+        cmocka_unit_test(random_n32), cmocka_unit_test(directed),      cmocka_unit_test(shared_buffer),
+        cmocka_unit_test(linear),     cmocka_unit_test(linear_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

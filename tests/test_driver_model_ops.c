@@ -1,4 +1,5 @@
-/* test_driver_model_ops.c - the operators beside convolution through the driver on the golden device, against their definitions. */
+/* test_driver_model_ops.c - the operators beside convolution through the driver on the golden device, against their
+ * definitions. */
 #include "driver_rig.h"
 
 static const uint32_t sizes[] = {4, 8, 16, 32};
@@ -10,13 +11,14 @@ static uint32_t value_at(const rig *r, const npu_tensor *t, uint32_t c, uint32_t
 
 static void expect(const npu_tensor *t, uint32_t c, uint32_t y, uint32_t x, uint32_t got, uint32_t want) {
     if (got != want) {
-        fail_msg("%u x %u x %u: channel %u row %u column %u: got 0x%08X, expected 0x%08X", t->w, t->h, t->c, c, y, x, got, want);
+        fail_msg("%u x %u x %u: channel %u row %u column %u: got 0x%08X, expected 0x%08X", t->w, t->h, t->c, c, y, x,
+                 got, want);
     }
 }
 
-#define FOR_ALL(t, ch, row, col)                                                                                                           \
-    for (uint32_t ch = 0; ch < (t).c; ch++)                                                                                                \
-        for (uint32_t row = 0; row < (t).h; row++)                                                                                         \
+#define FOR_ALL(t, ch, row, col)                                                                                       \
+    for (uint32_t ch = 0; ch < (t).c; ch++)                                                                            \
+        for (uint32_t row = 0; row < (t).h; row++)                                                                     \
             for (uint32_t col = 0; col < (t).w; col++)
 
 /* ---- convert ---- */
@@ -36,7 +38,8 @@ static void convert_case(rig *r, uint32_t w, uint32_t h, uint32_t c, bool quanti
     assert_int_equal(npu_convert_run(&r->dev, &cv), NPU_OK);
     FOR_ALL(cv.in, ch, y, x) {
         uint32_t v = value_at(r, &cv.in, ch, y, x);
-        uint32_t want = quantise ? (uint8_t)cm_fp_f32_to_i8(cm_fp_mul(v, cv.scale)) : cm_fp_mul(cm_fp_i32_to_f32((int8_t)v), cv.scale);
+        uint32_t want = quantise ? (uint8_t)cm_fp_f32_to_i8(cm_fp_mul(v, cv.scale))
+                                 : cm_fp_mul(cm_fp_i32_to_f32((int8_t)v), cv.scale);
         expect(&cv.in, ch, y, x, value_at(r, &cv.out, ch, y, x), want);
     }
     rig_check_gaps(r, &cv.out);
@@ -115,7 +118,8 @@ static uint32_t int8_pool(const rig *r, const npu_pool *p, uint32_t c, int64_t y
 static uint32_t windows(uint32_t map, uint32_t before, uint32_t after, uint32_t k, uint32_t stride, bool ceil_mode) {
     uint32_t count = 0;
     for (uint32_t at = 0;;
-         at += stride) { /* by the definition: one more that hangs over the end in ceil mode, if it begins before the right padding */
+         /* by the definition: one more that hangs over the end in ceil mode, if it begins before the right padding */
+         at += stride) {
         bool fits = at + k <= map + before + after;
         bool hangs = ceil_mode && at < map + before && (int64_t)at - stride + k < (int64_t)map + before + after;
         if (!fits && !hangs) {
@@ -181,7 +185,8 @@ static void pool(void **state) {
             p.pad_b = rig_draw(0, p.kh - 1);
             p.global = i % 16 > 13 && i % 4 != 0 && (i / 4 % 2 == 0 || !p.average);
             p.sum = (i % 8 == 2 || i % 16 == 8) && !p.global; /* FP32, with and without exclude_pad */
-            pool_case(&r, p, rig_draw(1, i % 10 == 0 ? 200 : 12), rig_draw(1, 12), rig_draw(1, 40), (npu_layout)(i / 4 % 2));
+            pool_case(&r, p, rig_draw(1, i % 10 == 0 ? 200 : 12), rig_draw(1, 12), rig_draw(1, 40),
+                      (npu_layout)(i / 4 % 2));
         }
         npu_pool p = {.average = true, .kw = 250, .kh = 3, .stride_w = 70, .stride_h = 1, .pad_l = 249, .pad_r = 249};
         pool_case(&r, p, 2000, 3, 2, NPU_FP32_NCHW); /* strips that the stride limits */
@@ -259,8 +264,8 @@ static void reductions(void **state) {
     rig_close(&r);
 }
 
-static uint32_t operand(const rig *r, npu_operand kind, uint32_t scalar, uint32_t array, const npu_tensor *b, uint32_t c, uint32_t y,
-                        uint32_t x) {
+static uint32_t operand(const rig *r, npu_operand kind, uint32_t scalar, uint32_t array, const npu_tensor *b,
+                        uint32_t c, uint32_t y, uint32_t x) {
     return kind == NPU_SCALAR ? scalar : kind == NPU_CHANNEL ? rig_word(r, array + c * 4) : value_at(r, b, c, y, x);
 }
 

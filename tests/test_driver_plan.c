@@ -11,8 +11,17 @@
 #include "npu.h"
 
 static npu_conv shape(uint32_t iw, uint32_t ih, uint32_t ic, uint32_t oc, uint32_t k, uint32_t s, uint32_t p) {
-    npu_conv c = {
-        .iw = iw, .ih = ih, .ic = ic, .oc = oc, .kw = k, .kh = k, .stride_w = s, .stride_h = s, .dil_w = 1, .dil_h = 1, .groups = 1};
+    npu_conv c = {.iw = iw,
+                  .ih = ih,
+                  .ic = ic,
+                  .oc = oc,
+                  .kw = k,
+                  .kh = k,
+                  .stride_w = s,
+                  .stride_h = s,
+                  .dil_w = 1,
+                  .dil_h = 1,
+                  .groups = 1};
     c.pad_l = c.pad_r = c.pad_t = c.pad_b = p;
     return c;
 }
@@ -26,7 +35,8 @@ static uint32_t least(uint32_t a, uint32_t b) {
 }
 
 /* Lines of the map from the first to the last that `count` output lines see, by the definition. */
-static uint32_t inputs(int64_t at, uint32_t count, uint32_t stride, uint32_t pad, uint32_t k0, uint32_t k, uint32_t dil, uint32_t map) {
+static uint32_t inputs(int64_t at, uint32_t count, uint32_t stride, uint32_t pad, uint32_t k0, uint32_t k, uint32_t dil,
+                       uint32_t map) {
     int64_t first = at * stride + (int64_t)k0 * dil - pad;
     int64_t end = (at + count - 1) * stride + (int64_t)(k0 + k - 1) * dil - pad + 1;
     first = first < 0 ? 0 : first;
@@ -103,8 +113,8 @@ static void check_bytes(const npu_conv *c, const npu_conv_plan *p) {
     } else {
         for (uint32_t g = 0; g < c->groups; g += p->merge) {
             uint64_t groups = least(c->groups - g, p->merge);
-            wgt += (uint64_t)up(c->oc / c->groups * (uint32_t)groups, p->n) * up(c->ic / c->groups * (uint32_t)groups, p->n) * c->kh *
-                   c->kw * p->n * p->n;
+            wgt += (uint64_t)up(c->oc / c->groups * (uint32_t)groups, p->n) *
+                   up(c->ic / c->groups * (uint32_t)groups, p->n) * c->kh * c->kw * p->n * p->n;
         }
     }
     bool sums = c->out_layout == NPU_INT8_NHWC && (p->ic_tasks > 1 || p->kh_tasks > 1);
@@ -134,8 +144,8 @@ static uint32_t draw(uint32_t lo, uint32_t hi) {
 
 /* Any legal convolution: plain, grouped or depthwise. */
 static npu_conv draw_conv(int i) {
-    npu_conv c =
-        shape(draw(1, draw(1, i % 8 == 0 ? 60000 : 4000)), draw(1, draw(1, 500)), draw(1, draw(1, 2000)), draw(1, draw(1, 2500)), 1, 1, 0);
+    npu_conv c = shape(draw(1, draw(1, i % 8 == 0 ? 60000 : 4000)), draw(1, draw(1, 500)), draw(1, draw(1, 2000)),
+                       draw(1, draw(1, 2500)), 1, 1, 0);
     uint32_t most = i % 5 == 0 ? 20 : 7;
     c.kw = draw(1, most);
     c.kh = draw(1, i % 25 == 0 ? 255 : most);
@@ -181,10 +191,12 @@ static void plan_random(void **state) {
         npu_conv_plan p;
         npu_status status = npu_conv_plan_make(n, &c, &split, &p);
         if (status != NPU_OK) {
-            bool small = c.iw + c.pad_l + c.pad_r < (c.kw - 1) * c.dil_w + 1 || c.ih + c.pad_t + c.pad_b < (c.kh - 1) * c.dil_h + 1;
+            bool small = c.iw + c.pad_l + c.pad_r < (c.kw - 1) * c.dil_w + 1 ||
+                         c.ih + c.pad_t + c.pad_b < (c.kh - 1) * c.dil_h + 1;
             assert_int_equal(status, small ? NPU_ERR_TOO_SMALL : NPU_ERR_ADDR_OVERFLOW);
             uint64_t weights = (uint64_t)up(c.oc, n) * n * up(c.ic, n) * n * c.kh * c.kw;
-            assert_true(small || c.out_layout == NPU_INT8_NHWC || weights > UINT32_MAX); /* partial sums or weights beyond 4 GB */
+            /* partial sums or weights beyond 4 GB */
+            assert_true(small || c.out_layout == NPU_INT8_NHWC || weights > UINT32_MAX);
             continue;
         }
         planned++;
@@ -329,7 +341,8 @@ static void plan_resident(void **state) {
     c = shape(32, 32, 256, 512, 1, 1, 0); /* it fits, but would arrive late */
     assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
     assert_true(p.resident);
-    c = shape(32, 32, 128, 512, 3, 2, 1); /* late, too, and the weights do not fit: two blocks of rows begin earlier than one */
+    /* late, too, and the weights do not fit: two blocks of rows begin earlier than one */
+    c = shape(32, 32, 128, 512, 3, 2, 1);
     assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
     assert_false(p.resident);
     assert_int_equal(p.oh_tasks, 2);
@@ -385,11 +398,11 @@ static void expect_plan(npu_status want, const npu_conv *c, const npu_conv_split
     assert_memory_equal(&p, &before, sizeof p);
 }
 
-#define PLAN_ERROR(want, change)                                                                                                           \
-    do {                                                                                                                                   \
-        npu_conv c = shape(20, 20, 20, 20, 3, 1, 1);                                                                                       \
-        c.change;                                                                                                                          \
-        expect_plan(want, &c, NULL);                                                                                                       \
+#define PLAN_ERROR(want, change)                                                                                       \
+    do {                                                                                                               \
+        npu_conv c = shape(20, 20, 20, 20, 3, 1, 1);                                                                   \
+        c.change;                                                                                                      \
+        expect_plan(want, &c, NULL);                                                                                   \
     } while (0)
 
 static void plan_errors(void **state) {
@@ -485,7 +498,8 @@ static void pack_weights(void **state) {
         memset(packed, 0x77, p.wgt_bytes + 1);
         want[p.wgt_bytes] = 0x77;
         assert_int_equal(p.row_split, split.max_ow != 0);
-        /* Each weight to its place: slices before this one, then the formula of docs/npu/npu.md section 3 with the kernel rows of the slice. */
+        /* Each weight to its place: slices before this one, then the formula of docs/npu/npu.md section 3 with the
+         * kernel rows of the slice. */
         uint32_t slice_kh = p.row_split ? 1 : c.kh;
         for (uint32_t oc = 0; oc < c.oc; oc++) {
             for (uint32_t ic = 0; ic < c.ic; ic++) {
@@ -496,7 +510,9 @@ static void pack_weights(void **state) {
                 for (uint32_t kh = 0; kh < c.kh; kh++) {
                     for (uint32_t kw = 0; kw < c.kw; kw++) {
                         size_t row = (size_t)(kh / slice_kh) * up(slice_ic, n) * up(c.oc, n) * c.kw * n * n;
-                        size_t word = ((((size_t)(oc / n) * slice_kh + kh % slice_kh) * c.kw + kw) * up(slice_ic, n) + in_slice / n) * n +
+                        size_t word = ((((size_t)(oc / n) * slice_kh + kh % slice_kh) * c.kw + kw) * up(slice_ic, n) +
+                                       in_slice / n) *
+                                          n +
                                       in_slice % n;
                         want[base + row + word * n + oc % n] = w[(((size_t)oc * c.ic + ic) * c.kh + kh) * c.kw + kw];
                     }

@@ -1,4 +1,5 @@
-/* What a report says of registers and addresses: names, fields, and the element of a task's output that holds a byte, against the task's footprint. */
+/* What a report says of registers and addresses: names, fields, and the element of a task's output that holds a byte,
+ * against the task's footprint. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +138,8 @@ static void test_pool(void **state) {
 /* Steps that do not nest, and one that runs backwards. */
 static void test_odd_steps(void **state) {
     static const npu_out_tensor odd[] = {
-        {.type = NPU_ELEM_F32, .addr = 0x1000, .size = {3, 2, 4}, .step = {16, 64, 4}}, /* rows further apart than channels */
+        /* rows further apart than channels */
+        {.type = NPU_ELEM_F32, .addr = 0x1000, .size = {3, 2, 4}, .step = {16, 64, 4}},
         {.type = NPU_ELEM_F32, .addr = 0x1000, .size = {2, 3, 4}, .step = {1024, (uint32_t)-32, 4}},
         {.type = NPU_ELEM_I8, .addr = 0xffffff00, .size = {8, 20, 4}, .step = {1, 32, 8}}, /* across 2^32 */
         {.type = NPU_ELEM_F32, .addr = 0x1000, .size = {5, 1, 1}, .step = {4, 0, 0}},
@@ -149,7 +151,8 @@ static void test_odd_steps(void **state) {
         for (uint32_t c = 0; c < t->size[0]; c++) {
             for (uint32_t h = 0; h < t->size[1]; h++) {
                 for (uint32_t w = 0; w < t->size[2]; w++) {
-                    assert_true(npu_out_tensor_find(t, (uint32_t)(t->addr + c * t->step[0] + h * t->step[1] + w * t->step[2]), at));
+                    assert_true(npu_out_tensor_find(
+                        t, (uint32_t)(t->addr + c * t->step[0] + h * t->step[1] + w * t->step[2]), at));
                     assert_true(at[0] == c && at[1] == h && at[2] == w);
                 }
             }
@@ -162,7 +165,8 @@ static void test_names(void **state) {
     (void)state;
     assert_string_equal(npu_explain_reg(NPU_REG_GEMM_CTRL, scratch, sizeof scratch), "GEMM_CTRL");
     assert_string_equal(npu_explain_reg(0x1fc, scratch, sizeof scratch), "0x1fc");
-    npu_explain_fields(NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_OP_DEPTHWISE << NPU_GEMM_CTRL_OP_LSB, text, sizeof text);
+    npu_explain_fields(NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_OP_DEPTHWISE << NPU_GEMM_CTRL_OP_LSB,
+                       text, sizeof text);
     assert_non_null(strstr(text, "EN=1"));
     assert_non_null(strstr(text, "OP=DEPTHWISE"));
     assert_null(strstr(text, "BIAS"));
@@ -179,7 +183,8 @@ static void test_names(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gemm), cmocka_unit_test(test_alu), cmocka_unit_test(test_pool),
-                                       cmocka_unit_test(test_odd_steps), cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gemm), cmocka_unit_test(test_alu),
+                                       cmocka_unit_test(test_pool), cmocka_unit_test(test_odd_steps),
+                                       cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The corpus of the fuzz targets (tests/fuzz), file by file: what once crashed or hung a reader never does again. `make fuzz T=name` makes new inputs. */
+/* The corpus of the fuzz targets (tests/fuzz), file by file: what once crashed or hung a reader never does again. `make
+ * fuzz T=name` makes new inputs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,10 +56,10 @@ static void replay_all(const char *name, void (*target)(const uint8_t *data, siz
     assert_true(files > 0);
 }
 
-#define REPLAY(name)                                                                                                                       \
-    static void test_##name(void **state) {                                                                                                \
-        (void)state;                                                                                                                       \
-        replay_all(#name, fuzz_##name);                                                                                                    \
+#define REPLAY(name)                                                                                                   \
+    static void test_##name(void **state) {                                                                            \
+        (void)state;                                                                                                   \
+        replay_all(#name, fuzz_##name);                                                                                \
     }
 
 REPLAY(param)
@@ -80,9 +81,10 @@ static void test_size(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_param), cmocka_unit_test(test_bin),     cmocka_unit_test(test_net),  cmocka_unit_test(test_npy),
-        cmocka_unit_test(test_table), cmocka_unit_test(test_runtime), cmocka_unit_test(test_case), cmocka_unit_test(test_vcd),
-        cmocka_unit_test(test_fst),   cmocka_unit_test(test_cov),     cmocka_unit_test(test_code), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_param), cmocka_unit_test(test_bin),   cmocka_unit_test(test_net),
+        cmocka_unit_test(test_npy),   cmocka_unit_test(test_table), cmocka_unit_test(test_runtime),
+        cmocka_unit_test(test_case),  cmocka_unit_test(test_vcd),   cmocka_unit_test(test_fst),
+        cmocka_unit_test(test_cov),   cmocka_unit_test(test_code),  cmocka_unit_test(test_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Knobs of the test graph: settling them (testcases/npu/network/graph.c) changes no network, whatever layers are left out, and a network keeps its limits. */
+/* Knobs of the test graph: settling them (testcases/npu/network/graph.c) changes no network, whatever layers are left
+ * out, and a network keeps its limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,8 @@ static void test_settle(void **state) {
             const graph_layer *a = &before.layer[l];
             const graph_layer *b = &after.layer[l];
             assert_true(same_layer(a, b));
-            assert_true(!has_weights(a) || kb.layer[graph_number(a->name)].prec == ka.layer[graph_number(b->name)].prec);
+            assert_true(!has_weights(a) ||
+                        kb.layer[graph_number(a->name)].prec == ka.layer[graph_number(b->name)].prec);
         }
         fewer += ka.layers < kb.layers;
     }

@@ -1,6 +1,7 @@
 /*
- * test_hal_faults.c - the memory-mapped HAL where calls of the kernel are interrupted by signals or fail. This program has its own poll(), read(), write(),
- * nanosleep() and fstat(), which fail once where a test says so and else ask the kernel; files are the register window, a pair of sockets the UIO descriptor.
+ * test_hal_faults.c - the memory-mapped HAL where calls of the kernel are interrupted by signals or fail. This program
+ * has its own poll(), read(), write(), nanosleep() and fstat(), which fail once where a test says so and else ask the
+ * kernel; files are the register window, a pair of sockets the UIO descriptor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,7 +141,8 @@ static void interrupted(void **state) {
         set_register(r, NPU_REG_IRQ_ENABLE, 7);
         error_of[calls[i]] = EINTR;
         assert_int_equal(wait_for(r, 1000),
-                         NPU_HAL_TIMEOUT); /* the kernel counted an interrupt, but no line is high: it was somebody else's */
+                         /* the kernel counted an interrupt, but no line is high: it was somebody else's */
+                         NPU_HAL_TIMEOUT);
         assert_int_equal(error_of[calls[i]], 0);
         assert_int_equal(r->m.interrupts, i + 1);
     }
@@ -225,7 +227,8 @@ static void opening(void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(interrupted), TEST(sleeps_on), TEST(broken), TEST(gone), TEST(one_of_two), TEST(opening)};
+    const struct CMUnitTest tests[] = {TEST(interrupted), TEST(sleeps_on),  TEST(broken),
+                                       TEST(gone),        TEST(one_of_two), TEST(opening)};
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

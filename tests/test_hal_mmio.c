@@ -1,6 +1,6 @@
 /*
- * The memory-mapped HAL against a stand-in for the hardware: files are the register window and the memory, a socket is the UIO descriptor, and behind them a thread plays the
- * device with the golden model.
+ * The memory-mapped HAL against a stand-in for the hardware: files are the register window and the memory, a socket is
+ * the UIO descriptor, and behind them a thread plays the device with the golden model.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -253,12 +253,25 @@ static void strobed_delay(void *ctx, uint32_t us) {
 static void strobed_init(strobed *t, stand_in *s, npu_mmio *m) {
     t->s = s;
     t->m = m;
-    t->hal = (npu_hal){.ctx = t, .reg_read = strobed_read, .reg_write = strobed_write, .wait_irq = strobed_wait, .delay_us = strobed_delay};
+    t->hal = (npu_hal){.ctx = t,
+                       .reg_read = strobed_read,
+                       .reg_write = strobed_write,
+                       .wait_irq = strobed_wait,
+                       .delay_us = strobed_delay};
 }
 
 /* ---- a convolution through it ---- */
 
-enum { SIDE = 5, IC = 5, OC = 4, STEP = 112, IFM = DDR_ADDR, WGT = DDR_ADDR + 0x1000, SCALE = DDR_ADDR + 0x2000, OFM = DDR_ADDR + 0x3000 };
+enum {
+    SIDE = 5,
+    IC = 5,
+    OC = 4,
+    STEP = 112,
+    IFM = DDR_ADDR,
+    WGT = DDR_ADDR + 0x1000,
+    SCALE = DDR_ADDR + 0x2000,
+    OFM = DDR_ADDR + 0x3000
+};
 
 typedef struct operands {
     npu_conv conv;
@@ -321,8 +334,10 @@ static void expected(const operands *o, uint8_t *out) {
     c.oscale_addr = npu_dev_alloc(dev, sizeof o->scale, 16, NPU_BUF_IN);
     c.ofm_addr = npu_dev_alloc(dev, OC * STEP, 16, NPU_BUF_OUT);
     memset(out, 0, OC * STEP);
-    assert_true(npu_dev_write(dev, c.ifm_addr, o->ifm, sizeof o->ifm) && npu_dev_write(dev, c.wgt_addr, o->packed, sizeof o->packed) &&
-                npu_dev_write(dev, c.oscale_addr, o->scale, sizeof o->scale) && npu_dev_write(dev, c.ofm_addr, out, OC * STEP));
+    assert_true(npu_dev_write(dev, c.ifm_addr, o->ifm, sizeof o->ifm) &&
+                npu_dev_write(dev, c.wgt_addr, o->packed, sizeof o->packed) &&
+                npu_dev_write(dev, c.oscale_addr, o->scale, sizeof o->scale) &&
+                npu_dev_write(dev, c.ofm_addr, out, OC * STEP));
     assert_int_equal(npu_init(&drv, npu_dev_hal(dev), NPU_WAIT_POLL, 100), NPU_OK);
     assert_int_equal(npu_conv_run(&drv, &c, &o->plan), NPU_OK);
     assert_true(npu_dev_read(dev, c.ofm_addr, out, OC * STEP));
@@ -420,12 +435,14 @@ typedef struct hook_log {
 
 static void on_flush(void *ctx, void *cpu, uint32_t addr, uint32_t bytes) {
     hook_log *log = (hook_log *)ctx;
-    *log = (hook_log){.flushes = log->flushes + 1, .invalidates = log->invalidates, .cpu = cpu, .addr = addr, .bytes = bytes};
+    *log = (hook_log){
+        .flushes = log->flushes + 1, .invalidates = log->invalidates, .cpu = cpu, .addr = addr, .bytes = bytes};
 }
 
 static void on_invalidate(void *ctx, void *cpu, uint32_t addr, uint32_t bytes) {
     hook_log *log = (hook_log *)ctx;
-    *log = (hook_log){.flushes = log->flushes, .invalidates = log->invalidates + 1, .cpu = cpu, .addr = addr, .bytes = bytes};
+    *log = (hook_log){
+        .flushes = log->flushes, .invalidates = log->invalidates + 1, .cpu = cpu, .addr = addr, .bytes = bytes};
 }
 
 static void cache_hooks(void **state) {

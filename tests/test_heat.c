@@ -102,6 +102,7 @@ static void test_levels(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_large), cmocka_unit_test(test_levels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_large),
+                                       cmocka_unit_test(test_levels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

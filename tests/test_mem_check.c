@@ -1,4 +1,5 @@
-/* The memory checker of the device: each kind of wrong access is named with its task, unit, buffer and address; what is legal and close to it is not. */
+/* The memory checker of the device: each kind of wrong access is named with its task, unit, buffer and address; what is
+ * legal and close to it is not. */
 #include "stand_in.h"
 
 static void reg(npu_dev *dev, uint32_t offset, uint32_t value) {
@@ -168,7 +169,8 @@ static void unwritten(void **state) {
     npu_dev_close(t.dev);
 }
 
-/* What lies beside an input in its last beat is not the same for RTL and model, so a design that uses it is found by its result. */
+/* What lies beside an input in its last beat is not the same for RTL and model, so a design that uses it is found by
+ * its result. */
 static void beside(void **state) {
     (void)state;
     rig t;
@@ -288,8 +290,10 @@ static void broken_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strays),          cmocka_unit_test(life),        cmocka_unit_test(unwritten),    cmocka_unit_test(beside),
-        cmocka_unit_test(driver_is_wrong), cmocka_unit_test(stray_start), cmocka_unit_test(dropped_task), cmocka_unit_test(broken_memory),
+        cmocka_unit_test(strays),          cmocka_unit_test(life),
+        cmocka_unit_test(unwritten),       cmocka_unit_test(beside),
+        cmocka_unit_test(driver_is_wrong), cmocka_unit_test(stray_start),
+        cmocka_unit_test(dropped_task),    cmocka_unit_test(broken_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

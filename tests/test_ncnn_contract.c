@@ -1,8 +1,10 @@
 /*
- * test_ncnn_contract.c - random layers of ncnn through the driver on the golden device, against the reference of ncnn_ref.h, bit for bit: docs/npu/ncnn-contract.md.
+ * test_ncnn_contract.c - random layers of ncnn through the driver on the golden device, against the reference of
+ * ncnn_ref.h, bit for bit: docs/npu/ncnn-contract.md.
  *
- * QUICK_CASES cases, FULL_CASES with TANDEM_CHECK=1. TANDEM_NCNN_SEED=n runs case n alone and prints it; TANDEM_NCNN_COUNT=n runs cases 1..n.
- * The test fails when a result differs, when something that the contract speaks of never happened, and when a deliberately wrong reference got through.
+ * QUICK_CASES cases, FULL_CASES with TANDEM_CHECK=1. TANDEM_NCNN_SEED=n runs case n alone and prints it;
+ * TANDEM_NCNN_COUNT=n runs cases 1..n. The test fails when a result differs, when something that the contract speaks of
+ * never happened, and when a deliberately wrong reference got through.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,12 +161,13 @@ static void report_difference(const ncnn_case *c, const ncnn_layer *l, const voi
     memcpy(&g, (const uint8_t *)got + i * size, size);
     memcpy(&w, (const uint8_t *)want + i * size, size);
     ncnn_case_print(c, line, sizeof line);
-    printf("DIFFERS layer %d element %zu: the device 0x%08X, the reference 0x%08X; %s; again: TANDEM_NCNN_SEED=%llu\n", (int)(l - c->layer),
-           i, g, w, line, (unsigned long long)c->seed);
+    printf("DIFFERS layer %d element %zu: the device 0x%08X, the reference 0x%08X; %s; again: TANDEM_NCNN_SEED=%llu\n",
+           (int)(l - c->layer), i, g, w, line, (unsigned long long)c->seed);
 }
 
 /* References that are wrong on purpose, as long as none of their results has differed; and those that are right. */
-static void try_variants(harness *h, const ncnn_case *c, const ncnn_layer *l, const ncnn_blobs *b, const void *got, size_t bytes) {
+static void try_variants(harness *h, const ncnn_case *c, const ncnn_layer *l, const ncnn_blobs *b, const void *got,
+                         size_t bytes) {
     uint8_t *out = malloc(bytes);
     assert_non_null(out);
     for (int v = NCNN_RIGHT + 1; v < NCNN_VARIANTS; v++) {
@@ -181,7 +184,8 @@ static void try_variants(harness *h, const ncnn_case *c, const ncnn_layer *l, co
     free(out);
 }
 
-/* Run layer i on the device and in the reference; *result gets the output (the caller's to free). False: they differ. */
+/* Run layer i on the device and in the reference; *result gets the output (the caller's to free). False: they differ.
+ */
 static bool run_layer(harness *h, ncnn_dev *d, const ncnn_case *c, uint32_t i, const void *in, void **result) {
     const ncnn_layer *l = &c->layer[i];
     ncnn_blobs b = c->blobs[i];
@@ -193,7 +197,8 @@ static bool run_layer(harness *h, ncnn_dev *d, const ncnn_case *c, uint32_t i, c
     if (status != NPU_OK) {
         char line[LINE];
         ncnn_case_print(c, line, sizeof line);
-        fail_msg("layer %u: status %d (%s); %s", i, status, status < 0 ? "memory" : npu_strerror((npu_status)status), line);
+        fail_msg("layer %u: status %d (%s); %s", i, status, status < 0 ? "memory" : npu_strerror((npu_status)status),
+                 line);
     }
     ncnn_dev_output(d, got);
     if (i > 0) {
@@ -257,8 +262,8 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 
 static void print_report(const harness *h) {
     char buffer[64];
-    printf("%llu cases, %llu layers, %llu values, %llu cases differ\n", (unsigned long long)h->cases, (unsigned long long)h->layers,
-           (unsigned long long)h->values, (unsigned long long)h->differing);
+    printf("%llu cases, %llu layers, %llu values, %llu cases differ\n", (unsigned long long)h->cases,
+           (unsigned long long)h->layers, (unsigned long long)h->values, (unsigned long long)h->differing);
     printf("layers:\n");
     for (int s = 0; s < S_CLASSES; s++) {
         printf("%10llu  %s\n", (unsigned long long)h->shapes[s], shape_name(s, buffer, sizeof buffer));
@@ -300,8 +305,8 @@ static unsigned wrong_variants(const harness *h) {
     unsigned wrong = 0;
     for (int v = NCNN_RIGHT + 1; v < NCNN_VARIANTS; v++) {
         if ((h->caught[v] != 0) == (v >= NCNN_EQUAL_FROM)) {
-            printf("%s: %s (seed %llu)\n", v >= NCNN_EQUAL_FROM ? "DIFFERS AND MUST NOT" : "NOT CAUGHT", ncnn_variant_name((ncnn_variant)v),
-                   (unsigned long long)h->caught[v]);
+            printf("%s: %s (seed %llu)\n", v >= NCNN_EQUAL_FROM ? "DIFFERS AND MUST NOT" : "NOT CAUGHT",
+                   ncnn_variant_name((ncnn_variant)v), (unsigned long long)h->caught[v]);
             wrong++;
         }
     }
@@ -391,7 +396,8 @@ static void pencil(void **state) {
                               .weight_scales = 1,
                               .bottom_scale = row->bottom,
                               .top_scale = row->top};
-        const ncnn_blobs b = {.in = &row->x, .weight = &row->weight, .weight_scale = &row->weight_scale, .bias = &row->bias};
+        const ncnn_blobs b = {
+            .in = &row->x, .weight = &row->weight, .weight_scale = &row->weight_scale, .bias = &row->bias};
         ncnn_dev *d = ncnn_dev_open(4u << (i % 4));
         assert_non_null(d);
         uint32_t got = 0, ref = 0;
@@ -412,8 +418,14 @@ static void refused(void **state) {
     const int8_t weight = 1;
     const ncnn_cut cut = {0};
     const ncnn_blobs b = {.in = &x, .weight = &weight, .weight_scale = &x, .bias = &x};
-    ncnn_layer l = {
-        .kind = NCNN_INNER_PRODUCT, .w = 1, .h = 1, .c = 1, .num_output = 1, .group = 1, .weight_scales = 1, .bottom_scale = 1.0f};
+    ncnn_layer l = {.kind = NCNN_INNER_PRODUCT,
+                    .w = 1,
+                    .h = 1,
+                    .c = 1,
+                    .num_output = 1,
+                    .group = 1,
+                    .weight_scales = 1,
+                    .bottom_scale = 1.0f};
     l.kernel_w = l.kernel_h = l.dilation_w = l.dilation_h = l.stride_w = l.stride_h = 1;
     l.activation_type = NCNN_ACT_HARDSWISH;
     ncnn_dev *d = ncnn_dev_open(8);
@@ -428,6 +440,7 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pencil), cmocka_unit_test(refused), cmocka_unit_test(random_layers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pencil), cmocka_unit_test(refused),
+                                       cmocka_unit_test(random_layers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,8 @@ static net_picture solid(uint32_t w, uint32_t h, uint8_t value) {
     return p;
 }
 
-/* What every size must keep: one side full, the aspect within a pixel, bars of the fill colour that differ by one at most, and corners that come back. */
+/* What every size must keep: one side full, the aspect within a pixel, bars of the fill colour that differ by one at
+ * most, and corners that come back. */
 static void check_letterbox(uint32_t w, uint32_t h, uint32_t in_w, uint32_t in_h) {
     net_picture p = solid(w, h, 200);
     net_picture out;
@@ -57,7 +58,8 @@ static void check_letterbox(uint32_t w, uint32_t h, uint32_t in_w, uint32_t in_h
     net_box box;
     assert_int_equal(net_boxes_read(row, 1, &fit, &box), 1);
     assert_true(box.x >= 0 && box.y >= 0 && box.x < 0.01f * (float)w + 0.01f && box.y < 0.01f * (float)h + 0.01f);
-    assert_true(fabsf(box.w - (float)w) < 0.01f * (float)w + 0.01f && fabsf(box.h - (float)h) < 0.01f * (float)h + 0.01f);
+    assert_true(fabsf(box.w - (float)w) < 0.01f * (float)w + 0.01f &&
+                fabsf(box.h - (float)h) < 0.01f * (float)h + 0.01f);
     net_picture_free(&p);
     net_picture_free(&out);
 }
@@ -105,8 +107,9 @@ static void test_rows(void **state) {
     const net_box expected[4] = {
         {2, 0.75f, 50, 50, 100, 50}, {1, 0.5f, 0, 0, 100, 100}, {4, 0.25f, 0, 0, 200, 100}, {5, 0.25f, 0, 25, 100, 50}};
     for (int i = 0; i < 4; i++) {
-        assert_true(box[i].label == expected[i].label && box[i].score == expected[i].score && box[i].x == expected[i].x &&
-                    box[i].y == expected[i].y && box[i].w == expected[i].w && box[i].h == expected[i].h);
+        assert_true(box[i].label == expected[i].label && box[i].score == expected[i].score &&
+                    box[i].x == expected[i].x && box[i].y == expected[i].y && box[i].w == expected[i].w &&
+                    box[i].h == expected[i].h);
     }
 }
 
@@ -184,8 +187,8 @@ static void test_png(void **state) {
 
 static void test_limits(void **state) {
     (void)state;
-    static const char text[] =
-        "7767517\n2 2\nInput x 0 1 x 0=2 1=2 2=8\nYolov3DetectionOutput d 1 1 x y 0=3 1=1 -23304=2,4.0,4.0 -23305=1,0.0 -23306=1,4.0\n";
+    static const char text[] = "7767517\n2 2\nInput x 0 1 x 0=2 1=2 2=8\nYolov3DetectionOutput d 1 1 x y 0=3 1=1 "
+                               "-23304=2,4.0,4.0 -23305=1,0.0 -23306=1,4.0\n";
     net_graph g;
     net_error err = {""};
     uint32_t layer = 9;

@@ -76,7 +76,8 @@ static void test_squeezenet(void **state) {
     walk("squeezenet/sq-int8-w127.param", "squeezenet/sq-int8-w127.bin", true);
 }
 
-/* First convolution of SqueezeNet: an exact known value of its scale, so that the arrays are not merely of the right size. */
+/* First convolution of SqueezeNet: an exact known value of its scale, so that the arrays are not merely of the right
+ * size. */
 static void test_squeezenet_scales(void **state) {
     (void)state;
     char table_path[512];
@@ -102,7 +103,8 @@ static void test_squeezenet_scales(void **state) {
         bool weights = len > 8 && strcmp(name + len - 8, "_param_0") == 0;
         for (uint32_t i = 0; name != NULL && i < g.num_layers; i++) {
             const net_layer *layer = &g.layer[i];
-            if (strlen(layer->name) != len - (weights ? 8 : 0) || strncmp(layer->name, name, strlen(layer->name)) != 0) {
+            if (strlen(layer->name) != len - (weights ? 8 : 0) ||
+                strncmp(layer->name, name, strlen(layer->name)) != 0) {
                 continue;
             }
             const net_tensor *scale = net_layer_tensor(layer, weights ? NET_ROLE_WEIGHT_SCALE : NET_ROLE_BOTTOM_SCALE);
@@ -123,7 +125,8 @@ static void test_squeezenet_scales(void **state) {
     printf("squeezenet: %u scales as in its table\n", compared);
 }
 
-/* Every layer gets its shapes, and they are those that the file notes. Only the number of detections depends on the data. */
+/* Every layer gets its shapes, and they are those that the file notes. Only the number of detections depends on the
+ * data. */
 static void plan_topology(net_graph *g, uint32_t *same) {
     net_error err = {""};
     assert_int_equal(net_graph_set_input(g, 320, 320, 3, &err), NET_OK); /* four files leave it open */
@@ -138,10 +141,11 @@ static void plan_topology(net_graph *g, uint32_t *same) {
             if (!net_layer_hint(layer, k, &h) || h.dims == 0 || strstr(layer->type, "DetectionOutput") != NULL) {
                 continue;
             }
-            bool fits = s->dims == h.dims && s->w == h.w && (s->dims < 2 || s->h == h.h) && (s->dims < 3 || s->c == h.c);
+            bool fits =
+                s->dims == h.dims && s->w == h.w && (s->dims < 2 || s->h == h.h) && (s->dims < 3 || s->c == h.c);
             if (!fits) {
-                fail_msg("%s: layer '%s' of type '%s', output %u: %ux%ux%u (c, h, w), noted %ux%ux%u", g->name, layer->name, layer->type, k,
-                         s->c, s->h, s->w, h.c, h.h, h.w);
+                fail_msg("%s: layer '%s' of type '%s', output %u: %ux%ux%u (c, h, w), noted %ux%ux%u", g->name,
+                         layer->name, layer->type, k, s->c, s->h, s->w, h.c, h.h, h.w);
             }
             (*same)++;
         }

@@ -1,4 +1,5 @@
-/* FP32 reference, quantiser and runtime: against loops written here, against the committed INT8 model, and across mesh sizes. */
+/* FP32 reference, quantiser and runtime: against loops written here, against the committed INT8 model, and across mesh
+ * sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,8 +87,8 @@ static void test_reference(void **state) {
     /* 1 channel, 2x2 kernel, worked out by hand: out = bias + sum, stride 1, padding on the right and below only */
     net_graph g;
     net_error err = {""};
-    const char *text =
-        "7767517\n3 3\nInput in 0 1 x 0=2 1=2 2=1\nConvolution c 1 1 x y 0=1 1=2 4=0 15=1 14=0 16=1 5=1 6=4\nReLU r 1 1 y z\n";
+    const char *text = "7767517\n3 3\nInput in 0 1 x 0=2 1=2 2=1\nConvolution c 1 1 x y 0=1 1=2 4=0 15=1 14=0 16=1 5=1 "
+                       "6=4\nReLU r 1 1 y z\n";
     const float bin[6] = {0.0f, 1.0f, -2.0f, 3.0f, -4.0f, 0.5f};
     const float input[4] = {1.0f, 2.0f, 3.0f, 4.0f};
     const float expected[4] = {1.0f - 4.0f + 9.0f - 16.0f + 0.5f, 2.0f + 12.0f + 0.5f, 3.0f - 8.0f + 0.5f, 4.0f + 0.5f};
@@ -296,7 +297,8 @@ static void test_branches(void **state) {
     for (uint32_t n = 4; n <= 32; n *= 2) {
         npu_dev *dev = open_model(n);
         net_rt *rt = NULL;
-        if (net_rt_new(&g, dev, &rt, &err) != NET_OK || net_rt_run(rt, input, &err) != NET_OK || net_rt_run(rt, input, &err) != NET_OK) {
+        if (net_rt_new(&g, dev, &rt, &err) != NET_OK || net_rt_run(rt, input, &err) != NET_OK ||
+            net_rt_run(rt, input, &err) != NET_OK) {
             fail_msg("%s", err.text);
         }
         assert_memory_equal(net_rt_blob(rt, 2), b, sizeof b);
@@ -335,7 +337,8 @@ static void test_digits_int8(void **state) {
                 const net_layer *layer = &g.layer[k];
                 plain_conv(&g, layer, a, b, layer->conv.relu);
                 memcpy(a, b, sizeof a);
-                assert_memory_equal(net_rt_blob(rt, layer->out[0]), a, net_shape_elements(&g.blob[layer->out[0]].shape) * sizeof(float));
+                assert_memory_equal(net_rt_blob(rt, layer->out[0]), a,
+                                    net_shape_elements(&g.blob[layer->out[0]].shape) * sizeof(float));
             }
         }
         net_rt_free(rt);
@@ -364,11 +367,14 @@ static void test_refused(void **state) {
     assert_int_equal(net_ref_new(&g, &ref, &err), NET_ERR_UNSUPPORTED);
     net_graph_free(&g);
     float absmax[2] = {0.0f, 1.0f};
-    random_network(&g, "7767517\n2 2\nInput in 0 1 x 0=20000 1=1 2=1\nConvolution big 1 1 x y 0=1 1=255 11=1 2=70 12=1 6=255\n", 1);
+    random_network(
+        &g, "7767517\n2 2\nInput in 0 1 x 0=20000 1=1 2=1\nConvolution big 1 1 x y 0=1 1=255 11=1 2=70 12=1 6=255\n",
+        1);
     assert_int_equal(net_quantize(&g, absmax, &err), NET_OK);
     assert_int_equal(net_rt_new(&g, dev, &rt, &err), NET_OK);
     assert_true(net_rt_layer_where(rt, 1).place == NET_ON_CPU);
-    assert_string_equal(net_rt_layer_where(rt, 1).reason, "the driver: kernel or window larger than 255, or than the hardware can do");
+    assert_string_equal(net_rt_layer_where(rt, 1).reason,
+                        "the driver: kernel or window larger than 255, or than the hardware can do");
     net_rt_free(rt);
     net_graph_free(&g);
     npu_dev_close(dev);
@@ -377,7 +383,8 @@ static void test_refused(void **state) {
 /* Requantised outputs (102) run when the scales agree, and are refused when they do not. */
 static void test_requantised(void **state) {
     (void)state;
-    const char *text = "7767517\n4 4\nInput in 0 1 x 0=4 1=4 2=1\nConvolution c 1 1 x y 0=1 1=1 6=1 8=102\nSplit s 1 1 y z\nConvolution d "
+    const char *text = "7767517\n4 4\nInput in 0 1 x 0=4 1=4 2=1\nConvolution c 1 1 x y 0=1 1=1 6=1 8=102\nSplit s 1 1 "
+                       "y z\nConvolution d "
                        "1 1 z w 0=1 1=1 6=1 8=2\n";
     const float input[16] = {0.1f, -0.2f, 0.3f, 1.0f, 2.0f, -3.0f};
     for (int differ = 0; differ < 2; differ++) {
@@ -452,7 +459,8 @@ static void test_layers_behind(void **state) {
         }
         assert_true(net_rt_blob(rt, 6)[c] == best);
     }
-    assert_true(negative > 10 && net_rt_layer_on_npu(rt, 1) && net_rt_layer_where(rt, 2).fused && net_rt_layer_on_npu(rt, 5));
+    assert_true(negative > 10 && net_rt_layer_on_npu(rt, 1) && net_rt_layer_where(rt, 2).fused &&
+                net_rt_layer_on_npu(rt, 5));
     net_rt_free(rt);
     npu_dev_close(dev);
     net_graph_free(&g);
@@ -502,10 +510,12 @@ static void test_images(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),     cmocka_unit_test(test_softmax),         cmocka_unit_test(test_digits_fp32),
-        cmocka_unit_test(test_round),         cmocka_unit_test(test_quantise_digits), cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_layers_behind), cmocka_unit_test(test_digits_int8),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_requantised),   cmocka_unit_test(test_images),
+        cmocka_unit_test(test_reference),       cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_digits_fp32),     cmocka_unit_test(test_round),
+        cmocka_unit_test(test_quantise_digits), cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_layers_behind),   cmocka_unit_test(test_digits_int8),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_requantised),
+        cmocka_unit_test(test_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* INT8 networks on the CPU: by hand, scalar definition against the vectorised loops, against the device, tables to networks. */
+/* INT8 networks on the CPU: by hand, scalar definition against the vectorised loops, against the device, tables to
+ * networks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,13 +40,15 @@ static float *random_input(const net_graph *g, uint64_t seed) {
     return input;
 }
 
-/* Both paths over one input: every blob and every quantised input, bit for bit. Returns how many arrays were compared. */
+/* Both paths over one input: every blob and every quantised input, bit for bit. Returns how many arrays were compared.
+ */
 static uint32_t both_paths(const net_graph *g, uint64_t seed) {
     net_int8 *scalar = NULL;
     net_int8 *fast = NULL;
     net_error err = {""};
     uint32_t compared = 0;
-    if (net_int8_new(g, NET_INT8_SCALAR, &scalar, &err) != NET_OK || net_int8_new(g, NET_INT8_FAST, &fast, &err) != NET_OK) {
+    if (net_int8_new(g, NET_INT8_SCALAR, &scalar, &err) != NET_OK ||
+        net_int8_new(g, NET_INT8_FAST, &fast, &err) != NET_OK) {
         fail_msg("%s", err.text);
     }
     float *input = random_input(g, seed);
@@ -87,7 +90,8 @@ static void test_by_hand(void **state) {
     net_error err = {""};
     net_int8 *net = NULL;
     make(&g, two, 1);
-    /* a: weight 3, bias 0.5, weight scale 2, input scale 4, output scale 8; b: weights (1, -2), (0, 5), bias (0, 1), weight scales 1 and 0, input scale 8 */
+    /* a: weight 3, bias 0.5, weight scale 2, input scale 4, output scale 8; b: weights (1, -2), (0, 5), bias (0, 1),
+     * weight scales 1 and 0, input scale 8 */
     const net_layer *a = &g.layer[1];
     const net_layer *b = &g.layer[2];
     const float scales_b[2] = {1.0f, 0.0f};
@@ -181,13 +185,16 @@ static void random_text(tb_rng *rng, char *text, size_t size) {
     int used = snprintf(text, size, "7767517\n6 6\nInput in 0 1 x 0=%u 1=%u 2=%u\n", w, h, channels);
     used +=
         snprintf(text + used, size - (size_t)used,
-                 "ConvolutionDepthWise g 1 1 x a 0=%u 1=%u 11=%u 2=%u 12=%u 3=%u 13=%u 4=%u 15=%u 14=%u 16=%u 5=%u 6=%u 7=%u 8=%u 9=%u\n",
-                 outputs, kw, kh, draw(rng, 1, 2), draw(rng, 1, 2), draw(rng, 1, 2), draw(rng, 1, 2), pad, pad, pad, pad, draw(rng, 0, 1),
-                 outputs * channels / groups * kw * kh, groups, draw(rng, 1, 2), draw(rng, 0, 1));
-    used += snprintf(text + used, size - (size_t)used, "Convolution c 1 1 a b 0=%u 1=1 5=1 6=%u 8=102 9=%u\n", mid, mid * outputs,
-                     draw(rng, 0, 1));
-    used += snprintf(text + used, size - (size_t)used, "Convolution d 1 1 b c 0=9 1=3 4=1 5=1 6=%u 8=2 9=2 -23310=1,0.1\n", mid * 81);
-    used += snprintf(text + used, size - (size_t)used, "Pooling p 1 1 c d 0=1 4=1\nInnerProduct e 1 1 d e 0=10 1=1 2=90 8=2\n");
+                 "ConvolutionDepthWise g 1 1 x a 0=%u 1=%u 11=%u 2=%u 12=%u 3=%u 13=%u 4=%u 15=%u 14=%u 16=%u 5=%u "
+                 "6=%u 7=%u 8=%u 9=%u\n",
+                 outputs, kw, kh, draw(rng, 1, 2), draw(rng, 1, 2), draw(rng, 1, 2), draw(rng, 1, 2), pad, pad, pad,
+                 pad, draw(rng, 0, 1), outputs * channels / groups * kw * kh, groups, draw(rng, 1, 2), draw(rng, 0, 1));
+    used += snprintf(text + used, size - (size_t)used, "Convolution c 1 1 a b 0=%u 1=1 5=1 6=%u 8=102 9=%u\n", mid,
+                     mid * outputs, draw(rng, 0, 1));
+    used += snprintf(text + used, size - (size_t)used,
+                     "Convolution d 1 1 b c 0=9 1=3 4=1 5=1 6=%u 8=2 9=2 -23310=1,0.1\n", mid * 81);
+    used += snprintf(text + used, size - (size_t)used,
+                     "Pooling p 1 1 c d 0=1 4=1\nInnerProduct e 1 1 d e 0=10 1=1 2=90 8=2\n");
     assert_true((size_t)used < size);
 }
 
@@ -225,9 +232,11 @@ static void test_refused(void **state) {
     net_graph g;
     net_int8 *net = NULL;
     net_error err = {""};
-    make(&g, "7767517\n3 3\nInput in 0 1 x 0=3 1=1 2=1\nConvolution a 1 1 x y 0=1 1=1 5=1 6=1 8=102\nReLU r 1 1 y z\n", 1);
+    make(&g, "7767517\n3 3\nInput in 0 1 x 0=3 1=1 2=1\nConvolution a 1 1 x y 0=1 1=1 5=1 6=1 8=102\nReLU r 1 1 y z\n",
+         1);
     assert_int_equal(net_int8_new(&g, NET_INT8_FAST, &net, &err), NET_ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "t:4: layer 'a' of type 'Convolution': an INT8 output for a layer that takes no INT8"));
+    assert_non_null(
+        strstr(err.text, "t:4: layer 'a' of type 'Convolution': an INT8 output for a layer that takes no INT8"));
     assert_int_equal(net_int8_new(&g, (net_int8_path)7, &net, &err), NET_ERR_ARG);
     net_graph_free(&g);
     make(&g, "7767517\n2 2\nInput in 0 1 x 0=3 1=1 2=1\nConvolution a 1 1 x y 0=1 1=1 5=1 6=1 8=102\n", 1);
@@ -240,10 +249,11 @@ static void test_refused(void **state) {
 
 static void test_device(void **state) {
     (void)state;
-    const char *text =
-        "7767517\n7 8\nInput in 0 1 x 0=11 1=9 2=5\nConvolution a 1 1 x y 0=7 1=3 3=2 4=1 5=1 6=315 8=102 9=1\nSplit s 1 2 y y1 y2\n"
-        "Convolution b 1 1 y1 u 0=6 1=1 5=1 6=42 8=2\nConvolution c 1 1 y2 v 0=4 1=3 4=1 6=252 8=2 9=1\nConcat k 2 1 u v w\nFlatten f 1 1 "
-        "w o\n";
+    const char *text = "7767517\n7 8\nInput in 0 1 x 0=11 1=9 2=5\nConvolution a 1 1 x y 0=7 1=3 3=2 4=1 5=1 6=315 "
+                       "8=102 9=1\nSplit s 1 2 y y1 y2\n"
+                       "Convolution b 1 1 y1 u 0=6 1=1 5=1 6=42 8=2\nConvolution c 1 1 y2 v 0=4 1=3 4=1 6=252 8=2 "
+                       "9=1\nConcat k 2 1 u v w\nFlatten f 1 1 "
+                       "w o\n";
     for (uint64_t seed = 0; seed < 8; seed++) {
         net_graph g;
         net_error err = {""};
@@ -281,7 +291,8 @@ static void test_device(void **state) {
 
 static void test_table(void **state) {
     (void)state;
-    const char *text = "7767517\n4 4\nInput in 0 1 x 0=4 1=4 2=6\nConvolutionDepthWise a 1 1 x y 0=6 1=3 4=1 5=1 6=54 7=6\nConvolution b 1 "
+    const char *text = "7767517\n4 4\nInput in 0 1 x 0=4 1=4 2=6\nConvolutionDepthWise a 1 1 x y 0=6 1=3 4=1 5=1 6=54 "
+                       "7=6\nConvolution b 1 "
                        "1 y u 0=3 1=1 6=18\n"
                        "InnerProduct c 1 1 u v 0=2 1=1 2=96\n";
     net_graph g;
@@ -293,7 +304,8 @@ static void test_table(void **state) {
     assert_int_equal(net_table_add(&table, "a", false, ones + 1, 1, &err), NET_OK);
     assert_int_equal(net_table_add(&table, "c", true, ones, 2, &err), NET_OK);
     assert_int_equal(net_table_add(&table, "c", false, ones + 2, 1, &err), NET_OK);
-    assert_int_equal(net_table_add(&table, "b", true, ones, 3, &err), NET_OK); /* without an input scale b stays float */
+    /* without an input scale b stays float */
+    assert_int_equal(net_table_add(&table, "b", true, ones, 3, &err), NET_OK);
     assert_int_equal(net_quantize_table(&g, &table, &err), NET_OK);
     assert_int_equal(net_layer_int(&g.layer[1], 8, 0), 1);
     assert_int_equal(net_layer_int(&g.layer[2], 8, 0), 0);

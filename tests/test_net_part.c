@@ -1,4 +1,5 @@
-/* Parts of a network on the golden model: each layer alone, and any row of layers, gives what the whole network gave; a value that differs is named. */
+/* Parts of a network on the golden model: each layer alone, and any row of layers, gives what the whole network gave; a
+ * value that differs is named. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -134,7 +135,8 @@ static void test_difference(void **state) {
         assert_int_equal(part(&r, i, i, &err), NET_ERR_DEVICE);
         (void)snprintf(text, sizeof text, "layer %u '%.60s'", i, layer->name);
         assert_non_null(strstr(err.text, text));
-        (void)snprintf(text, sizeof text, "element %u (channel %u, row %u, column %u)", at, s->c - 1, s->h - 1, s->w - 1);
+        (void)snprintf(text, sizeof text, "element %u (channel %u, row %u, column %u)", at, s->c - 1, s->h - 1,
+                       s->w - 1);
         if (s->dims == 3) {
             assert_non_null(strstr(err.text, text));
         }

@@ -96,8 +96,10 @@ static void test_digits_load(void **state) {
 static void test_values(void **state) {
     (void)state;
     net_graph g;
-    parse_ok(&g, "7767517\r\n2 2\r\nInput a 0 1 x\t0=1 1=-2 2=1.5e+0 3=2.\n\n"
-                 "Anything b 1 1 x y -23310=3,1.0e-01,7,-3 5=1,2 6=1.5,2 7=abc 8=\"0w, 1\" -23311=0 30=3,1,1,1 -23331=1,4\n");
+    parse_ok(
+        &g,
+        "7767517\r\n2 2\r\nInput a 0 1 x\t0=1 1=-2 2=1.5e+0 3=2.\n\n"
+        "Anything b 1 1 x y -23310=3,1.0e-01,7,-3 5=1,2 6=1.5,2 7=abc 8=\"0w, 1\" -23311=0 30=3,1,1,1 -23331=1,4\n");
     const net_layer *in = &g.layer[0];
     assert_int_equal(net_layer_int(in, 0, 9), 1);
     assert_int_equal(net_layer_int(in, 1, 9), -2);
@@ -322,7 +324,8 @@ static void test_bad_bin(void **state) {
     net_graph_free(&g);
 }
 
-/* Every length but the full one has to fail; the bytes lie at the end of an allocation, so a read past them is seen by the sanitizer. */
+/* Every length but the full one has to fail; the bytes lie at the end of an allocation, so a read past them is seen by
+ * the sanitizer. */
 static void truncate_bin(const char *param, const char *bin) {
     net_graph g;
     net_error err;

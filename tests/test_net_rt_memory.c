@@ -13,7 +13,8 @@
 
 #define MOST 60u
 
-/* What is alive at the same time does not overlap, places are aligned, the arena holds all and is no larger than the sum. Returns the bytes that some layer needs at once. */
+/* What is alive at the same time does not overlap, places are aligned, the arena holds all and is no larger than the
+ * sum. Returns the bytes that some layer needs at once. */
 static uint64_t check_plan(const net_mem_item *item, uint32_t count, uint64_t align, uint64_t total) {
     uint64_t sum = 0;
     uint64_t peak = 0;
@@ -88,6 +89,7 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_chain), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_chain),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * The runtime on the golden model: random small networks, each layer of which is compared with its definition over the inputs that the runtime itself gave it. INT8 layers bit for bit with the
- * reference of ncnn's arithmetic (ncnn_ref.h), the others with the FP32 reference of their type: bit for bit, but for averages and functions with an exponential.
+ * The runtime on the golden model: random small networks, each layer of which is compared with its definition over the
+ * inputs that the runtime itself gave it. INT8 layers bit for bit with the reference of ncnn's arithmetic (ncnn_ref.h),
+ * the others with the FP32 reference of their type: bit for bit, but for averages and functions with an exponential.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +111,8 @@ static npu_dev *open_model(uint32_t n, uint64_t bytes) {
 
 /* ---- networks ---- */
 
-/* A random network that is INT8 where it can be; every second one through the optimiser, so that both layers of their own and fused ones run. */
+/* A random network that is INT8 where it can be; every second one through the optimiser, so that both layers of their
+ * own and fused ones run. */
 static void make_network(rig *r, uint64_t seed) {
     net_error err = {""};
     size_t bytes = net_random_param(seed, 4 + (uint32_t)(seed % 28), r->text);
@@ -119,7 +121,8 @@ static void make_network(rig *r, uint64_t seed) {
     net_status status = net_graph_parse_param(g, r->text, bytes, "random", &err);
     status = status == NET_OK ? net_graph_plan(g, &err) : status;
     status = status == NET_OK ? net_graph_random_weights(g, seed, &err) : status;
-    for (uint32_t i = 0; status == NET_OK && seed % 3 == 0 && i < g->num_layers; i++) { /* an output without weights: its scale becomes 0 */
+    /* an output without weights: its scale becomes 0 */
+    for (uint32_t i = 0; status == NET_OK && seed % 3 == 0 && i < g->num_layers; i++) {
         net_tensor *t = &g->layer[i].tensor[0];
         for (uint32_t k = 0; g->layer[i].op->macs != NULL && k < t->count / g->layer[i].conv.num_output; k++) {
             t->f32[k] = 0.0f;
@@ -134,8 +137,8 @@ static void make_network(rig *r, uint64_t seed) {
 }
 
 static void wrong(const rig *r, const net_layer *layer, size_t at, double got, double expected) {
-    fail_msg("seed %llu, layer '%s' (%s), element %zu: %.9g, expected %.9g\n%s", (unsigned long long)r->seed, layer->name, layer->type, at,
-             got, expected, r->text);
+    fail_msg("seed %llu, layer '%s' (%s), element %zu: %.9g, expected %.9g\n%s", (unsigned long long)r->seed,
+             layer->name, layer->type, at, got, expected, r->text);
 }
 
 /* ---- INT8 layers ---- */
@@ -147,7 +150,8 @@ static ncnn_layer describe(const net_graph *g, const net_layer *layer) {
     return (ncnn_layer){.kind = vector                                    ? NCNN_INNER_PRODUCT
                                 : strcmp(layer->type, "Convolution") == 0 ? NCNN_CONVOLUTION
                                                                           : NCNN_CONVOLUTION_DW,
-                        .w = vector ? (int32_t)(net_shape_elements(is) / g->blob[layer->out[0]].shape.h) : (int32_t)is->w,
+                        .w = vector ? (int32_t)(net_shape_elements(is) / g->blob[layer->out[0]].shape.h)
+                                    : (int32_t)is->w,
                         .h = vector ? 1 : (int32_t)is->h,
                         .c = vector ? 1 : (int32_t)is->c,
                         .num_output = (int32_t)c->num_output,
@@ -185,7 +189,8 @@ static float *reference(rig *r, const net_layer *layer, bool activate) {
     l.out_int8 = out->int8;
     l.top_scale = out->int8 ? net_layer_tensor(layer, NET_ROLE_TOP_SCALE)->f32[0] : 0.0f;
     for (uint32_t row = 0; row < g->blob[layer->out[0]].shape.h; row++) {
-        assert_int_equal(ncnn_ref_run(&l, &b, &r->fit, NCNN_RIGHT, NULL, values + (size_t)row * (uint32_t)l.num_output), 0);
+        assert_int_equal(ncnn_ref_run(&l, &b, &r->fit, NCNN_RIGHT, NULL, values + (size_t)row * (uint32_t)l.num_output),
+                         0);
         if (l.kind != NCNN_INNER_PRODUCT) {
             break; /* a map at once */
         }
@@ -201,8 +206,8 @@ static float *reference(rig *r, const net_layer *layer, bool activate) {
 
 /* Functions that the NPU fits. */
 static bool is_fitted(const net_act *act) {
-    return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH || act->type == NET_ACT_TANH ||
-           act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
+    return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH ||
+           act->type == NET_ACT_TANH || act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
 }
 
 /* v: what the function was applied to. */
@@ -211,7 +216,8 @@ static bool near(float got, float expected, float v, float bound) {
     return got == expected || (isnan(got) && isnan(expected)) || fabsf(got - expected) <= bound * size;
 }
 
-/* On the NPU every activation that ncnn can fuse is bit for bit that of the contract; on the CPU all are those of the FP32 reference. */
+/* On the NPU every activation that ncnn can fuse is bit for bit that of the contract; on the CPU all are those of the
+ * FP32 reference. */
 static void check_int8(rig *r, uint32_t number) {
     const net_graph *g = &r->graph;
     const net_layer *layer = &g->layer[number];
@@ -256,7 +262,8 @@ static void count_place(rig *r, uint32_t number) {
     for (uint32_t i = 0; r->rt->layer[number].kind == RT_NOTHING && layer->num_in == 1 && i < layer->num_out; i++) {
         const rt_blob *out = &r->rt->blob[layer->out[i]];
         r->seen[E_COPY] += out->root != in->root || out->dev_at != in->dev_at;
-        r->seen[E_RESHAPE] += out->root == in->root && (strcmp(layer->type, "Flatten") == 0 || strcmp(layer->type, "Reshape") == 0);
+        r->seen[E_RESHAPE] +=
+            out->root == in->root && (strcmp(layer->type, "Flatten") == 0 || strcmp(layer->type, "Reshape") == 0);
     }
     r->seen[E_CONCAT] += strcmp(layer->type, "Concat") == 0;
 }
@@ -265,7 +272,10 @@ static void count_conv(rig *r, uint32_t number) {
     const net_layer *layer = &r->graph.layer[number];
     const rt_layer *rl = &r->rt->layer[number];
     bool vector = r->graph.blob[layer->out[0]].shape.dims != 3;
-    r->seen[vector ? E_INNER_PRODUCT : layer->conv.groups == 1 ? E_CONV : layer->conv.groups == 2 ? E_GROUPS : E_DEPTHWISE]++;
+    r->seen[vector                    ? E_INNER_PRODUCT
+            : layer->conv.groups == 1 ? E_CONV
+            : layer->conv.groups == 2 ? E_GROUPS
+                                      : E_DEPTHWISE]++;
     r->seen[E_LINEAR] += rl->linear;
     r->seen[E_UNALIGNED] += r->rt->blob[layer->in[0]].dev_at % 16 != 0 && !rl->linear && vector;
     r->seen[E_INT8_OUT] += r->rt->blob[layer->out[0]].int8;
@@ -321,7 +331,8 @@ static void check_memory(const rig *r) {
         const rt_root *a = &rt->root[i];
         const rt_blob *b = &rt->blob[i];
         assert_true(rt->blob[b->root].root == b->root);
-        assert_true(b->host_at + net_shape_elements(&r->graph.blob[i].shape) <= net_shape_elements(&r->graph.blob[b->root].shape));
+        assert_true(b->host_at + net_shape_elements(&r->graph.blob[i].shape) <=
+                    net_shape_elements(&r->graph.blob[b->root].shape));
         for (uint32_t k = 0; b->root == i && k < i; k++) {
             const rt_root *c = &rt->root[k];
             bool together = rt->blob[k].root == k && c->first <= a->last && a->first <= c->last;
@@ -362,7 +373,8 @@ static void close_runtime(rig *r) {
     npu_dev_close(r->dev);
 }
 
-/* The same network once with memory of its own for every blob, where every layer is checked, and once with reuse, where the outputs must be the same. */
+/* The same network once with memory of its own for every blob, where every layer is checked, and once with reuse, where
+ * the outputs must be the same. */
 static void one_network(rig *r, uint64_t seed) {
     make_network(r, seed);
     const net_graph *g = &r->graph;
@@ -378,7 +390,8 @@ static void one_network(rig *r, uint64_t seed) {
         bool fused = net_rt_layer_where(r->rt, i).fused;
         const bool on_npu = rl->kind != RT_CPU && rl->kind != RT_NOTHING;
         const net_rt_estimate e = net_rt_predict(r->rt, i);
-        assert_true(on_npu ? e.tasks > 0 && e.cycles >= e.bound && e.cycles < 50 * (e.bound + 200 * e.tasks) : e.cycles == 0);
+        assert_true(on_npu ? e.tasks > 0 && e.cycles >= e.bound && e.cycles < 50 * (e.bound + 200 * e.tasks)
+                           : e.cycles == 0);
         count_layer(r, i);
         if (g->layer[i].kind == NET_INPUT || fused) {
             continue; /* what a fused layer gave was checked with the layer that did it */
@@ -398,7 +411,8 @@ static void one_network(rig *r, uint64_t seed) {
     for (uint32_t k = 0; k < 2; k++) { /* what the first run left behind makes no difference */
         run_network(r, input);
         for (uint32_t i = 0; i < g->num_outputs; i++) {
-            assert_true(hash[i] == net_hash(net_rt_blob(r->rt, g->outputs[i]), net_shape_elements(&g->blob[g->outputs[i]].shape)));
+            assert_true(hash[i] ==
+                        net_hash(net_rt_blob(r->rt, g->outputs[i]), net_shape_elements(&g->blob[g->outputs[i]].shape)));
         }
     }
     close_runtime(r);

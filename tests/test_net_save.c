@@ -160,7 +160,8 @@ static void test_aligned_bytes(void **state) {
         assert_false(g.has_weights);
     }
     assert_int_equal(net_graph_parse_bin_as(&g, NET_LAYOUT_AUTO, data, 79, "b", &err), NET_ERR_FORMAT);
-    assert_string_equal(err.text, "b: 16-byte aligned file truncated: layer 'c' (t:4) needs 16 bytes at offset 64, 15 are left");
+    assert_string_equal(err.text,
+                        "b: 16-byte aligned file truncated: layer 'c' (t:4) needs 16 bytes at offset 64, 15 are left");
     assert_int_equal(net_graph_parse_bin_as(&g, NET_LAYOUT_ALIGNED, data, 0, "b", &err), NET_ERR_FORMAT);
     assert_int_equal(net_graph_parse_bin_as(&g, (net_layout)3, data, 80, "b", &err), NET_ERR_ARG);
     net_graph_free(&g);
@@ -234,7 +235,8 @@ static void test_halves(void **state) {
     for (uint32_t i = 0; i < COUNT; i++) {
         _Float16 want = (_Float16)w[i];
         if (memcmp(packed + 4 + 2 * (size_t)i, &want, 2) != 0) {
-            fail_msg("weight %u (%a) became 0x%02x%02x", i, (double)w[i], packed[5 + 2 * (size_t)i], packed[4 + 2 * (size_t)i]);
+            fail_msg("weight %u (%a) became 0x%02x%02x", i, (double)w[i], packed[5 + 2 * (size_t)i],
+                     packed[4 + 2 * (size_t)i]);
         }
     }
     free(packed);
@@ -405,7 +407,8 @@ static void test_inconsistent(void **state) {
     conv->tensor[1].f32 = floats;
     conv->tensor[1].i8 = NULL;
     free(bias);
-    assert_int_equal(net_graph_pack_bin(&g, &(net_save_options){.storage = (net_storage)3}, &packed, &bytes, &err), NET_ERR_ARG);
+    assert_int_equal(net_graph_pack_bin(&g, &(net_save_options){.storage = (net_storage)3}, &packed, &bytes, &err),
+                     NET_ERR_ARG);
     assert_int_equal(net_graph_pack_bin(&g, NULL, &packed, &bytes, &err), NET_OK);
     free(packed);
     net_graph_free(&g);
@@ -413,9 +416,10 @@ static void test_inconsistent(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_aligned_bytes), cmocka_unit_test(test_truncated_aligned),
-        cmocka_unit_test(test_halves),     cmocka_unit_test(test_other_tags),    cmocka_unit_test(test_memory_data),
-        cmocka_unit_test(test_quantised),  cmocka_unit_test(test_inconsistent),
+        cmocka_unit_test(test_round_trip),        cmocka_unit_test(test_aligned_bytes),
+        cmocka_unit_test(test_truncated_aligned), cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_other_tags),        cmocka_unit_test(test_memory_data),
+        cmocka_unit_test(test_quantised),         cmocka_unit_test(test_inconsistent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,8 @@ static void test_words(void **state) {
     net_error err;
     assert_int_equal(net_graph_parse_param(&g, text, strlen(text), "t", &err), NET_ERR_FORMAT);
     assert_non_null(strstr(err.text, "t:4: text of key 2 has a quote or a carriage return in its middle"));
-    text = "7767517\n2 2\nInput \"a 0 1 \"x\nAny b\" 1 1 \"x y 1=\"two words, 3\" 2=a=b 3=5 4=\"\" 5=\"1\" 6=\"\ttab\"\n";
+    text =
+        "7767517\n2 2\nInput \"a 0 1 \"x\nAny b\" 1 1 \"x y 1=\"two words, 3\" 2=a=b 3=5 4=\"\" 5=\"1\" 6=\"\ttab\"\n";
     parse_ok(&g, text, strlen(text));
     assert_string_equal(g.layer[0].name, "\"a");
     assert_string_equal(g.blob[0].name, "\"x");
@@ -126,7 +127,8 @@ static void test_hints(void **state) {
     assert_false(net_layer_hint(&g.layer[2], 2, &hint));
     assert_false(net_layer_hint(&g.layer[3], 0, &hint)); /* one number is no hint, ncnn does not look at it either */
     net_graph_free(&g);
-    refuse("-23330=3,1,2,3", "shape hints (key 30) of layer 'in' are 3 values, expected 4 or 5 for each of its 1 outputs");
+    refuse("-23330=3,1,2,3",
+           "shape hints (key 30) of layer 'in' are 3 values, expected 4 or 5 for each of its 1 outputs");
     refuse("30=1,2,3,4,5,6", "are 6 values");
     refuse("30=5,2,3,4", "shape hint 0 (key 30) of layer 'in' is not a possible number of dimensions");
     refuse("30=3,2,-3,4", "shape hint 2 (key 30) of layer 'in' is not a possible size");
@@ -178,7 +180,8 @@ static void test_floats(void **state) {
     tb_rng rng = tb_rng_stream(1, "test_net_settings.floats");
     net_graph g;
     net_value v[3000] = {0};
-    const float special[] = {0.0f, -0.0f, FLT_MIN, FLT_MAX, -FLT_MAX, FLT_TRUE_MIN, 0.1f, -1.0f / 3.0f, 88.376262f, INFINITY, -INFINITY};
+    const float special[] = {0.0f, -0.0f,        FLT_MIN,    FLT_MAX,  -FLT_MAX, FLT_TRUE_MIN,
+                             0.1f, -1.0f / 3.0f, 88.376262f, INFINITY, -INFINITY};
     const uint32_t count = sizeof v / sizeof v[0];
     const uint32_t specials = sizeof special / sizeof special[0];
     for (uint32_t i = 0; i < count; i++) {
@@ -195,7 +198,8 @@ static void test_floats(void **state) {
     char *text = again(&g, &bytes);
     size_t longest = 0;
     uint32_t words = 0;
-    for (char *rest = NULL, *w = strtok_r(strchr(text, '='), ",\n", &rest); w != NULL; w = strtok_r(NULL, ",\n", &rest), words++) {
+    for (char *rest = NULL, *w = strtok_r(strchr(text, '='), ",\n", &rest); w != NULL;
+         w = strtok_r(NULL, ",\n", &rest), words++) {
         longest = strlen(w) > longest ? strlen(w) : longest;
     }
     assert_int_equal(words, count + 1);
@@ -244,7 +248,8 @@ static void test_many_blobs(void **state) {
     const size_t room = 1u << 21;
     char *text = malloc(room);
     assert_non_null(text);
-    size_t len = (size_t)sprintf(text, "7767517\n%u %u\nInput a 0 1 b00000000000000000000000000000000\n", NET_MAX_LAYERS, NET_MAX_BLOBS);
+    size_t len = (size_t)sprintf(text, "7767517\n%u %u\nInput a 0 1 b00000000000000000000000000000000\n",
+                                 NET_MAX_LAYERS, NET_MAX_BLOBS);
     uint32_t blobs = 1;
     for (uint32_t i = 1; i < NET_MAX_LAYERS; i++, blobs += 2) {
         len += (size_t)sprintf(text + len, "L l 1 2 b%032u b%032u b%032u\n", i - 1, blobs, blobs + 1);
@@ -307,8 +312,9 @@ static void test_public(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),  cmocka_unit_test(test_arrays),      cmocka_unit_test(test_hints),      cmocka_unit_test(test_set),
-        cmocka_unit_test(test_floats), cmocka_unit_test(test_unprintable), cmocka_unit_test(test_many_blobs), cmocka_unit_test(test_public),
+        cmocka_unit_test(test_words),      cmocka_unit_test(test_arrays), cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_set),        cmocka_unit_test(test_floats), cmocka_unit_test(test_unprintable),
+        cmocka_unit_test(test_many_blobs), cmocka_unit_test(test_public),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

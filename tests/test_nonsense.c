@@ -1,6 +1,7 @@
 /*
- * test_nonsense.c - the test `nonsense` can violate each limit of docs/npu/npu.md section 3 alone, and come so close to it that the golden model, which decides by
- * its own code, changes its mind. The files are compiled into this program: programs are no libraries.
+ * test_nonsense.c - the test `nonsense` can violate each limit of docs/npu/npu.md section 3 alone, and come so close to
+ * it that the golden model, which decides by its own code, changes its mind. The files are compiled into this program:
+ * programs are no libraries.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,8 +40,9 @@ static const seq_task bases[] = {
                 {NPU_REG_GEMM_IFM_SIZE, 10u << 16 | 12u},
                 {NPU_REG_GEMM_CHANNELS, 7u << 16 | 5u},
                 {NPU_REG_GEMM_OFM_SIZE, 10u << 16 | 12u},
-                {NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_LAYOUT_MASK | 3u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB |
-                                        1u << NPU_GEMM_CTRL_PAD_LEFT_LSB | 1u << NPU_GEMM_CTRL_PAD_TOP_LSB}},
+                {NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_LAYOUT_MASK | 3u << NPU_GEMM_CTRL_KERNEL_LSB |
+                                        1u << NPU_GEMM_CTRL_STRIDE_LSB | 1u << NPU_GEMM_CTRL_PAD_LEFT_LSB |
+                                        1u << NPU_GEMM_CTRL_PAD_TOP_LSB}},
      .write_count = 9},
     {.unit = NPU_UNIT_GEMM, /* extended form, INT8, a map that streams through the input buffer */
      .writes = {{NPU_REG_GEMM_IFM_ADDR, 0x10000100u},
@@ -66,8 +68,9 @@ static const seq_task bases[] = {
                 {NPU_REG_GEMM_IFM_SIZE, 10u << 16 | 12u},
                 {NPU_REG_GEMM_CHANNELS, 9u << 16 | 9u},
                 {NPU_REG_GEMM_OFM_SIZE, 10u << 16 | 12u},
-                {NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_OP_LSB | 3u << NPU_GEMM_CTRL_KERNEL_LSB |
-                                        1u << NPU_GEMM_CTRL_STRIDE_LSB | NPU_GEMM_CTRL_DIV_IC_MASK}},
+                {NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_LAYOUT_MASK | 1u << NPU_GEMM_CTRL_OP_LSB |
+                                        3u << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB |
+                                        NPU_GEMM_CTRL_DIV_IC_MASK}},
      .write_count = 9},
     {.unit = NPU_UNIT_ALU,
      .writes = {{NPU_REG_ALU_A_ADDR, 0x10000000u},
@@ -129,7 +132,8 @@ typedef struct seen {
     uint32_t beyond, within;
 } seen;
 
-static void look(uint32_t n, const non_before *before, const cm_gemm_task *model_before, tb_rng *rng, non_task t, uint32_t limit, seen *s) {
+static void look(uint32_t n, const non_before *before, const cm_gemm_task *model_before, tb_rng *rng, non_task t,
+                 uint32_t limit, seen *s) {
     const bool beyond = !seq_chance(rng, 2);
     if (!non_edge(n, before, rng, limit, beyond, SCRATCH, SCRATCH_BYTES, &t)) {
         return;
@@ -171,10 +175,11 @@ static void all_limits(uint32_t n) {
     for (uint32_t u = 0; u < NPU_UNIT_COUNT; u++) {
         for (uint32_t limit = 0; limit < non_limits((npu_unit)u); limit++) {
             if (by[u][limit].beyond == 0 || by[u][limit].within == 0) {
-                fail_msg("n=%u, unit %u, %s: %u tasks violate it alone, %u just keep it", n, u, non_limit_name((npu_unit)u, limit),
-                         by[u][limit].beyond, by[u][limit].within);
+                fail_msg("n=%u, unit %u, %s: %u tasks violate it alone, %u just keep it", n, u,
+                         non_limit_name((npu_unit)u, limit), by[u][limit].beyond, by[u][limit].within);
             }
-            printf("%u %u %s %u %u\n", n, u, non_limit_name((npu_unit)u, limit), by[u][limit].beyond, by[u][limit].within);
+            printf("%u %u %s %u %u\n", n, u, non_limit_name((npu_unit)u, limit), by[u][limit].beyond,
+                   by[u][limit].within);
         }
     }
 }

@@ -72,9 +72,11 @@ static const char *parse(values *v, unsigned set, FILE *help, const char *first,
         OPT(TAKE, "--pair", "A:B", "two", &v->text, .take = take_pair),
         OPT(MAYBE, "--run", "[N]", "the newest one, or N", &v->run, .take = take_run),
     };
-    const opt_row others[] = {OPT(FLAG, "--second", NULL, "of set 2", &v->flag, .sets = 2), OPT(FLAG, "--hidden", NULL, NULL, &v->flag)};
+    const opt_row others[] = {OPT(FLAG, "--second", NULL, "of set 2", &v->flag, .sets = 2),
+                              OPT(FLAG, "--hidden", NULL, NULL, &v->flag)};
     const opt_group groups[] = {OPT_GROUP(NULL, rows), OPT_GROUP("others", others)};
-    opt_line line = {.group = groups, .groups = 2, .set = set, .command = "cmd", .once = true, .word = take_arg, .ctx = v};
+    opt_line line = {
+        .group = groups, .groups = 2, .set = set, .command = "cmd", .once = true, .word = take_arg, .ctx = v};
     if (help != NULL) {
         opt_help(help, &line);
         return NULL;
@@ -91,8 +93,8 @@ static const char *parse(values *v, unsigned set, FILE *help, const char *first,
 static void test_values(void **state) {
     values v;
     (void)state;
-    assert_null(
-        parse(&v, 1, NULL, "--text", "a", "--flag", "--number", "0x10", "--small=9", "x", "--real", "0.5", "--word", "tap", "-", NULL));
+    assert_null(parse(&v, 1, NULL, "--text", "a", "--flag", "--number", "0x10", "--small=9", "x", "--real", "0.5",
+                      "--word", "tap", "-", NULL));
     assert_string_equal(v.text, "a");
     assert_true(v.flag && v.have_number && v.number == 16 && v.small == 9 && v.word == 1);
     assert_true(v.real > 0.49 && v.real < 0.51);
@@ -100,7 +102,8 @@ static void test_values(void **state) {
     assert_string_equal(v.arg[1], "-");
     assert_null(parse(&v, 1, NULL, "--item", "a", "--item", "b", "--files", "x", "y", "--two", "--", "--flag", NULL));
     assert_true(v.list.count == 2 && v.files.count == 2 && v.choice == 2 && !v.flag && v.args == 1);
-    assert_null(parse(&v, 1, NULL, "--number", "18446744073709551615", "--wide", "9223372036854775807", "--pair", "a:b", NULL));
+    assert_null(
+        parse(&v, 1, NULL, "--number", "18446744073709551615", "--wide", "9223372036854775807", "--pair", "a:b", NULL));
     assert_true(v.number == UINT64_MAX && v.wide == INT64_MAX);
     assert_null(parse(&v, 1, NULL, "--run", "--flag", NULL));
     assert_string_equal(v.run, "newest");
@@ -122,7 +125,8 @@ static void test_errors(void **state) {
         {"--number", "18446744073709551616", "--number: expected a number, got '18446744073709551616'"},
         {"--number", "-1", "--number: expected a number, got '-1'"},
         {"--number", "1e3", "--number: expected a number, got '1e3'"},
-        {"--wide", "9223372036854775808", "--wide: expected a number 0..9223372036854775807, got '9223372036854775808'"},
+        {"--wide", "9223372036854775808",
+         "--wide: expected a number 0..9223372036854775807, got '9223372036854775808'"},
         {"--real", "nan", "--real: expected a number 0.5..2, got 'nan'"},
         {"--real", "2.5", "--real: expected a number 0.5..2, got '2.5'"},
         {"--pair", "ab", "--pair: expected A:B, got 'ab'"},
@@ -159,6 +163,7 @@ static void test_help(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors), cmocka_unit_test(test_help)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
+                                       cmocka_unit_test(test_help)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

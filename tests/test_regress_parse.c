@@ -77,8 +77,8 @@ static void test_numbers(void **state) {
     assert_true(reg_parse_u64("18446744073709551615", 0, UINT64_MAX, &value) && value == UINT64_MAX);
     assert_true(reg_parse_u64("0xFFFFFFFFFFFFFFFF", 0, UINT64_MAX, &value) && value == UINT64_MAX);
     assert_true(reg_parse_u64("010", 0, 100, &value) && value == 10);
-    static const char *const wrong[] = {"",    "0x", "-1", "+1", " 1", "1 ", "1.0", "18446744073709551616", "0x10000000000000000",
-                                        "0b1", "1e3"};
+    static const char *const wrong[] = {
+        "", "0x", "-1", "+1", " 1", "1 ", "1.0", "18446744073709551616", "0x10000000000000000", "0b1", "1e3"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_false(reg_parse_u64(wrong[i], 0, UINT64_MAX, &value));
     }
@@ -89,7 +89,8 @@ static void test_numbers(void **state) {
 static void test_expansion(void **state) {
     fixture *f = *state;
     reg_suite suite;
-    put_text(f, "budget 42\nseed 0xab\nunit mesh cfg=n8,n4 count=3 cases=10 index=5 determinism=1\ntest conv cfg=n32 timeout=7 -- k=3");
+    put_text(f, "budget 42\nseed 0xab\nunit mesh cfg=n8,n4 count=3 cases=10 index=5 determinism=1\ntest conv cfg=n32 "
+                "timeout=7 -- k=3");
     assert_int_equal(reg_suite_load(&suite, f->path, &f->options), REG_OK);
     assert_int_equal(suite.budget_s, 42);
     assert_int_equal(suite.seed, 0xab);
@@ -121,9 +122,9 @@ static void test_print_and_read_again(void **state) {
         assert_non_null(file);
         for (uint32_t lines = draw(&rng, 6) + 1; lines > 0; lines--) {
             uint32_t count = draw(&rng, 9) + 1;
-            fprintf(file, "%s cfg=%s %s count=%u cases=%u index=%u determinism=%u memory=%u%s\n", what[draw(&rng, 4)], cfg[draw(&rng, 4)],
-                    kind[draw(&rng, 3)], count, draw(&rng, 100) + 1, draw(&rng, 1000), draw(&rng, count + 1), draw(&rng, 3) * 100,
-                    draw(&rng, 2) == 0 ? "" : " -- k=3   --flag");
+            fprintf(file, "%s cfg=%s %s count=%u cases=%u index=%u determinism=%u memory=%u%s\n", what[draw(&rng, 4)],
+                    cfg[draw(&rng, 4)], kind[draw(&rng, 3)], count, draw(&rng, 100) + 1, draw(&rng, 1000),
+                    draw(&rng, count + 1), draw(&rng, 3) * 100, draw(&rng, 2) == 0 ? "" : " -- k=3   --flag");
         }
         assert_int_equal(fclose(file), 0);
         assert_int_equal(reg_suite_load(&first, f->path, &f->options), REG_OK);
@@ -179,7 +180,8 @@ static void test_result(void **state) {
     reg_result result;
     memset(&result, 0, sizeof result);
     put_text(f, "# written by a "
-                "test\noutcome=fail\nsignature=mesh/data\nmessage=a=b\tc\ncycles=0x10\ntrace_hash=0x12\ncase=d/1.case\nlater=1\nnoise\n\n");
+                "test\noutcome=fail\nsignature=mesh/data\nmessage=a=b\tc\ncycles=0x10\ntrace_hash=0x12\ncase=d/"
+                "1.case\nlater=1\nnoise\n\n");
     assert_null(reg_result_load(&result, f->path));
     assert_string_equal(result.outcome, "fail");
     assert_string_equal(result.signature, "mesh/data");
@@ -188,7 +190,8 @@ static void test_result(void **state) {
     assert_string_equal(result.case_path, "d/1.case");
     assert_true(result.has_cycles && result.cycles == 16);
     assert_string_equal(result.repro, "");
-    static const char *const wrong[] = {"", "outcome=pass", "outcome=pass\ncyc", "outcome=\n", "outcome=PASS\n", "cycles=1\n"};
+    static const char *const wrong[] = {"",           "outcome=pass",   "outcome=pass\ncyc",
+                                        "outcome=\n", "outcome=PASS\n", "cycles=1\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memset(&result, 0, sizeof result);
         put_text(f, wrong[i]);

@@ -13,14 +13,17 @@
 
 #include "table.h"
 
-static const reg_column columns[] = {{"name", "name", REG_CELL_TEXT}, {"count", "count", REG_CELL_NUMBER}, {"hidden", NULL, REG_CELL_TEXT},
-                                     {"share", "%", REG_CELL_REAL},   {"good", "good", REG_CELL_FLAG},     {"note", "note", REG_CELL_TEXT}};
+static const reg_column columns[] = {{"name", "name", REG_CELL_TEXT}, {"count", "count", REG_CELL_NUMBER},
+                                     {"hidden", NULL, REG_CELL_TEXT}, {"share", "%", REG_CELL_REAL},
+                                     {"good", "good", REG_CELL_FLAG}, {"note", "note", REG_CELL_TEXT}};
 
 static reg_table filled(void) {
     reg_table table;
     reg_table_init(&table, columns, sizeof columns / sizeof columns[0]);
-    assert_int_equal(reg_table_add(&table, (const char *const[]){"a\xc3\xa9", "12345678901234567", "x", "0.5", "1", NULL}), REG_OK);
-    assert_int_equal(reg_table_add(&table, (const char *const[]){"longer", "7", NULL, NULL, "0", "bad \xff \x01 \"q\""}), REG_OK);
+    assert_int_equal(
+        reg_table_add(&table, (const char *const[]){"a\xc3\xa9", "12345678901234567", "x", "0.5", "1", NULL}), REG_OK);
+    assert_int_equal(
+        reg_table_add(&table, (const char *const[]){"longer", "7", NULL, NULL, "0", "bad \xff \x01 \"q\""}), REG_OK);
     return table;
 }
 
@@ -53,10 +56,11 @@ static void test_json(void **state) {
     (void)state;
     reg_table table = filled();
     char *text = printed(&table, true);
-    assert_string_equal(text,
-                        "[\n {\n  \"name\": \"a\xc3\xa9\",\n  \"count\": 12345678901234567,\n  \"hidden\": \"x\",\n  \"share\": 0.5,\n"
-                        "  \"good\": true,\n  \"note\": null\n },\n {\n  \"name\": \"longer\",\n  \"count\": 7,\n  \"hidden\": null,\n"
-                        "  \"share\": null,\n  \"good\": false,\n  \"note\": \"bad ? \\u0001 \\\"q\\\"\"\n }\n]\n");
+    assert_string_equal(
+        text,
+        "[\n {\n  \"name\": \"a\xc3\xa9\",\n  \"count\": 12345678901234567,\n  \"hidden\": \"x\",\n  \"share\": 0.5,\n"
+        "  \"good\": true,\n  \"note\": null\n },\n {\n  \"name\": \"longer\",\n  \"count\": 7,\n  \"hidden\": null,\n"
+        "  \"share\": null,\n  \"good\": false,\n  \"note\": \"bad ? \\u0001 \\\"q\\\"\"\n }\n]\n");
     free(text);
     reg_table_free(&table);
     text = printed(&table, true);
@@ -133,7 +137,8 @@ static void test_shards(void **state) {
 static void test_order(void **state) {
     (void)state;
     reg_suite suite = suite_of(4); /* 0, 0 again, 1, 2, 3, 3 again */
-    reg_past past[6] = {{.outcome = ""}, {.outcome = ""}, {.outcome = "pass"}, {.outcome = ""}, {.outcome = ""}, {.outcome = ""}};
+    reg_past past[6] = {{.outcome = ""}, {.outcome = ""}, {.outcome = "pass"},
+                        {.outcome = ""}, {.outcome = ""}, {.outcome = ""}};
     const reg_expectation list[6] = {{.seconds = 1},  {.seconds = 1}, {.seconds = 99},
                                      {.seconds = -1}, {.seconds = 5}, {.seconds = 0, .failed = true}};
     size_t *order = NULL;
@@ -183,7 +188,8 @@ static void test_lock(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),   cmocka_unit_test(test_json),  cmocka_unit_test(test_draws),
-                                       cmocka_unit_test(test_shards), cmocka_unit_test(test_order), cmocka_unit_test(test_lock)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),  cmocka_unit_test(test_json),
+                                       cmocka_unit_test(test_draws), cmocka_unit_test(test_shards),
+                                       cmocka_unit_test(test_order), cmocka_unit_test(test_lock)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

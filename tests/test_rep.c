@@ -34,9 +34,11 @@ static void text_of_xml(void **state) {
     expect(rep_xml, "1\n2\t3\r", "1&#10;2&#9;3&#13;");
     expect(rep_xml, "\x01\x1b", "??");
     expect(rep_xml, "\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80");
-    expect(rep_xml, "\xff \xc3 \xe2\x80", "? ? ??");                               /* no character, or one that is cut off */
-    expect(rep_xml, "\xc0\xaf \xe0\x80\xaf", "?? ???");                            /* longer than needed */
-    expect(rep_xml, "\xed\xa0\x80 \xf4\x90\x80\x80 \xef\xbf\xbe", "??? ???? ???"); /* surrogate, above U+10FFFF, U+FFFE */
+    /* no character, or one that is cut off */
+    expect(rep_xml, "\xff \xc3 \xe2\x80", "? ? ??");
+    expect(rep_xml, "\xc0\xaf \xe0\x80\xaf", "?? ???"); /* longer than needed */
+    /* surrogate, above U+10FFFF, U+FFFE */
+    expect(rep_xml, "\xed\xa0\x80 \xf4\x90\x80\x80 \xef\xbf\xbe", "??? ???? ???");
     expect(rep_xml, NULL, "");
 }
 

@@ -1,5 +1,6 @@
 /*
- * What `tandem run` prints: shares and bounds, counters by unit, time series as text and as a picture. The two files are compiled into this program: programs are no libraries.
+ * What `tandem run` prints: shares and bounds, counters by unit, time series as text and as a picture. The two files
+ * are compiled into this program: programs are no libraries.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -186,6 +187,7 @@ static void picture(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_and_bounds), cmocka_unit_test(series_as_text), cmocka_unit_test(picture)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_and_bounds), cmocka_unit_test(series_as_text),
+                                       cmocka_unit_test(picture)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

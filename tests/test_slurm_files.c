@@ -1,4 +1,5 @@
-/* test_slurm_files.c - the files that runner and nodes of a cluster exchange: what was written is read, what was cut or changed is not. */
+/* test_slurm_files.c - the files that runner and nodes of a cluster exchange: what was written is read, what was cut or
+ * changed is not. */
 #define _GNU_SOURCE
 #include "slurm.h"
 
@@ -116,7 +117,8 @@ static void test_record_that_is_cut_or_changed(void **state) {
 
 static void test_list_is_read_as_written(void **state) {
     (void)state;
-    slurm_head head = {.run = 7, .seed = UINT64_MAX, .build_dir = "b u", .out_dir = "/o", .parallel = 2, .beat_s = 10, .tasks = 2};
+    slurm_head head = {
+        .run = 7, .seed = UINT64_MAX, .build_dir = "b u", .out_dir = "/o", .parallel = 2, .beat_s = 10, .tasks = 2};
     slurm_head read_head;
     slurm_line lines[3];
     slurm_line *read;
@@ -124,7 +126,8 @@ static void test_list_is_read_as_written(void **state) {
     memset(lines, 0, sizeof lines);
     for (uint32_t i = 0; i < 3; i++) {
         lines[i] = (slurm_line){.task = i / 2, .idx = 10 - i, .attempt = i + 1};
-        lines[i].job = (reg_job){.what = REG_UNIT, .name = "mesh", .cfg = "n8", .kind = "san", .index = UINT64_C(1) << 63, .cases = 5};
+        lines[i].job = (reg_job){
+            .what = REG_UNIT, .name = "mesh", .cfg = "n8", .kind = "san", .index = UINT64_C(1) << 63, .cases = 5};
         lines[i].job.timeout_s = 9;
         lines[i].job.second_run = i == 2;
     }

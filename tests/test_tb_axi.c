@@ -305,8 +305,9 @@ static void decerr(tb_axi_slave *slave, uint64_t cycle) {
     if (cycle == 1) {
         assert_true(tb_axi_slave_inject_as(slave, 0, 3, TB_AXI_DECERR, TB_AXI_ALL_BEATS));
         assert_true(tb_axi_slave_inject_as(slave, 0, 4, TB_AXI_SLVERR, 0));
-        assert_true(tb_axi_slave_inject_as(slave, 1, 5, TB_AXI_DECERR, TB_AXI_ALL_BEATS)); /* and written all the same */
-        assert_true(tb_axi_slave_inject_as(slave, 1, BURSTS + 5, TB_AXI_DECERR, 0));       /* there is none */
+        /* and written all the same */
+        assert_true(tb_axi_slave_inject_as(slave, 1, 5, TB_AXI_DECERR, TB_AXI_ALL_BEATS));
+        assert_true(tb_axi_slave_inject_as(slave, 1, BURSTS + 5, TB_AXI_DECERR, 0)); /* there is none */
     }
     slave->r_at = slave->r_at < cycle ? cycle : slave->r_at;
 }
@@ -527,11 +528,13 @@ static const struct {
     uint32_t width;
     bool input;
 } fake_ports[] = {
-    {"clk_i", 1, true},       {"rst_ni", 1, true},       {"x_awvalid_o", 1, false}, {"x_awready_i", 1, true},  {"x_awaddr_o", 40, false},
-    {"x_awlen_o", 8, false},  {"x_wvalid_o", 1, false},  {"x_wready_i", 1, true},   {"x_wdata_o", 256, false}, {"x_wstrb_o", 32, false},
-    {"x_wlast_o", 1, false},  {"x_bvalid_i", 1, true},   {"x_bready_o", 1, false},  {"x_bresp_i", 2, true},    {"x_arvalid_o", 1, false},
-    {"x_arready_i", 1, true}, {"x_araddr_o", 40, false}, {"x_rvalid_i", 1, true},   {"x_rready_o", 1, false},  {"x_rdata_i", 256, true},
-    {"x_rresp_i", 2, true},   {"x_rlast_i", 1, true},    {"count_o", 96, false},    {"y_wdata", 24, false},    {"y_rdata", 24, true},
+    {"clk_i", 1, true},        {"rst_ni", 1, true},      {"x_awvalid_o", 1, false}, {"x_awready_i", 1, true},
+    {"x_awaddr_o", 40, false}, {"x_awlen_o", 8, false},  {"x_wvalid_o", 1, false},  {"x_wready_i", 1, true},
+    {"x_wdata_o", 256, false}, {"x_wstrb_o", 32, false}, {"x_wlast_o", 1, false},   {"x_bvalid_i", 1, true},
+    {"x_bready_o", 1, false},  {"x_bresp_i", 2, true},   {"x_arvalid_o", 1, false}, {"x_arready_i", 1, true},
+    {"x_araddr_o", 40, false}, {"x_rvalid_i", 1, true},  {"x_rready_o", 1, false},  {"x_rdata_i", 256, true},
+    {"x_rresp_i", 2, true},    {"x_rlast_i", 1, true},   {"count_o", 96, false},    {"y_wdata", 24, false},
+    {"y_rdata", 24, true},
 };
 #define FAKE_PORTS (sizeof fake_ports / sizeof fake_ports[0])
 
@@ -556,7 +559,8 @@ static void fake_destroy(void *inst) {
 static void fake_list(void *inst, tb_shim_port *out) {
     fake *f = (fake *)inst;
     for (size_t i = 0; i < FAKE_PORTS; i++) {
-        out[i] = (tb_shim_port){.name = fake_ports[i].name, .width = fake_ports[i].width, .input = fake_ports[i].input, .ptr = f->store[i]};
+        out[i] = (tb_shim_port){
+            .name = fake_ports[i].name, .width = fake_ports[i].width, .input = fake_ports[i].input, .ptr = f->store[i]};
     }
 }
 static void fake_eval(void *inst) {
@@ -634,11 +638,13 @@ static void assertion_texts(void **state) {
     static const struct {
         const char *said, *text, *path;
     } t[] = {
-        {"[360] %Error: npu_fifo.sv:68: Assertion failed in chip.chip.u_rd0.u_skid: chip.chip.u_rd0.u_skid: assertion NoOverflow failed",
+        {"[360] %Error: npu_fifo.sv:68: Assertion failed in chip.chip.u_rd0.u_skid: chip.chip.u_rd0.u_skid: assertion "
+         "NoOverflow failed",
          "chip.u_rd0.u_skid: assertion NoOverflow failed (npu_fifo.sv:68)", "chip.u_rd0.u_skid"},
         {"[1] %Error: a.sv:7: Assertion failed in TOP.chip.u_a.g_x[2].check: it is 3: too much",
          "TOP.chip.u_a.g_x[2].check: it is 3: too much (a.sv:7)", "TOP.chip.u_a.g_x[2].check"},
-        {"[1] %Error: a.sv:7: Assertion failed in chip.chip: 'assert' failed.", "chip.chip: 'assert' failed. (a.sv:7)", "chip.chip"},
+        {"[1] %Error: a.sv:7: Assertion failed in chip.chip: 'assert' failed.", "chip.chip: 'assert' failed. (a.sv:7)",
+         "chip.chip"},
         {"[1] %Error: a.sv:7: Assertion failed in chip", "chip: assertion failed (a.sv:7)", "chip"},
         {"%Error: a.sv:7: did not converge", "%Error: a.sv:7: did not converge", ""},
         {"the design stopped the simulation", "the design stopped the simulation", ""},

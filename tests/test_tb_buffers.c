@@ -64,7 +64,8 @@ static void check_open(const work *all, unsigned works, const tb_ddr mem[2]) {
                 bool open = false;
                 for (unsigned k = 0; k < works; k++) {
                     for (unsigned b = 0; b < all[k].count; b++) {
-                        open = open || (all[k].live && all[k].use[b] == use && (all[k].mems[b] >> m & 1u) != 0 && all[k].has[b][i] != 0);
+                        open = open || (all[k].live && all[k].use[b] == use && (all[k].mems[b] >> m & 1u) != 0 &&
+                                        all[k].has[b][i] != 0);
                     }
                 }
                 assert_int_equal(tb_ddr_find_closed(&mem[m], (tb_ddr_use)use, BASE + i, 1, &where), !open);
@@ -255,6 +256,7 @@ static void ranges(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(against_brute_force), cmocka_unit_test(sides), cmocka_unit_test(ranges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(against_brute_force), cmocka_unit_test(sides),
+                                       cmocka_unit_test(ranges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,7 +192,8 @@ static void numbers(void **state) {
     assert_true(u == UINT64_MAX);
     assert_int_equal(tb_parse_i64("-9223372036854775808", &i), 0);
     assert_true(i == INT64_MIN);
-    static const char *const bad[] = {"", "-", "0x", "18446744073709551616", "1 ", " 1", "+1", "0xg", "1e3", "0x1ffffffffffffffff"};
+    static const char *const bad[] = {"",   "-",   "0x",  "18446744073709551616", "1 ", " 1",
+                                      "+1", "0xg", "1e3", "0x1ffffffffffffffff"};
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         assert_int_equal(tb_parse_u64(bad[k], &u), -1);
         assert_int_equal(tb_parse_i64(bad[k], &i), -1);

@@ -1,5 +1,6 @@
 /*
- * The device: memory checks on the model alone, and tandem against a stand-in for the RTL that is made of a second model and can be told to misbehave.
+ * The device: memory checks on the model alone, and tandem against a stand-in for the RTL that is made of a second
+ * model and can be told to misbehave.
  */
 #include "stand_in.h"
 
@@ -195,7 +196,8 @@ static void refused(void **state) {
     cfg.n = 4;
     cfg.bus_profile = "nice";
     assert_null(npu_dev_open(&cfg, err, sizeof err));
-    assert_string_equal(err, "unknown bus profile nice, expected one of ideal, fast, typical, slow, bursty, hostile, writes");
+    assert_string_equal(
+        err, "unknown bus profile nice, expected one of ideal, fast, typical, slow, bursty, hostile, writes");
     cfg.bus_profile = NULL;
     cfg.ddr_bytes = UINT64_C(1) << 33;
     assert_null(npu_dev_open(&cfg, err, sizeof err));
@@ -240,7 +242,8 @@ static void dropped(void **state) {
     assert_string_equal(back, text);
     /* the bus may no longer write what was an output */
     uint64_t where;
-    assert_true(tb_ddr_find_protected(&dev->ddr, first, 1, &where) && tb_ddr_find_protected(&dev->model_ddr, first, 1, &where));
+    assert_true(tb_ddr_find_protected(&dev->ddr, first, 1, &where) &&
+                tb_ddr_find_protected(&dev->model_ddr, first, 1, &where));
     assert_true(tb_ddr_find_unwritten(&dev->ddr, first + 128, 1, &where));
     assert_true(npu_dev_finish(dev));
     npu_dev_close(dev);
@@ -253,7 +256,8 @@ static void dropped(void **state) {
     npu_dev_close(dev);
 }
 
-/* Buffers anywhere below 4 GiB: by the seed alone, in order, apart, with the low 16 bits of those side by side; what lies between them is nobody's. */
+/* Buffers anywhere below 4 GiB: by the seed alone, in order, apart, with the low 16 bits of those side by side; what
+ * lies between them is nobody's. */
 static void scattered(void **state) {
     (void)state;
     enum { BUFS = 6, BYTES = 5000 };

@@ -163,7 +163,8 @@ static void ddr_open(void **state) {
     uint64_t where;
     assert_true(tb_ddr_open(&m, TB_DDR_READ, 0, UINT64_MAX, true));
     assert_false(tb_ddr_find_closed(&m, TB_DDR_READ, BASE, FLAT, &where));
-    assert_true(tb_ddr_open(&m, TB_DDR_READ, BASE + FLAT, 16, false) && tb_ddr_open(&m, TB_DDR_READ, BASE - 16, 16, false));
+    assert_true(tb_ddr_open(&m, TB_DDR_READ, BASE + FLAT, 16, false) &&
+                tb_ddr_open(&m, TB_DDR_READ, BASE - 16, 16, false));
     assert_true(tb_ddr_open(&m, TB_DDR_READ, UINT64_MAX - 4, 16, false));
     assert_false(tb_ddr_find_closed(&m, TB_DDR_READ, BASE, FLAT, &where));
     tb_ddr_free(&m);
@@ -207,7 +208,8 @@ static void ddr_watch(void **state) {
         assert_int_equal(m.first.addr, BASE + 0x100 + last);
         assert_int_equal(m.first.bytes, 1);
         m.events = 0;
-        assert_true(tb_ddr_open(&m, TB_DDR_READ, BASE, 0x1000, false) && tb_ddr_open(&other, TB_DDR_READ, BASE, 0x1000, false));
+        assert_true(tb_ddr_open(&m, TB_DDR_READ, BASE, 0x1000, false) &&
+                    tb_ddr_open(&other, TB_DDR_READ, BASE, 0x1000, false));
     }
     const uint64_t all = 0xffff;
     m.agent = 5;
@@ -277,7 +279,8 @@ static void ddr_compare(void **state) {
 static void scoreboard_finds_first(void **state) {
     (void)state;
     tb_scoreboard sb;
-    const tb_sb_cfg cfg = {.unit = "mesh", .elem_bytes = 4, .dim_name = {"block", "column", NULL}, .dim = {0, 8}, .is_signed = true};
+    const tb_sb_cfg cfg = {
+        .unit = "mesh", .elem_bytes = 4, .dim_name = {"block", "column", NULL}, .dim = {0, 8}, .is_signed = true};
     char text[300];
     assert_int_equal(tb_sb_init(&sb, &cfg), 0);
     int32_t v[5000];

@@ -33,8 +33,13 @@ static void tick(bus *b) {
 static void open_bus(bus *b, bool lite) {
     memset(b, 0, sizeof *b);
     b->hash = TB_HASH_INIT;
-    const tb_axi_mon_cfg cfg = {
-        .name = "p", .port = 3, .lite = lite, .bytes = lite ? 4 : 16, .depth = 4, .widths = {.id = 16}, .hash = &b->hash};
+    const tb_axi_mon_cfg cfg = {.name = "p",
+                                .port = 3,
+                                .lite = lite,
+                                .bytes = lite ? 4 : 16,
+                                .depth = 4,
+                                .widths = {.id = 16},
+                                .hash = &b->hash};
     assert_int_equal(tb_axi_mon_init(&b->mon, &cfg), 0);
     tick(b); /* in reset */
 }
@@ -223,8 +228,9 @@ static void violations_are_kept(void **state) {
     assert_int_equal(b.mon.violations, 40);
     char text[300];
     tb_axi_violation_text(&b.mon, &b.mon.first[0], text, sizeof text);
-    assert_string_equal(text,
-                        "AXI4_ERRS_RID on p (R) at cycle 2: read data of ID 0, but no read of that ID was accepted at an earlier edge");
+    assert_string_equal(
+        text,
+        "AXI4_ERRS_RID on p (R) at cycle 2: read data of ID 0, but no read of that ID was accepted at an earlier edge");
     tb_axi_mon_free(&b.mon);
 }
 
@@ -239,7 +245,8 @@ static void beat_lanes(void **state) {
             size--;
         }
         const unsigned burst = (unsigned)tb_rng_range(&rng, 0, 2);
-        const unsigned len = burst == TB_AXI_WRAP ? (2u << tb_rng_range(&rng, 0, 3)) - 1 : (unsigned)tb_rng_range(&rng, 0, 15);
+        const unsigned len =
+            burst == TB_AXI_WRAP ? (2u << tb_rng_range(&rng, 0, 3)) - 1 : (unsigned)tb_rng_range(&rng, 0, 15);
         uint64_t addr = tb_rng_range(&rng, 0, 0xffffff);
         if (burst == TB_AXI_WRAP) {
             addr &= ~((UINT64_C(1) << size) - 1);
@@ -268,9 +275,14 @@ static void beat_lanes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(responses_in_reset),       cmocka_unit_test(reset_forgets), cmocka_unit_test(deep_and_out_of_order),
-        cmocka_unit_test(data_long_before_address), cmocka_unit_test(lite_rules),    cmocka_unit_test(trace_hash),
-        cmocka_unit_test(violations_are_kept),      cmocka_unit_test(beat_lanes),
+        cmocka_unit_test(responses_in_reset),
+        cmocka_unit_test(reset_forgets),
+        cmocka_unit_test(deep_and_out_of_order),
+        cmocka_unit_test(data_long_before_address),
+        cmocka_unit_test(lite_rules),
+        cmocka_unit_test(trace_hash),
+        cmocka_unit_test(violations_are_kept),
+        cmocka_unit_test(beat_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

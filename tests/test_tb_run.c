@@ -1,4 +1,5 @@
-/* tb_run on its own, around the stand-in design: watchdogs and their hooks, failures that do not stop a run, reset, register accesses. */
+/* tb_run on its own, around the stand-in design: watchdogs and their hooks, failures that do not stop a run, reset,
+ * register accesses. */
 #include "stand_in.h"
 
 #define LIMIT 2000u
@@ -86,7 +87,8 @@ static bool poll(bench *b, bool write) {
     const uint64_t end = b->run.sim.cycle + 3 * LIMIT;
     bool ok = true;
     while (ok && b->run.sim.cycle < end) {
-        ok = tb_run_read(&b->run, AXIL, NPU_REG_ID, &value) && (!write || tb_run_write(&b->run, AXIL, NPU_REG_IRQ_STATUS, 0));
+        ok = tb_run_read(&b->run, AXIL, NPU_REG_ID, &value) &&
+             (!write || tb_run_write(&b->run, AXIL, NPU_REG_IRQ_STATUS, 0));
     }
     return ok;
 }
@@ -131,8 +133,9 @@ static void hangs(void **state) {
         assert_true(b.run.sim.cycle < 2 * LIMIT);
     }
     assert_failed(&b, "watchdog:hang", "no handshake on any port for 2000 cycles, since cycle ");
-    assert_non_null(
-        strstr(b.run.hang_text, "root: the memory owes nothing: the design stands\nin flight on the bus (oldest first):\n  m0 nothing\n"));
+    assert_non_null(strstr(
+        b.run.hang_text,
+        "root: the memory owes nothing: the design stands\nin flight on the bus (oldest first):\n  m0 nothing\n"));
     stop(&b);
     start(&b, (tb_run_cfg){0}, false); /* reads of registers are no progress */
     assert_false(poll(&b, false));

@@ -56,7 +56,8 @@ static void test_small(void **state) {
     assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
     assert_string_equal(stats.signature, "area");
     assert_true(knob(&k, "w") * knob(&k, "h") >= 60);
-    assert_true((knob(&k, "w") - 1) * knob(&k, "h") < 60 && knob(&k, "w") * (knob(&k, "h") - 1) < 60); /* no single step is left */
+    /* no single step is left */
+    assert_true((knob(&k, "w") - 1) * knob(&k, "h") < 60 && knob(&k, "w") * (knob(&k, "h") - 1) < 60);
     assert_int_equal(knob(&k, "colour"), 0);
     assert_int_equal(knob(&k, "seed"), 0);
     assert_int_equal(stats.cycles_before, 120000);
@@ -240,7 +241,8 @@ static void test_wishes(void **state) {
     tb_knobs k;
     tb_shrink_stats stats;
     char err[256];
-    const tb_shrink_cfg cfg = {.run = needs_two, .legal = leaves_one, .wishes = parts_wishes, .wish_count = 4, .jobs = 2};
+    const tb_shrink_cfg cfg = {
+        .run = needs_two, .legal = leaves_one, .wishes = parts_wishes, .wish_count = 4, .jobs = 2};
     tb_knobs_init(&k, parts_table, 4);
     assert_int_equal(tb_knobs_set(&k, "tasks", 16), 0);
     assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
@@ -251,9 +253,12 @@ static void test_wishes(void **state) {
 }
 
 static const tb_knob tied_table[] = {
-    {"groups", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "groups"}, {"in", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "channels"},
-    {"out", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "channels"},  {"k", 0, 9, TB_KNOB_UNIFORM, NULL, NULL, "both sides, or 0"},
-    {"kw", 1, 9, TB_KNOB_UNIFORM, NULL, NULL, "one side"},     {"kh", 1, 9, TB_KNOB_UNIFORM, NULL, NULL, "the other"},
+    {"groups", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "groups"},
+    {"in", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "channels"},
+    {"out", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "channels"},
+    {"k", 0, 9, TB_KNOB_UNIFORM, NULL, NULL, "both sides, or 0"},
+    {"kw", 1, 9, TB_KNOB_UNIFORM, NULL, NULL, "one side"},
+    {"kh", 1, 9, TB_KNOB_UNIFORM, NULL, NULL, "the other"},
 };
 
 /* Depthwise: as many groups as channels; at least 5 of them, windows of two rows. */
@@ -279,7 +284,8 @@ static void settle(void *ctx, tb_knobs *k) {
 
 static tb_shrink_size products(void *ctx, const tb_knobs *k) {
     (void)ctx;
-    const uint64_t work = (uint64_t)(knob(k, "in") * knob(k, "out") / knob(k, "groups") * knob(k, "kw") * knob(k, "kh"));
+    const uint64_t work =
+        (uint64_t)(knob(k, "in") * knob(k, "out") / knob(k, "groups") * knob(k, "kw") * knob(k, "kh"));
     return (tb_shrink_size){.cycles = work + 10, .work = work};
 }
 
@@ -290,8 +296,13 @@ static void test_knobs_that_move_together(void **state) {
     char err[256];
     char text[4096] = "";
     FILE *log = fmemopen(text, sizeof text - 1, "w");
-    const tb_shrink_cfg cfg = {
-        .run = depthwise, .legal = groups_divide, .settle = settle, .size = products, .log = log, .work_name = "products", .jobs = 2};
+    const tb_shrink_cfg cfg = {.run = depthwise,
+                               .legal = groups_divide,
+                               .settle = settle,
+                               .size = products,
+                               .log = log,
+                               .work_name = "products",
+                               .jobs = 2};
     tb_knobs_init(&k, tied_table, 6);
     for (size_t i = 0; i < 6; i++) {
         k.value[i] = i < 3 ? 96 : 3;
@@ -376,7 +387,8 @@ static void test_limit_and_steps(void **state) {
     tb_shrink_stats stats;
     char err[256];
     watch w = {0};
-    const tb_shrink_cfg cfg = {.run = runs_long, .ctx = &w, .limit = limit, .step = step, .step_ctx = &w, .jobs = 2, .seconds = 60};
+    const tb_shrink_cfg cfg = {
+        .run = runs_long, .ctx = &w, .limit = limit, .step = step, .step_ctx = &w, .jobs = 2, .seconds = 60};
     start(&k, 40, 30, 0, 0);
     assert_int_equal(tb_shrink(&cfg, &k, &stats, err, sizeof err), 0);
     assert_false(stats.out_of_time);

@@ -1,4 +1,5 @@
-/* Snapshots: a woken child repeats from its cycle; nobody and no descriptor is left over; what happens when one side dies. */
+/* Snapshots: a woken child repeats from its cycle; nobody and no descriptor is left over; what happens when one side
+ * dies. */
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -45,7 +46,8 @@ static void obey(tb_snaps *snaps, const tb_snap_order *order, uint64_t begun, ui
     for (uint64_t c = begun; out != NULL && c < order->to; c++) {
         sum += c;
     }
-    const bool ok = out != NULL && fprintf(out, "%llu %llu", (unsigned long long)begun, (unsigned long long)sum) > 0 && fclose(out) == 0;
+    const bool ok = out != NULL && fprintf(out, "%llu %llu", (unsigned long long)begun, (unsigned long long)sum) > 0 &&
+                    fclose(out) == 0;
     tb_snap_exit(snaps, ok);
 }
 

@@ -178,7 +178,8 @@ static record *record_of(const tb_check *c) {
 static void note(const tb_check *c, const char *what) {
     record *r = record_of(c);
     const size_t length = strlen(r->calls);
-    snprintf(r->calls + length, sizeof r->calls - length, "%s%s%u%s", length > 0 ? " " : "", c->ops->unit, c->index, what);
+    snprintf(r->calls + length, sizeof r->calls - length, "%s%s%u%s", length > 0 ? " " : "", c->ops->unit, c->index,
+             what);
 }
 
 static int probe_open(tb_check *c, char *err, size_t err_size) {
@@ -221,10 +222,10 @@ static void probe_close(tb_check *c) {
     record_of(c)->closed++;
 }
 
-#define OPS(name, from, cyc)                                                                                                               \
-    {                                                                                                                                      \
-        .unit = name, .inputs = from, .state_bytes = sizeof(probe), .open = probe_open, .cycle = cyc, .clear = probe_clear,                \
-        .finish = probe_finish, .close = probe_close                                                                                       \
+#define OPS(name, from, cyc)                                                                                           \
+    {                                                                                                                  \
+        .unit = name, .inputs = from, .state_bytes = sizeof(probe), .open = probe_open, .cycle = cyc,                  \
+        .clear = probe_clear, .finish = probe_finish, .close = probe_close                                             \
     }
 
 static const char *const from_first[] = {"first", NULL};
@@ -327,8 +328,11 @@ static void sleeper_cycle(tb_check *c) {
     c->again = tb_get(sleeper_value(c)) != 0 && tb_get(sleeper_value(c)) != 5;
 }
 
-static const tb_check_ops ops_sleeper = {
-    .unit = "sleeper", .state_bytes = sizeof(probe), .open = sleeper_open, .cycle = sleeper_cycle, .clear = probe_clear};
+static const tb_check_ops ops_sleeper = {.unit = "sleeper",
+                                         .state_bytes = sizeof(probe),
+                                         .open = sleeper_open,
+                                         .cycle = sleeper_cycle,
+                                         .clear = probe_clear};
 
 static void sleep_and_wake(void **state) {
     (void)state;
@@ -504,7 +508,8 @@ static void shared_signals(void **state) {
     memset(b.sim.dut, 0, sizeof(fake));
     for (unsigned i = 0; i < SHARING; i++) {
         snprintf(scope[i], sizeof scope[i], "toy.toy.u_b%03u.u_tap_bits", i);
-        if (i == 200 || i == 299) { /* in other words of a bitmap than the first one of that name; the last one sees other bits */
+        /* in other words of a bitmap than the first one of that name; the last one sees other bits */
+        if (i == 200 || i == 299) {
             value[i] = value[5];
             same_as(&b.sim, scope[i], "value", 8, value[5]);
         } else {
@@ -784,13 +789,13 @@ static void text(void **state) {
     b.rec.calls[0] = '\0';
     assert_false(tb_checks_finish(&b.checks));
     tb_check_text(&b.checks.failure[0], line, sizeof line);
-    assert_string_equal(
-        line, "first 0 (toy.u_a): finish, task 4, transaction 3, at the end, cycle 1: got less, expected more; its input was right");
+    assert_string_equal(line, "first 0 (toy.u_a): finish, task 4, transaction 3, at the end, cycle 1: got less, "
+                              "expected more; its input was right");
     *b.middle = 0x80;
     cycle(&b);
     tb_check_text(&b.checks.failure[1], line, sizeof line);
-    assert_string_equal(line,
-                        "middle 0 (toy.u_d): value, task 0, transaction 1, cycle 1: got 0x80, expected 0x0; its input was wrong already");
+    assert_string_equal(line, "middle 0 (toy.u_d): value, task 0, transaction 1, cycle 1: got 0x80, expected 0x0; its "
+                              "input was wrong already");
     char small[20];
     tb_check_text(&b.checks.failure[1], small, sizeof small); /* cut, not overrun */
     assert_string_equal(small, "middle 0 (toy.u_d):");

@@ -69,8 +69,13 @@ static void finish(fixture *f, tb_tlog *log) {
     }
 }
 
-static const tb_tlog_entry sums = {
-    .stream = "gemm.sum", .task = 3, .unit = "gemm", .type = TB_TLOG_I32, .axes = 3, .axis = {"c", "h", "w"}, .size = {2, 3, 4}};
+static const tb_tlog_entry sums = {.stream = "gemm.sum",
+                                   .task = 3,
+                                   .unit = "gemm",
+                                   .type = TB_TLOG_I32,
+                                   .axes = 3,
+                                   .axis = {"c", "h", "w"},
+                                   .size = {2, 3, 4}};
 static const tb_tlog_entry words = {.stream = "fifo/0.word",
                                     .task = UINT64_MAX,
                                     .unit = "fifo",
@@ -102,9 +107,10 @@ typedef struct seen {
 
 static int note(void *ctx, const tb_tlog_diff *d) {
     seen *s = (seen *)ctx;
-    snprintf(s->text[s->calls % 8], sizeof s->text[0], "%s %s %d %s%s%s %llu/%llu %zu,%zu,%zu %s %s", d->stream, d->unit, (int)d->task,
-             d->only_a ? "A" : "", d->only_b ? "B" : "", d->shape_differs ? "S" : "", (unsigned long long)d->wrong,
-             (unsigned long long)d->total, d->first[0], d->axes > 1 ? d->first[1] : 0, d->axes > 2 ? d->first[2] : 0, d->a, d->b);
+    snprintf(s->text[s->calls % 8], sizeof s->text[0], "%s %s %d %s%s%s %llu/%llu %zu,%zu,%zu %s %s", d->stream,
+             d->unit, (int)d->task, d->only_a ? "A" : "", d->only_b ? "B" : "", d->shape_differs ? "S" : "",
+             (unsigned long long)d->wrong, (unsigned long long)d->total, d->first[0], d->axes > 1 ? d->first[1] : 0,
+             d->axes > 2 ? d->first[2] : 0, d->a, d->b);
     return ++s->calls == s->stop;
 }
 
@@ -142,7 +148,8 @@ static void test_only_one(void **state) {
     fixture *f = (fixture *)*state;
     seen s = {0};
     const float nan[2] = {0.5f, -0.0f};
-    tb_tlog_entry e = {.stream = "x", .task = 0, .unit = "u", .type = TB_TLOG_F32, .axes = 1, .axis = {"i"}, .size = {2}};
+    tb_tlog_entry e = {
+        .stream = "x", .task = 0, .unit = "u", .type = TB_TLOG_F32, .axes = 1, .axis = {"i"}, .size = {2}};
     tb_tlog *log = create(f, f->a);
     assert_int_equal(tb_tlog_tensor(log, &e, nan), 0);
     finish(f, log);
@@ -165,7 +172,8 @@ static void test_bits(void **state) {
     fixture *f = (fixture *)*state;
     seen s = {0};
     const uint32_t x[3] = {0x7fc00001u, 0x80000000u, 0x3f800000u}, y[3] = {0x7fc00001u, 0, 0x3f800000u};
-    const tb_tlog_entry e = {.stream = "x", .task = 0, .unit = "u", .type = TB_TLOG_F32, .axes = 1, .axis = {"i"}, .size = {3}};
+    const tb_tlog_entry e = {
+        .stream = "x", .task = 0, .unit = "u", .type = TB_TLOG_F32, .axes = 1, .axis = {"i"}, .size = {3}};
     tb_tlog *log = create(f, f->a);
     tb_tlog_tensor(log, &e, x);
     finish(f, log);
@@ -205,7 +213,8 @@ static void test_files(void **state) {
                               "stream=gemm.sum task=3 unit=gemm file=gemm.sum.3.npy kind=tensor axes=c,h,w\n");
     slurp(f->a, "gemm.sum.3.npy", text, sizeof text, &bytes);
     assert_int_equal(bytes, 128 + 96);
-    assert_memory_equal(text, "\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3, 4), }   ", 75);
+    assert_memory_equal(text, "\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3, 4), }   ",
+                        75);
     assert_int_equal(text[127], '\n');
 }
 
@@ -233,7 +242,8 @@ static void test_long_stream(void **state) {
     assert_int_equal(compare(f, &s), 0);
     assert_string_equal(s.text[0], "fifo/0.word fifo -1  1/12288000 1400,2,0 0 1");
     slurp(f->a, "fifo+0.word.npy", text, sizeof text, &bytes);
-    assert_memory_equal(text, "\x93NUMPY\x01\x00\xb6\x00{'descr': '|u1', 'fortran_order': False, 'shape': (1500, 8192), }   ", 74);
+    assert_memory_equal(
+        text, "\x93NUMPY\x01\x00\xb6\x00{'descr': '|u1', 'fortran_order': False, 'shape': (1500, 8192), }   ", 74);
     snprintf(text, sizeof text, "%s/fifo+0.word.npy", f->a);
     assert_int_equal(stat(text, &st), 0);
     assert_int_equal(st.st_size, 192 + 1500 * 8192);
@@ -318,23 +328,23 @@ static void test_damaged_index(void **state) {
     fixture *f = (fixture *)*state;
     static const struct {
         const char *text, *part;
-    } bad[] = {
-        {"stream=x\n", "line 1: expected task=NUMBER"},
-        {"\n", "line 1: expected stream=NAME"},
-        {"stream=x task=0 unit=u file=x.npy kind=tensor axes=i", "cut off"},
-        {"stream=x task=0 unit=u file=../x.npy kind=tensor axes=i\n", "a file of this folder"},
-        {"stream=x task=0 unit=u file=.npy kind=tensor axes=i\n", "a file of this folder"},
-        {"stream=x task=0 unit=u file=x.txt kind=tensor axes=i\n", "a file of this folder"},
-        {"stream=x task=-1 unit=u file=x.npy kind=tensor axes=i\n", "task=NUMBER"},
-        {"stream=x task=99999999999999999999 unit=u file=x.npy kind=tensor axes=i\n", "task=NUMBER"},
-        {"stream=x\x1b[31m task=0 unit=u file=x.npy kind=tensor axes=i\n", "stream=NAME"},
-        {"stream=x task=0 unit=u file=x.npy kind=heap axes=i\n", "kind=tensor or kind=stream"},
-        {"stream=x task=0 unit=u file=x.npy kind=tensor axes=a,b,c,d,e\n", "at most four"},
-        {"stream=x task=0 unit=u file=x.npy kind=tensor axes=a, more=1\n", "axes=NAME"},
-        {"stream=x task=0 unit=u file=x.npy kind=tensor axes=i\n", "x.npy: No such file"},
-        {"stream=x task=0 unit=u file=gemm.sum.3.npy kind=tensor axes=i\n", "3 axes, expected 1"},
-        {"stream=gemm.sum task=3 unit=u file=x.npy kind=tensor axes=i\nstream=gemm.sum task=3 unit=u file=x.npy kind=tensor axes=i\n",
-         "line 2: gemm.sum of this task stands in line 1"}};
+    } bad[] = {{"stream=x\n", "line 1: expected task=NUMBER"},
+               {"\n", "line 1: expected stream=NAME"},
+               {"stream=x task=0 unit=u file=x.npy kind=tensor axes=i", "cut off"},
+               {"stream=x task=0 unit=u file=../x.npy kind=tensor axes=i\n", "a file of this folder"},
+               {"stream=x task=0 unit=u file=.npy kind=tensor axes=i\n", "a file of this folder"},
+               {"stream=x task=0 unit=u file=x.txt kind=tensor axes=i\n", "a file of this folder"},
+               {"stream=x task=-1 unit=u file=x.npy kind=tensor axes=i\n", "task=NUMBER"},
+               {"stream=x task=99999999999999999999 unit=u file=x.npy kind=tensor axes=i\n", "task=NUMBER"},
+               {"stream=x\x1b[31m task=0 unit=u file=x.npy kind=tensor axes=i\n", "stream=NAME"},
+               {"stream=x task=0 unit=u file=x.npy kind=heap axes=i\n", "kind=tensor or kind=stream"},
+               {"stream=x task=0 unit=u file=x.npy kind=tensor axes=a,b,c,d,e\n", "at most four"},
+               {"stream=x task=0 unit=u file=x.npy kind=tensor axes=a, more=1\n", "axes=NAME"},
+               {"stream=x task=0 unit=u file=x.npy kind=tensor axes=i\n", "x.npy: No such file"},
+               {"stream=x task=0 unit=u file=gemm.sum.3.npy kind=tensor axes=i\n", "3 axes, expected 1"},
+               {"stream=gemm.sum task=3 unit=u file=x.npy kind=tensor axes=i\nstream=gemm.sum task=3 unit=u file=x.npy "
+                "kind=tensor axes=i\n",
+                "line 2: gemm.sum of this task stands in line 1"}};
     fill(f, f->a, 99, 1);
     fill(f, f->b, 99, 1);
     spill(f->b, "index.txt", "stream=x task=0 unit=u file=gemm.sum.3.npy kind=tensor axes=i,j,k\n", 66);

@@ -71,7 +71,12 @@ static void fill(const char *dir, unsigned tensors) {
                                  .axes = 2,
                                  .axis = {"t", "i"},
                                  .size = {0, 4}};
-    tb_tlog_entry sums = {.stream = "lane.sum", .unit = "lane", .type = TB_TLOG_I32, .axes = 3, .axis = {"c", "h", "w"}, .size = {2, 3, 4}};
+    tb_tlog_entry sums = {.stream = "lane.sum",
+                          .unit = "lane",
+                          .type = TB_TLOG_I32,
+                          .axes = 3,
+                          .axis = {"c", "h", "w"},
+                          .size = {2, 3, 4}};
     tb_tlog *log = tb_tlog_create(dir, err, sizeof err);
     assert_non_null(log);
     for (int i = 0; i < WORDS; i++) {
@@ -135,7 +140,8 @@ static void test_nothing_goes(void **state) {
     trimmed t;
     const uint64_t most = 20000, left = trim(most, NULL, &t);
     const uint64_t all = bytes_in(a, false) + bytes_in(b, false);
-    assert_true(all > 2 * WORD_BYTES + 3 * TENSOR_BYTES && all <= 2 * WORD_BYTES + 3 * TENSOR_BYTES + 5 * INDEX_LINE_BYTES);
+    assert_true(all > 2 * WORD_BYTES + 3 * TENSOR_BYTES &&
+                all <= 2 * WORD_BYTES + 3 * TENSOR_BYTES + 5 * INDEX_LINE_BYTES);
     assert_true(left == most - all && t.text[0] == '\0');
     assert_int_equal(trim(all, NULL, &t), 0); /* exactly enough */
     assert_string_equal(t.text, "");

@@ -1,5 +1,6 @@
 /*
- * The device with several units at work: compare points, events and bus errors by unit, tasks in flight, time series of the debug port.
+ * The device with several units at work: compare points, events and bus errors by unit, tasks in flight, time series of
+ * the debug port.
  */
 #include "stand_in.h"
 
@@ -24,7 +25,8 @@ static void start_alu(npu_dev *dev, bool reduce, uint32_t in, uint32_t out) {
     reg(dev, NPU_REG_ALU_SIZE, 8);
     reg(dev, NPU_REG_ALU_ROWS, 1u << 16 | 1);
     reg(dev, NPU_REG_ALU_Q, 0x3F800000u);
-    reg(dev, NPU_REG_ALU_CTRL, (reduce ? NPU_ALU_CTRL_OP_SUM : NPU_ALU_CTRL_OP_ABS) << NPU_ALU_CTRL_OP_LSB | NPU_ALU_CTRL_EN_MASK);
+    reg(dev, NPU_REG_ALU_CTRL,
+        (reduce ? NPU_ALU_CTRL_OP_SUM : NPU_ALU_CTRL_OP_ABS) << NPU_ALU_CTRL_OP_LSB | NPU_ALU_CTRL_EN_MASK);
 }
 
 /* Maximum of 2 x 1 windows of one row of eight floats; one output of 16 bytes. */
@@ -110,8 +112,8 @@ static void three_units_find(void **state) {
         reg_of(t.dev, NPU_REG_POOL_COUNT);
         npu_dev_finish(t.dev);
         if (strcmp(npu_dev_get_failure(t.dev)->signature, cases[i].signature) != 0) {
-            fail_msg("fault %d: expected '%s', got '%s': %s", (int)cases[i].f, cases[i].signature, npu_dev_get_failure(t.dev)->signature,
-                     npu_dev_get_failure(t.dev)->message);
+            fail_msg("fault %d: expected '%s', got '%s': %s", (int)cases[i].f, cases[i].signature,
+                     npu_dev_get_failure(t.dev)->signature, npu_dev_get_failure(t.dev)->message);
         }
         npu_dev_close(t.dev);
     }
@@ -171,7 +173,8 @@ static void driver_errors(void **state) {
     start_alu(t.dev, false, t.b, t.abs);
     start_pool(t.dev, t.abs, t.max);
     assert_string_equal(npu_dev_get_failure(t.dev)->signature, "mem:overlap:pool");
-    assert_non_null(strstr(npu_dev_get_failure(t.dev)->message, "`out` of alu task 0, which is written, and `ifm` of pool task 0 overlap"));
+    assert_non_null(strstr(npu_dev_get_failure(t.dev)->message,
+                           "`out` of alu task 0, which is written, and `ifm` of pool task 0 overlap"));
     npu_dev_close(t.dev);
     open_three(&t, GOOD);
     start_alu(t.dev, false, t.b, t.abs);
@@ -336,7 +339,8 @@ static void live_units(void **state) {
     memset(&w, 0, sizeof w);
     gemm_regs(regs, 0x1000, 0x3000, false);
     assert_true(start(&w, UNIT_GEMM, regs));
-    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x3010, 0x6000); /* rows of 16 bytes in the gaps of the GEMM's channels: 3010, 3030 */
+    /* rows of 16 bytes in the gaps of the GEMM's channels: 3010, 3030 */
+    alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x3010, 0x6000);
     assert_true(start(&w, UNIT_ALU, regs));
     alu_regs(regs, NPU_ALU_CTRL_OP_ABS, 0x6000, 0x6000); /* the ALU's own result, in place */
     assert_true(start(&w, UNIT_ALU, regs));
@@ -371,7 +375,8 @@ static void live_taint(void **state) {
     assert_false(w.f.task[0].tainted || w.f.task[1].tainted || w.f.task[2].tainted);
     assert_int_equal(npu_inflight_users(&w.f, 0x3000, 16, false), 1u << UNIT_ALU);
     assert_int_equal(npu_inflight_users(&w.f, 0x3000, 16, true), 1u << UNIT_GEMM);
-    assert_int_equal(npu_inflight_users(&w.f, 0x6000, 16, true), 1u << UNIT_ALU); /* a sum of each row, 32 bytes apart */
+    /* a sum of each row, 32 bytes apart */
+    assert_int_equal(npu_inflight_users(&w.f, 0x6000, 16, true), 1u << UNIT_ALU);
     assert_int_equal(npu_inflight_users(&w.f, 0x6010, 16, true), 0);
     forget(&w);
 }

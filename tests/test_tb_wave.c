@@ -52,7 +52,8 @@ static const char small[] =
     "$date today $end\n$comment a [b] $end\n$timescale 10 ns $end\n"
     "$scope module TOP $end\n$var wire 1 ! clk_i $end\n"
     "$scope module u_a $end\n$var wire 1 ! clk_i $end\n$var reg 8 \" data_q [7:0] $end\n$var wire 1 # valid_o $end\n"
-    "$var wire 1 $ ready_i $end\n$var wire 4 % mem[3][3:0] $end\n$var real 64 & temp $end\n$var parameter 8 ' W [7:0] $end\n"
+    "$var wire 1 $ ready_i $end\n$var wire 4 % mem[3][3:0] $end\n$var real 64 & temp $end\n$var parameter 8 ' W [7:0] "
+    "$end\n"
     "$scope struct task_i $end\n$var wire 3 ( rows [2:0] $end\n$upscope $end\n"
     "$scope module u_sub $end\n$var wire 1 ) inner $end\n$upscope $end\n"
     "$upscope $end\n$upscope $end\n$enddefinitions $end\n"
@@ -77,8 +78,8 @@ typedef struct seen {
 
 static int note(void *ctx, uint64_t time, uint32_t handle, const char *bits, uint32_t width) {
     seen *s = ctx;
-    s->len +=
-        (size_t)snprintf(s->text + s->len, sizeof s->text - s->len, "%llu:%u=%.*s ", (unsigned long long)time, handle, (int)width, bits);
+    s->len += (size_t)snprintf(s->text + s->len, sizeof s->text - s->len, "%llu:%u=%.*s ", (unsigned long long)time,
+                               handle, (int)width, bits);
     return ++s->count == s->stop_at ? 7 : 0;
 }
 
@@ -124,9 +125,11 @@ static void check_small(tb_wave *w) {
     assert_int_equal(exponent, -8);
     const unsigned h = sig[2].handle;
     /* x is repeated to the left, 0 and 1 are filled with 0, z is repeated */
-    snprintf(want, sizeof want, "0:%u=xxxxxxxx 10:%u=00000101 15:%u=xxxxxxx1 20:%u=zzzzzz01 25:%u=11111111 ", h, h, h, h, h);
+    snprintf(want, sizeof want, "0:%u=xxxxxxxx 10:%u=00000101 15:%u=xxxxxxx1 20:%u=zzzzzz01 25:%u=11111111 ", h, h, h,
+             h, h);
     assert_string_equal(changes(w, "TOP.u_a.data_q", 0, 30, &s), want);
-    /* a window begins with what holds there, the change at its first moment included; the outermost scope may be missing */
+    /* a window begins with what holds there, the change at its first moment included; the outermost scope may be
+     * missing */
     snprintf(want, sizeof want, "15:%u=xxxxxxx1 20:%u=zzzzzz01 ", h, h);
     assert_string_equal(changes(w, "u_a.data_q", 15, 24, &s), want);
     snprintf(want, sizeof want, "14:%u=00000101 ", h);
@@ -200,7 +203,8 @@ static void missing_converter_is_said(void **state) {
 
 static void bad_text_is_refused(void **state) {
     (void)state;
-    static const char head[] = "$timescale 1ns $end $scope module t $end\n$var wire 4 ! a $end $upscope $end\n$enddefinitions $end\n";
+    static const char head[] =
+        "$timescale 1ns $end $scope module t $end\n$var wire 4 ! a $end $upscope $end\n$enddefinitions $end\n";
     static const struct {
         const char *text; /* behind the header; '$': instead of it */
         const char *message;
@@ -382,7 +386,8 @@ static void damaged_files_do_no_harm(void **state) {
 /* ---- what to look at ---- */
 
 static tb_wave_view small_view(const char *wave, const tb_wave_group *group, size_t groups) {
-    return (tb_wave_view){.wave = wave, .title = "a <b> & c", .group = group, .groups = groups, .clock = "TOP.clk_i", .marker = 20};
+    return (tb_wave_view){
+        .wave = wave, .title = "a <b> & c", .group = group, .groups = groups, .clock = "TOP.clk_i", .marker = 20};
 }
 
 static void instance_is_ordered(void **state) {
@@ -434,8 +439,9 @@ static void save_file_has_groups_and_marker(void **state) {
     char *text = read_whole(out, NULL);
     assert_non_null(strstr(text, "small.vcd\"\n[timestart] 0\n"));
     assert_non_null(strstr(text, " 20 20 -1 -1"));
-    assert_non_null(strstr(text, "@800200\n-handshakes\n@28\nTOP.u_a.valid_o\n@22\nTOP.u_a.data_q[7:0]\n@1000200\n-handshakes\n"
-                                 "@800200\n-data\n@22\nTOP.u_a.mem[3][3:0]\n@1000200\n-data\n"));
+    assert_non_null(
+        strstr(text, "@800200\n-handshakes\n@28\nTOP.u_a.valid_o\n@22\nTOP.u_a.data_q[7:0]\n@1000200\n-handshakes\n"
+                     "@800200\n-data\n@22\nTOP.u_a.mem[3][3:0]\n@1000200\n-data\n"));
     free(text);
     assert_int_equal(tb_wave_gtkw(&view, "/nowhere/x.gtkw", err, sizeof err), -1);
     assert_non_null(strstr(err, "/nowhere/x.gtkw: No such file"));
@@ -446,7 +452,8 @@ static void save_file_has_groups_and_marker(void **state) {
 
 static void diagram_shows_values(void **state) {
     (void)state;
-    static const char *const a[] = {"TOP.clk_i", "TOP.u_a.valid_o", "TOP.u_a.ready_i", "TOP.u_a.data_q", "TOP.u_a.none"};
+    static const char *const a[] = {"TOP.clk_i", "TOP.u_a.valid_o", "TOP.u_a.ready_i", "TOP.u_a.data_q",
+                                    "TOP.u_a.none"};
     const tb_wave_group group[] = {{"unit <a>", a, 5}};
     char err[256] = "";
     char *vcd = in_dir("small.vcd");

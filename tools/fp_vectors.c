@@ -1,8 +1,10 @@
 /*
- * fp_vectors.c - prints vectors for the fp units in TestFloat's text form: `a b result flags` or `a result flags`, hexadecimal.
+ * fp_vectors.c - prints vectors for the fp units in TestFloat's text form: `a b result flags` or `a result flags`,
+ * hexadecimal.
  *
- * Every pair of special exponents and fractions first, then random ones that are drawn towards the corners. Results and flags come from the host's floating
- * point (IEEE-754, round to nearest even), not from the golden model. NaN results of arithmetic are printed as 7FC00000, whatever the host makes.
+ * Every pair of special exponents and fractions first, then random ones that are drawn towards the corners. Results and
+ * flags come from the host's floating point (IEEE-754, round to nearest even), not from the golden model. NaN results
+ * of arithmetic are printed as 7FC00000, whatever the host makes.
  */
 #include <errno.h>
 #include <fenv.h>
@@ -76,7 +78,8 @@ static answer arithmetic(float f) {
     return (answer){is_nan(bits) ? NAN_OUT : bits, flags};
 }
 
-/* Operands and results are volatile, so that each operation happens between the clearing of the flags and their reading. */
+/* Operands and results are volatile, so that each operation happens between the clearing of the flags and their
+ * reading. */
 static answer f32_add(uint32_t a, uint32_t b) {
     volatile float x = to_float(a), y = to_float(b);
     feclearexcept(FE_ALL_EXCEPT);
@@ -210,7 +213,8 @@ static void vector(const operation *op, uint32_t a, uint32_t b) {
 
 /* ---- corners ---- */
 
-static const uint32_t exponents[] = {0, 1, 2, 24, 64, 102, 103, 104, 126, 127, 128, 150, 151, 152, 190, 230, 253, 254, 255};
+static const uint32_t exponents[] = {0,   1,   2,   24,  64,  102, 103, 104, 126, 127,
+                                     128, 150, 151, 152, 190, 230, 253, 254, 255};
 static const uint32_t fractions[] = {0, 1, 2, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFE, 0x7FFFFF};
 #define EXPONENTS (sizeof exponents / sizeof *exponents)
 #define FRACTIONS (sizeof fractions / sizeof *fractions)
@@ -226,7 +230,8 @@ static void corner_pairs(const operation *op) {
     }
 }
 
-/* Every exponent and sign with one bit set, one bit clear, ones at the upper and at the lower end; then integers and halves with their neighbours. */
+/* Every exponent and sign with one bit set, one bit clear, ones at the upper and at the lower end; then integers and
+ * halves with their neighbours. */
 static void corner_floats(const operation *op) {
     for (uint32_t top = 0; top < 512; top++) {
         vector(op, top << 23, 0);
@@ -375,7 +380,8 @@ static int take_operation(void *ctx, const char *word, char *err, size_t err_siz
 
 static void usage(const opt_line *line) {
     fputs("usage: fp-vectors OP [--seed S] [--count K]\n"
-          "prints vectors of an operation, `a b result flags` or `a result flags` in hexadecimal: all corner cases, then K random ones\n\n",
+          "prints vectors of an operation, `a b result flags` or `a result flags` in hexadecimal: all corner cases, "
+          "then K random ones\n\n",
           stdout);
     opt_help(stdout, line);
     fputs("\nOP:", stdout);

@@ -1,9 +1,10 @@
 /*
  * cm_fp.h - the FP32 steps of docs/npu/npu.md section 2, on bits of binary32.
  *
- * The operations are those of the host's C float, which is IEEE-754 binary32 with round to nearest even and subnormals kept on every host
- * that we build for; -ffp-contract=off keeps each of them a step of its own. What the standard leaves open, the bits of a NaN result, is
- * fixed here. tests/test_cm_fp.c holds this file to an implementation in integers. They are inline: checks of running designs call them for every value.
+ * The operations are those of the host's C float, which is IEEE-754 binary32 with round to nearest even and subnormals
+ * kept on every host that we build for; -ffp-contract=off keeps each of them a step of its own. What the standard
+ * leaves open, the bits of a NaN result, is fixed here. tests/test_cm_fp.c holds this file to an implementation in
+ * integers. They are inline: checks of running designs call them for every value.
  */
 #ifndef CM_FP_H
 #define CM_FP_H

@@ -59,8 +59,8 @@ static bool uses_q(uint32_t op) {
 }
 
 static bool alu_fits(const cm_alu_task *t) {
-    uint32_t by4 = t->a_addr | t->a_rstep | t->a_pstep | t->b_addr | t->b_rstep | t->b_pstep | t->o_addr | t->o_rstep | t->o_pstep |
-                   t->p_addr | t->q_addr;
+    uint32_t by4 = t->a_addr | t->a_rstep | t->a_pstep | t->b_addr | t->b_rstep | t->b_pstep | t->o_addr | t->o_rstep |
+                   t->o_pstep | t->p_addr | t->q_addr;
     if (t->op > NPU_ALU_CTRL_OP_PRELU || t->act >= CM_ACT_COUNT || t->p_kind > NPU_ALU_CTRL_P_KIND_PLANE ||
         t->q_kind > NPU_ALU_CTRL_Q_KIND_PLANE) {
         return false;
@@ -119,8 +119,8 @@ typedef struct alu_row {
 } alu_row;
 
 /* x[i] becomes the value of operation `op` on element i of a chunk that starts `done` elements into the row. */
-static void compute_chunk(const cm_alu_task *t, const cm_mem *mem, const alu_row *row, uint32_t done, uint32_t count, uint32_t *x,
-                          cm_faults *faults) {
+static void compute_chunk(const cm_alu_task *t, const cm_mem *mem, const alu_row *row, uint32_t done, uint32_t count,
+                          uint32_t *x, cm_faults *faults) {
     uint32_t b[CHUNK];
     bool p_vector = uses_p(t->op) && t->p_kind == NPU_ALU_CTRL_P_KIND_VECTOR;
     bool q_vector = uses_q(t->op) && t->q_kind == NPU_ALU_CTRL_Q_KIND_VECTOR;

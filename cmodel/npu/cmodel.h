@@ -1,5 +1,6 @@
 /*
- * cmodel.h - golden model of the NPU: its units as plain functions, and a device that executes register writes on a memory image.
+ * cmodel.h - golden model of the NPU: its units as plain functions, and a device that executes register writes on a
+ * memory image.
  *
  * Written from docs/npu/npu.md, not from the RTL. Scalar reference code. No function allocates except cm_device_new().
  */
@@ -13,7 +14,8 @@
 #include "cm_fp.h"
 #include "npu_tasks.h"
 
-/* ---- fp: IEEE-754 binary32 on bit patterns, round to nearest even, subnormals kept, NaN out is 0x7FC00000 (docs/npu/npu.md section 2): cm_fp.h ---- */
+/* ---- fp: IEEE-754 binary32 on bit patterns, round to nearest even, subnormals kept, NaN out is 0x7FC00000
+ * (docs/npu/npu.md section 2): cm_fp.h ---- */
 
 /* ---- act: activations (docs/npu/npu.md section 2) ---- */
 typedef enum cm_act {
@@ -51,26 +53,31 @@ typedef struct cm_dma_burst {
 /* Cut (addr, bytes > 0) into bursts of 16-byte beats; writes up to max of them, returns how many there are. */
 size_t cm_dma_split(uint32_t addr, uint32_t bytes, cm_dma_burst *out, size_t max);
 
-/* ---- layout: quantise `count` (1..64) FP32 pixels of N channels; in[c*count + i]; out[i*n + c]; channels >= channels are 0 ---- */
+/* ---- layout: quantise `count` (1..64) FP32 pixels of N channels; in[c*count + i]; out[i*n + c]; channels >= channels
+ * are 0 ---- */
 void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, const uint32_t *in, int8_t *out);
 
 /*
- * ---- im2col: the row vectors of one block: for each pixel j (0..2n-1) of the tile that of output pixel tile*2n + j at kernel position (ky, kx) and
- * channel block icb: n int8 from ifm words, or zeros outside the map or past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1.
- * ifm: [ih][iw][align(ic,n)] int8. out: [2n][n] int8 (pixel, channel). ----
+ * ---- im2col: the row vectors of one block: for each pixel j (0..2n-1) of the tile that of output pixel tile*2n + j at
+ * kernel position (ky, kx) and channel block icb: n int8 from ifm words, or zeros outside the map or past the last
+ * pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1. ifm: [ih][iw][align(ic,n)] int8. out: [2n][n] int8
+ * (pixel, channel). ----
  */
-void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx, uint32_t icb,
-                     int8_t *out);
+void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx,
+                     uint32_t icb, int8_t *out);
 
-/* ---- mesh: out[j][c] = sum over r of act[j][r] * wgt[r][c] for the 2n pixels of a tile; act [2n][n], wgt [n][n] (word r, byte c), out [2n][n] int32 ---- */
+/* ---- mesh: out[j][c] = sum over r of act[j][r] * wgt[r][c] for the 2n pixels of a tile; act [2n][n], wgt [n][n] (word
+ * r, byte c), out [2n][n] int32 ---- */
 void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
-/* The same for a diagonal of weights (DEPTHWISE): out[j][c] = act[j][c] * wgt[c]; wgt NULL: all weights are 1 (CONVERT). */
+/* The same for a diagonal of weights (DEPTHWISE): out[j][c] = act[j][c] * wgt[c]; wgt NULL: all weights are 1
+ * (CONVERT). */
 void cm_mesh_diagonal(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
 
 /* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps ---- */
 void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
 
-/* ---- post: one result. psum is added before anything else when t->psum_add. Returns FP32 bits, or the int32 itself when t->raw_out ---- */
+/* ---- post: one result. psum is added before anything else when t->psum_add. Returns FP32 bits, or the int32 itself
+ * when t->raw_out ---- */
 uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t oscale, uint32_t bias);
 
 /* ---- requant: one result of cm_post as INT8 (t->requant) ---- */
@@ -98,7 +105,8 @@ cm_device *cm_device_new(uint32_t n, const cm_mem *mem);
 void cm_device_free(cm_device *dev);
 /* Build parameters EnAlu and EnPool; both units are there when this is not called. Resets the registers. */
 void cm_device_set_units(cm_device *dev, bool alu, bool pool);
-/* Offsets 0..508. A write of GEMM_CTRL, ALU_CTRL or POOL_CTRL with EN = 1 executes the task at once. Reads of timed fields return their reset values, IRQ_ID excepted. */
+/* Offsets 0..508. A write of GEMM_CTRL, ALU_CTRL or POOL_CTRL with EN = 1 executes the task at once. Reads of timed
+ * fields return their reset values, IRQ_ID excepted. */
 uint32_t cm_device_read(cm_device *dev, uint32_t offset);
 void cm_device_write(cm_device *dev, uint32_t offset, uint32_t value, uint32_t byte_strobes);
 /* Current interrupt lines: bit 0 ALU, 1 POOL, 2 GEMM. */
@@ -112,10 +120,19 @@ typedef void cm_task_hook(void *ctx, const cm_gemm_task *task);
 void cm_device_on_task(cm_device *dev, cm_task_hook *hook, void *ctx);
 
 /*
- * Inner values of tasks, as the units compute them. `count` values from element `first` on, `step` elements from one to the next, of a tensor in C order: sums, POST and REQUANT
- * [oc][oh][ow] (int32; FP32 bits, int32 with raw_out; int8), ALU [plane][row][i] before and after the activation (FP32 bits; i only 0 in reductions), POOL [c][oh][ow] (FP32 bits or int8).
+ * Inner values of tasks, as the units compute them. `count` values from element `first` on, `step` elements from one to
+ * the next, of a tensor in C order: sums, POST and REQUANT [oc][oh][ow] (int32; FP32 bits, int32 with raw_out; int8),
+ * ALU [plane][row][i] before and after the activation (FP32 bits; i only 0 in reductions), POOL [c][oh][ow] (FP32 bits
+ * or int8).
  */
-typedef enum cm_log_stream { CM_LOG_SUM, CM_LOG_POST, CM_LOG_REQUANT, CM_LOG_ALU_VALUE, CM_LOG_ALU_RESULT, CM_LOG_POOL } cm_log_stream;
+typedef enum cm_log_stream {
+    CM_LOG_SUM,
+    CM_LOG_POST,
+    CM_LOG_REQUANT,
+    CM_LOG_ALU_VALUE,
+    CM_LOG_ALU_RESULT,
+    CM_LOG_POOL
+} cm_log_stream;
 typedef struct cm_log {
     void *ctx;
     void (*values)(void *ctx, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count, const void *values);
@@ -123,9 +140,11 @@ typedef struct cm_log {
 /* Called while tasks are executed; `log` must live on. NULL: no more. */
 void cm_device_set_log(cm_device *dev, const cm_log *log);
 
-/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu/npu.md section 3.2 "Limits" refuses it, whatever ran before. */
+/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu/npu.md section 3.2
+ * "Limits" refuses it, whatever ran before. */
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out);
-/* The rest of the limits: false when the task wants to keep the weights (WGT_KEEP) and `before`, the task accepted before it (NULL: none), did not leave them. */
+/* The rest of the limits: false when the task wants to keep the weights (WGT_KEEP) and `before`, the task accepted
+ * before it (NULL: none), did not leave them. */
 bool cm_gemm_follows(const cm_gemm_task *before, const cm_gemm_task *task);
 /* Execute one task on memory with the unit models; ic/oc/map as in the task. false: a memory access failed. */
 bool cm_gemm_run(uint32_t n, const cm_gemm_task *task, const cm_mem *mem);

@@ -68,14 +68,17 @@ static bool addresses_fit(uint32_t n, const cm_gemm_task *t) {
     if ((t->wgt_addr | t->oscale_addr | t->bias_addr) % 16 != 0 || (t->psum_addr | t->psum_cstep) % 4 != 0) {
         return false;
     }
-    if ((t->ifm_addr | t->ifm_cstep) % (t->nhwc_in ? n : 4) != 0 || (t->ofm_addr | t->ofm_cstep) % (t->requant ? n : 4) != 0) {
+    if ((t->ifm_addr | t->ifm_cstep) % (t->nhwc_in ? n : 4) != 0 ||
+        (t->ofm_addr | t->ofm_cstep) % (t->requant ? n : 4) != 0) {
         return false;
     }
-    return !(t->nhwc_in && t->ifm_cstep < cm_gemm_blocks(t->ic, n) * n) && !(t->requant && t->ofm_cstep < cm_gemm_blocks(t->oc, n) * n);
+    return !(t->nhwc_in && t->ifm_cstep < cm_gemm_blocks(t->ic, n) * n) &&
+           !(t->requant && t->ofm_cstep < cm_gemm_blocks(t->oc, n) * n);
 }
 
 static bool options_fit(const cm_gemm_task *t) {
-    if (t->op > NPU_GEMM_CTRL_OP_CONVERT || t->act >= CM_ACT_COUNT || (t->op != NPU_GEMM_CTRL_OP_CONV && t->oc != t->ic)) {
+    if (t->op > NPU_GEMM_CTRL_OP_CONVERT || t->act >= CM_ACT_COUNT ||
+        (t->op != NPU_GEMM_CTRL_OP_CONV && t->oc != t->ic)) {
         return false;
     }
     if (t->wgt_keep && !t->wgt_res) {
@@ -96,14 +99,16 @@ uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t) {
     }
 }
 
-/* The most input rows that the pixels of one group need. The widths of the fields keep every product here far from 2^64. */
+/* The most input rows that the pixels of one group need. The widths of the fields keep every product here far from
+ * 2^64. */
 static uint64_t rows_of_group(uint32_t n, const cm_gemm_task *t) {
     uint64_t pixels = 2u * n * cm_gemm_group(n, t->group);
     uint64_t out_rows = cm_min_u64(t->oh, 1 + (pixels + t->ow - 2) / t->ow);
     return cm_min_u64(t->ih, (out_rows - 1) * t->sh + (uint64_t)(t->kh - 1) * t->dh + 1);
 }
 
-/* What must be on chip: weights of one block of output channels, with WGT_RES of all; the input map, or with WGT_RES the rows of a group. */
+/* What must be on chip: weights of one block of output channels, with WGT_RES of all; the input map, or with WGT_RES
+ * the rows of a group. */
 static bool memories_fit(uint32_t n, const cm_gemm_task *t) {
     uint64_t icbs = cm_gemm_blocks(t->ic, n);
     uint64_t ocbs = cm_gemm_blocks(t->oc, n);
@@ -138,7 +143,8 @@ bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out) {
     decode_geometry(regs, &t);
     decode_addresses(regs, &t);
     decode_options(regs, &t);
-    if (CM_GET(regs, GEMM_CTRL, PAD_MODE) != NPU_GEMM_CTRL_PAD_MODE_ZERO || !cm_gemm_fits(n, &t) || !addresses_fit(n, &t)) {
+    if (CM_GET(regs, GEMM_CTRL, PAD_MODE) != NPU_GEMM_CTRL_PAD_MODE_ZERO || !cm_gemm_fits(n, &t) ||
+        !addresses_fit(n, &t)) {
         return false;
     }
     t.group = cm_gemm_group(n, t.group);
@@ -150,6 +156,6 @@ bool cm_gemm_follows(const cm_gemm_task *before, const cm_gemm_task *task) {
     if (!task->wgt_keep) {
         return true;
     }
-    return before != NULL && before->wgt_res && before->op == task->op && before->wgt_addr == task->wgt_addr && before->kw == task->kw &&
-           before->kh == task->kh && before->ic == task->ic && before->oc == task->oc;
+    return before != NULL && before->wgt_res && before->op == task->op && before->wgt_addr == task->wgt_addr &&
+           before->kw == task->kw && before->kh == task->kh && before->ic == task->ic && before->oc == task->oc;
 }

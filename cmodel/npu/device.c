@@ -1,6 +1,6 @@
 /*
- * device.c - the NPU behind its register interface, without time: a task is complete when the write that starts it returns
- * (docs/architecture.md section 5, docs/npu/npu.md section 3).
+ * device.c - the NPU behind its register interface, without time: a task is complete when the write that starts it
+ * returns (docs/architecture.md section 5, docs/npu/npu.md section 3).
  */
 #include "gemm.h"
 #include "regs.h"
@@ -55,8 +55,9 @@ uint32_t cm_device_read(cm_device *dev, uint32_t offset) {
 }
 
 /*
- * The specification says of few accesses which channel makes them, so the model reports all its failed reads on channel 0, and on channel 0 the
- * failed writes that no rule gives to channel 1. In tandem bus errors come from the RTL alone; this is for the model as the only device.
+ * The specification says of few accesses which channel makes them, so the model reports all its failed reads on channel
+ * 0, and on channel 0 the failed writes that no rule gives to channel 1. In tandem bus errors come from the RTL alone;
+ * this is for the model as the only device.
  */
 static void finish(cm_device *dev, cm_unit unit, const cm_faults *f) {
     dev->faults += f->reads + f->writes[0] + f->writes[1];
@@ -75,7 +76,8 @@ static uint64_t macs_of(const cm_gemm_task *t) {
 static void start_gemm(cm_device *dev) {
     cm_gemm_task task;
     cm_faults faults = {0};
-    if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) || !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
+    if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) ||
+        !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
         cm_regs_raise_err(&dev->regs, CM_UNIT_GEMM, NPU_ERR_CONFIG_MASK);
         return;
     }

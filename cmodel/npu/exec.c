@@ -1,5 +1,6 @@
 /*
- * exec.c - memory accesses of a running task: docs/npu/npu.md section 3.5 (a task with failed accesses runs on and completes).
+ * exec.c - memory accesses of a running task: docs/npu/npu.md section 3.5 (a task with failed accesses runs on and
+ * completes).
  */
 #include "exec.h"
 
@@ -12,7 +13,8 @@ void cm_exec_read(const cm_mem *mem, cm_faults *faults, uint32_t addr, void *dst
     }
 }
 
-void cm_exec_write(const cm_mem *mem, cm_faults *faults, uint32_t channel, uint32_t addr, const void *src, uint32_t bytes) {
+void cm_exec_write(const cm_mem *mem, cm_faults *faults, uint32_t channel, uint32_t addr, const void *src,
+                   uint32_t bytes) {
     if (!mem->write(mem->ctx, addr, src, bytes)) {
         faults->writes[channel]++;
     }

@@ -49,7 +49,8 @@ static void load_int8(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *ds
     }
 }
 
-/* Make rows row0..row1-1 those in buf->ifm. The first row only ever moves down; rows that are there already are not loaded again. */
+/* Make rows row0..row1-1 those in buf->ifm. The first row only ever moves down; rows that are there already are not
+ * loaded again. */
 static void load_rows(gemm_run *g, uint32_t row0, uint32_t row1) {
     const cm_gemm_task *t = g->t;
     size_t row_bytes = (size_t)t->iw * cm_gemm_blocks(t->ic, g->n) * g->n;
@@ -102,8 +103,8 @@ static void load_weights(const gemm_run *g, uint32_t ocb, int8_t *dst) {
 }
 
 /* All blocks of a tile at one kernel position; DEPTHWISE and CONVERT have one, whose weights stand on a diagonal. */
-static void compute_position(const gemm_run *g, const cm_gemm_task *view, uint32_t ocb, uint32_t tile, uint32_t ky, uint32_t kx,
-                             const int8_t *wgt) {
+static void compute_position(const gemm_run *g, const cm_gemm_task *view, uint32_t ocb, uint32_t tile, uint32_t ky,
+                             uint32_t kx, const int8_t *wgt) {
     cm_gemm_buffers *buf = g->buf;
     uint32_t n = g->n;
     uint32_t icbs = cm_gemm_blocks(view->ic, n);
@@ -159,7 +160,8 @@ static void post_channel(const gemm_run *g, uint32_t oc, uint32_t p0, uint32_t c
     cm_exec_log(g->log, CM_LOG_POST, first, 1, count, buf->result);
 }
 
-/* Post-process and write back `count` pixels from pixel p0 on of block ocb. Of an NCHW output only the channels that exist are there. */
+/* Post-process and write back `count` pixels from pixel p0 on of block ocb. Of an NCHW output only the channels that
+ * exist are there. */
 static void write_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t count) {
     const cm_gemm_task *t = g->t;
     cm_gemm_buffers *buf = g->buf;
@@ -191,7 +193,8 @@ static void run_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t p1,
     write_group(g, ocb, p0, p1 - p0);
 }
 
-void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults, const cm_log *log) {
+void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults,
+                     const cm_log *log) {
     gemm_run g = {.n = n, .t = t, .mem = mem, .buf = buf, .faults = faults, .log = log};
     uint32_t pixels = t->ow * t->oh;
     uint32_t group = 2 * n * cm_gemm_group(n, t->group);

@@ -45,10 +45,12 @@ static inline uint32_t cm_gemm_group(uint32_t n, uint32_t tiles) {
 /* Words of weights (n bytes) of one block of output channels. */
 uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t);
 
-/* True when sizes and options are inside the limits of docs/npu/npu.md section 3.2 (addresses and the task before are not looked at). */
+/* True when sizes and options are inside the limits of docs/npu/npu.md section 3.2 (addresses and the task before are
+ * not looked at). */
 bool cm_gemm_fits(uint32_t n, const cm_gemm_task *t);
 
 /* Execute a task for which cm_gemm_fits() holds; adds to *faults. log: inner values, or NULL. */
-void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults, const cm_log *log);
+void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults,
+                     const cm_log *log);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * im2col.c - the 2N row vectors that one block of a tile needs: docs/npu/npu.md sections 3 (geometry) and 4 (tile, streams).
+ * im2col.c - the 2N row vectors that one block of a tile needs: docs/npu/npu.md sections 3 (geometry) and 4 (tile,
+ * streams).
  */
 #include "cmodel.h"
 #include "cm_num.h"
 
 #include <string.h>
 
-void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx, uint32_t icb,
-                     int8_t *out) {
+void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx,
+                     uint32_t icb, int8_t *out) {
     size_t blocks = cm_div_up(t->ic, n);
     uint64_t pixels = (uint64_t)t->ow * t->oh;
     uint64_t first = (uint64_t)tile * 2 * n;

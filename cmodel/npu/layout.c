@@ -1,5 +1,6 @@
 /*
- * layout.c - FP32 pixels of N channels become INT8 words of N channels: docs/npu/npu.md sections 2 (quantiser) and 4 (layout).
+ * layout.c - FP32 pixels of N channels become INT8 words of N channels: docs/npu/npu.md sections 2 (quantiser) and 4
+ * (layout).
  */
 #include "cmodel.h"
 

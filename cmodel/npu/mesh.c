@@ -4,10 +4,11 @@
 #include "cmodel.h"
 
 /*
- * N products cannot overflow (32 * 128 * 128), so plain int32 sums equal the wrapping ones here. Inlined with a constant n, so that the compiler
- * keeps a row of sums in vector registers.
+ * N products cannot overflow (32 * 128 * 128), so plain int32 sums equal the wrapping ones here. Inlined with a
+ * constant n, so that the compiler keeps a row of sums in vector registers.
  */
-static inline void mesh_rows(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt, int32_t *restrict out) {
+static inline void mesh_rows(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt,
+                             int32_t *restrict out) {
     for (uint32_t j = 0; j < 2 * n; j++) {
         int32_t sum[32] = {0};
         for (uint32_t r = 0; r < n; r++) {
@@ -22,7 +23,8 @@ static inline void mesh_rows(uint32_t n, const int8_t *restrict act, const int8_
 }
 
 /* Small rows: weights widened once, since a row of them fills one vector register as int32. */
-static inline void mesh_small(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt, int32_t *restrict out) {
+static inline void mesh_small(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt,
+                              int32_t *restrict out) {
     int32_t wide[64];
     for (uint32_t i = 0; i < n * n; i++) {
         wide[i] = wgt[i];

@@ -10,7 +10,8 @@
 #define MAX_N 32u
 
 static bool sizes_fit(const cm_pool_task *t) {
-    if (t->kw == 0 || t->kh == 0 || t->sw == 0 || t->sh == 0 || t->iw == 0 || t->ih == 0 || t->ow == 0 || t->oh == 0 || t->c == 0) {
+    if (t->kw == 0 || t->kh == 0 || t->sw == 0 || t->sh == 0 || t->iw == 0 || t->ih == 0 || t->ow == 0 || t->oh == 0 ||
+        t->c == 0) {
         return false;
     }
     if (t->iw > MAX_IW || t->ow > MAX_OW || t->pad_l >= t->kw || t->pad_t >= t->kh) {
@@ -63,7 +64,8 @@ bool cm_pool_decode(uint32_t n, const uint32_t *regs, cm_pool_task *out) {
 }
 
 /*
- * A task works on lanes: the N channels of a block of an INT8 map side by side, or one channel of an FP32 map. An INT8 element is kept as int32.
+ * A task works on lanes: the N channels of a block of an INT8 map side by side, or one channel of an FP32 map. An INT8
+ * element is kept as int32.
  */
 typedef struct pool_run {
     const cm_pool_task *t;
@@ -113,7 +115,8 @@ static uint32_t take(const cm_pool_task *t, uint32_t m, uint32_t v) {
     return above ? v : m;
 }
 
-/* Add one row of the map to the windows of an output row; row by row and left to right is the raster order of each window. */
+/* Add one row of the map to the windows of an output row; row by row and left to right is the raster order of each
+ * window. */
 static void take_row(pool_run *p, bool first_row) {
     const cm_pool_task *t = p->t;
     for (uint32_t ox = 0; ox < t->ow; ox++) {

@@ -12,7 +12,8 @@ typedef struct reg_info {
     uint32_t reset;
 } reg_info;
 
-#define REG_ROW(name, offset, access, exact, timed, w1c, reset) {(offset), (access), (exact) | (timed) | (w1c), (reset)},
+#define REG_ROW(name, offset, access, exact, timed, w1c, reset)                                                        \
+    {(offset), (access), (exact) | (timed) | (w1c), (reset)},
 static const reg_info reg_table[] = {NPU_REG_TABLE(REG_ROW)};
 #undef REG_ROW
 
@@ -44,9 +45,12 @@ typedef struct unit_info {
 } unit_info;
 
 static const unit_info units[CM_UNIT_COUNT] = {
-    [CM_UNIT_ALU] = {NPU_REG_ALU_CTRL, NPU_ALU_CTRL_EN_MASK, CM_REG_START_ALU, NPU_REG_ALU_COUNT, NPU_ERR_ALU_BUS_RD0_LSB},
-    [CM_UNIT_POOL] = {NPU_REG_POOL_CTRL, NPU_POOL_CTRL_EN_MASK, CM_REG_START_POOL, NPU_REG_POOL_COUNT, NPU_ERR_POOL_BUS_RD0_LSB},
-    [CM_UNIT_GEMM] = {NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_EN_MASK, CM_REG_START_GEMM, NPU_REG_GEMM_COUNT, NPU_ERR_BUS_RD0_LSB},
+    [CM_UNIT_ALU] = {NPU_REG_ALU_CTRL, NPU_ALU_CTRL_EN_MASK, CM_REG_START_ALU, NPU_REG_ALU_COUNT,
+                     NPU_ERR_ALU_BUS_RD0_LSB},
+    [CM_UNIT_POOL] = {NPU_REG_POOL_CTRL, NPU_POOL_CTRL_EN_MASK, CM_REG_START_POOL, NPU_REG_POOL_COUNT,
+                      NPU_ERR_POOL_BUS_RD0_LSB},
+    [CM_UNIT_GEMM] = {NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_EN_MASK, CM_REG_START_GEMM, NPU_REG_GEMM_COUNT,
+                      NPU_ERR_BUS_RD0_LSB},
 };
 
 void cm_regs_reset(cm_regs *r) {
@@ -54,8 +58,8 @@ void cm_regs_reset(cm_regs *r) {
     for (size_t i = 0; i < sizeof reg_table / sizeof reg_table[0]; i++) {
         r->value[reg_table[i].offset / 4] = reg_table[i].reset;
     }
-    r->value[NPU_REG_CONFIG / 4] |=
-        r->n << NPU_CONFIG_MESH_N_LSB | (uint32_t)r->has_alu << NPU_CONFIG_EN_ALU_LSB | (uint32_t)r->has_pool << NPU_CONFIG_EN_POOL_LSB;
+    r->value[NPU_REG_CONFIG / 4] |= r->n << NPU_CONFIG_MESH_N_LSB | (uint32_t)r->has_alu << NPU_CONFIG_EN_ALU_LSB |
+                                    (uint32_t)r->has_pool << NPU_CONFIG_EN_POOL_LSB;
 }
 
 uint32_t cm_regs_irq(const cm_regs *r) {

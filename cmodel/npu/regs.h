@@ -23,13 +23,20 @@ typedef struct cm_regs {
 } cm_regs;
 
 /* What a register write asks of the device. */
-typedef enum cm_reg_action { CM_REG_NOTHING, CM_REG_START_ALU, CM_REG_START_POOL, CM_REG_START_GEMM, CM_REG_SOFT_RESET } cm_reg_action;
+typedef enum cm_reg_action {
+    CM_REG_NOTHING,
+    CM_REG_START_ALU,
+    CM_REG_START_POOL,
+    CM_REG_START_GEMM,
+    CM_REG_SOFT_RESET
+} cm_reg_action;
 
 /* All registers to their reset values; CONFIG tells n and the units. */
 void cm_regs_reset(cm_regs *r);
 uint32_t cm_regs_read(const cm_regs *r, uint32_t offset);
 cm_reg_action cm_regs_write(cm_regs *r, uint32_t offset, uint32_t value, uint32_t byte_strobes);
-/* Raise error bits and with them the interrupt of the unit. bits: NPU_ERR_BUS_RD0_MASK .. NPU_ERR_OVERRUN_MASK, moved to the unit's byte. */
+/* Raise error bits and with them the interrupt of the unit. bits: NPU_ERR_BUS_RD0_MASK .. NPU_ERR_OVERRUN_MASK, moved
+ * to the unit's byte. */
 void cm_regs_raise_err(cm_regs *r, cm_unit unit, uint32_t bits);
 /* One more task complete: counter and interrupt. */
 void cm_regs_task_done(cm_regs *r, cm_unit unit);

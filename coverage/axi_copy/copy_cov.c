@@ -58,10 +58,11 @@ void copy_cov_close(copy_cov *cov) {
 
 void copy_cov_case(copy_cov *cov, const tb_knobs *knobs) {
     const int64_t values[POINTS] = {
-        [COPIES] = tb_knobs_get(knobs, "copies"),   [LEN] = tb_knobs_get(knobs, "len"),     [SRC] = tb_knobs_get(knobs, "src") % LANES,
-        [DST] = tb_knobs_get(knobs, "dst") % LANES, [WAIT] = tb_knobs_get(knobs, "irq"),    [EARLY] = tb_knobs_get(knobs, "early"),
-        [AGAIN] = tb_knobs_get(knobs, "again"),     [RANGE] = tb_knobs_get(knobs, "range"), [ERROR] = tb_knobs_get(knobs, "error"),
-        [BUS] = tb_knobs_get(knobs, "bus")};
+        [COPIES] = tb_knobs_get(knobs, "copies"),   [LEN] = tb_knobs_get(knobs, "len"),
+        [SRC] = tb_knobs_get(knobs, "src") % LANES, [DST] = tb_knobs_get(knobs, "dst") % LANES,
+        [WAIT] = tb_knobs_get(knobs, "irq"),        [EARLY] = tb_knobs_get(knobs, "early"),
+        [AGAIN] = tb_knobs_get(knobs, "again"),     [RANGE] = tb_knobs_get(knobs, "range"),
+        [ERROR] = tb_knobs_get(knobs, "error"),     [BUS] = tb_knobs_get(knobs, "bus")};
     (void)cov_sample(cov->inst, values);
 }
 

@@ -1,8 +1,11 @@
 /*
- * code.h - code coverage: what was executed of sources, from Verilator and from gcov, in files that merge (docs/coverage-code.md).
+ * code.h - code coverage: what was executed of sources, from Verilator and from gcov, in files that merge
+ * (docs/coverage-code.md).
  *
- * A code_data holds points as the tools count them, sorted and each one once. code_items() makes of them what is scored: lines, branches (one for each arm), toggles. Waivers
- * take items away with a reason, explanations give holes a reason and take nothing away. Functions return cov_status; err has one printable line. No globals; a code_data is for one thread at a time.
+ * A code_data holds points as the tools count them, sorted and each one once. code_items() makes of them what is
+ * scored: lines, branches (one for each arm), toggles. Waivers take items away with a reason, explanations give holes a
+ * reason and take nothing away. Functions return cov_status; err has one printable line. No globals; a code_data is for
+ * one thread at a time.
  */
 #ifndef COVERAGE_CODE_CODE_H
 #define COVERAGE_CODE_CODE_H
@@ -41,23 +44,25 @@ typedef struct code_data {
 
 void code_init(code_data *data);
 void code_free(code_data *data);
-/* Add a point; its texts are copied. Names and paths are one line of printable text. The data is sorted no more until code_settle(). */
+/* Add a point; its texts are copied. Names and paths are one line of printable text. The data is sorted no more until
+ * code_settle(). */
 int code_add(code_data *data, const code_point *point, cov_error *err);
 /* Sort, and add up points that are the same. */
 void code_settle(code_data *data);
 
 /*
- * Verilator's coverage file ("# SystemC::Coverage-3"), in memory: pages v_line, v_branch, v_toggle, v_user and v_expr, hierarchy and parameters of modules folded. Texts that are
- * no such file, and pages of other names, are refused.
+ * Verilator's coverage file ("# SystemC::Coverage-3"), in memory: pages v_line, v_branch, v_toggle, v_user and v_expr,
+ * hierarchy and parameters of modules folded. Texts that are no such file, and pages of other names, are refused.
  */
 int code_parse_dat(code_data *data, const char *text, size_t size, const char *name, cov_error *err);
 /*
- * gcov over all objects below a build folder. root: the folder that sources' paths are relative to; only: NULL, or "dir,dir": sources elsewhere are left out. COV_IO: there are no
- * objects, or gcov (environment GCOV) cannot be run.
+ * gcov over all objects below a build folder. root: the folder that sources' paths are relative to; only: NULL, or
+ * "dir,dir": sources elsewhere are left out. COV_IO: there are no objects, or gcov (environment GCOV) cannot be run.
  */
 int code_run_gcov(code_data *data, const char *root, const char *build, const char *only, cov_error *err);
 /* The same of one document of `gcov --json-format`. */
-int code_parse_gcov(code_data *data, const char *json, size_t size, const char *root, const char *only, const char *name, cov_error *err);
+int code_parse_gcov(code_data *data, const char *json, size_t size, const char *root, const char *only,
+                    const char *name, cov_error *err);
 
 /* ---- files ---- */
 
@@ -99,8 +104,8 @@ typedef struct code_items {
 } code_items;
 
 /*
- * A line is hit when a block or arm that has it is; the line of an if when any of its arms is. An arm, a toggle, a cover property is the sum over the instances. To be freed
- * with code_items_free(); the data must outlive them.
+ * A line is hit when a block or arm that has it is; the line of an if when any of its arms is. An arm, a toggle, a
+ * cover property is the sum over the instances. To be freed with code_items_free(); the data must outlive them.
  */
 int code_items_make(code_items *items, const code_data *data, cov_error *err);
 void code_items_free(code_items *items);
@@ -132,7 +137,8 @@ int code_source_read(code_source *source, const char *root, const char *file, co
 void code_source_free(code_source *source);
 /* Line of a source from 1 up; empty where there is none. */
 const char *code_source_line(const code_source *source, uint32_t line);
-/* The text of a comment "// KEY: text" on a line, or in the lines of comments right above it. false: there is none, or it is empty. */
+/* The text of a comment "// KEY: text" on a line, or in the lines of comments right above it. false: there is none, or
+ * it is empty. */
 bool code_source_note(const code_source *source, uint32_t line, const char *key, char *dst, size_t size);
 
 typedef struct code_module {
@@ -146,7 +152,8 @@ void code_modules_free(code_module *modules, size_t count);
 
 typedef enum code_use {
     CODE_WAIVE,  /* reasons why something needs no hit: "why:" and "check:", how to look again */
-    CODE_EXPLAIN /* why there is a hole: "why:" and "hit:", what would hit it. It names what it explains: no '*' in its pattern */
+    CODE_EXPLAIN /* why there is a hole: "why:" and "hit:", what would hit it. It names what it explains: no '*' in its
+                    pattern */
 } code_use;
 
 typedef struct code_waiver {
@@ -166,8 +173,9 @@ typedef struct code_waivers {
 int code_waivers_read(code_waivers *waivers, const char *path, code_use use, cov_error *err);
 void code_waivers_free(code_waivers *waivers);
 /*
- * Mark the items that they match and that have no hit: as waived, or as explained what is neither waived nor explained by an entry above. root: where sources are. An entry that is
- * stale has missing == 0. A source that cannot be read is an error where an entry looks at its text.
+ * Mark the items that they match and that have no hit: as waived, or as explained what is neither waived nor explained
+ * by an entry above. root: where sources are. An entry that is stale has missing == 0. A source that cannot be read is
+ * an error where an entry looks at its text.
  */
 int code_waive(code_waivers *waivers, code_items *items, const char *root, cov_error *err);
 /* Does a text match a pattern: '*' is any text, "[3..7]" one of the indices [3] to [7]? */

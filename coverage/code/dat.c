@@ -27,7 +27,8 @@ static const char *find_count(const char *line, const char *end, uint64_t *count
     while (quote > line && quote[-1] != '\'') {
         quote--;
     }
-    if (end - line < 6 || memcmp(line, "C '", 3) != 0 || quote - line < 4 || end - quote < 2 || end - quote > 21 || quote[0] != ' ') {
+    if (end - line < 6 || memcmp(line, "C '", 3) != 0 || quote - line < 4 || end - quote < 2 || end - quote > 21 ||
+        quote[0] != ' ') {
         return NULL;
     }
     *count = 0;
@@ -41,8 +42,8 @@ static const char *find_count(const char *line, const char *end, uint64_t *count
     return quote - 1;
 }
 
-int code_split_dat(const char *text, size_t size, char **shape, size_t *shape_bytes, uint64_t **counts, size_t *points, const char *name,
-                   cov_error *err) {
+int code_split_dat(const char *text, size_t size, char **shape, size_t *shape_bytes, uint64_t **counts, size_t *points,
+                   const char *name, cov_error *err) {
     const char *end = text + size;
     const char *at = memchr(text, '\n', size);
     size_t room = 0;
@@ -89,7 +90,10 @@ int code_split_dat(const char *text, size_t size, char **shape, size_t *shape_by
 }
 
 static int hex(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
 }
 
 /* A value, with %XX as it was. false: too long, or no printable text. */
@@ -147,7 +151,8 @@ static bool take_field(fields *f, const char *key, size_t key_length, const char
     if (is_key(key, key_length, "l", "lineno")) {
         return take_number(&f->line, value, length);
     }
-    return is_key(key, key_length, "n", "column") ? take_number(&f->column, value, length) : true; /* hierarchy and what else there is */
+    /* hierarchy and what else there is */
+    return is_key(key, key_length, "n", "column") ? take_number(&f->column, value, length) : true;
 }
 
 static bool take_fields(fields *f, const char *at, const char *end) {
@@ -172,8 +177,11 @@ static bool take_page(code_point *point, const char *page, const char *name, cha
     static const struct {
         const char *page;
         code_kind kind;
-    } pages[] = {
-        {"v_line/", CODE_BLOCK}, {"v_branch/", CODE_ARM}, {"v_toggle/", CODE_TOGGLE}, {"v_user/", CODE_USER}, {"v_expr/", CODE_EXPR}};
+    } pages[] = {{"v_line/", CODE_BLOCK},
+                 {"v_branch/", CODE_ARM},
+                 {"v_toggle/", CODE_TOGGLE},
+                 {"v_user/", CODE_USER},
+                 {"v_expr/", CODE_EXPR}};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         const size_t length = strlen(pages[i].page);
         if (strncmp(page, pages[i].page, length) != 0) {

@@ -1,4 +1,5 @@
-/* file.c - own files of code coverage: a header of two lines, the points as packed text, the counters as numbers of variable length; both with a checksum. */
+/* file.c - own files of code coverage: a header of two lines, the points as packed text, the counters as numbers of
+ * variable length; both with a checksum. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static void put_shape(text *t, const code_data *data) {
             put(t, "M %s\n", p->module);
             module = p->module;
         }
-        put(t, "%c %" PRIu32 " %" PRIu32 " %s %s\n", letters[p->kind], p->line, p->column, p->lines[0] == '\0' ? "-" : p->lines, p->name);
+        put(t, "%c %" PRIu32 " %" PRIu32 " %s %s\n", letters[p->kind], p->line, p->column,
+            p->lines[0] == '\0' ? "-" : p->lines, p->name);
     }
 }
 
@@ -69,8 +71,9 @@ static int damaged(const char *name, const char *what, cov_error *err) {
 static bool take_point(code_point *p, const char *line, char lines[CODE_NAME_BYTES]) {
     int used = 0;
     char letter = '\0';
-    if (sscanf(line, "%c %10" SCNu32 " %10" SCNu32 " %399[-,0-9]%n", &letter, &p->line, &p->column, lines, &used) != 4 || used == 0 ||
-        line[used] != ' ') {
+    if (sscanf(line, "%c %10" SCNu32 " %10" SCNu32 " %399[-,0-9]%n", &letter, &p->line, &p->column, lines, &used) !=
+            4 ||
+        used == 0 || line[used] != ' ') {
         return false;
     }
     used++; /* one blank: a name may begin with more */
@@ -93,8 +96,8 @@ static bool take_point(code_point *p, const char *line, char lines[CODE_NAME_BYT
 }
 
 /* A line of a shape into the data. */
-static int take_line(code_data *data, char file[CODE_NAME_BYTES], char module[CODE_NAME_BYTES], const char *line, const char *name,
-                     cov_error *err) {
+static int take_line(code_data *data, char file[CODE_NAME_BYTES], char module[CODE_NAME_BYTES], const char *line,
+                     const char *name, cov_error *err) {
     char lines[CODE_NAME_BYTES];
     code_point point = {.file = file, .module = module};
     if (!cov_is_line(line, 3 * CODE_NAME_BYTES) || strlen(line) < 2) {
@@ -111,7 +114,8 @@ static int take_line(code_data *data, char file[CODE_NAME_BYTES], char module[CO
         return damaged(name, "a line that is no point", err);
     }
     const int rc = code_add(data, &point, err);
-    if (rc == COV_OK && data->count > 1 && code_order(&data->points[data->count - 2], &data->points[data->count - 1]) >= 0) {
+    if (rc == COV_OK && data->count > 1 &&
+        code_order(&data->points[data->count - 2], &data->points[data->count - 1]) >= 0) {
         return damaged(name, "points that are not in their order", err);
     }
     return rc;
@@ -171,7 +175,8 @@ int code_add_counts(uint64_t *hits, const code_parts *parts, const char *name, c
         for (const unsigned char *p = parts->counts; p < end;) {
             uint64_t zeros = 0;
             uint64_t value = 0;
-            if (!cov_get_varint(&p, end, &zeros) || !cov_get_varint(&p, end, &value) || value == 0 || zeros >= parts->points - index) {
+            if (!cov_get_varint(&p, end, &zeros) || !cov_get_varint(&p, end, &value) || value == 0 ||
+                zeros >= parts->points - index) {
                 return damaged(name, "counters that do not fit its points", err);
             }
             index += zeros;
@@ -198,10 +203,11 @@ int code_print(const code_data *data, char **bytes, size_t *size, cov_error *err
     if (rc == COV_OK) {
         const size_t count_bytes = put_counts(data, counts);
         int head_bytes = snprintf(
-            head, sizeof head, MAGIC "files %" PRIu64 " points %zu shape %zu %zu %016" PRIx64 " counts %zu %016" PRIx64, data->files,
-            data->count, t.used, (size_t)shape_bytes, cov_checksum(shape, shape_bytes), count_bytes, cov_checksum(counts, count_bytes));
-        head_bytes +=
-            snprintf(head + head_bytes, sizeof head - (size_t)head_bytes, " head %016" PRIx64 "\n", cov_checksum(head, (size_t)head_bytes));
+            head, sizeof head, MAGIC "files %" PRIu64 " points %zu shape %zu %zu %016" PRIx64 " counts %zu %016" PRIx64,
+            data->files, data->count, t.used, (size_t)shape_bytes, cov_checksum(shape, shape_bytes), count_bytes,
+            cov_checksum(counts, count_bytes));
+        head_bytes += snprintf(head + head_bytes, sizeof head - (size_t)head_bytes, " head %016" PRIx64 "\n",
+                               cov_checksum(head, (size_t)head_bytes));
         *size = (size_t)head_bytes + shape_bytes + count_bytes;
         *bytes = malloc(*size);
         if (*bytes == NULL) {
@@ -235,16 +241,19 @@ int code_take_apart(code_parts *p, const unsigned char *bytes, size_t size, cons
     int used = 0;
     const size_t magic = sizeof MAGIC - 1;
     if (size < magic || memcmp(bytes, MAGIC, magic) != 0) {
-        return cov_fail(err, COV_BAD_FILE, "%s: neither a file of Verilator's coverage nor one of tandem-cov code", name);
+        return cov_fail(err, COV_BAD_FILE, "%s: neither a file of Verilator's coverage nor one of tandem-cov code",
+                        name);
     }
     const size_t room = size < sizeof head - 1 ? size : sizeof head - 1;
     memcpy(head, bytes, room);
     head[room] = '\0';
-    const int found = sscanf(head + magic, "files %20" SCNu64 " points %9zu shape %9zu %9zu %16" SCNx64 " counts %9zu %16" SCNx64 "%n",
-                             &p->files, &p->points, &p->shape_text, &p->shape_bytes, &shape_sum, &p->count_bytes, &count_sum, &used);
+    const int found = sscanf(
+        head + magic, "files %20" SCNu64 " points %9zu shape %9zu %9zu %16" SCNx64 " counts %9zu %16" SCNx64 "%n",
+        &p->files, &p->points, &p->shape_text, &p->shape_bytes, &shape_sum, &p->count_bytes, &count_sum, &used);
     const size_t line = magic + (size_t)used;
     (void)snprintf(sum, sizeof sum, " head %016" PRIx64 "\n", cov_checksum(head, line));
-    if (found != 7 || used == 0 || strncmp(head + line, sum, HEAD_SUM_BYTES) != 0 || p->files == 0 || p->shape_text > SHAPE_TEXT_MAX) {
+    if (found != 7 || used == 0 || strncmp(head + line, sum, HEAD_SUM_BYTES) != 0 || p->files == 0 ||
+        p->shape_text > SHAPE_TEXT_MAX) {
         return damaged(name, "its first lines", err);
     }
     const size_t from = line + HEAD_SUM_BYTES;

@@ -1,4 +1,5 @@
-/* gcov.c - what gcov says of C sources: it is run over all objects of a build folder and answers with a line of JSON for each. */
+/* gcov.c - what gcov says of C sources: it is run over all objects of a build folder and answers with a line of JSON
+ * for each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -51,8 +52,13 @@ static int take_line(code_data *data, const char *file, const json_t *entry, cov
     size_t arm = 0;
     json_t *branch = NULL;
     const uint32_t line = line_of(entry, "line_number");
-    code_point point = {
-        .file = file, .module = "", .name = "line", .lines = "", .line = line, .kind = CODE_LINE, .hits = count_of(entry, "count")};
+    code_point point = {.file = file,
+                        .module = "",
+                        .name = "line",
+                        .lines = "",
+                        .line = line,
+                        .kind = CODE_LINE,
+                        .hits = count_of(entry, "count")};
     int rc = line == 0 ? COV_OK : code_add(data, &point, err);
     json_array_foreach(json_object_get(entry, "branches"), index, branch) {
         if (rc != COV_OK || json_is_true(json_object_get(branch, "throw"))) {
@@ -80,7 +86,8 @@ static int take_function(code_data *data, const char *file, const json_t *entry,
     return name == NULL || line == 0 || !cov_is_line(name, CODE_NAME_BYTES - 1) ? COV_OK : code_add(data, &point, err);
 }
 
-int code_parse_gcov(code_data *data, const char *json, size_t size, const char *root, const char *only, const char *name, cov_error *err) {
+int code_parse_gcov(code_data *data, const char *json, size_t size, const char *root, const char *only,
+                    const char *name, cov_error *err) {
     json_error_t why;
     char file[CODE_NAME_BYTES];
     size_t index = 0;
@@ -90,11 +97,12 @@ int code_parse_gcov(code_data *data, const char *json, size_t size, const char *
     json_t *all = json_loadb(json, size, 0, &why);
     json_t *sources = json_object_get(all, "files");
     const char *folder = json_string_value(json_object_get(all, "current_working_directory"));
-    int rc = json_is_array(sources) ? COV_OK : cov_fail(err, COV_BAD_FILE, "%s: not what gcov --json-format writes", name);
+    int rc =
+        json_is_array(sources) ? COV_OK : cov_fail(err, COV_BAD_FILE, "%s: not what gcov --json-format writes", name);
     json_array_foreach(sources, index, source) {
         const char *path = json_string_value(json_object_get(source, "file"));
-        if (rc != COV_OK || path == NULL || !relative(file, path, folder == NULL ? "" : folder, root) || !is_below(file, only) ||
-            !cov_is_line(file, CODE_NAME_BYTES - 1)) {
+        if (rc != COV_OK || path == NULL || !relative(file, path, folder == NULL ? "" : folder, root) ||
+            !is_below(file, only) || !cov_is_line(file, CODE_NAME_BYTES - 1)) {
             continue;
         }
         json_array_foreach(json_object_get(source, "lines"), k, entry) {

@@ -59,8 +59,13 @@ static void add(list *l, code_metric metric, const code_point *p, const char *na
         l->room = l->failed ? l->room : room;
     }
     if (!l->failed) {
-        l->item[l->count++] = (code_item){
-            .file = p->file, .module = p->module, .name = name, .line = line, .column = column, .metric = metric, .hits = p->hits};
+        l->item[l->count++] = (code_item){.file = p->file,
+                                          .module = p->module,
+                                          .name = name,
+                                          .line = line,
+                                          .column = column,
+                                          .metric = metric,
+                                          .hits = p->hits};
     }
 }
 

@@ -1,4 +1,5 @@
-/* merge.c - many files added up. Files of one program have the same points: these are parsed once, the others cost no more than their counters. */
+/* merge.c - many files added up. Files of one program have the same points: these are parsed once, the others cost no
+ * more than their counters. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,11 +20,11 @@ const char *code_keep(code_data *data, const char *text, size_t length);
 
 bool code_is_dat(const char *text, size_t size);
 /*
- * The points of a file apart from its counts: *shape has the text of every point (to be freed), counts[] the hits, points of them (to be freed). Files of the same program have the same
- * shape, which need not be parsed again.
+ * The points of a file apart from its counts: *shape has the text of every point (to be freed), counts[] the hits,
+ * points of them (to be freed). Files of the same program have the same shape, which need not be parsed again.
  */
-int code_split_dat(const char *text, size_t size, char **shape, size_t *shape_bytes, uint64_t **counts, size_t *points, const char *name,
-                   cov_error *err);
+int code_split_dat(const char *text, size_t size, char **shape, size_t *shape_bytes, uint64_t **counts, size_t *points,
+                   const char *name, cov_error *err);
 /* Points of a shape, in its order, without hits. */
 int code_parse_dat_shape(code_data *data, const char *shape, size_t bytes, const char *name, cov_error *err);
 

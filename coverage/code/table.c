@@ -58,11 +58,15 @@ int code_add(code_data *data, const code_point *from, cov_error *err) {
     if (point == NULL) {
         return COV_NO_MEMORY;
     }
-    const char *before = data->count > 1 ? point[-1].file : NULL; /* points come file by file: one copy of its name will do */
+    /* points come file by file: one copy of its name will do */
+    const char *before = data->count > 1 ? point[-1].file : NULL;
     *point = *from;
-    point->file = before != NULL && strcmp(before, from->file) == 0 ? before : code_keep(data, from->file, strlen(from->file));
+    point->file =
+        before != NULL && strcmp(before, from->file) == 0 ? before : code_keep(data, from->file, strlen(from->file));
     before = data->count > 1 ? point[-1].module : NULL;
-    point->module = before != NULL && strcmp(before, from->module) == 0 ? before : code_keep(data, from->module, strlen(from->module));
+    point->module = before != NULL && strcmp(before, from->module) == 0
+                        ? before
+                        : code_keep(data, from->module, strlen(from->module));
     point->name = code_keep(data, from->name, strlen(from->name));
     point->lines = code_keep(data, from->lines, strlen(from->lines));
     if (point->file == NULL || point->module == NULL || point->name == NULL || point->lines == NULL) {

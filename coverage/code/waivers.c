@@ -1,10 +1,12 @@
 /*
  * waivers.c - reviewed reasons: why something needs no hit (waivers), why it has none (explanations).
  *
- * An entry is a line "KIND FILE PATTERN", then "why: ..." and "check: ..." (an explanation: "hit: ..."); several in a row may share these two. Names of bits
- * have no blanks, so a line "toggle" may have several patterns. FILE and PATTERN know '*' and "[3..7]"; an explanation's PATTERN knows no '*', so that it takes
- * nothing that came later. What a pattern is held against survives a shift of lines: of a toggle the name of the bit, of a line the text of the source, of a
- * branch its arm and the text: "else if (full)"; where other lines read the same, " // next: " and the text of the line below.
+ * An entry is a line "KIND FILE PATTERN", then "why: ..." and "check: ..." (an explanation: "hit: ..."); several in a
+ * row may share these two. Names of bits have no blanks, so a line "toggle" may have several patterns. FILE and PATTERN
+ * know '*' and "[3..7]"; an explanation's PATTERN knows no '*', so that it takes nothing that came later. What a
+ * pattern is held against survives a shift of lines: of a toggle the name of the bit, of a line the text of the source,
+ * of a branch its arm and the text: "else if (full)"; where other lines read the same, " // next: " and the text of the
+ * line below.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -22,8 +24,8 @@ static bool match_range(const char *pattern, const char *text, size_t *pattern_b
     unsigned index = 0;
     int used = 0;
     int seen = 0;
-    if (sscanf(pattern, "[%9u..%9u]%n", &first, &last, &used) != 2 || used == 0 || sscanf(text, "[%9u]%n", &index, &seen) != 1 ||
-        seen == 0) {
+    if (sscanf(pattern, "[%9u..%9u]%n", &first, &last, &used) != 2 || used == 0 ||
+        sscanf(text, "[%9u]%n", &index, &seen) != 1 || seen == 0) {
         return false;
     }
     *pattern_bytes = (size_t)used;
@@ -80,8 +82,8 @@ static const char *how_name(code_use use) {
 }
 
 /* One entry. */
-static int add(code_waivers *w, code_metric metric, const char *file, const char *pattern, uint32_t number, const char *path,
-               cov_error *err) {
+static int add(code_waivers *w, code_metric metric, const char *file, const char *pattern, uint32_t number,
+               const char *path, cov_error *err) {
     if (w->use == CODE_EXPLAIN && strchr(pattern, '*') != NULL) {
         return bad(path, number, "an explanation names what it explains: no * in its pattern", err);
     }
@@ -139,7 +141,8 @@ static int end(const code_waivers *w, const char *path, cov_error *err) {
     if (last == NULL || (last->why != NULL && last->how != NULL)) {
         return COV_OK;
     }
-    (void)snprintf(text, sizeof text, "%s without its line \"%s \"", entry_name(w->use), last->why == NULL ? "why:" : how_name(w->use));
+    (void)snprintf(text, sizeof text, "%s without its line \"%s \"", entry_name(w->use),
+                   last->why == NULL ? "why:" : how_name(w->use));
     return bad(path, last->line, text, err);
 }
 
@@ -233,8 +236,8 @@ static void subject(const code_item *item, const code_source *source, bool next,
     const char *after = next ? code_source_line(source, item->line + 1) : "";
     text += strspn(text, " \t");
     after += strspn(after, " \t");
-    (void)snprintf(dst, size, "%s%s%s%s%s", item->metric == CODE_M_BRANCH ? item->name : "", item->metric == CODE_M_BRANCH ? " " : "", text,
-                   next ? NEXT : "", after);
+    (void)snprintf(dst, size, "%s%s%s%s%s", item->metric == CODE_M_BRANCH ? item->name : "",
+                   item->metric == CODE_M_BRANCH ? " " : "", text, next ? NEXT : "", after);
 }
 
 /* An item that entry `index` matches. */

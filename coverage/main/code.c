@@ -72,7 +72,8 @@ static void put_export(FILE *out, const void *ctx) {
     (void)e->fn(e->o, e->view, out);
 }
 
-static int export_file(const code_options *o, const code_view *view, int (*fn)(const code_options *, const code_view *, FILE *)) {
+static int export_file(const code_options *o, const code_view *view,
+                       int (*fn)(const code_options *, const code_view *, FILE *)) {
     export e = {o, view, fn};
     cov_error err;
     return tool_write("", o->output, put_export, &e, &err) == COV_OK ? 0 : fail(o, &err);
@@ -111,18 +112,20 @@ static int run_user(const code_options *o) {
 }
 
 static const command commands[] = {
-    {"merge", "merge -o OUT.code [-j N] FILES...", "add files of Verilator (.dat) and own ones", 1, UINT32_MAX, MERGE, run_merge},
-    {"gcov", "gcov -o OUT.code [--root DIR] [--only DIR,DIR] BUILDDIR", "what gcov counted in the objects below BUILDDIR", 1, 1, GCOV,
-     run_gcov},
+    {"merge", "merge -o OUT.code [-j N] FILES...", "add files of Verilator (.dat) and own ones", 1, UINT32_MAX, MERGE,
+     run_merge},
+    {"gcov", "gcov -o OUT.code [--root DIR] [--only DIR,DIR] BUILDDIR",
+     "what gcov counted in the objects below BUILDDIR", 1, 1, GCOV, run_gcov},
     {"report", "report FILE [--waivers F] [--explain F] [--json] [--holes N] [--source DIR] [--modules DIR]",
-     "lines, branches and toggles by unit, before and after waivers, what is missing and why", 1, 1, REPORT, run_report},
+     "lines, branches and toggles by unit, before and after waivers, what is missing and why", 1, 1, REPORT,
+     run_report},
     {"info", "info FILE -o X.info", "a tracefile of lcov, with branches", 1, 1, INFO, run_info},
     {"cobertura", "cobertura FILE -o X.xml [--source DIR]", "XML of Cobertura", 1, 1, COBERTURA, run_cobertura},
-    {"html", "html FILE -o DIR [--source DIR] [--waivers F] [--explain F]", "pages: all files, and the lines of each", 1, 1, HTML,
-     run_html},
+    {"html", "html FILE -o DIR [--source DIR] [--waivers F] [--explain F]", "pages: all files, and the lines of each",
+     1, 1, HTML, run_html},
     {"gate", "gate FILE --thresholds T [--waivers F] [--explain F] [--source DIR] [--json]",
-     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3', 'unexplained 0') or with a stale waiver", 1, 1, GATE,
-     run_gate},
+     "exit status 1 below a threshold ('line 97', 'branch.dma 95', 'waived 3', 'unexplained 0') or with a stale waiver",
+     1, 1, GATE, run_gate},
     {"user", "user FILE -o OUT.cov [--source DIR]", "cover properties as functional coverage", 1, 1, USER, run_user},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -141,19 +144,26 @@ static int parse_or_help(code_options *o, const command *c, int argc, char **arg
     char err[256];
     bool given[9] = {false};
     const opt_row rows[] = {
-        OPT(TEXT, "-o", "OUT", "the file or folder to write", &o->output, .sets = ~(unsigned)(REPORT | GATE), .given = &given[0]),
-        OPT(TEXT, "--source", "DIR", "the folder that paths of sources begin in (.)", &o->source, .sets = paths, .given = &given[1]),
+        OPT(TEXT, "-o", "OUT", "the file or folder to write", &o->output, .sets = ~(unsigned)(REPORT | GATE),
+            .given = &given[0]),
+        OPT(TEXT, "--source", "DIR", "the folder that paths of sources begin in (.)", &o->source, .sets = paths,
+            .given = &given[1]),
         OPT(TEXT, "--root", "DIR", "gcov: the same", &o->source, .sets = GCOV, .given = &given[1]),
         OPT(TEXT, "--only", "DIR,DIR", "gcov: sources below these folders", &o->only, .sets = GCOV, .given = &given[2]),
-        OPT(TEXT, "--waivers", "F", "reviewed points that count as covered", &o->waivers, .sets = view, .given = &given[3]),
+        OPT(TEXT, "--waivers", "F", "reviewed points that count as covered", &o->waivers, .sets = view,
+            .given = &given[3]),
         OPT(TEXT, "--explain", "F", "explanations of what is missing", &o->reasons, .sets = view, .given = &given[4]),
-        OPT(TEXT, "--modules", "DIR", "modules that must have points (rtl)", &o->modules, .sets = paths, .given = &given[5]),
+        OPT(TEXT, "--modules", "DIR", "modules that must have points (rtl)", &o->modules, .sets = paths,
+            .given = &given[5]),
         OPT(TEXT, "--thresholds", "T", "gate: what must be reached", &o->thresholds, .sets = GATE, .given = &given[6]),
-        OPT(U64, "--holes", "N", "report: at most so many, 0: all (40)", &o->holes, .sets = REPORT, .given = &given[7], .hi = 1000000),
+        OPT(U64, "--holes", "N", "report: at most so many, 0: all (40)", &o->holes, .sets = REPORT, .given = &given[7],
+            .hi = 1000000),
         OPT(FLAG, "--json", NULL, "report, gate: JSON instead of text", &o->json, .sets = REPORT | GATE),
-        OPT(U64, "-j", "N", "merge: threads (one for each processor)", &o->threads, .sets = MERGE, .given = &given[8], .hi = 1000000)};
+        OPT(U64, "-j", "N", "merge: threads (one for each processor)", &o->threads, .sets = MERGE, .given = &given[8],
+            .hi = 1000000)};
     const opt_group group = OPT_GROUP("options", rows);
-    opt_line line = {.group = &group, .groups = 1, .set = c != NULL ? c->set : 0, .once = true, .word = add_file, .ctx = o};
+    opt_line line = {
+        .group = &group, .groups = 1, .set = c != NULL ? c->set : 0, .once = true, .word = add_file, .ctx = o};
     if (help != NULL) {
         opt_help(help, &line);
         return 0;
@@ -178,7 +188,9 @@ static void usage(FILE *out) {
     }
     fputs("\n", out);
     (void)parse_or_help(&nothing, NULL, 0, NULL, out);
-    fputs("\nExit status: 0; 1: below a threshold, a stale waiver, or a file that cannot be used; 2: wrong arguments.\n", out);
+    fputs(
+        "\nExit status: 0; 1: below a threshold, a stale waiver, or a file that cannot be used; 2: wrong arguments.\n",
+        out);
 }
 
 int tool_code(int argc, char **argv) {

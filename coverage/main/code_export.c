@@ -1,4 +1,5 @@
-/* code_export.c - code coverage for other tools: tracefiles of lcov, XML of Cobertura, and cover properties as functional coverage. */
+/* code_export.c - code coverage for other tools: tracefiles of lcov, XML of Cobertura, and cover properties as
+ * functional coverage. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,8 @@ int code_tool_info(const code_options *o, const code_view *view, FILE *out) {
                 fprintf(out, "DA:%" PRIu32 ",%" PRIu64 "\n", item->line, item->hits);
             }
         }
-        fprintf(out, "LF:%" PRIu64 "\nLH:%" PRIu64 "\nend_of_record\n", file->tally[CODE_M_LINE].points, file->tally[CODE_M_LINE].covered);
+        fprintf(out, "LF:%" PRIu64 "\nLH:%" PRIu64 "\nend_of_record\n", file->tally[CODE_M_LINE].points,
+                file->tally[CODE_M_LINE].covered);
     }
     return 0;
 }
@@ -96,7 +98,8 @@ static void put_class(FILE *out, const code_view *view, const code_group *file) 
     rep_xml(out, base == NULL ? file->name : base + 1);
     fputs("\" filename=\"", out);
     rep_xml(out, file->name);
-    fprintf(out, "\" line-rate=\"%.4f\" branch-rate=\"%.4f\" complexity=\"0\">\n          <methods/>\n          <lines>\n",
+    fprintf(out,
+            "\" line-rate=\"%.4f\" branch-rate=\"%.4f\" complexity=\"0\">\n          <methods/>\n          <lines>\n",
             rate(&file->tally[CODE_M_LINE]), rate(&file->tally[CODE_M_BRANCH]));
     for (size_t i = file->first; i < file->first + file->count; i++) {
         const code_item *item = &view->items.item[i];
@@ -104,10 +107,11 @@ static void put_class(FILE *out, const code_view *view, const code_group *file) 
             continue;
         }
         const code_tally arms = arms_of(view, file, item->line);
-        fprintf(out, "            <line number=\"%" PRIu32 "\" hits=\"%" PRIu64 "\" branch=\"%s\"", item->line, item->hits,
-                arms.points > 0 ? "true" : "false");
+        fprintf(out, "            <line number=\"%" PRIu32 "\" hits=\"%" PRIu64 "\" branch=\"%s\"", item->line,
+                item->hits, arms.points > 0 ? "true" : "false");
         if (arms.points > 0) {
-            fprintf(out, " condition-coverage=\"%.0f%% (%" PRIu64 "/%" PRIu64 ")\"", code_percent_before(&arms), arms.covered, arms.points);
+            fprintf(out, " condition-coverage=\"%.0f%% (%" PRIu64 "/%" PRIu64 ")\"", code_percent_before(&arms),
+                    arms.covered, arms.points);
         }
         fputs("/>\n", out);
     }
@@ -118,13 +122,14 @@ int code_tool_cobertura(const code_options *o, const code_view *view, FILE *out)
     const code_tally *line = &view->total[CODE_M_LINE];
     const code_tally *branch = &view->total[CODE_M_BRANCH];
     char unit[200];
-    fprintf(
-        out,
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE coverage SYSTEM \"http://cobertura.sourceforge.net/xml/coverage-04.dtd\">\n"
-        "<coverage line-rate=\"%.4f\" branch-rate=\"%.4f\" lines-covered=\"%" PRIu64 "\" lines-valid=\"%" PRIu64
-        "\" branches-covered=\"%" PRIu64 "\" branches-valid=\"%" PRIu64 "\" complexity=\"0\" version=\"tandem-cov\" timestamp=\"0\">\n"
-        "  <sources>\n    <source>",
-        rate(line), rate(branch), line->covered, line->points, branch->covered, branch->points);
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE coverage SYSTEM "
+            "\"http://cobertura.sourceforge.net/xml/coverage-04.dtd\">\n"
+            "<coverage line-rate=\"%.4f\" branch-rate=\"%.4f\" lines-covered=\"%" PRIu64 "\" lines-valid=\"%" PRIu64
+            "\" branches-covered=\"%" PRIu64 "\" branches-valid=\"%" PRIu64
+            "\" complexity=\"0\" version=\"tandem-cov\" timestamp=\"0\">\n"
+            "  <sources>\n    <source>",
+            rate(line), rate(branch), line->covered, line->points, branch->covered, branch->points);
     rep_xml(out, o->source);
     fputs("</source>\n  </sources>\n  <packages>\n", out);
     for (size_t u = 0; u < view->unit_count; u++) {
@@ -134,8 +139,8 @@ int code_tool_cobertura(const code_options *o, const code_view *view, FILE *out)
         }
         fputs("    <package name=\"", out);
         rep_xml(out, group->name);
-        fprintf(out, "\" line-rate=\"%.4f\" branch-rate=\"%.4f\" complexity=\"0\">\n      <classes>\n", rate(&group->tally[CODE_M_LINE]),
-                rate(&group->tally[CODE_M_BRANCH]));
+        fprintf(out, "\" line-rate=\"%.4f\" branch-rate=\"%.4f\" complexity=\"0\">\n      <classes>\n",
+                rate(&group->tally[CODE_M_LINE]), rate(&group->tally[CODE_M_BRANCH]));
         for (size_t f = 0; f < view->file_count; f++) {
             code_unit(view->files[f].name, unit, sizeof unit);
             if (strcmp(unit, group->name) == 0 && has_lines(&view->files[f])) {
@@ -179,8 +184,8 @@ static int add_property(user *u, const code_options *o, const code_item *item, c
     }
     if (!code_source_note(&source, item->line, "bug", bug, sizeof bug)) {
         (void)snprintf(err->text, sizeof err->text,
-                       "%.200s:%" PRIu32 ": cover property %.60s: expected a comment \"// bug: ...\" on or above it", item->file,
-                       item->line, item->name);
+                       "%.200s:%" PRIu32 ": cover property %.60s: expected a comment \"// bug: ...\" on or above it",
+                       item->file, item->line, item->name);
         rc = COV_BAD_FILE;
     }
     /* of the property, else of all of its file: in the comment that it begins with */
@@ -188,18 +193,22 @@ static int add_property(user *u, const code_options *o, const code_item *item, c
     while (strncmp(code_source_line(&source, head + 1), "//", 2) == 0) {
         head++;
     }
-    const bool hint =
-        code_source_note(&source, item->line, "hit", hit, sizeof hit) || code_source_note(&source, head, "hit", hit, sizeof hit);
+    const bool hint = code_source_note(&source, item->line, "hit", hit, sizeof hit) ||
+                      code_source_note(&source, head, "hit", hit, sizeof hit);
     code_source_free(&source);
     (void)snprintf(name, sizeof name, "sv-%s", item->module);
     if (rc == COV_OK && (u->group_count == 0 || strcmp(u->groups[u->group_count - 1].name, name) != 0)) {
-        u->groups[u->group_count] = (cov_group){.name = keep(u, name), .about = "cover properties", .points = &u->points[u->point_count]};
+        u->groups[u->group_count] =
+            (cov_group){.name = keep(u, name), .about = "cover properties", .points = &u->points[u->point_count]};
         u->list[u->group_count] = &u->groups[u->group_count];
         u->group_count++;
     }
     if (rc == COV_OK) {
-        u->points[u->point_count++] = (cov_point){
-            .name = keep(u, item->name), .bug = keep(u, bug), .hint = hint ? keep(u, hit) : NULL, .bins = &seen, .bin_count = 1};
+        u->points[u->point_count++] = (cov_point){.name = keep(u, item->name),
+                                                  .bug = keep(u, bug),
+                                                  .hint = hint ? keep(u, hit) : NULL,
+                                                  .bins = &seen,
+                                                  .bin_count = 1};
         u->groups[u->group_count - 1].point_count++;
     }
     return rc;

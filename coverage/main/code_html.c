@@ -1,4 +1,5 @@
-/* code_html.c - code coverage as pages: index.html with units, files and waivers, one page for each source. They stand alone, as those of functional coverage. */
+/* code_html.c - code coverage as pages: index.html with units, files and waivers, one page for each source. They stand
+ * alone, as those of functional coverage. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -70,14 +71,17 @@ static void put_groups(FILE *out, const char *title, const code_group *groups, s
 
 /* Entries that share their two texts are one row. */
 static void put_list(FILE *out, const code_waivers *list, const char *how) {
-    fprintf(out, "<div class=\"scroll\"><table><tr><th>what</th><th class=\"n\">points</th><th>why</th><th>%s</th></tr>\n", how);
+    fprintf(out,
+            "<div class=\"scroll\"><table><tr><th>what</th><th class=\"n\">points</th><th>why</th><th>%s</th></tr>\n",
+            how);
     for (size_t i = 0; i < list->count;) {
         const code_waiver *first = &list->waiver[i];
         uint64_t points = 0;
         bool stale = false;
         fputs("<tr><td>", out);
-        for (size_t from = i;
-             i < list->count && strcmp(list->waiver[i].why, first->why) == 0 && strcmp(list->waiver[i].how, first->how) == 0; i++) {
+        for (size_t from = i; i < list->count && strcmp(list->waiver[i].why, first->why) == 0 &&
+                              strcmp(list->waiver[i].how, first->how) == 0;
+             i++) {
             const code_waiver *w = &list->waiver[i];
             fprintf(out, "%s<code%s>", i == from ? "" : "<br>", w->missing == 0 ? " class=\"miss\"" : "");
             rep_xml(out, w->what);
@@ -96,14 +100,15 @@ static void put_list(FILE *out, const code_waivers *list, const char *how) {
 
 static void put_waivers(FILE *out, const code_view *view) {
     const code_tally all = code_view_all(view);
-    fprintf(out, "<h2>Waivers</h2>\n<p class=\"soft\">%" PRIu64 " of %" PRIu64 " points (%.2f&nbsp;%%).</p>\n", all.waived, all.points,
-            all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points);
+    fprintf(out, "<h2>Waivers</h2>\n<p class=\"soft\">%" PRIu64 " of %" PRIu64 " points (%.2f&nbsp;%%).</p>\n",
+            all.waived, all.points, all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points);
     put_list(out, &view->waivers, "how to look again");
 }
 
 static void put_reasons(FILE *out, const code_view *view) {
     fprintf(out,
-            "<h2>Holes and why</h2>\n<p class=\"soft\">%" PRIu64 " of %" PRIu64 " lines, arms and bits without a hit are explained.</p>\n",
+            "<h2>Holes and why</h2>\n<p class=\"soft\">%" PRIu64 " of %" PRIu64
+            " lines, arms and bits without a hit are explained.</p>\n",
             view->explained, view->holes);
     put_list(out, &view->reasons, "what would hit it");
 }

@@ -141,12 +141,12 @@ static void put_below(FILE *out, cursor *c, size_t first) {
 }
 
 static void put_head(FILE *out, const code_group *file) {
-    html_begin(
-        out, file->name,
-        "main{max-width:none}.src td{border:0;padding:0 8px;vertical-align:top}"
-        ".src pre{margin:0;padding:0;background:none;font:13px/1.45 ui-monospace,Menlo,Consolas,monospace;white-space:pre;tab-size:2}"
-        ".arm{display:inline-block;font-size:.8em;border-radius:3px;padding:0 5px;margin:1px 0}"
-        ".src .below{padding:0 8px 6px 5ch;max-width:110ch}tr:target{outline:2px solid var(--link)}");
+    html_begin(out, file->name,
+               "main{max-width:none}.src td{border:0;padding:0 8px;vertical-align:top}"
+               ".src pre{margin:0;padding:0;background:none;font:13px/1.45 "
+               "ui-monospace,Menlo,Consolas,monospace;white-space:pre;tab-size:2}"
+               ".arm{display:inline-block;font-size:.8em;border-radius:3px;padding:0 5px;margin:1px 0}"
+               ".src .below{padding:0 8px 6px 5ch;max-width:110ch}tr:target{outline:2px solid var(--link)}");
     fputs("<p><a href=\"index.html\">all files</a></p>\n<p>", out);
     for (unsigned m = 0; m < CODE_METRICS; m++) {
         if (file->tally[m].points > 0) {
@@ -167,7 +167,8 @@ static void put_holes(FILE *out, const code_view *view, const code_group *file) 
             if ((unsigned)item->metric != m || !code_is_hole(item) || item->line == before) {
                 continue;
             }
-            fprintf(out, "%s<a href=\"#l%" PRIu32 "\">%" PRIu32 "</a>", before == 0 ? "<p>missing, " : " ", item->line, item->line);
+            fprintf(out, "%s<a href=\"#l%" PRIu32 "\">%" PRIu32 "</a>", before == 0 ? "<p>missing, " : " ", item->line,
+                    item->line);
             if (before == 0) {
                 fprintf(out, " (%s)", code_metric_name((code_metric)m));
             }

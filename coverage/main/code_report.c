@@ -82,14 +82,16 @@ static void put_stale(FILE *out, const char *path, const code_waivers *list, con
     for (size_t i = 0; i < list->count; i++) {
         const code_waiver *w = &list->waiver[i];
         if (w->missing == 0) {
-            fprintf(out, "%s:%" PRIu32 ": %s: %s: %s\n", path, w->line, label, w->what, w->matched == 0 ? "it matches nothing" : covered);
+            fprintf(out, "%s:%" PRIu32 ": %s: %s: %s\n", path, w->line, label, w->what,
+                    w->matched == 0 ? "it matches nothing" : covered);
         }
     }
 }
 
 void code_tool_stale(FILE *out, const code_options *o, const code_view *view) {
     put_stale(out, o->waivers, &view->waivers, "stale", "all that it matches is covered");
-    put_stale(out, o->reasons, &view->reasons, "explains nothing", "all that it matches is covered, waived or explained above");
+    put_stale(out, o->reasons, &view->reasons, "explains nothing",
+              "all that it matches is covered, waived or explained above");
 }
 
 int code_tool_report(const code_options *o, const code_view *view) {
@@ -106,11 +108,13 @@ int code_tool_report(const code_options *o, const code_view *view) {
         }
     }
     put_row("all", view->total);
-    printf("\nwaived: %" PRIu64 " of %" PRIu64 " points (%.2f %%), %zu waivers, %zu of them stale\n", all.waived, all.points,
-           all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->waivers.count, view->stale);
-    printf("holes: %" PRIu64 ", %" PRIu64 " of them explained; %zu explanations explain nothing\n", view->holes, view->explained,
-           view->idle);
-    printf("cover properties: %" PRIu64 " of %" PRIu64 "\n", view->total[CODE_M_USER].covered, view->total[CODE_M_USER].points);
+    printf("\nwaived: %" PRIu64 " of %" PRIu64 " points (%.2f %%), %zu waivers, %zu of them stale\n", all.waived,
+           all.points, all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->waivers.count,
+           view->stale);
+    printf("holes: %" PRIu64 ", %" PRIu64 " of them explained; %zu explanations explain nothing\n", view->holes,
+           view->explained, view->idle);
+    printf("cover properties: %" PRIu64 " of %" PRIu64 "\n", view->total[CODE_M_USER].covered,
+           view->total[CODE_M_USER].points);
     code_tool_stale(stdout, o, view);
     for (unsigned m = 0; m < CODE_METRICS; m++) {
         put_holes(o, view, (code_metric)m);
@@ -198,10 +202,10 @@ void code_tool_json(FILE *out, const code_view *view) {
     fputs("{\"total\": {", out);
     put_tallies(out, view->total);
     fprintf(out,
-            "},\n\"files_merged\": %" PRIu64 ", \"points\": %" PRIu64 ", \"waived_percent\": %.2f, \"holes_points\": %" PRIu64
-            ", \"explained\": %" PRIu64,
-            view->data.files, all.points, all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points, view->holes,
-            view->explained);
+            "},\n\"files_merged\": %" PRIu64 ", \"points\": %" PRIu64
+            ", \"waived_percent\": %.2f, \"holes_points\": %" PRIu64 ", \"explained\": %" PRIu64,
+            view->data.files, all.points, all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points,
+            view->holes, view->explained);
     put_groups(out, "units", view->units, view->unit_count);
     put_groups(out, "files", view->files, view->file_count);
     put_items(out, view, false);
@@ -245,13 +249,15 @@ static const code_tally *tally_of(const code_view *view, const char *name) {
 }
 
 /* Text, or an entry of a list in JSON. */
-static void tell(const code_options *o, uint32_t *told, const char *name, double is, double before, double limit, bool most) {
+static void tell(const code_options *o, uint32_t *told, const char *name, double is, double before, double limit,
+                 bool most) {
     const bool good = most ? is <= limit : is >= limit;
     const char *verdict = good ? "ok   " : most ? "ABOVE" : "BELOW";
     if (o->json) {
         printf("%s\n  {\"name\": ", *told == 0 ? "" : ",");
         rep_json(stdout, name);
-        printf(", \"is\": %.2f, \"before_waivers\": %.2f, \"threshold\": %.2f, \"pass\": %s}", is, before, limit, good ? "true" : "false");
+        printf(", \"is\": %.2f, \"before_waivers\": %.2f, \"threshold\": %.2f, \"pass\": %s}", is, before, limit,
+               good ? "true" : "false");
     } else if (most) {
         printf("%s %s %.2f %%, at most %g\n", verdict, name, is, limit);
     } else {
@@ -271,8 +277,8 @@ static int judge(const code_options *o, const code_view *view, const char *name,
     if (strcmp(name, "unexplained") == 0) {
         const double left = (double)(view->holes - view->explained);
         if (!o->json) {
-            printf("%s explained %" PRIu64 " of %" PRIu64 " holes, at most %g unexplained\n", left > limit ? "ABOVE" : "ok   ",
-                   view->explained, view->holes, limit);
+            printf("%s explained %" PRIu64 " of %" PRIu64 " holes, at most %g unexplained\n",
+                   left > limit ? "ABOVE" : "ok   ", view->explained, view->holes, limit);
             ++*told;
         } else {
             tell(o, told, name, left, 0.0, limit, true);

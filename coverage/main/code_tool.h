@@ -49,7 +49,8 @@ int code_view_open(code_view *view, const code_options *o, cov_error *err);
 void code_view_close(code_view *view);
 /* Of lines, branches and toggles together. */
 code_tally code_view_all(const code_view *view);
-/* A hole: items of one line that belong together and have the same explanation. text: "a_q[3..7]", "else". Returns the item behind it; items[from] has no hit and is not waived. */
+/* A hole: items of one line that belong together and have the same explanation. text: "a_q[3..7]", "else". Returns the
+ * item behind it; items[from] has no hit and is not waived. */
 size_t code_view_hole(const code_view *view, size_t from, size_t end, char *text, size_t size);
 
 /* The explanation of a hole; NULL: it has none. */

@@ -94,7 +94,8 @@ static int find_empty(code_view *view, const code_options *o, cov_error *err) {
 }
 
 /* A file of waivers or of explanations, held against the items; path NULL: there is none. */
-static int take_reasons(code_view *view, code_waivers *list, code_use use, const char *path, const char *root, cov_error *err) {
+static int take_reasons(code_view *view, code_waivers *list, code_use use, const char *path, const char *root,
+                        cov_error *err) {
     if (path == NULL) {
         return COV_OK;
     }
@@ -171,9 +172,9 @@ size_t code_view_hole(const code_view *view, size_t from, size_t end, char *text
         const code_item *item = &view->items.item[i];
         size_t other = 0;
         unsigned index = 0;
-        if (!code_is_hole(item) || item->reason != first->reason || item->metric != CODE_M_TOGGLE || item->line != first->line ||
-            !take_index(item->name, &other, &index) || other != length || strncmp(item->name, first->name, length) != 0 ||
-            index != highest + 1) {
+        if (!code_is_hole(item) || item->reason != first->reason || item->metric != CODE_M_TOGGLE ||
+            item->line != first->line || !take_index(item->name, &other, &index) || other != length ||
+            strncmp(item->name, first->name, length) != 0 || index != highest + 1) {
             break;
         }
         highest = index;

@@ -64,7 +64,8 @@ int tool_diff(const tool *t) {
     if (rc == COV_OK) {
         const cov_score a = cov_score_all(&side[0]);
         const cov_score b = cov_score_all(&side[1]);
-        compare only[2] = {{&shaped[0], "only in the first:", 0, t->json}, {&shaped[1], "only in the second:", 0, t->json}};
+        compare only[2] = {{&shaped[0], "only in the first:", 0, t->json},
+                           {&shaped[1], "only in the second:", 0, t->json}};
         if (t->json) {
             printf("{\"percent\": [%.2f, %.2f], \"only_first\": [", a.percent, b.percent);
             tool_walk(&side[0], NULL, put_lost, &only[0]);
@@ -72,8 +73,8 @@ int tool_diff(const tool *t) {
             tool_walk(&side[1], NULL, put_lost, &only[1]);
             fputs("]}\n", stdout);
         } else {
-            printf("%.2f %% (%" PRIu64 " of %" PRIu64 "), %.2f %% (%" PRIu64 " of %" PRIu64 ")\n", a.percent, a.covered, a.total, b.percent,
-                   b.covered, b.total);
+            printf("%.2f %% (%" PRIu64 " of %" PRIu64 "), %.2f %% (%" PRIu64 " of %" PRIu64 ")\n", a.percent, a.covered,
+                   a.total, b.percent, b.covered, b.total);
             tool_walk(&side[0], NULL, put_lost, &only[0]);
             tool_walk(&side[1], NULL, put_lost, &only[1]);
         }

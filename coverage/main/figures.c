@@ -20,8 +20,8 @@ static bool take(const json_t *item, const char *name, figure *f) {
     if (item == NULL || json_is_null(item)) {
         return true;
     }
-    if (json_unpack((json_t *)item, "{s:I, s:I, s:I, s:F, s:F}", "points", &points, "covered", &covered, "waived", &waived, "percent",
-                    &f->percent, "percent_before", &f->before) != 0 ||
+    if (json_unpack((json_t *)item, "{s:I, s:I, s:I, s:F, s:F}", "points", &points, "covered", &covered, "waived",
+                    &waived, "percent", &f->percent, "percent_before", &f->before) != 0 ||
         points < 0 || covered < 0 || waived < 0 || covered > points) {
         return false;
     }

@@ -90,7 +90,8 @@ static void tell(gate *g, const char *name, double percent, double least, bool g
         rep_json(stdout, name);
         printf(", \"is\": %.2f, \"threshold\": %.2f, \"pass\": %s}", percent, least, good ? "true" : "false");
     } else {
-        printf("%s  %-40s %.2f, %s %.2f\n", good ? "ok   " : "BELOW", name, percent, is_count(name) ? "at most" : "at least", least);
+        printf("%s  %-40s %.2f, %s %.2f\n", good ? "ok   " : "BELOW", name, percent,
+               is_count(name) ? "at most" : "at least", least);
     }
     g->lines++;
     g->below += !good;
@@ -109,8 +110,8 @@ static int judge(gate *g, FILE *in, cov_error *err) {
     for (uint32_t number = 1; fgets(line, sizeof line, in) != NULL; number++) {
         const int kind = read_line(line, &t);
         if (kind < 0 || strlen(line) == sizeof line - 1) {
-            (void)snprintf(err->text, sizeof err->text, "%.200s: line %" PRIu32 ": not a name and a number from 0 to 100", g->t->thresholds,
-                           number);
+            (void)snprintf(err->text, sizeof err->text,
+                           "%.200s: line %" PRIu32 ": not a name and a number from 0 to 100", g->t->thresholds, number);
             return COV_BAD_FILE;
         }
         if (kind > 0 && strcmp(t.name, "illegal") == 0) {
@@ -120,8 +121,9 @@ static int judge(gate *g, FILE *in, cov_error *err) {
             tool_walk(g->data, NULL, count_unhinted, &holes);
             tell(g, "unhinted", (double)holes, t.least, (double)holes <= t.least);
         } else if (kind > 0 && !percent_of(g->data, t.name, &percent)) {
-            (void)snprintf(err->text, sizeof err->text, "%.150s: line %" PRIu32 ": nothing in %.100s has the name %.80s", g->t->thresholds,
-                           number, g->t->files[0], t.name);
+            (void)snprintf(err->text, sizeof err->text,
+                           "%.150s: line %" PRIu32 ": nothing in %.100s has the name %.80s", g->t->thresholds, number,
+                           g->t->files[0], t.name);
             return COV_BAD_FILE;
         } else if (kind > 0) {
             tell(g, t.name, percent, t.least, percent >= t.least);

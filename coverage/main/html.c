@@ -1,4 +1,5 @@
-/* html.c - the report as pages: index.html with all groups and all holes. The pages stand alone: no script, no font, nothing from elsewhere. */
+/* html.c - the report as pages: index.html with all groups and all holes. The pages stand alone: no script, no font,
+ * nothing from elsewhere. */
 #include "tool.h"
 
 #include <errno.h>
@@ -11,11 +12,13 @@
 /* What only these pages have: hit, missing and ignored bins, and how much of a group is covered. */
 static const char marks[] =
     ":root{--hit:#d9f0e0;--hitink:#14532d;--miss:#fbdcd8;--missink:#8c1d13;--none:#eceef0}"
-    "@media(prefers-color-scheme:dark){:root{--hit:#173a26;--hitink:#a4e3bc;--miss:#4a1c18;--missink:#ffb4ab;--none:#262b30}}"
+    "@media(prefers-color-scheme:dark){:root{--hit:#173a26;--hitink:#a4e3bc;--miss:#4a1c18;--missink:#ffb4ab;--none:#"
+    "262b30}}"
     "p{margin:.3em 0}.grid{width:auto}th,td{padding:3px 10px}"
     ".hit{background:var(--hit);color:var(--hitink)}.miss{background:var(--miss);color:var(--missink)}"
     ".off{background:var(--none);color:var(--soft)}"
-    ".bar{display:inline-block;width:90px;height:9px;background:var(--none);border:1px solid var(--line);border-radius:3px;"
+    ".bar{display:inline-block;width:90px;height:9px;background:var(--none);border:1px solid "
+    "var(--line);border-radius:3px;"
     "margin-right:8px}.bar i{display:block;height:100%;background:var(--goodbar)}";
 
 void html_begin(FILE *out, const char *title, const char *style) {
@@ -41,7 +44,8 @@ void html_page_name(const cov_data_group *group, char *dst, size_t size) {
 
 static void put_groups(const cov_data *data, FILE *out) {
     char page[160];
-    fputs("<div class=\"scroll\"><table><tr><th>group</th><th>score</th><th class=\"n\">covered</th><th class=\"n\">of</th>"
+    fputs("<div class=\"scroll\"><table><tr><th>group</th><th>score</th><th class=\"n\">covered</th><th "
+          "class=\"n\">of</th>"
           "<th class=\"n\">ignored</th><th class=\"n\">illegal hits</th><th class=\"n\">weight</th><th "
           "class=\"n\">samples</th><th>about</th></tr>\n",
           out);
@@ -53,7 +57,8 @@ static void put_groups(const cov_data *data, FILE *out) {
         html_meter(out, &s);
         fprintf(out,
                 "</td><td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64
-                "</td><td class=\"n%s\">%" PRIu64 "</td><td class=\"n\">%" PRIu32 "</td><td class=\"n\">%" PRIu64 "</td><td>",
+                "</td><td class=\"n%s\">%" PRIu64 "</td><td class=\"n\">%" PRIu32 "</td><td class=\"n\">%" PRIu64
+                "</td><td>",
                 s.covered, s.total, s.ignored, s.illegal > 0 ? " miss" : "", s.illegal, group->weight, group->samples);
         rep_xml(out, group->about);
         fputs("</td></tr>\n", out);
@@ -79,8 +84,8 @@ static void put_hole(void *ctx, const cov_data *data, const tool_item *item) {
     tool_item_name(item, text, sizeof text);
     fputs("<tr><td><code>", h->out);
     rep_xml(h->out, text);
-    fprintf(h->out, "</code>%s</td><td class=\"n\">%" PRIu64 "/%" PRIu32 "</td><td><code>", item->partial ? " (not in all files)" : "",
-            item->hits, item->goal);
+    fprintf(h->out, "</code>%s</td><td class=\"n\">%" PRIu64 "/%" PRIu32 "</td><td><code>",
+            item->partial ? " (not in all files)" : "", item->hits, item->goal);
     tool_item_hint(item, text, sizeof text);
     rep_xml(h->out, text);
     fputs("</code></td></tr>\n", h->out);
@@ -104,7 +109,8 @@ static void index_page(const cov_data *data, FILE *out) {
     rep_tile(out, NULL, text, "files");
     fputs("</div>\n<h2>Groups</h2>\n", out);
     put_groups(data, out);
-    fprintf(out, "<h2>Holes</h2>\n<p class=\"soft\">%" PRIu64 " of them; hits and goal, and what would hit it.</p>\n", s.total - s.covered);
+    fprintf(out, "<h2>Holes</h2>\n<p class=\"soft\">%" PRIu64 " of them; hits and goal, and what would hit it.</p>\n",
+            s.total - s.covered);
     fputs("<div class=\"scroll\"><table><tr><th>bin or cell</th><th class=\"n\">hits</th><th>hint</th></tr>\n", out);
     tool_walk(data, NULL, put_hole, &h);
     fputs("</table></div>\n", out);
@@ -114,7 +120,8 @@ static void index_page(const cov_data *data, FILE *out) {
     rep_page_end(out);
 }
 
-int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, const void *ctx), const void *ctx, cov_error *err) {
+int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, const void *ctx), const void *ctx,
+               cov_error *err) {
     char path[PATH_MAX];
     const bool fits = (size_t)snprintf(path, sizeof path, "%s%s%s", dir, dir[0] == '\0' ? "" : "/", name) < sizeof path;
     return tool_told(fits ? rep_write(path, fn, ctx) : ENAMETOOLONG, path, err);
@@ -134,7 +141,8 @@ static void put_page(FILE *out, const void *ctx) {
     }
 }
 
-static int write_page(const cov_data *data, const cov_data_group *group, const char *dir, const char *name, cov_error *err) {
+static int write_page(const cov_data *data, const cov_data_group *group, const char *dir, const char *name,
+                      cov_error *err) {
     page p = {data, group};
     return tool_write(dir, name, put_page, &p, err);
 }

@@ -7,17 +7,21 @@
 #define GRID_CELLS 6000u /* larger crosses show their holes only */
 
 static const char *look(cov_role role, uint64_t hits, uint32_t goal) {
-    return role == COV_IGNORED ? "off" : role == COV_ILLEGAL ? (hits > 0 ? "miss" : "off") : hits >= goal ? "hit" : "miss";
+    return role == COV_IGNORED   ? "off"
+           : role == COV_ILLEGAL ? (hits > 0 ? "miss" : "off")
+           : hits >= goal        ? "hit"
+                                 : "miss";
 }
 
 static void put_point(const cov_data *data, const cov_data_point *point, FILE *out) {
     const cov_score s = cov_score_point(data, point);
     fprintf(out, "<h2 id=\"%s\">%s</h2>\n<p>", point->name, point->name);
     html_meter(out, &s);
-    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " &middot; weight %" PRIu32 "</p>\n<p class=\"soft\">", s.covered, s.total,
-            point->weight);
+    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " &middot; weight %" PRIu32 "</p>\n<p class=\"soft\">", s.covered,
+            s.total, point->weight);
     rep_xml(out, point->bug);
-    fputs("</p>\n<div class=\"scroll\"><table><tr><th>bin</th><th>values</th><th class=\"n\">hits</th><th class=\"n\">goal</th>"
+    fputs("</p>\n<div class=\"scroll\"><table><tr><th>bin</th><th>values</th><th class=\"n\">hits</th><th "
+          "class=\"n\">goal</th>"
           "<th>hint, or why it does not count</th></tr>\n",
           out);
     for (uint32_t b = 0; b < point->bin_count; b++) {
@@ -123,7 +127,9 @@ static void put_cross(const cov_data *data, const cov_data_group *group, const c
     const cov_score s = cov_score_cross(data, cross);
     fprintf(out, "<h2 id=\"%s\">%s</h2>\n<p>", cross->name, cross->name);
     html_meter(out, &s);
-    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " &middot; goal %" PRIu32 " &middot; weight %" PRIu32 "</p>\n<p class=\"soft\">",
+    fprintf(out,
+            " &middot; %" PRIu64 " of %" PRIu64 " &middot; goal %" PRIu32 " &middot; weight %" PRIu32
+            "</p>\n<p class=\"soft\">",
             s.covered, s.total, cross->goal, cross->weight);
     rep_xml(out, cross->bug);
     fputs("</p>\n", out);
@@ -143,8 +149,9 @@ void html_group_page(const cov_data *data, const cov_data_group *group, FILE *ou
     html_begin(out, title, NULL);
     fputs("<p><a href=\"index.html\">all groups</a></p>\n<p>", out);
     html_meter(out, &s);
-    fprintf(out, " &middot; %" PRIu64 " of %" PRIu64 " bins and cells &middot; %" PRIu64 " samples</p>\n<p class=\"soft\">", s.covered,
-            s.total, group->samples);
+    fprintf(out,
+            " &middot; %" PRIu64 " of %" PRIu64 " bins and cells &middot; %" PRIu64 " samples</p>\n<p class=\"soft\">",
+            s.covered, s.total, group->samples);
     rep_xml(out, group->about);
     fputs("</p>\n<p>", out);
     for (uint32_t p = 0; p < group->point_count; p++) {

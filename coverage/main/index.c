@@ -1,4 +1,5 @@
-/* index.c - tandem-cov index: the first page of a run for coverage, over the pages of functional and of code coverage. */
+/* index.c - tandem-cov index: the first page of a run for coverage, over the pages of functional and of code coverage.
+ */
 #include "figures.h"
 
 #include <inttypes.h>
@@ -31,7 +32,9 @@ static void put_tiles(const page *p) {
     for (int k = 0; k < FIGURE_KINDS && p->code != NULL; k++) {
         put_tile(p, p->kinds[k].name, p->kinds[k].percent, p->kinds[k].before, true);
     }
-    fprintf(p->out, "<div class=\"tile\"><b>%" PRIu64 "</b><span class=\"soft\">files of jobs and cover properties</span></div>\n</div>\n",
+    fprintf(p->out,
+            "<div class=\"tile\"><b>%" PRIu64
+            "</b><span class=\"soft\">files of jobs and cover properties</span></div>\n</div>\n",
             p->data->files);
 }
 
@@ -44,16 +47,19 @@ static void put_gates(const page *p) {
     if (p->gates == NULL) {
         return;
     }
-    fputs("<h2>Gate</h2>\n<div class=\"scroll\"><table class=\"grid\"><tr><th></th><th>figure</th><th class=\"n\">is</th>"
-          "<th class=\"n\">threshold</th></tr>\n",
-          p->out);
+    fputs(
+        "<h2>Gate</h2>\n<div class=\"scroll\"><table class=\"grid\"><tr><th></th><th>figure</th><th class=\"n\">is</th>"
+        "<th class=\"n\">threshold</th></tr>\n",
+        p->out);
     json_array_foreach(p->gates, i, gate) {
         json_array_foreach(json_object_get(gate, "thresholds"), k, line) {
             const bool pass = json_is_true(json_object_get(line, "pass"));
-            fprintf(p->out, "<tr><td class=\"w %s\">%s</td><td class=\"w\">", pass ? "hit" : "miss", pass ? "ok" : "below");
+            fprintf(p->out, "<tr><td class=\"w %s\">%s</td><td class=\"w\">", pass ? "hit" : "miss",
+                    pass ? "ok" : "below");
             put_text(p, json_object_get(line, "name"));
             fprintf(p->out, "</td><td class=\"n\">%.2f</td><td class=\"n\">%.2f</td></tr>\n",
-                    json_number_value(json_object_get(line, "is")), json_number_value(json_object_get(line, "threshold")));
+                    json_number_value(json_object_get(line, "is")),
+                    json_number_value(json_object_get(line, "threshold")));
         }
     }
     fputs("</table></div>\n", p->out);
@@ -68,7 +74,8 @@ static double trend_value(const json_t *row) {
     return json_number_value(json_object_get(row, "percent"));
 }
 
-/* The rows of a name, newest first, as a line or as dots: x from 50 to 580, y from 10 (100 %) to 150 (the lowest value, rounded down to tens). */
+/* The rows of a name, newest first, as a line or as dots: x from 50 to 580, y from 10 (100 %) to 150 (the lowest value,
+ * rounded down to tens). */
 static void put_line(const page *p, size_t name, json_int_t first, json_int_t last, double low, bool dots) {
     size_t i;
     json_t *row;
@@ -150,10 +157,12 @@ static void put_trend(const page *p) {
 /* ---- what there is ---- */
 
 static void put_groups(const page *p) {
-    fputs("<h2>Functional coverage</h2>\n<p><a href=\"functional/index.html\">All groups, bins, crosses, holes and what would hit "
-          "them</a></p>\n"
-          "<div class=\"scroll\"><table><tr><th>group</th><th>score</th><th class=\"n\">holes</th><th>about</th></tr>\n",
-          p->out);
+    fputs(
+        "<h2>Functional coverage</h2>\n<p><a href=\"functional/index.html\">All groups, bins, crosses, holes and what "
+        "would hit "
+        "them</a></p>\n"
+        "<div class=\"scroll\"><table><tr><th>group</th><th>score</th><th class=\"n\">holes</th><th>about</th></tr>\n",
+        p->out);
     for (uint32_t g = 0; g < p->data->group_count; g++) {
         const cov_data_group *group = &p->data->groups[g];
         const cov_score s = cov_score_group(p->data, group);
@@ -180,9 +189,12 @@ static bool put_units(const page *p) {
     size_t i;
     json_t *unit;
     bool good = true;
-    fputs("<h2>Code coverage</h2>\n<p><a href=\"code/index.html\">All files, lines, arms, toggles, waivers and their reasons</a></p>\n"
-          "<div class=\"scroll\"><table class=\"grid\"><tr><th>unit</th><th class=\"n\">line, %</th><th class=\"n\">before</th>"
-          "<th class=\"n\">branch, %</th><th class=\"n\">before</th><th class=\"n\">toggle, %</th><th class=\"n\">before</th></tr>\n",
+    fputs("<h2>Code coverage</h2>\n<p><a href=\"code/index.html\">All files, lines, arms, toggles, waivers and their "
+          "reasons</a></p>\n"
+          "<div class=\"scroll\"><table class=\"grid\"><tr><th>unit</th><th class=\"n\">line, %</th><th "
+          "class=\"n\">before</th>"
+          "<th class=\"n\">branch, %</th><th class=\"n\">before</th><th class=\"n\">toggle, %</th><th "
+          "class=\"n\">before</th></tr>\n",
           p->out);
     json_array_foreach(json_object_get(p->code, "units"), i, unit) {
         figure kinds[FIGURE_KINDS];
@@ -208,7 +220,8 @@ static bool put_page(const page *p) {
                ".trend{width:100%;max-width:760px}.trend polyline{fill:none;stroke-width:2}"
                ".t0{stroke:#2f7ed8}.t1{stroke:#3f9c69}.t2{stroke:#d08a1f}.t3{stroke:#9a5fc4}"
                ".d0{fill:#2f7ed8}.d1{fill:#3f9c69}.d2{fill:#d08a1f}.d3{fill:#9a5fc4}"
-               ".key{display:inline-block;width:14px;height:3px;vertical-align:middle;margin:0 4px 0 10px}.k0{background:#2f7ed8}"
+               ".key{display:inline-block;width:14px;height:3px;vertical-align:middle;margin:0 4px 0 "
+               "10px}.k0{background:#2f7ed8}"
                ".k1{background:#3f9c69}.k2{background:#d08a1f}.k3{background:#9a5fc4}");
     put_tiles(p);
     put_gates(p);

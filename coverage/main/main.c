@@ -1,4 +1,5 @@
-/* main.c - tandem-cov: coverage files are merged, reported, compared, ranked and held against thresholds (docs/coverage.md). */
+/* main.c - tandem-cov: coverage files are merged, reported, compared, ranked and held against thresholds
+ * (docs/coverage.md). */
 #include "code_tool.h"
 #include "opt/opt.h"
 
@@ -15,19 +16,24 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"merge", "merge -o OUT [--like FILE] FILES...", "add files; --like: keep the shape of FILE, and name what is stale", 1, UINT32_MAX,
-     MERGE, tool_merge},
-    {"report", "report FILE [--text | --json] [--html DIR]", "scores, holes and what would hit them, illegal hits, what is ignored and why",
-     1, 1, REPORT, tool_report},
+    {"merge", "merge -o OUT [--like FILE] FILES...",
+     "add files; --like: keep the shape of FILE, and name what is stale", 1, UINT32_MAX, MERGE, tool_merge},
+    {"report", "report FILE [--text | --json] [--html DIR]",
+     "scores, holes and what would hit them, illegal hits, what is ignored and why", 1, 1, REPORT, tool_report},
     {"diff", "diff A B [--json]", "what one covers and the other does not", 2, 2, DIFF, tool_diff},
-    {"rank", "rank FILES... [-o SUITE] [--json]", "the fewest files with the coverage of all, as lines of a suite", 1, UINT32_MAX, RANK,
-     tool_rank},
-    {"plan", "plan FILE --cfg CFG [--kind KIND] [--jobs 20] [--cases 5] [--round 1] [--random 20] [--tried FILE] [--give-up 5] [-o SUITE]",
-     "jobs whose pins would hit what FILE has not: lines of a suite; --random: percent of jobs without pins", 1, 1, PLAN, tool_plan},
+    {"rank", "rank FILES... [-o SUITE] [--json]", "the fewest files with the coverage of all, as lines of a suite", 1,
+     UINT32_MAX, RANK, tool_rank},
+    {"plan",
+     "plan FILE --cfg CFG [--kind KIND] [--jobs 20] [--cases 5] [--round 1] [--random 20] [--tried FILE] [--give-up 5] "
+     "[-o SUITE]",
+     "jobs whose pins would hit what FILE has not: lines of a suite; --random: percent of jobs without pins", 1, 1,
+     PLAN, tool_plan},
     {"gate", "gate FILE --thresholds T [--json]",
-     "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, GATE, tool_gate},
+     "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, GATE,
+     tool_gate},
     {"summary", "summary FILE [--code JSON] [-o OUT] [--json]",
-     "functional and code coverage in a few lines; OUT: figures for tandem-regress coverage", 1, 1, SUMMARY, tool_summary},
+     "functional and code coverage in a few lines; OUT: figures for tandem-regress coverage", 1, 1, SUMMARY,
+     tool_summary},
     {"index", "index FILE -o OUT.html [--code JSON] [--trend JSON] [--gates JSON]",
      "the page over the folders functional and code beside it", 1, 1, INDEX, tool_index},
 };
@@ -58,25 +64,33 @@ static int parse_or_help(tool *t, const command *c, int argc, char **argv, FILE 
     bool text = false;
     bool given[10] = {false};
     const opt_row rows[] = {
-        OPT(TEXT, "-o", "OUT", "the file to write", &t->output, .sets = MERGE | RANK | PLAN | SUMMARY | INDEX, .given = &given[0]),
+        OPT(TEXT, "-o", "OUT", "the file to write", &t->output, .sets = MERGE | RANK | PLAN | SUMMARY | INDEX,
+            .given = &given[0]),
         OPT(TEXT, "--like", "FILE", "merge: keep the shape of FILE", &t->like, .sets = MERGE, .given = &given[1]),
         OPT(TEXT, "--html", "DIR", "report: pages", &t->html, .sets = REPORT, .given = &given[2]),
         OPT(TEXT, "--thresholds", "T", "gate: what must be reached", &t->thresholds, .sets = GATE, .given = &given[3]),
-        OPT(TEXT, "--code", "JSON", "summary, index: of `tandem-cov code report`", &t->code, .sets = SUMMARY | INDEX, .given = &given[4]),
-        OPT(TEXT, "--trend", "JSON", "index: of `tandem-regress query coverage`", &t->trend, .sets = INDEX, .given = &given[5]),
-        OPT(TEXT, "--gates", "JSON", "index: an array of what gates printed", &t->gates, .sets = INDEX, .given = &given[6]),
+        OPT(TEXT, "--code", "JSON", "summary, index: of `tandem-cov code report`", &t->code, .sets = SUMMARY | INDEX,
+            .given = &given[4]),
+        OPT(TEXT, "--trend", "JSON", "index: of `tandem-regress query coverage`", &t->trend, .sets = INDEX,
+            .given = &given[5]),
+        OPT(TEXT, "--gates", "JSON", "index: an array of what gates printed", &t->gates, .sets = INDEX,
+            .given = &given[6]),
         OPT(FLAG, "--json", NULL, "JSON instead of text", &t->json, .sets = REPORT | DIFF | RANK | GATE | SUMMARY),
         OPT(FLAG, "--text", NULL, "text, as without it", &text, .sets = REPORT | DIFF | RANK | GATE | SUMMARY),
-        OPT(TEXT, "--cfg", "CFG", "plan: the configuration of its jobs", &t->plan.cfg, .sets = PLAN, .given = &given[7]),
+        OPT(TEXT, "--cfg", "CFG", "plan: the configuration of its jobs", &t->plan.cfg, .sets = PLAN,
+            .given = &given[7]),
         OPT(TEXT, "--kind", "KIND", "plan: their kind of build", &t->plan.kind, .sets = PLAN, .given = &given[8]),
-        OPT(TEXT, "--tried", "FILE", "plan: what earlier plans tried", &t->plan.tried, .sets = PLAN, .given = &given[9]),
+        OPT(TEXT, "--tried", "FILE", "plan: what earlier plans tried", &t->plan.tried, .sets = PLAN,
+            .given = &given[9]),
         OPT(U32, "--jobs", "N", "plan: jobs (20)", &t->plan.jobs, .sets = PLAN, .lo = 1, .hi = 100000),
         OPT(U32, "--cases", "N", "plan: cases of a job (5)", &t->plan.cases, .sets = PLAN, .lo = 1, .hi = 1000000),
-        OPT(U32, "--round", "N", "plan: number of the plan, other cases in each (1)", &t->plan.round, .sets = PLAN, .hi = 1000000),
+        OPT(U32, "--round", "N", "plan: number of the plan, other cases in each (1)", &t->plan.round, .sets = PLAN,
+            .hi = 1000000),
         OPT(U32, "--random", "N", "plan: percent of jobs without pins (20)", &t->plan.random, .sets = PLAN, .hi = 100),
         OPT(U32, "--give-up", "N", "plan: tries of a bin (5)", &t->plan.give_up, .sets = PLAN, .lo = 1, .hi = 1000)};
     const opt_group group = OPT_GROUP("options", rows);
-    opt_line line = {.group = &group, .groups = 1, .set = c != NULL ? c->set : 0, .once = true, .word = add_file, .ctx = t};
+    opt_line line = {
+        .group = &group, .groups = 1, .set = c != NULL ? c->set : 0, .once = true, .word = add_file, .ctx = t};
     if (help != NULL) {
         opt_help(help, &line);
         return 0;
@@ -97,7 +111,8 @@ static void usage(FILE *out) {
     for (size_t i = 0; i < COMMANDS; i++) {
         fprintf(out, "  tandem-cov %s\n      %s\n", commands[i].usage, commands[i].about);
     }
-    fputs("  tandem-cov code COMMAND ...\n      code coverage: lines, branches, toggles (tandem-cov code --help)\n", out);
+    fputs("  tandem-cov code COMMAND ...\n      code coverage: lines, branches, toggles (tandem-cov code --help)\n",
+          out);
     fputs("\n", out);
     (void)parse_or_help(&nothing, NULL, 0, NULL, out);
     fputs("\nExit status: 0; 1: below a threshold, or a file that cannot be used; 2: wrong arguments.\n", out);
@@ -108,7 +123,8 @@ static int by_name(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-    tool t = {.prog = argc > 0 ? argv[0] : "tandem-cov", .plan = {.jobs = 20, .cases = 5, .round = 1, .random = 20, .give_up = 5}};
+    tool t = {.prog = argc > 0 ? argv[0] : "tandem-cov",
+              .plan = {.jobs = 20, .cases = 5, .round = 1, .random = 20, .give_up = 5}};
     const command *c = NULL;
     if (argc > 1 && strcmp(argv[1], "code") == 0) {
         return tool_code(argc, argv);

@@ -63,11 +63,11 @@ int tool_merge(const tool *t) {
         const cov_score s = cov_score_all(&data);
         tool_walk(&data, NULL, count_partial, &p);
         if (p.count > 0) {
-            fprintf(stderr, "%s: stale or new: %" PRIu64 " bins and cells are not in all files, the first one is %s\n", t->prog, p.count,
-                    p.first);
+            fprintf(stderr, "%s: stale or new: %" PRIu64 " bins and cells are not in all files, the first one is %s\n",
+                    t->prog, p.count, p.first);
         }
-        printf("%s: %" PRIu64 " files, %.2f %%, %" PRIu64 " of %" PRIu64 " bins and cells, %" PRIu64 " illegal hits\n", t->output,
-               data.files, s.percent, s.covered, s.total, s.illegal);
+        printf("%s: %" PRIu64 " files, %.2f %%, %" PRIu64 " of %" PRIu64 " bins and cells, %" PRIu64 " illegal hits\n",
+               t->output, data.files, s.percent, s.covered, s.total, s.illegal);
     }
     cov_data_free(&data);
     return rc == COV_OK ? 0 : tool_error(t, err.text);

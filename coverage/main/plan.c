@@ -71,7 +71,8 @@ static int read_tried(plan *p, const char *path, cov_error *err) {
     while (rc == COV_OK && getline(&line, &room, in) > 0) {
         number++;
         if (line[0] != '#' && !take_tries(sorted, p->hole_count, line)) {
-            (void)snprintf(err->text, sizeof err->text, "%.200s:%" PRIu32 ": expected tries, a tab and the name of a bin", path, number);
+            (void)snprintf(err->text, sizeof err->text,
+                           "%.200s:%" PRIu32 ": expected tries, a tab and the name of a bin", path, number);
             rc = COV_BAD_FILE;
         }
     }
@@ -114,7 +115,8 @@ static int write_tried(const plan *p, const char *path, cov_error *err) {
         return COV_IO;
     }
     writing w = {.p = p, .file = out.file};
-    fputs("# how many hits planned jobs should have had, of bins that nothing has hit: for tandem-cov plan\n", out.file);
+    fputs("# how many hits planned jobs should have had, of bins that nothing has hit: for tandem-cov plan\n",
+          out.file);
     tool_walk(p->data, NULL, put_tries, &w);
     return tool_told(rep_file_close(&out, false), path, err);
 }
@@ -131,7 +133,8 @@ static void put_line(const plan *p, const tool *t, uint32_t number, const plan_l
     }
     fprintf(out, " cases=%" PRIu32 " index=%" PRIu64, line->cases, index);
     for (uint32_t i = 0; i < line->pin_count; i++) {
-        fprintf(out, "%s%s=%s", i == 0 ? " -- " : " ", p->words[line->pins[i].knob].text, p->words[line->pins[i].value].text);
+        fprintf(out, "%s%s=%s", i == 0 ? " -- " : " ", p->words[line->pins[i].knob].text,
+                p->words[line->pins[i].value].text);
     }
     fputc('\n', out);
 }
@@ -209,8 +212,8 @@ static void put_summary(const plan *p, const tool *t) {
     for (uint32_t i = 0; i < p->hole_count; i++) {
         without += plan_tries(p, &p->holes[i]) >= p->give_up;
     }
-    printf("%s: %" PRIu32 " jobs for %" PRIu32 " bins and cells that nothing has hit, %" PRIu32 " of them given up\n", t->output,
-           p->hole_count == 0 ? 0 : t->plan.jobs, p->hole_count, without);
+    printf("%s: %" PRIu32 " jobs for %" PRIu32 " bins and cells that nothing has hit, %" PRIu32 " of them given up\n",
+           t->output, p->hole_count == 0 ? 0 : t->plan.jobs, p->hole_count, without);
 }
 
 static int make_plan(plan *p, const tool *t, cov_error *err) {

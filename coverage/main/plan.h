@@ -9,9 +9,10 @@
 #include "tool.h"
 
 #define PLAN_NONE UINT32_MAX
-#define PLAN_HINT_PINS 8u    /* of one hint */
-#define PLAN_LINE_PINS 24u   /* of a line */
-#define PLAN_LINE_BYTES 110u /* of a line's pins as text: with the rest of the line it still is a job's name in a coverage file */
+#define PLAN_HINT_PINS 8u  /* of one hint */
+#define PLAN_LINE_PINS 24u /* of a line */
+#define PLAN_LINE_BYTES                                                                                                \
+    110u /* of a line's pins as text: with the rest of the line it still is a job's name in a coverage file */
 
 typedef struct plan_pin {
     uint32_t knob, value; /* words */

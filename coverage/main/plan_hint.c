@@ -52,7 +52,8 @@ static plan_alt *add_alt(plan *p) {
     return &p->alts[p->alt_count++];
 }
 
-/* A hint of anything else than pins is for people: it makes no alternative, or ends the one before it. False: out of memory. */
+/* A hint of anything else than pins is for people: it makes no alternative, or ends the one before it. False: out of
+ * memory. */
 static bool read_hint(plan *p, plan_bin *bin, const char *hint) {
     plan_alt *alt = NULL;
     bin->alt_first = p->alt_count;
@@ -103,8 +104,10 @@ static bool read_point(plan *p, uint32_t group, const cov_data_point *point) {
         plan_bin *bin = &p->bins[p->bin_count];
         p->bin_at[point->first + b] = p->bin_count++;
         bin->group = group;
-        /* of a bin that was never hit: it may well come next time, but the longer it has not, the less; nothing is known of a group without samples */
-        bin->chance = ((double)p->data->counts[point->first + b] + 0.25) / (samples < 10 ? 10.25 : (double)samples + 0.25);
+        /* of a bin that was never hit: it may well come next time, but the longer it has not, the less; nothing is
+         * known of a group without samples */
+        bin->chance =
+            ((double)p->data->counts[point->first + b] + 0.25) / (samples < 10 ? 10.25 : (double)samples + 0.25);
         bin->chance = bin->chance > 1.0 ? 1.0 : bin->chance;
         read_range(bin, point->bins[b].values);
         if (!read_hint(p, bin, point->bins[b].hint)) {
@@ -127,7 +130,8 @@ static void adopt(plan *p) {
                 parent = PLAN_NONE;
                 break;
             }
-            if (length > longest && strncmp(p->data->groups[g].name, name, length) == 0 && p->data->groups[g].name[length] == '_') {
+            if (length > longest && strncmp(p->data->groups[g].name, name, length) == 0 &&
+                p->data->groups[g].name[length] == '_') {
                 parent = t;
                 longest = length;
             }

@@ -35,7 +35,8 @@ static double weigh(reading *r, const cov_data *data, const tool_item *item) {
     }
     if (r->part != part) {
         r->part = part;
-        r->total = item->point != NULL ? cov_score_point(data, item->point).total : cov_score_cross(data, item->cross).total;
+        r->total =
+            item->point != NULL ? cov_score_point(data, item->point).total : cov_score_cross(data, item->cross).total;
     }
     const uint32_t weight = item->point != NULL ? item->point->weight : item->cross->weight;
     const double whole = r->groups * r->parts * (double)r->total;
@@ -158,12 +159,13 @@ double plan_tries(const plan *p, const plan_hole *hole) {
     return tries;
 }
 
-/* Does the value make the bin? The one of the hint does, and where that is a value of the bin itself, the bin's others do, too. */
+/* Does the value make the bin? The one of the hint does, and where that is a value of the bin itself, the bin's others
+ * do, too. */
 static bool makes(const plan *p, const plan_bin *bin, uint32_t hinted, uint32_t value) {
     const plan_word *hint = &p->words[hinted];
     const plan_word *word = &p->words[value];
-    return value == hinted || (bin->range && hint->number && word->number && hint->value >= bin->lo && hint->value <= bin->hi &&
-                               word->value >= bin->lo && word->value <= bin->hi);
+    return value == hinted || (bin->range && hint->number && word->number && hint->value >= bin->lo &&
+                               hint->value <= bin->hi && word->value >= bin->lo && word->value <= bin->hi);
 }
 
 /* What the line's pins say of one way to make a bin. */
@@ -199,14 +201,16 @@ static state state_of(const plan *p, const plan_bin *bin, const plan_alt *alt) {
     return s;
 }
 
-/* Another bin of the hole asks for what stands against this one: their hints know nothing of each other, so both may hold. */
+/* Another bin of the hole asks for what stands against this one: their hints know nothing of each other, so both may
+ * hold. */
 static bool asked_for(const plan *p, const plan_hole *hole, uint32_t test, uint32_t knob) {
     for (uint32_t i = 0; i < hole->bin_count; i++) {
         const plan_bin *bin = &p->bins[hole->bins[i]];
         for (uint32_t a = 0; a < bin->alt_count; a++) {
             const plan_alt *alt = &p->alts[bin->alt_first + a];
             const plan_pin *last = alt->count == 0 ? NULL : &alt->pins[alt->count - 1];
-            if (last != NULL && alt->test == test && last->knob == knob && makes(p, bin, last->value, p->line_value[knob])) {
+            if (last != NULL && alt->test == test && last->knob == knob &&
+                makes(p, bin, last->value, p->line_value[knob])) {
                 return true;
             }
         }

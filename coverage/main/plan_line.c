@@ -1,25 +1,30 @@
 /*
  * plan_line.c - the pins that promise most.
  *
- * What a line promises is the sum over all holes of weight * chance that one of its cases hits the hole. Pins are added as long as that grows: two holes whose pins do not
- * contradict each other share a line, and where one pin makes a whole row of cells likely, the other knob stays random.
+ * What a line promises is the sum over all holes of weight * chance that one of its cases hits the hole. Pins are added
+ * as long as that grows: two holes whose pins do not contradict each other share a line, and where one pin makes a
+ * whole row of cells likely, the other knob stays random.
  */
 #include "plan.h"
 
 #include <string.h>
 
-/* Every pin that a hole does not need makes it a bit less likely that the test can do it at all; more so when it has been tried in vain. */
+/* Every pin that a hole does not need makes it a bit less likely that the test can do it at all; more so when it has
+ * been tried in vain. */
 #define STRANGER_NEW 0.97
 #define STRANGER_TRIED 0.75
-/* Hits that were only likely say less about a hole than pins that should have made sure of it: knobs are not independent. */
+/* Hits that were only likely say less about a hole than pins that should have made sure of it: knobs are not
+ * independent. */
 #define BY_CHANCE 0.25
-/* Several large sizes at a time may take minutes: the product of a line's numbers stays below 2^17, unless it has one alone. */
+/* Several large sizes at a time may take minutes: the product of a line's numbers stays below 2^17, unless it has one
+ * alone. */
 #define BITS_MOST 16
 /* From here on one case is enough, if pins make sure of what it hits. */
 #define BITS_LONG 12
 
 uint64_t plan_draw(const plan *p, uint64_t stream, uint64_t draw) {
-    uint64_t x = p->seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1b54a32d192ed03) + (draw + 1) * UINT64_C(0x8cb92ba72f3d8dd7);
+    uint64_t x = p->seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1b54a32d192ed03) +
+                 (draw + 1) * UINT64_C(0x8cb92ba72f3d8dd7);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
@@ -106,7 +111,8 @@ static uint32_t draw_value(plan *p, const plan_bin *bin, const plan_pin *last, u
     return word == PLAN_NONE ? last->value : word;
 }
 
-/* False: the line has these pins already, or another value for the last one. Needs that the line pins otherwise are left out. */
+/* False: the line has these pins already, or another value for the last one. Needs that the line pins otherwise are
+ * left out. */
 static bool make_offer(plan *p, const plan_bin *bin, const plan_alt *alt, uint64_t number, offer *o) {
     o->count = 0;
     if (alt->count == 0 || p->line_value[alt->pins[alt->count - 1].knob] != PLAN_NONE) {
@@ -142,8 +148,8 @@ static bool names_any(const plan *p, const plan_bin *bin, uint32_t test, const o
     return false;
 }
 
-/* What the line promises with the offer; `now`: what it promises without, p->holds: of each hole. Only holes with a bin that names one of the knobs change in another way
-   than by the number of pins. */
+/* What the line promises with the offer; `now`: what it promises without, p->holds: of each hole. Only holes with a bin
+   that names one of the knobs change in another way than by the number of pins. */
 static double with_offer(plan *p, uint32_t test, uint32_t pins, const offer *o, const sums *now) {
     sums changed = {0.0, 0.0};
     double after = 0.0;
@@ -209,8 +215,9 @@ static double best_offer(plan *p, const plan_line *line, size_t room, const sums
         for (uint32_t a = 0; a < bin->alt_count; a++) {
             offer o;
             const plan_alt *alt = &p->alts[bin->alt_first + a];
-            if (alt->test != line->test || !make_offer(p, bin, alt, number, &o) || line->pin_count + o.count > PLAN_LINE_PINS ||
-                text_of(p, &o) > room || (had > 0 && bits_of(p, o.pins, o.count) > 0 && bits_of(p, o.pins, o.count) + had > BITS_MOST)) {
+            if (alt->test != line->test || !make_offer(p, bin, alt, number, &o) ||
+                line->pin_count + o.count > PLAN_LINE_PINS || text_of(p, &o) > room ||
+                (had > 0 && bits_of(p, o.pins, o.count) > 0 && bits_of(p, o.pins, o.count) + had > BITS_MOST)) {
                 continue;
             }
             const double gain = with_offer(p, line->test, line->pin_count, &o, now);
@@ -270,7 +277,9 @@ double plan_stake(const plan *p, uint32_t test) {
     double sum = 0.0;
     for (uint32_t h = 0; h < p->hole_count; h++) {
         const plan_hole *hole = &p->holes[h];
-        sum += !concerns(p, test, hole->group) ? 0.0 : plan_tries(p, hole) >= p->give_up ? 0.02 * hole->weight : hole->left;
+        sum += !concerns(p, test, hole->group)     ? 0.0
+               : plan_tries(p, hole) >= p->give_up ? 0.02 * hole->weight
+                                                   : hole->left;
     }
     return sum;
 }

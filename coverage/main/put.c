@@ -6,7 +6,8 @@
 
 void put_score(FILE *out, const cov_score *s) {
     fprintf(out,
-            "\"percent\": %.2f, \"total\": %" PRIu64 ", \"covered\": %" PRIu64 ", \"illegal_hits\": %" PRIu64 ", \"ignored\": %" PRIu64,
+            "\"percent\": %.2f, \"total\": %" PRIu64 ", \"covered\": %" PRIu64 ", \"illegal_hits\": %" PRIu64
+            ", \"ignored\": %" PRIu64,
             s->percent, s->total, s->covered, s->illegal, s->ignored);
 }
 

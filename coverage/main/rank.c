@@ -114,8 +114,8 @@ static void put_lines(const ranking *r, const tool *t, FILE *out) {
     const cov_score s = cov_score_all(&r->all);
     uint64_t seed = 0;
     const bool one = one_seed(r, &seed);
-    fprintf(out, "# %" PRIu32 " of %" PRIu32 " jobs with the coverage of all: %" PRIu64 " bins and cells\n", r->chosen, t->file_count,
-            s.covered);
+    fprintf(out, "# %" PRIu32 " of %" PRIu32 " jobs with the coverage of all: %" PRIu64 " bins and cells\n", r->chosen,
+            t->file_count, s.covered);
     if (one) {
         fprintf(out, "seed %" PRIu64 "\n", seed);
     }

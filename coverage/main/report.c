@@ -24,7 +24,8 @@ static void put_hole(void *ctx, const cov_data *data, const tool_item *item) {
         begin_line(ctx);
         tool_item_name(item, name, sizeof name);
         tool_item_hint(item, hint, sizeof hint);
-        printf("  %-48s %" PRIu64 "/%" PRIu32 "%s%s\n", name, item->hits, item->goal, hint[0] == '\0' ? "" : "  ", hint);
+        printf("  %-48s %" PRIu64 "/%" PRIu32 "%s%s\n", name, item->hits, item->goal, hint[0] == '\0' ? "" : "  ",
+               hint);
     }
 }
 
@@ -60,7 +61,8 @@ static void put_ignored_cells(const cov_data *data, list *l) {
                 }
                 if (cells > 0 && cross->rules[r].role == COV_IGNORED) {
                     begin_line(l);
-                    printf("  %s.%s: %" PRIu32 " cells  %s\n", data->groups[g].name, cross->name, cells, cross->rules[r].why);
+                    printf("  %s.%s: %" PRIu32 " cells  %s\n", data->groups[g].name, cross->name, cells,
+                           cross->rules[r].why);
                 }
             }
         }
@@ -68,8 +70,8 @@ static void put_ignored_cells(const cov_data *data, list *l) {
 }
 
 static void put_line(const char *indent, const char *name, const cov_score *s, const char *note) {
-    printf("%s%-*s %6.2f %%  %6" PRIu64 " of %-6" PRIu64 "%s\n", indent, (int)(34 - strlen(indent)), name, s->percent, s->covered, s->total,
-           note);
+    printf("%s%-*s %6.2f %%  %6" PRIu64 " of %-6" PRIu64 "%s\n", indent, (int)(34 - strlen(indent)), name, s->percent,
+           s->covered, s->total, note);
 }
 
 static void put_scores(const cov_data *data) {
@@ -95,8 +97,8 @@ static void report_text(const cov_data *data) {
     list holes = {"holes (hits/goal, what would hit them)", 0};
     list illegal = {"illegal hits", 0};
     list ignored = {"ignored", 0};
-    printf("%.2f %%: %" PRIu64 " of %" PRIu64 " bins and cells, %" PRIu64 " illegal hits, %" PRIu64 " files\n\n", s.percent, s.covered,
-           s.total, s.illegal, data->files);
+    printf("%.2f %%: %" PRIu64 " of %" PRIu64 " bins and cells, %" PRIu64 " illegal hits, %" PRIu64 " files\n\n",
+           s.percent, s.covered, s.total, s.illegal, data->files);
     put_scores(data);
     tool_walk(data, NULL, put_illegal, &illegal);
     tool_walk(data, NULL, put_hole, &holes);

@@ -12,7 +12,9 @@ static void put_bin(const cov_data *data, const cov_data_point *point, uint32_t 
     rep_json(out, bin->name);
     fputs(", \"values\": ", out);
     rep_json(out, bin->values);
-    fprintf(out, ", \"role\": \"%s\", \"hits\": %" PRIu64 ", \"goal\": %" PRIu32 ", \"covered\": %s, \"partial\": %s, \"hint\": ",
+    fprintf(out,
+            ", \"role\": \"%s\", \"hits\": %" PRIu64 ", \"goal\": %" PRIu32
+            ", \"covered\": %s, \"partial\": %s, \"hint\": ",
             role_names[bin->role], hits, bin->goal, bin->role == COV_COUNTED && hits >= bin->goal ? "true" : "false",
             bin->partial ? "true" : "false");
     rep_json(out, bin->hint);
@@ -77,7 +79,8 @@ static void put_cross(const cov_data *data, const cov_data_group *group, const c
         for (uint32_t i = 0; i < cross->cell_count; i++) {
             cells += cross->cells[i] == r + 1;
         }
-        fprintf(out, "%s{\"role\": \"%s\", \"cells\": %" PRIu32 ", \"why\": ", r == 0 ? "" : ", ", role_names[cross->rules[r].role], cells);
+        fprintf(out, "%s{\"role\": \"%s\", \"cells\": %" PRIu32 ", \"why\": ", r == 0 ? "" : ", ",
+                role_names[cross->rules[r].role], cells);
         rep_json(out, cross->rules[r].why);
         fputs("}", out);
     }

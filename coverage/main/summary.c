@@ -5,14 +5,14 @@
 #include <string.h>
 
 /* {"figures": [..]}: functional coverage and its groups, then the kinds of code coverage. */
-static void put_figure(FILE *out, const char *name, const char *more, double percent, double before, uint64_t covered, uint64_t points,
-                       bool first) {
+static void put_figure(FILE *out, const char *name, const char *more, double percent, double before, uint64_t covered,
+                       uint64_t points, bool first) {
     char whole[200];
     (void)snprintf(whole, sizeof whole, "%s%s%s", name, more[0] == '\0' ? "" : " ", more);
     fprintf(out, "%s\n  {\"name\": ", first ? "" : ",");
     rep_json(out, whole);
-    fprintf(out, ", \"percent\": %.4f, \"percent_before\": %.4f, \"covered\": %" PRIu64 ", \"points\": %" PRIu64 "}", percent, before,
-            covered, points);
+    fprintf(out, ", \"percent\": %.4f, \"percent_before\": %.4f, \"covered\": %" PRIu64 ", \"points\": %" PRIu64 "}",
+            percent, before, covered, points);
 }
 
 static void put_figures(const cov_data *data, const figure *kinds, FILE *out) {
@@ -32,11 +32,12 @@ static void put_figures(const cov_data *data, const figure *kinds, FILE *out) {
 static void print(const cov_data *data, const figure *kinds) {
     const cov_score all = cov_score_all(data);
     printf("%-12s %8s %16s %9s %9s %8s\n", "coverage", "percent", "before waivers", "covered", "of", "waived");
-    printf("%-12s %8.2f %16.2f %9" PRIu64 " %9" PRIu64 " %8s\n", "functional", all.percent, all.percent, all.covered, all.total, "-");
+    printf("%-12s %8.2f %16.2f %9" PRIu64 " %9" PRIu64 " %8s\n", "functional", all.percent, all.percent, all.covered,
+           all.total, "-");
     for (int k = 0; k < FIGURE_KINDS && kinds != NULL; k++) {
         const figure *f = &kinds[k];
-        printf("%-12s %8.2f %16.2f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 "\n", f->name, f->percent, f->before, f->covered, f->points,
-               f->waived);
+        printf("%-12s %8.2f %16.2f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 "\n", f->name, f->percent, f->before,
+               f->covered, f->points, f->waived);
     }
     if (all.illegal > 0) {
         printf("illegal hits: %" PRIu64 "\n", all.illegal);

@@ -77,7 +77,8 @@ void html_page_name(const cov_data_group *group, char *dst, size_t size);
 /* Begin a page with its heading; style: rules of this page, or NULL. */
 void html_begin(FILE *out, const char *title, const char *style);
 /* Write a file of a folder ("": this one) through a function. COV_IO with a line. */
-int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, const void *ctx), const void *ctx, cov_error *err);
+int tool_write(const char *dir, const char *name, void (*fn)(FILE *out, const void *ctx), const void *ctx,
+               cov_error *err);
 /* A share as a bar and a number. */
 void html_meter(FILE *out, const cov_score *score);
 

@@ -23,7 +23,8 @@ static void walk_group(const cov_data *data, const cov_data_group *group, tool_i
         const cov_data_cross *cross = &group->crosses[c];
         for (uint32_t i = 0; i < cross->cell_count; i++) {
             const cov_data_rule *rule = NULL;
-            tool_item item = {.group = group, .cross = cross, .index = i, .goal = cross->goal, .partial = cross->partial};
+            tool_item item = {
+                .group = group, .cross = cross, .index = i, .goal = cross->goal, .partial = cross->partial};
             item.role = cov_cell_role(cross, i, &rule);
             item.hits = data->counts[cross->first + i];
             item.why = rule == NULL ? "" : rule->why;
@@ -45,7 +46,8 @@ void tool_walk(const cov_data *data, const cov_data_group *group, tool_item_fn f
 void tool_item_name(const tool_item *item, char *dst, size_t size) {
     char cell[500];
     if (item->point != NULL) {
-        (void)snprintf(dst, size, "%s.%s.%s", item->group->name, item->point->name, item->point->bins[item->index].name);
+        (void)snprintf(dst, size, "%s.%s.%s", item->group->name, item->point->name,
+                       item->point->bins[item->index].name);
     } else {
         cov_cell_name(item->group, item->cross, item->index, cell, sizeof cell);
         (void)snprintf(dst, size, "%s.%s.(%s)", item->group->name, item->cross->name, cell);

@@ -1,4 +1,5 @@
-/* access.c - accesses of the registers, and the order of the tasks that they start. Names and masks come from the generated register description. */
+/* access.c - accesses of the registers, and the order of the tasks that they start. Names and masks come from the
+ * generated register description. */
 #include "models.h"
 #include "npu_regs.h"
 
@@ -26,7 +27,8 @@ static const char *const reg_names[] = {
 enum { R_REG, R_OP, R_STATE, R_CLEAR, R_FLAGS, R_AFTER, R_POINTS };
 static const cov_bin reg_bins[] = {{COV_NAMES(reg_names, REGS + 1)}};
 static const cov_bin op_bins[] = {{COV_VALUE("read", 0)}, {COV_VALUE("write", 1)}};
-static const cov_bin state_bins[] = {{COV_VALUE("idle", 0)}, {COV_VALUE("its unit is busy", 1)}, {COV_VALUE("others are busy", 2)}};
+static const cov_bin state_bins[] = {
+    {COV_VALUE("idle", 0)}, {COV_VALUE("its unit is busy", 1)}, {COV_VALUE("others are busy", 2)}};
 static const cov_bin clear_bins[] = {
     {COV_VALUE("nothing", 0)}, {COV_VALUE("one flag", 1)}, {COV_VALUE("some flags", 2)}, {COV_VALUE("all flags", 3)}};
 static const cov_bin flags_bins[] = {{COV_VALUE("IRQ_STATUS", 0)}, {COV_VALUE("ERR", 1)}};
@@ -41,30 +43,38 @@ static const cov_point reg_points[R_POINTS] = {
     [R_STATE] = {COV_POINT("state", "settings change under a task that runs", state_bins), .hint = "regs:rounds=2"},
     [R_CLEAR] = {COV_POINT("clear", "a write of zeros clears a flag, or one of ones clears its neighbours", clear_bins),
                  .hint = "regs:rounds=2"},
-    [R_FLAGS] = {COV_POINT("flags", "one of the registers with flags is an ordinary one", flags_bins), .hint = "regs:rounds=2"},
-    [R_AFTER] = {COV_POINT("after", "an access in the shadow of the one before it gets its data", after_bins), .hint = "regs:rounds=2"},
+    [R_FLAGS] = {COV_POINT("flags", "one of the registers with flags is an ordinary one", flags_bins),
+                 .hint = "regs:rounds=2"},
+    [R_AFTER] = {COV_POINT("after", "an access in the shadow of the one before it gets its data", after_bins),
+                 .hint = "regs:rounds=2"},
 };
 /* No unit of its own: all but the settings of the units. */
-#define COMMON_REGS                                                                                                                        \
-    "ID|CONFIG|CTRL|STATUS|IRQ_STATUS|IRQ_ENABLE|IRQ_ID|ERR|GEMM_COUNT|PERF_CTRL|PERF_SEL|PERF_LO|PERF_HI|ALU_COUNT|POOL_COUNT|ALU_"       \
+#define COMMON_REGS                                                                                                    \
+    "ID|CONFIG|CTRL|STATUS|IRQ_STATUS|IRQ_ENABLE|IRQ_ID|ERR|GEMM_COUNT|PERF_CTRL|PERF_SEL|PERF_LO|PERF_HI|ALU_COUNT|"  \
+    "POOL_COUNT|ALU_"                                                                                                  \
     "RESULT|unused offset"
-static const cov_rule state_rules[] = {
-    {COV_IGNORED, "the register belongs to no unit: any that is busy is another one", {COMMON_REGS, NULL, "its unit is busy"}}};
+static const cov_rule state_rules[] = {{COV_IGNORED,
+                                        "the register belongs to no unit: any that is busy is another one",
+                                        {COMMON_REGS, NULL, "its unit is busy"}}};
 static const cov_cross reg_crosses[] = {
-    {COV_CROSS("reg_op_state", "one register is written, or shows an old value, while a task runs", "reg", "op", "state"),
+    {COV_CROSS("reg_op_state", "one register is written, or shows an old value, while a task runs", "reg", "op",
+               "state"),
      COV_RULES(state_rules)},
     {COV_CROSS("op_after", "a read behind a write overtakes it", "op", "after")},
     {COV_CROSS("flags_clear", "flags of one register are cleared by another value", "flags", "clear", "state"),
-     .rules =
-         (const cov_rule[]){{COV_IGNORED, "flags belong to no unit: any that is busy is another one", {NULL, NULL, "its unit is busy"}}},
+     .rules = (const cov_rule[]){{COV_IGNORED,
+                                  "flags belong to no unit: any that is busy is another one",
+                                  {NULL, NULL, "its unit is busy"}}},
      .rule_count = 1}};
-const cov_group npu_regs_group = {COV_GROUP("regs", "accesses of registers on the RTL, by driver and tests", reg_points),
-                                  COV_CROSSES(reg_crosses)};
+const cov_group npu_regs_group = {
+    COV_GROUP("regs", "accesses of registers on the RTL, by driver and tests", reg_points), COV_CROSSES(reg_crosses)};
 
 enum { T_UNIT, T_KIND, T_BEFORE, T_OVERLAP, T_BUSY, T_FENCE, T_ERROR, T_FORM, T_FORM_BEFORE, T_POINTS };
 enum { K_CONV, K_DEPTHWISE, K_CONVERT, K_MAP, K_REDUCE, K_MAX, K_AVG, K_RESET };
-static const char *const kinds[] = {"convolution", "depthwise", "conversion", "elementwise", "reduction", "maximum", "average"};
-static const char *const befores[] = {"convolution", "depthwise", "conversion", "elementwise", "reduction", "maximum", "average", "reset"};
+static const char *const kinds[] = {"convolution", "depthwise", "conversion", "elementwise",
+                                    "reduction",   "maximum",   "average"};
+static const char *const befores[] = {"convolution", "depthwise", "conversion", "elementwise",
+                                      "reduction",   "maximum",   "average",    "reset"};
 static const char *const busies[] = {"none", "ALU", "POOL", "ALU, POOL", "GEMM", "ALU, GEMM", "POOL, GEMM", "all"};
 static const char *const forms[] = {"INT8 to FP32", "INT8 to INT8", "FP32 to FP32", "FP32 to INT8"};
 static const cov_bin kind_bins[] = {{COV_NAMES(kinds, 7)}};
@@ -81,16 +91,23 @@ static const char *const unit_names[] = {"ALU", "POOL", "GEMM"};
 static const cov_bin unit_bins[] = {{COV_NAMES(unit_names, 3)}};
 
 static const cov_point task_points[T_POINTS] = {
-    [T_UNIT] = {COV_POINT("unit", "the start of one unit is taken for that of another one", unit_bins), .hint = "sequence:tasks=16"},
-    [T_KIND] = {COV_POINT("kind", "a kind of task is started by another one's register", kind_bins), .hint = "sequence:tasks=16"},
-    [T_BEFORE] = {COV_POINT("before", "state of the task before stays for this one", before_bins), .hint = "sequence:tasks=16"},
-    [T_OVERLAP] = {COV_POINT("overlap", "a start while tasks run changes their settings", overlap_bins), .hint = "sequence:tasks=16"},
+    [T_UNIT] = {COV_POINT("unit", "the start of one unit is taken for that of another one", unit_bins),
+                .hint = "sequence:tasks=16"},
+    [T_KIND] = {COV_POINT("kind", "a kind of task is started by another one's register", kind_bins),
+                .hint = "sequence:tasks=16"},
+    [T_BEFORE] = {COV_POINT("before", "state of the task before stays for this one", before_bins),
+                  .hint = "sequence:tasks=16"},
+    [T_OVERLAP] = {COV_POINT("overlap", "a start while tasks run changes their settings", overlap_bins),
+                   .hint = "sequence:tasks=16"},
     [T_BUSY] = {COV_POINT("busy", "a start takes another unit's clock, channel or flags away", busy_bins),
                 .hint = "sequence:units=any serial=0"},
     [T_FENCE] = {COV_POINT("fence", "a fence holds nothing, or for ever", fence_bins), .hint = "chain:tasks=4"},
-    [T_ERROR] = {COV_POINT("error", "a task after one with an error is dropped, or blamed", error_bins), .hint = "sequence:tasks=16"},
-    [T_FORM] = {COV_POINT("form", "layouts of one GEMM task are those of the task before", form_bins), .hint = "sequence:tasks=16"},
-    [T_FORM_BEFORE] = {COV_POINT("form_before", "layouts of one GEMM task stay for the next", form_bins), .hint = "sequence:tasks=16"},
+    [T_ERROR] = {COV_POINT("error", "a task after one with an error is dropped, or blamed", error_bins),
+                 .hint = "sequence:tasks=16"},
+    [T_FORM] = {COV_POINT("form", "layouts of one GEMM task are those of the task before", form_bins),
+                .hint = "sequence:tasks=16"},
+    [T_FORM_BEFORE] = {COV_POINT("form_before", "layouts of one GEMM task stay for the next", form_bins),
+                       .hint = "sequence:tasks=16"},
 };
 static const cov_cross task_crosses[] = {
     {COV_CROSS("order", "one kind of task behind one other", "kind", "before")},
@@ -130,15 +147,19 @@ static uint32_t sample_task(npu_access *a, unsigned unit, uint32_t value, unsign
     }
     if (unit == GEMM) {
         const uint32_t op = (value & NPU_GEMM_CTRL_OP_MASK) >> NPU_GEMM_CTRL_OP_LSB;
-        v[T_KIND] = op == NPU_GEMM_CTRL_OP_DEPTHWISE ? K_DEPTHWISE : op == NPU_GEMM_CTRL_OP_CONVERT ? K_CONVERT : K_CONV;
+        v[T_KIND] = op == NPU_GEMM_CTRL_OP_DEPTHWISE ? K_DEPTHWISE
+                    : op == NPU_GEMM_CTRL_OP_CONVERT ? K_CONVERT
+                                                     : K_CONV;
         v[T_FENCE] = (value & NPU_GEMM_CTRL_FENCE_MASK) != 0;
-        v[T_FORM] = ((value & NPU_GEMM_CTRL_LAYOUT_MASK) != 0 ? 2 : 0) + ((value & NPU_GEMM_CTRL_REQUANT_MASK) != 0 ? 1 : 0);
+        v[T_FORM] =
+            ((value & NPU_GEMM_CTRL_LAYOUT_MASK) != 0 ? 2 : 0) + ((value & NPU_GEMM_CTRL_REQUANT_MASK) != 0 ? 1 : 0);
         v[T_FORM_BEFORE] = a->form;
     } else if (unit == ALU) {
         const uint32_t op = (value & NPU_ALU_CTRL_OP_MASK) >> NPU_ALU_CTRL_OP_LSB;
         v[T_KIND] = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM ? K_REDUCE : K_MAP;
     } else {
-        v[T_KIND] = (value & NPU_POOL_CTRL_TYPE_MASK) >> NPU_POOL_CTRL_TYPE_LSB == NPU_POOL_CTRL_TYPE_MAX ? K_MAX : K_AVG;
+        v[T_KIND] =
+            (value & NPU_POOL_CTRL_TYPE_MASK) >> NPU_POOL_CTRL_TYPE_LSB == NPU_POOL_CTRL_TYPE_MAX ? K_MAX : K_AVG;
     }
     v[T_UNIT] = unit;
     v[T_BEFORE] = a->before;
@@ -178,7 +199,8 @@ uint32_t npu_access_sample(npu_access *a, bool write, uint32_t offset, uint32_t 
                                  [R_STATE] = state_of(unit, busy),
                                  [R_CLEAR] = flags ? clear_of(regs[reg].flags, value) : COV_NONE,
                                  [R_FLAGS] = flags ? (offset == NPU_REG_ERR) : COV_NONE,
-                                 [R_AFTER] = a->last < 0 ? COV_NONE : (a->last / 2 == (int64_t)offset ? 0 : 2) + a->last % 2};
+                                 [R_AFTER] =
+                                     a->last < 0 ? COV_NONE : (a->last / 2 == (int64_t)offset ? 0 : 2) + a->last % 2};
     *used = a->regs;
     uint32_t illegal = cov_sample(a->regs, v);
     a->last = (int64_t)offset * 2 + write;

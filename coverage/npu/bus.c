@@ -16,7 +16,9 @@ enum {
     BUS_POINTS
 };
 
-/* Long bursts are those of rows and partial sums of FP32, several tiles at a time. LONG: the output begins at a multiple of so much and no more, as place is the seed of its address; ONE: one row, what is left behind it is known, too. */
+/* Long bursts are those of rows and partial sums of FP32, several tiles at a time. LONG: the output begins at a
+ * multiple of so much and no more, as place is the seed of its address; ONE: one row, what is left behind it is known,
+ * too. */
 #define LONG(shift, at) "conv:k=1 s=1 iw=1024 gap=0 group=255 out_layout=fp32 out_shift=" shift " place=" at
 #define ONE(columns, space) "conv:k=1 s=1 ih=1 group=255 out_shift=0 place=0 iw=" columns " gap=" space
 
@@ -30,8 +32,8 @@ static const cov_bin beats_bins[] = {{COV_EACH(1, 17)},
                                      {COV_RANGE("128..254", 128, 254)},
                                      {COV_VALUE("255", 255), .hint = ONE("1020", "1")},
                                      {COV_VALUE("256", 256), .hint = ONE("1024", "0")}};
-static const cov_bin depth_bins[] = {{COV_EACH(0, 16)},
-                                     {COV_RANGE("more", 17, COV_MAX), COV_FORBID("docs/npu/npu.md: at most 16 bursts in flight")}};
+static const cov_bin depth_bins[] = {
+    {COV_EACH(0, 16)}, {COV_RANGE("more", 17, COV_MAX), COV_FORBID("docs/npu/npu.md: at most 16 bursts in flight")}};
 static const cov_bin latency_bins[] = {
     {COV_RANGE("0..3", 0, 3)}, {COV_POW2(4, 511)}, {COV_RANGE("512..", 512, COV_MAX), .hint = "conv:bus=hostile"}};
 static const cov_bin stall_bins[] = {{COV_VALUE("none", 0), .hint = "conv:bus=ideal"},
@@ -44,7 +46,8 @@ static const cov_bin error_bins[] = {{COV_VALUE("none", 0)}, {COV_VALUE("some", 
 static const char *const lengths[] = {"1", "2", "3..4", "5..8", "9..16", "17..32", "33..64"};
 static const char *const places[TB_AXI_BEAT_PLACES] = {"only", "first", "middle", "last"};
 static const char *const strobes[] = {"all", "low", "high", "inner"};
-static const cov_bin length_bins[] = {{COV_NAMES(lengths, 7)}, {COV_RANGE("65..256", 7, 8), .hint = "conv:out_layout=fp32"}};
+static const cov_bin length_bins[] = {{COV_NAMES(lengths, 7)},
+                                      {COV_RANGE("65..256", 7, 8), .hint = "conv:out_layout=fp32"}};
 static const cov_bin start_bins[] = {
     {COV_VALUE("1", 0), COV_IGNORE("docs/npu/npu.md section 3: all addresses and steps are multiples of 4")},
     {COV_VALUE("2", 1), COV_IGNORE("docs/npu/npu.md section 3: all addresses and steps are multiples of 4")},
@@ -57,7 +60,8 @@ static const cov_bin start_bins[] = {
     {COV_VALUE("256", 8), .hint = LONG("0", "9")},
     {COV_VALUE("512", 9), .hint = LONG("0", "6")},
     {COV_VALUE("1024", 10), .hint = LONG("0", "84")},
-    {COV_VALUE("2048", 11), .hint = "conv:k=1 s=1 iw=1024 gap=0 place=0 group=64 conv:k=1 s=1 iw=1024 gap=0 place=0 group=32"},
+    {COV_VALUE("2048", 11),
+     .hint = "conv:k=1 s=1 iw=1024 gap=0 place=0 group=64 conv:k=1 s=1 iw=1024 gap=0 place=0 group=32"},
     {COV_VALUE("4096", 12), .hint = LONG("0", "0")}};
 static const cov_bin room_bins[] = {{COV_VALUE("none", 0), .hint = ONE("1024", "0")},
                                     {COV_VALUE("1", 1), .hint = ONE("1020", "1")},
@@ -65,31 +69,45 @@ static const cov_bin room_bins[] = {{COV_VALUE("none", 0), .hint = ONE("1024", "
                                     {COV_VALUE("4..15", 3), .hint = ONE("992", "8")},
                                     {COV_VALUE("16..", 4), .hint = ONE("600", "0")}};
 static const cov_bin place_bins[] = {{COV_NAMES(places, TB_AXI_BEAT_PLACES)}};
-static const cov_bin strobe_bins[] = {{COV_NAMES(strobes, 4)},
-                                      {COV_VALUE("none", TB_AXI_STROBES_NONE), .hint = "faults:kind=soft_reset"},
-                                      {COV_VALUE("holes", TB_AXI_STROBES_HOLES), COV_FORBID("bytes of a task's row are contiguous")}};
+static const cov_bin strobe_bins[] = {
+    {COV_NAMES(strobes, 4)},
+    {COV_VALUE("none", TB_AXI_STROBES_NONE), .hint = "faults:kind=soft_reset"},
+    {COV_VALUE("holes", TB_AXI_STROBES_HOLES), COV_FORBID("bytes of a task's row are contiguous")}};
 
 static const cov_point points[BUS_POINTS] = {
-    [BUS_DIR] = {COV_POINT("dir", "a channel whose other direction never moves hides what they do to each other", dir_bins)},
+    [BUS_DIR] = {COV_POINT("dir", "a channel whose other direction never moves hides what they do to each other",
+                           dir_bins)},
     [BUS_BEATS] = {COV_POINT("beats", "the last beat is wrong, or missing, for one length of a burst", beats_bins),
                    .hint = "conv:group=255"},
-    [BUS_DEPTH] = {COV_POINT("depth", "the counter of bursts in flight is off by one, or wraps, when it is full or empty", depth_bins),
+    [BUS_DEPTH] = {COV_POINT("depth",
+                             "the counter of bursts in flight is off by one, or wraps, when it is full or empty",
+                             depth_bins),
                    .hint = "conv:bus=slow"},
-    [BUS_LATENCY] = {COV_POINT("latency", "data that comes at once, or very late, meets a unit that does not expect it", latency_bins),
+    [BUS_LATENCY] = {COV_POINT("latency", "data that comes at once, or very late, meets a unit that does not expect it",
+                               latency_bins),
                      .hint = "conv:bus=bursty"},
-    [BUS_STALL] = {COV_POINT("stall", "data is lost or doubled where the receiver is not ready", stall_bins), .hint = "conv:bus=typical"},
-    [BUS_ERROR] = {COV_POINT("error", "an error response is not reported, or ends the wrong task", error_bins), .hint = "conv:bus=ideal"},
-    [BUS_LENGTH] = {COV_POINT("length", "bursts of one class of lengths go to the wrong place", length_bins), .hint = "conv:tight=1"},
-    [BUS_START] = {COV_POINT("start", "an address that is aligned to this and no more is rounded down, or up", start_bins)},
+    [BUS_STALL] = {COV_POINT("stall", "data is lost or doubled where the receiver is not ready", stall_bins),
+                   .hint = "conv:bus=typical"},
+    [BUS_ERROR] = {COV_POINT("error", "an error response is not reported, or ends the wrong task", error_bins),
+                   .hint = "conv:bus=ideal"},
+    [BUS_LENGTH] = {COV_POINT("length", "bursts of one class of lengths go to the wrong place", length_bins),
+                    .hint = "conv:tight=1"},
+    [BUS_START] = {COV_POINT("start", "an address that is aligned to this and no more is rounded down, or up",
+                             start_bins)},
     [BUS_ROOM] = {COV_POINT("room", "a burst is cut one beat before 4 KB, or one behind", room_bins)},
     [BUS_PLACE] = {COV_POINT("place", "a burst of one beat is first and last, and only one of them counts", place_bins),
                    .hint = "conv:tight=1"},
-    [BUS_STROBES] = {COV_POINT("strobes", "bytes beside those of a row are written", strobe_bins), .hint = "conv:tight=1"},
+    [BUS_STROBES] = {COV_POINT("strobes", "bytes beside those of a row are written", strobe_bins),
+                     .hint = "conv:tight=1"},
 };
 static const cov_rule strobe_rules[] = {
-    {COV_IGNORED, "the bytes of a burst are contiguous: its first beat goes up to the highest lane", {"first", "low|inner"}},
+    {COV_IGNORED,
+     "the bytes of a burst are contiguous: its first beat goes up to the highest lane",
+     {"first", "low|inner"}},
     {COV_IGNORED, "the bytes of a burst are contiguous: beats in the middle are full", {"middle", "low|high|inner"}},
-    {COV_IGNORED, "the bytes of a burst are contiguous: its last beat begins with the lowest lane", {"last", "high|inner"}}};
+    {COV_IGNORED,
+     "the bytes of a burst are contiguous: its last beat begins with the lowest lane",
+     {"last", "high|inner"}}};
 static const cov_cross crosses[] = {
     {COV_CROSS("dir_beats", "reads and writes count beats by themselves: one of them is off", "dir", "beats")},
     {COV_CROSS("dir_depth", "reads and writes count bursts by themselves: one of them is off", "dir", "depth")},
@@ -98,11 +116,12 @@ static const cov_cross crosses[] = {
     {COV_CROSS("dir_error", "errors of reads and of writes take different ways to the status", "dir", "error")},
     {COV_CROSS("dir_start", "reads and writes align bursts by themselves", "dir", "start", "length")},
     {COV_CROSS("dir_room", "reads and writes are cut at 4 KB by themselves", "dir", "room", "length")},
-    {COV_CROSS("place_strobes", "the first beat is masked as the last one", "place", "strobes"), COV_RULES(strobe_rules)},
+    {COV_CROSS("place_strobes", "the first beat is masked as the last one", "place", "strobes"),
+     COV_RULES(strobe_rules)},
 };
 
-const cov_group npu_bus_group = {COV_GROUP("bus", "ports to memory: a hit is a run in which it was seen", points), COV_CROSSES(crosses),
-                                 .per_instance = true};
+const cov_group npu_bus_group = {COV_GROUP("bus", "ports to memory: a hit is a run in which it was seen", points),
+                                 COV_CROSSES(crosses), .per_instance = true};
 
 static uint32_t sample_direction(cov_inst *inst, const tb_axi_stats *stats, int dir) {
     const tb_axi_dir_stats *s = &stats->dir[dir];

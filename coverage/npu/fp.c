@@ -1,4 +1,5 @@
-/* fp.c - single operations of the floating-point units: classes of operands, how results are rounded, where they leave the range. */
+/* fp.c - single operations of the floating-point units: classes of operands, how results are rounded, where they leave
+ * the range. */
 #include "models.h"
 
 #include <math.h>
@@ -31,9 +32,10 @@ static const cov_bin arith_op_bins[] = {{COV_VALUE("add", ADD), .hint = "unit-fp
 static const cov_bin select_op_bins[] = {{COV_VALUE("max", MAX), .hint = "unit-fp_max:vectors=100000"},
                                          {COV_VALUE("min", MIN), .hint = "unit-fp_min:vectors=100000"},
                                          {COV_VALUE("compare", CMP), .hint = "unit-fp_cmp:vectors=100000"}};
-static const cov_bin convert_op_bins[] = {{COV_VALUE("to int32", TO_I32), .hint = "unit-fp_f32_to_i32:vectors=100000"},
-                                          {COV_VALUE("to int8", TO_I8), .hint = "unit-fp_f32_to_i8:vectors=100000"},
-                                          {COV_VALUE("from int32", FROM_I32), .hint = "unit-fp_i32_to_f32:vectors=100000"}};
+static const cov_bin convert_op_bins[] = {
+    {COV_VALUE("to int32", TO_I32), .hint = "unit-fp_f32_to_i32:vectors=100000"},
+    {COV_VALUE("to int8", TO_I8), .hint = "unit-fp_f32_to_i8:vectors=100000"},
+    {COV_VALUE("from int32", FROM_I32), .hint = "unit-fp_i32_to_f32:vectors=100000"}};
 
 enum { ZERO, SUBNORMAL, SMALL, MIDDLE, LARGE, MOST, INFINITE, QUIET, SIGNALLING };
 static const char *const classes[] = {"zero",           "subnormal", "small",     "middle",        "large",
@@ -43,22 +45,37 @@ static const cov_bin class_bins[] = {{COV_NAMES(classes, 9)}};
 static const cov_bin signs_bins[] = {{COV_NAMES(sign_names, 4)}};
 static const cov_bin one_sign_bins[] = {{COV_VALUE("+", 0)}, {COV_VALUE("-", 1)}};
 
-enum { R_ZERO, R_TO_ZERO, R_SUBNORMAL, R_SUBNORMAL_ROUNDED, R_UP_TO_NORMAL, R_NORMAL, R_LARGEST, R_OVERFLOW, R_INFINITE, R_NAN, R_INVALID };
-static const char *const results[] = {"zero",   "underflow to zero", "subnormal", "subnormal, rounded", "rounded up to the smallest normal",
-                                      "normal", "largest finite",    "overflow",  "infinity",           "NaN of NaN",
-                                      "invalid"};
+enum {
+    R_ZERO,
+    R_TO_ZERO,
+    R_SUBNORMAL,
+    R_SUBNORMAL_ROUNDED,
+    R_UP_TO_NORMAL,
+    R_NORMAL,
+    R_LARGEST,
+    R_OVERFLOW,
+    R_INFINITE,
+    R_NAN,
+    R_INVALID
+};
+static const char *const results[] = {
+    "zero",   "underflow to zero", "subnormal", "subnormal, rounded", "rounded up to the smallest normal",
+    "normal", "largest finite",    "overflow",  "infinity",           "NaN of NaN",
+    "invalid"};
 static const cov_bin result_bins[] = {{COV_NAMES(results, 11)}};
 
 enum { EXACT, TIE_DOWN, TIE_UP, DOWN, UP };
-static const char *const roundings[] = {"exact", "tie, to the lower", "tie, to the higher", "to the lower", "to the higher"};
+static const char *const roundings[] = {"exact", "tie, to the lower", "tie, to the higher", "to the lower",
+                                        "to the higher"};
 static const cov_bin rounding_bins[] = {{COV_NAMES(roundings, 5)}};
 static const cov_bin where_bins[] = {{COV_VALUE("normal", 0)}, {COV_VALUE("subnormal", 1)}};
-static const cov_bin apart_bins[] = {{COV_EACH(0, 2)}, {COV_RANGE("3..21", 3, 21)}, {COV_EACH(22, 27)}, {COV_RANGE("28..", 28, 254)}};
+static const cov_bin apart_bins[] = {
+    {COV_EACH(0, 2)}, {COV_RANGE("3..21", 3, 21)}, {COV_EACH(22, 27)}, {COV_RANGE("28..", 28, 254)}};
 static const cov_bin effective_bins[] = {{COV_VALUE("sum", 0)}, {COV_VALUE("difference", 1)}};
 static const cov_bin lost_bins[] = {
     {COV_EACH(0, 24)}, {COV_VALUE("all", 255)}, {COV_RANGE("wraps", 25, 254), COV_FORBID("a fraction has 24 bits")}};
-static const char *const relations[] = {"less",     "greater", "equal", "zeros of both signs", "one apart, less", "one apart, greater",
-                                        "unordered"};
+static const char *const relations[] = {
+    "less", "greater", "equal", "zeros of both signs", "one apart, less", "one apart, greater", "unordered"};
 static const cov_bin relation_bins[] = {{COV_NAMES(relations, 7)}};
 
 static const char *const inputs[] = {"zero",
@@ -82,38 +99,54 @@ static const cov_bin carry_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}
 enum { A_OP, A_A, A_B, A_SIGNS, A_RESULT, A_ROUNDING, A_WHERE, A_APART, A_EFFECTIVE, A_LOST, A_POINTS };
 static const cov_point arith_points[A_POINTS] = {
     [A_OP] = {COV_POINT("op", "an operation is another one's wiring with a sign forgotten", arith_op_bins)},
-    [A_A] = {COV_POINT("a", "a class of the first operand takes a way of its own, to the wrong place", class_bins), .hint = ANY_ARITH},
-    [A_B] = {COV_POINT("b", "a class of the second operand takes a way of its own, to the wrong place", class_bins), .hint = ANY_ARITH},
+    [A_A] = {COV_POINT("a", "a class of the first operand takes a way of its own, to the wrong place", class_bins),
+             .hint = ANY_ARITH},
+    [A_B] = {COV_POINT("b", "a class of the second operand takes a way of its own, to the wrong place", class_bins),
+             .hint = ANY_ARITH},
     [A_SIGNS] = {COV_POINT("signs", "the sign comes from the wrong operand", signs_bins), .hint = ANY_ARITH},
-    [A_RESULT] = {COV_POINT("result", "flushes subnormals, saturates instead of overflowing, or loses a NaN", result_bins),
+    [A_RESULT] = {COV_POINT("result", "flushes subnormals, saturates instead of overflowing, or loses a NaN",
+                            result_bins),
                   .hint = ANY_ARITH},
-    [A_ROUNDING] = {COV_POINT("rounding", "the sticky bit misses a place, or ties go up", rounding_bins), .hint = ANY_ARITH},
-    [A_WHERE] = {COV_POINT("where", "subnormal results are rounded at the place of normal ones", where_bins), .hint = ANY_ARITH},
-    [A_APART] = {COV_POINT("apart", "the smaller operand is shifted out one place early, or its last bits are not sticky", apart_bins),
+    [A_ROUNDING] = {COV_POINT("rounding", "the sticky bit misses a place, or ties go up", rounding_bins),
+                    .hint = ANY_ARITH},
+    [A_WHERE] = {COV_POINT("where", "subnormal results are rounded at the place of normal ones", where_bins),
                  .hint = ANY_ARITH},
-    [A_EFFECTIVE] = {COV_POINT("effective", "a sum and a difference of magnitudes normalise in different directions", effective_bins),
+    [A_APART] = {COV_POINT("apart",
+                           "the smaller operand is shifted out one place early, or its last bits are not sticky",
+                           apart_bins),
+                 .hint = ANY_ARITH},
+    [A_EFFECTIVE] = {COV_POINT("effective", "a sum and a difference of magnitudes normalise in different directions",
+                               effective_bins),
                      .hint = ANY_ARITH},
-    [A_LOST] = {COV_POINT("lost", "the count of leading zeros is off at one distance, after cancellation", lost_bins), .hint = ANY_ARITH},
+    [A_LOST] = {COV_POINT("lost", "the count of leading zeros is off at one distance, after cancellation", lost_bins),
+                .hint = ANY_ARITH},
 };
-static const cov_rule result_rules[] = {{COV_IGNORED,
-                                         "a sum below the smallest normal number is exact",
-                                         {"add|sub", "underflow to zero|subnormal, rounded|rounded up to the smallest normal"}}};
+static const cov_rule result_rules[] = {
+    {COV_IGNORED,
+     "a sum below the smallest normal number is exact",
+     {"add|sub", "underflow to zero|subnormal, rounded|rounded up to the smallest normal"}}};
 static const cov_rule where_rules[] = {
     {COV_IGNORED, "a sum below the smallest normal number is exact", {"add|sub", "subnormal", "!exact"}}};
 static const cov_rule lost_rules[] = {
-    {COV_IGNORED, "only of operands two or more binary places apart: at most one bit is lost", {"2|3..21|22|23|24|25|26|27|28..", "!0|1"}},
+    {COV_IGNORED,
+     "only of operands two or more binary places apart: at most one bit is lost",
+     {"2|3..21|22|23|24|25|26|27|28..", "!0|1"}},
     {COV_IGNORED, "operands with the same exponent differ by a last place at least", {"0", "24"}},
     {COV_IGNORED, "only equal operands leave nothing", {"1", "all"}},
     {COV_IGNORED, "operands far apart: rounding hides the lost bit", {"26|27|28..", "1"}}};
 static const cov_cross arith_crosses[] = {
     {COV_CROSS("op_a_b", "one pair of classes of one operation: 0 * inf, inf - inf, NaN and a number", "op", "a", "b")},
     {COV_CROSS("op_signs", "the sign of one operation, of a zero for example", "op", "signs")},
-    {COV_CROSS("op_result", "one operation does not reach one end of the range", "op", "result"), COV_RULES(result_rules)},
-    {COV_CROSS("op_rounding", "one operation rounds in one direction only", "op", "where", "rounding"), COV_RULES(where_rules)},
+    {COV_CROSS("op_result", "one operation does not reach one end of the range", "op", "result"),
+     COV_RULES(result_rules)},
+    {COV_CROSS("op_rounding", "one operation rounds in one direction only", "op", "where", "rounding"),
+     COV_RULES(where_rules)},
     {COV_CROSS("apart_effective", "the guard bits of sums and of differences are not the same", "apart", "effective")},
-    {COV_CROSS("apart_lost", "a close and a far path meet: one of them is taken for both", "apart", "lost"), COV_RULES(lost_rules)}};
+    {COV_CROSS("apart_lost", "a close and a far path meet: one of them is taken for both", "apart", "lost"),
+     COV_RULES(lost_rules)}};
 const cov_group npu_fp_arith_group = {
-    COV_GROUP("fp_arith", "sums, differences and products of the units fp_add, fp_sub, fp_mul", arith_points), COV_CROSSES(arith_crosses)};
+    COV_GROUP("fp_arith", "sums, differences and products of the units fp_add, fp_sub, fp_mul", arith_points),
+    COV_CROSSES(arith_crosses)};
 
 enum { S_OP, S_A, S_B, S_SIGNS, S_RELATION, S_POINTS };
 static const cov_point select_points[S_POINTS] = {
@@ -122,7 +155,8 @@ static const cov_point select_points[S_POINTS] = {
     [S_B] = {COV_POINT("b", "a class of the second operand is ordered wrong", class_bins), .hint = ANY_SELECT},
     [S_SIGNS] = {COV_POINT("signs", "magnitudes of negative numbers are ordered as those of positive ones", signs_bins),
                  .hint = ANY_SELECT},
-    [S_RELATION] = {COV_POINT("relation", "-0 is less than +0, NaN equals itself, or the last bit does not count", relation_bins),
+    [S_RELATION] = {COV_POINT("relation", "-0 is less than +0, NaN equals itself, or the last bit does not count",
+                              relation_bins),
                     .hint = ANY_SELECT},
 };
 static const cov_cross select_crosses[] = {
@@ -130,26 +164,35 @@ static const cov_cross select_crosses[] = {
     {COV_CROSS("op_signs", "one operation is wrong for two negative numbers", "op", "signs")},
     {COV_CROSS("op_relation", "one operation takes the wrong operand of equal ones, or of a NaN", "op", "relation")}};
 const cov_group npu_fp_select_group = {
-    COV_GROUP("fp_select", "comparisons and selections of the units fp_cmp, fp_max, fp_min", select_points), COV_CROSSES(select_crosses)};
+    COV_GROUP("fp_select", "comparisons and selections of the units fp_cmp, fp_max, fp_min", select_points),
+    COV_CROSSES(select_crosses)};
 
 enum { C_OP, C_INPUT, C_SIGN, C_TOP, C_ROUNDING, C_CARRY, C_POINTS };
 static const cov_point convert_points[C_POINTS] = {
     [C_OP] = {COV_POINT("op", "a conversion rounds as another one does", convert_op_bins)},
-    [C_INPUT] = {COV_POINT("input", "halves go the wrong way, or the limit wraps around", input_bins), .hint = ANY_FLOAT},
-    [C_SIGN] = {COV_POINT("sign", "negative numbers round towards zero, or saturate at the positive end", one_sign_bins), .hint = ANY_SIGN},
-    [C_TOP] = {COV_POINT("top", "the count of leading zeros of an integer is off at one place", top_bins), .hint = ANY_INT},
+    [C_INPUT] = {COV_POINT("input", "halves go the wrong way, or the limit wraps around", input_bins),
+                 .hint = ANY_FLOAT},
+    [C_SIGN] = {COV_POINT("sign", "negative numbers round towards zero, or saturate at the positive end",
+                          one_sign_bins),
+                .hint = ANY_SIGN},
+    [C_TOP] = {COV_POINT("top", "the count of leading zeros of an integer is off at one place", top_bins),
+               .hint = ANY_INT},
     [C_ROUNDING] = {COV_POINT("rounding", "bits below the 24 that stay do not count", rounding_bins), .hint = ANY_INT},
-    [C_CARRY] = {COV_POINT("carry", "rounding up to the next power of two does not reach the exponent", carry_bins), .hint = ANY_INT},
+    [C_CARRY] = {COV_POINT("carry", "rounding up to the next power of two does not reach the exponent", carry_bins),
+                 .hint = ANY_INT},
 };
 static const cov_rule input_rules[] = {{COV_IGNORED, "an integer has no classes", {"from int32", NULL, NULL}}};
-static const cov_rule top_rules[] = {{COV_IGNORED, "two's complement has no +2^31, and no negative zero", {"31", "+"}},
-                                     {COV_IGNORED, "two's complement has no +2^31, and no negative zero", {"zero", "-"}}};
+static const cov_rule top_rules[] = {
+    {COV_IGNORED, "two's complement has no +2^31, and no negative zero", {"31", "+"}},
+    {COV_IGNORED, "two's complement has no +2^31, and no negative zero", {"zero", "-"}}};
 static const cov_rule carry_rules[] = {
     {COV_IGNORED, "only what is rounded up carries", {"exact|tie, to the lower|to the lower", "yes", NULL}}};
 static const cov_cross convert_crosses[] = {
-    {COV_CROSS("op_input", "one conversion of one class of numbers, of one sign", "op", "input", "sign"), COV_RULES(input_rules)},
+    {COV_CROSS("op_input", "one conversion of one class of numbers, of one sign", "op", "input", "sign"),
+     COV_RULES(input_rules)},
     {COV_CROSS("top_sign", "the magnitude of one negative integer", "top", "sign"), COV_RULES(top_rules)},
-    {COV_CROSS("rounding_carry", "one direction of rounding does not carry", "rounding", "carry", "sign"), COV_RULES(carry_rules)}};
+    {COV_CROSS("rounding_carry", "one direction of rounding does not carry", "rounding", "carry", "sign"),
+     COV_RULES(carry_rules)}};
 const cov_group npu_fp_convert_group = {
     COV_GROUP("fp_convert", "conversions of the units fp_f32_to_i32, fp_f32_to_i8, fp_i32_to_f32", convert_points),
     COV_CROSSES(convert_crosses)};
@@ -262,9 +305,15 @@ static uint32_t sample_select(cov_inst *inst, int op, uint32_t a, uint32_t b) {
     const float x = value(a);
     const float y = value(b);
     const bool beside = ((a ^ b) & SIGN) == 0 && (a - b == 1 || b - a == 1);
-    const int64_t relation = x != x || y != y ? 6 : x == y ? (a == b ? 2 : 3) : x < y ? (beside ? 4 : 0) : (beside ? 5 : 1);
-    const int64_t v[S_POINTS] = {
-        [S_OP] = op, [S_A] = class_of(a), [S_B] = class_of(b), [S_SIGNS] = (a >> 31) * 2 + (b >> 31), [S_RELATION] = relation};
+    const int64_t relation = x != x || y != y ? 6
+                             : x == y         ? (a == b ? 2 : 3)
+                             : x < y          ? (beside ? 4 : 0)
+                                              : (beside ? 5 : 1);
+    const int64_t v[S_POINTS] = {[S_OP] = op,
+                                 [S_A] = class_of(a),
+                                 [S_B] = class_of(b),
+                                 [S_SIGNS] = (a >> 31) * 2 + (b >> 31),
+                                 [S_RELATION] = relation};
     return cov_sample(inst, v);
 }
 
@@ -290,8 +339,8 @@ static int64_t input_of(int op, uint32_t a) {
 }
 
 static uint32_t sample_convert(cov_inst *inst, int op, uint32_t a) {
-    int64_t v[C_POINTS] = {
-        [C_OP] = op, [C_INPUT] = COV_NONE, [C_SIGN] = a >> 31, [C_TOP] = COV_NONE, [C_ROUNDING] = COV_NONE, [C_CARRY] = COV_NONE};
+    int64_t v[C_POINTS] = {[C_OP] = op,        [C_INPUT] = COV_NONE,    [C_SIGN] = a >> 31,
+                           [C_TOP] = COV_NONE, [C_ROUNDING] = COV_NONE, [C_CARRY] = COV_NONE};
     if (op != FROM_I32) {
         v[C_INPUT] = input_of(op, a);
         return cov_sample(inst, v);
@@ -315,5 +364,7 @@ int npu_cov_fp_find(const char *unit) {
 
 uint32_t npu_fp_sample(cov_inst *const inst[NPU_FP_GROUPS], int op, uint32_t a, uint32_t b, cov_inst **used) {
     *used = inst[op <= MUL ? 0 : op <= CMP ? 1 : 2];
-    return op <= MUL ? sample_arith(*used, op, a, b) : op <= CMP ? sample_select(*used, op, a, b) : sample_convert(*used, op, a);
+    return op <= MUL   ? sample_arith(*used, op, a, b)
+           : op <= CMP ? sample_select(*used, op, a, b)
+                       : sample_convert(*used, op, a);
 }

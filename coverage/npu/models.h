@@ -11,7 +11,8 @@ typedef struct npu_case {
     const tb_knobs *knobs;
 } npu_case;
 
-/* The value of a coverpoint; NULL in a table: the knob of its name (a name of an ENUM knob is looked up in the coverpoint's own COV_NAMES). */
+/* The value of a coverpoint; NULL in a table: the knob of its name (a name of an ENUM knob is looked up in the
+ * coverpoint's own COV_NAMES). */
 typedef int64_t (*npu_value_fn)(const npu_case *c);
 
 typedef struct npu_model {
@@ -37,7 +38,8 @@ extern const cov_group npu_bus_group;
 /* What its monitor has counted, once for whatever was seen. Returns illegal hits. */
 uint32_t npu_bus_sample(cov_inst *inst, const tb_axi_stats *stats);
 
-/* fp.c: operations of the floating-point units. inst: one for each group; op from npu_cov_fp_find(); used: the instance that was sampled. Returns illegal hits. */
+/* fp.c: operations of the floating-point units. inst: one for each group; op from npu_cov_fp_find(); used: the instance
+ * that was sampled. Returns illegal hits. */
 enum { NPU_FP_GROUPS = 3 };
 extern const cov_group npu_fp_arith_group, npu_fp_select_group, npu_fp_convert_group;
 uint32_t npu_fp_sample(cov_inst *const inst[NPU_FP_GROUPS], int op, uint32_t a, uint32_t b, cov_inst **used);
@@ -57,16 +59,17 @@ void npu_access_start(npu_access *a);
 uint32_t npu_access_sample(npu_access *a, bool write, uint32_t offset, uint32_t value, unsigned busy, cov_inst **used);
 
 /* A function of that type: a value is an expression over the case `c`. */
-#define NPU_VALUE(name, expression)                                                                                                        \
-    static int64_t name(const npu_case *c) {                                                                                               \
-        return expression;                                                                                                                 \
+#define NPU_VALUE(name, expression)                                                                                    \
+    static int64_t name(const npu_case *c) {                                                                           \
+        return expression;                                                                                             \
     }
 
 /* Value of a knob; COV_NONE: the test has no such knob. */
 static inline int64_t npu_knob(const npu_case *c, const char *name) {
     return tb_knobs_find(c->knobs, name) < 0 ? COV_NONE : tb_knobs_get(c->knobs, name);
 }
-/* How `cap` cuts `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more equal ones, 4: with a rest. */
+/* How `cap` cuts `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more equal ones, 4:
+ * with a rest. */
 int64_t npu_pieces(int64_t cap, int64_t size);
 /* Rest of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
 int64_t npu_rest(int64_t size, uint32_t n);
@@ -74,20 +77,20 @@ int64_t npu_rest(int64_t size, uint32_t n);
 /* ---- bins that several models have (names: npu_cov.c) ---- */
 
 /* The bins of an ENUM knob; text: the hint. */
-#define NPU_ENUM(table, count, text)                                                                                                       \
-    {COV_NAMES(table, count), .hint = (text)}, {                                                                                           \
-        COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                                           \
+#define NPU_ENUM(table, count, text)                                                                                   \
+    {COV_NAMES(table, count), .hint = (text)}, {                                                                       \
+        COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                       \
     }
 
 /* What npu_rest() says; knob: the hint up to the size. The sizes are right for every mesh. */
-#define NPU_RESTS(knob)                                                                                                                    \
-    {COV_VALUE("multiple", 0), .hint = knob "32"}, {COV_VALUE("one over", 1), .hint = knob "33"},                                          \
-        {COV_VALUE("between", 2), .hint = knob "34"}, {                                                                                    \
-        COV_VALUE("one short", 3), .hint = knob "31"                                                                                       \
+#define NPU_RESTS(knob)                                                                                                \
+    {COV_VALUE("multiple", 0), .hint = knob "32"}, {COV_VALUE("one over", 1), .hint = knob "33"},                      \
+        {COV_VALUE("between", 2), .hint = knob "34"}, {                                                                \
+        COV_VALUE("one short", 3), .hint = knob "31"                                                                   \
     }
 
 /* Beside NPU_ENUM. */
-#define NPU_ONES                                                                                                                           \
+#define NPU_ONES                                                                                                       \
     { COV_VALUE("ones", 1000), COV_IGNORE("no generator draws it: it makes failures easier to read") }
 
 extern const char *const npu_act_names[12];

@@ -12,7 +12,8 @@ const char *const npu_act_names[12] = NPU_GEMM_ACT_TYPE_NAMES;
 const char *const npu_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 const char *const npu_wait_names[2] = {"irq", "poll"};
 
-static const cov_group *const fp_groups[NPU_FP_GROUPS] = {&npu_fp_arith_group, &npu_fp_select_group, &npu_fp_convert_group};
+static const cov_group *const fp_groups[NPU_FP_GROUPS] = {&npu_fp_arith_group, &npu_fp_select_group,
+                                                          &npu_fp_convert_group};
 
 struct npu_cov {
     cov_db *db;
@@ -34,7 +35,8 @@ int64_t npu_rest(int64_t size, uint32_t n) {
 
 static const npu_model *model_at(uint32_t i) {
     const npu_model *const tables[] = {npu_models_gemm, npu_models_vector, npu_models_system, npu_models_graph};
-    const uint32_t counts[] = {npu_models_gemm_count, npu_models_vector_count, npu_models_system_count, npu_models_graph_count};
+    const uint32_t counts[] = {npu_models_gemm_count, npu_models_vector_count, npu_models_system_count,
+                               npu_models_graph_count};
     for (uint32_t t = 0; t < COV_COUNT(tables); t++) {
         if (i < counts[t]) {
             return &tables[t][i];
@@ -96,7 +98,8 @@ cov_db *npu_cov_db(npu_cov *cov) {
 static int64_t name_of(const cov_point *point, const char *name) {
     for (uint32_t b = 0; b < point->bin_count; b++) {
         const cov_bin *bin = &point->bins[b];
-        if (bin->kind == COV_KIND_RANGE && strcmp(bin->name, name) == 0) { /* a name that stands apart, with a role of its own */
+        /* a name that stands apart, with a role of its own */
+        if (bin->kind == COV_KIND_RANGE && strcmp(bin->name, name) == 0) {
             return bin->lo;
         }
         for (uint32_t i = 0; bin->kind == COV_KIND_NAMES && i < bin->count; i++) {
@@ -123,11 +126,13 @@ static int64_t value_of(const npu_case *c, const npu_model *m, uint32_t p) {
     if (knob < 0) {
         return COV_NONE;
     }
-    return tb_knob_kind_of(&c->knobs->table[knob]) == TB_KNOB_ENUM ? name_of(point, tb_knobs_get_name(c->knobs, point->name))
-                                                                   : tb_knobs_get(c->knobs, point->name);
+    return tb_knob_kind_of(&c->knobs->table[knob]) == TB_KNOB_ENUM
+               ? name_of(point, tb_knobs_get_name(c->knobs, point->name))
+               : tb_knobs_get(c->knobs, point->name);
 }
 
-uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, bool rtl, const tb_knobs *knobs, char *what, size_t size) {
+uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, bool rtl, const tb_knobs *knobs, char *what,
+                      size_t size) {
     const npu_case c = {n, rtl, knobs};
     int64_t values[POINTS_MAX];
     uint32_t illegal = 0;
@@ -178,7 +183,8 @@ void npu_cov_power_up(npu_cov *cov) {
     npu_access_start(&cov->access);
 }
 
-uint32_t npu_cov_access(npu_cov *cov, bool write, uint32_t offset, uint32_t value, unsigned busy, char *what, size_t size) {
+uint32_t npu_cov_access(npu_cov *cov, bool write, uint32_t offset, uint32_t value, unsigned busy, char *what,
+                        size_t size) {
     cov_inst *used = NULL;
     const uint32_t illegal = npu_access_sample(&cov->access, write, offset, value, busy, &used);
     if (illegal > 0) {
@@ -198,7 +204,8 @@ int npu_cov_begin(npu_cov **cov, char *err, size_t err_size) {
 
 int npu_cov_save(npu_cov *cov, const char *path, const char *job, char *err, size_t err_size) {
     cov_error why;
-    if (cov_set_job(npu_cov_db(cov), job, &why) == COV_OK && cov_write(cov_db_data(npu_cov_db(cov)), path, &why) == COV_OK) {
+    if (cov_set_job(npu_cov_db(cov), job, &why) == COV_OK &&
+        cov_write(cov_db_data(npu_cov_db(cov)), path, &why) == COV_OK) {
         return 0;
     }
     snprintf(err, err_size, "%s", why.text);

@@ -1,12 +1,14 @@
-/* ops_graph.c - networks: the knobs of the test graph, and what its layers were once optimiser, quantiser and runtime were done with them. */
+/* ops_graph.c - networks: the knobs of the test graph, and what its layers were once optimiser, quantiser and runtime
+ * were done with them. */
 #include "models.h"
 
 #include <string.h>
 
 static const char *const optimise[] = {"none", "before", "after", "both"};
 static const char *const data[] = {"plain", "zeros", "ramp", "wide"};
-static const char *const ops[] = {"conv",       "depthwise", "groups", "linear", "pool",     "global pool", "eltwise", "binary",
-                                  "activation", "norm",      "concat", "resize", "channels", "shape",       "other",   "input"};
+static const char *const ops[] = {"conv",     "depthwise", "groups",     "linear", "pool",   "global pool",
+                                  "eltwise",  "binary",    "activation", "norm",   "concat", "resize",
+                                  "channels", "shape",     "other",      "input"};
 static const char *const places[] = {"NPU", "fused", "CPU", "addresses", "input"};
 static const char *const weights[] = {"none", "float", "int8"};
 
@@ -16,20 +18,22 @@ static const cov_bin layers_bins[] = {{COV_EACH(1, 12), .hint = ":layers=%"}};
 static const cov_bin optimise_bins[] = {NPU_ENUM(optimise, 4, ":optimise=%")};
 static const cov_bin data_bins[] = {NPU_ENUM(data, 4, ":data=%"), NPU_ONES};
 
-#define POINT(name_, bug_, bins_)                                                                                                          \
+#define POINT(name_, bug_, bins_)                                                                                      \
     { COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%" }
-static const cov_point case_points[] = {POINT(layers, "one layer alone, or memory that many layers share", layers_bins),
-                                        POINT(optimise, "a layer that the optimiser has put together, or left alone", optimise_bins),
-                                        POINT(data, "values beyond the range of a quantiser, or none at all", data_bins),
-                                        POINT(dead, "a weight scale of 0 becomes a division by it", flag_bins),
-                                        POINT(again, "blobs that share memory are written too early", flag_bins),
-                                        POINT(bus, "slow or bursty memory between two layers", bus_bins),
-                                        POINT(writes, "the next layer starts before results have left", flag_bins),
-                                        POINT(wait, "a layer starts before the driver has seen the end of the one before", wait_bins)};
+static const cov_point case_points[] = {
+    POINT(layers, "one layer alone, or memory that many layers share", layers_bins),
+    POINT(optimise, "a layer that the optimiser has put together, or left alone", optimise_bins),
+    POINT(data, "values beyond the range of a quantiser, or none at all", data_bins),
+    POINT(dead, "a weight scale of 0 becomes a division by it", flag_bins),
+    POINT(again, "blobs that share memory are written too early", flag_bins),
+    POINT(bus, "slow or bursty memory between two layers", bus_bins),
+    POINT(writes, "the next layer starts before results have left", flag_bins),
+    POINT(wait, "a layer starts before the driver has seen the end of the one before", wait_bins)};
 static const npu_value_fn case_values[COV_COUNT(case_points)] = {NULL};
-static const cov_cross case_crosses[] = {{COV_CROSS("again_optimise", "an optimised network keeps a blob too short", "again", "optimise")}};
-static const cov_group case_group = {COV_GROUP("graph", "random networks: what cases of the test graph were", case_points),
-                                     COV_CROSSES(case_crosses)};
+static const cov_cross case_crosses[] = {
+    {COV_CROSS("again_optimise", "an optimised network keeps a blob too short", "again", "optimise")}};
+static const cov_group case_group = {
+    COV_GROUP("graph", "random networks: what cases of the test graph were", case_points), COV_CROSSES(case_crosses)};
 
 const npu_model npu_models_graph[] = {{"graph", &case_group, case_values, false}};
 const uint32_t npu_models_graph_count = COV_COUNT(npu_models_graph);
@@ -92,7 +96,8 @@ static const cov_bin readers_bins[] = {{COV_VALUE("output", 0), .hint = "graph:l
                                        {COV_VALUE("2", 2), .hint = "graph:layers=4 a3=2 a4=2"},
                                        {COV_VALUE("3", 3), .hint = "graph:layers=5 a3=2 a4=2 a5=2"},
                                        {COV_RANGE("4..", 4, COV_MAX), .hint = "graph:layers=6 a3=2 a4=2 a5=2 a6=2"}};
-static const cov_bin depth_bins[] = {{COV_EACH(1, 8), .hint = "graph:layers=%"}, {COV_RANGE("9..", 9, COV_MAX), .hint = "graph:layers=12"}};
+static const cov_bin depth_bins[] = {{COV_EACH(1, 8), .hint = "graph:layers=%"},
+                                     {COV_RANGE("9..", 9, COV_MAX), .hint = "graph:layers=12"}};
 
 static const cov_point layer_points[POINTS] = {
     [OP] = {COV_POINT("op", "one kind of layer is never part of a network", op_bins)},
@@ -106,8 +111,9 @@ static const cov_point layer_points[POINTS] = {
     [READERS] = {COV_POINT("readers", "memory of a blob is free after its first reader", readers_bins)},
     [DEPTH] = {COV_POINT("depth", "errors that add up from layer to layer", depth_bins)}};
 
-static const cov_rule form_rules[] = {{COV_IGNORED, "only convolutions take INT8 blobs", {"!conv|depthwise|groups", "int8", NULL}},
-                                      {COV_IGNORED, "only convolutions hand on INT8 blobs", {"!conv|depthwise|groups", NULL, "int8"}}};
+static const cov_rule form_rules[] = {
+    {COV_IGNORED, "only convolutions take INT8 blobs", {"!conv|depthwise|groups", "int8", NULL}},
+    {COV_IGNORED, "only convolutions hand on INT8 blobs", {"!conv|depthwise|groups", NULL, "int8"}}};
 static const cov_rule place_rules[] = {
     {COV_IGNORED, "these are done by addresses, or on the CPU", {"concat|shape", "NPU|fused"}},
     {COV_IGNORED, "these have nothing for the NPU", {"other", "NPU|fused|addresses"}},
@@ -127,8 +133,9 @@ static const cov_cross layer_crosses[] = {
     {COV_CROSS("op_place", "one kind of layer in one place", "op", "place"), COV_RULES(place_rules)},
     {COV_CROSS("op_form", "an INT8 blob on one side of one kind of layer", "op", "in", "out"), COV_RULES(form_rules)},
     {COV_CROSS("op_readers", "one kind of layer whose output several read", "op", "readers")}};
-const cov_group npu_layer_group = {COV_GROUP("graph_layer", "layers of random networks as they ran: a sample for each", layer_points),
-                                   COV_CROSSES(layer_crosses)};
+const cov_group npu_layer_group = {
+    COV_GROUP("graph_layer", "layers of random networks as they ran: a sample for each", layer_points),
+    COV_CROSSES(layer_crosses)};
 
 /* Number of a name, COV_NONE: it is not there. */
 static int64_t find(const char *name, const char *const *names, uint32_t count) {

@@ -1,4 +1,5 @@
-/* ops_system.c - several tasks at a time, and what goes wrong between them: the tests jobs, sequence, chain and faults. */
+/* ops_system.c - several tasks at a time, and what goes wrong between them: the tests jobs, sequence, chain and faults.
+ */
 #include "models.h"
 
 #include <string.h>
@@ -42,8 +43,8 @@ static const cov_bin when_bins[] = {{COV_RANGE("1st eighth", 0, 511)},     {COV_
                                     {COV_RANGE("7th eighth", 3072, 3583)}, {COV_RANGE("8th eighth", 3584, 4095)}};
 
 /* A knob that means nothing with other kinds of faults. */
-static int64_t only_of(const npu_case *c, const char *kind, const char *or_kind, const char *knob, const char *const *names,
-                       uint32_t count) {
+static int64_t only_of(const npu_case *c, const char *kind, const char *or_kind, const char *knob,
+                       const char *const *names, uint32_t count) {
     const char *is = tb_knobs_get_name(c->knobs, "kind");
     if (strcmp(is, kind) != 0 && strcmp(is, or_kind) != 0) {
         return COV_NONE;
@@ -62,47 +63,49 @@ NPU_VALUE(beat, only_of(c, "response", "response", "beat", beats, 4))
 NPU_VALUE(mend, only_of(c, "hang", "hang", "mend", mends, 2))
 NPU_VALUE(unit, only_of(c, "start", "start", "unit", started, 3))
 
-#define JOBS(P, D)                                                                                                                         \
-    P(jobs, "so many operators at a time fill a queue", jobs_bins)                                                                         \
-    P(mix, "two units ask for one channel of memory at once", mix_bins)                                                                    \
-    P(alone, "an operator differs when others run beside it", flag_bins)                                                                   \
-    P(chain, "a job reads what an earlier one has not written yet", flag_bins)                                                             \
+#define JOBS(P, D)                                                                                                     \
+    P(jobs, "so many operators at a time fill a queue", jobs_bins)                                                     \
+    P(mix, "two units ask for one channel of memory at once", mix_bins)                                                \
+    P(alone, "an operator differs when others run beside it", flag_bins)                                               \
+    P(chain, "a job reads what an earlier one has not written yet", flag_bins)                                         \
     P(writes, "results pile up back to the mesh", flag_bins)
-#define SEQUENCE(P, D)                                                                                                                     \
-    P(tasks, "state of a task stays for the next one", tasks_bins)                                                                         \
-    P(units, "a unit follows itself without a pause", units_bins)                                                                          \
-    P(serial, "tasks side by side take each other's buffers", flag_bins)                                                                   \
-    P(errors, "an error is blamed on the task beside it", errors_bins)                                                                     \
+#define SEQUENCE(P, D)                                                                                                 \
+    P(tasks, "state of a task stays for the next one", tasks_bins)                                                     \
+    P(units, "a unit follows itself without a pause", units_bins)                                                      \
+    P(serial, "tasks side by side take each other's buffers", flag_bins)                                               \
+    P(errors, "an error is blamed on the task beside it", errors_bins)                                                 \
     P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)
-#define CHAIN(P, D)                                                                                                                        \
-    P(tasks, "a fence holds one task, but not the one behind it", links_bins)                                                              \
-    P(side, "a map is read while its last rows are still on their way", side_bins)                                                         \
-    P(channels, "a map is read while its last channels are still on their way", planes_bins)                                               \
-    P(radius, "rows that a kernel reaches are not part of the fence", radius_bins)                                                         \
-    P(group, "tiles that are written together come after the fence", tiles_bins)                                                           \
+#define CHAIN(P, D)                                                                                                    \
+    P(tasks, "a fence holds one task, but not the one behind it", links_bins)                                          \
+    P(side, "a map is read while its last rows are still on their way", side_bins)                                     \
+    P(channels, "a map is read while its last channels are still on their way", planes_bins)                           \
+    P(radius, "rows that a kernel reaches are not part of the fence", radius_bins)                                     \
+    P(group, "tiles that are written together come after the fence", tiles_bins)                                       \
     P(bus, "a late response of a write lets a read pass", bus_bins)
-#define FAULTS(P, D)                                                                                                                       \
-    P(op, "one operator's task does not end after a fault", op_bins)                                                                       \
-    P(kind, "one kind of fault is not reported, or wedges the device", kind_bins)                                                          \
-    P(when, "a fault in the first or last moments of a task is missed", when_bins)                                                         \
-    P(count, "a second fault before the first one is handled", count_bins)                                                                 \
-    P(channel, "only one channel of memory reports its errors", channel_bins)                                                              \
-    D(axi, "one channel of the bus is not awaited", axi_bins, axi, NULL)                                                                   \
-    D(dir, "errors of writes are lost", dir_bins, dir, NULL)                                                                               \
-    D(resp, "DECERR is taken for OKAY", resp_bins, resp, NULL)                                                                             \
-    D(beat, "an error counts only in the last beat", beat_bins, beat, NULL)                                                                \
-    D(mend, "a soft reset waits for memory for ever", mend_bins, mend, NULL)                                                               \
-    D(unit, "a start of a busy unit disturbs the task that runs", unit_bins, unit, NULL)                                                   \
-    P(frills, "a fault between two parts of a split operator", flag_bins)                                                                  \
-    P(bus, "a fault while a unit waits for memory", bus_bins)                                                                              \
+#define FAULTS(P, D)                                                                                                   \
+    P(op, "one operator's task does not end after a fault", op_bins)                                                   \
+    P(kind, "one kind of fault is not reported, or wedges the device", kind_bins)                                      \
+    P(when, "a fault in the first or last moments of a task is missed", when_bins)                                     \
+    P(count, "a second fault before the first one is handled", count_bins)                                             \
+    P(channel, "only one channel of memory reports its errors", channel_bins)                                          \
+    D(axi, "one channel of the bus is not awaited", axi_bins, axi, NULL)                                               \
+    D(dir, "errors of writes are lost", dir_bins, dir, NULL)                                                           \
+    D(resp, "DECERR is taken for OKAY", resp_bins, resp, NULL)                                                         \
+    D(beat, "an error counts only in the last beat", beat_bins, beat, NULL)                                            \
+    D(mend, "a soft reset waits for memory for ever", mend_bins, mend, NULL)                                           \
+    D(unit, "a start of a busy unit disturbs the task that runs", unit_bins, unit, NULL)                               \
+    P(frills, "a fault between two parts of a split operator", flag_bins)                                              \
+    P(bus, "a fault while a unit waits for memory", bus_bins)                                                          \
     P(wait, "the driver waits for an interrupt that does not come", wait_bins)
 
 static const cov_point jobs_points[] = {JOBS(AS_POINT, AS_DERIVED)};
 static const npu_value_fn jobs_values[] = {JOBS(AS_KNOB, AS_VALUE)};
-static const cov_cross jobs_crosses[] = {{COV_CROSS("jobs_mix", "so many operators for one unit", "jobs", "mix")},
-                                         {COV_CROSS("mix_writes", "one unit's results do not leave", "mix", "writes", "chain")}};
-static const cov_group jobs_group = {COV_GROUP("jobs", "operators at the same time: what cases of the test jobs were", jobs_points),
-                                     COV_CROSSES(jobs_crosses)};
+static const cov_cross jobs_crosses[] = {
+    {COV_CROSS("jobs_mix", "so many operators for one unit", "jobs", "mix")},
+    {COV_CROSS("mix_writes", "one unit's results do not leave", "mix", "writes", "chain")}};
+static const cov_group jobs_group = {
+    COV_GROUP("jobs", "operators at the same time: what cases of the test jobs were", jobs_points),
+    COV_CROSSES(jobs_crosses)};
 
 static const cov_point sequence_points[] = {SEQUENCE(AS_POINT, AS_DERIVED)};
 static const npu_value_fn sequence_values[] = {SEQUENCE(AS_KNOB, AS_VALUE)};
@@ -110,13 +113,15 @@ static const cov_cross sequence_crosses[] = {
     {COV_CROSS("units_bus", "one unit's tasks under one timing of memory", "units", "bus", "serial")},
     {COV_CROSS("units_errors", "an error of one unit ends the task of another", "units", "errors", "serial")}};
 static const cov_group sequence_group = {
-    COV_GROUP("sequence", "tasks on the registers, in any order: what cases of the test sequence were", sequence_points),
+    COV_GROUP("sequence", "tasks on the registers, in any order: what cases of the test sequence were",
+              sequence_points),
     COV_CROSSES(sequence_crosses)};
 
 static const cov_point chain_points[] = {CHAIN(AS_POINT, AS_DERIVED)};
 static const npu_value_fn chain_values[] = {CHAIN(AS_KNOB, AS_VALUE)};
-static const cov_cross chain_crosses[] = {{COV_CROSS("tasks_bus", "a fence under one timing of memory", "tasks", "bus")},
-                                          {COV_CROSS("side_radius", "small maps whose kernel reaches all of them", "side", "radius")}};
+static const cov_cross chain_crosses[] = {
+    {COV_CROSS("tasks_bus", "a fence under one timing of memory", "tasks", "bus")},
+    {COV_CROSS("side_radius", "small maps whose kernel reaches all of them", "side", "radius")}};
 static const cov_group chain_group = {
     COV_GROUP("chain", "tasks that read what the one before wrote: what cases of the test chain were", chain_points),
     COV_CROSSES(chain_crosses)};
@@ -128,7 +133,9 @@ static const cov_cross faults_crosses[] = {
     {COV_CROSS("kind_when", "one kind of fault in one part of a task", "kind", "when")},
     {COV_CROSS("responses", "one kind of error response", "dir", "resp", "beat", "channel")},
     {COV_CROSS("hangs", "a channel of the bus that stops", "axi", "channel", "kind"),
-     .rules = (const cov_rule[]){{COV_IGNORED, "only these two kinds have a channel of the bus", {NULL, NULL, "!hang|slow"}}},
+     .rules =
+         (const cov_rule[]){
+             {COV_IGNORED, "only these two kinds have a channel of the bus", {NULL, NULL, "!hang|slow"}}},
      .rule_count = 1}};
 static const cov_group faults_group = {
     COV_GROUP("faults", "operators while something goes wrong: what cases of the test faults were", faults_points),

@@ -28,7 +28,8 @@ static const cov_bin convert_shape_bins[] = {NPU_ENUM(convert_shapes, 5, ":shape
 static const cov_bin to_bins[] = {NPU_ENUM(directions, 2, ":to=%")};
 static const cov_bin convert_data_bins[] = {NPU_ENUM(convert_data, 7, ":data=%"), NPU_ONES};
 static const cov_bin convert_scale_bins[] = {NPU_ENUM(convert_scales, 5, ":scale=%")};
-static const cov_bin window_bins[] = {{COV_EACH(1, 9)}, {COV_RANGE("10..31", 10, 31)}, {COV_RANGE("32..", 32, COV_MAX)}};
+static const cov_bin window_bins[] = {
+    {COV_EACH(1, 9)}, {COV_RANGE("10..31", 10, 31)}, {COV_RANGE("32..", 32, COV_MAX)}};
 static const cov_bin stride_bins[] = {{COV_EACH(1, 5)}, {COV_RANGE("6..", 6, COV_MAX)}};
 static const cov_bin pad_bins[] = {{COV_EACH(0, 4)}, {COV_RANGE("5..", 5, COV_MAX)}};
 static const cov_bin size_bins[] = {{COV_POW2(1, 65535)}};
@@ -64,73 +65,73 @@ NPU_VALUE(mean_w, npu_knob(c, "what") == 1 ? npu_knob(c, "w") : COV_NONE)
 NPU_VALUE(mean_h, npu_knob(c, "what") == 1 ? npu_knob(c, "h") : COV_NONE)
 NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
 
-#define AROUND(P, D)                                                                                                                       \
-    P(gap, "the space between channels or pixels is written", gap_bins)                                                                    \
-    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins)                                                                 \
-    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)                                                                \
+#define AROUND(P, D)                                                                                                   \
+    P(gap, "the space between channels or pixels is written", gap_bins)                                                \
+    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins)                                             \
+    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)                                            \
     P(wait, "the interrupt and the status say different things", wait_bins)
 
-#define POOL(P, D)                                                                                                                         \
-    P(shape, "a kind of shape that takes a way of its own", pool_shape_bins)                                                               \
-    P(type, "an average begins with the maximum's first value", type_bins)                                                                 \
-    P(int8, "bytes and words take different numbers of lanes", flag_bins)                                                                  \
-    D(kw, "window columns are counted wrong at one width", window_bins, kw, ":global=0 k=0 kw=%")                                          \
-    D(kh, "window rows are counted wrong at one height", window_bins, kh, ":global=0 k=0 kh=%")                                            \
-    D(sw, "windows that overlap, or leave columns out", stride_bins, sw, ":global=0 s=0 sw=%")                                             \
-    D(sh, "windows that overlap, or leave rows out", stride_bins, sh, ":global=0 s=0 sh=%")                                                \
-    D(pl, "padding on the left takes part in a maximum", pad_bins, pl, ":global=0 p=-1 pl=%")                                              \
-    D(pr, "padding on the right takes part in a maximum", pad_bins, pr, ":global=0 p=-1 pr=%")                                             \
-    D(pt, "padding above takes part in a maximum", pad_bins, pt, ":global=0 p=-1 pt=%")                                                    \
-    D(pb, "padding below takes part in a maximum", pad_bins, pb, ":global=0 p=-1 pb=%")                                                    \
-    P(exclude, "the divisor counts padding, or does not", flag_bins)                                                                       \
-    P(ceil, "the last window reaches beyond the padding", flag_bins)                                                                       \
-    P(global, "a window as large as the map is cut", flag_bins)                                                                            \
-    P(w, "a row that just fits a buffer, or just does not", size_bins)                                                                     \
-    P(h, "rows are counted wrong", size_bins)                                                                                              \
-    D(c_rest, "lanes beyond the last channel are written", c_rest_bins, c_rest, NULL)                                                      \
-    P(data, "NaN, infinities and signed zeros in a maximum", data_bins)                                                                    \
+#define POOL(P, D)                                                                                                     \
+    P(shape, "a kind of shape that takes a way of its own", pool_shape_bins)                                           \
+    P(type, "an average begins with the maximum's first value", type_bins)                                             \
+    P(int8, "bytes and words take different numbers of lanes", flag_bins)                                              \
+    D(kw, "window columns are counted wrong at one width", window_bins, kw, ":global=0 k=0 kw=%")                      \
+    D(kh, "window rows are counted wrong at one height", window_bins, kh, ":global=0 k=0 kh=%")                        \
+    D(sw, "windows that overlap, or leave columns out", stride_bins, sw, ":global=0 s=0 sw=%")                         \
+    D(sh, "windows that overlap, or leave rows out", stride_bins, sh, ":global=0 s=0 sh=%")                            \
+    D(pl, "padding on the left takes part in a maximum", pad_bins, pl, ":global=0 p=-1 pl=%")                          \
+    D(pr, "padding on the right takes part in a maximum", pad_bins, pr, ":global=0 p=-1 pr=%")                         \
+    D(pt, "padding above takes part in a maximum", pad_bins, pt, ":global=0 p=-1 pt=%")                                \
+    D(pb, "padding below takes part in a maximum", pad_bins, pb, ":global=0 p=-1 pb=%")                                \
+    P(exclude, "the divisor counts padding, or does not", flag_bins)                                                   \
+    P(ceil, "the last window reaches beyond the padding", flag_bins)                                                   \
+    P(global, "a window as large as the map is cut", flag_bins)                                                        \
+    P(w, "a row that just fits a buffer, or just does not", size_bins)                                                 \
+    P(h, "rows are counted wrong", size_bins)                                                                          \
+    D(c_rest, "lanes beyond the last channel are written", c_rest_bins, c_rest, NULL)                                  \
+    P(data, "NaN, infinities and signed zeros in a maximum", data_bins)                                                \
     AROUND(P, D)
-#define ELTWISE(P, D)                                                                                                                      \
-    P(op, "an operation takes its operands the wrong way round", op_bins)                                                                  \
-    P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins)                                                            \
-    P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins)                                                            \
-    P(act, "the activation belongs to the operation before", act_bins)                                                                     \
-    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                                              \
-    P(w, "the last word of a row is not full", size_bins)                                                                                  \
-    P(h, "rows are counted wrong", size_bins)                                                                                              \
-    P(c, "channels are counted wrong", size_bins)                                                                                          \
-    D(w_rest, "lanes beyond the last element are written", w_rest_bins, w_rest, NULL)                                                      \
-    P(in_place, "an operand is overwritten before it is read", flag_bins)                                                                  \
-    P(same, "both operands are one tensor, read twice", flag_bins)                                                                         \
-    P(data, "NaN, infinities, subnormals and signed zeros of an operation", data_bins)                                                     \
+#define ELTWISE(P, D)                                                                                                  \
+    P(op, "an operation takes its operands the wrong way round", op_bins)                                              \
+    P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins)                                        \
+    P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins)                                        \
+    P(act, "the activation belongs to the operation before", act_bins)                                                 \
+    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                          \
+    P(w, "the last word of a row is not full", size_bins)                                                              \
+    P(h, "rows are counted wrong", size_bins)                                                                          \
+    P(c, "channels are counted wrong", size_bins)                                                                      \
+    D(w_rest, "lanes beyond the last element are written", w_rest_bins, w_rest, NULL)                                  \
+    P(in_place, "an operand is overwritten before it is read", flag_bins)                                              \
+    P(same, "both operands are one tensor, read twice", flag_bins)                                                     \
+    P(data, "NaN, infinities, subnormals and signed zeros of an operation", data_bins)                                 \
     AROUND(P, D)
-#define ACT(P, D)                                                                                                                          \
-    P(act, "a piece of a fitted function is taken for its neighbour", act_bins)                                                            \
-    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                                              \
-    P(w, "the last word of a row is not full", size_bins)                                                                                  \
-    P(h, "rows are counted wrong", size_bins)                                                                                              \
-    D(w_rest, "lanes beyond the last element are written", w_rest_bins, w_rest, NULL)                                                      \
-    P(in_place, "the input is overwritten before it is read", flag_bins)                                                                   \
-    P(data, "NaN and infinities of a function", data_bins)                                                                                 \
+#define ACT(P, D)                                                                                                      \
+    P(act, "a piece of a fitted function is taken for its neighbour", act_bins)                                        \
+    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                          \
+    P(w, "the last word of a row is not full", size_bins)                                                              \
+    P(h, "rows are counted wrong", size_bins)                                                                          \
+    D(w_rest, "lanes beyond the last element are written", w_rest_bins, w_rest, NULL)                                  \
+    P(in_place, "the input is overwritten before it is read", flag_bins)                                               \
+    P(data, "NaN and infinities of a function", data_bins)                                                             \
     AROUND(P, D)
-#define REDUCE(P, D)                                                                                                                       \
-    P(what, "a sum begins with that of the reduction before", what_bins)                                                                   \
-    D(len, "a vector that ends in the middle of a word", length_bins, dot_length, ":what=dot len=%")                                       \
-    P(scale, "the factor of the sum is NaN, tiny or huge", factor_bins)                                                                    \
-    D(w, "a map that ends in the middle of a word", size_bins, mean_w, ":what=mean w=%")                                                   \
-    D(h, "rows are counted wrong", size_bins, mean_h, ":what=mean h=%")                                                                    \
-    D(c, "a channel's sum begins with that of another one", size_bins, mean_c, ":what=mean c=%")                                           \
-    P(data, "NaN and infinities in a sum; sums that cancel", data_bins)                                                                    \
+#define REDUCE(P, D)                                                                                                   \
+    P(what, "a sum begins with that of the reduction before", what_bins)                                               \
+    D(len, "a vector that ends in the middle of a word", length_bins, dot_length, ":what=dot len=%")                   \
+    P(scale, "the factor of the sum is NaN, tiny or huge", factor_bins)                                                \
+    D(w, "a map that ends in the middle of a word", size_bins, mean_w, ":what=mean w=%")                               \
+    D(h, "rows are counted wrong", size_bins, mean_h, ":what=mean h=%")                                                \
+    D(c, "a channel's sum begins with that of another one", size_bins, mean_c, ":what=mean c=%")                       \
+    P(data, "NaN and infinities in a sum; sums that cancel", data_bins)                                                \
     AROUND(P, D)
-#define CONVERT(P, D)                                                                                                                      \
-    P(shape, "a kind of shape that takes a way of its own", convert_shape_bins)                                                            \
-    P(to, "quantised and dequantised by the same factor", to_bins)                                                                         \
-    P(c, "channels are counted wrong", channel_bins)                                                                                       \
-    P(h, "rows are counted wrong", rows_bins)                                                                                              \
-    P(w, "the last pixels of a row are left out", size_bins)                                                                               \
-    D(c_rest, "lanes beyond the last channel are not zero", c_rest_bins, c_rest, NULL)                                                     \
-    P(data, "saturation, halves, zeros and NaN of the quantiser", convert_data_bins)                                                       \
-    P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins)                                                        \
+#define CONVERT(P, D)                                                                                                  \
+    P(shape, "a kind of shape that takes a way of its own", convert_shape_bins)                                        \
+    P(to, "quantised and dequantised by the same factor", to_bins)                                                     \
+    P(c, "channels are counted wrong", channel_bins)                                                                   \
+    P(h, "rows are counted wrong", rows_bins)                                                                          \
+    P(w, "the last pixels of a row are left out", size_bins)                                                           \
+    D(c_rest, "lanes beyond the last channel are not zero", c_rest_bins, c_rest, NULL)                                 \
+    P(data, "saturation, halves, zeros and NaN of the quantiser", convert_data_bins)                                   \
+    P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins)                                    \
     AROUND(P, D)
 
 static const cov_point pool_points[] = {POOL(AS_POINT, AS_DERIVED)};
@@ -139,7 +140,8 @@ static const cov_rule pool_rules[] = {{COV_IGNORED, "a maximum has no divisor", 
 static const cov_cross pool_crosses[] = {
     {COV_CROSS("kw_sw", "windows wider than their stride share columns", "kw", "sw")},
     {COV_CROSS("kh_sh", "windows higher than their stride share rows", "kh", "sh")},
-    {COV_CROSS("type_data", "special values of a maximum and of an average, in bytes and words", "type", "data", "int8")},
+    {COV_CROSS("type_data", "special values of a maximum and of an average, in bytes and words", "type", "data",
+               "int8")},
     {COV_CROSS("edges", "the divisor at the edge of a map", "type", "ceil", "exclude"), COV_RULES(pool_rules)},
     {COV_CROSS("rest_int8", "the last lanes, in bytes and words", "c_rest", "int8", "type")}};
 static const cov_group pool_group = {COV_GROUP("pool", "pooling: what cases of the test pool were", pool_points),
@@ -147,31 +149,38 @@ static const cov_group pool_group = {COV_GROUP("pool", "pooling: what cases of t
 
 static const cov_point eltwise_points[] = {ELTWISE(AS_POINT, AS_DERIVED)};
 static const npu_value_fn eltwise_values[] = {ELTWISE(AS_KNOB, AS_VALUE)};
-static const cov_rule op_p_rules[] = {
-    {COV_IGNORED, "p and q share one stream of the ALU: docs/npu/npu.md 3.3 refuses two vectors", {"muladd|addmul", "vector", "vector"}}};
+static const cov_rule op_p_rules[] = {{COV_IGNORED,
+                                       "p and q share one stream of the ALU: docs/npu/npu.md 3.3 refuses two vectors",
+                                       {"muladd|addmul", "vector", "vector"}}};
 static const cov_rule op_act_rules[] = {
-    {COV_IGNORED, "activations are of FP32: docs/npu/npu.md 3.3 refuses one after a sum of integers", {"add_i32", "!none"}}};
+    {COV_IGNORED,
+     "activations are of FP32: docs/npu/npu.md 3.3 refuses one after a sum of integers",
+     {"add_i32", "!none"}}};
 static const cov_cross eltwise_crosses[] = {
     {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind"), COV_RULES(op_p_rules)},
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
     {COV_CROSS("op_act", "an operation and the activation after it", "op", "act"), COV_RULES(op_act_rules)},
     {COV_CROSS("op_in_place", "one operation is written before it has read", "op", "in_place", "same")}};
-static const cov_group eltwise_group = {COV_GROUP("eltwise", "elementwise operations: what cases of the test eltwise were", eltwise_points),
-                                        COV_CROSSES(eltwise_crosses)};
+static const cov_group eltwise_group = {
+    COV_GROUP("eltwise", "elementwise operations: what cases of the test eltwise were", eltwise_points),
+    COV_CROSSES(eltwise_crosses)};
 
 static const cov_point act_points[] = {ACT(AS_POINT, AS_DERIVED)};
 static const npu_value_fn act_values[] = {ACT(AS_KNOB, AS_VALUE)};
 static const cov_cross act_crosses[] = {
     {COV_CROSS("act_data", "one function with one class of values", "act", "data")},
     {COV_CROSS("act_hard", "one function with parameters at the edge of FP32", "act", "hard", "in_place")}};
-static const cov_group act_group = {COV_GROUP("act", "activations by themselves: what cases of the test act were", act_points),
-                                    COV_CROSSES(act_crosses)};
+static const cov_group act_group = {
+    COV_GROUP("act", "activations by themselves: what cases of the test act were", act_points),
+    COV_CROSSES(act_crosses)};
 
 static const cov_point reduce_points[] = {REDUCE(AS_POINT, AS_DERIVED)};
 static const npu_value_fn reduce_values[] = {REDUCE(AS_KNOB, AS_VALUE)};
-static const cov_cross reduce_crosses[] = {{COV_CROSS("what_data", "one kind of sum with one class of values", "what", "data")}};
+static const cov_cross reduce_crosses[] = {
+    {COV_CROSS("what_data", "one kind of sum with one class of values", "what", "data")}};
 static const cov_group reduce_group = {
-    COV_GROUP("reduce", "inner products and averages: what cases of the test reduce were", reduce_points), COV_CROSSES(reduce_crosses)};
+    COV_GROUP("reduce", "inner products and averages: what cases of the test reduce were", reduce_points),
+    COV_CROSSES(reduce_crosses)};
 
 static const cov_point convert_points[] = {CONVERT(AS_POINT, AS_DERIVED)};
 static const npu_value_fn convert_values[] = {CONVERT(AS_KNOB, AS_VALUE)};
@@ -179,7 +188,8 @@ static const cov_cross convert_crosses[] = {
     {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "to", "data", "scale")},
     {COV_CROSS("rest", "the last lanes, both ways", "to", "c_rest")}};
 static const cov_group convert_group = {
-    COV_GROUP("convert", "conversions between layouts: what cases of the test convert were", convert_points), COV_CROSSES(convert_crosses)};
+    COV_GROUP("convert", "conversions between layouts: what cases of the test convert were", convert_points),
+    COV_CROSSES(convert_crosses)};
 
 const npu_model npu_models_vector[] = {{"pool", &pool_group, pool_values, false},
                                        {"eltwise", &eltwise_group, eltwise_values, false},

@@ -4,7 +4,8 @@ copy_status copy_prepare(const copy_hal *hal, uint32_t src, uint32_t dst, uint32
     if (bytes > COPY_LEN_MAX) {
         return COPY_FAIL_ARG;
     }
-    const bool ok = hal->write(hal->ctx, COPY_SRC, src) && hal->write(hal->ctx, COPY_DST, dst) && hal->write(hal->ctx, COPY_LEN, bytes);
+    const bool ok = hal->write(hal->ctx, COPY_SRC, src) && hal->write(hal->ctx, COPY_DST, dst) &&
+                    hal->write(hal->ctx, COPY_LEN, bytes);
     return ok ? COPY_OK : COPY_FAIL_DEVICE;
 }
 

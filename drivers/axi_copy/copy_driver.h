@@ -9,7 +9,14 @@
 #include "copy_hal.h"
 #include "copy_regs.h"
 
-typedef enum copy_status { COPY_OK, COPY_FAIL_ARG, COPY_FAIL_READ, COPY_FAIL_WRITE, COPY_FAIL_RANGE, COPY_FAIL_DEVICE } copy_status;
+typedef enum copy_status {
+    COPY_OK,
+    COPY_FAIL_ARG,
+    COPY_FAIL_READ,
+    COPY_FAIL_WRITE,
+    COPY_FAIL_RANGE,
+    COPY_FAIL_DEVICE
+} copy_status;
 
 /* Say what the next copy is; also while one is under way. */
 copy_status copy_prepare(const copy_hal *hal, uint32_t src, uint32_t dst, uint32_t bytes);

@@ -137,7 +137,8 @@ static npu_hal_status wait_irq(void *ctx, uint32_t line_mask, uint32_t timeout_u
         if (line_high(m, line_mask)) {
             return NPU_HAL_OK;
         }
-        if (status != NPU_HAL_OK || (tried && now_us() >= end)) { /* also where other lines of a joined interrupt stay high */
+        /* also where other lines of a joined interrupt stay high */
+        if (status != NPU_HAL_OK || (tried && now_us() >= end)) {
             return status != NPU_HAL_OK ? status : NPU_HAL_TIMEOUT;
         }
         tried = true;
@@ -173,7 +174,8 @@ static void cache_invalidate(void *ctx, uint32_t addr, uint32_t bytes) {
 /* ---- life and death ---- */
 
 /* Map [offset, offset + bytes) of a file or device. 0; -1 with one line. */
-static int map(npu_mmio_map *map, const char *what, const char *path, uint64_t offset, size_t bytes, char *err, size_t err_size) {
+static int map(npu_mmio_map *map, const char *what, const char *path, uint64_t offset, size_t bytes, char *err,
+               size_t err_size) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t lead = offset % page;
     struct stat st;
@@ -195,8 +197,8 @@ static int map(npu_mmio_map *map, const char *what, const char *path, uint64_t o
     map->length = (size_t)lead + bytes;
     void *base = mmap(NULL, map->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - lead));
     if (base == MAP_FAILED) {
-        snprintf(err, err_size, "%s: %s: cannot map %llu bytes at offset 0x%llx: %s", what, path, (unsigned long long)bytes,
-                 (unsigned long long)offset, strerror(errno));
+        snprintf(err, err_size, "%s: %s: cannot map %llu bytes at offset 0x%llx: %s", what, path,
+                 (unsigned long long)bytes, (unsigned long long)offset, strerror(errno));
         close(fd);
         return -1;
     }
@@ -217,7 +219,8 @@ static int check(const npu_mmio_cfg *cfg, char *err, size_t err_size) {
     if (cfg->reg_path == NULL) {
         snprintf(err, err_size, "registers: no path given, expected a UIO device or /dev/mem");
     } else if (cfg->reg_offset % 4 != 0) {
-        snprintf(err, err_size, "registers: offset 0x%llx, expected a multiple of 4", (unsigned long long)cfg->reg_offset);
+        snprintf(err, err_size, "registers: offset 0x%llx, expected a multiple of 4",
+                 (unsigned long long)cfg->reg_offset);
     } else if (cfg->irqs > NPU_MMIO_IRQS) {
         snprintf(err, err_size, "interrupts: %u given, expected at most %u", cfg->irqs, NPU_MMIO_IRQS);
     } else if ((cfg->cache_flush == NULL) != (cfg->cache_invalidate == NULL)) {
@@ -225,8 +228,8 @@ static int check(const npu_mmio_cfg *cfg, char *err, size_t err_size) {
     } else if (cfg->ddr_path != NULL && cfg->ddr_bytes == 0) {
         snprintf(err, err_size, "memory: 0 bytes of %s, expected at least 1", cfg->ddr_path);
     } else if (cfg->ddr_path != NULL && cfg->ddr_bytes > UINT64_C(0x100000000) - cfg->ddr_addr) {
-        snprintf(err, err_size, "memory: %llu bytes at 0x%08x, expected them below 4 GiB", (unsigned long long)cfg->ddr_bytes,
-                 cfg->ddr_addr);
+        snprintf(err, err_size, "memory: %llu bytes at 0x%08x, expected them below 4 GiB",
+                 (unsigned long long)cfg->ddr_bytes, cfg->ddr_addr);
     } else {
         return 0;
     }
@@ -265,7 +268,8 @@ int npu_mmio_open(npu_mmio *m, const npu_mmio_cfg *cfg, char *err, size_t err_si
     }
     m->cfg = *cfg;
     if (map(&m->reg, "registers", cfg->reg_path, cfg->reg_offset, NPU_MMIO_REG_BYTES, err, err_size) != 0 ||
-        (cfg->ddr_path != NULL && map(&m->ddr, "memory", cfg->ddr_path, cfg->ddr_offset, cfg->ddr_bytes, err, err_size) != 0) ||
+        (cfg->ddr_path != NULL &&
+         map(&m->ddr, "memory", cfg->ddr_path, cfg->ddr_offset, cfg->ddr_bytes, err, err_size) != 0) ||
         open_irqs(m, err, err_size) != 0) {
         npu_mmio_close(m);
         return -1;

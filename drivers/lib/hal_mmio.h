@@ -1,8 +1,9 @@
 /*
  * hal_mmio.h - the HAL over memory-mapped registers on a POSIX system: a UIO device or /dev/mem.
  *
- * The register window and, if wanted, the memory that the NPU sees are mapped into the process. Interrupts come from UIO descriptors: poll() waits, a read of four bytes takes
- * the count, a write of a 1 enables the line again. hal_mmio.c is hosted code (POSIX); the rest of the driver does not need it.
+ * The register window and, if wanted, the memory that the NPU sees are mapped into the process. Interrupts come from
+ * UIO descriptors: poll() waits, a read of four bytes takes the count, a write of a 1 enables the line again.
+ * hal_mmio.c is hosted code (POSIX); the rest of the driver does not need it.
  */
 #ifndef NPU_HAL_MMIO_H
 #define NPU_HAL_MMIO_H
@@ -34,8 +35,9 @@ typedef struct npu_mmio_cfg {
     npu_mmio_irq irq[NPU_MMIO_IRQS];
     uint32_t irqs; /* how many of them; 0: the HAL has no wait_irq, use NPU_WAIT_POLL */
     /*
-     * Cache maintenance of the board, both or none (NULL: memory is coherent). cpu points to the range in this process, NULL where it lies outside the mapped memory.
-     * Whatever ordering the processor needs between memory and register accesses beyond a full barrier belongs here as well.
+     * Cache maintenance of the board, both or none (NULL: memory is coherent). cpu points to the range in this process,
+     * NULL where it lies outside the mapped memory. Whatever ordering the processor needs between memory and register
+     * accesses beyond a full barrier belongs here as well.
      */
     void (*cache_flush)(void *ctx, void *cpu, uint32_t addr, uint32_t bytes);
     void (*cache_invalidate)(void *ctx, void *cpu, uint32_t addr, uint32_t bytes);
@@ -58,8 +60,8 @@ typedef struct npu_mmio {
 } npu_mmio;
 
 /*
- * Map and open everything. 0; -1 with one line in err (what, where, what was expected) and nothing left open. Paths and hooks must outlive the mapping. A regular file serves as
- * a window too (tests): it must be large enough.
+ * Map and open everything. 0; -1 with one line in err (what, where, what was expected) and nothing left open. Paths and
+ * hooks must outlive the mapping. A regular file serves as a window too (tests): it must be large enough.
  */
 int npu_mmio_open(npu_mmio *m, const npu_mmio_cfg *cfg, char *err, size_t err_size);
 /* Safe on a zeroed struct. */

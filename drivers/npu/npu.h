@@ -1,8 +1,8 @@
 /*
  * npu.h - public interface of the NPU driver (freestanding C11).
  *
- * Addresses are 32-bit byte addresses of memory that the NPU sees. No function allocates. Every function that can fail returns an npu_status;
- * npu_strerror() gives its text. Layouts and arithmetic: docs/npu/npu.md.
+ * Addresses are 32-bit byte addresses of memory that the NPU sees. No function allocates. Every function that can fail
+ * returns an npu_status; npu_strerror() gives its text. Layouts and arithmetic: docs/npu/npu.md.
  */
 #ifndef NPU_H
 #define NPU_H
@@ -64,7 +64,8 @@ typedef struct npu {
     uint32_t last_err;                /* bits of the failed unit in ERR at the last NPU_ERR_BUS or NPU_ERR_DEVICE */
 } npu;
 
-/* Check ID, read N and the units there are, soft-reset the device, enable the interrupts that `wait` needs. Errors: NPU_ERR_ARG, NPU_ERR_NO_DEVICE, NPU_ERR_TIMEOUT, NPU_ERR_HAL. */
+/* Check ID, read N and the units there are, soft-reset the device, enable the interrupts that `wait` needs. Errors:
+ * NPU_ERR_ARG, NPU_ERR_NO_DEVICE, NPU_ERR_TIMEOUT, NPU_ERR_HAL. */
 npu_status npu_init(npu *dev, const npu_hal *hal, npu_wait wait, uint32_t timeout_us);
 
 /* Activations, the numbers of GEMM_ACT.TYPE (docs/npu/npu.md section 2). */
@@ -86,8 +87,9 @@ typedef enum npu_act {
 
 typedef enum npu_layout { NPU_FP32_NCHW = 0, NPU_INT8_NHWC = 1 } npu_layout;
 
-/* A tensor of w x h pixels and c channels in device memory. step: NCHW: bytes from channel to channel, a multiple of 16 (of 4 where w*h = 1);
- * NHWC: pixel pitch in bytes, a multiple of N, at least align(c,N). addr: a multiple of 4 (NHWC: of N). */
+/* A tensor of w x h pixels and c channels in device memory. step: NCHW: bytes from channel to channel, a multiple of 16
+ * (of 4 where w*h = 1); NHWC: pixel pitch in bytes, a multiple of N, at least align(c,N). addr: a multiple of 4 (NHWC:
+ * of N). */
 typedef struct npu_tensor {
     uint32_t addr, step;
     uint32_t w, h, c; /* 1..65535 */
@@ -99,8 +101,9 @@ typedef struct npu_tensor {
  * ow = (iw + pad_l + pad_r - ((kw-1)*dil_w + 1)) / stride_w + 1 (rounded down), oh likewise.
  */
 typedef struct npu_conv {
-    uint32_t iw, ih, ic, oc;             /* 1..65535 */
-    uint32_t kw, kh;                     /* 1..255; kw*N at most 4608 unless depthwise (so kw at most 144 where N = 32) */
+    uint32_t iw, ih, ic, oc; /* 1..65535 */
+    /* 1..255; kw*N at most 4608 unless depthwise (so kw at most 144 where N = 32) */
+    uint32_t kw, kh;
     uint32_t stride_w, stride_h;         /* 1..255 */
     uint32_t dil_w, dil_h;               /* 1..255 */
     uint32_t pad_l, pad_r, pad_t, pad_b; /* 0..255 */
@@ -109,13 +112,14 @@ typedef struct npu_conv {
     uint32_t act_p[2]; /* FP32 bits, see npu_act */
     bool has_bias;
     npu_layout in_layout, out_layout;
-    uint32_t in_scale;                    /* FP32 bits: quantiser of the input (INT8: the one it was made with) */
-    uint32_t out_scale;                   /* FP32 bits: quantiser of an INT8 output */
-    uint32_t ifm_addr, ifm_cstep;         /* input, see npu_tensor */
-    uint32_t wgt_addr;                    /* packed weights (npu_conv_pack_weights), multiple of 16 */
-    uint32_t oscale_addr, bias_addr;      /* FP32, align(oc,4) entries, multiple of 16 */
-    uint32_t ofm_addr, ofm_cstep;         /* output, see npu_tensor */
-    uint32_t scratch_addr, scratch_bytes; /* partial sums of an INT8 output, multiple of 16; at least plan->scratch_bytes */
+    uint32_t in_scale;               /* FP32 bits: quantiser of the input (INT8: the one it was made with) */
+    uint32_t out_scale;              /* FP32 bits: quantiser of an INT8 output */
+    uint32_t ifm_addr, ifm_cstep;    /* input, see npu_tensor */
+    uint32_t wgt_addr;               /* packed weights (npu_conv_pack_weights), multiple of 16 */
+    uint32_t oscale_addr, bias_addr; /* FP32, align(oc,4) entries, multiple of 16 */
+    uint32_t ofm_addr, ofm_cstep;    /* output, see npu_tensor */
+    /* partial sums of an INT8 output, multiple of 16; at least plan->scratch_bytes */
+    uint32_t scratch_addr, scratch_bytes;
 } npu_conv;
 
 /* Limits that a caller may put on the splits; 0 means: the driver decides. Results never depend on them. */
@@ -133,9 +137,11 @@ typedef struct npu_conv_split {
 typedef enum npu_gemm_op { NPU_GEMM_CONV = 0, NPU_GEMM_DEPTHWISE = 1, NPU_GEMM_CONVERT = 2 } npu_gemm_op;
 
 /*
- * How a convolution is cut into tasks. Groups are computed in batches: `merge` groups as one convolution of merge*ic/groups by merge*oc/groups channels with block-diagonal weights; the sizes below
- * are those of one batch (the last one may be smaller). Sums of slices of input channels and of kernel rows are added in memory.
- * With row_split a task takes a segment of one output row (oh_task is 1) and one kernel row, so that rows of any length run: for correctness, not for speed. Without it ow_task is ow.
+ * How a convolution is cut into tasks. Groups are computed in batches: `merge` groups as one convolution of
+ * merge*ic/groups by merge*oc/groups channels with block-diagonal weights; the sizes below are those of one batch (the
+ * last one may be smaller). Sums of slices of input channels and of kernel rows are added in memory. With row_split a
+ * task takes a segment of one output row (oh_task is 1) and one kernel row, so that rows of any length run: for
+ * correctness, not for speed. Without it ow_task is ow.
  */
 typedef struct npu_conv_plan {
     uint32_t n;
@@ -154,41 +160,49 @@ typedef struct npu_conv_plan {
     uint32_t scratch_bytes; /* scratch that npu_conv_run() needs */
 } npu_conv_plan;
 
-/* Check a convolution (addresses excepted) and decide its splits. Errors: see npu_status; `plan` is untouched on error. */
+/* Check a convolution (addresses excepted) and decide its splits. Errors: see npu_status; `plan` is untouched on error.
+ */
 npu_status npu_conv_plan_make(uint32_t n, const npu_conv *conv, const npu_conv_split *split, npu_conv_plan *plan);
 
 /*
- * Rearrange INT8 weights [oc][ic/groups][kh][kw] into the packed form of the plan: for each batch of groups, for each slice of input channels, for each slice of kernel rows,
- * for each block of output channels, as docs/npu/npu.md section 3 says. dst_bytes must be at least plan->wgt_bytes.
+ * Rearrange INT8 weights [oc][ic/groups][kh][kw] into the packed form of the plan: for each batch of groups, for each
+ * slice of input channels, for each slice of kernel rows, for each block of output channels, as docs/npu/npu.md section
+ * 3 says. dst_bytes must be at least plan->wgt_bytes.
  */
-npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes);
+npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst,
+                                 size_t dst_bytes);
 
 /*
- * oscale[c] = f32(1 / f32(in_scale * w_scale[c])), +0 where w_scale[c] is 0; entries from oc to align(oc,4) are 0. `dst` holds plan->param_bytes bytes.
- * w_scale: oc FP32 values; w_scale multiplies real weights to INT8 (127/absmax).
+ * oscale[c] = f32(1 / f32(in_scale * w_scale[c])), +0 where w_scale[c] is 0; entries from oc to align(oc,4) are 0.
+ * `dst` holds plan->param_bytes bytes. w_scale: oc FP32 values; w_scale multiplies real weights to INT8 (127/absmax).
  */
-npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst, size_t dst_bytes);
+npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst,
+                                size_t dst_bytes);
 
 /*
- * Run it. Checks everything, starts the tasks (several in flight unless serial), waits for the last. Serves the operator alone: no other caller may start tasks meanwhile.
- * After NPU_ERR_TIMEOUT or NPU_ERR_HAL, call npu_init() before the next operation; after NPU_ERR_BUS and NPU_ERR_DEVICE the device has come to rest (or the next
- * operation answers NPU_ERR_BUSY). The output is undefined after any error.
+ * Run it. Checks everything, starts the tasks (several in flight unless serial), waits for the last. Serves the
+ * operator alone: no other caller may start tasks meanwhile. After NPU_ERR_TIMEOUT or NPU_ERR_HAL, call npu_init()
+ * before the next operation; after NPU_ERR_BUS and NPU_ERR_DEVICE the device has come to rest (or the next operation
+ * answers NPU_ERR_BUSY). The output is undefined after any error.
  */
 npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *plan);
 
 /*
- * Fully connected: out[o] = sum over i of in[i] * w[o][i]. The input is in_len FP32 values side by side (address a multiple of 16; read up to the next multiple of 16 bytes) or an
- * INT8 NHWC vector (one pixel); the output out_len FP32 values side by side or one INT8 pixel. Fills *conv with the convolution that computes it (addresses, factors, activation are the
- * caller's to fill in); pack weights with npu_linear_pack_weights(), run with npu_conv_run().
+ * Fully connected: out[o] = sum over i of in[i] * w[o][i]. The input is in_len FP32 values side by side (address a
+ * multiple of 16; read up to the next multiple of 16 bytes) or an INT8 NHWC vector (one pixel); the output out_len FP32
+ * values side by side or one INT8 pixel. Fills *conv with the convolution that computes it (addresses, factors,
+ * activation are the caller's to fill in); pack weights with npu_linear_pack_weights(), run with npu_conv_run().
  */
-npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout, npu_conv *conv);
+npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout,
+                           npu_conv *conv);
 /* weights: [out_len][in_len]. */
-npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len, const int8_t *weights, int8_t *dst,
-                                   size_t dst_bytes);
+npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len,
+                                   const int8_t *weights, int8_t *dst, size_t dst_bytes);
 
 /*
- * Change layout and precision: FP32 NCHW -> INT8 NHWC (quantise with `scale`, 127/threshold), INT8 NHWC -> FP32 NCHW (dequantise: y = f32(q) * scale; the array at factor_addr, align(c,4) FP32 values,
- * is written by npu_convert_make_factors()). Same w, h, c.
+ * Change layout and precision: FP32 NCHW -> INT8 NHWC (quantise with `scale`, 127/threshold), INT8 NHWC -> FP32 NCHW
+ * (dequantise: y = f32(q) * scale; the array at factor_addr, align(c,4) FP32 values, is written by
+ * npu_convert_make_factors()). Same w, h, c.
  */
 typedef struct npu_convert {
     npu_tensor in, out;
@@ -199,8 +213,9 @@ npu_status npu_convert_make_factors(const npu_convert *cv, float *dst, size_t ds
 npu_status npu_convert_run(npu *dev, const npu_convert *cv);
 
 /*
- * Pooling: out.w = (in.w + pad_l + pad_r - kw) / stride_w + 1, rounded down or (ceil_mode) up; a last window that would start in the right padding is dropped.
- * The FP32 global average is a reduction of the ALU (npu_global_average_run: 32 accumulators), at any size; all else runs on the POOL, global up to maps of 255 x 255.
+ * Pooling: out.w = (in.w + pad_l + pad_r - kw) / stride_w + 1, rounded down or (ceil_mode) up; a last window that would
+ * start in the right padding is dropped. The FP32 global average is a reduction of the ALU (npu_global_average_run: 32
+ * accumulators), at any size; all else runs on the POOL, global up to maps of 255 x 255.
  */
 typedef struct npu_pool {
     npu_tensor in, out; /* same layout, same c; out.w and out.h must be what npu_pool_shape() says */
@@ -210,7 +225,8 @@ typedef struct npu_pool {
     bool ceil_mode, global;              /* global: the window is the map; window, stride and padding are ignored */
     uint32_t kw, kh, stride_w, stride_h; /* 1..255 */
     uint32_t pad_l, pad_r, pad_t, pad_b; /* smaller than the window */
-    uint32_t table_addr, table_bytes;    /* FP32 average with exclude_pad: factors written by npu_pool_make_table(), multiple of 4 */
+    /* FP32 average with exclude_pad: factors written by npu_pool_make_table(), multiple of 4 */
+    uint32_t table_addr, table_bytes;
 } npu_pool;
 /* Size of the output; looks at in.w and in.h and the window, not at addresses. */
 npu_status npu_pool_shape(const npu_pool *pool, uint32_t *ow, uint32_t *oh);
@@ -219,7 +235,8 @@ npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes);
 npu_status npu_pool_make_table(const npu_pool *pool, float *dst, size_t dst_bytes);
 npu_status npu_pool_run(npu *dev, const npu_pool *pool);
 
-/* Operations of the ALU: NPU_ALU_COPY, NPU_ALU_ADD and so on, names and numbers of ALU_CTRL.OP (docs/npu/registers.md). */
+/* Operations of the ALU: NPU_ALU_COPY, NPU_ALU_ADD and so on, names and numbers of ALU_CTRL.OP (docs/npu/registers.md).
+ */
 #define NPU_ALU_VALUE(NAME, value) NPU_ALU_##NAME = value,
 typedef enum npu_alu_op { NPU_ALU_CTRL_OP_TABLE(NPU_ALU_VALUE) NPU_ALU_OP_COUNT } npu_alu_op;
 #undef NPU_ALU_VALUE
@@ -227,9 +244,10 @@ typedef enum npu_alu_op { NPU_ALU_CTRL_OP_TABLE(NPU_ALU_VALUE) NPU_ALU_OP_COUNT 
 typedef enum npu_operand { NPU_SCALAR = 0, NPU_VECTOR = 1, NPU_CHANNEL = 2 } npu_operand;
 
 /*
- * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)). a, b (where used) and out have the same w, h, c; out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and bias per
- * channel is MULADD with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm,
- * PReLU is PRELU with the slopes at p_addr (NPU_CHANNEL) or one slope for all (NPU_SCALAR).
+ * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)). a, b (where used) and out have the same w, h, c;
+ * out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and bias per channel is MULADD
+ * with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm, PReLU is PRELU with the slopes
+ * at p_addr (NPU_CHANNEL) or one slope for all (NPU_SCALAR).
  */
 typedef struct npu_eltwise {
     npu_alu_op op; /* neither DOT nor SUM */
@@ -242,8 +260,10 @@ typedef struct npu_eltwise {
 } npu_eltwise;
 npu_status npu_eltwise_run(npu *dev, const npu_eltwise *op);
 
-/* Inner product of two FP32 vectors of len elements (addresses multiples of 4): *result gets the FP32 bits. scale: FP32 bits, multiplies the sum. The result is also written to out_addr. */
-npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr, uint32_t *result);
+/* Inner product of two FP32 vectors of len elements (addresses multiples of 4): *result gets the FP32 bits. scale: FP32
+ * bits, multiplies the sum. The result is also written to out_addr. */
+npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr,
+                       uint32_t *result);
 /* Global average of an FP32 NCHW tensor: out is c FP32 values, out_step bytes apart (a multiple of 4). */
 npu_status npu_global_average_run(npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step);
 /* Nearest upsampling by 2: out.w = 2*in.w, out.h = 2*in.h, same layout and c. */
@@ -252,12 +272,14 @@ npu_status npu_upsample2x_run(npu *dev, const npu_tensor *in, const npu_tensor *
 npu_status npu_copy_run(npu *dev, const npu_tensor *in, const npu_tensor *out);
 
 /*
- * Operators at the same time. A job is an operator that is cut into tasks of one unit; npu_jobs_run() feeds all of them, each unit as it becomes free, and returns when all are done. Jobs of one unit
- * run one after another in the order of the array, so a later one may read what an earlier one of the same unit wrote. The output of a job must not touch a buffer of a job of another unit (NPU_ERR_OVERLAP).
- * The *_run functions above are npu_jobs_run() of one job.
+ * Operators at the same time. A job is an operator that is cut into tasks of one unit; npu_jobs_run() feeds all of
+ * them, each unit as it becomes free, and returns when all are done. Jobs of one unit run one after another in the
+ * order of the array, so a later one may read what an earlier one of the same unit wrote. The output of a job must not
+ * touch a buffer of a job of another unit (NPU_ERR_OVERLAP). The *_run functions above are npu_jobs_run() of one job.
  *
- * Each job gets its status. A job whose unit failed before it began does not run and gets the same status as the failed one. The status of npu_jobs_run() is that of the first failed job
- * of the array, or an error of the arguments, in which case nothing has run. The members of a job are the driver's; `status` may be read.
+ * Each job gets its status. A job whose unit failed before it began does not run and gets the same status as the failed
+ * one. The status of npu_jobs_run() is that of the first failed job of the array, or an error of the arguments, in
+ * which case nothing has run. The members of a job are the driver's; `status` may be read.
  */
 typedef struct npu_job npu_job;
 struct npu_task;
@@ -266,18 +288,22 @@ npu_status npu_job_convert(npu_job *job, const npu *dev, const npu_convert *cv);
 npu_status npu_job_pool(npu_job *job, const npu *dev, const npu_pool *pool);
 npu_status npu_job_eltwise(npu_job *job, const npu *dev, const npu_eltwise *op);
 /* The result goes to out_addr only. */
-npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr);
-npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step);
+npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale,
+                       uint32_t out_addr);
+npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor *in, uint32_t out_addr,
+                                  uint32_t out_step);
 npu_status npu_job_upsample2x(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_job_copy(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count);
 /*
- * What a job would do, without a device: the register writes of its next task (offset, value), in order; the last one starts it. Returns their number; 0: no task is left. The job cannot be run afterwards.
+ * What a job would do, without a device: the register writes of its next task (offset, value), in order; the last one
+ * starts it. Returns their number; 0: no task is left. The job cannot be run afterwards.
  */
 #define NPU_TASK_REGS 32
 uint32_t npu_job_next_task(npu_job *job, uint32_t reg[NPU_TASK_REGS][2]);
 
-/* Read all performance counters at one instant into out[0..count-1] (docs/npu/npu.md section 5; numbers that do not exist read 0). */
+/* Read all performance counters at one instant into out[0..count-1] (docs/npu/npu.md section 5; numbers that do not
+ * exist read 0). */
 #define NPU_PERF_COUNT 52
 npu_status npu_perf_read(npu *dev, uint64_t *out, size_t count);
 npu_status npu_perf_clear(npu *dev);
@@ -299,7 +325,8 @@ typedef struct npu_conv_state {
     npu_conv_plan plan;
     uint32_t g, oc0, ic0, kh0, oh0, ow0; /* where the next task begins */
     bool fence;                          /* the next task waits for all before it */
-    uint32_t kept[4];                    /* weights on chip: address, kernel rows, input channels, output channels; no channels: none */
+    /* weights on chip: address, kernel rows, input channels, output channels; no channels: none */
+    uint32_t kept[4];
 } npu_conv_state;
 
 typedef struct npu_convert_state {

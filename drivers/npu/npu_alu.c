@@ -22,7 +22,8 @@ static void put_operands(const npu_alu_state *s, npu_task *task) {
     npu_task_put(task, NPU_REG_ALU_O_RSTEP, s->o_rstep);
     npu_task_put(task, NPU_REG_ALU_O_PSTEP, s->o_pstep);
     npu_task_put(task, NPU_REG_ALU_SIZE, NPU_FIELD(NPU_ALU_SIZE_COUNT, s->count));
-    npu_task_put(task, NPU_REG_ALU_ROWS, NPU_FIELD(NPU_ALU_ROWS_ROWS, s->rows) | NPU_FIELD(NPU_ALU_ROWS_PLANES, s->planes));
+    npu_task_put(task, NPU_REG_ALU_ROWS,
+                 NPU_FIELD(NPU_ALU_ROWS_ROWS, s->rows) | NPU_FIELD(NPU_ALU_ROWS_PLANES, s->planes));
     npu_task_put(task, NPU_REG_ALU_P, s->p);
     npu_task_put(task, NPU_REG_ALU_Q, s->q);
     npu_task_put(task, NPU_REG_ALU_P_ADDR, s->p_addr);
@@ -30,7 +31,8 @@ static void put_operands(const npu_alu_state *s, npu_task *task) {
 }
 
 static bool next_alu(npu_job *job, npu_task *task) {
-    static const uint32_t act_regs[4] = {NPU_REG_ALU_ACT_P0, NPU_REG_ALU_ACT_P1, NPU_REG_ALU_ACT_P2, NPU_REG_ALU_ACT_P3};
+    static const uint32_t act_regs[4] = {NPU_REG_ALU_ACT_P0, NPU_REG_ALU_ACT_P1, NPU_REG_ALU_ACT_P2,
+                                         NPU_REG_ALU_ACT_P3};
     npu_alu_state *s = &job->s.alu;
     uint32_t params[4];
     if (s->at == s->tasks) {
@@ -61,7 +63,8 @@ static void start_state(npu_alu_state *s, npu_alu_op op, uint32_t a, uint32_t ou
                          .tasks = 1};
 }
 
-static npu_status add_tensors(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out, bool in_place) {
+static npu_status add_tensors(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out,
+                              bool in_place) {
     npu_status status = npu_job_area(job, npu_tensor_area(in, dev->n), NPU_READ, false);
     return status != NPU_OK ? status : npu_job_area(job, npu_tensor_area(out, dev->n), NPU_WRITE, in_place);
 }
@@ -88,7 +91,8 @@ static bool is_dense(const npu_tensor *t) {
     return t->c == 1 || t->step == (uint64_t)t->w * t->h * 4;
 }
 
-/* One row, if nothing lies between the channels and nothing changes from one to the next; else a plane for each channel. */
+/* One row, if nothing lies between the channels and nothing changes from one to the next; else a plane for each
+ * channel. */
 static void shape_planes(npu_alu_state *s, const npu_tensor *t, bool dense) {
     uint64_t pixels = (uint64_t)t->w * t->h;
     if (dense && pixels * t->c <= NPU_ALU_MAX_COUNT) {
@@ -132,10 +136,12 @@ static npu_status eltwise_areas(npu_job *job, const npu *dev, const npu_eltwise 
         status = npu_job_area(job, npu_tensor_area(&op->out, dev->n), NPU_WRITE, true);
     }
     if (status == NPU_OK) {
-        status = npu_job_area(job, op->p_kind == NPU_CHANNEL ? npu_flat_area(op->p_addr, (uint64_t)op->a.c * 4) : none, NPU_READ, false);
+        status = npu_job_area(job, op->p_kind == NPU_CHANNEL ? npu_flat_area(op->p_addr, (uint64_t)op->a.c * 4) : none,
+                              NPU_READ, false);
     }
     if (status == NPU_OK) {
-        status = npu_job_area(job, op->q_kind == NPU_CHANNEL ? npu_flat_area(op->q_addr, (uint64_t)op->a.c * 4) : none, NPU_READ, false);
+        status = npu_job_area(job, op->q_kind == NPU_CHANNEL ? npu_flat_area(op->q_addr, (uint64_t)op->a.c * 4) : none,
+                              NPU_READ, false);
     }
     return status;
 }
@@ -158,7 +164,8 @@ static void eltwise_state(npu_alu_state *s, const npu_eltwise *op, bool b_used, 
 }
 
 npu_status npu_job_eltwise(npu_job *job, const npu *dev, const npu_eltwise *given) {
-    if (given == NULL || (uint32_t)given->op >= NPU_ALU_OP_COUNT || given->op == NPU_ALU_DOT || given->op == NPU_ALU_SUM) {
+    if (given == NULL || (uint32_t)given->op >= NPU_ALU_OP_COUNT || given->op == NPU_ALU_DOT ||
+        given->op == NPU_ALU_SUM) {
         return NPU_ERR_ARG;
     }
     npu_eltwise op = *given;
@@ -195,7 +202,8 @@ npu_status npu_eltwise_run(npu *dev, const npu_eltwise *op) {
 
 /* ---- reductions ---- */
 
-npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr) {
+npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale,
+                       uint32_t out_addr) {
     npu_status status = npu_job_begin(job, dev, NPU_UNIT_ALU, next_alu);
     if (status == NPU_OK && len == 0) {
         status = NPU_ERR_ZERO_SIZE;
@@ -226,7 +234,8 @@ npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b
     return status;
 }
 
-npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr, uint32_t *result) {
+npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len, uint32_t scale, uint32_t out_addr,
+                       uint32_t *result) {
     npu_job job;
     if (result == NULL) {
         return NPU_ERR_ARG;
@@ -235,7 +244,8 @@ npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len,
     return status != NPU_OK ? status : npu_reg_read(dev, NPU_REG_ALU_RESULT, result);
 }
 
-npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step) {
+npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor *in, uint32_t out_addr,
+                                  uint32_t out_step) {
     if (in == NULL) {
         return NPU_ERR_ARG;
     }
@@ -355,7 +365,8 @@ npu_status npu_job_copy(npu_job *job, const npu *dev, const npu_tensor *in, cons
     s->o_rstep = out->step;
     s->o_pstep = out->w * out->step;
     uint64_t words = (uint64_t)in->w * in->h * s->count;
-    if (in->step == s->count * 4 && out->step == in->step && words <= NPU_ALU_MAX_COUNT) { /* pixels without gaps: one row */
+    /* pixels without gaps: one row */
+    if (in->step == s->count * 4 && out->step == in->step && words <= NPU_ALU_MAX_COUNT) {
         s->count = (uint32_t)words;
         s->out_count = s->count;
         s->rows = 1;

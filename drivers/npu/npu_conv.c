@@ -1,8 +1,9 @@
 /*
  * npu_conv.c - the tasks of a planned convolution.
  *
- * Batches of groups outermost, then output channels, then slices of input channels and of kernel rows, then rows and their segments. So the partial sums that a task reads were written in an earlier
- * slice, and one fence at the start of each slice is enough: the tasks inside a slice overlap.
+ * Batches of groups outermost, then output channels, then slices of input channels and of kernel rows, then rows and
+ * their segments. So the partial sums that a task reads were written in an earlier slice, and one fence at the start of
+ * each slice is enough: the tasks inside a slice overlap.
  */
 #include "npu_priv.h"
 
@@ -57,11 +58,13 @@ static uint32_t weight_addr(const npu_conv_state *s, const part *t) {
         uint64_t slices = npu_conv_wgt_bytes(c, p, npu_div_up(c->oc, p->n), p->kh_task, 1) * (t->kh0 / p->kh_task);
         return c->wgt_addr + (uint32_t)(slices + npu_conv_wgt_bytes(c, p, t->oc0 / p->n, t->kh, 1));
     }
-    /* Batches one after the other; in each, slices of input channels; in each of those, of kernel rows; in each of those, blocks of output channels. */
+    /* Batches one after the other; in each, slices of input channels; in each of those, of kernel rows; in each of
+     * those, blocks of output channels. */
     uint32_t groups = npu_conv_batch_groups(c, p, s->g);
     uint32_t ocb = npu_div_up(groups * ocg, p->n);
     uint32_t icb = npu_div_up(t->ic, p->n);
-    uint64_t bytes = npu_conv_wgt_bytes(c, p, npu_div_up(p->merge * ocg, p->n), c->kh, npu_div_up(p->merge * icg, p->n)) * s->g;
+    uint64_t bytes =
+        npu_conv_wgt_bytes(c, p, npu_div_up(p->merge * ocg, p->n), c->kh, npu_div_up(p->merge * icg, p->n)) * s->g;
     bytes += npu_conv_wgt_bytes(c, p, ocb, c->kh, s->ic0 / p->n) + npu_conv_wgt_bytes(c, p, ocb, t->kh0, icb);
     return c->wgt_addr + (uint32_t)(bytes + npu_conv_wgt_bytes(c, p, s->oc0 / p->n, t->kh, icb));
 }
@@ -77,14 +80,17 @@ static void put_geometry(const npu_conv_state *s, const part *t, npu_task *task)
     npu_task_put(task, NPU_REG_GEMM_OFM_CSTEP, t->last ? c->ofm_cstep : psum_step(s));
     npu_task_put(task, NPU_REG_GEMM_IFM_SIZE,
                  NPU_FIELD(NPU_GEMM_IFM_SIZE_IW, t->columns.count) | NPU_FIELD(NPU_GEMM_IFM_SIZE_IH, t->rows.count));
-    npu_task_put(task, NPU_REG_GEMM_CHANNELS, NPU_FIELD(NPU_GEMM_CHANNELS_IC, t->ic) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, t->oc));
-    npu_task_put(task, NPU_REG_GEMM_OFM_SIZE, NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, t->ow) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, t->oh));
+    npu_task_put(task, NPU_REG_GEMM_CHANNELS,
+                 NPU_FIELD(NPU_GEMM_CHANNELS_IC, t->ic) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, t->oc));
+    npu_task_put(task, NPU_REG_GEMM_OFM_SIZE,
+                 NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, t->ow) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, t->oh));
     npu_task_put(task, NPU_REG_GEMM_IN_SCALE, c->in_scale);
     npu_task_put(task, NPU_REG_GEMM_GROUP, NPU_FIELD(NPU_GEMM_GROUP_TILES, s->plan.group));
 }
 
 static void put_act(const npu_conv *c, npu_task *task) {
-    static const uint32_t regs[4] = {NPU_REG_GEMM_ACT_P0, NPU_REG_GEMM_ACT_P1, NPU_REG_GEMM_ACT_P2, NPU_REG_GEMM_ACT_P3};
+    static const uint32_t regs[4] = {NPU_REG_GEMM_ACT_P0, NPU_REG_GEMM_ACT_P1, NPU_REG_GEMM_ACT_P2,
+                                     NPU_REG_GEMM_ACT_P3};
     uint32_t params[4];
     uint32_t used = npu_act_params(c->act, c->act_p, params);
     for (uint32_t i = 0; i < used; i++) {
@@ -93,7 +99,8 @@ static void put_act(const npu_conv *c, npu_task *task) {
     npu_task_put(task, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, c->act));
 }
 
-/* What happens to the sums: raw out of every slice but the last, added up in every slice but the first. Returns bits of GEMM_CTRL. */
+/* What happens to the sums: raw out of every slice but the last, added up in every slice but the first. Returns bits of
+ * GEMM_CTRL. */
 static uint32_t put_post(const npu_conv_state *s, const part *t, npu_task *task) {
     const npu_conv *c = &s->conv;
     uint32_t ctrl = 0;
@@ -131,7 +138,8 @@ static uint32_t put_kernel(const npu_conv_state *s, const part *t, npu_task *tas
         npu_task_put(task, NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, t->oh));
         return NPU_GEMM_CTRL_EXT_MASK;
     }
-    bool square = c->kw == t->kh && c->kw <= 7 && c->stride_w == c->stride_h && c->stride_w <= 7 && c->dil_w == 1 && c->dil_h == 1;
+    bool square = c->kw == t->kh && c->kw <= 7 && c->stride_w == c->stride_h && c->stride_w <= 7 && c->dil_w == 1 &&
+                  c->dil_h == 1;
     if (square && x->before <= 3 && x->after <= 3 && y->before <= 3 && y->after <= 3) {
         return NPU_FIELD(NPU_GEMM_CTRL_KERNEL, c->kw) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, c->stride_w) |
                NPU_FIELD(NPU_GEMM_CTRL_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_CTRL_PAD_RIGHT, x->after) |
@@ -144,8 +152,10 @@ static uint32_t put_kernel(const npu_conv_state *s, const part *t, npu_task *tas
                  NPU_FIELD(NPU_GEMM_EXT_STRIDE_SW, c->stride_w) | NPU_FIELD(NPU_GEMM_EXT_STRIDE_SH, c->stride_h));
     /* right and bottom are informative and may be larger than their field */
     npu_task_put(task, NPU_REG_GEMM_EXT_PAD,
-                 NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, x->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_RIGHT, npu_min(x->after, NPU_MAX_BYTE)) |
-                     NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, y->before) | NPU_FIELD(NPU_GEMM_EXT_PAD_BOTTOM, npu_min(y->after, NPU_MAX_BYTE)));
+                 NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, x->before) |
+                     NPU_FIELD(NPU_GEMM_EXT_PAD_RIGHT, npu_min(x->after, NPU_MAX_BYTE)) |
+                     NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, y->before) |
+                     NPU_FIELD(NPU_GEMM_EXT_PAD_BOTTOM, npu_min(y->after, NPU_MAX_BYTE)));
     return NPU_GEMM_CTRL_EXT_MASK;
 }
 
@@ -163,7 +173,12 @@ static uint32_t keep_weights(npu_conv_state *s, const part *t, uint32_t wgt_addr
 
 static void output_of(const npu_conv_state *s, const part *t, npu_output *out) {
     const npu_conv *c = &s->conv;
-    *out = (npu_output){.addr = psum_addr(s, t), .bytes = t->oh * t->ow * 4, .rows = t->oc, .step = psum_step(s), .planes = 1, .pstep = 0};
+    *out = (npu_output){.addr = psum_addr(s, t),
+                        .bytes = t->oh * t->ow * 4,
+                        .rows = t->oc,
+                        .step = psum_step(s),
+                        .planes = 1,
+                        .pstep = 0};
     if (t->last && int8_out(c)) {
         out->addr = output_addr(s, t);
         out->bytes = npu_align(t->oc, s->plan.n);
@@ -257,13 +272,15 @@ static bool advance(npu_conv_state *s) {
     if (!step(&s->ow0, p->ow_task, p->ow) || !step(&s->oh0, p->oh_task, p->oh)) {
         return false;
     }
-    if (step(&s->kh0, p->kh_task, c->kh) && step(&s->ic0, p->ic_task, ic) && step(&s->oc0, p->oc_task, c->oc / c->groups * groups)) {
+    if (step(&s->kh0, p->kh_task, c->kh) && step(&s->ic0, p->ic_task, ic) &&
+        step(&s->oc0, p->oc_task, c->oc / c->groups * groups)) {
         s->g++;
     }
     return true;
 }
 
-/* Does the slice where the loops are read sums that the one before wrote, or write sums where others may still be read? */
+/* Does the slice where the loops are read sums that the one before wrote, or write sums where others may still be read?
+ */
 static bool slice_waits(const npu_conv_state *s) {
     bool sums = s->plan.kh_tasks > 1 || s->plan.ic_tasks > 1;
     return sums && (s->kh0 != 0 || s->ic0 != 0 || int8_out(&s->conv));
@@ -290,8 +307,10 @@ static bool next_conv(npu_job *job, npu_task *task) {
 /* ---- checks ---- */
 
 static npu_status check_tensors(const npu_conv *c, const npu_conv_plan *plan, npu_area *ifm, npu_area *ofm) {
-    npu_tensor in = {.addr = c->ifm_addr, .step = c->ifm_cstep, .w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
-    npu_tensor out = {.addr = c->ofm_addr, .step = c->ofm_cstep, .w = plan->ow, .h = plan->oh, .c = c->oc, .layout = c->out_layout};
+    npu_tensor in = {
+        .addr = c->ifm_addr, .step = c->ifm_cstep, .w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
+    npu_tensor out = {
+        .addr = c->ofm_addr, .step = c->ofm_cstep, .w = plan->ow, .h = plan->oh, .c = c->oc, .layout = c->out_layout};
     npu_status status = npu_tensor_check(&in, plan->n);
     *ifm = npu_tensor_area(&in, plan->n);
     *ofm = npu_tensor_area(&out, plan->n);

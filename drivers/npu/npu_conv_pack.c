@@ -3,7 +3,8 @@
  */
 #include "npu_priv.h"
 
-/* The weights of a caller: one row for each output channel, with icg * taps of them; what is missing at its end is zero. */
+/* The weights of a caller: one row for each output channel, with icg * taps of them; what is missing at its end is
+ * zero. */
 typedef struct source {
     const int8_t *weights;
     uint32_t row; /* weights of an output channel */
@@ -13,7 +14,8 @@ typedef struct source {
     uint32_t batch_ic, batch_oc;
 } source;
 
-/* The weight from input channel ic to output channel oc of the batch: zero between groups and where there is no channel. */
+/* The weight from input channel ic to output channel oc of the batch: zero between groups and where there is no
+ * channel. */
 static int8_t weight_at(const source *s, uint32_t oc, uint32_t ic, uint32_t tap) {
     if (oc >= s->batch_oc || ic >= s->batch_ic) {
         return 0;
@@ -28,7 +30,8 @@ static int8_t weight_at(const source *s, uint32_t oc, uint32_t ic, uint32_t tap)
     return at < s->row ? s->weights[(uint64_t)(s->oc + oc) * s->row + at] : (int8_t)0;
 }
 
-/* One block: n input channels from ic0 by n output channels from oc0, at one kernel position. Returns the end of what was written. */
+/* One block: n input channels from ic0 by n output channels from oc0, at one kernel position. Returns the end of what
+ * was written. */
 static int8_t *pack_block(const source *s, uint32_t n, uint32_t oc0, uint32_t ic0, uint32_t tap, int8_t *dst) {
     for (uint32_t r = 0; r < n; r++) {
         for (uint32_t c = 0; c < n; c++) {
@@ -75,7 +78,8 @@ static void pack_depthwise(const npu_conv *conv, const npu_conv_plan *plan, cons
     }
 }
 
-static npu_status check_pack(const npu_conv *conv, const npu_conv_plan *plan, const void *src, const void *dst, size_t have, bool params) {
+static npu_status check_pack(const npu_conv *conv, const npu_conv_plan *plan, const void *src, const void *dst,
+                             size_t have, bool params) {
     if (conv == NULL || plan == NULL || src == NULL || dst == NULL) {
         return NPU_ERR_ARG;
     }
@@ -87,8 +91,11 @@ static npu_status check_pack(const npu_conv *conv, const npu_conv_plan *plan, co
 }
 
 static void pack(const npu_conv *conv, const npu_conv_plan *plan, uint32_t row, const int8_t *weights, int8_t *dst) {
-    source s = {
-        .weights = weights, .row = row, .icg = conv->ic / conv->groups, .ocg = conv->oc / conv->groups, .taps = conv->kh * conv->kw};
+    source s = {.weights = weights,
+                .row = row,
+                .icg = conv->ic / conv->groups,
+                .ocg = conv->oc / conv->groups,
+                .taps = conv->kh * conv->kw};
     for (uint32_t g = 0; g < plan->group_tasks; g++) {
         uint32_t groups = npu_conv_batch_groups(conv, plan, g);
         s.oc = g * plan->merge * s.ocg;
@@ -98,7 +105,8 @@ static void pack(const npu_conv *conv, const npu_conv_plan *plan, uint32_t row, 
     }
 }
 
-npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst, size_t dst_bytes) {
+npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst,
+                                 size_t dst_bytes) {
     npu_status status = check_pack(conv, plan, weights, dst, dst_bytes, false);
     if (status != NPU_OK) {
         return status;
@@ -113,10 +121,12 @@ npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan
 
 /* ---- fully connected ---- */
 
-/* An FP32 vector is read as channels of so many pixels: bursts of 16 bytes, and blocks of N channels in each of the kernel's columns. */
+/* An FP32 vector is read as channels of so many pixels: bursts of 16 bytes, and blocks of N channels in each of the
+ * kernel's columns. */
 #define VECTOR_PIXELS 4u
 
-npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout, npu_conv *conv) {
+npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout,
+                           npu_conv *conv) {
     if (!npu_is_mesh_size(n) || conv == NULL || (in_layout != NPU_FP32_NCHW && in_layout != NPU_INT8_NHWC) ||
         (out_layout != NPU_FP32_NCHW && out_layout != NPU_INT8_NHWC)) {
         return NPU_ERR_ARG;
@@ -149,8 +159,8 @@ npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_la
     return NPU_OK;
 }
 
-npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len, const int8_t *weights, int8_t *dst,
-                                   size_t dst_bytes) {
+npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, uint32_t in_len,
+                                   const int8_t *weights, int8_t *dst, size_t dst_bytes) {
     npu_status status = check_pack(conv, plan, weights, dst, dst_bytes, false);
     if (status != NPU_OK) {
         return status;
@@ -164,7 +174,8 @@ npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *pl
 
 /* ---- factors ---- */
 
-npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst, size_t dst_bytes) {
+npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst,
+                                size_t dst_bytes) {
     npu_status status = check_pack(conv, plan, w_scale, dst, dst_bytes, true);
     if (status != NPU_OK) {
         return status;

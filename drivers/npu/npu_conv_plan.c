@@ -9,7 +9,8 @@
 /* Input rows of one group of pixels, where rows stream: the rest of the buffer takes those of the next groups. */
 #define WINDOW_GOAL (NPU_IFM_WORDS / 8u * 5u)
 
-/* Output pixels that are written back together: half a KB of one FP32 channel. Long bursts, and a short end of the task. */
+/* Output pixels that are written back together: half a KB of one FP32 channel. Long bursts, and a short end of the
+ * task. */
 #define GROUP_PIXELS 128u
 
 /* What both channels of the bus carry in a cycle. */
@@ -30,7 +31,8 @@
 /* Sizes of a task that are tried for full tiles. */
 #define SIZES_TRIED 64u
 
-/* Cut `total` into the fewest pieces of at most `most`, as equal as possible: size of all but the last, and their number. */
+/* Cut `total` into the fewest pieces of at most `most`, as equal as possible: size of all but the last, and their
+ * number. */
 static void cut(uint32_t total, uint32_t most, uint32_t *size, uint32_t *pieces) {
     *size = npu_div_up(total, npu_div_up(total, most));
     *pieces = npu_div_up(total, *size);
@@ -60,7 +62,8 @@ static uint32_t best_merge(const npu_conv *c, uint32_t n, uint64_t pixels) {
     return best;
 }
 
-/* Kernel rows and input channels of a slice: as few slices as possible, and of those the one with the most kernel rows. */
+/* Kernel rows and input channels of a slice: as few slices as possible, and of those the one with the most kernel rows.
+ */
 static npu_status plan_slices(const npu_conv *c, const npu_conv_split *split, npu_conv_plan *p) {
     uint32_t total = npu_div_up(npu_conv_batch_ic(c, p), p->n);
     uint32_t allowed = blocks_allowed(p->n, split->max_ic);
@@ -76,7 +79,8 @@ static npu_status plan_slices(const npu_conv *c, const npu_conv_split *split, np
         if (depthwise) { /* each channel has its own sums: nothing but the kernel can be sliced */
             icb = goal >= words && per_block <= NPU_WGT_WORDS ? 1 : 0;
         }
-        uint64_t slices = icb == 0 ? UINT64_MAX : (uint64_t)npu_div_up(c->kh, k) * (depthwise ? 1 : npu_div_up(total, icb));
+        uint64_t slices =
+            icb == 0 ? UINT64_MAX : (uint64_t)npu_div_up(c->kh, k) * (depthwise ? 1 : npu_div_up(total, icb));
         if (slices < best_slices) {
             best_slices = slices;
             best_icb = icb;
@@ -101,7 +105,8 @@ static uint32_t rows_at_once(const npu_conv *c, const npu_conv_plan *p, uint32_t
     return rows != 0 ? rows : npu_conv_rows_from(c, p, NPU_IFM_WORDS / (c->iw * icb));
 }
 
-/* Cycles of the bus for the input of a batch, and of the mesh for `rows` output rows of one block of output channels. */
+/* Cycles of the bus for the input of a batch, and of the mesh for `rows` output rows of one block of output channels.
+ */
 static uint64_t input_cycles(const npu_conv *c, const npu_conv_plan *p) {
     uint64_t bytes = (uint64_t)c->iw * c->ih * npu_conv_batch_ic(c, p) * (c->in_layout == NPU_FP32_NCHW ? 4 : 1);
     return bytes / BUS_BYTES;
@@ -113,8 +118,9 @@ static uint64_t pass_cycles(const npu_conv *c, const npu_conv_plan *p, uint32_t 
 }
 
 /*
- * With the input on chip, the first block of output channels waits for the whole input of its task. Where that takes longer than its computation, smaller blocks of rows begin earlier; each reads the weights once more, which
- * the bus must have room for, and should leave no tile half full.
+ * With the input on chip, the first block of output channels waits for the whole input of its task. Where that takes
+ * longer than its computation, smaller blocks of rows begin earlier; each reads the weights once more, which the bus
+ * must have room for, and should leave no tile half full.
  */
 static uint32_t rows_for_start(const npu_conv *c, const npu_conv_plan *p, uint32_t rows) {
     uint32_t ocb = npu_div_up(npu_conv_batch_oc(c, p), p->n);
@@ -135,10 +141,12 @@ static uint32_t rows_for_start(const npu_conv *c, const npu_conv_plan *p, uint32
 }
 
 /*
- * Output rows of a task, at most `rows`: as equal as possible, or fewer where the tasks then have fewer tiles that are partly empty. A task more costs its start and its end.
+ * Output rows of a task, at most `rows`: as equal as possible, or fewer where the tasks then have fewer tiles that are
+ * partly empty. A task more costs its start and its end.
  */
 static uint32_t rows_of_full_tiles(const npu_conv *c, const npu_conv_plan *p, uint32_t rows) {
-    uint32_t ocb = p->op == NPU_GEMM_CONV ? npu_div_up(p->oc_task, p->n) : 1; /* the others compute each block of channels once */
+    /* the others compute each block of channels once */
+    uint32_t ocb = p->op == NPU_GEMM_CONV ? npu_div_up(p->oc_task, p->n) : 1;
     uint32_t equal = npu_div_up(p->oh, npu_div_up(p->oh, rows));
     uint32_t best = equal;
     uint64_t best_cycles = UINT64_MAX;
@@ -156,7 +164,8 @@ static uint32_t rows_of_full_tiles(const npu_conv *c, const npu_conv_plan *p, ui
 }
 
 /* A number of tiles written back together with which the rows of a group fit; 0: none. */
-static uint32_t resident_group(const npu_conv *c, const npu_conv_plan *p, const npu_conv_split *split, uint32_t icb, uint32_t words) {
+static uint32_t resident_group(const npu_conv *c, const npu_conv_plan *p, const npu_conv_split *split, uint32_t icb,
+                               uint32_t words) {
     uint32_t group = p->group;
     while (npu_conv_window_words(c, p, icb, group) > words) {
         group = split->group != 0 ? 0 : group / 2;
@@ -168,8 +177,8 @@ static uint32_t resident_group(const npu_conv *c, const npu_conv_plan *p, const 
 }
 
 /*
- * Weights on chip and rows that stream, or rows on chip and weights that stream? The first, where all weights fit; else what reads less: the weights once for each block of rows, or the input once for each
- * block of output channels.
+ * Weights on chip and rows that stream, or rows on chip and weights that stream? The first, where all weights fit; else
+ * what reads less: the weights once for each block of rows, or the input once for each block of output channels.
  */
 static void choose_resident(const npu_conv *c, const npu_conv_split *split, npu_conv_plan *p, uint32_t ocb) {
     uint32_t icb = npu_div_up(p->ic_task, p->n);
@@ -187,7 +196,8 @@ static void choose_resident(const npu_conv *c, const npu_conv_split *split, npu_
     uint64_t input = (uint64_t)c->iw * c->ih * (c->in_layout == NPU_FP32_NCHW ? 4 : 1);
     uint64_t weights = (uint64_t)ocb * p->kh_task * c->kw * p->n;
     if (row_blocks == 1 && input_cycles(c, p) <= pass_cycles(c, p, p->oh)) {
-        return; /* the input arrives while the first block of output channels is computed: nothing waits for other weights */
+        /* the input arrives while the first block of output channels is computed: nothing waits for other weights */
+        return;
     }
     if (slices == 1 || input * (slices - 1) < weights * (row_blocks - 1)) {
         p->resident = true;
@@ -246,7 +256,8 @@ static npu_status plan_pixels(const npu_conv *c, const npu_conv_split *split, np
         columns = columns != 0 ? columns : npu_conv_columns_from(c, p->ow, icb, NPU_IFM_WORDS);
         columns = split->max_ow != 0 ? npu_min(columns, split->max_ow) : columns;
     } else {
-        rows = p->resident ? npu_conv_rows_from(c, p, NPU_MAX_PIXELS / c->iw) : rows_for_start(c, p, rows_at_once(c, p, icb));
+        rows = p->resident ? npu_conv_rows_from(c, p, NPU_MAX_PIXELS / c->iw)
+                           : rows_for_start(c, p, rows_at_once(c, p, icb));
         rows = split->max_oh != 0 ? npu_min(rows, split->max_oh) : rows != 0 ? rows_of_full_tiles(c, p, rows) : 0;
     }
     if (columns == 0 || rows == 0) {

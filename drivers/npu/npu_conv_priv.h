@@ -28,7 +28,8 @@ uint32_t npu_conv_resident_ocb(const npu_conv *c, const npu_conv_plan *p, uint32
 /* Channels of a full batch of groups. */
 uint32_t npu_conv_batch_ic(const npu_conv *c, const npu_conv_plan *p);
 uint32_t npu_conv_batch_oc(const npu_conv *c, const npu_conv_plan *p);
-/* Do batches of m groups begin where the hardware can begin? INT8 pixels at multiples of N channels, factors at multiples of 4 channels. */
+/* Do batches of m groups begin where the hardware can begin? INT8 pixels at multiples of N channels, factors at
+ * multiples of 4 channels. */
 bool npu_conv_merge_is_aligned(const npu_conv *c, uint32_t n, uint32_t m);
 
 /* Sizes of weights, factors and scratch that follow from the cuts. NPU_ERR_ADDR_OVERFLOW. */

@@ -12,8 +12,8 @@ uint32_t npu_conv_extent_h(const npu_conv *c, uint32_t k) {
 }
 
 static npu_status check_sizes(const npu_conv *c) {
-    if (c->iw == 0 || c->ih == 0 || c->ic == 0 || c->oc == 0 || c->kw == 0 || c->kh == 0 || c->stride_w == 0 || c->stride_h == 0 ||
-        c->dil_w == 0 || c->dil_h == 0 || c->groups == 0) {
+    if (c->iw == 0 || c->ih == 0 || c->ic == 0 || c->oc == 0 || c->kw == 0 || c->kh == 0 || c->stride_w == 0 ||
+        c->stride_h == 0 || c->dil_w == 0 || c->dil_h == 0 || c->groups == 0) {
         return NPU_ERR_ZERO_SIZE;
     }
     if (c->iw > NPU_MAX_DIM || c->ih > NPU_MAX_DIM || c->ic > NPU_MAX_DIM || c->oc > NPU_MAX_DIM) {
@@ -22,7 +22,8 @@ static npu_status check_sizes(const npu_conv *c) {
     if (c->kw > NPU_MAX_BYTE || c->kh > NPU_MAX_BYTE) {
         return NPU_ERR_KERNEL;
     }
-    if (c->stride_w > NPU_MAX_BYTE || c->stride_h > NPU_MAX_BYTE || c->dil_w > NPU_MAX_BYTE || c->dil_h > NPU_MAX_BYTE) {
+    if (c->stride_w > NPU_MAX_BYTE || c->stride_h > NPU_MAX_BYTE || c->dil_w > NPU_MAX_BYTE ||
+        c->dil_h > NPU_MAX_BYTE) {
         return NPU_ERR_STRIDE;
     }
     if (c->pad_l > NPU_MAX_BYTE || c->pad_r > NPU_MAX_BYTE || c->pad_t > NPU_MAX_BYTE || c->pad_b > NPU_MAX_BYTE) {
@@ -117,7 +118,8 @@ uint32_t npu_conv_resident_ocb(const npu_conv *c, const npu_conv_plan *p, uint32
     return 2 * (NPU_WGT_WORDS / npu_conv_wgt_words(c, p, p->kh_task, icb));
 }
 
-uint64_t npu_conv_wgt_bytes(const npu_conv *conv, const npu_conv_plan *plan, uint32_t blocks, uint32_t k, uint32_t icb) {
+uint64_t npu_conv_wgt_bytes(const npu_conv *conv, const npu_conv_plan *plan, uint32_t blocks, uint32_t k,
+                            uint32_t icb) {
     uint64_t bytes = (uint64_t)npu_conv_wgt_words(conv, plan, k, icb) * plan->n;
     return blocks * (plan->op == NPU_GEMM_DEPTHWISE ? (bytes + 15) / 16 * 16 : bytes);
 }
@@ -136,7 +138,8 @@ bool npu_conv_merge_is_aligned(const npu_conv *c, uint32_t n, uint32_t m) {
     if (m >= c->groups) {
         return true;
     }
-    return (c->in_layout == NPU_FP32_NCHW || m * icg % n == 0) && m * ocg % (c->out_layout == NPU_FP32_NCHW ? 4 : n) == 0;
+    return (c->in_layout == NPU_FP32_NCHW || m * icg % n == 0) &&
+           m * ocg % (c->out_layout == NPU_FP32_NCHW ? 4 : n) == 0;
 }
 
 npu_status npu_conv_plan_bytes(const npu_conv *c, npu_conv_plan *p) {
@@ -169,13 +172,15 @@ static bool tasks_fit(const npu_conv *c, const npu_conv_plan *p) {
         return false;
     }
     if (p->row_split) {
-        return !p->resident && p->oh_task == 1 && p->kh_task == 1 && p->ow_task <= npu_conv_columns_from(c, p->ow, icb, NPU_IFM_WORDS);
+        return !p->resident && p->oh_task == 1 && p->kh_task == 1 &&
+               p->ow_task <= npu_conv_columns_from(c, p->ow, icb, NPU_IFM_WORDS);
     }
     if (p->ow_task != p->ow || c->iw > NPU_IFM_WORDS) {
         return false;
     }
     if (p->resident) {
-        return ocb <= npu_conv_resident_ocb(c, p, icb) && p->oh_task <= npu_conv_rows_from(c, p, NPU_MAX_PIXELS / c->iw) &&
+        return ocb <= npu_conv_resident_ocb(c, p, icb) &&
+               p->oh_task <= npu_conv_rows_from(c, p, NPU_MAX_PIXELS / c->iw) &&
                npu_conv_window_words(c, p, icb, p->group) <= NPU_IFM_WORDS;
     }
     return p->oh_task <= npu_conv_rows_from(c, p, NPU_IFM_WORDS / (c->iw * icb));
@@ -199,13 +204,15 @@ static bool channels_fit(const npu_conv *c, const npu_conv_plan *p) {
 
 npu_status npu_conv_plan_check(const npu_conv *conv, const npu_conv_plan *plan) {
     npu_conv_plan fresh;
-    /* What does not depend on the splits must be as a fresh plan says; each split must be one that the hardware can do. */
+    /* What does not depend on the splits must be as a fresh plan says; each split must be one that the hardware can do.
+     */
     npu_status status = npu_conv_plan_make(plan->n, conv, NULL, &fresh);
     if (status != NPU_OK) {
         return status;
     }
-    if (plan->ow != fresh.ow || plan->oh != fresh.oh || plan->op != fresh.op || plan->group == 0 || plan->group > NPU_MAX_BYTE ||
-        !is_cut(conv->groups, plan->merge, plan->group_tasks) || !npu_conv_merge_is_aligned(conv, plan->n, plan->merge)) {
+    if (plan->ow != fresh.ow || plan->oh != fresh.oh || plan->op != fresh.op || plan->group == 0 ||
+        plan->group > NPU_MAX_BYTE || !is_cut(conv->groups, plan->merge, plan->group_tasks) ||
+        !npu_conv_merge_is_aligned(conv, plan->n, plan->merge)) {
         return NPU_ERR_SPLIT;
     }
     if (plan->op == NPU_GEMM_DEPTHWISE && plan->merge != conv->groups) {
@@ -220,7 +227,8 @@ npu_status npu_conv_plan_check(const npu_conv *conv, const npu_conv_plan *plan) 
     if (status != NPU_OK) {
         return status;
     }
-    return plan->wgt_bytes == fresh.wgt_bytes && plan->param_bytes == fresh.param_bytes && plan->scratch_bytes == fresh.scratch_bytes
+    return plan->wgt_bytes == fresh.wgt_bytes && plan->param_bytes == fresh.param_bytes &&
+                   plan->scratch_bytes == fresh.scratch_bytes
                ? NPU_OK
                : NPU_ERR_SPLIT;
 }

@@ -1,7 +1,8 @@
 /*
  * npu_convert.c - layout and precision: FP32 NCHW to INT8 NHWC and back, with the CONVERT operator of the GEMM.
  *
- * Each pixel is converted for itself, and pixels lie side by side in both layouts. So a task takes any stretch of pixels, seen as rows of ROW pixels: the rows stream through the input buffer.
+ * Each pixel is converted for itself, and pixels lie side by side in both layouts. So a task takes any stretch of
+ * pixels, seen as rows of ROW pixels: the rows stream through the input buffer.
  */
 #include "npu_priv.h"
 
@@ -23,11 +24,14 @@ static uint32_t address(const npu_tensor *t, uint32_t channel, uint32_t pixel) {
     return t->layout == NPU_INT8_NHWC ? t->addr + pixel * t->step + channel : t->addr + channel * t->step + pixel * 4;
 }
 
-static void output_of(const npu_tensor *out, uint32_t n, uint32_t addr, uint32_t channels, uint32_t pixels, npu_output *o) {
+static void output_of(const npu_tensor *out, uint32_t n, uint32_t addr, uint32_t channels, uint32_t pixels,
+                      npu_output *o) {
     if (out->layout == NPU_INT8_NHWC) {
-        *o = (npu_output){.addr = addr, .bytes = npu_align(channels, n), .rows = pixels, .step = out->step, .planes = 1, .pstep = 0};
+        *o = (npu_output){
+            .addr = addr, .bytes = npu_align(channels, n), .rows = pixels, .step = out->step, .planes = 1, .pstep = 0};
     } else {
-        *o = (npu_output){.addr = addr, .bytes = pixels * 4, .rows = channels, .step = out->step, .planes = 1, .pstep = 0};
+        *o = (npu_output){
+            .addr = addr, .bytes = pixels * 4, .rows = channels, .step = out->step, .planes = 1, .pstep = 0};
     }
 }
 
@@ -43,8 +47,9 @@ static bool next_convert(npu_job *job, npu_task *task) {
     uint32_t w = npu_min(ROW, left);
     uint32_t h = npu_min(MAX_ROWS, left / w);
     uint32_t out_addr = address(&cv->out, s->c0, s->p0);
-    uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_FIELD(NPU_GEMM_CTRL_OP, NPU_GEMM_CONVERT) | NPU_FIELD(NPU_GEMM_CTRL_KERNEL, 1) |
-                    NPU_FIELD(NPU_GEMM_CTRL_STRIDE, 1) | NPU_GEMM_CTRL_WGT_RES_MASK;
+    uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_FIELD(NPU_GEMM_CTRL_OP, NPU_GEMM_CONVERT) |
+                    NPU_FIELD(NPU_GEMM_CTRL_KERNEL, 1) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, 1) |
+                    NPU_GEMM_CTRL_WGT_RES_MASK;
     bool quantise = cv->in.layout == NPU_FP32_NCHW;
     ctrl |= quantise ? NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_REQUANT_MASK : NPU_GEMM_CTRL_OSCALE_MASK;
     ctrl |= s->c0 == 0 && s->p0 == 0 ? NPU_GEMM_CTRL_FENCE_MASK : 0; /* reads what an earlier operator wrote */
@@ -53,7 +58,8 @@ static bool next_convert(npu_job *job, npu_task *task) {
     npu_task_put(task, NPU_REG_GEMM_OFM_ADDR, out_addr);
     npu_task_put(task, NPU_REG_GEMM_OFM_CSTEP, cv->out.step);
     npu_task_put(task, NPU_REG_GEMM_IFM_SIZE, NPU_FIELD(NPU_GEMM_IFM_SIZE_IW, w) | NPU_FIELD(NPU_GEMM_IFM_SIZE_IH, h));
-    npu_task_put(task, NPU_REG_GEMM_CHANNELS, NPU_FIELD(NPU_GEMM_CHANNELS_IC, channels) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, channels));
+    npu_task_put(task, NPU_REG_GEMM_CHANNELS,
+                 NPU_FIELD(NPU_GEMM_CHANNELS_IC, channels) | NPU_FIELD(NPU_GEMM_CHANNELS_OC, channels));
     npu_task_put(task, NPU_REG_GEMM_OFM_SIZE, NPU_FIELD(NPU_GEMM_OFM_SIZE_OW, w) | NPU_FIELD(NPU_GEMM_OFM_SIZE_OH, h));
     npu_task_put(task, NPU_REG_GEMM_GROUP, NPU_FIELD(NPU_GEMM_GROUP_TILES, GROUP_PIXELS / (2 * s->n)));
     npu_task_put(task, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, NPU_ACT_NONE));

@@ -115,7 +115,8 @@ static npu_status identify(npu *dev) {
 }
 
 npu_status npu_init(npu *dev, const npu_hal *hal, npu_wait wait, uint32_t timeout_us) {
-    if (dev == NULL || hal == NULL || hal->reg_read == NULL || hal->reg_write == NULL || hal->delay_us == NULL || timeout_us == 0) {
+    if (dev == NULL || hal == NULL || hal->reg_read == NULL || hal->reg_write == NULL || hal->delay_us == NULL ||
+        timeout_us == 0) {
         return NPU_ERR_ARG;
     }
     if ((wait != NPU_WAIT_IRQ && wait != NPU_WAIT_POLL) || (wait == NPU_WAIT_IRQ && hal->wait_irq == NULL)) {

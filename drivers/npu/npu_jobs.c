@@ -18,9 +18,12 @@ typedef struct unit_regs {
 } unit_regs;
 
 static const unit_regs units[NPU_UNIT_COUNT] = {
-    [NPU_UNIT_ALU] = {NPU_REG_ALU_COUNT, NPU_STATUS_ALU_BUSY_MASK, NPU_STATUS_ALU_READY_MASK, NPU_ERR_ALU_BUS_RD0_LSB, 2},
-    [NPU_UNIT_POOL] = {NPU_REG_POOL_COUNT, NPU_STATUS_POOL_BUSY_MASK, NPU_STATUS_POOL_READY_MASK, NPU_ERR_POOL_BUS_RD0_LSB, 2},
-    [NPU_UNIT_GEMM] = {NPU_REG_GEMM_COUNT, NPU_STATUS_GEMM_BUSY_MASK, NPU_STATUS_GEMM_READY_MASK, NPU_ERR_BUS_RD0_LSB, 4},
+    [NPU_UNIT_ALU] = {NPU_REG_ALU_COUNT, NPU_STATUS_ALU_BUSY_MASK, NPU_STATUS_ALU_READY_MASK, NPU_ERR_ALU_BUS_RD0_LSB,
+                      2},
+    [NPU_UNIT_POOL] = {NPU_REG_POOL_COUNT, NPU_STATUS_POOL_BUSY_MASK, NPU_STATUS_POOL_READY_MASK,
+                       NPU_ERR_POOL_BUS_RD0_LSB, 2},
+    [NPU_UNIT_GEMM] = {NPU_REG_GEMM_COUNT, NPU_STATUS_GEMM_BUSY_MASK, NPU_STATUS_GEMM_READY_MASK, NPU_ERR_BUS_RD0_LSB,
+                       4},
 };
 
 /* What runs on one unit. */
@@ -129,8 +132,8 @@ static uint32_t extent(const npu_area *a) {
 }
 
 /*
- * Before anything runs: what the device reads must be in memory, and a dirty line of an output written back later would destroy results. All jobs first, since buffers of one may share cache lines with
- * results of another.
+ * Before anything runs: what the device reads must be in memory, and a dirty line of an output written back later would
+ * destroy results. All jobs first, since buffers of one may share cache lines with results of another.
  */
 static void flush_jobs(const npu *dev, const npu_job *jobs, size_t count) {
     const npu_hal *hal = dev->hal;
@@ -246,7 +249,8 @@ static npu_status feed(engine *e, lane *l) {
 
 /* ---- waiting ---- */
 
-/* Bring the unit to rest after an error, so that the next operation starts clean. The error found is what the caller learns, whatever happens here. */
+/* Bring the unit to rest after an error, so that the next operation starts clean. The error found is what the caller
+ * learns, whatever happens here. */
 static npu_status recover(npu *dev, npu_unit unit, uint32_t err) {
     const unit_regs *u = &units[unit];
     uint32_t mask = (uint32_t)ERR_UNIT_BITS << u->err_lsb;
@@ -254,8 +258,8 @@ static npu_status recover(npu *dev, npu_unit unit, uint32_t err) {
     uint32_t count = 0;
     dev->last_err = err & mask;
     if (npu_reg_poll(dev, NPU_REG_STATUS, u->busy, 0) == NPU_OK && npu_reg_read(dev, NPU_REG_ERR, &late) == NPU_OK &&
-        npu_reg_write(dev, NPU_REG_ERR, mask) == NPU_OK && npu_reg_write(dev, NPU_REG_IRQ_STATUS, 1u << unit) == NPU_OK &&
-        npu_reg_read(dev, u->count, &count) == NPU_OK) {
+        npu_reg_write(dev, NPU_REG_ERR, mask) == NPU_OK &&
+        npu_reg_write(dev, NPU_REG_IRQ_STATUS, 1u << unit) == NPU_OK && npu_reg_read(dev, u->count, &count) == NPU_OK) {
         dev->last_err |= late & mask;
         /* A refused task was counted in `started` and will never complete. */
         dev->started[unit] = (uint16_t)count;
@@ -264,8 +268,9 @@ static npu_status recover(npu *dev, npu_unit unit, uint32_t err) {
 }
 
 /*
- * One look at the units in `mask`. Event flags are cleared first: what happens after that raises them again, so no event is lost. ERR is read after the counts: an error comes before its
- * task is complete, so none of a task that counts as complete is missed.
+ * One look at the units in `mask`. Event flags are cleared first: what happens after that raises them again, so no
+ * event is lost. ERR is read after the counts: an error comes before its task is complete, so none of a task that
+ * counts as complete is missed.
  */
 static npu_status look(engine *e, uint32_t mask, bool *news) {
     npu *dev = e->dev;
@@ -336,7 +341,8 @@ static npu_status feed_all(engine *e, uint32_t *mask) {
 }
 
 /*
- * Until all lanes are done. An error here is one of all lanes; those of single units are in their jobs. What happens after a look raises the interrupt again, so waiting right after starting misses nothing.
+ * Until all lanes are done. An error here is one of all lanes; those of single units are in their jobs. What happens
+ * after a look raises the interrupt again, so waiting right after starting misses nothing.
  */
 static npu_status run(engine *e) {
     uint32_t mask = 0;

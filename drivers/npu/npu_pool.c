@@ -8,7 +8,8 @@ static bool is_fp32_global_average(const npu_pool *p) {
 }
 
 static npu_status check_window(const npu_pool *p) {
-    if (p->in.w == 0 || p->in.h == 0 || (!p->global && (p->kw == 0 || p->kh == 0 || p->stride_w == 0 || p->stride_h == 0))) {
+    if (p->in.w == 0 || p->in.h == 0 ||
+        (!p->global && (p->kw == 0 || p->kh == 0 || p->stride_w == 0 || p->stride_h == 0))) {
         return NPU_ERR_ZERO_SIZE;
     }
     if (p->in.w > NPU_MAX_DIM || p->in.h > NPU_MAX_DIM) {
@@ -18,7 +19,8 @@ static npu_status check_window(const npu_pool *p) {
         return NPU_ERR_ARG;
     }
     if (p->global) {
-        return !is_fp32_global_average(p) && (p->in.w > NPU_MAX_BYTE || p->in.h > NPU_MAX_BYTE) ? NPU_ERR_KERNEL : NPU_OK;
+        return !is_fp32_global_average(p) && (p->in.w > NPU_MAX_BYTE || p->in.h > NPU_MAX_BYTE) ? NPU_ERR_KERNEL
+                                                                                                : NPU_OK;
     }
     if (p->kw > NPU_MAX_BYTE || p->kh > NPU_MAX_BYTE) {
         return NPU_ERR_KERNEL;
@@ -122,12 +124,14 @@ static void output_of(const npu_tensor *t, uint32_t n, uint32_t x0, uint32_t col
 }
 
 static void put_sizes(const npu_pool *p, uint32_t iw, uint32_t ow, uint32_t left, npu_task *task) {
-    npu_task_put(task, NPU_REG_POOL_IFM_SIZE, NPU_FIELD(NPU_POOL_IFM_SIZE_IW, iw) | NPU_FIELD(NPU_POOL_IFM_SIZE_IH, p->in.h));
-    npu_task_put(task, NPU_REG_POOL_OFM_SIZE, NPU_FIELD(NPU_POOL_OFM_SIZE_OW, ow) | NPU_FIELD(NPU_POOL_OFM_SIZE_OH, p->out.h));
+    npu_task_put(task, NPU_REG_POOL_IFM_SIZE,
+                 NPU_FIELD(NPU_POOL_IFM_SIZE_IW, iw) | NPU_FIELD(NPU_POOL_IFM_SIZE_IH, p->in.h));
+    npu_task_put(task, NPU_REG_POOL_OFM_SIZE,
+                 NPU_FIELD(NPU_POOL_OFM_SIZE_OW, ow) | NPU_FIELD(NPU_POOL_OFM_SIZE_OH, p->out.h));
     npu_task_put(task, NPU_REG_POOL_CHANNELS, NPU_FIELD(NPU_POOL_CHANNELS_C, p->in.c));
     npu_task_put(task, NPU_REG_POOL_WINDOW,
-                 NPU_FIELD(NPU_POOL_WINDOW_KW, p->kw) | NPU_FIELD(NPU_POOL_WINDOW_KH, p->kh) | NPU_FIELD(NPU_POOL_WINDOW_SW, p->stride_w) |
-                     NPU_FIELD(NPU_POOL_WINDOW_SH, p->stride_h));
+                 NPU_FIELD(NPU_POOL_WINDOW_KW, p->kw) | NPU_FIELD(NPU_POOL_WINDOW_KH, p->kh) |
+                     NPU_FIELD(NPU_POOL_WINDOW_SW, p->stride_w) | NPU_FIELD(NPU_POOL_WINDOW_SH, p->stride_h));
     npu_task_put(task, NPU_REG_POOL_PAD, NPU_FIELD(NPU_POOL_PAD_LEFT, left) | NPU_FIELD(NPU_POOL_PAD_TOP, p->pad_t));
 }
 
@@ -135,7 +139,8 @@ static bool next_pool(npu_job *job, npu_task *task) {
     npu_pool_state *s = &job->s.pool;
     const npu_pool *p = &s->pool;
     bool fp32 = p->in.layout == NPU_FP32_NCHW;
-    uint32_t ctrl = NPU_POOL_CTRL_EN_MASK | NPU_FIELD(NPU_POOL_CTRL_TYPE, p->average ? NPU_POOL_CTRL_TYPE_AVG : NPU_POOL_CTRL_TYPE_MAX);
+    uint32_t ctrl = NPU_POOL_CTRL_EN_MASK |
+                    NPU_FIELD(NPU_POOL_CTRL_TYPE, p->average ? NPU_POOL_CTRL_TYPE_AVG : NPU_POOL_CTRL_TYPE_MAX);
     if (s->x0 >= p->out.w) {
         return false;
     }

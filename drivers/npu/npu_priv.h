@@ -75,7 +75,8 @@ bool npu_area_overflows(const npu_area *a);
 /* Have they a byte in common? May also say so of areas with different steps that interleave. */
 bool npu_area_overlap(const npu_area *a, const npu_area *b);
 static inline bool npu_area_same(const npu_area *a, const npu_area *b) {
-    return a->addr == b->addr && (a->pieces == 1 || a->step == b->step) && a->pieces == b->pieces && a->bytes == b->bytes;
+    return a->addr == b->addr && (a->pieces == 1 || a->step == b->step) && a->pieces == b->pieces &&
+           a->bytes == b->bytes;
 }
 
 /* ---- npu_jobs.c: tasks and jobs ---- */
@@ -100,7 +101,8 @@ static inline void npu_task_put(npu_task *task, uint32_t offset, uint32_t value)
 
 /* An empty job of a unit. NPU_ERR_ARG, NPU_ERR_NO_UNIT. */
 npu_status npu_job_begin(npu_job *job, const npu *dev, npu_unit unit, bool (*next)(npu_job *job, npu_task *task));
-/* Another buffer of the job. NPU_ERR_ADDR_OVERFLOW; NPU_ERR_OVERLAP when it is written and touches another one, or the other way round. in_place: it may be exactly another one. */
+/* Another buffer of the job. NPU_ERR_ADDR_OVERFLOW; NPU_ERR_OVERLAP when it is written and touches another one, or the
+ * other way round. in_place: it may be exactly another one. */
 npu_status npu_job_area(npu_job *job, npu_area area, npu_use use, bool in_place);
 /* The one job, at once; `status` is what making it said. */
 npu_status npu_job_run(npu *dev, npu_job *job, npu_status status);

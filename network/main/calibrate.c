@@ -9,8 +9,10 @@
 #include "report/report.h"
 
 #define METHODS 4u
-static const char *const method_name[METHODS] = {
-    [NET_CALIB_KL] = "kl", [NET_CALIB_MINMAX] = "minmax", [NET_CALIB_MSE] = "mse", [NET_CALIB_PERCENTILE] = "percentile"};
+static const char *const method_name[METHODS] = {[NET_CALIB_KL] = "kl",
+                                                 [NET_CALIB_MINMAX] = "minmax",
+                                                 [NET_CALIB_MSE] = "mse",
+                                                 [NET_CALIB_PERCENTILE] = "percentile"};
 
 /* One way to quantise, and what came of it. */
 typedef struct candidate {
@@ -42,14 +44,15 @@ static void print_agreement(const char *what, uint32_t same_top1, uint32_t input
 
 static void print_text(const calib_job *job) {
     const net_quant_report *r = &job->best.report;
-    printf("%-24s %12s %12s %12s %9s %9s %9s %9s\n", "layer", "scale", "absmax", "threshold", "clipped", "input dB", "weight dB",
-           "output dB");
+    printf("%-24s %12s %12s %12s %9s %9s %9s %9s\n", "layer", "scale", "absmax", "threshold", "clipped", "input dB",
+           "weight dB", "output dB");
     for (uint32_t i = 0; i < job->fp32.num_layers; i++) {
         const net_quant_loss *l = &r->layer[i];
         if (l->quantized) {
             printf("%-24s %12.6f %12.6f %12.6f %8.4f%% %9.2f %9.2f %9.2f\n", job->fp32.layer[i].name, (double)l->scale,
                    (double)job->hist[i].absmax, 127.0 / (double)l->scale,
-                   l->values == 0 ? 0.0 : 100.0 * (double)l->clipped / (double)l->values, l->input_db, l->weight_db, l->output_db);
+                   l->values == 0 ? 0.0 : 100.0 * (double)l->clipped / (double)l->values, l->input_db, l->weight_db,
+                   l->output_db);
         }
     }
     for (uint32_t i = 0; i < METHODS; i++) {
@@ -84,7 +87,8 @@ static void print_json(const calib_job *job) {
     printf(", \"tried\": [");
     for (uint32_t i = 0; i < METHODS; i++) {
         if (job->tried[i].done) {
-            printf("%s{\"method\": \"%s\", \"same_top1\": %u", first ? "" : ", ", method_name[i], job->tried[i].same_top1);
+            printf("%s{\"method\": \"%s\", \"same_top1\": %u", first ? "" : ", ", method_name[i],
+                   job->tried[i].same_top1);
             print_number("output_db", job->tried[i].output_db);
             printf("}");
             first = false;
@@ -163,7 +167,9 @@ static net_status save(calib_job *job, net_error *err) {
     if (status == NET_OK && o->optimise) {
         status = net_optimize(&job->best.graph, NULL, NULL, NULL, err);
     }
-    return status == NET_OK && o->out_param != NULL ? net_graph_save(&job->best.graph, o->out_param, o->out_bin, NULL, err) : status;
+    return status == NET_OK && o->out_param != NULL
+               ? net_graph_save(&job->best.graph, o->out_param, o->out_bin, NULL, err)
+               : status;
 }
 
 static net_status run(calib_job *job, net_error *err) {
@@ -184,7 +190,8 @@ static net_status run(calib_job *job, net_error *err) {
     }
     status = net_calib_collect(&job->fp32, &job->inputs, job->hist, err);
     for (uint32_t i = 0; status == NET_OK && i < METHODS; i++) {
-        if (o->method_name == NULL || strcmp(o->method_name, "auto") == 0 || strcmp(o->method_name, method_name[i]) == 0) {
+        if (o->method_name == NULL || strcmp(o->method_name, "auto") == 0 ||
+            strcmp(o->method_name, method_name[i]) == 0) {
             status = try_method(job, (net_calib_method)i, err);
         }
     }

@@ -22,7 +22,8 @@ static void print_top(const float *value, uint32_t count, uint32_t top, const ph
         if (best == UINT32_MAX) {
             return;
         }
-        printf("top%u %u %.6f%s%s\n", k, best, (double)value[best], best < n->count ? " " : "", best < n->count ? n->line[best] : "");
+        printf("top%u %u %.6f%s%s\n", k, best, (double)value[best], best < n->count ? " " : "",
+               best < n->count ? n->line[best] : "");
         last = best;
     }
 }
@@ -39,7 +40,8 @@ int photos_print_top(const float *value, uint32_t count, uint32_t top, const cha
 
 /* ---- dump ---- */
 
-static bool dump_array(const char *folder, uint32_t number, const char *end, const void *data, size_t size, size_t count) {
+static bool dump_array(const char *folder, uint32_t number, const char *end, const void *data, size_t size,
+                       size_t count) {
     char path[600];
     FILE *file = NULL;
     if (snprintf(path, sizeof path, "%s/%u.%s", folder, number, end) < (int)sizeof path) {
@@ -58,7 +60,8 @@ static bool dump(const char *folder, const net_graph *g, const net_int8 *net) {
     for (uint32_t i = 0; ok && i < g->num_blobs; i++) {
         size_t count = net_shape_elements(&g->blob[i].shape);
         const int8_t *q = net_int8_q_blob(net, i);
-        ok = q != NULL ? dump_array(folder, i, "s8", q, 1, count) : dump_array(folder, i, "f32", net_int8_blob(net, i), 4, count);
+        ok = q != NULL ? dump_array(folder, i, "s8", q, 1, count)
+                       : dump_array(folder, i, "f32", net_int8_blob(net, i), 4, count);
     }
     for (uint32_t i = 0; ok && i < g->num_layers; i++) {
         const int8_t *q = net_int8_q_input(net, i);

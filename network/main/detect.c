@@ -10,11 +10,12 @@
 #include "photos.h"
 #include "report/report.h"
 
-static const char help_text[] =
-    "usage: tandem-net detect PARAM BIN [options] --image FILE ...\n"
-    "Finds boxes with a network that ends in DetectionOutput (SSD), YoloDetectionOutput or Yolov3DetectionOutput, and prints a line each:\n"
-    "box <class> <score> x y w h <name>: class as the network numbers it, from 1; pixels of the picture, x and y of the upper left "
-    "corner.\n";
+static const char help_text[] = "usage: tandem-net detect PARAM BIN [options] --image FILE ...\n"
+                                "Finds boxes with a network that ends in DetectionOutput (SSD), YoloDetectionOutput or "
+                                "Yolov3DetectionOutput, and prints a line each:\n"
+                                "box <class> <score> x y w h <name>: class as the network numbers it, from 1; pixels "
+                                "of the picture, x and y of the upper left "
+                                "corner.\n";
 
 typedef struct detect_options {
     photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
@@ -46,16 +47,18 @@ static int parse(detect_options *d, int argc, char **argv) {
     const opt_row table[] = {
         OPT(WORDS, "--image", "FILE ...", "PNG, JPEG or PNM pictures", &images),
         NETOPT_PICTURE(o->prep),
-        OPT(U32, "--letterbox", "V", "keep the aspect, and give the rest of the input the colour V of 0..255 (default: stretch)", &d->fill,
+        OPT(U32, "--letterbox", "V",
+            "keep the aspect, and give the rest of the input the colour V of 0..255 (default: stretch)", &d->fill,
             .given = &d->letterbox, .hi = 255),
         NETOPT_SHAPE(o->shape, "shape of an input that has none in the file"),
         OPT(REAL, "--threshold", "T", "least score, 0..1, instead of the network's", &d->threshold, .most = 1),
         OPT(REAL, "--overlap", "T",
-            "of two boxes that overlap more than this (intersection over union) one is kept, instead of the\nnetwork's", &d->overlap,
-            .most = 1),
+            "of two boxes that overlap more than this (intersection over union) one is kept, instead of the\nnetwork's",
+            &d->overlap, .most = 1),
         OPT(TEXT, "--anchors", "W,H,...",
             "outputs are heads of YOLOv5 or YOLOv7 without such a layer: width and height of the anchor boxes of\n"
-            "each output in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they\nare given",
+            "each output in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they\nare "
+            "given",
             &d->anchors),
         OPT(TEXT, "--table", "FILE", "calibration table: the float layers that it names run in INT8", &o->table),
         OPT(TEXT, "--device", "cpu|model|rtl|tandem", "where (default cpu)", &o->device, .words = devices),
@@ -65,7 +68,8 @@ static int parse(detect_options *d, int argc, char **argv) {
         OPT(FLAG, "--json", NULL, "a JSON object a line, one for each picture", &o->json),
     };
     const opt_group group = OPT_GROUP(NULL, table);
-    const netopt_line line = {.head = help_text, .group = &group, .groups = 1, .command = "detect", .skip = 1, .words = &words};
+    const netopt_line line = {
+        .head = help_text, .group = &group, .groups = 1, .command = "detect", .skip = 1, .words = &words};
     int status = netopt_parse(&line, argc, argv);
     o->count = (uint32_t)images.count;
     o->net = files[0];
@@ -114,7 +118,8 @@ static net_status prepare(detect_job *job, net_error *err) {
     job->input = malloc(net_shape_elements(&g->blob[g->input].shape) * sizeof *job->input + 1);
     job->row = d->anchors != NULL ? malloc(6 * (size_t)job->rows * sizeof *job->row) : NULL;
     job->box = malloc(job->rows * sizeof *job->box + 1);
-    return job->input == NULL || job->box == NULL || (d->anchors != NULL && job->row == NULL) ? out_of_memory(err) : NET_OK;
+    return job->input == NULL || job->box == NULL || (d->anchors != NULL && job->row == NULL) ? out_of_memory(err)
+                                                                                              : NET_OK;
 }
 
 /* One inference; *row: job->rows rows of detections. */
@@ -130,9 +135,10 @@ static net_status infer(detect_job *job, const float **row, net_error *err) {
         output[i] = photos_engine_blob(&job->engine, g->outputs[i]);
     }
     *row = job->row;
-    return status != NET_OK ? status
-                            : net_heads_decode(&job->heads, g, output, isnan(d->threshold) ? 0.25f : (float)d->threshold,
-                                               isnan(d->overlap) ? 0.45f : (float)d->overlap, job->row, err);
+    return status != NET_OK
+               ? status
+               : net_heads_decode(&job->heads, g, output, isnan(d->threshold) ? 0.25f : (float)d->threshold,
+                                  isnan(d->overlap) ? 0.45f : (float)d->overlap, job->row, err);
 }
 
 /* The picture as the network's input, and where it lies in it. */
@@ -161,8 +167,8 @@ static void print_text(const detect_job *job, const char *path, uint32_t count) 
     for (uint32_t i = 0; i < count; i++) {
         const net_box *b = &job->box[i];
         const char *name = name_of(job, b->label);
-        printf("box %u %.6f %.2f %.2f %.2f %.2f%s%s\n", b->label, (double)b->score, (double)b->x, (double)b->y, (double)b->w, (double)b->h,
-               name != NULL ? " " : "", name != NULL ? name : "");
+        printf("box %u %.6f %.2f %.2f %.2f %.2f%s%s\n", b->label, (double)b->score, (double)b->x, (double)b->y,
+               (double)b->w, (double)b->h, name != NULL ? " " : "", name != NULL ? name : "");
     }
 }
 
@@ -173,8 +179,8 @@ static void print_json(const detect_job *job, const char *path, const net_pictur
     for (uint32_t i = 0; i < count; i++) {
         const net_box *b = &job->box[i];
         const char *name = name_of(job, b->label);
-        printf("%s{\"class\": %u, \"score\": %.9g, \"x\": %.9g, \"y\": %.9g, \"w\": %.9g, \"h\": %.9g", i == 0 ? "" : ", ", b->label,
-               (double)b->score, (double)b->x, (double)b->y, (double)b->w, (double)b->h);
+        printf("%s{\"class\": %u, \"score\": %.9g, \"x\": %.9g, \"y\": %.9g, \"w\": %.9g, \"h\": %.9g",
+               i == 0 ? "" : ", ", b->label, (double)b->score, (double)b->x, (double)b->y, (double)b->w, (double)b->h);
         if (name != NULL) {
             printf(", \"name\": ");
             rep_json(stdout, name);

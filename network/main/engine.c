@@ -25,10 +25,14 @@ static net_status open_device(photos_engine *engine, const photos_options *o, ne
     if (status != NET_OK) {
         return status;
     }
-    npu_dev_kind kind = strcmp(o->device, "model") == 0 ? NPU_DEV_MODEL : strcmp(o->device, "rtl") == 0 ? NPU_DEV_RTL : NPU_DEV_TANDEM;
-    const npu_dev_cfg cfg = {.kind = kind, .n = o->n, .seed = 1, .ddr_bytes = bytes + SPARE_BYTES, .poison_reads = true};
+    npu_dev_kind kind = strcmp(o->device, "model") == 0 ? NPU_DEV_MODEL
+                        : strcmp(o->device, "rtl") == 0 ? NPU_DEV_RTL
+                                                        : NPU_DEV_TANDEM;
+    const npu_dev_cfg cfg = {
+        .kind = kind, .n = o->n, .seed = 1, .ddr_bytes = bytes + SPARE_BYTES, .poison_reads = true};
     engine->dev = npu_dev_open(&cfg, text, sizeof text);
-    return engine->dev == NULL ? device_failed(engine, text, err) : net_rt_new_with(graph, engine->dev, &options, &engine->rt, err);
+    return engine->dev == NULL ? device_failed(engine, text, err)
+                               : net_rt_new_with(graph, engine->dev, &options, &engine->rt, err);
 }
 
 net_status photos_engine_open(photos_engine *engine, const photos_options *o, net_graph *graph, net_error *err) {
@@ -49,7 +53,8 @@ const float *photos_engine_blob(const photos_engine *engine, uint32_t blob) {
     return engine->cpu != NULL ? net_int8_blob(engine->cpu, blob) : net_rt_blob(engine->rt, blob);
 }
 
-net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output, net_error *err) {
+net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output,
+                             net_error *err) {
     net_status status = photos_engine_infer(engine, input, err);
     *output = photos_engine_blob(engine, graph->output);
     return status;

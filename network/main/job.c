@@ -7,7 +7,8 @@
 
 bool netjob_failed(netjob *job, net_status status, const net_error *err) {
     bool device = status == NET_ERR_DEVICE;
-    tb_result_fail(&job->result, device ? TB_FAIL : TB_ERROR, device ? "network/device" : "network/input", "%s", err->text);
+    tb_result_fail(&job->result, device ? TB_FAIL : TB_ERROR, device ? "network/device" : "network/input", "%s",
+                   err->text);
     return false;
 }
 
@@ -18,11 +19,12 @@ static bool load_graph(netjob *job, net_graph *graph, const char *param, const c
     net_status status = net_graph_load(graph, param, bin, &err);
     status = status == NET_OK ? net_graph_plan(graph, &err) : status;
     if (status == NET_OK && graph->extra_lines > 0) {
-        printf("note       %s: %u lines behind the last layer that line 2 announces are not read\n", param, graph->extra_lines);
+        printf("note       %s: %u lines behind the last layer that line 2 announces are not read\n", param,
+               graph->extra_lines);
     }
     if (status == NET_OK && (graph->input == NET_NONE || graph->output == NET_NONE)) {
-        tb_result_fail(&job->result, TB_ERROR, "network/input", "%s has %u inputs and %u outputs, expected one of each", param,
-                       graph->num_inputs, graph->num_outputs);
+        tb_result_fail(&job->result, TB_ERROR, "network/input", "%s has %u inputs and %u outputs, expected one of each",
+                       param, graph->num_inputs, graph->num_outputs);
         return false;
     }
     return status == NET_OK || netjob_failed(job, status, &err);
@@ -33,7 +35,8 @@ static bool quantise(netjob *job) {
     net_error err;
     net_images calib = {0};
     if (job->opt->calib == NULL) {
-        tb_result_fail(&job->result, TB_ERROR, "network/input", "%s is a float network: --calib or --int8-net is needed", job->opt->net);
+        tb_result_fail(&job->result, TB_ERROR, "network/input",
+                       "%s is a float network: --calib or --int8-net is needed", job->opt->net);
         return false;
     }
     if (!load_graph(job, &job->int8, job->opt->net, job->opt->bin)) {
@@ -45,7 +48,8 @@ static bool quantise(netjob *job) {
         return false;
     }
     net_status status = net_images_load(&calib, job->opt->calib, job->images.pixels, &err);
-    status = status == NET_OK ? net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err) : status;
+    status =
+        status == NET_OK ? net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err) : status;
     status = status == NET_OK ? net_quantize(&job->int8, absmax, &err) : status;
     if (status == NET_OK) {
         printf("quantised  %s over %u images of %s\n", job->opt->net, calib.count, job->opt->calib);
@@ -79,7 +83,8 @@ bool netjob_load(netjob *job) {
         return false;
     }
     if (!opt->fp32_only && net_shape_elements(&job->int8.blob[job->int8.input].shape) != pixels) {
-        tb_result_fail(&job->result, TB_ERROR, "network/input", "%s and %s have inputs of different sizes", opt->net, opt->int8_net);
+        tb_result_fail(&job->result, TB_ERROR, "network/input", "%s and %s have inputs of different sizes", opt->net,
+                       opt->int8_net);
         return false;
     }
     job->input = malloc(pixels * sizeof *job->input);
@@ -98,7 +103,8 @@ static uint32_t output_class(const net_graph *graph, const float *output) {
 }
 
 static void print_accuracy(const char *what, uint32_t right, uint32_t images, const char *where) {
-    printf("%-10s %.2f %% (%u of %u images, %s)\n", what, images == 0 ? 0.0 : 100.0 * right / images, right, images, where);
+    printf("%-10s %.2f %% (%u of %u images, %s)\n", what, images == 0 ? 0.0 : 100.0 * right / images, right, images,
+           where);
 }
 
 bool netjob_fp32(netjob *job) {
@@ -187,7 +193,8 @@ static bool infer(netjob *job, session *s, uint32_t image, uint32_t *class) {
 static void print_layers(const netjob *job, const session *s, const char *where, uint32_t image, uint32_t class) {
     for (uint32_t k = 0; k < job->int8.num_layers; k++) {
         if (net_rt_layer_on_npu(s->rt, k)) {
-            printf("%s image %u layer %s hash %016" PRIx64 "\n", where, image, job->int8.layer[k].name, net_rt_layer_hash(s->rt, k));
+            printf("%s image %u layer %s hash %016" PRIx64 "\n", where, image, job->int8.layer[k].name,
+                   net_rt_layer_hash(s->rt, k));
         }
     }
     printf("%s image %u class %u label %u\n", where, image, class, job->images.label[image]);
@@ -232,8 +239,8 @@ static bool same_layers(netjob *job, const session *s, uint32_t image, uint32_t 
         uint64_t got = net_rt_layer_hash(s->rt, k);
         if (got != expected) {
             tb_result_fail(&job->result, TB_FAIL, "network/layer-differs",
-                           "image %u, layer '%.60s': output hash %016" PRIx64 ", golden model %016" PRIx64, image, job->int8.layer[k].name,
-                           got, expected);
+                           "image %u, layer '%.60s': output hash %016" PRIx64 ", golden model %016" PRIx64, image,
+                           job->int8.layer[k].name, got, expected);
             return false;
         }
         (*compared)++;

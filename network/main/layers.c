@@ -39,13 +39,14 @@ static bool all_known(layers_job *job) {
             seen = strcmp(g->layer[k].type, g->layer[i].type) == 0;
         }
         if (!seen && used < sizeof text) {
-            int n =
-                snprintf(text + used, sizeof text - used, "%s'%.40s' (line %u)", used == 0 ? "" : ", ", g->layer[i].type, g->layer[i].line);
+            int n = snprintf(text + used, sizeof text - used, "%s'%.40s' (line %u)", used == 0 ? "" : ", ",
+                             g->layer[i].type, g->layer[i].line);
             used += n > 0 ? (size_t)n : 0;
         }
     }
     if (used > 0) {
-        tb_result_fail(job->result, TB_ERROR, "network/input", "%.150s: not supported: layers of type %.200s", g->name, text);
+        tb_result_fail(job->result, TB_ERROR, "network/input", "%.150s: not supported: layers of type %.200s", g->name,
+                       text);
     }
     return used == 0;
 }
@@ -59,8 +60,8 @@ static bool load(layers_job *job) {
     const netjob_options *opt = job->opt;
     const uint32_t *shape = opt->shape;
     net_error err;
-    net_status status =
-        opt->random ? net_graph_load_param(&job->graph, opt->net, &err) : net_graph_load(&job->graph, opt->net, opt->bin, &err);
+    net_status status = opt->random ? net_graph_load_param(&job->graph, opt->net, &err)
+                                    : net_graph_load(&job->graph, opt->net, opt->bin, &err);
     if (status != NET_OK) {
         return failed(job, &err);
     }
@@ -100,7 +101,8 @@ static bool make_input(layers_job *job) {
     bool ok = fread(job->input, sizeof *job->input, job->inputs, file) == job->inputs && fgetc(file) == EOF;
     fclose(file);
     if (!ok) {
-        tb_result_fail(job->result, TB_ERROR, "network/input", "%.200s: expected %zu bytes, a float for each element of the inputs", path,
+        tb_result_fail(job->result, TB_ERROR, "network/input",
+                       "%.200s: expected %zu bytes, a float for each element of the inputs", path,
                        job->inputs * sizeof *job->input);
     }
     return ok;
@@ -127,8 +129,8 @@ static void print_layer(const net_graph *g, uint32_t number, uint64_t us) {
     const net_layer *layer = &g->layer[number];
     char first[40];
     shape_text(&g->blob[layer->out[0]].shape, first);
-    printf("%4u %-22s %-32s %-16s %9.3f MMAC %9.3f ms", number, layer->type, layer->name, first, (double)net_layer_macs(g, number) / 1e6,
-           (double)us / 1e3);
+    printf("%4u %-22s %-32s %-16s %9.3f MMAC %9.3f ms", number, layer->type, layer->name, first,
+           (double)net_layer_macs(g, number) / 1e6, (double)us / 1e3);
     for (uint32_t i = 1; i < layer->num_out; i++) {
         char more[40];
         shape_text(&g->blob[layer->out[i]].shape, more);
@@ -143,7 +145,8 @@ static void print_layer(const net_graph *g, uint32_t number, uint64_t us) {
 static bool dump_blob(layers_job *job, uint32_t number) {
     char path[512];
     if (snprintf(path, sizeof path, "%s/%u.f32", job->opt->dump, number) >= (int)sizeof path) {
-        tb_result_fail(job->result, TB_ERROR, "network/dump", "the name of the folder is too long: %.200s", job->opt->dump);
+        tb_result_fail(job->result, TB_ERROR, "network/dump", "the name of the folder is too long: %.200s",
+                       job->opt->dump);
         return false;
     }
     size_t count = net_shape_elements(&job->graph.blob[number].shape);
@@ -174,8 +177,8 @@ static bool run(layers_job *job) {
         printf("output     %s %s hash %016" PRIx64 " blob %u\n", g->blob[blob].name, shape,
                net_hash(net_ref_blob(job->ref, blob), net_shape_elements(&g->blob[blob].shape)), blob);
     }
-    printf("network    %u layers, %u inputs, %u outputs, %.3f MMAC, %.1f ms of CPU time in FP32\n", g->num_layers, g->num_inputs,
-           g->num_outputs, (double)net_graph_macs(g) / 1e6, (double)total / 1e3);
+    printf("network    %u layers, %u inputs, %u outputs, %.3f MMAC, %.1f ms of CPU time in FP32\n", g->num_layers,
+           g->num_inputs, g->num_outputs, (double)net_graph_macs(g) / 1e6, (double)total / 1e3);
     for (uint32_t i = 0; job->opt->dump != NULL && i < g->num_blobs; i++) {
         if (!dump_blob(job, i)) {
             return false;

@@ -1,4 +1,5 @@
-/* main.c - program tandem-net: accuracy of a network in FP32 and INT8, and its INT8 convolutions on the RTL bit for bit. */
+/* main.c - program tandem-net: accuracy of a network in FP32 and INT8, and its INT8 convolutions on the RTL bit for
+ * bit. */
 #include <errno.h>
 #include <float.h>
 #include <signal.h>
@@ -17,11 +18,12 @@
 #define INT8_MAY_LOSE 1.0
 #define GATE_IMAGES 300u
 
-static const char help_text[] = "usage: tandem-net [options]\n"
-                                "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
-                                "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
-                                "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
-                                "Without --net: the digits job, models/digits with its gates.\n";
+static const char help_text[] =
+    "usage: tandem-net [options]\n"
+    "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
+    "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
+    "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
+    "Without --net: the digits job, models/digits with its gates.\n";
 
 /* ---- the job ---- */
 
@@ -29,14 +31,14 @@ static bool gates(netjob *job) {
     double fp32 = 100.0 * job->fp32_right / job->images.count;
     double int8 = 100.0 * job->int8_right / job->images.count;
     if (job->images.count < GATE_IMAGES) {
-        tb_result_fail(&job->result, TB_FAIL, "network/too-few-images", "%u images, the gates need at least %u", job->images.count,
-                       GATE_IMAGES);
+        tb_result_fail(&job->result, TB_FAIL, "network/too-few-images", "%u images, the gates need at least %u",
+                       job->images.count, GATE_IMAGES);
     } else if (job->has_fp32 && fp32 < FP32_AT_LEAST) {
-        tb_result_fail(&job->result, TB_FAIL, "network/fp32-accuracy", "FP32 accuracy %.2f %%, expected at least %.0f %%", fp32,
-                       FP32_AT_LEAST);
+        tb_result_fail(&job->result, TB_FAIL, "network/fp32-accuracy",
+                       "FP32 accuracy %.2f %%, expected at least %.0f %%", fp32, FP32_AT_LEAST);
     } else if (job->has_fp32 && !job->opt->fp32_only && int8 < fp32 - INT8_MAY_LOSE) {
-        tb_result_fail(&job->result, TB_FAIL, "network/int8-accuracy", "INT8 accuracy %.2f %%, expected at least %.2f %%", int8,
-                       fp32 - INT8_MAY_LOSE);
+        tb_result_fail(&job->result, TB_FAIL, "network/int8-accuracy",
+                       "INT8 accuracy %.2f %%, expected at least %.2f %%", int8, fp32 - INT8_MAY_LOSE);
     } else {
         printf("gates      passed\n");
         return true;
@@ -49,8 +51,8 @@ static void passes(netjob *job) {
     bool ok = netjob_load(job);
     job->count = !opt->count_given && job->images.count < opt->count ? job->images.count : opt->count;
     if (ok && job->count > job->images.count) {
-        tb_result_fail(&job->result, TB_ERROR, "network/input", "--count %u, but %s holds %u images", opt->count, opt->images,
-                       job->images.count);
+        tb_result_fail(&job->result, TB_ERROR, "network/input", "--count %u, but %s holds %u images", opt->count,
+                       opt->images, job->images.count);
         ok = false;
     }
     if (ok && opt->fp32_only && !job->has_fp32) {
@@ -123,7 +125,9 @@ static int complete(netjob_options *o, bool quantise) {
     }
     if (o->layers) {
         bool fits = o->net != NULL && (o->bin != NULL) != o->random && o->images == NULL && o->int8_net == NULL;
-        return fits ? 0 : netopt_usage("--layers needs --net and either --bin or --random-weights, and takes no images", "", "");
+        return fits ? 0
+                    : netopt_usage("--layers needs --net and either --bin or --random-weights, and takes no images", "",
+                                   "");
     }
     if ((o->net == NULL) != (o->bin == NULL)) {
         return netopt_usage("--net and --bin belong together", "", "");
@@ -155,24 +159,28 @@ static int job_main(int argc, char **argv) {
         OPT(TEXT, "--show", "FILE", "layers, shapes and multiply-accumulates of a .param file, nothing else", &show),
         OPT(TEXT, "--net", "FILE", "ncnn network (float, or INT8),", &o.net),
         OPT(TEXT, "--bin", "FILE", "with its weights", &o.bin),
-        OPT(TEXT, "--int8-net", "FILE", "its INT8 form; without it the float network is quantised over --calib,", &o.int8_net),
+        OPT(TEXT, "--int8-net", "FILE", "its INT8 form; without it the float network is quantised over --calib,",
+            &o.int8_net),
         OPT(TEXT, "--int8-bin", "FILE", "with its weights", &o.int8_bin),
-        OPT(FLAG, "--quantise", NULL, "digits job: quantise the float network instead of reading the INT8 files", &quantise),
+        OPT(FLAG, "--quantise", NULL, "digits job: quantise the float network instead of reading the INT8 files",
+            &quantise),
         OPT(TEXT, "--images", "FILE", "labelled images, a line each: pixels and class, separated by commas", &o.images),
         OPT(TEXT, "--calib", "FILE", "images for the activation ranges, same format", &o.calib),
         OPT(FLAG, "--layers", NULL, "FP32 of every layer of --net: shape as CxHxW, MACs, time (no images)", &o.layers),
         OPT(FLAG, "--optimise", NULL, "with --layers: first simplify the graph; each change is printed", &o.optimise),
-        OPT(U64, "--random-weights", "SEED", "with --layers: weights and input from a seed instead of --bin", &o.random_seed,
-            .given = &o.random),
+        OPT(U64, "--random-weights", "SEED", "with --layers: weights and input from a seed instead of --bin",
+            &o.random_seed, .given = &o.random),
         NETOPT_SHAPE(o.shape, "with --show or --layers: shape of inputs that have none in the file"),
         OPT(TEXT, "--input", "FILE", "with --layers: input as raw floats;", &o.input),
         OPT(TEXT, "--dump", "DIR", "every blob into DIR/<number>.f32", &o.dump),
         OPT(REAL, "--norm", "F", "input = pixel * F (default 0.0625)", &o.norm, .least = -FLT_MAX, .most = FLT_MAX),
-        OPT(TEXT, "--device", "model|rtl|tandem", "where INT8 runs besides the golden model (default " NETOPT_DEVICE ")", &o.device,
-            .words = netopt_devices),
-        OPT(U32, "--count", "K", "images on the RTL (default 30)", &o.count, .given = &o.count_given, .lo = 1, .hi = 1000000),
+        OPT(TEXT, "--device", "model|rtl|tandem",
+            "where INT8 runs besides the golden model (default " NETOPT_DEVICE ")", &o.device, .words = netopt_devices),
+        OPT(U32, "--count", "K", "images on the RTL (default 30)", &o.count, .given = &o.count_given, .lo = 1,
+            .hi = 1000000),
         OPT(FLAG, "--fp32", NULL, "only the FP32 reference", &o.fp32_only),
-        OPT(FLAG, "--gate", NULL, "fail unless FP32 >= 95 % over at least 300 images and INT8 within one point (digits job: always)",
+        OPT(FLAG, "--gate", NULL,
+            "fail unless FP32 >= 95 % over at least 300 images and INT8 within one point (digits job: always)",
             &o.gate),
         NETOPT_CFG(&o.n),
         OPT(U64, "--seed", "S", "bus timing of the RTL:", &o.seed),

@@ -19,7 +19,8 @@ bool photos_names_load(photos_names *n, const char *path) {
     size_t bytes = n->text != NULL ? fread(n->text, 1, MAX_NAMES_BYTES, file) : 0;
     bool ok = n->text != NULL && ferror(file) == 0 && bytes < MAX_NAMES_BYTES;
     if (!ok) {
-        fprintf(stderr, "tandem-net: %s: cannot read: %s\n", path, bytes == MAX_NAMES_BYTES ? "too long" : strerror(errno));
+        fprintf(stderr, "tandem-net: %s: cannot read: %s\n", path,
+                bytes == MAX_NAMES_BYTES ? "too long" : strerror(errno));
     }
     if (file != NULL) {
         fclose(file);

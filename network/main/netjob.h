@@ -40,7 +40,8 @@ typedef struct netjob {
     tb_result result;
 } netjob;
 
-/* Print layers, shapes and multiply-accumulates of a .param file. shape: w, h, c of inputs that have none in the file, 0: not given. Returns the exit status: 2 for a file that is damaged or that cannot be executed. */
+/* Print layers, shapes and multiply-accumulates of a .param file. shape: w, h, c of inputs that have none in the file,
+ * 0: not given. Returns the exit status: 2 for a file that is damaged or that cannot be executed. */
 int netjob_show(const char *path, const uint32_t shape[3]);
 /* Run the job, print the report, write the result file. Returns the exit status. */
 int netjob_run(const netjob_options *opt);

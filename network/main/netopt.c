@@ -13,7 +13,8 @@ const char *const netopt_devices[] = {"model", "rtl", "tandem", NULL};
 const char *const netopt_orders[] = {"bgr", "rgb", "gray", NULL};
 
 int netopt_usage(const char *what, const char *value, const char *expected) {
-    fprintf(stderr, "tandem-net: %s%s%s%s%s\n", what, value[0] == '\0' ? "" : " '", value, value[0] == '\0' ? "" : "'", expected);
+    fprintf(stderr, "tandem-net: %s%s%s%s%s\n", what, value[0] == '\0' ? "" : " '", value, value[0] == '\0' ? "" : "'",
+            expected);
     return 2;
 }
 
@@ -24,10 +25,11 @@ int netopt_fits(const char *device, uint32_t n, bool cpu) {
     return n == NPU_CFG_N ? 0 : netopt_usage("--cfg", "", ": this program was built for " NPU_CFG_NAME);
 #else
     (void)n;
-    return device == NULL || strcmp(device, "model") == 0 ? 0
-                                                          : netopt_usage("--device", device,
-                                                                         cpu ? ": this program was built without RTL, expected cpu or model"
-                                                                             : ": this program was built without RTL, expected model");
+    return device == NULL || strcmp(device, "model") == 0
+               ? 0
+               : netopt_usage("--device", device,
+                              cpu ? ": this program was built without RTL, expected cpu or model"
+                                  : ": this program was built without RTL, expected model");
 #endif
 }
 
@@ -80,8 +82,9 @@ int netopt_take_cfg(void *to, const char *value, char *err, size_t err_size) {
 }
 
 int netopt_take_shape(void *to, const char *value, char *err, size_t err_size) {
-    return netopt_shape(value, (uint32_t *)to) ? 0
-                                               : refuse("width x height x channels as in 224x224x3, each 1..65536", value, err, err_size);
+    return netopt_shape(value, (uint32_t *)to)
+               ? 0
+               : refuse("width x height x channels as in 224x224x3, each 1..65536", value, err, err_size);
 }
 
 int netopt_take_channels(void *to, const char *value, char *err, size_t err_size) {
@@ -92,8 +95,8 @@ static int take_word(void *ctx, const char *word, char *err, size_t err_size) {
     const netopt_line *line = (const netopt_line *)ctx;
     opt_list *words = line->words;
     if (words == NULL || words->count == words->most) {
-        (void)snprintf(err, err_size, "unexpected argument %.60s (%s%s--help)", word, line->command != NULL ? line->command : "",
-                       line->command != NULL ? " " : "");
+        (void)snprintf(err, err_size, "unexpected argument %.60s (%s%s--help)", word,
+                       line->command != NULL ? line->command : "", line->command != NULL ? " " : "");
         return -1;
     }
     words->item[words->count++] = word;

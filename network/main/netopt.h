@@ -21,14 +21,16 @@
  */
 opt_take netopt_take_cfg, netopt_take_shape, netopt_take_channels;
 
-#define NETOPT_CFG(TO) OPT(TAKE, "--cfg", "n4|n8|n16|n32", "mesh size (an RTL program: only its own)", TO, .take = netopt_take_cfg)
+#define NETOPT_CFG(TO)                                                                                                 \
+    OPT(TAKE, "--cfg", "n4|n8|n16|n32", "mesh size (an RTL program: only its own)", TO, .take = netopt_take_cfg)
 #define NETOPT_SHAPE(TO, HELP) OPT(TAKE, "--shape", "WxHxC", HELP, TO, .take = netopt_take_shape)
 /* The three options of pictures. */
-#define NETOPT_PICTURE(prep)                                                                                                               \
-    OPT(WORD, "--order", "bgr|rgb|gray", "channels of a picture (default bgr)", &(prep).order, .words = netopt_orders),                    \
-        OPT(TAKE, "--mean", "A[,B,C]", "subtracted from each channel, in the network's order", (prep).mean, .given = &(prep).has_mean,     \
-            .take = netopt_take_channels),                                                                                                 \
-        OPT(TAKE, "--norm", "A[,B,C]", "factor of each channel after that", (prep).norm, .given = &(prep).has_norm,                        \
+#define NETOPT_PICTURE(prep)                                                                                           \
+    OPT(WORD, "--order", "bgr|rgb|gray", "channels of a picture (default bgr)", &(prep).order,                         \
+        .words = netopt_orders),                                                                                       \
+        OPT(TAKE, "--mean", "A[,B,C]", "subtracted from each channel, in the network's order", (prep).mean,            \
+            .given = &(prep).has_mean, .take = netopt_take_channels),                                                  \
+        OPT(TAKE, "--norm", "A[,B,C]", "factor of each channel after that", (prep).norm, .given = &(prep).has_norm,    \
             .take = netopt_take_channels)
 
 typedef struct netopt_line {

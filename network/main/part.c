@@ -1,4 +1,5 @@
-/* part.c - tandem-net run --only, --each: the golden model computes the network once, then layers run on the device, each from the model's tensors: a network is verified in the time of its longest layer. */
+/* part.c - tandem-net run --only, --each: the golden model computes the network once, then layers run on the device,
+ * each from the model's tensors: a network is verified in the time of its longest layer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -129,8 +130,8 @@ static void show_progress(const part_job *j) {
     if (share > 0.0) {
         (void)snprintf(left, sizeof left, ", about %.0f s left", elapsed * (1.0 - share) / share);
     }
-    fprintf(stderr, "\r\033[Klayers %u/%u, %.1f %% of %.1f million cycles, %.0f s%s", j->finished, j->count, 100.0 * share,
-            (double)j->work / 1e6, elapsed, left);
+    fprintf(stderr, "\r\033[Klayers %u/%u, %.1f %% of %.1f million cycles, %.0f s%s", j->finished, j->count,
+            100.0 * share, (double)j->work / 1e6, elapsed, left);
 }
 
 /* One result, whichever comes first. */
@@ -237,7 +238,8 @@ static int choose(part_job *j) {
     if (j->opt->only != NULL) {
         if (!parse_range(j->opt->only, g->num_layers, &first, &last)) {
             char expected[80];
-            (void)snprintf(expected, sizeof expected, ": expected a layer of 0..%u, or two as in 3-7", g->num_layers - 1);
+            (void)snprintf(expected, sizeof expected, ": expected a layer of 0..%u, or two as in 3-7",
+                           g->num_layers - 1);
             return netopt_usage("--only", j->opt->only, expected);
         }
         add_part(j, first, last);
@@ -302,7 +304,9 @@ int netrun_parts(const netrun_options *opt) {
     part_job j = {.opt = opt, .terminal = isatty(STDERR_FILENO) != 0};
     net_error err = {""};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const uint32_t at_once = opt->jobs != 0 ? opt->jobs : processors > 0 && processors < JOBS_MAX ? (uint32_t)processors : 1;
+    const uint32_t at_once = opt->jobs != 0                            ? opt->jobs
+                             : processors > 0 && processors < JOBS_MAX ? (uint32_t)processors
+                                                                       : 1;
     net_status status = compute(&j, &err);
     int exit_status = status == NET_OK ? 0 : status == NET_ERR_DEVICE || status == NET_ERR_MEMORY ? 1 : 2;
     if (status != NET_OK) {

@@ -50,7 +50,8 @@ const part *part_table(const part_job *j, uint64_t *cycles, uint64_t *hash);
 /* Median over the parts of the prediction's distance in percent; 0 without an RTL. */
 double part_median_off(const part_job *j);
 
-/* part_json.c, part_page.c: everything as JSON, and as a page with a timeline and a roofline. false: the line is printed. */
+/* part_json.c, part_page.c: everything as JSON, and as a page with a timeline and a roofline. false: the line is
+ * printed. */
 bool part_json(const part_job *j, const char *path);
 bool part_page(const part_job *j, const char *path);
 

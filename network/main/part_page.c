@@ -1,4 +1,5 @@
-/* part_page.c - layers by themselves as a page: figures, a timeline of the units, a roofline, a table. It stands alone: no script, nothing from elsewhere. */
+/* part_page.c - layers by themselves as a page: figures, a timeline of the units, a roofline, a table. It stands alone:
+ * no script, nothing from elsewhere. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +12,12 @@
 #define BUS_BYTES 32.0 /* of both channels in a cycle, each way */
 
 /* What only this page has: three colours for kinds of work, pictures as wide as the page. */
-static const char style[] =
-    ":root{--a:#2f7ed8;--b:#3f9c69;--c:#d08a1f}@media(prefers-color-scheme:dark){:root{--a:#6aa9f4;--b:#57b884;--c:#e2a94f}}"
-    "th,td{padding:2px 9px;text-align:right;white-space:nowrap}.l{text-align:left}"
-    "svg{display:block;width:100%;min-width:700px}svg text{font-size:11px}.roof{stroke:var(--soft);fill:none;stroke-width:1.5}"
-    ".s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:var(--c)}";
+static const char style[] = ":root{--a:#2f7ed8;--b:#3f9c69;--c:#d08a1f}@media(prefers-color-scheme:dark){:root{--a:#"
+                            "6aa9f4;--b:#57b884;--c:#e2a94f}}"
+                            "th,td{padding:2px 9px;text-align:right;white-space:nowrap}.l{text-align:left}"
+                            "svg{display:block;width:100%;min-width:700px}svg "
+                            "text{font-size:11px}.roof{stroke:var(--soft);fill:none;stroke-width:1.5}"
+                            ".s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:var(--c)}";
 
 static uint64_t total(const part_job *j) {
     uint64_t cycles = 0;
@@ -69,9 +71,9 @@ typedef struct track {
     uint32_t counter, colour;
 } track;
 
-static const track tracks[] = {{"load", 21, 0},          {"mesh", 1, 1},        {"write-back", 22, 0}, {"waits: input", 6, 2},
-                               {"waits: weights", 7, 2}, {"waits: room", 8, 2}, {"ALU", 27, 1},        {"ALU waits", 28, 2},
-                               {"POOL", 30, 1},          {"POOL waits", 31, 2}};
+static const track tracks[] = {
+    {"load", 21, 0},       {"mesh", 1, 1}, {"write-back", 22, 0}, {"waits: input", 6, 2}, {"waits: weights", 7, 2},
+    {"waits: room", 8, 2}, {"ALU", 27, 1}, {"ALU waits", 28, 2},  {"POOL", 30, 1},        {"POOL waits", 31, 2}};
 #define TRACKS (sizeof tracks / sizeof tracks[0])
 #define ROW 26.0
 #define LEFT 100.0
@@ -80,11 +82,11 @@ static const track tracks[] = {{"load", 21, 0},          {"mesh", 1, 1},        
 static void put_timeline(const part_job *j, FILE *out) {
     const double all = (double)total(j);
     const double height = ROW * (double)TRACKS;
-    fputs(
-        "<h2>Timeline</h2>\n<p class=\"soft\">Layers one after the other, as wide as their cycles; a box fills its row as far as the unit "
-        "fills the "
-        "layer's cycles.</p>\n<div class=\"scroll\">",
-        out);
+    fputs("<h2>Timeline</h2>\n<p class=\"soft\">Layers one after the other, as wide as their cycles; a box fills its "
+          "row as far as the unit "
+          "fills the "
+          "layer's cycles.</p>\n<div class=\"scroll\">",
+          out);
     rep_svg_begin(out, NULL, 1090, height + 24, "timeline of the units");
     for (size_t t = 0; t < TRACKS; t++) {
         const double base = ROW * (double)(t + 1);
@@ -97,8 +99,8 @@ static void put_timeline(const part_job *j, FILE *out) {
             const double share = part_share(p, p->out.counter[tracks[t].counter]);
             const double h = (ROW - 5) * (share > 100 ? 100 : share) / 100;
             if (h > 0.3) {
-                fprintf(out, "<rect class=\"s%u\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"><title>", tracks[t].colour, x,
-                        base - h, w > 0.6 ? w - 0.3 : w, h);
+                fprintf(out, "<rect class=\"s%u\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"><title>",
+                        tracks[t].colour, x, base - h, w > 0.6 ? w - 0.3 : w, h);
                 rep_xml(out, j->run.graph.layer[p->first].name);
                 fprintf(out, ": %s %.1f %%</title></rect>\n", tracks[t].name, share);
             }
@@ -131,16 +133,17 @@ static double plot_y(double rate, double peak) {
 static void put_roofline(const part_job *j, FILE *out) {
     const double peak = 2.0 * j->opt->n * j->opt->n;
     const double ridge = peak / (2 * BUS_BYTES); /* both ways together */
-    fprintf(
-        out,
-        "<h2>Roofline</h2>\n<p class=\"soft\">Layers with multiply-accumulates. Left of the ridge (%.0f a byte) the bus is the bound: 32 "
-        "bytes read and 32 "
-        "written a cycle; right of it the mesh, %.0f a cycle.</p>\n<div class=\"scroll\">",
-        ridge, peak);
+    fprintf(out,
+            "<h2>Roofline</h2>\n<p class=\"soft\">Layers with multiply-accumulates. Left of the ridge (%.0f a byte) "
+            "the bus is the bound: 32 "
+            "bytes read and 32 "
+            "written a cycle; right of it the mesh, %.0f a cycle.</p>\n<div class=\"scroll\">",
+            ridge, peak);
     rep_svg_begin(out, NULL, 1090, 350, "roofline");
-    fprintf(out, "<path class=\"axis\" d=\"M%.0f 12V%.0fH%.0f\"/><path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>\n", LEFT,
-            PLOT_H + 12, LEFT + PLOT_W, plot_x(MIN_INTENSITY), plot_y(MIN_INTENSITY * 2 * BUS_BYTES, peak), plot_x(ridge),
-            plot_y(peak, peak), LEFT + PLOT_W);
+    fprintf(out,
+            "<path class=\"axis\" d=\"M%.0f 12V%.0fH%.0f\"/><path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>\n",
+            LEFT, PLOT_H + 12, LEFT + PLOT_W, plot_x(MIN_INTENSITY), plot_y(MIN_INTENSITY * 2 * BUS_BYTES, peak),
+            plot_x(ridge), plot_y(peak, peak), LEFT + PLOT_W);
     for (double tick = 1; tick <= MAX_INTENSITY; tick *= 8) {
         rep_svg_text(out, plot_x(tick), PLOT_H + 26, "middle", "%.0f", tick);
     }
@@ -160,8 +163,8 @@ static void put_roofline(const part_job *j, FILE *out) {
                 plot_x((double)p->macs / bytes), plot_y((double)p->macs / (double)p->out.cycles, peak),
                 3 + 18 * sqrt((double)p->out.cycles / all));
         rep_xml(out, j->run.graph.layer[p->first].name);
-        fprintf(out, ": %.1f MACs a byte, %.1f a cycle, %.1f %% of the cycles</title></circle>\n", (double)p->macs / bytes,
-                (double)p->macs / (double)p->out.cycles, 100.0 * (double)p->out.cycles / all);
+        fprintf(out, ": %.1f MACs a byte, %.1f a cycle, %.1f %% of the cycles</title></circle>\n",
+                (double)p->macs / bytes, (double)p->macs / (double)p->out.cycles, 100.0 * (double)p->out.cycles / all);
     }
     fputs("</svg></div>\n", out);
 }
@@ -175,13 +178,15 @@ static void put_row(const part_job *j, const part *p, FILE *out) {
     rep_xml(out, j->run.graph.layer[p->first].type);
     fputs("</td><td class=\"l\">", out);
     rep_xml(out, j->run.graph.layer[p->first].name);
-    fprintf(out, "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%+.1f</td>", p->macs, p->out.cycles, prediction,
-            part_off(prediction, p->out.cycles));
+    fprintf(out, "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%+.1f</td>", p->macs,
+            p->out.cycles, prediction, part_off(prediction, p->out.cycles));
     if (j->opt->stalls) {
-        fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.2f</td>",
-                part_share(p, c[21]), part_share(p, c[1]), part_share(p, c[22]), part_share(p, c[6] + c[28] + c[31]), part_share(p, c[7]),
-                part_share(p, c[8] + c[29] + c[32]), part_share(p, (c[25] + c[26]) / 2),
-                (double)(part_bytes(p, false) + part_bytes(p, true)) / 1e6);
+        fprintf(
+            out,
+            "<td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.2f</td>",
+            part_share(p, c[21]), part_share(p, c[1]), part_share(p, c[22]), part_share(p, c[6] + c[28] + c[31]),
+            part_share(p, c[7]), part_share(p, c[8] + c[29] + c[32]), part_share(p, (c[25] + c[26]) / 2),
+            (double)(part_bytes(p, false) + part_bytes(p, true)) / 1e6);
     }
     if (p->out.status == NET_OK) {
         fputs("<td class=\"l\">same</td></tr>\n", out);
@@ -212,7 +217,8 @@ static void put_all(FILE *out, const void *ctx) {
           "<th>cycles</th><th>predicted</th><th>off, %</th>",
           out);
     if (j->opt->stalls) {
-        fputs("<th>load, %</th><th>mesh, %</th><th>write-back, %</th><th>waits for input, %</th><th>weights, %</th><th>room, "
+        fputs("<th>load, %</th><th>mesh, %</th><th>write-back, %</th><th>waits for input, %</th><th>weights, "
+              "%</th><th>room, "
               "%</th><th>sums, %</th><th>MB</th>",
               out);
     }

@@ -16,10 +16,10 @@ static void print_part(const part_job *j, const part *p) {
     const double peak = 2.0 * j->opt->n * j->opt->n * (double)out->cycles;
     char range[24];
     (void)snprintf(range, sizeof range, p->first == p->last ? "%u" : "%u-%u", p->first, p->last);
-    printf("%-7s %-22s %-24s %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f %6.1f %7.2f  %s%s%s\n", range, g->layer[p->first].type,
-           g->layer[p->first].name, p->macs, out->cycles, prediction, part_off(prediction, out->cycles),
-           out->cycles == 0 ? 0.0 : 100.0 * (double)p->macs / peak, out->seconds, good ? "same" : out->signature, good ? "" : ": ",
-           good ? "" : out->message);
+    printf("%-7s %-22s %-24s %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f %6.1f %7.2f  %s%s%s\n", range,
+           g->layer[p->first].type, g->layer[p->first].name, p->macs, out->cycles, prediction,
+           part_off(prediction, out->cycles), out->cycles == 0 ? 0.0 : 100.0 * (double)p->macs / peak, out->seconds,
+           good ? "same" : out->signature, good ? "" : ": ", good ? "" : out->message);
 }
 
 /* ---- by type ---- */
@@ -53,8 +53,8 @@ static void print_types(const part_job *j) {
         }
         if (k == i) {
             const subtotal s = sum_of(j, type);
-            printf("sum     %-22s %-24u %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f\n", type, s.count, s.macs, s.cycles, s.prediction,
-                   part_off(s.prediction, s.cycles));
+            printf("sum     %-22s %-24u %11" PRIu64 " %10" PRIu64 " %10" PRIu64 " %6.1f\n", type, s.count, s.macs,
+                   s.cycles, s.prediction, part_off(s.prediction, s.cycles));
         }
     }
 }
@@ -101,8 +101,8 @@ const part *part_table(const part_job *j, uint64_t *cycles, uint64_t *hash) {
     double longest = 0;
     *cycles = 0;
     *hash = 0;
-    printf("%-7s %-22s %-24s %11s %10s %10s %6s %6s %7s  %s\n", "layers", "type", "name", "MACs", "cycles", "predicted", "off %", "mesh %",
-           "CPU s", "result");
+    printf("%-7s %-22s %-24s %11s %10s %10s %6s %6s %7s  %s\n", "layers", "type", "name", "MACs", "cycles", "predicted",
+           "off %", "mesh %", "CPU s", "result");
     for (uint32_t i = 0; i < j->count; i++) {
         const part *p = &j->part[i];
         print_part(j, p);

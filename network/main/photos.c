@@ -8,10 +8,10 @@
 #include "netopt.h"
 #include "photos.h"
 
-static const char help_text[] =
-    "usage: tandem-net classify --net FILE --bin FILE [options] --image FILE ...\n"
-    "       tandem-net calibrate --net FILE --bin FILE [options] --image FILE ...\n"
-    "classify runs a float or INT8 network and prints the most probable classes; calibrate makes INT8 scales for a float one.\n";
+static const char help_text[] = "usage: tandem-net classify --net FILE --bin FILE [options] --image FILE ...\n"
+                                "       tandem-net calibrate --net FILE --bin FILE [options] --image FILE ...\n"
+                                "classify runs a float or INT8 network and prints the most probable classes; calibrate "
+                                "makes INT8 scales for a float one.\n";
 
 int photos_failed(net_status status, const net_error *err) {
     fprintf(stderr, "tandem-net: %s\n", err->text);
@@ -28,9 +28,10 @@ static int complete(const photos_options *o) {
     if (o->net == NULL || o->bin == NULL || o->count == 0) {
         return netopt_usage(o->command, "", " needs --net, --bin and at least one --image");
     }
-    if (classify &&
-        (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise || o->method_name != NULL)) {
-        return netopt_usage("--method, --out-param, --out-bin, --compare, --json and --optimise go with calibrate", "", "");
+    if (classify && (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
+                     o->method_name != NULL)) {
+        return netopt_usage("--method, --out-param, --out-bin, --compare, --json and --optimise go with calibrate", "",
+                            "");
     }
     if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
         return netopt_usage("--names, --dump, --device, --scalar and --time go with classify", "", "");
@@ -47,45 +48,54 @@ static int complete(const photos_options *o) {
     return netopt_fits(o->device, o->n, false);
 }
 
-/* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
+/* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed.
+ */
 static int parse(photos_options *o, int argc, char **argv) {
     static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
     opt_list images = {.item = o->input, .most = (size_t)argc};
     const opt_row both[] = {
         OPT(WORDS, "--image", "FILE ...",
-            "PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats; FILE.csv: pixels and class,\nan image a line",
+            "PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats; FILE.csv: pixels and class,\nan "
+            "image a line",
             &images),
         OPT(TEXT, "--net", "FILE", "ncnn network,", &o->net),
         OPT(TEXT, "--bin", "FILE", "with its weights", &o->bin),
         NETOPT_PICTURE(o->prep),
         NETOPT_SHAPE(o->shape, "shape of an input that has none in the file"),
         OPT(TEXT, "--table", "FILE",
-            "calibration table: classify: the float layers that it names run in INT8; calibrate: the scales\ngo there", &o->table),
+            "calibration table: classify: the float layers that it names run in INT8; calibrate: the scales\ngo there",
+            &o->table),
     };
     const opt_row classify[] = {
         OPT(TEXT, "--names", "FILE", "a line for each class", &o->names),
         OPT(U32, "--top", "K", "classes to print (default 5)", &o->top, .lo = 1, .hi = 1000000),
-        OPT(TEXT, "--device", "model|rtl|tandem", "the runtime on a device instead of the CPU", &o->device, .words = netopt_devices),
+        OPT(TEXT, "--device", "model|rtl|tandem", "the runtime on a device instead of the CPU", &o->device,
+            .words = netopt_devices),
         NETOPT_CFG(&o->n),
-        OPT(FLAG, "--scalar", NULL, "the scalar definition of the INT8 layers instead of the vectorised one", &o->scalar),
-        OPT(TEXT, "--dump", "DIR", "one input: blobs as DIR/<number>.f32 or .s8, inputs of INT8 layers as DIR/<layer number>.qin.s8",
+        OPT(FLAG, "--scalar", NULL, "the scalar definition of the INT8 layers instead of the vectorised one",
+            &o->scalar),
+        OPT(TEXT, "--dump", "DIR",
+            "one input: blobs as DIR/<number>.f32 or .s8, inputs of INT8 layers as DIR/<layer number>.qin.s8",
             &o->dump),
         OPT(FLAG, "--time", NULL, "CPU time of each inference", &o->time),
     };
     const opt_row calibrate[] = {
         OPT(TEXT, "--method", "auto|kl|minmax|mse|percentile",
-            "threshold of the activations; auto (the default): the one with the most top-1 as in FP32, then the\nbest output",
+            "threshold of the activations; auto (the default): the one with the most top-1 as in FP32, then the\nbest "
+            "output",
             &o->method_name, .words = methods),
-        OPT(REAL, "--percent", "P", "of the values that are not zero, for percentile (default 99.99)", &o->percent, .least = 1e-6,
-            .most = 100),
+        OPT(REAL, "--percent", "P", "of the values that are not zero, for percentile (default 99.99)", &o->percent,
+            .least = 1e-6, .most = 100),
         OPT(TEXT, "--out-param", "FILE", "write the INT8 network,", &o->out_param),
         OPT(TEXT, "--out-bin", "FILE", "with its weights;", &o->out_bin),
         OPT(FLAG, "--optimise", NULL, "with INT8 between layers where that is the same", &o->optimise),
         OPT(TEXT, "--compare", "FILE", "another table: its agreement with FP32, too", &o->compare),
         OPT(FLAG, "--json", NULL, "the report as JSON", &o->json),
     };
-    const opt_group groups[] = {OPT_GROUP(NULL, both), OPT_GROUP("classify", classify), OPT_GROUP("calibrate", calibrate)};
-    const netopt_line line = {.head = help_text, .group = groups, .groups = sizeof groups / sizeof groups[0], .skip = 1};
+    const opt_group groups[] = {OPT_GROUP(NULL, both), OPT_GROUP("classify", classify),
+                                OPT_GROUP("calibrate", calibrate)};
+    const netopt_line line = {
+        .head = help_text, .group = groups, .groups = sizeof groups / sizeof groups[0], .skip = 1};
     int status = netopt_parse(&line, argc, argv);
     o->count = (uint32_t)images.count;
     return status != 0 ? status : complete(o);

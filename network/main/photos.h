@@ -37,7 +37,8 @@ int photos_failed(net_status status, const net_error *err);
 /* The network with its shapes. */
 net_status photos_load(const photos_options *o, net_graph *graph, net_error *err);
 
-/* The inputs of the command line one by one: a picture or .npy file is one, a .csv file (images.c) one for each line. */
+/* The inputs of the command line one by one: a picture or .npy file is one, a .csv file (images.c) one for each line.
+ */
 typedef struct photos_source {
     const photos_options *opt;
     const net_shape *shape;
@@ -59,7 +60,8 @@ typedef struct photos_engine {
 } photos_engine;
 net_status photos_engine_open(photos_engine *engine, const photos_options *o, net_graph *graph, net_error *err);
 /* One inference: *output points to the graph's only output. */
-net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output, net_error *err);
+net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output,
+                             net_error *err);
 /* One inference of a graph with any number of outputs, and what one of them holds after it. */
 net_status photos_engine_infer(photos_engine *engine, const float *input, net_error *err);
 const float *photos_engine_blob(const photos_engine *engine, uint32_t blob);

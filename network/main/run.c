@@ -27,8 +27,11 @@ static net_status fail(net_error *err, net_status status, const char *what, cons
 
 static net_status load(netrun *run, const netrun_options *opt, net_error *err) {
     net_graph *g = &run->graph;
-    net_status status = opt->bin == NULL ? net_graph_load_param(g, opt->net, err) : net_graph_load(g, opt->net, opt->bin, err);
-    status = status == NET_OK && opt->shape[0] != 0 ? net_graph_set_input(g, opt->shape[0], opt->shape[1], opt->shape[2], err) : status;
+    net_status status =
+        opt->bin == NULL ? net_graph_load_param(g, opt->net, err) : net_graph_load(g, opt->net, opt->bin, err);
+    status = status == NET_OK && opt->shape[0] != 0
+                 ? net_graph_set_input(g, opt->shape[0], opt->shape[1], opt->shape[2], err)
+                 : status;
     status = status == NET_OK ? net_graph_plan(g, err) : status;
     return status == NET_OK && opt->bin == NULL ? net_graph_random_weights(g, opt->seed, err) : status;
 }
@@ -57,7 +60,8 @@ net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err
     if (status == NET_OK && !opt->float_only && !net_graph_is_int8(&run->graph)) {
         run->stage = "quantises";
         status = net_quantize_seeded(&run->graph, opt->seed, err);
-        status = status == NET_OK ? net_optimize(&run->graph, NULL, NULL, &more, err) : status; /* chains of INT8 layers */
+        /* chains of INT8 layers */
+        status = status == NET_OK ? net_optimize(&run->graph, NULL, NULL, &more, err) : status;
         run->changes += more;
     }
     return status;
@@ -101,10 +105,13 @@ net_status netrun_input(netrun *run, const netrun_options *opt, net_error *err) 
     }
     bool ok = fread(run->input, sizeof *run->input, count, file) == count && fgetc(file) == EOF;
     fclose(file);
-    return ok ? NET_OK : fail(err, NET_ERR_FORMAT, opt->input, "expected one float for each element of the inputs and nothing else");
+    return ok ? NET_OK
+              : fail(err, NET_ERR_FORMAT, opt->input,
+                     "expected one float for each element of the inputs and nothing else");
 }
 
-net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev, net_error *err) {
+net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev,
+                       net_error *err) {
     const bool rtl = strcmp(opt->device, "model") != 0;
     uint64_t bytes = 0;
     char text[400] = "";
@@ -184,8 +191,8 @@ static void print_text(const netrun *run, const netrun_options *opt) {
     for (uint32_t i = 0; i < g->num_layers; i++) {
         net_rt_where where = net_rt_layer_where(run->rt, i);
         count[where.place]++;
-        printf("%4u %-22s %-28s %-5s %12" PRIu64 " %12" PRIu64 "  ", i, g->layer[i].type, g->layer[i].name, place_text(&where),
-               net_layer_macs(g, i), where.cycles);
+        printf("%4u %-22s %-28s %-5s %12" PRIu64 " %12" PRIu64 "  ", i, g->layer[i].type, g->layer[i].name,
+               place_text(&where), net_layer_macs(g, i), where.cycles);
         if (opt->stalls && where.cycles > 0) {
             double all = (double)where.cycles / 100.0;
             printf("%5.1f %% %5.1f %% %5.1f %% %5.1f %%", (double)where.mesh / all, (double)where.wait_input / all,
@@ -199,15 +206,16 @@ static void print_text(const netrun *run, const netrun_options *opt) {
                net_hash(net_rt_blob(run->rt, g->outputs[i]), elements));
     }
     net_rt_memory_use use = net_rt_memory_used(run->rt);
-    printf("layers     %u on the NPU, %u on the CPU, %u need no work\n", count[NET_ON_NPU], count[NET_ON_CPU], count[NET_NOWHERE]);
+    printf("layers     %u on the NPU, %u on the CPU, %u need no work\n", count[NET_ON_NPU], count[NET_ON_CPU],
+           count[NET_NOWHERE]);
     printf("MACs       %" PRIu64 ": NPU %" PRIu64 " (%.2f %%), CPU %" PRIu64 "\n", macs, npu,
            macs == 0 ? 0.0 : 100.0 * (double)npu / (double)macs, macs - npu);
-    printf("memory     blobs on the device %" PRIu64 " bytes in %" PRIu64 ", all of the device %" PRIu64 "\n", use.device_blobs,
-           use.device_arena, use.device_all);
+    printf("memory     blobs on the device %" PRIu64 " bytes in %" PRIu64 ", all of the device %" PRIu64 "\n",
+           use.device_blobs, use.device_arena, use.device_all);
     if (strcmp(opt->device, "model") != 0) {
         double peak = 2.0 * opt->n * opt->n * (double)run->cycles;
-        printf("cycles     %" PRIu64 ", N = %u: %.2f %% of %u MACs a cycle\n", run->cycles, opt->n, 100.0 * (double)npu / peak,
-               2 * opt->n * opt->n);
+        printf("cycles     %" PRIu64 ", N = %u: %.2f %% of %u MACs a cycle\n", run->cycles, opt->n,
+               100.0 * (double)npu / peak, 2 * opt->n * opt->n);
     }
     printf("time       %.2f s of CPU time, device %s\n", run->seconds, opt->device);
 }
@@ -226,19 +234,24 @@ static void print_json(FILE *out, const void *ctx) {
     net_rt_memory_use use = net_rt_memory_used(run->rt);
     fputs("{\"net\": ", out);
     rep_json(out, opt->net);
-    fprintf(out, ", \"device\": \"%s\", \"n\": %u, \"macs_npu\": %" PRIu64 ", \"macs_cpu\": %" PRIu64 ", \"cycles\": %" PRIu64, opt->device,
-            opt->n, npu, macs - npu, run->cycles);
-    fprintf(out, ", \"device_blobs\": %" PRIu64 ", \"device_arena\": %" PRIu64 ", \"layers\": [\n", use.device_blobs, use.device_arena);
+    fprintf(out,
+            ", \"device\": \"%s\", \"n\": %u, \"macs_npu\": %" PRIu64 ", \"macs_cpu\": %" PRIu64
+            ", \"cycles\": %" PRIu64,
+            opt->device, opt->n, npu, macs - npu, run->cycles);
+    fprintf(out, ", \"device_blobs\": %" PRIu64 ", \"device_arena\": %" PRIu64 ", \"layers\": [\n", use.device_blobs,
+            use.device_arena);
     for (uint32_t i = 0; i < g->num_layers; i++) {
         net_rt_where where = net_rt_layer_where(run->rt, i);
         fputs(i == 0 ? "{\"name\": " : ",\n{\"name\": ", out);
         rep_json(out, g->layer[i].name);
         fputs(", \"type\": ", out);
         rep_json(out, g->layer[i].type);
-        fprintf(out, ", \"where\": \"%s\", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64, place_text(&where), net_layer_macs(g, i),
-                where.cycles);
+        fprintf(out, ", \"where\": \"%s\", \"macs\": %" PRIu64 ", \"cycles\": %" PRIu64, place_text(&where),
+                net_layer_macs(g, i), where.cycles);
         if (opt->stalls) {
-            fprintf(out, ", \"mesh\": %" PRIu64 ", \"wait_input\": %" PRIu64 ", \"wait_weights\": %" PRIu64 ", \"wait_room\": %" PRIu64,
+            fprintf(out,
+                    ", \"mesh\": %" PRIu64 ", \"wait_input\": %" PRIu64 ", \"wait_weights\": %" PRIu64
+                    ", \"wait_room\": %" PRIu64,
                     where.mesh, where.wait_input, where.wait_weights, where.wait_room);
         }
         if (where.place == NET_ON_CPU) {
@@ -266,7 +279,8 @@ static void put_outputs(FILE *out, const void *ctx) {
     const netrun *run = ctx;
     const net_graph *g = &run->graph;
     for (uint32_t i = 0; i < g->num_outputs; i++) {
-        (void)fwrite(net_rt_blob(run->rt, g->outputs[i]), sizeof(float), net_shape_elements(&g->blob[g->outputs[i]].shape), out);
+        (void)fwrite(net_rt_blob(run->rt, g->outputs[i]), sizeof(float),
+                     net_shape_elements(&g->blob[g->outputs[i]].shape), out);
     }
 }
 
@@ -284,7 +298,8 @@ static int write_dump(const netrun *run, const netrun_options *opt) {
         size_t count = net_shape_elements(&g->blob[blob].shape);
         (void)snprintf(name, sizeof name, "%.60s", g->layer[i].name);
         for (char *c = name; *c != '\0'; c++) {
-            bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '-' || *c == '.';
+            bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                         *c == '-' || *c == '.';
             *c = plain ? *c : '_';
         }
         (void)snprintf(path, sizeof path, "%.500s/%04u-%s.f32", opt->dump, i, name);
@@ -298,7 +313,8 @@ static int write_dump(const netrun *run, const netrun_options *opt) {
     return 0;
 }
 
-/* What a runner wants to know: outcome, cycles, hash of the final memory; a failure of the device under its own signature. */
+/* What a runner wants to know: outcome, cycles, hash of the final memory; a failure of the device under its own
+ * signature. */
 static int save_result(const netrun *run, const netrun_options *opt, net_status status, const net_error *err) {
     const npu_dev_failure *failure = run->dev == NULL ? NULL : npu_dev_get_failure(run->dev);
     bool device = failure != NULL && failure->signature[0] != '\0';
@@ -306,7 +322,8 @@ static int save_result(const netrun *run, const netrun_options *opt, net_status 
     tb_result result;
     tb_result_init(&result);
     if (status != NET_OK) {
-        tb_result_fail(&result, device ? TB_FAIL : TB_ERROR, device ? failure->signature : "network/input", "%s", err->text);
+        tb_result_fail(&result, device ? TB_FAIL : TB_ERROR, device ? failure->signature : "network/input", "%s",
+                       err->text);
     }
     if (run->dev != NULL) {
         (void)npu_dev_finish(run->dev);
@@ -340,8 +357,8 @@ int netrun_one(const netrun_options *opt) {
         exit_status = opt->json != NULL ? write_json(&run, opt) : 0;
         for (uint32_t i = 0; text && opt->top > 0 && exit_status == 0 && i < run.graph.num_outputs; i++) {
             uint32_t blob = run.graph.outputs[i];
-            exit_status =
-                photos_print_top(net_rt_blob(run.rt, blob), net_shape_elements(&run.graph.blob[blob].shape), opt->top, opt->names);
+            exit_status = photos_print_top(net_rt_blob(run.rt, blob), net_shape_elements(&run.graph.blob[blob].shape),
+                                           opt->top, opt->names);
         }
         exit_status = opt->output != NULL && exit_status == 0 ? write_outputs(&run, opt) : exit_status;
         exit_status = opt->dump != NULL && exit_status == 0 ? write_dump(&run, opt) : exit_status;

@@ -46,11 +46,13 @@ void netrun_free(netrun *run);
 /* The input of the options into run->input. */
 net_status netrun_input(netrun *run, const netrun_options *opt, net_error *err);
 /* A device of the options' kind with memory for the graph, or for the part of it. */
-net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev, net_error *err);
+net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev,
+                       net_error *err);
 
 /* ---- part.c: layers on their own ---- */
 
-/* --only and --each: the model computes the network once, then layers run on the device with its tensors. Prints a line for each. Returns the exit status. */
+/* --only and --each: the model computes the network once, then layers run on the device with its tensors. Prints a line
+ * for each. Returns the exit status. */
 int netrun_parts(const netrun_options *opt);
 
 /* Multiply-accumulates of the layers on the NPU. */
@@ -58,7 +60,8 @@ uint64_t netrun_npu_macs(const netrun *run);
 
 /* Run, report. Returns the exit status: 2 for files that are damaged or not supported. */
 int netrun_one(const netrun_options *opt);
-/* A table, a line for each file (`file@WxHxC`: with the shape of its open inputs). Networks of more than `most` million multiply-accumulates are not run. */
+/* A table, a line for each file (`file@WxHxC`: with the shape of its open inputs). Networks of more than `most` million
+ * multiply-accumulates are not run. */
 int netsurvey(const netrun_options *opt, uint64_t most, const char *const *files, uint32_t count);
 /* Number of the argument that is the command ("run"); --seed may stand before it. 0: there is none. */
 int netrun_command(int argc, char *const *argv);

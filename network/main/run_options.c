@@ -6,14 +6,16 @@
 #include "netopt.h"
 #include "run.h"
 
-static const char run_help[] = "usage: tandem-net run --net FILE [options]\n"
-                               "A network through optimiser, quantiser and runtime: what runs on the NPU, what on the CPU and why.\n";
-static const char run_end[] =
-    "A float network without --table is quantised by the range of each input in one FP32 run over inputs from the seed.\n";
+static const char run_help[] =
+    "usage: tandem-net run --net FILE [options]\n"
+    "A network through optimiser, quantiser and runtime: what runs on the NPU, what on the CPU and why.\n";
+static const char run_end[] = "A float network without --table is quantised by the range of each input in one FP32 run "
+                              "over inputs from the seed.\n";
 
 static const char survey_help[] =
     "usage: tandem-net survey [--cfg n8] [--seed S] [--most MMAC] FILE.param[@WxHxC] ...\n"
-    "Each topology with weights from the seed through optimiser, quantiser and runtime on the golden model, as lines of a Markdown table.\n"
+    "Each topology with weights from the seed through optimiser, quantiser and runtime on the golden model, as lines "
+    "of a Markdown table.\n"
     "@WxHxC: shape of inputs that have none in the file.\n";
 
 static int check(netrun_options *o) {
@@ -39,7 +41,8 @@ static int check(netrun_options *o) {
         return netopt_usage("--wave goes with --only: layers at the same time would write one file", "", "");
     }
     if (o->broken_text != NULL && !npu_dev_broken_parse(o->broken_text, &o->broken)) {
-        return netopt_usage("--break", o->broken_text, ": expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip");
+        return netopt_usage("--break", o->broken_text,
+                            ": expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip");
     }
     return netopt_fits(o->device, o->n, false);
 }
@@ -61,34 +64,44 @@ int netrun_main(int argc, char **argv) {
         OPT(TEXT, "--image", "FILE", "instead: PNG, JPEG or PNM picture, or FILE.npy", &o.image),
         NETOPT_PICTURE(o.prep),
         OPT(TEXT, "--table", "FILE", "calibration table for a float network (tandem-net calibrate)", &o.table),
-        OPT(U32, "--top", "K", "print the K largest elements of the outputs (default 5 with --image),", &o.top, .lo = 1, .hi = 1000000),
+        OPT(U32, "--top", "K", "print the K largest elements of the outputs (default 5 with --image),", &o.top, .lo = 1,
+            .hi = 1000000),
         OPT(TEXT, "--names", "FILE", "with names", &o.names),
-        OPT(TEXT, "--device", "model|rtl|tandem", "(default " NETOPT_DEVICE "); tandem compares both after every layer of the NPU",
-            &o.device, .words = netopt_devices),
+        OPT(TEXT, "--device", "model|rtl|tandem",
+            "(default " NETOPT_DEVICE "); tandem compares both after every layer of the NPU", &o.device,
+            .words = netopt_devices),
         NETOPT_CFG(&o.n),
         NETOPT_SHAPE(o.shape, "shape of inputs that have none in the file"),
         OPT(FLAG, "--float", NULL, "do not quantise", &o.float_only),
-        OPT(FLAG, "--stalls", NULL, "on an RTL: how long the mesh worked and what units waited for, in each layer", &o.stalls),
+        OPT(FLAG, "--stalls", NULL, "on an RTL: how long the mesh worked and what units waited for, in each layer",
+            &o.stalls),
         OPT(U64, "--seed", "S", "weights, input, bus timing of the RTL", &o.seed),
         OPT(TEXT, "--bus", "PROFILE", "bus timing of the RTL", &o.bus),
         OPT(TEXT, "--only", "K[-L]", "these layers alone, on what the golden model has computed before them", &o.only),
         OPT(FLAG, "--each", NULL, "every layer of the NPU alone in that way", &o.each),
         OPT(U32, "--jobs", "J", "with --each: so many at a time (default: processors)", &o.jobs, .lo = 1, .hi = 256),
-        OPT(TEXT, "--html", "FILE", "with --each or --only: a page with a timeline and a roofline (with --stalls: stalls by cause)",
-            &o.html),
-        OPT(REAL, "--published", "MS", "milliseconds at 200 MHz to compare with", &o.published, .least = 1e-6, .most = 1e6),
+        OPT(TEXT, "--html", "FILE",
+            "with --each or --only: a page with a timeline and a roofline (with --stalls: stalls by cause)", &o.html),
+        OPT(REAL, "--published", "MS", "milliseconds at 200 MHz to compare with", &o.published, .least = 1e-6,
+            .most = 1e6),
         OPT(TEXT, "--break", "m0.R:100",
-            "on an RTL: a memory whose port m0 or m1 stops on channel AW, W, B, AR or R after so many handshakes\n(of each part)",
+            "on an RTL: a memory whose port m0 or m1 stops on channel AW, W, B, AR or R after so many handshakes\n(of "
+            "each part)",
             &o.broken_text),
         OPT(TEXT, "--wave", "FILE", "FST waves of the RTL (builds with tracing)", &o.wave),
         OPT(TEXT, "--json", "FILE", "the report as JSON; -: on standard output, instead of the text", &o.json),
         OPT(TEXT, "--output", "FILE", "all outputs of the network as raw floats", &o.output),
-        OPT(TEXT, "--dump", "DIR", "first output of each layer as raw floats: DIR/<number>-<name>.f32; of an INT8 one q / scale", &o.dump),
+        OPT(TEXT, "--dump", "DIR",
+            "first output of each layer as raw floats: DIR/<number>-<name>.f32; of an INT8 one q / scale", &o.dump),
         OPT(TEXT, "--result", "FILE", "write outcome, cycles and trace hash as key=value", &o.result),
     };
     const opt_group group = OPT_GROUP(NULL, table);
-    const netopt_line line = {
-        .head = run_help, .end = run_end, .group = &group, .groups = 1, .command = "run", .skip = netrun_command(argc, argv)};
+    const netopt_line line = {.head = run_help,
+                              .end = run_end,
+                              .group = &group,
+                              .groups = 1,
+                              .command = "run",
+                              .skip = netrun_command(argc, argv)};
     int status = netopt_parse(&line, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;
@@ -109,14 +122,16 @@ int netsurvey_main(int argc, char **argv) {
         OPT(U64, "--most", "MMAC", "networks of more million multiply-accumulates stop after quantising", &most),
     };
     const opt_group group = OPT_GROUP(NULL, table);
-    const netopt_line line = {.head = survey_help, .group = &group, .groups = 1, .command = "survey", .skip = 1, .words = &words};
+    const netopt_line line = {
+        .head = survey_help, .group = &group, .groups = 1, .command = "survey", .skip = 1, .words = &words};
     if (file == NULL) {
         fputs("tandem-net: out of memory\n", stderr);
         return 1;
     }
     int status = netopt_parse(&line, argc, argv);
     if (status == 0) {
-        status = words.count == 0 ? netopt_usage("survey: no files (--help)", "", "") : netsurvey(&o, most, file, (uint32_t)words.count);
+        status = words.count == 0 ? netopt_usage("survey: no files (--help)", "", "")
+                                  : netsurvey(&o, most, file, (uint32_t)words.count);
     }
     free(file);
     return status < 0 ? 0 : status;

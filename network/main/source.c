@@ -70,7 +70,8 @@ net_status photos_input(void *user, uint32_t i, float *input, net_error *err) {
         uint32_t plane = source->shape->w * source->shape->h;
         for (uint32_t k = 0; k < images->pixels; k++) {
             uint32_t channel = k / plane;
-            input[k] = net_picture_value(prep, channel < 2 ? channel : 2, images->pixel[(size_t)i * images->pixels + k]);
+            input[k] =
+                net_picture_value(prep, channel < 2 ? channel : 2, images->pixel[(size_t)i * images->pixels + k]);
         }
         return NET_OK;
     }

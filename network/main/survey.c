@@ -29,7 +29,8 @@ static void cpu_types(const netrun *run, char *text, size_t size) {
             continue;
         }
         for (uint32_t k = 0; k < g->num_layers; k++) {
-            bool same = net_rt_layer_where(run->rt, k).place == NET_ON_CPU && strcmp(g->layer[k].type, g->layer[i].type) == 0;
+            bool same =
+                net_rt_layer_where(run->rt, k).place == NET_ON_CPU && strcmp(g->layer[k].type, g->layer[i].type) == 0;
             before = before || (same && k < i);
             count += same;
         }
@@ -69,9 +70,9 @@ static bool survey_one(const netrun_options *options, uint64_t most, const char 
         net_rt_memory_use use = net_rt_memory_used(run.rt);
         shape_text(&run.graph, shape);
         cpu_types(&run, cpu, sizeof cpu);
-        printf("| %s | %s | yes | %.1f | %.2f | %.1f of %.1f | %s | %.1f |\n", base_name(path), shape, (double)macs / 1e6,
-               macs == 0 ? 0.0 : 100.0 * (double)npu / (double)macs, (double)use.device_arena / 1e6, (double)use.device_blobs / 1e6, cpu,
-               run.seconds);
+        printf("| %s | %s | yes | %.1f | %.2f | %.1f of %.1f | %s | %.1f |\n", base_name(path), shape,
+               (double)macs / 1e6, macs == 0 ? 0.0 : 100.0 * (double)npu / (double)macs, (double)use.device_arena / 1e6,
+               (double)use.device_blobs / 1e6, cpu, run.seconds);
     } else if (large) {
         shape_text(&run.graph, shape);
         printf("| %s | %s | quantises; not run: too large | %.1f | | | | |\n", base_name(path), shape,
@@ -86,7 +87,8 @@ static bool survey_one(const netrun_options *options, uint64_t most, const char 
 
 int netsurvey(const netrun_options *opt, uint64_t most, const char *const *files, uint32_t count) {
     uint32_t ran = 0;
-    printf("| file | input | end to end | million MACs | on the NPU, %% | device memory for blobs, MB | layers in C | seconds |\n"
+    printf("| file | input | end to end | million MACs | on the NPU, %% | device memory for blobs, MB | layers in C | "
+           "seconds |\n"
            "| --- | --- | --- | ---: | ---: | ---: | --- | ---: |\n");
     for (uint32_t i = 0; i < count; i++) {
         ran += survey_one(opt, most, files[i]);

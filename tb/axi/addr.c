@@ -28,7 +28,8 @@ static bool same(const tb_axi_ax *a, const tb_axi_ax *b) {
 }
 
 /* x: signals that are or were X, in the place of AW's */
-static COLD void report_changes(tb_axi_monitor *mon, const tb_axi_ax *ax, const tb_axi_ax *was, bool write, uint64_t cycle, uint64_t x) {
+static COLD void report_changes(tb_axi_monitor *mon, const tb_axi_ax *ax, const tb_axi_ax *was, bool write,
+                                uint64_t cycle, uint64_t x) {
     const struct {
         tb_axi_rule rule;
         tb_axi_signal signal;
@@ -48,7 +49,8 @@ static COLD void report_changes(tb_axi_monitor *mon, const tb_axi_ax *ax, const 
     const tb_axi_open b = axi_offered(mon, was, write, cycle);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         const tb_axi_rule rule = rule_of(all[i].rule, write);
-        if (all[i].now != all[i].before && (x & TB_AXI_X(all[i].signal)) == 0 && tb_axi_rule_applies(rule, mon->cfg.lite)) {
+        if (all[i].now != all[i].before && (x & TB_AXI_X(all[i].signal)) == 0 &&
+            tb_axi_rule_applies(rule, mon->cfg.lite)) {
             axi_bad(mon, rule, ch, cycle, &b, -1, "%s%s changed from 0x%" PRIx64 " to 0x%" PRIx64 " before %sREADY",
                     tb_axi_channel_name(ch), tb_axi_signal_get(all[i].signal)->name + 2, all[i].before, all[i].now,
                     tb_axi_channel_name(ch));
@@ -73,29 +75,31 @@ static uint64_t user_width(const tb_axi_monitor *mon, bool write) {
 }
 
 /* Rules of the three burst types. */
-static void judge_burst(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x, const tb_axi_open *b) {
+static void judge_burst(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x,
+                        const tb_axi_open *b) {
     const tb_axi_channel ch = write ? TB_AXI_AW : TB_AXI_AR;
     const char *name = tb_axi_channel_name(ch);
     const uint64_t place = TB_AXI_X(TB_AXI_AWADDR) | TB_AXI_X(TB_AXI_AWSIZE);
     const uint64_t length = TB_AXI_X(TB_AXI_AWLEN);
     if (ax->burst == TB_AXI_INCR && (x & (place | length)) == 0 && crosses(ax)) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWADDR_BOUNDARY, write), ch, cycle, b, -1, "burst of %u beats of %u bytes crosses a 4 KB boundary",
-                ax->len + 1u, 1u << (ax->size & 7u));
+        axi_bad(mon, rule_of(AXI4_ERRM_AWADDR_BOUNDARY, write), ch, cycle, b, -1,
+                "burst of %u beats of %u bytes crosses a 4 KB boundary", ax->len + 1u, 1u << (ax->size & 7u));
     }
     if (ax->burst == TB_AXI_WRAP && (x & place) == 0 && (ax->addr & ((1u << (ax->size & 7u)) - 1)) != 0) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWADDR_WRAP_ALIGN, write), ch, cycle, b, -1, "a WRAP burst starts at no multiple of its %u bytes",
-                1u << (ax->size & 7u));
+        axi_bad(mon, rule_of(AXI4_ERRM_AWADDR_WRAP_ALIGN, write), ch, cycle, b, -1,
+                "a WRAP burst starts at no multiple of its %u bytes", 1u << (ax->size & 7u));
     }
     if (ax->burst == TB_AXI_WRAP && (x & length) == 0 && !wrap_length(ax->len)) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWLEN_WRAP, write), ch, cycle, b, -1, "a WRAP burst of %u beats, expected 2, 4, 8 or 16",
-                ax->len + 1u);
+        axi_bad(mon, rule_of(AXI4_ERRM_AWLEN_WRAP, write), ch, cycle, b, -1,
+                "a WRAP burst of %u beats, expected 2, 4, 8 or 16", ax->len + 1u);
     }
     if (ax->burst == TB_AXI_FIXED && (x & length) == 0 && ax->len > 15) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWLEN_FIXED, write), ch, cycle, b, -1, "a FIXED burst of %u beats, expected at most 16",
-                ax->len + 1u);
+        axi_bad(mon, rule_of(AXI4_ERRM_AWLEN_FIXED, write), ch, cycle, b, -1,
+                "a FIXED burst of %u beats, expected at most 16", ax->len + 1u);
     }
     if (ax->burst > TB_AXI_WRAP) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWBURST, write), ch, cycle, b, -1, "%sBURST is %u, which is reserved", name, ax->burst);
+        axi_bad(mon, rule_of(AXI4_ERRM_AWBURST, write), ch, cycle, b, -1, "%sBURST is %u, which is reserved", name,
+                ax->burst);
     }
 }
 
@@ -107,23 +111,24 @@ static COLD void judge(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uin
         judge_burst(mon, ax, write, cycle, x, &b);
     }
     if (ax->size > mon->size_max) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWSIZE, write), ch, cycle, &b, -1, "%sSIZE %u is wider than the bus of %u bytes", name, ax->size,
-                mon->cfg.bytes);
+        axi_bad(mon, rule_of(AXI4_ERRM_AWSIZE, write), ch, cycle, &b, -1, "%sSIZE %u is wider than the bus of %u bytes",
+                name, ax->size, mon->cfg.bytes);
     }
     if ((ax->cache & 2u) == 0 && (ax->cache & 12u) != 0 && (x & TB_AXI_X(TB_AXI_AWCACHE)) == 0) {
         axi_bad(mon, rule_of(AXI4_ERRM_AWCACHE, write), ch, cycle, &b, -1,
                 "%sCACHE is 0x%x: allocation of an access that is not modifiable", name, ax->cache);
     }
     if (ax->id != 0 && mon->cfg.widths.id == 0) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWID_TIEOFF, write), ch, cycle, &b, -1, "%sID is 0x%" PRIx64 " on a port without IDs", name, ax->id);
+        axi_bad(mon, rule_of(AXI4_ERRM_AWID_TIEOFF, write), ch, cycle, &b, -1,
+                "%sID is 0x%" PRIx64 " on a port without IDs", name, ax->id);
     }
     if (ax->user != 0 && user_width(mon, write) == 0) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWUSER_TIEOFF, write), ch, cycle, &b, -1, "%sUSER is 0x%" PRIx64 " on a port that has no bit of it",
-                name, ax->user);
+        axi_bad(mon, rule_of(AXI4_ERRM_AWUSER_TIEOFF, write), ch, cycle, &b, -1,
+                "%sUSER is 0x%" PRIx64 " on a port that has no bit of it", name, ax->user);
     }
     if (ax->lock != 0 && ax->len > 15) {
-        axi_bad(mon, rule_of(AXI4_ERRM_AWLEN_LOCK, write), ch, cycle, &b, -1, "an exclusive burst of %u beats, expected at most 16",
-                ax->len + 1u);
+        axi_bad(mon, rule_of(AXI4_ERRM_AWLEN_LOCK, write), ch, cycle, &b, -1,
+                "an exclusive burst of %u beats, expected at most 16", ax->len + 1u);
     }
     if (ax->lock != 0) {
         axi_check_exclusive(mon, ax, write, cycle, x);
@@ -188,13 +193,15 @@ bool axi_ring_room(tb_axi_monitor *mon, void **ring, size_t size, uint32_t *cap,
 /* The table is full: nothing of this direction is matched until nothing of it is in flight. */
 static COLD void overflow(tb_axi_monitor *mon, const tb_axi_open *b, bool write, uint64_t cycle) {
     axi_bad(mon, write ? AXI4_AUXM_WCAM_OVERFLOW : AXI4_AUXM_RCAM_OVERFLOW, write ? TB_AXI_AW : TB_AXI_AR, cycle, b, -1,
-            "more than %u bursts in flight: they are not followed until none is left", write ? mon->wr_live : mon->rd_live);
+            "more than %u bursts in flight: they are not followed until none is left",
+            write ? mon->wr_live : mon->rd_live);
     mon->blind[write] = (write ? mon->wr_live : mon->rd_live) + UINT64_C(2); /* with this one; 1: none */
     mon->blind_said[write] = false;
     axi_forget(mon, write);
 }
 
-static void open_init(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
+static void open_init(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ax *ax, bool write, uint64_t cycle,
+                      uint64_t x) {
     memset(b, 0, sizeof *b);
     b->since = b->moved = cycle;
     b->addr = ax->addr;
@@ -211,19 +218,23 @@ static void open_init(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ax *ax, 
     b->burst = ax->burst;
     b->lock = ax->lock != 0;
     b->full = ax->size == mon->size_max && ax->burst == TB_AXI_INCR;
-    const bool bad_wrap = ax->burst == TB_AXI_WRAP && (!wrap_length(ax->len) || (ax->addr & ((1u << (ax->size & 7u)) - 1)) != 0);
+    const bool bad_wrap =
+        ax->burst == TB_AXI_WRAP && (!wrap_length(ax->len) || (ax->addr & ((1u << (ax->size & 7u)) - 1)) != 0);
     if (UNLIKELY(x != 0 || bad_wrap || ax->burst > TB_AXI_WRAP || ax->size > mon->size_max)) {
         const uint64_t shape = TB_AXI_X(TB_AXI_AWADDR) | TB_AXI_X(TB_AXI_AWSIZE) | TB_AXI_X(TB_AXI_AWBURST);
         const bool wrap_x = ax->burst == TB_AXI_WRAP && (x & TB_AXI_X(TB_AXI_AWLEN)) != 0;
-        const bool lanes = (x & shape) != 0 || bad_wrap || wrap_x || ax->burst > TB_AXI_WRAP || ax->size > mon->size_max;
-        b->unknown = (uint8_t)(((x & TB_AXI_X(TB_AXI_AWID)) != 0 ? UNKNOWN_ID : 0) | ((x & TB_AXI_X(TB_AXI_AWLEN)) != 0 ? UNKNOWN_LEN : 0) |
+        const bool lanes =
+            (x & shape) != 0 || bad_wrap || wrap_x || ax->burst > TB_AXI_WRAP || ax->size > mon->size_max;
+        b->unknown = (uint8_t)(((x & TB_AXI_X(TB_AXI_AWID)) != 0 ? UNKNOWN_ID : 0) |
+                               ((x & TB_AXI_X(TB_AXI_AWLEN)) != 0 ? UNKNOWN_LEN : 0) |
                                ((x & TB_AXI_X(TB_AXI_AWLOCK)) != 0 ? UNKNOWN_LOCK : 0) | (lanes ? UNKNOWN_LANES : 0));
         b->full = b->full && !lanes;
         mon->wild[write] += (b->unknown & UNKNOWN_ID) != 0;
     }
 }
 
-/* Room for a burst at the end of its ring, which only grows when a design has more in flight than ever before. False: the burst is not followed. */
+/* Room for a burst at the end of its ring, which only grows when a design has more in flight than ever before. False:
+ * the burst is not followed. */
 static COLD bool make_room(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle) {
     const uint32_t live = write ? mon->wr_live : mon->rd_live;
     void *ring = write ? mon->wr : mon->rd;

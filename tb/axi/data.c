@@ -1,4 +1,5 @@
-/* The data channel of writes: stability, strobes, number of beats. Addresses and data pair in order, whichever comes first. */
+/* The data channel of writes: stability, strobes, number of beats. Addresses and data pair in order, whichever comes
+ * first. */
 #include "mon_priv.h"
 
 #include <inttypes.h>
@@ -26,11 +27,12 @@ static COLD bool changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
         axi_bad(mon, AXI4_ERRM_WSTRB_STABLE, TB_AXI_W, s->cycle, b, beat, "WSTRB changed before WREADY");
     }
     if (s->w.last != mon->prev.w.last && (x & TB_AXI_X(TB_AXI_WLAST)) == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRM_WLAST_STABLE, TB_AXI_W, s->cycle, b, beat, "WLAST changed to %u before WREADY", s->w.last ? 1u : 0u);
+        axi_bad(mon, AXI4_ERRM_WLAST_STABLE, TB_AXI_W, s->cycle, b, beat, "WLAST changed to %u before WREADY",
+                s->w.last ? 1u : 0u);
     }
     if (s->w.user != mon->prev.w.user && (x & TB_AXI_X(TB_AXI_WUSER)) == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRM_WUSER_STABLE, TB_AXI_W, s->cycle, b, beat, "WUSER changed from 0x%" PRIx64 " to 0x%" PRIx64 " before WREADY",
-                mon->prev.w.user, s->w.user);
+        axi_bad(mon, AXI4_ERRM_WUSER_STABLE, TB_AXI_W, s->cycle, b, beat,
+                "WUSER changed from 0x%" PRIx64 " to 0x%" PRIx64 " before WREADY", mon->prev.w.user, s->w.user);
     }
     /* lanes whose strobe rises or falls while the beat waits are WSTRB_STABLE's matter */
     uint64_t lanes[2] = {UINT64_MAX, UINT64_MAX};
@@ -40,15 +42,17 @@ static COLD bool changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
     }
     const int lane = axi_data_differs(mon->prev_w, s->w.data, mon->cfg.bytes, lanes);
     if (lane >= 0) {
-        axi_bad(mon, AXI4_ERRM_WDATA_STABLE, TB_AXI_W, s->cycle, b, beat, "WDATA lane %d changed from 0x%02x to 0x%02x before WREADY", lane,
-                mon->prev_w[lane], s->w.data[lane]);
+        axi_bad(mon, AXI4_ERRM_WDATA_STABLE, TB_AXI_W, s->cycle, b, beat,
+                "WDATA lane %d changed from 0x%02x to 0x%02x before WREADY", lane, mon->prev_w[lane], s->w.data[lane]);
         found = true;
     }
-    return found || strb || s->w.last != mon->prev.w.last || s->w.user != mon->prev.w.user || (x & TB_AXI_X(TB_AXI_WDATA)) != 0;
+    return found || strb || s->w.last != mon->prev.w.last || s->w.user != mon->prev.w.user ||
+           (x & TB_AXI_X(TB_AXI_WDATA)) != 0;
 }
 
 static bool same(const tb_axi_monitor *mon, const tb_axi_sample *s) {
-    return ((s->w.strb[0] ^ mon->prev.w.strb[0]) | (s->w.strb[1] ^ mon->prev.w.strb[1]) | (s->w.user ^ mon->prev.w.user)) == 0 &&
+    return ((s->w.strb[0] ^ mon->prev.w.strb[0]) | (s->w.strb[1] ^ mon->prev.w.strb[1]) |
+            (s->w.user ^ mon->prev.w.user)) == 0 &&
            s->w.last == mon->prev.w.last && axi_data_same(mon->prev_w, s->w.data, mon->cfg.bytes);
 }
 
@@ -57,14 +61,15 @@ static COLD void odd_beat(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const tb_axi_open *b = wr_filling(mon);
     const int beat = b != NULL ? (int)b->beat : -1;
     if (s->w.user != 0 && mon->cfg.widths.wuser == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRM_WUSER_TIEOFF, TB_AXI_W, s->cycle, b, beat, "WUSER is 0x%" PRIx64 " on a port that has no bit of it",
-                s->w.user);
+        axi_bad(mon, AXI4_ERRM_WUSER_TIEOFF, TB_AXI_W, s->cycle, b, beat,
+                "WUSER is 0x%" PRIx64 " on a port that has no bit of it", s->w.user);
     }
     if (p->on && p->read_only && mon->stats.beats[TB_AXI_W] == 0) { /* once: the address is reported by itself */
         axi_bad(mon, PROJ_ERRM_RDONLY, TB_AXI_W, s->cycle, b, beat, "data on a port that only reads");
     }
     if (p->on && p->w_gap != 0 && mon->w_inside && s->cycle - mon->w_moved > p->w_gap + UINT64_C(1)) {
-        axi_bad(mon, PROJ_RECM_W_GAP, TB_AXI_W, s->cycle, b, beat, "%" PRIu64 " idle cycles inside a burst", s->cycle - mon->w_moved - 1);
+        axi_bad(mon, PROJ_RECM_W_GAP, TB_AXI_W, s->cycle, b, beat, "%" PRIu64 " idle cycles inside a burst",
+                s->cycle - mon->w_moved - 1);
     }
 }
 
@@ -72,7 +77,8 @@ bool axi_check_w(tb_axi_monitor *mon, const tb_axi_sample *s) {
     if (held(mon, TB_AXI_W)) {
         if (UNLIKELY(!s->w.valid)) {
             const tb_axi_open *b = wr_filling(mon);
-            axi_bad(mon, AXI4_ERRM_WVALID_STABLE, TB_AXI_W, s->cycle, b, b != NULL ? (int)b->beat : -1, "WVALID fell before WREADY");
+            axi_bad(mon, AXI4_ERRM_WVALID_STABLE, TB_AXI_W, s->cycle, b, b != NULL ? (int)b->beat : -1,
+                    "WVALID fell before WREADY");
             return false;
         }
         return !same(mon, s) && changed(mon, s);
@@ -90,18 +96,20 @@ static COLD bool wrong_end(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ear
     if (e->last && b->len - b->beat <= b->slack) {
         return false;
     }
-    axi_bad(mon, AXI4_ERRM_WDATA_NUM, TB_AXI_W, cycle, b, (int)b->beat, "WLAST is %u on beat %u of %u", e->last ? 1u : 0u, b->beat + 1u,
-            b->len + 1u);
+    axi_bad(mon, AXI4_ERRM_WDATA_NUM, TB_AXI_W, cycle, b, (int)b->beat, "WLAST is %u on beat %u of %u",
+            e->last ? 1u : 0u, b->beat + 1u, b->len + 1u);
     return true;
 }
 
 static COLD void wrong_strobes(tb_axi_monitor *mon, const tb_axi_open *b, uint64_t cycle, unsigned lo, unsigned hi) {
-    axi_bad(mon, AXI4_ERRM_WSTRB, TB_AXI_W, cycle, b, (int)b->beat, "strobes outside lanes %u..%u on beat %u", lo, hi, b->beat + 1u);
+    axi_bad(mon, AXI4_ERRM_WSTRB, TB_AXI_W, cycle, b, (int)b->beat, "strobes outside lanes %u..%u on beat %u", lo, hi,
+            b->beat + 1u);
 }
 
 /* One data beat and the burst that it belongs to. */
 static void match(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_early *e, uint64_t cycle) {
-    if (!(b->full && b->beat > 0) && !mon->cfg.lite && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0 && !e->guessed) {
+    if (!(b->full && b->beat > 0) && !mon->cfg.lite && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0 &&
+        !e->guessed) {
         unsigned lo;
         unsigned hi;
         uint64_t lanes[2];
@@ -136,7 +144,8 @@ static void match(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_early *e, ui
 
 static void store_early(tb_axi_monitor *mon, const tb_axi_early *e) {
     void *ring = mon->early;
-    const bool room = axi_ring_room(mon, &ring, sizeof *mon->early, &mon->early_cap, &mon->early_head, mon->early_count);
+    const bool room =
+        axi_ring_room(mon, &ring, sizeof *mon->early, &mon->early_cap, &mon->early_head, mon->early_count);
     mon->early = (tb_axi_early *)ring;
     if (room) {
         mon->early[(mon->early_head + mon->early_count++) & (mon->early_cap - 1)] = *e;

@@ -109,13 +109,14 @@ static tb_lite_status run(tb_lite_master *m, tb_step_fn *step, void *ctx, uint64
     return m->resp == TB_AXI_OKAY ? TB_LITE_OK : TB_LITE_ERROR;
 }
 
-tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, uint8_t strb, tb_step_fn *step, void *ctx,
-                             uint64_t timeout) {
+tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, uint8_t strb, tb_step_fn *step,
+                             void *ctx, uint64_t timeout) {
     tb_lite_start(m, true, addr, value, strb);
     return run(m, step, ctx, timeout);
 }
 
-tb_lite_status tb_lite_read(tb_lite_master *m, uint64_t addr, uint32_t *value, tb_step_fn *step, void *ctx, uint64_t timeout) {
+tb_lite_status tb_lite_read(tb_lite_master *m, uint64_t addr, uint32_t *value, tb_step_fn *step, void *ctx,
+                            uint64_t timeout) {
     tb_lite_start(m, false, addr, 0, 0);
     const tb_lite_status status = run(m, step, ctx, timeout);
     *value = m->value;

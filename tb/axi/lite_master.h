@@ -44,7 +44,9 @@ void tb_lite_sample(tb_lite_master *m);
 /* One whole cycle of the bench (drive, settle, sample, edge); false: stop. */
 typedef bool tb_step_fn(void *ctx);
 /* Blocking accesses: step the bench until the response is there, at most `timeout` cycles. */
-tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, uint8_t strb, tb_step_fn *step, void *ctx, uint64_t timeout);
-tb_lite_status tb_lite_read(tb_lite_master *m, uint64_t addr, uint32_t *value, tb_step_fn *step, void *ctx, uint64_t timeout);
+tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, uint8_t strb, tb_step_fn *step,
+                             void *ctx, uint64_t timeout);
+tb_lite_status tb_lite_read(tb_lite_master *m, uint64_t addr, uint32_t *value, tb_step_fn *step, void *ctx,
+                            uint64_t timeout);
 
 #endif

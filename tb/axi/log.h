@@ -1,7 +1,9 @@
 /*
- * log.h - the bursts of one AXI4 or AXI4-Lite port, for a person: the last few thousand of them, with the cycles at which they moved.
+ * log.h - the bursts of one AXI4 or AXI4-Lite port, for a person: the last few thousand of them, with the cycles at
+ * which they moved.
  *
- * Like the monitor it sees nothing but samples. It judges nothing: a response that belongs to no burst is counted and dropped.
+ * Like the monitor it sees nothing but samples. It judges nothing: a response that belongs to no burst is counted and
+ * dropped.
  */
 #ifndef TB_AXI_LOG_H
 #define TB_AXI_LOG_H

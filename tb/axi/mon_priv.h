@@ -1,8 +1,9 @@
 /*
  * mon_priv.h - what the parts of the checker share.
  *
- * One step: unknown.c takes X, reset and the first edge after it out of the sample; addr.c, data.c and resp.c judge each channel against the last sample and the
- * bursts in flight (check_); then the same files take the handshakes (take_), which changes what is in flight. So nothing can answer what is accepted at the same edge.
+ * One step: unknown.c takes X, reset and the first edge after it out of the sample; addr.c, data.c and resp.c judge
+ * each channel against the last sample and the bursts in flight (check_); then the same files take the handshakes
+ * (take_), which changes what is in flight. So nothing can answer what is accepted at the same edge.
  */
 #ifndef TB_AXI_MON_PRIV_H
 #define TB_AXI_MON_PRIV_H
@@ -36,13 +37,15 @@ static inline tb_axi_open *wr_filling(const tb_axi_monitor *mon) {
 }
 
 /* Lanes lo..hi of a beat. */
-static inline void burst_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint32_t beat, unsigned *lo, unsigned *hi) {
+static inline void burst_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint32_t beat, unsigned *lo,
+                               unsigned *hi) {
     if (b->full || mon->cfg.lite) {
         *lo = beat == 0 && !mon->cfg.lite ? (unsigned)b->addr & (mon->cfg.bytes - 1) : 0;
         *hi = mon->cfg.bytes - 1;
         return;
     }
-    tb_axi_beat(b->addr, b->len, b->size > mon->size_max ? mon->size_max : b->size, b->burst, beat, mon->cfg.bytes, NULL, lo, hi);
+    tb_axi_beat(b->addr, b->len, b->size > mon->size_max ? mon->size_max : b->size, b->burst, beat, mon->cfg.bytes,
+                NULL, lo, hi);
 }
 
 /* Lanes lo..hi as a mask. */
@@ -61,8 +64,9 @@ static inline uint64_t lane_bytes(const uint64_t mask[2], unsigned i) {
 /* ---- report.c ---- */
 
 /* Note a violation. b: the burst that it is about, or NULL; beat: from 0, -1: not about one beat. */
-__attribute__((format(printf, 7, 8))) COLD void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch, uint64_t cycle,
-                                                        const tb_axi_open *b, int beat, const char *format, ...);
+__attribute__((format(printf, 7, 8))) COLD void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch,
+                                                        uint64_t cycle, const tb_axi_open *b, int beat,
+                                                        const char *format, ...);
 /* A burst that is only offered so far, for axi_bad(). */
 tb_axi_open axi_offered(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle);
 
@@ -117,7 +121,8 @@ bool axi_check_r(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_b(tb_axi_monitor *mon, const tb_axi_sample *s);
 /* lanes: those that the beat uses, for the trace hash. */
 void axi_take_r(tb_axi_monitor *mon, const tb_axi_sample *s, uint64_t lanes[2]);
-/* The oldest burst that waits for an answer of this ID; NULL: none. id_x: the ID is not known. It is mostly the oldest of all. */
+/* The oldest burst that waits for an answer of this ID; NULL: none. id_x: the ID is not known. It is mostly the oldest
+ * of all. */
 tb_axi_open *axi_rd_search(const tb_axi_monitor *mon, uint64_t id, bool id_x);
 tb_axi_open *axi_wr_search(const tb_axi_monitor *mon, uint64_t id, bool id_x);
 static inline tb_axi_open *axi_rd_find(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
@@ -143,8 +148,9 @@ COLD void axi_take_exclusive(tb_axi_monitor *mon, const tb_axi_ax *ax, bool writ
 
 /* ---- project.c ---- */
 
-/* Rules of the project: of an address that appears (x as above), of the number of bursts after one was accepted, of valids at the first edge of a reset (a bit per channel).
- * axi_project_wrote() remembers which bytes a beat has written. */
+/* Rules of the project: of an address that appears (x as above), of the number of bursts after one was accepted, of
+ * valids at the first edge of a reset (a bit per channel). axi_project_wrote() remembers which bytes a beat has
+ * written. */
 void axi_project_ax(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x);
 void axi_project_flight(tb_axi_monitor *mon, bool write, uint64_t cycle);
 void axi_project_wrote(const tb_axi_monitor *mon, tb_axi_open *b, const uint64_t strb[2]);
@@ -156,7 +162,8 @@ void axi_project_reset(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned val
 tb_axi_resync *axi_r_sync(tb_axi_monitor *mon, uint64_t id);
 /* A burst ended in the wrong place: without its last beat mark, or too early. */
 COLD void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool missing);
-/* Can a beat of write data be read? One behind a burst without a last beat cannot before the next burst has its address. */
+/* Can a beat of write data be read? One behind a burst without a last beat cannot before the next burst has its
+ * address. */
 bool axi_sync_can(const tb_axi_monitor *mon);
 /* A beat after that. next: the oldest read of the ID that is open, or NULL. */
 COLD void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle);
@@ -164,7 +171,8 @@ COLD void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, b
 
 /* ---- unknown.c ---- */
 
-/* A sample in reset, at the first edge after it, or with X. True: `clean` is left to judge, with all valids and readies known. */
+/* A sample in reset, at the first edge after it, or with X. True: `clean` is left to judge, with all valids and readies
+ * known. */
 COLD bool axi_unknown(tb_axi_monitor *mon, const tb_axi_sample *s, tb_axi_sample *clean);
 
 /* ---- stats.c ---- */

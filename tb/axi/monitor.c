@@ -19,7 +19,8 @@ void tb_axi_mon_defaults(tb_axi_mon_cfg *cfg, const char *name, const tb_axi_por
 }
 
 static bool legal_width(const tb_axi_mon_cfg *cfg) {
-    return (cfg->bytes & (cfg->bytes - 1)) == 0 && cfg->bytes >= (cfg->lite ? 4 : 1) && cfg->bytes <= (cfg->lite ? 8 : TB_AXI_MAX_BYTES);
+    return (cfg->bytes & (cfg->bytes - 1)) == 0 && cfg->bytes >= (cfg->lite ? 4 : 1) &&
+           cfg->bytes <= (cfg->lite ? 8 : TB_AXI_MAX_BYTES);
 }
 
 int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg) {
@@ -27,7 +28,8 @@ int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg) {
     mon->cfg = *cfg;
     if (!legal_width(cfg)) {
         axi_bad(mon, cfg->lite ? AXI4LITE_AUXM_DATA_WIDTH : AXI4_AUXM_DATA_WIDTH, TB_AXI_W, 0, NULL, -1,
-                "a data bus of %u bytes, expected %s", cfg->bytes, cfg->lite ? "4 or 8" : "a power of two from 1 to 128");
+                "a data bus of %u bytes, expected %s", cfg->bytes,
+                cfg->lite ? "4 or 8" : "a power of two from 1 to 128");
         return -1;
     }
     uint32_t cap = 32;
@@ -105,8 +107,8 @@ void axi_blind_answer(tb_axi_monitor *mon, bool write, uint64_t cycle) {
     }
     if (!mon->blind_said[write]) {
         mon->blind_said[write] = true;
-        axi_bad(mon, write ? AXI4_AUXM_WCAM_UNDERFLOW : AXI4_AUXM_RCAM_UNDERFLOW, write ? TB_AXI_B : TB_AXI_R, cycle, NULL, -1,
-                "the answer belongs to a burst that was not stored");
+        axi_bad(mon, write ? AXI4_AUXM_WCAM_UNDERFLOW : AXI4_AUXM_RCAM_UNDERFLOW, write ? TB_AXI_B : TB_AXI_R, cycle,
+                NULL, -1, "the answer belongs to a burst that was not stored");
     }
     mon->blind[write] -= mon->blind[write] > 1;
     /* data must be at the boundary of a burst, too */
@@ -156,8 +158,8 @@ static inline uint64_t hash_data(const tb_axi_monitor *mon, uint64_t h, const ui
 
 static void hash_ax(const tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_channel ch, uint64_t cycle) {
     const uint64_t word = ax->id | (uint64_t)ax->len << 16 | (uint64_t)ax->size << 24 | (uint64_t)ax->burst << 32 |
-                          (uint64_t)ax->lock << 36 | (uint64_t)ax->cache << 40 | (uint64_t)ax->prot << 44 | (uint64_t)ax->qos << 48 |
-                          (uint64_t)ax->region << 52;
+                          (uint64_t)ax->lock << 36 | (uint64_t)ax->cache << 40 | (uint64_t)ax->prot << 44 |
+                          (uint64_t)ax->qos << 48 | (uint64_t)ax->region << 52;
     *mon->cfg.hash = hash_beat(mon, cycle, ch, ax->addr, word);
 }
 
@@ -187,7 +189,8 @@ static void take_write(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned mov
         mon->stats.beats[TB_AXI_W]++;
         axi_take_w(mon, s);
         if (hash) {
-            const uint64_t h = hash_beat(mon, s->cycle, TB_AXI_W, s->w.strb[0], s->w.strb[1] << 1 | (s->w.last ? 1 : 0));
+            const uint64_t h =
+                hash_beat(mon, s->cycle, TB_AXI_W, s->w.strb[0], s->w.strb[1] << 1 | (s->w.last ? 1 : 0));
             *mon->cfg.hash = hash_data(mon, h, s->w.data, s->w.strb);
         }
     }
@@ -230,8 +233,9 @@ static void take_read(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned move
 /* ---- waiting ---- */
 
 static COLD void too_long(tb_axi_monitor *mon, uint64_t cycle) {
-    static const tb_axi_rule rules[TB_AXI_CHANNELS] = {AXI4_RECS_AWREADY_MAX_WAIT, AXI4_RECS_WREADY_MAX_WAIT, AXI4_RECM_BREADY_MAX_WAIT,
-                                                       AXI4_RECS_ARREADY_MAX_WAIT, AXI4_RECM_RREADY_MAX_WAIT};
+    static const tb_axi_rule rules[TB_AXI_CHANNELS] = {AXI4_RECS_AWREADY_MAX_WAIT, AXI4_RECS_WREADY_MAX_WAIT,
+                                                       AXI4_RECM_BREADY_MAX_WAIT, AXI4_RECS_ARREADY_MAX_WAIT,
+                                                       AXI4_RECM_RREADY_MAX_WAIT};
     uint64_t next = UINT64_MAX;
     for (unsigned c = 0; c < TB_AXI_CHANNELS; c++) {
         if (((mon->stalled & ~(unsigned)mon->waited) >> c & 1u) == 0) {
@@ -245,15 +249,17 @@ static COLD void too_long(tb_axi_monitor *mon, uint64_t cycle) {
         const bool ax = c == TB_AXI_AW || c == TB_AXI_AR;
         const char *name = tb_axi_channel_name((tb_axi_channel)c);
         const tb_axi_open b =
-            ax ? axi_offered(mon, c == TB_AXI_AW ? &mon->prev.aw : &mon->prev.ar, c == TB_AXI_AW, cycle) : (tb_axi_open){0};
+            ax ? axi_offered(mon, c == TB_AXI_AW ? &mon->prev.aw : &mon->prev.ar, c == TB_AXI_AW, cycle)
+               : (tb_axi_open){0};
         mon->waited |= (uint8_t)(1u << c);
-        axi_bad(mon, rules[c], (tb_axi_channel)c, cycle, ax ? &b : NULL, -1, "%sVALID has waited %u cycles for %sREADY", name,
-                mon->max_waits, name);
+        axi_bad(mon, rules[c], (tb_axi_channel)c, cycle, ax ? &b : NULL, -1, "%sVALID has waited %u cycles for %sREADY",
+                name, mon->max_waits, name);
     }
     mon->deadline = next;
 }
 
-/* Remember what must stay until it is taken. fresh: bit per channel whose payload is not the one that is remembered already. */
+/* Remember what must stay until it is taken. fresh: bit per channel whose payload is not the one that is remembered
+ * already. */
 static void remember(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned stalled, unsigned fresh) {
     if ((fresh & stalled) != 0) {
         if ((fresh & stalled) >> TB_AXI_AW & 1u) {
@@ -370,7 +376,8 @@ void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle) {
         const tb_axi_open *b = tb_axi_mon_burst(mon, write, 0);
         /* as many answers went astray, which was reported */
         if (mon->blind[d] == 0 && b != NULL && live > mon->strays[d] + (uint64_t)mon->excuse[d]) {
-            axi_bad(mon, write ? AXI4_ERRS_BRESP_ALL_DONE_EOS : AXI4_ERRS_RLAST_ALL_DONE_EOS, write ? TB_AXI_B : TB_AXI_R, cycle, b, -1,
+            axi_bad(mon, write ? AXI4_ERRS_BRESP_ALL_DONE_EOS : AXI4_ERRS_RLAST_ALL_DONE_EOS,
+                    write ? TB_AXI_B : TB_AXI_R, cycle, b, -1,
                     write ? "the end, and %u writes have no response" : "the end, and %u reads lack data", live);
         }
     }

@@ -1,12 +1,15 @@
 /*
  * monitor.h - protocol checker, statistics and trace hash of one AXI4 or AXI4-Lite port.
  *
- * tb_axi_mon_step() sees nothing but samples, so the same rules run in simulation, on recorded traces and in unit tests; X rules fire where samples have X. Both
- * sides of the port are judged. How to use it: docs/axi-checker.md; every rule: docs/axi-rules.md.
+ * tb_axi_mon_step() sees nothing but samples, so the same rules run in simulation, on recorded traces and in unit
+ * tests; X rules fire where samples have X. Both sides of the port are judged. How to use it: docs/axi-checker.md;
+ * every rule: docs/axi-rules.md.
  *
- * Policy: a response at the same edge as the last handshake that it depends on is an error; valid in reset or at the first edge after it is an error (at the first edge of a reset in
- * the middle of traffic it is not: a synchronous reset cannot be faster); an address is judged whenever its valid is high, and again when it changes; data must be stable on used lanes.
- * After a violation the checker goes on with what both sides most likely mean, so that one mistake is one violation.
+ * Policy: a response at the same edge as the last handshake that it depends on is an error; valid in reset or at the
+ * first edge after it is an error (at the first edge of a reset in the middle of traffic it is not: a synchronous reset
+ * cannot be faster); an address is judged whenever its valid is high, and again when it changes; data must be stable on
+ * used lanes. After a violation the checker goes on with what both sides most likely mean, so that one mistake is one
+ * violation.
  */
 #ifndef TB_AXI_MONITOR_H
 #define TB_AXI_MONITOR_H
@@ -72,15 +75,18 @@ typedef struct tb_axi_mon_cfg {
     bool lite;
     uint32_t bytes;       /* of the data bus: 1 .. 128, AXI4-Lite 4 or 8 */
     tb_axi_widths widths; /* 0: tied off, must be 0 */
-    uint32_t depth;       /* expected bursts in flight: room for them from the start, so that nothing is allocated later (0: 32) */
-    uint32_t max_depth;   /* more bursts in flight of one direction are not followed (0: no limit, the tables grow) */
-    uint32_t exclusives;  /* IDs whose exclusive read is remembered (0: 64) */
-    uint32_t max_waits;   /* cycles from valid to ready, a recommendation (0: 16; UINT32_MAX: any) */
-    bool no_exclusive;    /* leave out AXI4_RECM_EXCL_MATCH and _PAIR */
-    bool strict_data;     /* data is stable on all lanes */
-    bool error_data_x;    /* RDATA may be X beside SLVERR and DECERR */
+    /* expected bursts in flight: room for them from the start, so that nothing is allocated later (0: 32) */
+    uint32_t depth;
+    uint32_t max_depth;  /* more bursts in flight of one direction are not followed (0: no limit, the tables grow) */
+    uint32_t exclusives; /* IDs whose exclusive read is remembered (0: 64) */
+    uint32_t max_waits;  /* cycles from valid to ready, a recommendation (0: 16; UINT32_MAX: any) */
+    bool no_exclusive;   /* leave out AXI4_RECM_EXCL_MATCH and _PAIR */
+    bool strict_data;    /* data is stable on all lanes */
+    bool error_data_x;   /* RDATA may be X beside SLVERR and DECERR */
     bool
-        running; /* the first sample is in the middle of traffic: until a reset, or until a direction rested for TB_AXI_QUIET cycles, answers and bursts are not matched */
+        /* the first sample is in the middle of traffic: until a reset, or until a direction rested for TB_AXI_QUIET
+           cycles, answers and bursts are not matched */
+        running;
     tb_axi_project proj;
     uint8_t severity[TB_AXI_RULES]; /* tb_axi_severity of each rule */
     tb_axi_report_fn report;        /* or NULL */
@@ -88,8 +94,9 @@ typedef struct tb_axi_mon_cfg {
     uint64_t *hash; /* trace hash to add to, or NULL; may be shared between ports that are sampled in a fixed order */
 } tb_axi_mon_cfg;
 
-#define TB_AXI_LATENCY_BINS 48u /* 0 .. 15 cycles one by one, then four bins for each doubling, the last one without an end */
-#define TB_AXI_DEPTH_BINS 33u   /* 0 .. 31 bursts in flight, 32 or more */
+#define TB_AXI_LATENCY_BINS                                                                                            \
+    48u /* 0 .. 15 cycles one by one, then four bins for each doubling, the last one without an end */
+#define TB_AXI_DEPTH_BINS 33u /* 0 .. 31 bursts in flight, 32 or more */
 
 #define TB_AXI_LENGTHS 9u /* classes of bursts: 1, 2, 3 .. 4, 5 .. 8 and so on, 129 .. 256 beats */
 #define TB_AXI_ALIGNS 13u /* the largest power of two, up to 4 KB, that divides the first address: 2^bin */
@@ -113,7 +120,8 @@ typedef enum tb_axi_beat_place {
     TB_AXI_BEAT_PLACES
 } tb_axi_beat_place;
 
-/* Bursts of one direction. Latencies are of complete bursts, in cycles from the accepted address; 0 where data came before it. */
+/* Bursts of one direction. Latencies are of complete bursts, in cycles from the accepted address; 0 where data came
+ * before it. */
 typedef struct tb_axi_dir_stats {
     uint64_t bursts[256];                          /* accepted, by beats - 1 */
     uint64_t first[TB_AXI_LATENCY_BINS];           /* to the first beat of data */
@@ -192,8 +200,9 @@ typedef struct tb_axi_monitor {
     tb_axi_sample prev; /* last sample; payload kept only for channels that were stalled */
     uint8_t prev_w[TB_AXI_MAX_BYTES], prev_r[TB_AXI_MAX_BYTES];
     bool begun;
-    bool in_reset;      /* the next edge with reset high is the first one */
-    bool reset_known;   /* because there was a reset: a sample in it, or tb_axi_mon_reset(); else the samples just begin */
+    bool in_reset; /* the next edge with reset high is the first one */
+    /* because there was a reset: a sample in it, or tb_axi_mon_reset(); else the samples just begin */
+    bool reset_known;
     bool first_edge;    /* this one is */
     bool low;           /* reset was low at the last sample */
     uint8_t reset_said; /* bit per channel: its valid in this reset is reported */
@@ -203,17 +212,19 @@ typedef struct tb_axi_monitor {
     uint64_t lanes[2];  /* of the bus */
     bool one_id;        /* IDs do not count: AXI4-Lite, or none are there */
     bool w_extra;       /* rules of the project look at each beat of W */
-    uint64_t w_lasts;   /* last beats of W, while bursts are counted: equal to number[1] when data and addresses are level */
-    bool w_inside;      /* the last beat of W was not the last of its burst */
-    uint64_t w_moved;   /* cycle of that beat */
-    bool r_stray;       /* inside a burst of read data that nobody asked for, with this ID */
+    /* last beats of W, while bursts are counted: equal to number[1] when data and addresses are level */
+    uint64_t w_lasts;
+    bool w_inside;    /* the last beat of W was not the last of its burst */
+    uint64_t w_moved; /* cycle of that beat */
+    bool r_stray;     /* inside a burst of read data that nobody asked for, with this ID */
     uint64_t r_stray_id;
     bool oom;
     bool over; /* tb_axi_mon_finish() was called */
     tb_axi_exclusive *excl;
     uint32_t excl_cap, excl_count;
     bool excl_lost; /* some were not stored */
-    /* reads, writes: bursts in flight that are not followed, until there are none; UINT64_MAX: their number is not known (cfg.running) */
+    /* reads, writes: bursts in flight that are not followed, until there are none; UINT64_MAX: their number is not
+     * known (cfg.running) */
     uint64_t blind[2];
     uint64_t active[2]; /* cycle of the last valid, while that number is not known */
     bool blind_said[2];
@@ -242,17 +253,21 @@ typedef struct tb_axi_monitor {
 /* cfg of a bound port: lite, bytes, widths; everything else 0. */
 void tb_axi_mon_defaults(tb_axi_mon_cfg *cfg, const char *name, const tb_axi_port *port);
 /*
- * 0 or -1: out of memory, or an illegal data width, which then is the monitor's one violation (AXI4_AUXM_DATA_WIDTH or AXI4LITE_AUXM_DATA_WIDTH). After -1 the
- * monitor must not be stepped; tb_axi_mon_free() is allowed. Nothing is in flight at first.
+ * 0 or -1: out of memory, or an illegal data width, which then is the monitor's one violation (AXI4_AUXM_DATA_WIDTH or
+ * AXI4LITE_AUXM_DATA_WIDTH). After -1 the monitor must not be stepped; tb_axi_mon_free() is allowed. Nothing is in
+ * flight at first.
  */
 int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg);
 void tb_axi_mon_free(tb_axi_monitor *mon);
-/* The next sample is the first edge after a reset: for benches that do not sample in reset. What is in flight is forgotten. */
+/* The next sample is the first edge after a reset: for benches that do not sample in reset. What is in flight is
+ * forgotten. */
 void tb_axi_mon_reset(tb_axi_monitor *mon);
-/* One rising edge. Cycles without any valid may be left out when nothing was stalled, reset is high and no signal is X. */
+/* One rising edge. Cycles without any valid may be left out when nothing was stalled, reset is high and no signal is X.
+ */
 void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
 /*
- * The end, in peace: nothing may be in flight (the rules that end in _EOS), depth statistics reach to `cycle`. Not for runs that were cut off. A second call does nothing.
+ * The end, in peace: nothing may be in flight (the rules that end in _EOS), depth statistics reach to `cycle`. Not for
+ * runs that were cut off. A second call does nothing.
  */
 void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle);
 /* Bursts in flight: reads, writes. */
@@ -270,7 +285,8 @@ void tb_axi_stats_json(const tb_axi_monitor *mon, uint64_t cycle, FILE *out);
 
 /* Sample a bound port outside reset and step; idle cycles cost a few loads. */
 static inline void tb_axi_mon_port(tb_axi_monitor *mon, const tb_axi_port *port, uint64_t cycle) {
-    if (!(*port->aw.valid | *port->w_valid | *port->b_valid | *port->ar.valid | *port->r_valid | mon->stalled | (uint8_t)mon->in_reset)) {
+    if (!(*port->aw.valid | *port->w_valid | *port->b_valid | *port->ar.valid | *port->r_valid | mon->stalled |
+          (uint8_t)mon->in_reset)) {
         return;
     }
     tb_axi_sample s;

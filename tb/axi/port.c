@@ -151,9 +151,11 @@ int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool l
         complain(&b, wdata.ptr == NULL ? "wdata" : "rdata", "is missing");
         return -1;
     }
-    if (wdata.width != rdata.width || bytes < (lite ? 4 : 1) || bytes > TB_AXI_MAX_BYTES || (bytes & (bytes - 1)) != 0 ||
-        wdata.width % 8 != 0) {
-        complain(&b, "wdata", "has an illegal width, expected a power of two from 8 to 1024 bits (AXI4-Lite: from 32), as wide as rdata");
+    if (wdata.width != rdata.width || bytes < (lite ? 4 : 1) || bytes > TB_AXI_MAX_BYTES ||
+        (bytes & (bytes - 1)) != 0 || wdata.width % 8 != 0) {
+        complain(
+            &b, "wdata",
+            "has an illegal width, expected a power of two from 8 to 1024 bits (AXI4-Lite: from 32), as wide as rdata");
         return -1;
     }
     tb_axi_port_init(port, lite, bytes);

@@ -4,7 +4,7 @@
 
 #include "slave.h"
 
-#define NO_STALL                                                                                                                           \
+#define NO_STALL                                                                                                       \
     { .pause = 0, .wait = 0, .flap = 0, .pause_max = 1 }
 
 const tb_axi_profile tb_axi_profiles[] = {

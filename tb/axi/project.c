@@ -6,7 +6,8 @@
 #define SHAPE (TB_AXI_X(TB_AXI_AWADDR) | TB_AXI_X(TB_AXI_AWLEN) | TB_AXI_X(TB_AXI_AWSIZE) | TB_AXI_X(TB_AXI_AWBURST))
 
 /* Bytes that a burst touches: first and last. */
-static void reach(const tb_axi_monitor *mon, uint64_t addr, unsigned len, unsigned size, unsigned burst, uint64_t *first, uint64_t *last) {
+static void reach(const tb_axi_monitor *mon, uint64_t addr, unsigned len, unsigned size, unsigned burst,
+                  uint64_t *first, uint64_t *last) {
     const uint64_t step = UINT64_C(1) << (mon->cfg.lite ? mon->size_max : size & 7u);
     const uint64_t total = mon->cfg.lite ? step : step * (len + 1u);
     *first = addr;
@@ -84,14 +85,15 @@ static uint64_t no_bits(const tb_axi_project *p) {
     return p->addr_bits > 0 && p->addr_bits < 64 ? UINT64_MAX << p->addr_bits : 0;
 }
 
-static COLD void judge_address(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_channel ch, uint64_t cycle, const tb_axi_open *b) {
+static COLD void judge_address(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_channel ch, uint64_t cycle,
+                               const tb_axi_open *b) {
     const tb_axi_project *p = &mon->cfg.proj;
     uint64_t first;
     uint64_t last;
     reach(mon, ax->addr, ax->len, ax->size, ax->burst, &first, &last);
     if (last < first || (last & no_bits(p)) != 0 || !mapped(p, first, last)) {
-        axi_bad(mon, PROJ_ERRM_ADDR_RANGE, ch, cycle, b, -1, "bytes 0x%" PRIx64 " .. 0x%" PRIx64 " are not all in a mapped range", first,
-                last);
+        axi_bad(mon, PROJ_ERRM_ADDR_RANGE, ch, cycle, b, -1,
+                "bytes 0x%" PRIx64 " .. 0x%" PRIx64 " are not all in a mapped range", first, last);
     }
     if (p->align > 1 && (ax->addr & (p->align - 1)) != 0 && !mon->cfg.lite) {
         axi_bad(mon, PROJ_ERRM_ADDR_ALIGN, ch, cycle, b, -1, "the address is no multiple of %u", p->align);
@@ -110,11 +112,12 @@ static COLD void judge_shape(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_ch
         axi_bad(mon, PROJ_ERRM_AXLOCK_TIED, ch, cycle, b, -1, "%sLOCK is 1, no access is exclusive", name);
     }
     if (p->ids != 0 && ax->id >= p->ids && (x & TB_AXI_X(TB_AXI_AWID)) == 0) {
-        axi_bad(mon, PROJ_ERRM_ID_RANGE, ch, cycle, b, -1, "ID %" PRIu64 ", expected one below %" PRIu64, ax->id, p->ids);
+        axi_bad(mon, PROJ_ERRM_ID_RANGE, ch, cycle, b, -1, "ID %" PRIu64 ", expected one below %" PRIu64, ax->id,
+                p->ids);
     }
     if (p->no_narrow && ax->len > 0 && ax->size < mon->size_max && (x & SHAPE) == 0) {
-        axi_bad(mon, PROJ_ERRM_NARROW, ch, cycle, b, -1, "%u beats of %u bytes on a bus of %u", ax->len + 1u, 1u << ax->size,
-                mon->cfg.bytes);
+        axi_bad(mon, PROJ_ERRM_NARROW, ch, cycle, b, -1, "%u beats of %u bytes on a bus of %u", ax->len + 1u,
+                1u << ax->size, mon->cfg.bytes);
     }
 }
 
@@ -123,8 +126,8 @@ static COLD void judge(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uin
     const tb_axi_channel ch = write ? TB_AXI_AW : TB_AXI_AR;
     const tb_axi_open b = axi_offered(mon, ax, write, cycle);
     if (write ? p->read_only : p->write_only) {
-        axi_bad(mon, write ? PROJ_ERRM_RDONLY : PROJ_ERRM_WRONLY, ch, cycle, &b, -1, "an address on a port that only %s",
-                write ? "reads" : "writes");
+        axi_bad(mon, write ? PROJ_ERRM_RDONLY : PROJ_ERRM_WRONLY, ch, cycle, &b, -1,
+                "an address on a port that only %s", write ? "reads" : "writes");
     }
     if ((x & SHAPE) == 0) {
         judge_address(mon, ax, ch, cycle, &b);
@@ -134,7 +137,8 @@ static COLD void judge(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uin
     }
     const uint64_t waits = write && p->wlast_to_aw != 0 ? data_waits(mon, cycle) : 0;
     if (waits > p->wlast_to_aw) {
-        axi_bad(mon, PROJ_RECM_WLAST_TO_AW, ch, cycle, &b, -1, "the last beat of its data came %" PRIu64 " cycles ago", waits);
+        axi_bad(mon, PROJ_RECM_WLAST_TO_AW, ch, cycle, &b, -1, "the last beat of its data came %" PRIu64 " cycles ago",
+                waits);
     }
 }
 
@@ -148,9 +152,11 @@ static COLD void overtakes(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cy
 static bool plain(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write) {
     const tb_axi_project *p = &mon->cfg.proj;
     const uint64_t end = ax->addr + ((ax->len + UINT64_C(1)) << (ax->size & 7u)); /* or beyond it */
-    return !mon->cfg.lite && ax->burst == TB_AXI_INCR && ax->lock == 0 && (ax->size == mon->size_max || ax->len == 0 || !p->no_narrow) &&
-           (p->ids == 0 || ax->id < p->ids) && ((ax->addr | end) & no_bits(p)) == 0 && p->range_count == 0 &&
-           (p->align == 0 || (ax->addr & (p->align - 1)) == 0) && !(write ? p->read_only || p->wlast_to_aw != 0 : p->write_only);
+    return !mon->cfg.lite && ax->burst == TB_AXI_INCR && ax->lock == 0 &&
+           (ax->size == mon->size_max || ax->len == 0 || !p->no_narrow) && (p->ids == 0 || ax->id < p->ids) &&
+           ((ax->addr | end) & no_bits(p)) == 0 && p->range_count == 0 &&
+           (p->align == 0 || (ax->addr & (p->align - 1)) == 0) &&
+           !(write ? p->read_only || p->wlast_to_aw != 0 : p->write_only);
 }
 
 void axi_project_ax(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle, uint64_t x) {
@@ -175,15 +181,16 @@ void axi_project_flight(tb_axi_monitor *mon, bool write, uint64_t cycle) {
     const uint32_t count = write ? mon->wr_count : mon->rd_count;
     if (limit != 0 && live > limit && count > 0) {
         axi_bad(mon, write ? PROJ_ERRM_WR_OUTSTANDING : PROJ_ERRM_RD_OUTSTANDING, write ? TB_AXI_AW : TB_AXI_AR, cycle,
-                write ? wr_at(mon, count - 1) : rd_at(mon, count - 1), -1, "%u bursts in flight, at most %u are allowed", live, limit);
+                write ? wr_at(mon, count - 1) : rd_at(mon, count - 1), -1,
+                "%u bursts in flight, at most %u are allowed", live, limit);
     }
 }
 
 void axi_project_reset(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned valids) {
     for (unsigned c = 0; mon->cfg.proj.on && mon->cfg.proj.reset_async && c < TB_AXI_CHANNELS; c++) {
         if ((valids >> c & 1u) != 0) {
-            axi_bad(mon, PROJ_ERR_RESET_ASYNC, (tb_axi_channel)c, s->cycle, NULL, -1, "%sVALID is high although reset is low",
-                    tb_axi_channel_name((tb_axi_channel)c));
+            axi_bad(mon, PROJ_ERR_RESET_ASYNC, (tb_axi_channel)c, s->cycle, NULL, -1,
+                    "%sVALID is high although reset is low", tb_axi_channel_name((tb_axi_channel)c));
         }
     }
 }

@@ -9,9 +9,9 @@ static const struct {
     size_t at;
     uint8_t bytes; /* 0: a switch */
 } members[] = {
-#define NUMBER(name)                                                                                                                       \
+#define NUMBER(name)                                                                                                   \
     { #name, offsetof(tb_axi_project, name), sizeof((tb_axi_project *)0)->name }
-#define SWITCH(name)                                                                                                                       \
+#define SWITCH(name)                                                                                                   \
     { #name, offsetof(tb_axi_project, name), 0 }
     NUMBER(max_writes), NUMBER(max_reads),  NUMBER(ids),         NUMBER(addr_bits),  NUMBER(align),   NUMBER(w_gap),
     NUMBER(r_gap),      NUMBER(w_to_b),     NUMBER(wlast_to_aw), SWITCH(incr_only),  SWITCH(no_lock), SWITCH(no_narrow),
@@ -29,7 +29,9 @@ static size_t find(const char *name) {
 
 tb_axi_project_kind tb_axi_project_kind_of(const char *name) {
     const size_t i = find(name);
-    return i == MEMBERS ? TB_AXI_PROJECT_UNKNOWN : members[i].bytes == 0 ? TB_AXI_PROJECT_SWITCH : TB_AXI_PROJECT_NUMBER;
+    return i == MEMBERS            ? TB_AXI_PROJECT_UNKNOWN
+           : members[i].bytes == 0 ? TB_AXI_PROJECT_SWITCH
+                                   : TB_AXI_PROJECT_NUMBER;
 }
 
 bool tb_axi_project_set(tb_axi_project *project, const char *name, uint64_t value) {
@@ -55,6 +57,7 @@ void tb_axi_project_names(char *dst, size_t size) {
     size_t len = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < MEMBERS && len < size; i++) {
-        len += (size_t)snprintf(dst + len, size - len, "%s%s%s", i > 0 ? ", " : "", members[i].name, members[i].bytes != 0 ? "=N" : "");
+        len += (size_t)snprintf(dst + len, size - len, "%s%s%s", i > 0 ? ", " : "", members[i].name,
+                                members[i].bytes != 0 ? "=N" : "");
     }
 }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 tb_axi_open axi_offered(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle) {
-    const uint64_t since = held(mon, write ? TB_AXI_AW : TB_AXI_AR) ? mon->stalled_since[write ? TB_AXI_AW : TB_AXI_AR] : cycle;
+    const uint64_t since =
+        held(mon, write ? TB_AXI_AW : TB_AXI_AR) ? mon->stalled_since[write ? TB_AXI_AW : TB_AXI_AR] : cycle;
     return (tb_axi_open){.addr = ax->addr,
                          .id = ax->id,
                          .number = mon->number[write] + 1,
@@ -36,8 +37,8 @@ static void about(const tb_axi_monitor *mon, tb_axi_violation *v, const tb_axi_o
     }
 }
 
-void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch, uint64_t cycle, const tb_axi_open *b, int beat, const char *format,
-             ...) {
+void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch, uint64_t cycle, const tb_axi_open *b, int beat,
+             const char *format, ...) {
     const tb_axi_severity own = (tb_axi_severity)mon->cfg.severity[rule];
     const tb_axi_severity severity = own == TB_AXI_SEV_DEFAULT ? tb_axi_rule_severity(rule) : own;
     if (severity == TB_AXI_SEV_OFF) {
@@ -70,15 +71,18 @@ void tb_axi_violation_text(const tb_axi_monitor *mon, const tb_axi_violation *v,
     char burst[160] = "";
     char beat[64] = "";
     if (v->has_burst && mon->cfg.lite) {
-        snprintf(burst, sizeof burst, ", %s %" PRIu64 " at 0x%" PRIx64 " since cycle %" PRIu64, v->write ? "write" : "read", v->number,
-                 v->addr, v->since);
+        snprintf(burst, sizeof burst, ", %s %" PRIu64 " at 0x%" PRIx64 " since cycle %" PRIu64,
+                 v->write ? "write" : "read", v->number, v->addr, v->since);
     } else if (v->has_burst) {
-        snprintf(burst, sizeof burst, ", %s %" PRIu64 " of ID %" PRIu64 " at 0x%" PRIx64 ", %s %u x %u bytes since cycle %" PRIu64,
-                 v->write ? "write" : "read", v->number, v->id, v->addr, types[v->burst & 3u], v->len + 1u, 1u << (v->size & 7u), v->since);
+        snprintf(burst, sizeof burst,
+                 ", %s %" PRIu64 " of ID %" PRIu64 " at 0x%" PRIx64 ", %s %u x %u bytes since cycle %" PRIu64,
+                 v->write ? "write" : "read", v->number, v->id, v->addr, types[v->burst & 3u], v->len + 1u,
+                 1u << (v->size & 7u), v->since);
     }
     if (v->beat > 0 && !mon->cfg.lite) {
         snprintf(beat, sizeof beat, ", beat %u at 0x%" PRIx64, v->beat, v->beat_addr);
     }
     snprintf(dst, size, "%s on %s (%s) at cycle %" PRIu64 "%s%s: %s", tb_axi_rule_name(v->rule),
-             mon->cfg.name != NULL ? mon->cfg.name : "the port", tb_axi_channel_name(v->channel), v->cycle, burst, beat, v->text);
+             mon->cfg.name != NULL ? mon->cfg.name : "the port", tb_axi_channel_name(v->channel), v->cycle, burst, beat,
+             v->text);
 }

@@ -33,16 +33,16 @@ static COLD void b_changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const uint64_t x = s->x | mon->prev.x;
     const tb_axi_open *b = axi_wr_find(mon, mon->prev.b.id, false);
     if (s->b.id != mon->prev.b.id && (x & TB_AXI_X(TB_AXI_BID)) == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRS_BID_STABLE, TB_AXI_B, s->cycle, b, -1, "BID changed from 0x%" PRIx64 " to 0x%" PRIx64 " before BREADY",
-                mon->prev.b.id, s->b.id);
+        axi_bad(mon, AXI4_ERRS_BID_STABLE, TB_AXI_B, s->cycle, b, -1,
+                "BID changed from 0x%" PRIx64 " to 0x%" PRIx64 " before BREADY", mon->prev.b.id, s->b.id);
     }
     if (s->b.resp != mon->prev.b.resp && (x & TB_AXI_X(TB_AXI_BRESP)) == 0) {
-        axi_bad(mon, AXI4_ERRS_BRESP_STABLE, TB_AXI_B, s->cycle, b, -1, "BRESP changed from %u to %u before BREADY", mon->prev.b.resp,
-                s->b.resp);
+        axi_bad(mon, AXI4_ERRS_BRESP_STABLE, TB_AXI_B, s->cycle, b, -1, "BRESP changed from %u to %u before BREADY",
+                mon->prev.b.resp, s->b.resp);
     }
     if (s->b.user != mon->prev.b.user && (x & TB_AXI_X(TB_AXI_BUSER)) == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRS_BUSER_STABLE, TB_AXI_B, s->cycle, b, -1, "BUSER changed from 0x%" PRIx64 " to 0x%" PRIx64 " before BREADY",
-                mon->prev.b.user, s->b.user);
+        axi_bad(mon, AXI4_ERRS_BUSER_STABLE, TB_AXI_B, s->cycle, b, -1,
+                "BUSER changed from 0x%" PRIx64 " to 0x%" PRIx64 " before BREADY", mon->prev.b.user, s->b.user);
     }
 }
 
@@ -50,17 +50,19 @@ static COLD void b_exokay(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_
     if (mon->cfg.lite) {
         axi_bad(mon, AXI4LITE_ERRS_BRESP_EXOKAY, TB_AXI_B, s->cycle, b, -1, "BRESP is EXOKAY");
     } else if (b != NULL && !b->lock && (b->unknown & UNKNOWN_LOCK) == 0) {
-        axi_bad(mon, AXI4_ERRS_BRESP_EXOKAY, TB_AXI_B, s->cycle, b, -1, "BRESP is EXOKAY, but the write is not exclusive");
+        axi_bad(mon, AXI4_ERRS_BRESP_EXOKAY, TB_AXI_B, s->cycle, b, -1,
+                "BRESP is EXOKAY, but the write is not exclusive");
     }
 }
 
 static COLD void b_tied(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_axi_open *b) {
     if (s->b.id != 0 && mon->cfg.widths.id == 0) {
-        axi_bad(mon, AXI4_ERRS_BID_TIEOFF, TB_AXI_B, s->cycle, b, -1, "BID is 0x%" PRIx64 " on a port without IDs", s->b.id);
+        axi_bad(mon, AXI4_ERRS_BID_TIEOFF, TB_AXI_B, s->cycle, b, -1, "BID is 0x%" PRIx64 " on a port without IDs",
+                s->b.id);
     }
     if (s->b.user != 0 && mon->cfg.widths.buser == 0) {
-        axi_bad(mon, AXI4_ERRS_BUSER_TIEOFF, TB_AXI_B, s->cycle, b, -1, "BUSER is 0x%" PRIx64 " on a port that has no bit of it",
-                s->b.user);
+        axi_bad(mon, AXI4_ERRS_BUSER_TIEOFF, TB_AXI_B, s->cycle, b, -1,
+                "BUSER is 0x%" PRIx64 " on a port that has no bit of it", s->b.user);
     }
 }
 
@@ -165,19 +167,20 @@ static COLD bool r_changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const bool meta = s->r.id != mon->prev.r.id || s->r.resp != mon->prev.r.resp || s->r.last != mon->prev.r.last ||
                       s->r.user != mon->prev.r.user || (x & TB_AXI_X(TB_AXI_RDATA)) != 0;
     if (s->r.id != mon->prev.r.id && (x & TB_AXI_X(TB_AXI_RID)) == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRS_RID_STABLE, TB_AXI_R, s->cycle, b, beat, "RID changed from 0x%" PRIx64 " to 0x%" PRIx64 " before RREADY",
-                mon->prev.r.id, s->r.id);
+        axi_bad(mon, AXI4_ERRS_RID_STABLE, TB_AXI_R, s->cycle, b, beat,
+                "RID changed from 0x%" PRIx64 " to 0x%" PRIx64 " before RREADY", mon->prev.r.id, s->r.id);
     }
     if (s->r.resp != mon->prev.r.resp && (x & TB_AXI_X(TB_AXI_RRESP)) == 0) {
-        axi_bad(mon, AXI4_ERRS_RRESP_STABLE, TB_AXI_R, s->cycle, b, beat, "RRESP changed from %u to %u before RREADY", mon->prev.r.resp,
-                s->r.resp);
+        axi_bad(mon, AXI4_ERRS_RRESP_STABLE, TB_AXI_R, s->cycle, b, beat, "RRESP changed from %u to %u before RREADY",
+                mon->prev.r.resp, s->r.resp);
     }
     if (s->r.last != mon->prev.r.last && (x & TB_AXI_X(TB_AXI_RLAST)) == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRS_RLAST_STABLE, TB_AXI_R, s->cycle, b, beat, "RLAST changed to %u before RREADY", s->r.last ? 1u : 0u);
+        axi_bad(mon, AXI4_ERRS_RLAST_STABLE, TB_AXI_R, s->cycle, b, beat, "RLAST changed to %u before RREADY",
+                s->r.last ? 1u : 0u);
     }
     if (s->r.user != mon->prev.r.user && (x & TB_AXI_X(TB_AXI_RUSER)) == 0 && !mon->cfg.lite) {
-        axi_bad(mon, AXI4_ERRS_RUSER_STABLE, TB_AXI_R, s->cycle, b, beat, "RUSER changed from 0x%" PRIx64 " to 0x%" PRIx64 " before RREADY",
-                mon->prev.r.user, s->r.user);
+        axi_bad(mon, AXI4_ERRS_RUSER_STABLE, TB_AXI_R, s->cycle, b, beat,
+                "RUSER changed from 0x%" PRIx64 " to 0x%" PRIx64 " before RREADY", mon->prev.r.user, s->r.user);
     }
     uint64_t lanes[2];
     const bool judged = axi_r_lanes(mon, b, lanes);
@@ -185,10 +188,11 @@ static COLD bool r_changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
         lanes[i] = mon->cfg.strict_data ? UINT64_MAX : lanes[i];
         lanes[i] &= (x & TB_AXI_X(TB_AXI_RDATA)) != 0 ? ~(mon->prev.r_x[i] | s->r_x[i]) : UINT64_MAX;
     }
-    const int lane = judged || mon->cfg.strict_data ? axi_data_differs(mon->prev_r, s->r.data, mon->cfg.bytes, lanes) : -1;
+    const int lane =
+        judged || mon->cfg.strict_data ? axi_data_differs(mon->prev_r, s->r.data, mon->cfg.bytes, lanes) : -1;
     if (lane >= 0) {
-        axi_bad(mon, AXI4_ERRS_RDATA_STABLE, TB_AXI_R, s->cycle, b, beat, "RDATA lane %d changed from 0x%02x to 0x%02x before RREADY", lane,
-                mon->prev_r[lane], s->r.data[lane]);
+        axi_bad(mon, AXI4_ERRS_RDATA_STABLE, TB_AXI_R, s->cycle, b, beat,
+                "RDATA lane %d changed from 0x%02x to 0x%02x before RREADY", lane, mon->prev_r[lane], s->r.data[lane]);
     }
     return meta || lane >= 0;
 }
@@ -196,7 +200,8 @@ static COLD bool r_changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
 bool axi_r_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint64_t lanes[2]) {
     unsigned lo = 0;
     unsigned hi = mon->cfg.bytes - 1;
-    const bool known = mon->cfg.lite || (b != NULL && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0 && mon->syncs == 0);
+    const bool known =
+        mon->cfg.lite || (b != NULL && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0 && mon->syncs == 0);
     if (known && b != NULL) {
         burst_lanes(mon, b, b->beat, &lo, &hi);
     }
@@ -208,18 +213,20 @@ static COLD void r_exokay(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_
     if (mon->cfg.lite) {
         axi_bad(mon, AXI4LITE_ERRS_RRESP_EXOKAY, TB_AXI_R, s->cycle, b, 0, "RRESP is EXOKAY");
     } else if (b != NULL && !b->lock && (b->unknown & UNKNOWN_LOCK) == 0) {
-        axi_bad(mon, AXI4_ERRS_RRESP_EXOKAY, TB_AXI_R, s->cycle, b, (int)b->beat, "RRESP is EXOKAY, but the read is not exclusive");
+        axi_bad(mon, AXI4_ERRS_RRESP_EXOKAY, TB_AXI_R, s->cycle, b, (int)b->beat,
+                "RRESP is EXOKAY, but the read is not exclusive");
     }
 }
 
 static COLD void r_tied(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_axi_open *b) {
     const int beat = b != NULL ? (int)b->beat : -1;
     if (s->r.id != 0 && mon->cfg.widths.id == 0) {
-        axi_bad(mon, AXI4_ERRS_RID_TIEOFF, TB_AXI_R, s->cycle, b, beat, "RID is 0x%" PRIx64 " on a port without IDs", s->r.id);
+        axi_bad(mon, AXI4_ERRS_RID_TIEOFF, TB_AXI_R, s->cycle, b, beat, "RID is 0x%" PRIx64 " on a port without IDs",
+                s->r.id);
     }
     if (s->r.user != 0 && mon->cfg.widths.ruser == 0) {
-        axi_bad(mon, AXI4_ERRS_RUSER_TIEOFF, TB_AXI_R, s->cycle, b, beat, "RUSER is 0x%" PRIx64 " on a port that has no bit of it",
-                s->r.user);
+        axi_bad(mon, AXI4_ERRS_RUSER_TIEOFF, TB_AXI_R, s->cycle, b, beat,
+                "RUSER is 0x%" PRIx64 " on a port that has no bit of it", s->r.user);
     }
 }
 
@@ -247,8 +254,8 @@ static void r_belongs(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_axi_
     }
     if (UNLIKELY(!right_end(mon, b, s->r.last)) && (s->x & TB_AXI_X(TB_AXI_RLAST)) == 0 &&
         (mon->syncs == 0 || axi_r_sync(mon, b->id) == NULL)) {
-        axi_bad(mon, AXI4_ERRS_RDATA_NUM, TB_AXI_R, s->cycle, b, (int)b->beat, "RLAST is %u on beat %u of %u", s->r.last ? 1u : 0u,
-                b->beat + 1u, b->len + 1u);
+        axi_bad(mon, AXI4_ERRS_RDATA_NUM, TB_AXI_R, s->cycle, b, (int)b->beat, "RLAST is %u on beat %u of %u",
+                s->r.last ? 1u : 0u, b->beat + 1u, b->len + 1u);
     }
     if (UNLIKELY(p->on && p->r_gap != 0 && b->beat > 0 && s->cycle - b->moved > p->r_gap + UINT64_C(1))) {
         axi_bad(mon, PROJ_RECS_R_GAP, TB_AXI_R, s->cycle, b, (int)b->beat, "%" PRIu64 " idle cycles inside a burst",
@@ -263,10 +270,12 @@ bool axi_check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
         const tb_axi_sample *was = &mon->prev;
         if (UNLIKELY(!s->r.valid)) {
             const tb_axi_open *b = axi_rd_find(mon, was->r.id, false);
-            axi_bad(mon, AXI4_ERRS_RVALID_STABLE, TB_AXI_R, s->cycle, b, b != NULL ? (int)b->beat : -1, "RVALID fell before RREADY");
+            axi_bad(mon, AXI4_ERRS_RVALID_STABLE, TB_AXI_R, s->cycle, b, b != NULL ? (int)b->beat : -1,
+                    "RVALID fell before RREADY");
             return false;
         }
-        const bool same = s->r.id == was->r.id && s->r.resp == was->r.resp && s->r.last == was->r.last && s->r.user == was->r.user;
+        const bool same =
+            s->r.id == was->r.id && s->r.resp == was->r.resp && s->r.last == was->r.last && s->r.user == was->r.user;
         if (same && axi_data_same(mon->prev_r, s->r.data, mon->cfg.bytes)) {
             return false;
         }

@@ -1,9 +1,12 @@
 /*
  * After a burst with a wrong number of beats: where does the next one begin?
  *
- * Two mistakes look the same at first. An early last beat may end a burst that is really too short, or the rest of it may still come. Without a last beat the burst may have too many, or
- * only the mark is missing. The beats that follow, up to their own last one, tell: as many as the next burst of that order has, then they are the next burst; else they belong to the
- * broken one. Without a last beat they wait until the next burst has its address, which may come behind them. So one mistake is reported once, and the bursts behind it are judged again. Strobes of those beats are not judged.
+ * Two mistakes look the same at first. An early last beat may end a burst that is really too short, or the rest of it
+ * may still come. Without a last beat the burst may have too many, or only the mark is missing. The beats that follow,
+ * up to their own last one, tell: as many as the next burst of that order has, then they are the next burst; else they
+ * belong to the broken one. Without a last beat they wait until the next burst has its address, which may come behind
+ * them. So one mistake is reported once, and the bursts behind it are judged again. Strobes of those beats are not
+ * judged.
  */
 #include "mon_priv.h"
 
@@ -28,10 +31,12 @@ void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool 
         }
         mon->syncs += !y->active;
     }
-    *y = (tb_axi_resync){.active = true, .missing = missing, .id = b->id, .owed = b->len >= b->beat ? b->len + 1u - b->beat : 0};
+    *y = (tb_axi_resync){
+        .active = true, .missing = missing, .id = b->id, .owed = b->len >= b->beat ? b->len + 1u - b->beat : 0};
 }
 
-/* The beats were one burst. As many as the broken one lacked: they may have been its rest all the same, and the burst itself comes now. */
+/* The beats were one burst. As many as the broken one lacked: they may have been its rest all the same, and the burst
+ * itself comes now. */
 static bool open_still(const tb_axi_resync *y, bool broken) {
     return y->missing ? broken : y->beats == y->owed;
 }
@@ -80,8 +85,8 @@ void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle) {
     }
     const uint32_t beats = y->beats;
     if (v == BROKEN) {
-        axi_bad(mon, AXI4_ERRM_WDATA_NUM, TB_AXI_W, cycle, next, (int)beats - 1, "WLAST is %u on beat %u of %u", e->last ? 1u : 0u, beats,
-                next->len + 1u);
+        axi_bad(mon, AXI4_ERRM_WDATA_NUM, TB_AXI_W, cycle, next, (int)beats - 1, "WLAST is %u on beat %u of %u",
+                e->last ? 1u : 0u, beats, next->len + 1u);
     }
     if (v == REST) {
         end(mon, y);
@@ -112,8 +117,8 @@ void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool l
         return;
     }
     if (v == BROKEN) {
-        axi_bad(mon, AXI4_ERRS_RDATA_NUM, TB_AXI_R, cycle, next, (int)y->beats - 1, "RLAST is %u on beat %u of %u", last ? 1u : 0u,
-                y->beats, next->len + 1u);
+        axi_bad(mon, AXI4_ERRS_RDATA_NUM, TB_AXI_R, cycle, next, (int)y->beats - 1, "RLAST is %u on beat %u of %u",
+                last ? 1u : 0u, y->beats, next->len + 1u);
     }
     next->beat = y->beats;
     next->first = next->moved = cycle;

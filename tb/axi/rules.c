@@ -10,7 +10,8 @@
 #define PROTOCOL_ONLY TB_AXI_PROTOCOL_ONLY
 
 static const tb_axi_rule_info rules[TB_AXI_RULES] = {
-#define RULE(name, group, level, protocol, condition) {#name, TB_AXI_GROUP_##group, TB_AXI_LEVEL_##level, PROTOCOL_##protocol, condition},
+#define RULE(name, group, level, protocol, condition)                                                                  \
+    {#name, TB_AXI_GROUP_##group, TB_AXI_LEVEL_##level, PROTOCOL_##protocol, condition},
 #include "rules.def"
 #undef RULE
 };

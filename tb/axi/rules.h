@@ -1,5 +1,6 @@
 /*
- * rules.h - the rules of AXI4 and AXI4-Lite that the checker knows, by their published names, and rules of a project. Table with traces: docs/axi-rules.md.
+ * rules.h - the rules of AXI4 and AXI4-Lite that the checker knows, by their published names, and rules of a project.
+ * Table with traces: docs/axi-rules.md.
  */
 #ifndef TB_AXI_RULES_H
 #define TB_AXI_RULES_H
@@ -26,9 +27,10 @@ typedef enum tb_axi_group {
 } tb_axi_group;
 
 typedef enum tb_axi_level {
-    TB_AXI_LEVEL_ERR,      /* error by default */
-    TB_AXI_LEVEL_REC,      /* recommendation: note by default */
-    TB_AXI_LEVEL_AUX,      /* the checker cannot judge everything: warning by default; an illegal data width is an error */
+    TB_AXI_LEVEL_ERR, /* error by default */
+    TB_AXI_LEVEL_REC, /* recommendation: note by default */
+    /* the checker cannot judge everything: warning by default; an illegal data width is an error */
+    TB_AXI_LEVEL_AUX,
     TB_AXI_LEVEL_PROJ_ERR, /* rule of a project: error, if the project's rules are on */
     TB_AXI_LEVEL_PROJ_REC  /* likewise: note */
 } tb_axi_level;

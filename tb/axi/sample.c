@@ -6,13 +6,14 @@ const char *tb_axi_channel_name(tb_axi_channel channel) {
     return (unsigned)channel < TB_AXI_CHANNELS ? names[channel] : "?";
 }
 
-#define AX(ch)                                                                                                                             \
-    {#ch "VALID", TB_AXI_##ch, 1, true, true}, {#ch "READY", TB_AXI_##ch, 1, true, true}, {#ch "ADDR", TB_AXI_##ch, 0, true, true},        \
-        {#ch "ID", TB_AXI_##ch, 0, false, false}, {#ch "LEN", TB_AXI_##ch, 8, false, false}, {#ch "SIZE", TB_AXI_##ch, 3, false, false},   \
-        {#ch "BURST", TB_AXI_##ch, 2, false, false}, {#ch "LOCK", TB_AXI_##ch, 1, false, false},                                           \
-        {#ch "CACHE", TB_AXI_##ch, 4, false, false}, {#ch "PROT", TB_AXI_##ch, 3, true, false}, {#ch "QOS", TB_AXI_##ch, 4, false, false}, \
-        {#ch "REGION", TB_AXI_##ch, 4, false, false}, {                                                                                    \
-#ch "USER", TB_AXI_##ch, 0, false, false                                                                                           \
+#define AX(ch)                                                                                                         \
+    {#ch "VALID", TB_AXI_##ch, 1, true, true}, {#ch "READY", TB_AXI_##ch, 1, true, true},                              \
+        {#ch "ADDR", TB_AXI_##ch, 0, true, true}, {#ch "ID", TB_AXI_##ch, 0, false, false},                            \
+        {#ch "LEN", TB_AXI_##ch, 8, false, false}, {#ch "SIZE", TB_AXI_##ch, 3, false, false},                         \
+        {#ch "BURST", TB_AXI_##ch, 2, false, false}, {#ch "LOCK", TB_AXI_##ch, 1, false, false},                       \
+        {#ch "CACHE", TB_AXI_##ch, 4, false, false}, {#ch "PROT", TB_AXI_##ch, 3, true, false},                        \
+        {#ch "QOS", TB_AXI_##ch, 4, false, false}, {#ch "REGION", TB_AXI_##ch, 4, false, false}, {                     \
+#ch "USER", TB_AXI_##ch, 0, false, false                                                                       \
     }
 
 /* In the order of tb_axi_signal. */
@@ -34,8 +35,8 @@ const tb_axi_signal_info *tb_axi_signal_get(tb_axi_signal signal) {
     return (unsigned)signal < TB_AXI_SIGNALS ? &signals[signal] : NULL;
 }
 
-void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes, uint64_t *beat_addr,
-                 unsigned *lo, unsigned *hi) {
+void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes,
+                 uint64_t *beat_addr, unsigned *lo, unsigned *hi) {
     const uint64_t step = UINT64_C(1) << size;
     uint64_t a = addr;
     if (beat > 0 && burst != TB_AXI_FIXED) {

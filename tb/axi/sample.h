@@ -1,7 +1,8 @@
 /*
  * sample.h - all signals of one AXI4 or AXI4-Lite port at one rising clock edge.
  *
- * What monitor and log see. Whoever makes samples (tb_axi_sample_port() in simulation, a reader of waveforms, a test) needs nothing else of the framework.
+ * What monitor and log see. Whoever makes samples (tb_axi_sample_port() in simulation, a reader of waveforms, a test)
+ * needs nothing else of the framework.
  */
 #ifndef TB_AXI_SAMPLE_H
 #define TB_AXI_SAMPLE_H
@@ -75,9 +76,10 @@ typedef enum tb_axi_signal {
 typedef struct tb_axi_signal_info {
     const char *name;       /* "AWADDR"; "ARESETN" */
     tb_axi_channel channel; /* TB_AXI_CHANNELS: the reset */
-    uint8_t bits;           /* width that the protocol fixes; 0: a parameter of the port (address, data, strobes, ID, user) */
-    bool lite;              /* AXI4-Lite has it */
-    bool required;          /* a port is none without it; others count as tied off: 0, one full-width INCR beat, last */
+    /* width that the protocol fixes; 0: a parameter of the port (address, data, strobes, ID, user) */
+    uint8_t bits;
+    bool lite;     /* AXI4-Lite has it */
+    bool required; /* a port is none without it; others count as tied off: 0, one full-width INCR beat, last */
 } tb_axi_signal_info;
 /* NULL: no such signal. */
 const tb_axi_signal_info *tb_axi_signal_get(tb_axi_signal signal);
@@ -98,10 +100,12 @@ typedef struct tb_axi_ax {
 } tb_axi_ax;
 
 /*
- * All signals just before a rising edge. Payload of a channel counts only while its valid is true and may be left as it is otherwise. Bytes of data and bits of strb are lanes, lane 0 first.
+ * All signals just before a rising edge. Payload of a channel counts only while its valid is true and may be left as it
+ * is otherwise. Bytes of data and bits of strb are lanes, lane 0 first.
  *
- * x: bit TB_AXI_X(signal) for each signal of which any bit is X or Z; 0 where there are only two values. The value beside it then has 0 in those bits. X in the payload of a
- * channel whose valid is low is ignored. Of WDATA and RDATA the lanes w_x and r_x count, and they are read only if the bit in x is set.
+ * x: bit TB_AXI_X(signal) for each signal of which any bit is X or Z; 0 where there are only two values. The value
+ * beside it then has 0 in those bits. X in the payload of a channel whose valid is low is ignored. Of WDATA and RDATA
+ * the lanes w_x and r_x count, and they are read only if the bit in x is set.
  */
 typedef struct tb_axi_sample {
     uint64_t cycle; /* number of the edge, rising */
@@ -128,8 +132,9 @@ typedef struct tb_axi_sample {
     uint64_t w_x[2], r_x[2]; /* lanes with any X or Z */
 } tb_axi_sample;
 
-/* Byte lanes lo..hi of a bus of `bytes` that beat number `beat` of a burst may use, and the bus-aligned address of that beat (NULL: not wanted). */
-void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes, uint64_t *beat_addr,
-                 unsigned *lo, unsigned *hi);
+/* Byte lanes lo..hi of a bus of `bytes` that beat number `beat` of a burst may use, and the bus-aligned address of that
+ * beat (NULL: not wanted). */
+void tb_axi_beat(uint64_t addr, unsigned len, unsigned size, unsigned burst, unsigned beat, unsigned bytes,
+                 uint64_t *beat_addr, unsigned *lo, unsigned *hi);
 
 #endif

@@ -203,8 +203,10 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
     *p->aw.ready = !stopped && (hung >> TB_AXI_AW & 1u) == 0 && s->wr_tail - s->wr_head < prof->outstanding &&
                    ready_now(s, &s->aw_rdy, &prof->aw, *p->aw.valid != 0);
     /* data waits for its address, unless the profile lets it come first */
-    const bool w_open = (int32_t)(s->wr_tail - s->wr_data) > 0 || (prof->data_first && s->wr_data - s->wr_head < prof->outstanding);
-    *p->w_ready = !stopped && (hung >> TB_AXI_W & 1u) == 0 && w_open && ready_now(s, &s->w_rdy, &prof->w, *p->w_valid != 0);
+    const bool w_open =
+        (int32_t)(s->wr_tail - s->wr_data) > 0 || (prof->data_first && s->wr_data - s->wr_head < prof->outstanding);
+    *p->w_ready =
+        !stopped && (hung >> TB_AXI_W & 1u) == 0 && w_open && ready_now(s, &s->w_rdy, &prof->w, *p->w_valid != 0);
     if (!s->r_live) {
         if (s->rd_head != s->rd_tail && !stopped && (hung >> TB_AXI_R & 1u) == 0 && cycle >= s->r_at &&
             cycle >= s->rd[s->rd_head & MASK].at) {
@@ -401,7 +403,8 @@ bool tb_axi_slave_inject_as(tb_axi_slave *slave, unsigned dir, uint64_t k, uint8
     if (dir > 1 || slave->injects[dir] >= TB_AXI_SLAVE_INJECT) {
         return false;
     }
-    slave->inject[dir][slave->injects[dir]++] = (tb_axi_inject){.number = slave->bursts[dir] + k, .beat = beat, .resp = resp};
+    slave->inject[dir][slave->injects[dir]++] =
+        (tb_axi_inject){.number = slave->bursts[dir] + k, .beat = beat, .resp = resp};
     return true;
 }
 

@@ -29,11 +29,12 @@ typedef struct tb_axi_profile {
     uint16_t read_lat_min, read_lat_max;   /* from AR to the first beat */
     uint16_t write_lat_min, write_lat_max; /* from the last W to B */
     uint16_t gap, gap_max;                 /* chance in 256 of 1..gap_max idle cycles before a beat of R */
-    uint16_t stop, stop_max;               /* chance in 256 at each burst of a long pause of 1..stop_max cycles of everything */
-    uint16_t outstanding;                  /* bursts taken at the same time, each way */
-    bool data_first;                       /* W may be accepted before its AW */
-    bool late_commit;                      /* written data reaches memory only when B is sent */
-    uint16_t lite_gap_max;                 /* register accesses: longest delay of each channel */
+    /* chance in 256 at each burst of a long pause of 1..stop_max cycles of everything */
+    uint16_t stop, stop_max;
+    uint16_t outstanding;  /* bursts taken at the same time, each way */
+    bool data_first;       /* W may be accepted before its AW */
+    bool late_commit;      /* written data reaches memory only when B is sent */
+    uint16_t lite_gap_max; /* register accesses: longest delay of each channel */
 } tb_axi_profile;
 
 /* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile; then writes: fast but for writes. */
@@ -129,23 +130,28 @@ void tb_axi_slave_drive(tb_axi_slave *slave, uint64_t cycle);
 /* After settle, before the edge: take the handshakes of this cycle. */
 void tb_axi_slave_sample(tb_axi_slave *slave);
 /*
- * Answer the k-th burst from now (0: the next accepted) with an error, TB_AXI_SLVERR or TB_AXI_DECERR. dir: 0 read, 1 write. beat, of a read: the beat with the error (the last one where
- * there are fewer), TB_AXI_ALL_BEATS, or TB_AXI_ANY_BEAT: one of them at random; the data of such a beat are junk. Of a write: so many beats are written all the same
- * (TB_AXI_ALL_BEATS: all, TB_AXI_ANY_BEAT: a random number); where the others should go, memory holds junk then. false: too many waiting.
+ * Answer the k-th burst from now (0: the next accepted) with an error, TB_AXI_SLVERR or TB_AXI_DECERR. dir: 0 read, 1
+ * write. beat, of a read: the beat with the error (the last one where there are fewer), TB_AXI_ALL_BEATS, or
+ * TB_AXI_ANY_BEAT: one of them at random; the data of such a beat are junk. Of a write: so many beats are written all
+ * the same (TB_AXI_ALL_BEATS: all, TB_AXI_ANY_BEAT: a random number); where the others should go, memory holds junk
+ * then. false: too many waiting.
  */
 bool tb_axi_slave_inject_as(tb_axi_slave *slave, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat);
 /* SLVERR, of a read on any beat; of a write all is junk. */
 bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k);
 /*
- * A broken memory: after `k` more handshakes on the channel (0: none) its ready (AW, W, AR) or valid (R, B) never rises again; a beat of R or B that is already offered
- * counts as one of them and is always handed over. A reset does not mend it.
+ * A broken memory: after `k` more handshakes on the channel (0: none) its ready (AW, W, AR) or valid (R, B) never rises
+ * again; a beat of R or B that is already offered counts as one of them and is always handed over. A reset does not
+ * mend it.
  */
 void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k);
-/* A slow memory: from now on up to `most` cycles pass on the channel between two handshakes, at random. 0: as the profile says. */
+/* A slow memory: from now on up to `most` cycles pass on the channel between two handshakes, at random. 0: as the
+ * profile says. */
 void tb_axi_slave_slow(tb_axi_slave *slave, tb_axi_channel channel, uint16_t most);
 /* No channel hangs or is slow any more, and no error waits to be injected. */
 void tb_axi_slave_mend(tb_axi_slave *slave);
-/* A broken memory: the k-th beat of read data from now (1: the next) has the second highest bit of each byte inverted, once. */
+/* A broken memory: the k-th beat of read data from now (1: the next) has the second highest bit of each byte inverted,
+ * once. */
 void tb_axi_slave_flip(tb_axi_slave *slave, uint64_t k);
 /* Bursts in flight: accepted and not yet answered. */
 uint32_t tb_axi_slave_pending(const tb_axi_slave *slave);

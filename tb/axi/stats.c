@@ -54,8 +54,8 @@ static tb_axi_strobes strobes_of(const uint64_t strb[2], uint32_t bytes, uint32_
         return TB_AXI_STROBES_NONE;
     }
     const uint32_t lowest = (uint32_t)(strb[0] != 0 ? __builtin_ctzll(strb[0]) : 64 + __builtin_ctzll(strb[1]));
-    const uint32_t highest =
-        63u - (uint32_t)(strb[1] != 0 ? __builtin_clzll(strb[1]) : __builtin_clzll(strb[0])) + (strb[1] != 0 ? 64u : 0u);
+    const uint32_t highest = 63u - (uint32_t)(strb[1] != 0 ? __builtin_clzll(strb[1]) : __builtin_clzll(strb[0])) +
+                             (strb[1] != 0 ? 64u : 0u);
     if (highest - lowest + 1 != ones) {
         return TB_AXI_STROBES_HOLES;
     }
@@ -139,19 +139,22 @@ static void print_direction(const tb_axi_monitor *mon, bool write, uint64_t cycl
     if (s.bursts == 0) {
         return;
     }
-    fprintf(out, "  %s %s: %" PRIu64 " bursts, %" PRIu64 " beats, %" PRIu64 " bytes, %.1f %% of the lanes of these beats\n",
+    fprintf(out,
+            "  %s %s: %" PRIu64 " bursts, %" PRIu64 " beats, %" PRIu64 " bytes, %.1f %% of the lanes of these beats\n",
             mon->cfg.name != NULL ? mon->cfg.name : "port", write ? "writes" : "reads", s.bursts, s.beats, s.bytes,
             percent((double)s.bytes, (double)s.beats * mon->cfg.bytes));
     if (!mon->cfg.lite) {
         print_lengths(d, out);
     }
     fprintf(out, "    latency in cycles      mean %.1f, median %" PRIu64 ", 99 %% %" PRIu64 ", most %" PRIu64 "\n",
-            d->complete > 0 ? (double)d->latency_sum / (double)d->complete : 0.0, quantile(d, 0.5), quantile(d, 0.99), d->latency_max);
-    fprintf(out, "    in flight              mean %.1f while any is, most %u, none in %.1f %% of the cycles\n", s.depth, s.max,
-            percent((double)(s.cycles - (s.busy < s.cycles ? s.busy : s.cycles)), (double)s.cycles));
+            d->complete > 0 ? (double)d->latency_sum / (double)d->complete : 0.0, quantile(d, 0.5), quantile(d, 0.99),
+            d->latency_max);
+    fprintf(out, "    in flight              mean %.1f while any is, most %u, none in %.1f %% of the cycles\n", s.depth,
+            s.max, percent((double)(s.cycles - (s.busy < s.cycles ? s.busy : s.cycles)), (double)s.cycles));
     fprintf(out, "    data moved in          %.1f %% of the cycles with a burst in flight, %.1f %% of all\n",
             percent((double)s.beats, (double)s.busy), percent((double)s.beats, (double)s.cycles));
-    fprintf(out, "    cycles without ready   address %" PRIu64 ", data %" PRIu64, mon->stats.stall[ax], mon->stats.stall[data]);
+    fprintf(out, "    cycles without ready   address %" PRIu64 ", data %" PRIu64, mon->stats.stall[ax],
+            mon->stats.stall[data]);
     if (write) {
         fprintf(out, ", response %" PRIu64, mon->stats.stall[TB_AXI_B]);
     }
@@ -173,7 +176,8 @@ void tb_axi_stats_print(const tb_axi_monitor *mon, uint64_t cycle, FILE *out) {
 
 /* ---- JSON ---- */
 
-static void json_bins(const char *name, const uint64_t *bins, uint32_t count, uint64_t (*key)(uint32_t bin), FILE *out) {
+static void json_bins(const char *name, const uint64_t *bins, uint32_t count, uint64_t (*key)(uint32_t bin),
+                      FILE *out) {
     const char *separator = "";
     fprintf(out, ", \"%s\": [", name);
     for (uint32_t i = 0; i < count; i++) {
@@ -230,10 +234,12 @@ static void json_direction(const tb_axi_monitor *mon, bool write, uint64_t cycle
         depth[i] = d->depth[i];
     }
     depth[live < TB_AXI_DEPTH_BINS ? live : TB_AXI_DEPTH_BINS - 1] += cycle > d->changed ? cycle - d->changed : 0;
-    fprintf(out, "\"%s\": {\"bursts\": %" PRIu64 ", \"beats\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"errors\": %" PRIu64,
+    fprintf(out,
+            "\"%s\": {\"bursts\": %" PRIu64 ", \"beats\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"errors\": %" PRIu64,
             write ? "writes" : "reads", s.bursts, s.beats, s.bytes, mon->stats.error_resp[write]);
-    fprintf(out, ", \"busy\": %" PRIu64 ", \"max_in_flight\": %u, \"latency_sum\": %" PRIu64 ", \"latency_max\": %" PRIu64, s.busy, s.max,
-            d->latency_sum, d->latency_max);
+    fprintf(out,
+            ", \"busy\": %" PRIu64 ", \"max_in_flight\": %u, \"latency_sum\": %" PRIu64 ", \"latency_max\": %" PRIu64,
+            s.busy, s.max, d->latency_sum, d->latency_max);
     json_bins("bursts_by_beats", d->bursts, 256, from_one, out);
     json_bins("first_data_from", d->first, TB_AXI_LATENCY_BINS, tb_axi_latency_from, out);
     json_bins("latency_from", d->latency, TB_AXI_LATENCY_BINS, tb_axi_latency_from, out);
@@ -253,8 +259,8 @@ static void json_direction(const tb_axi_monitor *mon, bool write, uint64_t cycle
 void tb_axi_stats_json(const tb_axi_monitor *mon, uint64_t cycle, FILE *out) {
     const uint64_t cycles = mon->begun && cycle > mon->begin ? cycle - mon->begin : 0;
     const char *separator = "";
-    fprintf(out, "{\"port\": \"%s\", \"lite\": %s, \"bytes\": %u, \"cycles\": %" PRIu64 ", ", mon->cfg.name != NULL ? mon->cfg.name : "",
-            mon->cfg.lite ? "true" : "false", mon->cfg.bytes, cycles);
+    fprintf(out, "{\"port\": \"%s\", \"lite\": %s, \"bytes\": %u, \"cycles\": %" PRIu64 ", ",
+            mon->cfg.name != NULL ? mon->cfg.name : "", mon->cfg.lite ? "true" : "false", mon->cfg.bytes, cycles);
     json_direction(mon, false, cycle, out);
     fputs(", ", out);
     json_direction(mon, true, cycle, out);

@@ -29,7 +29,10 @@ typedef struct value {
 } value;
 
 static int digit_of(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static bool unknown_digit(char c) {
@@ -106,8 +109,9 @@ static void *place(tb_axi_sample *s, tb_axi_signal signal, uint32_t *bytes) {
                {TB_AXI_AWLEN, &ax->len, 1},      {TB_AXI_AWSIZE, &ax->size, 1},     {TB_AXI_AWBURST, &ax->burst, 1},
                {TB_AXI_AWLOCK, &ax->lock, 1},    {TB_AXI_AWCACHE, &ax->cache, 1},   {TB_AXI_AWPROT, &ax->prot, 1},
                {TB_AXI_AWQOS, &ax->qos, 1},      {TB_AXI_AWREGION, &ax->region, 1}, {TB_AXI_AWUSER, &ax->user, 8}};
-    const tb_axi_signal like =
-        signal >= TB_AXI_ARVALID && signal <= TB_AXI_ARUSER ? (tb_axi_signal)(signal - TB_AXI_ARVALID + TB_AXI_AWVALID) : signal;
+    const tb_axi_signal like = signal >= TB_AXI_ARVALID && signal <= TB_AXI_ARUSER
+                                   ? (tb_axi_signal)(signal - TB_AXI_ARVALID + TB_AXI_AWVALID)
+                                   : signal;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (all[i].signal == like) {
             *bytes = all[i].bytes;
@@ -162,7 +166,8 @@ static void assign(reader *r, char *text) {
             continue;
         }
         if (!parse_value(equals + 1, &v) || !fits(&v, width_of(r->t, (tb_axi_signal)i))) {
-            axi_trace_complain(r, "%s: expected a value of at most %u bits, got %.60s", text, width_of(r->t, (tb_axi_signal)i), equals + 1);
+            axi_trace_complain(r, "%s: expected a value of at most %u bits, got %.60s", text,
+                               width_of(r->t, (tb_axi_signal)i), equals + 1);
             return;
         }
         set_signal(r->t, (tb_axi_signal)i, &v);

@@ -141,7 +141,10 @@ static bool read_setting(reader *r, const char *name, const char **p) {
     const struct {
         const char *name;
         uint32_t *value;
-    } numbers[] = {{"max_waits", &c->max_waits}, {"max_depth", &c->max_depth}, {"exclusives", &c->exclusives}, {"depth", &c->depth}};
+    } numbers[] = {{"max_waits", &c->max_waits},
+                   {"max_depth", &c->max_depth},
+                   {"exclusives", &c->exclusives},
+                   {"depth", &c->depth}};
     const struct {
         const char *name;
         uint16_t *value;

@@ -1,8 +1,9 @@
 /*
  * Reset, the first edge after it, and X.
  *
- * What follows sees known values only: a valid that is X counts as low, a ready that is X as low for now. Whether that was a handshake shows one edge later: a payload that stays was
- * probably not taken, one that goes was. Beats and answers that X may have hidden are excused once each.
+ * What follows sees known values only: a valid that is X counts as low, a ready that is X as low for now. Whether that
+ * was a handshake shows one edge later: a payload that stays was probably not taken, one that goes was. Beats and
+ * answers that X may have hidden are excused once each.
  */
 #include "mon_priv.h"
 
@@ -14,27 +15,37 @@ static const struct {
     tb_axi_signal first, last;    /* payload */
     tb_axi_rule valid_x, ready_x; /* valid X, ready X */
 } channels[TB_AXI_CHANNELS] = {
-    {AXI4_ERRM_AWVALID_RESET, TB_AXI_AWVALID, TB_AXI_AWREADY, TB_AXI_AWADDR, TB_AXI_AWUSER, AXI4_ERRM_AWVALID_X, AXI4_ERRS_AWREADY_X},
-    {AXI4_ERRM_WVALID_RESET, TB_AXI_WVALID, TB_AXI_WREADY, TB_AXI_WDATA, TB_AXI_WUSER, AXI4_ERRM_WVALID_X, AXI4_ERRS_WREADY_X},
-    {AXI4_ERRS_BVALID_RESET, TB_AXI_BVALID, TB_AXI_BREADY, TB_AXI_BID, TB_AXI_BUSER, AXI4_ERRS_BVALID_X, AXI4_ERRM_BREADY_X},
-    {AXI4_ERRM_ARVALID_RESET, TB_AXI_ARVALID, TB_AXI_ARREADY, TB_AXI_ARADDR, TB_AXI_ARUSER, AXI4_ERRM_ARVALID_X, AXI4_ERRS_ARREADY_X},
-    {AXI4_ERRS_RVALID_RESET, TB_AXI_RVALID, TB_AXI_RREADY, TB_AXI_RID, TB_AXI_RUSER, AXI4_ERRS_RVALID_X, AXI4_ERRM_RREADY_X},
+    {AXI4_ERRM_AWVALID_RESET, TB_AXI_AWVALID, TB_AXI_AWREADY, TB_AXI_AWADDR, TB_AXI_AWUSER, AXI4_ERRM_AWVALID_X,
+     AXI4_ERRS_AWREADY_X},
+    {AXI4_ERRM_WVALID_RESET, TB_AXI_WVALID, TB_AXI_WREADY, TB_AXI_WDATA, TB_AXI_WUSER, AXI4_ERRM_WVALID_X,
+     AXI4_ERRS_WREADY_X},
+    {AXI4_ERRS_BVALID_RESET, TB_AXI_BVALID, TB_AXI_BREADY, TB_AXI_BID, TB_AXI_BUSER, AXI4_ERRS_BVALID_X,
+     AXI4_ERRM_BREADY_X},
+    {AXI4_ERRM_ARVALID_RESET, TB_AXI_ARVALID, TB_AXI_ARREADY, TB_AXI_ARADDR, TB_AXI_ARUSER, AXI4_ERRM_ARVALID_X,
+     AXI4_ERRS_ARREADY_X},
+    {AXI4_ERRS_RVALID_RESET, TB_AXI_RVALID, TB_AXI_RREADY, TB_AXI_RID, TB_AXI_RUSER, AXI4_ERRS_RVALID_X,
+     AXI4_ERRM_RREADY_X},
 };
 
 /* Rule of X in each payload signal. */
 static const tb_axi_rule payload[TB_AXI_SIGNALS] = {
-    [TB_AXI_AWADDR] = AXI4_ERRM_AWADDR_X,     [TB_AXI_AWID] = AXI4_ERRM_AWID_X,       [TB_AXI_AWLEN] = AXI4_ERRM_AWLEN_X,
-    [TB_AXI_AWSIZE] = AXI4_ERRM_AWSIZE_X,     [TB_AXI_AWBURST] = AXI4_ERRM_AWBURST_X, [TB_AXI_AWLOCK] = AXI4_ERRM_AWLOCK_X,
-    [TB_AXI_AWCACHE] = AXI4_ERRM_AWCACHE_X,   [TB_AXI_AWPROT] = AXI4_ERRM_AWPROT_X,   [TB_AXI_AWQOS] = AXI4_ERRM_AWQOS_X,
-    [TB_AXI_AWREGION] = AXI4_ERRM_AWREGION_X, [TB_AXI_AWUSER] = AXI4_ERRM_AWUSER_X,   [TB_AXI_WDATA] = AXI4_ERRM_WDATA_X,
-    [TB_AXI_WSTRB] = AXI4_ERRM_WSTRB_X,       [TB_AXI_WLAST] = AXI4_ERRM_WLAST_X,     [TB_AXI_WUSER] = AXI4_ERRM_WUSER_X,
-    [TB_AXI_BID] = AXI4_ERRS_BID_X,           [TB_AXI_BRESP] = AXI4_ERRS_BRESP_X,     [TB_AXI_BUSER] = AXI4_ERRS_BUSER_X,
-    [TB_AXI_ARADDR] = AXI4_ERRM_ARADDR_X,     [TB_AXI_ARID] = AXI4_ERRM_ARID_X,       [TB_AXI_ARLEN] = AXI4_ERRM_ARLEN_X,
-    [TB_AXI_ARSIZE] = AXI4_ERRM_ARSIZE_X,     [TB_AXI_ARBURST] = AXI4_ERRM_ARBURST_X, [TB_AXI_ARLOCK] = AXI4_ERRM_ARLOCK_X,
-    [TB_AXI_ARCACHE] = AXI4_ERRM_ARCACHE_X,   [TB_AXI_ARPROT] = AXI4_ERRM_ARPROT_X,   [TB_AXI_ARQOS] = AXI4_ERRM_ARQOS_X,
-    [TB_AXI_ARREGION] = AXI4_ERRM_ARREGION_X, [TB_AXI_ARUSER] = AXI4_ERRM_ARUSER_X,   [TB_AXI_RID] = AXI4_ERRS_RID_X,
-    [TB_AXI_RDATA] = AXI4_ERRS_RDATA_X,       [TB_AXI_RRESP] = AXI4_ERRS_RRESP_X,     [TB_AXI_RLAST] = AXI4_ERRS_RLAST_X,
-    [TB_AXI_RUSER] = AXI4_ERRS_RUSER_X,
+    [TB_AXI_AWADDR] = AXI4_ERRM_AWADDR_X,   [TB_AXI_AWID] = AXI4_ERRM_AWID_X,
+    [TB_AXI_AWLEN] = AXI4_ERRM_AWLEN_X,     [TB_AXI_AWSIZE] = AXI4_ERRM_AWSIZE_X,
+    [TB_AXI_AWBURST] = AXI4_ERRM_AWBURST_X, [TB_AXI_AWLOCK] = AXI4_ERRM_AWLOCK_X,
+    [TB_AXI_AWCACHE] = AXI4_ERRM_AWCACHE_X, [TB_AXI_AWPROT] = AXI4_ERRM_AWPROT_X,
+    [TB_AXI_AWQOS] = AXI4_ERRM_AWQOS_X,     [TB_AXI_AWREGION] = AXI4_ERRM_AWREGION_X,
+    [TB_AXI_AWUSER] = AXI4_ERRM_AWUSER_X,   [TB_AXI_WDATA] = AXI4_ERRM_WDATA_X,
+    [TB_AXI_WSTRB] = AXI4_ERRM_WSTRB_X,     [TB_AXI_WLAST] = AXI4_ERRM_WLAST_X,
+    [TB_AXI_WUSER] = AXI4_ERRM_WUSER_X,     [TB_AXI_BID] = AXI4_ERRS_BID_X,
+    [TB_AXI_BRESP] = AXI4_ERRS_BRESP_X,     [TB_AXI_BUSER] = AXI4_ERRS_BUSER_X,
+    [TB_AXI_ARADDR] = AXI4_ERRM_ARADDR_X,   [TB_AXI_ARID] = AXI4_ERRM_ARID_X,
+    [TB_AXI_ARLEN] = AXI4_ERRM_ARLEN_X,     [TB_AXI_ARSIZE] = AXI4_ERRM_ARSIZE_X,
+    [TB_AXI_ARBURST] = AXI4_ERRM_ARBURST_X, [TB_AXI_ARLOCK] = AXI4_ERRM_ARLOCK_X,
+    [TB_AXI_ARCACHE] = AXI4_ERRM_ARCACHE_X, [TB_AXI_ARPROT] = AXI4_ERRM_ARPROT_X,
+    [TB_AXI_ARQOS] = AXI4_ERRM_ARQOS_X,     [TB_AXI_ARREGION] = AXI4_ERRM_ARREGION_X,
+    [TB_AXI_ARUSER] = AXI4_ERRM_ARUSER_X,   [TB_AXI_RID] = AXI4_ERRS_RID_X,
+    [TB_AXI_RDATA] = AXI4_ERRS_RDATA_X,     [TB_AXI_RRESP] = AXI4_ERRS_RRESP_X,
+    [TB_AXI_RLAST] = AXI4_ERRS_RLAST_X,     [TB_AXI_RUSER] = AXI4_ERRS_RUSER_X,
 };
 
 static bool *valid_of(tb_axi_sample *s, unsigned c) {
@@ -189,11 +200,13 @@ static void resolve(tb_axi_monitor *mon, tb_axi_sample *s) {
 
 /* ---- X ---- */
 
-static void report(tb_axi_monitor *mon, tb_axi_signal signal, tb_axi_rule rule, unsigned c, const tb_axi_sample *s, const tb_axi_open *b) {
+static void report(tb_axi_monitor *mon, tb_axi_signal signal, tb_axi_rule rule, unsigned c, const tb_axi_sample *s,
+                   const tb_axi_open *b) {
     if ((mon->x_said & TB_AXI_X(signal)) == 0) {
         mon->x_said |= TB_AXI_X(signal);
-        axi_bad(mon, rule, (tb_axi_channel)c, s->cycle, b, b != NULL && (c == TB_AXI_W || c == TB_AXI_R) ? (int)b->beat : -1,
-                "%s has bits that are X or Z", tb_axi_signal_get(signal)->name);
+        axi_bad(mon, rule, (tb_axi_channel)c, s->cycle, b,
+                b != NULL && (c == TB_AXI_W || c == TB_AXI_R) ? (int)b->beat : -1, "%s has bits that are X or Z",
+                tb_axi_signal_get(signal)->name);
     }
 }
 

@@ -120,7 +120,8 @@ static uint16_t narrow(uint32_t bits) {
     return (uint16_t)(bits < UINT16_MAX ? bits : UINT16_MAX);
 }
 
-int tb_axi_wave_bind(const tb_axi_wave_port *port, tb_axi_wave_protocol protocol, tb_axi_wave_bus *bus, char *err, size_t err_size) {
+int tb_axi_wave_bind(const tb_axi_wave_port *port, tb_axi_wave_protocol protocol, tb_axi_wave_bus *bus, char *err,
+                     size_t err_size) {
     binder b = {.port = port, .bus = bus, .err = err, .err_size = err_size};
     memset(bus, 0, sizeof *bus);
     choose(&b, protocol);
@@ -151,7 +152,8 @@ static bool outwards(char *scope) {
 }
 
 /* The best signal of a scope; *several: another one is as good, with other values. */
-static const tb_wave_signal *best_in(const tb_wave *wave, const char *scope, const char *stem, bool reset, int *level, bool *several) {
+static const tb_wave_signal *best_in(const tb_wave *wave, const char *scope, const char *stem, bool reset, int *level,
+                                     bool *several) {
     size_t count = 0;
     unsigned best = 0;
     const tb_wave_signal *found = NULL;
@@ -198,7 +200,8 @@ static const tb_wave_signal *named(const tb_wave *wave, const tb_axi_wave_port *
 }
 
 /* NULL: none that is clear. */
-static const tb_wave_signal *search(const tb_wave *wave, const tb_axi_wave_port *port, bool reset, int *level, char *where, size_t size) {
+static const tb_wave_signal *search(const tb_wave *wave, const tb_axi_wave_port *port, bool reset, int *level,
+                                    char *where, size_t size) {
     char scope[4096];
     bool several = false;
     snprintf(scope, sizeof scope, "%s", port->scope);
@@ -216,11 +219,12 @@ static const tb_wave_signal *search(const tb_wave *wave, const tb_axi_wave_port 
 }
 
 /* NULL with one line in err. */
-static const tb_wave_signal *given(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, const char *what, char *err,
-                                   size_t err_size) {
+static const tb_wave_signal *given(const tb_wave *wave, const tb_axi_wave_port *port, const char *name,
+                                   const char *what, char *err, size_t err_size) {
     const tb_wave_signal *s = named(wave, port, name);
     if (s == NULL) {
-        snprintf(err, err_size, "--%s %.200s: no such signal, neither as a full path nor in %.200s or a scope around it", what, name,
+        snprintf(err, err_size,
+                 "--%s %.200s: no such signal, neither as a full path nor in %.200s or a scope around it", what, name,
                  port->scope[0] != '\0' ? port->scope : "the file");
     } else if (s->width != 1) {
         snprintf(err, err_size, "--%s %.200s: has %u bits, expected 1", what, name, s->width);
@@ -229,8 +233,8 @@ static const tb_wave_signal *given(const tb_wave *wave, const tb_axi_wave_port *
     return s;
 }
 
-int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus, char *err,
-                      size_t err_size) {
+int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus,
+                      char *err, size_t err_size) {
     char where[256];
     char path[256];
     int level;
@@ -243,13 +247,15 @@ int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const c
     if (bus->clock == NULL && where[0] != '\0') {
         snprintf(err, err_size, "port %s: several clocks in %s, expected --clock NAME", path, where);
     } else if (bus->clock == NULL) {
-        snprintf(err, err_size, "port %s: no clock (aclk, clk, clock ...) beside it or in a scope around it, expected --clock NAME", path);
+        snprintf(err, err_size,
+                 "port %s: no clock (aclk, clk, clock ...) beside it or in a scope around it, expected --clock NAME",
+                 path);
     }
     return bus->clock != NULL ? 0 : -1;
 }
 
-int tb_axi_wave_reset(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, int level, tb_axi_wave_bus *bus, char *err,
-                      size_t err_size) {
+int tb_axi_wave_reset(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, int level,
+                      tb_axi_wave_bus *bus, char *err, size_t err_size) {
     char where[256];
     int own = 0;
     if (name != NULL) {

@@ -1,8 +1,9 @@
 /*
  * Names of signals: which signal of a bus, of which port.
  *
- * From its end a name is taken apart: index of an array, direction (_i, _o, _in, _out), field (valid, addr ...), filler of generated code (bits, payload), channel,
- * and what is left is the stem. What is before the channel must end there: "m_axi_awvalid", "m0awvalid", "maxiawvalid", but not "gear_valid".
+ * From its end a name is taken apart: index of an array, direction (_i, _o, _in, _out), field (valid, addr ...), filler
+ * of generated code (bits, payload), channel, and what is left is the stem. What is before the channel must end there:
+ * "m_axi_awvalid", "m0awvalid", "maxiawvalid", but not "gear_valid".
  */
 #include "wave_name.h"
 
@@ -153,8 +154,8 @@ bool axi_name_is(const tb_wave_signal *s, const char *path) {
 /* ---- clock and reset ---- */
 
 /*
- * Place of a name in a list of usual ones, with the stem of the port before it, a part of the stem, or nothing: the longer the better. 0: it is not there.
- * The name is folded and has no direction.
+ * Place of a name in a list of usual ones, with the stem of the port before it, a part of the stem, or nothing: the
+ * longer the better. 0: it is not there. The name is folded and has no direction.
  */
 static unsigned usual(const char *name, const char *stem, const char *const *list, size_t count) {
     char folded[AXI_NAME_MAX];
@@ -217,17 +218,20 @@ int axi_name_level(const char *name) {
     return low ? 0 : 1;
 }
 
-/* Is the end of a name that begins at `at` a word, with one letter more at most ("prst_n")? "first" and "burst" are no resets. */
+/* Is the end of a name that begins at `at` a word, with one letter more at most ("prst_n")? "first" and "burst" are no
+ * resets. */
 static bool begins_word(const char *text, size_t at, const char *end) {
-    return strncmp(end, "reset", 5) == 0 || at == 0 || is_separator(text[at - 1]) || at == 1 || is_separator(text[at - 2]);
+    return strncmp(end, "reset", 5) == 0 || at == 0 || is_separator(text[at - 1]) || at == 1 ||
+           is_separator(text[at - 2]);
 }
 
 unsigned axi_name_reset(const char *name, const char *stem, int *level) {
-    static const char *const list[] = {"aresetn",    "areset_n", "arstn",     "arst_n",    "resetn", "reset_n", "rstn",
-                                       "rst_n",      "nreset",   "nrst",      "n_reset",   "n_rst",  "resetb",  "reset_b",
-                                       "rstb",       "rst_b",    "areset",    "arst",      "reset",  "rst",     "axi_aresetn",
-                                       "axi_resetn", "axi_rstn", "axi_rst_n", "axi_areset"};
-    static const char *const ends[] = {"resetn", "reset_n", "rstn", "rst_n", "resetb", "reset_b", "rstb", "rst_b", "reset", "rst"};
+    static const char *const list[] = {
+        "aresetn", "areset_n", "arstn",       "arst_n",     "resetn",   "reset_n",   "rstn",      "rst_n",  "nreset",
+        "nrst",    "n_reset",  "n_rst",       "resetb",     "reset_b",  "rstb",      "rst_b",     "areset", "arst",
+        "reset",   "rst",      "axi_aresetn", "axi_resetn", "axi_rstn", "axi_rst_n", "axi_areset"};
+    static const char *const ends[] = {"resetn",  "reset_n", "rstn",  "rst_n", "resetb",
+                                       "reset_b", "rstb",    "rst_b", "reset", "rst"};
     char text[AXI_NAME_MAX];
     bool vague = false;
     if (!plain(name, text)) {

@@ -16,7 +16,8 @@ typedef struct axi_name {
 
 /* "m0_axi_awvalid_o": AWVALID of the stem "m0_axi", of a master. */
 void axi_name_read(const char *name, axi_name *out);
-/* How well a name fits a clock or a reset of a port with this stem: smaller is better, 0: not at all. level: what a reset's name says about it. */
+/* How well a name fits a clock or a reset of a port with this stem: smaller is better, 0: not at all. level: what a
+ * reset's name says about it. */
 unsigned axi_name_clock(const char *name, const char *stem);
 unsigned axi_name_reset(const char *name, const char *stem, int *level);
 /* Names from here on may be those of several things: two of them are one too many. */

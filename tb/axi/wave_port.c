@@ -49,8 +49,8 @@ static int collect(const tb_wave *wave, entries *e) {
         if (stem == NULL) {
             return -1;
         }
-        e->at[e->count++] =
-            (entry){.signal = &s[i], .stem = stem, .order = (uint32_t)i, .which = (uint8_t)n.signal, .side = (uint8_t)n.side};
+        e->at[e->count++] = (entry){
+            .signal = &s[i], .stem = stem, .order = (uint32_t)i, .which = (uint8_t)n.signal, .side = (uint8_t)n.side};
     }
     return 0;
 }
@@ -110,7 +110,8 @@ static bool complete(const entry *e, size_t count, tb_axi_side side) {
     return (there & write) == write || (there & read) == read;
 }
 
-/* All signals of one scope and stem: a port, or one of each side ("awvalid_i" and "awvalid_o" of a module between two buses). */
+/* All signals of one scope and stem: a port, or one of each side ("awvalid_i" and "awvalid_o" of a module between two
+ * buses). */
 static int add_group(tb_axi_wave_ports *ports, const entry *e, size_t count) {
     bool told[3] = {false, false, false};
     for (size_t i = 0; i < count; i++) {
@@ -122,7 +123,8 @@ static int add_group(tb_axi_wave_ports *ports, const entry *e, size_t count) {
         return add_port(ports, e, count, TB_AXI_SIDE_ANY);
     }
     const size_t before = ports->count;
-    if ((master && add_port(ports, e, count, TB_AXI_SIDE_MASTER) != 0) || (slave && add_port(ports, e, count, TB_AXI_SIDE_SLAVE) != 0)) {
+    if ((master && add_port(ports, e, count, TB_AXI_SIDE_MASTER) != 0) ||
+        (slave && add_port(ports, e, count, TB_AXI_SIDE_SLAVE) != 0)) {
         return -1;
     }
     for (size_t i = before; ports->count - before == 2 && i < ports->count; i++) {
@@ -169,7 +171,8 @@ static void drop_copies(tb_axi_wave_ports *ports) {
         }
         if (copy) {
             free_port(&ports->port[i]);
-            ports->port[i].path = ports->port[i].stem = NULL; /* still compared with those that follow: its scope is kept */
+            /* still compared with those that follow: its scope is kept */
+            ports->port[i].path = ports->port[i].stem = NULL;
         }
     }
     for (size_t i = 0; i < ports->count; i++) {
@@ -233,7 +236,8 @@ static bool part_is(const char *path, const char *separators, const char *prefix
     return false;
 }
 
-/* 1: the whole path; 2: its end, or the end of the scope; 3: the beginning of one of these; 4: words in the middle of a name; 0: none of it. */
+/* 1: the whole path; 2: its end, or the end of the scope; 3: the beginning of one of these; 4: words in the middle of a
+ * name; 0: none of it. */
 static unsigned rank_of(const tb_axi_wave_port *port, const char *prefix, size_t len) {
     const char *inner = strchr(port->path, '.');
     const char *whole[] = {port->path, inner != NULL ? inner + 1 : port->path};
@@ -296,7 +300,8 @@ static bool whole_port(const tb_axi_wave_port *port) {
     return tb_axi_wave_bind(port, TB_AXI_WAVE_FIND, &bus, err, sizeof err) == 0;
 }
 
-static const tb_axi_wave_port *only_port(const tb_axi_wave_ports *ports, tb_axi_side side, const char *file, char *err, size_t err_size) {
+static const tb_axi_wave_port *only_port(const tb_axi_wave_ports *ports, tb_axi_side side, const char *file, char *err,
+                                         size_t err_size) {
     const tb_axi_wave_port *found = NULL;
     list l = {.len = 0};
     for (unsigned strict = 1; strict < 2 && l.count == 0; strict--) {
@@ -316,8 +321,8 @@ static const tb_axi_wave_port *only_port(const tb_axi_wave_ports *ports, tb_axi_
     return l.count == 1 ? found : NULL;
 }
 
-const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, const char *prefix, tb_axi_side side, const char *file,
-                                              char *err, size_t err_size) {
+const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, const char *prefix, tb_axi_side side,
+                                              const char *file, char *err, size_t err_size) {
     const tb_axi_wave_port *found = NULL;
     list l = {.len = 0};
     size_t len = prefix != NULL ? strlen(prefix) : 0;

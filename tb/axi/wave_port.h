@@ -1,8 +1,9 @@
 /*
- * wave_port.h - AXI4 and AXI4-Lite ports in a waveform file: where they are, their clock and reset, and what lay on them just before each rising edge.
+ * wave_port.h - AXI4 and AXI4-Lite ports in a waveform file: where they are, their clock and reset, and what lay on
+ * them just before each rising edge.
  *
- * Nothing is known of the design but the names of its signals; docs/axi-check.md says which names are understood. A damaged file can break the reader of
- * waveforms: whoever opens one does so in tb_wave_guard().
+ * Nothing is known of the design but the names of its signals; docs/axi-check.md says which names are understood. A
+ * damaged file can break the reader of waveforms: whoever opens one does so in tb_wave_guard().
  */
 #ifndef TB_WAVE_PORT_H
 #define TB_WAVE_PORT_H
@@ -14,15 +15,17 @@
 #include "../wave/wave.h"
 #include "sample.h"
 
-/* What the names of a port say about the module that they are in: its outputs are those of a master, or those of a slave. */
+/* What the names of a port say about the module that they are in: its outputs are those of a master, or those of a
+ * slave. */
 typedef enum tb_axi_side { TB_AXI_SIDE_ANY, TB_AXI_SIDE_MASTER, TB_AXI_SIDE_SLAVE } tb_axi_side;
 
 typedef struct tb_axi_wave_port {
     const char *scope; /* instance path, as in the file */
-    char *stem;        /* what its signals have before the name of the channel, without separators at its ends: "m0_axi"; may be empty */
-    char *path;        /* scope and stem: "TOP.dut.m0_axi" */
-    tb_axi_side side;  /* other than ANY only where the names say it */
-    bool twin;         /* the same stem exists on the other side, too */
+    char *stem; /* what its signals have before the name of the channel, without separators at its ends: "m0_axi"; may
+                   be empty */
+    char *path; /* scope and stem: "TOP.dut.m0_axi" */
+    tb_axi_side side;                             /* other than ANY only where the names say it */
+    bool twin;                                    /* the same stem exists on the other side, too */
     const tb_wave_signal *signal[TB_AXI_SIGNALS]; /* NULL: the file has no such signal. ARESETN is not set here */
     const tb_wave_signal *second;                 /* a signal with a name that one of those has, too; NULL: none */
 } tb_axi_wave_port;
@@ -33,17 +36,18 @@ typedef struct tb_axi_wave_ports {
 } tb_axi_wave_ports;
 
 /*
- * All that looks like a port: one that has AWVALID or ARVALID. A port that is seen in several scopes under one set of handles is listed once, where it is
- * outermost. 0 or -1 (out of memory). `wave` must outlive the ports.
+ * All that looks like a port: one that has AWVALID or ARVALID. A port that is seen in several scopes under one set of
+ * handles is listed once, where it is outermost. 0 or -1 (out of memory). `wave` must outlive the ports.
  */
 int tb_axi_wave_ports_find(const tb_wave *wave, tb_axi_wave_ports *ports);
 void tb_axi_wave_ports_free(tb_axi_wave_ports *ports);
 /*
- * The port that `prefix` means: its path, the end of its path, or the beginning of either ("top.u_dma.m0_axi_", "u_dma.m0", "top.dut", "m_axi"), in any case;
- * exact beats longer. NULL or "": the only complete port. NULL with one line in err, which names the ports that come into question.
+ * The port that `prefix` means: its path, the end of its path, or the beginning of either ("top.u_dma.m0_axi_",
+ * "u_dma.m0", "top.dut", "m_axi"), in any case; exact beats longer. NULL or "": the only complete port. NULL with one
+ * line in err, which names the ports that come into question.
  */
-const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, const char *prefix, tb_axi_side side, const char *file,
-                                              char *err, size_t err_size);
+const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, const char *prefix, tb_axi_side side,
+                                              const char *file, char *err, size_t err_size);
 /* "TOP.dut.m0_axi", and " (master)" where there is a twin. */
 void tb_axi_wave_port_name(const tb_axi_wave_port *port, char *dst, size_t size);
 
@@ -60,18 +64,20 @@ typedef struct tb_axi_wave_bus {
 } tb_axi_wave_bus;
 
 /*
- * Signals and widths of a port; clock and reset are left out. AXI4-Lite where no signal is there that it does not have. 0, or -1 with one line in err: a
- * signal is missing, or its width is impossible.
+ * Signals and widths of a port; clock and reset are left out. AXI4-Lite where no signal is there that it does not have.
+ * 0, or -1 with one line in err: a signal is missing, or its width is impossible.
  */
-int tb_axi_wave_bind(const tb_axi_wave_port *port, tb_axi_wave_protocol protocol, tb_axi_wave_bus *bus, char *err, size_t err_size);
+int tb_axi_wave_bind(const tb_axi_wave_port *port, tb_axi_wave_protocol protocol, tb_axi_wave_bus *bus, char *err,
+                     size_t err_size);
 /*
- * Clock and reset of a port. name: a full path, or a name in the scope of the port or further out, in any case; NULL: found by usual names there. 0, or -1 with
- * one line in err. A reset that is not found is no error: bus->reset stays NULL. level: the level of the reset that resets, -1: by its name.
+ * Clock and reset of a port. name: a full path, or a name in the scope of the port or further out, in any case; NULL:
+ * found by usual names there. 0, or -1 with one line in err. A reset that is not found is no error: bus->reset stays
+ * NULL. level: the level of the reset that resets, -1: by its name.
  */
-int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus, char *err,
-                      size_t err_size);
-int tb_axi_wave_reset(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, int level, tb_axi_wave_bus *bus, char *err,
-                      size_t err_size);
+int tb_axi_wave_clock(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, tb_axi_wave_bus *bus,
+                      char *err, size_t err_size);
+int tb_axi_wave_reset(const tb_wave *wave, const tb_axi_wave_port *port, const char *name, int level,
+                      tb_axi_wave_bus *bus, char *err, size_t err_size);
 
 /* s->cycle is the number of the rising edge, from 0; the function may give it another one. Nonzero ends the reading. */
 typedef int tb_axi_wave_edge(void *ctx, tb_axi_sample *s, uint64_t time);
@@ -82,10 +88,11 @@ typedef struct tb_axi_wave_seen {
 } tb_axi_wave_seen;
 
 /*
- * One sample for each rising edge (0 to 1) of the clock in the file, with the values just before it: of what changes in the same moment as the clock, the old
- * value. A signal that the file does not have is tied off: 0, one full-width INCR beat, last. 0, what `edge` returned, or -1 with one line in err.
+ * One sample for each rising edge (0 to 1) of the clock in the file, with the values just before it: of what changes in
+ * the same moment as the clock, the old value. A signal that the file does not have is tied off: 0, one full-width INCR
+ * beat, last. 0, what `edge` returned, or -1 with one line in err.
  */
-int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *edge, void *ctx, tb_axi_wave_seen *seen, char *err,
-                        size_t err_size);
+int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *edge, void *ctx,
+                        tb_axi_wave_seen *seen, char *err, size_t err_size);
 
 #endif

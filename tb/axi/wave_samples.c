@@ -1,8 +1,8 @@
 /*
  * Samples of a port from the changes of a waveform.
  *
- * All changes of one moment are collected; if the clock rises in it, the sample is what was there before, and only then they count. So nobody needs to know in
- * which order a simulator wrote down what happened at one moment.
+ * All changes of one moment are collected; if the clock rises in it, the sample is what was there before, and only then
+ * they count. So nobody needs to know in which order a simulator wrote down what happened at one moment.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +104,8 @@ static uint64_t id_of(sampler *p, const char *bits, uint32_t width) {
     if (n > 0) {
         const uint64_t hash = tb_hash_bytes(TB_HASH_INIT, text, n);
         uint64_t at = hash & (p->ids.room - 1);
-        while (p->ids.slot[at].bits != NULL && (p->ids.slot[at].hash != hash || strcmp(p->ids.slot[at].bits, text) != 0)) {
+        while (p->ids.slot[at].bits != NULL &&
+               (p->ids.slot[at].hash != hash || strcmp(p->ids.slot[at].bits, text) != 0)) {
             at = (at + 1) & (p->ids.room - 1);
         }
         if (p->ids.slot[at].bits == NULL) {
@@ -383,8 +384,8 @@ static void release(sampler *p) {
     free(p);
 }
 
-int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *edge, void *ctx, tb_axi_wave_seen *seen, char *err,
-                        size_t err_size) {
+int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *edge, void *ctx,
+                        tb_axi_wave_seen *seen, char *err, size_t err_size) {
     uint8_t *want = NULL;
     uint64_t first;
     uint64_t last;

@@ -34,8 +34,9 @@ typedef struct fifo {
 
 static int fifo_open(tb_check *c, char *err, size_t err_size) {
     fifo *s = (fifo *)c->state;
-    const wanted w[] = {{"depth", &s->depth},     {"wvalid_i", &s->wvalid}, {"wready_o", &s->wready}, {"wdata_i", &s->wdata},
-                        {"rvalid_o", &s->rvalid}, {"rready_i", &s->rready}, {"rdata_o", &s->rdata}};
+    const wanted w[] = {{"depth", &s->depth},   {"wvalid_i", &s->wvalid}, {"wready_o", &s->wready},
+                        {"wdata_i", &s->wdata}, {"rvalid_o", &s->rvalid}, {"rready_i", &s->rready},
+                        {"rdata_o", &s->rdata}};
     if (find(c, w, sizeof w / sizeof *w, err, err_size) != 0) {
         return -1;
     }
@@ -56,7 +57,8 @@ static void fifo_cycle(tb_check *c) {
     uint8_t word[WORD];
     const uint64_t level = s->in - s->out;
     const bool full = level == tb_get(s->depth);
-    if (!tb_check_value(c, "room", s->in, one(s->wready), !full) || !tb_check_value(c, "valid", s->out, one(s->rvalid), level > 0)) {
+    if (!tb_check_value(c, "room", s->in, one(s->wready), !full) ||
+        !tb_check_value(c, "valid", s->out, one(s->rvalid), level > 0)) {
         return;
     }
     if (one(s->wvalid) && full) {
@@ -89,8 +91,12 @@ static void fifo_finish(tb_check *c) {
     tb_check_value(c, "words left", s->out, s->in - s->out, 0);
 }
 
-static const tb_check_ops fifo_ops = {
-    .unit = "fifo", .state_bytes = sizeof(fifo), .open = fifo_open, .clear = fifo_clear, .cycle = fifo_cycle, .finish = fifo_finish};
+static const tb_check_ops fifo_ops = {.unit = "fifo",
+                                      .state_bytes = sizeof(fifo),
+                                      .open = fifo_open,
+                                      .clear = fifo_clear,
+                                      .cycle = fifo_cycle,
+                                      .finish = fifo_finish};
 
 /* ---- align: the bytes of a copy, from the lanes of the source to those of the destination ---- */
 

@@ -78,8 +78,13 @@ int copy_device_dump(copy_device *dev, const char *dir, char *err, size_t err_si
 
 void copy_device_log(copy_device *dev, uint64_t number, uint32_t dst, uint32_t bytes) {
     tb_ddr *const mem[] = {&dev->rtl_mem, &dev->model_mem};
-    const tb_tlog_entry entry = {
-        .stream = "destination", .task = number, .unit = "axi_copy", .type = TB_TLOG_U8, .axes = 1, .axis = {"byte"}, .size = {bytes}};
+    const tb_tlog_entry entry = {.stream = "destination",
+                                 .task = number,
+                                 .unit = "axi_copy",
+                                 .type = TB_TLOG_U8,
+                                 .axes = 1,
+                                 .axis = {"byte"},
+                                 .size = {bytes}};
     uint8_t *data = bytes > 0 && dev->log[1] != NULL ? malloc(bytes) : NULL;
     for (int i = 0; i < 2 && data != NULL; i++) {
         if (tb_ddr_read(mem[i], dst, data, bytes)) {
@@ -139,8 +144,9 @@ static bool compare_memory(copy_device *dev, uint32_t dst, uint32_t bytes) {
     }
     const bool inside = d.addr >= dst && d.addr - dst < bytes;
     tb_run_fail(&dev->run, "mem:mismatch",
-                "memory, address 0x%08" PRIx64 " (%s %" PRIu64 "): got %s0x%02x, expected %s0x%02x; %" PRIu64 " bytes differ", d.addr,
-                inside ? "destination, byte" : "no part of the copy, destination", inside ? d.addr - dst : dst,
+                "memory, address 0x%08" PRIx64 " (%s %" PRIu64 "): got %s0x%02x, expected %s0x%02x; %" PRIu64
+                " bytes differ",
+                d.addr, inside ? "destination, byte" : "no part of the copy, destination", inside ? d.addr - dst : dst,
                 d.a_written ? "" : "nothing, ", d.a, d.b_written ? "" : "nothing, ", d.b, d.count);
     return false;
 }

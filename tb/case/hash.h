@@ -1,5 +1,6 @@
 /*
- * hash.h - streaming 64-bit hash: deterministic, the same on every little-endian machine, fast on words. Not cryptographic.
+ * hash.h - streaming 64-bit hash: deterministic, the same on every little-endian machine, fast on words. Not
+ * cryptographic.
  */
 #ifndef TB_HASH_H
 #define TB_HASH_H

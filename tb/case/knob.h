@@ -22,8 +22,8 @@ typedef enum tb_knob_kind {
     TB_KNOB_ENUM,     /* one of names[0 .. hi]; lo must be 0; weight may be NULL */
     TB_KNOB_WEIGHTED, /* lo .. hi with weight[value - lo] */
     /*
-     * Flag, added to a kind: the knob came after cases had been stored. A case that does not name it means lo, so lo must be what the test did before;
-     * that is how stored cases outlive new knobs.
+     * Flag, added to a kind: the knob came after cases had been stored. A case that does not name it means lo, so lo
+     * must be what the test did before; that is how stored cases outlive new knobs.
      */
     TB_KNOB_LATER = 0x10
 } tb_knob_kind;
@@ -59,7 +59,8 @@ int tb_knobs_pin(tb_knobs *knobs, const char *text, char *err, size_t err_size);
 int tb_knobs_pin_value(tb_knobs *knobs, const char *name, const char *value, char *err, size_t err_size);
 /* Draw every knob that is not pinned. */
 void tb_knobs_draw(tb_knobs *knobs, uint64_t seed);
-/* Draw one knob again in a narrower range (clipped to the legal one), unless pinned; for ranges that depend on other knobs. Returns its value. */
+/* Draw one knob again in a narrower range (clipped to the legal one), unless pinned; for ranges that depend on other
+ * knobs. Returns its value. */
 int64_t tb_knobs_draw_in(tb_knobs *knobs, const char *name, uint64_t seed, int64_t lo, int64_t hi);
 
 /* Value by name; 0 for an unknown name. */
@@ -70,7 +71,8 @@ bool tb_knobs_is_pinned(const tb_knobs *knobs, const char *name);
 /* Set a value by a program (a derived one). -1: unknown name or not legal. */
 int tb_knobs_set(tb_knobs *knobs, const char *name, int64_t value);
 
-/* All knobs into case text, and back (every knob must be there, TB_KNOB_LATER apart, and legal; other keys are left alone). 0 or -1. */
+/* All knobs into case text, and back (every knob must be there, TB_KNOB_LATER apart, and legal; other keys are left
+ * alone). 0 or -1. */
 int tb_knobs_to_kv(const tb_knobs *knobs, tb_kv *kv);
 int tb_knobs_from_kv(tb_knobs *knobs, const tb_kv *kv, char *err, size_t err_size);
 /* The table as text: name, legal values, help; one line a knob. */

@@ -112,11 +112,12 @@ static int parse_line(tb_kv *kv, const char *p, size_t len, unsigned line, char 
     const char *value = eq + 1;
     const size_t value_len = len - key_len - 1;
     if (!key_ok(p, key_len)) {
-        return fail(err, err_size, "%s:%u: illegal key, expected [a-z][a-z0-9_]* of at most %u characters", kv->name, line, TB_KV_MAX_KEY);
+        return fail(err, err_size, "%s:%u: illegal key, expected [a-z][a-z0-9_]* of at most %u characters", kv->name,
+                    line, TB_KV_MAX_KEY);
     }
     if (!value_ok(value, value_len)) {
-        return fail(err, err_size, "%s:%u: illegal value of %.*s: control characters or more than %u bytes", kv->name, line, (int)key_len,
-                    p, TB_KV_MAX_VALUE);
+        return fail(err, err_size, "%s:%u: illegal value of %.*s: control characters or more than %u bytes", kv->name,
+                    line, (int)key_len, p, TB_KV_MAX_VALUE);
     }
     const tb_kv_entry *old = find(kv, p, key_len);
     if (old != NULL) {
@@ -164,7 +165,8 @@ int tb_kv_load(tb_kv *kv, const char *path, char *err, size_t err_size) {
     const bool bad = ferror(f) != 0;
     const int why = errno;
     fclose(f);
-    const int rc = bad ? fail(err, err_size, "%s: %s", path, strerror(why)) : tb_kv_parse(kv, text, len, path, err, err_size);
+    const int rc =
+        bad ? fail(err, err_size, "%s: %s", path, strerror(why)) : tb_kv_parse(kv, text, len, path, err, err_size);
     free(text);
     return rc;
 }
@@ -184,7 +186,8 @@ static void place(const tb_kv *kv, const tb_kv_entry *e, char *dst, size_t size)
     }
 }
 
-static const tb_kv_entry *require(const tb_kv *kv, const char *key, char *where, size_t where_size, char *err, size_t err_size) {
+static const tb_kv_entry *require(const tb_kv *kv, const char *key, char *where, size_t where_size, char *err,
+                                  size_t err_size) {
     const tb_kv_entry *e = find(kv, key, strlen(key));
     place(kv, e, where, where_size);
     if (e == NULL) {
@@ -242,7 +245,8 @@ int tb_parse_i64(const char *text, int64_t *out) {
     return 0;
 }
 
-int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, uint64_t *out, char *err, size_t err_size) {
+int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, uint64_t *out, char *err,
+                  size_t err_size) {
     char where[300];
     const tb_kv_entry *e = require(kv, key, where, sizeof where, err, err_size);
     if (e == NULL) {
@@ -250,7 +254,8 @@ int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, ui
     }
     uint64_t v;
     if (tb_parse_u64(e->value, &v) != 0 || v < lo || v > hi) {
-        return fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRIu64 " to %" PRIu64, where, key, e->value, lo, hi);
+        return fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRIu64 " to %" PRIu64, where, key,
+                    e->value, lo, hi);
     }
     *out = v;
     return 0;
@@ -264,7 +269,8 @@ int tb_kv_get_i64(const tb_kv *kv, const char *key, int64_t lo, int64_t hi, int6
     }
     int64_t v;
     if (tb_parse_i64(e->value, &v) != 0 || v < lo || v > hi) {
-        return fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRId64 " to %" PRId64, where, key, e->value, lo, hi);
+        return fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRId64 " to %" PRId64, where, key,
+                    e->value, lo, hi);
     }
     *out = v;
     return 0;

@@ -1,5 +1,6 @@
 /*
- * kv.h - case text: one key=value a line, '#' starts a comment line, keys [a-z][a-z0-9_]*, values without newline. Order is kept.
+ * kv.h - case text: one key=value a line, '#' starts a comment line, keys [a-z][a-z0-9_]*, values without newline.
+ * Order is kept.
  */
 #ifndef TB_KV_H
 #define TB_KV_H
@@ -30,7 +31,8 @@ typedef struct tb_kv {
 void tb_kv_init(tb_kv *kv);
 void tb_kv_free(tb_kv *kv);
 
-/* Parse `len` bytes; `name` stands in error lines ("name:line: ..."). 0 or -1 (bad line, duplicate key, limit); on error kv is empty. kv must be initialised. */
+/* Parse `len` bytes; `name` stands in error lines ("name:line: ..."). 0 or -1 (bad line, duplicate key, limit); on
+ * error kv is empty. kv must be initialised. */
 int tb_kv_parse(tb_kv *kv, const char *text, size_t len, const char *name, char *err, size_t err_size);
 /* Read and parse a file. 0 or -1. */
 int tb_kv_load(tb_kv *kv, const char *path, char *err, size_t err_size);
@@ -40,7 +42,8 @@ const char *tb_kv_find(const tb_kv *kv, const char *key);
 /* Value that must exist. 0 or -1. */
 int tb_kv_get_str(const tb_kv *kv, const char *key, const char **out, char *err, size_t err_size);
 /* Whole number (decimal or 0x...) in [lo, hi]. 0 or -1; *out is untouched on error. */
-int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, uint64_t *out, char *err, size_t err_size);
+int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, uint64_t *out, char *err,
+                  size_t err_size);
 int tb_kv_get_i64(const tb_kv *kv, const char *key, int64_t lo, int64_t hi, int64_t *out, char *err, size_t err_size);
 
 /* Set or replace. -1: illegal key or value (newline, too long), too many entries or out of memory. */
@@ -51,7 +54,8 @@ int tb_kv_set_hex(tb_kv *kv, const char *key, uint64_t value); /* 0x%016x */
 
 /* Write all entries in order. 0 or -1 (stream error). */
 int tb_kv_write(const tb_kv *kv, FILE *file);
-/* Write to path.tmp.<pid> and rename; a full disk leaves nothing behind. A path that is not a regular file (/dev/stdout) is written directly. 0 or -1. */
+/* Write to path.tmp.<pid> and rename; a full disk leaves nothing behind. A path that is not a regular file
+ * (/dev/stdout) is written directly. 0 or -1. */
 int tb_kv_save(const tb_kv *kv, const char *path, char *err, size_t err_size);
 
 /* Whole text as a number, decimal or 0x...: 0 or -1 (not a number, out of 64 bits). */

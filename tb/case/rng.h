@@ -1,7 +1,8 @@
 /*
  * rng.h - counter-based random numbers in named streams.
  *
- * Draw i of a stream is a pure function of (seed, name, i): a new stream shifts no draw of another one, and there is no hidden state.
+ * Draw i of a stream is a pure function of (seed, name, i): a new stream shifts no draw of another one, and there is no
+ * hidden state.
  */
 #ifndef TB_RNG_H
 #define TB_RNG_H
@@ -73,7 +74,8 @@ uint64_t tb_rng_pick(tb_rng *rng, const uint64_t *values, size_t count);
 float tb_rng_f32(tb_rng *rng);
 /* Uniform float between lo and hi. One draw. */
 float tb_rng_f32_range(tb_rng *rng, float lo, float hi);
-/* Bits of a float with the corners likely: zeros, subnormals, powers of two, near-halves, largest, infinities, NaNs, and any pattern. Two draws. */
+/* Bits of a float with the corners likely: zeros, subnormals, powers of two, near-halves, largest, infinities, NaNs,
+ * and any pattern. Two draws. */
 uint32_t tb_rng_f32_hard(tb_rng *rng);
 /* Fill memory with uniform bytes. (bytes + 7) / 8 draws. */
 void tb_rng_fill(tb_rng *rng, void *dst, size_t bytes);

@@ -28,8 +28,9 @@ static void log_step(const shrinker *s, const tb_knobs *next, const shrink_answe
     char to[48];
     size_t at = 0;
     unsigned rest = 0;
-    int n = s->cfg->work_name != NULL && work != 0 ? snprintf(end, sizeof end, ": %" PRIu64 " %s, ", work, s->cfg->work_name)
-                                                   : snprintf(end, sizeof end, ": ");
+    int n = s->cfg->work_name != NULL && work != 0
+                ? snprintf(end, sizeof end, ": %" PRIu64 " %s, ", work, s->cfg->work_name)
+                : snprintf(end, sizeof end, ": ");
     snprintf(end + n, sizeof end - (size_t)n, "%" PRIu64 " cycles, attempt %u", a->cycles, s->stats->runs);
     for (size_t i = 0; i < next->count; i++) {
         if (next->value[i] == s->best->value[i]) {
@@ -133,7 +134,8 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
         if (stats->out_of_time) {
             snprintf(err, err_size, "the case as it is takes more than %g s of CPU time (--seconds)", cfg->seconds);
         } else {
-            snprintf(err, err_size, s.failed ? "cannot make a process: %s" : "stopped in the first run", strerror(errno));
+            snprintf(err, err_size, s.failed ? "cannot make a process: %s" : "stopped in the first run",
+                     strerror(errno));
         }
         return -1;
     }

@@ -1,9 +1,11 @@
 /*
- * shrink.h - makes a failing case small: knobs move towards their simplest values as long as the failure keeps its signature.
+ * shrink.h - makes a failing case small: knobs move towards their simplest values as long as the failure keeps its
+ * signature.
  *
- * The lowest value of a knob is its simplest one (docs/architecture.md section 2), unless a wish says otherwise. Every attempt runs in a process of its own, so that
- * it may crash or hang; several run side by side. Candidates have an order, and the first one of them that fails in the same way is taken however the others are
- * timed: the result does not depend on how many run at a time.
+ * The lowest value of a knob is its simplest one (docs/architecture.md section 2), unless a wish says otherwise. Every
+ * attempt runs in a process of its own, so that it may crash or hang; several run side by side. Candidates have an
+ * order, and the first one of them that fails in the same way is taken however the others are timed: the result does
+ * not depend on how many run at a time.
  */
 #ifndef TB_CASE_SHRINK_H
 #define TB_CASE_SHRINK_H
@@ -31,16 +33,20 @@ typedef struct tb_shrink_wish {
     tb_shrink_order order;
     const char *const *names; /* NAMES: ends with NULL; names that the knob does not have are left out */
     const char *
-        count; /* BITS: the knob that says how many parts there are, NULL: as many as the knob has bits; the wish is for tests that have it */
+        /* BITS: the knob that says how many parts there are, NULL: as many as the knob has bits; the wish is for tests
+           that have it */
+        count;
 } tb_shrink_wish;
 
 typedef struct tb_shrink_cfg {
     void *ctx;
     /* Can these knobs be executed? NULL: all can. */
     bool (*legal)(void *ctx, const tb_knobs *knobs);
-    /* Execute, in a child process: signature of the failure, "" when it passes; what it cost, in cycles. -1: it could not run. */
+    /* Execute, in a child process: signature of the failure, "" when it passes; what it cost, in cycles. -1: it could
+     * not run. */
     int (*run)(void *ctx, const tb_knobs *knobs, char signature[TB_SHRINK_SIGNATURE], uint64_t *cycles);
-    /* Called in the child before run(): end the run as something else than this failure after so many cycles. NULL: runs are not limited in cycles. */
+    /* Called in the child before run(): end the run as something else than this failure after so many cycles. NULL:
+     * runs are not limited in cycles. */
     void (*limit)(void *ctx, uint64_t cycles);
     /* Is `got` the failure that is looked for? NULL: equal signatures. */
     bool (*same)(void *ctx, const char *want, const char *got);
@@ -55,7 +61,8 @@ typedef struct tb_shrink_cfg {
     bool (*stop)(void *ctx);
     const tb_shrink_wish *wishes; /* those for knobs that the test does not have are ignored */
     size_t wish_count;
-    double seconds;        /* stop trying after so long, and refuse a case that takes more CPU time in its first run (0: no limit) */
+    /* stop trying after so long, and refuse a case that takes more CPU time in its first run (0: no limit) */
+    double seconds;
     unsigned jobs;         /* attempts at a time, up to TB_SHRINK_JOBS (0: one) */
     FILE *log;             /* one line for each step that was taken; NULL: quiet */
     bool live;             /* log is a terminal: show what goes on between two steps */
@@ -65,7 +72,8 @@ typedef struct tb_shrink_cfg {
 
 typedef struct tb_shrink_stats {
     char signature[TB_SHRINK_SIGNATURE];
-    unsigned runs, steps;                 /* attempts, those not counted whose result nobody needed; those that kept the failure */
+    /* attempts, those not counted whose result nobody needed; those that kept the failure */
+    unsigned runs, steps;
     uint64_t cycles_before, cycles_after; /* of the case as it came and as it goes, up to its failure */
     uint64_t work_before, work_after;
     double seconds; /* the first run included */
@@ -73,7 +81,8 @@ typedef struct tb_shrink_stats {
     bool failed; /* it ended because memory or processes ran out */
 } tb_shrink_stats;
 
-/* Shrink in place. 0; -1 with one line in err: the case passes, cannot run, or a process cannot be made; knobs are unchanged then. */
+/* Shrink in place. 0; -1 with one line in err: the case passes, cannot run, or a process cannot be made; knobs are
+ * unchanged then. */
 int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats, char *err, size_t err_size);
 
 #endif

@@ -97,7 +97,8 @@ static bool is_seed(const tb_knob *k) {
 static const tb_shrink_wish *wish_of(const shrinker *s, size_t knob) {
     for (size_t i = 0; i < s->cfg->wish_count; i++) {
         const tb_shrink_wish *w = &s->cfg->wishes[i];
-        if (strcmp(w->knob, s->best->table[knob].name) == 0 && (w->count == NULL || tb_knobs_find(s->best, w->count) >= 0)) {
+        if (strcmp(w->knob, s->best->table[knob].name) == 0 &&
+            (w->count == NULL || tb_knobs_find(s->best, w->count) >= 0)) {
             return &s->cfg->wishes[i];
         }
     }
@@ -111,8 +112,9 @@ static double cost_of(const shrinker *s, const tb_knobs *k) {
     }
     double product = 1;
     for (size_t i = 0; i < k->count; i++) {
-        product *=
-            is_number(&k->table[i]) && !is_seed(&k->table[i]) && wish_of(s, i) == NULL ? (double)(k->value[i] - k->table[i].lo + 1) : 1;
+        product *= is_number(&k->table[i]) && !is_seed(&k->table[i]) && wish_of(s, i) == NULL
+                       ? (double)(k->value[i] - k->table[i].lo + 1)
+                       : 1;
     }
     return product;
 }
@@ -134,7 +136,8 @@ static bool moves_kept(const shrinker *s, const tb_knobs *knobs) {
     tb_knobs settled = *s->best;
     settle(s, &settled);
     for (size_t i = 0; i < knobs->count; i++) {
-        if (knobs->value[i] != s->best->value[i] && knobs->value[i] != settled.value[i] && kept(s, knobs->table[i].name)) {
+        if (knobs->value[i] != s->best->value[i] && knobs->value[i] != settled.value[i] &&
+            kept(s, knobs->table[i].name)) {
             return true;
         }
     }
@@ -145,8 +148,8 @@ static bool moves_kept(const shrinker *s, const tb_knobs *knobs) {
 static void add(shrinker *s, tb_knobs *knobs, size_t tag) {
     shrink_list *l = &s->list;
     settle(s, knobs);
-    if (memcmp(knobs->value, s->best->value, knobs->count * sizeof knobs->value[0]) == 0 || was_tried(s, knobs) || moves_kept(s, knobs) ||
-        !legal(s, knobs)) {
+    if (memcmp(knobs->value, s->best->value, knobs->count * sizeof knobs->value[0]) == 0 || was_tried(s, knobs) ||
+        moves_kept(s, knobs) || !legal(s, knobs)) {
         return;
     }
     for (size_t i = 0; i < l->count; i++) {

@@ -1,4 +1,5 @@
-/* shrink_priv.h - private to the shrinker: attempts in processes (shrink_run.c), candidates (shrink_moves.c), the search over them (shrink.c). */
+/* shrink_priv.h - private to the shrinker: attempts in processes (shrink_run.c), candidates (shrink_moves.c), the
+ * search over them (shrink.c). */
 #ifndef TB_CASE_SHRINK_PRIV_H
 #define TB_CASE_SHRINK_PRIV_H
 
@@ -44,7 +45,8 @@ double shrink_now(void);
 bool shrink_over(shrinker *s);
 /* Run one case alone. 0; -1: no process, or told to stop. */
 int shrink_run_one(shrinker *s, const tb_knobs *knobs, shrink_answer *answer);
-/* Index of the first candidate in the list with the failure that is looked for, and its answer; the number of candidates: none. */
+/* Index of the first candidate in the list with the failure that is looked for, and its answer; the number of
+ * candidates: none. */
 size_t shrink_search(shrinker *s, shrink_answer *answer);
 
 /* ---- shrink_moves.c ---- */

@@ -111,7 +111,8 @@ static void reap(attempt *a, bool hang, shrink_answer *answer) {
     } else {
         snprintf(answer->signature, sizeof answer->signature, "host:exit %d", WEXITSTATUS(status));
     }
-    answer->cpu = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) + 1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+    answer->cpu = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                  1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
     close(a->fd);
     *a = (attempt){0};
 }

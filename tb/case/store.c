@@ -13,7 +13,8 @@ int tb_case_to_kv(const char *test, const char *cfg, uint64_t seed, const tb_kno
     return tb_knobs_to_kv(knobs, kv);
 }
 
-int tb_case_save(const char *path, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *err, size_t err_size) {
+int tb_case_save(const char *path, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *err,
+                 size_t err_size) {
     tb_kv kv;
     tb_kv_init(&kv);
     int rc = tb_case_to_kv(test, cfg, seed, knobs, &kv);
@@ -51,8 +52,8 @@ int tb_make_folder(const char *dir, char *err, size_t err_size) {
     return 0;
 }
 
-int tb_case_store(const char *dir, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *path, size_t path_size,
-                  char *err, size_t err_size) {
+int tb_case_store(const char *dir, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *path,
+                  size_t path_size, char *err, size_t err_size) {
     int rc = tb_make_folder(dir, err, err_size);
     if (rc == 0) {
         const int length = snprintf(path, path_size, "%s/%s-%s-%016" PRIx64 ".case", dir, test, cfg, seed);
@@ -69,14 +70,16 @@ int tb_case_store(const char *dir, const char *test, const char *cfg, uint64_t s
     return rc;
 }
 
-int tb_case_head(const tb_kv *kv, const char *path, const char *cfg, const char **test, uint64_t *seed, char *err, size_t err_size) {
+int tb_case_head(const tb_kv *kv, const char *path, const char *cfg, const char **test, uint64_t *seed, char *err,
+                 size_t err_size) {
     const char *built = NULL;
     if (tb_kv_get_str(kv, "test", test, err, err_size) != 0 || tb_kv_get_str(kv, "cfg", &built, err, err_size) != 0 ||
         tb_kv_get_u64(kv, "seed", 0, UINT64_MAX, seed, err, err_size) != 0) {
         return -1;
     }
     if (strcmp(built, cfg) != 0) {
-        snprintf(err, err_size, "%s: cfg=%.20s, but this program is built for %s: use the one in build/%.20s-*", path, built, cfg, built);
+        snprintf(err, err_size, "%s: cfg=%.20s, but this program is built for %s: use the one in build/%.20s-*", path,
+                 built, cfg, built);
         return -1;
     }
     return 0;
@@ -86,7 +89,8 @@ int tb_case_knobs(const tb_kv *kv, const char *path, tb_knobs *knobs, char *err,
     char text[512];
     for (size_t i = 0; i < kv->count; i++) {
         const char *key = kv->entry[i].key;
-        if (strcmp(key, "test") != 0 && strcmp(key, "cfg") != 0 && strcmp(key, "seed") != 0 && tb_knobs_find(knobs, key) < 0) {
+        if (strcmp(key, "test") != 0 && strcmp(key, "cfg") != 0 && strcmp(key, "seed") != 0 &&
+            tb_knobs_find(knobs, key) < 0) {
             snprintf(err, err_size, "%s:%u: unknown key %.60s", path, kv->entry[i].line, key);
             return -1;
         }

@@ -128,7 +128,9 @@ static void mark(tb_buffers *t, const tb_work *w, bool open) {
                 if ((b->mems >> m & 1u) == 0) {
                     continue;
                 }
-                t->oom = !tb_ddr_open(t->mem[m], b->use, t->range.r[k].begin, t->range.r[k].end - t->range.r[k].begin, open) || t->oom;
+                t->oom = !tb_ddr_open(t->mem[m], b->use, t->range.r[k].begin, t->range.r[k].end - t->range.r[k].begin,
+                                      open) ||
+                         t->oom;
             }
         }
     }
@@ -178,8 +180,8 @@ void tb_buffers_name(tb_buffers *t, const char *name, tb_ddr_use use) {
         t->oom = true;
         return;
     }
-    t->buffer[t->buffers++] =
-        (tb_buffer){.name = name, .use = use, .work = (uint32_t)(t->works - 1), .first = t->range.count, .mems = UINT_MAX};
+    t->buffer[t->buffers++] = (tb_buffer){
+        .name = name, .use = use, .work = (uint32_t)(t->works - 1), .first = t->range.count, .mems = UINT_MAX};
     t->work[t->works - 1].end = t->buffers;
 }
 
@@ -294,7 +296,8 @@ bool tb_buffers_feeds(const tb_buffers *t, uint32_t writer, uint32_t reader) {
     }
     for (size_t i = t->work[writer].first; i < t->work[writer].end; i++) {
         for (size_t j = t->work[reader].first; j < t->work[reader].end; j++) {
-            if (t->buffer[i].use == TB_DDR_WRITE && t->buffer[j].use == TB_DDR_READ && common(t, &t->buffer[i], &t->buffer[j], &where)) {
+            if (t->buffer[i].use == TB_DDR_WRITE && t->buffer[j].use == TB_DDR_READ &&
+                common(t, &t->buffer[i], &t->buffer[j], &where)) {
                 return true;
             }
         }
@@ -362,7 +365,7 @@ void tb_buffers_place(const tb_buffers *t, const tb_near *near, char *dst, size_
     } else if (near->side == TB_BETWEEN) {
         snprintf(dst, size, "in a gap of %s%s, %" PRIu64 " byte%s from it", name, rest, near->bytes, s);
     } else {
-        snprintf(dst, size, "%" PRIu64 " byte%s %s %s%s", near->bytes, s, near->side == TB_BEHIND ? "past the end of" : "before", name,
-                 rest);
+        snprintf(dst, size, "%" PRIu64 " byte%s %s %s%s", near->bytes, s,
+                 near->side == TB_BEHIND ? "past the end of" : "before", name, rest);
     }
 }

@@ -1,9 +1,10 @@
 /*
  * buffers.h - what work in flight may do to memory: its buffers by name, each a set of ranges that is read or written.
  *
- * Whoever starts work on a design (a task, a transfer) says which bytes it reads and which it writes. As long as the work is live, the bus may touch these bytes of
- * the memories that belong to the table (tb_ddr_open()) and no others; two pieces of work that may run at the same time are compared for bytes that one of them
- * writes; and of any address the table tells whose it is, or who is near. Complete work stays known until tb_buffers_clear().
+ * Whoever starts work on a design (a task, a transfer) says which bytes it reads and which it writes. As long as the
+ * work is live, the bus may touch these bytes of the memories that belong to the table (tb_ddr_open()) and no others;
+ * two pieces of work that may run at the same time are compared for bytes that one of them writes; and of any address
+ * the table tells whose it is, or who is near. Complete work stays known until tb_buffers_clear().
  */
 #ifndef TB_BUFFERS_H
 #define TB_BUFFERS_H
@@ -26,7 +27,8 @@ typedef struct tb_ranges {
 
 /* Add a range; side by side with the last one at or after index `from` it grows that one. */
 void tb_ranges_add(tb_ranges *v, size_t from, uint64_t begin, uint64_t bytes);
-/* Bring ranges in order and join those that touch or overlap. Returns how many are left, *overlap (or NULL) whether two had a byte in common. */
+/* Bring ranges in order and join those that touch or overlap. Returns how many are left, *overlap (or NULL) whether two
+ * had a byte in common. */
 size_t tb_ranges_order(tb_range *r, size_t count, bool *overlap);
 /* The first of the ordered ranges that ends behind a byte; `count` when there is none. */
 size_t tb_ranges_find(const tb_range *r, size_t count, uint64_t byte);
@@ -72,8 +74,9 @@ void tb_buffers_free(tb_buffers *t);
 void tb_buffers_clear(tb_buffers *t);
 
 /*
- * Describe new work: begin, then for each buffer its name and its ranges (of at most 2^63; in any order), then start, which opens the memories for it. Returns its index, or
- * UINT32_MAX after running out of memory; the other functions do nothing then.
+ * Describe new work: begin, then for each buffer its name and its ranges (of at most 2^63; in any order), then start,
+ * which opens the memories for it. Returns its index, or UINT32_MAX after running out of memory; the other functions do
+ * nothing then.
  */
 uint32_t tb_buffers_begin(tb_buffers *t, const char *who, uint64_t number);
 void tb_buffers_name(tb_buffers *t, const char *name, tb_ddr_use use);
@@ -92,14 +95,16 @@ typedef struct tb_meet {
     uint64_t addr; /* first common byte */
 } tb_meet;
 /*
- * Does one of two works write a byte that the other one touches? *meet says where; b is a buffer that is written. The two may be the same work: then it is asked of its
- * buffers among each other, where one that is written in place may meet its input, and of the ranges of each that is written (a and b are the same then).
+ * Does one of two works write a byte that the other one touches? *meet says where; b is a buffer that is written. The
+ * two may be the same work: then it is asked of its buffers among each other, where one that is written in place may
+ * meet its input, and of the ranges of each that is written (a and b are the same then).
  */
 bool tb_buffers_meet(const tb_buffers *t, uint32_t work, uint32_t other, tb_meet *meet);
 /* The same, of all that `writer` writes and `reader` reads. */
 bool tb_buffers_feeds(const tb_buffers *t, uint32_t writer, uint32_t reader);
 
-/* A buffer of this use with one of these bytes, live or not, at or after number *from; *from is set behind it. NULL: there is none any more. */
+/* A buffer of this use with one of these bytes, live or not, at or after number *from; *from is set behind it. NULL:
+ * there is none any more. */
 const tb_buffer *tb_buffers_at(const tb_buffers *t, size_t *from, uint64_t addr, uint64_t bytes, tb_ddr_use use);
 
 /* An address seen from a buffer that does not hold it. */
@@ -109,12 +114,14 @@ typedef struct tb_near {
     tb_side side;            /* before its first byte, behind its last one, or in a gap between its ranges */
     uint64_t bytes;          /* to the nearest byte of it: 1 is next to it; 0: it holds the address */
 } tb_near;
-/* The nearest buffer of this use: of live work, else of complete work; only of work of `who`, unless that is NULL. Among equals the latest. */
+/* The nearest buffer of this use: of live work, else of complete work; only of work of `who`, unless that is NULL.
+ * Among equals the latest. */
 tb_near tb_buffers_near(const tb_buffers *t, uint64_t addr, tb_ddr_use use, const char *who);
 
 /* "`out` of alu task 3" */
 void tb_buffers_text(const tb_buffers *t, const tb_buffer *buffer, char *dst, size_t size);
-/* "4 bytes past the end of `out` of alu task 3", "in a gap of ..., 4 bytes from it", "in ...", each with ", which is complete" if it is; "no task is in flight". */
+/* "4 bytes past the end of `out` of alu task 3", "in a gap of ..., 4 bytes from it", "in ...", each with ", which is
+ * complete" if it is; "no task is in flight". */
 void tb_buffers_place(const tb_buffers *t, const tb_near *near, char *dst, size_t size);
 
 #endif

@@ -9,7 +9,8 @@
 
 int tb_ddr_init(tb_ddr *mem, uint64_t base, uint64_t size, uint64_t poison_seed) {
     memset(mem, 0, sizeof *mem);
-    if ((base & PAGE_MASK) != 0 || (size & PAGE_MASK) != 0 || size == 0 || size > UINT64_C(1) << 40 || base > UINT64_MAX - size) {
+    if ((base & PAGE_MASK) != 0 || (size & PAGE_MASK) != 0 || size == 0 || size > UINT64_C(1) << 40 ||
+        base > UINT64_MAX - size) {
         return -1;
     }
     mem->base = base;
@@ -192,7 +193,12 @@ bool tb_ddr_undefine(tb_ddr *mem, uint64_t addr, uint64_t bytes) {
     return true;
 }
 
-typedef enum map_kind { MAP_OPEN_READ = TB_DDR_READ, MAP_OPEN_WRITE = TB_DDR_WRITE, MAP_WRITTEN, MAP_WRITABLE } map_kind;
+typedef enum map_kind {
+    MAP_OPEN_READ = TB_DDR_READ,
+    MAP_OPEN_WRITE = TB_DDR_WRITE,
+    MAP_WRITTEN,
+    MAP_WRITABLE
+} map_kind;
 
 static const uint64_t *map_of(const tb_ddr_page *p, map_kind kind) {
     return kind == MAP_WRITTEN ? p->written : kind == MAP_WRITABLE ? p->writable : p->open[kind];
@@ -230,7 +236,8 @@ bool tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64
 }
 
 bool tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, bool open) {
-    const uint64_t end = addr + bytes > mem->base + mem->size || addr + bytes < addr ? mem->base + mem->size : addr + bytes;
+    const uint64_t end =
+        addr + bytes > mem->base + mem->size || addr + bytes < addr ? mem->base + mem->size : addr + bytes;
     for (addr = addr < mem->base ? mem->base : addr; addr < end;) {
         const size_t n = in_page(addr, end - addr);
         tb_ddr_page *p = open || page_at(mem, addr) != NULL ? page_make(mem, addr) : NULL;
@@ -251,7 +258,8 @@ bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable) {
     }
     while (bytes > 0) {
         const size_t n = in_page(addr, bytes);
-        tb_ddr_page *p = writable || page_at(mem, addr) != NULL ? page_make(mem, addr) : NULL; /* of no page nothing is writable */
+        tb_ddr_page *p =
+            writable || page_at(mem, addr) != NULL ? page_make(mem, addr) : NULL; /* of no page nothing is writable */
         if (p == NULL && writable) {
             return false;
         }
@@ -332,7 +340,8 @@ static void hide(const tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, 
 }
 
 /* A beat of a memory that watches: only open bytes are handed out, and all of them were written. */
-static void watch_read(tb_ddr *mem, const tb_ddr_page *p, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi) {
+static void watch_read(tb_ddr *mem, const tb_ddr_page *p, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo,
+                       unsigned hi) {
     const size_t at = (size_t)(addr & PAGE_MASK);
     bool some = false;
     for (size_t part = 0; part < bytes; part += 64) {
@@ -360,7 +369,8 @@ static void watch_read(tb_ddr *mem, const tb_ddr_page *p, uint64_t addr, uint8_t
 void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi) {
     const tb_ddr_page *p = page_at(mem, addr);
     bool known = !mem->check_reads || mem->watch;
-    if (mem->watch && bytes == 16 && lo == 0 && hi == 15 && p != NULL) { /* nearly every beat: all of it open and written */
+    if (mem->watch && bytes == 16 && lo == 0 && hi == 15 &&
+        p != NULL) { /* nearly every beat: all of it open and written */
         const size_t at = (size_t)(addr & PAGE_MASK);
         if ((p->open[TB_DDR_READ][at >> 6] & p->written[at >> 6]) >> (at & 63u) << 48 == UINT64_C(0xffff) << 48) {
             memcpy(data, p->data + at, 16);
@@ -406,7 +416,8 @@ static uint8_t byte_at(const tb_ddr *mem, size_t index, size_t at, bool *written
     return b;
 }
 
-static void compare_word(const tb_ddr *a, const tb_ddr *b, size_t index, size_t word, uint64_t wa, uint64_t wb, tb_ddr_diff *diff) {
+static void compare_word(const tb_ddr *a, const tb_ddr *b, size_t index, size_t word, uint64_t wa, uint64_t wb,
+                         tb_ddr_diff *diff) {
     for (size_t i = 0; i < 64; i++) {
         if ((((wa | wb) >> i) & 1u) == 0) {
             continue;

@@ -1,9 +1,10 @@
 /*
  * ddr.h - sparse byte memory behind the buses.
  *
- * Pages of 64 KiB come into being when they are touched. Each byte knows whether it was ever written, whether the bus may write it at all, and whether it is open:
- * whether work that runs now has said that it reads or writes it (buffers.h). Bytes that nobody wrote read as a deterministic noise. Addresses are absolute; the
- * memory covers [base, base + size).
+ * Pages of 64 KiB come into being when they are touched. Each byte knows whether it was ever written, whether the bus
+ * may write it at all, and whether it is open: whether work that runs now has said that it reads or writes it
+ * (buffers.h). Bytes that nobody wrote read as a deterministic noise. Addresses are absolute; the memory covers [base,
+ * base + size).
  */
 #ifndef TB_DDR_H
 #define TB_DDR_H
@@ -27,7 +28,9 @@ typedef struct tb_ddr_page {
 
 typedef enum tb_ddr_event_kind {
     TB_DDR_WRITE_OUTSIDE, /* the bus wrote a byte that is not writable, or not open */
-    TB_DDR_READ_UNWRITTEN, /* the bus read an open byte that nobody wrote; of a memory that does not watch: a block of which nobody wrote any */
+    /* the bus read an open byte that nobody wrote; of a memory that does not watch: a block of which nobody wrote any
+     */
+    TB_DDR_READ_UNWRITTEN,
     TB_DDR_READ_OUTSIDE /* the bus read a block of which no byte is open */
 } tb_ddr_event_kind;
 
@@ -67,7 +70,8 @@ bool tb_ddr_write(tb_ddr *mem, uint64_t addr, const void *src, size_t bytes);
 bool tb_ddr_read(const tb_ddr *mem, uint64_t addr, void *dst, size_t bytes);
 /* Forget that bytes were written: they read as poison again. */
 bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes);
-/* Bytes that nobody wrote count as written, with the noise that they read as: their contents are undefined, and known to be. */
+/* Bytes that nobody wrote count as written, with the noise that they read as: their contents are undefined, and known
+ * to be. */
 bool tb_ddr_undefine(tb_ddr *mem, uint64_t addr, uint64_t bytes);
 /* Address of the first byte in the range that nobody wrote; true when there is one. */
 bool tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
@@ -81,9 +85,11 @@ bool tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, boo
 bool tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, uint64_t *where);
 
 /*
- * One beat of a bus. addr is a multiple of `bytes`, a power of two of at most 128; strobes: bit i of strb[i / 64] enables byte i. The caller has checked that the
- * beat lies inside memory. Permissions and reads of what nobody wrote are checked here; lanes lo..hi (included) are those that the transfer uses. A memory that
- * watches hands out noise in the lanes that are not open and in those that the transfer does not use: a design may read them, but no result may depend on them.
+ * One beat of a bus. addr is a multiple of `bytes`, a power of two of at most 128; strobes: bit i of strb[i / 64]
+ * enables byte i. The caller has checked that the beat lies inside memory. Permissions and reads of what nobody wrote
+ * are checked here; lanes lo..hi (included) are those that the transfer uses. A memory that watches hands out noise in
+ * the lanes that are not open and in those that the transfer does not use: a design may read them, but no result may
+ * depend on them.
  */
 void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const uint64_t *strb, size_t bytes);
 void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi);
@@ -97,7 +103,8 @@ typedef struct tb_ddr_diff {
     bool a_written, b_written;
     uint64_t count; /* how many bytes differ */
 } tb_ddr_diff;
-/* Compare what was written to either memory (same base and size). true: equal, that is, the same bytes written with the same contents. */
+/* Compare what was written to either memory (same base and size). true: equal, that is, the same bytes written with the
+ * same contents. */
 bool tb_ddr_compare(const tb_ddr *a, const tb_ddr *b, tb_ddr_diff *diff);
 /* The same for pages written since the last equal comparison of the two; after an equal one they count as clean. */
 bool tb_ddr_compare_dirty(tb_ddr *a, tb_ddr *b, tb_ddr_diff *diff);

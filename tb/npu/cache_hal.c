@@ -4,8 +4,10 @@
 #include <string.h>
 
 #define LINE 64u
-#define CHURN 3u    /* lines that may leave, and come, at each call of the HAL */
-#define MAX_REST 8u /* 1 / 2^1 .. 1 / 2^MAX_REST is the chance that one does: some caches are restless, others keep what they have */
+#define CHURN 3u /* lines that may leave, and come, at each call of the HAL */
+#define MAX_REST                                                                                                       \
+    8u /* 1 / 2^1 .. 1 / 2^MAX_REST is the chance that one does: some caches are restless, others keep what they have  \
+        */
 
 typedef struct line {
     uint32_t number; /* address / LINE */

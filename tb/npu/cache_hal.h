@@ -1,9 +1,10 @@
 /*
  * cache_hal.h - a HAL with a CPU cache in it, for tests of the driver's cache maintenance.
  *
- * Between the CPU (the test: npu_cache_write, npu_cache_read) and device memory stands a write-back, write-allocate cache with lines of 64 bytes. The NPU sees device
- * memory alone. Lines leave and come at random moments, as they do on a real machine: dirty ones are written back whole, lines that the CPU once touched are fetched again
- * ahead of use. So whatever the driver does not flush or invalidate goes wrong for some seed.
+ * Between the CPU (the test: npu_cache_write, npu_cache_read) and device memory stands a write-back, write-allocate
+ * cache with lines of 64 bytes. The NPU sees device memory alone. Lines leave and come at random moments, as they do on
+ * a real machine: dirty ones are written back whole, lines that the CPU once touched are fetched again ahead of use. So
+ * whatever the driver does not flush or invalidate goes wrong for some seed.
  */
 #ifndef NPU_CACHE_HAL_H
 #define NPU_CACHE_HAL_H
@@ -12,7 +13,8 @@
 
 typedef struct npu_cache npu_cache;
 
-/* A cache over the memory of a device; every call of its HAL goes on to the device. The device must outlive it. NULL: out of memory. */
+/* A cache over the memory of a device; every call of its HAL goes on to the device. The device must outlive it. NULL:
+ * out of memory. */
 npu_cache *npu_cache_new(npu_dev *dev, uint64_t seed);
 /* What is dirty is lost. */
 void npu_cache_free(npu_cache *cache);

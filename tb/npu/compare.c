@@ -23,17 +23,17 @@ uint32_t npu_reg_fields(uint32_t offset) {
     return 0;
 }
 
-#define UNIT(U, ch0_rd, ch0_wr, ch1_rd, ch1_wr, drop)                                                                                      \
-    {                                                                                                                                      \
-        .name = #U, .ctrl = NPU_REG_##U##_CTRL, .en_mask = NPU_##U##_CTRL_EN_MASK, .count = NPU_REG_##U##_COUNT,                           \
-        .done_mask = NPU_##U##_COUNT_DONE_MASK, .busy_mask = NPU_STATUS_##U##_BUSY_MASK, .irq_mask = NPU_IRQ_STATUS_##U##_MASK,            \
-        .bus_err = {{ch0_rd, ch0_wr}, {ch1_rd, ch1_wr}}, .refused = (drop)                                                                 \
+#define UNIT(U, ch0_rd, ch0_wr, ch1_rd, ch1_wr, drop)                                                                  \
+    {                                                                                                                  \
+        .name = #U, .ctrl = NPU_REG_##U##_CTRL, .en_mask = NPU_##U##_CTRL_EN_MASK, .count = NPU_REG_##U##_COUNT,       \
+        .done_mask = NPU_##U##_COUNT_DONE_MASK, .busy_mask = NPU_STATUS_##U##_BUSY_MASK,                               \
+        .irq_mask = NPU_IRQ_STATUS_##U##_MASK, .bus_err = {{ch0_rd, ch0_wr}, {ch1_rd, ch1_wr}}, .refused = (drop)      \
     }
 const npu_unit_regs npu_units[UNITS] = {
-    [UNIT_ALU] = UNIT(ALU, NPU_ERR_ALU_BUS_RD0_MASK, NPU_ERR_ALU_BUS_WR0_MASK, NPU_ERR_ALU_BUS_RD1_MASK, NPU_ERR_ALU_BUS_WR1_MASK,
-                      NPU_ERR_ALU_CONFIG_MASK | NPU_ERR_ALU_OVERRUN_MASK),
-    [UNIT_POOL] = UNIT(POOL, NPU_ERR_POOL_BUS_RD0_MASK, NPU_ERR_POOL_BUS_WR0_MASK, NPU_ERR_POOL_BUS_RD1_MASK, NPU_ERR_POOL_BUS_WR1_MASK,
-                       NPU_ERR_POOL_CONFIG_MASK | NPU_ERR_POOL_OVERRUN_MASK),
+    [UNIT_ALU] = UNIT(ALU, NPU_ERR_ALU_BUS_RD0_MASK, NPU_ERR_ALU_BUS_WR0_MASK, NPU_ERR_ALU_BUS_RD1_MASK,
+                      NPU_ERR_ALU_BUS_WR1_MASK, NPU_ERR_ALU_CONFIG_MASK | NPU_ERR_ALU_OVERRUN_MASK),
+    [UNIT_POOL] = UNIT(POOL, NPU_ERR_POOL_BUS_RD0_MASK, NPU_ERR_POOL_BUS_WR0_MASK, NPU_ERR_POOL_BUS_RD1_MASK,
+                       NPU_ERR_POOL_BUS_WR1_MASK, NPU_ERR_POOL_CONFIG_MASK | NPU_ERR_POOL_OVERRUN_MASK),
     [UNIT_GEMM] = UNIT(GEMM, NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_WR0_MASK, NPU_ERR_BUS_RD1_MASK, NPU_ERR_BUS_WR1_MASK,
                        NPU_ERR_CONFIG_MASK | NPU_ERR_OVERRUN_MASK),
 };
@@ -71,8 +71,9 @@ void npu_events_model(npu_dev *dev) {
 }
 
 /*
- * What the bus did since the last compare point. The model has no bus: the errors to expect are those that the bus really gave. The address of the beat says whose
- * they are; where several units touch that address, or none is known to, one of them must have noticed. The same for starts that the driver did not make (npu_dev_stray_start).
+ * What the bus did since the last compare point. The model has no bus: the errors to expect are those that the bus
+ * really gave. The address of the beat says whose they are; where several units touch that address, or none is known
+ * to, one of them must have noticed. The same for starts that the driver did not make (npu_dev_stray_start).
  */
 typedef struct bus_view {
     uint32_t must, may; /* ERR bits that have to be set; that may be set as well */
@@ -133,7 +134,8 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
             dev->errors_seen[c][d] = slave->errors[d];
         }
     }
-    for (unsigned u = 0; u < UNITS; u++) { /* starts that the model knows nothing of: dropped for one reason or the other */
+    /* starts that the model knows nothing of: dropped for one reason or the other */
+    for (unsigned u = 0; u < UNITS; u++) {
         if ((dev->stray >> u & 1u) != 0) {
             add_group(view, npu_units[u].refused);
         }
@@ -150,7 +152,8 @@ void npu_bus_forget(npu_dev *dev) {
 bool npu_bus_error_waits(const npu_dev *dev) {
     bool waits = false;
     for (unsigned i = PORT_M0; i < dev->run.ports; i++) {
-        waits = waits || memcmp(dev->errors_seen[i - PORT_M0], dev->run.port[i]->slave.errors, sizeof dev->errors_seen[0]) != 0;
+        waits = waits ||
+                memcmp(dev->errors_seen[i - PORT_M0], dev->run.port[i]->slave.errors, sizeof dev->errors_seen[0]) != 0;
     }
     return waits;
 }
@@ -171,8 +174,8 @@ static uint32_t irq_of(uint32_t err) {
 }
 
 /* Of ERR: what must differ from the model, and what may. */
-static void expect_events(const npu_dev *dev, const reg_row *r, const dev_events *ev, const bus_view *bus, uint32_t *expected,
-                          uint32_t *loose) {
+static void expect_events(const npu_dev *dev, const reg_row *r, const dev_events *ev, const bus_view *bus,
+                          uint32_t *expected, uint32_t *loose) {
     const int err = npu_reg_events(NPU_REG_ERR);
     *expected = ev->model;
     *loose = ev->stale_rtl | ev->stale_model | ev->unsure;
@@ -190,8 +193,10 @@ static void check_groups(npu_dev *dev, const dev_events *err, const bus_view *bu
     for (size_t i = 0; i < bus->groups; i++) {
         const uint32_t bits = bus->one_of[i];
         if (((err->rtl | err->stale_rtl | err->unsure) & bits) == 0) {
-            tb_run_fail(&dev->run, "event:ERR",
-                        "the bus answered with an error, or a start was dropped, but none of the bits 0x%08x of ERR rose", bits);
+            tb_run_fail(
+                &dev->run, "event:ERR",
+                "the bus answered with an error, or a start was dropped, but none of the bits 0x%08x of ERR rose",
+                bits);
         }
     }
 }
@@ -215,8 +220,8 @@ static void compare_events(npu_dev *dev, const bus_view *bus) {
         if (((dev->ev[w].rtl ^ expected) & ~loose) != 0) {
             char signature[64];
             snprintf(signature, sizeof signature, "event:%s", r->name);
-            tb_run_fail(&dev->run, signature, "events of %s since the last compare point: RTL 0x%08x, expected 0x%08x", r->name,
-                        dev->ev[w].rtl, expected);
+            tb_run_fail(&dev->run, signature, "events of %s since the last compare point: RTL 0x%08x, expected 0x%08x",
+                        r->name, dev->ev[w].rtl, expected);
             return;
         }
     }
@@ -240,14 +245,15 @@ static void compare_regs(npu_dev *dev) {
         if (((got ^ expected) & r->exact) != 0) {
             char signature[64];
             snprintf(signature, sizeof signature, "reg:%s", r->name);
-            tb_run_fail(&dev->run, signature, "register %s (0x%03x): RTL 0x%08x, model 0x%08x, exact bits 0x%08x", r->name, r->offset, got,
-                        expected, r->exact);
+            tb_run_fail(&dev->run, signature, "register %s (0x%03x): RTL 0x%08x, model 0x%08x, exact bits 0x%08x",
+                        r->name, r->offset, got, expected, r->exact);
             return;
         }
     }
 }
 
-/* Outputs of tasks that met a bus error are undefined: take the RTL's bytes over, so that every other byte can be compared. */
+/* Outputs of tasks that met a bus error are undefined: take the RTL's bytes over, so that every other byte can be
+ * compared. */
 static void take_over(npu_dev *dev) {
     npu_inflight *f = &dev->inflight;
     npu_inflight_taint(f, dev->undefined);
@@ -269,17 +275,20 @@ static void note_result(npu_dev *dev) {
 
 static void compare_memory(npu_dev *dev, bool all) {
     tb_ddr_diff d;
-    const bool equal = all ? tb_ddr_compare(&dev->ddr, &dev->model_ddr, &d) : tb_ddr_compare_dirty(&dev->ddr, &dev->model_ddr, &d);
+    const bool equal =
+        all ? tb_ddr_compare(&dev->ddr, &dev->model_ddr, &d) : tb_ddr_compare_dirty(&dev->ddr, &dev->model_ddr, &d);
     if (equal) {
         return;
     }
     char where[96];
     npu_explain_compare(dev);
     npu_dev_where(dev, d.addr, where, sizeof where);
-    dev->run.failure.units = npu_dev_failed(dev) ? dev->run.failure.units : npu_inflight_users(&dev->inflight, d.addr, 1, true);
+    dev->run.failure.units =
+        npu_dev_failed(dev) ? dev->run.failure.units : npu_inflight_users(&dev->inflight, d.addr, 1, true);
     if (d.a_written != d.b_written) {
-        tb_run_fail(&dev->run, "mem:differ", "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): written by %s only",
-                    d.count, d.addr, where, d.a_written ? "RTL" : "the model");
+        tb_run_fail(&dev->run, "mem:differ",
+                    "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): written by %s only", d.count,
+                    d.addr, where, d.a_written ? "RTL" : "the model");
         return;
     }
     uint32_t got = 0;
@@ -288,11 +297,13 @@ static void compare_memory(npu_dev *dev, bool all) {
     tb_ddr_read(&dev->ddr, word, &got, 4);
     tb_ddr_read(&dev->model_ddr, word, &expected, 4);
     tb_run_fail(&dev->run, "mem:differ",
-                "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64 " (%s): got 0x%02x, expected 0x%02x (word 0x%08x, 0x%08x)",
+                "memory differs in %" PRIu64 " bytes, first at 0x%08" PRIx64
+                " (%s): got 0x%02x, expected 0x%02x (word 0x%08x, 0x%08x)",
                 d.count, d.addr, where, d.a, d.b, got, expected);
 }
 
-/* The RTL may still be looking at the settings of a task that it is about to refuse: counts do not tell when it is done with that. */
+/* The RTL may still be looking at the settings of a task that it is about to refuse: counts do not tell when it is done
+ * with that. */
 static void let_refuse(npu_dev *dev) {
     for (unsigned i = 0; dev->refused && i < REFUSE_CYCLES && tb_run_step(&dev->run); i++) {
     }
@@ -357,8 +368,8 @@ void npu_compare_now(npu_dev *dev) {
         }
         const uint32_t expected = cm_device_read(dev->model, npu_units[u].count);
         if (count != expected) {
-            tb_run_fail(&dev->run, "tandem:count", "the %s of the RTL has completed %u tasks, the model's %u", npu_units[u].name, count,
-                        expected);
+            tb_run_fail(&dev->run, "tandem:count", "the %s of the RTL has completed %u tasks, the model's %u",
+                        npu_units[u].name, count, expected);
             return;
         }
     }

@@ -59,8 +59,8 @@ static bool model_write(void *ctx, uint32_t addr, const void *src, uint32_t byte
     if (!npu_inflight_covered(&dev->inflight, addr, bytes, &where)) {
         char text[96];
         npu_dev_where(dev, where, text, sizeof text);
-        tb_run_fail(&dev->run, "driver:undeclared", "a task writes 0x%08" PRIx64 " (%s), which the driver did not declare as its output",
-                    where, text);
+        tb_run_fail(&dev->run, "driver:undeclared",
+                    "a task writes 0x%08" PRIx64 " (%s), which the driver did not declare as its output", where, text);
     }
     return tb_ddr_write(&dev->model_ddr, addr, src, bytes);
 }
@@ -86,8 +86,9 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
     dev->has_model = cfg->kind != NPU_DEV_RTL;
     dev->run.hash = TB_HASH_INIT;
     const uint64_t asked = cfg->ddr_bytes < MIN_DDR ? MIN_DDR : cfg->ddr_bytes;
-    const uint64_t bytes = cfg->scatter && asked < SCATTER_ROOM ? UINT64_C(0x100000000) - NPU_DEV_DDR_BASE
-                                                                : (asked + TB_DDR_PAGE - 1) & ~(uint64_t)(TB_DDR_PAGE - 1);
+    const uint64_t bytes = cfg->scatter && asked < SCATTER_ROOM
+                               ? UINT64_C(0x100000000) - NPU_DEV_DDR_BASE
+                               : (asked + TB_DDR_PAGE - 1) & ~(uint64_t)(TB_DDR_PAGE - 1);
     bool ok = bytes <= UINT64_C(0x100000000) - NPU_DEV_DDR_BASE;
     if (!ok) {
         snprintf(err, err_size, "memory of %" PRIu64 " bytes does not fit below 4 GiB", bytes);
@@ -173,7 +174,8 @@ uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kin
         dev->buf = b;
         dev->buf_cap = cap;
     }
-    if (kind != NPU_BUF_IN && (!tb_ddr_allow(&dev->ddr, addr, bytes, true) || !tb_ddr_allow(&dev->model_ddr, addr, bytes, true))) {
+    if (kind != NPU_BUF_IN &&
+        (!tb_ddr_allow(&dev->ddr, addr, bytes, true) || !tb_ddr_allow(&dev->model_ddr, addr, bytes, true))) {
         return 0;
     }
     dev->buf[dev->bufs++] = (dev_buf){.addr = (uint32_t)addr, .bytes = bytes, .kind = kind};

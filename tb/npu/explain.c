@@ -56,7 +56,8 @@ void npu_explain_begin(npu_dev *dev) {
 
 /* Address of the i-th element. */
 static uint32_t element_addr(const npu_out_tensor *t, uint64_t i) {
-    const uint32_t w = (uint32_t)(i % t->size[2]), h = (uint32_t)(i / t->size[2] % t->size[1]), c = (uint32_t)(i / t->size[2] / t->size[1]);
+    const uint32_t w = (uint32_t)(i % t->size[2]), h = (uint32_t)(i / t->size[2] % t->size[1]),
+                   c = (uint32_t)(i / t->size[2] / t->size[1]);
     return t->addr + c * t->step[0] + h * t->step[1] + w * t->step[2];
 }
 
@@ -99,7 +100,8 @@ void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value) {
         memset(ex->regs, 0, sizeof ex->regs);
     }
     if (room(ex, (void **)&ex->write, ex->writes, &ex->write_cap, sizeof *ex->write, KEEP_WRITES)) {
-        ex->write[ex->writes++] = (npu_ex_write){.cycle = dev->run.sim.cycle, .offset = offset, .value = value, .task = task};
+        ex->write[ex->writes++] =
+            (npu_ex_write){.cycle = dev->run.sim.cycle, .offset = offset, .value = value, .task = task};
     }
 }
 
@@ -201,7 +203,8 @@ void npu_explain_end(npu_dev *dev) {
     ex->buf = (npu_ex_buf *)calloc(dev->bufs + 1, sizeof *ex->buf);
     ex->story.oom = ex->story.oom || ex->buf == NULL;
     for (size_t i = 0; ex->buf != NULL && i < dev->bufs; i++) {
-        ex->buf[ex->bufs++] = (npu_ex_buf){.addr = dev->buf[i].addr, .bytes = dev->buf[i].bytes, .kind = dev->buf[i].kind};
+        ex->buf[ex->bufs++] =
+            (npu_ex_buf){.addr = dev->buf[i].addr, .bytes = dev->buf[i].bytes, .kind = dev->buf[i].kind};
     }
     tb_story_end(&dev->run);
     if (npu_dev_failed(dev)) {

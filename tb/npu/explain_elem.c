@@ -57,7 +57,8 @@ static bool ends_with(const char *text, const char *end) {
 
 /* Registers whose only field is a number in FP32. */
 static bool holds_f32(const char *name) {
-    static const char *const ends[] = {"_IN_SCALE", "_OUT_SCALE", "ACT_P0", "ACT_P1", "ACT_P2", "ACT_P3", "ALU_P", "ALU_Q", "_RECIP"};
+    static const char *const ends[] = {"_IN_SCALE", "_OUT_SCALE", "ACT_P0", "ACT_P1", "ACT_P2",
+                                       "ACT_P3",    "ALU_P",      "ALU_Q",  "_RECIP"};
     for (size_t i = 0; i < COUNT(ends); i++) {
         if (ends_with(name, ends[i])) {
             return true;
@@ -95,7 +96,9 @@ void npu_explain_fields(uint32_t offset, uint32_t value, char *dst, size_t size)
         const uint32_t v = f->width == 32 ? value : value >> f->lsb & ((1u << f->width) - 1);
         if (f->width == 32) {
             const char *name = npu_explain_reg(offset, scratch, sizeof scratch);
-            n = holds_f32(name) ? snprintf(dst, size, "%.9g", f32(v)) : ends_with(name, "_ADDR") ? 0 : snprintf(dst, size, "%" PRIu32, v);
+            n = holds_f32(name)            ? snprintf(dst, size, "%.9g", f32(v))
+                : ends_with(name, "_ADDR") ? 0
+                                           : snprintf(dst, size, "%" PRIu32, v);
         } else if (enum_name(f, v) != NULL) {
             n = snprintf(dst + at, size - at, "%s%s=%s", at > 0 ? " " : "", f->name, enum_name(f, v));
         } else if (v != 0) {
@@ -120,7 +123,8 @@ void npu_explain_value(npu_elem_type type, uint32_t bits, char *dst, size_t size
 }
 
 void npu_explain_where(const npu_explain *ex, uint64_t addr, char *dst, size_t size) {
-    static const char *const names[] = {[NPU_BUF_IN] = "input", [NPU_BUF_OUT] = "output", [NPU_BUF_SCRATCH] = "scratch"};
+    static const char *const names[] = {
+        [NPU_BUF_IN] = "input", [NPU_BUF_OUT] = "output", [NPU_BUF_SCRATCH] = "scratch"};
     for (size_t i = 0; i < ex->bufs; i++) {
         const npu_ex_buf *b = &ex->buf[i];
         if (addr >= b->addr && addr - b->addr < b->bytes) {
@@ -171,7 +175,8 @@ static bool alu_out(const uint32_t *regs, npu_out_tensor *out) {
         return false;
     }
     const uint32_t row = npu_footprint_reduces(regs) ? 1 : t.dup ? 2 * t.count : t.count;
-    *out = (npu_out_tensor){.type = NPU_ELEM_F32, .addr = t.o_addr, .size = {t.planes, t.rows, row}, .step = {t.o_pstep, t.o_rstep, 4}};
+    *out = (npu_out_tensor){
+        .type = NPU_ELEM_F32, .addr = t.o_addr, .size = {t.planes, t.rows, row}, .step = {t.o_pstep, t.o_rstep, 4}};
     return true;
 }
 
@@ -180,7 +185,8 @@ static bool pool_out(const uint32_t *regs, uint32_t n, npu_out_tensor *out) {
     if (!cm_pool_decode(n, regs, &t)) {
         return false;
     }
-    *out = (npu_out_tensor){.type = NPU_ELEM_F32, .addr = t.ofm_addr, .size = {t.c, t.oh, t.ow}, .step = {t.ofm_cstep, t.ofm_rstep, 4}};
+    *out = (npu_out_tensor){
+        .type = NPU_ELEM_F32, .addr = t.ofm_addr, .size = {t.c, t.oh, t.ow}, .step = {t.ofm_cstep, t.ofm_rstep, 4}};
     if (t.int8) {
         out->type = NPU_ELEM_I8;
         out->size[0] = tb_align_up(t.c, n);

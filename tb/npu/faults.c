@@ -43,7 +43,8 @@ void npu_dev_inject_slow(npu_dev *dev, unsigned channel, unsigned axi_channel, u
 }
 
 bool npu_dev_broken_parse(const char *text, npu_dev_broken *broken) {
-    for (unsigned c = 0; text != NULL && text[0] == 'm' && (text[1] == '0' || text[1] == '1') && text[2] == '.' && c < TB_AXI_CHANNELS;
+    for (unsigned c = 0;
+         text != NULL && text[0] == 'm' && (text[1] == '0' || text[1] == '1') && text[2] == '.' && c < TB_AXI_CHANNELS;
          c++) {
         const char *name = tb_axi_channel_name((tb_axi_channel)c);
         const size_t length = strlen(name);
@@ -95,9 +96,12 @@ uint64_t npu_dev_error_responses(const npu_dev *dev, bool write) {
     return errors;
 }
 
-/* Of the control register: settings that are illegal in every unit (docs/npu/npu.md section 3), for whatever the other registers hold. */
+/* Of the control register: settings that are illegal in every unit (docs/npu/npu.md section 3), for whatever the other
+ * registers hold. */
 static uint32_t illegal(unsigned unit) {
-    return unit == UNIT_ALU ? NPU_ALU_CTRL_OP_MASK : unit == UNIT_POOL ? NPU_POOL_CTRL_TYPE_MASK : NPU_GEMM_CTRL_OP_MASK;
+    return unit == UNIT_ALU    ? NPU_ALU_CTRL_OP_MASK
+           : unit == UNIT_POOL ? NPU_POOL_CTRL_TYPE_MASK
+                               : NPU_GEMM_CTRL_OP_MASK;
 }
 
 bool npu_dev_stray_start(npu_dev *dev, unsigned unit) {
@@ -117,8 +121,10 @@ bool npu_dev_stray_start(npu_dev *dev, unsigned unit) {
         }
     }
     if ((err & r->refused) == 0) {
-        tb_run_fail(&dev->run, "event:ERR",
-                    "a start of the %s with illegal settings, among tasks of the driver, was not refused: ERR is 0x%08x", r->name, err);
+        tb_run_fail(
+            &dev->run, "event:ERR",
+            "a start of the %s with illegal settings, among tasks of the driver, was not refused: ERR is 0x%08x",
+            r->name, err);
         return false;
     }
     dev->stray |= 1u << unit;

@@ -1,4 +1,5 @@
-/* What a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has accepted it, so the values are legal. */
+/* What a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has accepted it, so
+ * the values are legal. */
 #include "inflight.h"
 #include "npu_regs.h"
 #include "num.h"
@@ -16,8 +17,9 @@ typedef struct block {
 } block;
 
 /*
- * No driver asks for so many pieces (random settings of a test do, on the RTL alone, where nobody waits for the end): each row of them as a whole, or all of memory. What
- * such a task does beside its buffers but within these ranges goes unseen.
+ * No driver asks for so many pieces (random settings of a test do, on the RTL alone, where nobody waits for the end):
+ * each row of them as a whole, or all of memory. What such a task does beside its buffers but within these ranges goes
+ * unseen.
  */
 static void add_coarse(tb_buffers *t, const block *b) {
     const uint64_t row = (uint64_t)(b->inner - 1) * b->inner_step + b->bytes;
@@ -49,8 +51,13 @@ static void add_flat(tb_buffers *t, const char *name, uint32_t addr, uint64_t by
 
 /* Whole maps of one task: channels of contiguous FP32 pixels, or pixels of INT8 channels. */
 static block map_block(bool nhwc, uint32_t n, uint32_t addr, uint32_t step, uint32_t channels, uint32_t pixels) {
-    return nhwc ? (block){.addr = addr, .outer = 1, .inner = pixels, .inner_step = step, .bytes = tb_align_up(channels, n)}
-                : (block){.addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * 4};
+    return nhwc ? (block){.addr = addr,
+                          .outer = 1,
+                          .inner = pixels,
+                          .inner_step = step,
+                          .bytes = tb_align_up(channels, n)}
+                : (block){
+                      .addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * 4};
 }
 
 static bool same_place(const block *a, const block *b) {
@@ -87,11 +94,13 @@ static void gemm_weights(tb_buffers *t, const uint32_t *regs, uint32_t n) {
 static void gemm(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     const uint32_t oc = GET(regs, GEMM_CHANNELS, OC);
     const uint32_t out = GET(regs, GEMM_OFM_SIZE, OW) * GET(regs, GEMM_OFM_SIZE, OH);
-    const block ifm = map_block(GET(regs, GEMM_CTRL, LAYOUT) == 0, n, regs[NPU_REG_GEMM_IFM_ADDR / 4], regs[NPU_REG_GEMM_IFM_CSTEP / 4],
-                                GET(regs, GEMM_CHANNELS, IC), GET(regs, GEMM_IFM_SIZE, IW) * GET(regs, GEMM_IFM_SIZE, IH));
-    const block psum = map_block(false, n, regs[NPU_REG_GEMM_PSUM_ADDR / 4], regs[NPU_REG_GEMM_PSUM_CSTEP / 4], oc, out);
-    const block ofm =
-        map_block(GET(regs, GEMM_CTRL, REQUANT) != 0, n, regs[NPU_REG_GEMM_OFM_ADDR / 4], regs[NPU_REG_GEMM_OFM_CSTEP / 4], oc, out);
+    const block ifm = map_block(GET(regs, GEMM_CTRL, LAYOUT) == 0, n, regs[NPU_REG_GEMM_IFM_ADDR / 4],
+                                regs[NPU_REG_GEMM_IFM_CSTEP / 4], GET(regs, GEMM_CHANNELS, IC),
+                                GET(regs, GEMM_IFM_SIZE, IW) * GET(regs, GEMM_IFM_SIZE, IH));
+    const block psum =
+        map_block(false, n, regs[NPU_REG_GEMM_PSUM_ADDR / 4], regs[NPU_REG_GEMM_PSUM_CSTEP / 4], oc, out);
+    const block ofm = map_block(GET(regs, GEMM_CTRL, REQUANT) != 0, n, regs[NPU_REG_GEMM_OFM_ADDR / 4],
+                                regs[NPU_REG_GEMM_OFM_CSTEP / 4], oc, out);
     add_block(t, "ifm", TB_DDR_READ, &ifm);
     gemm_weights(t, regs, n);
     if (GET(regs, GEMM_CTRL, OSCALE) != 0) {
@@ -129,11 +138,14 @@ static void alu(tb_buffers *t, const uint32_t *regs) {
     const uint64_t row = (uint64_t)GET(regs, ALU_SIZE, COUNT) * 4;
     const uint32_t rows = GET(regs, ALU_ROWS, ROWS);
     const uint32_t planes = GET(regs, ALU_ROWS, PLANES);
-    const block a = {regs[NPU_REG_ALU_A_ADDR / 4], planes, regs[NPU_REG_ALU_A_PSTEP / 4], rows, regs[NPU_REG_ALU_A_RSTEP / 4], row};
-    const block b = {regs[NPU_REG_ALU_B_ADDR / 4], planes, regs[NPU_REG_ALU_B_PSTEP / 4], rows, regs[NPU_REG_ALU_B_RSTEP / 4], row};
-    const block o = {regs[NPU_REG_ALU_O_ADDR / 4],  planes,
-                     regs[NPU_REG_ALU_O_PSTEP / 4], rows,
-                     regs[NPU_REG_ALU_O_RSTEP / 4], npu_footprint_reduces(regs) ? 4 : GET(regs, ALU_CTRL, DUP) != 0 ? 2 * row : row};
+    const block a = {regs[NPU_REG_ALU_A_ADDR / 4],  planes, regs[NPU_REG_ALU_A_PSTEP / 4], rows,
+                     regs[NPU_REG_ALU_A_RSTEP / 4], row};
+    const block b = {regs[NPU_REG_ALU_B_ADDR / 4],  planes, regs[NPU_REG_ALU_B_PSTEP / 4], rows,
+                     regs[NPU_REG_ALU_B_RSTEP / 4], row};
+    const block o = {
+        regs[NPU_REG_ALU_O_ADDR / 4],  planes,
+        regs[NPU_REG_ALU_O_PSTEP / 4], rows,
+        regs[NPU_REG_ALU_O_RSTEP / 4], npu_footprint_reduces(regs) ? 4 : GET(regs, ALU_CTRL, DUP) != 0 ? 2 * row : row};
     add_input(t, "a", &a, &o);
     if (p == NPU_ALU_CTRL_P_KIND_VECTOR || q == NPU_ALU_CTRL_Q_KIND_VECTOR) {
         add_input(t, "b", &b, &o);
@@ -148,9 +160,20 @@ static void alu(tb_buffers *t, const uint32_t *regs) {
 }
 
 /* A strip of `w` columns and `h` rows of all channels. */
-static block strip(bool int8, uint32_t channels, uint32_t addr, uint32_t cstep, uint32_t rstep, uint32_t w, uint32_t h) {
-    return int8 ? (block){.addr = addr, .outer = h, .outer_step = rstep, .inner = w, .inner_step = cstep, .bytes = channels}
-                : (block){.addr = addr, .outer = channels, .outer_step = cstep, .inner = h, .inner_step = rstep, .bytes = (uint64_t)w * 4};
+static block strip(bool int8, uint32_t channels, uint32_t addr, uint32_t cstep, uint32_t rstep, uint32_t w,
+                   uint32_t h) {
+    return int8 ? (block){.addr = addr,
+                          .outer = h,
+                          .outer_step = rstep,
+                          .inner = w,
+                          .inner_step = cstep,
+                          .bytes = channels}
+                : (block){.addr = addr,
+                          .outer = channels,
+                          .outer_step = cstep,
+                          .inner = h,
+                          .inner_step = rstep,
+                          .bytes = (uint64_t)w * 4};
 }
 
 static void pool(tb_buffers *t, const uint32_t *regs, uint32_t n) {
@@ -161,10 +184,10 @@ static void pool(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     const uint32_t oh = GET(regs, POOL_OFM_SIZE, OH);
     const uint32_t ih = GET(regs, POOL_IFM_SIZE, IH);
     const uint32_t last = (oh - 1) * GET(regs, POOL_WINDOW, SH) + kh - GET(regs, POOL_PAD, TOP);
-    const block in = strip(int8, c, regs[NPU_REG_POOL_IFM_ADDR / 4], regs[NPU_REG_POOL_IFM_CSTEP / 4], regs[NPU_REG_POOL_IFM_RSTEP / 4],
-                           GET(regs, POOL_IFM_SIZE, IW), last < ih ? last : ih);
-    const block out = strip(int8, c, regs[NPU_REG_POOL_OFM_ADDR / 4], regs[NPU_REG_POOL_OFM_CSTEP / 4], regs[NPU_REG_POOL_OFM_RSTEP / 4],
-                            GET(regs, POOL_OFM_SIZE, OW), oh);
+    const block in = strip(int8, c, regs[NPU_REG_POOL_IFM_ADDR / 4], regs[NPU_REG_POOL_IFM_CSTEP / 4],
+                           regs[NPU_REG_POOL_IFM_RSTEP / 4], GET(regs, POOL_IFM_SIZE, IW), last < ih ? last : ih);
+    const block out = strip(int8, c, regs[NPU_REG_POOL_OFM_ADDR / 4], regs[NPU_REG_POOL_OFM_CSTEP / 4],
+                            regs[NPU_REG_POOL_OFM_RSTEP / 4], GET(regs, POOL_OFM_SIZE, OW), oh);
     add_block(t, "ifm", TB_DDR_READ, &in);
     if (GET(regs, POOL_CTRL, TYPE) == NPU_POOL_CTRL_TYPE_AVG && GET(regs, POOL_CTRL, EXCLUDE_PAD) != 0 && !int8) {
         add_flat(t, "table", regs[NPU_REG_POOL_TAB_ADDR / 4], (uint64_t)kw * kh * 4);

@@ -15,7 +15,8 @@ static void check_reserved(npu_dev *dev, uint32_t offset, uint32_t value) {
     if (extra != 0) {
         char signature[64];
         snprintf(signature, sizeof signature, "reg:reserved:0x%03x", offset);
-        tb_run_fail(&dev->run, signature, "register 0x%03x reads 0x%08x: reserved bits 0x%08x are not 0", offset, value, extra);
+        tb_run_fail(&dev->run, signature, "register 0x%03x reads 0x%08x: reserved bits 0x%08x are not 0", offset, value,
+                    extra);
     }
 }
 
@@ -104,8 +105,8 @@ static bool read_counts(npu_dev *dev, uint32_t *count) {
 }
 
 /*
- * Flags were cleared that had been 1 since before this window: an event in the meantime did not show. There was none of a unit when its count is still that of the beginning and no error
- * came up.
+ * Flags were cleared that had been 1 since before this window: an event in the meantime did not show. There was none of
+ * a unit when its count is still that of the beginning and no error came up.
  */
 static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
     const uint32_t stale = dev->ev[which].stale_rtl & value;
@@ -130,8 +131,9 @@ static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value
 }
 
 /*
- * A write that clears event flags: look at the flags first, so that none goes unseen. One that rises between the look and the write is lost to us as it is to
- * the driver. With the line enabled its pin shows it; else an unchanged count of tasks proves that nothing happened in between.
+ * A write that clears event flags: look at the flags first, so that none goes unseen. One that rises between the look
+ * and the write is lost to us as it is to the driver. With the line enabled its pin shows it; else an unchanged count
+ * of tasks proves that nothing happened in between.
  */
 static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
     uint32_t flags = 0;
@@ -183,7 +185,8 @@ void npu_hal_on_reset(npu_dev *dev) {
     npu_program_reset(dev);
 }
 
-/* The golden device executes a task in the write that starts it; its time belongs neither to the RTL nor to the harness. */
+/* The golden device executes a task in the write that starts it; its time belongs neither to the RTL nor to the
+ * harness. */
 static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const npu_unit_regs *r = &npu_units[unit];
     const double start = tb_sim_cpu_seconds();
@@ -287,7 +290,8 @@ static void task_output(void *ctx, uint32_t addr, uint32_t bytes) {
     uint64_t where;
     if (bytes > 0 && dev->has_model && tb_ddr_find_protected(&dev->model_ddr, addr, bytes, &where)) {
         tb_run_fail(&dev->run, "driver:output",
-                    "the driver declared an output of %u bytes at 0x%08x, but 0x%08" PRIx64 " may not be written", bytes, addr, where);
+                    "the driver declared an output of %u bytes at 0x%08x, but 0x%08" PRIx64 " may not be written",
+                    bytes, addr, where);
         return;
     }
     npu_inflight_output(&dev->inflight, addr, bytes);

@@ -2,8 +2,8 @@
  * hang.h - inside of the report on a hang: what every unit does, what is in flight, and who waits for whom.
  *
  * hang.c has the hooks of the run. hang_look.c reads registers of the design by name, in builds with taps, where
- * scripts/gen_taps.py makes public what these files name; nothing is read before a hang, so a run pays nothing. hang_state.c knows
- * which of them say what a unit does, hang_wait.c and its likes what a unit waits for.
+ * scripts/gen_taps.py makes public what these files name; nothing is read before a hang, so a run pays nothing.
+ * hang_state.c knows which of them say what a unit does, hang_wait.c and its likes what a unit waits for.
  */
 #ifndef NPU_HANG_H
 #define NPU_HANG_H

@@ -9,13 +9,13 @@
 #define GEMM_PATH "u_gemm"
 #define ALU_PATH "g_alu.u_alu"
 #define POOL_PATH "g_pool.u_pool"
-#define TWO(id, name, label, before, after, waits)                                                                                         \
+#define TWO(id, name, label, before, after, waits)                                                                     \
     [id] = {name, label " 0", before "0" after, waits}, [(id) + 1] = {name, label " 1", before "1" after, waits}
-#define MEMORY(port, base)                                                                                                                 \
-    [(base) + TB_AXI_AW] = {"memory.AW", "the memory (" port " AW)", "", npu_wait_memory},                                                 \
-              [(base) + TB_AXI_W] = {"memory.W", "the memory (" port " W)", "", npu_wait_memory},                                          \
-              [(base) + TB_AXI_B] = {"memory.B", "the memory (" port " B)", "", npu_wait_memory},                                          \
-              [(base) + TB_AXI_AR] = {"memory.AR", "the memory (" port " AR)", "", npu_wait_memory},                                       \
+#define MEMORY(port, base)                                                                                             \
+    [(base) + TB_AXI_AW] = {"memory.AW", "the memory (" port " AW)", "", npu_wait_memory},                             \
+              [(base) + TB_AXI_W] = {"memory.W", "the memory (" port " W)", "", npu_wait_memory},                      \
+              [(base) + TB_AXI_B] = {"memory.B", "the memory (" port " B)", "", npu_wait_memory},                      \
+              [(base) + TB_AXI_AR] = {"memory.AR", "the memory (" port " AR)", "", npu_wait_memory},                   \
               [(base) + TB_AXI_R] = {"memory.R", "the memory (" port " R)", "", npu_wait_memory}
 
 const npu_hang_unit npu_hang_units[HU_COUNT] = {
@@ -38,7 +38,8 @@ const npu_hang_unit npu_hang_units[HU_COUNT] = {
     [HU_ACC] = {"acc", "acc", GEMM_PATH ".u_acc", npu_wait_acc},
     TWO(HU_POST, "post", "post", GEMM_PATH ".g_post[", "].u_post", npu_wait_post),
     TWO(HU_REQUANT, "requant", "requant", GEMM_PATH ".g_post[", "].u_post.u_requant", npu_wait_requant),
-    TWO(HU_TRANSPOSE, "transpose", "transpose", GEMM_PATH ".g_post[", "].u_post.u_requant.u_transpose", npu_wait_transpose),
+    TWO(HU_TRANSPOSE, "transpose", "transpose", GEMM_PATH ".g_post[", "].u_post.u_requant.u_transpose",
+        npu_wait_transpose),
     TWO(HU_SEND, "send_buf", "send_buf", "g_send[", "].u_send_buf", npu_wait_send),
     TWO(HU_RD, "dma_rd", "dma_rd", "u_chan", ".u_rd", npu_wait_rd),
     TWO(HU_WR, "dma_wr", "dma_wr", "u_chan", ".u_wr", npu_wait_wr),
@@ -172,7 +173,8 @@ static void follow(walk *s, const npu_wait *w, size_t i) {
     }
     npu_hang_link *l = &s->link[s->links++];
     l->unit = w->unit;
-    snprintf(l->text, sizeof l->text, "%s waits for %s: %s", npu_hang_units[w->unit].label, npu_hang_units[to].label, w->wait[i].text);
+    snprintf(l->text, sizeof l->text, "%s waits for %s: %s", npu_hang_units[w->unit].label, npu_hang_units[to].label,
+             w->wait[i].text);
     if (w->wait[i].blame) {
         candidate(s, STANDS, to, w->wait[i].text);
     } else if (s->on_path[to]) {
@@ -190,9 +192,11 @@ static void suspect(walk *s, npu_wait *w, int from) {
         return;
     }
     if (hang_owes(w, w->unit)) {
-        candidate(s, SUSPECT, w->unit, "it has lost something: it has nothing to do, and its check still expects output");
+        candidate(s, SUSPECT, w->unit,
+                  "it has lost something: it has nothing to do, and its check still expects output");
     } else {
-        snprintf(text, sizeof text, "it waits for %s, which has done its part and has nothing to do", npu_hang_units[w->unit].label);
+        snprintf(text, sizeof text, "it waits for %s, which has done its part and has nothing to do",
+                 npu_hang_units[w->unit].label);
         candidate(s, SUSPECT, from, text);
     }
 }
@@ -248,7 +252,8 @@ static void nothing_busy(npu_hang *h) {
 static void register_access(npu_hang *h) {
     const char *path = npu_hang_units[HU_REGS].path;
     snprintf(h->root, sizeof h->root, "%s", npu_hang_units[HU_REGS].name);
-    snprintf(h->root_text, sizeof h->root_text, "npu_regs: it does not answer (holds AW %u, W %u, AR %u; offers B %u, R %u)",
+    snprintf(h->root_text, sizeof h->root_text,
+             "npu_regs: it does not answer (holds AW %u, W %u, AR %u; offers B %u, R %u)",
              (unsigned)npu_look_get(&h->look, path, "aw_have_q"), (unsigned)npu_look_get(&h->look, path, "w_have_q"),
              (unsigned)npu_look_get(&h->look, path, "ar_have_q"), (unsigned)npu_look_get(&h->look, path, "bvalid_q"),
              (unsigned)npu_look_get(&h->look, path, "rvalid_q"));
@@ -258,7 +263,9 @@ bool npu_hang_chain(npu_hang *h) {
     static const struct {
         unsigned unit, gate; /* UNIT_, number of its clock */
         int slot, top;
-    } starts[] = {{UNIT_GEMM, 0, HU_GEMM_SLOT, HU_GEMM}, {UNIT_ALU, 1, HU_ALU_SLOT, HU_ALU}, {UNIT_POOL, 2, HU_POOL_SLOT, HU_POOL}};
+    } starts[] = {{UNIT_GEMM, 0, HU_GEMM_SLOT, HU_GEMM},
+                  {UNIT_ALU, 1, HU_ALU_SLOT, HU_ALU},
+                  {UNIT_POOL, 2, HU_POOL_SLOT, HU_POOL}};
     walk s = {.h = h};
     const uint32_t busy = npu_hang_busy(h->dev);
     bool any = false;

@@ -1,6 +1,6 @@
 /*
- * State of every unit: its machine by name, levels, credits. tests/test_hang.py compares the names with the RTL, and every register with what
- * scripts/gen_taps.py makes readable.
+ * State of every unit: its machine by name, levels, credits. tests/test_hang.py compares the names with the RTL, and
+ * every register with what scripts/gen_taps.py makes readable.
  */
 #include "hang_wait.h"
 
@@ -26,34 +26,42 @@ static const state_row state_rows[] = {
     {HU_POOL_SLOT, "slot_q", "Free Snap Start Check Valid", ""},
     {HU_GEMM, NULL, NULL, "room0=room0_q room1=room1_q"},
     {HU_QUEUE, NULL, NULL,
-     "tail=wptr_q ifm_ld=ptr_o[0+3] wgt_ld0=ptr_o[3+3] wgt_ld1=ptr_o[6+3] par_ld=ptr_o[9+3] im2col=ptr_o[12+3] post=ptr_o[15+3]"},
+     "tail=wptr_q ifm_ld=ptr_o[0+3] wgt_ld0=ptr_o[3+3] wgt_ld1=ptr_o[6+3] par_ld=ptr_o[9+3] im2col=ptr_o[12+3] "
+     "post=ptr_o[15+3]"},
     {HU_IFM_LD, "state_q", "Idle Prep Space Run",
-     "pixel=pix_q of=npix_q words=used_q jobs=flight_q done0=done0_q done1=done1_q tasks=u_track:count_q chunks=head_done_q"},
+     "pixel=pix_q of=npix_q words=used_q jobs=flight_q done0=done0_q done1=done1_q tasks=u_track:count_q "
+     "chunks=head_done_q"},
     {HU_LAYOUT, NULL, NULL,
      "jobs=u_queue:count_q request=rq_busy_q held=held_q full=full_q fill=fill_bank_q drain=drain_bank_q out=out_v_q"},
     {HU_WGT_LD, "state_q", "Idle Prep Check Load Done",
      "full=full_o held=held_q blocks=blocks_o block=blk_q beats=flight_q more=rq_more_q"},
     {HU_PAR_LD, "state_q", "Idle Space Load", "words=used_q requests=req_q scales=left0_q biases=left1_q"},
     {HU_IM2COL, "state_q", "Idle PrepA PrepB PrepDiv PrepC PrepD Run Finish",
-     "block=blk_q pixel=tl_pix_q of=npix_q need=tl_need_q there=pix_ready_i known=tl_known_q done=tl_done_q weights=w_valid_q "
+     "block=blk_q pixel=tl_pix_q of=npix_q need=tl_need_q there=pix_ready_i known=tl_known_q done=tl_done_q "
+     "weights=w_valid_q "
      "rows=a_valid_q"},
     {HU_ACC, NULL, NULL, "slot=slot_q"},
     {HU_POST, "state_q", "Idle Prep Group Job Send NextJob Tiles Next Wait",
-     "tiles=avail_q group=free_tiles_o block=blk_q pixel=pix_q of=npix_q channel=chan_q sent=sent_q jobs=u_jobs:count_q flight=in_flight_q "
+     "tiles=avail_q group=free_tiles_o block=blk_q pixel=pix_q of=npix_q channel=chan_q sent=sent_q "
+     "jobs=u_jobs:count_q flight=in_flight_q "
      "tile=tile_q slots=slots_q"},
-    {HU_REQUANT, NULL, NULL, "passes=used_q jobs=u_blk_job:count_q data=u_blk_data:count_q last=u_blk_last:count_q row=ch_q pixel=i_q"},
+    {HU_REQUANT, NULL, NULL,
+     "passes=used_q jobs=u_blk_job:count_q data=u_blk_data:count_q last=u_blk_last:count_q row=ch_q pixel=i_q"},
     {HU_TRANSPOSE, NULL, NULL, "row=cnt_q full=full_q flush=flush_q out=out_valid_o"},
     {HU_SEND, NULL, NULL, "gemm=level_q[0+11] pool=level_q[11+11] alu=level_q[22+11]"},
     {HU_RD, NULL, NULL,
-     "jobs=u_split.u_job:count_q bursts=u_split:flight_q ar=u_split:ax_valid_q info=u_info:count_q beats=u_skid:count_q data=dat_valid_q "
+     "jobs=u_split.u_job:count_q bursts=u_split:flight_q ar=u_split:ax_valid_q info=u_info:count_q "
+     "beats=u_skid:count_q data=dat_valid_q "
      "id=dat_id_q drop=drop_q"},
     {HU_WR, NULL, NULL,
-     "jobs=u_split.u_job:count_q bursts=u_split:flight_q aw=u_split:ax_valid_q info=u_info:count_q beats=u_out:count_q idle=idle_req_o "
+     "jobs=u_split.u_job:count_q bursts=u_split:flight_q aw=u_split:ax_valid_q info=u_info:count_q beats=u_out:count_q "
+     "idle=idle_req_o "
      "drop=drop_q"},
     {HU_ALU, "state_q", "Idle Walk Drain Last", ""},
     {HU_WALK, NULL, NULL, "load=load_q busy=busy_q mine=mine_q left=left_q rows=rows_q planes=planes_q"},
     {HU_CHAN, NULL, NULL,
-     "slot=slot_q data=data_q job=job_q owed=owed_q src=src_used_q word=word_q flight=flight_q ring=ring_count_q there=there_q"},
+     "slot=slot_q data=data_q job=job_q owed=owed_q src=src_used_q word=word_q flight=flight_q ring=ring_count_q "
+     "there=there_q"},
     {HU_MATH, NULL, NULL, "tree=tree_q step=step_q gap=gap_q"},
     {HU_POOL, "state_q", "Idle Setup Start Run Drain", ""},
     {HU_POOL_LD, "state_q", "Idle Win Row Job", "words=used_q rows=oleft_q y=y_q end=end_q job=sub_q"},
@@ -61,7 +69,8 @@ static const state_row state_rows[] = {
     {HU_POOL_SEQ, "state_q", "Idle Win Tab Row Tap Next",
      "rows=oleft_q y=y_q end=end_q ahead=ahead_q there=avail_q halves=halves_q asked=asked_q"},
     {HU_POOL_OP, NULL, NULL, "division=div_left_q"},
-    {HU_POOL_OUT, "state_q", "Idle Wait Send", "rows=oleft_q halves=full_q job=sub_q left=left_q word=o_valid_q jobs=u_jobs:count_q"},
+    {HU_POOL_OUT, "state_q", "Idle Wait Send",
+     "rows=oleft_q halves=full_q job=sub_q left=left_q word=o_valid_q jobs=u_jobs:count_q"},
 };
 
 /* The n-th word of a list, into dst. */
@@ -89,8 +98,10 @@ static uint64_t level_of(npu_hang *h, const char *path, const char *what) {
     if (bracket != NULL && sscanf(bracket, "[%u+%u]", &lsb, &bits) != 2) {
         return 0;
     }
-    snprintf(unit, sizeof unit, "%s%s%.*s", path, colon != NULL ? "." : "", colon != NULL ? (int)(colon - what) : 0, what);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(colon != NULL ? colon + 1 : what, "["), colon != NULL ? colon + 1 : what);
+    snprintf(unit, sizeof unit, "%s%s%.*s", path, colon != NULL ? "." : "", colon != NULL ? (int)(colon - what) : 0,
+             what);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(colon != NULL ? colon + 1 : what, "["),
+             colon != NULL ? colon + 1 : what);
     return npu_look_field(&h->look, unit, name, lsb, bits);
 }
 

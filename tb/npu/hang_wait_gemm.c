@@ -63,7 +63,8 @@ void npu_wait_credit(npu_wait *w) {
             return;
         }
         if (all - room != avail) {
-            hang_stands(w, "room for %" PRIu64 " of %" PRIu64 " tiles, but post %u holds %" PRIu64, room, all, c, avail);
+            hang_stands(w, "room for %" PRIu64 " of %" PRIu64 " tiles, but post %u holds %" PRIu64, room, all, c,
+                        avail);
             return;
         }
     }
@@ -105,10 +106,11 @@ void npu_wait_ifm_ld(npu_wait *w) {
         break;
     case IFM_SPACE:
         if (hang_reg(w, "used_q") + chunk <= IFM_WORDS) {
-            hang_stands(w, "ifm_buf has room for its %" PRIu64 " words (%" PRIu64 " in use)", chunk, hang_reg(w, "used_q"));
+            hang_stands(w, "ifm_buf has room for its %" PRIu64 " words (%" PRIu64 " in use)", chunk,
+                        hang_reg(w, "used_q"));
         } else {
-            hang_waits_for(w, HU_IM2COL, "room in ifm_buf: %" PRIu64 " words, %" PRIu64 " of %u in use", chunk, hang_reg(w, "used_q"),
-                           IFM_WORDS);
+            hang_waits_for(w, HU_IM2COL, "room in ifm_buf: %" PRIu64 " words, %" PRIu64 " of %u in use", chunk,
+                           hang_reg(w, "used_q"), IFM_WORDS);
         }
         break;
     default:

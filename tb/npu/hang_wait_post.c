@@ -116,8 +116,9 @@ void npu_wait_requant(npu_wait *w) {
     }
     if (hang_other(w, HU_TRANSPOSE + (int)w->ch, "out_valid_o") != 0) {
         hang_stands(w, "pixels of the transposer are not taken");
-    } else if (hang_other(w, HU_TRANSPOSE + (int)w->ch, "flush_q") != 0 || (hang_other(w, HU_TRANSPOSE + (int)w->ch, "in_valid_i") != 0 &&
-                                                                            hang_other(w, HU_TRANSPOSE + (int)w->ch, "in_ready_o") == 0)) {
+    } else if (hang_other(w, HU_TRANSPOSE + (int)w->ch, "flush_q") != 0 ||
+               (hang_other(w, HU_TRANSPOSE + (int)w->ch, "in_valid_i") != 0 &&
+                hang_other(w, HU_TRANSPOSE + (int)w->ch, "in_ready_o") == 0)) {
         hang_waits_for(w, HU_TRANSPOSE + (int)w->ch, "the block inside");
     } else if (hang_other(w, HU_TRANSPOSE + (int)w->ch, "in_valid_i") != 0) {
         hang_stands(w, "rows and the transposer are ready");
@@ -137,7 +138,8 @@ void npu_wait_requant(npu_wait *w) {
 }
 
 void npu_wait_transpose(npu_wait *w) {
-    hang_stands(w, hang_reg(w, "flush_q") != 0 ? "the last block is not pushed out" : "it takes no row and has nobody to wait for");
+    hang_stands(w, hang_reg(w, "flush_q") != 0 ? "the last block is not pushed out"
+                                               : "it takes no row and has nobody to wait for");
 }
 
 /* Unit that makes the words of a client. */
@@ -260,6 +262,7 @@ void npu_wait_wr(npu_wait *w) {
 void npu_wait_memory(npu_wait *w) {
     const unsigned at = (unsigned)(w->unit - HU_MEMORY);
     char text[160];
-    tb_run_owes(&w->h->dev->run, PORT_M0 + at / TB_AXI_CHANNELS, (tb_axi_channel)(at % TB_AXI_CHANNELS), text, sizeof text);
+    tb_run_owes(&w->h->dev->run, PORT_M0 + at / TB_AXI_CHANNELS, (tb_axi_channel)(at % TB_AXI_CHANNELS), text,
+                sizeof text);
     hang_stands(w, "%s", text);
 }

@@ -105,9 +105,11 @@ static void chan_chunks(npu_wait *w) {
     } else if (data && hang_reg(w, "rd_valid_i") != 0) {
         hang_stands(w, "operands are there and are not taken");
     } else if (data) {
-        hang_waits_for(w, HU_RD + (int)w->ch, "operands of %" PRIu64 " chunks", (hang_reg(w, "slot_q") - hang_reg(w, "data_q")) & 31u);
+        hang_waits_for(w, HU_RD + (int)w->ch, "operands of %" PRIu64 " chunks",
+                       (hang_reg(w, "slot_q") - hang_reg(w, "data_q")) & 31u);
     } else if (hang_reg(w, "slot_q") != hang_reg(w, "job_q") && w->waits == 0) {
-        hang_stands(w, "every result of a chunk is there (%" PRIu64 " words) and no job asks for them", hang_reg(w, "there_q"));
+        hang_stands(w, "every result of a chunk is there (%" PRIu64 " words) and no job asks for them",
+                    hang_reg(w, "there_q"));
     }
 }
 
@@ -184,7 +186,8 @@ void npu_wait_pool_ld(npu_wait *w) {
         if (hang_reg(w, "used_q") + POOL_SLOT <= POOL_RING) {
             hang_stands(w, "the ring has room and it asks for no row");
         } else {
-            hang_waits_for(w, HU_POOL_SEQ + (int)w->ch, "a row to be freed, %" PRIu64 " words are in use", hang_reg(w, "used_q"));
+            hang_waits_for(w, HU_POOL_SEQ + (int)w->ch, "a row to be freed, %" PRIu64 " words are in use",
+                           hang_reg(w, "used_q"));
         }
         return;
     case LD_JOB:
@@ -263,7 +266,8 @@ void npu_wait_pool_out(npu_wait *w) {
     } else if (hang_reg(w, "o_valid_q") != 0) {
         hang_stands(w, "a word does not leave");
     } else if (hang_reg(w, "state_q") == OUT_WAIT && hang_reg(w, "full_q") == 0) {
-        hang_waits_for(w, HU_POOL_OP + (int)w->ch, "results, %" PRIu64 " rows of the group are left", hang_reg(w, "oleft_q"));
+        hang_waits_for(w, HU_POOL_OP + (int)w->ch, "results, %" PRIu64 " rows of the group are left",
+                       hang_reg(w, "oleft_q"));
     } else if (hang_reg(w, "busy_o") == 0) {
         hang_idles(w);
     } else {

@@ -85,7 +85,8 @@ static npu_flight *new_task(npu_inflight *f) {
     return &f->task[f->tasks];
 }
 
-bool npu_inflight_start(npu_inflight *f, unsigned unit, const uint32_t *regs, uint32_t n, uint32_t seq, uint64_t number, tb_meet *meet) {
+bool npu_inflight_start(npu_inflight *f, unsigned unit, const uint32_t *regs, uint32_t n, uint32_t seq, uint64_t number,
+                        tb_meet *meet) {
     if (f->tasks == 0) {
         tb_buffers_clear(&f->buffers);
     }
@@ -141,7 +142,8 @@ uint32_t npu_inflight_users(const npu_inflight *f, uint64_t addr, uint64_t bytes
     uint32_t units = 0;
     size_t from = 0;
     const tb_buffer *b;
-    while (f->tasks > 0 && (b = tb_buffers_at(&f->buffers, &from, addr, bytes, write ? TB_DDR_WRITE : TB_DDR_READ)) != NULL) {
+    while (f->tasks > 0 &&
+           (b = tb_buffers_at(&f->buffers, &from, addr, bytes, write ? TB_DDR_WRITE : TB_DDR_READ)) != NULL) {
         units |= 1u << f->task[b->work].unit;
     }
     return units;

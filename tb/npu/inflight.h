@@ -1,6 +1,6 @@
 /*
- * inflight.h - which bytes the tasks of this window read and write, so that conflicts between tasks in flight are found and undefined results are known
- * (docs/architecture.md section 5, docs/npu/memory.md).
+ * inflight.h - which bytes the tasks of this window read and write, so that conflicts between tasks in flight are found
+ * and undefined results are known (docs/architecture.md section 5, docs/npu/memory.md).
  */
 #ifndef NPU_INFLIGHT_H
 #define NPU_INFLIGHT_H
@@ -36,11 +36,13 @@ typedef struct npu_inflight {
 /* The memories (of the RTL, of the golden device) are opened to live tasks. */
 void npu_inflight_init(npu_inflight *f, tb_ddr *const *mem, unsigned mems);
 void npu_inflight_free(npu_inflight *f);
-/* All tasks are complete (compare point): they are forgotten, except that reports know their buffers until the next task starts. Declarations for that one stay. */
+/* All tasks are complete (compare point): they are forgotten, except that reports know their buffers until the next
+ * task starts. Declarations for that one stay. */
 void npu_inflight_clear(npu_inflight *f);
 /* The same, and their buffers are forgotten as well (the memories drop their contents). */
 void npu_inflight_forget(npu_inflight *f);
-/* Tasks so far no longer run (reset); what they wrote is still known. They stay live until npu_inflight_stopped(). Declarations are dropped. */
+/* Tasks so far no longer run (reset); what they wrote is still known. They stay live until npu_inflight_stopped().
+ * Declarations are dropped. */
 void npu_inflight_stop(npu_inflight *f);
 /* The reset is over: nothing of the tasks before it is on its way any more. */
 void npu_inflight_stopped(npu_inflight *f);
@@ -48,13 +50,16 @@ void npu_inflight_stopped(npu_inflight *f);
 void npu_inflight_output(npu_inflight *f, uint32_t addr, uint32_t bytes);
 /* The declarations are complete: put them in order. */
 void npu_inflight_declared(npu_inflight *f);
-/* Was this output declared? true also when nothing was. *where is the first byte that was not. Call npu_inflight_declared() first. */
+/* Was this output declared? true also when nothing was. *where is the first byte that was not. Call
+ * npu_inflight_declared() first. */
 bool npu_inflight_covered(const npu_inflight *f, uint32_t addr, uint32_t bytes, uint64_t *where);
 /*
- * A task of a unit is about to be started with these register values (128 words, a legal task): the memories are opened to its buffers, which follow from the registers. It will be
- * complete when COUNT of its unit is `seq` (modulo 65536); `number` is what reports call it. false: two buffers of tasks that may run at the same time, or of this task, meet.
+ * A task of a unit is about to be started with these register values (128 words, a legal task): the memories are opened
+ * to its buffers, which follow from the registers. It will be complete when COUNT of its unit is `seq` (modulo 65536);
+ * `number` is what reports call it. false: two buffers of tasks that may run at the same time, or of this task, meet.
  */
-bool npu_inflight_start(npu_inflight *f, unsigned unit, const uint32_t *regs, uint32_t n, uint32_t seq, uint64_t number, tb_meet *meet);
+bool npu_inflight_start(npu_inflight *f, unsigned unit, const uint32_t *regs, uint32_t n, uint32_t seq, uint64_t number,
+                        tb_meet *meet);
 /* Tasks of a unit up to the one with this number (its COUNT) are complete. */
 void npu_inflight_complete(npu_inflight *f, unsigned unit, uint32_t count);
 /* All tasks of a unit are complete. */
@@ -69,7 +74,8 @@ uint32_t npu_inflight_users(const npu_inflight *f, uint64_t addr, uint64_t bytes
 enum { NPU_FOOTPRINT_RTL = 1, NPU_FOOTPRINT_MODEL = 2 };
 /* "alu", "pool", "gemm" */
 extern const char *const npu_footprint_names[UNITS];
-/* Name the buffers of a task and what it reads and writes of them, from the register values; between tb_buffers_begin() and tb_buffers_start(). */
+/* Name the buffers of a task and what it reads and writes of them, from the register values; between tb_buffers_begin()
+ * and tb_buffers_start(). */
 void npu_footprint(unsigned unit, const uint32_t *regs, uint32_t n, tb_buffers *t);
 /* Does an ALU task with these registers change ALU_RESULT? Has a GEMM task a fence? */
 bool npu_footprint_reduces(const uint32_t *regs);

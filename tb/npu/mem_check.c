@@ -1,6 +1,6 @@
 /*
- * mem_check.c - the memory checker of the device: which buffers the tasks in flight have, and what is wrong when one of them touches something else
- * (docs/npu/memory.md).
+ * mem_check.c - the memory checker of the device: which buffers the tasks in flight have, and what is wrong when one of
+ * them touches something else (docs/npu/memory.md).
  */
 #include "dev_priv.h"
 
@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const npu_score_kind kind_of[UNITS] = {[UNIT_ALU] = NPU_SCORE_ALU, [UNIT_POOL] = NPU_SCORE_POOL, [UNIT_GEMM] = NPU_SCORE_GEMM};
+static const npu_score_kind kind_of[UNITS] = {
+    [UNIT_ALU] = NPU_SCORE_ALU, [UNIT_POOL] = NPU_SCORE_POOL, [UNIT_GEMM] = NPU_SCORE_GEMM};
 
 /* ---- tasks ---- */
 
@@ -36,10 +37,11 @@ static void note_meeting(npu_dev *dev, unsigned unit, const tb_meet *m) {
     npu_dev_where(dev, m->addr, where, sizeof where);
     snprintf(signature, sizeof signature, "mem:overlap:%s", npu_footprint_names[unit]);
     if (m->a == m->b) {
-        tb_run_wrong(&dev->run, signature, "%s, which is written, has ranges that overlap, from 0x%08" PRIx64 " on (%s)", b, m->addr,
-                     where);
+        tb_run_wrong(&dev->run, signature,
+                     "%s, which is written, has ranges that overlap, from 0x%08" PRIx64 " on (%s)", b, m->addr, where);
     } else {
-        tb_run_wrong(&dev->run, signature, "%s, which is written, and %s overlap at 0x%08" PRIx64 " (%s)", b, a, m->addr, where);
+        tb_run_wrong(&dev->run, signature, "%s, which is written, and %s overlap at 0x%08" PRIx64 " (%s)", b, a,
+                     m->addr, where);
     }
 }
 
@@ -52,8 +54,8 @@ static void begin(npu_dev *dev, unsigned unit) {
     if (!dev->has_model && dev->inflight.buffers.live_from == dev->inflight.tasks) {
         npu_inflight_clear(&dev->inflight); /* nobody compares */
     }
-    if (!npu_inflight_start(&dev->inflight, unit, p->reg, dev->cfg.n, p->started[unit] & npu_units[unit].done_mask, p->number[unit]++,
-                            &meet) &&
+    if (!npu_inflight_start(&dev->inflight, unit, p->reg, dev->cfg.n, p->started[unit] & npu_units[unit].done_mask,
+                            p->number[unit]++, &meet) &&
         !dev->overlaps_allowed) {
         note_meeting(dev, unit, &meet);
     }
@@ -123,7 +125,8 @@ static bool read_only(const npu_dev *dev, const tb_ddr *mem, uint64_t addr, cons
     return is_input(dev, addr);
 }
 
-/* The driver goes on until it learns of an error or a reset: tasks may read what others before them did not get to write. */
+/* The driver goes on until it learns of an error or a reset: tasks may read what others before them did not get to
+ * write. */
 static bool excused(const npu_dev *dev, const tb_ddr_event *e) {
     return e->kind == TB_DDR_READ_UNWRITTEN && (dev->lost || npu_bus_error_waits(dev)) && !is_input(dev, e->addr);
 }

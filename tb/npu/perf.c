@@ -1,4 +1,5 @@
-/* Time series from the debug port: events summed and levels' maxima over windows of cycles (docs/npu/npu.md section 5). */
+/* Time series from the debug port: events summed and levels' maxima over windows of cycles (docs/npu/npu.md section 5).
+ */
 #include "dev_priv.h"
 
 #include <stdlib.h>

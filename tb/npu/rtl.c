@@ -31,8 +31,18 @@ static int bind_ports(npu_dev *dev, char *err, size_t err_size) {
     static const char *const irq[] = {"irq_alu_o", "irq_pool_o", "irq_gemm_o"};
     const tb_run_port_cfg port[PORTS] = {
         [PORT_AXIL] = {.name = "axil", .prefix = "s_axil_", .rules = npu_dev_axi_rules},
-        [PORT_M0] = {.name = "m0", .prefix = "m0_axi_", .stream = "bus0", .mem = &dev->ddr, .agent = 0, .rules = npu_dev_axi_rules},
-        [PORT_M0 + 1] = {.name = "m1", .prefix = "m1_axi_", .stream = "bus1", .mem = &dev->ddr, .agent = 1, .rules = npu_dev_axi_rules}};
+        [PORT_M0] = {.name = "m0",
+                     .prefix = "m0_axi_",
+                     .stream = "bus0",
+                     .mem = &dev->ddr,
+                     .agent = 0,
+                     .rules = npu_dev_axi_rules},
+        [PORT_M0 + 1] = {.name = "m1",
+                         .prefix = "m1_axi_",
+                         .stream = "bus1",
+                         .mem = &dev->ddr,
+                         .agent = 1,
+                         .rules = npu_dev_axi_rules}};
     for (unsigned i = 0; i < PORTS; i++) {
         if (tb_run_port_open(&dev->run, &port[i], err, err_size) < 0) {
             return -1;
@@ -63,7 +73,8 @@ static int check_size(npu_dev *dev, char *err, size_t err_size) {
     dev->program.absent |= (config & NPU_CONFIG_EN_ALU_MASK) == 0 ? 1u << UNIT_ALU : 0;
     dev->program.absent |= (config & NPU_CONFIG_EN_POOL_MASK) == 0 ? 1u << UNIT_POOL : 0;
     if (dev->has_model) { /* which units this build has is a parameter of both sides */
-        cm_device_set_units(dev->model, (config & NPU_CONFIG_EN_ALU_MASK) != 0, (config & NPU_CONFIG_EN_POOL_MASK) != 0);
+        cm_device_set_units(dev->model, (config & NPU_CONFIG_EN_ALU_MASK) != 0,
+                            (config & NPU_CONFIG_EN_POOL_MASK) != 0);
     }
     return 0;
 }

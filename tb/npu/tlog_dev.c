@@ -19,7 +19,8 @@ static tb_tlog *create(const npu_dev *dev, const char *name, char *err, size_t e
     return tb_tlog_create(path, err, err_size);
 }
 
-static int open_side(npu_tlog_side *s, const npu_dev *dev, const char *name, const tb_ddr *mem, char *err, size_t err_size) {
+static int open_side(npu_tlog_side *s, const npu_dev *dev, const char *name, const tb_ddr *mem, char *err,
+                     size_t err_size) {
     s->n = dev->cfg.n;
     s->mem = mem;
     s->log = create(dev, name, err, err_size);
@@ -34,7 +35,8 @@ static unsigned slot_of(cm_log_stream stream) {
 }
 
 /* Of the golden units. */
-static void take_values(void *ctx, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count, const void *values) {
+static void take_values(void *ctx, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count,
+                        const void *values) {
     npu_tlog *log = (npu_tlog *)ctx;
     const unsigned slot = slot_of(stream);
     if (log->now == NULL || log->now->tensor[slot].data == NULL) {
@@ -42,7 +44,8 @@ static void take_values(void *ctx, cm_log_stream stream, uint64_t first, uint64_
     }
     const bool byte = log->now->tensor[slot].type == TB_TLOG_I8;
     for (uint32_t i = 0; i < count; i++) {
-        npu_tlog_put(log->now, slot, first + i * step, byte ? ((const uint8_t *)values)[i] : ((const uint32_t *)values)[i]);
+        npu_tlog_put(log->now, slot, first + i * step,
+                     byte ? ((const uint8_t *)values)[i] : ((const uint32_t *)values)[i]);
     }
 }
 
@@ -190,7 +193,8 @@ int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size) {
         rc = close_side(&log->model, err, err_size) != 0 ? -1 : rc;
         rc = close_log(log->streams, err, err_size) != 0 ? -1 : rc;
         if (rc == 0 && log->rtl.stale > 0) {
-            snprintf(err, err_size, "%" PRIu64 " tensors of the RTL were written over before they could be read (KIND=tap has them)",
+            snprintf(err, err_size,
+                     "%" PRIu64 " tensors of the RTL were written over before they could be read (KIND=tap has them)",
                      log->rtl.stale);
             rc = 1;
         }

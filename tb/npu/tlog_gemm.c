@@ -1,6 +1,6 @@
 /*
- * tlog_gemm.c - values inside the GEMM, from the taps: the n-th value of a stream belongs to the n-th place in the order of work (docs/npu/npu.md section 4.2), whatever
- * the units around it do.
+ * tlog_gemm.c - values inside the GEMM, from the taps: the n-th value of a stream belongs to the n-th place in the
+ * order of work (docs/npu/npu.md section 4.2), whatever the units around it do.
  */
 #include "tlog_rtl.h"
 #include "num.h"
@@ -8,26 +8,32 @@
 #include <string.h>
 
 #define CHUNK 64u /* pixels of a chunk of the input */
-#define BIND(p, all, kind, index, sigs, err, size) npu_tlog_bind(p, all, kind, index, sigs, sizeof(sigs) / sizeof *(sigs), err, size)
+#define BIND(p, all, kind, index, sigs, err, size)                                                                     \
+    npu_tlog_bind(p, all, kind, index, sigs, sizeof(sigs) / sizeof *(sigs), err, size)
 
 static bool high(tb_sig s) {
     return *(const uint8_t *)s.ptr != 0;
 }
 
-int npu_tlog_gemm_open(npu_tlog_gemm *g, const npu_dev *dev, const npu_tlog_side *side, tb_checks *all, char *err, size_t err_size) {
+int npu_tlog_gemm_open(npu_tlog_gemm *g, const npu_dev *dev, const npu_tlog_side *side, tb_checks *all, char *err,
+                       size_t err_size) {
     const npu_score_sig ifm[] = {{"we_i", &g->ifm_we}, {"wdata_i", &g->ifm_data}};
     const npu_score_sig ofm[] = {{"we_i", &g->ofm_we}, {"wdata0_i", &g->ofm_data[0]}, {"wdata1_i", &g->ofm_data[1]}};
     g->side = side;
     g->n = dev->cfg.n;
     g->cols = g->n >= 16 ? 4 : g->n / 4;
-    if (BIND(&g->ifm, all, "ifm_buf", 0, ifm, err, err_size) != 0 || BIND(&g->ofm, all, "ofm_buf", 0, ofm, err, err_size) != 0) {
+    if (BIND(&g->ifm, all, "ifm_buf", 0, ifm, err, err_size) != 0 ||
+        BIND(&g->ofm, all, "ofm_buf", 0, ofm, err, err_size) != 0) {
         return -1;
     }
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
         const npu_score_sig layout[] = {{"wr_valid_o", &g->lw_valid[i]}, {"wr_ready_i", &g->lw_ready[i]}};
-        const npu_score_sig post[] = {
-            {"wr_valid_o", &g->wr_valid[i]}, {"wr_ready_i", &g->wr_ready[i]}, {"wr_data_o", &g->wr_data[i]}, {"task_done_i", &g->end[i]}};
-        const npu_score_sig requant[] = {{"in_valid_i", &g->rq_valid[i]}, {"in_data_i", &g->rq_data[i]}, {"single_i", &g->rq_single[i]}};
+        const npu_score_sig post[] = {{"wr_valid_o", &g->wr_valid[i]},
+                                      {"wr_ready_i", &g->wr_ready[i]},
+                                      {"wr_data_o", &g->wr_data[i]},
+                                      {"task_done_i", &g->end[i]}};
+        const npu_score_sig requant[] = {
+            {"in_valid_i", &g->rq_valid[i]}, {"in_data_i", &g->rq_data[i]}, {"single_i", &g->rq_single[i]}};
         if (BIND(&g->layout[i], all, "layout", i, layout, err, err_size) != 0 ||
             BIND(&g->post[i], all, "post", i, post, err, err_size) != 0 ||
             BIND(&g->requant[i], all, "requant", i, requant, err, err_size) != 0) {
@@ -84,10 +90,12 @@ static void take_word(npu_tlog_gemm *g, unsigned unit) {
     }
     const cm_gemm_task *k = &t->task.gemm;
     const uint32_t pixels = k->iw * k->ih, icb = blocks(t, g->n), first = j->chunk * CHUNK;
-    const uint32_t pixel = first + (k->nhwc_in ? j->word / icb : j->word), block = k->nhwc_in ? j->word % icb : j->block;
+    const uint32_t pixel = first + (k->nhwc_in ? j->word / icb : j->word),
+                   block = k->nhwc_in ? j->word % icb : j->block;
     const uint32_t count = pixels - first < CHUNK ? pixels - first : CHUNK;
     for (uint32_t i = 0; i < g->n && block * g->n + i < k->ic; i++) {
-        npu_tlog_put(t, NPU_TLOG_IFM, (uint64_t)(block * g->n + i) * pixels + pixel, ((const uint8_t *)g->ifm_data.ptr)[i]);
+        npu_tlog_put(t, NPU_TLOG_IFM, (uint64_t)(block * g->n + i) * pixels + pixel,
+                     ((const uint8_t *)g->ifm_data.ptr)[i]);
     }
     if (++j->word == (k->nhwc_in ? count * icb : count)) {
         next_job(g, j, t);
@@ -125,7 +133,8 @@ static void take_sums(npu_tlog_gemm *g, uint32_t column) {
     }
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + 2 * p->at + i;
-        npu_tlog_put(t, NPU_TLOG_SUM, element(p, p->k.ob * g->n + column, pixel), ((const uint32_t *)g->ofm_data[i].ptr)[column]);
+        npu_tlog_put(t, NPU_TLOG_SUM, element(p, p->k.ob * g->n + column, pixel),
+                     ((const uint32_t *)g->ofm_data[i].ptr)[column]);
     }
     if (++p->at == g->n) {
         p->at = 0;
@@ -145,7 +154,8 @@ static void take_results(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
     if (p->k.end) {
         return;
     }
-    const uint32_t channel = npu_score_post_walk_channel(&p->w, &p->k), pixels = npu_score_post_walk_pixels(&p->w, &p->k);
+    const uint32_t channel = npu_score_post_walk_channel(&p->w, &p->k),
+                   pixels = npu_score_post_walk_pixels(&p->w, &p->k);
     for (uint32_t i = 0; i < 4 && 4 * p->at + i < pixels; i++) {
         npu_tlog_put(t, NPU_TLOG_POST, element(p, channel, npu_score_post_walk_pixel(&p->w, &p->k) + 4 * p->at + i),
                      ((const uint32_t *)g->wr_data[chan].ptr)[i]);
@@ -166,7 +176,8 @@ static void take_unquantised(npu_tlog_gemm *g, unsigned chan) {
     const uint32_t columns = high(g->rq_single[chan]) ? 1 : g->cols, first = npu_score_post_walk_pixel(&p->w, &p->k);
     for (uint32_t j = 0; j < columns; j++) {
         for (uint32_t i = 0; i < 4; i++) {
-            const uint64_t at = element(p, p->k.ob * g->n + p->k.col + j, first + npu_score_tile_pixel(chan, 4 * p->at + i));
+            const uint64_t at =
+                element(p, p->k.ob * g->n + p->k.col + j, first + npu_score_tile_pixel(chan, 4 * p->at + i));
             npu_tlog_put(t, NPU_TLOG_POST, at, ((const uint32_t *)g->rq_data[chan].ptr)[4 * j + i]);
         }
     }
@@ -182,7 +193,8 @@ static void take_unquantised(npu_tlog_gemm *g, unsigned chan) {
 
 /* The unit's share of the tile at the place. */
 static npu_score_nhwc share(const npu_tlog_place *p, unsigned chan) {
-    return (npu_score_nhwc){.pitch = p->w.t.ofm_cstep, .pixels = npu_score_share(chan, npu_score_post_walk_pixels(&p->w, &p->k))};
+    return (npu_score_nhwc){.pitch = p->w.t.ofm_cstep,
+                            .pixels = npu_score_share(chan, npu_score_post_walk_pixels(&p->w, &p->k))};
 }
 
 /* REQUANT: a word of quantised pixels. */

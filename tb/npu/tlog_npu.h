@@ -1,9 +1,11 @@
 /*
- * tlog_npu.h - tensor logs of the device: every task of each side with its inputs, the values between its units, and its outputs.
+ * tlog_npu.h - tensor logs of the device: every task of each side with its inputs, the values between its units, and
+ * its outputs.
  *
- * A task is known from the register write that starts it. Memory is read when the task begins and when it is complete. The values between the units come from the
- * golden units' evaluation on the model, and from the taps on the RTL, each value at the place that the order of work gives it; the checks of the units have no part
- * in it, so the log goes on when one has failed. What never came stays at the least value of its type (floats: a NaN of bits 0x7fc0dead).
+ * A task is known from the register write that starts it. Memory is read when the task begins and when it is complete.
+ * The values between the units come from the golden units' evaluation on the model, and from the taps on the RTL, each
+ * value at the place that the order of work gives it; the checks of the units have no part in it, so the log goes on
+ * when one has failed. What never came stays at the least value of its type (floats: a NaN of bits 0x7fc0dead).
  */
 #ifndef NPU_TLOG_NPU_H
 #define NPU_TLOG_NPU_H

@@ -9,7 +9,8 @@
 #define LANES 4u      /* of a word of the ALU */
 #define POOL_LANES 8u /* channels of a group, 32 bytes */
 #define POOL_COLUMNS 64u
-#define BIND(p, all, kind, index, sigs, err, size) npu_tlog_bind(p, all, kind, index, sigs, sizeof(sigs) / sizeof *(sigs), err, size)
+#define BIND(p, all, kind, index, sigs, err, size)                                                                     \
+    npu_tlog_bind(p, all, kind, index, sigs, sizeof(sigs) / sizeof *(sigs), err, size)
 
 /* Where a channel of the ALU stands: its word `word` of the chunk from element `at` on. */
 typedef struct alu_place {
@@ -25,15 +26,17 @@ struct npu_tlog_rtl {
     npu_tlog_streams *streams;
     npu_tlog_probe end[UNITS], math[NPU_TLOG_CHANNELS], op[NPU_TLOG_CHANNELS];
     tb_sig done[UNITS];
-    tb_sig value_valid[NPU_TLOG_CHANNELS], value[NPU_TLOG_CHANNELS], result_valid[NPU_TLOG_CHANNELS], result[NPU_TLOG_CHANNELS];
+    tb_sig value_valid[NPU_TLOG_CHANNELS], value[NPU_TLOG_CHANNELS], result_valid[NPU_TLOG_CHANNELS],
+        result[NPU_TLOG_CHANNELS];
     npu_tlog_probe act[NPU_TLOG_CHANNELS];
     alu_place in[NPU_TLOG_CHANNELS], out[NPU_TLOG_CHANNELS];
-    tb_sig pool_we[NPU_TLOG_CHANNELS], pool_end[NPU_TLOG_CHANNELS], pool_addr[NPU_TLOG_CHANNELS], pool_data[NPU_TLOG_CHANNELS];
+    tb_sig pool_we[NPU_TLOG_CHANNELS], pool_end[NPU_TLOG_CHANNELS], pool_addr[NPU_TLOG_CHANNELS],
+        pool_data[NPU_TLOG_CHANNELS];
     uint64_t pool_row[NPU_TLOG_CHANNELS]; /* output rows of the task that the channel has completed */
 };
 
-int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, const npu_score_sig *sigs, size_t count, char *err,
-                  size_t err_size) {
+int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, const npu_score_sig *sigs,
+                  size_t count, char *err, size_t err_size) {
     p->check = (tb_check){.tap = tb_taps_find(&all->taps, kind, index), .all = all, .index = (unsigned)index};
     if (p->check.tap == NULL) {
         snprintf(err, err_size, "tensor log: the design has no tap %zu of %s", index, kind);
@@ -44,8 +47,8 @@ int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t in
 
 void npu_tlog_look(npu_tlog_probe *p) {
     const tb_check *c = &p->check;
-    p->runs =
-        (c->reset_n.ptr == NULL || *(const uint8_t *)c->reset_n.ptr != 0) && (c->clock.ptr == NULL || *(const uint8_t *)c->clock.ptr != 0);
+    p->runs = (c->reset_n.ptr == NULL || *(const uint8_t *)c->reset_n.ptr != 0) &&
+              (c->clock.ptr == NULL || *(const uint8_t *)c->clock.ptr != 0);
 }
 
 /* The activation inside of a channel of the ALU. */
@@ -72,8 +75,8 @@ static int bind_channels(npu_tlog_rtl *r, char *err, size_t err_size) {
                                     {"out_end_o", &r->pool_end[i]},
                                     {"out_addr_o", &r->pool_addr[i]},
                                     {"out_data_o", &r->pool_data[i]}};
-        if (BIND(&r->math[i], all, "alu_math", i, math, err, err_size) != 0 || BIND(&r->op[i], all, "pool_op", i, op, err, err_size) != 0 ||
-            bind_act(r, i, err, err_size) != 0) {
+        if (BIND(&r->math[i], all, "alu_math", i, math, err, err_size) != 0 ||
+            BIND(&r->op[i], all, "pool_op", i, op, err, err_size) != 0 || bind_act(r, i, err, err_size) != 0) {
             return -1;
         }
     }
@@ -88,7 +91,9 @@ static int bind_all(npu_tlog_rtl *r, char *err, size_t err_size) {
             return -1;
         }
     }
-    return bind_channels(r, err, err_size) != 0 ? -1 : npu_tlog_gemm_open(&r->gemm, r->dev, r->side, &r->dev->run.checks, err, err_size);
+    return bind_channels(r, err, err_size) != 0
+               ? -1
+               : npu_tlog_gemm_open(&r->gemm, r->dev, r->side, &r->dev->run.checks, err, err_size);
 }
 
 npu_tlog_rtl *npu_tlog_rtl_open(npu_dev *dev, char *err, size_t err_size) {
@@ -196,7 +201,8 @@ static void take_pool(npu_tlog_rtl *r, unsigned chan) {
         return;
     }
     const cm_pool_task *p = &t->task.pool;
-    const uint32_t lanes = p->int8 ? 4 * POOL_LANES : POOL_LANES, x = (uint32_t)tb_get(r->pool_addr[chan]) % POOL_COLUMNS;
+    const uint32_t lanes = p->int8 ? 4 * POOL_LANES : POOL_LANES,
+                   x = (uint32_t)tb_get(r->pool_addr[chan]) % POOL_COLUMNS;
     const uint64_t group = 2 * (r->pool_row[chan] / p->oh) + chan, y = r->pool_row[chan] % p->oh;
     for (uint32_t i = 0; x < p->ow && i < lanes && group * lanes + i < p->c; i++) {
         const void *data = r->pool_data[chan].ptr;

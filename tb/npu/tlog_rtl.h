@@ -13,8 +13,8 @@ typedef struct npu_tlog_probe {
 } npu_tlog_probe;
 
 /* Signals of the `index`-th tap of a kind. 0 or -1 with one line in err. */
-int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, const npu_score_sig *sigs, size_t count, char *err,
-                  size_t err_size);
+int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, const npu_score_sig *sigs,
+                  size_t count, char *err, size_t err_size);
 
 /* Does it run in this cycle? */
 void npu_tlog_look(npu_tlog_probe *p);
@@ -47,7 +47,8 @@ typedef struct npu_tlog_gemm {
 } npu_tlog_gemm;
 
 /* ---- tlog_gemm.c ---- */
-int npu_tlog_gemm_open(npu_tlog_gemm *g, const npu_dev *dev, const npu_tlog_side *side, tb_checks *all, char *err, size_t err_size);
+int npu_tlog_gemm_open(npu_tlog_gemm *g, const npu_dev *dev, const npu_tlog_side *side, tb_checks *all, char *err,
+                       size_t err_size);
 void npu_tlog_gemm_clear(npu_tlog_gemm *g);
 /* The oldest task is complete and still there: what is missing of it will not come. */
 void npu_tlog_gemm_end(npu_tlog_gemm *g);

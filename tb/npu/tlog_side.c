@@ -13,7 +13,8 @@ static void write_task(npu_tlog_side *s, const npu_tlog_task *t) {
             s->stale += x->stale;
             continue;
         }
-        tb_tlog_entry e = {.stream = x->stream, .task = t->number, .unit = unit_names[t->unit], .type = x->type, .axes = x->axes};
+        tb_tlog_entry e = {
+            .stream = x->stream, .task = t->number, .unit = unit_names[t->unit], .type = x->type, .axes = x->axes};
         memcpy(e.axis, x->axis, sizeof e.axis);
         memcpy(e.size, x->size, sizeof e.size);
         tb_tlog_tensor(s->log, &e, x->data); /* an error stays with the log */

@@ -1,6 +1,6 @@
 /*
- * tlog_streams.c - raw streams of the RTL's units: the payload of every handshake, in order, "layout/0.word". They are those of one design: two RTL runs can be compared,
- * not a run with the golden model, which has no such streams.
+ * tlog_streams.c - raw streams of the RTL's units: the payload of every handshake, in order, "layout/0.word". They are
+ * those of one design: two RTL runs can be compared, not a run with the golden model, which has no such streams.
  */
 #include "tlog_rtl.h"
 
@@ -75,7 +75,8 @@ static int open_stream(stream *s, const spec *p, tb_checks *all, size_t index, c
         return -1;
     }
     snprintf(s->name, sizeof s->name, "%s/%zu.%s", p->unit, index, p->name);
-    s->entry = (tb_tlog_entry){.stream = s->name, .task = UINT64_MAX, .unit = p->unit, .stream_order = true, .type = p->type, .axes = 1};
+    s->entry = (tb_tlog_entry){
+        .stream = s->name, .task = UINT64_MAX, .unit = p->unit, .stream_order = true, .type = p->type, .axes = 1};
     s->entry.axis[0] = "t";
     if (p->type != TB_TLOG_U64) {
         s->entry.axes = 2;
@@ -125,6 +126,7 @@ void npu_tlog_streams_cycle(npu_tlog_streams *x) {
         }
         const uint64_t number = s->entry.type == TB_TLOG_U64 ? tb_get(s->data) : 0;
         tb_tlog_append(x->log, &s->entry,
-                       s->entry.type == TB_TLOG_U64 ? (const void *)&number : s->data.ptr); /* an error stays with the log */
+                       /* an error stays with the log */
+                       s->entry.type == TB_TLOG_U64 ? (const void *)&number : s->data.ptr);
     }
 }

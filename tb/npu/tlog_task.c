@@ -14,8 +14,8 @@ static uint32_t bytes_of(tb_tlog_type type) {
 }
 
 /* Up to four axes; sizes of 0 end them. */
-static npu_tlog_tensor *tensor(npu_tlog_task *t, unsigned slot, const char *stream, tb_tlog_type type, const char *const axis[TB_TLOG_AXES],
-                               const uint32_t size[TB_TLOG_AXES]) {
+static npu_tlog_tensor *tensor(npu_tlog_task *t, unsigned slot, const char *stream, tb_tlog_type type,
+                               const char *const axis[TB_TLOG_AXES], const uint32_t size[TB_TLOG_AXES]) {
     npu_tlog_tensor *x = &t->tensor[slot];
     *x = (npu_tlog_tensor){.stream = stream, .type = type, .elements = 1};
     for (unsigned i = 0; i < TB_TLOG_AXES && size[i] != 0; i++) {
@@ -62,7 +62,8 @@ static void gemm_tensors(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
     const uint32_t *in = SIZE(g->ic, g->ih, g->iw), *out = SIZE(g->oc, g->oh, g->ow);
     const tb_tlog_type post = g->raw_out ? TB_TLOG_I32 : TB_TLOG_F32;
     npu_tlog_tensor *x = tensor(t, NPU_TLOG_IN, "gemm.in", g->nhwc_in ? TB_TLOG_I8 : TB_TLOG_F32, chw, in);
-    in_memory(x, g->ifm_addr, g->nhwc_in ? SIZE(1, g->iw * g->ifm_cstep, g->ifm_cstep) : SIZE(g->ifm_cstep, 4 * g->iw, 4));
+    in_memory(x, g->ifm_addr,
+              g->nhwc_in ? SIZE(1, g->iw * g->ifm_cstep, g->ifm_cstep) : SIZE(g->ifm_cstep, 4 * g->iw, 4));
     gemm_weights(t, g, n);
     if (g->oscale_en) {
         in_memory(tensor(t, NPU_TLOG_P, "gemm.oscale", TB_TLOG_F32, chw, SIZE(g->oc)), g->oscale_addr, SIZE(4));
@@ -71,7 +72,8 @@ static void gemm_tensors(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
         in_memory(tensor(t, NPU_TLOG_Q, "gemm.bias", TB_TLOG_F32, chw, SIZE(g->oc)), g->bias_addr, SIZE(4));
     }
     if (g->psum_add) {
-        in_memory(tensor(t, NPU_TLOG_PSUM, "gemm.psum", TB_TLOG_I32, chw, out), g->psum_addr, SIZE(g->psum_cstep, 4 * g->ow, 4));
+        in_memory(tensor(t, NPU_TLOG_PSUM, "gemm.psum", TB_TLOG_I32, chw, out), g->psum_addr,
+                  SIZE(g->psum_cstep, 4 * g->ow, 4));
     }
     tensor(t, NPU_TLOG_IFM, "gemm.ifm", TB_TLOG_I8, chw, in);
     tensor(t, NPU_TLOG_SUM, "gemm.sum", TB_TLOG_I32, chw, out);
@@ -80,7 +82,8 @@ static void gemm_tensors(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
         tensor(t, NPU_TLOG_REQUANT, "gemm.requant", TB_TLOG_I8, chw, out);
     }
     x = tensor(t, NPU_TLOG_OUT, "gemm.out", g->requant ? TB_TLOG_I8 : post, chw, out);
-    in_memory(x, g->ofm_addr, g->requant ? SIZE(1, g->ow * g->ofm_cstep, g->ofm_cstep) : SIZE(g->ofm_cstep, 4 * g->ow, 4));
+    in_memory(x, g->ofm_addr,
+              g->requant ? SIZE(1, g->ow * g->ofm_cstep, g->ofm_cstep) : SIZE(g->ofm_cstep, 4 * g->ow, 4));
 }
 
 static void alu_tensors(npu_tlog_task *t, const cm_alu_task *a) {
@@ -88,7 +91,8 @@ static void alu_tensors(npu_tlog_task *t, const cm_alu_task *a) {
     const bool q = NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, a->op), p = NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, a->op);
     const tb_tlog_type type = a->op == NPU_ALU_CTRL_OP_ADD_I32 ? TB_TLOG_I32 : TB_TLOG_F32;
     const uint32_t results = reduces ? 1 : a->count;
-    in_memory(tensor(t, NPU_TLOG_IN, "alu.a", type, pri, SIZE(a->planes, a->rows, a->count)), a->a_addr, SIZE(a->a_pstep, a->a_rstep, 4));
+    in_memory(tensor(t, NPU_TLOG_IN, "alu.a", type, pri, SIZE(a->planes, a->rows, a->count)), a->a_addr,
+              SIZE(a->a_pstep, a->a_rstep, 4));
     if ((p && a->p_kind == NPU_ALU_CTRL_P_KIND_VECTOR) || (q && a->q_kind == NPU_ALU_CTRL_Q_KIND_VECTOR)) {
         in_memory(tensor(t, NPU_TLOG_B, "alu.b", type, pri, SIZE(a->planes, a->rows, a->count)), a->b_addr,
                   SIZE(a->b_pstep, a->b_rstep, 4));
@@ -101,18 +105,21 @@ static void alu_tensors(npu_tlog_task *t, const cm_alu_task *a) {
     }
     tensor(t, NPU_TLOG_SUM, "alu.value", type, pri, SIZE(a->planes, a->rows, results));
     tensor(t, NPU_TLOG_POST, "alu.result", type, pri, SIZE(a->planes, a->rows, results));
-    npu_tlog_tensor *x = tensor(t, NPU_TLOG_OUT, "alu.out", type, pri, SIZE(a->planes, a->rows, a->dup ? 2 * results : results));
+    npu_tlog_tensor *x =
+        tensor(t, NPU_TLOG_OUT, "alu.out", type, pri, SIZE(a->planes, a->rows, a->dup ? 2 * results : results));
     in_memory(x, a->o_addr, SIZE(a->o_pstep, a->o_rstep, 4));
 }
 
 static void pool_tensors(npu_tlog_task *t, const cm_pool_task *p) {
-    const uint32_t last = (p->oh - 1) * p->sh + p->kh - p->pad_t, rows = last < p->ih ? last : p->ih; /* further ones are not read */
+    /* further ones are not read */
+    const uint32_t last = (p->oh - 1) * p->sh + p->kh - p->pad_t, rows = last < p->ih ? last : p->ih;
     const uint32_t *out = SIZE(p->c, p->oh, p->ow);
     const tb_tlog_type type = p->int8 ? TB_TLOG_I8 : TB_TLOG_F32;
     in_memory(tensor(t, NPU_TLOG_IN, "pool.in", type, chw, SIZE(p->c, rows, p->iw)), p->ifm_addr,
               p->int8 ? SIZE(1, p->ifm_rstep, p->ifm_cstep) : SIZE(p->ifm_cstep, p->ifm_rstep, 4));
     if (p->avg && p->exclude && !p->int8) {
-        in_memory(tensor(t, NPU_TLOG_B, "pool.factor", TB_TLOG_F32, window, SIZE(p->kh, p->kw)), p->tab_addr, SIZE(4 * p->kw, 4));
+        in_memory(tensor(t, NPU_TLOG_B, "pool.factor", TB_TLOG_F32, window, SIZE(p->kh, p->kw)), p->tab_addr,
+                  SIZE(4 * p->kw, 4));
     }
     tensor(t, NPU_TLOG_POST, "pool.result", type, chw, out);
     in_memory(tensor(t, NPU_TLOG_OUT, "pool.out", type, chw, out), p->ofm_addr,

@@ -100,7 +100,8 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
     }
     if ((kind == TB_AXI_PROJECT_NUMBER) != (number != NULL) || (number != NULL && tb_parse_u64(number, value) != 0) ||
         !tb_axi_project_set(&scratch, name, *value)) {
-        return wrong(err, err_size, "%s: expected %s, got %.60s", name, kind == TB_AXI_PROJECT_NUMBER ? "NAME=N" : "no number", text);
+        return wrong(err, err_size, "%s: expected %s, got %.60s", name,
+                     kind == TB_AXI_PROJECT_NUMBER ? "NAME=N" : "no number", text);
     }
     o->projects++;
     return 0;
@@ -124,15 +125,18 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
     bool project_rules = false;
     const opt_row rows[] = {
         OPT(TEXT, "--prefix", "P",
-            "the port: scope, beginning of its signals' names, or both\n(m_axi, top.dut.m_axi_); not needed where there is one",
+            "the port: scope, beginning of its signals' names, or both\n(m_axi, top.dut.m_axi_); not needed where "
+            "there is one",
             &o->prefix),
         OPT(FLAG, "--list", NULL, "only list the ports of the file", &o->list),
         OPT(WORD, "--side", "S", "master or slave, where signals of both have one prefix", &side, .words = sides),
         OPT(SET, "--lite", NULL, "the protocol: AXI4-Lite,", &protocol, .lo = TB_AXI_WAVE_LITE),
-        OPT(SET, "--axi4", NULL, "AXI4 (AXI4-Lite: no signal that it does not have)", &protocol, .lo = TB_AXI_WAVE_AXI4),
+        OPT(SET, "--axi4", NULL, "AXI4 (AXI4-Lite: no signal that it does not have)", &protocol,
+            .lo = TB_AXI_WAVE_AXI4),
         OPT(TEXT, "--clock", "NAME", "full path, or name beside the port (aclk, clk, clock ...)", &o->clock),
         OPT(TEXT, "--reset", "NAME", "the same (aresetn, rst_n, areset ...)", &o->reset),
-        OPT(WORD, "--reset-level", "L", "0 or 1: the level that resets (by its name)", &o->reset_level, .words = levels),
+        OPT(WORD, "--reset-level", "L", "0 or 1: the level that resets (by its name)", &o->reset_level,
+            .words = levels),
         OPT(U64, "--from", "C", "judge cycles from this one on,", &o->from),
         OPT(U64, "--to", "C", "up to this one", &o->to, .given = &o->have_to),
         OPT(FLAG, "--running", NULL, "the file begins in the middle of traffic", &o->running),
@@ -141,10 +145,12 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
         OPT(FLAG, "--project-rules", NULL, "rules of this program's design as well", &project_rules,
             .sets = prog->axi_rules != NULL ? 1 : 2),
         OPT(TAKE, "--project", "R[=N]",
-            "one rule of your project, several times: incr_only,\nmax_reads=N, range=BASE:BYTES ... (docs/axi-check.md)", o,
-            .take = take_project),
+            "one rule of your project, several times: incr_only,\nmax_reads=N, range=BASE:BYTES ... "
+            "(docs/axi-check.md)",
+            o, .take = take_project),
         OPT(TAKE, "--severity", "R=S", "rule R: off, note, warning or error; several times", o, .take = take_severity),
-        OPT(U64, "--max-waits", "N", "recommended cycles from valid to ready (16)", &o->max_waits, .lo = 1, .hi = UINT32_MAX - 1),
+        OPT(U64, "--max-waits", "N", "recommended cycles from valid to ready (16)", &o->max_waits, .lo = 1,
+            .hi = UINT32_MAX - 1),
         OPT(FLAG, "--strict", NULL, "data is stable on all lanes, used or not", &o->strict),
         OPT(FLAG, "--error-data-x", NULL, "RDATA may be X beside an error response", &o->error_data_x),
         OPT(FLAG, "--notes", NULL, "lines for recommendations, too; they never fail a run", &o->notes),

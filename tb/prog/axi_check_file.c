@@ -38,11 +38,14 @@ typedef struct check {
 /* ---- one violation ---- */
 
 static void line_json(const check *c, const tb_axi_violation *v) {
-    fprintf(c->lines, "%s\n    {\"rule\": \"%s\", \"severity\": \"%s\", \"cycle\": %" PRIu64 ", \"time\": %" PRIu64 ", \"channel\": \"%s\"",
+    fprintf(c->lines,
+            "%s\n    {\"rule\": \"%s\", \"severity\": \"%s\", \"cycle\": %" PRIu64 ", \"time\": %" PRIu64
+            ", \"channel\": \"%s\"",
             c->printed > 0 ? "," : "", tb_axi_rule_name(v->rule), tb_axi_severity_name(v->severity), v->cycle, c->time,
             tb_axi_channel_name(v->channel));
     if (v->has_burst) {
-        fprintf(c->lines, ", \"%s\": %" PRIu64 ", \"id\": %" PRIu64 ", \"addr\": \"0x%" PRIx64 "\", \"since\": %" PRIu64,
+        fprintf(c->lines,
+                ", \"%s\": %" PRIu64 ", \"id\": %" PRIu64 ", \"addr\": \"0x%" PRIx64 "\", \"since\": %" PRIu64,
                 v->write ? "write" : "read", v->number, v->id, v->addr, v->since);
     }
     if (v->beat > 0) {
@@ -54,8 +57,8 @@ static void line_json(const check *c, const tb_axi_violation *v) {
 }
 
 static void line_text(const check *c, const tb_axi_violation *v) {
-    fprintf(c->lines, "%s cycle=%" PRIu64 " port=%s time=%" PRIu64 " channel=%s", tb_axi_rule_name(v->rule), v->cycle, c->name, c->time,
-            tb_axi_channel_name(v->channel));
+    fprintf(c->lines, "%s cycle=%" PRIu64 " port=%s time=%" PRIu64 " channel=%s", tb_axi_rule_name(v->rule), v->cycle,
+            c->name, c->time, tb_axi_channel_name(v->channel));
     if (v->severity != TB_AXI_SEV_ERROR) {
         fprintf(c->lines, " severity=%s", tb_axi_severity_name(v->severity));
     }
@@ -129,7 +132,8 @@ static int begin(check *c) {
         return -1;
     }
     c->made = true;
-    if (c->seen.reset_before) { /* it may be over by now; without one nobody knows which edge is the first one after it */
+    /* it may be over by now; without one nobody knows which edge is the first one after it */
+    if (c->seen.reset_before) {
         tb_axi_mon_reset(c->mon);
     }
     return 0;
@@ -165,8 +169,8 @@ static uint64_t bursts(const check *c, bool write) {
 static void print_summary(const check *c) {
     static const char *const plural[] = {"s", ""};
     const uint64_t *n = c->count;
-    fprintf(stderr, "%s: %s, %u bits%s, cycles %" PRIu64 "..%" PRIu64 ", clock %s, ", c->name, c->bus.lite ? "AXI4-Lite" : "AXI4",
-            8 * c->bus.bytes,
+    fprintf(stderr, "%s: %s, %u bits%s, cycles %" PRIu64 "..%" PRIu64 ", clock %s, ", c->name,
+            c->bus.lite ? "AXI4-Lite" : "AXI4", 8 * c->bus.bytes,
             c->bus.writes && c->bus.reads ? ""
             : c->bus.writes               ? ", write only"
                                           : ", read only",
@@ -176,16 +180,17 @@ static void print_summary(const check *c) {
     } else {
         fputs("no reset in the file (never in reset)", stderr);
     }
-    fprintf(stderr, "%s; %" PRIu64 " write%s, %" PRIu64 " read%s; ", c->late ? ", begins in the middle of traffic" : "", bursts(c, true),
-            plural[bursts(c, true) == 1], bursts(c, false), plural[bursts(c, false) == 1]);
+    fprintf(stderr, "%s; %" PRIu64 " write%s, %" PRIu64 " read%s; ", c->late ? ", begins in the middle of traffic" : "",
+            bursts(c, true), plural[bursts(c, true) == 1], bursts(c, false), plural[bursts(c, false) == 1]);
     if (n[TB_AXI_SEV_ERROR] == 0 && n[TB_AXI_SEV_WARNING] == 0) {
         fputs("clean", stderr);
     } else {
-        fprintf(stderr, "%" PRIu64 " error%s, %" PRIu64 " warning%s", n[TB_AXI_SEV_ERROR], plural[n[TB_AXI_SEV_ERROR] == 1],
-                n[TB_AXI_SEV_WARNING], plural[n[TB_AXI_SEV_WARNING] == 1]);
+        fprintf(stderr, "%" PRIu64 " error%s, %" PRIu64 " warning%s", n[TB_AXI_SEV_ERROR],
+                plural[n[TB_AXI_SEV_ERROR] == 1], n[TB_AXI_SEV_WARNING], plural[n[TB_AXI_SEV_WARNING] == 1]);
     }
     if (n[TB_AXI_SEV_NOTE] > 0) {
-        fprintf(stderr, ", %" PRIu64 " note%s%s", n[TB_AXI_SEV_NOTE], plural[n[TB_AXI_SEV_NOTE] == 1], c->o->notes ? "" : " (--notes)");
+        fprintf(stderr, ", %" PRIu64 " note%s%s", n[TB_AXI_SEV_NOTE], plural[n[TB_AXI_SEV_NOTE] == 1],
+                c->o->notes ? "" : " (--notes)");
     }
     if (c->hidden > 0) {
         fprintf(stderr, ", %" PRIu64 " more not printed (--max)", c->hidden);
@@ -216,14 +221,14 @@ static void print_json(const check *c) {
     json_path("clock", c->clock, true);
     json_path("reset", c->reset, c->bus.reset != NULL);
     printf("  \"reset_level\": %s,\n", c->bus.reset == NULL ? "null" : c->bus.reset_high ? "1" : "0");
-    printf("  \"protocol\": \"%s\",\n  \"data_bits\": %u,\n  \"id_bits\": %u,\n", c->bus.lite ? "AXI4-Lite" : "AXI4", 8 * c->bus.bytes,
-           c->bus.widths.id);
+    printf("  \"protocol\": \"%s\",\n  \"data_bits\": %u,\n  \"id_bits\": %u,\n", c->bus.lite ? "AXI4-Lite" : "AXI4",
+           8 * c->bus.bytes, c->bus.widths.id);
     printf("  \"first_cycle\": %" PRIu64 ",\n  \"last_cycle\": %" PRIu64 ",\n  \"running\": %s,\n", c->base, c->last,
            c->late ? "true" : "false");
     printf("  \"writes\": %" PRIu64 ",\n  \"reads\": %" PRIu64 ",\n  \"errors\": %" PRIu64 ",\n  \"warnings\": %" PRIu64
            ",\n  \"notes\": %" PRIu64 ",\n  \"not_printed\": %" PRIu64 ",\n  \"violations\": [",
-           bursts(c, true), bursts(c, false), c->count[TB_AXI_SEV_ERROR], c->count[TB_AXI_SEV_WARNING], c->count[TB_AXI_SEV_NOTE],
-           c->hidden);
+           bursts(c, true), bursts(c, false), c->count[TB_AXI_SEV_ERROR], c->count[TB_AXI_SEV_WARNING],
+           c->count[TB_AXI_SEV_NOTE], c->hidden);
     fwrite(c->text, 1, c->text_size, stdout);
     printf("%s],\n  \"stats\": ", c->printed > 0 ? "\n  " : "");
     if (c->made) {
@@ -244,7 +249,8 @@ static int print_all(const check *c) {
             tb_axi_stats_print(c->mon, c->last + 1, stdout);
         }
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) { /* now, so that the summary comes last also where both go to one place */
+    /* now, so that the summary comes last also where both go to one place */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
         axi_check_bad(c->o, "output cannot be written: %s", strerror(errno));
         return 1;
     }
@@ -270,7 +276,9 @@ static int print_list(const check *c) {
                                            : ", read only");
         }
     }
-    return c->ports.count > 0 ? 0 : axi_check_bad(c->o, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix", c->o->file);
+    return c->ports.count > 0
+               ? 0
+               : axi_check_bad(c->o, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix", c->o->file);
 }
 
 /* ---- the whole ---- */
@@ -292,7 +300,10 @@ static int find_port(check *c) {
     if (c->bus.reset != NULL) {
         full_path(c->bus.reset, c->reset, sizeof c->reset);
     }
-    snprintf(c->name, sizeof c->name, "%s", o->prefix != NULL ? o->prefix : c->port->path[0] != '\0' ? c->port->path : "axi");
+    snprintf(c->name, sizeof c->name, "%s",
+             o->prefix != NULL          ? o->prefix
+             : c->port->path[0] != '\0' ? c->port->path
+                                        : "axi");
     for (char *p = c->name; *p != '\0'; p++) {
         *p = *p == '"' || *p == '\\' || (unsigned char)*p <= ' ' ? '_' : *p;
     }
@@ -316,12 +327,13 @@ static int judge(check *c) {
         return axi_check_bad(o, "%s: clock %s never rises", o->file, c->clock);
     }
     if (!c->bad_width && c->edges == 0) {
-        return axi_check_bad(o, "%s: no cycle between --from and --to; the file has %" PRIu64 "..%" PRIu64, o->file, c->base,
-                             c->base + c->seen.edges - 1);
+        return axi_check_bad(o, "%s: no cycle between --from and --to; the file has %" PRIu64 "..%" PRIu64, o->file,
+                             c->base, c->base + c->seen.edges - 1);
     }
     if (!c->bad_width && c->out_of_reset == 0) {
-        return axi_check_bad(o, "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)", o->file,
-                             c->reset, c->bus.reset_high ? "high" : "low");
+        return axi_check_bad(
+            o, "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)", o->file,
+            c->reset, c->bus.reset_high ? "high" : "low");
     }
     if (c->made && rc == 0 && !o->have_to && !o->open_end && !c->late) {
         tb_axi_mon_finish(c->mon, c->last + 1);

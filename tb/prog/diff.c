@@ -51,7 +51,8 @@ static int print_diff(void *ctx, const tb_tlog_diff *d) {
 /* Does the folder, or this part of it, hold an index? */
 static bool holds(const char *dir, const char *part) {
     char path[1200];
-    return (size_t)snprintf(path, sizeof path, "%s%s%s/index.txt", dir, part[0] != '\0' ? "/" : "", part) < sizeof path &&
+    return (size_t)snprintf(path, sizeof path, "%s%s%s/index.txt", dir, part[0] != '\0' ? "/" : "", part) <
+               sizeof path &&
            access(path, F_OK) == 0;
 }
 
@@ -101,8 +102,9 @@ static bool is_whole(const char *dir) {
 int tb_prog_diff(const tb_prog_options *o) {
     char err[512];
     tally t = {.side = ""};
-    const int rc = is_whole(o->dir[0]) && is_whole(o->dir[1]) ? compare_whole(o, &t, err, sizeof err)
-                                                              : tb_tlog_compare(o->dir[0], o->dir[1], print_diff, &t, err, sizeof err);
+    const int rc = is_whole(o->dir[0]) && is_whole(o->dir[1])
+                       ? compare_whole(o, &t, err, sizeof err)
+                       : tb_tlog_compare(o->dir[0], o->dir[1], print_diff, &t, err, sizeof err);
     if (rc != 0) {
         fflush(stdout);
         fprintf(stderr, "%s: %s\n", o->self, err);
@@ -112,7 +114,8 @@ int tb_prog_diff(const tb_prog_options *o) {
         printf("equal: %" PRIu64 " streams\n", t.streams);
         return 0;
     }
-    printf("different: %" PRIu64 " of %" PRIu64 " streams; only in the first: %" PRIu64 ", only in the second: %" PRIu64 "\n", t.different,
-           t.streams, t.only_a, t.only_b);
+    printf("different: %" PRIu64 " of %" PRIu64 " streams; only in the first: %" PRIu64 ", only in the second: %" PRIu64
+           "\n",
+           t.different, t.streams, t.only_a, t.only_b);
     return 1;
 }

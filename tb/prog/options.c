@@ -15,19 +15,24 @@ static const struct {
     const char *line, *head; /* of --help */
 } commands[] = {
     {"run", TB_RUN, "  run OP [knob=value ...]     one operator, with its performance\n",
-     "run OP [knob=value ...] [options]\n\nOne operator. Knobs that are not pinned are drawn from the seed; what is no part of the\n"
+     "run OP [knob=value ...] [options]\n\nOne operator. Knobs that are not pinned are drawn from the seed; what is no "
+     "part of the\n"
      "operation stays at its simplest value unless pinned.\n"},
     {"test", TB_TEST, "  test NAME [knob=value ...]  constrained-random cases of a test\n",
      "test NAME [knob=value ...] [options]\n\nConstrained-random cases. A pinned knob is not drawn.\n"},
-    {"repro", TB_REPRO, "  repro FILE                  one stored case (also: case FILE)\n", "repro FILE [options]\n\nOne stored case.\n"},
+    {"repro", TB_REPRO, "  repro FILE                  one stored case (also: case FILE)\n",
+     "repro FILE [options]\n\nOne stored case.\n"},
     {"case", TB_REPRO, NULL, NULL},
     {"shrink", TB_SHRINK, "  shrink FILE                 a failing case made small, with the same failure\n",
-     "shrink FILE [options]\n\nKnobs of the case move towards their simplest values as long as it fails with the same signature.\n"},
+     "shrink FILE [options]\n\nKnobs of the case move towards their simplest values as long as it fails with the same "
+     "signature.\n"},
     {"diff", TB_DIFF, "  diff DIR DIR                two tensor logs (--dump), stream by stream\n",
-     "diff DIR DIR\n\nTwo tensor logs, DIR/index.txt: one line for each stream that differs, in the order\nof the first one. Exit status: "
+     "diff DIR DIR\n\nTwo tensor logs, DIR/index.txt: one line for each stream that differs, in the order\nof the "
+     "first one. Exit status: "
      "0 "
      "equal, 1 different, 2 cannot be read.\n"},
-    {"list", TB_LIST, "  list [--json]               tests, knobs and their ranges\n", "list [--json]\n\nTests, knobs and their ranges.\n"},
+    {"list", TB_LIST, "  list [--json]               tests, knobs and their ranges\n",
+     "list [--json]\n\nTests, knobs and their ranges.\n"},
 };
 
 const tb_test *tb_prog_find(const tb_prog *prog, const char *name) {
@@ -52,7 +57,8 @@ static int take_test(tb_prog_options *o, const char *word, char *err, size_t err
         set_test(o, test);
         return 0;
     }
-    size_t at = (size_t)snprintf(err, err_size, "unknown %s %.60s, expected one of:", o->command == TB_RUN ? "operator" : "test", word);
+    size_t at = (size_t)snprintf(
+        err, err_size, "unknown %s %.60s, expected one of:", o->command == TB_RUN ? "operator" : "test", word);
     for (size_t i = 0; i < o->prog->test_count && at < err_size; i++) {
         if (o->command == TB_TEST || o->prog->tests[i].is_operator) {
             at += (size_t)snprintf(err + at, err_size - at, " %s", o->prog->tests[i].name);
@@ -63,7 +69,8 @@ static int take_test(tb_prog_options *o, const char *word, char *err, size_t err
 
 /* A program with one test need not be told its name. */
 static bool only_test(tb_prog_options *o) {
-    const bool one = o->prog->test_count == 1 && (o->command == TB_RUN || o->command == TB_TEST || o->command == TB_FLAT);
+    const bool one =
+        o->prog->test_count == 1 && (o->command == TB_RUN || o->command == TB_TEST || o->command == TB_FLAT);
     if (one && o->test == NULL) {
         set_test(o, &o->prog->tests[0]);
     }
@@ -107,50 +114,58 @@ typedef struct given {
 
 static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FILE *help, char *err, size_t err_size) {
     const tb_prog *prog = o->prog;
-    const unsigned generated = TB_IN_RUN | TB_IN_TEST | TB_IN_FLAT, many = TB_IN_TEST | TB_IN_FLAT, small = TB_IN_SHRINK | TB_IN_FLAT;
+    const unsigned generated = TB_IN_RUN | TB_IN_TEST | TB_IN_FLAT, many = TB_IN_TEST | TB_IN_FLAT,
+                   small = TB_IN_SHRINK | TB_IN_FLAT;
     const opt_row cases[] = {
         OPT(U64, "--run-seed", "R", "cases of run R (1),", &o->run_seed, .given = &o->have_run, .sets = many),
-        OPT(U64, "--index", "I", "beginning with case I (0),", &o->index, .given = &o->have_run, .hi = UINT64_MAX - MAX_COUNT,
-            .sets = many),
-        OPT(U64, "--count", "K", "so many, up to the first failure (1)", &o->count, .given = &o->have_run, .lo = 1, .hi = MAX_COUNT,
-            .sets = many),
+        OPT(U64, "--index", "I", "beginning with case I (0),", &o->index, .given = &o->have_run,
+            .hi = UINT64_MAX - MAX_COUNT, .sets = many),
+        OPT(U64, "--count", "K", "so many, up to the first failure (1)", &o->count, .given = &o->have_run, .lo = 1,
+            .hi = MAX_COUNT, .sets = many),
         OPT(U64, "--seed", "S", "the case of this seed", &o->seed, .given = &o->have_seed, .sets = generated),
         OPT(TEXT, "--case", "FILE", "a stored case", &g->stored, .sets = TB_IN_FLAT),
         OPT(TEXT, "--case", "F", "write the resolved case to F as well", &o->case_out, .sets = TB_IN_RUN | TB_IN_TEST),
-        OPT(FLAG, "--print-case", NULL, "write the resolved cases to stdout, do not execute them", &o->print_case, .sets = generated),
+        OPT(FLAG, "--print-case", NULL, "write the resolved cases to stdout, do not execute them", &o->print_case,
+            .sets = generated),
         OPT(TEXT, "--case-dir", "D",
-            prog->case_dir != NULL ? "store the case of a failure there (build/cases)" : "store the case of a failure there", &o->case_dir,
+            prog->case_dir != NULL ? "store the case of a failure there (build/cases)"
+                                   : "store the case of a failure there",
+            &o->case_dir, .sets = TB_IN_CASES),
+        OPT(TEXT, "--wave", "F", "FST waveform of the whole run (needs a build with tracing)", &o->wave,
             .sets = TB_IN_CASES),
-        OPT(TEXT, "--wave", "F", "FST waveform of the whole run (needs a build with tracing)", &o->wave, .sets = TB_IN_CASES),
         OPT(TEXT, "--fail-wave", "F", "FST waveform around a failure", &o->fail_wave, .sets = TB_IN_CASES),
         OPT(U64, "--wave-window", "C", "its cycles before the failure (2000), a quarter of it after", &o->wave_window,
             .given = &g->wave_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_CASES),
         OPT(TEXT, "--report", "DIR",
-            "after a failure: run it again and write all there is to know\ninto this folder (report.html, report.txt, wave.fst ...)",
+            "after a failure: run it again and write all there is to know\ninto this folder (report.html, report.txt, "
+            "wave.fst ...)",
             &o->report, .sets = TB_IN_CASES),
-        OPT(TEXT, "--result", "F", "write outcome, signature, message, cycles, trace_hash, case", &o->result, .sets = TB_IN_CASES),
+        OPT(TEXT, "--result", "F", "write outcome, signature, message, cycles, trace_hash, case", &o->result,
+            .sets = TB_IN_CASES),
         OPT(FLAG, "--quiet", NULL, "print nothing when all is well", &o->quiet, .sets = TB_IN_EVERY),
     };
     const opt_row logs[] = {
         OPT(TEXT, "--dump", "D", "tensor logs into D, a folder for each side", &o->dump, .sets = TB_IN_CASES),
-        OPT(U64, "--report-limit", "M", "those of a report take at most so many MiB (64)", &o->report_limit, .given = &g->report_limit,
-            .hi = 1u << 20, .sets = TB_IN_CASES),
+        OPT(U64, "--report-limit", "M", "those of a report take at most so many MiB (64)", &o->report_limit,
+            .given = &g->report_limit, .hi = 1u << 20, .sets = TB_IN_CASES),
     };
-    const opt_row coverage[] = {OPT(TEXT, "--cov", "F", "write what the cases covered, for tandem-cov", &o->cov, .sets = TB_IN_CASES)};
-    const opt_row code[] = {
-        OPT(TEXT, "--code-cov", "F",
-            "write what was executed of the RTL, for tandem-cov code (KIND=cov);\na name that ends in .code gives a small file",
-            &o->code_cov, .sets = TB_IN_CASES)};
+    const opt_row coverage[] = {
+        OPT(TEXT, "--cov", "F", "write what the cases covered, for tandem-cov", &o->cov, .sets = TB_IN_CASES)};
+    const opt_row code[] = {OPT(TEXT, "--code-cov", "F",
+                                "write what was executed of the RTL, for tandem-cov code (KIND=cov);\na name that ends "
+                                "in .code gives a small file",
+                                &o->code_cov, .sets = TB_IN_CASES)};
     const opt_row shrink[] = {
-        OPT(TEXT, "--shrink", "FILE", "make a failing case small, with the same failure:", &g->shrink, .sets = TB_IN_FLAT),
+        OPT(TEXT, "--shrink", "FILE", "make a failing case small, with the same failure:", &g->shrink,
+            .sets = TB_IN_FLAT),
         OPT(TEXT, "--output", "F", "the small case (FILE with -small before .case)", &o->output, .sets = small),
-        OPT(U64, "--seconds", "S", "stop trying after so long (120)", &o->seconds, .given = &g->seconds, .lo = 1, .hi = 1000000,
-            .sets = small),
-        OPT(U64, "--jobs", "J", "attempts at a time (number of cores); the result is the same", &o->jobs, .given = &g->jobs, .lo = 1,
-            .hi = TB_SHRINK_JOBS, .sets = small),
+        OPT(U64, "--seconds", "S", "stop trying after so long (120)", &o->seconds, .given = &g->seconds, .lo = 1,
+            .hi = 1000000, .sets = small),
+        OPT(U64, "--jobs", "J", "attempts at a time (number of cores); the result is the same", &o->jobs,
+            .given = &g->jobs, .lo = 1, .hi = TB_SHRINK_JOBS, .sets = small),
         OPT(TEXT, "--keep", "A,B", "knobs that stay as they are", &o->keep, .sets = small),
-        OPT(FLAG, "--same-unit", NULL, "any failure that names the same unit will do, not only the\nsame signature", &o->same_unit,
-            .sets = small),
+        OPT(FLAG, "--same-unit", NULL, "any failure that names the same unit will do, not only the\nsame signature",
+            &o->same_unit, .sets = small),
     };
     const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
                             OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
@@ -214,7 +229,8 @@ void tb_prog_usage(FILE *out, const tb_prog_options *o) {
     }
     if (o->flat) {
         fprintf(out,
-                "usage: %s [options] [knob=value ...]\n       %s COMMAND ...: run, test, repro, shrink, diff, wave, axi-check, list; each "
+                "usage: %s [options] [knob=value ...]\n       %s COMMAND ...: run, test, repro, shrink, diff, wave, "
+                "axi-check, list; each "
                 "answers "
                 "--help\n%s (%s)\n",
                 o->self, o->self, o->prog->about, o->prog->cfg);
@@ -239,9 +255,11 @@ void tb_prog_usage(FILE *out, const tb_prog_options *o) {
 /* ---- what fits together ---- */
 
 static const char *missing(const tb_prog_options *o) {
-    const bool run = o->command == TB_RUN || o->command == TB_TEST, file = o->command == TB_REPRO || o->command == TB_SHRINK;
+    const bool run = o->command == TB_RUN || o->command == TB_TEST,
+               file = o->command == TB_REPRO || o->command == TB_SHRINK;
     if (run && o->test == NULL) {
-        return o->command == TB_RUN ? "run: expected an operator (--help lists them)" : "test: expected a test (--help lists them)";
+        return o->command == TB_RUN ? "run: expected an operator (--help lists them)"
+                                    : "test: expected a test (--help lists them)";
     }
     if (file && o->stored == NULL) {
         return o->command == TB_REPRO ? "repro: expected a case file" : "shrink: expected a case file";
@@ -259,7 +277,8 @@ static const char *flat_contradiction(const tb_prog_options *o, const given *g) 
     if (g->shrink == NULL && (o->output != NULL || o->keep != NULL || g->seconds || g->jobs || o->same_unit)) {
         return "--output, --seconds, --jobs, --keep and --same-unit belong to --shrink";
     }
-    if (g->shrink != NULL && (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->report != NULL || o->print_case)) {
+    if (g->shrink != NULL &&
+        (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->report != NULL || o->print_case)) {
         return "--shrink: expected no waveform, result, report or --print-case beside it";
     }
     return NULL;
@@ -313,7 +332,8 @@ static int find_command(tb_prog_options *o, int argc, char **argv, char *err, si
     if (argc < 2) {
         snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff, wave, axi-check or list (--help)");
     } else {
-        snprintf(err, err_size, "unknown command %.60s, expected run, test, repro, shrink, diff, wave, axi-check or list (--help)",
+        snprintf(err, err_size,
+                 "unknown command %.60s, expected run, test, repro, shrink, diff, wave, axi-check or list (--help)",
                  argv[1]);
     }
     return -1;

@@ -96,8 +96,9 @@ void tb_prog_pins(const tb_knobs *knobs, char *dst, size_t size) {
         if (!knobs->pinned[i]) {
             continue;
         }
-        const int n = tb_knob_kind_of(k) == TB_KNOB_ENUM ? snprintf(dst + at, size - at, " %s=%s", k->name, k->names[knobs->value[i]])
-                                                         : snprintf(dst + at, size - at, " %s=%" PRId64, k->name, knobs->value[i]);
+        const int n = tb_knob_kind_of(k) == TB_KNOB_ENUM
+                          ? snprintf(dst + at, size - at, " %s=%s", k->name, k->names[knobs->value[i]])
+                          : snprintf(dst + at, size - at, " %s=%" PRId64, k->name, knobs->value[i]);
         at = n < 0 ? size : at + (size_t)n;
     }
     if (at >= size) {
@@ -122,8 +123,8 @@ static void reproducer(const tb_prog_options *o, const tb_prog_run *run, char *d
     } else {
         tb_prog_pins(run->knobs, pins, sizeof pins);
         if (prog->repro != NULL) {
-            snprintf(dst, size, "%s TEST=%s SEED=0x%016" PRIx64 " CFG=%s%s%s", prog->repro, run->test->name, run->seed, prog->cfg, pins,
-                     more);
+            snprintf(dst, size, "%s TEST=%s SEED=0x%016" PRIx64 " CFG=%s%s%s", prog->repro, run->test->name, run->seed,
+                     prog->cfg, pins, more);
         } else {
             snprintf(dst, size, "%s --seed 0x%016" PRIx64 "%s%s", o->self, run->seed, pins, more);
         }
@@ -173,8 +174,9 @@ static void report_failure(const tb_prog_options *o, tb_prog_run *run, tb_report
     tb_result *result = run->result;
     if (o->command == TB_REPRO) {
         snprintf(result->case_path, sizeof result->case_path, "%s", o->stored);
-    } else if (o->case_dir != NULL && tb_case_store(o->case_dir, run->test->name, prog->cfg, run->seed, run->knobs, result->case_path,
-                                                    sizeof result->case_path, err, sizeof err) != 0) {
+    } else if (o->case_dir != NULL &&
+               tb_case_store(o->case_dir, run->test->name, prog->cfg, run->seed, run->knobs, result->case_path,
+                             sizeof result->case_path, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", o->self, err);
     }
     reproducer(o, run, again, sizeof again);
@@ -182,7 +184,8 @@ static void report_failure(const tb_prog_options *o, tb_prog_run *run, tb_report
     if (run->wave != NULL) {
         tb_kv_set(&result->extra, "wave", run->wave);
     }
-    printf("FAIL test=%s seed=0x%016" PRIx64 " cfg=%s : %s\n%s\n", run->test->name, run->seed, prog->cfg, result->message, again);
+    printf("FAIL test=%s seed=0x%016" PRIx64 " cfg=%s : %s\n%s\n", run->test->name, run->seed, prog->cfg,
+           result->message, again);
     if (run->hang != NULL) {
         printf("\n%s", run->hang);
     }
@@ -200,7 +203,8 @@ void tb_prog_run_free(tb_prog_run *run) {
 }
 
 /* One resolved case. 0 or -1 (could not run). */
-static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err, size_t err_size) {
+static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knobs, tb_result *result, char *err,
+                   size_t err_size) {
     tb_prog_run run = {.o = o,
                        .test = o->test,
                        .seed = seed,
@@ -269,9 +273,9 @@ static void job_line(const tb_prog_options *o, uint64_t cycles, char *dst, size_
         snprintf(took, sizeof took, " cycles %" PRIu64, cycles);
     }
     tb_prog_pins(&o->knobs, pins, sizeof pins);
-    const int n =
-        snprintf(dst, size, "%s %s cfg=%s%s cases=%" PRIu64 " index=%" PRIu64 "%s%s # run seed %" PRIu64 "%s", unit ? "unit" : "test",
-                 unit ? name + 5 : name, prog->cfg, kind, o->count, o->index, pins[0] != '\0' ? " --" : "", pins, o->run_seed, took);
+    const int n = snprintf(dst, size, "%s %s cfg=%s%s cases=%" PRIu64 " index=%" PRIu64 "%s%s # run seed %" PRIu64 "%s",
+                           unit ? "unit" : "test", unit ? name + 5 : name, prog->cfg, kind, o->count, o->index,
+                           pins[0] != '\0' ? " --" : "", pins, o->run_seed, took);
     if (n < 0 || (size_t)n >= size) {
         dst[0] = '\0';
     }
@@ -338,8 +342,8 @@ static int run_cases(tb_prog_options *o) {
         if (o->prog->note != NULL) {
             o->prog->note(o->prog, note, sizeof note);
         }
-        printf("PASS test=%s cfg=%s%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->test->name, o->prog->cfg, note,
-               o->count, result.cycles, result.trace_hash);
+        printf("PASS test=%s cfg=%s%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->test->name,
+               o->prog->cfg, note, o->count, result.cycles, result.trace_hash);
     }
     int status = tb_result_exit(&result);
     if (o->result != NULL && !o->print_case && tb_result_save(&result, o->result, err, sizeof err) != 0) {

@@ -46,7 +46,8 @@ static int replaceable(const char *dir, char *err, size_t err_size) {
     }
     return d != NULL && files <= 2
                ? 0
-               : stop(err, err_size, dir, "holds files that are no report; expected a new or empty folder, or an older report");
+               : stop(err, err_size, dir,
+                      "holds files that are no report; expected a new or empty folder, or an older report");
 }
 
 int tb_report_check(const tb_prog_options *o, char *err, size_t err_size) {

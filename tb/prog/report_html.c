@@ -14,9 +14,12 @@
 /* Beside the style that all pages share. */
 static const char style[] =
     ":root{--mark:#fdf3d6}@media(prefers-color-scheme:dark){:root{--mark:#3a3218}}"
-    "caption{color:var(--soft);text-align:left;padding:4px 12px}td.m{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.86em;"
-    "white-space:nowrap}code{background:var(--code);padding:.1em .35em;border-radius:4px}tr.now td{background:var(--mark)}"
-    "ol.story{list-style:none;margin:0;padding:0 0 0 18px;border-left:2px solid var(--line)}ol.story li{margin:.5em 0;position:relative}"
+    "caption{color:var(--soft);text-align:left;padding:4px "
+    "12px}td.m{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.86em;"
+    "white-space:nowrap}code{background:var(--code);padding:.1em .35em;border-radius:4px}tr.now "
+    "td{background:var(--mark)}"
+    "ol.story{list-style:none;margin:0;padding:0 0 0 18px;border-left:2px solid var(--line)}ol.story li{margin:.5em "
+    "0;position:relative}"
     "ol.story li:before{content:'';position:absolute;left:-24px;top:.5em;width:10px;height:10px;border-radius:50%;"
     "background:var(--soft)}ol.story li.first:before{background:var(--bad)}ol.story "
     ".at{color:var(--soft);font-variant-numeric:tabular-nums}.wave svg{max-width:none}";
@@ -31,13 +34,14 @@ static void head(const tb_report *r, FILE *out) {
     }
     rep_page_begin(out, title, NULL, own);
     fputs("<main>\n<p class=\"soft\">", out);
-    rep_xmlf(out, "%s, %s, seed 0x%016" PRIx64 "%s%s", r->first->test->name, r->o->prog->cfg, r->first->seed, note[0] != '\0' ? "," : "",
-             note);
+    rep_xmlf(out, "%s, %s, seed 0x%016" PRIx64 "%s%s", r->first->test->name, r->o->prog->cfg, r->first->seed,
+             note[0] != '\0' ? "," : "", note);
     fputs("</p>\n<h1>", out);
     rep_xml(out, r->headline);
     fputs("</h1>\n<p class=\"soft\">", out);
     if (r->check != NULL) {
-        rep_xmlf(out, "in %s, task %" PRIu64 ", transaction %" PRIu64 ". ", r->check->path, r->check->task, r->check->transaction);
+        rep_xmlf(out, "in %s, task %" PRIu64 ", transaction %" PRIu64 ". ", r->check->path, r->check->task,
+                 r->check->transaction);
         fputs(r->check->input_right ? "No unit that feeds it had failed before: the error was made here."
                                     : "A unit that feeds it had failed before.",
               out);
@@ -46,7 +50,8 @@ static void head(const tb_report *r, FILE *out) {
     }
     fputs("</p>\n", out);
     if (!r->same) {
-        fputs("<p class=\"card bad\">A second run of the case did not fail in the same way. What follows is from the second run.</p>\n",
+        fputs("<p class=\"card bad\">A second run of the case did not fail in the same way. What follows is from the "
+              "second run.</p>\n",
               out);
     }
 }
@@ -80,10 +85,10 @@ static void streams(const tb_report *r, FILE *out) {
         fputs("</p>\n", out);
         return;
     }
-    fputs(
-        "<div class=\"scroll\"><table><caption>Streams in order of flow; right ones are left out</caption><tr><th>stream</th><th>task</th>"
-        "<th>wrong</th><th>of</th><th>first</th><th>got</th><th>expected</th></tr>\n",
-        out);
+    fputs("<div class=\"scroll\"><table><caption>Streams in order of flow; right ones are left "
+          "out</caption><tr><th>stream</th><th>task</th>"
+          "<th>wrong</th><th>of</th><th>first</th><th>got</th><th>expected</th></tr>\n",
+          out);
     for (size_t i = 0; i < r->streams && i < STREAMS; i++) {
         const tb_report_stream *s = &r->stream[i];
         fprintf(out, "<tr><td class=\"m\">%s</td><td>", s->name);
@@ -100,7 +105,9 @@ static void streams(const tb_report *r, FILE *out) {
         fprintf(out, "<p class=\"soft\">and %zu more of %zu streams</p>\n", r->streams_wrong - STREAMS, r->streams_all);
     }
     if (tb_report_cut_short(r)) {
-        fprintf(out, "<p class=\"soft\">The run ended at cycle %" PRIu64 ": what had not come by then counts as wrong.</p>\n",
+        fprintf(out,
+                "<p class=\"soft\">The run ended at cycle %" PRIu64
+                ": what had not come by then counts as wrong.</p>\n",
                 r->story->cycles);
     }
     fputs("<p class=\"soft\">All of them: <code>tandem diff tensors/rtl tensors/model</code></p>\n", out);
@@ -121,17 +128,19 @@ static void spread(const tb_report *r, FILE *out) {
     }
     for (size_t i = 0; i < r->story->checks; i++) {
         const tb_story_check *c = &r->story->check[i];
-        fprintf(out, "<li%s><span class=\"at\">cycle %" PRIu64 "</span> <b>", c == r->check ? " class=\"first\"" : "", c->cycle);
+        fprintf(out, "<li%s><span class=\"at\">cycle %" PRIu64 "</span> <b>", c == r->check ? " class=\"first\"" : "",
+                c->cycle);
         rep_xmlf(out, "%s %u", c->unit, c->index);
         fputs("</b>: ", out);
-        rep_xmlf(out, "%s%s%s: got %s, expected %s ", c->stream, c->where[0] != '\0' ? ", " : "", c->where, c->got, c->expected);
+        rep_xmlf(out, "%s%s%s: got %s, expected %s ", c->stream, c->where[0] != '\0' ? ", " : "", c->where, c->got,
+                 c->expected);
         fprintf(out, "<span class=\"%s\">(input %s)</span></li>\n", c->input_right ? "bad" : "soft",
                 c->input_right ? "right" : "wrong already");
     }
     if (r->culprit != NULL) {
         tb_axi_burst_text(&r->story->port[r->culprit_port].log, r->culprit, line, sizeof line);
-        fprintf(out, "<li><span class=\"at\">cycle %" PRIu64 "</span> %s brings the first wrong element: ", r->culprit->first,
-                r->story->port[r->culprit_port].log.name);
+        fprintf(out, "<li><span class=\"at\">cycle %" PRIu64 "</span> %s brings the first wrong element: ",
+                r->culprit->first, r->story->port[r->culprit_port].log.name);
         rep_xml(out, line);
         fputs("</li>\n", out);
     }
@@ -166,8 +175,8 @@ static void burst_row(const tb_report *r, unsigned port, const tb_axi_burst *bur
     char where[64];
     tb_report_where(r, port, burst, where, sizeof where);
     fprintf(out, "<tr%s><td>%s</td><td>%s</td><td class=\"m\">0x%08" PRIx64 "</td><td class=\"m\">%u</td>",
-            tb_axi_burst_during(burst, r->look, r->look) ? " class=\"now\"" : "", log->name, burst->write ? "write" : "read", burst->addr,
-            tb_axi_burst_bytes(log, burst));
+            tb_axi_burst_during(burst, r->look, r->look) ? " class=\"now\"" : "", log->name,
+            burst->write ? "write" : "read", burst->addr, tb_axi_burst_bytes(log, burst));
     fprintf(out, "<td class=\"m\">%" PRIu64 "</td>", burst->id);
     cycle_cell(out, burst->taken);
     cycle_cell(out, burst->first);
@@ -189,12 +198,13 @@ static void bus(const tb_report *r, FILE *out) {
         return;
     }
     tb_report_window(r, &from, &to);
-    fprintf(
-        out,
-        "<div class=\"scroll\"><table><caption>Transactions of cycles %" PRIu64 " to %" PRIu64 "; marked: in flight at cycle %" PRIu64
-        ". All: axi.txt</caption><tr><th>port</th><th></th><th>address</th><th>bytes</th><th>id</th><th>address at</th><th>first data</th>"
-        "<th>last data</th><th>end</th><th>response</th><th>what</th></tr>\n",
-        from, to, r->look);
+    fprintf(out,
+            "<div class=\"scroll\"><table><caption>Transactions of cycles %" PRIu64 " to %" PRIu64
+            "; marked: in flight at cycle %" PRIu64
+            ". All: axi.txt</caption><tr><th>port</th><th></th><th>address</th><th>bytes</th><th>id</th><th>address "
+            "at</th><th>first data</th>"
+            "<th>last data</th><th>end</th><th>response</th><th>what</th></tr>\n",
+            from, to, r->look);
     for (unsigned p = 0; p < r->story->ports; p++) {
         const tb_axi_log *log = &r->story->port[p].log;
         unsigned shown = 0;
@@ -204,7 +214,8 @@ static void bus(const tb_report *r, FILE *out) {
             }
         }
         if (shown > BURSTS) {
-            fprintf(out, "<tr><td>%s</td><td class=\"soft\" colspan=\"10\">and %u more</td></tr>\n", log->name, shown - BURSTS);
+            fprintf(out, "<tr><td>%s</td><td class=\"soft\" colspan=\"10\">and %u more</td></tr>\n", log->name,
+                    shown - BURSTS);
         }
     }
     fputs("</table></div>\n", out);

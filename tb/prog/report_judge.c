@@ -11,8 +11,9 @@
 #define WAVE_WINDOW 2000u /* as the run has it */
 
 void tb_report_check_line(const tb_story_check *c, char *dst, size_t size) {
-    snprintf(dst, size, "%s %u: %s%s%s, cycle %" PRIu64 ": got %s, expected %s (input %s)", c->unit, c->index, c->stream,
-             c->where[0] != '\0' ? ", " : "", c->where, c->cycle, c->got, c->expected, c->input_right ? "right" : "wrong already");
+    snprintf(dst, size, "%s %u: %s%s%s, cycle %" PRIu64 ": got %s, expected %s (input %s)", c->unit, c->index,
+             c->stream, c->where[0] != '\0' ? ", " : "", c->where, c->cycle, c->got, c->expected,
+             c->input_right ? "right" : "wrong already");
 }
 
 /* Is what the second run met first what ended the first run? */
@@ -77,8 +78,8 @@ const char *tb_report_checks_text(const tb_report *r) {
 
 bool tb_report_cut_short(const tb_report *r) {
     const tb_run_failure *f = &r->story->last;
-    return f->path[0] != '\0' || strncmp(f->signature, "watchdog:", 9) == 0 || strncmp(f->signature, "reg:timeout", 11) == 0 ||
-           strcmp(f->signature, "explain:limit") == 0;
+    return f->path[0] != '\0' || strncmp(f->signature, "watchdog:", 9) == 0 ||
+           strncmp(f->signature, "reg:timeout", 11) == 0 || strcmp(f->signature, "explain:limit") == 0;
 }
 
 static unsigned bursts_during(const tb_report *r, uint64_t from, uint64_t to) {

@@ -35,7 +35,8 @@ static int note(void *ctx, const tb_tlog_diff *d) {
     }
     size_t at = 0;
     for (unsigned i = 0; d->wrong > 0 && i < d->axes && at < sizeof s->first; i++) {
-        at += (size_t)snprintf(s->first + at, sizeof s->first - at, "%s%s %zu", i == 0 ? "" : ", ", d->axis[i], d->first[i]);
+        at += (size_t)snprintf(s->first + at, sizeof s->first - at, "%s%s %zu", i == 0 ? "" : ", ", d->axis[i],
+                               d->first[i]);
     }
     if (d->shape_differs && at < sizeof s->first) {
         snprintf(s->first + at, sizeof s->first - at, "%sother length", at > 0 ? "; " : "");
@@ -113,7 +114,8 @@ void tb_report_trim(tb_report *r, unsigned devices) {
             snprintf(sub, sizeof sub, "/device-%u", device);
         }
         for (unsigned i = 0; i < 3; i++) {
-            snprintf(path[i], sizeof path[i], "%s/" REP_BUNDLE_TENSORS "%s/%s", r->temp, device > 1 ? sub : "", side[i]);
+            snprintf(path[i], sizeof path[i], "%s/" REP_BUNDLE_TENSORS "%s/%s", r->temp, device > 1 ? sub : "",
+                     side[i]);
             dirs[i] = path[i];
         }
         if (tb_tlog_trim(dirs, 3, &bytes, keep_first, gone, &k, r->trim_err, sizeof r->trim_err) == 0 && k.oom) {
@@ -127,7 +129,8 @@ void tb_report_left_line(const tb_report *r, char *dst, size_t size) {
     if (r->trim_err[0] != '\0') {
         snprintf(dst, size, "tensors/ cannot be kept below %" PRIu64 " MiB: %s", r->o->report_limit, r->trim_err);
     } else if (r->lefts > 0) {
-        snprintf(dst, size, "%zu streams, %" PRIu64 " bytes, are not in tensors/, which may have %" PRIu64 " MiB (--report-limit)",
+        snprintf(dst, size,
+                 "%zu streams, %" PRIu64 " bytes, are not in tensors/, which may have %" PRIu64 " MiB (--report-limit)",
                  r->lefts, r->left_bytes, r->o->report_limit);
     }
 }

@@ -18,7 +18,8 @@ static void print_burst(const tb_report *r, unsigned port, const tb_axi_burst *b
         tb_report_where(r, port, burst, where, sizeof where);
     }
     const bool now = tb_axi_burst_during(burst, r->look, r->look);
-    fprintf(out, "%c %-4s %s%s%s%s\n", now ? '>' : ' ', log->name, text, where[0] != '\0' ? " (" : "", where, where[0] != '\0' ? ")" : "");
+    fprintf(out, "%c %-4s %s%s%s%s\n", now ? '>' : ' ', log->name, text, where[0] != '\0' ? " (" : "", where,
+            where[0] != '\0' ? ")" : "");
 }
 
 void tb_report_axi(const tb_report *r, FILE *out) {
@@ -65,7 +66,8 @@ static void print_streams(const tb_report *r, FILE *out, unsigned max) {
         fprintf(out, s->got[0] != '\0' ? ": got %s, expected %s\n" : "\n", s->got, s->expected);
     }
     if (r->streams_wrong > 0 && tb_report_cut_short(r)) {
-        fprintf(out, "  (the run ended at cycle %" PRIu64 ": in these streams, what had not come by then counts as wrong)\n",
+        fprintf(out,
+                "  (the run ended at cycle %" PRIu64 ": in these streams, what had not come by then counts as wrong)\n",
                 r->story->cycles);
     }
     if (r->streams_wrong > max) {
@@ -104,7 +106,8 @@ static void print_spread(const tb_report *r, FILE *out, unsigned max) {
 static void print_window(const tb_report *r, FILE *out) {
     uint64_t from, to;
     tb_report_window(r, &from, &to);
-    fprintf(out, "\nBus, cycles %" PRIu64 " to %" PRIu64 " (> in flight at cycle %" PRIu64 "; all in axi.txt)\n", from, to, r->look);
+    fprintf(out, "\nBus, cycles %" PRIu64 " to %" PRIu64 " (> in flight at cycle %" PRIu64 "; all in axi.txt)\n", from,
+            to, r->look);
     for (unsigned p = 0; p < r->story->ports; p++) {
         const tb_axi_log *log = &r->story->port[p].log;
         for (uint64_t i = tb_axi_log_first(log); i < log->count; i++) {
@@ -141,7 +144,8 @@ static void print_places(const tb_report *r, FILE *out) {
 void tb_report_text(const tb_report *r, FILE *out, bool full) {
     fprintf(out, "\n%s\n", r->headline);
     if (r->check != NULL) {
-        fprintf(out, "  in %s, task %" PRIu64 ", transaction %" PRIu64 "\n", r->check->path, r->check->task, r->check->transaction);
+        fprintf(out, "  in %s, task %" PRIu64 ", transaction %" PRIu64 "\n", r->check->path, r->check->task,
+                r->check->transaction);
     } else if (r->story->has_rtl) {
         fprintf(out, "  at cycle %" PRIu64 "; %s\n", r->cycle, tb_report_checks_text(r));
     }

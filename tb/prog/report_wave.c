@@ -35,10 +35,12 @@ static void find_port(const tb_wave *wave, const char *prefix, bool handshakes_o
     const tb_wave_signal *s = tb_wave_signals(wave, &count);
     const char *scope = NULL;
     for (size_t i = 0; i < count && p->count < MANY; i++) {
-        const bool wanted = !handshakes_only || strstr(s[i].name, "valid") != NULL || strstr(s[i].name, "ready") != NULL ||
-                            strstr(s[i].name, "addr") != NULL || strstr(s[i].name, "last") != NULL;
+        const bool wanted = !handshakes_only || strstr(s[i].name, "valid") != NULL ||
+                            strstr(s[i].name, "ready") != NULL || strstr(s[i].name, "addr") != NULL ||
+                            strstr(s[i].name, "last") != NULL;
         char path[512];
-        if (strncmp(s[i].name, prefix, strlen(prefix)) != 0 || !wanted || (scope != NULL && strcmp(scope, s[i].scope) != 0)) {
+        if (strncmp(s[i].name, prefix, strlen(prefix)) != 0 || !wanted ||
+            (scope != NULL && strcmp(scope, s[i].scope) != 0)) {
             continue;
         }
         scope = s[i].scope;
@@ -90,8 +92,8 @@ static bool is_named(const tb_report *r, unsigned port) {
            (r->culprit != NULL && r->culprit_port == port);
 }
 
-/* What to look at: the unit or the instance that failed, then the ports; without one only the ports, the one that a rule names first. A design without buses: all of
-   its own ports. */
+/* What to look at: the unit or the instance that failed, then the ports; without one only the ports, the one that a
+   rule names first. A design without buses: all of its own ports. */
 static size_t find_groups(const tb_report *r, const tb_wave *wave, paths *p, tb_wave_group *g, char title[][64]) {
     size_t groups = 0;
     if (r->check != NULL) {
@@ -106,8 +108,8 @@ static size_t find_groups(const tb_report *r, const tb_wave *wave, paths *p, tb_
             const bool named = is_named(r, i);
             if (named == (pass == 0) && groups < GROUPS) {
                 find_port(wave, r->story->port[i].prefix, !named, &p[groups]);
-                snprintf(title[groups++], sizeof title[0], "%s (%s)", r->story->port[i].registers ? "registers" : "memory",
-                         r->story->port[i].log.name);
+                snprintf(title[groups++], sizeof title[0], "%s (%s)",
+                         r->story->port[i].registers ? "registers" : "memory", r->story->port[i].log.name);
             }
         }
     }
@@ -168,7 +170,8 @@ static int write_gtkw(const tb_report *r, const tb_wave_view *view, char *err, s
 }
 
 /* The unit alone, where there is one, and not all of it: once as wide as a page, once with more cycles. */
-static int draw_pictures(const tb_report *r, paths *p, tb_wave_group *group, tb_wave_view *view, char *err, size_t err_size) {
+static int draw_pictures(const tb_report *r, paths *p, tb_wave_group *group, tb_wave_view *view, char *err,
+                         size_t err_size) {
     view->groups = r->check != NULL || r->first->failure.path[0] != '\0' ? 1 : view->groups;
     for (size_t i = 0; i < view->groups; i++) {
         ports_first(&p[i]);

@@ -31,8 +31,13 @@ static int run(void *ctx, const tb_knobs *knobs, char signature[TB_SHRINK_SIGNAT
     const job *j = (const job *)ctx;
     tb_result result;
     tb_result_init(&result);
-    tb_prog_run one = {
-        .o = j->o, .test = j->o->test, .seed = j->seed, .knobs = knobs, .again = true, .max_cycles = j->max_cycles, .result = &result};
+    tb_prog_run one = {.o = j->o,
+                       .test = j->o->test,
+                       .seed = j->seed,
+                       .knobs = knobs,
+                       .again = true,
+                       .max_cycles = j->max_cycles,
+                       .result = &result};
     const int rc = one.test->execute(&one);
     const bool failed = result.outcome != TB_PASS;
     snprintf(signature, TB_SHRINK_SIGNATURE, "%s", failed ? result.signature : "");
@@ -107,7 +112,8 @@ static void print_end(const job *j, const tb_shrink_stats *s) {
     if (prog->again != NULL) {
         prog->again(prog, more, sizeof more);
     }
-    printf("%s%s%s%s\n", prog->repro != NULL ? prog->repro : j->o->self, prog->repro != NULL ? " CASE=" : " --case ", j->path, more);
+    printf("%s%s%s%s\n", prog->repro != NULL ? prog->repro : j->o->self, prog->repro != NULL ? " CASE=" : " --case ",
+           j->path, more);
 }
 
 int tb_prog_shrink(tb_prog_options *o) {

@@ -64,7 +64,8 @@ static int parse(wave_options *o, int argc, char **argv) {
     const opt_row rows[] = {
         OPT(LIST, "--signals", "S", "the signals of scope S; may be given several times (outermost)", &scopes),
         OPT(FLAG, "--list", NULL, "only list them (all without --signals)", &o->list),
-        OPT(U64, "--from", "C", "cycles from this one on; times of the file if it has no clock", &o->from, .given = &o->have_from),
+        OPT(U64, "--from", "C", "cycles from this one on; times of the file if it has no clock", &o->from,
+            .given = &o->have_from),
         OPT(U64, "--to", "C", "up to this one", &o->to, .given = &o->have_to),
         OPT(U64, "--mark", "C", "where the marker stands", &o->mark, .given = &o->have_mark),
         OPT(TEXT, "--clock", "NAME", "full path of the clock (found by its name)", &o->clock),
@@ -78,10 +79,12 @@ static int parse(wave_options *o, int argc, char **argv) {
     }
     o->scopes = scopes.count;
     if (line.help) {
-        printf("usage: %s wave FILE [options]\n\nA waveform file (FST or VCD, of any design): its times, clock and scopes.\n\noptions:\n",
+        printf("usage: %s wave FILE [options]\n\nA waveform file (FST or VCD, of any design): its times, clock and "
+               "scopes.\n\noptions:\n",
                o->prog);
         opt_help(stdout, &line);
-        fputs("\nWith --signals alone: their values at --from. Exit status: 0, 1 cannot be\nwritten, 2 bad input.\n", stdout);
+        fputs("\nWith --signals alone: their values at --from. Exit status: 0, 1 cannot be\nwritten, 2 bad input.\n",
+              stdout);
         return -1;
     }
     return o->file != NULL ? 0 : bad(o, "wave: expected a waveform file");
@@ -189,15 +192,16 @@ static int write_svg(const tb_wave_view *view, const char *path, char *err, size
 static int write_files(const wave_job *j) {
     const wave_options *o = j->o;
     char err[512];
-    const tb_wave_view view = {.wave = o->file,
-                               .title = o->file,
-                               .group = j->group,
-                               .groups = j->groups,
-                               .clock = j->clock[0] != '\0' ? j->clock : NULL,
-                               .marker = o->have_mark ? o->mark * j->period : 0,
-                               .from = o->have_from ? o->from * j->period : j->first,
-                               .to = o->have_to ? (o->to + 1) * j->period - 1 : j->last,
-                               .cycles = o->have_from && o->have_to && o->to >= o->from ? (unsigned)(o->to - o->from + 1) : 0};
+    const tb_wave_view view = {
+        .wave = o->file,
+        .title = o->file,
+        .group = j->group,
+        .groups = j->groups,
+        .clock = j->clock[0] != '\0' ? j->clock : NULL,
+        .marker = o->have_mark ? o->mark * j->period : 0,
+        .from = o->have_from ? o->from * j->period : j->first,
+        .to = o->have_to ? (o->to + 1) * j->period - 1 : j->last,
+        .cycles = o->have_from && o->have_to && o->to >= o->from ? (unsigned)(o->to - o->from + 1) : 0};
     if ((o->svg != NULL && write_svg(&view, o->svg, err, sizeof err) != 0) ||
         (o->gtkw != NULL && tb_wave_gtkw(&view, o->gtkw, err, sizeof err) != 0)) {
         fprintf(stderr, "%s: %s\n", o->prog, err);
@@ -248,7 +252,8 @@ static int work(void *ctx) {
         return 0;
     }
     if (o->svg != NULL || o->gtkw != NULL) {
-        return o->scopes > 0 ? write_files(j) : bad(o, "%s: expected --signals beside it", o->svg != NULL ? "--svg" : "--gtkw");
+        return o->scopes > 0 ? write_files(j)
+                             : bad(o, "%s: expected --signals beside it", o->svg != NULL ? "--svg" : "--gtkw");
     }
     if (o->scopes > 0) {
         return print_values(j);

@@ -12,8 +12,8 @@
 #define IDLE_CYCLES 32u /* enough for whatever is wrong to show after the last answer */
 #define WATCH_MASK 63u  /* how often the watchdogs look */
 
-__attribute__((format(printf, 4, 0))) static void note(const tb_run *run, tb_run_failure *f, const char *signature, const char *format,
-                                                       va_list args) {
+__attribute__((format(printf, 4, 0))) static void note(const tb_run *run, tb_run_failure *f, const char *signature,
+                                                       const char *format, va_list args) {
     vsnprintf(f->message, sizeof f->message, format, args);
     snprintf(f->signature, sizeof f->signature, "%s", signature);
     f->cycle = run->sim.cycle;
@@ -71,8 +71,10 @@ static void note_access(tb_run *run, const tb_run_port *p) {
         const tb_near n = tb_buffers_near(run->live, e->addr, write ? TB_DDR_WRITE : TB_DDR_READ, NULL);
         tb_buffers_place(run->live, &n, where, sizeof where);
     }
-    tb_run_wrong(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->cfg.name, write ? "wrote" : "read", e->addr,
-                 e->kind == TB_DDR_READ_UNWRITTEN ? ", which nobody wrote" : ", which it may not", where[0] != '\0' ? ": " : "", where);
+    tb_run_wrong(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->cfg.name,
+                 write ? "wrote" : "read", e->addr,
+                 e->kind == TB_DDR_READ_UNWRITTEN ? ", which nobody wrote" : ", which it may not",
+                 where[0] != '\0' ? ": " : "", where);
 }
 
 /* Has a port before this one the same memory? */
@@ -287,7 +289,8 @@ static bool access_done(tb_run *run, tb_lite_status status, const char *what, ui
     char text[160];
     if (status == TB_LITE_TIMEOUT) {
         run->gone = true;
-        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no answer within %" PRIu64 " cycles", what, addr, limit);
+        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no answer within %" PRIu64 " cycles", what,
+                 addr, limit);
         tb_run_note_hang(run, TB_HANG_REGISTER, text, run->sim.cycle > limit ? run->sim.cycle - limit : 0);
     } else if (status == TB_LITE_ERROR) {
         tb_run_fail(run, "reg:response", "%s of register 0x%03" PRIx64 " answered with an error response", what, addr);
@@ -297,7 +300,8 @@ static bool access_done(tb_run *run, tb_lite_status status, const char *what, ui
 
 bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
     tb_watchdog_kick(&run->wd, run->sim.cycle);
-    return access_done(run, tb_lite_read(&run->port[port]->lite, addr, value, tb_run_step, run, run->cfg.access_cycles), "read", addr);
+    return access_done(run, tb_lite_read(&run->port[port]->lite, addr, value, tb_run_step, run, run->cfg.access_cycles),
+                       "read", addr);
 }
 
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
@@ -306,8 +310,9 @@ bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
         tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
     }
     tb_watchdog_kick(&run->wd, run->sim.cycle);
-    return access_done(run, tb_lite_write(&run->port[port]->lite, addr, value, 0xf, tb_run_step, run, run->cfg.access_cycles), "write",
-                       addr);
+    return access_done(
+        run, tb_lite_write(&run->port[port]->lite, addr, value, 0xf, tb_run_step, run, run->cfg.access_cycles), "write",
+        addr);
 }
 
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
@@ -337,8 +342,8 @@ bool tb_run_idle(tb_run *run, const char *when) {
         tb_axi_mon_open(&run->port[i]->mon, &reads, &writes);
         if (reads + writes != 0) {
             snprintf(signature, sizeof signature, "axi:outstanding:%s", run->port[i]->cfg.name);
-            tb_run_fail(run, signature, "%s: %u reads and %u writes are in flight although %s", run->port[i]->cfg.name, reads, writes,
-                        when);
+            tb_run_fail(run, signature, "%s: %u reads and %u writes are in flight although %s", run->port[i]->cfg.name,
+                        reads, writes, when);
         }
     }
     return !tb_run_failed(run);

@@ -82,7 +82,8 @@ typedef struct tb_run_cfg {
     uint64_t access_cycles; /* longest register access (0: 10,000) */
     /* cycles that the run goes on after a failure that does not stop the design, for a report (0: none) */
     uint64_t go_on;
-    struct tb_story *story; /* what is remembered for a report (story.h), from the first reset on; sets go_on; or NULL */
+    /* what is remembered for a report (story.h), from the first reset on; sets go_on; or NULL */
+    struct tb_story *story;
     tb_run_hooks hooks;
 } tb_run_cfg;
 
@@ -158,22 +159,22 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
  */
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size);
 /* Checks of the units; does nothing in builds without taps. Arguments as of tb_checks_open(). */
-int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx, char *err,
-                  size_t err_size);
+int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
+                  char *err, size_t err_size);
 /*
- * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of a
- * run monitors see whether the reset is asynchronous, and the checks of the units are called; at power-up they are not,
- * as registers without a reset edge hold anything then. What is wrong is a failure of the run. At the first edge after
- * it nothing may be valid on a bus: a run with buses takes one step before anything else.
+ * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of
+ * a run monitors see whether the reset is asynchronous, and the checks of the units are called; at power-up they are
+ * not, as registers without a reset edge hold anything then. What is wrong is a failure of the run. At the first edge
+ * after it nothing may be valid on a bus: a run with buses takes one step before anything else.
  */
 void tb_run_reset(tb_run *run);
 /* Final blocks, end of a replay, memory. Safe on a zeroed struct. */
 void tb_run_close(tb_run *run);
 
 /*
- * For a bench that drives other inputs itself, in each cycle before tb_run_step(): the buses drive theirs, once a cycle;
- * the same, and outputs follow the inputs, as often as it likes; the same, and monitors and checks look without an edge
- * (in a run without buses).
+ * For a bench that drives other inputs itself, in each cycle before tb_run_step(): the buses drive theirs, once a
+ * cycle; the same, and outputs follow the inputs, as often as it likes; the same, and monitors and checks look without
+ * an edge (in a run without buses).
  */
 void tb_run_drive(tb_run *run);
 void tb_run_settle(tb_run *run);

@@ -26,8 +26,8 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
     const bool stalled = (mon->stalled >> axi & 1u) != 0;
     const char *name = run->port[port]->cfg.name;
     if (axi == TB_AXI_AR || axi == TB_AXI_AW || axi == TB_AXI_W) {
-        snprintf(text, size, "the memory has not taken %s of %s since cycle %" PRIu64, axi == TB_AXI_W ? "data" : "an address", name,
-                 mon->stalled_since[axi]);
+        snprintf(text, size, "the memory has not taken %s of %s since cycle %" PRIu64,
+                 axi == TB_AXI_W ? "data" : "an address", name, mon->stalled_since[axi]);
         return stalled;
     }
     const tb_axi_open *b = oldest(mon, write, !write);
@@ -35,11 +35,13 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
         return false;
     }
     if (write) {
-        snprintf(text, size, "the memory has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64, name,
-                 b->addr, b->len + 1u, b->moved);
+        snprintf(text, size,
+                 "the memory has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64,
+                 name, b->addr, b->len + 1u, b->moved);
     } else {
-        snprintf(text, size, "the memory owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64, name, b->addr,
-                 b->beat + 1u, b->len + 1u, b->since);
+        snprintf(text, size,
+                 "the memory owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64, name,
+                 b->addr, b->beat + 1u, b->len + 1u, b->since);
     }
     return true;
 }
@@ -66,8 +68,9 @@ static void burst_line(const tb_run *run, const tb_run_port *p, bool write, cons
         const tb_near n = tb_buffers_near(run->live, b->addr, write ? TB_DDR_WRITE : TB_DDR_READ, NULL);
         tb_buffers_place(run->live, &n, where, sizeof where);
     }
-    fprintf(out, "  %s %s 0x%08" PRIx64 ", %u of %u beats%s, since cycle %" PRIu64 "\n", p->cfg.name, write ? "write" : "read ", b->addr,
-            b->beat, b->len + 1u, write && b->data_done ? ", no response" : "", b->since);
+    fprintf(out, "  %s %s 0x%08" PRIx64 ", %u of %u beats%s, since cycle %" PRIu64 "\n", p->cfg.name,
+            write ? "write" : "read ", b->addr, b->beat, b->len + 1u, write && b->data_done ? ", no response" : "",
+            b->since);
     if (where[0] != '\0') {
         fprintf(out, "           %s\n", where);
     }
@@ -87,8 +90,8 @@ static void port_lines(const tb_run *run, const tb_run_port *p, FILE *out) {
     }
     for (unsigned a = 0; a < TB_AXI_CHANNELS; a++) {
         if ((mon->stalled >> a & 1u) != 0) {
-            fprintf(out, "  %s %-2s   valid, not ready since cycle %" PRIu64 "\n", p->cfg.name, tb_axi_channel_name((tb_axi_channel)a),
-                    mon->stalled_since[a]);
+            fprintf(out, "  %s %-2s   valid, not ready since cycle %" PRIu64 "\n", p->cfg.name,
+                    tb_axi_channel_name((tb_axi_channel)a), mon->stalled_since[a]);
         }
     }
     if (mon->rd_count + mon->wr_count == 0 && mon->stalled == 0) {
@@ -146,7 +149,8 @@ void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t 
 /* Nothing with memory for so long. */
 static void note_memory_hang(tb_run *run, uint64_t since) {
     char what[160];
-    snprintf(what, sizeof what, "no handshake with memory for %" PRIu64 " cycles, since cycle %" PRIu64, run->wd.limit, since);
+    snprintf(what, sizeof what, "no handshake with memory for %" PRIu64 " cycles, since cycle %" PRIu64, run->wd.limit,
+             since);
     tb_run_note_hang(run, TB_HANG_MEMORY, what, since);
 }
 
@@ -166,7 +170,8 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
     } else if (!all) {
         note_memory_hang(run, since);
     } else {
-        snprintf(what, sizeof what, "no handshake on any port for %" PRIu64 " cycles, since cycle %" PRIu64, run->wd.limit, since);
+        snprintf(what, sizeof what, "no handshake on any port for %" PRIu64 " cycles, since cycle %" PRIu64,
+                 run->wd.limit, since);
         tb_run_note_hang(run, TB_HANG_PORTS, what, since);
     }
 }

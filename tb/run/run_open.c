@@ -50,8 +50,8 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
         return -1;
     }
     if (!lite && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
-        snprintf(err, err_size, "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32", c->name,
-                 p->axi.bytes * 8, p->axi.widths.id);
+        snprintf(err, err_size, "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32",
+                 c->name, p->axi.bytes * 8, p->axi.widths.id);
         return -1;
     }
     tb_axi_mon_defaults(&mon, c->name, &p->axi);
@@ -60,7 +60,8 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     }
     mon.port = run->ports - 1;
     mon.hash = &run->hash;
-    if (tb_axi_mon_init(&p->mon, &mon) != 0 || (!lite && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0)) {
+    if (tb_axi_mon_init(&p->mon, &mon) != 0 ||
+        (!lite && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0)) {
         snprintf(err, err_size, "out of memory");
         return -1;
     }
@@ -100,7 +101,7 @@ int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {
     return (int)run->pins - 1;
 }
 
-int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx, char *err,
-                  size_t err_size) {
+int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
+                  char *err, size_t err_size) {
     return tb_checks_open(&run->checks, &run->sim, ops, nops, absent, ctx, err, err_size);
 }

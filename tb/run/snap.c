@@ -78,7 +78,8 @@ static int sleep_until_woken(tb_snaps *snaps, tb_snap_child *me, pid_t parent, t
     static const int signals[2] = {SIGINT, SIGTERM};
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before[2];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (size_t i = 0; i < 2; i++) { /* Ctrl-C reaches every process of the terminal; this one decides nothing before it is woken */
+    /* Ctrl-C reaches every process of the terminal; this one decides nothing before it is woken */
+    for (size_t i = 0; i < 2; i++) {
         sigaction(signals[i], &ignore, &before[i]);
     }
     if (getppid() != parent) {

@@ -37,8 +37,11 @@ void tb_story_sample(tb_run *run) {
 }
 
 static void copy_check(tb_story_check *c, const tb_check_failure *f) {
-    *c = (tb_story_check){
-        .index = f->check->index, .cycle = f->cycle, .task = f->task, .transaction = f->transaction, .input_right = f->input_right};
+    *c = (tb_story_check){.index = f->check->index,
+                          .cycle = f->cycle,
+                          .task = f->task,
+                          .transaction = f->transaction,
+                          .input_right = f->input_right};
     snprintf(c->unit, sizeof c->unit, "%s", f->check->ops->unit);
     snprintf(c->path, sizeof c->path, "%s", f->check->tap->path);
     snprintf(c->stream, sizeof c->stream, "%s", f->stream);
@@ -75,7 +78,8 @@ void tb_story_end(tb_run *run) {
     copy_rules(run, story);
     story->last = run->failure;
     story->first = run->first;
-    if (tb_run_failed(run) && (story->first.signature[0] == '\0' || strcmp(story->first.signature, run->failure.signature) == 0)) {
+    if (tb_run_failed(run) &&
+        (story->first.signature[0] == '\0' || strcmp(story->first.signature, run->failure.signature) == 0)) {
         story->first = run->failure;
     }
     if (!tb_run_failed(run) && story->first.signature[0] != '\0') {

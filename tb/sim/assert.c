@@ -5,7 +5,8 @@
 
 /* Character of a file name or path. */
 static bool name_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
 }
 
 void tb_sim_assert_signature(const char *message, char *dst, size_t size) {
@@ -70,5 +71,6 @@ void tb_sim_assert_text(const char *message, char *dst, size_t size, char *path,
     }
     scope = inside(scope, &scope_len);
     snprintf(path, path_size, "%.*s", (int)scope_len, scope);
-    snprintf(dst, size, "%.*s: %s (%.*s)", (int)scope_len, scope, text[0] != '\0' ? text : "assertion failed", file_len, file);
+    snprintf(dst, size, "%.*s: %s (%.*s)", (int)scope_len, scope, text[0] != '\0' ? text : "assertion failed", file_len,
+             file);
 }

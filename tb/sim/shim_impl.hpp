@@ -1,9 +1,11 @@
 /*
- * shim_impl.hpp - the part of the generated shim that does not depend on the ports. Included once, by the file that scripts/gen_shim.py writes, after
- * shim_top (the Verilated class), shim_top_name, shim_nports and shim_fill_ports() are declared.
+ * shim_impl.hpp - the part of the generated shim that does not depend on the ports. Included once, by the file that
+ * scripts/gen_shim.py writes, after shim_top (the Verilated class), shim_top_name, shim_nports and shim_fill_ports()
+ * are declared.
  *
- * Verilator's runtime reports a failed assertion by printing a line and calling vl_stop(), which ends the process by default. Here the first line is kept
- * in the instance and the test decides what to do. The runtime's callbacks carry no instance, so the one under evaluation stands in a thread-local pointer.
+ * Verilator's runtime reports a failed assertion by printing a line and calling vl_stop(), which ends the process by
+ * default. Here the first line is kept in the instance and the test decides what to do. The runtime's callbacks carry
+ * no instance, so the one under evaluation stands in a thread-local pointer.
  */
 #include <cstdarg>
 #include <cstdio>
@@ -31,16 +33,18 @@
 
 #if VM_COVERAGE
 /*
- * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one after the other: the counters of those that
- * are gone are added here, the only state of the shim that outlives an instance.
+ * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one
+ * after the other: the counters of those that are gone are added here, the only state of the shim that outlives an
+ * instance.
  *
- * Verilator 5.006 counts each change of a bit. What counts here is a bit that rises and falls again within a run, half of that: a constant 1 changes once at the start of
- * each run, and so does a register on its way to its reset value.
+ * Verilator 5.006 counts each change of a bit. What counts here is a bit that rises and falls again within a run, half
+ * of that: a constant 1 changes once at the start of each run, and so does a register on its way to its reset value.
  */
 namespace {
 struct shim_cover_state {
     std::mutex lock;
-    bool describe = false;                 /* the instance under construction enters its points into the table of the runtime */
+    /* the instance under construction enters its points into the table of the runtime */
+    bool describe = false;
     bool known = false;                    /* toggles is complete */
     std::vector<const uint32_t *> toggles; /* counters of toggles in the first instance */
     std::vector<bool> halved;              /* the same by their place in the array */
@@ -49,7 +53,8 @@ struct shim_cover_state {
 shim_cover_state shim_cover;
 } // namespace
 
-/* The generated code asks this before it enters a point into the runtime's table (scripts/rtl.mk). Later Verilators count rise and fall by themselves ("a[0]:0->1"). */
+/* The generated code asks this before it enters a point into the runtime's table (scripts/rtl.mk). Later Verilators
+ * count rise and fall by themselves ("a[0]:0->1"). */
 bool tb_vl_cover_point(const uint32_t *counter, const char *page, const char *comment) {
     if (!shim_cover.known && std::strncmp(page, "v_toggle", 8) == 0 && std::strstr(comment, "->") == nullptr) {
         shim_cover.toggles.push_back(counter);
@@ -101,7 +106,8 @@ void shim_fail(const char *file, int line, const char *text) {
     inst->failed = true;
     inst->finished = true;
     if (inst->message.empty()) {
-        inst->message = file && file[0] ? std::string(file) + ":" + std::to_string(line) + ": " + text : std::string(text);
+        inst->message =
+            file && file[0] ? std::string(file) + ":" + std::to_string(line) + ": " + text : std::string(text);
     }
 }
 
@@ -123,7 +129,8 @@ auto &shim_counters(shim_inst *inst) {
     return inst->top->rootp->vlSymsp->__Vcoverage;
 }
 
-/* After the first instance was made: where in its array are toggles? Counters elsewhere are those that Verilator gives to points that it does not count. */
+/* After the first instance was made: where in its array are toggles? Counters elsewhere are those that Verilator gives
+ * to points that it does not count. */
 void shim_cover_learn(shim_inst *inst) {
     auto &counters = shim_counters(inst);
     const size_t count = sizeof counters / sizeof counters[0];
@@ -343,7 +350,7 @@ const tb_shim shim_table = {
 #if VM_TRACE_FST
     shim_trace_open,     shim_trace_dump, shim_trace_flush, shim_trace_close,
 #else
-    nullptr,       nullptr,      nullptr,     nullptr,
+    nullptr,       nullptr,       nullptr,       nullptr,
 #endif
     shim_vars,           shim_made_by,
 #if VM_COVERAGE

@@ -100,7 +100,8 @@ tb_sig tb_sim_find(const tb_sim *sim, const char *name) {
     return (tb_sig){.ptr = NULL, .width = 0};
 }
 
-int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err, size_t err_size) {
+int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err,
+                size_t err_size) {
     const char *top = sim->cfg.shim->top;
     for (size_t i = 0; i < sim->cfg.shim->nports; i++) {
         const tb_shim_port *p = &sim->ports[i];
@@ -164,7 +165,8 @@ int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) 
         sim->rst_n = (uint8_t *)sig.ptr;
     }
     sim->wave_pending = cfg->wave != NULL;
-    if (sim->wave_pending && cfg->wave_from == 0 && tb_sim_wave_open(sim, cfg->wave, cfg->wave_cycles, err, err_size) != 0) {
+    if (sim->wave_pending && cfg->wave_from == 0 &&
+        tb_sim_wave_open(sim, cfg->wave, cfg->wave_cycles, err, err_size) != 0) {
         tb_sim_close(sim);
         return -1;
     }
@@ -267,8 +269,8 @@ void tb_sim_settle(tb_sim *sim) {
 
 static void note_stop(tb_sim *sim) {
     const char *text = sim->cfg.shim->assert_message(sim->dut);
-    tb_sim_assert_text(text != NULL ? text : "the design stopped the simulation", sim->failure, sizeof sim->failure, sim->failure_path,
-                       sizeof sim->failure_path);
+    tb_sim_assert_text(text != NULL ? text : "the design stopped the simulation", sim->failure, sizeof sim->failure,
+                       sim->failure_path, sizeof sim->failure_path);
     sim->failure_cycle = sim->cycle - 1; /* of the edge that has just been */
     sim->stopped = true;
     tb_sim_wave_close(sim);

@@ -54,7 +54,11 @@ static inline void tb_set(tb_sig s, uint64_t v) {
 
 /* Bytes of a port's storage. */
 static inline size_t tb_sig_bytes(tb_sig s) {
-    return s.width <= 8 ? 1 : s.width <= 16 ? 2 : s.width <= 32 ? 4 : s.width <= 64 ? 8 : (size_t)((s.width + 31) / 32) * 4;
+    return s.width <= 8    ? 1
+           : s.width <= 16 ? 2
+           : s.width <= 32 ? 4
+           : s.width <= 64 ? 8
+                           : (size_t)((s.width + 31) / 32) * 4;
 }
 
 /* Whole value of a port as little-endian bytes, tb_sig_bytes() of them. Any width. */
@@ -112,7 +116,8 @@ void tb_sim_close(tb_sim *sim);
 /* Port by name; ptr NULL when there is none. */
 tb_sig tb_sim_find(const tb_sim *sim, const char *name);
 /* Port by name that must exist with this width (0: any) and direction. 0 or -1. */
-int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err, size_t err_size);
+int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err,
+                size_t err_size);
 
 /* Clock low: inputs settle. Outputs are then those that the coming rising edge sees. */
 void tb_sim_settle(tb_sim *sim);

@@ -67,7 +67,11 @@ static int open_unit(tb_checks *checks, const tb_check_ops *ops, uint8_t *state,
         const tb_tap *tap = &checks->taps.tap[i];
         if (strcmp(tap->kind, ops->unit) == 0) {
             tb_check *c = &checks->check[checks->count++];
-            *c = (tb_check){.ops = ops, .cycle = ops->cycle_all != NULL ? NULL : ops->cycle, .tap = tap, .all = checks, .index = index};
+            *c = (tb_check){.ops = ops,
+                            .cycle = ops->cycle_all != NULL ? NULL : ops->cycle,
+                            .tap = tap,
+                            .all = checks,
+                            .index = index};
             c->state = &state[index++ * ops->state_bytes];
             if (ops->open(c, err, err_size) != 0) {
                 return -1;
@@ -77,8 +81,8 @@ static int open_unit(tb_checks *checks, const tb_check_ops *ops, uint8_t *state,
     return 0;
 }
 
-int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
-                   char *err, size_t err_size) {
+int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
+                   const char *const *absent, void *ctx, char *err, size_t err_size) {
     memset(checks, 0, sizeof *checks);
     checks->sim = sim;
     checks->ctx = ctx;
@@ -153,7 +157,8 @@ typedef uint64_t lot __attribute__((vector_size(8 * TB_PLAN_LOT), aligned(8), ma
 /* Is a bit of the mask set in the block? */
 static inline bool any_set(const tb_plan_probe *at) {
 #ifdef __AVX2__
-    return _mm256_testz_si256(_mm256_loadu_si256((const __m256i_u *)at->block), _mm256_loadu_si256((const __m256i_u *)at->mask)) == 0;
+    return _mm256_testz_si256(_mm256_loadu_si256((const __m256i_u *)at->block),
+                              _mm256_loadu_si256((const __m256i_u *)at->mask)) == 0;
 #else
     uint64_t block[TB_PLAN_BLOCK / 8], mask[TB_PLAN_BLOCK / 8];
     memcpy(block, at->block, sizeof block);
@@ -165,7 +170,8 @@ static inline bool any_set(const tb_plan_probe *at) {
 /* A bit for each byte of the block in which one is. */
 static inline uint32_t bytes_set(const tb_plan_probe *at) {
 #ifdef __AVX2__
-    const __m256i set = _mm256_and_si256(_mm256_loadu_si256((const __m256i_u *)at->block), _mm256_loadu_si256((const __m256i_u *)at->mask));
+    const __m256i set = _mm256_and_si256(_mm256_loadu_si256((const __m256i_u *)at->block),
+                                         _mm256_loadu_si256((const __m256i_u *)at->mask));
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(set, _mm256_setzero_si256()));
 #else
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
@@ -175,7 +181,8 @@ static inline uint32_t bytes_set(const tb_plan_probe *at) {
         memcpy(&block, at->block + 8 * i, sizeof block);
         memcpy(&mask, at->mask + 8 * i, sizeof mask);
         block &= mask;
-        block = ((((block & low) + low) | block) & ~low) >> 7;            /* the lowest bit of each byte: is one of it set? */
+        /* the lowest bit of each byte: is one of it set? */
+        block = ((((block & low) + low) | block) & ~low) >> 7;
         bytes |= (block * UINT64_C(0x0102040810204080)) >> 56 << (8 * i); /* side by side, without carries */
     }
     return (uint32_t)bytes;
@@ -221,7 +228,8 @@ static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, u
     }
 }
 
-/* A domain in reset, or whose clock has started or stopped. That happens seldom, so the map of the checks with a clock is kept. */
+/* A domain in reset, or whose clock has started or stopped. That happens seldom, so the map of the checks with a clock
+ * is kept. */
 __attribute__((noinline)) static void change_domain(tb_checks *checks, tb_plan_domain *d, bool runs) {
     tb_check_plan *p = checks->plan;
     if (*d->reset_n == 0) {
@@ -321,9 +329,11 @@ bool tb_checks_finish(tb_checks *checks) {
 
 void tb_check_text(const tb_check_failure *f, char *dst, size_t size) {
     snprintf(dst, size,
-             "%s %u (%s): %s, task %" PRIu64 ", transaction %" PRIu64 "%s%s, cycle %" PRIu64 ": got %s, expected %s; its input was %s",
-             f->check->ops->unit, f->check->index, f->check->tap->path, f->stream, f->task, f->transaction, f->where[0] != '\0' ? ", " : "",
-             f->where, f->cycle, f->got, f->expected, f->input_right ? "right" : "wrong already");
+             "%s %u (%s): %s, task %" PRIu64 ", transaction %" PRIu64 "%s%s, cycle %" PRIu64
+             ": got %s, expected %s; its input was %s",
+             f->check->ops->unit, f->check->index, f->check->tap->path, f->stream, f->task, f->transaction,
+             f->where[0] != '\0' ? ", " : "", f->where, f->cycle, f->got, f->expected,
+             f->input_right ? "right" : "wrong already");
 }
 
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size) {
@@ -343,7 +353,8 @@ static bool fed_wrong(const tb_checks *checks, const tb_check_ops *ops, unsigned
     return false;
 }
 
-void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got, const char *expected) {
+void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got,
+                   const char *expected) {
     tb_checks *all = c->all;
     if (c->failed) {
         return;

@@ -1,8 +1,8 @@
 /*
  * check.h - scoreboards inside a running design: one check for each tapped unit.
  *
- * A check follows its unit's real inputs, lets the golden unit predict the outputs and compares what comes out. As it never sees what the input should have been,
- * a wrong value is blamed on the unit that made it and on none behind it.
+ * A check follows its unit's real inputs, lets the golden unit predict the outputs and compares what comes out. As it
+ * never sees what the input should have been, a wrong value is blamed on the unit that made it and on none behind it.
  */
 #ifndef TB_CHECK_H
 #define TB_CHECK_H
@@ -21,13 +21,16 @@ typedef struct tb_check_ops {
     /* Find the signals (tb_check_sig), allocate. 0 or -1 with one line in err. */
     int (*open)(tb_check *c, char *err, size_t err_size);
     /*
-     * A cycle in which the unit's clock runs, after settle: look at the handshakes. Every such cycle, or, when open named signals with tb_check_wake(), those in
-     * which one of them is not 0, those after a cycle() that set tb_check.again and the first one after a reset. NULL: the tap only serves other checks, the next three are NULL, too.
+     * A cycle in which the unit's clock runs, after settle: look at the handshakes. Every such cycle, or, when open
+     * named signals with tb_check_wake(), those in which one of them is not 0, those after a cycle() that set
+     * tb_check.again and the first one after a reset. NULL: the tap only serves other checks, the next three are NULL,
+     * too.
      */
     void (*cycle)(tb_check *c);
     /*
-     * The same for all instances of a unit that are due, instead of cycle(), where a unit has many small ones: bit i for check[i], whose state is element i of the
-     * array `state`. Returns those that shall be called in the next cycle as well; `again` is not looked at.
+     * The same for all instances of a unit that are due, instead of cycle(), where a unit has many small ones: bit i
+     * for check[i], whose state is element i of the array `state`. Returns those that shall be called in the next cycle
+     * as well; `again` is not looked at.
      */
     uint64_t (*cycle_all)(tb_check *check, void *state, uint64_t due);
     /* The unit is in reset: forget everything in flight. */
@@ -77,46 +80,52 @@ struct tb_checks {
     size_t count;
     uint8_t *states;            /* of all checks */
     struct tb_check_plan *plan; /* who is to be called when */
-    bool every_cycle; /* no check waits for a signal; one that saves time by looking at a part of what it could compare may compare all */
-    void *ctx;        /* the owner's: parameters of the design that checks need */
+    /* no check waits for a signal; one that saves time by looking at a part of what it could compare may compare all */
+    bool every_cycle;
+    void *ctx; /* the owner's: parameters of the design that checks need */
     tb_check_failure failure[TB_CHECK_KEEP];
     size_t failures;
 };
 
 /*
- * A check for each tap whose kind is in `ops`; a tap of a kind that is not there is an error. A design without taps has no checks.
- * The order of `ops` is the order of the checks within a cycle, after those in reset: a unit stands before those that contain it, so it has the blame when both see an error at once.
- * Every unit of `ops` must have at least one tap when there are taps at all, unless its name is in `absent` (NULL-terminated, NULL: none, or TB_CHECKS_SOME: a bench
- * that holds a part of the design; there checks look at every cycle, whatever they named with tb_check_wake()). 0 or -1.
+ * A check for each tap whose kind is in `ops`; a tap of a kind that is not there is an error. A design without taps has
+ * no checks. The order of `ops` is the order of the checks within a cycle, after those in reset: a unit stands before
+ * those that contain it, so it has the blame when both see an error at once. Every unit of `ops` must have at least one
+ * tap when there are taps at all, unless its name is in `absent` (NULL-terminated, NULL: none, or TB_CHECKS_SOME: a
+ * bench that holds a part of the design; there checks look at every cycle, whatever they named with tb_check_wake()). 0
+ * or -1.
  */
 extern const char *const TB_CHECKS_SOME[];
-int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
-                   char *err, size_t err_size);
+int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
+                   const char *const *absent, void *ctx, char *err, size_t err_size);
 void tb_checks_close(tb_checks *checks);
 /* Every cycle after settle, before the edge. True while no check has failed. */
 bool tb_checks_cycle(tb_checks *checks);
 /* Nothing is in flight any more. True when no check has failed. */
 bool tb_checks_finish(tb_checks *checks);
-/* One line: "fifo 1 (top.u_core...): data, task 3, transaction 17, n 0, c 3 ..., cycle 2041: got -12, expected -11; its input was right" */
+/* One line: "fifo 1 (top.u_core...): data, task 3, transaction 17, n 0, c 3 ..., cycle 2041: got -12, expected -11; its
+ * input was right" */
 void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 
 /* ---- for checks ---- */
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
 /*
- * Call cycle() only when this signal of up to 32 bits is not 0, or another one named so, or after `again`. For open. What a check does not look at in a cycle
- * without these signals must not matter. 0 or -1.
+ * Call cycle() only when this signal of up to 32 bits is not 0, or another one named so, or after `again`. For open.
+ * What a check does not look at in a cycle without these signals must not matter. 0 or -1.
  */
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size);
 /* The same for some bits of a signal of up to 8. */
 int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t err_size);
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
-__attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where, const char *got,
-                                         const char *expected);
+__attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where,
+                                         const char *got, const char *expected);
 /* What tb_check_value() says when the two differ. */
-__attribute__((cold)) void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected);
+__attribute__((cold)) void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got,
+                                            uint64_t expected);
 /* The same for integers up to 64 bits, printed in hexadecimal; does nothing when they are equal. True: equal. */
-static inline bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {
+static inline bool tb_check_value(tb_check *c, const char *stream, uint64_t transaction, uint64_t got,
+                                  uint64_t expected) {
     if (got != expected) {
         tb_check_differs(c, stream, transaction, got, expected);
     }

@@ -15,8 +15,8 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *
     tb_check_plan *p = c->all->plan;
     const size_t bytes = tb_sig_bytes(sig);
     if (sig.width > most) {
-        snprintf(err, err_size, "%s: a signal that wakes a check has at most %" PRIu32 " bits, got %" PRIu32, c->tap->path, most,
-                 sig.width);
+        snprintf(err, err_size, "%s: a signal that wakes a check has at most %" PRIu32 " bits, got %" PRIu32,
+                 c->tap->path, most, sig.width);
         return -1;
     }
     if (c->all->every_cycle) {
@@ -32,8 +32,10 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *
         p->wake = grown;
         p->wake_cap = cap;
     }
-    p->wake[p->wakes++] = (tb_plan_wake){
-        .ptr = (const uint8_t *)sig.ptr, .bytes = (uint32_t)bytes, .byte_bits = bits, .check = (uint32_t)(c - c->all->check)};
+    p->wake[p->wakes++] = (tb_plan_wake){.ptr = (const uint8_t *)sig.ptr,
+                                         .bytes = (uint32_t)bytes,
+                                         .byte_bits = bits,
+                                         .check = (uint32_t)(c - c->all->check)};
     return 0;
 }
 
@@ -74,7 +76,8 @@ static const uint8_t *block_of(const tb_check_plan *p, const tb_plan_wake *w) {
     return p->span < TB_PLAN_BLOCK ? p->low : word < last ? word : last;
 }
 
-/* Can the probe have this signal? It must lie in the block; a byte has one mask, and wakes checks of one word of a map. */
+/* Can the probe have this signal? It must lie in the block; a byte has one mask, and wakes checks of one word of a map.
+ */
 static bool takes(const tb_plan_probe *probe, const tb_plan_wake *w) {
     if (w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
         return false;
@@ -90,7 +93,8 @@ static bool takes(const tb_plan_probe *probe, const tb_plan_wake *w) {
 
 static tb_plan_probe *add_probe(tb_check_plan *p, tb_plan_domain *d, const uint8_t *block) {
     tb_plan_probe *probe = &p->probe[p->probes];
-    *probe = (tb_plan_probe){.block = block, .byte = &p->byte[p->probes * TB_PLAN_BLOCK], .woken = &p->woken[p->probes * p->words]};
+    *probe = (tb_plan_probe){
+        .block = block, .byte = &p->byte[p->probes * TB_PLAN_BLOCK], .woken = &p->woken[p->probes * p->words]};
     d->first = d->end == 0 ? (uint32_t)p->probes : d->first;
     d->end = (uint32_t)++p->probes;
     return probe;
@@ -135,7 +139,8 @@ static void make_crowds(tb_checks *checks) {
             first = i;
         }
         tb_plan_crowd *crowd = &checks->plan->crowd[i];
-        *crowd = (tb_plan_crowd){.cycle_all = ops->cycle_all, .state = checks->check[first].state, .first = (uint32_t)(first % 64)};
+        *crowd = (tb_plan_crowd){
+            .cycle_all = ops->cycle_all, .state = checks->check[first].state, .first = (uint32_t)(first % 64)};
         for (size_t k = first; k < checks->count && k / 64 == i / 64 && checks->check[k].ops == ops; k++) {
             crowd->together |= UINT64_C(1) << k % 64;
         }
@@ -171,7 +176,8 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     }
     p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
     p->domain = (tb_plan_domain *)lines(checks->count + 1, sizeof *p->domain);
-    const size_t probes = p->wakes + TB_PLAN_STEP * checks->count; /* at most: one for each signal, a step to fill for each domain */
+    /* at most: one for each signal, a step to fill for each domain */
+    const size_t probes = p->wakes + TB_PLAN_STEP * checks->count;
     p->probe = (tb_plan_probe *)lines(probes + 1, sizeof *p->probe);
     p->byte = (tb_plan_byte *)calloc((probes + 1) * TB_PLAN_BLOCK, sizeof *p->byte);
     p->woken = (uint64_t *)calloc((probes + 1) * p->words, sizeof *p->woken);

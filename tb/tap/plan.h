@@ -1,5 +1,6 @@
 /*
- * plan.h - which checks are to be called in a cycle, found with few loads: hundreds of units stand still most of the time.
+ * plan.h - which checks are to be called in a cycle, found with few loads: hundreds of units stand still most of the
+ * time.
  */
 #ifndef TB_PLAN_H
 #define TB_PLAN_H
@@ -30,7 +31,8 @@ typedef struct tb_plan_byte {
     uint32_t slot;
 } tb_plan_byte;
 
-/* Signals that lie near each other: a look at TB_PLAN_BLOCK bytes tells that none of them is set. As large as a line of the cache. */
+/* Signals that lie near each other: a look at TB_PLAN_BLOCK bytes tells that none of them is set. As large as a line of
+ * the cache. */
 typedef struct tb_plan_probe {
     _Alignas(TB_CHECK_LINE) const uint8_t *block;
     tb_plan_byte *byte; /* TB_PLAN_BLOCK of them */
@@ -70,7 +72,8 @@ typedef struct tb_check_plan {
     tb_plan_byte *byte; /* of all probes */
     uint64_t *woken;    /* of all probes */
     size_t probes;
-    /* Where all these signals lie. If that is less than a block, it is copied in every cycle, and blocks are looked for there. */
+    /* Where all these signals lie. If that is less than a block, it is copied in every cycle, and blocks are looked for
+     * there. */
     const uint8_t *low;
     size_t span;
     uint8_t few[TB_PLAN_BLOCK];

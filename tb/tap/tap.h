@@ -1,8 +1,9 @@
 /*
  * tap.h - looking into a design: the public signals of modules that are bound into its units.
  *
- * A tap is a module with nothing but public inputs, `bind fifo tap_fifo u_tap_fifo (.*);`: its inputs take the names of the unit's ports and signals, and the
- * unit's source stays as it is. Builds without the bind statements have no taps. Signals are read after tb_sim_settle(): what the coming clock edge sees.
+ * A tap is a module with nothing but public inputs, `bind fifo tap_fifo u_tap_fifo (.*);`: its inputs take the names of
+ * the unit's ports and signals, and the unit's source stays as it is. Builds without the bind statements have no taps.
+ * Signals are read after tb_sim_settle(): what the coming clock edge sees.
  */
 #ifndef TB_TAP_H
 #define TB_TAP_H
@@ -24,7 +25,8 @@ typedef struct tb_taps {
     tb_shim_var *var;
 } tb_taps;
 
-/* All taps of a design; a build without any is no error (count 0). They are valid until the simulation is closed. 0 or -1 (out of memory). */
+/* All taps of a design; a build without any is no error (count 0). They are valid until the simulation is closed. 0 or
+ * -1 (out of memory). */
 int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size);
 void tb_taps_close(tb_taps *taps);
 /* The `index`-th tap of a kind, in the order of paths; NULL past the last one. */

@@ -96,8 +96,8 @@ static void describe(tb_tlog_diff *d, const tlog_entry *e) {
     memcpy(d->axis, e->axis, sizeof d->axis);
 }
 
-static int compare_pair(const tlog_index *ia, const tlog_entry *a, const tlog_index *ib, const tlog_entry *b, tb_tlog_diff *d,
-                        const tlog_place *to) {
+static int compare_pair(const tlog_index *ia, const tlog_entry *a, const tlog_index *ib, const tlog_entry *b,
+                        tb_tlog_diff *d, const tlog_place *to) {
     tb_npy na, nb;
     FILE *fa = open_file(ia, a, &na, to);
     FILE *fb = fa != NULL ? open_file(ib, b, &nb, to) : NULL;
@@ -107,7 +107,9 @@ static int compare_pair(const tlog_index *ia, const tlog_entry *a, const tlog_in
         const bool same_type = na.type == nb.type && na.axes == nb.axes && a->ordered == b->ordered;
         const bool same_rest = same_type && memcmp(na.size + 1, nb.size + 1, (na.axes - 1) * sizeof *na.size) == 0;
         d->shape_differs = !same_rest || na.size[0] != nb.size[0];
-        d->total = same_rest && (!d->shape_differs || a->ordered) ? (na.elements < nb.elements ? na.elements : nb.elements) : 0;
+        d->total = same_rest && (!d->shape_differs || a->ordered)
+                       ? (na.elements < nb.elements ? na.elements : nb.elements)
+                       : 0;
         if (d->total > 0 && compare_data(fa, fb, &na, d) != 0) {
             snprintf(to->err, to->err_size, "%s/%s or %s/%s: cannot be read", ia->dir, a->file, ib->dir, b->file);
             rc = -1;
@@ -149,8 +151,8 @@ static int compare_all(const tlog_index *a, const tlog_index *b, int (*each)(voi
     return 0;
 }
 
-int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx, char *err,
-                    size_t err_size) {
+int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx,
+                    char *err, size_t err_size) {
     const tlog_place to = {.err = err, .err_size = err_size};
     tlog_index a = {0}, b = {0};
     int rc = tlog_index_read(&a, dir_a, &to) == 0 && tlog_index_read(&b, dir_b, &to) == 0 ? 0 : -1;

@@ -96,7 +96,9 @@ static const char *parse(tlog_entry *e) {
     }
     e->ordered = kind[0] == 's';
     const char *axes = field(&p, "axes");
-    return axes != NULL && *p == '\0' && parse_axes(e, (char *)(uintptr_t)axes) ? NULL : "axes=NAME,.. at the end, at most four";
+    return axes != NULL && *p == '\0' && parse_axes(e, (char *)(uintptr_t)axes)
+               ? NULL
+               : "axes=NAME,.. at the end, at most four";
 }
 
 static int order(const tlog_entry *a, const tlog_entry *b) {
@@ -148,8 +150,8 @@ static int sort(tlog_index *ix, const tlog_place *to) {
     qsort(ix->sorted, ix->count, sizeof *ix->sorted, by_stream);
     for (size_t i = 1; i < ix->count; i++) {
         if (order(ix->sorted[i - 1], ix->sorted[i]) == 0) {
-            snprintf(to->err, to->err_size, "%s: line %zu: %s of this task stands in line %zu already", ix->path, ix->sorted[i]->number,
-                     ix->sorted[i]->stream, ix->sorted[i - 1]->number);
+            snprintf(to->err, to->err_size, "%s: line %zu: %s of this task stands in line %zu already", ix->path,
+                     ix->sorted[i]->number, ix->sorted[i]->stream, ix->sorted[i - 1]->number);
             return -1;
         }
     }
@@ -172,7 +174,8 @@ int tlog_index_read(tlog_index *ix, const char *dir, const tlog_place *to) {
     while (rc == 0 && fgets(line, sizeof line, f) != NULL) {
         const size_t length = strlen(line);
         if (length == 0 || line[length - 1] != '\n' || ix->count == ENTRIES) {
-            snprintf(to->err, to->err_size, "%s: line %zu: too long, cut off, or one too many", ix->path, ix->count + 1);
+            snprintf(to->err, to->err_size, "%s: line %zu: too long, cut off, or one too many", ix->path,
+                     ix->count + 1);
             rc = -1;
             break;
         }

@@ -39,7 +39,8 @@ int tb_npy_elements(const tb_npy *npy, uint64_t *out) {
 size_t tb_npy_header(const tb_npy *npy, size_t least, uint8_t dst[TB_NPY_HEADER]) {
     char *text = (char *)dst + PREFIX;
     const size_t room = TB_NPY_HEADER - PREFIX;
-    size_t at = (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (", types[npy->type].descr);
+    size_t at =
+        (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (", types[npy->type].descr);
     for (unsigned i = 0; i < npy->axes; i++) {
         at += (size_t)snprintf(text + at, room - at, i == 0 ? "%zu" : " %zu", npy->size[i]);
         if (i + 1 < npy->axes || npy->axes == 1) {
@@ -211,7 +212,8 @@ int tb_npy_read(FILE *f, const char *path, tb_npy *npy, char *err, size_t err_si
     }
     const uint64_t need = npy->elements * tb_npy_bytes(npy->type);
     if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != begin + need) {
-        snprintf(err, err_size, "%s: expected %" PRIu64 " bytes of data after the header, as the shape says", path, need);
+        snprintf(err, err_size, "%s: expected %" PRIu64 " bytes of data after the header, as the shape says", path,
+                 need);
         return -1;
     }
     return 0;

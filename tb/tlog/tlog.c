@@ -92,7 +92,8 @@ static bool is_name(const char *s, const char *more) {
 }
 
 static bool entry_ok(const tb_tlog_entry *e) {
-    bool ok = is_name(e->stream, "._-/") && e->stream[0] != '.' && is_name(e->unit, "._-/") && e->axes >= 1 && e->axes <= TB_TLOG_AXES;
+    bool ok = is_name(e->stream, "._-/") && e->stream[0] != '.' && is_name(e->unit, "._-/") && e->axes >= 1 &&
+              e->axes <= TB_TLOG_AXES;
     for (unsigned i = 0; ok && i < e->axes; i++) {
         ok = is_name(e->axis[i], "_");
     }
@@ -121,14 +122,15 @@ static char *index_line(const item *it, const tb_tlog_entry *e) {
     if (e->task != UINT64_MAX) {
         snprintf(task, sizeof task, "%" PRIu64, e->task);
     }
-    const int rc = asprintf(&line, "stream=%s task=%s unit=%s file=%s kind=%s axes=%s\n", e->stream, task, e->unit, name,
-                            e->stream_order ? "stream" : "tensor", axes);
+    const int rc = asprintf(&line, "stream=%s task=%s unit=%s file=%s kind=%s axes=%s\n", e->stream, task, e->unit,
+                            name, e->stream_order ? "stream" : "tensor", axes);
     return rc < 0 ? NULL : line;
 }
 
 static item *add(tb_tlog *log, const tb_tlog_entry *e) {
     if (!entry_ok(e)) {
-        fail(log, "%s: a stream's name, unit or axes cannot stand in an index", e->stream != NULL ? e->stream : "(none)");
+        fail(log, "%s: a stream's name, unit or axes cannot stand in an index",
+             e->stream != NULL ? e->stream : "(none)");
         return NULL;
     }
     if (log->count == log->cap) {
@@ -142,7 +144,8 @@ static item *add(tb_tlog *log, const tb_tlog_entry *e) {
         log->cap = cap;
     }
     item *it = &log->list[log->count++];
-    *it = (item){.stream = strdup(e->stream), .unit = strdup(e->unit), .task = e->task, .stream_order = e->stream_order};
+    *it =
+        (item){.stream = strdup(e->stream), .unit = strdup(e->unit), .task = e->task, .stream_order = e->stream_order};
     it->npy = (tb_npy){.type = e->type, .axes = e->axes};
     memcpy(it->npy.size, e->size, sizeof it->npy.size);
     it->line = it->stream != NULL && it->unit != NULL ? index_line(it, e) : NULL;
@@ -159,7 +162,8 @@ static char *path_of(const tb_tlog *log, const char *name, bool temporary) {
 }
 
 /* A whole file, which is not there yet. */
-static int write_file(tb_tlog *log, const char *name, const void *head, size_t head_bytes, const void *data, size_t bytes) {
+static int write_file(tb_tlog *log, const char *name, const void *head, size_t head_bytes, const void *data,
+                      size_t bytes) {
     char path[PATH_MAX];
     rep_file f;
     if (snprintf(path, sizeof path, "%s/%s", log->dir, name) >= (int)sizeof path) {
@@ -186,7 +190,8 @@ static int write_item(tb_tlog *log, const item *it, const void *data) {
         return fail(log, "%s: a shape that is too large", it->stream);
     }
     file_name(it, name);
-    return write_file(log, name, head, tb_npy_header(&it->npy, 0, head), data, (size_t)elements * tb_npy_bytes(it->npy.type));
+    return write_file(log, name, head, tb_npy_header(&it->npy, 0, head), data,
+                      (size_t)elements * tb_npy_bytes(it->npy.type));
 }
 
 int tb_tlog_tensor(tb_tlog *log, const tb_tlog_entry *entry, const void *data) {

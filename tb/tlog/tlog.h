@@ -1,8 +1,11 @@
 /*
- * tlog.h - tensor logs: a folder with one .npy file for each tensor or stream and an index, and the comparison of two such folders.
+ * tlog.h - tensor logs: a folder with one .npy file for each tensor or stream and an index, and the comparison of two
+ * such folders.
  *
- * index.txt has one line for each file: "stream=<name> task=<number or -> unit=<name> file=<name>.npy kind=tensor|stream axes=<a,b,..>". A tensor is addressed by its axes (c, h, w); a stream holds
- * transactions in the order in which they happened (axis t). The folder does not know of time: two runs of the same case give the same bytes.
+ * index.txt has one line for each file: "stream=<name> task=<number or -> unit=<name> file=<name>.npy
+ * kind=tensor|stream axes=<a,b,..>". A tensor is addressed by its axes (c, h, w); a stream holds transactions in the
+ * order in which they happened (axis t). The folder does not know of time: two runs of the same case give the same
+ * bytes.
  */
 #ifndef TB_TLOG_H
 #define TB_TLOG_H
@@ -29,11 +32,13 @@ typedef struct tb_tlog_entry {
     size_t size[TB_TLOG_AXES];
 } tb_tlog_entry;
 
-/* A new folder; it must not exist or be empty. Files appear in it when they are whole, the index at close. NULL with one line in err. */
+/* A new folder; it must not exist or be empty. Files appear in it when they are whole, the index at close. NULL with
+ * one line in err. */
 tb_tlog *tb_tlog_create(const char *dir, char *err, size_t err_size);
 /* Write a whole tensor, C order, little endian. 0 or -1 (also remembered for close). */
 int tb_tlog_tensor(tb_tlog *log, const tb_tlog_entry *entry, const void *data);
-/* Append one transaction of entry->size[1..] elements to a stream; entry->size[0] is ignored. data NULL: the stream exists from now on, in this place of the index. Its file is whole at close. */
+/* Append one transaction of entry->size[1..] elements to a stream; entry->size[0] is ignored. data NULL: the stream
+ * exists from now on, in this place of the index. Its file is whole at close. */
 int tb_tlog_append(tb_tlog *log, const tb_tlog_entry *entry, const void *data);
 /* Write the streams and the index. 0 or -1 with the first error of the log in err. Frees the log in any case. */
 int tb_tlog_close(tb_tlog *log, char *err, size_t err_size);
@@ -52,21 +57,25 @@ typedef struct tb_tlog_diff {
 } tb_tlog_diff;
 
 /*
- * Compare two folders, in the order of a's index, then what only b has. The callback hears of equal streams, too (wrong 0, no flag set); nonzero from it stops.
- * The strings of a diff are gone after the callback. 0: read; -1 with one line in err.
+ * Compare two folders, in the order of a's index, then what only b has. The callback hears of equal streams, too (wrong
+ * 0, no flag set); nonzero from it stops. The strings of a diff are gone after the callback. 0: read; -1 with one line
+ * in err.
  */
-int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx, char *err,
-                    size_t err_size);
+int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx,
+                    char *err, size_t err_size);
 
 #define TB_TLOG_TRIM_DIRS 4u
 
 /*
- * Make closed logs smaller: at most *bytes stay in `count` (up to TB_TLOG_TRIM_DIRS) folders together, indexes included; *bytes is what is left of them then. A
- * stream of a task stays in every folder or in none, and what has gone is in no index. What `first` names stays before all others, in the order of the index;
- * of the rest the small ones. `gone` hears of each stream that was removed and the bytes it had. A folder without an index counts as empty. 0 or -1 with one
- * line in err.
+ * Make closed logs smaller: at most *bytes stay in `count` (up to TB_TLOG_TRIM_DIRS) folders together, indexes
+ * included; *bytes is what is left of them then. A stream of a task stays in every folder or in none, and what has gone
+ * is in no index. What `first` names stays before all others, in the order of the index; of the rest the small ones.
+ * `gone` hears of each stream that was removed and the bytes it had. A folder without an index counts as empty. 0 or -1
+ * with one line in err.
  */
-int tb_tlog_trim(const char *const *dirs, size_t count, uint64_t *bytes, bool (*first)(void *ctx, const char *stream, uint64_t task),
-                 void (*gone)(void *ctx, const char *stream, uint64_t task, uint64_t bytes), void *ctx, char *err, size_t err_size);
+int tb_tlog_trim(const char *const *dirs, size_t count, uint64_t *bytes,
+                 bool (*first)(void *ctx, const char *stream, uint64_t task),
+                 void (*gone)(void *ctx, const char *stream, uint64_t task, uint64_t bytes), void *ctx, char *err,
+                 size_t err_size);
 
 #endif

@@ -126,7 +126,8 @@ static void write_line(FILE *f, const tlog_entry *e) {
     if (e->task != UINT64_MAX) {
         snprintf(task, sizeof task, "%" PRIu64, e->task);
     }
-    fprintf(f, "stream=%s task=%s unit=%s file=%s kind=%s axes=", e->stream, task, e->unit, e->file, e->ordered ? "stream" : "tensor");
+    fprintf(f, "stream=%s task=%s unit=%s file=%s kind=%s axes=", e->stream, task, e->unit, e->file,
+            e->ordered ? "stream" : "tensor");
     for (unsigned i = 0; i < e->axes; i++) {
         fprintf(f, "%s%s", i == 0 ? "" : ",", e->axis[i]);
     }
@@ -169,8 +170,10 @@ static void release(trim *t) {
     free(t);
 }
 
-int tb_tlog_trim(const char *const *dirs, size_t count, uint64_t *bytes, bool (*first)(void *ctx, const char *stream, uint64_t task),
-                 void (*gone)(void *ctx, const char *stream, uint64_t task, uint64_t bytes), void *ctx, char *err, size_t err_size) {
+int tb_tlog_trim(const char *const *dirs, size_t count, uint64_t *bytes,
+                 bool (*first)(void *ctx, const char *stream, uint64_t task),
+                 void (*gone)(void *ctx, const char *stream, uint64_t task, uint64_t bytes), void *ctx, char *err,
+                 size_t err_size) {
     const tlog_place to = {.err = err, .err_size = err_size};
     trim *t = (trim *)calloc(1, sizeof *t);
     if (t == NULL) {

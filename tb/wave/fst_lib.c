@@ -1,9 +1,10 @@
 /*
- * FST through the library that Verilator ships (scripts/host.mk: TB_WAVE_FSTAPI when its sources are there). A Verilated program with tracing has the same
- * library with the same names, so the build makes every symbol of this object local but those that begin with wave_.
+ * FST through the library that Verilator ships (scripts/host.mk: TB_WAVE_FSTAPI when its sources are there). A
+ * Verilated program with tracing has the same library with the same names, so the build makes every symbol of this
+ * object local but those that begin with wave_.
  *
- * On damaged data the library calls exit() or waits for a byte that never comes: both come back here as an error. What it cannot survive at all is left to
- * tb_wave_guard().
+ * On damaged data the library calls exit() or waits for a byte that never comes: both come back here as an error. What
+ * it cannot survive at all is left to tb_wave_guard().
  */
 #include "wave/wave_priv.h"
 
@@ -69,7 +70,8 @@ static int fst_damaged(const tb_wave *wave, char *err, size_t err_size) {
     return -1;
 }
 
-/* The library follows the lengths of the blocks wherever they lead, even in circles: they have to end where the file does. */
+/* The library follows the lengths of the blocks wherever they lead, even in circles: they have to end where the file
+ * does. */
 static bool fst_blocks_fit(const char *path) {
     struct stat st;
     FILE *file = fopen(path, "rb");
@@ -95,8 +97,8 @@ static bool fst_blocks_fit(const char *path) {
 }
 
 static bool fst_has_bits(unsigned type) {
-    return type != FST_VT_VCD_REAL && type != FST_VT_VCD_REAL_PARAMETER && type != FST_VT_VCD_REALTIME && type != FST_VT_GEN_STRING &&
-           type != FST_VT_SV_SHORTREAL;
+    return type != FST_VT_VCD_REAL && type != FST_VT_VCD_REAL_PARAMETER && type != FST_VT_VCD_REALTIME &&
+           type != FST_VT_GEN_STRING && type != FST_VT_SV_SHORTREAL;
 }
 
 static int fst_header(tb_wave *wave) {

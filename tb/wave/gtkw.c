@@ -52,7 +52,8 @@ static void print_head(FILE *f, const view_state *v) {
 }
 
 static void print_signal(FILE *f, const tb_wave_signal *s) {
-    fprintf(f, "%s\n%s%s%s%s\n", s->width == 1 ? FLAG_BIT : FLAG_HEX, s->scope, s->scope[0] != '\0' ? "." : "", s->name, s->range);
+    fprintf(f, "%s\n%s%s%s%s\n", s->width == 1 ? FLAG_BIT : FLAG_HEX, s->scope, s->scope[0] != '\0' ? "." : "", s->name,
+            s->range);
 }
 
 static void print_groups(FILE *f, const view_state *v) {

@@ -42,7 +42,8 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Pipes and sockets of the caller (sleeping snapshots, other children) are not for this child: whoever waits for their end would wait for it. */
+/* Pipes and sockets of the caller (sleeping snapshots, other children) are not for this child: whoever waits for their
+ * end would wait for it. */
 static void close_pipes(int keep) {
     for (int fd = 3; fd < MAX_FDS; fd++) {
         struct stat st;
@@ -57,8 +58,10 @@ static void limit(int what, rlim_t soft, rlim_t hard) {
     setrlimit(what, &r);
 }
 
-__attribute__((noreturn)) static void child(int result, int error, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib) {
-    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM, SIGCHLD};
+__attribute__((noreturn)) static void child(int result, int error, int (*work)(void *ctx), void *ctx, unsigned seconds,
+                                            unsigned mib) {
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP,  SIGSEGV, SIGBUS, SIGFPE,
+                                  SIGILL, SIGABRT, SIGXCPU, SIGALRM, SIGCHLD};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++) {
         signal(handled[i], SIG_DFL);
@@ -95,7 +98,8 @@ static int listen_to(guard *g, double until, unsigned char *status) {
         if (n > 0 && p[1].revents != 0) {
             char rest[4096];
             const bool room = g->len < KEPT_BYTES;
-            const ssize_t got = read(g->error, room ? g->text + g->len : rest, room ? KEPT_BYTES - g->len : sizeof rest);
+            const ssize_t got =
+                read(g->error, room ? g->text + g->len : rest, room ? KEPT_BYTES - g->len : sizeof rest);
             g->len += room && got > 0 ? (size_t)got : 0;
             p[1].fd = got > 0 ? p[1].fd : -1;
         }
@@ -125,7 +129,8 @@ static int open_pipes(int fd[4]) {
     return 0;
 }
 
-int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err, size_t err_size) {
+int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err,
+                  size_t err_size) {
     int fd[4];
     /* what is still in the buffers would be written twice */
     fflush(NULL);

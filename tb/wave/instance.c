@@ -40,17 +40,19 @@ static bool is_clock(const char *name) {
 
 static rank rank_of(const tb_wave_signal *s) {
     static const char *const reset[] = {"rst", "reset", "aresetn", "ni"};
-    static const char *const shake[] = {"valid", "ready", "en", "enable", "req", "ack", "gnt", "we", "re", "push", "pop", "start", "done"};
+    static const char *const shake[] = {"valid", "ready", "en",   "enable", "req",   "ack", "gnt",
+                                        "we",    "re",    "push", "pop",    "start", "done"};
     static const char *const state[] = {"state", "fsm", "busy", "idle"};
     if (s->width == 1 && (is_clock(s->name) || any_word(s->name, reset, sizeof reset / sizeof reset[0]))) {
         return RANK_CLOCK;
     }
     /* AXI joins the channel and the word: awvalid, rready */
-    if (s->width == 1 &&
-        (any_word(s->name, shake, sizeof shake / sizeof shake[0]) || ends_with(s->name, "valid") || ends_with(s->name, "ready"))) {
+    if (s->width == 1 && (any_word(s->name, shake, sizeof shake / sizeof shake[0]) || ends_with(s->name, "valid") ||
+                          ends_with(s->name, "ready"))) {
         return RANK_HANDSHAKE;
     }
-    if (any_word(s->name, state, sizeof state / sizeof state[0]) || ends_with(s->name, "_q") || ends_with(s->name, "state")) {
+    if (any_word(s->name, state, sizeof state / sizeof state[0]) || ends_with(s->name, "_q") ||
+        ends_with(s->name, "state")) {
         return RANK_STATE;
     }
     return RANK_DATA;

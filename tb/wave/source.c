@@ -81,12 +81,15 @@ static bool end_converter(const converter *c) {
 static int begin(const tb_wave *wave, const source *src, vcd_stream *in, converter *c, char *err, size_t err_size) {
     *in = (vcd_stream){.name = wave->path, .line = 1, .err = err, .err_size = err_size};
     *c = (converter){0};
-    const int status = src->pipe ? start_converter(wave->path, c, &in->file) : (in->file = fopen(wave->path, "rb")) != NULL ? 0 : -1;
+    const int status = src->pipe                                      ? start_converter(wave->path, c, &in->file)
+                       : (in->file = fopen(wave->path, "rb")) != NULL ? 0
+                                                                      : -1;
     if (status != 0) {
         snprintf(err, err_size, "%s: %s", wave->path, strerror(errno));
         end_converter(c);
     } else if (c->error != 0) {
-        snprintf(err, err_size, "%s: cannot be read: " CONVERTER " (of the package gtkwave): %s", wave->path, strerror(c->error));
+        snprintf(err, err_size, "%s: cannot be read: " CONVERTER " (of the package gtkwave): %s", wave->path,
+                 strerror(c->error));
         fclose(in->file);
         end_converter(c);
         return -1;

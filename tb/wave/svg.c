@@ -44,10 +44,12 @@ static void print_style(FILE *out) {
           ".tbw .bg{fill:#fff}.tbw .hd{fill:#eef1f5}.tbw .t{font-weight:bold}.tbw .m{fill:#656d76}"
           ".tbw .g{stroke:#dfe3e8;stroke-width:1;fill:none}.tbw .e{fill:none;stroke:#1a7f37;stroke-width:1.2}"
           ".tbw .b{fill:#eaf2fd;stroke:#0969da;stroke-width:1}.tbw .x{fill:#ffd7d5;stroke:#cf222e;stroke-width:1}"
-          ".tbw .z{fill:none;stroke:#bf8700;stroke-width:1.2;stroke-dasharray:3 2}.tbw .d{fill:#b6c8de;stroke:#0969da;stroke-width:1}"
+          ".tbw .z{fill:none;stroke:#bf8700;stroke-width:1.2;stroke-dasharray:3 2}.tbw "
+          ".d{fill:#b6c8de;stroke:#0969da;stroke-width:1}"
           ".tbw .mk{stroke:#cf222e;stroke-width:1.5;fill:none}.tbw .mt{fill:#cf222e;font-weight:bold}"
           "@media(prefers-color-scheme:dark){"
-          ".tbw text{fill:#e6edf3}.tbw .bg{fill:#0d1117}.tbw .hd{fill:#1c232c}.tbw .m{fill:#8d96a0}.tbw .g{stroke:#2a313a}.tbw "
+          ".tbw text{fill:#e6edf3}.tbw .bg{fill:#0d1117}.tbw .hd{fill:#1c232c}.tbw .m{fill:#8d96a0}.tbw "
+          ".g{stroke:#2a313a}.tbw "
           ".e{stroke:#3fb950}"
           ".tbw .b{fill:#12243d;stroke:#58a6ff}.tbw .x{fill:#4b1113;stroke:#ff7b72}.tbw .z{stroke:#d29922}.tbw "
           ".d{fill:#2b4466;stroke:#58a6ff}"
@@ -69,8 +71,9 @@ static void print_scale(const svg_canvas *c, const view_state *v) {
     fprintf(c->out, "<text class=\"m\" x=\"4\" y=\"%.0f\">%s</text>\n", SCALE_Y, v->period != 0 ? "cycle" : "time");
     for (double at = first; at * unit <= (double)v->to; at += step) {
         const double x = c->left + (at * unit - (double)v->from) * c->px;
-        fprintf(c->out, "<path class=\"g\" d=\"M%.1f %.0fV%.0f\"/><text class=\"m\" x=\"%.1f\" y=\"%.0f\">%.0f</text>\n", x, SCALE_Y + 4,
-                c->bottom, x + 2, SCALE_Y, at);
+        fprintf(c->out,
+                "<path class=\"g\" d=\"M%.1f %.0fV%.0f\"/><text class=\"m\" x=\"%.1f\" y=\"%.0f\">%.0f</text>\n", x,
+                SCALE_Y + 4, c->bottom, x + 2, SCALE_Y, at);
     }
 }
 
@@ -81,7 +84,9 @@ static void print_marker(const svg_canvas *c, const view_state *v) {
     }
     const double x = c->left + (double)(t - v->from) * c->px;
     const bool right = x > c->left + c->plot / 2;
-    fprintf(c->out, "<path class=\"mk\" d=\"M%.1f %.0fV%.0f\"/><text class=\"mt\" x=\"%.1f\" y=\"%.0f\"%s>first mismatch, %s %llu</text>\n",
+    fprintf(c->out,
+            "<path class=\"mk\" d=\"M%.1f %.0fV%.0f\"/><text class=\"mt\" x=\"%.1f\" y=\"%.0f\"%s>first mismatch, %s "
+            "%llu</text>\n",
             x, MARKER_Y - 8, c->bottom, x + (right ? -4 : 4), MARKER_Y, right ? " text-anchor=\"end\"" : "",
             v->period != 0 ? "cycle" : "time", (unsigned long long)(v->period != 0 ? t / v->period : t));
 }
@@ -91,7 +96,8 @@ static void print_marker(const svg_canvas *c, const view_state *v) {
 /* Signals that hold one known value, and those that the file does not have, are words and not waves. */
 static bool is_folded(const view_row *r) {
     return r->signal == NULL || r->changes == 0 ||
-           (r->changes == 1 && memchr(r->bits, 'x', r->signal->width) == NULL && memchr(r->bits, 'z', r->signal->width) == NULL);
+           (r->changes == 1 && memchr(r->bits, 'x', r->signal->width) == NULL &&
+            memchr(r->bits, 'z', r->signal->width) == NULL);
 }
 
 static void fold_entry(const view_row *r, char *text, size_t size) {
@@ -122,8 +128,8 @@ static unsigned print_folded(const svg_canvas *c, FILE *out, const view_row *row
         const size_t len = strlen(text);
         if (lines == 0 || used + len + 2 > wide) {
             if (out != NULL) {
-                fprintf(out, "%s<text class=\"m\" x=\"%.0f\" y=\"%.0f\" xml:space=\"preserve\">", lines > 0 ? "</text>\n" : "", c->left + 4,
-                        y + lines * SVG_ROW_PX + 13);
+                fprintf(out, "%s<text class=\"m\" x=\"%.0f\" y=\"%.0f\" xml:space=\"preserve\">",
+                        lines > 0 ? "</text>\n" : "", c->left + 4, y + lines * SVG_ROW_PX + 13);
             }
             lines++;
             used = 0;
@@ -135,7 +141,8 @@ static unsigned print_folded(const svg_canvas *c, FILE *out, const view_row *row
         }
     }
     if (lines > 0 && out != NULL) {
-        fprintf(out, "</text>\n<text class=\"m\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">unchanged</text>\n", c->left - 8, y + 13);
+        fprintf(out, "</text>\n<text class=\"m\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">unchanged</text>\n",
+                c->left - 8, y + 13);
     }
     return lines;
 }
@@ -156,8 +163,10 @@ static void print_rows(const svg_canvas *c, const view_state *v) {
     const view_row *row = v->row;
     for (size_t g = 0; g < v->view->groups; g++) {
         const tb_wave_group *group = &v->view->group[g];
-        fprintf(c->out, "<rect class=\"hd\" x=\"0\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/><text class=\"t\" x=\"4\" y=\"%.0f\">", y,
-                c->left + c->plot, SVG_ROW_PX - 2, y + 12);
+        fprintf(c->out,
+                "<rect class=\"hd\" x=\"0\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/><text class=\"t\" x=\"4\" "
+                "y=\"%.0f\">",
+                y, c->left + c->plot, SVG_ROW_PX - 2, y + 12);
         rep_xml(c->out, group->title);
         fputs("</text>\n", c->out);
         y += SVG_ROW_PX;
@@ -199,13 +208,13 @@ static void lay_out(svg_canvas *c, const view_state *v) {
 static void print_svg(svg_canvas *c, const view_state *v) {
     lay_out(c, v);
     const double width = c->left + c->plot + 4;
-    fprintf(
-        c->out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tbw\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
-        width, c->bottom, width, c->bottom);
+    fprintf(c->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tbw\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f "
+            "%.0f\" role=\"img\">\n",
+            width, c->bottom, width, c->bottom);
     print_style(c->out);
-    fprintf(c->out, "<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n<text class=\"t\" x=\"4\" y=\"%.0f\">", width, c->bottom,
-            TITLE_Y);
+    fprintf(c->out, "<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n<text class=\"t\" x=\"4\" y=\"%.0f\">", width,
+            c->bottom, TITLE_Y);
     rep_xml(c->out, v->view->title);
     fputs("</text>\n", c->out);
     print_scale(c, v);

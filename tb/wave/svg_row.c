@@ -1,4 +1,5 @@
-/* The wave of one signal: a line for one bit, hexagons with values for a bus; what is too dense to be seen becomes a block. */
+/* The wave of one signal: a line for one bit, hexagons with values for a bus; what is too dense to be seen becomes a
+ * block. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,13 @@ static kind kind_of(const char *bits, size_t width) {
     if (x != NULL) {
         return KIND_X;
     }
-    return z == NULL ? KIND_VALUE : memchr(bits, '0', width) == NULL && memchr(bits, '1', width) == NULL ? KIND_Z : KIND_X;
+    return z == NULL                                                              ? KIND_VALUE
+           : memchr(bits, '0', width) == NULL && memchr(bits, '1', width) == NULL ? KIND_Z
+                                                                                  : KIND_X;
 }
 
-/* The drawn pieces of a row; neighbours that are too narrow are one dense piece. At most one for every DENSE_PX and each change that is wide. */
+/* The drawn pieces of a row; neighbours that are too narrow are one dense piece. At most one for every DENSE_PX and
+ * each change that is wide. */
 static size_t segments_of(const svg_canvas *c, const view_row *row, uint64_t from, uint64_t to, segment *seg) {
     size_t n = 0;
     for (size_t i = 0; i < row->changes; i++) {
@@ -44,7 +48,8 @@ static size_t segments_of(const svg_canvas *c, const view_row *row, uint64_t fro
         if (narrow && n > 0 && seg[n - 1].kind == KIND_DENSE) {
             seg[n - 1].x1 = x1;
         } else {
-            seg[n++] = (segment){.x0 = x0, .x1 = x1, .kind = narrow ? KIND_DENSE : kind_of(bits, row->signal->width), .bits = bits};
+            seg[n++] = (segment){
+                .x0 = x0, .x1 = x1, .kind = narrow ? KIND_DENSE : kind_of(bits, row->signal->width), .bits = bits};
         }
     }
     return n;
@@ -71,8 +76,9 @@ static void print_bit(const svg_canvas *c, const segment *seg, size_t n, double 
         } else if (seg[i].kind == KIND_Z) {
             fprintf(c->out, "<path class=\"z\" d=\"M%.1f %.1fH%.1f\"/>", seg[i].x0, y + MIDDLE, seg[i].x1);
         } else {
-            fprintf(c->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", seg[i].kind == KIND_X ? "x" : "d",
-                    seg[i].x0, y + HIGH, fmax(seg[i].x1 - seg[i].x0, 0.5), LOW - HIGH);
+            fprintf(c->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
+                    seg[i].kind == KIND_X ? "x" : "d", seg[i].x0, y + HIGH, fmax(seg[i].x1 - seg[i].x0, 0.5),
+                    LOW - HIGH);
         }
         open = line;
         level = at;
@@ -91,7 +97,8 @@ static void print_value(const svg_canvas *c, const segment *s, uint32_t width, d
         fprintf(c->out, "<text class=\"v\" x=\"%.1f\" y=\"%.1f\">%.*s</text>", x, y + LOW - 2, (int)n, text);
     } else if (fit >= 4) {
         fprintf(c->out, "<g><title>0x%.*s%s</title><text class=\"v\" x=\"%.1f\" y=\"%.1f\">%.*s\xe2\x80\xa6</text></g>",
-                (int)(n < TITLE_DIGITS ? n : TITLE_DIGITS), text, n > TITLE_DIGITS ? "..." : "", x, y + LOW - 2, (int)fit - 1, text);
+                (int)(n < TITLE_DIGITS ? n : TITLE_DIGITS), text, n > TITLE_DIGITS ? "..." : "", x, y + LOW - 2,
+                (int)fit - 1, text);
     }
 }
 
@@ -112,10 +119,11 @@ static void print_bus(const svg_canvas *c, const segment *seg, size_t n, uint32_
             if (k == KIND_Z) {
                 fprintf(c->out, "M%.1f %.1fh%.1f", seg[i].x0, y + MIDDLE, wide);
             } else if (k == KIND_DENSE) {
-                fprintf(c->out, "M%.1f %.1fh%.1fv%.1fh%.1fz", seg[i].x0, y + HIGH, fmax(wide, 0.5), LOW - HIGH, -fmax(wide, 0.5));
+                fprintf(c->out, "M%.1f %.1fh%.1fv%.1fh%.1fz", seg[i].x0, y + HIGH, fmax(wide, 0.5), LOW - HIGH,
+                        -fmax(wide, 0.5));
             } else {
-                fprintf(c->out, "M%.1f %.1fl%.1f %.1fh%.1fl%.1f %.1fl%.1f %.1fh%.1fz", seg[i].x0, y + MIDDLE, slope, HIGH - MIDDLE,
-                        wide - 2 * slope, slope, MIDDLE - HIGH, -slope, LOW - MIDDLE, 2 * slope - wide);
+                fprintf(c->out, "M%.1f %.1fl%.1f %.1fh%.1fl%.1f %.1fl%.1f %.1fh%.1fz", seg[i].x0, y + MIDDLE, slope,
+                        HIGH - MIDDLE, wide - 2 * slope, slope, MIDDLE - HIGH, -slope, LOW - MIDDLE, 2 * slope - wide);
             }
         }
         fputs(open ? "\"/>" : "", c->out);

@@ -40,7 +40,9 @@ static int token_grow(vcd_stream *in) {
     const size_t room = in->room == 0 ? 256 : 2 * in->room;
     char *more = in->len >= MAX_TOKEN ? NULL : realloc(in->token, room);
     if (more == NULL) {
-        return fail(in, in->len >= MAX_TOKEN ? "a word of more than %u characters" : "out of memory at a word of %u characters", MAX_TOKEN);
+        return fail(
+            in, in->len >= MAX_TOKEN ? "a word of more than %u characters" : "out of memory at a word of %u characters",
+            MAX_TOKEN);
     }
     in->token = more;
     in->room = room;
@@ -127,7 +129,8 @@ static int read_scope(vcd_stream *in, tb_wave *wave) {
         return -1;
     }
     if (in->len > MAX_NAME || wave_scope(wave, in->token, in->len, record) != 0) {
-        return fail(in, "more than %u nested scopes, a name of more than %u characters, or no memory", WAVE_MAX_DEPTH, MAX_NAME);
+        return fail(in, "more than %u nested scopes, a name of more than %u characters, or no memory", WAVE_MAX_DEPTH,
+                    MAX_NAME);
     }
     return skip_to_end(in);
 }
@@ -189,7 +192,8 @@ static int read_var(vcd_stream *in, tb_wave *wave, vcd_ids *ids) {
     }
     snprintf(id, sizeof id, "%s", in->token);
     const bool bits = width > 0 && strncmp(type, "real", 4) != 0 && strcmp(type, "string") != 0;
-    if (read_reference(in, name, sizeof name) != 0 || handle_of(in, wave, ids, id, bits ? (uint32_t)width : 0, &handle) != 0) {
+    if (read_reference(in, name, sizeof name) != 0 ||
+        handle_of(in, wave, ids, id, bits ? (uint32_t)width : 0, &handle) != 0) {
         return -1;
     }
     if (bits && wave_add(wave, name, strlen(name), (uint32_t)width, handle, strcmp(type, "parameter") == 0) != 0) {
@@ -278,7 +282,8 @@ static int read_change(vcd_stream *in, const vcd_ids *ids, uint64_t time, wave_s
 
 static int read_time(vcd_stream *in, uint64_t *time) {
     uint64_t t = 0;
-    if (in->token[1] == '\0' || strspn(in->token + 1, "0123456789") != in->len - 1 || tb_parse_u64(in->token + 1, &t) != 0) {
+    if (in->token[1] == '\0' || strspn(in->token + 1, "0123456789") != in->len - 1 ||
+        tb_parse_u64(in->token + 1, &t) != 0) {
         return fail(in, "'%.32s', expected a time", in->token);
     }
     if (t < *time) {

@@ -25,9 +25,11 @@ typedef struct vcd_stream {
 } vcd_stream;
 
 void vcd_stream_free(vcd_stream *in);
-/* Read up to $enddefinitions: scopes, signals, time scale. wave and ids NULL: skip the header of a file that was read before. 0 or -1 with one line in err. */
+/* Read up to $enddefinitions: scopes, signals, time scale. wave and ids NULL: skip the header of a file that was read
+ * before. 0 or -1 with one line in err. */
 int vcd_header(vcd_stream *in, tb_wave *wave, vcd_ids *ids);
-/* Read the values behind it. sink NULL: only check them, and set the first and last time. 0 (all, or as much as the sink wanted) or -1. */
+/* Read the values behind it. sink NULL: only check them, and set the first and last time. 0 (all, or as much as the
+ * sink wanted) or -1. */
 int vcd_values(vcd_stream *in, tb_wave *wave, const vcd_ids *ids, wave_sink *sink);
 
 #endif

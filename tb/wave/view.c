@@ -82,8 +82,9 @@ int view_open(view_state *v, const tb_wave_view *view, char *err, size_t err_siz
     v->from = all || view->from < first ? first : view->from;
     v->to = all || view->to > last ? last : view->to;
     if (v->from > v->to) {
-        snprintf(err, err_size, "%s: times %llu to %llu, the file has %llu to %llu", view->wave, (unsigned long long)view->from,
-                 (unsigned long long)view->to, (unsigned long long)first, (unsigned long long)last);
+        snprintf(err, err_size, "%s: times %llu to %llu, the file has %llu to %llu", view->wave,
+                 (unsigned long long)view->from, (unsigned long long)view->to, (unsigned long long)first,
+                 (unsigned long long)last);
         return -1;
     }
     v->marked = view->marker != 0 && view->marker >= first && view->marker <= last;

@@ -93,7 +93,8 @@ int wave_handle(tb_wave *wave, uint32_t handle, uint32_t width) {
     return 0;
 }
 
-/* Where the range begins in "name[7:0]" or "name [7:0]": a last bracket with a colon, or one behind a space. len when there is none. */
+/* Where the range begins in "name[7:0]" or "name [7:0]": a last bracket with a colon, or one behind a space. len when
+ * there is none. */
 static size_t range_of(const char *name, size_t len) {
     if (len < 3 || name[len - 1] != ']') {
         return len;
@@ -149,8 +150,8 @@ int wave_add(tb_wave *wave, const char *name, size_t len, uint32_t width, uint32
     if (space != NULL && space[1] == '[') {
         memmove(space, space + 1, strlen(space));
     }
-    wave->signal[wave->signals++] =
-        (tb_wave_signal){.scope = scope, .name = n, .range = r, .width = width, .handle = handle, .parameter = parameter};
+    wave->signal[wave->signals++] = (tb_wave_signal){
+        .scope = scope, .name = n, .range = r, .width = width, .handle = handle, .parameter = parameter};
     return 0;
 }
 
@@ -215,8 +216,8 @@ int wave_put(wave_sink *s, uint64_t time, uint32_t handle, const char *bits, siz
     return s->stop;
 }
 
-int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to, tb_wave_change *change, void *ctx, char *err,
-                 size_t err_size) {
+int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to, tb_wave_change *change, void *ctx,
+                 char *err, size_t err_size) {
     wave_sink s = {.wave = wave, .want = want, .from = from, .to = to, .change = change, .ctx = ctx};
     size_t total = 0;
     s.offset = calloc((size_t)wave->handles + 1, sizeof *s.offset);
@@ -263,7 +264,8 @@ size_t tb_wave_hex(const char *bits, uint32_t width, char *text) {
 
 /* ---- opening ---- */
 
-tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err, size_t err_size) {
+tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err,
+                        size_t err_size) {
     tb_wave *wave = calloc(1, sizeof *wave);
     char *copy = strdup(path);
     if (wave == NULL || copy == NULL) {
@@ -284,7 +286,8 @@ typedef enum format { FORMAT_OTHER, FORMAT_FST, FORMAT_VCD } format;
 
 /* By the first bytes: an FST begins with a header block of known length, a VCD with a keyword. */
 static format format_of(const unsigned char *b, size_t n) {
-    if (n >= 9 && ((b[0] == FST_HEADER && b[7] == FST_HEADER_BYTES / 256 && b[8] == FST_HEADER_BYTES % 256) || b[0] == FST_PACKED)) {
+    if (n >= 9 && ((b[0] == FST_HEADER && b[7] == FST_HEADER_BYTES / 256 && b[8] == FST_HEADER_BYTES % 256) ||
+                   b[0] == FST_PACKED)) {
         return FORMAT_FST;
     }
     size_t i = 0;
@@ -333,7 +336,11 @@ tb_wave *tb_wave_open(const char *path, char *err, size_t err_size) {
         snprintf(err, err_size, "%s: neither an FST nor a VCD file", path);
         return NULL;
     }
-    return wave_open_with(path, found == FORMAT_VCD ? wave_open_vcd : wave_fst_library() ? wave_open_fst : wave_open_pipe, err, err_size);
+    return wave_open_with(path,
+                          found == FORMAT_VCD  ? wave_open_vcd
+                          : wave_fst_library() ? wave_open_fst
+                                               : wave_open_pipe,
+                          err, err_size);
 }
 
 void tb_wave_close(tb_wave *wave) {

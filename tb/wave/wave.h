@@ -1,7 +1,8 @@
 /*
  * wave.h - waveform files after the run: reading FST and VCD, save files for GTKWave, timing diagrams as SVG.
  *
- * Values have four states. A damaged file can break the FST library, so whoever reads a file that may be damaged does so through tb_wave_guard().
+ * Values have four states. A damaged file can break the FST library, so whoever reads a file that may be damaged does
+ * so through tb_wave_guard().
  */
 #ifndef TB_WAVE_H
 #define TB_WAVE_H
@@ -22,7 +23,8 @@ typedef struct tb_wave_signal {
     bool parameter;    /* a constant of the design */
 } tb_wave_signal;
 
-/* Open an FST or VCD file, told apart by its contents. NULL with one line in err: "F: damaged FST", "F: no such file" ... */
+/* Open an FST or VCD file, told apart by its contents. NULL with one line in err: "F: damaged FST", "F: no such file"
+ * ... */
 tb_wave *tb_wave_open(const char *path, char *err, size_t err_size);
 void tb_wave_close(tb_wave *wave);
 /* All signals, in the order of the file. Reals and strings are left out. */
@@ -34,27 +36,30 @@ uint32_t tb_wave_handles(const tb_wave *wave);
 /* A signal by its full path "scope.name", with or without the file's outermost scope. NULL when there is none. */
 const tb_wave_signal *tb_wave_find(const tb_wave *wave, const char *path);
 
-/* bits: `width` characters '0' '1' 'x' 'z', highest bit first, not terminated. Nonzero stops the reading and is returned. */
+/* bits: `width` characters '0' '1' 'x' 'z', highest bit first, not terminated. Nonzero stops the reading and is
+ * returned. */
 typedef int tb_wave_change(void *ctx, uint64_t time, uint32_t handle, const char *bits, uint32_t width);
 /*
- * Changes of the handles with want[handle] != 0, ordered by time, from `from` to `to`; the values that hold at `from` come first (a handle that has none yet is
- * not given). 0, what the callback returned, or -1 with one line in err.
+ * Changes of the handles with want[handle] != 0, ordered by time, from `from` to `to`; the values that hold at `from`
+ * come first (a handle that has none yet is not given). 0, what the callback returned, or -1 with one line in err.
  */
-int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to, tb_wave_change *change, void *ctx, char *err,
-                 size_t err_size);
+int tb_wave_read(tb_wave *wave, const uint8_t *want, uint64_t from, uint64_t to, tb_wave_change *change, void *ctx,
+                 char *err, size_t err_size);
 
 /*
- * Hexadecimal digits of a value, without leading zeros; a digit with an unknown bit is x or z. text has room for width / 4 + 2 characters; returns how many were
- * written before the terminator.
+ * Hexadecimal digits of a value, without leading zeros; a digit with an unknown bit is x or z. text has room for width
+ * / 4 + 2 characters; returns how many were written before the terminator.
  */
 size_t tb_wave_hex(const char *bits, uint32_t width, char *text);
 
 /*
- * Run `work` in a child process with limits of CPU time (seconds) and memory (MiB); its output goes where the caller's goes, pipes and sockets that the caller
- * has open are closed in it. Returns what `work` returned (0..125), or -1 when the child died or took four times as long: "path: damaged FST" in err, or
- * "path: damaged VCD" when the file begins as one.
+ * Run `work` in a child process with limits of CPU time (seconds) and memory (MiB); its output goes where the caller's
+ * goes, pipes and sockets that the caller has open are closed in it. Returns what `work` returned (0..125), or -1 when
+ * the child died or took four times as long: "path: damaged FST" in err, or "path: damaged VCD" when the file begins as
+ * one.
  */
-int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err, size_t err_size);
+int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err,
+                  size_t err_size);
 
 /* ---- what to look at ---- */
 typedef struct tb_wave_group {
@@ -75,27 +80,31 @@ typedef struct tb_wave_view {
 } tb_wave_view;
 
 /*
- * The signals of an instance (full path of its scope, with or without the file's outermost scope), as a view would show them: clock and reset, handshakes (valid,
- * ready, enable), state, data; ports before what is inside. Returns the number of paths written into `path` (each allocated; the caller frees).
+ * The signals of an instance (full path of its scope, with or without the file's outermost scope), as a view would show
+ * them: clock and reset, handshakes (valid, ready, enable), state, data; ports before what is inside. Returns the
+ * number of paths written into `path` (each allocated; the caller frees).
  */
 size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **path, size_t max);
 /*
- * The same for the innermost instance of a path that has signals: a path of the simulator may end with the names of blocks, which are cut off the end of `scope`.
+ * The same for the innermost instance of a path that has signals: a path of the simulator may end with the names of
+ * blocks, which are cut off the end of `scope`.
  */
 size_t tb_wave_instance_of(const tb_wave *wave, char *scope, const char **path, size_t max);
-/* The clock of the design: the first 1-bit signal outermost in the file whose name says so (clk, clock, clk_i, aclk ...). NULL: none. */
+/* The clock of the design: the first 1-bit signal outermost in the file whose name says so (clk, clock, clk_i, aclk
+ * ...). NULL: none. */
 const tb_wave_signal *tb_wave_clock(const tb_wave *wave);
 /*
- * Time between two rising edges of a clock (full path), the shortest of the first 64: cycle c begins at c times the period. 0 in *period: it has no two edges.
- * 0 or -1 with one line in err.
+ * Time between two rising edges of a clock (full path), the shortest of the first 64: cycle c begins at c times the
+ * period. 0 in *period: it has no two edges. 0 or -1 with one line in err.
  */
 int tb_wave_period(tb_wave *wave, const char *clock, uint64_t *period, char *err, size_t err_size);
 
-/* GTKWave save file (temporary name, rename). Signals that the file does not have are left out. 0 or -1 with one line in err. */
+/* GTKWave save file (temporary name, rename). Signals that the file does not have are left out. 0 or -1 with one line
+ * in err. */
 int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t err_size);
 /*
- * Timing diagram of the window, drawn from the file, into `out` as one <svg> element that may stand in an HTML page. Needs no script, knows light and dark. 0 or
- * -1 with one line in err.
+ * Timing diagram of the window, drawn from the file, into `out` as one <svg> element that may stand in an HTML page.
+ * Needs no script, knows light and dark. 0 or -1 with one line in err.
  */
 int tb_wave_svg(const tb_wave_view *view, FILE *out, char *err, size_t err_size);
 

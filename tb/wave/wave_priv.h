@@ -40,14 +40,16 @@ struct tb_wave {
     unsigned depth, records;           /* nested scopes; how many of the innermost are structs */
     uint64_t first, last;
     int exponent;
-    int (*read)(tb_wave *wave, wave_sink *sink, char *err, size_t err_size); /* 0 or -1; stops early when wave_put() says so */
+    /* 0 or -1; stops early when wave_put() says so */
+    int (*read)(tb_wave *wave, wave_sink *sink, char *err, size_t err_size);
     void (*close)(tb_wave *wave);
     void *lib; /* of the format */
 };
 
 /* Copy `len` bytes of text. NULL: out of memory. */
 const char *wave_text(tb_wave *wave, const char *text, size_t len);
-/* Enter or leave a scope. The members of a struct (record) are signals of the instance: "task_i.rows". -1: too deep, not in a scope, or out of memory. */
+/* Enter or leave a scope. The members of a struct (record) are signals of the instance: "task_i.rows". -1: too deep,
+ * not in a scope, or out of memory. */
 int wave_scope(tb_wave *wave, const char *name, size_t len, bool record);
 int wave_upscope(tb_wave *wave);
 /* A signal in the current scope; `name` may end with a range. -1: out of memory or limits. */
@@ -55,7 +57,8 @@ int wave_add(tb_wave *wave, const char *name, size_t len, uint32_t width, uint32
 /* Handles up to `handle` exist; its width (0: not read). -1: out of memory or limits. */
 int wave_handle(tb_wave *wave, uint32_t handle, uint32_t width);
 
-/* One change, in order of time; len characters, fewer than the width are extended as the VCD standard says. Nonzero: stop reading. */
+/* One change, in order of time; len characters, fewer than the width are extended as the VCD standard says. Nonzero:
+ * stop reading. */
 int wave_put(wave_sink *sink, uint64_t time, uint32_t handle, const char *bits, size_t len);
 
 /* The readers: fill an empty tb_wave whose path is set. 0 or -1 with one line in err. */
@@ -70,6 +73,7 @@ bool wave_fst_library(void);
 bool wave_is_vcd(const char *path);
 
 /* A new tb_wave that one given function fills; tb_wave_open() chooses the function. */
-tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err, size_t err_size);
+tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err,
+                        size_t err_size);
 
 #endif

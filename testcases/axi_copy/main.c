@@ -112,7 +112,8 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
     const int64_t error = tb_knobs_get(run->knobs, "error");
     bool ok = true;
     if (error != 0) {
-        tb_axi_slave_inject(&dev->run.port[COPY_PORT_MEM]->slave, (unsigned)error - 1, (uint64_t)tb_knobs_get(run->knobs, "error_at"));
+        tb_axi_slave_inject(&dev->run.port[COPY_PORT_MEM]->slave, (unsigned)error - 1,
+                            (uint64_t)tb_knobs_get(run->knobs, "error_at"));
     }
     for (uint32_t i = 0; i < copies && ok; i++) {
         const job j = make_job(run, i), next = make_job(run, i + 1);

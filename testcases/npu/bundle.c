@@ -49,7 +49,8 @@ static void find_culprit(tb_report *r) {
         for (uint64_t i = tb_axi_log_first(log); i < log->count; i++) {
             const tb_axi_burst *burst = tb_axi_log_get(log, i);
             if (burst->write && burst->has_addr && burst->first != TB_AXI_LOG_NEVER && w->addr >= burst->addr &&
-                w->addr - burst->addr < tb_axi_burst_bytes(log, burst) && (r->culprit == NULL || burst->first > r->culprit->first)) {
+                w->addr - burst->addr < tb_axi_burst_bytes(log, burst) &&
+                (r->culprit == NULL || burst->first > r->culprit->first)) {
                 r->culprit = burst;
                 r->culprit_port = p;
             }
@@ -72,7 +73,8 @@ static void judge(tb_report *r) {
 static void where(const tb_report *r, unsigned port, const tb_axi_burst *burst, char *dst, size_t size) {
     char scratch[16];
     if (r->story->port[port].registers) {
-        snprintf(dst, size, "%s, 0x%08x", npu_explain_reg((uint32_t)burst->addr, scratch, sizeof scratch), (uint32_t)burst->data);
+        snprintf(dst, size, "%s, 0x%08x", npu_explain_reg((uint32_t)burst->addr, scratch, sizeof scratch),
+                 (uint32_t)burst->data);
     } else {
         npu_explain_where(&npu_bundle_of(r)->ex, burst->addr, dst, size);
     }
@@ -139,8 +141,8 @@ void bundle_wrong_line(const tb_report *r, const npu_ex_wrong *w, char *dst, siz
     bundle_wrong_values(r, w, got, expected, sizeof got);
     if (w->task != NPU_EX_NONE) {
         bundle_task_name(r, w->task, name, sizeof name);
-        snprintf(dst, size, "%s, c %u, h %u, w %u, 0x%08" PRIx64 ": got %s, expected %s", name, w->at[0], w->at[1], w->at[2], w->addr, got,
-                 expected);
+        snprintf(dst, size, "%s, c %u, h %u, w %u, 0x%08" PRIx64 ": got %s, expected %s", name, w->at[0], w->at[1],
+                 w->at[2], w->addr, got, expected);
     } else {
         npu_explain_where(&b->ex, w->addr, where, sizeof where);
         snprintf(dst, size, "of no task, 0x%08" PRIx64 " (%s): got %s, expected %s", w->addr, where, got, expected);

@@ -26,7 +26,8 @@ void bundle_wrong_line(const tb_report *r, const npu_ex_wrong *w, char *dst, siz
 /* Its two values as text, each of `size` bytes. */
 void bundle_wrong_values(const tb_report *r, const npu_ex_wrong *w, char *got, char *expected, size_t size);
 
-typedef void bundle_register(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed, const char *meaning);
+typedef void bundle_register(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed,
+                             const char *meaning);
 /* The registers that a task was started with; changed: other than those of the task of its unit before it. */
 void bundle_each_register(const tb_report *r, uint32_t task, bundle_register *each, void *ctx);
 

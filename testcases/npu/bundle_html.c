@@ -12,11 +12,15 @@
 
 const char bundle_style[] =
     ":root{--h0:#eceff1;--h1:#f7c6bf;--h2:#ef9a8f;--h3:#e06a5c;--h4:#c53f33;--h5:#96201a;--hm:#7b8fb5}"
-    "@media(prefers-color-scheme:dark){:root{--h0:#2a3036;--h1:#5a2a28;--h2:#8a352f;--h3:#bb4a40;--h4:#e36b5d;--h5:#ffa79b;--hm:#8296c4}}"
+    "@media(prefers-color-scheme:dark){:root{--h0:#2a3036;--h1:#5a2a28;--h2:#8a352f;--h3:#bb4a40;--h4:#e36b5d;--h5:#"
+    "ffa79b;--hm:#8296c4}}"
     ".heat{display:flex;flex-wrap:wrap;gap:10px 12px;margin:.8em 0}.heat figure{margin:0;"
-    "text-align:center;font-size:.75rem;color:var(--soft)}.heat svg{display:block;margin:0 auto 2px;border:1px solid var(--line)}"
-    ".heat0{fill:var(--h0)}.heat1{fill:var(--h1)}.heat2{fill:var(--h2)}.heat3{fill:var(--h3)}.heat4{fill:var(--h4)}.heat5{fill:var(--h5)}"
-    ".heatm{fill:var(--hm)}.key{display:inline-flex;align-items:center;gap:5px;margin-right:14px;font-size:.8rem;color:var(--soft)}"
+    "text-align:center;font-size:.75rem;color:var(--soft)}.heat svg{display:block;margin:0 auto 2px;border:1px solid "
+    "var(--line)}"
+    ".heat0{fill:var(--h0)}.heat1{fill:var(--h1)}.heat2{fill:var(--h2)}.heat3{fill:var(--h3)}.heat4{fill:var(--h4)}."
+    "heat5{fill:var(--h5)}"
+    ".heatm{fill:var(--hm)}.key{display:inline-flex;align-items:center;gap:5px;margin-right:14px;font-size:.8rem;color:"
+    "var(--soft)}"
     ".key svg{flex:none}";
 
 /* ---- output elements ---- */
@@ -27,7 +31,9 @@ static void legend(FILE *out) {
     } keys[] = {{"heat0", "right"}, {"heat1", "few wrong"}, {"heat5", "all wrong"}, {"heatm", "not written"}};
     fputs("<p>", out);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        fprintf(out, "<span class=\"key\"><svg width=\"12\" height=\"12\"><rect class=\"%s\" width=\"12\" height=\"12\"/></svg>%s</span>",
+        fprintf(out,
+                "<span class=\"key\"><svg width=\"12\" height=\"12\"><rect class=\"%s\" width=\"12\" "
+                "height=\"12\"/></svg>%s</span>",
                 keys[i].class, keys[i].text);
     }
     fputs("</p>\n", out);
@@ -66,7 +72,9 @@ static void heat_map(const tb_report *r, uint32_t task, FILE *out) {
 
 static void wrong_table(const tb_report *r, FILE *out) {
     const npu_bundle *b = npu_bundle_of(r);
-    fputs("<div class=\"scroll\"><table><tr><th>task</th><th>channel</th><th>row</th><th>column</th><th>address</th><th>got</th>"
+    fputs("<div "
+          "class=\"scroll\"><table><tr><th>task</th><th>channel</th><th>row</th><th>column</th><th>address</"
+          "th><th>got</th>"
           "<th>expected</th></tr>\n",
           out);
     for (size_t i = 0; i < b->ex.wrongs && i < ELEMENTS; i++) {
@@ -82,9 +90,12 @@ static void wrong_table(const tb_report *r, FILE *out) {
                 fprintf(out, "<td>%u</td>", w->at[d]);
             }
         }
-        fprintf(out, "<td class=\"m\">0x%08" PRIx64 "</td><td class=\"m\">%s</td><td class=\"m\">%s</td></tr>\n", w->addr, got, expected);
+        fprintf(out, "<td class=\"m\">0x%08" PRIx64 "</td><td class=\"m\">%s</td><td class=\"m\">%s</td></tr>\n",
+                w->addr, got, expected);
     }
-    fprintf(out, "</table></div>\n<p class=\"soft\">%" PRIu64 " wrong elements in %" PRIu64 " bytes; wrong.txt lists them.</p>\n",
+    fprintf(out,
+            "</table></div>\n<p class=\"soft\">%" PRIu64 " wrong elements in %" PRIu64
+            " bytes; wrong.txt lists them.</p>\n",
             b->ex.wrong_elements, b->ex.wrong_bytes);
 }
 
@@ -114,7 +125,8 @@ static void outputs(const tb_report *r, FILE *out) {
         bundle_extent_line(r, i, line, sizeof line);
         fputs("<div class=\"card\"><b>", out);
         rep_xml(out, name);
-        fprintf(out, "</b>, output %u x %u x %u (channels, rows, columns)<br>", t->out.size[0], t->out.size[1], t->out.size[2]);
+        fprintf(out, "</b>, output %u x %u x %u (channels, rows, columns)<br>", t->out.size[0], t->out.size[1],
+                t->out.size[2]);
         rep_xml(out, line);
         heat_map(r, i, out);
         legend(out);
@@ -128,13 +140,14 @@ static void outputs(const tb_report *r, FILE *out) {
 
 /* ---- registers ---- */
 
-static void register_row(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed, const char *meaning) {
+static void register_row(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed,
+                         const char *meaning) {
     FILE *out = (FILE *)ctx;
     if (value == 0 && !changed) {
         return;
     }
-    fprintf(out, "<tr%s><td class=\"m\">%s</td><td class=\"m\">0x%03x</td><td class=\"m\">0x%08x</td><td>", changed ? " class=\"now\"" : "",
-            name, offset, value);
+    fprintf(out, "<tr%s><td class=\"m\">%s</td><td class=\"m\">0x%03x</td><td class=\"m\">0x%08x</td><td>",
+            changed ? " class=\"now\"" : "", name, offset, value);
     rep_xml(out, meaning);
     fputs("</td></tr>\n", out);
 }
@@ -151,7 +164,8 @@ static void program(const tb_report *r, FILE *out) {
     fputs("<div class=\"scroll\"><table><caption>", out);
     rep_xmlf(out,
              "%s of %zu tasks, started at cycle %" PRIu64
-             ". Marked: other than in the task of its unit before it. Registers that are not listed are 0. All writes: registers.txt",
+             ". Marked: other than in the task of its unit before it. Registers that are not listed are 0. All writes: "
+             "registers.txt",
              name, b->ex.tasks, b->ex.task[b->task].cycle);
     fputs("</caption><tr><th>register</th><th>offset</th><th>value</th><th>meaning</th></tr>\n", out);
     bundle_each_register(r, b->task, register_row, out);

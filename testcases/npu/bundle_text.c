@@ -57,7 +57,8 @@ void bundle_each_register(const tb_report *r, uint32_t task, bundle_register *ea
     }
 }
 
-static void print_register(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed, const char *text) {
+static void print_register(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed,
+                           const char *text) {
     if (value == 0 && !changed) {
         return;
     }
@@ -68,8 +69,9 @@ static void print_program(const tb_report *r, uint32_t task, FILE *out) {
     const npu_bundle *b = npu_bundle_of(r);
     char name[48];
     bundle_task_name(r, task, name, sizeof name);
-    fprintf(out, "%s, started at cycle %" PRIu64 " (* differs from the task before it; those that are not listed are 0)\n", name,
-            b->ex.task[task].cycle);
+    fprintf(out,
+            "%s, started at cycle %" PRIu64 " (* differs from the task before it; those that are not listed are 0)\n",
+            name, b->ex.task[task].cycle);
     bundle_each_register(r, task, print_register, out);
 }
 
@@ -106,8 +108,8 @@ void bundle_wrong_txt(const tb_report *r, FILE *out) {
         fputs("not available: RTL and model were not compared\n", out);
         return;
     }
-    fprintf(out, "%" PRIu64 " wrong elements in %" PRIu64 " bytes; %zu are listed\n", b->ex.wrong_elements, b->ex.wrong_bytes,
-            b->ex.wrongs);
+    fprintf(out, "%" PRIu64 " wrong elements in %" PRIu64 " bytes; %zu are listed\n", b->ex.wrong_elements,
+            b->ex.wrong_bytes, b->ex.wrongs);
     for (size_t i = 0; i < b->ex.wrongs; i++) {
         char line[256];
         bundle_wrong_line(r, &b->ex.wrong[i], line, sizeof line);
@@ -160,7 +162,8 @@ void bundle_text(const tb_report *r, FILE *out, bool full) {
         print_program(r, b->task, out);
     } else if (b->task < b->ex.tasks) {
         bundle_task_name(r, b->task, name, sizeof name);
-        fprintf(out, "\nTask      %s of %zu tasks, started at cycle %" PRIu64 "\n", name, b->ex.tasks, b->ex.task[b->task].cycle);
+        fprintf(out, "\nTask      %s of %zu tasks, started at cycle %" PRIu64 "\n", name, b->ex.tasks,
+                b->ex.task[b->task].cycle);
     }
     if (full && b->ex.bufs_from > 0) {
         fprintf(out, "\nNames of buffers hold from cycle %" PRIu64 " on.\n", b->ex.bufs_from);

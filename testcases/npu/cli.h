@@ -39,8 +39,9 @@ int cli_written(int error, const char *path, char *err, size_t err_size);
 /* --bus F.json. 0; -1 with one line in err. */
 int cli_bus_json(const char *path, const char *json, char *err, size_t err_size);
 
-/* Add a measured case to the sums of a result file: work_cases, work_cycles (with a task), and what they need at least: bound_mesh, bound_read, bound_write (two
-   channels of 16 bytes), bound (sum of the largest one of each case). Nothing without RTL or bounds. */
+/* Add a measured case to the sums of a result file: work_cases, work_cycles (with a task), and what they need at least:
+   bound_mesh, bound_read, bound_write (two channels of 16 bytes), bound (sum of the largest one of each case). Nothing
+   without RTL or bounds. */
 void cli_add_work(tb_kv *extra, const tc_stats *stats);
 
 /* The measurements of a run. */

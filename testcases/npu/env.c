@@ -7,14 +7,15 @@
 #include <string.h>
 
 /*
- * Seconds of CPU time before the first snapshot. Snapshots cost some milliseconds each, so with one for every case that only runs for a few, they would be the larger
- * part of many tests; to repeat a case that young costs next to nothing.
+ * Seconds of CPU time before the first snapshot. Snapshots cost some milliseconds each, so with one for every case that
+ * only runs for a few, they would be the larger part of many tests; to repeat a case that young costs next to nothing.
  */
 #define SNAP_DELAY 0.25
 
-const tc_test *const tc_tests[] = {&tc_conv,      &tc_dw,     &tc_linear,   &tc_convert,  &tc_int8_chain, &tc_concat, &tc_regs,
-                                   &tc_bus_error, &tc_chain,  &tc_sequence, &tc_nonsense, &tc_faults,     &tc_pool,   &tc_eltwise,
-                                   &tc_act,       &tc_reduce, &tc_upsample, &tc_copy,     &tc_jobs,       &tc_graph};
+const tc_test *const tc_tests[] = {&tc_conv,     &tc_dw,       &tc_linear,    &tc_convert, &tc_int8_chain,
+                                   &tc_concat,   &tc_regs,     &tc_bus_error, &tc_chain,   &tc_sequence,
+                                   &tc_nonsense, &tc_faults,   &tc_pool,      &tc_eltwise, &tc_act,
+                                   &tc_reduce,   &tc_upsample, &tc_copy,      &tc_jobs,    &tc_graph};
 const size_t tc_test_count = sizeof tc_tests / sizeof tc_tests[0];
 
 const char *const tc_bus_names[TC_BUS_COUNT] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
@@ -69,10 +70,11 @@ void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status 
         npu_dev_check_hang(run->dev); /* its own failure says more than the driver's */
     }
     if (got == NPU_ERR_BUS || got == NPU_ERR_DEVICE) {
-        tc_fail(run, signature, "%s: the driver answered \"%s\" (ERR = 0x%02X), expected \"%s\"", what, npu_strerror(got),
-                run->npu.last_err, npu_strerror(want));
+        tc_fail(run, signature, "%s: the driver answered \"%s\" (ERR = 0x%02X), expected \"%s\"", what,
+                npu_strerror(got), run->npu.last_err, npu_strerror(want));
     } else {
-        tc_fail(run, signature, "%s: the driver answered \"%s\", expected \"%s\"", what, npu_strerror(got), npu_strerror(want));
+        tc_fail(run, signature, "%s: the driver answered \"%s\", expected \"%s\"", what, npu_strerror(got),
+                npu_strerror(want));
     }
 }
 
@@ -92,7 +94,8 @@ static void count_access(void *ctx, bool write, uint32_t offset, uint32_t value,
 static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes) {
     char dump[1100];
     run->devices++;
-    snprintf(dump, sizeof dump, run->devices == 1 ? "%.1000s" : "%.1000s/device-%u", run->dump != NULL ? run->dump : "", run->devices);
+    snprintf(dump, sizeof dump, run->devices == 1 ? "%.1000s" : "%.1000s/device-%u", run->dump != NULL ? run->dump : "",
+             run->devices);
     const npu_dev_cfg cfg = {.kind = run->setup.kind,
                              .n = run->n,
                              .seed = device_seed,
@@ -131,7 +134,8 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
     return 0;
 }
 
-int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us) {
+int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait,
+            uint32_t timeout_us) {
     if (run->dev != NULL) { /* shared */
         npu_dev_alloc_reset(run->dev);
     } else if (open_device(run, bus, device_seed, ddr_bytes) != 0) {
@@ -178,7 +182,8 @@ static char *bus_stats(const npu_dev *dev, bool json) {
     return text;
 }
 
-/* The case failed before its first snapshot: execute it once more with one from the beginning. 0, or -1 with one line in run->no_wave. */
+/* The case failed before its first snapshot: execute it once more with one from the beginning. 0, or -1 with one line
+ * in run->no_wave. */
 static int repeat_for_wave(tc_run *run) {
     tb_result result;
     tb_result_init(&result);
@@ -312,7 +317,8 @@ bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, ui
     if ((value & mask) != (want & mask)) {
         char signature[96];
         snprintf(signature, sizeof signature, "register %s", name);
-        tc_fail(run, signature, "%s (0x%03X) reads 0x%08X, expected 0x%08X in the bits 0x%08X", name, offset, value, want & mask, mask);
+        tc_fail(run, signature, "%s (0x%03X) reads 0x%08X, expected 0x%08X in the bits 0x%08X", name, offset, value,
+                want & mask, mask);
         return false;
     }
     return true;

@@ -71,7 +71,8 @@ static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     t->setup.plusargs = t->plusarg[0] != NULL ? t->plusarg : NULL;
     const bool model = t->setup.kind == NPU_DEV_MODEL;
     if (!model && tb_shim_get() == NULL) {
-        snprintf(err, err_size, "--device %s: this program contains no RTL, expected model", cli_kind_name(t->setup.kind));
+        snprintf(err, err_size, "--device %s: this program contains no RTL, expected model",
+                 cli_kind_name(t->setup.kind));
         return -1;
     }
     if (o->code_cov != NULL && model) {
@@ -100,8 +101,9 @@ static void again(const tb_prog *prog, char *dst, size_t size) {
         snprintf(init, sizeof init, " INIT_SEED=0x%" PRIx64, s->init_seed);
     }
     snprintf(dst, size, "%s%s%s%s%s%s%s%s", s->kind != NPU_DEV_TANDEM ? " DEVICE=" : "",
-             s->kind != NPU_DEV_TANDEM ? cli_kind_name(s->kind) : "", s->broken.on ? " BREAK=" : "", s->broken.on ? t->broken_text : "",
-             init, s->plusargs != NULL ? " PLUSARG=" : "", s->plusargs != NULL ? t->plusarg[0] : "", s->no_checks ? " NO_CHECKS=1" : "");
+             s->kind != NPU_DEV_TANDEM ? cli_kind_name(s->kind) : "", s->broken.on ? " BREAK=" : "",
+             s->broken.on ? t->broken_text : "", init, s->plusargs != NULL ? " PLUSARG=" : "",
+             s->plusargs != NULL ? t->plusarg[0] : "", s->no_checks ? " NO_CHECKS=1" : "");
 }
 
 static void note(const tb_prog *prog, char *dst, size_t size) {
@@ -166,7 +168,8 @@ static int execute(tb_prog_run *p) {
     snprintf(p->failure.signature, sizeof p->failure.signature, "%s", run->failure.signature);
     snprintf(p->failure.path, sizeof p->failure.path, "%s", run->failure.path);
     const bool clock = t->setup.kind != NPU_DEV_MODEL;
-    snprintf(p->no_wave, sizeof p->no_wave, "%s", clock || p->fail_wave == NULL ? run->no_wave : "the model has no clock");
+    snprintf(p->no_wave, sizeof p->no_wave, "%s",
+             clock || p->fail_wave == NULL ? run->no_wave : "the model has no clock");
     snprintf(p->err, sizeof p->err, "%s", run->err);
     return rc;
 }
@@ -197,7 +200,8 @@ static void print_run(const tandem *t, const tc_run *run) {
 /* A case that has passed is covered. */
 static void count_case(const tandem *t, const tb_prog_run *p) {
     char what[400];
-    if (t->cov != NULL && npu_cov_case(t->cov, p->test->name, NPU_CFG_N, t->setup.kind != NPU_DEV_MODEL, p->knobs, what, sizeof what) > 0) {
+    if (t->cov != NULL && npu_cov_case(t->cov, p->test->name, NPU_CFG_N, t->setup.kind != NPU_DEV_MODEL, p->knobs, what,
+                                       sizeof what) > 0) {
         tb_result_fail(p->result, TB_FAIL, "illegal coverage", "what must not occur has occurred: %s", what);
     }
 }
@@ -288,7 +292,8 @@ int main(int argc, char **argv) {
             "seed of the initial state of registers and memories (else it\n"
             "follows from the case); nothing may depend on it",
             &t.setup.init_seed, .given = &t.setup.have_init_seed, .sets = TB_IN_EVERY),
-        OPT(FLAG, "--no-checks", NULL, "builds with taps: without the checks of the units", &t.setup.no_checks, .sets = TB_IN_EVERY),
+        OPT(FLAG, "--no-checks", NULL, "builds with taps: without the checks of the units", &t.setup.no_checks,
+            .sets = TB_IN_EVERY),
         OPT(TEXT, "--plusarg", "+A", "for $test$plusargs of the design", &t.plusarg[0], .sets = TB_IN_EVERY),
         OPT(MAYBE, "--perf", "[F.svg]",
             "all performance counters and what happened over time, also as a\n"
@@ -298,8 +303,8 @@ int main(int argc, char **argv) {
             "what went over each port: lengths, latencies, bursts in flight,\n"
             "efficiency, recommendations of the protocol; also as JSON",
             &t, .take = take_bus, .sets = TB_IN_RUN),
-        OPT(U64, "--window", "W", "cycles of one row of it (fits by itself)", &t.perf_window, .given = &t.have_window, .lo = 1,
-            .hi = UINT32_MAX, .sets = TB_IN_RUN),
+        OPT(U64, "--window", "W", "cycles of one row of it (fits by itself)", &t.perf_window, .given = &t.have_window,
+            .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_RUN),
     };
     const tb_prog prog = {.about = "operators and tests on the whole NPU",
                           .cfg = NPU_CFG_NAME,

@@ -42,7 +42,10 @@ static const group groups[] = {
       {C(ALU_WAITS_ROOM), "stall: send_buf", 'c'},
       {C(ALU0_RESULTS), "results out, channel 0", 'c'},
       {C(ALU1_RESULTS), "results out, channel 1", 'c'}}},
-    {"POOL", {{C(POOL_BUSY), "busy", 'c'}, {C(POOL_WAITS_INPUT), "stall: input", 'c'}, {C(POOL_WAITS_ROOM), "stall: send_buf", 'c'}}},
+    {"POOL",
+     {{C(POOL_BUSY), "busy", 'c'},
+      {C(POOL_WAITS_INPUT), "stall: input", 'c'},
+      {C(POOL_WAITS_ROOM), "stall: send_buf", 'c'}}},
     {"read channel 0",
      {{C(READ0_BEATS), "beats", 'c'},
       {C(READ0_BURSTS), "bursts", 'n'},
@@ -181,7 +184,8 @@ static size_t used_tracks(const tc_stats *s, const track **used) {
 
 /* One cell: percent and a bar of eighths. */
 static void print_cell(FILE *out, double v) {
-    static const char *const bar[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+    static const char *const bar[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                      "\u2585", "\u2586", "\u2587", "\u2588"};
     if (v <= 0) {
         fputs("    .", out);
         return;
@@ -193,7 +197,9 @@ static void print_cell(FILE *out, double v) {
 static void print_series(FILE *out, const tc_stats *s, uint32_t n) {
     const track *used[TRACKS];
     const size_t count = used_tracks(s, used);
-    fprintf(out, "over time: one line is %u cycles; percent of its cycles (small letters), highest level in percent of full (capitals)\n",
+    fprintf(out,
+            "over time: one line is %u cycles; percent of its cycles (small letters), highest level in percent of full "
+            "(capitals)\n",
             s->series[0].cycles);
     for (size_t t = 0; t < count; t++) {
         fprintf(out, "  %-5s %s\n", used[t]->head, used[t]->name);
@@ -215,7 +221,8 @@ static void print_series(FILE *out, const tc_stats *s, uint32_t n) {
 void cli_print_perf(FILE *out, const tc_stats *s, uint32_t n) {
     print_counters(out, s->perf);
     if (s->series_count == 0) {
-        fprintf(out, "over time: not sampled: this RTL has no ports perf_event_o and perf_level_o, or nothing happened\n");
+        fprintf(out,
+                "over time: not sampled: this RTL has no ports perf_event_o and perf_level_o, or nothing happened\n");
         return;
     }
     print_series(out, s, n);
@@ -238,10 +245,14 @@ static const char *colour(const track *t) {
                                                                                : "#3f8f5f";
 }
 
-static void svg_track(FILE *f, const tc_stats *s, const track *t, uint32_t n, double top, double first, double per_cycle) {
-    fprintf(f, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LABEL_W - 8, top + TRACK_H / 2 + 4, t->name);
-    fprintf(f, "<rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" fill=\"#f2f3f5\"/>\n<path fill=\"%s\" d=\"M%.1f %.1f", LABEL_W,
-            top, PLOT_W, TRACK_H, colour(t), LABEL_W, top + TRACK_H);
+static void svg_track(FILE *f, const tc_stats *s, const track *t, uint32_t n, double top, double first,
+                      double per_cycle) {
+    fprintf(f, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LABEL_W - 8, top + TRACK_H / 2 + 4,
+            t->name);
+    fprintf(f,
+            "<rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" fill=\"#f2f3f5\"/>\n<path fill=\"%s\" "
+            "d=\"M%.1f %.1f",
+            LABEL_W, top, PLOT_W, TRACK_H, colour(t), LABEL_W, top + TRACK_H);
     for (size_t i = 0; i < s->series_count; i++) {
         const npu_dev_perf_window *w = &s->series[i];
         const double x = LABEL_W + ((double)w->from - first) * per_cycle;
@@ -259,15 +270,17 @@ static void svg_write(FILE *f, const tc_stats *s, uint32_t n) {
     const double cycles = (double)(last->from + last->cycles) - first;
     const double height = HEAD_H + (double)count * (TRACK_H + GAP_H) + 30;
     fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" "
-            "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"20\" font-size=\"14\">",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+            "font-family=\"sans-serif\" "
+            "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"20\" "
+            "font-size=\"14\">",
             LABEL_W + PLOT_W + 30, height, LABEL_W + PLOT_W + 30, height);
     rep_xml(f, s->what);
-    fprintf(
-        f,
-        "</text>\n<text x=\"12\" y=\"38\" fill=\"#555555\">%.0f cycles, windows of %u; blue: beats on the bus, green: work, red: waiting, "
-        "grey: levels (full height: full)</text>\n",
-        cycles, s->series[0].cycles);
+    fprintf(f,
+            "</text>\n<text x=\"12\" y=\"38\" fill=\"#555555\">%.0f cycles, windows of %u; blue: beats on the bus, "
+            "green: work, red: waiting, "
+            "grey: levels (full height: full)</text>\n",
+            cycles, s->series[0].cycles);
     for (size_t t = 0; t < count; t++) {
         svg_track(f, s, used[t], n, HEAD_H + (double)t * (TRACK_H + GAP_H), first, PLOT_W / cycles);
     }
@@ -293,7 +306,9 @@ static void json_counters(FILE *f, const uint64_t *p) {
     fputs(",\n \"counters\": [", f);
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         for (const counter *c = groups[g].counter; c->name != NULL; c++) {
-            fprintf(f, "%s\n  {\"number\": %u, \"group\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"value\": %" PRIu64 "}",
+            fprintf(f,
+                    "%s\n  {\"number\": %u, \"group\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"value\": %" PRIu64
+                    "}",
                     first ? "" : ",", c->number, groups[g].name, c->name,
                     c->unit == 'c'   ? "cycles"
                     : c->unit == 'n' ? "number"
@@ -310,7 +325,8 @@ static void json_series(FILE *f, const tc_stats *s, uint32_t n) {
     const size_t count = used_tracks(s, used);
     fputs(",\n \"series\": [", f);
     for (size_t i = 0; i < s->series_count; i++) {
-        fprintf(f, "%s\n  {\"from\": %" PRIu64 ", \"cycles\": %u", i == 0 ? "" : ",", s->series[i].from, s->series[i].cycles);
+        fprintf(f, "%s\n  {\"from\": %" PRIu64 ", \"cycles\": %u", i == 0 ? "" : ",", s->series[i].from,
+                s->series[i].cycles);
         for (size_t t = 0; t < count; t++) {
             fprintf(f, ", \"%s\": %.4f", used[t]->name, value(used[t], &s->series[i], n));
         }
@@ -349,8 +365,8 @@ int cli_written(int error, const char *path, char *err, size_t err_size) {
     return 0;
 }
 
-static int write_file(const char *path, const tc_stats *s, uint32_t n, void (*write)(FILE *, const tc_stats *, uint32_t), char *err,
-                      size_t err_size) {
+static int write_file(const char *path, const tc_stats *s, uint32_t n,
+                      void (*write)(FILE *, const tc_stats *, uint32_t), char *err, size_t err_size) {
     rep_file f;
     int error = rep_file_open(&f, path);
     if (error == 0) {

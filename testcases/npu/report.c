@@ -126,7 +126,8 @@ void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
     fprintf(out, "  %-28s %" PRIu64 "\n", "cycles, register accesses in", s->cycles);
     if (s->macs != 0) {
         const uint32_t peak = 2 * n * n;
-        fprintf(out, "  %-28s %.1f %% of %u a cycle\n", "MAC utilisation", percent((double)s->macs, (double)s->cycles * peak), peak);
+        fprintf(out, "  %-28s %.1f %% of %u a cycle\n", "MAC utilisation",
+                percent((double)s->macs, (double)s->cycles * peak), peak);
     }
     fprintf(out, "  %-28s %" PRIu64 " read, %" PRIu64 " written\n", "bytes moved (whole beats)",
             (p[RD_BEATS] + p[RD_BEATS + 1]) * BEAT_BYTES, (p[WR_BEATS] + p[WR_BEATS + 1]) * BEAT_BYTES);
@@ -134,8 +135,10 @@ void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
     print_units(out, p);
     print_bounds(out, s);
     const double sim_s = s->rtl_s + s->harness_s;
-    fprintf(out, "  %-28s %.0f, golden model apart\n", "simulated cycles per second", sim_s > 0 ? (double)s->cycles / sim_s : 0.0);
-    fprintf(out, "  %-28s %.1f %% of that time, the RTL takes the rest\n", "testbench's own share", percent(s->harness_s, sim_s));
+    fprintf(out, "  %-28s %.0f, golden model apart\n", "simulated cycles per second",
+            sim_s > 0 ? (double)s->cycles / sim_s : 0.0);
+    fprintf(out, "  %-28s %.1f %% of that time, the RTL takes the rest\n", "testbench's own share",
+            percent(s->harness_s, sim_s));
     fprintf(out, "  %-28s %.2f s\n", "CPU time in all", cpu);
 }
 

@@ -1,8 +1,8 @@
 /*
  * tests.h - the tests of the whole NPU: a table of generators and executors, and what executors share.
  *
- * A case is a test, a configuration, a seed and the value of every knob of the test (docs/architecture.md section 2). The generator fills the knobs; the
- * executor reads nothing but the case.
+ * A case is a test, a configuration, a seed and the value of every knob of the test (docs/architecture.md section 2).
+ * The generator fills the knobs; the executor reads nothing but the case.
  */
 #ifndef TESTCASES_TESTS_H
 #define TESTCASES_TESTS_H
@@ -17,12 +17,13 @@
 #include "tb.h"
 
 /*
- * What an operator cannot do without, however it is cut into tasks: each executor fills it from the shape. The report prints the time that follows from it beside
- * the time that was measured.
+ * What an operator cannot do without, however it is cut into tasks: each executor fills it from the shape. The report
+ * prints the time that follows from it beside the time that was measured.
  */
 typedef struct tc_bounds {
-    const char *op;       /* "conv", "max pooling", ..; NULL: not filled */
-    uint64_t mac_cycles;  /* cycles of the mesh with every PE at work: MACs / (2*N*N), rounded up; 0 where the mesh has no part in it */
+    const char *op; /* "conv", "max pooling", ..; NULL: not filled */
+    /* cycles of the mesh with every PE at work: MACs / (2*N*N), rounded up; 0 where the mesh has no part in it */
+    uint64_t mac_cycles;
     uint64_t read_bytes;  /* every operand once, weights and factors included */
     uint64_t write_bytes; /* the result once */
 } tc_bounds;
@@ -37,7 +38,8 @@ typedef struct tc_stats {
     tc_bounds bounds;
     uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu/npu.md section 5 */
     bool has_time;                 /* the following two: RTL took part */
-    double rtl_s, harness_s;       /* CPU time of those cycles in the model of the RTL and around it; the golden model's is in neither */
+    /* CPU time of those cycles in the model of the RTL and around it; the golden model's is in neither */
+    double rtl_s, harness_s;
     const npu_dev_perf_window *series; /* --perf: what happened over time, owned by tc_run; NULL: not sampled */
     size_t series_count;
 } tc_stats;
@@ -56,8 +58,9 @@ typedef struct tc_setup {
 } tc_setup;
 
 /*
- * Several executions on one device, one after the other, for a test that runs other tests (testcases/npu/operator/faults.c): tc_open() starts the device over where it would open one,
- * and what the driver answers is the owner's business.
+ * Several executions on one device, one after the other, for a test that runs other tests
+ * (testcases/npu/operator/faults.c): tc_open() starts the device over where it would open one, and what the driver
+ * answers is the owner's business.
  */
 struct tc_run;
 typedef struct tc_share {
@@ -77,8 +80,10 @@ typedef struct tc_run {
     tc_setup setup;
     const char *wave;      /* FST file or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
-    bool snap_early;      /* its first snapshot when the device is opened; else after some time, and a case that fails before is repeated */
-    const char *dump;     /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    /* its first snapshot when the device is opened; else after some time, and a case that fails before is repeated */
+    bool snap_early;
+    /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
+    const char *dump;
     unsigned devices;     /* opened so far */
     uint64_t wave_window; /* its cycles before the failure; 0: as the device has it */
     bool perf;            /* sample the debug port */
@@ -108,8 +113,9 @@ typedef struct tc_test {
     const tb_knob *knobs;
     size_t knob_count;
     /*
-     * Fill every knob that is not pinned. plain: what is no part of the operator itself (splits, bus timing, a second run) is left at its simplest value instead of
-     * being drawn. -1 with one line: the pinned knobs contradict each other.
+     * Fill every knob that is not pinned. plain: what is no part of the operator itself (splits, bus timing, a second
+     * run) is left at its simplest value instead of being drawn. -1 with one line: the pinned knobs contradict each
+     * other.
      */
     int (*generate)(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
     /* Can these knobs be executed? -1 with one line: no. */
@@ -159,7 +165,8 @@ extern const uint32_t tc_writes_weight[2];
 /* The bus profile that the knobs `bus` and, where there is one, `writes` ask for. */
 const char *tc_bus(const tc_run *run);
 
-/* Open the device (or start the shared one over) and start the driver on it. 0; -1 with run->err (could not run) or with a failure in run->result. bus: profile or NULL. */
+/* Open the device (or start the shared one over) and start the driver on it. 0; -1 with run->err (could not run) or
+ * with a failure in run->result. bus: profile or NULL. */
 int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us);
 /* End checks, cycles and trace hash into run->result, device closed. Safe when nothing is open. */
 void tc_close(tc_run *run);

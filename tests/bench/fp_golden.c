@@ -1,5 +1,6 @@
 /*
- * fp_golden.c - the golden model behind the ports and the tap of an fp unit, in place of a Verilated design: tests of `--vectors` hold the model to the vectors.
+ * fp_golden.c - the golden model behind the ports and the tap of an fp unit, in place of a Verilated design: tests of
+ * `--vectors` hold the model to the vectors.
  *
  * Which operation is told by the name of the bench that it is linked with.
  */
@@ -73,7 +74,8 @@ static void ports(void *inst, tb_shim_port *out) {
     out[1] = (tb_shim_port){.name = "en_i", .width = 1, .input = true, .ptr = &g->en_i};
     out[2] = (tb_shim_port){.name = "a_i", .width = 32, .input = true, .ptr = &g->a_i};
     out[3] = (tb_shim_port){.name = "b_i", .width = 32, .input = true, .ptr = &g->b_i};
-    out[4] = (tb_shim_port){.name = "y_o", .width = g->narrow ? 8 : 32, .ptr = g->narrow ? (void *)&g->y8_o : (void *)&g->y_o};
+    out[4] = (tb_shim_port){
+        .name = "y_o", .width = g->narrow ? 8 : 32, .ptr = g->narrow ? (void *)&g->y8_o : (void *)&g->y_o};
 }
 
 /* By name, as a tap has them. */

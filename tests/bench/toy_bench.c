@@ -1,5 +1,6 @@
 /*
- * toy_bench.c - a bench without a Verilated design, for the tests of the benches' command line: it fails when its knobs say so.
+ * toy_bench.c - a bench without a Verilated design, for the tests of the benches' command line: it fails when its knobs
+ * say so.
  */
 #include "../../testcases/npu/unit/bench.h"
 
@@ -70,5 +71,8 @@ static int run(unit *u) {
     return 0;
 }
 
-const unit_bench unit_this_bench = {
-    .name = "toy", .about = "for tests of the command line", .knobs = knobs, .nknobs = sizeof knobs / sizeof *knobs, .run = run};
+const unit_bench unit_this_bench = {.name = "toy",
+                                    .about = "for tests of the command line",
+                                    .knobs = knobs,
+                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .run = run};

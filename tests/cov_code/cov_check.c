@@ -1,4 +1,5 @@
-/* cov_check.c - drives cov_toy for tests/test_cov_code.py: a run for each word of the command line after the first, which is the file; a word is the values of a_i, one a cycle. */
+/* cov_check.c - drives cov_toy for tests/test_cov_code.py: a run for each word of the command line after the first,
+ * which is the file; a word is the values of a_i, one a cycle. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* case.c - case files: what is read can be written, and that is the same text; the knobs of a table take what they accept. */
+/* case.c - case files: what is read can be written, and that is the same text; the knobs of a table take what they
+ * accept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,8 @@ static void same_knobs(const tb_kv *kv, const char *test, uint64_t seed) {
     }
     tb_kv_init(&text);
     tb_knobs_init(&back, table, KNOBS);
-    if (tb_case_to_kv(test, "n8", seed, &knobs, &text) != 0 || tb_case_knobs(&text, "again", &back, err, sizeof err) != 0) {
+    if (tb_case_to_kv(test, "n8", seed, &knobs, &text) != 0 ||
+        tb_case_knobs(&text, "again", &back, err, sizeof err) != 0) {
         fuzz_fail("a resolved case is a case", err);
     }
     for (size_t i = 0; i < KNOBS; i++) {

@@ -1,4 +1,5 @@
-/* code.c - files of code coverage, Verilator's and our own: what is read can be written and read, and merged with itself it has all hits twice. */
+/* code.c - files of code coverage, Verilator's and our own: what is read can be written and read, and merged with
+ * itself it has all hits twice. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

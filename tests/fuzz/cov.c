@@ -19,7 +19,8 @@ static void doubled(cov_data *data) {
     cov_data_init(&twice);
     for (int i = 0; i < 2; i++) {
         const int rc = cov_merge(&twice, data, &err);
-        if (rc == COV_CONFLICT) { /* a name is a coverpoint and a cross, or a cell has no place: the first merge says so */
+        /* a name is a coverpoint and a cross, or a cell has no place: the first merge says so */
+        if (rc == COV_CONFLICT) {
             fuzz_check_line(err.text);
             cov_data_free(&twice);
             return;
@@ -54,10 +55,12 @@ void fuzz_cov(const uint8_t *data, size_t size) {
     cov_data back;
     char *bytes = NULL;
     size_t printed = 0;
-    if (cov_parse_parts(&first, (const char *)data, shape_bytes, zero == NULL ? data : zero + 1, count_bytes, &err) != COV_OK) {
+    if (cov_parse_parts(&first, (const char *)data, shape_bytes, zero == NULL ? data : zero + 1, count_bytes, &err) !=
+        COV_OK) {
         fuzz_check_line(err.text);
     } else {
-        if (cov_print(&first, &bytes, &printed, &err) != COV_OK || cov_parse(&back, bytes, printed, "again", &err) != COV_OK) {
+        if (cov_print(&first, &bytes, &printed, &err) != COV_OK ||
+            cov_parse(&back, bytes, printed, "again", &err) != COV_OK) {
             fuzz_fail("what is read can be written and read", err.text);
         }
         same(&first, &back, "what is written is the same data");

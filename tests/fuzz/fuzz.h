@@ -1,6 +1,7 @@
 /*
- * fuzz.h - one function for each reader of files: whatever the bytes are, it returns. `make fuzz T=name` feeds them what libFuzzer invents, tests/test_fuzz.c what
- * stands in corpus/name. What a reader accepts must survive being written and read again.
+ * fuzz.h - one function for each reader of files: whatever the bytes are, it returns. `make fuzz T=name` feeds them
+ * what libFuzzer invents, tests/test_fuzz.c what stands in corpus/name. What a reader accepts must survive being
+ * written and read again.
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
@@ -15,10 +16,13 @@ void fuzz_runtime(const uint8_t *data, size_t size); /* the same on the golden m
 void fuzz_table(const uint8_t *data, size_t size);   /* calibration table */
 void fuzz_npy(const uint8_t *data, size_t size);     /* NumPy array of 2x3x2 floats */
 void fuzz_case(const uint8_t *data, size_t size);    /* case file */
-void fuzz_cov(const uint8_t *data, size_t size);     /* shape and counters of a coverage file, and the whole as a file */
-void fuzz_code(const uint8_t *data, size_t size);    /* file of code coverage, and its points and counters by themselves */
-void fuzz_vcd(const uint8_t *data, size_t size);     /* VCD */
-void fuzz_fst(const uint8_t *data, size_t size);     /* FST, read as axi-check reads it: in a child that may die with the library */
+/* shape and counters of a coverage file, and the whole as a file */
+void fuzz_cov(const uint8_t *data, size_t size);
+/* file of code coverage, and its points and counters by themselves */
+void fuzz_code(const uint8_t *data, size_t size);
+void fuzz_vcd(const uint8_t *data, size_t size); /* VCD */
+/* FST, read as axi-check reads it: in a child that may die with the library */
+void fuzz_fst(const uint8_t *data, size_t size);
 
 /* Print the line and abort: a property does not hold. */
 _Noreturn void fuzz_fail(const char *what, const char *detail);

@@ -1,4 +1,5 @@
-/* net.c - a small network with random weights, executed: what can be planned runs within the arrays of its blobs, whatever its settings are. */
+/* net.c - a small network with random weights, executed: what can be planned runs within the arrays of its blobs,
+ * whatever its settings are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,8 @@ void fuzz_net(const uint8_t *data, size_t size) {
     if (net_graph_set_input(&g, 8, 6, 3, &err) != NET_OK || net_graph_plan(&g, &err) != NET_OK) {
         fuzz_check_line(err.text);
     } else if (is_small(&g)) {
-        /* the settings may ask for more weights than the shapes do: that is refused before memory is taken, or it is an error */
+        /* the settings may ask for more weights than the shapes do: that is refused before memory is taken, or it is an
+         * error */
         if (net_graph_random_weights(&g, 7, &err) != NET_OK) {
             fuzz_check_line(err.text);
         } else if (!net_graph_is_int8(&g)) {

@@ -1,4 +1,5 @@
-/* param.c - ncnn's .param: what is read can be printed, and that is the same graph; planning it does no harm, and what is planned can be executed and simplified. */
+/* param.c - ncnn's .param: what is read can be printed, and that is the same graph; planning it does no harm, and what
+ * is planned can be executed and simplified. */
 #include <stdlib.h>
 
 #include "../net_equal.h"
@@ -33,7 +34,8 @@ static void run(net_graph *g) {
     net_error err = {""};
     net_ref *ref = NULL;
     for (int simplified = 0; simplified < 2; simplified++) {
-        net_status status = simplified == 0 ? net_graph_random_weights(g, 1, &err) : net_optimize(g, NULL, NULL, NULL, &err);
+        net_status status =
+            simplified == 0 ? net_graph_random_weights(g, 1, &err) : net_optimize(g, NULL, NULL, NULL, &err);
         if (status != NET_OK || net_ref_new(g, &ref, &err) != NET_OK) {
             fuzz_fail("a planned graph can be executed", err.text);
         }

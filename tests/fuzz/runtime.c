@@ -1,4 +1,5 @@
-/* runtime.c - the runtime: what can be planned runs on the golden model, twice with the same outputs, with memory of its own for each blob and with reuse. */
+/* runtime.c - the runtime: what can be planned runs on the golden model, twice with the same outputs, with memory of
+ * its own for each blob and with reuse. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ static uint64_t outputs(const net_graph *g, npu_dev *dev, bool reuse) {
     return hash;
 }
 
-/* The first byte of a comment-free file is '7', so the choices come from its size: quantised or not, simplified or not, and N. */
+/* The first byte of a comment-free file is '7', so the choices come from its size: quantised or not, simplified or not,
+ * and N. */
 static void run(net_graph *g, size_t size) {
     char text[400];
     net_error err = {""};

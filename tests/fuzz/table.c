@@ -15,7 +15,8 @@ void fuzz_table(const uint8_t *data, size_t size) {
     }
     char *text = NULL;
     size_t bytes = 0;
-    if (net_table_print(&t, &text, &bytes, &err) != NET_OK || net_table_parse(&again, text, bytes, "again", &err) != NET_OK) {
+    if (net_table_print(&t, &text, &bytes, &err) != NET_OK ||
+        net_table_parse(&again, text, bytes, "again", &err) != NET_OK) {
         fuzz_fail("what is read can be written and read", err.text);
     }
     if (again.count != t.count) {
@@ -24,7 +25,8 @@ void fuzz_table(const uint8_t *data, size_t size) {
     for (uint32_t i = 0; i < t.count; i++) {
         const net_table_line *a = &t.line[i];
         const net_table_line *b = net_table_find(&again, a->key, false);
-        if (b != &again.line[i] || a->count != b->count || memcmp(a->scale, b->scale, a->count * sizeof *a->scale) != 0) {
+        if (b != &again.line[i] || a->count != b->count ||
+            memcmp(a->scale, b->scale, a->count * sizeof *a->scale) != 0) {
             fuzz_fail("every line is found, with its scales", a->key);
         }
     }

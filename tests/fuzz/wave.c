@@ -108,7 +108,8 @@ static int read_fst(void *ctx) {
 
 void fuzz_fst(const uint8_t *data, size_t size) {
     static uint8_t *shared;
-    const size_t counters = __start___sancov_cntrs == NULL ? 0 : (size_t)(__stop___sancov_cntrs - __start___sancov_cntrs);
+    const size_t counters =
+        __start___sancov_cntrs == NULL ? 0 : (size_t)(__stop___sancov_cntrs - __start___sancov_cntrs);
     if (shared == NULL) {
         shared = mmap(NULL, counters + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED) {
@@ -122,7 +123,8 @@ void fuzz_fst(const uint8_t *data, size_t size) {
     const int status = tb_wave_guard(o.path, read_fst, &o, 5, 512, err, sizeof err);
     fuzz_told = NULL;
     if (shared[counters] != 0) {
-        fuzz_fail("the child found a property that does not hold", "run it alone with a debugger that follows children");
+        fuzz_fail("the child found a property that does not hold",
+                  "run it alone with a debugger that follows children");
     }
     if (status < 0) {
         fuzz_check_line(err);

@@ -120,7 +120,8 @@ static void mode(uint8_t number, uint64_t time) {
         tb_sim_assert_text(message, text, sizeof text, path, sizeof path);
         printf("said%u=%s | %s\n", (unsigned)number, text, path);
     }
-    printf("other%u=%d %s\n", (unsigned)number, b.shim->finished(b.inst), b.shim->assert_message(b.inst) ? "failed" : "-");
+    printf("other%u=%d %s\n", (unsigned)number, b.shim->finished(b.inst),
+           b.shim->assert_message(b.inst) ? "failed" : "-");
     a.shim->destroy(a.inst);
     b.shim->destroy(b.inst);
 }

@@ -1,6 +1,6 @@
 /*
- * vcd2fst.c - writes what is in a waveform file as FST, through the library that Verilator ships: tests need FST files, and gtkwave's program of this name is not
- * installed everywhere. usage: vcd2fst FILE OUT.fst
+ * vcd2fst.c - writes what is in a waveform file as FST, through the library that Verilator ships: tests need FST files,
+ * and gtkwave's program of this name is not installed everywhere. usage: vcd2fst FILE OUT.fst
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +49,8 @@ static void header(writer *w, tb_wave *wave) {
             scope = s[i].scope;
         }
         snprintf(name, sizeof name, "%s%s%s", s[i].name, s[i].range[0] != '\0' ? " " : "", s[i].range);
-        const fstHandle h = fstWriterCreateVar(w->fst, s[i].parameter ? FST_VT_VCD_PARAMETER : FST_VT_VCD_WIRE, FST_VD_IMPLICIT, s[i].width,
-                                               name, w->handle[s[i].handle]);
+        const fstHandle h = fstWriterCreateVar(w->fst, s[i].parameter ? FST_VT_VCD_PARAMETER : FST_VT_VCD_WIRE,
+                                               FST_VD_IMPLICIT, s[i].width, name, w->handle[s[i].handle]);
         w->handle[s[i].handle] = w->handle[s[i].handle] != 0 ? w->handle[s[i].handle] : h;
     }
     leave(w, scope, 0);

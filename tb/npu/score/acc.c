@@ -7,7 +7,8 @@
 typedef struct state {
     tb_sig en, first, last, ps[2], valid, sum[2];
     uint32_t n;
-    uint64_t enabled;               /* cycles; not cleared by a reset, as the vectors of im2col are counted the same way */
+    /* cycles; not cleared by a reset, as the vectors of im2col are counted the same way */
+    uint64_t enabled;
     uint64_t first_bits, last_bits; /* flags of the columns: bit c is that of column c */
     int32_t sums[32][2][32];        /* by slot: all blocks of a tile put the same pixels into the same slot */
     uint32_t expected;              /* columns whose sums leave now */
@@ -17,8 +18,9 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"en_i", &s->en},     {"first_i", &s->first}, {"last_i", &s->last},   {"ps0_i", &s->ps[0]},
-                                  {"ps1_i", &s->ps[1]}, {"valid_o", &s->valid}, {"sum0_o", &s->sum[0]}, {"sum1_o", &s->sum[1]}};
+    const npu_score_sig sigs[] = {{"en_i", &s->en},       {"first_i", &s->first}, {"last_i", &s->last},
+                                  {"ps0_i", &s->ps[0]},   {"ps1_i", &s->ps[1]},   {"valid_o", &s->valid},
+                                  {"sum0_o", &s->sum[0]}, {"sum1_o", &s->sum[1]}};
     s->n = npu_score_n(c);
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;
@@ -120,5 +122,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"mesh", NULL};
 
-const tb_check_ops npu_score_acc = {
-    .unit = "acc", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_acc = {.unit = "acc",
+                                    .inputs = inputs,
+                                    .state_bytes = sizeof(state),
+                                    .open = open,
+                                    .clear = clear,
+                                    .cycle = cycle,
+                                    .finish = finish};

@@ -56,7 +56,8 @@ static void take_out(tb_check *c, state *s) {
     for (uint32_t l = 0; l < s->lanes; l++) {
         if (got[l] != v->y[l]) {
             char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "%s, lane %" PRIu32 ", v 0x%08" PRIx32, v->act < CM_ACT_COUNT ? names[v->act] : "?", l, v->x[l]);
+            snprintf(where, sizeof where, "%s, lane %" PRIu32 ", v 0x%08" PRIx32,
+                     v->act < CM_ACT_COUNT ? names[v->act] : "?", l, v->x[l]);
             snprintf(g, sizeof g, "0x%08" PRIx32, got[l]);
             snprintf(e, sizeof e, "0x%08" PRIx32, v->y[l]);
             tb_check_fail(c, "y", s->out, where, g, e);
@@ -68,7 +69,8 @@ static void take_out(tb_check *c, state *s) {
 
 static void take_in(state *s) {
     vector *v = &s->ring[s->in++ % RING];
-    const uint32_t p[4] = {(uint32_t)tb_get(s->p[0]), (uint32_t)tb_get(s->p[1]), (uint32_t)tb_get(s->p[2]), (uint32_t)tb_get(s->p[3])};
+    const uint32_t p[4] = {(uint32_t)tb_get(s->p[0]), (uint32_t)tb_get(s->p[1]), (uint32_t)tb_get(s->p[2]),
+                           (uint32_t)tb_get(s->p[3])};
     v->act = (uint32_t)tb_get(s->act);
     memcpy(v->x, s->x.ptr, 4 * s->lanes);
     for (uint32_t l = 0; l < s->lanes; l++) {

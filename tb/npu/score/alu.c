@@ -12,8 +12,8 @@
 #define TASK_WORDS 20u /* of 32 bits in a task_i */
 
 typedef struct state {
-    tb_sig task_valid, task_ready, task, done, busy, result_we, result, job_valid, job_ready, job_bytes, word_valid, word_ready, word, idle,
-        event;
+    tb_sig task_valid, task_ready, task, done, busy, result_we, result, job_valid, job_ready, job_bytes, word_valid,
+        word_ready, word, idle, event;
     tb_sig walk_start[CHANNELS], walk_task[CHANNELS], chan_task[CHANNELS], chan_data[CHANNELS], chan_room[CHANNELS];
     bool active, fresh; /* a task runs; it has begun in the cycle before */
     uint32_t raw[TASK_WORDS];
@@ -28,8 +28,8 @@ static bool inside(const tb_tap *tap, const tb_check *c) {
     return strncmp(tap->path, c->tap->path, length) == 0 && tap->path[length] == '.';
 }
 
-int npu_score_alu_bind(const tb_check *c, const char *kind, size_t number, const npu_score_sig *sigs, size_t count, char *err,
-                       size_t err_size) {
+int npu_score_alu_bind(const tb_check *c, const char *kind, size_t number, const npu_score_sig *sigs, size_t count,
+                       char *err, size_t err_size) {
     const tb_tap *tap = NULL;
     size_t found = 0;
     for (size_t i = 0; found <= number; i++) {
@@ -79,14 +79,16 @@ static int open(tb_check *c, char *err, size_t err_size) {
     }
     for (uint32_t i = 0; i < CHANNELS; i++) {
         const npu_score_sig walk[] = {{"start_i", &s->walk_start[i]}, {"task_i", &s->walk_task[i]}};
-        const npu_score_sig chan[] = {{"task_i", &s->chan_task[i]}, {"ev_data_o", &s->chan_data[i]}, {"ev_room_o", &s->chan_room[i]}};
+        const npu_score_sig chan[] = {
+            {"task_i", &s->chan_task[i]}, {"ev_data_o", &s->chan_data[i]}, {"ev_room_o", &s->chan_room[i]}};
         if (npu_score_alu_bind(c, "alu_walk", i, walk, 2, err, err_size) != 0 ||
             npu_score_alu_bind(c, "alu_chan", i, chan, 3, err, err_size) != 0) {
             return -1;
         }
     }
     if (tb_sig_bytes(s->task) != sizeof s->raw || s->task.width != CM_ALU_TASK_WIDTH) {
-        snprintf(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path, s->task.width, CM_ALU_TASK_WIDTH);
+        snprintf(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path, s->task.width,
+                 CM_ALU_TASK_WIDTH);
         return -1;
     }
     return 0;
@@ -111,7 +113,8 @@ static void begin(tb_check *c, state *s) {
 
 /* The cycle after the handshake: both walks and channels hold the task. */
 static void compare_copies(tb_check *c, state *s) {
-    static const char *const names[2 * CHANNELS] = {"task of walk 0", "task of walk 1", "task of channel 0", "task of channel 1"};
+    static const char *const names[2 * CHANNELS] = {"task of walk 0", "task of walk 1", "task of channel 0",
+                                                    "task of channel 1"};
     for (uint32_t i = 0; i < 2 * CHANNELS; i++) {
         const tb_sig sig = i < CHANNELS ? s->walk_task[i] : s->chan_task[i - CHANNELS];
         if (memcmp(sig.ptr, s->raw, sizeof s->raw) != 0) {
@@ -159,8 +162,8 @@ static void cycle(tb_check *c) {
         compare_copies(c, s);
     }
     /* a channel that waits for operands or for room */
-    const uint64_t waits = (tb_get(s->chan_data[0]) | tb_get(s->chan_data[1])) << 1 | (tb_get(s->chan_room[0]) | tb_get(s->chan_room[1]))
-                                                                                          << 2;
+    const uint64_t waits = (tb_get(s->chan_data[0]) | tb_get(s->chan_data[1])) << 1 |
+                           (tb_get(s->chan_room[0]) | tb_get(s->chan_room[1])) << 2;
     tb_check_value(c, "event waits", c->task, tb_get(s->event) & 6u, waits);
     if (s->active && tb_get(s->done) != 0) {
         complete(c, s);
@@ -184,5 +187,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"npu_regs", "alu_walk", "alu_chan", NULL};
 
-const tb_check_ops npu_score_alu = {
-    .unit = "alu", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_alu = {.unit = "alu",
+                                    .inputs = inputs,
+                                    .state_bytes = sizeof(state),
+                                    .open = open,
+                                    .clear = clear,
+                                    .cycle = cycle,
+                                    .finish = finish};

@@ -36,12 +36,12 @@ typedef struct result {
 } result;
 
 typedef struct state {
-    tb_sig task, chunk_valid, chunk_ready, a, b, o, p, q, count, plane, first, last, idle, result, req_valid, req_ready, req_addr,
-        req_bytes, dat_valid, dat_ready, dat, job_valid, job_ready, job_addr, job_bytes, word_valid, word_ready, word, level, ev_data,
-        ev_room, ev_word;
+    tb_sig task, chunk_valid, chunk_ready, a, b, o, p, q, count, plane, first, last, idle, result, req_valid, req_ready,
+        req_addr, req_bytes, dat_valid, dat_ready, dat, job_valid, job_ready, job_addr, job_bytes, word_valid,
+        word_ready, word, level, ev_data, ev_room, ev_word;
     /* of alu_math inside */
-    tb_sig m_op, m_p_vec, m_q_vec, m_red_q, m_act[5], m_valid, m_x, m_p, m_q, m_lanes, m_first, m_last, m_vec, m_word_ok, m_last_ok, m_out,
-        m_y;
+    tb_sig m_op, m_p_vec, m_q_vec, m_red_q, m_act[5], m_valid, m_x, m_p, m_q, m_lanes, m_first, m_last, m_vec,
+        m_word_ok, m_last_ok, m_out, m_y;
     const tb_check *alu;
     bool loaded; /* the task is known */
     cm_alu_task now;
@@ -65,7 +65,8 @@ typedef struct state {
     bool result_due;
     uint32_t silent;            /* cycles without a request although there is room */
     uint64_t requests, answers; /* reads: asked for, and those whose data are complete */
-    uint32_t lag, drain;        /* pace: cycles of its own beyond its work, in thirds; since the last of its data was taken */
+    /* pace: cycles of its own beyond its work, in thirds; since the last of its data was taken */
+    uint32_t lag, drain;
 } state;
 
 static int bind_ports(tb_check *c, state *s, char *err, size_t err_size) {
@@ -171,7 +172,8 @@ static slot chunk_of(const state *s) {
     const uint32_t words = (count + LANES - 1) / LANES;
     const bool last = tb_get(s->last) != 0;
     const uint32_t need = (plane_p(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_P : 0) |
-                          (plane_q(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_Q : 0) | (s->vec ? (uint32_t)NEED_B : 0);
+                          (plane_q(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_Q : 0) |
+                          (s->vec ? (uint32_t)NEED_B : 0);
     return (slot){.need = need,
                   .count = count,
                   .words = words,
@@ -229,11 +231,14 @@ static void follow_requests(tb_check *c, state *s) {
     const bool taken = tb_get(s->req_ready) != 0;
     const slot *t = &s->slot[(s->asked - 1) % SLOTS];
     const uint32_t need = t->need & ~s->sent;
-    const uint32_t part = (need & NEED_P) != 0 ? (uint32_t)NEED_P : (need & NEED_Q) != 0 ? (uint32_t)NEED_Q : need & NEED_B;
+    const uint32_t part = (need & NEED_P) != 0   ? (uint32_t)NEED_P
+                          : (need & NEED_Q) != 0 ? (uint32_t)NEED_Q
+                                                 : need & NEED_B;
     if (fresh || taken) {
         const tb_sig addr = part == NEED_P ? s->p : part == NEED_Q ? s->q : part == NEED_B ? s->b : s->a;
         tb_check_value(c, "request address", s->requests, tb_get(s->req_addr), tb_get(addr));
-        tb_check_value(c, "request bytes", s->requests, tb_get(s->req_bytes), part == NEED_P || part == NEED_Q ? 4 : 4 * t->count);
+        tb_check_value(c, "request bytes", s->requests, tb_get(s->req_bytes),
+                       part == NEED_P || part == NEED_Q ? 4 : 4 * t->count);
     }
     tb_check_value(c, "chunk taken", s->asked - 1, tb_get(s->chunk_ready), taken && part == 0);
     if (taken) {
@@ -335,7 +340,8 @@ static void take_result(tb_check *c, state *s) {
 
 /* ---- data ---- */
 
-static void compare_bits(tb_check *c, const char *stream, uint64_t number, const void *got, const void *expected, uint32_t lanes) {
+static void compare_bits(tb_check *c, const char *stream, uint64_t number, const void *got, const void *expected,
+                         uint32_t lanes) {
     for (uint32_t l = 0; l < lanes; l++) {
         const uint32_t g = ((const uint32_t *)got)[l], e = ((const uint32_t *)expected)[l];
         if (g != e) {
@@ -378,7 +384,8 @@ static void compare_operands(tb_check *c, const state *s, const slot *t, bool en
     if (s->reduce) {
         tb_check_value(c, "first of row", s->in_word, tb_get(s->m_first), t->first && s->in_word == 0);
         tb_check_value(c, "last of row", s->in_word, tb_get(s->m_last), t->last && end);
-        tb_check_value(c, "word taken", s->in_word, tb_get(s->m_word_ok) != 0 && (!(t->last && end) || tb_get(s->m_last_ok) != 0), 1);
+        tb_check_value(c, "word taken", s->in_word,
+                       tb_get(s->m_word_ok) != 0 && (!(t->last && end) || tb_get(s->m_last_ok) != 0), 1);
     }
 }
 
@@ -463,13 +470,16 @@ static void check_events(tb_check *c, const state *s) {
 
 /* Cycles in which nothing outside holds the channel up must be used: see cost(). */
 static void check_pace(tb_check *c, state *s) {
-    const bool pending = s->requests != s->answers, chunk = tb_get(s->chunk_valid) != 0, asks = tb_get(s->req_valid) != 0;
-    const bool held_up = (pending && tb_get(s->dat_valid) == 0) || (chunk && !asks && !pending) || (asks && tb_get(s->req_ready) == 0) ||
+    const bool pending = s->requests != s->answers, chunk = tb_get(s->chunk_valid) != 0,
+               asks = tb_get(s->req_valid) != 0;
+    const bool held_up = (pending && tb_get(s->dat_valid) == 0) || (chunk && !asks && !pending) ||
+                         (asks && tb_get(s->req_ready) == 0) ||
                          (tb_get(s->word_valid) != 0 && tb_get(s->word_ready) == 0) ||
                          (tb_get(s->job_valid) != 0 && tb_get(s->job_ready) == 0);
     if (!chunk && !pending) { /* the last results leave */
         s->lag = 0;
-        s->drain = s->jobs == s->asked ? 0 : s->drain + !(held_up || tb_get(s->word_valid) != 0 || tb_get(s->job_valid) != 0);
+        s->drain =
+            s->jobs == s->asked ? 0 : s->drain + !(held_up || tb_get(s->word_valid) != 0 || tb_get(s->job_valid) != 0);
     } else {
         s->lag += held_up ? 0 : 3;
         s->drain = 0;
@@ -491,7 +501,8 @@ static void follow_end(tb_check *c, state *s) {
         s->result_due = false;
     }
     if (tb_get(s->idle) != 0) {
-        tb_check_value(c, "idle", s->jobs, tb_get(s->chunk_valid) == 0 && s->jobs == s->asked && s->words == s->owed, 1);
+        tb_check_value(c, "idle", s->jobs, tb_get(s->chunk_valid) == 0 && s->jobs == s->asked && s->words == s->owed,
+                       1);
         s->loaded = false;
     }
 }

@@ -62,8 +62,9 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"act_p1_i", &s->act_cfg[2]},
                                   {"act_p2_i", &s->act_cfg[3]},
                                   {"act_p3_i", &s->act_cfg[4]}};
-    const npu_score_sig act[] = {{"valid_i", &s->act_valid}, {"x_i", &s->act_x},       {"y_o", &s->act_y},       {"act_i", &s->act_got[0]},
-                                 {"p0_i", &s->act_got[1]},   {"p1_i", &s->act_got[2]}, {"p2_i", &s->act_got[3]}, {"p3_i", &s->act_got[4]}};
+    const npu_score_sig act[] = {{"valid_i", &s->act_valid}, {"x_i", &s->act_x},       {"y_o", &s->act_y},
+                                 {"act_i", &s->act_got[0]},  {"p0_i", &s->act_got[1]}, {"p1_i", &s->act_got[2]},
+                                 {"p2_i", &s->act_got[3]},   {"p3_i", &s->act_got[4]}};
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;
     }
@@ -79,7 +80,8 @@ static void clear(tb_check *c) {
 
 /* ---- outputs ---- */
 
-static void fail_value(tb_check *c, const state *s, const char *stream, const entry *e, uint32_t lane, uint32_t got, uint32_t expected) {
+static void fail_value(tb_check *c, const state *s, const char *stream, const entry *e, uint32_t lane, uint32_t got,
+                       uint32_t expected) {
     char where[96], g[16], x[16];
     snprintf(where, sizeof where, "operation %" PRIu32 ", lane %" PRIu32, e->op, lane);
     snprintf(g, sizeof g, "0x%08" PRIx32, got);

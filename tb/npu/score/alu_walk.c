@@ -118,7 +118,8 @@ static void compare(tb_check *c, const state *s) {
         const uint32_t got = (uint32_t)tb_get(ports[i].sig);
         if (got != ports[i].value) {
             char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "plane %" PRIu32 ", row %" PRIu32 ", element %" PRIu32, s->plane, s->row, s->at);
+            snprintf(where, sizeof where, "plane %" PRIu32 ", row %" PRIu32 ", element %" PRIu32, s->plane, s->row,
+                     s->at);
             snprintf(g, sizeof g, "0x%" PRIx32, got);
             snprintf(e, sizeof e, "0x%" PRIx32, ports[i].value);
             tb_check_fail(c, ports[i].name, s->chunks, where, g, e);

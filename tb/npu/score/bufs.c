@@ -146,8 +146,12 @@ static void ifm_close(tb_check *c) {
 
 static const char *const ifm_inputs[] = {"layout", NULL};
 
-const tb_check_ops npu_score_ifm_buf = {
-    .unit = "ifm_buf", .inputs = ifm_inputs, .state_bytes = sizeof(ifm_state), .open = ifm_open, .cycle = ifm_cycle, .close = ifm_close};
+const tb_check_ops npu_score_ifm_buf = {.unit = "ifm_buf",
+                                        .inputs = ifm_inputs,
+                                        .state_bytes = sizeof(ifm_state),
+                                        .open = ifm_open,
+                                        .cycle = ifm_cycle,
+                                        .close = ifm_close};
 
 /* ---- wgt_buf ---- */
 
@@ -161,8 +165,9 @@ typedef struct wgt_state {
 static int wgt_open(tb_check *c, char *err, size_t err_size) {
     wgt_state *s = (wgt_state *)c->state;
     const npu_score_sig sigs[] = {
-        {"we_i", &s->we}, {"waddr0_i", &s->waddr[0]}, {"waddr1_i", &s->waddr[1]}, {"wdata0_i", &s->wdata[0]}, {"wdata1_i", &s->wdata[1]},
-        {"re_i", &s->re}, {"rbank_i", &s->rbank},     {"raddr_i", &s->raddr},     {"rdata_o", &s->rdata},
+        {"we_i", &s->we},           {"waddr0_i", &s->waddr[0]}, {"waddr1_i", &s->waddr[1]},
+        {"wdata0_i", &s->wdata[0]}, {"wdata1_i", &s->wdata[1]}, {"re_i", &s->re},
+        {"rbank_i", &s->rbank},     {"raddr_i", &s->raddr},     {"rdata_o", &s->rdata},
     };
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
         copy_open(&s->bank[0], WGT_WORDS, npu_score_n(c), err, err_size) != 0 ||
@@ -201,8 +206,12 @@ static void wgt_close(tb_check *c) {
 
 static const char *const wgt_inputs[] = {"wgt_ld", NULL};
 
-const tb_check_ops npu_score_wgt_buf = {
-    .unit = "wgt_buf", .inputs = wgt_inputs, .state_bytes = sizeof(wgt_state), .open = wgt_open, .cycle = wgt_cycle, .close = wgt_close};
+const tb_check_ops npu_score_wgt_buf = {.unit = "wgt_buf",
+                                        .inputs = wgt_inputs,
+                                        .state_bytes = sizeof(wgt_state),
+                                        .open = wgt_open,
+                                        .cycle = wgt_cycle,
+                                        .close = wgt_close};
 
 /* ---- par_buf ---- */
 
@@ -230,7 +239,8 @@ static int par_open(tb_check *c, char *err, size_t err_size) {
         {"bias1_o", &s->rdata[1][1]},
     };
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
-        copy_open(&s->mem[0], PAR_WORDS, 16, err, err_size) != 0 || copy_open(&s->mem[1], PAR_WORDS, 16, err, err_size) != 0) {
+        copy_open(&s->mem[0], PAR_WORDS, 16, err, err_size) != 0 ||
+        copy_open(&s->mem[1], PAR_WORDS, 16, err, err_size) != 0) {
         return -1;
     }
     const tb_sig wake[] = {s->re, s->we};
@@ -271,5 +281,9 @@ static void par_close(tb_check *c) {
 
 static const char *const par_inputs[] = {"par_ld", "dma_rd", NULL};
 
-const tb_check_ops npu_score_par_buf = {
-    .unit = "par_buf", .inputs = par_inputs, .state_bytes = sizeof(par_state), .open = par_open, .cycle = par_cycle, .close = par_close};
+const tb_check_ops npu_score_par_buf = {.unit = "par_buf",
+                                        .inputs = par_inputs,
+                                        .state_bytes = sizeof(par_state),
+                                        .open = par_open,
+                                        .cycle = par_cycle,
+                                        .close = par_close};

@@ -7,8 +7,8 @@
 #define LINE 4096u
 #define QUEUE 2u /* jobs accepted that have bursts to come */
 
-int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user, const char *const *names,
-                       uint32_t requesters, char *err, size_t err_size) {
+int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user,
+                       const char *const *names, uint32_t requesters, char *err, size_t err_size) {
     const npu_score_sig fixed[] = {{"flush_i", &ax->flush},
                                    {"idle_o", &ax->idle},
                                    {"req_valid_i", &ax->req_valid},
@@ -38,7 +38,8 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
     }
     ax->requesters = ax->req_valid.width;
     if (ax->requesters > requesters || requesters > DMA_REQS_MAX || ax->ax_addr.width != 32) {
-        snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path, requesters);
+        snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path,
+                 requesters);
         return -1;
     }
     const tb_sig wake[] = {ax->flush,   ax->req_valid, ax->ax_valid,    ax->err,          ax->inflight,
@@ -47,8 +48,8 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
 }
 
 bool npu_score_dma_quiet(const npu_score_dma_ax *ax) {
-    return ax->cut == ax->accepted && ax->shown == ax->answered && (ax->ev_due | ax->err_due) == 0 && !ax->offered && !ax->draining &&
-           ax->bus_idle && npu_score_b(ax->flush) == 0;
+    return ax->cut == ax->accepted && ax->shown == ax->answered && (ax->ev_due | ax->err_due) == 0 && !ax->offered &&
+           !ax->draining && ax->bus_idle && npu_score_b(ax->flush) == 0;
 }
 
 static void forget_jobs(npu_score_dma_ax *ax) {
@@ -66,14 +67,15 @@ void npu_score_dma_reset(npu_score_dma_ax *ax) {
     ax->err_due = ax->ev_due = 0;
 }
 
-void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst, size_t size) {
+void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst,
+                         size_t size) {
     const npu_score_dma_job *j = &ax->job[job % DMA_JOBS];
     snprintf(dst, size, "%s job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), %s %" PRIu64, ax->names[j->id],
              ax->requests - ax->accepted + job, j->addr, j->bytes, what, number);
 }
 
-void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number, const uint8_t *got,
-                         const uint8_t *expected, uint32_t mask) {
+void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number,
+                         const uint8_t *got, const uint8_t *expected, uint32_t mask) {
     for (uint32_t i = 0; i < 16; i++) {
         if (((mask >> i) & 1u) != 0 && got[i] != expected[i]) {
             char where[96], what[32], g[8], e[8];
@@ -137,21 +139,25 @@ static void address(tb_check *c, npu_score_dma_ax *ax) {
         tb_check_fail(c, "burst", ax->bursts, where, got, expected);
     }
     ax->offered = npu_score_b(ax->ax_ready) == 0;
-    if (npu_score_b(ax->ax_id) != 0 || npu_score_b(ax->ax_size) != 4 || npu_score_b(ax->ax_burst) != 1 || npu_score_b(ax->ax_lock) != 0 ||
-        npu_score_b(ax->ax_cache) != 3 || npu_score_b(ax->ax_prot) != 0 || npu_score_b(ax->ax_qos) != 0) {
-        tb_check_fail(c, "burst attributes", ax->bursts, NULL, "others", "id 0, 16 bytes a beat, INCR, cache 3, the rest 0");
+    if (npu_score_b(ax->ax_id) != 0 || npu_score_b(ax->ax_size) != 4 || npu_score_b(ax->ax_burst) != 1 ||
+        npu_score_b(ax->ax_lock) != 0 || npu_score_b(ax->ax_cache) != 3 || npu_score_b(ax->ax_prot) != 0 ||
+        npu_score_b(ax->ax_qos) != 0) {
+        tb_check_fail(c, "burst attributes", ax->bursts, NULL, "others",
+                      "id 0, 16 bytes a beat, INCR, cache 3, the rest 0");
     }
 }
 
 void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax) {
     address(c, ax);
     const uint32_t events = npu_score_b(ax->ev_beat) * DMA_EV_BEAT + npu_score_b(ax->ev_burst) * DMA_EV_BURST +
-                            npu_score_b(ax->ev_wait_bus) * DMA_EV_WAIT_BUS + npu_score_b(ax->ev_wait_user) * DMA_EV_WAIT_USER;
+                            npu_score_b(ax->ev_wait_bus) * DMA_EV_WAIT_BUS +
+                            npu_score_b(ax->ev_wait_user) * DMA_EV_WAIT_USER;
     if (events != ax->ev_due) {
         char g[40], e[40];
-        snprintf(g, sizeof g, "beat %u, burst %u, waits %u %u", events & 1u, (events >> 1) & 1u, (events >> 2) & 1u, events >> 3);
-        snprintf(e, sizeof e, "beat %u, burst %u, waits %u %u", ax->ev_due & 1u, (ax->ev_due >> 1) & 1u, (ax->ev_due >> 2) & 1u,
-                 ax->ev_due >> 3);
+        snprintf(g, sizeof g, "beat %u, burst %u, waits %u %u", events & 1u, (events >> 1) & 1u, (events >> 2) & 1u,
+                 events >> 3);
+        snprintf(e, sizeof e, "beat %u, burst %u, waits %u %u", ax->ev_due & 1u, (ax->ev_due >> 1) & 1u,
+                 (ax->ev_due >> 2) & 1u, ax->ev_due >> 3);
         tb_check_fail(c, "events", c->all->sim->cycle, NULL, g, e);
     }
     const uint32_t err = npu_score_b(ax->err);
@@ -190,7 +196,8 @@ static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
 }
 
 void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
-    ax->due = ax->cut < ax->accepted && !ax->offered && !npu_score_dma_dropping(ax) && ax->shown - ax->answered < DMA_EASY;
+    ax->due =
+        ax->cut < ax->accepted && !ax->offered && !npu_score_dma_dropping(ax) && ax->shown - ax->answered < DMA_EASY;
     const uint32_t ready = npu_score_b(ax->req_ready), valid = npu_score_b(ax->req_valid);
     if (ready == 0) {
         if (valid != 0 && ax->accepted - ax->cut < QUEUE && !npu_score_dma_dropping(ax)) {

@@ -11,7 +11,8 @@
 #define DMA_JOBS 64u   /* more than a unit holds: two queued, one for each burst, and those at its output */
 #define DMA_BURSTS 32u /* more than may be in flight */
 #define DMA_OUTSTANDING 16u
-#define DMA_EASY 12u /* so many in flight never hinder the next one, whatever the unit still holds of those that are complete */
+#define DMA_EASY                                                                                                       \
+    12u /* so many in flight never hinder the next one, whatever the unit still holds of those that are complete */
 #define DMA_REQS_MAX 6u
 
 /* Pulses and waiting, one bit each, as the unit must show them a cycle later. */
@@ -31,8 +32,8 @@ typedef struct npu_score_dma_burst {
 } npu_score_dma_burst;
 
 typedef struct npu_score_dma_ax {
-    tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, ax_valid, ax_ready, ax_addr, ax_len, ax_id, ax_size, ax_burst, ax_lock,
-        ax_cache, ax_prot, ax_qos, err, ev_beat, ev_burst, ev_wait_bus, ev_wait_user, inflight;
+    tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, ax_valid, ax_ready, ax_addr, ax_len, ax_id, ax_size,
+        ax_burst, ax_lock, ax_cache, ax_prot, ax_qos, err, ev_beat, ev_burst, ev_wait_bus, ev_wait_user, inflight;
     const char *const *names; /* of the requesters */
     uint32_t requesters;      /* that the unit serves */
     npu_score_dma_job job[DMA_JOBS];
@@ -57,8 +58,8 @@ typedef struct npu_score_dma_ax {
  * Find the signals; `prefix` is "ar" or "aw", wait_user the name of the last event; the unit may serve fewer than
  * `requesters`. 0 or -1.
  */
-int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user, const char *const *names,
-                       uint32_t requesters, char *err, size_t err_size);
+int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user,
+                       const char *const *names, uint32_t requesters, char *err, size_t err_size);
 /* Global reset. */
 void npu_score_dma_reset(npu_score_dma_ax *ax);
 /* First in each cycle: the address channel; then pulses and levels, which follow from the cycle before. */
@@ -68,10 +69,11 @@ void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax);
 /* The oldest burst in flight answers: a beat with this response, the last one if `complete`. */
 void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete);
 /* "input, job 17 (0x80001234, 100 bytes)" and so on. */
-void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst, size_t size);
+void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst,
+                         size_t size);
 /* A piece of 16 bytes: complain about the first byte that differs among those of `mask`. */
-void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number, const uint8_t *got,
-                         const uint8_t *expected, uint32_t mask);
+void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number,
+                         const uint8_t *got, const uint8_t *expected, uint32_t mask);
 /*
  * End of the cycle: drop the jobs where the unit does, so that nothing more is cut. DMA_EMPTY: the bus has worked on
  * the last burst, and numbers start again at 0; before that the bursts presented remain, and the jobs that they belong

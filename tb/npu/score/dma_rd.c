@@ -23,15 +23,18 @@ typedef struct state {
     uint64_t words; /* in all */
 } state;
 
-static const char *const requesters[] = {"factors", "partial sums", "weights", "input", "ALU", "POOL"}; /* npu_pkg::RdId* */
+/* npu_pkg::RdId* */
+static const char *const requesters[] = {"factors", "partial sums", "weights", "input", "ALU", "POOL"};
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"dat_valid_o", &s->dat_valid}, {"dat_ready_i", &s->dat_ready}, {"dat_id_o", &s->dat_id}, {"dat_o", &s->dat},
-        {"dat_last_o", &s->dat_last},   {"rdata_i", &s->rdata},         {"rresp_i", &s->rresp},   {"rlast_i", &s->rlast},
-        {"rvalid_i", &s->rvalid},       {"rready_o", &s->rready}};
-    if (npu_score_dma_open(c, &s->ax, "ar", "ev_wait_user_o", requesters, sizeof requesters / sizeof *requesters, err, err_size) != 0) {
+    const npu_score_sig sigs[] = {{"dat_valid_o", &s->dat_valid}, {"dat_ready_i", &s->dat_ready},
+                                  {"dat_id_o", &s->dat_id},       {"dat_o", &s->dat},
+                                  {"dat_last_o", &s->dat_last},   {"rdata_i", &s->rdata},
+                                  {"rresp_i", &s->rresp},         {"rlast_i", &s->rlast},
+                                  {"rvalid_i", &s->rvalid},       {"rready_o", &s->rready}};
+    if (npu_score_dma_open(c, &s->ax, "ar", "ev_wait_user_o", requesters, sizeof requesters / sizeof *requesters, err,
+                           err_size) != 0) {
         return -1;
     }
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {

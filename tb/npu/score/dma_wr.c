@@ -19,9 +19,10 @@ typedef struct state {
     uint64_t burst;      /* that the next beat belongs to */
     uint32_t burst_beat; /* and its number in it */
     uint64_t beats;      /* sent */
-    uint64_t word_beats; /* of these: beats that came with a word (the last one of a job may hold the rest of the word before) */
-    bool seen;           /* the beat is on offer */
-    uint8_t data[16];    /* what it must hold, where strobes are 1 */
+    /* of these: beats that came with a word (the last one of a job may hold the rest of the word before) */
+    uint64_t word_beats;
+    bool seen;        /* the beat is on offer */
+    uint8_t data[16]; /* what it must hold, where strobes are 1 */
     uint32_t strobes;
     bool owed;      /* flushed: bursts presented still need their beats */
     uint32_t kept;  /* of these, beats that may have been made before the flush */
@@ -32,11 +33,13 @@ static const char *const requesters[] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrI
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"wdat_valid_i", &s->wdat_valid}, {"wdat_ready_o", &s->wdat_ready}, {"wdat_i", &s->wdat},
-                                  {"wdata_o", &s->wdata},           {"wstrb_o", &s->wstrb},           {"wlast_o", &s->wlast},
-                                  {"wvalid_o", &s->wvalid},         {"wready_i", &s->wready},         {"bresp_i", &s->bresp},
-                                  {"bvalid_i", &s->bvalid},         {"bready_o", &s->bready},         {"idle_req_o", &s->idle_req}};
-    if (npu_score_dma_open(c, &s->ax, "aw", "ev_wait_data_o", requesters, sizeof requesters / sizeof *requesters, err, err_size) != 0) {
+    const npu_score_sig sigs[] = {
+        {"wdat_valid_i", &s->wdat_valid}, {"wdat_ready_o", &s->wdat_ready}, {"wdat_i", &s->wdat},
+        {"wdata_o", &s->wdata},           {"wstrb_o", &s->wstrb},           {"wlast_o", &s->wlast},
+        {"wvalid_o", &s->wvalid},         {"wready_i", &s->wready},         {"bresp_i", &s->bresp},
+        {"bvalid_i", &s->bvalid},         {"bready_o", &s->bready},         {"idle_req_o", &s->idle_req}};
+    if (npu_score_dma_open(c, &s->ax, "aw", "ev_wait_data_o", requesters, sizeof requesters / sizeof *requesters, err,
+                           err_size) != 0) {
         return -1;
     }
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
@@ -232,11 +235,17 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->source != s->ax.accepted || s->ax.shown != s->ax.answered) {
-        tb_check_fail(c, "data", s->total, NULL, s->source != s->ax.accepted ? "words missing" : "responses missing", "all jobs complete");
+        tb_check_fail(c, "data", s->total, NULL, s->source != s->ax.accepted ? "words missing" : "responses missing",
+                      "all jobs complete");
     }
 }
 
 static const char *const inputs[] = {"send_buf", NULL};
 
-const tb_check_ops npu_score_dma_wr = {
-    .unit = "dma_wr", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_dma_wr = {.unit = "dma_wr",
+                                       .inputs = inputs,
+                                       .state_bytes = sizeof(state),
+                                       .open = open,
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

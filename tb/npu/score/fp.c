@@ -118,18 +118,18 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
 }
 
 /* A unit: its name, model, 1 or 2 operands, whether y_o has at most 8 bits. */
-#define FP_UNIT(NAME, MODEL, OPERANDS, NARROW)                                                                                             \
-    static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                                            \
-        return step_all(check, states, due, MODEL, OPERANDS == 2, NARROW);                                                                 \
-    }                                                                                                                                      \
-    static void finish_##NAME(tb_check *c) {                                                                                               \
-        look(c, (state *)c->state, MODEL, NARROW);                                                                                         \
-    }                                                                                                                                      \
-    const tb_check_ops npu_score_##NAME = {.unit = #NAME,                                                                                  \
-                                           .state_bytes = sizeof(state),                                                                   \
-                                           .open = OPERANDS == 2 ? open_two : open_one,                                                    \
-                                           .clear = clear,                                                                                 \
-                                           .cycle_all = cycle_##NAME,                                                                      \
+#define FP_UNIT(NAME, MODEL, OPERANDS, NARROW)                                                                         \
+    static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                        \
+        return step_all(check, states, due, MODEL, OPERANDS == 2, NARROW);                                             \
+    }                                                                                                                  \
+    static void finish_##NAME(tb_check *c) {                                                                           \
+        look(c, (state *)c->state, MODEL, NARROW);                                                                     \
+    }                                                                                                                  \
+    const tb_check_ops npu_score_##NAME = {.unit = #NAME,                                                              \
+                                           .state_bytes = sizeof(state),                                               \
+                                           .open = OPERANDS == 2 ? open_two : open_one,                                \
+                                           .clear = clear,                                                             \
+                                           .cycle_all = cycle_##NAME,                                                  \
                                            .finish = finish_##NAME}
 
 FP_UNIT(fp_mul, cm_fp_mul, 2, false);

@@ -1,6 +1,7 @@
 /*
- * gemm.c - check of what the GEMM path does beyond its parts: tasks are done in order and not before all they write is written and answered; read data, words of the
- * layout units, flags and credits go from part to part as they should. The far ends are seen through the taps of the parts.
+ * gemm.c - check of what the GEMM path does beyond its parts: tasks are done in order and not before all they write is
+ * written and answered; read data, words of the layout units, flags and credits go from part to part as they should.
+ * The far ends are seen through the taps of the parts.
  */
 #include "score.h"
 #include "num.h"
@@ -13,30 +14,35 @@
 #define OFM_WORDS 1024u /* sums of one column that ofm_buf holds, over 2N banks: tiles times N */
 
 typedef struct part_sigs {
-    tb_sig lw_valid[2], lw_ready[2], lw_addr[2], lw_data[2], buf_we, buf_addr, buf_data;             /* layout units, ifm_buf */
-    tb_sig im_pop, ifm_all, tile_room, tile_start, mesh_en, first, last, act_valid, wait[3], loaded; /* im2col, ifm_ld */
-    tb_sig acc_first, acc_last, acc_valid;                                                           /* acc */
-    tb_sig par_pop, par_free, par_words, busy[4];                                                    /* par_ld; the loaders */
+    /* layout units, ifm_buf */
+    tb_sig lw_valid[2], lw_ready[2], lw_addr[2], lw_data[2], buf_we, buf_addr, buf_data;
+    /* im2col, ifm_ld */
+    tb_sig im_pop, ifm_all, tile_room, tile_start, mesh_en, first, last, act_valid, wait[3], loaded;
+    tb_sig acc_first, acc_last, acc_valid; /* acc */
+    /* par_ld; the loaders */
+    tb_sig par_pop, par_free, par_words, busy[4];
 } part_sigs;
 
 typedef struct state {
-    tb_sig valid, ready, requant, oscale_en, bias_en, ow, oh, oc, done, busy, rd_valid, rd_ready, rd_id, req_valid, req_ready, req_bytes,
-        wr_valid, wr_ready, wr_idle, event, level, d_valid, d_ready, freed, free_tiles, tile_done, par_ready, post_wait;
+    tb_sig valid, ready, requant, oscale_en, bias_en, ow, oh, oc, done, busy, rd_valid, rd_ready, rd_id, req_valid,
+        req_ready, req_bytes, wr_valid, wr_ready, wr_idle, event, level, d_valid, d_ready, freed, free_tiles, tile_done,
+        par_ready, post_wait;
     part_sigs p;
     struct {
         uint64_t bytes;   /* that the task writes */
         uint32_t factors; /* words of them */
     } ring[TASKS];
     uint64_t taken, finished, im_popped, par_popped;
-    uint64_t bytes, owed; /* of the task that is being written: asked for; words that were asked for and have not come */
+    /* of the task that is being written: asked for; words that were asked for and have not come */
+    uint64_t bytes, owed;
     uint32_t room[2];     /* tiles that may be started, as each post leaves room */
     uint32_t results;     /* of the last column in the tile that is being summed */
     uint64_t first, last; /* flags of the vectors in the mesh, newest in bit 0 */
     uint64_t words, tiles;
 } state;
 
-static int open_part(const tb_check *c, const char *kind, size_t index, const npu_score_sig *sigs, size_t count, char *err,
-                     size_t err_size) {
+static int open_part(const tb_check *c, const char *kind, size_t index, const npu_score_sig *sigs, size_t count,
+                     char *err, size_t err_size) {
     const tb_tap *tap = tb_taps_find(&c->all->taps, kind, index);
     if (tap == NULL) {
         snprintf(err, err_size, "%s: there is no tap of %s %zu", c->tap->path, kind, index);
@@ -54,8 +60,10 @@ static int open_part(const tb_check *c, const char *kind, size_t index, const np
 
 static int open_parts(const tb_check *c, part_sigs *p, char *err, size_t err_size) {
     for (size_t i = 0; i < 2; i++) {
-        const npu_score_sig layout[] = {
-            {"wr_valid_o", &p->lw_valid[i]}, {"wr_ready_i", &p->lw_ready[i]}, {"wr_addr_o", &p->lw_addr[i]}, {"wr_data_o", &p->lw_data[i]}};
+        const npu_score_sig layout[] = {{"wr_valid_o", &p->lw_valid[i]},
+                                        {"wr_ready_i", &p->lw_ready[i]},
+                                        {"wr_addr_o", &p->lw_addr[i]},
+                                        {"wr_data_o", &p->lw_data[i]}};
         const npu_score_sig wgt[] = {{"busy_o", &p->busy[i]}};
         if (open_part(c, "layout", i, layout, COUNT(layout), err, err_size) != 0 ||
             open_part(c, "wgt_ld", i, wgt, COUNT(wgt), err, err_size) != 0) {
@@ -63,14 +71,17 @@ static int open_parts(const tb_check *c, part_sigs *p, char *err, size_t err_siz
         }
     }
     const npu_score_sig buf[] = {{"we_i", &p->buf_we}, {"waddr_i", &p->buf_addr}, {"wdata_i", &p->buf_data}};
-    const npu_score_sig im[] = {{"task_pop_o", &p->im_pop},       {"ifm_all_i", &p->ifm_all},     {"tile_room_i", &p->tile_room},
-                                {"tile_start_o", &p->tile_start}, {"mesh_en_o", &p->mesh_en},     {"acc_first_o", &p->first},
-                                {"acc_last_o", &p->last},         {"act_valid_o", &p->act_valid}, {"wait_ifm_o", &p->wait[0]},
-                                {"wait_wgt_o", &p->wait[1]},      {"wait_ofm_o", &p->wait[2]}};
+    const npu_score_sig im[] = {
+        {"task_pop_o", &p->im_pop},       {"ifm_all_i", &p->ifm_all},     {"tile_room_i", &p->tile_room},
+        {"tile_start_o", &p->tile_start}, {"mesh_en_o", &p->mesh_en},     {"acc_first_o", &p->first},
+        {"acc_last_o", &p->last},         {"act_valid_o", &p->act_valid}, {"wait_ifm_o", &p->wait[0]},
+        {"wait_wgt_o", &p->wait[1]},      {"wait_ofm_o", &p->wait[2]}};
     const npu_score_sig ifm[] = {{"loaded_o", &p->loaded}, {"busy_o", &p->busy[2]}};
     const npu_score_sig acc[] = {{"first_i", &p->acc_first}, {"last_i", &p->acc_last}, {"valid_o", &p->acc_valid}};
-    const npu_score_sig par[] = {
-        {"task_pop_o", &p->par_pop}, {"free_i", &p->par_free}, {"free_words_i", &p->par_words}, {"busy_o", &p->busy[3]}};
+    const npu_score_sig par[] = {{"task_pop_o", &p->par_pop},
+                                 {"free_i", &p->par_free},
+                                 {"free_words_i", &p->par_words},
+                                 {"busy_o", &p->busy[3]}};
     return open_part(c, "ifm_buf", 0, buf, COUNT(buf), err, err_size) != 0 ||
                    open_part(c, "im2col", 0, im, COUNT(im), err, err_size) != 0 ||
                    open_part(c, "ifm_ld", 0, ifm, COUNT(ifm), err, err_size) != 0 ||
@@ -155,7 +166,8 @@ static void see_writes(tb_check *c, state *s, uint32_t fire, uint32_t words) {
             if (s->taken == s->finished || s->bytes > s->ring[s->finished % TASKS].bytes) {
                 char got[40], expected[40];
                 snprintf(got, sizeof got, "%" PRIu64 " bytes", s->bytes);
-                snprintf(expected, sizeof expected, "%" PRIu64, s->taken == s->finished ? UINT64_C(0) : s->ring[s->finished % TASKS].bytes);
+                snprintf(expected, sizeof expected, "%" PRIu64,
+                         s->taken == s->finished ? UINT64_C(0) : s->ring[s->finished % TASKS].bytes);
                 tb_check_fail(c, "bytes written", s->finished, NULL, got, expected);
             }
         }
@@ -169,8 +181,8 @@ static void see_done(tb_check *c, state *s) {
     const bool due = bit(s->post_wait) == 3 && tb_get(s->wr_idle) == 3 && all && s->taken != s->finished;
     if (done != due) {
         char where[96];
-        snprintf(where, sizeof where, "post waits %u, write responses arrived %u, input given up by im2col %u", bit(s->post_wait),
-                 (unsigned)tb_get(s->wr_idle), all);
+        snprintf(where, sizeof where, "post waits %u, write responses arrived %u, input given up by im2col %u",
+                 bit(s->post_wait), (unsigned)tb_get(s->wr_idle), all);
         tb_check_fail(c, "done", s->finished, where, done ? "1" : "0", due ? "1" : "0");
         return;
     }
@@ -206,7 +218,8 @@ static void see_read(tb_check *c, const state *s, uint32_t valid) {
             tb_check_value(c, "read data to", s->words, to, UINT64_C(1) << id);
         }
         if ((bit(s->rd_ready) >> ch & 1u) != (bit(s->d_ready) >> (READERS * ch + id) & 1u)) {
-            tb_check_value(c, "read data taken", s->words, bit(s->rd_ready) >> ch & 1u, bit(s->d_ready) >> (READERS * ch + id) & 1u);
+            tb_check_value(c, "read data taken", s->words, bit(s->rd_ready) >> ch & 1u,
+                           bit(s->d_ready) >> (READERS * ch + id) & 1u);
         }
     }
 }
@@ -218,7 +231,8 @@ static void see_layout(tb_check *c, const state *s, uint32_t valid) {
     if ((fire != 1 && fire != 2) || bit(p->buf_we) == 0) {
         char where[64];
         snprintf(where, sizeof where, "words on offer 0x%x, taken 0x%x", valid, fire);
-        tb_check_fail(c, "layout word", s->words, where, bit(p->buf_we) != 0 ? "a write" : "no write", "one word written");
+        tb_check_fail(c, "layout word", s->words, where, bit(p->buf_we) != 0 ? "a write" : "no write",
+                      "one word written");
         return;
     }
     const uint32_t from = fire >> 1;
@@ -281,7 +295,8 @@ static void see_progress(tb_check *c, state *s) {
         tb_check_value(c, "factors complete", s->finished, bit(s->par_ready), s->par_popped != s->finished);
     }
     const uint32_t loads = bit(p->busy[0]) | bit(p->busy[1]) | bit(p->busy[2]) | bit(p->busy[3]);
-    const uint32_t events = bit(p->act_valid) | bit(p->wait[0]) << 1 | bit(p->wait[1]) << 2 | bit(p->wait[2]) << 3 | loads << 4;
+    const uint32_t events =
+        bit(p->act_valid) | bit(p->wait[0]) << 1 | bit(p->wait[1]) << 2 | bit(p->wait[2]) << 3 | loads << 4;
     if ((tb_get(s->event) & 31u) != events) {
         tb_check_value(c, "events", s->tiles, tb_get(s->event) & 31u, events);
     }
@@ -328,5 +343,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"layout", "ifm_ld", "wgt_ld", "par_ld", "im2col", "acc", NULL};
 
-const tb_check_ops npu_score_gemm = {
-    .unit = "gemm", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_gemm = {.unit = "gemm",
+                                     .inputs = inputs,
+                                     .state_bytes = sizeof(state),
+                                     .open = open,
+                                     .clear = clear,
+                                     .cycle = cycle,
+                                     .finish = finish};

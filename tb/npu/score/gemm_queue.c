@@ -109,8 +109,9 @@ static int open_ports(const tb_check *c, char *err, size_t err_size) {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid}, {"task_ready_o", &s->ready}, {"valid_o", &s->engine_valid},
-                                  {"pop_i", &s->pop},          {"ptr_o", &s->ptr},          {"busy_o", &s->busy}};
+    const npu_score_sig sigs[] = {
+        {"task_valid_i", &s->valid}, {"task_ready_o", &s->ready}, {"valid_o", &s->engine_valid},
+        {"pop_i", &s->pop},          {"ptr_o", &s->ptr},          {"busy_o", &s->busy}};
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;
     }
@@ -138,7 +139,8 @@ static void compare_task(tb_check *c, const state *s, uint32_t engine) {
         if (v->engine != engine) {
             continue;
         }
-        const uint64_t got = tb_get_field(v->sig, v->lsb, v->f->bits), expected = tb_get_field(taken, v->f->lsb, v->f->bits);
+        const uint64_t got = tb_get_field(v->sig, v->lsb, v->f->bits),
+                       expected = tb_get_field(taken, v->f->lsb, v->f->bits);
         if (got != expected) {
             char where[96], g[24], e[24];
             snprintf(where, sizeof where, "engine %s, %s of the task", engines[engine], v->f->name);
@@ -180,8 +182,8 @@ static void see_state(tb_check *c, const state *s) {
 /* A task is offered: whether it is taken follows from what stood in the queue up to the last cycle. */
 static bool see_task(tb_check *c, const state *s) {
     const uint64_t held = s->pushed - s->popped[LAST];
-    const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0, room = held < ENTRIES && (held == 0 || !fence),
-               ready = tb_get(s->ready) != 0;
+    const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0,
+               room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->ready) != 0;
     if (ready != room) {
         char where[64];
         snprintf(where, sizeof where, "%" PRIu64 " tasks in the queue%s", held, fence ? ", a fence" : "");
@@ -234,5 +236,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"npu_regs", NULL};
 
-const tb_check_ops npu_score_gemm_queue = {
-    .unit = "gemm_queue", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_gemm_queue = {.unit = "gemm_queue",
+                                           .inputs = inputs,
+                                           .state_bytes = sizeof(state),
+                                           .open = open,
+                                           .clear = clear,
+                                           .cycle = cycle,
+                                           .finish = finish};

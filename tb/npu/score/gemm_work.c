@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /* In the order in which npu_score_shape_read() takes them. */
-static const char *const shape_names[NPU_SCORE_SHAPE_SIGS] = {"op", "kw", "kh", "sw", "sh", "dw", "dh",    "pad_l",  "pad_t",
-                                                              "iw", "ih", "ic", "ow", "oh", "oc", "group", "wgt_res"};
+static const char *const shape_names[NPU_SCORE_SHAPE_SIGS] = {
+    "op", "kw", "kh", "sw", "sh", "dw", "dh", "pad_l", "pad_t", "iw", "ih", "ic", "ow", "oh", "oc", "group", "wgt_res"};
 
 int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *err, size_t err_size) {
     for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
@@ -22,8 +22,9 @@ int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *er
 
 void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_SCORE_SHAPE_SIGS]) {
     uint32_t group, res;
-    uint32_t *const member[NPU_SCORE_SHAPE_SIGS] = {&t->op, &t->kw, &t->kh, &t->sw, &t->sh, &t->dw, &t->dh, &t->pad_l, &t->pad_t,
-                                                    &t->iw, &t->ih, &t->ic, &t->ow, &t->oh, &t->oc, &group, &res};
+    uint32_t *const member[NPU_SCORE_SHAPE_SIGS] = {&t->op, &t->kw,    &t->kh,    &t->sw, &t->sh, &t->dw,
+                                                    &t->dh, &t->pad_l, &t->pad_t, &t->iw, &t->ih, &t->ic,
+                                                    &t->ow, &t->oh,    &t->oc,    &group, &res};
     for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
         *member[i] = (uint32_t)tb_get(sig[i]);
     }
@@ -78,15 +79,16 @@ uint32_t npu_score_first_row(const npu_score_shape *t, uint32_t n, const npu_sco
     return k->end ? t->ih : clip_row(t, (int64_t)(k->first * 2 * n / t->ow) * t->sh - t->pad_t);
 }
 
-void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column, bool kernel, char *dst,
-                          size_t size) {
+void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column,
+                          bool kernel, char *dst, size_t size) {
     const npu_score_shape *t = &w->shape[b->task % NPU_SCORE_SHAPES];
     const uint32_t p = b->at.tile * 2 * w->n + pixel;
     char channel[48], position[64] = "", at[48];
     if (column < w->n) {
         snprintf(channel, sizeof channel, "output channel %" PRIu32 ", ", b->at.ob * w->n + column);
     } else {
-        snprintf(channel, sizeof channel, "output channels %" PRIu32 "-%" PRIu32 ", ", b->at.ob * w->n, (b->at.ob + 1) * w->n - 1);
+        snprintf(channel, sizeof channel, "output channels %" PRIu32 "-%" PRIu32 ", ", b->at.ob * w->n,
+                 (b->at.ob + 1) * w->n - 1);
     }
     if (p < t->pixels) {
         snprintf(at, sizeof at, "output pixel (%" PRIu32 ", %" PRIu32 ")", p / t->ow, p % t->ow);
@@ -94,14 +96,17 @@ void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uin
         snprintf(at, sizeof at, "pixel %" PRIu32 " past the last", p - t->pixels);
     }
     if (kernel) {
-        snprintf(position, sizeof position, ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32, b->at.ky, b->at.kx, b->at.ib);
+        snprintf(position, sizeof position, ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32, b->at.ky,
+                 b->at.kx, b->at.ib);
     }
     snprintf(dst, size, "%s%s%s", channel, at, position);
 }
 
-void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst, size_t size) {
+void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst,
+                           size_t size) {
     const npu_score_work *w = npu_score_work_of(c);
-    snprintf(dst, size, "stream %" PRIu32 ", column %" PRIu32, stream, column); /* all that a bench of the unit alone knows */
+    /* all that a bench of the unit alone knows */
+    snprintf(dst, size, "stream %" PRIu32 ", column %" PRIu32, stream, column);
     for (uint32_t i = 0; w != NULL && i < NPU_SCORE_BLOCKS && i < w->blocks; i++) {
         const npu_score_block *b = &w->block[i];
         if (vector >= b->vector && vector - b->vector < w->n) {

@@ -71,13 +71,14 @@ static inline npu_score_shape *npu_score_task(npu_score_work *w, uint64_t number
  * Text about pixel `pixel` (0..2N-1) of the tile of a block: "output channel 5, output pixel (3, 17), kernel (0, 2),
  * channel block 1". column: of the mesh, N for all; without `kernel` no position in the kernel and the input.
  */
-void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column, bool kernel, char *dst,
-                          size_t size);
+void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column,
+                          bool kernel, char *dst, size_t size);
 
 /* The work that the im2col of this design has done; NULL when it is not watched. */
 const npu_score_work *npu_score_work_of(const tb_check *c);
 /* Where a result of vector number `vector` belongs; sets c->task. An empty text when that is not known. */
-void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst, size_t size);
+void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst,
+                           size_t size);
 /* The same for a sum, by the number of its tile since reset. */
 void npu_score_tile_text(tb_check *c, uint64_t tile, uint32_t pixel, uint32_t column, char *dst, size_t size);
 

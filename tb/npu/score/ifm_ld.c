@@ -19,11 +19,12 @@ typedef struct map {
 } map;
 
 typedef struct state {
-    tb_sig valid, nhwc, iw, ih, ic, addr, step, pop, busy, free, free_words, level, job_valid, job_ready, job_addr, job_nch, job_cnt,
-        job_waddr, job_stride, job_done, pix_ready, loaded;
+    tb_sig valid, nhwc, iw, ih, ic, addr, step, pop, busy, free, free_words, level, job_valid, job_ready, job_addr,
+        job_nch, job_cnt, job_waddr, job_stride, job_done, pix_ready, loaded;
     map ring[TASKS];
-    uint64_t popped;             /* tasks whose jobs are handed out: number of the one on offer */
-    bool on, begun, stood;       /* a task is on offer; room for its next chunk is taken; a job stood there and was not taken */
+    uint64_t popped; /* tasks whose jobs are handed out: number of the one on offer */
+    /* a task is on offer; room for its next chunk is taken; a job stood there and was not taken */
+    bool on, begun, stood;
     uint32_t chunk, block;       /* next job */
     uint64_t sequence, complete; /* chunks of all tasks: handed out, arrived */
     uint64_t due[CHUNKS][2];     /* jobs of both units that make each chunk of the sequence complete */
@@ -285,5 +286,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"gemm_queue", NULL};
 
-const tb_check_ops npu_score_ifm_ld = {
-    .unit = "ifm_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_ifm_ld = {.unit = "ifm_ld",
+                                       .inputs = inputs,
+                                       .state_bytes = sizeof(state),
+                                       .open = open,
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

@@ -11,8 +11,9 @@
 #include <stdio.h>
 
 #define RING 16384u
-#define SETUP                                                                                                                              \
-    8u /* cycles from a task on offer to its first tile beside those of the division of 2N by OW, when input and weights are there */
+#define SETUP                                                                                                          \
+    8u /* cycles from a task on offer to its first tile beside those of the division of 2N by OW, when input and       \
+          weights are there */
 #define LATE 3u /* cycles that the unit may take to notice that the rows have arrived */
 
 /* What the mesh gets in this cycle; the buffers were read in the one before. */
@@ -27,8 +28,9 @@ typedef struct outputs {
 
 typedef struct state {
     tb_sig shape[NPU_SCORE_SHAPE_SIGS];
-    tb_sig task_valid, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, release, free, free_words, room, start, wgt_re, wgt_bank, wgt_addr,
-        wgt_data, ifm_re, ifm_addr[2], ifm_data[2], en, p, word, sel, act[2], act_valid, first, last, wait_ifm, wait_wgt, wait_ofm;
+    tb_sig task_valid, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, release, free, free_words, room, start, wgt_re,
+        wgt_bank, wgt_addr, wgt_data, ifm_re, ifm_addr[2], ifm_data[2], en, p, word, sel, act[2], act_valid, first,
+        last, wait_ifm, wait_wgt, wait_ofm;
     uint32_t n;
     /* the task */
     bool have;
@@ -118,8 +120,8 @@ static npu_score_block block_at(const state *s, const npu_score_walk *k) {
     return (npu_score_block){.task = s->t->number, .at = *k};
 }
 
-static void fail_here(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel, const char *got,
-                      const char *expected) {
+static void fail_here(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel,
+                      const char *got, const char *expected) {
     const state *s = (const state *)c->state;
     char where[96];
     const npu_score_block b = block_at(s, k);
@@ -127,8 +129,8 @@ static void fail_here(tb_check *c, const char *stream, uint64_t transaction, con
     tb_check_fail(c, stream, transaction, where, got, expected);
 }
 
-static bool check_at(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel, uint64_t got,
-                     uint64_t expected) {
+static bool check_at(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel,
+                     uint64_t got, uint64_t expected) {
     if (got == expected) {
         return true;
     }
@@ -160,7 +162,8 @@ static void check_word(tb_check *c, state *s) {
     }
     char where[96], g[8], e[8];
     snprintf(where, sizeof where,
-             "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32 ", word %" PRIu32,
+             "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32
+             ", word %" PRIu32,
              k->ob * s->n + i, k->tile, k->ky, k->kx, k->ib, o->row);
     snprintf(g, sizeof g, "%d", got[i]);
     snprintf(e, sizeof e, "%d", data[i]);
@@ -189,10 +192,12 @@ static void check_vectors(tb_check *c, state *s) {
     const outputs *o = &s->out;
     const npu_score_walk *k = &o->vector_at;
     if (o->step == 0) {
-        s->work.block[s->work.blocks++ % NPU_SCORE_BLOCKS] = (npu_score_block){.vector = s->enabled, .task = s->t->number, .at = *k};
+        s->work.block[s->work.blocks++ % NPU_SCORE_BLOCKS] =
+            (npu_score_block){.vector = s->enabled, .task = s->t->number, .at = *k};
     }
     const uint32_t flags = bit(s->first) | bit(s->last) << 1 | bit(s->sel) << 2;
-    const uint32_t expected = (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 | (uint32_t)o->sel << 2;
+    const uint32_t expected =
+        (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 | (uint32_t)o->sel << 2;
     if (flags != expected) {
         check_at(c, "first block", s->vectors, k, 2 * o->step, flags & 1u, expected & 1u);
         check_at(c, "last block", s->vectors, k, 2 * o->step, flags >> 1 & 1u, expected >> 1 & 1u);
@@ -207,7 +212,8 @@ static void check_vectors(tb_check *c, state *s) {
 static void check_outputs(tb_check *c, state *s) {
     const outputs *o = &s->out;
     if (bit(s->act_valid) != (uint32_t)o->vector) {
-        tb_check_fail(c, "vector", s->vectors, NULL, o->vector ? "none" : "one", o->vector ? "one: a tile has no gaps" : "none");
+        tb_check_fail(c, "vector", s->vectors, NULL, o->vector ? "none" : "one",
+                      o->vector ? "one: a tile has no gaps" : "none");
         return;
     }
     if (o->vector) {
@@ -250,7 +256,8 @@ static void check_weight_read(tb_check *c, state *s) {
 static void check_release(tb_check *c, state *s) {
     const npu_score_shape *t = s->t;
     uint32_t expected = 0;
-    if (s->w_valid && s->step == s->n - 1 && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles && t->op != NPU_SCORE_CONVERT) {
+    if (s->w_valid && s->step == s->n - 1 && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles &&
+        t->op != NPU_SCORE_CONVERT) {
         expected = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
     }
     tb_check_value(c, "release of weights", s->weights, bit(s->release), expected);
@@ -289,7 +296,8 @@ static void check_input_read(tb_check *c, state *s) {
         uint32_t addr = 0;
         s->out.inside[i] = input_word(s, s->pixel + i, s->oh, s->ow, &addr);
         if (s->out.inside[i]) { /* else the word that is read does not matter */
-            check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a, 2 * s->step + i, tb_get(s->ifm_addr[i]), addr);
+            check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a, 2 * s->step + i,
+                     tb_get(s->ifm_addr[i]), addr);
         }
         next_pixel(s, &s->oh, &s->ow);
     }
@@ -329,7 +337,8 @@ static bool next_bank(const state *s) {
 static bool weights_there(const state *s) {
     const uint32_t bank = next_bank(s);
     const uint64_t blocks = tb_get(s->wgt_blocks) >> (10 * bank) & 0x3ff;
-    return s->t->op == NPU_SCORE_CONVERT || (s->t->wgt_res ? blocks > s->next.ob >> 1 : (bit(s->wgt_full) >> bank & 1u) != 0);
+    return s->t->op == NPU_SCORE_CONVERT ||
+           (s->t->wgt_res ? blocks > s->next.ob >> 1 : (bit(s->wgt_full) >> bank & 1u) != 0);
 }
 
 /* A tile could start, as far as the block before it is concerned. */
@@ -353,7 +362,8 @@ static void check_pause(tb_check *c, state *s) {
 static void check_start(tb_check *c, state *s) {
     const uint64_t tile = s->work.tiles;
     if (!may_start(s)) {
-        tb_check_fail(c, "tile start", tile, NULL, "a start", !s->have || s->next.end ? "none: there is no tile" : "none in a block");
+        tb_check_fail(c, "tile start", tile, NULL, "a start",
+                      !s->have || s->next.end ? "none: there is no tile" : "none in a block");
         return;
     }
     if (!rows_there(s)) {
@@ -381,7 +391,8 @@ static void check_free(tb_check *c, state *s) {
     const uint32_t words = (uint32_t)tb_get(s->free_words);
     char got[40], expected[40];
     if (!s->have || (pop && (s->w_valid || s->a_valid || !s->next.end || bit(s->ifm_all) == 0))) {
-        tb_check_fail(c, "end of the task", s->work.tasks, NULL, "words returned", s->have ? "more vectors" : "none: no task");
+        tb_check_fail(c, "end of the task", s->work.tasks, NULL, "words returned",
+                      s->have ? "more vectors" : "none: no task");
         return;
     }
     const uint32_t limit = pop ? s->t->ifm_words : s->t->wgt_res ? may_free(s) : 0;
@@ -396,7 +407,11 @@ static void check_free(tb_check *c, state *s) {
 static void check_waits(tb_check *c, state *s) {
     const uint32_t ifm = bit(s->wait_ifm), wgt = bit(s->wait_wgt), ofm = bit(s->wait_ofm);
     if (ifm + wgt + ofm > 1 || !s->have || s->next.end || bit(s->start) != 0 || ofm == bit(s->room)) {
-        tb_check_fail(c, "waits", s->work.tiles, NULL, ifm ? "for input" : wgt ? "for weights" : "for room", "another reason, or none");
+        tb_check_fail(c, "waits", s->work.tiles, NULL,
+                      ifm   ? "for input"
+                      : wgt ? "for weights"
+                            : "for room",
+                      "another reason, or none");
         return;
     }
     s->late = ifm != 0 && rows_there(s) ? s->late + 1 : 0;
@@ -508,5 +523,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"gemm_queue", "ifm_ld", "wgt_ld", "ifm_buf", "wgt_buf", NULL};
 
-const tb_check_ops npu_score_im2col = {
-    .unit = "im2col", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_im2col = {.unit = "im2col",
+                                       .inputs = inputs,
+                                       .state_bytes = sizeof(state),
+                                       .open = open,
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

@@ -24,8 +24,8 @@ typedef struct job {
 } job;
 
 typedef struct state {
-    tb_sig scale, cstep, stride, nhwc, job_valid, job_ready, addr, nch, cnt, waddr, req_valid, req_ready, req_addr, req_bytes, dat_valid,
-        dat_ready, dat, wr_valid, wr_ready, wr_addr, wr_data, done;
+    tb_sig scale, cstep, stride, nhwc, job_valid, job_ready, addr, nch, cnt, waddr, req_valid, req_ready, req_addr,
+        req_bytes, dat_valid, dat_ready, dat, wr_valid, wr_ready, wr_addr, wr_data, done;
     job ring[JOBS];
     uint64_t taken, asked, filled, written; /* jobs: accepted, all requests sent, all data in, all words out */
     uint32_t req_row, req_byte, in_row, in_byte, out_word;
@@ -109,7 +109,8 @@ static void take_request(tb_check *c, state *s) {
     }
     const job *j = &s->ring[s->asked % JOBS];
     const uint32_t left = j->row - s->req_byte, bytes = left < PIECE ? left : PIECE;
-    tb_check_value(c, "request address", s->requests, tb_get(s->req_addr), (uint32_t)(j->addr + s->req_row * j->step + s->req_byte));
+    tb_check_value(c, "request address", s->requests, tb_get(s->req_addr),
+                   (uint32_t)(j->addr + s->req_row * j->step + s->req_byte));
     tb_check_value(c, "request bytes", s->requests, tb_get(s->req_bytes), bytes);
     s->requests++;
     s->req_byte += bytes;
@@ -297,5 +298,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"ifm_ld", "dma_rd", NULL};
 
-const tb_check_ops npu_score_layout = {
-    .unit = "layout", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_layout = {.unit = "layout",
+                                       .inputs = inputs,
+                                       .state_bytes = sizeof(state),
+                                       .open = open,
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

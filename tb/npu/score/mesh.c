@@ -33,8 +33,9 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"en_i", &s->en},       {"wgt_p_i", &s->p},     {"wgt_i", &s->wgt},   {"sel_i", &s->sel},
-                                  {"act0_i", &s->act[0]}, {"act1_i", &s->act[1]}, {"ps0_o", &s->ps[0]}, {"ps1_o", &s->ps[1]}};
+    const npu_score_sig sigs[] = {{"en_i", &s->en},     {"wgt_p_i", &s->p},     {"wgt_i", &s->wgt},
+                                  {"sel_i", &s->sel},   {"act0_i", &s->act[0]}, {"act1_i", &s->act[1]},
+                                  {"ps0_o", &s->ps[0]}, {"ps1_o", &s->ps[1]}};
     s->n = npu_score_n(c);
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;
@@ -140,7 +141,8 @@ static void cycle(tb_check *c) {
         return;
     }
     const uint32_t at = (uint32_t)s->enabled % LINES;
-    if (s->enabled >= 2 * (uint64_t)s->n && !s->unknown[at]) { /* before, results of what was there at the start leave */
+    /* before, results of what was there at the start leave */
+    if (s->enabled >= 2 * (uint64_t)s->n && !s->unknown[at]) {
         check_results(c, s, s->line[at]);
     }
     memset(s->line[at], 0, sizeof s->line[at]);

@@ -7,7 +7,9 @@
 #define COUNTERS 36u
 #define MARKS 12u
 #define FIRST_MARK 40u
-#define PLANES 8u /* bit k of the counts of all events since the last flush() lies in plane k: a few operations a cycle count them all */
+#define PLANES                                                                                                         \
+    8u /* bit k of the counts of all events since the last flush() lies in plane k: a few operations a cycle count     \
+          them all */
 #define HELD ((1u << PLANES) - 1)
 #define MASK48 ((UINT64_C(1) << 48) - 1)
 
@@ -26,15 +28,15 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"clr_i", &s->clr},     {"run_i", &s->run}, {"event_i", &s->event}, {"level_i", &s->level},
-                                  {"snap_i", &s->snap},   {"rd_i", &s->rd},   {"sel_i", &s->sel},     {"lo_o", &s->lo},
-                                  {"clear_i", &s->clear}, {"hi_o", &s->hi}};
+    const npu_score_sig sigs[] = {
+        {"clr_i", &s->clr}, {"run_i", &s->run}, {"event_i", &s->event}, {"level_i", &s->level}, {"snap_i", &s->snap},
+        {"rd_i", &s->rd},   {"sel_i", &s->sel}, {"lo_o", &s->lo},       {"clear_i", &s->clear}, {"hi_o", &s->hi}};
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;
     }
     if (s->event.width != COUNTERS || s->level.width != 16 * MARKS) {
-        snprintf(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u", c->tap->path, s->event.width,
-                 s->level.width, COUNTERS, 16 * MARKS);
+        snprintf(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u",
+                 c->tap->path, s->event.width, s->level.width, COUNTERS, 16 * MARKS);
         return -1;
     }
     return 0;
@@ -97,7 +99,9 @@ static void snapshot(state *s) {
 static void read_copy(state *s) {
     const uint32_t which = (uint32_t)tb_get(s->sel);
     s->which = which;
-    s->value = which < COUNTERS ? s->copy[which] : which >= FIRST_MARK && which < FIRST_MARK + MARKS ? s->mark_copy[which - FIRST_MARK] : 0;
+    s->value = which < COUNTERS                                    ? s->copy[which]
+               : which >= FIRST_MARK && which < FIRST_MARK + MARKS ? s->mark_copy[which - FIRST_MARK]
+                                                                   : 0;
     s->reads++;
 }
 
@@ -131,4 +135,5 @@ static void cycle(tb_check *c) {
     }
 }
 
-const tb_check_ops npu_score_npu_perf = {.unit = "npu_perf", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_npu_perf = {
+    .unit = "npu_perf", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};

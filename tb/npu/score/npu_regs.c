@@ -19,8 +19,10 @@ enum { GEMM, ALU, POOL, UNITS }; /* in the order of ERR, and of npu_score_kind *
 static const uint32_t ctrl_reg[UNITS] = {NPU_REG_GEMM_CTRL, NPU_REG_ALU_CTRL, NPU_REG_POOL_CTRL};
 static const uint32_t en_mask[UNITS] = {NPU_GEMM_CTRL_EN_MASK, NPU_ALU_CTRL_EN_MASK, NPU_POOL_CTRL_EN_MASK};
 static const uint32_t irq_bit[UNITS] = {NPU_IRQ_STATUS_GEMM_MASK, NPU_IRQ_STATUS_ALU_MASK, NPU_IRQ_STATUS_POOL_MASK};
-static const uint32_t busy_mask[UNITS] = {NPU_STATUS_GEMM_BUSY_MASK, NPU_STATUS_ALU_BUSY_MASK, NPU_STATUS_POOL_BUSY_MASK};
-static const uint32_t ready_mask[UNITS] = {NPU_STATUS_GEMM_READY_MASK, NPU_STATUS_ALU_READY_MASK, NPU_STATUS_POOL_READY_MASK};
+static const uint32_t busy_mask[UNITS] = {NPU_STATUS_GEMM_BUSY_MASK, NPU_STATUS_ALU_BUSY_MASK,
+                                          NPU_STATUS_POOL_BUSY_MASK};
+static const uint32_t ready_mask[UNITS] = {NPU_STATUS_GEMM_READY_MASK, NPU_STATUS_ALU_READY_MASK,
+                                           NPU_STATUS_POOL_READY_MASK};
 static const char *const task_names[UNITS] = {"GEMM task", "ALU task", "POOL task"};
 
 /* A task from its start to its handshake. */
@@ -39,12 +41,13 @@ typedef struct access {
 } access;
 
 typedef struct state {
-    tb_sig awaddr, awvalid, awready, wdata, wstrb, wvalid, wready, bresp, bvalid, bready, araddr, arvalid, arready, rdata, rresp, rvalid,
-        rready;
+    tb_sig awaddr, awvalid, awready, wdata, wstrb, wvalid, wready, bresp, bvalid, bready, araddr, arvalid, arready,
+        rdata, rresp, rvalid, rready;
     tb_sig irq[3];
     tb_sig valid[UNITS], ready[UNITS], task[UNITS], busy[UNITS], done[UNITS];
     tb_sig result_we, result, bus_err, srst, drained, event, level;
-    tb_sig perf_clr, perf_event, perf_level, perf_run, perf_snap, perf_clear, perf_rd, perf_sel, perf_lo, perf_hi; /* of npu_perf inside */
+    /* of npu_perf inside */
+    tb_sig perf_clr, perf_event, perf_level, perf_run, perf_snap, perf_clear, perf_rd, perf_sel, perf_lo, perf_hi;
     cm_device *regs;
     access wr, rd;
     uint32_t rdata_expected;
@@ -127,7 +130,8 @@ static int bind_perf(tb_check *c, state *s, char *err, size_t err_size) {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const cm_mem mem = {NULL, no_read, no_write};
-    if (bind_bus(c, s, err, err_size) != 0 || bind_units(c, s, err, err_size) != 0 || bind_perf(c, s, err, err_size) != 0) {
+    if (bind_bus(c, s, err, err_size) != 0 || bind_units(c, s, err, err_size) != 0 ||
+        bind_perf(c, s, err, err_size) != 0) {
         return -1;
     }
     s->regs = cm_device_new(npu_score_n(c), &mem);
@@ -240,7 +244,8 @@ static void compare_outputs(tb_check *c, state *s) {
     tb_check_value(c, "soft reset", c->task, tb_get(s->srst), s->resetting);
     tb_check_value(c, "counter reset", c->task, tb_get(s->perf_clr), s->resetting);
     for (uint32_t i = 0; i < UNITS && !s->resetting; i++) {
-        if (tb_check_value(c, valid_names[i], c->task, tb_get(s->valid[i]), offered(&s->slot[i])) && offered(&s->slot[i])) {
+        if (tb_check_value(c, valid_names[i], c->task, tb_get(s->valid[i]), offered(&s->slot[i])) &&
+            offered(&s->slot[i])) {
             compare_task(c, s, i);
         }
     }
@@ -360,7 +365,8 @@ static void compare_perf(tb_check *c, state *s, const effect *e) {
     const uint32_t offset = (uint32_t)tb_get(s->araddr) & 0x1fcu;
     if (npu_score_fire(s->arvalid, s->arready) && (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI)) {
         tb_check_value(c, "counter read", s->rd.count, tb_get(s->perf_rd), 1);
-        tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf_sel), cm_device_read(s->regs, NPU_REG_PERF_SEL));
+        tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf_sel),
+                       cm_device_read(s->regs, NPU_REG_PERF_SEL));
     }
 }
 
@@ -413,8 +419,9 @@ static bool quiet(const state *s) {
     if (s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr || s->resetting) {
         return false;
     }
-    uint32_t any = byte(s->awvalid) | byte(s->wvalid) | byte(s->arvalid) | byte(s->bvalid) | byte(s->rvalid) | byte(s->srst) |
-                   byte(s->perf_snap) | byte(s->perf_clear) | byte(s->result_we) | *(const uint16_t *)s->bus_err.ptr;
+    uint32_t any = byte(s->awvalid) | byte(s->wvalid) | byte(s->arvalid) | byte(s->bvalid) | byte(s->rvalid) |
+                   byte(s->srst) | byte(s->perf_snap) | byte(s->perf_clear) | byte(s->result_we) |
+                   *(const uint16_t *)s->bus_err.ptr;
     uint32_t busy = 0;
     for (uint32_t i = 0; i < UNITS; i++) {
         any |= byte(s->valid[i]) | byte(s->done[i]) | s->slot[i].pending;
@@ -448,5 +455,10 @@ static void cycle(tb_check *c) {
 
 static const char *const inputs[] = {"gemm_check", "alu_check", "pool_check", "npu_perf", "alu", NULL};
 
-const tb_check_ops npu_score_npu_regs = {
-    .unit = "npu_regs", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .close = close};
+const tb_check_ops npu_score_npu_regs = {.unit = "npu_regs",
+                                         .inputs = inputs,
+                                         .state_bytes = sizeof(state),
+                                         .open = open,
+                                         .clear = clear,
+                                         .cycle = cycle,
+                                         .close = close};

@@ -1,8 +1,10 @@
 /*
- * npu_top.c - the wires between units and channels, which no unit can be blamed for: at both ends the same; and the clocks of the units.
+ * npu_top.c - the wires between units and channels, which no unit can be blamed for: at both ends the same; and the
+ * clocks of the units.
  *
- * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs, and the ports of the NPU. A unit's clock
- * runs from the offer of a task until four cycles after the last one is complete (docs/npu/npu.md 4.5).
+ * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs, and the
+ * ports of the NPU. A unit's clock runs from the offer of a task until four cycles after the last one is complete
+ * (docs/npu/npu.md 4.5).
  */
 #include "dma_ax.h"
 #include "npu_regs.h"
@@ -19,9 +21,10 @@
 /* One unit's ends. Requesters of a channel are numbered as in npu_pkg::RdId* and WrId*. */
 typedef struct ends {
     const char *name;
-    uint32_t first, count, wr; /* its first requester of a read channel, how many they are, its requester of a write channel */
-    tb_sig rst, task_valid, busy, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid, rd_ready, rd_data, wr_req_valid,
-        wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_idle, wr_level;
+    /* its first requester of a read channel, how many they are, its requester of a write channel */
+    uint32_t first, count, wr;
+    tb_sig rst, task_valid, busy, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid, rd_ready, rd_data,
+        wr_req_valid, wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_idle, wr_level;
     tb_sig clock;
 } ends;
 
@@ -36,15 +39,15 @@ typedef struct link {
 
 /* One channel's ends, and the ports of the NPU that it must be connected to. */
 typedef struct channel {
-    tb_sig rd_flush, rd_idle, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat_id, dat, rd_err, rd_beat, rd_burst,
-        rd_wait_bus, rd_wait_user, rd_inflight;
-    tb_sig wr_flush, wr_idle, wreq_valid, wreq_ready, wreq_addr, wreq_bytes, wdat_valid, wdat_ready, wdat, idle_req, wr_err, wr_beat,
-        wr_burst, wr_wait_bus, wr_wait_data, wr_inflight;
+    tb_sig rd_flush, rd_idle, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat_id, dat, rd_err,
+        rd_beat, rd_burst, rd_wait_bus, rd_wait_user, rd_inflight;
+    tb_sig wr_flush, wr_idle, wreq_valid, wreq_ready, wreq_addr, wreq_bytes, wdat_valid, wdat_ready, wdat, idle_req,
+        wr_err, wr_beat, wr_burst, wr_wait_bus, wr_wait_data, wr_inflight;
     tb_sig send_rst, wvalid, wready, wdata, rvalid, rready, rdata, level;
-    tb_sig arvalid, arready, araddr, arlen, rvalid_i, rready_o, rdata_i, rresp, rlast, awvalid, awready, awaddr, awlen, wvalid_o, wready_i,
-        wdata_o, wstrb, wlast, bvalid, bready, bresp;
-    tb_sig p_arvalid, p_arready, p_araddr, p_arlen, p_rvalid, p_rready, p_rdata, p_rresp, p_rlast, p_awvalid, p_awready, p_awaddr, p_awlen,
-        p_wvalid, p_wready, p_wdata, p_wstrb, p_wlast, p_bvalid, p_bready, p_bresp;
+    tb_sig arvalid, arready, araddr, arlen, rvalid_i, rready_o, rdata_i, rresp, rlast, awvalid, awready, awaddr, awlen,
+        wvalid_o, wready_i, wdata_o, wstrb, wlast, bvalid, bready, bresp;
+    tb_sig p_arvalid, p_arready, p_araddr, p_arlen, p_rvalid, p_rready, p_rdata, p_rresp, p_rlast, p_awvalid, p_awready,
+        p_awaddr, p_awlen, p_wvalid, p_wready, p_wdata, p_wstrb, p_wlast, p_bvalid, p_bready, p_bresp;
     link link[LINKS]; /* those whose ends do not lie in the same place of the simulation */
     uint32_t links;
     bool words_apart; /* the same for the words between send_buf and dma_wr */
@@ -56,7 +59,8 @@ typedef struct state {
     tb_sig bus_err, srst, drained, gemm_id, perf_event, perf_level;
     bool moved;       /* something was offered in the cycle before */
     uint32_t unknown; /* cycles in which clocks may run */
-    uint32_t worked;  /* which units had work, a field of UNITS bits for each of the last cycles, the newest one lowest */
+    /* which units had work, a field of UNITS bits for each of the last cycles, the newest one lowest */
+    uint32_t worked;
 } state;
 
 typedef struct wire {
@@ -64,7 +68,8 @@ typedef struct wire {
     tb_sig *sig;
 } wire;
 
-static int find(const tb_taps *taps, const char *kind, size_t index, const wire *w, size_t count, char *err, size_t err_size) {
+static int find(const tb_taps *taps, const char *kind, size_t index, const wire *w, size_t count, char *err,
+                size_t err_size) {
     const tb_tap *tap = tb_taps_find(taps, kind, index);
     if (tap == NULL) {
         snprintf(err, err_size, "npu_top: there is no tap %zu of %s", index, kind);
@@ -166,8 +171,9 @@ static int open_write(tb_check *c, channel *k, size_t index, char *err, size_t e
                       {"bvalid_i", &k->bvalid},
                       {"bready_o", &k->bready},
                       {"bresp_i", &k->bresp}};
-    const wire send[] = {{"rst_ni", &k->send_rst}, {"wvalid_i", &k->wvalid}, {"wready_o", &k->wready}, {"wdata_i", &k->wdata},
-                         {"rvalid_o", &k->rvalid}, {"rready_i", &k->rready}, {"rdata_o", &k->rdata},   {"level_o", &k->level}};
+    const wire send[] = {{"rst_ni", &k->send_rst}, {"wvalid_i", &k->wvalid}, {"wready_o", &k->wready},
+                         {"wdata_i", &k->wdata},   {"rvalid_o", &k->rvalid}, {"rready_i", &k->rready},
+                         {"rdata_o", &k->rdata},   {"level_o", &k->level}};
     if (find(&c->all->taps, "send_buf", index, send, COUNT(send), err, err_size) != 0) {
         return -1;
     }
@@ -189,21 +195,23 @@ static int open_ports(const tb_check *c, const char *prefix, const wire *w, size
 }
 
 static int open_bus(tb_check *c, channel *k, size_t index, char *err, size_t err_size) {
-    const wire w[] = {{"arvalid", &k->p_arvalid}, {"arready", &k->p_arready}, {"araddr", &k->p_araddr},   {"arlen", &k->p_arlen},
-                      {"rvalid", &k->p_rvalid},   {"rready", &k->p_rready},   {"rdata", &k->p_rdata},     {"rresp", &k->p_rresp},
-                      {"rlast", &k->p_rlast},     {"awvalid", &k->p_awvalid}, {"awready", &k->p_awready}, {"awaddr", &k->p_awaddr},
-                      {"awlen", &k->p_awlen},     {"wvalid", &k->p_wvalid},   {"wready", &k->p_wready},   {"wdata", &k->p_wdata},
-                      {"wstrb", &k->p_wstrb},     {"wlast", &k->p_wlast},     {"bvalid", &k->p_bvalid},   {"bready", &k->p_bready},
-                      {"bresp", &k->p_bresp}};
+    const wire w[] = {{"arvalid", &k->p_arvalid}, {"arready", &k->p_arready}, {"araddr", &k->p_araddr},
+                      {"arlen", &k->p_arlen},     {"rvalid", &k->p_rvalid},   {"rready", &k->p_rready},
+                      {"rdata", &k->p_rdata},     {"rresp", &k->p_rresp},     {"rlast", &k->p_rlast},
+                      {"awvalid", &k->p_awvalid}, {"awready", &k->p_awready}, {"awaddr", &k->p_awaddr},
+                      {"awlen", &k->p_awlen},     {"wvalid", &k->p_wvalid},   {"wready", &k->p_wready},
+                      {"wdata", &k->p_wdata},     {"wstrb", &k->p_wstrb},     {"wlast", &k->p_wlast},
+                      {"bvalid", &k->p_bvalid},   {"bready", &k->p_bready},   {"bresp", &k->p_bresp}};
     return open_ports(c, index == 0 ? "m0_axi_" : "m1_axi_", w, COUNT(w), err, err_size);
 }
 
 /*
- * A simulation keeps a wire that two names stand for once, and then there is nothing to compare: it is as it must be for good. A wrong connection has a place of
- * its own.
+ * A simulation keeps a wire that two names stand for once, and then there is nothing to compare: it is as it must be
+ * for good. A wrong connection has a place of its own.
  */
 static int open_links(const tb_check *c, channel *k, char *err, size_t err_size) {
-    const uint8_t *ar = (const uint8_t *)k->arvalid.ptr, *r = (const uint8_t *)k->p_rvalid.ptr, *aw = (const uint8_t *)k->awvalid.ptr;
+    const uint8_t *ar = (const uint8_t *)k->arvalid.ptr, *r = (const uint8_t *)k->p_rvalid.ptr,
+                  *aw = (const uint8_t *)k->awvalid.ptr;
     const uint8_t *w = (const uint8_t *)k->wvalid_o.ptr, *b = (const uint8_t *)k->p_bvalid.ptr;
     const link all[] = {{"AR valid", k->p_arvalid, k->arvalid, NULL},
                         {"AR ready", k->arready, k->p_arready, NULL},
@@ -231,8 +239,8 @@ static int open_links(const tb_check *c, channel *k, char *err, size_t err_size)
     _Static_assert(COUNT(all) <= LINKS, "a channel has room for all its links");
     for (size_t i = 0; i < COUNT(all); i++) {
         if (all[i].got.width != all[i].expected.width) {
-            snprintf(err, err_size, "%s: %s has %" PRIu32 " bits at one end and %" PRIu32 " at the other", c->tap->path, all[i].stream,
-                     all[i].got.width, all[i].expected.width);
+            snprintf(err, err_size, "%s: %s has %" PRIu32 " bits at one end and %" PRIu32 " at the other", c->tap->path,
+                     all[i].stream, all[i].got.width, all[i].expected.width);
             return -1;
         }
         if (all[i].got.ptr != all[i].expected.ptr) {
@@ -277,7 +285,8 @@ static void clear(tb_check *c) {
     s->unknown = UNKNOWN;
 }
 
-__attribute__((cold)) static void differs(tb_check *c, const char *stream, uint32_t ch, const char *of, uint64_t got, uint64_t expected) {
+__attribute__((cold)) static void differs(tb_check *c, const char *stream, uint32_t ch, const char *of, uint64_t got,
+                                          uint64_t expected) {
     char where[96], g[24], e[24];
     snprintf(where, sizeof where, "channel %u%s%s", ch, of != NULL ? ", " : "", of != NULL ? of : "");
     snprintf(g, sizeof g, "0x%llx", (unsigned long long)got);
@@ -292,8 +301,9 @@ static inline void same(tb_check *c, const char *stream, uint32_t ch, uint32_t g
 }
 
 /* Bytes of two wires; the first one that differs is shown. */
-__attribute__((always_inline)) static inline void same_bytes(tb_check *c, const char *stream, uint32_t ch, const char *of, const void *got,
-                                                             const void *expected, size_t bytes) {
+__attribute__((always_inline)) static inline void same_bytes(tb_check *c, const char *stream, uint32_t ch,
+                                                             const char *of, const void *got, const void *expected,
+                                                             size_t bytes) {
     if (memcmp(got, expected, bytes) != 0) {
         const uint8_t *g = (const uint8_t *)got, *e = (const uint8_t *)expected;
         size_t at = 0;
@@ -313,7 +323,8 @@ static inline uint32_t bit(tb_sig sig, uint32_t ch) {
     return (npu_score_b(sig) >> ch) & 1u;
 }
 
-/* Bits of a channel's requesters of reads, gathered from the units; of its requesters of writes; their order is that of npu_pkg::RdId* and WrId*. */
+/* Bits of a channel's requesters of reads, gathered from the units; of its requesters of writes; their order is that of
+ * npu_pkg::RdId* and WrId*. */
 static inline uint32_t of_readers(tb_sig gemm, tb_sig alu, tb_sig pool, uint32_t ch) {
     return (npu_score_b(gemm) >> 4 * ch & 15u) | bit(alu, ch) << 4 | bit(pool, ch) << 5;
 }
@@ -325,18 +336,20 @@ static inline uint32_t of_writers(tb_sig gemm, tb_sig alu, tb_sig pool, uint32_t
 static void read_requests(tb_check *c, const state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
-    same(c, "read requests", ch, npu_score_b(k->req_valid), of_readers(u[0].rd_req_valid, u[1].rd_req_valid, u[2].rd_req_valid, ch));
-    same(c, "read requests taken", ch, of_readers(u[0].rd_req_ready, u[1].rd_req_ready, u[2].rd_req_ready, ch), npu_score_b(k->req_ready));
+    same(c, "read requests", ch, npu_score_b(k->req_valid),
+         of_readers(u[0].rd_req_valid, u[1].rd_req_valid, u[2].rd_req_valid, ch));
+    same(c, "read requests taken", ch, of_readers(u[0].rd_req_ready, u[1].rd_req_ready, u[2].rd_req_ready, ch),
+         npu_score_b(k->req_ready));
     if (npu_score_b(k->req_ready) == 0) {
         return;
     }
     for (uint32_t i = 0; i < UNITS; i++, u++) {
         for (uint32_t r = 0; r < u->count; r++) {
             if (((npu_score_b(k->req_ready) >> (u->first + r)) & 1u) != 0) {
-                same_bytes(c, "read address", ch, u->name, piece(k->req_addr, u->first + r, 4), piece(u->rd_req_addr, u->count * ch + r, 4),
-                           4);
-                same_bytes(c, "read bytes", ch, u->name, piece(k->req_bytes, u->first + r, 3), piece(u->rd_req_bytes, u->count * ch + r, 3),
-                           3);
+                same_bytes(c, "read address", ch, u->name, piece(k->req_addr, u->first + r, 4),
+                           piece(u->rd_req_addr, u->count * ch + r, 4), 4);
+                same_bytes(c, "read bytes", ch, u->name, piece(k->req_bytes, u->first + r, 3),
+                           piece(u->rd_req_bytes, u->count * ch + r, 3), 3);
             }
         }
     }
@@ -370,7 +383,8 @@ static void read_data(tb_check *c, const state *s, uint32_t ch) {
 static void write_side(tb_check *c, const state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
-    same(c, "write requests", ch, npu_score_b(k->wreq_valid), of_writers(u[0].wr_req_valid, u[1].wr_req_valid, u[2].wr_req_valid, ch));
+    same(c, "write requests", ch, npu_score_b(k->wreq_valid),
+         of_writers(u[0].wr_req_valid, u[1].wr_req_valid, u[2].wr_req_valid, ch));
     same(c, "write requests taken", ch, of_writers(u[0].wr_req_ready, u[1].wr_req_ready, u[2].wr_req_ready, ch),
          npu_score_b(k->wreq_ready));
     same(c, "words offered", ch, npu_score_b(k->wvalid), of_writers(u[0].wr_valid, u[1].wr_valid, u[2].wr_valid, ch));
@@ -430,10 +444,10 @@ static uint32_t errors(const state *s) {
 static void status(tb_check *c, const state *s) {
     const channel *a = &s->ch[0], *b = &s->ch[1];
     const ends *u = s->unit;
-    const uint32_t srst = npu_score_b(s->srst),
-                   any = npu_score_b(a->rd_err) | npu_score_b(a->wr_err) | npu_score_b(b->rd_err) | npu_score_b(b->wr_err);
-    const uint32_t flush =
-        npu_score_b(a->rd_flush) | npu_score_b(a->wr_flush) << 1 | npu_score_b(b->rd_flush) << 2 | npu_score_b(b->wr_flush) << 3;
+    const uint32_t srst = npu_score_b(s->srst), any = npu_score_b(a->rd_err) | npu_score_b(a->wr_err) |
+                                                      npu_score_b(b->rd_err) | npu_score_b(b->wr_err);
+    const uint32_t flush = npu_score_b(a->rd_flush) | npu_score_b(a->wr_flush) << 1 | npu_score_b(b->rd_flush) << 2 |
+                           npu_score_b(b->wr_flush) << 3;
     const uint32_t reset = npu_score_b(a->send_rst) | npu_score_b(b->send_rst) << 1 | npu_score_b(u[0].rst) << 2 |
                            npu_score_b(u[1].rst) << 3 | npu_score_b(u[2].rst) << 4;
     same(c, "flush", 0, flush, srst * 0xfu);
@@ -450,14 +464,17 @@ static uint32_t of_units(tb_sig gemm, tb_sig alu, tb_sig pool) {
 
 static void clocks(tb_check *c, state *s) {
     const ends *u = s->unit;
-    const uint32_t work = of_units(u[0].task_valid, u[1].task_valid, u[2].task_valid) | of_units(u[0].busy, u[1].busy, u[2].busy);
+    const uint32_t work =
+        of_units(u[0].task_valid, u[1].task_valid, u[2].task_valid) | of_units(u[0].busy, u[1].busy, u[2].busy);
     const uint32_t runs = of_units(u[0].clock, u[1].clock, u[2].clock), past = s->worked;
-    const uint32_t lately = (past | past >> UNITS | past >> 2 * UNITS | past >> 3 * UNITS) & ALL_UNITS; /* TAIL of them */
+    /* TAIL of them */
+    const uint32_t lately = (past | past >> UNITS | past >> 2 * UNITS | past >> 3 * UNITS) & ALL_UNITS;
     const uint32_t wrong = s->unknown > 0 ? work & ~runs : runs ^ (work | lately);
     if (wrong != 0) {
         const uint32_t i = (uint32_t)__builtin_ctz(wrong);
         const bool stands = (runs >> i & 1u) == 0;
-        tb_check_fail(c, "clock", c->all->sim->cycle, u[i].name, stands ? "stands" : "runs", stands ? "runs" : "stands");
+        tb_check_fail(c, "clock", c->all->sim->cycle, u[i].name, stands ? "stands" : "runs",
+                      stands ? "runs" : "stands");
     }
     s->unknown -= s->unknown > 0;
     s->worked = past << UNITS | (npu_score_b(s->srst) != 0 ? ALL_UNITS : work);
@@ -466,20 +483,21 @@ static void clocks(tb_check *c, state *s) {
 /* Events and levels of the channels, by the numbers of docs/npu/npu.md section 5. */
 /* Events that the channels count, by the numbers of their counters: channel 0, then 1. */
 #define C(name) NPU_PERF_SEL_SEL_##name
-static const uint32_t channel_events = 3u << C(READ0_BEATS) | 3u << C(WRITE0_BEATS) | 3u << C(READ0_BURSTS) | 3u << C(WRITE0_BURSTS) |
-                                       3u << C(READ0_WAITS_BUS) | 3u << C(READ0_HELD) | 3u << C(WRITE0_WAITS_BUS) |
-                                       3u << C(WRITE0_WAITS_DATA);
+static const uint32_t channel_events = 3u << C(READ0_BEATS) | 3u << C(WRITE0_BEATS) | 3u << C(READ0_BURSTS) |
+                                       3u << C(WRITE0_BURSTS) | 3u << C(READ0_WAITS_BUS) | 3u << C(READ0_HELD) |
+                                       3u << C(WRITE0_WAITS_BUS) | 3u << C(WRITE0_WAITS_DATA);
 
 static void counters(tb_check *c, const state *s) {
     const uint16_t *level = (const uint16_t *)s->perf_level.ptr;
     uint32_t event = 0;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const channel *k = &s->ch[ch];
-        event |= (npu_score_b(k->rd_beat) << C(READ0_BEATS) | npu_score_b(k->wr_beat) << C(WRITE0_BEATS) |
-                  npu_score_b(k->rd_burst) << C(READ0_BURSTS) | npu_score_b(k->wr_burst) << C(WRITE0_BURSTS) |
-                  npu_score_b(k->rd_wait_bus) << C(READ0_WAITS_BUS) | npu_score_b(k->rd_wait_user) << C(READ0_HELD) |
-                  npu_score_b(k->wr_wait_bus) << C(WRITE0_WAITS_BUS) | npu_score_b(k->wr_wait_data) << C(WRITE0_WAITS_DATA))
-                 << ch;
+        event |=
+            (npu_score_b(k->rd_beat) << C(READ0_BEATS) | npu_score_b(k->wr_beat) << C(WRITE0_BEATS) |
+             npu_score_b(k->rd_burst) << C(READ0_BURSTS) | npu_score_b(k->wr_burst) << C(WRITE0_BURSTS) |
+             npu_score_b(k->rd_wait_bus) << C(READ0_WAITS_BUS) | npu_score_b(k->rd_wait_user) << C(READ0_HELD) |
+             npu_score_b(k->wr_wait_bus) << C(WRITE0_WAITS_BUS) | npu_score_b(k->wr_wait_data) << C(WRITE0_WAITS_DATA))
+            << ch;
         const uint16_t *words = (const uint16_t *)k->level.ptr;
         if (level[ch] != words[0] || level[2 + ch] != words[1] || level[4 + ch] != words[2]) {
             differs(c, "level of a counter", ch, "send_buf", level[ch], words[0]);
@@ -508,9 +526,10 @@ static void cycle(tb_check *c) {
     }
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const channel *k = &s->ch[ch];
-        const uint32_t on_bus = bus_valids(k), reads = requests | npu_score_b(k->req_valid), words = data | npu_score_b(k->dat_valid);
-        const uint32_t sends =
-            writes | npu_score_b(k->wreq_valid) | npu_score_b(k->wvalid) | npu_score_b(k->wdat_valid) | npu_score_b(k->rvalid);
+        const uint32_t on_bus = bus_valids(k), reads = requests | npu_score_b(k->req_valid),
+                       words = data | npu_score_b(k->dat_valid);
+        const uint32_t sends = writes | npu_score_b(k->wreq_valid) | npu_score_b(k->wvalid) |
+                               npu_score_b(k->wdat_valid) | npu_score_b(k->rvalid);
         if (reads != 0) {
             read_requests(c, s, ch);
         }
@@ -534,4 +553,5 @@ static void cycle(tb_check *c) {
     s->moved = moves;
 }
 
-const tb_check_ops npu_score_npu_top = {.unit = "npu_top", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_npu_top = {
+    .unit = "npu_top", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};

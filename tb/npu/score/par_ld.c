@@ -18,8 +18,8 @@ typedef struct array {
 } array;
 
 typedef struct state {
-    tb_sig valid, oscale_en, bias_en, oc, addr[2], pop, busy, free, free_words, req_valid, req_ready, req_addr[2], req_bytes, dat_valid,
-        dat_ready, we, waddr[2];
+    tb_sig valid, oscale_en, bias_en, oc, addr[2], pop, busy, free, free_words, req_valid, req_ready, req_addr[2],
+        req_bytes, dat_valid, dat_ready, we, waddr[2];
     array part[2];
     uint32_t words, base, used, late;
     bool on, begun; /* a task is on offer; its words are allocated */
@@ -100,7 +100,8 @@ static void see_request(tb_check *c, state *s, uint32_t i) {
         char got[32], expected[32];
         snprintf(got, sizeof got, "%" PRIu32 " bytes", bytes);
         snprintf(expected, sizeof expected, "1 to %" PRIu32, left);
-        tb_check_fail(c, streams[i], s->requests[i], where, left == 0 ? "a request" : got, left == 0 ? "none" : expected);
+        tb_check_fail(c, streams[i], s->requests[i], where, left == 0 ? "a request" : got,
+                      left == 0 ? "none" : expected);
         return;
     }
     allocate(c, s);
@@ -115,13 +116,15 @@ static void see_request(tb_check *c, state *s, uint32_t i) {
 static void see_data(tb_check *c, state *s, uint32_t i) {
     static const char *const streams[2] = {"oscale", "bias"};
     array *p = &s->part[i];
-    const uint32_t valid = *(const uint8_t *)s->dat_valid.ptr >> i & 1u, ready = *(const uint8_t *)s->dat_ready.ptr >> i & 1u;
+    const uint32_t valid = *(const uint8_t *)s->dat_valid.ptr >> i & 1u,
+                   ready = *(const uint8_t *)s->dat_ready.ptr >> i & 1u;
     const uint32_t we = *(const uint8_t *)s->we.ptr >> i & 1u;
     if (valid != 0 && ready == 0) {
         tb_check_fail(c, streams[i], s->beats[i], NULL, "data that waits", "data taken at once");
     }
     if (we != (valid & ready)) {
-        tb_check_fail(c, streams[i], s->beats[i], NULL, we != 0 ? "a write" : "no write", we != 0 ? "none: no data" : "a write");
+        tb_check_fail(c, streams[i], s->beats[i], NULL, we != 0 ? "a write" : "no write",
+                      we != 0 ? "none: no data" : "a write");
     }
     if (we != 0) {
         char where[64], got[16], expected[16];
@@ -143,7 +146,8 @@ static bool arrived(const state *s) {
 
 static void see_pop(tb_check *c, state *s) {
     if (!s->on || !arrived(s)) {
-        tb_check_fail(c, "pop", c->task, NULL, "task given up", s->on ? "data of it first" : "no pop: no task is on offer");
+        tb_check_fail(c, "pop", c->task, NULL, "task given up",
+                      s->on ? "data of it first" : "no pop: no task is on offer");
         return;
     }
     allocate(c, s);
@@ -160,7 +164,8 @@ static void see_delay(tb_check *c, state *s) {
     const bool pop = s->begun && arrived(s);
     s->late = ask || pop ? s->late + 1 : 0;
     if (s->late > PATIENCE) {
-        tb_check_fail(c, pop ? "pop" : "request", c->task, NULL, "nothing", pop ? "task given up" : "requests: there is room");
+        tb_check_fail(c, pop ? "pop" : "request", c->task, NULL, "nothing",
+                      pop ? "task given up" : "requests: there is room");
     }
 }
 
@@ -172,7 +177,8 @@ static void cycle(tb_check *c) {
             begin_task(s);
         }
     }
-    const uint8_t any = *(const uint8_t *)s->req_valid.ptr | *(const uint8_t *)s->dat_valid.ptr | *(const uint8_t *)s->we.ptr;
+    const uint8_t any =
+        *(const uint8_t *)s->req_valid.ptr | *(const uint8_t *)s->dat_valid.ptr | *(const uint8_t *)s->we.ptr;
     const bool busy = *(const uint8_t *)s->busy.ptr != 0;
     if (busy ? !s->on || arrived(s) : s->begun && !arrived(s)) {
         tb_check_value(c, "busy", c->task, busy, !busy);
@@ -204,5 +210,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"gemm_queue", NULL};
 
-const tb_check_ops npu_score_par_ld = {
-    .unit = "par_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_par_ld = {.unit = "par_ld",
+                                       .inputs = inputs,
+                                       .state_bytes = sizeof(state),
+                                       .open = open,
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

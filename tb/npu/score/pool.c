@@ -44,10 +44,11 @@ static int open_chan(tb_check *c, chan *ch, size_t index, char *err, size_t err_
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"task_valid_i", &s->valid},  {"task_ready_o", &s->ready},  {"task_done_o", &s->done},         {"busy_o", &s->busy},
-        {"rd_valid_i", &s->rd_valid}, {"rd_ready_o", &s->rd_ready}, {"wr_req_valid_o", &s->req_valid}, {"wr_req_ready_i", &s->req_ready},
-        {"wr_idle_i", &s->idle},      {"event_o", &s->event}};
+    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},       {"task_ready_o", &s->ready},
+                                  {"task_done_o", &s->done},         {"busy_o", &s->busy},
+                                  {"rd_valid_i", &s->rd_valid},      {"rd_ready_o", &s->rd_ready},
+                                  {"wr_req_valid_o", &s->req_valid}, {"wr_req_ready_i", &s->req_ready},
+                                  {"wr_idle_i", &s->idle},           {"event_o", &s->event}};
     if (tb_check_sig(c, "task_i", CM_POOL_TASK_WIDTH, &s->task, err, err_size) != 0) {
         return -1;
     }
@@ -69,7 +70,8 @@ static uint64_t jobs_of(const cm_pool_task *t, uint32_t units, uint32_t index) {
     uint64_t jobs = 0;
     uint32_t words;
     for (uint32_t group = index; npu_score_pool_lanes(units, group) != 0; group += 2) {
-        jobs += (uint64_t)npu_score_pool_jobs(t, npu_score_pool_lanes(units, group), t->ofm_cstep, t->ow, &words) * t->oh;
+        jobs +=
+            (uint64_t)npu_score_pool_jobs(t, npu_score_pool_lanes(units, group), t->ofm_cstep, t->ow, &words) * t->oh;
     }
     return jobs;
 }
@@ -133,9 +135,10 @@ static void take_done(tb_check *c, state *s) {
         tb_check_fail(c, "task done", c->task, NULL, "1", "0: no task runs");
     } else if (!all_asked(s) || tb_get(s->idle) != 3) {
         char got[80], expected[80];
-        snprintf(got, sizeof got, "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u", s->ch[0].jobs, s->ch[1].jobs,
-                 (unsigned)tb_get(s->idle));
-        snprintf(expected, sizeof expected, "0 until %" PRIu64 " and %" PRIu64 " are complete", s->ch[0].expected, s->ch[1].expected);
+        snprintf(got, sizeof got, "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u", s->ch[0].jobs,
+                 s->ch[1].jobs, (unsigned)tb_get(s->idle));
+        snprintf(expected, sizeof expected, "0 until %" PRIu64 " and %" PRIu64 " are complete", s->ch[0].expected,
+                 s->ch[1].expected);
         tb_check_fail(c, "task done", c->task, NULL, got, expected);
     }
     s->running = false;
@@ -175,8 +178,13 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"pool_out", NULL};
 
-const tb_check_ops npu_score_pool = {
-    .unit = "pool", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_pool = {.unit = "pool",
+                                     .inputs = inputs,
+                                     .state_bytes = sizeof(state),
+                                     .open = open,
+                                     .clear = clear,
+                                     .cycle = cycle,
+                                     .finish = finish};
 
 /* ---- pool_chan: what it works out of the task for its parts ---- */
 typedef struct glue {
@@ -219,10 +227,11 @@ static void cycle_glue(tb_check *c) {
     }
     const cm_pool_task t = npu_score_pool_task(g->task);
     const bool whole = tb_get(g->tab_whole) != 0, table = t.avg && !t.int8 && t.exclude;
-    const npu_score_pool_value v[] = {{"slow_i of pool_seq", g->slow, t.avg && t.int8},
-                                      {"tab_en_i of pool_seq", g->tab_en, table},
-                                      {"tab_whole_i of pool_seq", g->seq_whole, whole},
-                                      {"tab_words_i of pool_ld", g->tab_words, whole ? (uint32_t)tb_get(g->count) : t.kw}};
+    const npu_score_pool_value v[] = {
+        {"slow_i of pool_seq", g->slow, t.avg && t.int8},
+        {"tab_en_i of pool_seq", g->tab_en, table},
+        {"tab_whole_i of pool_seq", g->seq_whole, whole},
+        {"tab_words_i of pool_ld", g->tab_words, whole ? (uint32_t)tb_get(g->count) : t.kw}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     c->task++;
     if (wrong != NULL) {
@@ -233,5 +242,9 @@ static void cycle_glue(tb_check *c) {
 static const char *const glue_inputs[] = {"pool", NULL};
 
 /* Its tap serves the checks of its parts, too. */
-const tb_check_ops npu_score_pool_chan = {
-    .unit = "pool_chan", .inputs = glue_inputs, .state_bytes = sizeof(glue), .open = open_glue, .clear = clear_glue, .cycle = cycle_glue};
+const tb_check_ops npu_score_pool_chan = {.unit = "pool_chan",
+                                          .inputs = glue_inputs,
+                                          .state_bytes = sizeof(glue),
+                                          .open = open_glue,
+                                          .clear = clear_glue,
+                                          .cycle = cycle_glue};

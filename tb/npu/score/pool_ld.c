@@ -7,10 +7,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PAUSE 4u /* cycles without a request although one could be made, at most; one more for each output row that needs no new rows */
+#define PAUSE                                                                                                          \
+    4u /* cycles without a request although one could be made, at most; one more for each output row that needs no new \
+          rows */
 
 typedef struct state {
-    tb_sig task, start, busy, slide, units, tab_words, free, tab_req, tab_addr, tab_ack, req_valid, req_ready, req_addr, req_bytes;
+    tb_sig task, start, busy, slide, units, tab_words, free, tab_req, tab_addr, tab_ack, req_valid, req_ready, req_addr,
+        req_bytes;
     tb_sig job_valid, job_ready, tab, one, last, addr, lane, lanes, words;
     npu_score_pool_walk walk;
     uint32_t y, sub;        /* row and its job that come next */
@@ -23,12 +26,14 @@ typedef struct state {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const npu_score_sig sigs[] = {
-        {"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},         {"units_i", &s->units},
-        {"tab_words_i", &s->tab_words}, {"free_i", &s->free},           {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr},
-        {"tab_ack_o", &s->tab_ack},     {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr},
-        {"req_bytes_o", &s->req_bytes}, {"job_valid_o", &s->job_valid}, {"job_ready_i", &s->job_ready}, {"job_tab_o", &s->tab},
-        {"job_one_o", &s->one},         {"job_last_o", &s->last},       {"job_addr_o", &s->addr},       {"job_lane_o", &s->lane},
-        {"job_lanes_o", &s->lanes},     {"job_words_o", &s->words}};
+        {"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
+        {"units_i", &s->units},         {"tab_words_i", &s->tab_words}, {"free_i", &s->free},
+        {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr},   {"tab_ack_o", &s->tab_ack},
+        {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr},
+        {"req_bytes_o", &s->req_bytes}, {"job_valid_o", &s->job_valid}, {"job_ready_i", &s->job_ready},
+        {"job_tab_o", &s->tab},         {"job_one_o", &s->one},         {"job_last_o", &s->last},
+        {"job_addr_o", &s->addr},       {"job_lane_o", &s->lane},       {"job_lanes_o", &s->lanes},
+        {"job_words_o", &s->words}};
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
         return -1;
     }
@@ -109,7 +114,8 @@ static void take_row(tb_check *c, state *s) {
     }
     uint32_t words;
     const uint32_t jobs = npu_score_pool_jobs(t, p->lanes, t->ifm_cstep, t->iw, &words);
-    const uint32_t first = t->ifm_addr + p->group * (t->int8 ? 32 : NPU_SCORE_POOL_LANES * t->ifm_cstep) + s->y * t->ifm_rstep;
+    const uint32_t first =
+        t->ifm_addr + p->group * (t->int8 ? 32 : NPU_SCORE_POOL_LANES * t->ifm_cstep) + s->y * t->ifm_rstep;
     const uint32_t place = s->loaded * p->slot + (t->int8 ? s->sub : 0);
     const bool one = !t->int8 || p->lanes == 1;
     const npu_score_pool_value v[] = {{"request address", s->req_addr, first + s->sub * t->ifm_cstep},
@@ -123,8 +129,10 @@ static void take_row(tb_check *c, state *s) {
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     if (wrong != NULL) {
         char where[96];
-        snprintf(where, sizeof where, "channel %" PRIu32 ", row %" PRIu32 " of the map for output row %" PRIu32 ", %s %" PRIu32,
-                 p->group * (t->int8 ? 32 : 8) + (t->int8 ? 0 : s->sub), s->y, p->oy, t->int8 ? "pixel" : "lane", s->sub);
+        snprintf(where, sizeof where,
+                 "channel %" PRIu32 ", row %" PRIu32 " of the map for output row %" PRIu32 ", %s %" PRIu32,
+                 p->group * (t->int8 ? 32 : 8) + (t->int8 ? 0 : s->sub), s->y, p->oy, t->int8 ? "pixel" : "lane",
+                 s->sub);
         npu_score_pool_fail(c, wrong, s->requests, where);
         return;
     }
@@ -173,5 +181,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"pool", "pool_seq", NULL};
 
-const tb_check_ops npu_score_pool_ld = {
-    .unit = "pool_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_pool_ld = {.unit = "pool_ld",
+                                        .inputs = inputs,
+                                        .state_bytes = sizeof(state),
+                                        .open = open,
+                                        .clear = clear,
+                                        .cycle = cycle,
+                                        .finish = finish};

@@ -16,8 +16,8 @@ typedef struct job {
 } job;
 
 typedef struct state {
-    tb_sig job_valid, job_ready, tab, one, last, addr, lane, lanes, words, dat_valid, dat, row_done, tab_done, re, raddr, rdata, tab_re,
-        tab_addr, tab_o;
+    tb_sig job_valid, job_ready, tab, one, last, addr, lane, lanes, words, dat_valid, dat, row_done, tab_done, re,
+        raddr, rdata, tab_re, tab_addr, tab_o;
     job ring[JOBS];
     uint64_t pushed, popped;
     uint32_t word; /* of the job in front, that comes next */

@@ -52,7 +52,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
                                   {"tap_end_i", &s->tap_end}, {"tap_half_i", &s->half},  {"tap_ow_i", &s->ow},
                                   {"tap_cols_i", &s->cols},   {"tap_rows_i", &s->rows},  {"tap_tab_i", &s->tap_tab},
                                   {"tap_lanes_i", &s->lanes}, {"tap_chans_i", &s->chans}};
-    if (npu_score_pool_port(c, &s->task, err, err_size) != 0 || tb_tap_sig(chan, "start_i", 1, &s->start, err, err_size) != 0) {
+    if (npu_score_pool_port(c, &s->task, err, err_size) != 0 ||
+        tb_tap_sig(chan, "start_i", 1, &s->start, err, err_size) != 0) {
         return -1;
     }
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
@@ -152,7 +153,8 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
         return;
     }
     result *r = &s->ring[s->made++ % RESULTS];
-    *r = (result){.addr = t->half << 6 | t->ow, .bytes = 4 * (t->lanes < LANES ? t->lanes : LANES), .row = s->row, .end = t->end};
+    *r = (result){
+        .addr = t->half << 6 | t->ow, .bytes = 4 * (t->lanes < LANES ? t->lanes : LANES), .row = s->row, .end = t->end};
     s->row += t->end;
     r->due = c->all->sim->cycle - 1 + (!avg ? 2 : int8 ? 7 : 3); /* the tap was a cycle ago */
     if (!int8) {
@@ -245,5 +247,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"pool", "pool_seq", "pool_line", "fp_add", "fp_mul", NULL};
 
-const tb_check_ops npu_score_pool_op = {
-    .unit = "pool_op", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_pool_op = {.unit = "pool_op",
+                                        .inputs = inputs,
+                                        .state_bytes = sizeof(state),
+                                        .open = open,
+                                        .clear = clear,
+                                        .cycle = cycle,
+                                        .finish = finish};

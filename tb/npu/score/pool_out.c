@@ -21,7 +21,8 @@ typedef struct cursor {
 } cursor;
 
 typedef struct state {
-    tb_sig task, start, busy, units, we, end, waddr, wdata, release, wr_valid, wr_ready, wr_data, req_valid, req_ready, req_addr, req_bytes;
+    tb_sig task, start, busy, units, we, end, waddr, wdata, release, wr_valid, wr_ready, wr_data, req_valid, req_ready,
+        req_addr, req_bytes;
     cm_pool_task t;
     uint32_t unit_count;
     row half[2], full[ROWS];
@@ -119,8 +120,8 @@ static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const 
             snprintf(where, sizeof where, "behind the job");
         } else {
             snprintf(where, sizeof where, "channel %" PRIu32 "%s, output row %" PRIu32 ", column %" PRIu32,
-                     s->send.group * (s->t.int8 ? 32 : LANES) + lane * (s->t.int8 ? 4 : 1), s->t.int8 ? " and three more" : "", s->send.oy,
-                     column);
+                     s->send.group * (s->t.int8 ? 32 : LANES) + lane * (s->t.int8 ? 4 : 1),
+                     s->t.int8 ? " and three more" : "", s->send.oy, column);
         }
         snprintf(g, sizeof g, "0x%08" PRIx32, got[i]);
         snprintf(e, sizeof e, "0x%08" PRIx32, want[i]);
@@ -175,14 +176,15 @@ static void take_request(tb_check *c, state *s) {
     uint32_t words;
     const uint32_t jobs = jobs_at(s, &s->ask, &words);
     const cm_pool_task *t = &s->t;
-    const uint32_t addr =
-        t->ofm_addr + s->ask.group * (t->int8 ? 32 : LANES * t->ofm_cstep) + s->ask.oy * t->ofm_rstep + s->ask.job * t->ofm_cstep;
-    const npu_score_pool_value v[] = {{"write job, address", s->req_addr, addr}, {"write job, bytes", s->req_bytes, 4 * words}};
+    const uint32_t addr = t->ofm_addr + s->ask.group * (t->int8 ? 32 : LANES * t->ofm_cstep) +
+                          s->ask.oy * t->ofm_rstep + s->ask.job * t->ofm_cstep;
+    const npu_score_pool_value v[] = {{"write job, address", s->req_addr, addr},
+                                      {"write job, bytes", s->req_bytes, 4 * words}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     if (wrong != NULL) {
         char where[96];
-        snprintf(where, sizeof where, "channel %" PRIu32 ", output row %" PRIu32 ", %s %" PRIu32, s->ask.group * (t->int8 ? 32 : LANES),
-                 s->ask.oy, t->int8 ? "pixel" : "lane", s->ask.job);
+        snprintf(where, sizeof where, "channel %" PRIu32 ", output row %" PRIu32 ", %s %" PRIu32,
+                 s->ask.group * (t->int8 ? 32 : LANES), s->ask.oy, t->int8 ? "pixel" : "lane", s->ask.job);
         npu_score_pool_fail(c, wrong, s->requests, where);
     }
     s->requests++;
@@ -205,7 +207,8 @@ static void take_result(tb_check *c, state *s) {
 
 static void check_pace(tb_check *c, state *s) {
     const bool refused =
-        npu_score_b(s->req_valid) != 0 && npu_score_b(s->req_ready) == 0; /* the last word of a job needs a place for the job */
+        /* the last word of a job needs a place for the job */
+        npu_score_b(s->req_valid) != 0 && npu_score_b(s->req_ready) == 0;
     const bool could = s->send.row < s->complete && !over(s, &s->send) && !refused;
     s->silent = could && npu_score_b(s->wr_valid) == 0 ? s->silent + 1 : 0;
     s->unasked = s->ask.jobs < s->send.jobs && npu_score_b(s->req_valid) == 0 ? s->unasked + 1 : 0;
@@ -247,5 +250,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"pool", "pool_op", NULL};
 
-const tb_check_ops npu_score_pool_out = {
-    .unit = "pool_out", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_pool_out = {.unit = "pool_out",
+                                         .inputs = inputs,
+                                         .state_bytes = sizeof(state),
+                                         .open = open,
+                                         .clear = clear,
+                                         .cycle = cycle,
+                                         .finish = finish};

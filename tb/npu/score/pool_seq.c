@@ -9,14 +9,16 @@
 
 #define PAUSE 4u /* cycles between the rows of windows, at most */
 
-enum { FIRST, INIT, LAST, FIN, END, HALF, OW, COLS, ROWS, LANES, CHANS, TAB, FIELDS }; /* of a tap; all but the address */
+/* of a tap; all but the address */
+enum { FIRST, INIT, LAST, FIN, END, HALF, OW, COLS, ROWS, LANES, CHANS, TAB, FIELDS };
 
-static const char *const field_name[FIELDS] = {"tap_first_o", "tap_init_o", "tap_last_o", "tap_fin_o",   "tap_end_o",   "tap_half_o",
-                                               "tap_ow_o",    "tap_cols_o", "tap_rows_o", "tap_lanes_o", "tap_chans_o", "tap_tab_o"};
+static const char *const field_name[FIELDS] = {"tap_first_o", "tap_init_o",  "tap_last_o",  "tap_fin_o",
+                                               "tap_end_o",   "tap_half_o",  "tap_ow_o",    "tap_cols_o",
+                                               "tap_rows_o",  "tap_lanes_o", "tap_chans_o", "tap_tab_o"};
 
 typedef struct state {
-    tb_sig task, start, busy, slide, units, slow, tab_en, tab_whole, row_done, free, tab_addr, tab_ack, tab_done, release, tap_valid,
-        tap_addr;
+    tb_sig task, start, busy, slide, units, slow, tab_en, tab_whole, row_done, free, tab_addr, tab_ack, tab_done,
+        release, tap_valid, tap_addr;
     tb_sig field[FIELDS];
     npu_score_pool_walk walk;
     uint32_t y, ow, x, begin, end; /* the tap that comes next; columns of its window inside the map */
@@ -34,11 +36,12 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
-                                  {"units_i", &s->units},         {"slow_i", &s->slow},           {"tab_en_i", &s->tab_en},
-                                  {"tab_whole_i", &s->tab_whole}, {"row_done_i", &s->row_done},   {"free_o", &s->free},
-                                  {"tab_addr_o", &s->tab_addr},   {"tab_ack_i", &s->tab_ack},     {"tab_done_i", &s->tab_done},
-                                  {"release_i", &s->release},     {"tap_valid_o", &s->tap_valid}, {"tap_addr_o", &s->tap_addr}};
+    const npu_score_sig sigs[] = {
+        {"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
+        {"units_i", &s->units},         {"slow_i", &s->slow},           {"tab_en_i", &s->tab_en},
+        {"tab_whole_i", &s->tab_whole}, {"row_done_i", &s->row_done},   {"free_o", &s->free},
+        {"tab_addr_o", &s->tab_addr},   {"tab_ack_i", &s->tab_ack},     {"tab_done_i", &s->tab_done},
+        {"release_i", &s->release},     {"tap_valid_o", &s->tap_valid}, {"tap_addr_o", &s->tap_addr}};
     for (size_t i = 0; i < FIELDS; i++) {
         if (tb_check_sig(c, field_name[i], 0, &s->field[i], err, err_size) != 0) {
             return -1;
@@ -73,7 +76,8 @@ static void begin_column(state *s) {
     s->expected[OW] = (uint8_t)s->ow;
     s->expected[END] = s->ow == t->ow - 1;
     s->expected[COLS] = (uint8_t)(s->end - s->begin);
-    s->expected[TAB] = (uint8_t)((npu_score_b(s->tab_whole) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
+    s->expected[TAB] =
+        (uint8_t)((npu_score_b(s->tab_whole) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
 }
 
 static void begin_row(state *s) {
@@ -127,7 +131,8 @@ static void end_row(state *s) {
 static void place(const state *s, char where[96]) {
     const npu_score_pool_walk *p = &s->walk;
     snprintf(where, 96,
-             "channel %" PRIu32 ", output row %" PRIu32 ", column %" PRIu32 ", tap in row %" PRIu32 ", column %" PRIu32 " of the map",
+             "channel %" PRIu32 ", output row %" PRIu32 ", column %" PRIu32 ", tap in row %" PRIu32 ", column %" PRIu32
+             " of the map",
              p->group * (p->t.int8 ? 32 : NPU_SCORE_POOL_LANES), p->oy, s->ow, s->y, s->x);
 }
 
@@ -167,7 +172,8 @@ static void check_pause(tb_check *c, state *s) {
         if (!divides || !s->any_finished || c->all->sim->cycle - s->finished >= 4) {
             fail(c, s, "tap", "none", "one in every cycle of a row");
         }
-    } else if (s->arrived > p->row + s->y - p->first && (s->expected[FIN] == 0 || s->claimed < 2) && table_there(s) && ++s->pause > PAUSE) {
+    } else if (s->arrived > p->row + s->y - p->first && (s->expected[FIN] == 0 || s->claimed < 2) && table_there(s) &&
+               ++s->pause > PAUSE) {
         fail(c, s, "tap", "none", "the first one of the row: all that it needs is there");
     }
 }
@@ -275,5 +281,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"pool", "pool_line", "pool_ld", "pool_out", NULL};
 
-const tb_check_ops npu_score_pool_seq = {
-    .unit = "pool_seq", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_pool_seq = {.unit = "pool_seq",
+                                         .inputs = inputs,
+                                         .state_bytes = sizeof(state),
+                                         .open = open,
+                                         .clear = clear,
+                                         .cycle = cycle,
+                                         .finish = finish};

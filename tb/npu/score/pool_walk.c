@@ -25,7 +25,8 @@ int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_s
     return tb_tap_sig(chan, "task_i", CM_POOL_TASK_WIDTH, task, err, err_size);
 }
 
-void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin, uint32_t *end) {
+void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin,
+                           uint32_t *end) {
     const uint32_t start = out * stride; /* counted from the edge of the padding */
     *end = tb_min_u32(start + k, size + pad) - pad;
     *begin = start > pad ? start - pad : 0;
@@ -64,7 +65,8 @@ static void group(npu_score_pool_walk *p) {
 }
 
 void npu_score_pool_begin(npu_score_pool_walk *p, tb_sig task, uint32_t chan, uint32_t units, bool slide) {
-    *p = (npu_score_pool_walk){.t = npu_score_pool_task(task), .chan = chan, .units = units, .slide = slide, .group = chan};
+    *p = (npu_score_pool_walk){
+        .t = npu_score_pool_task(task), .chan = chan, .units = units, .slide = slide, .group = chan};
     p->slot = (p->t.iw + 3) & ~3u;
     group(p);
 }

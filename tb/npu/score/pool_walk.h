@@ -41,7 +41,8 @@ void npu_score_pool_begin(npu_score_pool_walk *p, tb_sig task, uint32_t chan, ui
 /* Windows of the next output row; active is false behind the last one. */
 void npu_score_pool_next(npu_score_pool_walk *p);
 /* The part of a window along one dimension that lies inside the map: begin .. end - 1. */
-void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin, uint32_t *end);
+void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin,
+                           uint32_t *end);
 /* Lanes of a group. */
 uint32_t npu_score_pool_lanes(uint32_t units, uint32_t group);
 /*

@@ -56,7 +56,9 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const tb_sig wake[] = {s->wr_valid, s->ofm_re, s->tile, s->req_valid, s->ps_valid, s->psum_valid,
                            s->par_re,   s->free,   s->pop,  s->done,      s->wait};
     /* that it works is said all the time, and looked at with what it does */
-    return tb_check_wake_bits(c, s->event, 6, err, err_size) != 0 ? -1 : npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return tb_check_wake_bits(c, s->event, 6, err, err_size) != 0
+               ? -1
+               : npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -116,7 +118,8 @@ static void word_requant(tb_check *c, post_state *s) {
             i++;
         }
         char where[96], g[16], e[16];
-        npu_score_post_place(s, k->ob * s->n + (first + i) % s->n, k->pixel + npu_score_tile_pixel(s->w.chan, (first + i) / s->n), where);
+        npu_score_post_place(s, k->ob * s->n + (first + i) % s->n,
+                             k->pixel + npu_score_tile_pixel(s->w.chan, (first + i) / s->n), where);
         snprintf(g, sizeof g, "%d", got[i]);
         snprintf(e, sizeof e, "%d", expected[i]);
         tb_check_fail(c, "word", f->words, where, g, e);
@@ -151,7 +154,8 @@ static uint64_t task_cycles(const post_state *s) {
     const npu_score_post_work *w = &s->w;
     const uint64_t n = w->n, in = w->t.psum_add ? n * n / 2 : n * n / 4 / s->cols, out = n > 16 ? 2 * n : n;
     uint64_t sum = w->t.requant ? 40 + 3 * n : 40;
-    for (npu_score_post_walk k = npu_score_post_walk_first(w, NPU_WALK_GROUPS); !k.end; npu_score_post_walk_next(w, &k)) {
+    for (npu_score_post_walk k = npu_score_post_walk_first(w, NPU_WALK_GROUPS); !k.end;
+         npu_score_post_walk_next(w, &k)) {
         const uint64_t tiles = npu_score_post_walk_tiles(w, &k), words = tiles * (n / 2);
         sum += w->t.requant ? tiles * (in > out ? in : out) + 10 : (words > 3 ? words : 3) * (n / 2) + 14;
     }
@@ -162,8 +166,9 @@ static uint64_t task_cycles(const post_state *s) {
 static void count_time(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     const uint64_t now = c->all->sim->cycle;
-    const bool held_up = f->no_sums || (f->no_psums && !high(s->psum_valid)) || (high(s->req_valid) && !high(s->req_ready)) ||
-                         (high(s->ps_valid) && !high(s->ps_ready)) || (high(s->wr_valid) && !high(s->wr_ready)) ||
+    const bool held_up = f->no_sums || (f->no_psums && !high(s->psum_valid)) ||
+                         (high(s->req_valid) && !high(s->req_ready)) || (high(s->ps_valid) && !high(s->ps_ready)) ||
+                         (high(s->wr_valid) && !high(s->wr_ready)) ||
                          (!s->w.t.requant && tb_get(s->level) + SLACK >= SEND_WORDS);
     f->time += (f->no_sums || f->no_psums ? 0 : now - f->seen - 1) + !held_up;
     f->seen = now;
@@ -231,7 +236,8 @@ static void check_wait(tb_check *c, post_state *s) {
 
 static void end_task(post_state *s) {
     post_flow *f = &s->f;
-    f->lost = !f->waited; /* the end of another task, not the unit's mistake: what it does from here on cannot be followed */
+    /* the end of another task, not the unit's mistake: what it does from here on cannot be followed */
+    f->lost = !f->waited;
     f->ring += f->group.passed;
     if (post_any_factors(s)) {
         f->par_base = (f->par_base + (s->w.t.oc + 3) / 4) % PAR_WORDS;
@@ -287,7 +293,8 @@ static void cycle(tb_check *c) {
     }
     if (s->f.busy) {
         cycle_busy(c, s);
-    } else if ((*(const uint8_t *)s->event.ptr | *(const uint8_t *)s->wr_valid.ptr | *(const uint8_t *)s->ofm_re.ptr) != 0) {
+    } else if ((*(const uint8_t *)s->event.ptr | *(const uint8_t *)s->wr_valid.ptr | *(const uint8_t *)s->ofm_re.ptr) !=
+               0) {
         tb_check_fail(c, "event", 0, NULL, "an event, a read or a word", "none: there is no task");
     } else if (npu_score_fire(s->task_valid, s->par_ready)) {
         begin_task(c, s);
@@ -306,5 +313,10 @@ static void finish(tb_check *c) {
 static const char *const inputs[] = {"ofm_buf", "par_buf",       "dma_rd", "gemm_queue", "act",
                                      "requant", "fp_i32_to_f32", "fp_mul", "fp_add",     NULL};
 
-const tb_check_ops npu_score_post = {
-    .unit = "post", .inputs = inputs, .state_bytes = sizeof(post_state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_post = {.unit = "post",
+                                     .inputs = inputs,
+                                     .state_bytes = sizeof(post_state),
+                                     .open = open,
+                                     .clear = clear,
+                                     .cycle = cycle,
+                                     .finish = finish};

@@ -13,8 +13,8 @@ void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel,
 }
 
 /* Compare with coordinates. */
-void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k, uint64_t got,
-                           uint64_t expected) {
+void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k,
+                           uint64_t got, uint64_t expected) {
     if (got != expected) {
         const post_state *s = (const post_state *)c->state;
         char where[96], g[24], e[24];
@@ -38,7 +38,8 @@ bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k
 bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k) {
     const post_state *s = (const post_state *)c->state;
     if (!s->f.busy || k->end) {
-        tb_check_fail(c, stream, transaction, NULL, "one more", s->f.busy ? "none: the task has all" : "none: there is no task");
+        tb_check_fail(c, stream, transaction, NULL, "one more",
+                      s->f.busy ? "none: the task has all" : "none: there is no task");
         return false;
     }
     if (!npu_score_post_sums_there(s, k)) {
@@ -83,8 +84,9 @@ static void take_job(tb_check *c, post_state *s) {
         npu_score_next_job(s->n, &b, &f->job_at);
     } else {
         const uint32_t first = npu_score_post_walk_pixel(&s->w, k);
-        npu_score_post_expect(c, "write address", f->jobs, k, addr,
-                              (uint32_t)(s->w.t.ofm_addr + npu_score_post_walk_channel(&s->w, k) * s->w.t.ofm_cstep + 4 * first));
+        npu_score_post_expect(
+            c, "write address", f->jobs, k, addr,
+            (uint32_t)(s->w.t.ofm_addr + npu_score_post_walk_channel(&s->w, k) * s->w.t.ofm_cstep + 4 * first));
         npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, 4 * npu_score_post_walk_pixels(&s->w, k));
         npu_score_post_walk_next(&s->w, &f->job);
     }
@@ -97,9 +99,11 @@ static void take_request(tb_check *c, post_state *s) {
     if (!npu_score_post_allowed(c, "read job", f->requests, k)) {
         return;
     }
-    const uint32_t offset = npu_score_post_walk_channel(&s->w, k) * s->w.t.psum_cstep + 4 * npu_score_post_walk_pixel(&s->w, k);
+    const uint32_t offset =
+        npu_score_post_walk_channel(&s->w, k) * s->w.t.psum_cstep + 4 * npu_score_post_walk_pixel(&s->w, k);
     npu_score_post_expect(c, "read address", f->requests, k, tb_get(s->ps_addr), (uint32_t)(s->w.t.psum_addr + offset));
-    npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->ps_bytes), 4 * npu_score_post_walk_pixels(&s->w, k));
+    npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->ps_bytes),
+                          4 * npu_score_post_walk_pixels(&s->w, k));
     npu_score_post_walk_next(&s->w, &f->ps_req);
     f->requests++;
     f->asked++;
@@ -241,8 +245,8 @@ static void read_requant(tb_check *c, post_state *s) {
         npu_score_post_expect(c, "factor address", f->reads, k, tb_get(s->par_addr),
                               (f->par_base + npu_score_post_walk_channel(&s->w, k) / 4) % PAR_WORDS);
     }
-    const bool exists =
-        npu_score_post_walk_channel(&s->w, k) < s->w.t.oc && 4 * (2 * k->word + s->w.chan) < npu_score_post_walk_pixels(&s->w, k);
+    const bool exists = npu_score_post_walk_channel(&s->w, k) < s->w.t.oc &&
+                        4 * (2 * k->word + s->w.chan) < npu_score_post_walk_pixels(&s->w, k);
     if (s->w.t.psum_add && exists && !use_beat(c, s)) {
         return;
     }

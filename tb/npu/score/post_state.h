@@ -51,20 +51,22 @@ typedef struct post_flow {
     bool par_due;
     uint64_t factors, channels; /* FP32: channels with factors; channels read */
     uint64_t word_in, word_out;
-    uint64_t beat_in, beat_out, asked, got; /* partial sums: own beats; requests accepted, and those whose data are complete */
-    uint64_t begun, full, left;             /* blocks */
+    /* partial sums: own beats; requests accepted, and those whose data are complete */
+    uint64_t beat_in, beat_out, asked, got;
+    uint64_t begun, full, left; /* blocks */
     uint32_t slots;
     npu_score_place job_at, data_at;
-    uint64_t time, most;    /* cycles of the task in which nothing outside held the unit up: so far, and as many as it may take */
+    /* cycles of the task in which nothing outside held the unit up: so far, and as many as it may take */
+    uint64_t time, most;
     uint64_t seen;          /* the last cycle looked at */
     bool no_sums, no_psums; /* since then: tiles have to come first; partial sums that were asked for */
     uint64_t jobs, requests, reads, words, frees;
 } post_flow;
 
 typedef struct post_state {
-    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias, ofm_re, ofm_col,
-        ofm_addr, ofm_data, ps_valid, ps_ready, ps_addr, ps_bytes, psum_valid, psum_ready, psum, req_valid, req_ready, req_addr, req_bytes,
-        wr_valid, wr_ready, wr_data, level, event, pop;
+    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias,
+        ofm_re, ofm_col, ofm_addr, ofm_data, ps_valid, ps_ready, ps_addr, ps_bytes, psum_valid, psum_ready, psum,
+        req_valid, req_ready, req_addr, req_bytes, wr_valid, wr_ready, wr_data, level, event, pop;
     npu_score_post_work w;
     uint32_t n, cols, most_slots;
     uint64_t tasks;
@@ -93,8 +95,8 @@ bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k
  */
 bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k);
 /* Compare, with the coordinates of the place. */
-void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k, uint64_t got,
-                           uint64_t expected);
+void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k,
+                           uint64_t got, uint64_t expected);
 /* REQUANT: the walk of the write jobs onwards over tiles of which this unit writes nothing. */
 void npu_score_post_settle(post_state *s);
 /* REQUANT: the same for the walk of the words. */

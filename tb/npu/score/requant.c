@@ -28,8 +28,8 @@ typedef struct block {
 } block;
 
 typedef struct state {
-    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data, pop, idle, req_valid,
-        req_ready, req_addr, req_bytes, wr_valid, wr_ready, wr_data;
+    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data, pop,
+        idle, req_valid, req_ready, req_addr, req_bytes, wr_valid, wr_ready, wr_data;
     block ring[BLOCKS];
     uint64_t told, fed, asked, written; /* blocks: described, results complete, all jobs accepted, all words out */
     uint32_t channel, word;             /* of the block that is fed: first channel of the pass, word of the pass */
@@ -196,8 +196,8 @@ static void take_word(tb_check *c, state *s) {
     for (uint32_t i = 0; memcmp(got, &k->value[first], bytes) != 0 && i < bytes; i++) {
         if (got[i] != k->value[first + i]) {
             char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32, s->written,
-                     npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n);
+            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32,
+                     s->written, npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n);
             snprintf(g, sizeof g, "%d", got[i]);
             snprintf(e, sizeof e, "%d", k->value[first + i]);
             tb_check_fail(c, "word", s->words, where, g, e);
@@ -235,7 +235,8 @@ static void check_pace(tb_check *c, state *s) {
      * entered the transposer
      */
     const uint64_t left = s->through > 2 ? s->through - 2 : 0, over = left < s->asked ? left : s->asked;
-    const bool refused = *(const uint8_t *)s->blk_valid.ptr != 0 && *(const uint8_t *)s->blk_ready.ptr == 0 && s->told - over <= BLOCKS / 4;
+    const bool refused = *(const uint8_t *)s->blk_valid.ptr != 0 && *(const uint8_t *)s->blk_ready.ptr == 0 &&
+                         s->told - over <= BLOCKS / 4;
     s->refused = refused ? s->refused + 1 : 0;
     if (s->refused > REFUSED) {
         tb_check_fail(c, "block", s->told, NULL, "a block that waits", "its place: half of them are free");
@@ -282,5 +283,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"act", NULL};
 
-const tb_check_ops npu_score_requant = {
-    .unit = "requant", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_requant = {.unit = "requant",
+                                        .inputs = inputs,
+                                        .state_bytes = sizeof(state),
+                                        .open = open,
+                                        .clear = clear,
+                                        .cycle = cycle,
+                                        .finish = finish};

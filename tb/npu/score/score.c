@@ -55,7 +55,8 @@ const tb_check_ops *const npu_score_all[] = {
 };
 /* clang-format on */
 const size_t npu_score_count_bench = sizeof npu_score_all / sizeof *npu_score_all;
-const size_t npu_score_count = (sizeof npu_score_all - sizeof(const tb_check_ops *[]){NOT_IN_NPU}) / sizeof *npu_score_all;
+const size_t npu_score_count =
+    (sizeof npu_score_all - sizeof(const tb_check_ops *[]){NOT_IN_NPU}) / sizeof *npu_score_all;
 
 /* The gate of each unit's clock, in the order of npu_top. */
 static const char *const gated[] = {"u_gemm", "u_alu", "u_pool"};

@@ -58,7 +58,8 @@ extern const tb_check_ops npu_score_layout;
 extern const tb_check_ops npu_score_gemm, npu_score_gemm_queue, npu_score_ifm_ld, npu_score_wgt_ld, npu_score_par_ld;
 extern const tb_check_ops npu_score_ifm_buf, npu_score_wgt_buf, npu_score_par_buf;
 extern const tb_check_ops npu_score_fp_mul, npu_score_fp_add, npu_score_fp_i32_to_f32, npu_score_fp_f32_to_i8;
-extern const tb_check_ops npu_score_fp_sub, npu_score_fp_max, npu_score_fp_min, npu_score_fp_cmp, npu_score_fp_f32_to_i32;
+extern const tb_check_ops npu_score_fp_sub, npu_score_fp_max, npu_score_fp_min, npu_score_fp_cmp,
+    npu_score_fp_f32_to_i32;
 extern const tb_check_ops npu_score_act;
 extern const tb_check_ops npu_score_transpose;
 extern const tb_check_ops npu_score_requant;
@@ -74,8 +75,8 @@ extern const tb_check_ops npu_score_npu_perf;
 extern const tb_check_ops npu_score_npu_regs;
 extern const tb_check_ops npu_score_npu_top;
 extern const tb_check_ops npu_score_alu, npu_score_alu_walk, npu_score_alu_chan, npu_score_alu_math;
-extern const tb_check_ops npu_score_pool_ld, npu_score_pool_line, npu_score_pool_seq, npu_score_pool_op, npu_score_pool_out,
-    npu_score_pool_chan, npu_score_pool;
+extern const tb_check_ops npu_score_pool_ld, npu_score_pool_line, npu_score_pool_seq, npu_score_pool_op,
+    npu_score_pool_out, npu_score_pool_chan, npu_score_pool;
 
 /*
  * Which unit ("alu", "pool", "gemm") has asked for an access of a DMA channel to this address: by the jobs whose bursts

@@ -10,7 +10,9 @@
 #define CLIENTS 3u
 #define DEPTH 512u /* of the largest region */
 #define WORD 16u
-#define SETTLED 4u /* cycles after which a written word can be read, and a client that is served in all of them has a word in each */
+#define SETTLED                                                                                                        \
+    4u /* cycles after which a written word can be read, and a client that is served in all of them has a word in each \
+        */
 
 static const char *const names[CLIENTS] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
 static const uint32_t size[CLIENTS] = {512, 256, 256};             /* docs/npu/npu.md 4.4 */
@@ -41,8 +43,9 @@ static void clear(tb_check *c) {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"wvalid_i", &s->wvalid}, {"wready_o", &s->wready}, {"wdata_i", &s->wdata}, {"rvalid_o", &s->rvalid},
-                                  {"rready_i", &s->rready}, {"rdata_o", &s->rdata},   {"level_o", &s->level}};
+    const npu_score_sig sigs[] = {{"wvalid_i", &s->wvalid}, {"wready_o", &s->wready}, {"wdata_i", &s->wdata},
+                                  {"rvalid_o", &s->rvalid}, {"rready_i", &s->rready}, {"rdata_o", &s->rdata},
+                                  {"level_o", &s->level}};
     clear(c);
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;
@@ -93,7 +96,8 @@ static void check_time(tb_check *c, state *s, uint32_t rvalid, uint32_t rready) 
         }
         if (k->served < SETTLED) {
             k->served++;
-        } else if (((rvalid >> i) & 1u) == 0 && k->in != k->out && c->all->sim->cycle - k->at[k->out % DEPTH] >= SETTLED) {
+        } else if (((rvalid >> i) & 1u) == 0 && k->in != k->out &&
+                   c->all->sim->cycle - k->at[k->out % DEPTH] >= SETTLED) {
             tb_check_fail(c, "read", k->out, names[i], "no word", "one in every cycle for the client that is served");
         }
     }
@@ -112,7 +116,8 @@ static void cycle(tb_check *c) {
     const uint32_t may = s->has_room & (first - 1 + first);
     const uint32_t allowed = first == 0 ? s->has_room : may;
     if (wready != allowed) {
-        tb_check_value(c, "clients that may write", s->client[0].in + s->client[1].in + s->client[2].in, wready, allowed);
+        tb_check_value(c, "clients that may write", s->client[0].in + s->client[1].in + s->client[2].in, wready,
+                       allowed);
     }
     if (rready != 0 || s->client[0].served + s->client[1].served + s->client[2].served != 0) {
         check_time(c, s, rvalid, rready);
@@ -130,7 +135,8 @@ static void cycle(tb_check *c) {
         }
     }
     /* levels and places change with words only; so do those of the next cycle */
-    c->again = (wvalid & wready) != 0 || (rvalid & rready) != 0 || s->client[0].served + s->client[1].served + s->client[2].served != 0;
+    c->again = (wvalid & wready) != 0 || (rvalid & rready) != 0 ||
+               s->client[0].served + s->client[1].served + s->client[2].served != 0;
 }
 
 static void finish(tb_check *c) {
@@ -147,5 +153,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"post", "requant", "transpose", "alu", "alu_chan", "pool", "pool_out", NULL};
 
-const tb_check_ops npu_score_send_buf = {
-    .unit = "send_buf", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_send_buf = {.unit = "send_buf",
+                                         .inputs = inputs,
+                                         .state_bytes = sizeof(state),
+                                         .open = open,
+                                         .clear = clear,
+                                         .cycle = cycle,
+                                         .finish = finish};

@@ -8,8 +8,14 @@
 
 typedef npu_task_field field;
 
-#define FIELD(type, name, element, lsb, width, reg, reg_field)                                                                             \
-    {#name, lsb, width, offsetof(type, element), sizeof(((type *)NULL)->element), NPU_REG_##reg, NPU_##reg##_##reg_field##_LSB},
+#define FIELD(type, name, element, lsb, width, reg, reg_field)                                                         \
+    {#name,                                                                                                            \
+     lsb,                                                                                                              \
+     width,                                                                                                            \
+     offsetof(type, element),                                                                                          \
+     sizeof(((type *)NULL)->element),                                                                                  \
+     NPU_REG_##reg,                                                                                                    \
+     NPU_##reg##_##reg_field##_LSB},
 #define GEMM(...) FIELD(cm_gemm_task, __VA_ARGS__)
 #define ALU(...) FIELD(cm_alu_task, __VA_ARGS__)
 #define POOL(...) FIELD(cm_pool_task, __VA_ARGS__)
@@ -28,9 +34,10 @@ static const flip pool_flips[] = {CM_POOL_TASK_FLIPS(FLIP){0, 0}};
 static const flip *const flips[NPU_SCORE_KINDS] = {gemm_flips, alu_flips, pool_flips};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-const npu_task_fields npu_task_tables[NPU_SCORE_KINDS] = {[NPU_SCORE_GEMM] = {gemm_fields, COUNT(gemm_fields), CM_GEMM_TASK_WIDTH},
-                                                          [NPU_SCORE_ALU] = {alu_fields, COUNT(alu_fields), CM_ALU_TASK_WIDTH},
-                                                          [NPU_SCORE_POOL] = {pool_fields, COUNT(pool_fields), CM_POOL_TASK_WIDTH}};
+const npu_task_fields npu_task_tables[NPU_SCORE_KINDS] = {
+    [NPU_SCORE_GEMM] = {gemm_fields, COUNT(gemm_fields), CM_GEMM_TASK_WIDTH},
+    [NPU_SCORE_ALU] = {alu_fields, COUNT(alu_fields), CM_ALU_TASK_WIDTH},
+    [NPU_SCORE_POOL] = {pool_fields, COUNT(pool_fields), CM_POOL_TASK_WIDTH}};
 
 uint32_t npu_task_value(const npu_task_field *f, const void *task) {
     const uint8_t *at = (const uint8_t *)task + f->offset;
@@ -66,7 +73,8 @@ void npu_task_set_bits(npu_score_kind kind, tb_sig sig, const void *task) {
     }
 }
 
-bool npu_score_task_same(tb_check *c, const char *stream, npu_score_kind kind, tb_sig sig, const npu_score_task *expected) {
+bool npu_score_task_same(tb_check *c, const char *stream, npu_score_kind kind, tb_sig sig,
+                         const npu_score_task *expected) {
     npu_score_task got;
     npu_score_task_get(kind, sig, &got);
     for (size_t i = 0; i < npu_task_tables[kind].count; i++) {

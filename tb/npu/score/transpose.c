@@ -27,8 +27,9 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"in_valid_i", &s->in_valid}, {"in_ready_o", &s->in_ready},   {"in_data_i", &s->in_data},
-                                  {"in_last_i", &s->in_last},   {"out_valid_o", &s->out_valid}, {"out_ready_i", &s->out_ready},
+    const npu_score_sig sigs[] = {{"in_valid_i", &s->in_valid},   {"in_ready_o", &s->in_ready},
+                                  {"in_data_i", &s->in_data},     {"in_last_i", &s->in_last},
+                                  {"out_valid_o", &s->out_valid}, {"out_ready_i", &s->out_ready},
                                   {"out_data_o", &s->out_data}};
     if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
         return -1;
@@ -53,7 +54,8 @@ static void look(tb_check *c, const state *s) {
     for (uint32_t i = 0; memcmp(got, expected, n) != 0 && i < n; i++) {
         if (got[i] != expected[i]) {
             char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 ", channel %" PRIu32, s->left, s->out_vec, i);
+            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 ", channel %" PRIu32, s->left, s->out_vec,
+                     i);
             snprintf(g, sizeof g, "%d", got[i]);
             snprintf(e, sizeof e, "%d", expected[i]);
             tb_check_fail(c, "vector", vector, where, g, e);
@@ -83,10 +85,12 @@ static void take_in(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const bool valid = *(const uint8_t *)s->out_valid.ptr != 0, taken = valid && *(const uint8_t *)s->out_ready.ptr != 0;
+    const bool valid = *(const uint8_t *)s->out_valid.ptr != 0,
+               taken = valid && *(const uint8_t *)s->out_ready.ptr != 0;
     const bool free = !valid || taken, ready = !s->flush && (s->cells == 0 || free);
     if (!tb_check_value(c, "out_valid", s->left * npu_score_n(c) + s->out_vec, valid, s->held) ||
-        !tb_check_value(c, "in_ready", s->entered * npu_score_n(c) + s->in_vec, *(const uint8_t *)s->in_ready.ptr, ready)) {
+        !tb_check_value(c, "in_ready", s->entered * npu_score_n(c) + s->in_vec, *(const uint8_t *)s->in_ready.ptr,
+                        ready)) {
         return;
     }
     if (valid) {

@@ -20,17 +20,18 @@
 #define OP_CONVERT 2u
 
 typedef struct state {
-    tb_sig valid, op, res, keep, kw, kh, ic, oc, addr, pop, busy, req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat, we,
-        waddr, wdata, full_o, blocks_o, release;
+    tb_sig valid, op, res, keep, kw, kh, ic, oc, addr, pop, busy, req_valid, req_ready, req_addr, req_bytes, dat_valid,
+        dat_ready, dat, we, waddr, wdata, full_o, blocks_o, release;
     /* the task on offer */
     bool on, convert, resident, kept;
     bool mine;                  /* resident: the bank belongs to it */
     uint32_t base, words, step; /* words of a block, bytes from one block to the next */
-    uint32_t ocb, first, total; /* blocks of the task; the first one of this bank, and how many there are of this bank */
-    uint32_t ask, ask_byte;     /* block of this bank that is being requested, bytes of it that are */
-    uint32_t load, word;        /* block whose data arrive, words of it that have */
-    uint32_t beats;             /* requested and not taken */
-    bool waiting;               /* a request stood there and was not taken */
+    /* blocks of the task; the first one of this bank, and how many there are of this bank */
+    uint32_t ocb, first, total;
+    uint32_t ask, ask_byte; /* block of this bank that is being requested, bytes of it that are */
+    uint32_t load, word;    /* block whose data arrive, words of it that have */
+    uint32_t beats;         /* requested and not taken */
+    bool waiting;           /* a request stood there and was not taken */
     uint8_t stream[STREAM];
     uint32_t bytes; /* in it */
     bool seen;      /* the beat on offer is in the stream already: its words may leave before it is taken */
@@ -84,7 +85,8 @@ static void clear(tb_check *c) {
 
 /* A task comes on offer: its blocks of this bank. */
 static void begin_task(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->op), taps = (uint32_t)tb_get(s->kw) * (uint32_t)tb_get(s->kh);
+    const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->op),
+                   taps = (uint32_t)tb_get(s->kw) * (uint32_t)tb_get(s->kh);
     s->on = true;
     s->convert = op == OP_CONVERT;
     s->resident = !s->convert && tb_get(s->res) != 0;
@@ -108,8 +110,8 @@ static bool may_load(const state *s) {
     return s->on && (s->resident ? s->mine : bank_free(s));
 }
 
-static void fail_at(tb_check *c, const state *s, const char *stream, uint64_t number, uint32_t block, const char *what, uint32_t at,
-                    uint64_t got, uint64_t expected) {
+static void fail_at(tb_check *c, const state *s, const char *stream, uint64_t number, uint32_t block, const char *what,
+                    uint32_t at, uint64_t got, uint64_t expected) {
     char where[96], g[24], e[24];
     snprintf(where, sizeof where, "block %" PRIu32 " of the task, %s %" PRIu32, s->first + 2 * block, what, at);
     snprintf(g, sizeof g, "0x%" PRIx64, got);
@@ -122,7 +124,8 @@ static void see_request(tb_check *c, state *s) {
     const bool may = may_load(s) && s->ask < s->total && (s->resident || s->ask == s->load);
     const uint32_t left = may ? size - s->ask_byte : 0, bytes = (uint32_t)tb_get(s->req_bytes);
     if (left == 0) {
-        tb_check_fail(c, "request", s->requests, NULL, "a request", s->on ? "none: no block is left, or no room for it" : "none: no task");
+        tb_check_fail(c, "request", s->requests, NULL, "a request",
+                      s->on ? "none: no block is left, or no room for it" : "none: no task");
         return;
     }
     if (bytes == 0 || bytes > (left < PIECE ? left : PIECE) || (bytes % BEAT != 0 && bytes != left)) {
@@ -150,7 +153,8 @@ static void see_request(tb_check *c, state *s) {
 static void see_beat(tb_check *c, state *s) {
     if (!s->seen) {
         if (s->beats == 0 || s->bytes + BEAT > STREAM) {
-            tb_check_fail(c, "data", s->written, NULL, "data taken", s->beats == 0 ? "none: nothing was asked for" : "words written first");
+            tb_check_fail(c, "data", s->written, NULL, "data taken",
+                          s->beats == 0 ? "none: nothing was asked for" : "words written first");
             return;
         }
         memcpy(&s->stream[s->bytes], s->dat.ptr, BEAT);
@@ -162,7 +166,8 @@ static void see_beat(tb_check *c, state *s) {
 static void see_word(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     if (!may_load(s) || s->load == s->total || s->bytes < n) {
-        tb_check_fail(c, "word", s->written, NULL, "a word", s->bytes < n ? "none: its data have not come" : "none: the bank is in use");
+        tb_check_fail(c, "word", s->written, NULL, "a word",
+                      s->bytes < n ? "none: its data have not come" : "none: the bank is in use");
         return;
     }
     const uint32_t place = (s->resident ? s->load * s->words : 0) + s->word;
@@ -229,7 +234,8 @@ static void see_pop(tb_check *c, state *s, bool release) {
 
 /* What depends only on the unit itself must happen soon; kept weights at once. */
 static void see_delay(tb_check *c, state *s, bool release) {
-    const bool request = *(const uint8_t *)s->req_valid.ptr != 0, wanted = s->ask < s->total && (s->resident || s->ask == s->load);
+    const bool request = *(const uint8_t *)s->req_valid.ptr != 0,
+               wanted = s->ask < s->total && (s->resident || s->ask == s->load);
     const bool limited = s->resident && s->ask > 0 && s->beats > AHEAD;
     const bool ask = wanted && !request && !limited && may_load(s);
     const bool word = s->bytes >= npu_score_n(c) && *(const uint8_t *)s->we.ptr == 0;
@@ -278,8 +284,8 @@ static void update_bank(tb_check *c, state *s, bool release) {
 
 /* No task, nothing on the ports, and the bank as it should be: nothing can happen. */
 static bool quiet(const state *s) {
-    const uint32_t any = npu_score_b(s->valid) | npu_score_b(s->release) | npu_score_b(s->dat_valid) | npu_score_b(s->we) |
-                         npu_score_b(s->pop) | npu_score_b(s->req_valid);
+    const uint32_t any = npu_score_b(s->valid) | npu_score_b(s->release) | npu_score_b(s->dat_valid) |
+                         npu_score_b(s->we) | npu_score_b(s->pop) | npu_score_b(s->req_valid);
     return !s->on && any == 0 && !s->waiting && s->whole == s->full && npu_score_b(s->full_o) == s->full &&
            tb_get(s->blocks_o) == s->blocks;
 }
@@ -331,5 +337,10 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"gemm_queue", "dma_rd", NULL};
 
-const tb_check_ops npu_score_wgt_ld = {
-    .unit = "wgt_ld", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_wgt_ld = {.unit = "wgt_ld",
+                                       .inputs = inputs,
+                                       .state_bytes = sizeof(state),
+                                       .open = open,
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

@@ -1,4 +1,5 @@
-// The AXI checker in a Verilator bench of one's own, without any other part of the framework. `axi_watch break` breaks a rule.
+// The AXI checker in a Verilator bench of one's own, without any other part of the framework. `axi_watch break` breaks
+// a rule.
 #include "Vaxi_copy.h"
 #include <cstdio>
 extern "C" {
@@ -27,7 +28,8 @@ int main(int argc, char **) {
     }
     for (uint64_t cycle = 0; cycle < 20; cycle++) {
         dut.clk_i = 0, dut.rst_ni = cycle >= 4, dut.s_axil_bready_i = 1;
-        dut.s_axil_awvalid_i = cycle == 8 || (cycle > 8 && cycle <= 10 && argc == 1); // an address has to wait for the data
+        dut.s_axil_awvalid_i =
+            cycle == 8 || (cycle > 8 && cycle <= 10 && argc == 1); // an address has to wait for the data
         dut.s_axil_wvalid_i = cycle == 10, dut.s_axil_wstrb_i = 15;
         dut.eval();
         // 3. Just before each rising edge outside reset.

@@ -1,6 +1,6 @@
 /*
- * graph.c - small random networks through the library network/: quantised, optimised, run on the device, every layer against its definition. The knobs describe the network completely, so
- * that shrinking them takes layers away.
+ * graph.c - small random networks through the library network/: quantised, optimised, run on the device, every layer
+ * against its definition. The knobs describe the network completely, so that shrinking them takes layers away.
  */
 #include "graph_run.h"
 
@@ -9,12 +9,13 @@
 /* ---- knobs ---- */
 
 static const uint32_t op_weight[GRAPH_OPS] = {
-    [GRAPH_CONV] = 28,   [GRAPH_DW] = 11,       [GRAPH_GROUP] = 9,     [GRAPH_LINEAR] = 4,  [GRAPH_ROWS] = 1,    [GRAPH_MAXPOOL] = 4,
-    [GRAPH_AVGPOOL] = 4, [GRAPH_GLOBALMAX] = 1, [GRAPH_GLOBALAVG] = 2, [GRAPH_SUM] = 7,     [GRAPH_PROD] = 2,    [GRAPH_MAX] = 2,
-    [GRAPH_BINARY] = 4,  [GRAPH_ACT] = 6,       [GRAPH_NORM] = 2,      [GRAPH_SCALE] = 2,   [GRAPH_PRELU] = 2,   [GRAPH_CONCAT] = 9,
-    [GRAPH_INTERP] = 3,  [GRAPH_SLICE] = 3,     [GRAPH_CROP] = 2,      [GRAPH_SHUFFLE] = 2, [GRAPH_REDUCE] = 2,  [GRAPH_GATE] = 3,
-    [GRAPH_NOOP] = 1,    [GRAPH_DROPOUT] = 1,   [GRAPH_UNARY] = 1,     [GRAPH_FLATTEN] = 1, [GRAPH_RESHAPE] = 1, [GRAPH_SOFTMAX] = 2,
-    [GRAPH_DECONV] = 2,  [GRAPH_PERMUTE] = 1,   [GRAPH_LRN] = 1};
+    [GRAPH_CONV] = 28,   [GRAPH_DW] = 11,     [GRAPH_GROUP] = 9,     [GRAPH_LINEAR] = 4,    [GRAPH_ROWS] = 1,
+    [GRAPH_MAXPOOL] = 4, [GRAPH_AVGPOOL] = 4, [GRAPH_GLOBALMAX] = 1, [GRAPH_GLOBALAVG] = 2, [GRAPH_SUM] = 7,
+    [GRAPH_PROD] = 2,    [GRAPH_MAX] = 2,     [GRAPH_BINARY] = 4,    [GRAPH_ACT] = 6,       [GRAPH_NORM] = 2,
+    [GRAPH_SCALE] = 2,   [GRAPH_PRELU] = 2,   [GRAPH_CONCAT] = 9,    [GRAPH_INTERP] = 3,    [GRAPH_SLICE] = 3,
+    [GRAPH_CROP] = 2,    [GRAPH_SHUFFLE] = 2, [GRAPH_REDUCE] = 2,    [GRAPH_GATE] = 3,      [GRAPH_NOOP] = 1,
+    [GRAPH_DROPOUT] = 1, [GRAPH_UNARY] = 1,   [GRAPH_FLATTEN] = 1,   [GRAPH_RESHAPE] = 1,   [GRAPH_SOFTMAX] = 2,
+    [GRAPH_DECONV] = 2,  [GRAPH_PERMUTE] = 1, [GRAPH_LRN] = 1};
 /* The last so many of it: near layers are read more often than distant ones. */
 static const uint32_t near_weight[GRAPH_LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 6, 18};
 static const uint32_t far_weight[GRAPH_LAYERS] = {4, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 2};
@@ -32,16 +33,18 @@ const char *const graph_optimise_names[GRAPH_OPTIMISE_COUNT] = {"none", "before"
 static const char *const wait_names[2] = {"irq", "poll"};
 
 /* Layer i of the network; fields in the order of the enumeration below. */
-#define LAYER(i)                                                                                                                           \
-    {"op" #i, 0, GRAPH_OPS - 1, TB_KNOB_ENUM, graph_op_names, op_weight, "operator of layer " #i},                                         \
-        {"a" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, near_weight + GRAPH_LAYERS - i, "layer that it reads; 0: the input"},                   \
-        {"b" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, far_weight + GRAPH_LAYERS - i, "the second one, where it reads two"},                   \
-        {"k" #i, 1, 7, TB_KNOB_WEIGHTED, NULL, k_weight, "kernel, variant of an operator, number of inputs"},                              \
-        {"s" #i, 1, 3, TB_KNOB_WEIGHTED, NULL, s_weight, "stride, variant"}, {"p" #i, 0, 3, TB_KNOB_WEIGHTED, NULL, p_weight, "padding"},  \
-        {"d" #i, 1, 2, TB_KNOB_WEIGHTED, NULL, d_weight, "dilation; pooling: 2 rounds sizes up"},                                          \
-        {"oc" #i, 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "output channels; odd: with bias"},                                                 \
-        {"act" #i, 0, GRAPH_ACTS - 1, TB_KNOB_ENUM, graph_act_names, act_weight, "activation"}, {                                          \
-        "prec" #i, 0, GRAPH_PRECS - 1, TB_KNOB_ENUM, graph_prec_names, prec_weight, "of weights; chain: INT8 output where readers take it" \
+#define LAYER(i)                                                                                                         \
+    {"op" #i, 0, GRAPH_OPS - 1, TB_KNOB_ENUM, graph_op_names, op_weight, "operator of layer " #i},                       \
+        {"a" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, near_weight + GRAPH_LAYERS - i, "layer that it reads; 0: the input"}, \
+        {"b" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, far_weight + GRAPH_LAYERS - i, "the second one, where it reads two"}, \
+        {"k" #i, 1, 7, TB_KNOB_WEIGHTED, NULL, k_weight, "kernel, variant of an operator, number of inputs"},            \
+        {"s" #i, 1, 3, TB_KNOB_WEIGHTED, NULL, s_weight, "stride, variant"},                                             \
+        {"p" #i, 0, 3, TB_KNOB_WEIGHTED, NULL, p_weight, "padding"},                                                     \
+        {"d" #i, 1, 2, TB_KNOB_WEIGHTED, NULL, d_weight, "dilation; pooling: 2 rounds sizes up"},                        \
+        {"oc" #i, 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "output channels; odd: with bias"},                               \
+        {"act" #i, 0, GRAPH_ACTS - 1, TB_KNOB_ENUM, graph_act_names, act_weight, "activation"}, {                        \
+        "prec" #i, 0, GRAPH_PRECS - 1, TB_KNOB_ENUM, graph_prec_names, prec_weight,                                      \
+            "of weights; chain: INT8 output where readers take it"                                                       \
     }
 enum { OP, SRC_A, SRC_B, KERNEL, STRIDE, PAD, DILATION, CHANNELS, ACT, PREC, FIELDS };
 
@@ -67,7 +70,8 @@ static const tb_knob knobs_of_graph[] = {
     {"dead", 0, 1, TB_KNOB_WEIGHTED, NULL, flag_weight, "1: the first output of every layer with weights has none"},
     {"optimise", 0, GRAPH_OPTIMISE_COUNT - 1, TB_KNOB_ENUM, graph_optimise_names, optimise_weight,
      "the optimiser, before and after quantisation"},
-    {"again", 0, 1, TB_KNOB_WEIGHTED, NULL, flag_weight, "1: a second inference, in which blobs share memory: same outputs"},
+    {"again", 0, 1, TB_KNOB_WEIGHTED, NULL, flag_weight,
+     "1: a second inference, in which blobs share memory: same outputs"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"writes", 0, 1, TB_KNOB_WEIGHTED, NULL, tc_writes_weight, TC_WRITES_HELP},
     {"wait", 0, 1, TB_KNOB_ENUM, wait_names, NULL, "how the driver waits"},
@@ -84,7 +88,8 @@ static uint32_t value(const tb_knobs *k, uint32_t layer, uint32_t field) {
 }
 
 void graph_from_knobs(const tb_knobs *k, graph_knobs *out) {
-    *out = (graph_knobs){.layers = tc_knob(k, "layers"), .w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c")};
+    *out =
+        (graph_knobs){.layers = tc_knob(k, "layers"), .w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c")};
     for (uint32_t i = 1; i <= GRAPH_LAYERS; i++) {
         out->layer[i] = (graph_spec){.op = (graph_op)value(k, i, OP),
                                      .a = value(k, i, SRC_A),
@@ -116,8 +121,8 @@ static tb_shrink_size size(uint32_t n, const tb_knobs *knobs) {
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     const uint64_t cycles = size(n, knobs).cycles;
     if (cycles > 50 * gen_budget(n)) {
-        snprintf(err, err_size, "the network is too large: about %llu cycles, expected at most %llu", (unsigned long long)cycles,
-                 (unsigned long long)(50 * gen_budget(n)));
+        snprintf(err, err_size, "the network is too large: about %llu cycles, expected at most %llu",
+                 (unsigned long long)cycles, (unsigned long long)(50 * gen_budget(n)));
         return -1;
     }
     return 0;
@@ -158,7 +163,8 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char
         snprintf(name, sizeof name, "oc%u", i);
         gen_draw_in(&g, name, 1, gen_chance(&g, name, 1, 3) ? 3 * (int64_t)n : (int64_t)n + 1);
     }
-    while (size(n, knobs).cycles > 2 * gen_budget(n) && (gen_shrink(&g, sides, NULL, 3) || gen_shrink(&g, layers, NULL, 1))) {
+    while (size(n, knobs).cycles > 2 * gen_budget(n) &&
+           (gen_shrink(&g, sides, NULL, 3) || gen_shrink(&g, layers, NULL, 1))) {
     }
     return check(n, knobs, err, err_size);
 }
@@ -220,14 +226,16 @@ static void move_layer(tb_knobs *knobs, uint32_t from, uint32_t to, const uint32
     const uint32_t used = fields_of((graph_op)value(knobs, from, OP));
     for (uint32_t f = 0; f < FIELDS; f++) {
         const int64_t v = knobs->value[at(from, f)];
-        const int64_t kept = (used >> f & 1) == 0 ? knobs->table[at(to, f)].lo : f == SRC_A || f == SRC_B ? (int64_t)now[v] : v;
+        const int64_t kept = (used >> f & 1) == 0       ? knobs->table[at(to, f)].lo
+                             : f == SRC_A || f == SRC_B ? (int64_t)now[v]
+                                                        : v;
         knobs->value[at(to, f)] = kept;
     }
 }
 
 /*
- * Layers that are left out go away, the others move up. A layer that would lie about its number has it in now[]: that of the layer in whose place its output stands. The network is the
- * same, name by name of its layers apart.
+ * Layers that are left out go away, the others move up. A layer that would lie about its number has it in now[]: that
+ * of the layer in whose place its output stands. The network is the same, name by name of its layers apart.
  */
 static void settle(tb_knobs *knobs) {
     const int layers_at = tb_knobs_find(knobs, "layers");

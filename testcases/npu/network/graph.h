@@ -1,8 +1,9 @@
 /*
  * graph.h - random networks (test `graph`): a network as knobs, and what follows from them.
  *
- * graph_resolve() makes a legal network of any combination of knobs: sizes are cut down, and what does not fit together is made to fit by another layer. graph_print() writes
- * it as .param text, which the library network/ reads like any other.
+ * graph_resolve() makes a legal network of any combination of knobs: sizes are cut down, and what does not fit together
+ * is made to fit by another layer. graph_print() writes it as .param text, which the library network/ reads like any
+ * other.
  */
 #ifndef TESTCASES_GRAPH_H
 #define TESTCASES_GRAPH_H
@@ -122,9 +123,11 @@ uint32_t graph_add(graph *g, const char *name, const char *type, uint32_t in, gr
 void graph_also(graph *g, uint32_t in);
 /* The blob as a map, if need be by a Reshape. */
 uint32_t graph_map(graph *g, const char *name, uint32_t in);
-/* Another blob of the same shape: `wish`, or one made of it by a 1x1 convolution, or another one, or the blob itself. */
+/* Another blob of the same shape: `wish`, or one made of it by a 1x1 convolution, or another one, or the blob itself.
+ */
 uint32_t graph_partner(graph *g, const char *name, uint32_t in, uint32_t wish);
-/* Another blob that a Concat along the outermost dimension can take, with at most `most` channels together; GRAPH_NONE: there is none. */
+/* Another blob that a Concat along the outermost dimension can take, with at most `most` channels together; GRAPH_NONE:
+ * there is none. */
 uint32_t graph_beside(const graph *g, uint32_t in, uint32_t wish, uint32_t most);
 
 /* ---- graph_ops.c ---- */

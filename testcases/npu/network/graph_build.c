@@ -1,4 +1,5 @@
-/* graph_build.c - knobs of the test `graph` as a network: layers one after the other, helpers that make blobs fit together, .param text. */
+/* graph_build.c - knobs of the test `graph` as a network: layers one after the other, helpers that make blobs fit
+ * together, .param text. */
 #include "graph.h"
 
 #include <stdarg.h>
@@ -6,9 +7,10 @@
 #include <stdlib.h>
 
 const char *const graph_op_names[GRAPH_OPS] = {
-    "skip", "conv",   "dw",      "group", "linear",  "rows",    "maxpool", "avgpool", "globalmax", "globalavg", "sum",     "prod",
-    "max",  "binary", "act",     "norm",  "scale",   "prelu",   "concat",  "interp",  "slice",     "crop",      "shuffle", "reduce",
-    "gate", "noop",   "dropout", "unary", "flatten", "reshape", "softmax", "deconv",  "permute",   "lrn"};
+    "skip",      "conv",    "dw",      "group",   "linear",  "rows",    "maxpool", "avgpool", "globalmax",
+    "globalavg", "sum",     "prod",    "max",     "binary",  "act",     "norm",    "scale",   "prelu",
+    "concat",    "interp",  "slice",   "crop",    "shuffle", "reduce",  "gate",    "noop",    "dropout",
+    "unary",     "flatten", "reshape", "softmax", "deconv",  "permute", "lrn"};
 const char *const graph_act_names[GRAPH_ACTS] = {"none",      "relu",  "leaky", "clip",        "sigmoid", "mish",
                                                  "hardswish", "swish", "tanh",  "hardsigmoid", "elu",     "selu"};
 const char *const graph_prec_names[GRAPH_PRECS] = {"int8", "chain", "float"};
@@ -112,7 +114,8 @@ uint32_t graph_beside(const graph *g, uint32_t in, uint32_t wish, uint32_t most)
 
 void graph_resolve(const graph_knobs *k, graph *g) {
     memset(g, 0, sizeof *g);
-    g->of[0] = graph_add(g, "input", "Input", GRAPH_NONE, (graph_blob){3, k->w, k->h, k->c, 0, 0}, "0=%u 1=%u 2=%u", k->w, k->h, k->c);
+    g->of[0] = graph_add(g, "input", "Input", GRAPH_NONE, (graph_blob){3, k->w, k->h, k->c, 0, 0}, "0=%u 1=%u 2=%u",
+                         k->w, k->h, k->c);
     for (uint32_t i = 1; i <= GRAPH_LAYERS; i++) {
         const graph_spec *s = &k->layer[i];
         const uint32_t in = g->of[s->a < i ? s->a : i - 1];

@@ -1,6 +1,7 @@
 /*
- * graph_check.c - what a network gave on the device. Each layer against its definition over what it read on the device (net_rt_check()), and the network as a whole against the library's
- * other executor, from the input on, as far as results are defined to the last bit.
+ * graph_check.c - what a network gave on the device. Each layer against its definition over what it read on the device
+ * (net_rt_check()), and the network as a whole against the library's other executor, from the input on, as far as
+ * results are defined to the last bit.
  */
 #include "graph_run.h"
 
@@ -22,8 +23,9 @@ net_status graph_check_layers(tc_run *run, const net_graph *g, const net_rt *rt,
         }
         if (!equal) {
             snprintf(signature, sizeof signature, "graph: %.40s", layer->type);
-            tc_fail(run, signature, "layer '%s' (%s) %s: element %u of output %u is %.9g, expected %.9g", layer->name, layer->type,
-                    places[net_rt_layer_where(rt, i).place], d.element, d.output, (double)d.got, (double)d.expected);
+            tc_fail(run, signature, "layer '%s' (%s) %s: element %u of output %u is %.9g, expected %.9g", layer->name,
+                    layer->type, places[net_rt_layer_where(rt, i).place], d.element, d.output, (double)d.got,
+                    (double)d.expected);
             return NET_OK;
         }
     }
@@ -54,8 +56,9 @@ static void check_blob(tc_run *run, const net_graph *g, const net_rt *rt, const 
     }
     for (uint32_t i = 0; i < net_shape_elements(&g->blob[blob].shape); i++) {
         if (!same(got[i], expected[i])) {
-            tc_fail(run, "graph: whole network", "layer '%s' (%s) in the whole network: element %u of '%s' is %.9g, on the CPU %.9g",
-                    layer->name, layer->type, i, g->blob[blob].name, (double)got[i], (double)expected[i]);
+            tc_fail(run, "graph: whole network",
+                    "layer '%s' (%s) in the whole network: element %u of '%s' is %.9g, on the CPU %.9g", layer->name,
+                    layer->type, i, g->blob[blob].name, (double)got[i], (double)expected[i]);
             return;
         }
     }

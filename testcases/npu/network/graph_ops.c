@@ -14,8 +14,8 @@ static void counted(graph *g, uint64_t outputs, uint64_t filter, uint64_t weight
 
 /* Settings of a fused activation; empty: there is none, or it is a layer of its own. */
 static const char *fused(uint32_t act) {
-    static const char *const text[GRAPH_FUSED_ACTS] = {"",     " 9=1", " 9=2 -23310=1,0.25",   " 9=3 -23310=2,-0.5,0.75",
-                                                       " 9=4", " 9=5", " 9=6 -23310=2,0.2,0.5"};
+    static const char *const text[GRAPH_FUSED_ACTS] = {
+        "", " 9=1", " 9=2 -23310=1,0.25", " 9=3 -23310=2,-0.5,0.75", " 9=4", " 9=5", " 9=6 -23310=2,0.2,0.5"};
     return act < GRAPH_FUSED_ACTS ? text[act] : "";
 }
 
@@ -68,7 +68,11 @@ static uint32_t add_conv(graph *g, const graph_spec *s, const char *name, uint32
     fit_window(&b, s, &k, &p, &d);
     const uint32_t w = (b.w + 2 * p - (k - 1) * d - 1) / s->s + 1;
     const uint32_t h = (b.h + 2 * p - (k - 1) * d - 1) / s->s + 1;
-    const uint32_t groups = s->op == GRAPH_DW ? b.c : s->op == GRAPH_GROUP ? (b.c % 3 == 0 ? 3 : b.c % 2 == 0 ? 2 : 1) : 1;
+    const uint32_t groups = s->op == GRAPH_DW      ? b.c
+                            : s->op == GRAPH_GROUP ? (b.c % 3 == 0   ? 3
+                                                      : b.c % 2 == 0 ? 2
+                                                                     : 1)
+                                                   : 1;
     const uint32_t oc = groups == b.c && s->op == GRAPH_DW ? b.c : groups * ((s->oc + groups - 1) / groups);
     const uint32_t filter = b.c / groups * k * k;
     char more[64] = "";
@@ -76,9 +80,9 @@ static uint32_t add_conv(graph *g, const graph_spec *s, const char *name, uint32
         (void)snprintf(more, sizeof more, " 7=%u", groups);
     }
     counted(g, (uint64_t)w * h * oc, filter, (uint64_t)oc * filter);
-    const uint32_t out =
-        graph_add(g, name, groups > 1 ? "ConvolutionDepthWise" : "Convolution", in, (graph_blob){3, w, h, oc, 0, 0},
-                  "0=%u 1=%u 2=%u 3=%u 4=%u 5=%u 6=%u%s%s", oc, k, d, s->s, p, s->oc % 2, oc * filter, more, fused(s->act));
+    const uint32_t out = graph_add(g, name, groups > 1 ? "ConvolutionDepthWise" : "Convolution", in,
+                                   (graph_blob){3, w, h, oc, 0, 0}, "0=%u 1=%u 2=%u 3=%u 4=%u 5=%u 6=%u%s%s", oc, k, d,
+                                   s->s, p, s->oc % 2, oc * filter, more, fused(s->act));
     return act_behind(g, s, name, out);
 }
 
@@ -90,8 +94,8 @@ static uint32_t add_deconv(graph *g, const graph_spec *s, const char *name, uint
     const uint32_t h = (b.h - 1) * stride + s->k - 2 * p;
     const uint32_t weights = s->oc * b.c * s->k * s->k;
     counted(g, 0, 0, weights);
-    return graph_add(g, name, "Deconvolution", in, (graph_blob){3, w, h, s->oc, 0, 0}, "0=%u 1=%u 3=%u 4=%u 5=1 6=%u", s->oc, s->k, stride,
-                     p, weights);
+    return graph_add(g, name, "Deconvolution", in, (graph_blob){3, w, h, s->oc, 0, 0}, "0=%u 1=%u 3=%u 4=%u 5=1 6=%u",
+                     s->oc, s->k, stride, p, weights);
 }
 
 static uint32_t add_linear(graph *g, const graph_spec *s, const char *name, uint32_t in) {
@@ -102,8 +106,8 @@ static uint32_t add_linear(graph *g, const graph_spec *s, const char *name, uint
     }
     const uint32_t length = b.w * b.h * b.c;
     counted(g, s->oc, length, (uint64_t)s->oc * length);
-    const uint32_t out = graph_add(g, name, "InnerProduct", in, (graph_blob){1, s->oc, 1, 1, 0, 0}, "0=%u 1=%u 2=%u%s", s->oc, s->k % 2,
-                                   s->oc * length, fused(s->act));
+    const uint32_t out = graph_add(g, name, "InnerProduct", in, (graph_blob){1, s->oc, 1, 1, 0, 0}, "0=%u 1=%u 2=%u%s",
+                                   s->oc, s->k % 2, s->oc * length, fused(s->act));
     return act_behind(g, s, name, out);
 }
 
@@ -116,8 +120,8 @@ static uint32_t add_rows(graph *g, const graph_spec *s, const char *name, uint32
         b = g->blob[in];
     }
     counted(g, (uint64_t)s->oc * b.h, b.w, (uint64_t)s->oc * b.w);
-    const uint32_t out = graph_add(g, name, "InnerProduct", in, (graph_blob){2, s->oc, b.h, 1, 0, 0}, "0=%u 1=%u 2=%u%s", s->oc, s->k % 2,
-                                   s->oc * b.w, fused(s->act));
+    const uint32_t out = graph_add(g, name, "InnerProduct", in, (graph_blob){2, s->oc, b.h, 1, 0, 0},
+                                   "0=%u 1=%u 2=%u%s", s->oc, s->k % 2, s->oc * b.w, fused(s->act));
     return act_behind(g, s, name, out);
 }
 
@@ -134,13 +138,14 @@ static uint32_t add_gate(graph *g, const graph_spec *s, const char *name, uint32
     }
     counted(g, 2 * (uint64_t)narrow, b.c, 2 * (uint64_t)narrow * b.c);
     const uint32_t pooled = graph_add(g, own[0], "Pooling", in, (graph_blob){1, b.c, 1, 1, 0, 0}, "0=1 4=1");
-    const uint32_t squeezed =
-        graph_add(g, own[1], "InnerProduct", pooled, (graph_blob){1, narrow, 1, 1, 0, 0}, "0=%u 1=1 2=%u 9=1", narrow, narrow * b.c);
-    const uint32_t factor =
-        graph_add(g, own[2], "InnerProduct", squeezed, (graph_blob){1, b.c, 1, 1, 0, 0}, "0=%u 1=1 2=%u 9=4", b.c, narrow * b.c);
+    const uint32_t squeezed = graph_add(g, own[1], "InnerProduct", pooled, (graph_blob){1, narrow, 1, 1, 0, 0},
+                                        "0=%u 1=1 2=%u 9=1", narrow, narrow * b.c);
+    const uint32_t factor = graph_add(g, own[2], "InnerProduct", squeezed, (graph_blob){1, b.c, 1, 1, 0, 0},
+                                      "0=%u 1=1 2=%u 9=4", b.c, narrow * b.c);
     const bool scale = s->k == 1 || b.c == b.w; /* a vector as long as a row is broadcast along it */
     const bool first = scale || s->s == 1;
-    const uint32_t out = graph_add(g, name, scale ? "Scale" : "BinaryOp", first ? in : factor, b, "0=%d", scale ? -233 : (int)(s->k % 3));
+    const uint32_t out = graph_add(g, name, scale ? "Scale" : "BinaryOp", first ? in : factor, b, "0=%d",
+                                   scale ? -233 : (int)(s->k % 3));
     graph_also(g, first ? factor : in);
     g->blob[out].power = b.power + 1;
     return out;
@@ -160,12 +165,13 @@ static uint32_t add_pool(graph *g, const graph_spec *s, const char *name, uint32
         w = (b.w + 2 * p - k) / s->s + 1;
         h = (b.h + 2 * p - k) / s->s + 1;
     }
-    return graph_add(g, name, "Pooling", in, (graph_blob){3, w, h, b.c, 0, 0}, "0=%u 1=%u 2=%u 3=%u 5=%u 6=%u", s->op == GRAPH_AVGPOOL, k,
-                     s->s, p, !full, s->oc % 2);
+    return graph_add(g, name, "Pooling", in, (graph_blob){3, w, h, b.c, 0, 0}, "0=%u 1=%u 2=%u 3=%u 5=%u 6=%u",
+                     s->op == GRAPH_AVGPOOL, k, s->s, p, !full, s->oc % 2);
 }
 
 static uint32_t add_global(graph *g, const graph_spec *s, const char *name, uint32_t in) {
-    return graph_add(g, name, "Pooling", in, (graph_blob){1, g->blob[in].c, 1, 1, 0, 0}, "0=%u 4=1", s->op == GRAPH_GLOBALAVG);
+    return graph_add(g, name, "Pooling", in, (graph_blob){1, g->blob[in].c, 1, 1, 0, 0}, "0=%u 4=1",
+                     s->op == GRAPH_GLOBALAVG);
 }
 
 static uint32_t add_reduce(graph *g, const graph_spec *s, const char *name, uint32_t in) {
@@ -181,7 +187,8 @@ static uint32_t add_slice(graph *g, const graph_spec *s, const char *name, uint3
         return graph_add(g, name, "Noop", in, b, "%s", "");
     }
     const uint32_t first = 1 + (s->oc - 1) % (b.c - 1);
-    const uint32_t out = graph_add(g, name, "Slice", in, (graph_blob){3, b.w, b.h, first, 0, 0}, "-23300=2,%u,-233 1=0", first);
+    const uint32_t out =
+        graph_add(g, name, "Slice", in, (graph_blob){3, b.w, b.h, first, 0, 0}, "-23300=2,%u,-233 1=0", first);
     g->layer[g->layers - 1].out2 = g->blobs;
     g->blob[g->blobs] = (graph_blob){3, b.w, b.h, b.c - first, 0, b.power};
     g->blobs++;
@@ -192,7 +199,8 @@ static uint32_t add_crop(graph *g, const graph_spec *s, const char *name, uint32
     const graph_blob b = g->blob[in];
     const uint32_t first = (s->k - 1) % b.c;
     const uint32_t last = tb_min_u32(b.c, first + s->oc);
-    return graph_add(g, name, "Crop", in, (graph_blob){3, b.w, b.h, last - first, 0, 0}, "-23309=1,%u -23310=1,%u -23311=1,0", first, last);
+    return graph_add(g, name, "Crop", in, (graph_blob){3, b.w, b.h, last - first, 0, 0},
+                     "-23309=1,%u -23310=1,%u -23311=1,0", first, last);
 }
 
 static uint32_t add_shuffle(graph *g, const graph_spec *s, const char *name, uint32_t in) {
@@ -215,7 +223,8 @@ static uint32_t add_interp(graph *g, const char *name, uint32_t in) {
 /* ---- several inputs ---- */
 
 static uint32_t add_pair(graph *g, const graph_spec *s, const char *name, uint32_t in) {
-    static const uint32_t ops[] = {0, 1, 2, 4, 5, 7}; /* neither quotients nor powers: NaN spreads, and a maximum may take it or leave it */
+    /* neither quotients nor powers: NaN spreads, and a maximum may take it or leave it */
+    static const uint32_t ops[] = {0, 1, 2, 4, 5, 7};
     const bool binary = s->op == GRAPH_BINARY;
     const graph_blob b = g->blob[in];
     if (binary && s->s > 1) {
@@ -244,8 +253,11 @@ static uint32_t add_concat(graph *g, const graph_spec *s, const char *name, uint
     uint32_t other[3];
     uint32_t found = 0;
     for (uint32_t wish = g->of[s->b]; found + 1 < count; wish = g->of[0]) {
-        const uint32_t taken = out.dims == 3 ? out.c - g->blob[in].c : out.dims == 1 ? out.w - g->blob[in].w : out.h - g->blob[in].h;
-        const uint32_t limit = out.dims == 1 ? MOST_CHANNELS - taken / 16 : MOST_CHANNELS - tb_min_u32(taken, MOST_CHANNELS);
+        const uint32_t taken = out.dims == 3   ? out.c - g->blob[in].c
+                               : out.dims == 1 ? out.w - g->blob[in].w
+                                               : out.h - g->blob[in].h;
+        const uint32_t limit =
+            out.dims == 1 ? MOST_CHANNELS - taken / 16 : MOST_CHANNELS - tb_min_u32(taken, MOST_CHANNELS);
         const uint32_t next = graph_beside(g, in, wish, limit);
         if (next == GRAPH_NONE) {
             break;
@@ -323,7 +335,8 @@ static uint32_t add_of_map(graph *g, const graph_spec *s, const char *name, uint
     case GRAPH_LRN:
         return graph_add(g, name, "LRN", in, b, "0=0 1=%u", s->k | 1);
     default:
-        return graph_add(g, name, "Reshape", in, (graph_blob){3, b.w, 1, b.h * b.c, 0, 0}, "0=%u 1=1 2=%u", b.w, b.h * b.c);
+        return graph_add(g, name, "Reshape", in, (graph_blob){3, b.w, 1, b.h * b.c, 0, 0}, "0=%u 1=1 2=%u", b.w,
+                         b.h * b.c);
     }
 }
 

@@ -1,4 +1,5 @@
-/* graph_run.c - the executor of the test `graph`: from knobs to a quantised network on the device, and what it gave against its definition. */
+/* graph_run.c - the executor of the test `graph`: from knobs to a quantised network on the device, and what it gave
+ * against its definition. */
 #include "graph_run.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@ typedef struct rig {
     net_error err;
 } rig;
 
-/* The library refused what graph_resolve() made, or answered with an error: a failure, that it may be shrunk. -1: memory. */
+/* The library refused what graph_resolve() made, or answered with an error: a failure, that it may be shrunk. -1:
+ * memory. */
 static int refused(const rig *r, const char *what, net_status status) {
     char signature[96];
     if (status == NET_ERR_MEMORY) {
@@ -137,7 +139,8 @@ static int make_input(rig *r) {
     return 0;
 }
 
-/* --dump, and so the tensors of a report: network.param and network.bin, for `tandem-net run`. 0 or -1 with run->err. */
+/* --dump, and so the tensors of a report: network.param and network.bin, for `tandem-net run`. 0 or -1 with run->err.
+ */
 static int save_network(rig *r) {
     const net_save_options options = {.layout = NET_LAYOUT_STOCK, .storage = NET_STORE_EXACT};
     char param[1200];
@@ -219,7 +222,8 @@ static int run_network(rig *r) {
     if (status != NET_OK) {
         return refused(r, "memory", status);
     }
-    int rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), bytes, (npu_wait)tb_knobs_get(k, "wait"), TENSOR_TIMEOUT_US);
+    int rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), bytes, (npu_wait)tb_knobs_get(k, "wait"),
+                     TENSOR_TIMEOUT_US);
     rc = rc == 0 && tc_ok(run) ? start_runtime(r, false) : rc;
     rc = rc == 0 && tc_ok(run) ? infer(r) : rc;
     rc = rc == 0 && tc_ok(run) ? check_results(r) : rc;

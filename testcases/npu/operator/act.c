@@ -140,9 +140,10 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
                            .out = o->in_place ? o->op.a.at : o->op.out.at,
                            .act = o->expected.act,
                            .act_p = {o->expected.p[0], o->expected.p[1]}};
-    snprintf(op->what, sizeof op->what, "%s of %zu elements%s, parameters 0x%08X 0x%08X", act_names[o->expected.act], o->op.a.count,
-             o->in_place ? " in place" : "", o->expected.p[0], o->expected.p[1]);
-    op->bounds = (tc_bounds){.op = act_names[o->expected.act], .read_bytes = 4 * o->op.a.count, .write_bytes = 4 * o->op.a.count};
+    snprintf(op->what, sizeof op->what, "%s of %zu elements%s, parameters 0x%08X 0x%08X", act_names[o->expected.act],
+             o->op.a.count, o->in_place ? " in place" : "", o->expected.p[0], o->expected.p[1]);
+    op->bounds = (tc_bounds){
+        .op = act_names[o->expected.act], .read_bytes = 4 * o->op.a.count, .write_bytes = 4 * o->op.a.count};
     return 0;
 }
 

@@ -18,7 +18,8 @@ typedef struct act_output {
     uint32_t *y;
 } act_output;
 
-/* out->v holds y; afterwards it holds what is expected (fitted functions: the true value). -1: out of memory. Release y with free(). */
+/* out->v holds y; afterwards it holds what is expected (fitted functions: the true value). -1: out of memory. Release y
+ * with free(). */
 int act_expect(act_output *a, tensor *out);
 /* A tensor_match; ctx is an act_output. */
 bool act_match(const void *ctx, size_t i, uint32_t want, uint32_t got);

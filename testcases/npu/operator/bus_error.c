@@ -1,5 +1,6 @@
 /*
- * bus_error.c - directed test: an error response on the bus. The driver reports it, the device comes to rest, and after npu_init() the same task is clean.
+ * bus_error.c - directed test: an error response on the bus. The driver reports it, the device comes to rest, and after
+ * npu_init() the same task is clean.
  */
 #include "../tests.h"
 
@@ -19,7 +20,8 @@ static const char *const what_names[] = {"read", "write", "unmapped"};
 static const char *const wait_names[] = {"irq", "poll"};
 
 static const tb_knob knobs[] = {
-    {"what", 0, 2, TB_KNOB_ENUM, what_names, NULL, "a burst that is answered with SLVERR, or an input where no memory is"},
+    {"what", 0, 2, TB_KNOB_ENUM, what_names, NULL,
+     "a burst that is answered with SLVERR, or an input where no memory is"},
     {"channel", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "DMA channel of the burst"},
     {"burst", 0, 4095, TB_KNOB_UNIFORM, NULL, NULL, "which burst, modulo those of a clean run"},
     {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: one task in flight"},
@@ -66,7 +68,8 @@ static int make_buffers(tc_run *run, op *o) {
     memset(bytes, 0, o->out_bytes);
     c->ofm_addr = new_buffer(run, o->out_bytes, bytes, NPU_BUF_OUT);
     free(bytes);
-    return c->ifm_addr != 0 && c->wgt_addr != 0 && c->oscale_addr != 0 && c->bias_addr != 0 && c->ofm_addr != 0 ? 0 : -1;
+    return c->ifm_addr != 0 && c->wgt_addr != 0 && c->oscale_addr != 0 && c->bias_addr != 0 && c->ofm_addr != 0 ? 0
+                                                                                                                : -1;
 }
 
 static int make(tc_run *run, op *o) {
@@ -124,16 +127,19 @@ static bool clean_run(tc_run *run, op *o, const char *what, uint8_t *out, uint64
 
 /* The bit of ERR that must be among those reported. */
 static uint32_t arm(tc_run *run, op *o, const uint64_t *perf) {
-    static const uint32_t bits[2][2] = {{NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_RD1_MASK}, {NPU_ERR_BUS_WR0_MASK, NPU_ERR_BUS_WR1_MASK}};
+    static const uint32_t bits[2][2] = {{NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_RD1_MASK},
+                                        {NPU_ERR_BUS_WR0_MASK, NPU_ERR_BUS_WR1_MASK}};
     const unsigned what = (unsigned)tb_knobs_get(run->knobs, "what");
     const unsigned channel = (unsigned)tb_knobs_get(run->knobs, "channel");
     if (what == UNMAPPED) {
         o->conv.ifm_addr = NOWHERE;
         return NPU_ERR_BUS_RD0_MASK;
     }
-    const uint64_t bursts = perf[(what == READ ? NPU_PERF_SEL_SEL_READ0_BURSTS : NPU_PERF_SEL_SEL_WRITE0_BURSTS) + channel];
+    const uint64_t bursts =
+        perf[(what == READ ? NPU_PERF_SEL_SEL_READ0_BURSTS : NPU_PERF_SEL_SEL_WRITE0_BURSTS) + channel];
     if (bursts == 0) {
-        tc_fail(run, "bus_error: no bursts", "the counter of %s bursts on channel %u is 0 after a convolution", what_names[what], channel);
+        tc_fail(run, "bus_error: no bursts", "the counter of %s bursts on channel %u is 0 after a convolution",
+                what_names[what], channel);
         return 0;
     }
     npu_dev_inject_error(run->dev, channel, what, (uint64_t)tb_knobs_get(run->knobs, "burst") % bursts);
@@ -153,8 +159,9 @@ static void run_all(tc_run *run, op *o) {
         return;
     }
     if (status != NPU_ERR_BUS || (run->npu.last_err & bit) == 0) {
-        tc_fail(run, "bus_error: not reported", "the driver answered \"%s\" with ERR = 0x%02X, expected \"%s\" with bit 0x%02X",
-                npu_strerror(status), run->npu.last_err, npu_strerror(NPU_ERR_BUS), bit);
+        tc_fail(run, "bus_error: not reported",
+                "the driver answered \"%s\" with ERR = 0x%02X, expected \"%s\" with bit 0x%02X", npu_strerror(status),
+                run->npu.last_err, npu_strerror(NPU_ERR_BUS), bit);
         return;
     }
     o->conv.ifm_addr = ifm_addr;
@@ -171,7 +178,8 @@ static void run_all(tc_run *run, op *o) {
 static int execute(tc_run *run) {
     op o = {0};
     if (run->setup.kind == NPU_DEV_MODEL && tb_knobs_get(run->knobs, "what") != UNMAPPED) {
-        printf("not run: what=%s: the model has no bus that could answer with an error\n", tb_knobs_get_name(run->knobs, "what"));
+        printf("not run: what=%s: the model has no bus that could answer with an error\n",
+               tb_knobs_get_name(run->knobs, "what"));
         return 0;
     }
     int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 0,

@@ -1,5 +1,6 @@
 /*
- * chain.c - fences: tasks that read what the task before them wrote, all started as early as the device takes them. Then once more, one at a time: same bytes.
+ * chain.c - fences: tasks that read what the task before them wrote, all started as early as the device takes them.
+ * Then once more, one at a time: same bytes.
  *
  * Written on the registers: the driver never has two operators in flight.
  */
@@ -113,9 +114,10 @@ static bool start(tc_run *run, chain *c, uint32_t i) {
     const npu_hal *hal = npu_dev_hal(run->dev);
     const uint32_t size = c->side << 16 | c->side;
     const uint32_t r = c->radius;
-    const uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_OSCALE_MASK | NPU_GEMM_CTRL_FENCE_MASK |
-                          c->kernel << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB | r << NPU_GEMM_CTRL_PAD_LEFT_LSB |
-                          r << NPU_GEMM_CTRL_PAD_RIGHT_LSB | r << NPU_GEMM_CTRL_PAD_TOP_LSB | r << NPU_GEMM_CTRL_PAD_BOTTOM_LSB;
+    const uint32_t ctrl =
+        NPU_GEMM_CTRL_EN_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_OSCALE_MASK | NPU_GEMM_CTRL_FENCE_MASK |
+        c->kernel << NPU_GEMM_CTRL_KERNEL_LSB | 1u << NPU_GEMM_CTRL_STRIDE_LSB | r << NPU_GEMM_CTRL_PAD_LEFT_LSB |
+        r << NPU_GEMM_CTRL_PAD_RIGHT_LSB | r << NPU_GEMM_CTRL_PAD_TOP_LSB | r << NPU_GEMM_CTRL_PAD_BOTTOM_LSB;
     const uint32_t writes[][2] = {{NPU_REG_GEMM_IFM_ADDR, c->map[i]},
                                   {NPU_REG_GEMM_IFM_CSTEP, c->cstep},
                                   {NPU_REG_GEMM_WGT_ADDR, c->wgt},
@@ -156,7 +158,8 @@ static int run_chain(tc_run *run, chain *c, bool one_at_a_time, uint8_t *out) {
             good = poll(run, "GEMM_COUNT", NPU_REG_GEMM_COUNT, NPU_GEMM_COUNT_DONE_MASK, c->started);
         }
     }
-    if (good && tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) && !npu_dev_read(run->dev, c->map[c->tasks], out, c->map_bytes)) {
+    if (good && tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) &&
+        !npu_dev_read(run->dev, c->map[c->tasks], out, c->map_bytes)) {
         tc_fail(run, "chain: output unreadable", "the output at 0x%08X cannot be read", c->map[c->tasks]);
     }
     return 0;
@@ -166,7 +169,8 @@ static int execute(tc_run *run) {
     chain c = {0};
     uint8_t *first = NULL;
     uint8_t *second = NULL;
-    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 0, NPU_WAIT_POLL, TIMEOUT_US);
+    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 0,
+                     NPU_WAIT_POLL, TIMEOUT_US);
     if (rc == 0) {
         rc = make(run, &c);
     }
@@ -179,7 +183,8 @@ static int execute(tc_run *run) {
         rc = run_chain(run, &c, true, second);
     }
     if (rc == 0 && tc_ok(run) && memcmp(first, second, c.map_bytes) != 0) {
-        tc_fail(run, "chain: fence", "a chain of %u tasks in flight gives another output than the same tasks one at a time", c.tasks);
+        tc_fail(run, "chain: fence",
+                "a chain of %u tasks in flight gives another output than the same tasks one at a time", c.tasks);
     }
     free(first);
     free(second);

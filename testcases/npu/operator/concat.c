@@ -1,6 +1,7 @@
 /*
- * concat.c - concatenation by addressing: branches on one input write into one buffer, INT8 NHWC with a common pixel pitch or FP32 NCHW channel after channel; then
- * a convolution reads all of it. Bytes between the branches stay as they were.
+ * concat.c - concatenation by addressing: branches on one input write into one buffer, INT8 NHWC with a common pixel
+ * pitch or FP32 NCHW channel after channel; then a convolution reads all of it. Bytes between the branches stay as they
+ * were.
  */
 #include "layer.h"
 
@@ -15,8 +16,10 @@ static const tb_knob knobs_of_concat[] = {
     {"c", 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "channels of the input"},
     {"h", 1, 64, TB_KNOB_UNIFORM, NULL, NULL, "rows of the input"},
     {"w", 1, 64, TB_KNOB_UNIFORM, NULL, NULL, "columns of the input"},
-    {"max_oc", 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "most output channels of a branch (grouped: up to the next multiple)"},
-    {"stride", 1, 3, TB_KNOB_UNIFORM, NULL, NULL, "of all branches; with 1 a branch may be a copy or a conversion of the input"},
+    {"max_oc", 1, 128, TB_KNOB_UNIFORM, NULL, NULL,
+     "most output channels of a branch (grouped: up to the next multiple)"},
+    {"stride", 1, 3, TB_KNOB_UNIFORM, NULL, NULL,
+     "of all branches; with 1 a branch may be a copy or a conversion of the input"},
     {"in_layout", 0, 1, TB_KNOB_ENUM, conv_layout_names, NULL, "of the input"},
     {"out_layout", 0, 1, TB_KNOB_ENUM, conv_layout_names, NULL, "of the whole"},
     {"hole", 0, 2, TB_KNOB_UNIFORM, NULL, NULL, "most units (N channels, or one) that are left free before a branch"},
@@ -62,8 +65,10 @@ typedef struct concat {
 static int make_input(concat *c) {
     tc_run *run = c->run;
     const tb_knobs *k = run->knobs;
-    c->in =
-        (npu_tensor){.w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c"), .layout = (npu_layout)tb_knobs_get(k, "in_layout")};
+    c->in = (npu_tensor){.w = tc_knob(k, "w"),
+                         .h = tc_knob(k, "h"),
+                         .c = tc_knob(k, "c"),
+                         .layout = (npu_layout)tb_knobs_get(k, "in_layout")};
     c->in.step = tensor_step(run, &c->in, tc_knob(k, "gap"), false);
     const size_t count = (size_t)c->in.w * c->in.h * c->in.c;
     const bool f32 = c->in.layout == NPU_FP32_NCHW;
@@ -193,13 +198,14 @@ static void check_moved(concat *c, const branch *b, const uint8_t *image) {
         const uint8_t *got = image + tensor_offset(&b->out, i / pixels, i % pixels);
         const int8_t quantised = b->kind == BRANCH_CONVERT ? ref_quantise(tensor_word(from), c->in_scale) : 0;
         if (memcmp(b->kind == BRANCH_CONVERT ? (const uint8_t *)&quantised : from, got, bytes) != 0) {
-            tc_fail(c->run, "concat: moved", "%s: channel %u pixel %u differs", b->kind == BRANCH_COPY ? "copy" : "conversion", i / pixels,
-                    i % pixels);
+            tc_fail(c->run, "concat: moved", "%s: channel %u pixel %u differs",
+                    b->kind == BRANCH_COPY ? "copy" : "conversion", i / pixels, i % pixels);
         }
     }
 }
 
-/* Elements of a branch are set to the filling, its pad channels, which must be zero, as well; what remains must be the filling everywhere. */
+/* Elements of a branch are set to the filling, its pad channels, which must be zero, as well; what remains must be the
+ * filling everywhere. */
 static void clear_branch(concat *c, const branch *b, uint8_t *image) {
     const uint32_t pixels = b->out.w * b->out.h;
     const bool int8 = b->out.layout == NPU_INT8_NHWC;
@@ -207,10 +213,11 @@ static void clear_branch(concat *c, const branch *b, uint8_t *image) {
     for (uint32_t i = 0; i < pixels * channels; i++) {
         uint8_t *at = image + tensor_offset(&b->out, i / pixels, i % pixels);
         /* A copy takes the input's along. */
-        const uint8_t pad = b->kind == BRANCH_COPY && int8 ? c->input[tensor_offset(&c->in, i / pixels, i % pixels)] : 0;
+        const uint8_t pad =
+            b->kind == BRANCH_COPY && int8 ? c->input[tensor_offset(&c->in, i / pixels, i % pixels)] : 0;
         if (i / pixels >= b->out.c && *at != pad) {
-            tc_fail(c->run, "pad channel not zero", "pixel %u: channel %u of a branch, padding, is %d", i % pixels, i / pixels,
-                    (int8_t)*at);
+            tc_fail(c->run, "pad channel not zero", "pixel %u: channel %u of a branch, padding, is %d", i % pixels,
+                    i / pixels, (int8_t)*at);
             return;
         }
         memset(at, TENSOR_FILL, int8 ? 1 : 4);
@@ -231,7 +238,8 @@ static void check_whole(concat *c, uint8_t *image) {
     }
     for (uint64_t i = 0; i < bytes && tc_ok(c->run); i++) {
         if (image[i] != TENSOR_FILL) {
-            tc_fail(c->run, "gap written", "byte %u of the whole, between branches, was written (0x%02X)", (uint32_t)i, image[i]);
+            tc_fail(c->run, "gap written", "byte %u of the whole, between branches, was written (0x%02X)", (uint32_t)i,
+                    image[i]);
         }
     }
 }
@@ -239,11 +247,15 @@ static void check_whole(concat *c, uint8_t *image) {
 /* A convolution over everything: branches, their padding, what lay in the holes. */
 static int run_last(concat *c, const uint8_t *image) {
     tc_run *run = c->run;
-    layer_spec spec = {
-        .index = MAX_BRANCHES, .in = c->whole, .out_layout = NPU_FP32_NCHW, .max_oc = tc_knob(run->knobs, "max_oc"), .keep_size = true};
+    layer_spec spec = {.index = MAX_BRANCHES,
+                       .in = c->whole,
+                       .out_layout = NPU_FP32_NCHW,
+                       .max_oc = tc_knob(run->knobs, "max_oc"),
+                       .keep_size = true};
     conv_op *op = &c->last.op;
-    if (layer_make(&c->last, run, &spec, tc_knob(run->knobs, "gap")) != 0 || tensor_new(run, "output", &op->out, 0, NPU_BUF_OUT) != 0 ||
-        tensor_prefill(run, &op->out) != 0 || conv_op_params(op) != 0 || layer_set_input(&c->last, image) != 0) {
+    if (layer_make(&c->last, run, &spec, tc_knob(run->knobs, "gap")) != 0 ||
+        tensor_new(run, "output", &op->out, 0, NPU_BUF_OUT) != 0 || tensor_prefill(run, &op->out) != 0 ||
+        conv_op_params(op) != 0 || layer_set_input(&c->last, image) != 0) {
         return -1;
     }
     const npu_status status = npu_conv_run(&run->npu, &op->drive, &op->plan);

@@ -1,5 +1,6 @@
 /*
- * conv.c - the tests conv, dw and linear: one convolution through the driver, and once more with other splits on the same data: same bytes.
+ * conv.c - the tests conv, dw and linear: one convolution through the driver, and once more with other splits on the
+ * same data: same bytes.
  */
 #include "conv.h"
 
@@ -19,8 +20,8 @@ static int run_once(conv_op *op, bool second, uint8_t **image) {
         tc_driver_failed(run, what, status, NPU_OK);
         return 0;
     }
-    if (tensor_new(run, "output", &op->out, op->out.addr & 15u, NPU_BUF_OUT) != 0 || tensor_prefill(run, &op->out) != 0 ||
-        conv_op_params(op) != 0) {
+    if (tensor_new(run, "output", &op->out, op->out.addr & 15u, NPU_BUF_OUT) != 0 ||
+        tensor_prefill(run, &op->out) != 0 || conv_op_params(op) != 0) {
         return -1;
     }
     if (!second) {
@@ -54,9 +55,12 @@ static int run_once(conv_op *op, bool second, uint8_t **image) {
 static bool is_ordinary(const conv_op *op) {
     const tb_knobs *k = op->run->knobs;
     const npu_conv *c = &op->math;
-    const bool windows = c->pad_l < c->kw && c->pad_t < c->kh && c->dil_w == 1 && c->dil_h == 1; /* see something of the map */
-    const bool scales = (tb_knobs_get(k, "in_scale") == CONV_SCALE_CALIB || tb_knobs_get(k, "in_scale") == CONV_SCALE_POW2) &&
-                        ref_float(c->in_scale) >= 1e-3f; /* below, conv_data.c does not scale the input up and everything may round to 0 */
+    /* see something of the map */
+    const bool windows = c->pad_l < c->kw && c->pad_t < c->kh && c->dil_w == 1 && c->dil_h == 1;
+    const bool scales =
+        (tb_knobs_get(k, "in_scale") == CONV_SCALE_CALIB || tb_knobs_get(k, "in_scale") == CONV_SCALE_POW2) &&
+        /* below, conv_data.c does not scale the input up and everything may round to 0 */
+        ref_float(c->in_scale) >= 1e-3f;
     const bool data = tb_knobs_get(k, "data") == CONV_UNIFORM && tb_knobs_get(k, "wdata") == CONV_W_UNIFORM &&
                       tb_knobs_get(k, "wscale") == CONV_WSCALE_PLAIN && tb_knobs_get(k, "bias") != 2;
     return windows && scales && data && c->act == NPU_ACT_NONE && c->out_layout == NPU_FP32_NCHW;
@@ -111,7 +115,8 @@ static int place_and_run(conv_op *op) {
     conv_op_tensors(op, tc_knob(run->knobs, "gap"), tight);
     op->out.addr = shift_of(run, "out_shift", op->math.out_layout);
     if (tensor_new(run, "input", &op->in, in_shift, NPU_BUF_IN) != 0 ||
-        tensor_write_elements(run, &op->in, op->t->input != NULL ? (const void *)op->t->input : op->t->quantised) != 0) {
+        tensor_write_elements(run, &op->in, op->t->input != NULL ? (const void *)op->t->input : op->t->quantised) !=
+            0) {
         return -1;
     }
     return run_both(op);
@@ -143,8 +148,8 @@ int conv_execute(tc_run *run) {
         tensor_no_memory(run);
     }
     if (rc == 0) {
-        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), conv_memory(&op.math, &op.plan),
-                     (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
+        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"),
+                     conv_memory(&op.math, &op.plan), (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_and_run(&op);

@@ -50,7 +50,15 @@ typedef enum conv_scale {
     CONV_SCALE_COUNT
 } conv_scale;
 
-typedef enum conv_wdata { CONV_W_UNIFORM, CONV_W_EXTREME, CONV_W_ZEROS, CONV_W_SPARSE, CONV_W_RAMP, CONV_W_ONES, CONV_W_COUNT } conv_wdata;
+typedef enum conv_wdata {
+    CONV_W_UNIFORM,
+    CONV_W_EXTREME,
+    CONV_W_ZEROS,
+    CONV_W_SPARSE,
+    CONV_W_RAMP,
+    CONV_W_ONES,
+    CONV_W_COUNT
+} conv_wdata;
 typedef enum conv_wscale { CONV_WSCALE_PLAIN, CONV_WSCALE_ZEROS, CONV_WSCALE_HARD, CONV_WSCALE_COUNT } conv_wscale;
 
 /* Names of their values, for knobs. */
@@ -63,7 +71,8 @@ extern const char *const conv_layout_names[2];
 extern const char *const conv_wait_names[2];
 
 /*
- * A case. What is to be computed (`math`), and the convolution that the driver is given (`drive`): another one where the test is `linear`. Neither has addresses or scales.
+ * A case. What is to be computed (`math`), and the convolution that the driver is given (`drive`): another one where
+ * the test is `linear`. Neither has addresses or scales.
  */
 typedef struct conv_case {
     bool linear;
@@ -73,7 +82,8 @@ typedef struct conv_case {
 npu_status conv_case_of(uint32_t n, const tb_knobs *knobs, conv_case *out);
 npu_conv_split conv_split_of(const tb_knobs *knobs, bool second);
 
-/* conv_cost.c: tasks of a plan (slices of kernel rows that lie in the padding do not run); roughly its clock cycles; cycles that a case may take. */
+/* conv_cost.c: tasks of a plan (slices of kernel rows that lie in the padding do not run); roughly its clock cycles;
+ * cycles that a case may take. */
 uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan);
 uint64_t conv_cost(uint32_t n, const npu_conv *conv, const npu_conv_plan *plan, uint32_t bus);
 uint64_t conv_budget(uint32_t n);
@@ -119,7 +129,8 @@ conv_draw conv_draw_of(const tb_knobs *knobs, uint64_t seed);
 void conv_draw_factors(const conv_draw *d, npu_conv *conv);
 /* A scale of a quantiser; calibrated ones are 127 / threshold, the threshold between these two. */
 uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi);
-/* `count` values of an input tensor that a quantiser with this scale maps to the whole range of INT8, as `kind` says. */
+/* `count` values of an input tensor that a quantiser with this scale maps to the whole range of INT8, as `kind` says.
+ */
 void conv_draw_f32(tb_rng *rng, conv_data kind, uint32_t in_scale, uint32_t *dst, size_t count);
 /* All operands. -1: out of memory. Release with conv_tensors_free(), also after an error. */
 int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const conv_draw *d);

@@ -38,13 +38,18 @@ uint64_t conv_cost(uint32_t n, const npu_conv *c, const npu_conv_plan *p, uint32
     const uint64_t pixels = (uint64_t)p->ow_task * p->oh_task;
     const uint64_t blocks = taps * (depthwise ? 1 : icb);
     const uint64_t mesh = tb_div_up_u64(pixels, 2 * (uint64_t)n) * n * blocks * ocb;
-    const uint64_t rows = tb_min_u64(c->ih, (uint64_t)(p->oh_task - 1) * c->stride_h + (uint64_t)(p->kh_task - 1) * c->dil_h + 1);
+    const uint64_t rows =
+        tb_min_u64(c->ih, (uint64_t)(p->oh_task - 1) * c->stride_h + (uint64_t)(p->kh_task - 1) * c->dil_h + 1);
     const uint64_t columns =
-        p->row_split ? tb_min_u64(c->iw, (uint64_t)(p->ow_task - 1) * c->stride_w + (uint64_t)(c->kw - 1) * c->dil_w + 1) : c->iw;
-    const uint64_t loads = c->in_layout == NPU_INT8_NHWC ? rows * columns * icb * tb_div_up_u64(n, 16) : rows * columns * p->ic_task / 4;
+        p->row_split
+            ? tb_min_u64(c->iw, (uint64_t)(p->ow_task - 1) * c->stride_w + (uint64_t)(c->kw - 1) * c->dil_w + 1)
+            : c->iw;
+    const uint64_t loads =
+        c->in_layout == NPU_INT8_NHWC ? rows * columns * icb * tb_div_up_u64(n, 16) : rows * columns * p->ic_task / 4;
     const uint64_t weights = ocb * blocks * n * (depthwise ? 1 : n) / 16;
     const bool sums = p->ic_tasks > 1 || p->kh_tasks > 1;
-    const uint64_t stores = c->out_layout == NPU_INT8_NHWC && !sums ? pixels * ocb * 2 : pixels * p->oc_task * (sums ? 2 : 1) / 4;
+    const uint64_t stores =
+        c->out_layout == NPU_INT8_NHWC && !sums ? pixels * ocb * 2 : pixels * p->oc_task * (sums ? 2 : 1) / 4;
     return conv_tasks(c, p) * (mesh + (loads + weights + stores) * slowness[bus] + 400);
 }
 
@@ -74,9 +79,11 @@ uint64_t conv_budget(uint32_t n) {
 
 int conv_check_memory(const npu_conv *conv, const npu_conv_plan *plan, char *err, size_t err_size) {
     const uint64_t weights = (uint64_t)conv->oc * (conv->ic / conv->groups) * conv->kw * conv->kh;
-    if ((uint64_t)conv->ic * conv->ih * conv->iw > MAX_ELEMENTS || (uint64_t)conv->oc * plan->ow * plan->oh > MAX_ELEMENTS ||
-        weights > MAX_ELEMENTS || plan->wgt_bytes > MAX_ELEMENTS) {
-        snprintf(err, err_size, "a tensor of more than %llu elements does not fit into device memory", (unsigned long long)MAX_ELEMENTS);
+    if ((uint64_t)conv->ic * conv->ih * conv->iw > MAX_ELEMENTS ||
+        (uint64_t)conv->oc * plan->ow * plan->oh > MAX_ELEMENTS || weights > MAX_ELEMENTS ||
+        plan->wgt_bytes > MAX_ELEMENTS) {
+        snprintf(err, err_size, "a tensor of more than %llu elements does not fit into device memory",
+                 (unsigned long long)MAX_ELEMENTS);
         return -1;
     }
     return 0;
@@ -89,7 +96,8 @@ static uint64_t room_for(uint64_t pixels, uint64_t channels) {
 uint64_t conv_memory(const npu_conv *c, const npu_conv_plan *plan) {
     const uint64_t in = room_for((uint64_t)c->iw * c->ih, c->ic);
     const uint64_t out = room_for((uint64_t)plan->ow * plan->oh, c->oc); /* also more than the scratch */
-    const uint64_t bytes = in + 4 * out + 4 * (uint64_t)plan->wgt_bytes + 4 * (uint64_t)plan->param_bytes + (UINT64_C(1) << 20);
+    const uint64_t bytes =
+        in + 4 * out + 4 * (uint64_t)plan->wgt_bytes + 4 * (uint64_t)plan->param_bytes + (UINT64_C(1) << 20);
     const uint64_t mib64 = UINT64_C(64) << 20;
     return (bytes / mib64 + 1) * mib64;
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const conv_data_names[CONV_DATA_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves", "ones"};
+const char *const conv_data_names[CONV_DATA_COUNT] = {"uniform", "extreme",  "zeros",  "sparse",
+                                                      "ramp",    "specials", "halves", "ones"};
 const char *const conv_wdata_names[CONV_W_COUNT] = {"uniform", "extreme", "zeros", "sparse", "ramp", "ones"};
 const char *const conv_scale_names[CONV_SCALE_COUNT] = {"calib", "pow2", "tiny", "huge", "special"};
 const char *const conv_wscale_names[CONV_WSCALE_COUNT] = {"plain", "zeros", "hard"};
@@ -108,8 +109,9 @@ static uint32_t unquantise(float q, uint32_t in_scale) {
 
 static uint32_t draw_input(tb_rng *rng, conv_data kind, size_t i, uint32_t in_scale) {
     switch (kind) {
-    case CONV_EXTREME: {                                            /* both ends, and far beyond */
-        const float sign = tb_rng_chance(rng, 1, 2) ? 1.0f : -1.0f; /* one draw a statement: C leaves their order within one open */
+    case CONV_EXTREME: { /* both ends, and far beyond */
+        /* one draw a statement: C leaves their order within one open */
+        const float sign = tb_rng_chance(rng, 1, 2) ? 1.0f : -1.0f;
         return unquantise(sign * (tb_rng_chance(rng, 1, 4) ? 1e9f : 127.0f), in_scale);
     }
     case CONV_ZEROS:
@@ -220,7 +222,8 @@ int conv_tensors_make(conv_tensors *t, const npu_conv *conv, const conv_draw *d)
                         .weights = malloc(weights),
                         .w_scale = malloc((size_t)conv->oc * 4),
                         .bias = malloc((size_t)conv->oc * 4)};
-    if ((f32 && t->input == NULL) || t->quantised == NULL || t->weights == NULL || t->w_scale == NULL || t->bias == NULL) {
+    if ((f32 && t->input == NULL) || t->quantised == NULL || t->weights == NULL || t->w_scale == NULL ||
+        t->bias == NULL) {
         return -1;
     }
     fill_input(t, conv, d, inputs);

@@ -1,5 +1,6 @@
 /*
- * conv_gen.c - the generator of convolutions: boundary shapes and anything between, cut down to a budget of clock cycles.
+ * conv_gen.c - the generator of convolutions: boundary shapes and anything between, cut down to a budget of clock
+ * cycles.
  */
 #include "conv.h"
 #include "num.h"
@@ -195,9 +196,11 @@ static void draw_groups(const gen *g) {
 }
 
 /*
- * One knob that stands for several (0 or -1: it does not) and the ones of both sides. `of_class`: the range of the class, 0: the weights of `all`.
+ * One knob that stands for several (0 or -1: it does not) and the ones of both sides. `of_class`: the range of the
+ * class, 0: the weights of `all`.
  */
-static void draw_both(const gen *g, const char *all, const char *a, const char *b, int64_t lo, int64_t hi, bool of_class) {
+static void draw_both(const gen *g, const char *all, const char *a, const char *b, int64_t lo, int64_t hi,
+                      bool of_class) {
     const int64_t value = get(g, all);
     if (pinned(g, all) && value != 0) {
         put(g, a, value);
@@ -216,9 +219,12 @@ static void draw_both(const gen *g, const char *all, const char *a, const char *
 static void draw_kernel(const gen *g) {
     const bool large = g->shape == LARGE && chance(g, "kw", 1, 4);
     const int64_t k_lo = g->shape == LARGE ? (large ? 1 : 8) : g->shape == TINY ? 5 : g->shape == DEEP ? 3 : 1;
-    const int64_t k_hi = g->shape == LARGE ? (large ? 40 : 11) : g->shape == BROAD ? 4 : g->shape == MANY || g->shape == STREAM ? 3 : 7;
-    const bool k_class =
-        g->shape == LARGE || g->shape == TINY || g->shape == DEEP || g->shape == BROAD || g->shape == MANY || g->shape == STREAM;
+    const int64_t k_hi = g->shape == LARGE                        ? (large ? 40 : 11)
+                         : g->shape == BROAD                      ? 4
+                         : g->shape == MANY || g->shape == STREAM ? 3
+                                                                  : 7;
+    const bool k_class = g->shape == LARGE || g->shape == TINY || g->shape == DEEP || g->shape == BROAD ||
+                         g->shape == MANY || g->shape == STREAM;
     draw_both(g, "k", "kw", "kh", k_lo, k_hi, k_class);
     draw_both(g, "s", "sw", "sh", g->shape == STREAM ? 2 : 1,
               g->shape == STRIDED  ? 255
@@ -255,7 +261,8 @@ static void draw_pads(const gen *g, const side *s) {
     }
 }
 
-/* Enough of map and padding together for one window: the map grows, or the padding, or holes and kernel shrink; what is not pinned. */
+/* Enough of map and padding together for one window: the map grows, or the padding, or holes and kernel shrink; what is
+ * not pinned. */
 static void fit_side(const gen *g, const side *s) {
     put(g, s->map, tb_max_i64(get(g, s->map), extent(g, s) - get(g, s->pad0) - get(g, s->pad1)));
     const bool pads_free = !(pinned(g, "p") && get(g, "p") >= 0);
@@ -323,12 +330,14 @@ static bool shrink(const gen *g, bool protect) {
     const int64_t groups = get(g, "groups");
     const int64_t need_w = tb_max_i64(1, extent(g, &columns) - get(g, "pl") - get(g, "pr"));
     const int64_t need_h = tb_max_i64(1, extent(g, &lines) - get(g, "pt") - get(g, "pb"));
-    const int64_t low[] = {groups, groups, need_w, need_h, extent(g, &columns), extent(g, &columns), extent(g, &lines), extent(g, &lines)};
+    const int64_t low[] = {
+        groups, groups, need_w, need_h, extent(g, &columns), extent(g, &columns), extent(g, &lines), extent(g, &lines)};
     size_t largest = 0;
     int64_t value = 0;
     for (size_t i = g->depthwise ? 2 : 0; i < (pads ? 8u : 4u); i++) {
         const int64_t v = get(g, names[i]);
-        if (!pinned(g, names[i]) && v > low[i] && v - low[i] > value && !(protect && protected_size(g->shape, names[i]))) {
+        if (!pinned(g, names[i]) && v > low[i] && v - low[i] > value &&
+            !(protect && protected_size(g->shape, names[i]))) {
             largest = i;
             value = v - low[i];
         }
@@ -354,10 +363,10 @@ static void fit_budget(const gen *g) {
 
 /* What is no part of the operator itself. */
 static void no_frills(const gen *g) {
-    static const char *const names[] = {"shape",   "groups",   "act_p",     "in_layout", "out_layout", "max_ow",  "max_ow2",
-                                        "max_oh",  "max_ic",   "max_oc",    "group",     "serial",     "no_res",  "second",
-                                        "max_oh2", "max_ic2",  "max_oc2",   "group2",    "serial2",    "no_res2", "gap",
-                                        "tight",   "in_shift", "out_shift", "place",     "bus",        "wait"};
+    static const char *const names[] = {
+        "shape",   "groups",  "act_p",  "in_layout", "out_layout", "max_ow",    "max_ow2", "max_oh",  "max_ic",
+        "max_oc",  "group",   "serial", "no_res",    "second",     "max_oh2",   "max_ic2", "max_oc2", "group2",
+        "serial2", "no_res2", "gap",    "tight",     "in_shift",   "out_shift", "place",   "bus",     "wait"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!(g->depthwise && strcmp(names[i], "groups") == 0)) {
             put(g, names[i], 0);

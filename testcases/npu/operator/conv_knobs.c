@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-static const char *const shape_names[CONV_SHAPE_COUNT] = {"any",     "point",   "row",    "tiny",  "wide",      "broad",
-                                                          "tall",    "rows",    "deep",   "many",  "depthwise", "grouped",
-                                                          "dilated", "strided", "padded", "large", "stream"};
+static const char *const shape_names[CONV_SHAPE_COUNT] = {
+    "any",  "point",     "row",     "tiny",    "wide",    "broad",  "tall",  "rows",  "deep",
+    "many", "depthwise", "grouped", "dilated", "strided", "padded", "large", "stream"};
 const char *const conv_act_names[NPU_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
 const char *const conv_layout_names[2] = {"fp32", "int8"};
 const char *const conv_wait_names[2] = {"irq", "poll"};
@@ -34,73 +34,119 @@ static const uint32_t second_weight[] = {1, 3};
 #define LATER_WEIGHTED (TB_KNOB_WEIGHTED | TB_KNOB_LATER)
 
 /* Map, kernel, stride, dilation and padding: of conv and dw. */
-#define KNOBS_OF_MAP                                                                                                                       \
-    {"ih", 1, 16384, TB_KNOB_SMALL, NULL, NULL, "input rows"}, {"iw", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input columns"},               \
-        {"k", 0, 255, TB_KNOB_WEIGHTED, NULL, kernel_weight, "square kernel; 0: kw and kh"},                                               \
-        {"kw", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "kernel columns"}, {"kh", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "kernel rows"},         \
-        {"s", 0, 255, TB_KNOB_WEIGHTED, NULL, stride_weight, "stride both ways; 0: sw and sh"},                                            \
-        {"sw", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "column stride"}, {"sh", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "row stride"},           \
-        {"d", 0, 255, LATER_WEIGHTED, NULL, dilation_weight, "dilation both ways; 0: dil_w and dil_h"},                                    \
-        {"dil_w", 1, 255, LATER_UNIFORM, NULL, NULL, "columns from one kernel column to the next"},                                        \
-        {"dil_h", 1, 255, LATER_UNIFORM, NULL, NULL, "rows from one kernel row to the next"},                                              \
-        {"p", -1, 255, TB_KNOB_WEIGHTED, NULL, pad_weight, "padding on all sides; -1: pl pr pt pb"},                                       \
-        {"pl", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding left"}, {"pr", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding right"},         \
-        {"pt", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding above"}, {                                                                    \
-        "pb", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding below"                                                                         \
+#define KNOBS_OF_MAP                                                                                                   \
+    {"ih", 1, 16384, TB_KNOB_SMALL, NULL, NULL, "input rows"},                                                         \
+        {"iw", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input columns"},                                                  \
+        {"k", 0, 255, TB_KNOB_WEIGHTED, NULL, kernel_weight, "square kernel; 0: kw and kh"},                           \
+        {"kw", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "kernel columns"},                                                 \
+        {"kh", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "kernel rows"},                                                    \
+        {"s", 0, 255, TB_KNOB_WEIGHTED, NULL, stride_weight, "stride both ways; 0: sw and sh"},                        \
+        {"sw", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "column stride"},                                                  \
+        {"sh", 1, 255, TB_KNOB_UNIFORM, NULL, NULL, "row stride"},                                                     \
+        {"d", 0, 255, LATER_WEIGHTED, NULL, dilation_weight, "dilation both ways; 0: dil_w and dil_h"},                \
+        {"dil_w", 1, 255, LATER_UNIFORM, NULL, NULL, "columns from one kernel column to the next"},                    \
+        {"dil_h", 1, 255, LATER_UNIFORM, NULL, NULL, "rows from one kernel row to the next"},                          \
+        {"p", -1, 255, TB_KNOB_WEIGHTED, NULL, pad_weight, "padding on all sides; -1: pl pr pt pb"},                   \
+        {"pl", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding left"},                                                   \
+        {"pr", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding right"},                                                  \
+        {"pt", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding above"}, {                                                \
+        "pb", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding below"                                                     \
     }
 
 /* What is computed with the sums, and of which data. */
-#define KNOBS_OF_DATA                                                                                                                      \
-    {"act", 0, NPU_ACT_COUNT - 1, TB_KNOB_ENUM, conv_act_names, act_weight, "activation"},                                                 \
-        {"act_p", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "parameters of the activation: 0 plain, 1 hard"},                               \
-        {"bias", 0, 2, TB_KNOB_WEIGHTED, NULL, bias_weight, "0 none, 1 plain values, 2 hard values (NaN, subnormals ...)"},                \
-        {"in_layout", 0, 1, LATER_ENUM, conv_layout_names, layout_weight, "FP32 NCHW or INT8 NHWC"},                                       \
-        {"out_layout", 0, 1, LATER_ENUM, conv_layout_names, layout_weight, "FP32 NCHW or INT8 NHWC"},                                      \
-        {"data", 0, CONV_DATA_COUNT - 1, TB_KNOB_ENUM, conv_data_names, data_weight, "input values"},                                      \
-        {"wdata", 0, CONV_W_COUNT - 1, TB_KNOB_ENUM, conv_wdata_names, wdata_weight, "weights"},                                           \
-        {"in_scale", 0, CONV_SCALE_COUNT - 1, TB_KNOB_ENUM, conv_scale_names, scale_weight, "scale of the input quantiser"},               \
-        {"out_scale", 0, CONV_SCALE_COUNT - 1, LATER_ENUM, conv_scale_names, scale_weight, "scale of the output quantiser"}, {             \
-        "wscale", 0, CONV_WSCALE_COUNT - 1, TB_KNOB_ENUM, conv_wscale_names, wscale_weight, "weight scales, which give the output scales"  \
+#define KNOBS_OF_DATA                                                                                                  \
+    {"act", 0, NPU_ACT_COUNT - 1, TB_KNOB_ENUM, conv_act_names, act_weight, "activation"},                             \
+        {"act_p", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "parameters of the activation: 0 plain, 1 hard"},           \
+        {"bias",                                                                                                       \
+         0,                                                                                                            \
+         2,                                                                                                            \
+         TB_KNOB_WEIGHTED,                                                                                             \
+         NULL,                                                                                                         \
+         bias_weight,                                                                                                  \
+         "0 none, 1 plain values, 2 hard values (NaN, subnormals ...)"},                                               \
+        {"in_layout", 0, 1, LATER_ENUM, conv_layout_names, layout_weight, "FP32 NCHW or INT8 NHWC"},                   \
+        {"out_layout", 0, 1, LATER_ENUM, conv_layout_names, layout_weight, "FP32 NCHW or INT8 NHWC"},                  \
+        {"data", 0, CONV_DATA_COUNT - 1, TB_KNOB_ENUM, conv_data_names, data_weight, "input values"},                  \
+        {"wdata", 0, CONV_W_COUNT - 1, TB_KNOB_ENUM, conv_wdata_names, wdata_weight, "weights"},                       \
+        {"in_scale",                                                                                                   \
+         0,                                                                                                            \
+         CONV_SCALE_COUNT - 1,                                                                                         \
+         TB_KNOB_ENUM,                                                                                                 \
+         conv_scale_names,                                                                                             \
+         scale_weight,                                                                                                 \
+         "scale of the input quantiser"},                                                                              \
+        {"out_scale",                                                                                                  \
+         0,                                                                                                            \
+         CONV_SCALE_COUNT - 1,                                                                                         \
+         LATER_ENUM,                                                                                                   \
+         conv_scale_names,                                                                                             \
+         scale_weight,                                                                                                 \
+         "scale of the output quantiser"},                                                                             \
+    {                                                                                                                  \
+        "wscale", 0, CONV_WSCALE_COUNT - 1, TB_KNOB_ENUM, conv_wscale_names, wscale_weight,                            \
+            "weight scales, which give the output scales"                                                              \
     }
 
 /* Splits of the first run and of the second. */
-#define KNOBS_OF_SPLITS                                                                                                                    \
-    {"max_ow",                                                                                                                             \
-     0,                                                                                                                                    \
-     65535,                                                                                                                                \
-     LATER_SMALL,                                                                                                                          \
-     NULL,                                                                                                                                 \
-     NULL,                                                                                                                                 \
-     "most output columns of a task; below the width, tasks take one kernel row and a segment of a row; 0: the driver decides"},           \
-        {"max_oh", 0, 16384, TB_KNOB_SMALL, NULL, NULL, "most output rows of a task; 0: the driver decides"},                              \
-        {"max_ic", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "most input channels of a task; 0 or at least N"},                                  \
-        {"max_oc", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "most output channels of a task; 0 or at least N"},                                 \
-        {"group", 0, 255, TB_KNOB_SMALL, NULL, NULL, "tiles written back together; 0: the driver decides"},                                \
-        {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: one task in flight"},                                                            \
-        {"no_res", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "1: weights do not stay on chip"},                                             \
-        {"second", 0, 1, TB_KNOB_WEIGHTED, NULL, second_weight, "1: run again with the splits below and expect the same bytes"},           \
-        {"max_ow2", 0, 65535, LATER_SMALL, NULL, NULL, "max_ow of the second run"},                                                        \
-        {"max_oh2", 0, 16384, TB_KNOB_SMALL, NULL, NULL, "max_oh of the second run"},                                                      \
-        {"max_ic2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_ic of the second run"},                                                       \
-        {"max_oc2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_oc of the second run"},                                                       \
-        {"group2", 0, 255, TB_KNOB_SMALL, NULL, NULL, "group of the second run"},                                                          \
-        {"serial2", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "serial of the second run"}, {                                                      \
-        "no_res2", 0, 1, LATER_UNIFORM, NULL, NULL, "no_res of the second run"                                                             \
+#define KNOBS_OF_SPLITS                                                                                                \
+    {"max_ow",                                                                                                         \
+     0,                                                                                                                \
+     65535,                                                                                                            \
+     LATER_SMALL,                                                                                                      \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     "most output columns of a task; below the width, tasks take one kernel row and a segment of a row; 0: the "       \
+     "driver decides"},                                                                                                \
+        {"max_oh", 0, 16384, TB_KNOB_SMALL, NULL, NULL, "most output rows of a task; 0: the driver decides"},          \
+        {"max_ic", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "most input channels of a task; 0 or at least N"},              \
+        {"max_oc", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "most output channels of a task; 0 or at least N"},             \
+        {"group", 0, 255, TB_KNOB_SMALL, NULL, NULL, "tiles written back together; 0: the driver decides"},            \
+        {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: one task in flight"},                                        \
+        {"no_res", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "1: weights do not stay on chip"},                         \
+        {"second",                                                                                                     \
+         0,                                                                                                            \
+         1,                                                                                                            \
+         TB_KNOB_WEIGHTED,                                                                                             \
+         NULL,                                                                                                         \
+         second_weight,                                                                                                \
+         "1: run again with the splits below and expect the same bytes"},                                              \
+        {"max_ow2", 0, 65535, LATER_SMALL, NULL, NULL, "max_ow of the second run"},                                    \
+        {"max_oh2", 0, 16384, TB_KNOB_SMALL, NULL, NULL, "max_oh of the second run"},                                  \
+        {"max_ic2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_ic of the second run"},                                   \
+        {"max_oc2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_oc of the second run"},                                   \
+        {"group2", 0, 255, TB_KNOB_SMALL, NULL, NULL, "group of the second run"},                                      \
+        {"serial2", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "serial of the second run"}, {                                  \
+        "no_res2", 0, 1, LATER_UNIFORM, NULL, NULL, "no_res of the second run"                                         \
     }
 
-#define KNOBS_OF_ENVIRONMENT                                                                                                               \
-    {"gap", 0, 8, TB_KNOB_SMALL, NULL, NULL, "unused units between channels (16 bytes) or pixels (N bytes)"},                              \
-        {"tight", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "1: the channels of an FP32 map of one pixel are 4 bytes apart"},               \
-        {"in_shift", 0, 3, LATER_UNIFORM, NULL, NULL, "4 bytes (INT8: N bytes) that the input lies past a multiple of 16"},                \
-        {"out_shift", 0, 3, LATER_UNIFORM, NULL, NULL, "the same of the output"},                                                          \
-        {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "shift of the buffers against 4 KB, in 16-byte units"},                             \
-        {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, bus_weight, "bus timing"},                                                \
-        {"wait", 0, 1, TB_KNOB_ENUM, conv_wait_names, NULL, "how the driver waits"}, {                                                     \
-        "dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"                                        \
+#define KNOBS_OF_ENVIRONMENT                                                                                           \
+    {"gap", 0, 8, TB_KNOB_SMALL, NULL, NULL, "unused units between channels (16 bytes) or pixels (N bytes)"},          \
+        {"tight",                                                                                                      \
+         0,                                                                                                            \
+         1,                                                                                                            \
+         LATER_WEIGHTED,                                                                                               \
+         NULL,                                                                                                         \
+         rare_weight,                                                                                                  \
+         "1: the channels of an FP32 map of one pixel are 4 bytes apart"},                                             \
+        {"in_shift",                                                                                                   \
+         0,                                                                                                            \
+         3,                                                                                                            \
+         LATER_UNIFORM,                                                                                                \
+         NULL,                                                                                                         \
+         NULL,                                                                                                         \
+         "4 bytes (INT8: N bytes) that the input lies past a multiple of 16"},                                         \
+        {"out_shift", 0, 3, LATER_UNIFORM, NULL, NULL, "the same of the output"},                                      \
+        {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "shift of the buffers against 4 KB, in 16-byte units"},         \
+        {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, bus_weight, "bus timing"},                            \
+        {"wait", 0, 1, TB_KNOB_ENUM, conv_wait_names, NULL, "how the driver waits"}, {                                 \
+        "dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"                    \
     }
 
-#define SHAPE_KNOB                                                                                                                         \
-    { "shape", 0, CONV_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight, "kind of shape that the generator looks for" }
+#define SHAPE_KNOB                                                                                                     \
+    {                                                                                                                  \
+        "shape", 0, CONV_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight,                                     \
+            "kind of shape that the generator looks for"                                                               \
+    }
 
 static const tb_knob knobs_of_conv[] = {
     SHAPE_KNOB,
@@ -114,7 +160,9 @@ static const tb_knob knobs_of_conv[] = {
 };
 
 static const tb_knob knobs_of_dw[] = {
-    SHAPE_KNOB, {"c", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "channels"}, KNOBS_OF_MAP, KNOBS_OF_DATA, KNOBS_OF_SPLITS, KNOBS_OF_ENVIRONMENT,
+    SHAPE_KNOB,      {"c", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "channels"},
+    KNOBS_OF_MAP,    KNOBS_OF_DATA,
+    KNOBS_OF_SPLITS, KNOBS_OF_ENVIRONMENT,
 };
 
 static const tb_knob knobs_of_linear[] = {
@@ -127,15 +175,16 @@ static const tb_knob knobs_of_linear[] = {
 
 #define TABLE(knobs_) .knobs = (knobs_), .knob_count = sizeof(knobs_) / sizeof(knobs_)[0]
 
-const tc_test tc_conv = {.name = "conv",
-                         .help = "convolution, constrained random over shapes, groups, layouts, splits, data and bus timing",
-                         .is_operator = true,
-                         TABLE(knobs_of_conv),
-                         .generate = conv_generate,
-                         .check = conv_check,
-                         .execute = conv_execute,
-                         .size = conv_size,
-                         .settle = conv_settle};
+const tc_test tc_conv = {
+    .name = "conv",
+    .help = "convolution, constrained random over shapes, groups, layouts, splits, data and bus timing",
+    .is_operator = true,
+    TABLE(knobs_of_conv),
+    .generate = conv_generate,
+    .check = conv_check,
+    .execute = conv_execute,
+    .size = conv_size,
+    .settle = conv_settle};
 
 const tc_test tc_dw = {.name = "dw",
                        .help = "depthwise convolution: conv with as many groups as channels",
@@ -180,7 +229,8 @@ static npu_conv conv_of(const tb_knobs *k) {
 }
 
 npu_status conv_case_of(uint32_t n, const tb_knobs *k, conv_case *out) {
-    static const npu_conv vector = {.iw = 1, .ih = 1, .kw = 1, .kh = 1, .stride_w = 1, .stride_h = 1, .dil_w = 1, .dil_h = 1, .groups = 1};
+    static const npu_conv vector = {
+        .iw = 1, .ih = 1, .kw = 1, .kh = 1, .stride_w = 1, .stride_h = 1, .dil_w = 1, .dil_h = 1, .groups = 1};
     npu_status status = NPU_OK;
     out->linear = tb_knobs_find(k, "in_len") >= 0;
     out->math = out->linear ? vector : conv_of(k);
@@ -232,7 +282,9 @@ void conv_settle(tb_knobs *k) {
     settle_both(k, "k", 0, "kw", "kh");
     settle_both(k, "s", 0, "sw", "sh");
     settle_both(k, "d", 0, "dil_w", "dil_h");
-    tb_knobs_set(k, "p", pad == tb_knobs_get(k, "pr") && pad == tb_knobs_get(k, "pt") && pad == tb_knobs_get(k, "pb") ? pad : -1);
+    tb_knobs_set(k, "p",
+                 pad == tb_knobs_get(k, "pr") && pad == tb_knobs_get(k, "pt") && pad == tb_knobs_get(k, "pb") ? pad
+                                                                                                              : -1);
 }
 
 /* The knobs that stand for several. */
@@ -242,9 +294,11 @@ static int check_combined(const tb_knobs *knobs, const npu_conv *c, char *err, s
     const int64_t d = tb_knobs_get(knobs, "d");
     const int64_t p = tb_knobs_get(knobs, "p");
     if ((k != 0 && (c->kw != k || c->kh != k)) || (s != 0 && (c->stride_w != s || c->stride_h != s)) ||
-        (d != 0 && (c->dil_w != d || c->dil_h != d)) || (p >= 0 && (c->pad_l != p || c->pad_r != p || c->pad_t != p || c->pad_b != p))) {
+        (d != 0 && (c->dil_w != d || c->dil_h != d)) ||
+        (p >= 0 && (c->pad_l != p || c->pad_r != p || c->pad_t != p || c->pad_b != p))) {
         snprintf(err, err_size,
-                 "k, s, d or p contradicts kw kh, sw sh, dil_w dil_h or pl pr pt pb (k=0, s=0, d=0, p=-1 leave it to those)");
+                 "k, s, d or p contradicts kw kh, sw sh, dil_w dil_h or pl pr pt pb (k=0, s=0, d=0, p=-1 leave it to "
+                 "those)");
         return -1;
     }
     return 0;
@@ -264,9 +318,10 @@ int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     }
     if (status != NPU_OK) {
         snprintf(err, err_size,
-                 "impossible convolution (iw=%u ih=%u ic=%u oc=%u groups=%u kw=%u kh=%u dil_w=%u dil_h=%u pl=%u pr=%u pt=%u pb=%u): %s",
-                 c->iw, c->ih, c->ic, c->oc, c->groups, c->kw, c->kh, c->dil_w, c->dil_h, c->pad_l, c->pad_r, c->pad_t, c->pad_b,
-                 npu_strerror(status));
+                 "impossible convolution (iw=%u ih=%u ic=%u oc=%u groups=%u kw=%u kh=%u dil_w=%u dil_h=%u pl=%u pr=%u "
+                 "pt=%u pb=%u): %s",
+                 c->iw, c->ih, c->ic, c->oc, c->groups, c->kw, c->kh, c->dil_w, c->dil_h, c->pad_l, c->pad_r, c->pad_t,
+                 c->pad_b, npu_strerror(status));
         return -1;
     }
     return conv_check_memory(c, &plan, err, err_size);

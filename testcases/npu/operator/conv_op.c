@@ -36,8 +36,9 @@ static int put_bias(conv_op *op) {
 
 static npu_status pack(conv_op *op, int8_t *packed, float *oscale) {
     const npu_conv_plan *p = &op->plan;
-    const npu_status status = op->linear ? npu_linear_pack_weights(&op->drive, p, op->math.ic, op->t->weights, packed, p->wgt_bytes)
-                                         : npu_conv_pack_weights(&op->drive, p, op->t->weights, packed, p->wgt_bytes);
+    const npu_status status =
+        op->linear ? npu_linear_pack_weights(&op->drive, p, op->math.ic, op->t->weights, packed, p->wgt_bytes)
+                   : npu_conv_pack_weights(&op->drive, p, op->t->weights, packed, p->wgt_bytes);
     return status != NPU_OK ? status : npu_conv_make_oscale(&op->drive, p, op->t->w_scale, oscale, p->param_bytes);
 }
 
@@ -93,15 +94,17 @@ static void check_point(conv_op *op, const uint8_t *image, uint32_t oc, uint32_t
     if (c->out_layout == NPU_INT8_NHWC) {
         const int8_t got = (int8_t)image[at];
         if (!ref_is_i8(&want, c->out_scale, got)) {
-            tc_fail(op->run, "conv: reference", "%schannel %u row %u column %u: got %d, the definition gives %.9g times the output scale",
-                    op->name, oc, y, x, got, ref_middle(&want));
+            tc_fail(op->run, "conv: reference",
+                    "%schannel %u row %u column %u: got %d, the definition gives %.9g times the output scale", op->name,
+                    oc, y, x, got, ref_middle(&want));
         }
         return;
     }
     const uint32_t got = tensor_word(image + at);
     if (!ref_is_f32(&want, got)) {
-        tc_fail(op->run, "conv: reference", "%schannel %u row %u column %u: got 0x%08X (%.9g), the definition gives %s%.9g", op->name, oc,
-                y, x, got, (double)ref_float(got), want.exact ? "" : "about ", ref_middle(&want));
+        tc_fail(op->run, "conv: reference",
+                "%schannel %u row %u column %u: got 0x%08X (%.9g), the definition gives %s%.9g", op->name, oc, y, x,
+                got, (double)ref_float(got), want.exact ? "" : "about ", ref_middle(&want));
     }
 }
 
@@ -137,8 +140,8 @@ static void fill_bounds(const conv_op *op) {
     const bool depthwise = p->op == NPU_GEMM_DEPTHWISE;
     s->bounds.op = op->linear ? "fully connected" : depthwise ? "depthwise convolution" : "conv";
     s->bounds.mac_cycles = (s->macs + peak - 1) / peak;
-    s->bounds.read_bytes =
-        (uint64_t)c->iw * c->ih * c->ic * bytes_of(c->in_layout) + p->wgt_bytes + (c->has_bias ? 2 : 1) * (uint64_t)p->param_bytes;
+    s->bounds.read_bytes = (uint64_t)c->iw * c->ih * c->ic * bytes_of(c->in_layout) + p->wgt_bytes +
+                           (c->has_bias ? 2 : 1) * (uint64_t)p->param_bytes;
     s->bounds.write_bytes = (uint64_t)p->ow * p->oh * c->oc * bytes_of(c->out_layout);
 }
 
@@ -151,11 +154,13 @@ void conv_op_describe(const conv_op *op) {
     if (c->groups != 1 || c->dil_w != 1 || c->dil_h != 1) {
         snprintf(extra, sizeof extra, ", groups %u, dilation %u %u", c->groups, c->dil_w, c->dil_h);
     }
-    snprintf(s->what, sizeof s->what, "%ux%ux%u %s -> %ux%ux%u %s, kernel %ux%u, stride %u %u, padding %u %u %u %u%s%s, act %s", c->iw,
-             c->ih, c->ic, conv_layout_names[c->in_layout], p->ow, p->oh, c->oc, conv_layout_names[c->out_layout], c->kw, c->kh,
-             c->stride_w, c->stride_h, c->pad_l, c->pad_r, c->pad_t, c->pad_b, extra, c->has_bias ? ", bias" : "", conv_act_names[c->act]);
-    snprintf(s->tasks, sizeof s->tasks, "%u (%s%srows %ux%u, columns %ux%u, channels in %ux%u, out %ux%u, batches %u)", op->tasks,
-             p->row_split ? "kernel rows, " : "", p->resident ? "weights stay, " : "", p->oh_tasks, p->oh_task, p->ow_tasks, p->ow_task,
-             p->ic_tasks, p->ic_task, p->oc_tasks, p->oc_task, p->group_tasks);
+    snprintf(s->what, sizeof s->what,
+             "%ux%ux%u %s -> %ux%ux%u %s, kernel %ux%u, stride %u %u, padding %u %u %u %u%s%s, act %s", c->iw, c->ih,
+             c->ic, conv_layout_names[c->in_layout], p->ow, p->oh, c->oc, conv_layout_names[c->out_layout], c->kw,
+             c->kh, c->stride_w, c->stride_h, c->pad_l, c->pad_r, c->pad_t, c->pad_b, extra,
+             c->has_bias ? ", bias" : "", conv_act_names[c->act]);
+    snprintf(s->tasks, sizeof s->tasks, "%u (%s%srows %ux%u, columns %ux%u, channels in %ux%u, out %ux%u, batches %u)",
+             op->tasks, p->row_split ? "kernel rows, " : "", p->resident ? "weights stay, " : "", p->oh_tasks,
+             p->oh_task, p->ow_tasks, p->ow_task, p->ic_tasks, p->ic_task, p->oc_tasks, p->oc_task, p->group_tasks);
     fill_bounds(op);
 }

@@ -73,8 +73,8 @@ static void draw_run(const splits *s, const names *r) {
 static void differ(const splits *s) {
     const npu_conv_split a = conv_split_of(s->knobs, false);
     const npu_conv_split b = conv_split_of(s->knobs, true);
-    if (a.max_ow == b.max_ow && a.max_oh == b.max_oh && a.max_ic == b.max_ic && a.max_oc == b.max_oc && a.group == b.group &&
-        a.serial == b.serial && a.no_resident == b.no_resident) {
+    if (a.max_ow == b.max_ow && a.max_oh == b.max_oh && a.max_ic == b.max_ic && a.max_oc == b.max_oc &&
+        a.group == b.group && a.serial == b.serial && a.no_resident == b.no_resident) {
         put(s, "serial2", a.serial ? 0 : 1);
         put(s, "group2", a.group == 1 ? 2 : 1);
     }

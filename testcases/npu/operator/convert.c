@@ -1,5 +1,6 @@
 /*
- * convert.c - layout and precision: FP32 NCHW to INT8 NHWC (quantise) and back (dequantise); every element against the definition.
+ * convert.c - layout and precision: FP32 NCHW to INT8 NHWC (quantise) and back (dequantise); every element against the
+ * definition.
  */
 #include "conv.h"
 
@@ -8,7 +9,14 @@
 #include <stdlib.h>
 
 /* What the generator looks for. Tasks take at most 65280 pixels, 256 in a row, and 16 blocks of N channels. */
-typedef enum convert_shape { CONVERT_ANY, CONVERT_POINT, CONVERT_LINE, CONVERT_LARGE, CONVERT_DEEP, CONVERT_SHAPES } convert_shape;
+typedef enum convert_shape {
+    CONVERT_ANY,
+    CONVERT_POINT,
+    CONVERT_LINE,
+    CONVERT_LARGE,
+    CONVERT_DEEP,
+    CONVERT_SHAPES
+} convert_shape;
 
 #define MAX_ELEMENTS (UINT64_C(1) << 26)
 #define FIT_ELEMENTS 500000u
@@ -20,7 +28,8 @@ static const uint32_t data_weight[CONV_DATA_COUNT] = {6, 2, 1, 1, 2, 4, 4};
 static const uint32_t scale_weight[CONV_SCALE_COUNT] = {8, 4, 1, 1, 2};
 
 static const tb_knob knobs_of_convert[] = {
-    {"shape", 0, CONVERT_SHAPES - 1, TB_KNOB_ENUM, shape_names, shape_weight, "kind of shape that the generator looks for"},
+    {"shape", 0, CONVERT_SHAPES - 1, TB_KNOB_ENUM, shape_names, shape_weight,
+     "kind of shape that the generator looks for"},
     {"to", 0, 1, TB_KNOB_ENUM, to_names, NULL, "int8: quantise; fp32: dequantise"},
     {"c", 1, 8192, TB_KNOB_SMALL, NULL, NULL, "channels"},
     {"h", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "rows"},
@@ -28,7 +37,8 @@ static const tb_knob knobs_of_convert[] = {
     {"data", 0, CONV_DATA_COUNT - 1, TB_KNOB_ENUM, conv_data_names, data_weight, "input values"},
     {"scale", 0, CONV_SCALE_COUNT - 1, TB_KNOB_ENUM, conv_scale_names, scale_weight, "factor"},
     {"gap", 0, 8, TB_KNOB_SMALL, NULL, NULL, "unused units between channels (16 bytes) or pixels (N bytes)"},
-    {"in_shift", 0, 3, TB_KNOB_UNIFORM, NULL, NULL, "4 bytes (INT8: N bytes) that the input lies past a multiple of 16"},
+    {"in_shift", 0, 3, TB_KNOB_UNIFORM, NULL, NULL,
+     "4 bytes (INT8: N bytes) that the input lies past a multiple of 16"},
     {"out_shift", 0, 3, TB_KNOB_UNIFORM, NULL, NULL, "the same of the output"},
     {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "shift of the buffers against 4 KB, in 16-byte units"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
@@ -40,7 +50,8 @@ static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) 
     const uint64_t pixels = (uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h");
     (void)n;
     if (pixels * tc_knob(knobs, "c") > MAX_ELEMENTS) {
-        snprintf(err, err_size, "a tensor of more than %" PRIu64 " elements does not fit into device memory", MAX_ELEMENTS);
+        snprintf(err, err_size, "a tensor of more than %" PRIu64 " elements does not fit into device memory",
+                 MAX_ELEMENTS);
         return -1;
     }
     return 0;
@@ -85,7 +96,8 @@ static void draw_sizes(uint32_t n, uint64_t seed, tb_knobs *knobs) {
     }
 }
 
-/* Beside pinned sizes the others become small, so that a case takes less than a second; without pins nothing is as large. */
+/* Beside pinned sizes the others become small, so that a case takes less than a second; without pins nothing is as
+ * large. */
 static void fit(tb_knobs *knobs) {
     static const char *const names[] = {"w", "h", "c"};
     for (;;) {
@@ -188,14 +200,16 @@ static void check_element(converted *t, const uint8_t *image, uint32_t c, uint32
     if (out->layout == NPU_INT8_NHWC) {
         const int8_t want = ref_quantise(t->f32[from], t->cv.scale);
         if ((int8_t)image[at] != want) {
-            tc_fail(t->run, "convert: quantised", "channel %u row %u column %u: 0x%08X becomes %d, the definition gives %d", c,
-                    pixel / out->w, pixel % out->w, t->f32[from], (int8_t)image[at], want);
+            tc_fail(t->run, "convert: quantised",
+                    "channel %u row %u column %u: 0x%08X becomes %d, the definition gives %d", c, pixel / out->w,
+                    pixel % out->w, t->f32[from], (int8_t)image[at], want);
         }
     } else {
         const uint32_t want = ref_bits((float)t->i8[from] * ref_float(t->cv.scale));
         if (tensor_word(image + at) != want) {
-            tc_fail(t->run, "convert: dequantised", "channel %u row %u column %u: %d becomes 0x%08X, the definition gives 0x%08X", c,
-                    pixel / out->w, pixel % out->w, t->i8[from], tensor_word(image + at), want);
+            tc_fail(t->run, "convert: dequantised",
+                    "channel %u row %u column %u: %d becomes 0x%08X, the definition gives 0x%08X", c, pixel / out->w,
+                    pixel % out->w, t->i8[from], tensor_word(image + at), want);
         }
     }
 }
@@ -205,9 +219,11 @@ static void describe(converted *t, uint16_t tasks) {
     const uint64_t count = (uint64_t)in->w * in->h * in->c;
     const bool quantise = in->layout == NPU_FP32_NCHW;
     tc_stats *s = &t->run->stats;
-    snprintf(s->what, sizeof s->what, "%ux%ux%u, %s", in->w, in->h, in->c, quantise ? "FP32 NCHW -> INT8 NHWC" : "INT8 NHWC -> FP32 NCHW");
+    snprintf(s->what, sizeof s->what, "%ux%ux%u, %s", in->w, in->h, in->c,
+             quantise ? "FP32 NCHW -> INT8 NHWC" : "INT8 NHWC -> FP32 NCHW");
     snprintf(s->tasks, sizeof s->tasks, "%u", tasks);
-    s->bounds = (tc_bounds){.op = "conversion", .read_bytes = count * (quantise ? 4 : 1), .write_bytes = count * (quantise ? 1 : 4)};
+    s->bounds = (tc_bounds){
+        .op = "conversion", .read_bytes = count * (quantise ? 4 : 1), .write_bytes = count * (quantise ? 1 : 4)};
 }
 
 static int run_it(converted *t) {
@@ -252,8 +268,8 @@ static int execute(tc_run *run) {
     t.cv.out.layout = quantise ? NPU_INT8_NHWC : NPU_FP32_NCHW;
     int rc = make_input(&t);
     if (rc == 0) {
-        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), memory, (npu_wait)tb_knobs_get(k, "wait"),
-                     TENSOR_GEMM_TIMEOUT_US);
+        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), memory,
+                     (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place(&t);

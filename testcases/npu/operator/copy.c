@@ -1,5 +1,6 @@
 /*
- * copy.c - the tests copy (other steps) and upsample (nearest, by 2): both move elements of either layout without changing a bit.
+ * copy.c - the tests copy (other steps) and upsample (nearest, by 2): both move elements of either layout without
+ * changing a bit.
  */
 #include "copy.h"
 
@@ -33,8 +34,10 @@ static uint64_t bytes_of_upsample(uint32_t n, const tb_knobs *knobs) {
 static int prepare_both(tc_run *run, const tb_knobs *knobs, uint64_t seed, uint32_t scale, tensor_op *o) {
     const tensor_place place = {.knobs = knobs, .seed = seed};
     const bool int8 = tb_knobs_get(knobs, "int8") != 0;
-    const npu_tensor in = {
-        .w = tc_knob(knobs, "w"), .h = tc_knob(knobs, "h"), .c = tc_knob(knobs, "c"), .layout = int8 ? NPU_INT8_NHWC : NPU_FP32_NCHW};
+    const npu_tensor in = {.w = tc_knob(knobs, "w"),
+                           .h = tc_knob(knobs, "h"),
+                           .c = tc_knob(knobs, "c"),
+                           .layout = int8 ? NPU_INT8_NHWC : NPU_FP32_NCHW};
     npu_tensor out = in;
     out.w *= scale;
     out.h *= scale;
@@ -53,8 +56,8 @@ static int prepare_both(tc_run *run, const tb_knobs *knobs, uint64_t seed, uint3
     }
     const char *what = scale == 1 ? "copy" : "nearest upsampling";
     const uint32_t size = int8 ? 1 : 4;
-    snprintf(o->what, sizeof o->what, "%s, %ux%ux%u, %s, steps %u to %u", what, in.w, in.h, in.c, int8 ? "INT8" : "FP32", o->a.at.step,
-             o->out.at.step);
+    snprintf(o->what, sizeof o->what, "%s, %ux%ux%u, %s, steps %u to %u", what, in.w, in.h, in.c,
+             int8 ? "INT8" : "FP32", o->a.at.step, o->out.at.step);
     o->bounds = (tc_bounds){.op = what, .read_bytes = size * o->a.count, .write_bytes = size * o->out.count};
     return tensor_put(run, &o->a, false) != 0 ? -1 : tensor_blank(run, &o->out);
 }
@@ -83,8 +86,12 @@ static npu_status run_upsample(npu *dev, tensor_op *op) {
     return npu_upsample2x_run(dev, &op->a.at, &op->out.at);
 }
 
-const tensor_kind copy_kind = {
-    .test = &tc_copy, .size = sizeof(tensor_op), .bytes = bytes_of_copy, .prepare = prepare_copy, .start = start_copy, .run = run_copy};
+const tensor_kind copy_kind = {.test = &tc_copy,
+                               .size = sizeof(tensor_op),
+                               .bytes = bytes_of_copy,
+                               .prepare = prepare_copy,
+                               .start = start_copy,
+                               .run = run_copy};
 
 const tensor_kind upsample_kind = {.test = &tc_upsample,
                                    .size = sizeof(tensor_op),

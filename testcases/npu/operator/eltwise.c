@@ -42,17 +42,21 @@ static const char *op_name(npu_alu_op op) {
 
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
     (void)n;
-    return (UINT64_C(4) * tc_knob(knobs, "w") * tc_knob(knobs, "h") + 16 * (1 + (uint64_t)tc_knob(knobs, "gap"))) * 3 * tc_knob(knobs, "c");
+    return (UINT64_C(4) * tc_knob(knobs, "w") * tc_knob(knobs, "h") + 16 * (1 + (uint64_t)tc_knob(knobs, "gap"))) * 3 *
+           tc_knob(knobs, "c");
 }
 
 static uint32_t value(const eltwise_op *o, const tb_knobs *knobs, tb_rng *rng, size_t i) {
     const tensor_data data = (tensor_data)tb_knobs_get(knobs, "data");
-    return o->elt.op == NPU_ALU_ADD_I32 && data == TENSOR_PLAIN ? tb_rng_u32(rng) : tensor_value(rng, NPU_FP32_NCHW, data, i);
+    return o->elt.op == NPU_ALU_ADD_I32 && data == TENSOR_PLAIN ? tb_rng_u32(rng)
+                                                                : tensor_value(rng, NPU_FP32_NCHW, data, i);
 }
 
-static int make_tensor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_buf_kind kind, tensor *t) {
+static int make_tensor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_buf_kind kind,
+                       tensor *t) {
     const tb_knobs *k = place->knobs;
-    const npu_tensor shape = {.w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c"), .layout = NPU_FP32_NCHW};
+    const npu_tensor shape = {
+        .w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c"), .layout = NPU_FP32_NCHW};
     tb_rng rng = tb_rng_stream(place->seed, name);
     if (tensor_make(run, place, name, shape, kind, t) != 0) {
         return -1;
@@ -63,9 +67,10 @@ static int make_tensor(tc_run *run, eltwise_op *o, const tensor_place *place, co
     return 0;
 }
 
-/* p or q: a value for each channel, all the same where it is a scalar. Beside the array and the scalar that are not used lies nothing. */
-static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_operand kind, uint32_t *scalar,
-                       uint32_t *addr, uint32_t **values) {
+/* p or q: a value for each channel, all the same where it is a scalar. Beside the array and the scalar that are not
+ * used lies nothing. */
+static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_operand kind,
+                       uint32_t *scalar, uint32_t *addr, uint32_t **values) {
     const uint32_t channels = o->op.a.at.c;
     tb_rng rng = tb_rng_stream(place->seed, name);
     *values = malloc((size_t)channels * 4);
@@ -116,7 +121,8 @@ static int make_tensors(tc_run *run, eltwise_op *o, const tensor_place *place) {
     }
     if (o->b_used && same) {
         o->op.b = o->op.a; /* release() knows */
-    } else if (o->b_used && (make_tensor(run, o, place, "b", NPU_BUF_IN, &o->op.b) != 0 || tensor_put(run, &o->op.b, false) != 0)) {
+    } else if (o->b_used &&
+               (make_tensor(run, o, place, "b", NPU_BUF_IN, &o->op.b) != 0 || tensor_put(run, &o->op.b, false) != 0)) {
         return -1;
     }
     e->a = o->op.a.at;
@@ -139,7 +145,8 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     o->in_place = tb_knobs_get(knobs, "in_place") != 0;
     o->b_used = p_b || q_b;
     act_draw_params(&rng, e->act, tb_knobs_get(knobs, "hard") != 0, e->act_p);
-    if (make_tensors(run, o, &place) != 0 || make_factor(run, o, &place, "p", e->p_kind, &e->p, &e->p_addr, &o->p) != 0 ||
+    if (make_tensors(run, o, &place) != 0 ||
+        make_factor(run, o, &place, "p", e->p_kind, &e->p, &e->p_addr, &o->p) != 0 ||
         make_factor(run, o, &place, "q", e->q_kind, &e->q, &e->q_addr, &o->q) != 0) {
         return -1;
     }
@@ -147,13 +154,15 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         snprintf(run->err, sizeof run->err, "eltwise: out of memory");
         return -1;
     }
-    snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_name(e->op), e->a.w, e->a.h, e->a.c,
-             eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused", eltwise_uses_q(e->op) ? kind_names[e->q_kind] : "unused",
-             act_names[e->act], o->in_place ? ", in place" : "");
-    const uint64_t factors =
-        (eltwise_uses_p(e->op) && e->p_kind == NPU_CHANNEL ? 1u : 0u) + (eltwise_uses_q(e->op) && e->q_kind == NPU_CHANNEL ? 1u : 0u);
-    op->bounds = (tc_bounds){
-        .op = op_name(e->op), .read_bytes = 4 * (o->op.a.count * (o->b_used ? 2 : 1) + factors * e->a.c), .write_bytes = 4 * o->op.a.count};
+    snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_name(e->op), e->a.w, e->a.h,
+             e->a.c, eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused",
+             eltwise_uses_q(e->op) ? kind_names[e->q_kind] : "unused", act_names[e->act],
+             o->in_place ? ", in place" : "");
+    const uint64_t factors = (eltwise_uses_p(e->op) && e->p_kind == NPU_CHANNEL ? 1u : 0u) +
+                             (eltwise_uses_q(e->op) && e->q_kind == NPU_CHANNEL ? 1u : 0u);
+    op->bounds = (tc_bounds){.op = op_name(e->op),
+                             .read_bytes = 4 * (o->op.a.count * (o->b_used ? 2 : 1) + factors * e->a.c),
+                             .write_bytes = 4 * o->op.a.count};
     return 0;
 }
 
@@ -201,11 +210,12 @@ static int execute(tc_run *run) {
     return tensor_execute(run, &eltwise_kind);
 }
 
-const tc_test tc_eltwise = {.name = "eltwise",
-                            .help = "element-wise operations, constrained random over operands, activations, layouts, data and bus timing",
-                            .is_operator = true,
-                            .knobs = knobs_of_eltwise,
-                            .knob_count = sizeof knobs_of_eltwise / sizeof knobs_of_eltwise[0],
-                            .generate = eltwise_generate,
-                            .check = eltwise_check,
-                            .execute = execute};
+const tc_test tc_eltwise = {
+    .name = "eltwise",
+    .help = "element-wise operations, constrained random over operands, activations, layouts, data and bus timing",
+    .is_operator = true,
+    .knobs = knobs_of_eltwise,
+    .knob_count = sizeof knobs_of_eltwise / sizeof knobs_of_eltwise[0],
+    .generate = eltwise_generate,
+    .check = eltwise_check,
+    .execute = execute};

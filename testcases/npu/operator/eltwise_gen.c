@@ -88,7 +88,8 @@ int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, cha
         gen_put(&g, "q_kind", gen_chance(&g, "q_kind", 1, 2) ? NPU_SCALAR : NPU_CHANNEL);
         gen_put(&g, "p_kind", gen_get(&g, "q_kind") == NPU_VECTOR ? NPU_CHANNEL : NPU_VECTOR);
     }
-    while (UINT64_C(12) * tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") / 32 * gen_slowness(knobs) > gen_budget(n) / 4 &&
+    while (UINT64_C(12) * tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") / 32 * gen_slowness(knobs) >
+               gen_budget(n) / 4 &&
            gen_shrink(&g, sizes, NULL, 3)) {
     }
     return eltwise_check(n, knobs, err, err_size);
@@ -97,7 +98,8 @@ int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, cha
 int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     const npu_alu_op op = eltwise_op_of(knobs);
     (void)n;
-    if (eltwise_uses_q(op) && tb_knobs_get(knobs, "p_kind") == NPU_VECTOR && tb_knobs_get(knobs, "q_kind") == NPU_VECTOR) {
+    if (eltwise_uses_q(op) && tb_knobs_get(knobs, "p_kind") == NPU_VECTOR &&
+        tb_knobs_get(knobs, "q_kind") == NPU_VECTOR) {
         snprintf(err, err_size, "p_kind and q_kind: expected at most one vector");
         return -1;
     }

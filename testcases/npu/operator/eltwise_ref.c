@@ -1,4 +1,5 @@
-/* eltwise_ref.c - element-wise operations from their definition (docs/npu/registers.md, ALU_CTRL), in the host's own arithmetic. */
+/* eltwise_ref.c - element-wise operations from their definition (docs/npu/registers.md, ALU_CTRL), in the host's own
+ * arithmetic. */
 #include "eltwise.h"
 
 static const uint32_t op_of_knob[ELTWISE_OPS] = NPU_ALU_CTRL_OP_NOT_REDUCE_VALUES;

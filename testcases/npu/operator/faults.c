@@ -1,10 +1,11 @@
 /*
- * faults.c - something goes wrong while an operator runs: bursts are answered with errors, a channel of the memory hangs or is slow, somebody resets the NPU, or reads
- * and writes its registers. Any operator's test serves, as it is.
+ * faults.c - something goes wrong while an operator runs: bursts are answered with errors, a channel of the memory
+ * hangs or is slow, somebody resets the NPU, or reads and writes its registers. Any operator's test serves, as it is.
  *
- * Each case executes it three times on one device. First without a fault, which shows how long it takes and what moves. Then with the fault: what the driver may do no harm to must
- * pass; else the driver has to answer with the right error and within a bounded time. Then the device is reset, memory and registers are compared (only outputs of tasks that the
- * fault met are undefined), and the third execution must be as good as the first.
+ * Each case executes it three times on one device. First without a fault, which shows how long it takes and what moves.
+ * Then with the fault: what the driver may do no harm to must pass; else the driver has to answer with the right error
+ * and within a bounded time. Then the device is reset, memory and registers are compared (only outputs of tasks that
+ * the fault met are undefined), and the third execution must be as good as the first.
  */
 #include "faults.h"
 
@@ -19,13 +20,16 @@
 #define PATIENCE 16u   /* time-outs that one execution may take */
 #define IMPATIENT 100u /* microseconds until npu_init() gives up on a device whose memory hangs */
 
-static const tc_test *const operators[] = {&tc_conv,    &tc_dw,  &tc_linear, &tc_convert,  &tc_int8_chain, &tc_concat, &tc_pool,
-                                           &tc_eltwise, &tc_act, &tc_reduce, &tc_upsample, &tc_copy,       &tc_jobs};
+static const tc_test *const operators[] = {&tc_conv,     &tc_dw,   &tc_linear,  &tc_convert, &tc_int8_chain,
+                                           &tc_concat,   &tc_pool, &tc_eltwise, &tc_act,     &tc_reduce,
+                                           &tc_upsample, &tc_copy, &tc_jobs};
 #define OPERATORS (sizeof operators / sizeof operators[0])
-static const char *const operator_names[OPERATORS] = {"conv",    "dw",  "linear", "convert",  "int8_chain", "concat", "pool",
-                                                      "eltwise", "act", "reduce", "upsample", "copy",       "jobs"};
+static const char *const operator_names[OPERATORS] = {"conv",     "dw",   "linear",  "convert", "int8_chain",
+                                                      "concat",   "pool", "eltwise", "act",     "reduce",
+                                                      "upsample", "copy", "jobs"};
 
-const char *const fault_kind_names[FAULT_KINDS] = {"response", "hang", "slow", "reset", "soft_reset", "reads", "writes", "start"};
+const char *const fault_kind_names[FAULT_KINDS] = {"response",   "hang",  "slow",   "reset",
+                                                   "soft_reset", "reads", "writes", "start"};
 static const uint32_t kind_weight[FAULT_KINDS] = {4, 4, 1, 3, 3, 1, 2, 2};
 
 enum { ANY_BEAT, FIRST_BEAT, LAST_BEAT, ALL_BEATS };
@@ -34,7 +38,8 @@ static const char *const axi_names[TB_AXI_CHANNELS] = {
     [TB_AXI_AW] = "aw", [TB_AXI_W] = "w", [TB_AXI_B] = "b", [TB_AXI_AR] = "ar", [TB_AXI_R] = "r"};
 static const char *const dir_names[] = {"read", "write"};
 static const char *const resp_names[] = {"slverr", "decerr"};
-static const char *const unit_names[NPU_UNIT_COUNT] = {[NPU_UNIT_ALU] = "alu", [NPU_UNIT_POOL] = "pool", [NPU_UNIT_GEMM] = "gemm"};
+static const char *const unit_names[NPU_UNIT_COUNT] = {
+    [NPU_UNIT_ALU] = "alu", [NPU_UNIT_POOL] = "pool", [NPU_UNIT_GEMM] = "gemm"};
 static const char *const mend_names[] = {"reset", "power"};
 static const char *const wait_names[] = {"irq", "poll"};
 
@@ -44,7 +49,8 @@ static const tb_knob knobs[] = {
     {"kind", 0, FAULT_KINDS - 1, TB_KNOB_ENUM, fault_kind_names, kind_weight, "what happens"},
     {"when", 0, WHEN - 1, TB_KNOB_UNIFORM, NULL, NULL,
      "after so many 4096ths of the time, the bursts or the handshakes of a run without it"},
-    {"count", 1, 4, TB_KNOB_SMALL, NULL, NULL, "response, reads, writes, start: so many times; soft_reset: from 3 on responses as well"},
+    {"count", 1, 4, TB_KNOB_SMALL, NULL, NULL,
+     "response, reads, writes, start: so many times; soft_reset: from 3 on responses as well"},
     {"channel", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "response, hang, slow: DMA channel, where it has such transfers"},
     {"axi", 0, TB_AXI_CHANNELS - 1, TB_KNOB_ENUM, axi_names, NULL, "hang, slow: its channel of the bus"},
     {"dir", 0, 1, TB_KNOB_ENUM, dir_names, NULL, "response: of reads or of writes"},
@@ -52,7 +58,8 @@ static const tb_knob knobs[] = {
     {"beat", 0, ALL_BEATS, TB_KNOB_ENUM, beat_names, NULL,
      "response: beat with the error; of a write: beats that are written all the same"},
     {"slow", 1, 200, TB_KNOB_SMALL, NULL, NULL, "slow: most cycles between two handshakes"},
-    {"mend", 0, 1, TB_KNOB_ENUM, mend_names, NULL, "hang: the memory moves again during the soft reset, or after a hard one"},
+    {"mend", 0, 1, TB_KNOB_ENUM, mend_names, NULL,
+     "hang: the memory moves again during the soft reset, or after a hard one"},
     {"unit", 0, NPU_UNIT_COUNT - 1, TB_KNOB_ENUM, unit_names, NULL, "start: of which unit"},
     {"frills", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "0: the case of the test at its simplest (splits, places)"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
@@ -81,7 +88,9 @@ typedef struct faults {
 /* ---- the case of the operator ---- */
 
 static int pin(faults *f, const char *name, const char *value) {
-    return tb_knobs_find(&f->knobs, name) < 0 ? 0 : tb_knobs_pin_value(&f->knobs, name, value, f->run->err, sizeof f->run->err);
+    return tb_knobs_find(&f->knobs, name) < 0
+               ? 0
+               : tb_knobs_pin_value(&f->knobs, name, value, f->run->err, sizeof f->run->err);
 }
 
 static int draw_case(faults *f) {
@@ -113,7 +122,8 @@ static unsigned channel_of(const faults *f, unsigned axi) {
 }
 
 static void arm_responses(faults *f) {
-    static const uint16_t beats[] = {[ANY_BEAT] = TB_AXI_ANY_BEAT, [FIRST_BEAT] = 0, [LAST_BEAT] = 255, [ALL_BEATS] = TB_AXI_ALL_BEATS};
+    static const uint16_t beats[] = {
+        [ANY_BEAT] = TB_AXI_ANY_BEAT, [FIRST_BEAT] = 0, [LAST_BEAT] = 255, [ALL_BEATS] = TB_AXI_ALL_BEATS};
     const tb_knobs *k = f->given;
     const unsigned dir = tc_knob(k, "dir");
     const unsigned channel = channel_of(f, dir == 0 ? TB_AXI_AR : TB_AXI_AW);
@@ -121,7 +131,8 @@ static void arm_responses(faults *f) {
     tb_rng rng = tb_rng_stream(f->case_seed, "faults.bursts");
     for (uint32_t i = 0; i < tc_knob(k, "count") && bursts > 0; i++) {
         const uint64_t burst = i == 0 ? part(f, bursts) : tb_rng_range(&rng, 0, bursts - 1);
-        npu_dev_inject_response(f->run->dev, channel, dir, burst, tb_knobs_get(k, "resp") == 0 ? TB_AXI_SLVERR : TB_AXI_DECERR,
+        npu_dev_inject_response(f->run->dev, channel, dir, burst,
+                                tb_knobs_get(k, "resp") == 0 ? TB_AXI_SLVERR : TB_AXI_DECERR,
                                 beats[tb_knobs_get(k, "beat")]);
     }
 }
@@ -269,7 +280,9 @@ static uint32_t allowed(const faults *f) {
     case FAULT_RESET:
     case FAULT_SOFT_RESET:
         /* between two writes of the registers of a task: a task with addresses at 0, where no memory is */
-        return h->happened > 0 ? LOST | BIT(NPU_ERR_BUS) : errors_so_far(f) != f->errors ? BIT(NPU_ERR_BUS) : BIT(NPU_OK);
+        return h->happened > 0                 ? LOST | BIT(NPU_ERR_BUS)
+               : errors_so_far(f) != f->errors ? BIT(NPU_ERR_BUS)
+                                               : BIT(NPU_OK);
     case FAULT_START: /* on a unit that the driver does not use now, it learns of it when it uses it next, if it does */
         return h->happened == 0 ? BIT(NPU_OK) : h->same_unit ? BIT(NPU_ERR_DEVICE) : BIT(NPU_OK) | BIT(NPU_ERR_DEVICE);
     default:
@@ -283,7 +296,8 @@ static void names_of(uint32_t statuses, char *dst, size_t size) {
     dst[0] = '\0';
     for (uint32_t s = 0; s < NPU_STATUS_COUNT && used < size; s++) {
         if ((statuses & BIT(s)) != 0) {
-            const int n = snprintf(dst + used, size - used, "%s\"%s\"", used > 0 ? " or " : "", npu_strerror((npu_status)s));
+            const int n =
+                snprintf(dst + used, size - used, "%s\"%s\"", used > 0 ? " or " : "", npu_strerror((npu_status)s));
             used += n > 0 ? (size_t)n : 0;
         }
     }
@@ -303,8 +317,8 @@ static void judge(faults *f, const tb_result *result) {
             npu_dev_check_hang(run->dev);
         }
         names_of(allowed(f), want, sizeof want);
-        tc_fail(run, signature, "%s (%u times): the driver answered \"%s\" (ERR = 0x%02X), expected %s", kind, f->hal.happened,
-                npu_strerror(got), run->npu.last_err, want);
+        tc_fail(run, signature, "%s (%u times): the driver answered \"%s\" (ERR = 0x%02X), expected %s", kind,
+                f->hal.happened, npu_strerror(got), run->npu.last_err, want);
     }
     if (f->hal.endless) {
         tc_fail(run, "faults: soft_reset: endless", "STATUS.RESETTING stays 1 after a soft reset among tasks");
@@ -323,7 +337,8 @@ static int run_faulty(faults *f) {
     if (rc == 0 || f->share.answer != NPU_OK) {
         judge(f, &result);
         if (tc_ok(run) && npu_dev_cycles(run->dev) - f->begin > PATIENCE * most) {
-            tc_fail(run, "faults: too long", "%s: the driver took %" PRIu64 " cycles to answer, expected at most %" PRIu64,
+            tc_fail(run, "faults: too long",
+                    "%s: the driver took %" PRIu64 " cycles to answer, expected at most %" PRIu64,
                     fault_kind_names[f->kind], npu_dev_cycles(run->dev) - f->begin, PATIENCE * most);
         }
     }
@@ -341,8 +356,11 @@ static void count_case(tc_run *run, const char *key) {
 }
 
 static void count(const faults *f) {
-    static const char *const answers[NPU_STATUS_COUNT] = {
-        [NPU_OK] = "passed", [NPU_ERR_TIMEOUT] = "timeout", [NPU_ERR_BUSY] = "busy", [NPU_ERR_DEVICE] = "device", [NPU_ERR_BUS] = "bus"};
+    static const char *const answers[NPU_STATUS_COUNT] = {[NPU_OK] = "passed",
+                                                          [NPU_ERR_TIMEOUT] = "timeout",
+                                                          [NPU_ERR_BUSY] = "busy",
+                                                          [NPU_ERR_DEVICE] = "device",
+                                                          [NPU_ERR_BUS] = "bus"};
     const bool in_memory = f->kind == FAULT_HANG || f->kind == FAULT_SLOW;
     const bool never = !in_memory && f->hal.happened == 0 && errors_so_far(f) == f->errors;
     const char *answer = never ? "never" : answers[f->share.answer];
@@ -361,8 +379,8 @@ static npu_status init(faults *f, const npu_hal *hal, uint32_t timeout_us) {
 }
 
 /*
- * As a driver does after an error: npu_init(), which ends in a soft reset. It cannot end while the memory owes something; either that comes in the end, or a hard reset of NPU and
- * memory is what is left.
+ * As a driver does after an error: npu_init(), which ends in a soft reset. It cannot end while the memory owes
+ * something; either that comes in the end, or a hard reset of NPU and memory is what is left.
  */
 static npu_status restart(faults *f) {
     tc_run *run = f->run;
@@ -370,7 +388,8 @@ static npu_status restart(faults *f) {
     const uint32_t patience = (uint32_t)(longest(f) / CYCLES_PER_US + 1);
     if (f->kind == FAULT_HANG && tb_knobs_get(f->given, "mend") == 0) {
         tb_rng rng = tb_rng_stream(f->case_seed, "faults.mend");
-        f->hal = (fault_hal){.kind = f->kind, .armed = true, .mend = true, .at = npu_dev_cycles(run->dev) + tb_rng_range(&rng, 0, 2000)};
+        f->hal = (fault_hal){
+            .kind = f->kind, .armed = true, .mend = true, .at = npu_dev_cycles(run->dev) + tb_rng_range(&rng, 0, 2000)};
         fault_hal_insert(&f->hal, run);
         const npu_status status = init(f, &f->hal.hal, patience);
         npu_dev_mend(run->dev); /* where there was nothing to wait for */
@@ -396,11 +415,13 @@ static void recover(faults *f) {
         if (status == NPU_ERR_TIMEOUT) {
             npu_dev_check_hang(run->dev);
         }
-        tc_fail(run, "faults: npu_init", "%s: npu_init() afterwards answered \"%s\"", fault_kind_names[f->kind], npu_strerror(status));
+        tc_fail(run, "faults: npu_init", "%s: npu_init() afterwards answered \"%s\"", fault_kind_names[f->kind],
+                npu_strerror(status));
         return;
     }
     npu_dev_watchdog(run->dev, 0);
-    if (!tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) || !tc_expect(run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, 0) ||
+    if (!tc_expect(run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) ||
+        !tc_expect(run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, 0) ||
         !tc_expect(run, "STATUS", NPU_REG_STATUS, UINT32_MAX, NPU_REG_STATUS_RESET)) {
         return;
     }
@@ -427,7 +448,8 @@ static int run_all(faults *f) {
 }
 
 static int execute(tc_run *run) {
-    faults f = {.run = run, .given = run->knobs, .case_seed = run->seed, .kind = (fault_kind)tb_knobs_get(run->knobs, "kind")};
+    faults f = {
+        .run = run, .given = run->knobs, .case_seed = run->seed, .kind = (fault_kind)tb_knobs_get(run->knobs, "kind")};
     f.share = (tc_share){.opened = opened, .ctx = &f};
     int rc = draw_case(&f);
     if (rc == 0) {
@@ -440,10 +462,11 @@ static int execute(tc_run *run) {
     return rc;
 }
 
-const tc_test tc_faults = {.name = "faults",
-                           .help = "something goes wrong while an operator runs: errors, hangs, resets, strange register accesses",
-                           .knobs = knobs,
-                           .knob_count = sizeof knobs / sizeof knobs[0],
-                           .generate = tc_generate_any,
-                           .check = tc_check_any,
-                           .execute = execute};
+const tc_test tc_faults = {
+    .name = "faults",
+    .help = "something goes wrong while an operator runs: errors, hangs, resets, strange register accesses",
+    .knobs = knobs,
+    .knob_count = sizeof knobs / sizeof knobs[0],
+    .generate = tc_generate_any,
+    .check = tc_check_any,
+    .execute = execute};

@@ -35,11 +35,12 @@ typedef struct fault_hal {
     tb_rng rng;
     bool armed; /* something is to happen in cycle `at` */
     uint64_t at;
-    uint32_t left;       /* times that it happens */
-    uint32_t every;      /* cycles between two of them, at most */
-    unsigned unit;       /* FAULT_START */
-    uint32_t start;      /* FAULT_START: after the start with this number */
-    uint32_t all_starts; /* by the driver, in a run without a fault: what has not happened by the last of them happens soon after it */
+    uint32_t left;  /* times that it happens */
+    uint32_t every; /* cycles between two of them, at most */
+    unsigned unit;  /* FAULT_START */
+    uint32_t start; /* FAULT_START: after the start with this number */
+    /* by the driver, in a run without a fault: what has not happened by the last of them happens soon after it */
+    uint32_t all_starts;
     /* what happened */
     uint32_t happened;
     uint32_t starts; /* by the driver */

@@ -87,7 +87,8 @@ static void act(fault_hal *f) {
     f->happened++;
     switch (f->kind) {
     case FAULT_RESET:
-        npu_dev_allow_overlap(f->run->dev, true); /* the driver may start what is left of a task: all its addresses may be 0 */
+        /* the driver may start what is left of a task: all its addresses may be 0 */
+        npu_dev_allow_overlap(f->run->dev, true);
         npu_dev_reset(f->run->dev);
         break;
     case FAULT_SOFT_RESET:
@@ -175,7 +176,8 @@ static void delay_us(void *ctx, uint32_t us) {
     const uint64_t end = npu_dev_cycles(f->run->dev) + (uint64_t)us * CYCLES_PER_US;
     look(f);
     while (npu_dev_cycles(f->run->dev) < end && tc_ok(f->run)) {
-        npu_dev_run(f->run->dev, f->armed ? 1 + until(f, end - npu_dev_cycles(f->run->dev) - 1) : end - npu_dev_cycles(f->run->dev));
+        npu_dev_run(f->run->dev,
+                    f->armed ? 1 + until(f, end - npu_dev_cycles(f->run->dev) - 1) : end - npu_dev_cycles(f->run->dev));
         look(f);
     }
 }

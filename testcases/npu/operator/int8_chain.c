@@ -1,6 +1,6 @@
 /*
- * int8_chain.c - layers that hand INT8 NHWC tensors to each other and never return to FP32; the last one gives FP32, to which another tensor is added. Every
- * layer against the definition, on what the layer before it left in memory.
+ * int8_chain.c - layers that hand INT8 NHWC tensors to each other and never return to FP32; the last one gives FP32, to
+ * which another tensor is added. Every layer against the definition, on what the layer before it left in memory.
  */
 #include "layer.h"
 
@@ -15,7 +15,8 @@ static const tb_knob knobs_of_chain[] = {
     {"c", 1, 256, TB_KNOB_UNIFORM, NULL, NULL, "channels of the input"},
     {"h", 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "rows of the input"},
     {"w", 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "columns of the input"},
-    {"max_oc", 1, 256, TB_KNOB_UNIFORM, NULL, NULL, "most output channels of a layer (grouped: up to the next multiple)"},
+    {"max_oc", 1, 256, TB_KNOB_UNIFORM, NULL, NULL,
+     "most output channels of a layer (grouped: up to the next multiple)"},
     {"in_layout", 0, 1, TB_KNOB_ENUM, conv_layout_names, NULL, "of the input"},
     {"jobs", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all layers are handed to the driver at once"},
     {"in_place", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: the sum replaces its first operand"},
@@ -67,7 +68,8 @@ static int make_layers(chain *c) {
     const tb_knobs *k = run->knobs;
     const uint32_t layers = tc_knob(k, "layers") + 1;
     tb_rng rng = tb_rng_stream(run->seed, "int8_chain.kinds");
-    layer_spec spec = {.in = {.w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c")}, .max_oc = tc_knob(k, "max_oc")};
+    layer_spec spec = {.in = {.w = tc_knob(k, "w"), .h = tc_knob(k, "h"), .c = tc_knob(k, "c")},
+                       .max_oc = tc_knob(k, "max_oc")};
     spec.in.layout = (npu_layout)tb_knobs_get(k, "in_layout");
     for (c->count = 0; c->count < layers;) {
         layer *l = &c->layer[c->count];
@@ -90,7 +92,8 @@ static int place_layers(chain *c) {
     tc_run *run = c->run;
     conv_op *first = &c->layer[0].op;
     if (tensor_new(run, "input", &first->in, 0, NPU_BUF_IN) != 0 ||
-        tensor_write_elements(run, &first->in, first->t->input != NULL ? (const void *)first->t->input : first->t->quantised) != 0) {
+        tensor_write_elements(run, &first->in,
+                              first->t->input != NULL ? (const void *)first->t->input : first->t->quantised) != 0) {
         return -1;
     }
     for (uint32_t i = 0; i < c->count; i++) {
@@ -100,7 +103,8 @@ static int place_layers(chain *c) {
         if (i > 0) {
             op->in = c->layer[i - 1].op.out;
         }
-        if (tensor_new(run, name, &op->out, 0, NPU_BUF_SCRATCH) != 0 || tensor_prefill(run, &op->out) != 0 || conv_op_params(op) != 0) {
+        if (tensor_new(run, name, &op->out, 0, NPU_BUF_SCRATCH) != 0 || tensor_prefill(run, &op->out) != 0 ||
+            conv_op_params(op) != 0) {
             return -1;
         }
     }
@@ -114,7 +118,8 @@ static void run_layers(chain *c) {
     const bool at_once = tb_knobs_get(c->run->knobs, "jobs") != 0;
     for (uint32_t i = 0; i < c->count && status == NPU_OK; i++) {
         conv_op *op = &c->layer[i].op;
-        status = at_once ? npu_job_conv(&jobs[i], dev, &op->drive, &op->plan) : npu_conv_run(dev, &op->drive, &op->plan);
+        status =
+            at_once ? npu_job_conv(&jobs[i], dev, &op->drive, &op->plan) : npu_conv_run(dev, &op->drive, &op->plan);
     }
     if (status == NPU_OK && at_once) {
         status = npu_jobs_run(dev, jobs, c->count);
@@ -151,8 +156,8 @@ static void check_sum(chain *c, const npu_eltwise *e, const uint32_t *b, const u
         const float y = ref_float(tensor_word(a + at)) + ref_float(b[i]);
         const ref_value want = ref_act(e->act, e->act_p, ref_bits(y));
         if (!ref_is_f32(&want, tensor_word(sum + at))) {
-            tc_fail(c->run, "int8_chain: sum", "channel %u pixel %u: got 0x%08X, the definition gives %.9g", i / pixels, i % pixels,
-                    tensor_word(sum + at), ref_middle(&want));
+            tc_fail(c->run, "int8_chain: sum", "channel %u pixel %u: got 0x%08X, the definition gives %.9g", i / pixels,
+                    i % pixels, tensor_word(sum + at), ref_middle(&want));
         }
     }
 }
@@ -219,8 +224,8 @@ static int execute(tc_run *run) {
     c->run = run;
     int rc = make_layers(c);
     if (rc == 0) {
-        rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), UINT64_C(256) << 20, (npu_wait)tb_knobs_get(k, "wait"),
-                     TENSOR_GEMM_TIMEOUT_US);
+        rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), UINT64_C(256) << 20,
+                     (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_layers(c);

@@ -1,6 +1,7 @@
 /*
- * jobs.c - several operators at the same time on GEMM, ALU and POOL, several for one unit among them; before that each one by itself. Both times every result is compared with its
- * definition (convolutions: with each other). Two jobs of one unit may depend on each other.
+ * jobs.c - several operators at the same time on GEMM, ALU and POOL, several for one unit among them; before that each
+ * one by itself. Both times every result is compared with its definition (convolutions: with each other). Two jobs of
+ * one unit may depend on each other.
  */
 #include "jobs.h"
 
@@ -28,13 +29,16 @@ static const tb_knob knobs[] = {
     {"jobs", 1, MAX_JOBS, TB_KNOB_UNIFORM, NULL, NULL, "operators"},
     {"mix", 0, MIX_COUNT - 1, TB_KNOB_ENUM, mix_names, mix_weight,
      "units: any; each unit in turn; only ALU, POOL or GEMM; vector: ALU and POOL"},
-    {"skip", 0, (1 << MAX_JOBS) - 1, TB_KNOB_UNIFORM, NULL, NULL, "bit i: operator i is left out (0 unless pinned, to cut a failure down)"},
+    {"skip", 0, (1 << MAX_JOBS) - 1, TB_KNOB_UNIFORM, NULL, NULL,
+     "bit i: operator i is left out (0 unless pinned, to cut a failure down)"},
     {"alone", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: each operator by itself first"},
-    {"chain", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: two more jobs, the first and the last: the last one reads what the first one writes"},
+    {"chain", 0, 1, TB_KNOB_UNIFORM, NULL, NULL,
+     "1: two more jobs, the first and the last: the last one reads what the first one writes"},
     TENSOR_KNOBS,
     {"cut", 0, 6, (tb_knob_kind)(TB_KNOB_UNIFORM | TB_KNOB_LATER), NULL, NULL,
      "sizes of all operators are halved so often (for shrinking)"},
-    {"values", 0, RAMP, (tb_knob_kind)(TB_KNOB_ENUM | TB_KNOB_LATER), value_names, NULL, "data of all operands (for shrinking)"},
+    {"values", 0, RAMP, (tb_knob_kind)(TB_KNOB_ENUM | TB_KNOB_LATER), value_names, NULL,
+     "data of all operands (for shrinking)"},
     {"writes", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, tc_writes_weight, TC_WRITES_HELP},
 };
 
@@ -146,9 +150,9 @@ static int prepare_all(tc_run *run, set *s) {
     for (uint32_t i = 0; i < s->count; i++) {
         bytes += s->one[i].kind->bytes(run->n, &s->one[i].knobs);
     }
-    int rc =
-        tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(run->knobs, "dseed"), tensor_memory(bytes + (UINT64_C(2) << 20), 8 * s->count),
-                (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
+    int rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
+                     tensor_memory(bytes + (UINT64_C(2) << 20), 8 * s->count),
+                     (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
     for (uint32_t i = 0; i < s->count && rc == 0 && tc_ok(run); i++) {
         rc = s->one[i].kind->prepare(run, &s->one[i].knobs, s->one[i].seed, s->one[i].op);
     }
@@ -192,12 +196,13 @@ static void describe(tc_run *run, const set *s) {
         st->bounds.mac_cycles += b->mac_cycles;
         st->bounds.read_bytes += b->read_bytes;
         st->bounds.write_bytes += b->write_bytes;
-        const int more = snprintf(st->what + used, sizeof st->what - used, "%s%s", i == 0 ? "" : "; ", s->one[i].op->what);
+        const int more =
+            snprintf(st->what + used, sizeof st->what - used, "%s%s", i == 0 ? "" : "; ", s->one[i].op->what);
         used += more < 0 ? 0 : (size_t)more;
         used = used < sizeof st->what ? used : sizeof st->what - 1;
     }
-    snprintf(st->tasks, sizeof st->tasks, "of %u operators at the same time (cycles of one after another: %" PRIu64 ")", s->count,
-             s->alone_cycles);
+    snprintf(st->tasks, sizeof st->tasks, "of %u operators at the same time (cycles of one after another: %" PRIu64 ")",
+             s->count, s->alone_cycles);
 }
 
 /* All jobs of the set, the chain around the others. */

@@ -49,7 +49,8 @@ static npu_conv draw_conv(tb_rng *rng, uint32_t n) {
     return c;
 }
 
-/* INT8 and one tap: its results come faster than a slow memory takes them, and there are more of them than send_buf has words. */
+/* INT8 and one tap: its results come faster than a slow memory takes them, and there are more of them than send_buf has
+ * words. */
 static void make_prolific(tb_rng *rng, uint32_t n, npu_conv *c) {
     c->kw = c->kh = c->stride_w = c->stride_h = 1;
     c->iw += 20;
@@ -155,16 +156,18 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         return 0;
     }
     const npu_conv *c = &o->conv;
-    snprintf(op->what, sizeof op->what, "conv %ux%ux%u -> %ux%ux%u, kernel %ux%u", c->iw, c->ih, c->ic, o->plan.ow, o->plan.oh, c->oc,
-             c->kw, c->kh);
+    snprintf(op->what, sizeof op->what, "conv %ux%ux%u -> %ux%ux%u, kernel %ux%u", c->iw, c->ih, c->ic, o->plan.ow,
+             o->plan.oh, c->oc, c->kw, c->kh);
     if (put_tensors(run, knobs, seed, o, &rng) != 0 || put_weights(run, o, &rng) != 0) {
         return -1;
     }
     op->bounds =
         (tc_bounds){.op = "conv",
-                    .read_bytes = o->op.a.count * (c->in_layout == NPU_INT8_NHWC ? 1 : 4) + o->plan.wgt_bytes + 2 * o->plan.param_bytes,
+                    .read_bytes = o->op.a.count * (c->in_layout == NPU_INT8_NHWC ? 1 : 4) + o->plan.wgt_bytes +
+                                  2 * o->plan.param_bytes,
                     .write_bytes = o->op.out.count * (c->out_layout == NPU_INT8_NHWC ? 1 : 4),
-                    .mac_cycles = ((uint64_t)o->op.out.count * c->ic * c->kw * c->kh + 2 * run->n * run->n - 1) / (2 * run->n * run->n)};
+                    .mac_cycles = ((uint64_t)o->op.out.count * c->ic * c->kw * c->kh + 2 * run->n * run->n - 1) /
+                                  (2 * run->n * run->n)};
     return put_factors(run, o, &rng);
 }
 
@@ -188,5 +191,10 @@ static void verify(tc_run *run, tensor_op *op) {
     tensor_check(run, &o->op.out, "conv", NULL, NULL);
 }
 
-const tensor_kind jobs_conv_kind = {
-    .test = &tc_conv, .size = sizeof(jobs_conv_op), .bytes = bytes_of, .prepare = prepare, .start = start, .run = run_it, .verify = verify};
+const tensor_kind jobs_conv_kind = {.test = &tc_conv,
+                                    .size = sizeof(jobs_conv_op),
+                                    .bytes = bytes_of,
+                                    .prepare = prepare,
+                                    .start = start,
+                                    .run = run_it,
+                                    .verify = verify};

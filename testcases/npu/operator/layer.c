@@ -13,7 +13,8 @@ static uint32_t pick(tb_rng *rng, uint32_t lo, uint32_t hi) {
 }
 
 /* One direction: kernel, holes and padding with which there is at least one window. */
-static void draw_side(tb_rng *rng, bool keep, uint32_t map, uint32_t *k, uint32_t *dil, uint32_t *before, uint32_t *after) {
+static void draw_side(tb_rng *rng, bool keep, uint32_t map, uint32_t *k, uint32_t *dil, uint32_t *before,
+                      uint32_t *after) {
     static const uint64_t sizes[] = {1, 1, 2, 3, 3, 3, 5, 7};
     *k = (uint32_t)tb_rng_pick(rng, sizes, sizeof sizes / sizeof sizes[0]);
     *dil = tb_rng_chance(rng, 1, 5) ? pick(rng, 1, 3) : 1;

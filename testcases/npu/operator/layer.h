@@ -22,7 +22,8 @@ typedef struct layer {
 } layer;
 
 /*
- * What the layer is to be like. keep_size: padded so that the output has ceil(w / stride) x ceil(h / stride) pixels. in_scale 0: it is drawn.
+ * What the layer is to be like. keep_size: padded so that the output has ceil(w / stride) x ceil(h / stride) pixels.
+ * in_scale 0: it is drawn.
  */
 typedef struct layer_spec {
     uint32_t index; /* seed and name follow from it */
@@ -36,8 +37,9 @@ typedef struct layer_spec {
 } layer_spec;
 
 /*
- * Draw shape, splits, scales and operands, and make the plan. op.in and op.out are complete but for the addresses (op.in.addr and its step are those of the spec, where it has any). 0; -1 with
- * run->err. Release with layer_free(), also after an error.
+ * Draw shape, splits, scales and operands, and make the plan. op.in and op.out are complete but for the addresses
+ * (op.in.addr and its step are those of the spec, where it has any). 0; -1 with run->err. Release with layer_free(),
+ * also after an error.
  */
 int layer_make(layer *l, tc_run *run, const layer_spec *spec, uint32_t gap);
 void layer_free(layer *l);

@@ -47,10 +47,10 @@ static void fit_budget(uint32_t n, tb_knobs *knobs) {
 }
 
 int linear_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
-    static const char *const frills[] = {"act_p",     "in_layout", "out_layout", "max_ow",  "max_ow2", "max_oh", "max_oh2",
-                                         "max_ic",    "max_oc",    "group",      "serial",  "no_res",  "second", "max_ic2",
-                                         "max_oc2",   "group2",    "serial2",    "no_res2", "gap",     "tight",  "in_shift",
-                                         "out_shift", "place",     "bus",        "wait"};
+    static const char *const frills[] = {
+        "act_p", "in_layout", "out_layout", "max_ow",    "max_ow2", "max_oh",  "max_oh2", "max_ic",  "max_oc",
+        "group", "serial",    "no_res",     "second",    "max_ic2", "max_oc2", "group2",  "serial2", "no_res2",
+        "gap",   "tight",     "in_shift",   "out_shift", "place",   "bus",     "wait"};
     tb_knobs_draw(knobs, seed);
     for (size_t i = 0; plain && i < sizeof frills / sizeof frills[0]; i++) {
         put(knobs, frills[i], 0);

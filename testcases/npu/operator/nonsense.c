@@ -1,8 +1,10 @@
 /*
- * nonsense.c - settings as nobody would choose them. What the specification forbids is refused with ERR.CONFIG and an interrupt, by RTL and model alike; what it
- * allows runs, wherever its addresses point; a soft reset ends anything; and after each of these the next sensible tasks are exact.
+ * nonsense.c - settings as nobody would choose them. What the specification forbids is refused with ERR.CONFIG and an
+ * interrupt, by RTL and model alike; what it allows runs, wherever its addresses point; a soft reset ends anything; and
+ * after each of these the next sensible tasks are exact.
  *
- * Nearly all of the memory is one scratch buffer, so that wild addresses hit memory or nothing at all, but never the buffers of the sensible tasks behind it.
+ * Nearly all of the memory is one scratch buffer, so that wild addresses hit memory or nothing at all, but never the
+ * buffers of the sensible tasks behind it.
  */
 #include "nonsense.h"
 
@@ -29,7 +31,8 @@ static const char *const unit_choice[] = {"any", "alu", "pool", "gemm"};
 static const tb_knob knobs[] = {
     {"tasks", 1, MAX_TASKS, TB_KNOB_SMALL, NULL, NULL, "tasks that are started"},
     {"units", 0, 3, TB_KNOB_ENUM, unit_choice, NULL, "unit of all tasks, or any"},
-    {"kind", 0, NON_KINDS - 1, TB_KNOB_ENUM, non_kind_names, NULL, "what is spoilt: one field, a few, one bit, all, nothing"},
+    {"kind", 0, NON_KINDS - 1, TB_KNOB_ENUM, non_kind_names, NULL,
+     "what is spoilt: one field, a few, one bit, all, nothing"},
     {"first", 0, MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn and left out"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"edges", 0, 8, (tb_knob_kind)(TB_KNOB_UNIFORM | TB_KNOB_LATER), NULL, NULL,
@@ -41,11 +44,16 @@ static const struct {
     const char *name;
     uint32_t ready, config, irq, count, bus;
 } units[NPU_UNIT_COUNT] = {
-    [NPU_UNIT_ALU] = {"ALU", NPU_STATUS_ALU_READY_MASK, NPU_ERR_ALU_CONFIG_MASK, NPU_IRQ_STATUS_ALU_MASK, NPU_REG_ALU_COUNT,
-                      NPU_ERR_ALU_BUS_RD0_MASK | NPU_ERR_ALU_BUS_RD1_MASK | NPU_ERR_ALU_BUS_WR0_MASK | NPU_ERR_ALU_BUS_WR1_MASK},
-    [NPU_UNIT_POOL] = {"POOL", NPU_STATUS_POOL_READY_MASK, NPU_ERR_POOL_CONFIG_MASK, NPU_IRQ_STATUS_POOL_MASK, NPU_REG_POOL_COUNT,
-                       NPU_ERR_POOL_BUS_RD0_MASK | NPU_ERR_POOL_BUS_RD1_MASK | NPU_ERR_POOL_BUS_WR0_MASK | NPU_ERR_POOL_BUS_WR1_MASK},
-    [NPU_UNIT_GEMM] = {"GEMM", NPU_STATUS_GEMM_READY_MASK, NPU_ERR_CONFIG_MASK, NPU_IRQ_STATUS_GEMM_MASK, NPU_REG_GEMM_COUNT,
+    [NPU_UNIT_ALU] = {"ALU", NPU_STATUS_ALU_READY_MASK, NPU_ERR_ALU_CONFIG_MASK, NPU_IRQ_STATUS_ALU_MASK,
+                      NPU_REG_ALU_COUNT,
+                      NPU_ERR_ALU_BUS_RD0_MASK | NPU_ERR_ALU_BUS_RD1_MASK | NPU_ERR_ALU_BUS_WR0_MASK |
+                          NPU_ERR_ALU_BUS_WR1_MASK},
+    [NPU_UNIT_POOL] = {"POOL", NPU_STATUS_POOL_READY_MASK, NPU_ERR_POOL_CONFIG_MASK, NPU_IRQ_STATUS_POOL_MASK,
+                       NPU_REG_POOL_COUNT,
+                       NPU_ERR_POOL_BUS_RD0_MASK | NPU_ERR_POOL_BUS_RD1_MASK | NPU_ERR_POOL_BUS_WR0_MASK |
+                           NPU_ERR_POOL_BUS_WR1_MASK},
+    [NPU_UNIT_GEMM] = {"GEMM", NPU_STATUS_GEMM_READY_MASK, NPU_ERR_CONFIG_MASK, NPU_IRQ_STATUS_GEMM_MASK,
+                       NPU_REG_GEMM_COUNT,
                        NPU_ERR_BUS_RD0_MASK | NPU_ERR_BUS_RD1_MASK | NPU_ERR_BUS_WR0_MASK | NPU_ERR_BUS_WR1_MASK},
 };
 
@@ -89,7 +97,8 @@ static int draw_bases(nonsense *s) {
     const uint32_t pinned = tc_knob(run->knobs, "units");
     tb_rng rng = tb_rng_stream(run->seed, "nonsense.units");
     for (s->tasks = 0; s->tasks < tc_knob(run->knobs, "tasks"); s->tasks++) {
-        const npu_unit unit = pinned != ANY_UNIT ? (npu_unit)(pinned - 1) : (npu_unit)tb_rng_range(&rng, 0, NPU_UNIT_COUNT - 1);
+        const npu_unit unit =
+            pinned != ANY_UNIT ? (npu_unit)(pinned - 1) : (npu_unit)tb_rng_range(&rng, 0, NPU_UNIT_COUNT - 1);
         if (draw_sensible(run, unit, 1000 + s->tasks, &s->base[s->tasks]) != 0) {
             return -1;
         }
@@ -144,7 +153,8 @@ static int lay_out(nonsense *s) {
         return seq_no_memory(run);
     }
     for (uint32_t u = 0; u < NPU_UNIT_COUNT; u++) {
-        if (there(run, (npu_unit)u) && draw_sensible(run, (npu_unit)u, s->sensible[u], &s->list.task[s->list.count++]) != 0) {
+        if (there(run, (npu_unit)u) &&
+            draw_sensible(run, (npu_unit)u, s->sensible[u], &s->list.task[s->list.count++]) != 0) {
             return -1;
         }
     }
@@ -170,11 +180,14 @@ static bool may_start(nonsense *s, bool long_one, non_task *t) {
     return is_long == long_one && !forbidden(s, &s->writes);
 }
 
-/* A spoilt task that may be started; long_one: one that is too long to wait for, else one that is not. false: none came up. */
+/* A spoilt task that may be started; long_one: one that is too long to wait for, else one that is not. false: none came
+ * up. */
 static bool draw(nonsense *s, tb_rng *rng, uint32_t index, bool long_one, non_task *t) {
     const uint32_t pinned = tc_knob(s->run->knobs, "kind");
     for (uint32_t i = 0; i < TRIES; i++) {
-        const non_kind kind = pinned != NON_ANY ? (non_kind)pinned : long_one ? NON_FEW : (non_kind)tb_rng_range(rng, 1, NON_KINDS - 1);
+        const non_kind kind = pinned != NON_ANY ? (non_kind)pinned
+                              : long_one        ? NON_FEW
+                                                : (non_kind)tb_rng_range(rng, 1, NON_KINDS - 1);
         s->index = index;
         non_from(&s->base[index], t);
         non_spoil(rng, kind, s->scratch, SCRATCH_BYTES, t);
@@ -195,16 +208,18 @@ static bool poll(nonsense *s, const char *name, uint32_t offset, uint32_t mask, 
         }
     }
     if ((value & mask) != want) {
-        tc_fail(s->run, "nonsense: hang", "%s is 0x%08X after %u reads, expected 0x%08X in the bits 0x%08X (%s)", name, value, MAX_POLLS,
-                want, mask, s->what);
+        tc_fail(s->run, "nonsense: hang", "%s is 0x%08X after %u reads, expected 0x%08X in the bits 0x%08X (%s)", name,
+                value, MAX_POLLS, want, mask, s->what);
     }
     return (value & mask) == want;
 }
 
 static bool soft_reset(nonsense *s) {
     s->before.resident = false;
-    return tc_write(s->run, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK) && poll(s, "STATUS", NPU_REG_STATUS, UINT32_MAX, IDLE) &&
-           tc_expect(s->run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) && tc_expect(s->run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, 0);
+    return tc_write(s->run, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK) &&
+           poll(s, "STATUS", NPU_REG_STATUS, UINT32_MAX, IDLE) &&
+           tc_expect(s->run, "ERR", NPU_REG_ERR, UINT32_MAX, 0) &&
+           tc_expect(s->run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, 0);
 }
 
 static bool start(nonsense *s, const non_task *t) {
@@ -253,8 +268,8 @@ static bool check_flags(nonsense *s, const non_task *t) {
     }
     if ((err & ~ignore) != want) {
         tc_fail(s->run, t->legal ? "nonsense: legal task refused" : "nonsense: illegal task accepted",
-                "ERR is 0x%08X after a task that docs/npu/npu.md section 3 %s, expected 0x%08X (%s)", err, t->legal ? "allows" : "forbids",
-                want, s->what);
+                "ERR is 0x%08X after a task that docs/npu/npu.md section 3 %s, expected 0x%08X (%s)", err,
+                t->legal ? "allows" : "forbids", want, s->what);
         return false;
     }
     return tc_expect(s->run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, units[t->unit].irq);
@@ -293,7 +308,8 @@ static bool wait_a_little(nonsense *s, tb_rng *rng) {
     return true;
 }
 
-/* Start it, and let it end in one of three ways: by itself, compared; by itself, its results undefined, so that a reset drops them; cut: by a reset. */
+/* Start it, and let it end in one of three ways: by itself, compared; by itself, its results undefined, so that a reset
+ * drops them; cut: by a reset. */
 static bool run_one(nonsense *s, tb_rng *rng, const non_task *t, bool cut) {
     uint32_t before[NPU_UNIT_COUNT];
     const bool exact = !t->legal || (!t->keeps && non_determinate(&s->reads, &s->writes));
@@ -391,7 +407,8 @@ static bool run_long(nonsense *s) {
             if (!tc_read(s->run, NPU_REG_STATUS, &status)) {
                 return false;
             }
-            if ((status & (NPU_STATUS_ALU_READY_MASK | NPU_STATUS_POOL_READY_MASK | NPU_STATUS_GEMM_READY_MASK)) == IDLE) {
+            if ((status & (NPU_STATUS_ALU_READY_MASK | NPU_STATUS_POOL_READY_MASK | NPU_STATUS_GEMM_READY_MASK)) ==
+                IDLE) {
                 continue;
             }
         }
@@ -399,7 +416,8 @@ static bool run_long(nonsense *s) {
             return false;
         }
         if (results(s) != want) {
-            tc_fail(s->run, "nonsense: not clean", "the sensible tasks give other results after a long task was stopped (%s)", s->what);
+            tc_fail(s->run, "nonsense: not clean",
+                    "the sensible tasks give other results after a long task was stopped (%s)", s->what);
             return false;
         }
     }

@@ -45,7 +45,8 @@ void non_remember(const non_task *task, non_before *before);
 /* ---- nonsense_reach.c ---- */
 /* What a legal task reads and writes, cut off when there is too much of it. */
 void non_reach(uint32_t n, const non_task *task, non_ranges *reads, non_ranges *writes);
-/* Do the results follow from the memory before the task? Not where a task writes what it reads, or writes twice. Sorts the lists. */
+/* Do the results follow from the memory before the task? Not where a task writes what it reads, or writes twice. Sorts
+ * the lists. */
 bool non_determinate(non_ranges *reads, non_ranges *writes);
 /* Does one of the ranges touch [begin, end)? */
 bool non_touches(const non_ranges *v, uint64_t begin, uint64_t end);
@@ -69,9 +70,10 @@ void non_unit_regs(npu_unit unit, uint32_t *first, uint32_t *last, uint32_t *ctr
 void non_print(const non_task *task);
 
 /* ---- nonsense_edge.c ---- */
-/* Change a task so that this limit, and no other one, is violated, mostly by as little as possible; beyond = false: so that it just holds, if there is such
-   a task close by (see task->legal). [scratch, scratch + bytes) as above. false: none was found, the task is as it was. */
-bool non_edge(uint32_t n, const non_before *before, tb_rng *rng, uint32_t limit, bool beyond, uint32_t scratch, uint32_t bytes,
-              non_task *task);
+/* Change a task so that this limit, and no other one, is violated, mostly by as little as possible; beyond = false: so
+   that it just holds, if there is such a task close by (see task->legal). [scratch, scratch + bytes) as above. false:
+   none was found, the task is as it was. */
+bool non_edge(uint32_t n, const non_before *before, tb_rng *rng, uint32_t limit, bool beyond, uint32_t scratch,
+              uint32_t bytes, non_task *task);
 
 #endif

@@ -15,11 +15,11 @@ typedef struct field {
     uint32_t mask;
 } field;
 
-#define FIELD(reg, name)                                                                                                                   \
+#define FIELD(reg, name)                                                                                               \
     { NPU_REG_##reg, false, NPU_##reg##_##name##_MASK }
-#define WORD(reg)                                                                                                                          \
+#define WORD(reg)                                                                                                      \
     { NPU_REG_##reg, false, UINT32_MAX }
-#define ADDRESS(reg)                                                                                                                       \
+#define ADDRESS(reg)                                                                                                   \
     { NPU_REG_##reg, true, UINT32_MAX }
 
 static const field gemm_fields[] = {
@@ -37,19 +37,40 @@ static const field gemm_fields[] = {
     FIELD(GEMM_CTRL, EXT),      FIELD(GEMM_CTRL, PSUM_ADD), FIELD(GEMM_CTRL, FENCE),     FIELD(GEMM_CTRL, WGT_RES),
     FIELD(GEMM_CTRL, WGT_KEEP)};
 
-static const field alu_fields[] = {
-    ADDRESS(ALU_A_ADDR), WORD(ALU_A_RSTEP), WORD(ALU_A_PSTEP),   ADDRESS(ALU_B_ADDR),    WORD(ALU_B_RSTEP),       WORD(ALU_B_PSTEP),
-    ADDRESS(ALU_O_ADDR), WORD(ALU_O_RSTEP), WORD(ALU_O_PSTEP),   FIELD(ALU_SIZE, COUNT), FIELD(ALU_ROWS, ROWS),   FIELD(ALU_ROWS, PLANES),
-    WORD(ALU_P),         WORD(ALU_Q),       ADDRESS(ALU_P_ADDR), ADDRESS(ALU_Q_ADDR),    FIELD(ALU_ACT, TYPE),    WORD(ALU_ACT_P0),
-    WORD(ALU_ACT_P1),    WORD(ALU_ACT_P2),  WORD(ALU_ACT_P3),    FIELD(ALU_CTRL, OP),    FIELD(ALU_CTRL, P_KIND), FIELD(ALU_CTRL, Q_KIND),
-    FIELD(ALU_CTRL, DUP)};
+static const field alu_fields[] = {ADDRESS(ALU_A_ADDR),
+                                   WORD(ALU_A_RSTEP),
+                                   WORD(ALU_A_PSTEP),
+                                   ADDRESS(ALU_B_ADDR),
+                                   WORD(ALU_B_RSTEP),
+                                   WORD(ALU_B_PSTEP),
+                                   ADDRESS(ALU_O_ADDR),
+                                   WORD(ALU_O_RSTEP),
+                                   WORD(ALU_O_PSTEP),
+                                   FIELD(ALU_SIZE, COUNT),
+                                   FIELD(ALU_ROWS, ROWS),
+                                   FIELD(ALU_ROWS, PLANES),
+                                   WORD(ALU_P),
+                                   WORD(ALU_Q),
+                                   ADDRESS(ALU_P_ADDR),
+                                   ADDRESS(ALU_Q_ADDR),
+                                   FIELD(ALU_ACT, TYPE),
+                                   WORD(ALU_ACT_P0),
+                                   WORD(ALU_ACT_P1),
+                                   WORD(ALU_ACT_P2),
+                                   WORD(ALU_ACT_P3),
+                                   FIELD(ALU_CTRL, OP),
+                                   FIELD(ALU_CTRL, P_KIND),
+                                   FIELD(ALU_CTRL, Q_KIND),
+                                   FIELD(ALU_CTRL, DUP)};
 
-static const field pool_fields[] = {
-    ADDRESS(POOL_IFM_ADDR),  WORD(POOL_IFM_CSTEP),         WORD(POOL_IFM_RSTEP),     ADDRESS(POOL_OFM_ADDR),   WORD(POOL_OFM_CSTEP),
-    WORD(POOL_OFM_RSTEP),    FIELD(POOL_IFM_SIZE, IW),     FIELD(POOL_IFM_SIZE, IH), FIELD(POOL_OFM_SIZE, OW), FIELD(POOL_OFM_SIZE, OH),
-    FIELD(POOL_CHANNELS, C), FIELD(POOL_WINDOW, KW),       FIELD(POOL_WINDOW, KH),   FIELD(POOL_WINDOW, SW),   FIELD(POOL_WINDOW, SH),
-    FIELD(POOL_PAD, LEFT),   FIELD(POOL_PAD, TOP),         WORD(POOL_RECIP),         ADDRESS(POOL_TAB_ADDR),   FIELD(POOL_CTRL, TYPE),
-    FIELD(POOL_CTRL, INT8),  FIELD(POOL_CTRL, EXCLUDE_PAD)};
+static const field pool_fields[] = {ADDRESS(POOL_IFM_ADDR),       WORD(POOL_IFM_CSTEP),     WORD(POOL_IFM_RSTEP),
+                                    ADDRESS(POOL_OFM_ADDR),       WORD(POOL_OFM_CSTEP),     WORD(POOL_OFM_RSTEP),
+                                    FIELD(POOL_IFM_SIZE, IW),     FIELD(POOL_IFM_SIZE, IH), FIELD(POOL_OFM_SIZE, OW),
+                                    FIELD(POOL_OFM_SIZE, OH),     FIELD(POOL_CHANNELS, C),  FIELD(POOL_WINDOW, KW),
+                                    FIELD(POOL_WINDOW, KH),       FIELD(POOL_WINDOW, SW),   FIELD(POOL_WINDOW, SH),
+                                    FIELD(POOL_PAD, LEFT),        FIELD(POOL_PAD, TOP),     WORD(POOL_RECIP),
+                                    ADDRESS(POOL_TAB_ADDR),       FIELD(POOL_CTRL, TYPE),   FIELD(POOL_CTRL, INT8),
+                                    FIELD(POOL_CTRL, EXCLUDE_PAD)};
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
@@ -58,10 +79,12 @@ static const struct {
     size_t count;
     uint32_t first, last, ctrl, en;
 } units[NPU_UNIT_COUNT] = {
-    [NPU_UNIT_GEMM] = {gemm_fields, COUNT(gemm_fields), NPU_REG_GEMM_IFM_ADDR, NPU_REG_GEMM_PSUM_CSTEP, NPU_REG_GEMM_CTRL,
-                       NPU_GEMM_CTRL_EN_MASK},
-    [NPU_UNIT_ALU] = {alu_fields, COUNT(alu_fields), NPU_REG_ALU_A_ADDR, NPU_REG_ALU_ACT_P3, NPU_REG_ALU_CTRL, NPU_ALU_CTRL_EN_MASK},
-    [NPU_UNIT_POOL] = {pool_fields, COUNT(pool_fields), NPU_REG_POOL_IFM_ADDR, NPU_REG_POOL_CTRL, NPU_REG_POOL_CTRL, NPU_POOL_CTRL_EN_MASK},
+    [NPU_UNIT_GEMM] = {gemm_fields, COUNT(gemm_fields), NPU_REG_GEMM_IFM_ADDR, NPU_REG_GEMM_PSUM_CSTEP,
+                       NPU_REG_GEMM_CTRL, NPU_GEMM_CTRL_EN_MASK},
+    [NPU_UNIT_ALU] = {alu_fields, COUNT(alu_fields), NPU_REG_ALU_A_ADDR, NPU_REG_ALU_ACT_P3, NPU_REG_ALU_CTRL,
+                      NPU_ALU_CTRL_EN_MASK},
+    [NPU_UNIT_POOL] = {pool_fields, COUNT(pool_fields), NPU_REG_POOL_IFM_ADDR, NPU_REG_POOL_CTRL, NPU_REG_POOL_CTRL,
+                       NPU_POOL_CTRL_EN_MASK},
 };
 
 void non_unit_regs(npu_unit unit, uint32_t *first, uint32_t *last, uint32_t *ctrl, uint32_t *en) {

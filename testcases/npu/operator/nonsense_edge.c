@@ -1,6 +1,7 @@
 /*
- * nonsense_edge.c - tasks at a limit: it alone is violated, or just holds. One that violates it is found by a random walk; then whatever need not differ from
- * the task that it was made from goes back, and what must differ goes back as far as it can.
+ * nonsense_edge.c - tasks at a limit: it alone is violated, or just holds. One that violates it is found by a random
+ * walk; then whatever need not differ from the task that it was made from goes back, and what must differ goes back as
+ * far as it can.
  */
 #include "nonsense.h"
 
@@ -33,10 +34,11 @@ static void extend(non_task *t) {
     }
     const uint32_t k = GET(t, GEMM_CTRL, KERNEL);
     const uint32_t stride = GET(t, GEMM_CTRL, STRIDE);
-    REG(t, GEMM_EXT_KERNEL) =
-        PUT(GEMM_EXT_KERNEL, KW, k) | PUT(GEMM_EXT_KERNEL, KH, k) | PUT(GEMM_EXT_KERNEL, DW, 1) | PUT(GEMM_EXT_KERNEL, DH, 1);
+    REG(t, GEMM_EXT_KERNEL) = PUT(GEMM_EXT_KERNEL, KW, k) | PUT(GEMM_EXT_KERNEL, KH, k) | PUT(GEMM_EXT_KERNEL, DW, 1) |
+                              PUT(GEMM_EXT_KERNEL, DH, 1);
     REG(t, GEMM_EXT_STRIDE) = PUT(GEMM_EXT_STRIDE, SW, stride) | PUT(GEMM_EXT_STRIDE, SH, stride);
-    REG(t, GEMM_EXT_PAD) = PUT(GEMM_EXT_PAD, LEFT, GET(t, GEMM_CTRL, PAD_LEFT)) | PUT(GEMM_EXT_PAD, TOP, GET(t, GEMM_CTRL, PAD_TOP));
+    REG(t, GEMM_EXT_PAD) =
+        PUT(GEMM_EXT_PAD, LEFT, GET(t, GEMM_CTRL, PAD_LEFT)) | PUT(GEMM_EXT_PAD, TOP, GET(t, GEMM_CTRL, PAD_TOP));
     REG(t, GEMM_CTRL) |= NPU_GEMM_CTRL_EXT_MASK;
 }
 
@@ -45,8 +47,8 @@ static void keep(uint32_t n, const non_before *b, non_task *t) {
     const uint32_t in = tb_align_up(b->ic, n);
     const uint32_t out = tb_align_up(b->oc, n);
     extend(t);
-    REG(t, GEMM_CTRL) =
-        (REG(t, GEMM_CTRL) & ~NPU_GEMM_CTRL_OP_MASK) | PUT(GEMM_CTRL, OP, b->op) | NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK;
+    REG(t, GEMM_CTRL) = (REG(t, GEMM_CTRL) & ~NPU_GEMM_CTRL_OP_MASK) | PUT(GEMM_CTRL, OP, b->op) |
+                        NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK;
     REG(t, GEMM_EXT_KERNEL) = (REG(t, GEMM_EXT_KERNEL) & ~(NPU_GEMM_EXT_KERNEL_KW_MASK | NPU_GEMM_EXT_KERNEL_KH_MASK)) |
                               PUT(GEMM_EXT_KERNEL, KW, b->kw) | PUT(GEMM_EXT_KERNEL, KH, b->kh);
     REG(t, GEMM_CHANNELS) = PUT(GEMM_CHANNELS, IC, b->ic) | PUT(GEMM_CHANNELS, OC, b->oc);
@@ -79,7 +81,8 @@ static void undo(const search *s, tb_rng *rng, const non_task *base, non_task *t
     }
 }
 
-/* Bring a legal and an illegal value of a field together, in steps of `step`, until no value lies between; a value that violates something else ends it. */
+/* Bring a legal and an illegal value of a field together, in steps of `step`, until no value lies between; a value that
+ * violates something else ends it. */
 static void narrow(const search *s, non_task *t, size_t f, uint32_t step, uint32_t *good, uint32_t *bad) {
     for (;;) {
         const uint32_t apart = *bad > *good ? *bad - *good : *good - *bad;
@@ -97,7 +100,8 @@ static void narrow(const search *s, non_task *t, size_t f, uint32_t step, uint32
     }
 }
 
-/* Move a field towards its legal value, as far as the limit stays violated, or one step further. false: the field is not the one to move. */
+/* Move a field towards its legal value, as far as the limit stays violated, or one step further. false: the field is
+ * not the one to move. */
 static bool to_edge(const search *s, const non_task *base, size_t f, bool beyond, non_task *t) {
     uint32_t bad = non_get(t, f);
     uint32_t good = non_get(base, f);
@@ -133,8 +137,8 @@ static bool walk(const search *s, tb_rng *rng, uint32_t scratch, uint32_t bytes,
     return false;
 }
 
-bool non_edge(uint32_t n, const non_before *before, tb_rng *rng, uint32_t limit, bool beyond, uint32_t scratch, uint32_t bytes,
-              non_task *task) {
+bool non_edge(uint32_t n, const non_before *before, tb_rng *rng, uint32_t limit, bool beyond, uint32_t scratch,
+              uint32_t bytes, non_task *task) {
     const search s = {n, before, UINT64_C(1) << limit};
     const size_t count = non_fields(task->unit);
     for (uint32_t i = 0; i < WALKS; i++) {

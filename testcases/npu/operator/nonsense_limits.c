@@ -1,5 +1,6 @@
 /*
- * nonsense_limits.c - which tasks the hardware has to accept, written from docs/npu/npu.md section 3 a third time, so that RTL and model do not share a mistake unseen.
+ * nonsense_limits.c - which tasks the hardware has to accept, written from docs/npu/npu.md section 3 a third time, so
+ * that RTL and model do not share a mistake unseen.
  */
 #include "nonsense.h"
 
@@ -18,7 +19,8 @@ static bool multiple(uint32_t v, uint32_t n) {
     return v % n == 0;
 }
 
-/* Limits of a unit by number; KW and KH of zero of the POOL are no limits of their own, because LEFT and TOP must be less. */
+/* Limits of a unit by number; KW and KH of zero of the POOL are no limits of their own, because LEFT and TOP must be
+ * less. */
 enum {
     G_OP,
     G_PAD_MODE,
@@ -156,9 +158,10 @@ static const char *const gemm_names[G_LIMITS] = {
     [G_OFM_PITCH] = "pitch of the output",
 };
 static const char *const alu_names[A_LIMITS] = {
-    "OP",           "TYPE of ALU_ACT", "P_KIND",           "Q_KIND",      "P and Q VECTOR", "COUNT",       "ROWS",       "PLANES",
-    "ADD_I32, act", "DOT, SUM, DUP",   "DOT, SUM, Q_KIND", "ALU_A_ADDR",  "ALU_A_RSTEP",    "ALU_A_PSTEP", "ALU_B_ADDR", "ALU_B_RSTEP",
-    "ALU_B_PSTEP",  "ALU_O_ADDR",      "ALU_O_RSTEP",      "ALU_O_PSTEP", "ALU_P_ADDR",     "ALU_Q_ADDR"};
+    "OP",          "TYPE of ALU_ACT", "P_KIND",       "Q_KIND",        "P and Q VECTOR",   "COUNT",
+    "ROWS",        "PLANES",          "ADD_I32, act", "DOT, SUM, DUP", "DOT, SUM, Q_KIND", "ALU_A_ADDR",
+    "ALU_A_RSTEP", "ALU_A_PSTEP",     "ALU_B_ADDR",   "ALU_B_RSTEP",   "ALU_B_PSTEP",      "ALU_O_ADDR",
+    "ALU_O_RSTEP", "ALU_O_PSTEP",     "ALU_P_ADDR",   "ALU_Q_ADDR"};
 static const char *const pool_names[P_LIMITS] = {"TYPE",
                                                  "IW not 0",
                                                  "IH not 0",
@@ -185,8 +188,9 @@ static const char *const pool_names[P_LIMITS] = {"TYPE",
 static const struct {
     const char *const *names;
     uint32_t count;
-} limits[NPU_UNIT_COUNT] = {
-    [NPU_UNIT_GEMM] = {gemm_names, G_LIMITS}, [NPU_UNIT_ALU] = {alu_names, A_LIMITS}, [NPU_UNIT_POOL] = {pool_names, P_LIMITS}};
+} limits[NPU_UNIT_COUNT] = {[NPU_UNIT_GEMM] = {gemm_names, G_LIMITS},
+                            [NPU_UNIT_ALU] = {alu_names, A_LIMITS},
+                            [NPU_UNIT_POOL] = {pool_names, P_LIMITS}};
 
 uint32_t non_limits(npu_unit unit) {
     return limits[unit].count;
@@ -236,8 +240,9 @@ static void gemm_get(uint32_t n, const non_task *t, gemm *g) {
 }
 
 static uint64_t gemm_options(const non_task *t, const gemm *g) {
-    return unless(g->op <= 2, G_OP) | unless(GET(t, GEMM_CTRL, PAD_MODE) == 0, G_PAD_MODE) | unless(GET(t, GEMM_ACT, TYPE) <= 11, G_ACT) |
-           unless(g->op == 0 || g->oc == g->ic, G_CHANNELS) | unless(!g->raw || GET(t, GEMM_CTRL, OSCALE) == 0, G_RAW_OSCALE) |
+    return unless(g->op <= 2, G_OP) | unless(GET(t, GEMM_CTRL, PAD_MODE) == 0, G_PAD_MODE) |
+           unless(GET(t, GEMM_ACT, TYPE) <= 11, G_ACT) | unless(g->op == 0 || g->oc == g->ic, G_CHANNELS) |
+           unless(!g->raw || GET(t, GEMM_CTRL, OSCALE) == 0, G_RAW_OSCALE) |
            unless(!g->raw || GET(t, GEMM_CTRL, BIAS) == 0, G_RAW_BIAS) | unless(!g->raw || !g->requant, G_RAW_REQUANT) |
            unless(!g->raw || GET(t, GEMM_ACT, TYPE) == 0, G_RAW_ACT);
 }
@@ -246,7 +251,8 @@ static uint64_t gemm_sizes(const gemm *g) {
     return unless(g->iw != 0, G_IW) | unless(g->ih != 0, G_IH) | unless(g->ic != 0, G_IC) | unless(g->ow != 0, G_OW) |
            unless(g->oh != 0, G_OH) | unless(g->oc != 0, G_OC) | unless(g->kw != 0, G_KW) | unless(g->kh != 0, G_KH) |
            unless(g->sw != 0, G_SW) | unless(g->sh != 0, G_SH) | unless(g->dw != 0, G_DW) | unless(g->dh != 0, G_DH) |
-           unless(g->oc <= 1024, G_OC_MAX) | unless(g->ih * g->iw <= 65535, G_PIXELS_IN) | unless(g->ow * g->oh <= 65535, G_PIXELS_OUT);
+           unless(g->oc <= 1024, G_OC_MAX) | unless(g->ih * g->iw <= 65535, G_PIXELS_IN) |
+           unless(g->ow * g->oh <= 65535, G_PIXELS_OUT);
 }
 
 /* Do the input rows of one group fit? */
@@ -261,7 +267,8 @@ static bool gemm_streams(uint32_t n, const gemm *g) {
 
 static uint64_t gemm_buffers(uint32_t n, const gemm *g) {
     const bool fits = g->ih * g->iw * g->icb <= IFM_WORDS || gemm_streams(n, g);
-    return unless(g->words <= WGT_WORDS, G_WEIGHTS) | unless(!g->res || (g->ocb + 1) / 2 * g->words <= WGT_WORDS, G_RESIDENT) |
+    return unless(g->words <= WGT_WORDS, G_WEIGHTS) |
+           unless(!g->res || (g->ocb + 1) / 2 * g->words <= WGT_WORDS, G_RESIDENT) |
            unless(fits, g->res ? G_ROWS : G_MAP);
 }
 
@@ -272,18 +279,22 @@ static uint64_t gemm_keeps(const non_task *t, const gemm *g, const non_before *b
     if (!b->resident) {
         return unless(g->res, G_KEEP_ALONE) | unless(false, G_KEEP_NOTHING);
     }
-    return unless(g->res, G_KEEP_ALONE) | unless(b->op == g->op, G_KEEP_OP) | unless(b->wgt_addr == REG(t, GEMM_WGT_ADDR), G_KEEP_ADDR) |
-           unless(b->kw == g->kw, G_KEEP_KW) | unless(b->kh == g->kh, G_KEEP_KH) | unless(b->ic == g->ic, G_KEEP_IC) |
-           unless(b->oc == g->oc, G_KEEP_OC);
+    return unless(g->res, G_KEEP_ALONE) | unless(b->op == g->op, G_KEEP_OP) |
+           unless(b->wgt_addr == REG(t, GEMM_WGT_ADDR), G_KEEP_ADDR) | unless(b->kw == g->kw, G_KEEP_KW) |
+           unless(b->kh == g->kh, G_KEEP_KH) | unless(b->ic == g->ic, G_KEEP_IC) | unless(b->oc == g->oc, G_KEEP_OC);
 }
 
 static uint64_t gemm_addresses(uint32_t n, const non_task *t, const gemm *g) {
     const uint32_t in = g->nhwc_in ? n : 4;
     const uint32_t out = g->requant ? n : 4;
-    return unless(multiple(REG(t, GEMM_WGT_ADDR), 16), G_WGT_ADDR) | unless(multiple(REG(t, GEMM_OSCALE_ADDR), 16), G_OSCALE_ADDR) |
-           unless(multiple(REG(t, GEMM_BIAS_ADDR), 16), G_BIAS_ADDR) | unless(multiple(REG(t, GEMM_PSUM_ADDR), 4), G_PSUM_ADDR) |
-           unless(multiple(REG(t, GEMM_PSUM_CSTEP), 4), G_PSUM_CSTEP) | unless(multiple(REG(t, GEMM_IFM_ADDR), in), G_IFM_ADDR) |
-           unless(multiple(REG(t, GEMM_IFM_CSTEP), in), G_IFM_CSTEP) | unless(multiple(REG(t, GEMM_OFM_ADDR), out), G_OFM_ADDR) |
+    return unless(multiple(REG(t, GEMM_WGT_ADDR), 16), G_WGT_ADDR) |
+           unless(multiple(REG(t, GEMM_OSCALE_ADDR), 16), G_OSCALE_ADDR) |
+           unless(multiple(REG(t, GEMM_BIAS_ADDR), 16), G_BIAS_ADDR) |
+           unless(multiple(REG(t, GEMM_PSUM_ADDR), 4), G_PSUM_ADDR) |
+           unless(multiple(REG(t, GEMM_PSUM_CSTEP), 4), G_PSUM_CSTEP) |
+           unless(multiple(REG(t, GEMM_IFM_ADDR), in), G_IFM_ADDR) |
+           unless(multiple(REG(t, GEMM_IFM_CSTEP), in), G_IFM_CSTEP) |
+           unless(multiple(REG(t, GEMM_OFM_ADDR), out), G_OFM_ADDR) |
            unless(multiple(REG(t, GEMM_OFM_CSTEP), out), G_OFM_CSTEP) |
            unless(!g->nhwc_in || REG(t, GEMM_IFM_CSTEP) >= g->icb * n, G_IFM_PITCH) |
            unless(!g->requant || REG(t, GEMM_OFM_CSTEP) >= g->ocb * n, G_OFM_PITCH);
@@ -292,7 +303,8 @@ static uint64_t gemm_addresses(uint32_t n, const non_task *t, const gemm *g) {
 static void judge_gemm(uint32_t n, const non_before *before, non_task *t) {
     gemm g;
     gemm_get(n, t, &g);
-    t->violated = gemm_options(t, &g) | gemm_sizes(&g) | gemm_buffers(n, &g) | gemm_keeps(t, &g, before) | gemm_addresses(n, t, &g);
+    t->violated = gemm_options(t, &g) | gemm_sizes(&g) | gemm_buffers(n, &g) | gemm_keeps(t, &g, before) |
+                  gemm_addresses(n, t, &g);
     t->keeps = t->violated == 0 && g.keep;
     const uint64_t tiles = tb_div_up_u64(g.ow * g.oh, 2 * n);
     const uint64_t blocks = tiles * g.ocb * g.kw * g.kh * (g.op == 0 ? g.icb : 1);
@@ -300,9 +312,10 @@ static void judge_gemm(uint32_t n, const non_before *before, non_task *t) {
 }
 
 static void judge_alu(non_task *t) {
-    static const uint16_t aligned[A_ALIGNED] = {NPU_REG_ALU_A_ADDR,  NPU_REG_ALU_A_RSTEP, NPU_REG_ALU_A_PSTEP, NPU_REG_ALU_B_ADDR,
-                                                NPU_REG_ALU_B_RSTEP, NPU_REG_ALU_B_PSTEP, NPU_REG_ALU_O_ADDR,  NPU_REG_ALU_O_RSTEP,
-                                                NPU_REG_ALU_O_PSTEP, NPU_REG_ALU_P_ADDR,  NPU_REG_ALU_Q_ADDR};
+    static const uint16_t aligned[A_ALIGNED] = {NPU_REG_ALU_A_ADDR, NPU_REG_ALU_A_RSTEP, NPU_REG_ALU_A_PSTEP,
+                                                NPU_REG_ALU_B_ADDR, NPU_REG_ALU_B_RSTEP, NPU_REG_ALU_B_PSTEP,
+                                                NPU_REG_ALU_O_ADDR, NPU_REG_ALU_O_RSTEP, NPU_REG_ALU_O_PSTEP,
+                                                NPU_REG_ALU_P_ADDR, NPU_REG_ALU_Q_ADDR};
     const uint64_t count = GET(t, ALU_SIZE, COUNT);
     const uint64_t rows = GET(t, ALU_ROWS, ROWS);
     const uint64_t planes = GET(t, ALU_ROWS, PLANES);
@@ -311,9 +324,10 @@ static void judge_alu(non_task *t) {
     const uint32_t q = GET(t, ALU_CTRL, Q_KIND);
     const uint32_t act = GET(t, ALU_ACT, TYPE);
     const bool reduces = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
-    t->violated = unless(op <= 16, A_OP) | unless(act <= 11, A_ACT) | unless(p <= 2, A_P_KIND) | unless(q <= 2, A_Q_KIND) |
-                  unless(!(p == 1 && q == 1), A_VECTORS) | unless(count != 0, A_COUNT) | unless(rows != 0, A_ROWS) |
-                  unless(planes != 0, A_PLANES) | unless(!(op == NPU_ALU_CTRL_OP_ADD_I32 && act != 0), A_I32_ACT) |
+    t->violated = unless(op <= 16, A_OP) | unless(act <= 11, A_ACT) | unless(p <= 2, A_P_KIND) |
+                  unless(q <= 2, A_Q_KIND) | unless(!(p == 1 && q == 1), A_VECTORS) | unless(count != 0, A_COUNT) |
+                  unless(rows != 0, A_ROWS) | unless(planes != 0, A_PLANES) |
+                  unless(!(op == NPU_ALU_CTRL_OP_ADD_I32 && act != 0), A_I32_ACT) |
                   unless(!reduces || GET(t, ALU_CTRL, DUP) == 0, A_REDUCE_DUP) | unless(!reduces || q == 0, A_REDUCE_Q);
     for (uint32_t i = 0; i < A_ALIGNED; i++) {
         t->violated |= unless(multiple(t->regs[aligned[i] / 4], 4), A_ALIGN + i);
@@ -337,12 +351,15 @@ static void judge_pool(uint32_t n, non_task *t) {
     const uint64_t c = GET(t, POOL_CHANNELS, C);
     const bool int8 = GET(t, POOL_CTRL, INT8) != 0;
     const uint64_t pitch = tb_div_up_u64(c, n) * n;
-    t->violated = unless(GET(t, POOL_CTRL, TYPE) <= 1, P_TYPE) | unless(iw != 0, P_IW) | unless(ih != 0, P_IH) | unless(ow != 0, P_OW) |
-                  unless(oh != 0, P_OH) | unless(c != 0, P_C) | unless(sw != 0, P_SW) | unless(sh != 0, P_SH);
-    t->violated |= unless(iw <= 512, P_IW_MAX) | unless(ow <= 64, P_OW_MAX) | unless(left < kw, P_LEFT) | unless(top < kh, P_TOP) |
-                   unless(ow == 0 || (ow - 1) * sw < iw + left, P_COLUMNS) | unless(oh == 0 || (oh - 1) * sh < ih + top, P_ROWS) |
+    t->violated = unless(GET(t, POOL_CTRL, TYPE) <= 1, P_TYPE) | unless(iw != 0, P_IW) | unless(ih != 0, P_IH) |
+                  unless(ow != 0, P_OW) | unless(oh != 0, P_OH) | unless(c != 0, P_C) | unless(sw != 0, P_SW) |
+                  unless(sh != 0, P_SH);
+    t->violated |= unless(iw <= 512, P_IW_MAX) | unless(ow <= 64, P_OW_MAX) | unless(left < kw, P_LEFT) |
+                   unless(top < kh, P_TOP) | unless(ow == 0 || (ow - 1) * sw < iw + left, P_COLUMNS) |
+                   unless(oh == 0 || (oh - 1) * sh < ih + top, P_ROWS) |
                    unless(!int8 || REG(t, POOL_IFM_CSTEP) >= pitch, P_IFM_PITCH) |
-                   unless(!int8 || REG(t, POOL_OFM_CSTEP) >= pitch, P_OFM_PITCH) | unless(multiple(REG(t, POOL_TAB_ADDR), 4), P_TAB);
+                   unless(!int8 || REG(t, POOL_OFM_CSTEP) >= pitch, P_OFM_PITCH) |
+                   unless(multiple(REG(t, POOL_TAB_ADDR), 4), P_TAB);
     for (uint32_t i = 0; i < P_ALIGNED; i++) {
         t->violated |= unless(multiple(t->regs[aligned[i] / 4], int8 ? n : 4), P_ALIGN + i);
     }
@@ -368,5 +385,6 @@ void non_remember(const non_task *t, non_before *before) {
         return;
     }
     gemm_get(4, t, &g); /* what is taken from it does not depend on N */
-    *before = (non_before){g.res, g.op, REG(t, GEMM_WGT_ADDR), (uint32_t)g.kw, (uint32_t)g.kh, (uint32_t)g.ic, (uint32_t)g.oc};
+    *before = (non_before){g.res,          g.op,           REG(t, GEMM_WGT_ADDR), (uint32_t)g.kw,
+                           (uint32_t)g.kh, (uint32_t)g.ic, (uint32_t)g.oc};
 }

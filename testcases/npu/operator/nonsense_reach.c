@@ -1,4 +1,5 @@
-/* nonsense_reach.c - what a legal task reads and writes, however wild its addresses and steps are (docs/npu/npu.md section 3). */
+/* nonsense_reach.c - what a legal task reads and writes, however wild its addresses and steps are (docs/npu/npu.md
+ * section 3). */
 #include "nonsense.h"
 
 #include "npu_regs.h"
@@ -47,9 +48,12 @@ static void add_flat(non_ranges *v, uint32_t addr, uint64_t bytes) {
     add_block(v, &(block){.addr = addr, .outer = 1, .inner = 1, .bytes = bytes});
 }
 
-static void add_map(non_ranges *v, bool nhwc, uint32_t n, uint32_t addr, uint32_t step, uint32_t channels, uint32_t pixels) {
-    const block pixel = {.addr = addr, .outer = 1, .inner = pixels, .inner_step = step, .bytes = tb_align_up(channels, n)};
-    const block plane = {.addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * 4};
+static void add_map(non_ranges *v, bool nhwc, uint32_t n, uint32_t addr, uint32_t step, uint32_t channels,
+                    uint32_t pixels) {
+    const block pixel = {
+        .addr = addr, .outer = 1, .inner = pixels, .inner_step = step, .bytes = tb_align_up(channels, n)};
+    const block plane = {
+        .addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * 4};
     add_block(v, nhwc ? &pixel : &plane);
 }
 
@@ -89,7 +93,9 @@ static void reach_alu(const non_task *t, non_ranges *reads, non_ranges *writes) 
     const uint64_t bytes = (uint64_t)GET(t, ALU_SIZE, COUNT) * 4;
     const block a = {REG(t, ALU_A_ADDR), planes, REG(t, ALU_A_PSTEP), rows, REG(t, ALU_A_RSTEP), bytes};
     const block b = {REG(t, ALU_B_ADDR), planes, REG(t, ALU_B_PSTEP), rows, REG(t, ALU_B_RSTEP), bytes};
-    const block o = {REG(t, ALU_O_ADDR), planes, REG(t, ALU_O_PSTEP), rows, REG(t, ALU_O_RSTEP), reduces ? 4 : dup ? 2 * bytes : bytes};
+    const block o = {REG(t, ALU_O_ADDR),  planes,
+                     REG(t, ALU_O_PSTEP), rows,
+                     REG(t, ALU_O_RSTEP), reduces ? 4 : dup ? 2 * bytes : bytes};
     const bool in_place = !reduces && !dup && a.addr == o.addr && (planes == 1 || a.outer_step == o.outer_step) &&
                           (rows == 1 || a.inner_step == o.inner_step);
     if (!in_place) { /* a row may go where it came from */

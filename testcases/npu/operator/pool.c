@@ -11,7 +11,8 @@ static const char *const type_names[] = {"max", "avg"};
 static const uint32_t shape_weight[POOL_SHAPE_COUNT] = {8, 3, 3, 2, 2, 3};
 
 static const tb_knob knobs_of_pool[] = {
-    {"shape", 0, POOL_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight, "kind of shape that the generator looks for"},
+    {"shape", 0, POOL_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight,
+     "kind of shape that the generator looks for"},
     {"w", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input columns"},
     {"h", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input rows"},
     {"c", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "channels"},
@@ -91,12 +92,15 @@ static void describe(pool_op *o) {
         snprintf(o->op.what, sizeof o->op.what, "%ux%ux%u, global %s pooling, %s", p->in.w, p->in.h, p->in.c, what,
                  size == 1 ? "INT8" : "FP32");
     } else {
-        snprintf(o->op.what, sizeof o->op.what, "%ux%ux%u -> %ux%ux%u, %s pooling, window %ux%u, stride %u %u, padding %u %u %u %u%s%s, %s",
-                 p->in.w, p->in.h, p->in.c, p->out.w, p->out.h, p->out.c, what, p->kw, p->kh, p->stride_w, p->stride_h, p->pad_l, p->pad_r,
-                 p->pad_t, p->pad_b, p->exclude_pad ? " excluded" : "", p->ceil_mode ? ", rounded up" : "", size == 1 ? "INT8" : "FP32");
+        snprintf(o->op.what, sizeof o->op.what,
+                 "%ux%ux%u -> %ux%ux%u, %s pooling, window %ux%u, stride %u %u, padding %u %u %u %u%s%s, %s", p->in.w,
+                 p->in.h, p->in.c, p->out.w, p->out.h, p->out.c, what, p->kw, p->kh, p->stride_w, p->stride_h, p->pad_l,
+                 p->pad_r, p->pad_t, p->pad_b, p->exclude_pad ? " excluded" : "", p->ceil_mode ? ", rounded up" : "",
+                 size == 1 ? "INT8" : "FP32");
     }
-    o->op.bounds = (tc_bounds){
-        .op = p->average ? "average pooling" : "max pooling", .read_bytes = size * o->op.a.count, .write_bytes = size * o->op.out.count};
+    o->op.bounds = (tc_bounds){.op = p->average ? "average pooling" : "max pooling",
+                               .read_bytes = size * o->op.a.count,
+                               .write_bytes = size * o->op.out.count};
 }
 
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {

@@ -6,19 +6,20 @@
 
 npu_pool pool_of(const tb_knobs *knobs) {
     const npu_layout layout = tb_knobs_get(knobs, "int8") != 0 ? NPU_INT8_NHWC : NPU_FP32_NCHW;
-    npu_pool p = {.in = {.w = tc_knob(knobs, "w"), .h = tc_knob(knobs, "h"), .c = tc_knob(knobs, "c"), .layout = layout},
-                  .average = tb_knobs_get(knobs, "type") != 0,
-                  .exclude_pad = tb_knobs_get(knobs, "exclude") != 0,
-                  .ceil_mode = tb_knobs_get(knobs, "ceil") != 0,
-                  .global = tb_knobs_get(knobs, "global") != 0,
-                  .kw = tc_knob(knobs, "kw"),
-                  .kh = tc_knob(knobs, "kh"),
-                  .stride_w = tc_knob(knobs, "sw"),
-                  .stride_h = tc_knob(knobs, "sh"),
-                  .pad_l = tc_knob(knobs, "pl"),
-                  .pad_r = tc_knob(knobs, "pr"),
-                  .pad_t = tc_knob(knobs, "pt"),
-                  .pad_b = tc_knob(knobs, "pb")};
+    npu_pool p = {
+        .in = {.w = tc_knob(knobs, "w"), .h = tc_knob(knobs, "h"), .c = tc_knob(knobs, "c"), .layout = layout},
+        .average = tb_knobs_get(knobs, "type") != 0,
+        .exclude_pad = tb_knobs_get(knobs, "exclude") != 0,
+        .ceil_mode = tb_knobs_get(knobs, "ceil") != 0,
+        .global = tb_knobs_get(knobs, "global") != 0,
+        .kw = tc_knob(knobs, "kw"),
+        .kh = tc_knob(knobs, "kh"),
+        .stride_w = tc_knob(knobs, "sw"),
+        .stride_h = tc_knob(knobs, "sh"),
+        .pad_l = tc_knob(knobs, "pl"),
+        .pad_r = tc_knob(knobs, "pr"),
+        .pad_t = tc_knob(knobs, "pt"),
+        .pad_b = tc_knob(knobs, "pb")};
     p.out = p.in;
     return p;
 }
@@ -28,7 +29,8 @@ npu_pool pool_of(const tb_knobs *knobs) {
 /* Ranges of maps, channels and windows for each class of shapes. */
 static void draw_class(const tensor_gen *g, pool_shape shape) {
     const int64_t n = g->n;
-    const bool too_large = (gen_pinned(g, "w") && gen_get(g, "w") > 255) || (gen_pinned(g, "h") && gen_get(g, "h") > 255);
+    const bool too_large =
+        (gen_pinned(g, "w") && gen_get(g, "w") > 255) || (gen_pinned(g, "h") && gen_get(g, "h") > 255);
     gen_put(g, "global", shape == POOL_WHOLE && !too_large ? 1 : 0);
     gen_size(g, "w", 64);
     gen_size(g, "h", 64);
@@ -174,7 +176,9 @@ void pool_settle(tb_knobs *k) {
     const int64_t pad = tb_knobs_get(k, "pl");
     settle_both(k, "k", "kw", "kh");
     settle_both(k, "s", "sw", "sh");
-    tb_knobs_set(k, "p", pad == tb_knobs_get(k, "pr") && pad == tb_knobs_get(k, "pt") && pad == tb_knobs_get(k, "pb") ? pad : -1);
+    tb_knobs_set(k, "p",
+                 pad == tb_knobs_get(k, "pr") && pad == tb_knobs_get(k, "pt") && pad == tb_knobs_get(k, "pb") ? pad
+                                                                                                              : -1);
 }
 
 int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
@@ -186,7 +190,8 @@ int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *
     draw_window(&g);
     const npu_pool p = pool_of(knobs);
     const int64_t low[] = {1, (int64_t)p.kh - p.pad_t - p.pad_b, (int64_t)p.kw - p.pad_l - p.pad_r};
-    while (cost(n, knobs) > gen_budget(n) && gen_shrink(&g, sizes, low, shape == POOL_WIDE && !gen_pinned(&g, "h") ? 2 : 3)) {
+    while (cost(n, knobs) > gen_budget(n) &&
+           gen_shrink(&g, sizes, low, shape == POOL_WIDE && !gen_pinned(&g, "h") ? 2 : 3)) {
     }
     return pool_check(n, knobs, err, err_size);
 }
@@ -206,8 +211,10 @@ int pool_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     }
     const npu_status status = npu_pool_shape(&p, &ow, &oh);
     if (status != NPU_OK) {
-        snprintf(err, err_size, "impossible pooling (w=%u h=%u kw=%u kh=%u sw=%u sh=%u pl=%u pr=%u pt=%u pb=%u global=%d): %s", p.in.w,
-                 p.in.h, p.kw, p.kh, p.stride_w, p.stride_h, p.pad_l, p.pad_r, p.pad_t, p.pad_b, p.global ? 1 : 0, npu_strerror(status));
+        snprintf(err, err_size,
+                 "impossible pooling (w=%u h=%u kw=%u kh=%u sw=%u sh=%u pl=%u pr=%u pt=%u pb=%u global=%d): %s", p.in.w,
+                 p.in.h, p.kw, p.kh, p.stride_w, p.stride_h, p.pad_l, p.pad_r, p.pad_t, p.pad_b, p.global ? 1 : 0,
+                 npu_strerror(status));
         return -1;
     }
     if ((uint64_t)p.in.w * p.in.h * p.in.c > TENSOR_MAX_ELEMENTS || (uint64_t)ow * oh * p.in.c > TENSOR_MAX_ELEMENTS) {

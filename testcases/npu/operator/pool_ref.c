@@ -1,5 +1,6 @@
 /*
- * pool_ref.c - pooling straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares nothing with driver, model and RTL.
+ * pool_ref.c - pooling straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It
+ * shares nothing with driver, model and RTL.
  */
 #include "pool.h"
 
@@ -7,13 +8,15 @@
 
 uint32_t pool_windows(uint32_t map, uint32_t before, uint32_t after, uint32_t k, uint32_t stride, bool ceil_mode) {
     uint32_t count = 0;
-    /* a window counts when it lies inside the padded map; with ceil_mode also the one after those, unless it begins in the right padding */
+    /* a window counts when it lies inside the padded map; with ceil_mode also the one after those, unless it begins in
+     * the right padding */
     for (uint32_t begin = 0; begin + k <= map + before + after; begin += stride) {
         count++;
     }
     const uint32_t next = count * stride;
     const uint32_t end = count == 0 ? 0 : next - stride + k; /* of the last one */
-    if (ceil_mode && end < map + before + after && next < map + before && (count > 0 || k - (map + before + after) < stride)) {
+    if (ceil_mode && end < map + before + after && next < map + before &&
+        (count > 0 || k - (map + before + after) < stride)) {
         count++;
     }
     return count;

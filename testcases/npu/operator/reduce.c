@@ -1,5 +1,6 @@
 /*
- * reduce.c - the reduce test: inner products of any length and global averages of any map, in memory and in the result register.
+ * reduce.c - the reduce test: inner products of any length and global averages of any map, in memory and in the result
+ * register.
  */
 #include "reduce.h"
 
@@ -39,7 +40,8 @@ static npu_tensor shape_of(const tb_knobs *knobs) {
     if (is_dot(knobs)) {
         return (npu_tensor){.w = tc_knob(knobs, "len"), .h = 1, .c = 1, .layout = NPU_FP32_NCHW};
     }
-    return (npu_tensor){.w = tc_knob(knobs, "w"), .h = tc_knob(knobs, "h"), .c = tc_knob(knobs, "c"), .layout = NPU_FP32_NCHW};
+    return (npu_tensor){
+        .w = tc_knob(knobs, "w"), .h = tc_knob(knobs, "h"), .c = tc_knob(knobs, "c"), .layout = NPU_FP32_NCHW};
 }
 
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
@@ -127,7 +129,8 @@ static npu_status run_it(npu *dev, tensor_op *op) {
     reduce_op *o = (reduce_op *)op;
     o->ran = true;
     if (o->dot) {
-        return npu_dot_run(dev, o->op.a.at.addr, o->op.b.at.addr, o->op.a.at.w, o->scale, o->op.out.at.addr, &o->result);
+        return npu_dot_run(dev, o->op.a.at.addr, o->op.b.at.addr, o->op.a.at.w, o->scale, o->op.out.at.addr,
+                           &o->result);
     }
     return npu_global_average_run(dev, &o->op.a.at, o->op.out.at.addr, o->op.out.at.step);
 }
@@ -177,7 +180,8 @@ static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char
     gen_draw_in(&g, "w", 1, gen_chance(&g, "w", 1, 8) ? 65535 : 60);
     gen_draw_in(&g, "h", 1, gen_chance(&g, "h", 1, 8) ? 2000 : 60);
     gen_draw_in(&g, "c", 1, gen_chance(&g, "c", 1, 8) ? 2000 : 40);
-    while (!is_dot(knobs) && elements(knobs) / 8 * gen_slowness(knobs) + UINT64_C(50) * tc_knob(knobs, "c") > gen_budget(n) / 2 &&
+    while (!is_dot(knobs) &&
+           elements(knobs) / 8 * gen_slowness(knobs) + UINT64_C(50) * tc_knob(knobs, "c") > gen_budget(n) / 2 &&
            gen_shrink(&g, sizes, NULL, 3)) {
     }
     return check(n, knobs, err, err_size);

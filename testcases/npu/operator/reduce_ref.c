@@ -1,4 +1,5 @@
-/* reduce_ref.c - reductions of the ALU from their definition (docs/npu/npu.md section 2), in the host's own arithmetic. */
+/* reduce_ref.c - reductions of the ALU from their definition (docs/npu/npu.md section 2), in the host's own arithmetic.
+ */
 #include "reduce.h"
 
 #define ACCUMULATORS 32u

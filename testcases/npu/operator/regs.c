@@ -1,5 +1,6 @@
 /*
- * regs.c - directed test of the registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset, a result that waits for its task.
+ * regs.c - directed test of the registers: reset values, writable bits, event flags, refused tasks, overrun, soft
+ * reset, a result that waits for its task.
  */
 #include "regs.h"
 
@@ -33,7 +34,8 @@ static uint32_t idle_value(const tc_run *run, const reg *r) {
 static bool check_reset_values(tc_run *run) {
     for (size_t i = 0; i < REGS; i++) {
         /* whether ALU and POOL are present is the build's business */
-        const uint32_t mask = regs[i].offset == NPU_REG_CONFIG ? ~(NPU_CONFIG_EN_ALU_MASK | NPU_CONFIG_EN_POOL_MASK) : UINT32_MAX;
+        const uint32_t mask =
+            regs[i].offset == NPU_REG_CONFIG ? ~(NPU_CONFIG_EN_ALU_MASK | NPU_CONFIG_EN_POOL_MASK) : UINT32_MAX;
         if (!tc_expect(run, regs[i].name, regs[i].offset, mask, idle_value(run, &regs[i]))) {
             return false;
         }
@@ -69,15 +71,17 @@ static const reg *reg_at(uint32_t offset) {
 
 static bool check_unused(tc_run *run) {
     for (uint32_t offset = 0; offset < 512; offset += 4) {
-        if (reg_at(offset) == NULL && (!tc_expect(run, "unused offset", offset, UINT32_MAX, 0) || !tc_write(run, offset, UINT32_MAX) ||
-                                       !tc_expect(run, "unused offset", offset, UINT32_MAX, 0))) {
+        if (reg_at(offset) == NULL &&
+            (!tc_expect(run, "unused offset", offset, UINT32_MAX, 0) || !tc_write(run, offset, UINT32_MAX) ||
+             !tc_expect(run, "unused offset", offset, UINT32_MAX, 0))) {
             return false;
         }
     }
     return true;
 }
 
-/* Random values in all writable registers at once: no register shows another one's value, and read-only ones keep theirs. */
+/* Random values in all writable registers at once: no register shows another one's value, and read-only ones keep
+ * theirs. */
 static bool check_writable(tc_run *run, unsigned rounds) {
     tb_rng rng = tb_rng_stream(run->seed, "regs.values");
     uint32_t value[REGS] = {0};
@@ -104,8 +108,9 @@ static bool check_writable(tc_run *run, unsigned rounds) {
 }
 
 bool regs_check_w1c(tc_run *run, const char *name, uint32_t offset, uint32_t flag) {
-    return tc_expect(run, name, offset, UINT32_MAX, flag) && tc_write(run, offset, 0) && tc_expect(run, name, offset, UINT32_MAX, flag) &&
-           tc_write(run, offset, ~flag) && tc_expect(run, name, offset, UINT32_MAX, flag) && tc_write(run, offset, flag) &&
+    return tc_expect(run, name, offset, UINT32_MAX, flag) && tc_write(run, offset, 0) &&
+           tc_expect(run, name, offset, UINT32_MAX, flag) && tc_write(run, offset, ~flag) &&
+           tc_expect(run, name, offset, UINT32_MAX, flag) && tc_write(run, offset, flag) &&
            tc_expect(run, name, offset, UINT32_MAX, 0);
 }
 
@@ -113,8 +118,8 @@ static bool irq_line(tc_run *run, const regs_unit *unit, bool want) {
     const npu_hal *hal = npu_dev_hal(run->dev);
     const npu_hal_status got = hal->wait_irq(hal->ctx, unit->line, 1);
     if (got != (want ? NPU_HAL_OK : NPU_HAL_TIMEOUT)) {
-        tc_fail(run, "regs: interrupt line", "the %s interrupt line is %s, expected %s", unit->name, want ? "low" : "high",
-                want ? "high" : "low");
+        tc_fail(run, "regs: interrupt line", "the %s interrupt line is %s, expected %s", unit->name,
+                want ? "low" : "high", want ? "high" : "low");
         return false;
     }
     return true;
@@ -122,11 +127,12 @@ static bool irq_line(tc_run *run, const regs_unit *unit, bool want) {
 
 /* The interrupts of the other units are enabled while this one's is not. */
 bool regs_check_irq(tc_run *run, const regs_unit *unit) {
-    return tc_write(run, NPU_REG_IRQ_ENABLE, ALL_IRQS & ~unit->irq) && tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) &&
-           irq_line(run, unit, false) && tc_write(run, NPU_REG_IRQ_ENABLE, unit->irq) &&
+    return tc_write(run, NPU_REG_IRQ_ENABLE, ALL_IRQS & ~unit->irq) &&
+           tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) && irq_line(run, unit, false) &&
+           tc_write(run, NPU_REG_IRQ_ENABLE, unit->irq) &&
            tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, unit->id) && irq_line(run, unit, true) &&
-           regs_check_w1c(run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, unit->irq) && tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) &&
-           irq_line(run, unit, false);
+           regs_check_w1c(run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, unit->irq) &&
+           tc_expect(run, "IRQ_ID", NPU_REG_IRQ_ID, UINT32_MAX, 0) && irq_line(run, unit, false);
 }
 
 bool regs_wait_idle(tc_run *run) {
@@ -217,7 +223,8 @@ static bool keep_busy(tc_run *run, const regs_unit *unit, uint32_t base) {
     return regs_write_task(run, unit, base, &unit->longer, true);
 }
 
-/* A register, or an offset without one, while a task runs: settings of later tasks can be written, everything else stays. */
+/* A register, or an offset without one, while a task runs: settings of later tasks can be written, everything else
+ * stays. */
 static bool check_busy_access(tc_run *run, const regs_unit *unit, uint32_t base, uint32_t offset, tb_rng *rng) {
     const reg *r = reg_at(offset);
     const uint32_t any = tb_rng_u32(rng);
@@ -236,7 +243,8 @@ static bool check_busy_access(tc_run *run, const regs_unit *unit, uint32_t base,
         return false;
     }
     if (r == NULL || r->access == NPU_ACCESS_WO) {
-        return keep_busy(run, unit, base) && tc_expect(run, r == NULL ? "unused offset" : r->name, offset, UINT32_MAX, 0);
+        return keep_busy(run, unit, base) &&
+               tc_expect(run, r == NULL ? "unused offset" : r->name, offset, UINT32_MAX, 0);
     }
     if (r->access == NPU_ACCESS_RW) {
         return tc_expect(run, r->name, offset, UINT32_MAX, value);
@@ -266,8 +274,9 @@ static bool check_busy_units(tc_run *run, uint32_t base) {
             printf("not run: overrun and reset of a busy %s: it is not in this build\n", units[i]->name);
             continue;
         }
-        if (!soft_reset(run) || !regs_check_overrun(run, units[i], base) || !soft_reset(run) || !check_reset_values(run) ||
-            !check_reset_while_busy(run, units[i], base) || !soft_reset(run) || !check_access_while_busy(run, units[i], base)) {
+        if (!soft_reset(run) || !regs_check_overrun(run, units[i], base) || !soft_reset(run) ||
+            !check_reset_values(run) || !check_reset_while_busy(run, units[i], base) || !soft_reset(run) ||
+            !check_access_while_busy(run, units[i], base)) {
             return false;
         }
         if (units[i] == &regs_alu && (!soft_reset(run) || !regs_check_result(run, base))) {
@@ -303,8 +312,8 @@ static int execute(tc_run *run) {
         return -1;
     }
     const bool good = soft_reset(run) && check_reset_values(run) && check_unused(run) &&
-                      check_writable(run, tc_knob(run->knobs, "rounds")) && soft_reset(run) && check_reset_values(run) &&
-                      check_tasks(run, base);
+                      check_writable(run, tc_knob(run->knobs, "rounds")) && soft_reset(run) &&
+                      check_reset_values(run) && check_tasks(run, base);
     if (run->setup.kind == NPU_DEV_MODEL) {
         printf("not run: overrun and reset of a busy device: the model is never busy\n");
         return 0;
@@ -319,7 +328,8 @@ static const tb_knob knobs[] = {
 };
 
 const tc_test tc_regs = {.name = "regs",
-                         .help = "registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset",
+                         .help =
+                             "registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset",
                          .knobs = knobs,
                          .knob_count = sizeof knobs / sizeof knobs[0],
                          .generate = tc_generate_any,

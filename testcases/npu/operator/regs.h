@@ -59,7 +59,8 @@ bool regs_check_limits(tc_run *run, const regs_unit *unit, uint32_t base);
 bool regs_check_legal(tc_run *run, const regs_unit *unit, uint32_t base);
 /* The unit is left out: a start is an error. */
 bool regs_check_absent(tc_run *run, const regs_unit *unit, uint32_t base);
-/* The result of a sum shows when the task completes and not before, while other registers are read. For an idle device after reset. */
+/* The result of a sum shows when the task completes and not before, while other registers are read. For an idle device
+ * after reset. */
 bool regs_check_result(tc_run *run, uint32_t base);
 /* Start tasks until the device takes no more: the one too many is dropped, the others complete. */
 bool regs_check_overrun(tc_run *run, const regs_unit *unit, uint32_t base);

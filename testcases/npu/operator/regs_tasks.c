@@ -14,9 +14,9 @@
 #define GEMM_OP(op) (GEMM_MIN | (uint32_t)(op) << NPU_GEMM_CTRL_OP_LSB)
 #define ALU_OP(op) ((uint32_t)(op) << NPU_ALU_CTRL_OP_LSB)
 #define ALU_KIND(p, q) ((uint32_t)(p) << NPU_ALU_CTRL_P_KIND_LSB | (uint32_t)(q) << NPU_ALU_CTRL_Q_KIND_LSB)
-#define ADDRESS(reg, at)                                                                                                                   \
+#define ADDRESS(reg, at)                                                                                               \
     { NPU_REG_##reg, at, true }
-#define VALUE(reg, value)                                                                                                                  \
+#define VALUE(reg, value)                                                                                              \
     { NPU_REG_##reg, value, false }
 
 /* One pixel, one channel, kernel 1. */
@@ -40,10 +40,21 @@ static const regs_setting gemm_task[] = {ADDRESS(GEMM_IFM_ADDR, 0),
                                          VALUE(GEMM_CTRL, GEMM_MIN)};
 
 /* One element copied. */
-static const regs_setting alu_task[] = {
-    ADDRESS(ALU_A_ADDR, 0),       VALUE(ALU_A_RSTEP, 16),        VALUE(ALU_A_PSTEP, 16), ADDRESS(ALU_B_ADDR, 0), VALUE(ALU_B_RSTEP, 16),
-    VALUE(ALU_B_PSTEP, 16),       ADDRESS(ALU_O_ADDR, REGS_OUT), VALUE(ALU_O_RSTEP, 16), VALUE(ALU_O_PSTEP, 16), VALUE(ALU_SIZE, 1),
-    VALUE(ALU_ROWS, 0x00010001u), ADDRESS(ALU_P_ADDR, 0),        ADDRESS(ALU_Q_ADDR, 0), VALUE(ALU_ACT, 0),      VALUE(ALU_CTRL, 0)};
+static const regs_setting alu_task[] = {ADDRESS(ALU_A_ADDR, 0),
+                                        VALUE(ALU_A_RSTEP, 16),
+                                        VALUE(ALU_A_PSTEP, 16),
+                                        ADDRESS(ALU_B_ADDR, 0),
+                                        VALUE(ALU_B_RSTEP, 16),
+                                        VALUE(ALU_B_PSTEP, 16),
+                                        ADDRESS(ALU_O_ADDR, REGS_OUT),
+                                        VALUE(ALU_O_RSTEP, 16),
+                                        VALUE(ALU_O_PSTEP, 16),
+                                        VALUE(ALU_SIZE, 1),
+                                        VALUE(ALU_ROWS, 0x00010001u),
+                                        ADDRESS(ALU_P_ADDR, 0),
+                                        ADDRESS(ALU_Q_ADDR, 0),
+                                        VALUE(ALU_ACT, 0),
+                                        VALUE(ALU_CTRL, 0)};
 
 /* The maximum of one element. */
 static const regs_setting pool_task[] = {ADDRESS(POOL_IFM_ADDR, 0),
@@ -127,10 +138,12 @@ static const regs_change gemm_bad[] = {
     /* INT8 tensors: alignment and pitch */
     {{VALUE(GEMM_CTRL, GEMM_MIN & ~NPU_GEMM_CTRL_LAYOUT_MASK), ADDRESS(GEMM_IFM_ADDR, 2)}},
     {{VALUE(GEMM_CTRL, GEMM_MIN & ~NPU_GEMM_CTRL_LAYOUT_MASK), VALUE(GEMM_IFM_CSTEP, 34)}},
-    {{VALUE(GEMM_CTRL, GEMM_MIN & ~NPU_GEMM_CTRL_LAYOUT_MASK), VALUE(GEMM_IFM_CSTEP, 32), VALUE(GEMM_CHANNELS, 0x00010021u)}},
+    {{VALUE(GEMM_CTRL, GEMM_MIN & ~NPU_GEMM_CTRL_LAYOUT_MASK), VALUE(GEMM_IFM_CSTEP, 32),
+      VALUE(GEMM_CHANNELS, 0x00010021u)}},
     {{VALUE(GEMM_CTRL, GEMM_MIN | NPU_GEMM_CTRL_REQUANT_MASK), ADDRESS(GEMM_OFM_ADDR, REGS_OUT + 2)}},
     {{VALUE(GEMM_CTRL, GEMM_MIN | NPU_GEMM_CTRL_REQUANT_MASK), VALUE(GEMM_OFM_CSTEP, 33)}},
-    {{VALUE(GEMM_CTRL, GEMM_MIN | NPU_GEMM_CTRL_REQUANT_MASK), VALUE(GEMM_OFM_CSTEP, 32), VALUE(GEMM_CHANNELS, 0x00210001u)}},
+    {{VALUE(GEMM_CTRL, GEMM_MIN | NPU_GEMM_CTRL_REQUANT_MASK), VALUE(GEMM_OFM_CSTEP, 32),
+      VALUE(GEMM_CHANNELS, 0x00210001u)}},
     /* sizes */
     {{VALUE(GEMM_IFM_SIZE, 0x00010000u)}},
     {{VALUE(GEMM_IFM_SIZE, 0x00000001u)}},
@@ -227,8 +240,10 @@ static const regs_change pool_bad[] = {
     {{VALUE(POOL_OFM_CSTEP, 33)}},
     {{VALUE(POOL_OFM_RSTEP, 258)}},
     {{ADDRESS(POOL_TAB_ADDR, 2)}},
-    {{VALUE(POOL_CTRL, NPU_POOL_CTRL_INT8_MASK), VALUE(POOL_IFM_CSTEP, 32), VALUE(POOL_OFM_CSTEP, 64), VALUE(POOL_CHANNELS, 33)}},
-    {{VALUE(POOL_CTRL, NPU_POOL_CTRL_INT8_MASK), VALUE(POOL_IFM_CSTEP, 64), VALUE(POOL_OFM_CSTEP, 32), VALUE(POOL_CHANNELS, 33)}},
+    {{VALUE(POOL_CTRL, NPU_POOL_CTRL_INT8_MASK), VALUE(POOL_IFM_CSTEP, 32), VALUE(POOL_OFM_CSTEP, 64),
+      VALUE(POOL_CHANNELS, 33)}},
+    {{VALUE(POOL_CTRL, NPU_POOL_CTRL_INT8_MASK), VALUE(POOL_IFM_CSTEP, 64), VALUE(POOL_OFM_CSTEP, 32),
+      VALUE(POOL_CHANNELS, 33)}},
 };
 
 static const regs_setting *changed(const regs_change *change, const regs_setting *s) {
@@ -307,11 +322,13 @@ bool regs_check_result(tc_run *run, uint32_t base) {
                 return false;
             }
             if (count == tasks && got != before) {
-                tc_fail(run, "regs: result too early", "ALU_RESULT is 0x%08X while the task runs, expected 0x%08X, as before", got, before);
+                tc_fail(run, "regs: result too early",
+                        "ALU_RESULT is 0x%08X while the task runs, expected 0x%08X, as before", got, before);
                 return false;
             }
         }
-        if (!regs_wait_count(run, &regs_alu, tasks + 1) || !tc_expect(run, "ALU_RESULT", NPU_REG_ALU_RESULT, UINT32_MAX, want)) {
+        if (!regs_wait_count(run, &regs_alu, tasks + 1) ||
+            !tc_expect(run, "ALU_RESULT", NPU_REG_ALU_RESULT, UINT32_MAX, want)) {
             return false;
         }
         before = want;
@@ -338,7 +355,8 @@ bool regs_check_overrun(tc_run *run, const regs_unit *unit, uint32_t base) {
         started++;
     }
     if (started == 64) {
-        tc_fail(run, "regs: never full", "64 tasks of the %s were started and its bit of STATUS was never 0", unit->name);
+        tc_fail(run, "regs: never full", "64 tasks of the %s were started and its bit of STATUS was never 0",
+                unit->name);
         return false;
     }
     /* A task may have been taken between the look at STATUS and the start. */

@@ -1,5 +1,6 @@
 /*
- * sequence.c - random tasks of GEMM, ALU and POOL one after another and side by side on one device, without a reset between them.
+ * sequence.c - random tasks of GEMM, ALU and POOL one after another and side by side on one device, without a reset
+ * between them.
  *
  * Written on the registers, so that every legal setting occurs, also those that the driver has no use for.
  */
@@ -35,7 +36,8 @@ static const tb_knob knobs[] = {
      "bursts answered with SLVERR in a second run; a third one is clean again"},
     {"skip", 0, (1 << SEQ_MAX_TASKS) - 1, (tb_knob_kind)LATER_UNIFORM, NULL, NULL,
      "bit i: task i is drawn and left out (for shrinking, as the rest)"},
-    {"cut_map", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL, "1..7: maps and rows of at most 64, 32 .. 1; 0: as drawn"},
+    {"cut_map", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL,
+     "1..7: maps and rows of at most 64, 32 .. 1; 0: as drawn"},
     {"cut_ch", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL, "the same of channels and planes"},
     {"cut_k", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL, "the same of kernels and windows"},
     {"values", 0, RAMP, (tb_knob_kind)LATER_ENUM, value_names, NULL, "data of all operands"},
@@ -155,7 +157,8 @@ static bool poll(tc_run *run, const char *name, uint32_t offset, uint32_t mask, 
         }
     }
     if ((value & mask) != want) {
-        tc_fail(run, "sequence: time-out", "%s is 0x%08X after %u reads, expected 0x%08X (%s)", name, value, MAX_POLLS, want, what);
+        tc_fail(run, "sequence: time-out", "%s is 0x%08X after %u reads, expected 0x%08X (%s)", name, value, MAX_POLLS,
+                want, what);
     }
     return (value & mask) == want;
 }
@@ -277,14 +280,16 @@ bool seq_run(tc_run *run, seq_list *list, bool serial) {
 /* What ran, for a person who looks at a failure. */
 static void print_list(const seq_list *list) {
     if (list->runs > 1) {
-        printf("sequence: failed in run %u%s\n", list->runs, list->runs == 2 ? ", the one with errors on the bus" : ", after the errors");
+        printf("sequence: failed in run %u%s\n", list->runs,
+               list->runs == 2 ? ", the one with errors on the bus" : ", after the errors");
     }
     for (uint32_t i = 0; i < list->errors; i++) {
         const seq_error *e = &list->error[i];
         printf("sequence: SLVERR on %s burst %u of channel %u\n", e->write ? "write" : "read", e->burst, e->channel);
     }
     for (uint32_t i = 0; i < list->count; i++) {
-        printf("sequence: task %u%s: %s\n", list->task[i].number, i < list->started ? "" : " (not started)", list->task[i].what);
+        printf("sequence: task %u%s: %s\n", list->task[i].number, i < list->started ? "" : " (not started)",
+               list->task[i].what);
     }
 }
 
@@ -303,8 +308,8 @@ static void run_tasks(tc_run *run, seq_list *list) {
 static int execute(tc_run *run) {
     seq_list *list = calloc(1, sizeof *list);
     int rc = list == NULL ? seq_no_memory(run)
-                          : tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20,
-                                    NPU_WAIT_POLL, TIMEOUT_US);
+                          : tc_open(run, tb_knobs_get_name(run->knobs, "bus"),
+                                    (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20, NPU_WAIT_POLL, TIMEOUT_US);
     if (rc == 0) {
         rc = draw_all(run, list);
     }
@@ -336,7 +341,8 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
 static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
     (void)plain;
     tb_knobs_draw(drawn, seed);
-    static const char *const pinned_only[] = {"first", "skip", "cut_map", "cut_ch", "cut_k", "values"}; /* to cut a failure down */
+    /* to cut a failure down */
+    static const char *const pinned_only[] = {"first", "skip", "cut_map", "cut_ch", "cut_k", "values"};
     for (size_t i = 0; i < sizeof pinned_only / sizeof pinned_only[0]; i++) {
         tb_knobs_draw_in(drawn, pinned_only[i], seed, 0, 0);
     }

@@ -1,8 +1,9 @@
 /*
- * sequence_errors.c - error responses in the middle of a sequence: the unit that asked notes them, the others do not notice, and the next sequence is clean.
+ * sequence_errors.c - error responses in the middle of a sequence: the unit that asked notes them, the others do not
+ * notice, and the next sequence is clean.
  *
- * In tandem the device knows from the addresses whose ERR bit and interrupt must rise, and compares what the other units wrote (docs/architecture.md
- * section 5); what is checked here holds for the RTL alone, too.
+ * In tandem the device knows from the addresses whose ERR bit and interrupt must rise, and compares what the other
+ * units wrote (docs/architecture.md section 5); what is checked here holds for the RTL alone, too.
  */
 #include "sequence.h"
 
@@ -15,9 +16,11 @@ static const struct {
     uint32_t bus[2][2]; /* [0 read, 1 write][channel] */
     uint32_t irq;
 } units[NPU_UNIT_COUNT] = {
-    [NPU_UNIT_ALU] = {{{NPU_ERR_ALU_BUS_RD0_MASK, NPU_ERR_ALU_BUS_RD1_MASK}, {NPU_ERR_ALU_BUS_WR0_MASK, NPU_ERR_ALU_BUS_WR1_MASK}},
+    [NPU_UNIT_ALU] = {{{NPU_ERR_ALU_BUS_RD0_MASK, NPU_ERR_ALU_BUS_RD1_MASK},
+                       {NPU_ERR_ALU_BUS_WR0_MASK, NPU_ERR_ALU_BUS_WR1_MASK}},
                       NPU_IRQ_STATUS_ALU_MASK},
-    [NPU_UNIT_POOL] = {{{NPU_ERR_POOL_BUS_RD0_MASK, NPU_ERR_POOL_BUS_RD1_MASK}, {NPU_ERR_POOL_BUS_WR0_MASK, NPU_ERR_POOL_BUS_WR1_MASK}},
+    [NPU_UNIT_POOL] = {{{NPU_ERR_POOL_BUS_RD0_MASK, NPU_ERR_POOL_BUS_RD1_MASK},
+                        {NPU_ERR_POOL_BUS_WR0_MASK, NPU_ERR_POOL_BUS_WR1_MASK}},
                        NPU_IRQ_STATUS_POOL_MASK},
     [NPU_UNIT_GEMM] = {{{NPU_ERR_BUS_RD0_MASK, NPU_ERR_BUS_RD1_MASK}, {NPU_ERR_BUS_WR0_MASK, NPU_ERR_BUS_WR1_MASK}},
                        NPU_IRQ_STATUS_GEMM_MASK},
@@ -71,8 +74,9 @@ static bool check_reported(tc_run *run, const seq_list *list) {
         want_irq |= (err & all) != 0 ? units[u].irq : 0;
     }
     if ((err & ~allowed) != 0 || (want_irq & ~irq) != 0) {
-        tc_fail(run, "sequence: wrong error", "ERR is 0x%08X, expected no bits but 0x%08X; IRQ_STATUS is 0x%X, expected 0x%X", err, allowed,
-                irq, want_irq);
+        tc_fail(run, "sequence: wrong error",
+                "ERR is 0x%08X, expected no bits but 0x%08X; IRQ_STATUS is 0x%X, expected 0x%X", err, allowed, irq,
+                want_irq);
         return false;
     }
     return true;
@@ -89,8 +93,9 @@ static bool restart(tc_run *run, const char *when) {
 /* Sometimes as a driver that gives up, sometimes as one that goes on. */
 static bool recover(tc_run *run) {
     tb_rng rng = tb_rng_stream(run->seed, "sequence.recover");
-    return seq_chance(&rng, 2) ? restart(run, "npu_init after the errors")
-                               : tc_write(run, NPU_REG_ERR, UINT32_MAX) && tc_write(run, NPU_REG_IRQ_STATUS, UINT32_MAX);
+    return seq_chance(&rng, 2)
+               ? restart(run, "npu_init after the errors")
+               : tc_write(run, NPU_REG_ERR, UINT32_MAX) && tc_write(run, NPU_REG_IRQ_STATUS, UINT32_MAX);
 }
 
 void seq_run_with_errors(tc_run *run, seq_list *list, uint32_t errors) {

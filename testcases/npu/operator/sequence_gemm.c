@@ -193,8 +193,8 @@ static bool make_factors(tc_run *run, tb_rng *rng, const gemm_shape *s, uint32_t
 }
 
 static void write_geometry(const gemm_shape *s, tb_rng *rng, seq_task *t) {
-    const bool square =
-        s->kw == s->kh && s->kw <= 7 && s->sw == s->sh && s->sw <= 7 && s->dw == 1 && s->dh == 1 && s->pad_l <= 3 && s->pad_t <= 3;
+    const bool square = s->kw == s->kh && s->kw <= 7 && s->sw == s->sh && s->sw <= 7 && s->dw == 1 && s->dh == 1 &&
+                        s->pad_l <= 3 && s->pad_t <= 3;
     const bool ext = !square || seq_chance(rng, 2);
     const uint32_t short_form = s->kw << NPU_GEMM_CTRL_KERNEL_LSB | s->sw << NPU_GEMM_CTRL_STRIDE_LSB |
                                 s->pad_l << NPU_GEMM_CTRL_PAD_LEFT_LSB | s->pad_t << NPU_GEMM_CTRL_PAD_TOP_LSB;
@@ -225,8 +225,8 @@ int seq_draw_gemm(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *t) {
     draw_shape(run->n, rng, before, &s);
     cut_shape(run, &s);
     const uint32_t wgt = s.keep ? before->addr : s.op == 2 ? 0x100u : make_weights(run, rng, &s);
-    const bool good = wgt != 0 && make_input(run, rng, &s, t) && make_output(run, rng, &s, t) && make_psum(run, rng, &s, t) &&
-                      make_factors(run, rng, &s, NPU_REG_GEMM_OSCALE_ADDR, s.oscale, t) &&
+    const bool good = wgt != 0 && make_input(run, rng, &s, t) && make_output(run, rng, &s, t) &&
+                      make_psum(run, rng, &s, t) && make_factors(run, rng, &s, NPU_REG_GEMM_OSCALE_ADDR, s.oscale, t) &&
                       make_factors(run, rng, &s, NPU_REG_GEMM_BIAS_ADDR, s.bias, t);
     if (!good) {
         return seq_no_memory(run);
@@ -246,11 +246,14 @@ int seq_draw_gemm(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *t) {
     seq_write(t, NPU_REG_GEMM_WGT_ADDR, wgt);
     write_geometry(&s, rng, t);
     *before = (seq_weights){s.resident, s.op, s.kw, s.kh, s.ic, s.oc, wgt};
-    snprintf(t->what, sizeof t->what, "GEMM op=%u k=%ux%u s=%ux%u d=%ux%u pad=%u,%u in=%ux%ux%u%s out=%ux%ux%u%s%s act=%u G=%u%s%s%s", s.op,
-             s.kw, s.kh, s.sw, s.sh, s.dw, s.dh, s.pad_l, s.pad_t, s.iw, s.ih, s.ic, s.nhwc_in ? "i8" : "", s.ow, s.oh, s.oc,
+    snprintf(t->what, sizeof t->what,
+             "GEMM op=%u k=%ux%u s=%ux%u d=%ux%u pad=%u,%u in=%ux%ux%u%s out=%ux%ux%u%s%s act=%u G=%u%s%s%s", s.op,
+             s.kw, s.kh, s.sw, s.sh, s.dw, s.dh, s.pad_l, s.pad_t, s.iw, s.ih, s.ic, s.nhwc_in ? "i8" : "", s.ow, s.oh,
+             s.oc,
              s.requant ? "i8"
              : s.raw   ? "raw"
                        : "",
-             s.psum ? " psum" : "", s.act, s.group, s.resident ? " res" : "", s.keep ? " keep" : "", s.fence ? " fence" : "");
+             s.psum ? " psum" : "", s.act, s.group, s.resident ? " res" : "", s.keep ? " keep" : "",
+             s.fence ? " fence" : "");
     return 0;
 }

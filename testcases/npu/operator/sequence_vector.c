@@ -62,7 +62,8 @@ static bool make_alu_operands(tc_run *run, tb_rng *rng, const alu_shape *s, seq_
     seq_output b = place(rng, s, s->count * 4);
     a.addr = seq_alloc(run, rng, a.pstep * s->planes + 64, 4, s->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN);
     b.addr = reads_b ? seq_alloc(run, rng, b.pstep * s->planes + 64, 4, NPU_BUF_IN) : 0;
-    if (a.addr == 0 || (reads_b && b.addr == 0) || !seq_fill_f32(run, rng, a, true) || (reads_b && !seq_fill_f32(run, rng, b, true))) {
+    if (a.addr == 0 || (reads_b && b.addr == 0) || !seq_fill_f32(run, rng, a, true) ||
+        (reads_b && !seq_fill_f32(run, rng, b, true))) {
         return false;
     }
     seq_output out = place(rng, s, alu_reduces(s->op) ? 4u : s->dup ? s->count * 8 : s->count * 4);
@@ -111,8 +112,8 @@ int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *t) {
     seq_write(t, NPU_REG_ALU_CTRL,
               NPU_ALU_CTRL_EN_MASK | s.op << NPU_ALU_CTRL_OP_LSB | s.p_kind << NPU_ALU_CTRL_P_KIND_LSB |
                   s.q_kind << NPU_ALU_CTRL_Q_KIND_LSB | (s.dup ? NPU_ALU_CTRL_DUP_MASK : 0));
-    snprintf(t->what, sizeof t->what, "ALU op=%u p=%u q=%u count=%u rows=%u planes=%u act=%u%s%s", s.op, s.p_kind, s.q_kind, s.count,
-             s.rows, s.planes, s.act, s.dup ? " dup" : "", s.in_place ? " in place" : "");
+    snprintf(t->what, sizeof t->what, "ALU op=%u p=%u q=%u count=%u rows=%u planes=%u act=%u%s%s", s.op, s.p_kind,
+             s.q_kind, s.count, s.rows, s.planes, s.act, s.dup ? " dup" : "", s.in_place ? " in place" : "");
     return 0;
 }
 
@@ -168,7 +169,8 @@ static uint32_t make_pool_table(tc_run *run, tb_rng *rng, const pool_shape *s) {
 }
 
 /* One side of a pooling task: address, steps; input is filled, output declared. */
-static bool make_pool_map(tc_run *run, tb_rng *rng, const pool_shape *s, uint32_t w, uint32_t h, uint32_t reg, bool input, seq_task *t) {
+static bool make_pool_map(tc_run *run, tb_rng *rng, const pool_shape *s, uint32_t w, uint32_t h, uint32_t reg,
+                          bool input, seq_task *t) {
     const npu_buf_kind kind = input ? NPU_BUF_IN : NPU_BUF_OUT;
     const uint32_t n = run->n;
     const uint32_t blocks = tb_align_up(s->c, n);
@@ -176,7 +178,8 @@ static bool make_pool_map(tc_run *run, tb_rng *rng, const pool_shape *s, uint32_
     const uint32_t rstep = s->int8 ? w * cstep + n * seq_small(rng, 0, 2) : (w + seq_small(rng, 0, 5)) * 4;
     const uint32_t plane = s->int8 ? cstep : rstep * h + 4 * seq_small(rng, 0, 5);
     const uint32_t addr = seq_alloc(run, rng, (s->int8 ? rstep * h : plane * s->c) + 64, s->int8 ? n : 4, kind);
-    const seq_output at = s->int8 ? (seq_output){addr, blocks, w, cstep, h, rstep} : (seq_output){addr, w * 4, h, rstep, s->c, plane};
+    const seq_output at =
+        s->int8 ? (seq_output){addr, blocks, w, cstep, h, rstep} : (seq_output){addr, w * 4, h, rstep, s->c, plane};
     seq_write(t, reg, addr);
     seq_write(t, reg + 4, plane);
     seq_write(t, reg + 8, rstep);
@@ -217,9 +220,10 @@ int seq_draw_pool(tc_run *run, tb_rng *rng, seq_task *t) {
     seq_write(t, NPU_REG_POOL_RECIP, recip);
     seq_write(t, NPU_REG_POOL_TAB_ADDR, tab);
     seq_write(t, NPU_REG_POOL_CTRL,
-              NPU_POOL_CTRL_EN_MASK | (s.avg ? 1u : 0u) << NPU_POOL_CTRL_TYPE_LSB | (s.int8 ? NPU_POOL_CTRL_INT8_MASK : 0) |
-                  (s.exclude ? NPU_POOL_CTRL_EXCLUDE_PAD_MASK : 0));
-    snprintf(t->what, sizeof t->what, "POOL %s%s%s k=%ux%u s=%ux%u pad=%u,%u in=%ux%u out=%ux%u c=%u", s.avg ? "avg" : "max",
-             s.int8 ? " i8" : "", s.exclude ? " excl" : "", s.kw, s.kh, s.sw, s.sh, s.left, s.top, s.iw, s.ih, s.ow, s.oh, s.c);
+              NPU_POOL_CTRL_EN_MASK | (s.avg ? 1u : 0u) << NPU_POOL_CTRL_TYPE_LSB |
+                  (s.int8 ? NPU_POOL_CTRL_INT8_MASK : 0) | (s.exclude ? NPU_POOL_CTRL_EXCLUDE_PAD_MASK : 0));
+    snprintf(t->what, sizeof t->what, "POOL %s%s%s k=%ux%u s=%ux%u pad=%u,%u in=%ux%u out=%ux%u c=%u",
+             s.avg ? "avg" : "max", s.int8 ? " i8" : "", s.exclude ? " excl" : "", s.kw, s.kh, s.sw, s.sh, s.left,
+             s.top, s.iw, s.ih, s.ow, s.oh, s.c);
     return 0;
 }

@@ -9,7 +9,8 @@
 #define BEAT 16u
 #define SLACK 64u /* room for what hardware may read beside the data */
 
-const char *const tensor_data_names[TENSOR_DATA_COUNT] = {"plain", "extreme", "halves", "zeros", "ramp", "specials", "ones"};
+const char *const tensor_data_names[TENSOR_DATA_COUNT] = {"plain", "extreme",  "halves", "zeros",
+                                                          "ramp",  "specials", "ones"};
 const uint32_t tensor_data_weight[TENSOR_DATA_COUNT] = {8, 3, 4, 1, 2, 4};
 const char *const tensor_wait_names[2] = {"irq", "poll"};
 const uint32_t tensor_bus_weight[TC_BUS_COUNT] = {4, 3, 4, 2, 3, 3};
@@ -81,16 +82,18 @@ void tensor_fill(tensor *t, tb_rng *rng, tensor_data data) {
 
 /* ---- device memory ---- */
 
-/* A buffer at an address that is a multiple of `unit`; *base and *capacity describe all of it. 0 with run->err: no room. */
-static uint32_t buffer(tc_run *run, const tensor_place *place, const char *name, uint64_t bytes, uint32_t unit, npu_buf_kind kind,
-                       uint32_t *base, uint32_t *capacity) {
+/* A buffer at an address that is a multiple of `unit`; *base and *capacity describe all of it. 0 with run->err: no
+ * room. */
+static uint32_t buffer(tc_run *run, const tensor_place *place, const char *name, uint64_t bytes, uint32_t unit,
+                       npu_buf_kind kind, uint32_t *base, uint32_t *capacity) {
     const uint32_t where = tc_knob(place->knobs, "place");
     tb_rng rng = tb_rng_stream(place->seed + where, name);
     const uint32_t shift = where == 0 ? 0 : unit * (uint32_t)tb_rng_range(&rng, 0, PAGE / unit - 1);
     *capacity = (uint32_t)bytes + shift + SLACK;
     *base = bytes + PAGE + SLACK > UINT32_MAX ? 0 : npu_dev_alloc(run->dev, *capacity, PAGE, kind);
     if (*base == 0) {
-        snprintf(run->err, sizeof run->err, "%s: %s of %" PRIu64 " bytes does not fit into device memory", run->test->name, name, bytes);
+        snprintf(run->err, sizeof run->err, "%s: %s of %" PRIu64 " bytes does not fit into device memory",
+                 run->test->name, name, bytes);
         return 0;
     }
     return *base + shift;
@@ -104,7 +107,8 @@ static uint32_t draw_gap(const tensor_place *place, const char *name) {
     return where == 0 ? most : (uint32_t)tb_rng_range(&rng, 0, most);
 }
 
-int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind, tensor *t) {
+int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind,
+                tensor *t) {
     const bool int8 = shape.layout == NPU_INT8_NHWC;
     const uint32_t unit = int8 ? run->n : 4;
     const uint32_t step_unit = int8 ? run->n : shape.w == 1 && shape.h == 1 ? 4u : BEAT;
@@ -113,7 +117,8 @@ int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_te
         return tensor_no_memory(run);
     }
     t->at.step = tb_align_up(tensor_piece_bytes(run, &shape), step_unit) + step_unit * draw_gap(place, name);
-    t->at.addr = buffer(run, place, name, (uint64_t)t->at.step * tensor_pieces(&shape), unit, kind, &t->base, &t->capacity);
+    t->at.addr =
+        buffer(run, place, name, (uint64_t)t->at.step * tensor_pieces(&shape), unit, kind, &t->base, &t->capacity);
     if (t->at.addr == 0) {
         return -1;
     }
@@ -158,7 +163,8 @@ int tensor_blank(tc_run *run, tensor *t) {
     return npu_dev_write(run->dev, t->base, t->image, t->capacity) ? 0 : tensor_no_memory(run);
 }
 
-uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values, uint32_t count) {
+uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values,
+                          uint32_t count) {
     uint32_t base;
     uint32_t capacity;
     const uint32_t bytes = count * 4;
@@ -193,11 +199,12 @@ static void wrong_element(tc_run *run, const tensor *t, const char *op, size_t i
     const uint32_t x = (uint32_t)(i % t->at.w);
     snprintf(signature, sizeof signature, "%s: reference", op);
     if (t->at.layout == NPU_INT8_NHWC) {
-        tc_fail(run, signature, "%s: channel %u row %u column %u: got %d, the definition gives %d", op, c, y, x, (int)(int32_t)got,
-                (int)(int32_t)want);
+        tc_fail(run, signature, "%s: channel %u row %u column %u: got %d, the definition gives %d", op, c, y, x,
+                (int)(int32_t)got, (int)(int32_t)want);
     } else {
-        tc_fail(run, signature, "%s: channel %u row %u column %u: got 0x%08X (%.9g), the definition gives 0x%08X (%.9g)", op, c, y, x, got,
-                (double)ref_float(got), want, (double)ref_float(want));
+        tc_fail(run, signature,
+                "%s: channel %u row %u column %u: got 0x%08X (%.9g), the definition gives 0x%08X (%.9g)", op, c, y, x,
+                got, (double)ref_float(got), want, (double)ref_float(want));
     }
 }
 
@@ -206,7 +213,8 @@ static uint32_t element(const tensor *t, const uint8_t *memory, uint32_t c, uint
     return t->at.layout == NPU_INT8_NHWC ? (uint32_t)(int32_t)(int8_t)*at : tensor_word(at);
 }
 
-static bool elements_right(tc_run *run, const tensor *t, const char *op, const uint8_t *memory, tensor_match match, const void *ctx) {
+static bool elements_right(tc_run *run, const tensor *t, const char *op, const uint8_t *memory, tensor_match match,
+                           const void *ctx) {
     size_t i = 0;
     for (uint32_t c = 0; c < t->at.c; c++) {
         for (uint32_t y = 0; y < t->at.h; y++) {
@@ -234,14 +242,14 @@ static void check_rest(tc_run *run, const tensor *t, const char *op, const uint8
         const bool pad = owned && t->at.layout == NPU_INT8_NHWC && inside % t->at.step >= t->at.c;
         if (pad && memory[at] != 0) {
             snprintf(signature, sizeof signature, "%s: pad channel", op);
-            tc_fail(run, signature, "%s: pad channel %u of pixel %u is %u, expected 0", op, inside % t->at.step, inside / t->at.step,
-                    memory[at]);
+            tc_fail(run, signature, "%s: pad channel %u of pixel %u is %u, expected 0", op, inside % t->at.step,
+                    inside / t->at.step, memory[at]);
             return;
         }
         if (!owned && memory[at] != t->image[at]) {
             snprintf(signature, sizeof signature, "%s: gap written", op);
-            tc_fail(run, signature, "%s: the byte at 0x%08X, beside the output, was written (0x%02X, expected 0x%02X)", op, t->base + at,
-                    memory[at], t->image[at]);
+            tc_fail(run, signature, "%s: the byte at 0x%08X, beside the output, was written (0x%02X, expected 0x%02X)",
+                    op, t->base + at, memory[at], t->image[at]);
             return;
         }
     }
@@ -297,7 +305,8 @@ static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
     }
     s->bounds = op->bounds;
     snprintf(s->what, sizeof s->what, "%s", op->what);
-    snprintf(s->tasks, sizeof s->tasks, "%u ALU, %u POOL, %u GEMM", (uint16_t)(run->npu.started[NPU_UNIT_ALU] - before[NPU_UNIT_ALU]),
+    snprintf(s->tasks, sizeof s->tasks, "%u ALU, %u POOL, %u GEMM",
+             (uint16_t)(run->npu.started[NPU_UNIT_ALU] - before[NPU_UNIT_ALU]),
              (uint16_t)(run->npu.started[NPU_UNIT_POOL] - before[NPU_UNIT_POOL]),
              (uint16_t)(run->npu.started[NPU_UNIT_GEMM] - before[NPU_UNIT_GEMM]));
 }
@@ -329,7 +338,8 @@ int tensor_execute(tc_run *run, const tensor_kind *kind) {
         return tensor_no_memory(run);
     }
     int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
-                     tensor_memory(kind->bytes(run->n, run->knobs), 8), (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
+                     tensor_memory(kind->bytes(run->n, run->knobs), 8), (npu_wait)tb_knobs_get(run->knobs, "wait"),
+                     TENSOR_TIMEOUT_US);
     if (rc == 0) {
         rc = kind->prepare(run, run->knobs, run->seed, op);
     }

@@ -37,24 +37,25 @@ extern const char *const tensor_wait_names[2];
 extern const uint32_t tensor_bus_weight[TC_BUS_COUNT];
 
 /* Knobs of every operator test. */
-#define TENSOR_KNOBS                                                                                                                       \
-    {"data", 0, TENSOR_DATA_COUNT - 1, TB_KNOB_ENUM, tensor_data_names, tensor_data_weight, "values of the operands"},                     \
-        {"gap",                                                                                                                            \
-         0,                                                                                                                                \
-         8,                                                                                                                                \
-         TB_KNOB_SMALL,                                                                                                                    \
-         NULL,                                                                                                                             \
-         NULL,                                                                                                                             \
-         "most unused units between channels (16 bytes) or pixels (N bytes); place=0: exactly so many"},                                   \
-        {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "seed of buffer addresses and gaps; 0: aligned to 4 KB"},                           \
-        {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, tensor_bus_weight, "bus timing"},                                         \
-        {"wait", 0, 1, TB_KNOB_ENUM, tensor_wait_names, NULL, "how the driver waits"}, {                                                   \
-        "dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"                                        \
+#define TENSOR_KNOBS                                                                                                   \
+    {"data", 0, TENSOR_DATA_COUNT - 1, TB_KNOB_ENUM, tensor_data_names, tensor_data_weight, "values of the operands"}, \
+        {"gap",                                                                                                        \
+         0,                                                                                                            \
+         8,                                                                                                            \
+         TB_KNOB_SMALL,                                                                                                \
+         NULL,                                                                                                         \
+         NULL,                                                                                                         \
+         "most unused units between channels (16 bytes) or pixels (N bytes); place=0: exactly so many"},               \
+        {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "seed of buffer addresses and gaps; 0: aligned to 4 KB"},       \
+        {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, tensor_bus_weight, "bus timing"},                     \
+        {"wait", 0, 1, TB_KNOB_ENUM, tensor_wait_names, NULL, "how the driver waits"}, {                               \
+        "dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"                    \
     }
 
 int tensor_no_memory(tc_run *run);
 
-/* ---- tensors as bytes of device memory (tensor_mem.c). The knob `place` of the case shifts buffers against 4 KB. ---- */
+/* ---- tensors as bytes of device memory (tensor_mem.c). The knob `place` of the case shifts buffers against 4 KB. ----
+ */
 
 /* A buffer. `name` is its random stream. `shift`: bytes past the alignment of 16. 0: no room, with run->err. */
 uint32_t tensor_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t shift, npu_buf_kind kind);
@@ -82,7 +83,8 @@ int tensor_new(tc_run *run, const char *name, npu_tensor *t, uint32_t shift, npu
  * of the memory from address `base` on that is written, too, or NULL.
  */
 typedef void tensor_pack(const void *ctx, const npu_tensor *t, uint32_t i, uint32_t bytes, uint8_t *dst);
-int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, const void *ctx, uint8_t *image, uint32_t base);
+int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, const void *ctx, uint8_t *image,
+                        uint32_t base);
 /* Write elements [c][h][w], FP32 bits or int8, as the layout says; pad channels get garbage. */
 int tensor_write_elements(tc_run *run, const npu_tensor *t, const void *elements);
 /* Fill a tensor's memory with TENSOR_FILL. */
@@ -95,9 +97,11 @@ uint32_t tensor_word(const uint8_t *bytes);
 /* The INT8 elements of an image as [c][h][w], to be freed. NULL: out of memory. */
 int8_t *tensor_take_i8(const npu_tensor *t, const uint8_t *image);
 /* The same bytes in both images (gaps apart)? The first difference is noted. */
-void tensor_check_same(tc_run *run, const char *signature, const npu_tensor *t, const uint8_t *first, const uint8_t *second);
+void tensor_check_same(tc_run *run, const char *signature, const npu_tensor *t, const uint8_t *first,
+                       const uint8_t *second);
 
-/* ---- tensors with their contents: 32 bits an element in the order [c][h][w], whatever the layout: FP32 bits, or an INT8 value with its sign extended ---- */
+/* ---- tensors with their contents: 32 bits an element in the order [c][h][w], whatever the layout: FP32 bits, or an
+ * INT8 value with its sign extended ---- */
 
 typedef struct tensor {
     npu_tensor at;
@@ -122,7 +126,8 @@ typedef struct tensor_place {
  * allocated and zero. -1 with run->err: out of memory. Release with tensor_free(), also after an error (t is zero at
  * first).
  */
-int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind, tensor *t);
+int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind,
+                tensor *t);
 void tensor_free(tensor *t);
 
 /* Contents from a stream. */
@@ -138,7 +143,8 @@ int tensor_put(tc_run *run, tensor *t, bool junk_pads);
 /* Fill the buffer, gaps included; tensor_check() expects gaps to be as they were. */
 int tensor_blank(tc_run *run, tensor *t);
 /* FP32 values side by side at an address that is a multiple of 4, junk around them. 0 with run->err: out of memory. */
-uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values, uint32_t count);
+uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values,
+                          uint32_t count);
 
 /* v from device memory. false: it cannot be read. */
 bool tensor_get(tc_run *run, tensor *t);

@@ -16,10 +16,12 @@ int tensor_no_memory(tc_run *run) {
 uint32_t tensor_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t shift, npu_buf_kind kind) {
     tb_rng rng = tb_rng_stream((uint64_t)tb_knobs_get(run->knobs, "place"), name);
     const uint32_t unit = run->n > 16 ? run->n : 16; /* INT8 tensors start on a multiple of N */
-    const uint32_t past = tc_knob(run->knobs, "place") == 0 ? 0 : unit * (uint32_t)tb_rng_range(&rng, 0, PLACE_MAX / unit - 1);
+    const uint32_t past =
+        tc_knob(run->knobs, "place") == 0 ? 0 : unit * (uint32_t)tb_rng_range(&rng, 0, PLACE_MAX / unit - 1);
     const uint32_t addr = npu_dev_alloc(run->dev, tb_align_up(bytes + shift, 16) + past, PLACE_MAX, kind);
     if (addr == 0) {
-        snprintf(run->err, sizeof run->err, "%s: %s of %u bytes does not fit into device memory", run->test->name, name, bytes);
+        snprintf(run->err, sizeof run->err, "%s: %s of %u bytes does not fit into device memory", run->test->name, name,
+                 bytes);
         return 0;
     }
     return addr + past + shift;
@@ -27,7 +29,8 @@ uint32_t tensor_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t sh
 
 int tensor_write(tc_run *run, uint32_t addr, const void *src, size_t bytes) {
     if (!npu_dev_write(run->dev, addr, src, bytes)) {
-        snprintf(run->err, sizeof run->err, "%s: cannot write %zu bytes at 0x%08X of device memory", run->test->name, bytes, addr);
+        snprintf(run->err, sizeof run->err, "%s: cannot write %zu bytes at 0x%08X of device memory", run->test->name,
+                 bytes, addr);
         return -1;
     }
     return 0;
@@ -71,7 +74,8 @@ int tensor_new(tc_run *run, const char *name, npu_tensor *t, uint32_t shift, npu
     return t->addr == 0 ? -1 : 0;
 }
 
-int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, const void *ctx, uint8_t *image, uint32_t base) {
+int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, const void *ctx, uint8_t *image,
+                        uint32_t base) {
     const uint32_t bytes = tensor_piece_bytes(run, t);
     uint8_t *data = malloc(bytes + 2 * BEAT);
     int rc = data != NULL ? 0 : tensor_no_memory(run);
@@ -143,7 +147,8 @@ void tensor_check_gaps(tc_run *run, const char *what, const npu_tensor *t, const
         const uint8_t *piece = image + (size_t)i * t->step;
         for (uint32_t b = is_i8(t) ? t->c : bytes; b < t->step; b++) {
             if (b < bytes && piece[b] != 0) {
-                tc_fail(run, "pad channel not zero", "%s: pixel %u: channel %u, padding, is %d", what, i, b, (int8_t)piece[b]);
+                tc_fail(run, "pad channel not zero", "%s: pixel %u: channel %u, padding, is %d", what, i, b,
+                        (int8_t)piece[b]);
                 return;
             }
             if (b >= bytes && piece[b] != TENSOR_FILL) {
@@ -176,14 +181,16 @@ int8_t *tensor_take_i8(const npu_tensor *t, const uint8_t *image) {
     return dst;
 }
 
-void tensor_check_same(tc_run *run, const char *signature, const npu_tensor *t, const uint8_t *first, const uint8_t *second) {
+void tensor_check_same(tc_run *run, const char *signature, const npu_tensor *t, const uint8_t *first,
+                       const uint8_t *second) {
     const size_t bytes = is_i8(t) ? 1 : 4;
     for (uint32_t c = 0; c < t->c; c++) {
         for (uint32_t i = 0; i < t->w * t->h; i++) {
             const size_t at = tensor_offset(t, c, i);
             if (memcmp(first + at, second + at, bytes) != 0) {
-                tc_fail(run, signature, "channel %u row %u column %u: 0x%08X one way, 0x%08X the other way", c, i / t->w, i % t->w,
-                        bytes == 1 ? first[at] : tensor_word(first + at), bytes == 1 ? second[at] : tensor_word(second + at));
+                tc_fail(run, signature, "channel %u row %u column %u: 0x%08X one way, 0x%08X the other way", c,
+                        i / t->w, i % t->w, bytes == 1 ? first[at] : tensor_word(first + at),
+                        bytes == 1 ? second[at] : tensor_word(second + at));
                 return;
             }
         }

@@ -25,7 +25,8 @@ static bool has_vector(const cm_alu_task *t) {
 }
 
 uint32_t alu_draw_value(alu_draw *b) {
-    static const uint32_t few[8] = {0, 0x80000000u, 0x3f800000u, 0xbf800000u, 0x40000000u, 0x7fc00001u, 0x7f800000u, 0x00000001u};
+    static const uint32_t few[8] = {0,           0x80000000u, 0x3f800000u, 0xbf800000u,
+                                    0x40000000u, 0x7fc00001u, 0x7f800000u, 0x00000001u};
     const float f = tb_rng_f32_range(&b->rng_data, -9.0f, 9.0f);
     const uint32_t hard = tb_rng_f32_hard(&b->rng_data);
     uint32_t mild;
@@ -50,7 +51,8 @@ static uint32_t small_gap(alu_draw *b, uint32_t most_words) {
  * A place for rows of `bytes` bytes: rows of a plane side by side, or planes inside rows, steps of either sign. shared:
  * rows or planes may be the same again. Addresses are often not multiples of 16.
  */
-static void place(alu_draw *b, const cm_alu_task *t, uint32_t bytes, bool shared, uint32_t *addr, uint32_t *rstep, uint32_t *pstep) {
+static void place(alu_draw *b, const cm_alu_task *t, uint32_t bytes, bool shared, uint32_t *addr, uint32_t *rstep,
+                  uint32_t *pstep) {
     const uint32_t gap = tb_rng_chance(&b->rng, 1, 2) ? 0 : small_gap(b, 9);
     const bool planes_inside = tb_rng_chance(&b->rng, 1, 4);
     const bool same_row = shared && tb_rng_chance(&b->rng, 1, 5);
@@ -132,7 +134,8 @@ void alu_draw_task(alu_draw *b, cm_alu_task *t) {
         t->q_kind = (bits & 1u) ? 2 : 0;
     }
     t->dup = !reduces(t) && (bits & 0x30u) == 0;
-    t->act = t->op == NPU_ALU_CTRL_OP_ADD_I32 || (bits & 0x40u) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, CM_ACT_COUNT - 1);
+    t->act =
+        t->op == NPU_ALU_CTRL_OP_ADD_I32 || (bits & 0x40u) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, CM_ACT_COUNT - 1);
     t->p = alu_draw_value(b);
     t->q = alu_draw_value(b);
     for (uint32_t i = 0; i < 4; i++) {

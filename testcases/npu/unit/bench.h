@@ -62,8 +62,8 @@ typedef struct unit_bench {
 
 /* Every bench defines it: its name, what it is about, its table of knobs, its other fields. */
 extern const unit_bench unit_this_bench;
-#define UNIT_BENCH(NAME, ABOUT, KNOBS, ...)                                                                                                \
-    const unit_bench unit_this_bench = {                                                                                                   \
+#define UNIT_BENCH(NAME, ABOUT, KNOBS, ...)                                                                            \
+    const unit_bench unit_this_bench = {                                                                               \
         .name = NAME, .about = ABOUT, .knobs = KNOBS, .nknobs = sizeof KNOBS / sizeof *KNOBS, .run = run, __VA_ARGS__}
 
 /* ---- ports; values through tb_get() and tb_set() ---- */
@@ -71,8 +71,9 @@ extern const unit_bench unit_this_bench;
 tb_sig unit_port(unit *u, const char *name);
 /* Several of them: UNIT_PORTS(u, {"clr_i", &clr}, {"start_i", &start}) */
 void unit_ports(unit *u, const npu_score_sig *ports, size_t count);
-#define UNIT_PORTS(u, ...)                                                                                                                 \
-    unit_ports(u, (const npu_score_sig[]){__VA_ARGS__}, sizeof((const npu_score_sig[]){__VA_ARGS__}) / sizeof(npu_score_sig))
+#define UNIT_PORTS(u, ...)                                                                                             \
+    unit_ports(u, (const npu_score_sig[]){__VA_ARGS__},                                                                \
+               sizeof((const npu_score_sig[]){__VA_ARGS__}) / sizeof(npu_score_sig))
 /* `bytes` bytes at byte offset `at` of a port. Nothing happens (zeros are read) outside the port. */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes);
 void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes);
@@ -98,7 +99,7 @@ int64_t unit_knob(const unit *u, const char *name);
 
 /* Bytes as activations or weights are: kind 0 uniform, 1 the ends of the range, 2 mostly zero, 3 small. */
 void unit_fill_i8(tb_rng *rng, int kind, int8_t *dst, size_t count);
-#define UNIT_DATA_KNOB                                                                                                                     \
+#define UNIT_DATA_KNOB                                                                                                 \
     { "data", 0, 3, TB_KNOB_ENUM, unit_data_names, NULL, "distribution of the data" }
 extern const char *const unit_data_names[4];
 
@@ -117,9 +118,9 @@ void unit_stalls(const unit *u, const char *name, unit_stall *stalls, uint32_t c
 /* True in cycles in which this side is willing. One call a cycle. */
 bool unit_go(unit_stall *stall);
 
-#define UNIT_STALL_KNOB(NAME, HELP)                                                                                                        \
+#define UNIT_STALL_KNOB(NAME, HELP)                                                                                    \
     { "stall_" NAME, 0, 95, TB_KNOB_WEIGHTED, NULL, unit_stall_weights, HELP }
-#define UNIT_STALL_RUN_KNOB                                                                                                                \
+#define UNIT_STALL_RUN_KNOB                                                                                            \
     { "stall_run", 1, 16, TB_KNOB_SMALL, NULL, NULL, "longest run of stalled or willing cycles" }
 /* A third of the cases without a stall, few with extreme ones. */
 extern const uint32_t unit_stall_weights[96];

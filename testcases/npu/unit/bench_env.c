@@ -11,7 +11,8 @@ tb_sig unit_port(unit *u, const char *name) {
     if (sig.ptr) {
         return sig;
     }
-    tb_result_fail(u->result, TB_ERROR, "no port", "%s: module %s has no port %s", u->name, u->run.sim.cfg.shim->top, name);
+    tb_result_fail(u->result, TB_ERROR, "no port", "%s: module %s has no port %s", u->name, u->run.sim.cfg.shim->top,
+                   name);
     return (tb_sig){.ptr = u->nowhere, .width = sizeof u->nowhere * 8};
 }
 
@@ -124,7 +125,8 @@ void unit_look(unit *u) {
 
 void unit_finish_checks(unit *u) {
     if (u->run.checks.count == 0 && !u->sb_used && !u->compared) {
-        tb_result_fail(u->result, TB_ERROR, "no check", "%s: nothing has looked at the unit, neither a check nor the bench", u->name);
+        tb_result_fail(u->result, TB_ERROR, "no check",
+                       "%s: nothing has looked at the unit, neither a check nor the bench", u->name);
     }
     tb_run_end(&u->run);
     take_failure(u);
@@ -243,6 +245,7 @@ void unit_fail(unit *u, const char *kind, const char *format, ...) {
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected) {
     u->compared = true;
     if (got != expected) {
-        unit_fail(u, signal, "%s, cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, signal, u->cycle, got, expected);
+        unit_fail(u, signal, "%s, cycle %" PRIu64 ": got 0x%" PRIx64 ", expected 0x%" PRIx64, signal, u->cycle, got,
+                  expected);
     }
 }

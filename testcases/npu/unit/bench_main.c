@@ -111,9 +111,10 @@ static int execute(tb_prog_run *run) {
 
 static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     const bench *b = of(o->prog);
-    if (b->vectors != NULL &&
-        (o->have_seed || o->have_run || o->pinned || o->stored != NULL || b->have_cycles || o->case_out != NULL || o->print_case)) {
-        snprintf(err, err_size, "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
+    if (b->vectors != NULL && (o->have_seed || o->have_run || o->pinned || o->stored != NULL || b->have_cycles ||
+                               o->case_out != NULL || o->print_case)) {
+        snprintf(err, err_size,
+                 "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
         return -1;
     }
     return 0;
@@ -178,7 +179,8 @@ int main(int argc, char **argv) {
     char name[64];
     bench b = {.max_cycles = MAX_CYCLES};
     const opt_row options[] = {
-        OPT(U64, "--cycles", "C", "longest case in clock cycles", &b.max_cycles, .given = &b.have_cycles, .lo = 1, .sets = TB_IN_EVERY),
+        OPT(U64, "--cycles", "C", "longest case in clock cycles", &b.max_cycles, .given = &b.have_cycles, .lo = 1,
+            .sets = TB_IN_EVERY),
         OPT(TEXT, "--vectors", "FILE",
             "check vectors, a line each: `a b result flags` or `a result flags`, hexadecimal (TestFloat's text form);\n"
             "- is standard input; for the fp units (docs/fp.md)",

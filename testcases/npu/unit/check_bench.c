@@ -49,7 +49,8 @@ static void drive(const unit *u, bench *b) {
     const bool start = b->age == 0 && unit_go(&b->start_stall);
     if (start) {
         const uint32_t latency = b->ops->draw(u, b->ctx, &b->rng);
-        b->abort = tb_rng_chance(&b->when, (uint32_t)unit_knob(u, "abort"), 100) ? check_range(&b->when, 1, latency) : 0;
+        b->abort =
+            tb_rng_chance(&b->when, (uint32_t)unit_knob(u, "abort"), 100) ? check_range(&b->when, 1, latency) : 0;
     } else if (b->age == 0) {
         b->ops->noise(b->ctx, &b->rng);
     }

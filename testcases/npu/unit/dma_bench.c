@@ -25,7 +25,8 @@ static void write_rules(tb_axi_mon_cfg *cfg) {
 }
 
 int dma_bus_open(unit *u, dma_bus *bus, bool write) {
-    const tb_run_port_cfg cfg = {.name = "m", .prefix = "m_", .mem = &u->mem, .rules = write ? write_rules : read_rules};
+    const tb_run_port_cfg cfg = {
+        .name = "m", .prefix = "m_", .mem = &u->mem, .rules = write ? write_rules : read_rules};
     if (tb_ddr_init(&u->mem, DMA_BASE, write ? DMA_FAR : DMA_SIZE, u->seed) != 0) {
         return -1;
     }

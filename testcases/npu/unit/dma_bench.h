@@ -12,9 +12,9 @@
 #define DMA_OUTSTANDING 16u
 
 extern const char *const dma_profile_names[6];
-#define DMA_PROFILE_KNOB                                                                                                                   \
+#define DMA_PROFILE_KNOB                                                                                               \
     { "bus", 0, 5, TB_KNOB_ENUM, dma_profile_names, NULL, "bus timing" }
-#define DMA_SIZE_KNOB                                                                                                                      \
+#define DMA_SIZE_KNOB                                                                                                  \
     { "size", 1, 20000, TB_KNOB_SMALL, NULL, NULL, "largest job in bytes" }
 
 typedef struct dma_job {

@@ -38,13 +38,13 @@ int fp_bench_run(unit *u, fp_operands_fn *operands);
  * A whole bench: unit, what it is, a function above that draws operands, form of its vectors (fp_vectors.h), number of
  * operands.
  */
-#define FP_BENCH(NAME, ABOUT, DRAW, VECTORS, OPERANDS)                                                                                     \
-    static int run(unit *u) {                                                                                                              \
-        return fp_bench_run(u, DRAW);                                                                                                      \
-    }                                                                                                                                      \
-    static int vectors(unit *u, FILE *in, const char *where, char *err, size_t err_size) {                                                 \
-        return fp_vectors_run(u, VECTORS, OPERANDS, in, where, err, err_size);                                                             \
-    }                                                                                                                                      \
+#define FP_BENCH(NAME, ABOUT, DRAW, VECTORS, OPERANDS)                                                                 \
+    static int run(unit *u) {                                                                                          \
+        return fp_bench_run(u, DRAW);                                                                                  \
+    }                                                                                                                  \
+    static int vectors(unit *u, FILE *in, const char *where, char *err, size_t err_size) {                             \
+        return fp_vectors_run(u, VECTORS, OPERANDS, in, where, err, err_size);                                         \
+    }                                                                                                                  \
     UNIT_BENCH(NAME, ABOUT, fp_bench_knobs, .constrain = fp_bench_constrain, .no_reset = true, .vectors = vectors)
 
 #endif

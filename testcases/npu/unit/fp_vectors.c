@@ -56,12 +56,14 @@ static int next_line(reader *r, const char **text, const char **text_end, char *
         r->at = 0;
         r->end = scanned;
         if (r->end == BUFFER) {
-            snprintf(err, err_size, "%s, line %" PRIu64 ": longer than %u characters, expected a vector", r->where, r->line + 1, BUFFER);
+            snprintf(err, err_size, "%s, line %" PRIu64 ": longer than %u characters, expected a vector", r->where,
+                     r->line + 1, BUFFER);
             return -1;
         }
         r->end += fread(r->buf + r->end, 1, BUFFER - r->end, r->in);
         if (ferror(r->in)) {
-            snprintf(err, err_size, "%s: cannot be read after line %" PRIu64 ": %s", r->where, r->line, strerror(errno));
+            snprintf(err, err_size, "%s: cannot be read after line %" PRIu64 ": %s", r->where, r->line,
+                     strerror(errno));
             return -1;
         }
         r->eof = feof(r->in) != 0;
@@ -140,8 +142,8 @@ static bool parse(fp_vectors_kind kind, unsigned operands, const char *p, const 
 }
 
 /* What stands there, without control characters, cut where it is no help any more. */
-static void malformed(const reader *r, fp_vectors_kind kind, unsigned operands, const char *text, const char *end, char *err,
-                      size_t err_size) {
+static void malformed(const reader *r, fp_vectors_kind kind, unsigned operands, const char *text, const char *end,
+                      char *err, size_t err_size) {
     char shown[44];
     size_t n = 0;
     for (; text < end && n < 40; text++) {
@@ -149,7 +151,8 @@ static void malformed(const reader *r, fp_vectors_kind kind, unsigned operands, 
     }
     snprintf(shown + n, sizeof shown - n, "%s", text < end ? "..." : "");
     snprintf(err, err_size,
-             "%s, line %" PRIu64 ": expected '%s result flags' in hexadecimal (operand 8 digits, result %s, flags 2 digits), got '%s'",
+             "%s, line %" PRIu64
+             ": expected '%s result flags' in hexadecimal (operand 8 digits, result %s, flags 2 digits), got '%s'",
              r->where, r->line, operands == 2 ? "a b" : "a", result_form(kind), shown);
 }
 
@@ -190,7 +193,8 @@ static bool by_rule(fp_vectors_kind kind, const vector *v) {
 }
 
 /* y as it is compared, and what it must be; `relation` is the one to look at where there are several. */
-static bool matches(fp_vectors_kind kind, const vector *v, unsigned relation, uint32_t y, uint32_t *got, uint32_t *want) {
+static bool matches(fp_vectors_kind kind, const vector *v, unsigned relation, uint32_t y, uint32_t *got,
+                    uint32_t *want) {
     *got = y;
     *want = v->want;
     switch (kind) {
@@ -219,7 +223,8 @@ static void check(tally *t, const reader *r, fp_vectors_kind kind, const vector 
         return;
     }
     if (t->failed < SHOWN) {
-        t->shown[t->failed] = (mismatch){.line = r->line, .v = *v, .got = got, .want = want, .by_rule = by_rule(kind, v)};
+        t->shown[t->failed] =
+            (mismatch){.line = r->line, .v = *v, .got = got, .want = want, .by_rule = by_rule(kind, v)};
     }
     t->failed++;
 }
@@ -250,7 +255,8 @@ static unsigned weigh_relations(const tally *tallies, char *names, size_t size) 
     size_t n = 0;
     names[0] = '\0';
     for (unsigned i = 0; i < RELATIONS; i++) {
-        printf("  relation %s: passed=%" PRIu64 " failed=%" PRIu64 "\n", relation_names[i], tallies[i].passed, tallies[i].failed);
+        printf("  relation %s: passed=%" PRIu64 " failed=%" PRIu64 "\n", relation_names[i], tallies[i].passed,
+               tallies[i].failed);
         best = tallies[i].failed < tallies[best].failed ? i : best;
         if (tallies[i].failed == 0 && n < size) {
             n += (size_t)snprintf(names + n, size - n, "%s%s", n > 0 ? "," : "", relation_names[i]);
@@ -263,20 +269,20 @@ static unsigned weigh_relations(const tally *tallies, char *names, size_t size) 
 }
 
 /* t: of the unit's own relation, NULL where the unit has several. */
-static void report(unit *u, fp_vectors_kind kind, unsigned operands, const tally *t, const tally *tallies, uint64_t ruled,
-                   const char *where) {
+static void report(unit *u, fp_vectors_kind kind, unsigned operands, const tally *t, const tally *tallies,
+                   uint64_t ruled, const char *where) {
     char names[64] = "";
     if (!t) {
         t = &tallies[weigh_relations(tallies, names, sizeof names)];
     }
     print_mismatches(t, where, operands);
     if (t->failed > 0) {
-        unit_fail(u, "vectors", "%s, line %" PRIu64 ": got %" PRIX32 ", expected %" PRIX32, where, t->shown[0].line, t->shown[0].got,
-                  t->shown[0].want);
+        unit_fail(u, "vectors", "%s, line %" PRIu64 ": got %" PRIX32 ", expected %" PRIX32, where, t->shown[0].line,
+                  t->shown[0].got, t->shown[0].want);
     }
     /* every line is compared with something: nothing is excluded */
-    printf("%s unit-%s vectors=%s%s%s passed=%" PRIu64 " failed=%" PRIu64 " excluded=0", unit_ok(u) ? "PASS" : "FAIL", u->name, where,
-           names[0] ? " relation=" : "", names, t->passed, t->failed);
+    printf("%s unit-%s vectors=%s%s%s passed=%" PRIu64 " failed=%" PRIu64 " excluded=0", unit_ok(u) ? "PASS" : "FAIL",
+           u->name, where, names[0] ? " relation=" : "", names, t->passed, t->failed);
     if (kind == FP_VECTORS_I32) {
         printf(" by-rule=%" PRIu64, ruled);
     }
@@ -298,9 +304,10 @@ static bool apply(unit *u, const tb_sig port[3], const vector *v, uint32_t *y) {
 }
 
 /* All lines of r. 0 (also when the simulation has stopped: unit_ok() tells) or -1. */
-static int stream(unit *u, fp_vectors_kind kind, unsigned operands, reader *r, tally *tallies, uint64_t *ruled, char *err,
-                  size_t err_size) {
-    const tb_sig port[3] = {unit_port(u, "a_i"), operands == 2 ? unit_port(u, "b_i") : (tb_sig){.ptr = NULL}, unit_port(u, "y_o")};
+static int stream(unit *u, fp_vectors_kind kind, unsigned operands, reader *r, tally *tallies, uint64_t *ruled,
+                  char *err, size_t err_size) {
+    const tb_sig port[3] = {unit_port(u, "a_i"), operands == 2 ? unit_port(u, "b_i") : (tb_sig){.ptr = NULL},
+                            unit_port(u, "y_o")};
     const unsigned first = kind >= FP_VECTORS_LT && kind <= FP_VECTORS_EQ ? (unsigned)(kind - FP_VECTORS_LT) : 0;
     const unsigned last = kind == FP_VECTORS_ANY ? RELATIONS - 1 : first;
     const char *text, *end;
@@ -331,7 +338,8 @@ static int stream(unit *u, fp_vectors_kind kind, unsigned operands, reader *r, t
     return rc < 0 ? -1 : 0;
 }
 
-int fp_vectors_run(unit *u, fp_vectors_kind kind, unsigned operands, FILE *in, const char *where, char *err, size_t err_size) {
+int fp_vectors_run(unit *u, fp_vectors_kind kind, unsigned operands, FILE *in, const char *where, char *err,
+                   size_t err_size) {
     tally tallies[RELATIONS] = {0};
     uint64_t ruled = 0;
     reader r = {.in = in, .where = where};

@@ -22,6 +22,7 @@ typedef enum fp_vectors_kind {
  * 2. Mismatches go through unit_fail(). 0, or -1 with one line in err: a malformed line, no line at all, the stream
  * cannot be read.
  */
-int fp_vectors_run(unit *u, fp_vectors_kind kind, unsigned operands, FILE *in, const char *where, char *err, size_t err_size);
+int fp_vectors_run(unit *u, fp_vectors_kind kind, unsigned operands, FILE *in, const char *where, char *err,
+                   size_t err_size);
 
 #endif

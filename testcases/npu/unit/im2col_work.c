@@ -63,16 +63,19 @@ static bool derive(im2col_work *w, const im2col_limits *l) {
     const uint32_t rows = min_u32(t->ih, (span - 1) * t->sh + (t->kh - 1) * t->dh + 1);
     w->least = t->wgt_res ? min_u32((rows * t->iw + 64) * w->icb, w->pixels * w->icb) : w->pixels * w->icb;
     const uint32_t bank = (t->wgt_res ? (w->ocb + 1) / 2 : 1) * w->words;
-    const bool fits = w->pixels * w->icb <= IM2COL_IFM_WORDS || (t->wgt_res && (rows * t->iw + 64) * w->icb <= IM2COL_IFM_WORDS);
+    const bool fits =
+        w->pixels * w->icb <= IM2COL_IFM_WORDS || (t->wgt_res && (rows * t->iw + 64) * w->icb <= IM2COL_IFM_WORDS);
     return bank <= IM2COL_WGT_WORDS && fits && (uint64_t)w->ocb * tiles * blocks * N <= l->cycles;
 }
 
 static bool keeps(const im2col_work *before, const cm_gemm_task *t) {
     const cm_gemm_task *o = &before->t;
-    return o->wgt_res && t->wgt_res && o->op == t->op && o->kw == t->kw && o->kh == t->kh && o->ic == t->ic && o->oc == t->oc;
+    return o->wgt_res && t->wgt_res && o->op == t->op && o->kw == t->kw && o->kh == t->kh && o->ic == t->ic &&
+           o->oc == t->oc;
 }
 
-int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_limits *limits, tb_rng *shape, tb_rng *values) {
+int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_limits *limits, tb_rng *shape,
+                     tb_rng *values) {
     static const uint32_t op_weight[] = {4, 2, 1};
     cm_gemm_task *t = &w->t;
     task_noise_fields(shape, t); /* im2col must not look at most of them */

@@ -26,7 +26,8 @@ typedef struct im2col_work {
 } im2col_work;
 
 /* `before`: the task before, or NULL; a task may keep its weights. 0 or -1 (out of memory). */
-int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_limits *limits, tb_rng *shape, tb_rng *values);
+int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_limits *limits, tb_rng *shape,
+                     tb_rng *values);
 void im2col_work_free(im2col_work *w);
 
 /*

@@ -1,5 +1,6 @@
 /*
- * npu_task.h - task descriptors (npu_pkg::gemm_task_t, alu_task_t, pool_task_t) on a port, from the golden model's structs.
+ * npu_task.h - task descriptors (npu_pkg::gemm_task_t, alu_task_t, pool_task_t) on a port, from the golden model's
+ * structs.
  */
 #ifndef UNIT_NPU_TASK_H
 #define UNIT_NPU_TASK_H

@@ -12,7 +12,8 @@ static uint32_t draw_float(tb_rng *rng, bool hard) {
     const float real = tb_rng_f32_range(rng, -2.0f, 2.0f);
     const uint32_t any = tb_rng_f32_hard(rng);
     const uint32_t small =
-        cm_fp_mul(0x33800000u, any << 16 | 0x3f800000u); /* around 2^-24: large sums come into the range of the activations */
+        /* around 2^-24: large sums come into the range of the activations */
+        cm_fp_mul(0x33800000u, any << 16 | 0x3f800000u);
     uint32_t bits;
     memcpy(&bits, &real, 4);
     return hard ? any : (any & 3u) == 0 ? small : bits;

@@ -32,7 +32,8 @@ typedef struct bench {
     tb_sig result_we, result, bus_err, event, level, srst, drained;
     bool present[UNITS];
     uint32_t inflight[UNITS]; /* tasks that a unit has taken and not completed */
-    uint32_t fill;            /* the task registers from this one on are still to be written once, TASK_WORDS: all are */
+    /* the task registers from this one on are still to be written once, TASK_WORDS: all are */
+    uint32_t fill;
     unit_stall task_stall[UNITS], done_stall[UNITS];
     tb_rng rng, rng_event;
 } bench;
@@ -43,9 +44,11 @@ static uint32_t task_register(tb_rng *r) {
 
 static void start_access(const unit *u, bench *b) {
     static const uint32_t ctrl[UNITS] = {NPU_REG_GEMM_CTRL, NPU_REG_ALU_CTRL, NPU_REG_POOL_CTRL};
-    static const uint32_t control[] = {NPU_REG_IRQ_STATUS, NPU_REG_IRQ_ENABLE, NPU_REG_ERR, NPU_REG_PERF_CTRL, NPU_REG_PERF_SEL};
-    static const uint32_t watched[] = {NPU_REG_STATUS,    NPU_REG_IRQ_STATUS, NPU_REG_IRQ_ID,     NPU_REG_ERR,     NPU_REG_GEMM_COUNT,
-                                       NPU_REG_ALU_COUNT, NPU_REG_POOL_COUNT, NPU_REG_ALU_RESULT, NPU_REG_PERF_LO, NPU_REG_PERF_HI};
+    static const uint32_t control[] = {NPU_REG_IRQ_STATUS, NPU_REG_IRQ_ENABLE, NPU_REG_ERR, NPU_REG_PERF_CTRL,
+                                       NPU_REG_PERF_SEL};
+    static const uint32_t watched[] = {NPU_REG_STATUS,     NPU_REG_IRQ_STATUS, NPU_REG_IRQ_ID,     NPU_REG_ERR,
+                                       NPU_REG_GEMM_COUNT, NPU_REG_ALU_COUNT,  NPU_REG_POOL_COUNT, NPU_REG_ALU_RESULT,
+                                       NPU_REG_PERF_LO,    NPU_REG_PERF_HI};
     tb_rng *r = &b->rng;
     const uint64_t kind = tb_rng_range(r, 0, 99);
     bool write = true;
@@ -93,7 +96,8 @@ static void drive(const unit *u, bench *b) {
     tb_rng *r = &b->rng_event;
     const uint32_t rate = (uint32_t)unit_knob(u, "events");
     const bool resetting = tb_get(b->srst) != 0, alu_runs = b->inflight[ALU] > 0;
-    const uint32_t bus_err = tb_rng_chance(r, rate, 1000) ? 1u << tb_rng_range(r, 0, 11) | (tb_rng_u32(r) & tb_rng_u32(r) & 0xfffu) : 0;
+    const uint32_t bus_err =
+        tb_rng_chance(r, rate, 1000) ? 1u << tb_rng_range(r, 0, 11) | (tb_rng_u32(r) & tb_rng_u32(r) & 0xfffu) : 0;
     tb_set(b->event, (tb_rng_u64(r) & ((UINT64_C(1) << COUNTERS) - 1)) | 1u);
     const uint64_t level = tb_rng_small(r, 0, 65535);
     tb_set_field(b->level, 16 * (uint32_t)tb_rng_range(r, 0, MARKS - 1), 16, level);
@@ -123,10 +127,11 @@ static void cycle(unit *u, bench *b) {
 static int setup(unit *u, bench *b, bool alu, bool pool) {
     tb_axi_profile timing = *tb_axi_profile_find("ideal");
     UNIT_PORTS(u, {"task_valid_o", &b->valid[GEMM]}, {"task_ready_i", &b->ready[GEMM]}, {"gemm_busy_i", &b->busy[GEMM]},
-               {"task_done_i", &b->done[GEMM]}, {"alu_task_valid_o", &b->valid[ALU]}, {"alu_task_ready_i", &b->ready[ALU]},
-               {"alu_busy_i", &b->busy[ALU]}, {"alu_done_i", &b->done[ALU]}, {"pool_task_valid_o", &b->valid[POOL]},
-               {"pool_task_ready_i", &b->ready[POOL]}, {"pool_busy_i", &b->busy[POOL]}, {"pool_done_i", &b->done[POOL]},
-               {"alu_result_we_i", &b->result_we}, {"alu_result_i", &b->result}, {"bus_err_i", &b->bus_err}, {"perf_event_i", &b->event},
+               {"task_done_i", &b->done[GEMM]}, {"alu_task_valid_o", &b->valid[ALU]},
+               {"alu_task_ready_i", &b->ready[ALU]}, {"alu_busy_i", &b->busy[ALU]}, {"alu_done_i", &b->done[ALU]},
+               {"pool_task_valid_o", &b->valid[POOL]}, {"pool_task_ready_i", &b->ready[POOL]},
+               {"pool_busy_i", &b->busy[POOL]}, {"pool_done_i", &b->done[POOL]}, {"alu_result_we_i", &b->result_we},
+               {"alu_result_i", &b->result}, {"bus_err_i", &b->bus_err}, {"perf_event_i", &b->event},
                {"perf_level_i", &b->level}, {"srst_o", &b->srst}, {"drained_i", &b->drained});
     unit_expect_value(u, "events", b->event.width, COUNTERS);
     unit_expect_value(u, "bits of levels", b->level.width, 16 * MARKS);

@@ -24,8 +24,8 @@ static uint32_t plausible_gemm(tb_rng *r, uint32_t offset, uint32_t bits) {
     case NPU_REG_GEMM_CHANNELS:
         return rare(bits) ? (bits >> 16 & 31u) * 0x10001u + 0x10001u : pair(r, 40, 40);
     case NPU_REG_GEMM_CTRL:
-        mode = bits &
-               (NPU_GEMM_CTRL_FENCE_MASK | NPU_GEMM_CTRL_EXT_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | 0x0007f800u);
+        mode = bits & (NPU_GEMM_CTRL_FENCE_MASK | NPU_GEMM_CTRL_EXT_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK |
+                       NPU_GEMM_CTRL_LAYOUT_MASK | 0x0007f800u);
         mode |= (bits & 1u) ? NPU_GEMM_CTRL_DIV_IC_MASK
                             : bits & (NPU_GEMM_CTRL_BIAS_MASK | NPU_GEMM_CTRL_OSCALE_MASK | NPU_GEMM_CTRL_REQUANT_MASK);
         mode |= rare(bits >> 3) ? (bits >> 12 & 3u) << NPU_GEMM_CTRL_OP_LSB : 0;
@@ -52,7 +52,8 @@ static uint32_t plausible_alu(tb_rng *r, uint32_t offset, uint32_t bits) {
         return pair(r, 65535, 65535);
     case NPU_REG_ALU_CTRL: /* mostly element-wise, p from anywhere, q a scalar */
         return (rare(bits >> 20) ? bits % NPU_ALU_CTRL_OP_COUNT : bits % 13) << NPU_ALU_CTRL_OP_LSB |
-               ((bits >> 4) % 3) << NPU_ALU_CTRL_P_KIND_LSB | (rare(bits >> 8) ? (bits >> 12) % 3 : 0) << NPU_ALU_CTRL_Q_KIND_LSB |
+               ((bits >> 4) % 3) << NPU_ALU_CTRL_P_KIND_LSB |
+               (rare(bits >> 8) ? (bits >> 12) % 3 : 0) << NPU_ALU_CTRL_Q_KIND_LSB |
                (bits & 0x8000u) >> (15 - NPU_ALU_CTRL_DUP_LSB);
     case NPU_REG_ALU_ACT:
         return (bits & 3u) == 0 ? (bits >> 4) % 12 : 0;
@@ -75,9 +76,9 @@ static uint32_t plausible_pool(tb_rng *r, uint32_t offset, uint32_t bits) {
     case NPU_REG_POOL_PAD:
         return bits & 0x0101u;
     case NPU_REG_POOL_CTRL:
-        return bits & 1u
-                   ? NPU_POOL_CTRL_TYPE_AVG << NPU_POOL_CTRL_TYPE_LSB | (bits & (NPU_POOL_CTRL_INT8_MASK | NPU_POOL_CTRL_EXCLUDE_PAD_MASK))
-                   : bits & (NPU_POOL_CTRL_INT8_MASK | NPU_POOL_CTRL_EXCLUDE_PAD_MASK);
+        return bits & 1u ? NPU_POOL_CTRL_TYPE_AVG << NPU_POOL_CTRL_TYPE_LSB |
+                               (bits & (NPU_POOL_CTRL_INT8_MASK | NPU_POOL_CTRL_EXCLUDE_PAD_MASK))
+                         : bits & (NPU_POOL_CTRL_INT8_MASK | NPU_POOL_CTRL_EXCLUDE_PAD_MASK);
     case NPU_REG_POOL_CHANNELS:
         return (bits >> 20) + 1;
     case NPU_REG_POOL_RECIP:
@@ -103,8 +104,9 @@ uint32_t regs_edgy(tb_rng *rng, uint32_t offset) {
     const uint32_t last = sizeof sizes / sizeof *sizes - 1;
     const uint32_t a = sizes[tb_rng_range(rng, 0, last)];
     const uint32_t c = sizes[tb_rng_range(rng, 0, last)];
-    const bool size = offset == NPU_REG_GEMM_IFM_SIZE || offset == NPU_REG_GEMM_CHANNELS || offset == NPU_REG_GEMM_OFM_SIZE ||
-                      offset == NPU_REG_ALU_ROWS || offset == NPU_REG_POOL_IFM_SIZE || offset == NPU_REG_POOL_OFM_SIZE;
+    const bool size = offset == NPU_REG_GEMM_IFM_SIZE || offset == NPU_REG_GEMM_CHANNELS ||
+                      offset == NPU_REG_GEMM_OFM_SIZE || offset == NPU_REG_ALU_ROWS ||
+                      offset == NPU_REG_POOL_IFM_SIZE || offset == NPU_REG_POOL_OFM_SIZE;
     const uint32_t flip = 1u << tb_rng_range(rng, 0, 31);
     return size ? a | (c << 16) : regs_plausible(rng, offset) ^ flip;
 }

@@ -79,8 +79,8 @@ static void noise(bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    UNIT_PORTS(u, {"en_i", &b->en}, {"first_i", &b->first}, {"last_i", &b->last}, {"ps0_i", &b->ps[0]}, {"ps1_i", &b->ps[1]},
-               {"valid_o", &b->valid});
+    UNIT_PORTS(u, {"en_i", &b->en}, {"first_i", &b->first}, {"last_i", &b->last}, {"ps0_i", &b->ps[0]},
+               {"ps1_i", &b->ps[1]}, {"valid_o", &b->valid});
     b->tiles = (uint64_t)unit_knob(u, "tiles");
     b->wrap = unit_knob(u, "wrap") != 0;
     b->rng_shape = unit_stream(u, "shape");

@@ -28,10 +28,12 @@ static const tb_knob knobs[] = {
     {"rows", 1, 300, TB_KNOB_SMALL, NULL, NULL, "most rows of a plane"},
     {"planes", 1, 40, TB_KNOB_SMALL, NULL, NULL, "most planes"},
     {"op", 0, NPU_ALU_CTRL_OP_COUNT, TB_KNOB_UNIFORM, NULL, NULL, "operation; the highest: any"},
-    {"values", 0, 3, TB_KNOB_ENUM, value_names, NULL, "data: everyday, corners of FP32, few different ones, everyday with corners"},
+    {"values", 0, 3, TB_KNOB_ENUM, value_names, NULL,
+     "data: everyday, corners of FP32, few different ones, everyday with corners"},
     {"latency", 0, 100, TB_KNOB_SMALL, NULL, NULL, "cycles from a request to its first word, and to a write response"},
     {"pace", 0, 1, TB_KNOB_ENUM, pace_names, NULL, "ideal: no stall, long rows"},
-    {"block", 0, 2, TB_KNOB_ENUM, block_names, NULL, "writes wait until no read is pending: their data, or also their jobs"},
+    {"block", 0, 2, TB_KNOB_ENUM, block_names, NULL,
+     "writes wait until no read is pending: their data, or also their jobs"},
     UNIT_STALL_KNOB("task", "percent of cycles in which no task comes"),
     UNIT_STALL_KNOB("req", "percent of cycles in which read requests wait"),
     UNIT_STALL_KNOB("rd", "percent of cycles without read data"),
@@ -67,8 +69,8 @@ typedef struct chan {
 } chan;
 
 typedef struct bench {
-    tb_sig task_valid, task, done, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid, rd_ready, rd_data, wr_req_valid,
-        wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_level, wr_idle;
+    tb_sig task_valid, task, done, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid, rd_ready, rd_data,
+        wr_req_valid, wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_level, wr_idle;
     uint8_t *mem;
     cm_alu_task t;
     alu_draw draw;
@@ -83,8 +85,8 @@ typedef struct bench {
 /* A job outside of memory could not be served. */
 static bool take_job(unit *u, queue *q, uint32_t addr, uint32_t bytes) {
     if (bytes == 0 || addr < BASE || addr - BASE > MEM || bytes > MEM - (addr - BASE)) {
-        unit_fail(u, "job", "cycle %" PRIu64 ": a job of %" PRIu32 " bytes at 0x%" PRIx32 ", expected within memory", u->cycle, bytes,
-                  addr);
+        unit_fail(u, "job", "cycle %" PRIu64 ": a job of %" PRIu32 " bytes at 0x%" PRIx32 ", expected within memory",
+                  u->cycle, bytes, addr);
         return false;
     }
     q->job[q->in++ % JOBS] = (job){.addr = addr, .bytes = bytes, .at = u->cycle};
@@ -120,7 +122,8 @@ static void sample_read(unit *u, bench *b, uint32_t c) {
         h->rd.out += j->done >= j->bytes;
     }
     if (tb_get_field(b->rd_req_valid, c, 1) && tb_get_field(b->rd_req_ready, c, 1)) {
-        take_job(u, &h->rd, (uint32_t)tb_get_field(b->rd_req_addr, 32 * c, 32), (uint32_t)tb_get_field(b->rd_req_bytes, 24 * c, 24));
+        take_job(u, &h->rd, (uint32_t)tb_get_field(b->rd_req_addr, 32 * c, 32),
+                 (uint32_t)tb_get_field(b->rd_req_bytes, 24 * c, 24));
     }
 }
 
@@ -131,7 +134,8 @@ static void drive_write(const unit *u, bench *b, uint32_t c) {
     const uint64_t level = h->pushed - h->popped;
     h->block_now = b->block && reads_pending(h);
     tb_set_field(b->wr_ready, c, 1, unit_go(&h->sendb) && level < SEND);
-    tb_set_field(b->wr_req_ready, c, 1, unit_go(&h->jobs) && h->wr.in - h->wr.out < JOBS && !(h->block_now && b->block == 2));
+    tb_set_field(b->wr_req_ready, c, 1,
+                 unit_go(&h->jobs) && h->wr.in - h->wr.out < JOBS && !(h->block_now && b->block == 2));
     tb_set_field(b->wr_level, 16 * c, 16, level);
     while (h->answered != h->wr.out && u->cycle >= h->wr.job[h->answered % JOBS].at + b->latency) {
         h->answered++;
@@ -152,8 +156,10 @@ static void sample_write(unit *u, bench *b, uint32_t c) {
         h->wr.out += j->done == j->bytes;
     }
     if (tb_get_field(b->wr_req_valid, c, 1) && tb_get_field(b->wr_req_ready, c, 1)) {
-        h->answered += h->wr.in - h->answered == JOBS; /* a response that is waited for would be overwritten: let it come now */
-        take_job(u, &h->wr, (uint32_t)tb_get_field(b->wr_req_addr, 32 * c, 32), (uint32_t)tb_get_field(b->wr_req_bytes, 24 * c, 24));
+        /* a response that is waited for would be overwritten: let it come now */
+        h->answered += h->wr.in - h->answered == JOBS;
+        take_job(u, &h->wr, (uint32_t)tb_get_field(b->wr_req_addr, 32 * c, 32),
+                 (uint32_t)tb_get_field(b->wr_req_bytes, 24 * c, 24));
     }
     if (tb_get_field(b->wr_valid, c, 1) && tb_get_field(b->wr_ready, c, 1)) {
         unit_get_slice(b->wr_data, 16 * c, h->send[h->pushed++ % SEND], 16);

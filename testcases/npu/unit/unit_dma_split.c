@@ -37,8 +37,8 @@ typedef struct job {
 } job;
 
 typedef struct bench {
-    tb_sig clr, req_valid, req_ready, req_addr, req_bytes, ax_addr, ax_len, ax_valid, ax_ready, bst_push, bst_ready, bst_id, bst_len,
-        bst_first, bst_last, bst_off, bst_end, bst_tail, done, done_id, jobs_idle, bus_idle, flight_o;
+    tb_sig clr, req_valid, req_ready, req_addr, req_bytes, ax_addr, ax_len, ax_valid, ax_ready, bst_push, bst_ready,
+        bst_id, bst_len, bst_first, bst_last, bst_off, bst_end, bst_tail, done, done_id, jobs_idle, bus_idle, flight_o;
     job offer[REQS];
     bool on[REQS];
     job queue[QUEUE];
@@ -62,7 +62,8 @@ static void draw_job(const unit *u, bench *b, uint32_t id) {
     job *j = &b->offer[id];
     j->id = id;
     const uint64_t size = (uint64_t)unit_knob(u, "size");
-    j->bytes = (uint32_t)(tb_rng_chance(&b->rng, 1, 8) ? tb_rng_range(&b->rng, size / 2 + 1, size) : tb_rng_small(&b->rng, 1, size));
+    j->bytes = (uint32_t)(tb_rng_chance(&b->rng, 1, 8) ? tb_rng_range(&b->rng, size / 2 + 1, size)
+                                                       : tb_rng_small(&b->rng, 1, size));
     j->addr = tb_rng_u32(&b->rng);
     switch (tb_rng_range(&b->rng, 0, 7)) {
     case 0:
@@ -199,12 +200,14 @@ static void sample(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"clr_i", &b->clr}, {"req_valid_i", &b->req_valid}, {"req_ready_o", &b->req_ready}, {"req_addr_i", &b->req_addr},
-               {"req_bytes_i", &b->req_bytes}, {"ax_addr_o", &b->ax_addr}, {"ax_len_o", &b->ax_len}, {"ax_valid_o", &b->ax_valid},
-               {"ax_ready_i", &b->ax_ready}, {"bst_push_o", &b->bst_push}, {"bst_ready_i", &b->bst_ready}, {"bst_id_o", &b->bst_id},
-               {"bst_len_o", &b->bst_len}, {"bst_first_o", &b->bst_first}, {"bst_last_o", &b->bst_last}, {"bst_off_o", &b->bst_off},
-               {"bst_end_o", &b->bst_end}, {"bst_tail_o", &b->bst_tail}, {"done_i", &b->done}, {"jobs_idle_o", &b->jobs_idle},
-               {"bus_idle_o", &b->bus_idle}, {"done_id_o", &b->done_id}, {"flight_o", &b->flight_o});
+    UNIT_PORTS(u, {"clr_i", &b->clr}, {"req_valid_i", &b->req_valid}, {"req_ready_o", &b->req_ready},
+               {"req_addr_i", &b->req_addr}, {"req_bytes_i", &b->req_bytes}, {"ax_addr_o", &b->ax_addr},
+               {"ax_len_o", &b->ax_len}, {"ax_valid_o", &b->ax_valid}, {"ax_ready_i", &b->ax_ready},
+               {"bst_push_o", &b->bst_push}, {"bst_ready_i", &b->bst_ready}, {"bst_id_o", &b->bst_id},
+               {"bst_len_o", &b->bst_len}, {"bst_first_o", &b->bst_first}, {"bst_last_o", &b->bst_last},
+               {"bst_off_o", &b->bst_off}, {"bst_end_o", &b->bst_end}, {"bst_tail_o", &b->bst_tail},
+               {"done_i", &b->done}, {"jobs_idle_o", &b->jobs_idle}, {"bus_idle_o", &b->bus_idle},
+               {"done_id_o", &b->done_id}, {"flight_o", &b->flight_o});
 }
 
 static bool busy(const unit *u, const bench *b) {
@@ -237,4 +240,5 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("dma_split", "arbitration, burst cutting and outstanding limit of a DMA channel", knobs, .constrain = constrain);
+UNIT_BENCH("dma_split", "arbitration, burst cutting and outstanding limit of a DMA channel", knobs,
+           .constrain = constrain);

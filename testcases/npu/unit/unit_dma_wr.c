@@ -15,8 +15,8 @@ static const tb_knob knobs[] = {
     DMA_SIZE_KNOB,
     DMA_PROFILE_KNOB,
     {"errors", 0, 6, TB_KNOB_SMALL, NULL, NULL, "bursts answered with an error"},
-    {"flush", 0, 20, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
-     "flushes in 10000 cycles"},
+    {"flush", 0, 20, TB_KNOB_WEIGHTED, NULL,
+     (const uint32_t[]){40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, "flushes in 10000 cycles"},
     UNIT_STALL_KNOB("req", "percent of cycles in which a requester is silent"),
     UNIT_STALL_KNOB("dat", "percent of cycles without data"),
     UNIT_STALL_RUN_KNOB,
@@ -89,7 +89,8 @@ static void cycle(unit *u, bench *b, uint32_t flush_rate) {
     }
     drive(u, b);
     unit_settle(u);
-    const uint64_t accepted = tb_get(b->req_valid) & tb_get(b->req_ready), taken = tb_get(b->dat_valid) & tb_get(b->dat_ready);
+    const uint64_t accepted = tb_get(b->req_valid) & tb_get(b->req_ready),
+                   taken = tb_get(b->dat_valid) & tb_get(b->dat_ready);
     for (uint32_t i = 0; i < REQS; i++) {
         requester *r = &b->req[i];
         r->out += taken >> i & 1u;

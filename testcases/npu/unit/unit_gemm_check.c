@@ -35,10 +35,13 @@ enum { OVER_MAP = 1, OVER_WEIGHTS, OVER_PIXELS, OVER_OC, OVER_IC, OVER_ROWS, OVE
 static void draw_weights(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
     const bool conv = t->op == 0;
     const uint32_t blocks = 1024 / N;
-    const uint32_t icb = over == OVER_IC ? WGT_WORDS / N + 1 : (uint32_t)tb_rng_small(rng, 1, conv ? WGT_WORDS / N : blocks);
+    const uint32_t icb =
+        over == OVER_IC ? WGT_WORDS / N + 1 : (uint32_t)tb_rng_small(rng, 1, conv ? WGT_WORDS / N : blocks);
     const uint32_t ic = check_range(rng, (icb - 1) * N + 1, icb * N);
     t->ic = ic < 65535 ? ic : 65535;
-    t->oc = over == OVER_OC ? check_range(rng, 1025, 65535) : tb_rng_chance(rng, 1, 4) ? 1024 : (uint32_t)tb_rng_small(rng, 1, 1024);
+    t->oc = over == OVER_OC            ? check_range(rng, 1025, 65535)
+            : tb_rng_chance(rng, 1, 4) ? 1024
+                                       : (uint32_t)tb_rng_small(rng, 1, 1024);
     t->oc = conv ? t->oc : t->ic;
     uint32_t words = conv ? WGT_WORDS / N / icb : WGT_WORDS;
     if (t->wgt_res) {
@@ -150,8 +153,10 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
 /* Break one rule that is not a product. */
 static void flaw(tb_rng *rng, settings *s) {
     cm_gemm_task *t = &s->t;
-    uint32_t *const zero[] = {&t->iw, &t->ih, &t->ic, &t->ow, &t->oh, &t->oc, &t->kw, &t->kh, &t->sw, &t->sh, &t->dw, &t->dh};
-    uint32_t *const tensor[] = {&t->ifm_addr, &t->ifm_cstep, &t->ofm_addr, &t->ofm_cstep, &t->psum_addr, &t->psum_cstep};
+    uint32_t *const zero[] = {&t->iw, &t->ih, &t->ic, &t->ow, &t->oh, &t->oc,
+                              &t->kw, &t->kh, &t->sw, &t->sh, &t->dw, &t->dh};
+    uint32_t *const tensor[] = {&t->ifm_addr,  &t->ifm_cstep, &t->ofm_addr,
+                                &t->ofm_cstep, &t->psum_addr, &t->psum_cstep};
     uint32_t *const by16[] = {&t->wgt_addr, &t->oscale_addr, &t->bias_addr};
     switch (check_range(rng, 0, 8)) {
     case 0:
@@ -226,13 +231,15 @@ static void draw_keep(tb_rng *rng, bench *b, bool broken) {
 
 static uint32_t control(const settings *s) {
     const cm_gemm_task *t = &s->t;
-    const uint32_t ruled = NPU_GEMM_CTRL_OP_MASK | NPU_GEMM_CTRL_PAD_MODE_MASK | NPU_GEMM_CTRL_BIAS_MASK | NPU_GEMM_CTRL_REQUANT_MASK |
-                           NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_OSCALE_MASK | NPU_GEMM_CTRL_DIV_IC_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK |
-                           NPU_GEMM_CTRL_FENCE_MASK | NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK;
-    return (s->other & ~ruled) | PUT(GEMM_CTRL_OP, t->op) | PUT(GEMM_CTRL_PAD_MODE, s->pad_mode) | PUT(GEMM_CTRL_BIAS, t->bias_en) |
-           PUT(GEMM_CTRL_REQUANT, t->requant) | PUT(GEMM_CTRL_LAYOUT, !t->nhwc_in) | PUT(GEMM_CTRL_OSCALE, t->oscale_en) |
-           PUT(GEMM_CTRL_DIV_IC, t->raw_out) | PUT(GEMM_CTRL_PSUM_ADD, t->psum_add) | PUT(GEMM_CTRL_FENCE, t->fence) |
-           PUT(GEMM_CTRL_WGT_RES, t->wgt_res) | PUT(GEMM_CTRL_WGT_KEEP, t->wgt_keep);
+    const uint32_t ruled = NPU_GEMM_CTRL_OP_MASK | NPU_GEMM_CTRL_PAD_MODE_MASK | NPU_GEMM_CTRL_BIAS_MASK |
+                           NPU_GEMM_CTRL_REQUANT_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_OSCALE_MASK |
+                           NPU_GEMM_CTRL_DIV_IC_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK | NPU_GEMM_CTRL_FENCE_MASK |
+                           NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK;
+    return (s->other & ~ruled) | PUT(GEMM_CTRL_OP, t->op) | PUT(GEMM_CTRL_PAD_MODE, s->pad_mode) |
+           PUT(GEMM_CTRL_BIAS, t->bias_en) | PUT(GEMM_CTRL_REQUANT, t->requant) | PUT(GEMM_CTRL_LAYOUT, !t->nhwc_in) |
+           PUT(GEMM_CTRL_OSCALE, t->oscale_en) | PUT(GEMM_CTRL_DIV_IC, t->raw_out) |
+           PUT(GEMM_CTRL_PSUM_ADD, t->psum_add) | PUT(GEMM_CTRL_FENCE, t->fence) | PUT(GEMM_CTRL_WGT_RES, t->wgt_res) |
+           PUT(GEMM_CTRL_WGT_KEEP, t->wgt_keep);
 }
 
 /* The settings as an accepted task has them. Geometry goes through the extended registers, which hold every value. */
@@ -240,8 +247,8 @@ static void decode(bench *b) {
     const cm_gemm_task *t = &b->s.t;
     uint32_t regs[128] = {0};
     regs[NPU_REG_GEMM_CTRL / 4] = control(&b->s) | NPU_GEMM_CTRL_EXT_MASK;
-    regs[NPU_REG_GEMM_EXT_KERNEL / 4] =
-        PUT(GEMM_EXT_KERNEL_KW, t->kw) | PUT(GEMM_EXT_KERNEL_KH, t->kh) | PUT(GEMM_EXT_KERNEL_DW, t->dw) | PUT(GEMM_EXT_KERNEL_DH, t->dh);
+    regs[NPU_REG_GEMM_EXT_KERNEL / 4] = PUT(GEMM_EXT_KERNEL_KW, t->kw) | PUT(GEMM_EXT_KERNEL_KH, t->kh) |
+                                        PUT(GEMM_EXT_KERNEL_DW, t->dw) | PUT(GEMM_EXT_KERNEL_DH, t->dh);
     regs[NPU_REG_GEMM_EXT_STRIDE / 4] = PUT(GEMM_EXT_STRIDE_SW, t->sw) | PUT(GEMM_EXT_STRIDE_SH, t->sh);
     regs[NPU_REG_GEMM_EXT_PAD / 4] = PUT(GEMM_EXT_PAD_LEFT, t->pad_l) | PUT(GEMM_EXT_PAD_TOP, t->pad_t);
     regs[NPU_REG_GEMM_IFM_SIZE / 4] = PUT(GEMM_IFM_SIZE_IW, t->iw) | PUT(GEMM_IFM_SIZE_IH, t->ih);
@@ -308,4 +315,5 @@ static int run(unit *u) {
     return check_bench_run(u, &ops, &b);
 }
 
-UNIT_BENCH("gemm_check", "limits of a GEMM task against the golden model's decoder", check_bench_knobs, .constrain = check_bench_constrain);
+UNIT_BENCH("gemm_check", "limits of a GEMM task against the golden model's decoder", check_bench_knobs,
+           .constrain = check_bench_constrain);

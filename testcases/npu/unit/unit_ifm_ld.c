@@ -36,7 +36,8 @@ static const tb_knob knobs[] = {
 static void constrain(tb_knobs *k, uint64_t seed) {
     tb_rng rng = tb_rng_stream(seed, "contention");
     if (tb_rng_chance(&rng, 1, 2)) { /* small tasks alone never fill the ring */
-        tb_knobs_draw_in(k, "words", seed, tb_rng_chance(&rng, 1, 2) ? RING : 5000, tb_rng_chance(&rng, 1, 2) ? RING : 40000);
+        tb_knobs_draw_in(k, "words", seed, tb_rng_chance(&rng, 1, 2) ? RING : 5000,
+                         tb_rng_chance(&rng, 1, 2) ? RING : 40000);
         tb_knobs_draw_in(k, "full", seed, 15, 60);
     } else {
         tb_knobs_draw_in(k, "full", seed, 0, 25);
@@ -85,15 +86,17 @@ static uint32_t words_of(const map *m, uint32_t chunks) {
 static uint32_t draw_icb(const unit *u, bench *b, uint32_t words) {
     const bool deep = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "deep"), 100);
     const uint32_t most = least(least(words, RING), (65535u + N - 1) / N);
-    return deep ? (uint32_t)tb_rng_range(&b->rng, most / 4 + 1, most) : (uint32_t)tb_rng_small(&b->rng, 1, least(most, 16));
+    return deep ? (uint32_t)tb_rng_range(&b->rng, most / 4 + 1, most)
+                : (uint32_t)tb_rng_small(&b->rng, 1, least(most, 16));
 }
 
 /* Inside the limits: a chunk fits into the ring, at most 65535 channels. */
 static void draw_task(const unit *u, bench *b, map *m) {
     const uint32_t most = (uint32_t)unit_knob(u, "words");
     const bool full = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "full"), 100);
-    const uint32_t words =
-        full ? most : (uint32_t)(tb_rng_chance(&b->rng, 1, 2) ? tb_rng_small(&b->rng, 1, most) : tb_rng_range(&b->rng, 1, most));
+    const uint32_t words = full ? most
+                                : (uint32_t)(tb_rng_chance(&b->rng, 1, 2) ? tb_rng_small(&b->rng, 1, most)
+                                                                          : tb_rng_range(&b->rng, 1, most));
     cm_gemm_task *t = &m->t;
     task_noise_fields(&b->rng, t);
     t->nhwc_in = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
@@ -135,7 +138,8 @@ static void offer_task(const unit *u, bench *b) {
 /* im2col: some of the words that have arrived, or all of them. */
 static void drive_free(const unit *u, bench *b) {
     const map *next = map_of(b, b->popped);
-    const bool chunk = b->on && !b->begun && b->used + words_of(next, b->next_chunk + 1) - words_of(next, b->next_chunk) > RING;
+    const bool chunk =
+        b->on && !b->begun && b->used + words_of(next, b->next_chunk + 1) - words_of(next, b->next_chunk) > RING;
     const bool needed = chunk || b->popped - b->free_task == QUEUE;
     const bool keep = unit_knob(u, "hoard") == 1 && !needed;
     const map *m = map_of(b, b->free_task);
@@ -151,7 +155,8 @@ static void drive_free(const unit *u, bench *b) {
 
 static void drive(const unit *u, bench *b) {
     if (!b->on) {
-        if (b->popped < (uint32_t)unit_knob(u, "tasks") && b->popped - b->free_task < QUEUE && unit_go(&b->task_stall)) {
+        if (b->popped < (uint32_t)unit_knob(u, "tasks") && b->popped - b->free_task < QUEUE &&
+            unit_go(&b->task_stall)) {
             offer_task(u, b);
         } else {
             task_noise_port(&b->rng, b->task);
@@ -239,7 +244,8 @@ static int run(unit *u) {
         find_ports(u, b);
         b->maps = maps;
         unit_reset(u);
-        for (uint32_t quiet = 0; quiet < QUIET && unit_ok(u); quiet += b->loaded_seen == (uint32_t)unit_knob(u, "tasks")) {
+        for (uint32_t quiet = 0; quiet < QUIET && unit_ok(u);
+             quiet += b->loaded_seen == (uint32_t)unit_knob(u, "tasks")) {
             drive(u, b);
             unit_settle(u);
             sample(b);

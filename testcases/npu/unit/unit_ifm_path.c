@@ -197,9 +197,10 @@ static void sample_ready(const unit *u, bench *b) {
         b->loaded_seen++;
         b->end = u->cycle;
     }
-    b->use_ready = b->loaded_seen > b->use_task                                ? m->pixels
-                   : b->use_task < b->offered && b->use_task == b->loaded_seen ? least((uint32_t)tb_get(b->pix_ready), m->pixels)
-                                                                               : 0;
+    b->use_ready = b->loaded_seen > b->use_task ? m->pixels
+                   : b->use_task < b->offered && b->use_task == b->loaded_seen
+                       ? least((uint32_t)tb_get(b->pix_ready), m->pixels)
+                       : 0;
 }
 
 static void sample(const unit *u, bench *b) {
@@ -245,7 +246,8 @@ static void hand_out(flow flows[2], plan *p, uint64_t cycle) {
         return;
     }
     const uint32_t nch = least(N, p->ic - p->blk * N), pixels = least(CHUNK, p->pixels - p->chunk % p->chunks * CHUNK);
-    f->queue[f->given++ % JOBS] = (job){.words = pixels, .beats = nch * ((pixels + 3) / 4), .due = cycle + p->latency + 1};
+    f->queue[f->given++ % JOBS] =
+        (job){.words = pixels, .beats = nch * ((pixels + 3) / 4), .due = cycle + p->latency + 1};
     f->asked = cycle + nch;
     p->blk = (p->blk + 1) % p->icb;
     p->chunk += p->blk == 0;
@@ -308,8 +310,8 @@ static void check_time(unit *u, const bench *b) {
     const uint64_t most = best + best / 100 + 40 + (uint64_t)(b->offered - 1) * BETWEEN;
     if (b->end - b->begin > most) {
         unit_fail(u, "time",
-                  "%" PRIu64 " cycles for %" PRIu64 " and %" PRIu64 " beats on the channels and %" PRIu64 " words, which take %" PRIu64
-                  " at best, expected at most %" PRIu64,
+                  "%" PRIu64 " cycles for %" PRIu64 " and %" PRIu64 " beats on the channels and %" PRIu64
+                  " words, which take %" PRIu64 " at best, expected at most %" PRIu64,
                   b->end - b->begin, c[0].beats, c[1].beats, b->words, best, most);
     }
 }
@@ -318,10 +320,11 @@ static void setup(unit *u, bench *b) {
     channel *c = b->chan;
     unit_stall req[2], dat[2];
     UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
-               {"free_words_i", &b->free_words}, {"pix_ready_o", &b->pix_ready}, {"loaded_o", &b->loaded}, {"req_valid_o", &b->req_valid},
-               {"req_ready_i", &b->req_ready}, {"req_addr0_o", &c[0].req_addr}, {"req_addr1_o", &c[1].req_addr},
-               {"req_bytes0_o", &c[0].req_bytes}, {"req_bytes1_o", &c[1].req_bytes}, {"dat_valid_i", &b->dat_valid},
-               {"dat_ready_o", &b->dat_ready}, {"dat0_i", &c[0].dat}, {"dat1_i", &c[1].dat}, {"we_o", &b->we});
+               {"free_words_i", &b->free_words}, {"pix_ready_o", &b->pix_ready}, {"loaded_o", &b->loaded},
+               {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready}, {"req_addr0_o", &c[0].req_addr},
+               {"req_addr1_o", &c[1].req_addr}, {"req_bytes0_o", &c[0].req_bytes}, {"req_bytes1_o", &c[1].req_bytes},
+               {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready}, {"dat0_i", &c[0].dat},
+               {"dat1_i", &c[1].dat}, {"we_o", &b->we});
     unit_stalls(u, "req", req, 2);
     unit_stalls(u, "dat", dat, 2);
     for (uint32_t i = 0; i < 2; i++) {

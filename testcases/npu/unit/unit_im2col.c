@@ -60,8 +60,8 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 }
 
 typedef struct bench {
-    tb_sig task_valid, task, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, wgt_release, free, free_words, tile_room, wgt_re, wgt_bank,
-        wgt_raddr, wgt_rdata, ifm_re, ifm_ra[2], ifm_rd[2];
+    tb_sig task_valid, task, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, wgt_release, free, free_words, tile_room,
+        wgt_re, wgt_bank, wgt_raddr, wgt_rdata, ifm_re, ifm_ra[2], ifm_rd[2];
     im2col_work w[TASKS];
     uint64_t base[TASKS + 1]; /* first word of the ring, counted over all tasks */
     uint32_t cap[TASKS];      /* words that the ring may hold while the task runs */
@@ -188,12 +188,13 @@ static void run_tasks(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"ifm_all_i", &b->ifm_all},
-               {"pix_ready_i", &b->pix_ready}, {"wgt_full_i", &b->wgt_full}, {"wgt_blocks_i", &b->wgt_blocks},
-               {"wgt_release_o", &b->wgt_release}, {"free_o", &b->free}, {"free_words_o", &b->free_words}, {"tile_room_i", &b->tile_room},
-               {"wgt_re_o", &b->wgt_re}, {"wgt_bank_o", &b->wgt_bank}, {"wgt_raddr_o", &b->wgt_raddr}, {"wgt_rdata_i", &b->wgt_rdata},
-               {"ifm_re_o", &b->ifm_re}, {"ifm_raddr0_o", &b->ifm_ra[0]}, {"ifm_raddr1_o", &b->ifm_ra[1]}, {"ifm_rdata0_i", &b->ifm_rd[0]},
-               {"ifm_rdata1_i", &b->ifm_rd[1]});
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop},
+               {"ifm_all_i", &b->ifm_all}, {"pix_ready_i", &b->pix_ready}, {"wgt_full_i", &b->wgt_full},
+               {"wgt_blocks_i", &b->wgt_blocks}, {"wgt_release_o", &b->wgt_release}, {"free_o", &b->free},
+               {"free_words_o", &b->free_words}, {"tile_room_i", &b->tile_room}, {"wgt_re_o", &b->wgt_re},
+               {"wgt_bank_o", &b->wgt_bank}, {"wgt_raddr_o", &b->wgt_raddr}, {"wgt_rdata_i", &b->wgt_rdata},
+               {"ifm_re_o", &b->ifm_re}, {"ifm_raddr0_o", &b->ifm_ra[0]}, {"ifm_raddr1_o", &b->ifm_ra[1]},
+               {"ifm_rdata0_i", &b->ifm_rd[0]}, {"ifm_rdata1_i", &b->ifm_rd[1]});
 }
 
 static void setup(const unit *u, bench *b) {
@@ -226,7 +227,8 @@ static int make_tasks(const unit *u, bench *b) {
             return -1;
         }
         b->base[i + 1] = b->base[i] + (uint64_t)w->pixels * w->icb;
-        b->cap[i] = tb_rng_chance(&b->rng, 1, 2) ? w->least : (uint32_t)tb_rng_range(&b->rng, w->least, IM2COL_IFM_WORDS);
+        b->cap[i] =
+            tb_rng_chance(&b->rng, 1, 2) ? w->least : (uint32_t)tb_rng_range(&b->rng, w->least, IM2COL_IFM_WORDS);
     }
     return 0;
 }

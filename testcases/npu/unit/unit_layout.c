@@ -22,7 +22,8 @@ static const tb_knob knobs[] = {
     {"pixels", 1, PIXELS, TB_KNOB_SMALL, NULL, NULL, "fewest pixels of a job"},
     {"int8", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with INT8 input"},
     {"blocks", 1, BLOCKS, TB_KNOB_SMALL, NULL, NULL, "most blocks of channels of INT8 input"},
-    {"values", 0, 1, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){2, 1}, "0: values around the quantiser's range; 1: any float"},
+    {"values", 0, 1, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){2, 1},
+     "0: values around the quantiser's range; 1: any float"},
     UNIT_STALL_KNOB("job", "percent of cycles without a job on offer"),
     UNIT_STALL_KNOB("req", "percent of cycles in which requests wait"),
     UNIT_STALL_KNOB("dat", "percent of cycles without data"),
@@ -45,8 +46,8 @@ typedef struct job {
 } job;
 
 typedef struct bench {
-    tb_sig scale, cstep, stride, nhwc, job_valid, job_ready, job_addr, job_nch, job_cnt, job_waddr, req_valid, req_ready, req_bytes,
-        dat_valid, dat_ready, dat, wr_ready, done;
+    tb_sig scale, cstep, stride, nhwc, job_valid, job_ready, job_addr, job_nch, job_cnt, job_waddr, req_valid,
+        req_ready, req_bytes, dat_valid, dat_ready, dat, wr_ready, done;
     job *ring;
     job task;                   /* kind, scale, step and stride of the task */
     uint64_t left;              /* jobs of the task that are not offered */
@@ -215,11 +216,12 @@ static void play_steady(unit *u, bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"cfg_in_scale_i", &b->scale}, {"cfg_cstep_i", &b->cstep}, {"cfg_stride_i", &b->stride}, {"cfg_nhwc_i", &b->nhwc},
-               {"job_valid_i", &b->job_valid}, {"job_ready_o", &b->job_ready}, {"job_addr_i", &b->job_addr}, {"job_nch_i", &b->job_nch},
-               {"job_cnt_i", &b->job_cnt}, {"job_waddr_i", &b->job_waddr}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
-               {"req_bytes_o", &b->req_bytes}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready}, {"dat_i", &b->dat},
-               {"wr_ready_i", &b->wr_ready}, {"done_o", &b->done});
+    UNIT_PORTS(u, {"cfg_in_scale_i", &b->scale}, {"cfg_cstep_i", &b->cstep}, {"cfg_stride_i", &b->stride},
+               {"cfg_nhwc_i", &b->nhwc}, {"job_valid_i", &b->job_valid}, {"job_ready_o", &b->job_ready},
+               {"job_addr_i", &b->job_addr}, {"job_nch_i", &b->job_nch}, {"job_cnt_i", &b->job_cnt},
+               {"job_waddr_i", &b->job_waddr}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
+               {"req_bytes_o", &b->req_bytes}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready},
+               {"dat_i", &b->dat}, {"wr_ready_i", &b->wr_ready}, {"done_o", &b->done});
 }
 
 static int run(unit *u) {

@@ -78,7 +78,8 @@ static void drive(bench *b) {
 /* The enabled edge has taken the inputs: on to the next cycle of both streams. */
 static void advance(bench *b) {
     if (b->act_block < b->blocks && b->now + 1 == b->act_start + N) {
-        b->end = ++b->act_block == b->blocks ? b->now + 2 * N + 1 : b->end; /* latency N + 1, and a cycle for each column */
+        /* latency N + 1, and a cycle for each column */
+        b->end = ++b->act_block == b->blocks ? b->now + 2 * N + 1 : b->end;
         b->act_start = UINT64_MAX - N;
     }
     if (b->wgt_block < b->blocks && b->now + 1 == b->wgt_start + N) {
@@ -107,8 +108,8 @@ static int run(unit *u) {
     if (!b) {
         return -1;
     }
-    UNIT_PORTS(u, {"en_i", &b->en}, {"wgt_p_i", &b->wgt_p}, {"wgt_i", &b->wgt}, {"sel_i", &b->sel}, {"act0_i", &b->act0},
-               {"act1_i", &b->act1});
+    UNIT_PORTS(u, {"en_i", &b->en}, {"wgt_p_i", &b->wgt_p}, {"wgt_i", &b->wgt}, {"sel_i", &b->sel},
+               {"act0_i", &b->act0}, {"act1_i", &b->act1});
     setup(u, b);
     while (unit_ok(u) && b->now < b->end) {
         const bool enable = unit_go(&b->stall);

@@ -47,8 +47,9 @@ typedef struct ports {
 } ports;
 
 static void connect(unit *u, ports *s) {
-    UNIT_PORTS(u, {"en_i", &s->en}, {"wgt_p_i", &s->p}, {"wgt_i", &s->wgt}, {"sel_i", &s->sel}, {"act0_i", &s->act0}, {"act1_i", &s->act1},
-               {"fast0_o", &s->fast[0]}, {"fast1_o", &s->fast[1]}, {"struct0_o", &s->net[0]}, {"struct1_o", &s->net[1]});
+    UNIT_PORTS(u, {"en_i", &s->en}, {"wgt_p_i", &s->p}, {"wgt_i", &s->wgt}, {"sel_i", &s->sel}, {"act0_i", &s->act0},
+               {"act1_i", &s->act1}, {"fast0_o", &s->fast[0]}, {"fast1_o", &s->fast[1]}, {"struct0_o", &s->net[0]},
+               {"struct1_o", &s->net[1]});
 }
 
 static void drive_data(const ports *s, tb_rng *rng, int kind) {
@@ -65,7 +66,8 @@ static void compare(unit *u, const ports *s) {
     for (uint32_t j = 0; j < 2 && unit_ok(u); j++) {
         unit_get_slice(s->fast[j], 0, fast, sizeof fast);
         unit_get_slice(s->net[j], 0, net, sizeof net);
-        unit_compare(u, fast, net, N, "stream %" PRIu32 ", cycle %" PRIu64 " (actual: mesh, expected: mesh_struct)", j, u->cycle);
+        unit_compare(u, fast, net, N, "stream %" PRIu32 ", cycle %" PRIu64 " (actual: mesh, expected: mesh_struct)", j,
+                     u->cycle);
     }
 }
 
@@ -99,4 +101,5 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("mesh_equiv", "systolic array against its netlist of processing elements", knobs, .constrain = constrain, .no_reset = true);
+UNIT_BENCH("mesh_equiv", "systolic array against its netlist of processing elements", knobs, .constrain = constrain,
+           .no_reset = true);

@@ -66,7 +66,8 @@ static void sample(unit *u, lane *l, const ports *p) {
                  {"count_o", tb_get_field(p->count, 8 * i, 8), l->count}};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
         if (flags[f].got != flags[f].expected) {
-            unit_fail(u, flags[f].name, "%s of depth %" PRIu32 ", cycle %" PRIu64 ": got %" PRIu64 ", expected %" PRIu64, flags[f].name,
+            unit_fail(u, flags[f].name,
+                      "%s of depth %" PRIu32 ", cycle %" PRIu64 ": got %" PRIu64 ", expected %" PRIu64, flags[f].name,
                       depth, u->cycle, flags[f].got, flags[f].expected);
         }
     }
@@ -106,8 +107,9 @@ static void lane_init(const unit *u, lane *l, uint32_t index, uint64_t words) {
 }
 
 static int run(unit *u) {
-    const ports p = {unit_port(u, "clr_i"),    unit_port(u, "wvalid_i"), unit_port(u, "wready_o"), unit_port(u, "wdata_i"),
-                     unit_port(u, "rvalid_o"), unit_port(u, "rready_i"), unit_port(u, "rdata_o"),  unit_port(u, "count_o")};
+    const ports p = {unit_port(u, "clr_i"),   unit_port(u, "wvalid_i"), unit_port(u, "wready_o"),
+                     unit_port(u, "wdata_i"), unit_port(u, "rvalid_o"), unit_port(u, "rready_i"),
+                     unit_port(u, "rdata_o"), unit_port(u, "count_o")};
     const uint32_t only = (uint32_t)unit_knob(u, "lane");
     const uint32_t clear_rate = (uint32_t)unit_knob(u, "clear");
     lane lanes[LANES];

@@ -82,8 +82,9 @@ static void sample(unit *u, box *b, bool out_ready) {
 }
 
 static int run(unit *u) {
-    box b = {unit_port(u, "clr_i"),       unit_port(u, "in_valid_i"),  unit_port(u, "in_ready_o"), unit_port(u, "in_data_i"),
-             unit_port(u, "out_valid_o"), unit_port(u, "out_ready_i"), unit_port(u, "out_data_o"), .n = NPU_CFG_N};
+    box b = {
+        unit_port(u, "clr_i"),       unit_port(u, "in_valid_i"),  unit_port(u, "in_ready_o"), unit_port(u, "in_data_i"),
+        unit_port(u, "out_valid_o"), unit_port(u, "out_ready_i"), unit_port(u, "out_data_o"), .n = NPU_CFG_N};
     unit_stall in = unit_stall_make(u, "in");
     unit_stall out = unit_stall_make(u, "out");
     tb_rng data = unit_stream(u, "data");

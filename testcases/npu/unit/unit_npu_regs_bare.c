@@ -9,4 +9,5 @@ static int run(unit *u) {
     return regs_bench_run(u, false, false);
 }
 
-UNIT_BENCH("npu_regs_bare", "register file of an NPU without ALU and POOL", regs_bench_knobs, .constrain = regs_bench_constrain);
+UNIT_BENCH("npu_regs_bare", "register file of an NPU without ALU and POOL", regs_bench_knobs,
+           .constrain = regs_bench_constrain);

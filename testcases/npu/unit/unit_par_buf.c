@@ -11,5 +11,5 @@ static int run(unit *u) {
     return ram_bench_run(u, &desc);
 }
 
-UNIT_BENCH("par_buf", "output scales and biases: two memories, two read ports", ram_bench_knobs, .constrain = ram_bench_constrain,
-           .no_reset = true);
+UNIT_BENCH("par_buf", "output scales and biases: two memories, two read ports", ram_bench_knobs,
+           .constrain = ram_bench_constrain, .no_reset = true);

@@ -53,7 +53,8 @@ static void offer_task(const unit *u, bench *b) {
     const uint32_t most = (uint32_t)unit_knob(u, "oc");
     cm_gemm_task *t = &b->t;
     task_noise_fields(&b->rng, t);
-    t->oc = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "full"), 100) ? most : (uint32_t)tb_rng_small(&b->rng, 1, most);
+    t->oc =
+        tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "full"), 100) ? most : (uint32_t)tb_rng_small(&b->rng, 1, most);
     t->oscale_addr &= ~UINT32_C(15);
     t->bias_addr &= ~UINT32_C(15);
     if (tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "neither"), 100)) {

@@ -25,7 +25,8 @@ static const tb_knob knobs[] = {
     {"hard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: FP32 corner values"},
     {"same", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all INT8 elements are alike"},
     {"channels", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "most channels"},
-    {"latency", 1, 300, TB_KNOB_SMALL, NULL, NULL, "longest time from a read job to its data and from data to a response"},
+    {"latency", 1, 300, TB_KNOB_SMALL, NULL, NULL,
+     "longest time from a read job to its data and from data to a response"},
     {"ideal", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: known shapes on an ideal memory"},
     UNIT_DATA_KNOB,
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
@@ -128,7 +129,8 @@ static void drive_chan(bench *b, uint64_t now, uint32_t c) {
 }
 
 static void drive(unit *u, bench *b) {
-    if (!b->on && !b->running && b->started < (uint32_t)unit_knob(u, "tasks") && (unit_go(&b->task_stall) || b->ideal)) {
+    if (!b->on && !b->running && b->started < (uint32_t)unit_knob(u, "tasks") &&
+        (unit_go(&b->task_stall) || b->ideal)) {
         offer_task(b);
     } else if (!b->on) {
         uint8_t bytes[64];
@@ -168,8 +170,9 @@ static void sample_reads(unit *u, bench *b, uint32_t c) {
         const uint32_t addr = (uint32_t)tb_get_field(b->rreq_addr, 32 * c, 32);
         const uint32_t bytes = (uint32_t)tb_get_field(b->rreq_bytes, 24 * c, 24);
         if (!pool_inside(addr, bytes)) { /* could not be served */
-            unit_fail(u, "job", "cycle %" PRIu64 ": a read of %" PRIu32 " bytes at 0x%" PRIx32 ", expected within memory", u->cycle, bytes,
-                      addr);
+            unit_fail(u, "job",
+                      "cycle %" PRIu64 ": a read of %" PRIu32 " bytes at 0x%" PRIx32 ", expected within memory",
+                      u->cycle, bytes, addr);
             return;
         }
         ch->rd.at[ch->rd.in++ % JOBS] = (job){.addr = addr, .bytes = bytes, .ready_at = u->cycle + late(b)};

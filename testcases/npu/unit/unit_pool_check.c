@@ -18,8 +18,8 @@ typedef struct bench {
 } bench;
 
 /* Windows of one dimension. past: the last one begins just past the map. */
-static void draw_windows(tb_rng *rng, uint32_t in_max, uint32_t out_max, bool past, uint32_t *in, uint32_t *out, uint32_t *k, uint32_t *s,
-                         uint32_t *pad) {
+static void draw_windows(tb_rng *rng, uint32_t in_max, uint32_t out_max, bool past, uint32_t *in, uint32_t *out,
+                         uint32_t *k, uint32_t *s, uint32_t *pad) {
     *in = (uint32_t)tb_rng_small(rng, 1, in_max);
     *k = (uint32_t)tb_rng_small(rng, 1, 255);
     *s = (uint32_t)tb_rng_small(rng, 1, 255);

@@ -64,9 +64,9 @@ typedef struct chan {
 } chan;
 
 typedef struct bench {
-    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias, ofm_re, ofm_col,
-        ofm_addr, ofm_data, ps_req_valid, ps_req_ready, ps_req_addr, ps_req_bytes, psum_valid, psum_ready, psum, wr_req_valid, wr_req_ready,
-        wr_req_bytes, wr_valid, wr_ready, level;
+    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias,
+        ofm_re, ofm_col, ofm_addr, ofm_data, ps_req_valid, ps_req_ready, ps_req_addr, ps_req_bytes, psum_valid,
+        psum_ready, psum, wr_req_valid, wr_req_ready, wr_req_bytes, wr_valid, wr_ready, level;
     post_work w[TASKS];
     uint32_t tasks, current;
     uint32_t tile_task; /* next tile to arrive */
@@ -157,8 +157,9 @@ static void sample_psum(bench *b, uint32_t c) {
         }
     }
     if (tb_get_field(b->ps_req_valid, c, 1) && tb_get_field(b->ps_req_ready, c, 1)) {
-        h->reads[h->asked++ % READS] = (read){.offset = (uint32_t)tb_get_field(b->ps_req_addr, 32 * c, 32) - task_of(b)->psum_addr,
-                                              .bytes = (uint32_t)tb_get_field(b->ps_req_bytes, 24 * c, 24)};
+        h->reads[h->asked++ % READS] =
+            (read){.offset = (uint32_t)tb_get_field(b->ps_req_addr, 32 * c, 32) - task_of(b)->psum_addr,
+                   .bytes = (uint32_t)tb_get_field(b->ps_req_bytes, 24 * c, 24)};
     }
 }
 

@@ -55,8 +55,8 @@ typedef struct chan {
 } chan;
 
 typedef struct bench {
-    tb_sig out_scale, pitch_i, single_i, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data, pop, idle,
-        req_ready, wr_ready;
+    tb_sig out_scale, pitch_i, single_i, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data,
+        pop, idle, req_ready, wr_ready;
     uint32_t pitch, step; /* channels of a pass */
     chan ch[2];
     tb_rng rng, rng_data;
@@ -179,11 +179,12 @@ static void run_task(unit *u, bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"out_scale_i", &b->out_scale}, {"pitch_i", &b->pitch_i},          {"single_i", &b->single_i},
-                                   {"blk_valid_i", &b->blk_valid}, {"blk_ready_o", &b->blk_ready},    {"blk_addr_i", &b->blk_addr},
-                                   {"blk_npix_i", &b->blk_npix},   {"blk_nch_i", &b->blk_nch},        {"blk_last_i", &b->blk_last},
-                                   {"in_valid_i", &b->in_valid},   {"in_data_i", &b->in_data},        {"pop_o", &b->pop},
-                                   {"idle_o", &b->idle},           {"wr_req_ready_i", &b->req_ready}, {"wr_ready_i", &b->wr_ready}};
+    const npu_score_sig ports[] = {
+        {"out_scale_i", &b->out_scale}, {"pitch_i", &b->pitch_i},          {"single_i", &b->single_i},
+        {"blk_valid_i", &b->blk_valid}, {"blk_ready_o", &b->blk_ready},    {"blk_addr_i", &b->blk_addr},
+        {"blk_npix_i", &b->blk_npix},   {"blk_nch_i", &b->blk_nch},        {"blk_last_i", &b->blk_last},
+        {"in_valid_i", &b->in_valid},   {"in_data_i", &b->in_data},        {"pop_o", &b->pop},
+        {"idle_o", &b->idle},           {"wr_req_ready_i", &b->req_ready}, {"wr_ready_i", &b->wr_ready}};
     unit_ports(u, ports, sizeof ports / sizeof *ports);
     b->rng = unit_stream(u, "shape");
     b->rng_data = unit_stream(u, "values");

@@ -89,4 +89,5 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("transpose_equiv", "transposer against its netlist of cells", knobs, .constrain = constrain, .open_end = true);
+UNIT_BENCH("transpose_equiv", "transposer against its netlist of cells", knobs, .constrain = constrain,
+           .open_end = true);

@@ -26,7 +26,8 @@ static const tb_knob knobs[] = {
     {"none", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks without weights"},
     {"resident", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with resident weights"},
     {"keep", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks after these that keep them"},
-    {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: a bank is released only when the next block stands in the other one"},
+    {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL,
+     "1: a bank is released only when the next block stands in the other one"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
     UNIT_STALL_KNOB("req", "percent of cycles in which a request waits"),
     UNIT_STALL_KNOB("dat", "percent of cycles without data"),
@@ -246,11 +247,12 @@ static void note_release(const unit *u, bench *b) {
 static void find_ports(unit *u, bench *b) {
     side *d = b->side;
     unit_stall task[2], req[2], dat[2];
-    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_pop_o", &b->pop}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
-               {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready}, {"full_o", &b->full}, {"release_i", &b->release},
-               {"task0_i", &d[0].task}, {"req_addr0_o", &d[0].req_addr}, {"req_bytes0_o", &d[0].req_bytes}, {"dat0_i", &d[0].dat},
-               {"blocks0_o", &d[0].blocks}, {"task1_i", &d[1].task}, {"req_addr1_o", &d[1].req_addr}, {"req_bytes1_o", &d[1].req_bytes},
-               {"dat1_i", &d[1].dat}, {"blocks1_o", &d[1].blocks});
+    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_pop_o", &b->pop}, {"req_valid_o", &b->req_valid},
+               {"req_ready_i", &b->req_ready}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready},
+               {"full_o", &b->full}, {"release_i", &b->release}, {"task0_i", &d[0].task},
+               {"req_addr0_o", &d[0].req_addr}, {"req_bytes0_o", &d[0].req_bytes}, {"dat0_i", &d[0].dat},
+               {"blocks0_o", &d[0].blocks}, {"task1_i", &d[1].task}, {"req_addr1_o", &d[1].req_addr},
+               {"req_bytes1_o", &d[1].req_bytes}, {"dat1_i", &d[1].dat}, {"blocks1_o", &d[1].blocks});
     unit_stalls(u, "task", task, 2);
     unit_stalls(u, "req", req, 2);
     unit_stalls(u, "dat", dat, 2);
