@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 typedef struct bench_parts {
-    bool no_checks;  /* taps stay in the design, nobody looks at them */
+    bool no_checks;  /* taps stay in the design, no check reads them */
     bool no_monitor; /* AXI and AXI4-Lite protocol checks, trace hash of the buses */
-    bool no_memory;  /* reads of what nobody wrote, writes outside the declared outputs */
+    bool no_memory;  /* reads of bytes that were never written, writes outside the declared outputs */
     bool no_compare; /* memory of RTL and golden model */
     double period;   /* of snapshots, seconds; 0: as the device has it */
     /* calls that were left out: 0 would mean that a switch has lost its function, which the linker does not tell */

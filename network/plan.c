@@ -36,7 +36,7 @@ static net_status plan_layer(net_plan *p) {
     return op->shape(p);
 }
 
-/* The blobs that the caller fills and those that nobody consumes. */
+/* The blobs that the caller fills and those that no layer consumes. */
 static net_status plan_ends(net_graph *graph, net_error *err) {
     free(graph->inputs);
     free(graph->outputs);

@@ -398,7 +398,7 @@ static bool map_nothing(net_rt *rt, uint32_t number) {
     return true;
 }
 
-/* Another shape for the same elements; between maps with gaps between their channels somebody has to move them. */
+/* Another shape for the same elements; between maps with gaps between their channels they have to be moved. */
 static bool map_reshape(net_rt *rt, uint32_t number) {
     bool moves = !same_shape(in_shape(rt, number, 0), out_shape(rt, number)) &&
                  (!rt_gapless(in_shape(rt, number, 0)) || !rt_gapless(out_shape(rt, number)));

@@ -49,7 +49,7 @@ typedef struct device {
     npu_dev *dev; /* NULL: closed */
     npu npu;
     PyThread_type_lock lock;
-    unsigned long owner; /* thread that holds it; 0: nobody */
+    unsigned long owner; /* thread that holds it; 0: none */
     uint64_t seed;
     bool stale; /* the driver must be started again: its last call ended in an error */
 } device;

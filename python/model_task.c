@@ -169,7 +169,7 @@ static MODEL_FUNC(alu_element) {
 
 /* ---- whole tasks ---- */
 
-/* Register values: uint32 (128,), word i is the register at byte offset 4 * i. Copied, so that nobody changes them
+/* Register values: uint32 (128,), word i is the register at byte offset 4 * i. Copied, so that they do not change
  * while they are used. */
 static bool take_regs(PyObject *obj, const char *what, uint32_t regs[REG_WORDS]) {
     nd a;

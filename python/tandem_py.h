@@ -89,7 +89,7 @@ void nd_numpy_clear(nd_numpy *np);
 
 #define ND_DIMS 8
 
-/* An array that somebody else owns, held for the time of a call. */
+/* An array owned by others, held for the time of a call. */
 typedef struct nd {
     Py_buffer view; /* view.obj NULL: none is held */
     nd_type type;

@@ -201,7 +201,7 @@ static void become_job(const reg_guardian *guardian, const reg_command *command,
     if (getppid() != runner) { /* it died before the line above */
         _exit(127);
     }
-    /* Told before exec, so that nothing the job starts comes earlier. Without a guardian (somebody killed it) the
+    /* Told before exec, so that nothing the job starts comes earlier. Without a guardian (it was killed) the
      * parent death signal remains. */
     (void)tell_guardian(guardian, getpid());
     sigset_t none;

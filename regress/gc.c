@@ -2,7 +2,8 @@
  * gc.c - removes logs, cases and waveforms of old runs, so that they do not fill a disk.
  *
  * Only folders that the runner made for jobs of the run are touched: the folder of a run may be anybody's (--out). A
- * run that has a runner is left alone, and locked while its files go, so that nobody goes on with it in that moment.
+ * run that has a runner is left alone, and locked while its files go, so that no other runner resumes it in that
+ * moment.
  */
 #define _GNU_SOURCE
 #include "table.h"
@@ -192,7 +193,7 @@ static int remove_run(reg_db *db, const gc_run *run, bool forget) {
             char path[REG_PATH_MAX];
             (void)reg_format(path, sizeof path, "%s/slurm", run->info.out_dir);
             (void)rmdir(path);
-            (void)rmdir(run->info.out_dir); /* stays when somebody else has files in it */
+            (void)rmdir(run->info.out_dir); /* stays when other files are in it */
         }
         status = forget || run->bytes > 0 ? note_removed(db, run->info.id, forget) : REG_OK;
     }

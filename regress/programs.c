@@ -21,7 +21,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
     return rotate((hash ^ word) * UINT64_C(0x9e3779b97f4a7c15), 29);
 }
 
-/* Several lanes, so that gigabytes of programs take a second: this tells builds apart, nobody has to be kept from
+/* Several lanes, so that gigabytes of programs take a second: this tells builds apart, it does not protect against
  * forging one. */
 static uint64_t hash_bytes(const unsigned char *bytes, size_t size) {
     uint64_t lane[LANES] = {1, 2, 3, 4};

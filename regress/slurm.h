@@ -146,7 +146,7 @@ typedef struct slurm_runner {
     uint32_t last_array; /* highest number of a folder */
     uint32_t beat_s;
     double scan_s; /* between two looks for records */
-    double mean_s; /* expected time of a job that nobody has timed */
+    double mean_s; /* expected time of a job without a measured time */
     size_t *retry; /* jobs whose attempt was lost */
     size_t retry_count;
     bool accepted; /* Slurm has taken an array of this runner */

@@ -241,7 +241,7 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
     int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
     (void)sqlite3_reset(stmt);
     if (status == REG_OK && sqlite3_changes(db->handle) != 1) {
-        reg_error("%s: run %" PRId64 ", job %zu: somebody else has recorded it", db->path, run, idx);
+        reg_error("%s: run %" PRId64 ", job %zu: another runner has recorded it", db->path, run, idx);
         status = REG_FAIL;
     }
     return status;

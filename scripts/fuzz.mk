@@ -16,7 +16,7 @@ FUZZ_OUT = $(BUILD)/fuzz/$(T)
 FUZZ_STORED = tests/fuzz/corpus/$(T)
 FUZZ_ARGS = -max_len=$(if $(filter fst vcd,$(T)),8192,16384) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$(FUZZ_OUT)/
 
-# An FST may bring its library down in the child: nobody reads that report, and names for its addresses take a third of a second. The child's limit of memory
+# An FST may bring its library down in the child: that report is not read, and names for its addresses take a third of a second. The child's limit of memory
 # (512 MiB, tb_wave_guard()) cannot be set under the sanitizer, which maps terabytes: its own limit of an allocation stands in for it.
 FUZZ_ENV = ASAN_OPTIONS=allocator_may_return_null=1$(if $(filter fst,$(T)),:symbolize=0:max_allocation_size_mb=512)
 

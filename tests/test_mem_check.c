@@ -142,7 +142,7 @@ static void life(void **state) {
     }
 }
 
-/* A byte of an input that nobody wrote: the RTL alone, and in tandem, where the model reads it first. */
+/* A byte of an input that was never written: the RTL alone, and in tandem, where the model reads it first. */
 static void unwritten(void **state) {
     (void)state;
     rig t;
@@ -153,7 +153,7 @@ static void unwritten(void **state) {
     expect(&t, "", "");
     beat(&t, false, t.in + 32, 0);
     expect(&t, "mem:read-unwritten:alu", "RTL read 0x");
-    expect(&t, "mem:read-unwritten:alu", "on m1, which nobody wrote: in `a` of alu task 0; input buffer 0");
+    expect(&t, "mem:read-unwritten:alu", "on m1, which was never written: in `a` of alu task 0; input buffer 0");
     npu_dev_close(t.dev);
     open_rig(&t, NPU_DEV_TANDEM);
     tb_ddr_unwrite(&t.dev->ddr, t.in + 36, 1); /* beside the input */
@@ -237,7 +237,7 @@ static void stray_start(void **state) {
     npu_dev_close(t.dev);
 }
 
-/* What a task that a reset drops has not written is undefined, and nobody who reads it reads what nobody wrote. */
+/* What a task that a reset drops has not written is undefined, and nobody who reads it reads what was never written. */
 static void dropped_task(void **state) {
     (void)state;
     for (int hard = 0; hard < 2; hard++) {

@@ -75,7 +75,7 @@ for finite values.
 ONNX's backend node tests (Debian's libonnx-testdata, ONNX 1.12: %(all)d models) on golden model and RTL (N = 4) in tandem. The converter decides what
 is supported before anything runs; all else must give ONNX's results with its tolerance, relative 1e-3 and absolute 1e-7, integers and bool exactly,
 and both devices the same bits. Inputs that an operator needs as constants (shapes, axes, weights, scales) become constants: column `fixed`. Networks
-with functions that the NPU fits ([activations.md](activations.md)) are a class of their own, chosen by the layer's type: they must give ONNX's
+with functions that the NPU fits ([activations.md](npu/activations.md)) are a class of their own, chosen by the layer's type: they must give ONNX's
 results in plain C, and on the devices within the fit's bound, 1e-3 (times alpha, where the function is scaled).
 
 | where the arithmetic ran | passed | passed within the fit's bound |

@@ -172,7 +172,7 @@ static bool take_fields(fields *f, const char *at, const char *end) {
     return f->file[0] != '\0' && f->name[0] != '\0';
 }
 
-/* "v_line/fifo__W8_D2": kind and module. false: a page that nobody knows. */
+/* "v_line/fifo__W8_D2": kind and module. false: an unknown page. */
 static bool take_page(code_point *point, const char *page, const char *name, char module[CODE_NAME_BYTES]) {
     static const struct {
         const char *page;

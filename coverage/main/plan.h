@@ -28,7 +28,7 @@ typedef struct plan_alt {
 typedef struct plan_bin {
     uint32_t group;
     uint32_t alt_first, alt_count; /* in plan.alts */
-    double chance;                 /* of a case that nobody pinned */
+    double chance;                 /* of a case without pins */
     bool range;                    /* lo..hi are the values of the bin */
     int64_t lo, hi;
     uint32_t hole_first, hole_count; /* in plan.of_bin: holes that it is part of */

@@ -36,7 +36,7 @@ typedef struct npu_hal {
     void (*cache_flush)(void *ctx, uint32_t addr, uint32_t bytes);
     void (*cache_invalidate)(void *ctx, uint32_t addr, uint32_t bytes);
     /*
-     * Tell the environment which bytes the next started task writes (NULL: nobody wants to know); called once for each
+     * Tell the environment which bytes the next started task writes (NULL: no such interest); called once for each
      * range, right before the registers of the task are written. Checked by the testbench.
      */
     void (*task_output)(void *ctx, uint32_t addr, uint32_t bytes);

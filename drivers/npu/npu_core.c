@@ -38,7 +38,7 @@ const char *npu_strerror(npu_status status) {
     case NPU_ERR_BUF_SIZE:
         return "buffer too small";
     case NPU_ERR_BUSY:
-        return "device is busy with tasks of somebody else";
+        return "device is busy with tasks of another driver";
     case NPU_ERR_TIMEOUT:
         return "device did not finish in time";
     case NPU_ERR_BUS:

@@ -24,7 +24,7 @@ typedef struct netrun_options {
     const char *html;        /* page of it, or NULL */
     const char *broken_text; /* --break, or NULL */
     npu_dev_broken broken;
-    double published; /* milliseconds at 200 MHz that somebody has published for it; 0: nobody */
+    double published; /* milliseconds at 200 MHz published for it; 0: none */
 } netrun_options;
 
 /* A network from its files to its result. */

@@ -100,7 +100,7 @@ def test_they_pass_and_repeat(name, program, tmp_path):
 def test_every_file_is_in_the_suites(root):
     names = {p.stem for p in Path(root, "testcases", "python").glob("*.py")} - {"conftest"}
     for suite in ("python", "default", "nightly"):
-        assert names == set(re.findall(r"^python (\w+)", Path(root, "regress", "suites", suite + ".suite").read_text(), re.M)), suite
+        assert names == set(re.findall(r"^python (\w+)", Path(root, "designs", "npu", "suites", suite + ".suite").read_text(), re.M)), suite
 
 
 def test_a_failure(call, tmp_path):
@@ -193,6 +193,7 @@ def test_in_the_database(call, program, root, tmp_path):
         subprocess.run(["make", "-s", "build/host/tandem-regress"], cwd=root, check=True)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "n4-fast").symlink_to(program.parent)
+    (tmp_path / "designs").symlink_to(Path(root, "designs"))
     (tmp_path / "t.suite").write_text("python wrong cfg=n4 count=2 cases=3 -- --folder {0} bus=ideal\npython flip cfg=n4 cases=2 -- --folder {0}\n"
                                       "repeat python conv cfg=n4 index=4 cases=2\npython raising cfg=n4 -- --folder {0}\n".format(tmp_path / "cases-in"))
     done = subprocess.run([runner, "run", "--suite", tmp_path / "t.suite", "--build-dir", "build", "--explain", "5", "--jobs", "2"], cwd=tmp_path,

@@ -14,7 +14,7 @@
 
 #define COLD __attribute__((cold, noinline))
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#define BLIND_FOREVER UINT64_MAX /* tb_axi_monitor.blind: nobody knows how many bursts are in flight */
+#define BLIND_FOREVER UINT64_MAX /* tb_axi_monitor.blind: the number of bursts in flight is unknown */
 
 /* tb_axi_open.unknown: of X, or of an address that its own rule has reported already */
 enum { UNKNOWN_ID = 1, UNKNOWN_LANES = 2, UNKNOWN_LEN = 4, UNKNOWN_LOCK = 8 };
@@ -93,7 +93,7 @@ bool axi_check_w(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s);
 /* Data that came first, to the addresses that are here now. */
 void axi_feed_early(tb_axi_monitor *mon, uint64_t cycle);
-/* A burst of data whose address is still to come and whose strobes nobody kept. */
+/* A burst of data whose address is still to come and whose strobes were not kept. */
 void axi_store_guessed(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle);
 /* Writes at the head that are complete leave the ring. */
 void axi_drop_writes(tb_axi_monitor *mon);
@@ -133,7 +133,7 @@ static inline tb_axi_open *axi_wr_find(const tb_axi_monitor *mon, uint64_t id, b
     tb_axi_open *b = &mon->wr[mon->wr_head];
     return mon->wr_count > 0 && b->id == id && !b->resp_done && !id_x ? b : axi_wr_search(mon, id, id_x);
 }
-/* Lanes that the next beat of a read uses. False: nobody knows. */
+/* Lanes that the next beat of a read uses. False: unknown. */
 bool axi_r_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint64_t lanes[2]);
 /* The write has its response; the read has its last beat. */
 void axi_answered(tb_axi_monitor *mon, tb_axi_open *b, uint64_t cycle);

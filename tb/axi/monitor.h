@@ -157,7 +157,7 @@ typedef struct tb_axi_open {
     uint8_t len, size, burst;
     bool lock, data_done, resp_done, wrote;
     bool full;       /* INCR as wide as the bus */
-    uint8_t unknown; /* what nobody can know because of X or of an illegal address: bits in mon_priv.h */
+    uint8_t unknown; /* what is unknown because of X or of an illegal address: bits in mon_priv.h */
     uint16_t slack;  /* beats that may have been taken while valid or ready was X */
 } tb_axi_open;
 
@@ -216,7 +216,7 @@ typedef struct tb_axi_monitor {
     uint64_t w_lasts;
     bool w_inside;    /* the last beat of W was not the last of its burst */
     uint64_t w_moved; /* cycle of that beat */
-    bool r_stray;     /* inside a burst of read data that nobody asked for, with this ID */
+    bool r_stray;     /* inside a burst of read data without a request, with this ID */
     uint64_t r_stray_id;
     bool oom;
     bool over; /* tb_axi_mon_finish() was called */
@@ -266,8 +266,8 @@ void tb_axi_mon_reset(tb_axi_monitor *mon);
  */
 void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
 /*
- * The end, in peace: nothing may be in flight (the rules that end in _EOS), depth statistics reach to `cycle`. Not for
- * runs that were cut off. A second call does nothing.
+ * The end of a complete run: nothing may be in flight (the rules that end in _EOS), depth statistics reach to `cycle`.
+ * Not for runs that were cut off. A second call does nothing.
  */
 void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle);
 /* Bursts in flight: reads, writes. */

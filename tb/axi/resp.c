@@ -231,7 +231,7 @@ static COLD void r_tied(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_ax
 }
 
 /* Read data of an ID that waits for none. A burst of it is reported once. */
-static COLD void nobodys_data(tb_axi_monitor *mon, const tb_axi_sample *s) {
+static COLD void stray_data(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const bool told = mon->r_stray && (mon->r_stray_id == s->r.id || mon->one_id);
     if (mon->blind[0] != 0 || told || axi_r_sync(mon, s->r.id) != NULL || excused(mon, false)) {
         return;
@@ -249,7 +249,7 @@ static bool right_end(const tb_axi_monitor *mon, const tb_axi_open *b, bool last
 static void r_belongs(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_axi_open *b) {
     const tb_axi_project *p = &mon->cfg.proj;
     if (UNLIKELY(b == NULL)) {
-        nobodys_data(mon, s);
+        stray_data(mon, s);
         return;
     }
     if (UNLIKELY(!right_end(mon, b, s->r.last)) && (s->x & TB_AXI_X(TB_AXI_RLAST)) == 0 &&

@@ -7,7 +7,7 @@
  *     expect AXI4_ERRM_AWSIZE cycle=3      what it breaks, once for each violation; or `expect nothing`
  *     1  AWVALID=1 AWADDR=0x1000 AWREADY=1 the signals that change at cycle 1
  *     3  AWVALID=0                         cycle 2 was like cycle 1
- *     9  end                               the last cycle; `finish` instead: and the run ended in peace
+ *     9  end                               the last cycle; `finish` instead: and the run ended with nothing in flight
  *
  * Values are decimal, or hexadecimal with x or z for digits (or the whole value) that are unknown. Signals not named
  * have their default: 0, one full-width INCR beat, all strobes, ARESETN high. A trace begins after the first edge
@@ -43,7 +43,7 @@ typedef struct tb_axi_trace {
     bool nothing; /* `expect nothing` */
     tb_axi_rule near_rule[TB_AXI_TRACE_NEAR];
     uint32_t nears;
-    bool finish;   /* ended in peace */
+    bool finish;   /* ended with nothing in flight */
     uint64_t last; /* the last cycle */
     tb_axi_range range;
     char *text;       /* the file */

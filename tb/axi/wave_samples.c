@@ -2,7 +2,7 @@
  * Samples of a port from the changes of a waveform.
  *
  * All changes of one moment are collected; if the clock rises in it, the sample is what was there before, and only then
- * they count. So nobody needs to know in which order a simulator wrote down what happened at one moment.
+ * they count. So it does not matter in which order a simulator wrote down what happened at one moment.
  */
 #include <stdio.h>
 #include <stdlib.h>

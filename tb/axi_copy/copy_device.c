@@ -42,7 +42,7 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
     static const tb_run_port_cfg regs = {.name = "regs", .prefix = "s_axil_"};
     const tb_run_port_cfg mem = {.name = "mem", .prefix = "m_axi_", .mem = &dev->rtl_mem};
     memset(dev, 0, sizeof *dev);
-    /* memory that nobody wrote reads differently on both sides */
+    /* memory that was never written reads differently on both sides */
     if (tb_ddr_init(&dev->rtl_mem, COPY_MEM_BASE, COPY_MEM_SIZE, cfg->seed) != 0 ||
         tb_ddr_init(&dev->model_mem, COPY_MEM_BASE, COPY_MEM_SIZE, ~cfg->seed) != 0) {
         snprintf(err, err_size, "out of memory");

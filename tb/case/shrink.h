@@ -54,7 +54,7 @@ typedef struct tb_shrink_cfg {
     tb_shrink_size (*size)(void *ctx, const tb_knobs *knobs);
     /* Make the knobs that follow from others agree with them again. NULL: there are none. */
     void (*settle)(void *ctx, tb_knobs *knobs);
-    /* Called after each step, with the smallest case so far. NULL: nobody wants to know. */
+    /* Called after each step, with the smallest case so far. NULL: no such interest. */
     void (*step)(void *step_ctx, const tb_knobs *knobs);
     void *step_ctx;
     /* Shall it end now? Asked several times a second. NULL: no. */
@@ -72,7 +72,7 @@ typedef struct tb_shrink_cfg {
 
 typedef struct tb_shrink_stats {
     char signature[TB_SHRINK_SIGNATURE];
-    /* attempts, those not counted whose result nobody needed; those that kept the failure */
+    /* attempts, those not counted whose result was not needed; those that kept the failure */
     unsigned runs, steps;
     uint64_t cycles_before, cycles_after; /* of the case as it came and as it goes, up to its failure */
     uint64_t work_before, work_after;

@@ -3,8 +3,8 @@
  *
  * Pages of 64 KiB come into being when they are touched. Each byte knows whether it was ever written, whether the bus
  * may write it at all, and whether it is open: whether work that runs now has said that it reads or writes it
- * (buffers.h). Bytes that nobody wrote read as a deterministic noise. Addresses are absolute; the memory covers [base,
- * base + size).
+ * (buffers.h). Bytes that were never written read as a deterministic noise. Addresses are absolute; the memory covers
+ * [base, base + size).
  */
 #ifndef TB_DDR_H
 #define TB_DDR_H
@@ -28,7 +28,8 @@ typedef struct tb_ddr_page {
 
 typedef enum tb_ddr_event_kind {
     TB_DDR_WRITE_OUTSIDE, /* the bus wrote a byte that is not writable, or not open */
-    /* the bus read an open byte that nobody wrote; of a memory that does not watch: a block of which nobody wrote any
+    /* the bus read an open byte that was never written; of a memory that does not watch: a block of which no byte was
+     * ever written
      */
     TB_DDR_READ_UNWRITTEN,
     TB_DDR_READ_OUTSIDE /* the bus read a block of which no byte is open */
@@ -47,7 +48,7 @@ typedef struct tb_ddr {
     size_t pages;
     uint64_t poison_seed;
     bool protect;       /* only bytes declared writable may be written by the bus */
-    bool check_reads;   /* note bus reads of what nobody wrote */
+    bool check_reads;   /* note bus reads of bytes that were never written */
     bool watch;         /* the bus may touch only what is open; what it reads beside that in a block is noise */
     unsigned agent;     /* of the owner: who makes the next access */
     uint64_t events;    /* violations so far */
@@ -70,10 +71,10 @@ bool tb_ddr_write(tb_ddr *mem, uint64_t addr, const void *src, size_t bytes);
 bool tb_ddr_read(const tb_ddr *mem, uint64_t addr, void *dst, size_t bytes);
 /* Forget that bytes were written: they read as poison again. */
 bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes);
-/* Bytes that nobody wrote count as written, with the noise that they read as: their contents are undefined, and known
- * to be. */
+/* Bytes that were never written count as written, with the noise that they read as: their contents are undefined, and
+ * known to be. */
 bool tb_ddr_undefine(tb_ddr *mem, uint64_t addr, uint64_t bytes);
-/* Address of the first byte in the range that nobody wrote; true when there is one. */
+/* Address of the first byte in the range that was never written; true when there is one. */
 bool tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
 /* Let the bus write a range or forbid it. false: outside memory. */
 bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable);
@@ -86,10 +87,10 @@ bool tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64
 
 /*
  * One beat of a bus. addr is a multiple of `bytes`, a power of two of at most 128; strobes: bit i of strb[i / 64]
- * enables byte i. The caller has checked that the beat lies inside memory. Permissions and reads of what nobody wrote
- * are checked here; lanes lo..hi (included) are those that the transfer uses. A memory that watches hands out noise in
- * the lanes that are not open and in those that the transfer does not use: a design may read them, but no result may
- * depend on them.
+ * enables byte i. The caller has checked that the beat lies inside memory. Permissions and reads of bytes that were
+ * never written are checked here; lanes lo..hi (included) are those that the transfer uses. A memory that watches hands
+ * out noise in the lanes that are not open and in those that the transfer does not use: a design may read them, but no
+ * result may depend on them.
  */
 void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const uint64_t *strb, size_t bytes);
 void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi);
@@ -99,7 +100,7 @@ const tb_ddr_page *tb_ddr_next_page(const tb_ddr *mem, size_t *index);
 
 typedef struct tb_ddr_diff {
     uint64_t addr; /* first byte that differs */
-    uint8_t a, b;  /* contents (poison where nobody wrote) */
+    uint8_t a, b;  /* contents (poison where nothing was written) */
     bool a_written, b_written;
     uint64_t count; /* how many bytes differ */
 } tb_ddr_diff;

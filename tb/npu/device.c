@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GUARD 64u /* bytes between buffers that nobody may write */
+#define GUARD 64u /* bytes between buffers, never to be written */
 #define MIN_DDR (UINT64_C(64) << 20)
 #define SCATTER_ROOM (UINT64_C(1) << 30) /* at least, for buffers side by side */
 

@@ -17,7 +17,7 @@ typedef struct block {
 } block;
 
 /*
- * No driver asks for so many pieces (random settings of a test do, on the RTL alone, where nobody waits for the end):
+ * No driver asks for so many pieces (random settings of a test do, on the RTL alone, where no user waits for the end):
  * each row of them as a whole, or all of memory. What such a task does beside its buffers but within these ranges goes
  * unseen.
  */

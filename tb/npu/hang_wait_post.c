@@ -139,7 +139,7 @@ void npu_wait_requant(npu_wait *w) {
 
 void npu_wait_transpose(npu_wait *w) {
     hang_stands(w, hang_reg(w, "flush_q") != 0 ? "the last block is not pushed out"
-                                               : "it takes no row and has nobody to wait for");
+                                               : "it takes no row and waits for no unit");
 }
 
 /* Unit that makes the words of a client. */

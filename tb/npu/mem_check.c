@@ -52,7 +52,7 @@ static void begin(npu_dev *dev, unsigned unit) {
     npu_reset_over(dev);
     p->started[unit]++;
     if (!dev->has_model && dev->inflight.buffers.live_from == dev->inflight.tasks) {
-        npu_inflight_clear(&dev->inflight); /* nobody compares */
+        npu_inflight_clear(&dev->inflight); /* without a comparison */
     }
     if (!npu_inflight_start(&dev->inflight, unit, p->reg, dev->cfg.n, p->started[unit] & npu_units[unit].done_mask,
                             p->number[unit]++, &meet) &&
@@ -148,7 +148,7 @@ void npu_mem_wrong(npu_dev *dev, const tb_ddr_event *e, bool rtl) {
     const tb_ddr *mem = rtl ? &dev->ddr : &dev->model_ddr;
     const char *who = client(dev, e, rtl);
     const char *kind = "read-unwritten";
-    const char *what = ", which nobody wrote";
+    const char *what = ", which was never written";
     char near[128], where[96], signature[64], port[16] = "";
     tb_near n;
     if (excused(dev, e)) {

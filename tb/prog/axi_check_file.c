@@ -132,7 +132,7 @@ static int begin(check *c) {
         return -1;
     }
     c->made = true;
-    /* it may be over by now; without one nobody knows which edge is the first one after it */
+    /* it may be over by now; without one it is unknown which edge is the first one after it */
     if (c->seen.reset_before) {
         tb_axi_mon_reset(c->mon);
     }

@@ -73,7 +73,7 @@ static void note_access(tb_run *run, const tb_run_port *p) {
     }
     tb_run_wrong(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->cfg.name,
                  write ? "wrote" : "read", e->addr,
-                 e->kind == TB_DDR_READ_UNWRITTEN ? ", which nobody wrote" : ", which it may not",
+                 e->kind == TB_DDR_READ_UNWRITTEN ? ", which was never written" : ", which it may not",
                  where[0] != '\0' ? ": " : "", where);
 }
 

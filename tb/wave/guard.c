@@ -24,7 +24,7 @@
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__)
-#define LIMIT_MEMORY false /* the sanitizer maps terabytes that nobody uses */
+#define LIMIT_MEMORY false /* the sanitizer reserves terabytes of addresses */
 #else
 #define LIMIT_MEMORY true
 #endif
@@ -107,7 +107,7 @@ static int listen_to(guard *g, double until, unsigned char *status) {
     return done;
 }
 
-/* How the child ended. What a library says while it dies helps nobody. */
+/* How the child ended. Output of a dying library is of no use. */
 static void explain(const char *path, int end, char *err, size_t err_size) {
     const int sig = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
     if (sig == SIGPIPE) {

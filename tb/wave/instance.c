@@ -1,4 +1,4 @@
-/* The signals of an instance, in the order in which somebody who looks for an error reads them. */
+/* The signals of an instance, in the order in which a person who looks for an error reads them. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -65,7 +65,7 @@ static int start_converter(const char *path, converter *c, FILE **stream) {
     return *stream != NULL ? 0 : -1;
 }
 
-/* Wait for the program; true when it ended well. One that nobody reads any more is ended. */
+/* Wait for the program; true when it ended well. One whose output is no longer read is ended. */
 static bool end_converter(const converter *c) {
     int status = 0;
     if (c->pid <= 0) {

@@ -105,7 +105,7 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None, const
             raise _core.Error("not a readable ONNX model (%s)" % one_line(error)) from None
     whole = onnx.ModelProto()
     whole.CopyFrom(model)
-    for value in whole.graph.output:  # the checker wants a shape, but nobody needs it
+    for value in whole.graph.output:  # the checker wants a shape, but it is not used
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
     try:

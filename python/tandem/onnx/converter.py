@@ -77,7 +77,7 @@ class Converter:
         return Tensor(shape, dtype, None, blob, self.net.shapes[blob], origin)
 
     def reshaped(self, t: Tensor, shape: Sequence[int]) -> Tensor:
-        """The same elements as another tensor: nothing happens before somebody asks for another view."""
+        """The same elements as another tensor: nothing happens before another view is asked for."""
         again = Tensor(shape, t.dtype, None if t.value is None else t.value.reshape(shape), t.blob, t.view, t.origin)
         again.blobs = t.blobs
         return again
@@ -171,7 +171,7 @@ class Converter:
         return results
 
     def finish(self) -> None:
-        """Outputs in their natural shape under their own names; patterns, fan-out, layers that nobody reads."""
+        """Outputs in their natural shape under their own names; patterns, fan-out, layers without a reader."""
         ports = []
         for value in self.graph.output:
             t = self.tensors.get(value.name)

@@ -99,7 +99,7 @@ class Net:
         return [layer for layer in self.layers for b in layer.inputs if b == blob]
 
     def drop_unused(self, keep: set[str]) -> None:
-        """Layers but the Inputs whose results nobody reads."""
+        """Layers but the Inputs whose results are not read."""
         used = set(keep)
         kept = []
         for layer in reversed(self.layers):

@@ -35,7 +35,7 @@ class Tensor:
 
 
 def natural(shape: Sequence[int]) -> View:
-    """The shape of a blob for a tensor that nobody asked to be seen otherwise: a batch of one goes away."""
+    """The shape of a blob for a tensor that is not asked for in another shape: a batch of one goes away."""
     shape = tuple(shape)
     if len(shape) == 4 and shape[0] == 1:
         return shape[1:]

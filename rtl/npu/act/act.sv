@@ -1,7 +1,7 @@
 // Activation unit: all functions of GEMM_ACT and ALU_ACT on Lanes FP32 values (docs/npu/npu.md section 2,
 // "Activations").
 //
-// act_i        The function (npu_pkg::Act*); a number that is none passes values as they are. act_i and p0_i..p3_i are
+// act_i        The function (npu_pkg::Act*); an unassigned number passes values as they are. act_i and p0_i..p3_i are
 //              constant while vectors are in flight.
 // Latency      npu_act_pkg::ActLatency (6) cycles for every function: choice of the case, multiply, add, multiply, add,
 //              scale of ELU.

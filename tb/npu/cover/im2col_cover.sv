@@ -65,7 +65,7 @@ module im2col_cover #(
   beyond: cover property (@(posedge clk_i) disable iff (!rst_ni) a_valid_q && a_pix_q >= npix_q);
   // bug: a row is given back while a window still needs it
   row_freed: cover property (@(posedge clk_i) disable iff (!rst_ni) free_row);
-  // bug: a task whose input nobody needs ends before it has come
+  // bug: a task whose input is not needed ends before it has come
   end_waits: cover property (@(posedge clk_i) disable iff (!rst_ni) finishing && !a_valid_q && !w_valid_q && !ifm_all_i);
   // bug: the next group of tiles begins with the last one's pixels
   group_restarts: cover property (@(posedge clk_i) disable iff (!rst_ni) tile_begin && seg_last && !tl_is_last);

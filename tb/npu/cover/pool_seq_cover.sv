@@ -48,7 +48,7 @@ module pool_seq_cover (
   row_ends: cover property (@(posedge clk_i) disable iff (!rst_ni) tap && last_tap && last_row && last_col);
   // bug: a row that the window below needs is given back
   slides: cover property (@(posedge clk_i) disable iff (!rst_ni) nexting && slide_i && !free_o);
-  // bug: a row that nobody needs stays
+  // bug: a row that is not needed stays
   frees: cover property (@(posedge clk_i) disable iff (!rst_ni) free_o && slide_i);
   // bug: a window begins with the factors of the row before
   table_waits: cover property (@(posedge clk_i) disable iff (!rst_ni) tabbing && !tab_ack_i);

@@ -192,7 +192,7 @@ static uint32_t add_slice(graph *g, const graph_spec *s, const char *name, uint3
     g->layer[g->layers - 1].out2 = g->blobs;
     g->blob[g->blobs] = (graph_blob){3, b.w, b.h, b.c - first, 0, b.power};
     g->blobs++;
-    return s->k % 2 == 1 ? out : out + 1; /* the other one is an output of the network, unless somebody finds it */
+    return s->k % 2 == 1 ? out : out + 1; /* the other one is an output of the network, unless another layer takes it */
 }
 
 static uint32_t add_crop(graph *g, const graph_spec *s, const char *name, uint32_t in) {

@@ -70,7 +70,7 @@ static void plain_act(tb_rng *rng, npu_conv *conv) {
 static void draw_act(const conv_draw *d, npu_conv *conv) {
     tb_rng rng = tb_rng_stream(d->seed, "tensor.act");
     plain_act(&rng, conv);
-    if (!d->hard_act || conv->act == NPU_ACT_ELU) { /* what is near infinity times a fitted value, nobody can say */
+    if (!d->hard_act || conv->act == NPU_ACT_ELU) { /* values near infinity times a fitted value have no stated bound */
         return;
     }
     const uint32_t alpha = tb_rng_f32_hard(&rng);

@@ -1,6 +1,6 @@
 /*
  * faults.c - something goes wrong while an operator runs: bursts are answered with errors, a channel of the memory
- * hangs or is slow, somebody resets the NPU, or reads and writes its registers. Any operator's test serves, as it is.
+ * hangs or is slow, the NPU is reset, or reads and writes its registers. Any operator's test serves, as it is.
  *
  * Each case executes it three times on one device. First without a fault, which shows how long it takes and what moves.
  * Then with the fault: what the driver may do no harm to must pass; else the driver has to answer with the right error

@@ -11,10 +11,10 @@ typedef enum fault_kind {
     FAULT_HANG,       /* a channel of a memory stops */
     FAULT_SLOW,       /* a channel of a memory is slow: legal */
     FAULT_RESET,      /* hard reset */
-    FAULT_SOFT_RESET, /* somebody else resets the NPU */
-    FAULT_READS,      /* somebody else reads registers */
-    FAULT_WRITES,     /* somebody else writes registers that tasks are started from, or that cannot be written */
-    FAULT_START,      /* somebody else starts a task that is refused */
+    FAULT_SOFT_RESET, /* the NPU is reset behind the driver */
+    FAULT_READS,      /* registers are read behind the driver */
+    FAULT_WRITES,     /* registers that start tasks, or that cannot be written, are written behind the driver */
+    FAULT_START,      /* a task that is refused is started behind the driver */
     FAULT_KINDS
 } fault_kind;
 extern const char *const fault_kind_names[FAULT_KINDS];

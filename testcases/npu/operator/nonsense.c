@@ -1,5 +1,5 @@
 /*
- * nonsense.c - settings as nobody would choose them. What the specification forbids is refused with ERR.CONFIG and an
+ * nonsense.c - settings that no driver would choose. What the specification forbids is refused with ERR.CONFIG and an
  * interrupt, by RTL and model alike; what it allows runs, wherever its addresses point; a soft reset ends anything; and
  * after each of these the next sensible tasks are exact.
  *
@@ -366,7 +366,7 @@ static bool run_tasks(nonsense *s) {
     return soft_reset(s) && sensible(s);
 }
 
-/* ---- tasks that nobody can wait for ---- */
+/* ---- tasks whose end cannot be waited for ---- */
 
 /* Hash of the results of the sensible tasks. */
 static uint64_t results(const nonsense *s) {

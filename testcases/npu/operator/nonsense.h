@@ -1,5 +1,5 @@
 /*
- * nonsense.h - settings as nobody would choose them, for the test `nonsense`: what the specification says about them.
+ * nonsense.h - settings that no driver would choose, for the test `nonsense`: what the specification says about them.
  */
 #ifndef TESTCASES_NONSENSE_H
 #define TESTCASES_NONSENSE_H
