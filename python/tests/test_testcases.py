@@ -98,7 +98,7 @@ def test_they_pass_and_repeat(name, program, tmp_path):
 
 
 def test_every_file_is_in_the_suites(root):
-    names = {p.stem for p in Path(root, "testcases", "python").glob("*.py")} - {"conftest"}
+    names = {p.stem for p in Path(root, "testcases", "npu", "python").glob("*.py")} - {"conftest"}
     for suite in ("python", "default", "nightly"):
         assert names == set(re.findall(r"^python (\w+)", Path(root, "designs", "npu", "suites", suite + ".suite").read_text(), re.M)), suite
 
