@@ -1,9 +1,8 @@
 /*
  * suite.c - suite files and job lists: one language, read here and printed here (expand.c makes the jobs).
  *
- * A line describes jobs of one kind; expansion makes one job for every configuration and every step of count. A
- * printed job list uses the same
- * lines with count 1 and an explicit index, so it runs as it is.
+ * A line describes jobs of one kind; expansion makes one job for every configuration and every step of count. A printed
+ * job list uses the same lines with count 1 and an explicit index, so it runs as it is.
  */
 #define _GNU_SOURCE
 #include "suite.h"

@@ -1,7 +1,6 @@
 /*
  * copy_driver.h - driver of the copy engine. It knows a device as three functions and nothing else, so the same code
- * runs on
- * simulation and on silicon.
+ * runs on simulation and on silicon.
  */
 #ifndef COPY_DRIVER_H
 #define COPY_DRIVER_H
