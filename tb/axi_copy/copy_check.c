@@ -1,4 +1,5 @@
 #include "copy_check.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +23,7 @@ typedef struct fifo {
 static int fifo_open(tb_check *c, char *err, size_t err_size) {
     fifo *s = (fifo *)c->state;
     if (tb_sig_bytes(s->wdata_i) > WORD) {
-        snprintf(err, err_size, "%s: words of more than %u bytes", c->tap->path, WORD);
-        return -1;
+        return opt_fail(err, err_size, "%s: words of more than %u bytes", c->tap->path, WORD);
     }
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "tap.h"
+#include "opt/opt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +55,7 @@ int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
     return 0;
 oom:
     tb_taps_close(taps);
-    snprintf(err, err_size, "out of memory");
-    return -1;
+    return opt_fail(err, err_size, "out of memory");
 }
 
 void tb_taps_close(tb_taps *taps) {
@@ -88,12 +88,11 @@ tb_sig tb_tap_find(const tb_tap *tap, const char *name) {
 int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size) {
     *out = tb_tap_find(tap, name);
     if (out->ptr == NULL) {
-        snprintf(err, err_size, "tap of %s: there is no signal %s", tap->path, name);
-        return -1;
+        return opt_fail(err, err_size, "tap of %s: there is no signal %s", tap->path, name);
     }
     if (width != 0 && out->width != width) {
-        snprintf(err, err_size, "tap of %s: signal %s has %u bits, expected %u", tap->path, name, out->width, width);
-        return -1;
+        return opt_fail(err, err_size, "tap of %s: signal %s has %u bits, expected %u", tap->path, name, out->width,
+                        width);
     }
     return 0;
 }
@@ -139,8 +138,7 @@ int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size) 
 int tb_taps_ports(const tb_taps *taps, const char *kind, size_t index, tb_ports ports, char *err, size_t err_size) {
     const tb_tap *tap = tb_taps_find(taps, kind, index);
     if (tap == NULL) {
-        snprintf(err, err_size, "%s: there is no tap %zu of this kind", kind, index);
-        return -1;
+        return opt_fail(err, err_size, "%s: there is no tap %zu of this kind", kind, index);
     }
     return tb_tap_ports(tap, ports, err, err_size);
 }
