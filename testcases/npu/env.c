@@ -117,8 +117,7 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
                              .on_access = run->cov != NULL ? count_access : NULL,
                              .access_ctx = run};
     if (bus != NULL && tb_axi_profile_find(bus) == NULL) {
-        snprintf(run->err, sizeof run->err, "bus profile %s is unknown to the testbench", bus);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "bus profile %s is unknown to the testbench", bus);
     }
     run->dev = npu_dev_open(&cfg, run->err, sizeof run->err);
     if (run->dev == NULL) {

@@ -121,9 +121,8 @@ static tb_shrink_size size(uint32_t n, const tb_knobs *knobs) {
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     const uint64_t cycles = size(n, knobs).cycles;
     if (cycles > 50 * gen_budget(n)) {
-        snprintf(err, err_size, "the network is too large: about %llu cycles, expected at most %llu",
-                 (unsigned long long)cycles, (unsigned long long)(50 * gen_budget(n)));
-        return -1;
+        return opt_fail(err, err_size, "the network is too large: about %llu cycles, expected at most %llu",
+                        (unsigned long long)cycles, (unsigned long long)(50 * gen_budget(n)));
     }
     return 0;
 }

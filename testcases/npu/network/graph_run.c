@@ -152,8 +152,7 @@ static int save_network(rig *r) {
         return -1;
     }
     if (net_graph_save(&r->net, param, bin, &options, &r->err) != NET_OK) {
-        snprintf(run->err, sizeof run->err, "%.400s", r->err.text);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "%.400s", r->err.text);
     }
     return 0;
 }
@@ -247,8 +246,7 @@ static void count_layers(const rig *r) {
 int graph_execute(tc_run *run) {
     rig *r = calloc(1, sizeof *r);
     if (r == NULL) {
-        snprintf(run->err, sizeof run->err, "out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "out of memory");
     }
     r->run = run;
     graph_from_knobs(run->knobs, &r->knobs);

@@ -132,8 +132,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     fill(o, knobs, seed);
     memcpy(o->op.out.v, o->op.a.v, o->op.a.count * 4);
     if (act_expect(&o->expected, &o->op.out) != 0 || again(run, op) != 0) {
-        snprintf(run->err, sizeof run->err, "act: out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "act: out of memory");
     }
     o->elt = (npu_eltwise){.op = NPU_ALU_COPY,
                            .a = o->op.a.at,
@@ -182,8 +181,7 @@ const tensor_kind act_kind = {.test = &tc_act,
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     (void)n;
     if ((uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }

@@ -57,8 +57,7 @@ static uint32_t new_buffer(tc_run *run, const char *stream, uint32_t bytes, int 
 }
 
 static int no_memory(tc_run *run) {
-    snprintf(run->err, sizeof run->err, "chain: out of memory");
-    return -1;
+    return opt_fail(run->err, sizeof run->err, "chain: out of memory");
 }
 
 static int make(tc_run *run, chain *c) {
@@ -195,8 +194,7 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
     const uint32_t kernel = 2 * tc_knob(given, "radius") + 1;
     const uint32_t channels = tb_align_up(tc_knob(given, "channels"), n);
     if (kernel * kernel * channels > 4608) {
-        snprintf(err, err_size, "radius and channels: more weights than the weight buffer holds");
-        return -1;
+        return opt_fail(err, err_size, "radius and channels: more weights than the weight buffer holds");
     }
     return 0;
 }

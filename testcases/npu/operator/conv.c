@@ -133,8 +133,7 @@ int conv_execute(tc_run *run) {
         status = npu_conv_plan_make(run->n, &what.drive, NULL, &op.plan);
     }
     if (status != NPU_OK) { /* conv_check() has accepted it */
-        snprintf(run->err, sizeof run->err, "%s: impossible shape", run->test->name);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "%s: impossible shape", run->test->name);
     }
     op.linear = what.linear;
     op.math = what.math;

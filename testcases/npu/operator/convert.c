@@ -50,9 +50,8 @@ static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) 
     const uint64_t pixels = (uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h");
     (void)n;
     if (pixels * tc_knob(knobs, "c") > MAX_ELEMENTS) {
-        snprintf(err, err_size, "a tensor of more than %" PRIu64 " elements does not fit into device memory",
-                 MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "a tensor of more than %" PRIu64 " elements does not fit into device memory",
+                        MAX_ELEMENTS);
     }
     return 0;
 }

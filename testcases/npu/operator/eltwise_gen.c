@@ -100,16 +100,13 @@ int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size)
     (void)n;
     if (eltwise_uses_q(op) && tb_knobs_get(knobs, "p_kind") == NPU_VECTOR &&
         tb_knobs_get(knobs, "q_kind") == NPU_VECTOR) {
-        snprintf(err, err_size, "p_kind and q_kind: expected at most one vector");
-        return -1;
+        return opt_fail(err, err_size, "p_kind and q_kind: expected at most one vector");
     }
     if (op == NPU_ALU_ADD_I32 && tb_knobs_get(knobs, "act") != NPU_ACT_NONE) {
-        snprintf(err, err_size, "act: expected none where op=add_i32");
-        return -1;
+        return opt_fail(err, err_size, "act: expected none where op=add_i32");
     }
     if ((uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }

@@ -137,8 +137,7 @@ static int draw_all(tc_run *run, set *s) {
         }
         o->op = calloc(1, o->kind->size);
         if (o->op == NULL) {
-            snprintf(run->err, sizeof run->err, "jobs: out of memory");
-            return -1;
+            return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
         }
         s->count++;
     }
@@ -264,8 +263,7 @@ static int run_both(tc_run *run, set *s) {
 static int execute(tc_run *run) {
     set *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        snprintf(run->err, sizeof run->err, "jobs: out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
     }
     s->chained = tb_knobs_get(run->knobs, "chain") != 0;
     int rc = draw_all(run, s);
@@ -288,8 +286,7 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
     const uint32_t all = (1u << tc_knob(given, "jobs")) - 1;
     (void)n;
     if ((tc_knob(given, "skip") & all) == all) {
-        snprintf(err, err_size, "skip: expected a number that leaves one of the operators");
-        return -1;
+        return opt_fail(err, err_size, "skip: expected a number that leaves one of the operators");
     }
     return 0;
 }

@@ -483,8 +483,7 @@ static int execute(tc_run *run) {
 static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
     (void)n;
     if (tc_knob(given, "first") >= tc_knob(given, "tasks")) {
-        snprintf(err, err_size, "first: expected less than tasks");
-        return -1;
+        return opt_fail(err, err_size, "first: expected less than tasks");
     }
     return 0;
 }

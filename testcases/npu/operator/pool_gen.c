@@ -206,20 +206,18 @@ int pool_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     (void)n;
     if ((k != 0 && (p.kw != k || p.kh != k)) || (s != 0 && (p.stride_w != s || p.stride_h != s)) ||
         (pad >= 0 && (p.pad_l != pad || p.pad_r != pad || p.pad_t != pad || p.pad_b != pad))) {
-        snprintf(err, err_size, "k, s or p contradicts kw kh, sw sh or pl pr pt pb (k=0, s=0, p=-1 leave it to those)");
-        return -1;
+        return opt_fail(err, err_size,
+                        "k, s or p contradicts kw kh, sw sh or pl pr pt pb (k=0, s=0, p=-1 leave it to those)");
     }
     const npu_status status = npu_pool_shape(&p, &ow, &oh);
     if (status != NPU_OK) {
-        snprintf(err, err_size,
-                 "impossible pooling (w=%u h=%u kw=%u kh=%u sw=%u sh=%u pl=%u pr=%u pt=%u pb=%u global=%d): %s", p.in.w,
-                 p.in.h, p.kw, p.kh, p.stride_w, p.stride_h, p.pad_l, p.pad_r, p.pad_t, p.pad_b, p.global ? 1 : 0,
-                 npu_strerror(status));
-        return -1;
+        return opt_fail(err, err_size,
+                        "impossible pooling (w=%u h=%u kw=%u kh=%u sw=%u sh=%u pl=%u pr=%u pt=%u pb=%u global=%d): %s",
+                        p.in.w, p.in.h, p.kw, p.kh, p.stride_w, p.stride_h, p.pad_l, p.pad_r, p.pad_t, p.pad_b,
+                        p.global ? 1 : 0, npu_strerror(status));
     }
     if ((uint64_t)p.in.w * p.in.h * p.in.c > TENSOR_MAX_ELEMENTS || (uint64_t)ow * oh * p.in.c > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements in a tensor", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements in a tensor", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }

@@ -165,8 +165,7 @@ static uint64_t elements(const tb_knobs *knobs) {
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     (void)n;
     if (elements(knobs) > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }

@@ -165,8 +165,7 @@ static int fill(tc_run *run, uint32_t addr, uint32_t bytes) {
     static const uint8_t zeros[64];
     for (uint32_t i = 0; i < bytes; i += sizeof zeros) {
         if (!npu_dev_write(run->dev, addr + i, zeros, sizeof zeros)) {
-            snprintf(run->err, sizeof run->err, "regs: cannot write device memory at 0x%08X", addr + i);
-            return -1;
+            return opt_fail(run->err, sizeof run->err, "regs: cannot write device memory at 0x%08X", addr + i);
         }
     }
     return 0;

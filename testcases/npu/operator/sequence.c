@@ -53,8 +53,7 @@ static const struct {
 };
 
 int seq_no_memory(tc_run *run) {
-    snprintf(run->err, sizeof run->err, "sequence: out of memory");
-    return -1;
+    return opt_fail(run->err, sizeof run->err, "sequence: out of memory");
 }
 
 void seq_write(seq_task *task, uint32_t offset, uint32_t value) {
@@ -327,13 +326,11 @@ static int execute(tc_run *run) {
 static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
     (void)n;
     if (tc_knob(given, "first") >= tc_knob(given, "tasks")) {
-        snprintf(err, err_size, "first: expected less than tasks");
-        return -1;
+        return opt_fail(err, err_size, "first: expected less than tasks");
     }
     const uint32_t all = (1u << tc_knob(given, "tasks")) - (1u << tc_knob(given, "first"));
     if ((tc_knob(given, "skip") & all) == all) {
-        snprintf(err, err_size, "skip: expected a number that leaves one of the tasks");
-        return -1;
+        return opt_fail(err, err_size, "skip: expected a number that leaves one of the tasks");
     }
     return 0;
 }
