@@ -116,11 +116,11 @@ static const tc_test *tc_of(const tb_test *test) {
 }
 
 static int generate(const tb_test *test, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
-    return tc_of(test)->generate(NPU_CFG_N, seed, plain, knobs, err, err_size);
+    return tc_generate(tc_of(test), NPU_CFG_N, seed, plain, knobs, err, err_size);
 }
 
 static int check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
-    return tc_of(test)->check(NPU_CFG_N, knobs, err, err_size);
+    return tc_check(tc_of(test), NPU_CFG_N, knobs, err, err_size);
 }
 
 static tb_shrink_size size_of(const tb_test *test, const tb_knobs *knobs) {

@@ -221,8 +221,7 @@ static int run_network(rig *r) {
     if (status != NET_OK) {
         return refused(r, "memory", status);
     }
-    int rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), bytes, (npu_wait)tb_knobs_get(k, "wait"),
-                     TENSOR_TIMEOUT_US);
+    int rc = tc_open(run, bytes, TENSOR_TIMEOUT_US);
     rc = rc == 0 && tc_ok(run) ? start_runtime(r, false) : rc;
     rc = rc == 0 && tc_ok(run) ? infer(r) : rc;
     rc = rc == 0 && tc_ok(run) ? check_results(r) : rc;

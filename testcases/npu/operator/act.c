@@ -186,21 +186,16 @@ static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) 
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+static void generate(const tc_gen *g) {
     static const char *const sizes[] = {"h", "w"};
-    const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    gen_start(&g, plain);
-    if (gen_chance(&g, "h", 3, 4)) {
-        gen_put(&g, "h", 1);
+    gen_start(g);
+    if (gen_chance(g, "h", 3, 4)) {
+        gen_put(g, "h", 1);
     }
-    while (UINT64_C(8) * tc_knob(knobs, "w") * tc_knob(knobs, "h") / 32 * gen_slowness(knobs) > gen_budget(n) / 4 &&
-           gen_shrink(&g, sizes, NULL, 2)) {
+    while (UINT64_C(8) * tc_knob(g->knobs, "w") * tc_knob(g->knobs, "h") / 32 * gen_slowness(g->knobs) >
+               gen_budget(g->n) / 4 &&
+           gen_shrink(g, sizes, NULL, 2)) {
     }
-    return check(n, knobs, err, err_size);
-}
-
-static int execute(tc_run *run) {
-    return tensor_execute(run, &act_kind);
 }
 
 const tc_test tc_act = {.name = "act",
@@ -210,4 +205,5 @@ const tc_test tc_act = {.name = "act",
                         .knob_count = sizeof knobs_of_act / sizeof knobs_of_act[0],
                         .generate = generate,
                         .check = check,
-                        .execute = execute};
+                        .kind = &act_kind,
+                        .execute = tensor_execute};

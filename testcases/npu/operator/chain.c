@@ -168,8 +168,7 @@ static int execute(tc_run *run) {
     chain c = {0};
     uint8_t *first = NULL;
     uint8_t *second = NULL;
-    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 0,
-                     NPU_WAIT_POLL, TIMEOUT_US);
+    int rc = tc_open(run, 0, TIMEOUT_US);
     if (rc == 0) {
         rc = make(run, &c);
     }
@@ -199,10 +198,8 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)plain;
-    tb_knobs_draw(drawn, seed);
-    return check(n, drawn, err, err_size);
+static void generate(const tc_gen *g) {
+    tb_knobs_draw(g->knobs, g->seed);
 }
 
 const tc_test tc_chain = {.name = "chain",

@@ -147,8 +147,7 @@ int conv_execute(tc_run *run) {
         tensor_no_memory(run);
     }
     if (rc == 0) {
-        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"),
-                     conv_memory(&op.math, &op.plan), (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
+        rc = tc_open(run, conv_memory(&op.math, &op.plan), TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_and_run(&op);

@@ -204,10 +204,6 @@ const tensor_kind eltwise_kind = {.test = &tc_eltwise,
                                   .verify = verify,
                                   .release = release};
 
-static int execute(tc_run *run) {
-    return tensor_execute(run, &eltwise_kind);
-}
-
 const tc_test tc_eltwise = {
     .name = "eltwise",
     .help = "element-wise operations, constrained random over operands, activations, layouts, data and bus timing",
@@ -216,4 +212,5 @@ const tc_test tc_eltwise = {
     .knob_count = sizeof knobs_of_eltwise / sizeof knobs_of_eltwise[0],
     .generate = eltwise_generate,
     .check = eltwise_check,
-    .execute = execute};
+    .kind = &eltwise_kind,
+    .execute = tensor_execute};

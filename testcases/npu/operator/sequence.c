@@ -306,9 +306,7 @@ static void run_tasks(tc_run *run, seq_list *list) {
 
 static int execute(tc_run *run) {
     seq_list *list = calloc(1, sizeof *list);
-    int rc = list == NULL ? seq_no_memory(run)
-                          : tc_open(run, tb_knobs_get_name(run->knobs, "bus"),
-                                    (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20, NPU_WAIT_POLL, TIMEOUT_US);
+    int rc = list == NULL ? seq_no_memory(run) : tc_open(run, 256u << 20, TIMEOUT_US);
     if (rc == 0) {
         rc = draw_all(run, list);
     }
@@ -335,15 +333,13 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)plain;
-    tb_knobs_draw(drawn, seed);
+static void generate(const tc_gen *g) {
+    tb_knobs_draw(g->knobs, g->seed);
     /* to cut a failure down */
     static const char *const pinned_only[] = {"first", "skip", "cut_map", "cut_ch", "cut_k", "values"};
     for (size_t i = 0; i < sizeof pinned_only / sizeof pinned_only[0]; i++) {
-        tb_knobs_draw_in(drawn, pinned_only[i], seed, 0, 0);
+        tb_knobs_draw_in(g->knobs, pinned_only[i], g->seed, 0, 0);
     }
-    return check(n, drawn, err, err_size);
 }
 
 const tc_test tc_sequence = {.name = "sequence",
