@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case/kv.h"
 #include "opt/opt.h"
 
 #define MAX_TOKEN (WAVE_MAX_WIDTH + 16u)
