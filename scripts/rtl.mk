@@ -1,7 +1,7 @@
 # Verilated builds: the design and its unit benches, of one CFG and KIND.
 TOP := $($(DUT).top)
 # sources: the folders that the description names, with those in them
-RTL_PKGS := $($(DUT).package)
+RTL_PKGS := $(GEN_PKGS.$(DUT)) $($(DUT).package)
 RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*_pkg.sv,$($(DUT).source)) $(addsuffix /*/*_pkg.sv,$($(DUT).source))))
 RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard $(addsuffix /*.sv,$($(DUT).source)) $(addsuffix /*/*.sv,$($(DUT).source)))))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_ALL))))
@@ -27,9 +27,9 @@ TAP_DIR := $(BUILD)/taps/$(DUT)
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
-$(TAP_DIR)/stamp: scripts/gen_taps.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL)
+$(TAP_DIR)/stamp: scripts/gen_taps.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$($(DUT).source)) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT))) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
 # modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md)
