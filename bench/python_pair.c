@@ -14,6 +14,7 @@
 #include "cmodel.h"
 #include "device.h"
 #include "npu.h"
+#include "opt/opt.h"
 
 enum { C = 32, SIZE = 28, K = 3, OC = 32, PIXELS = SIZE * SIZE };
 #define ONE 0x3F800000u
@@ -141,7 +142,7 @@ static int units(uint64_t count) {
 
 int main(int argc, char **argv) {
     uint64_t count;
-    if (argc != 3 || tb_parse_u64(argv[2], &count) != 0 || count == 0) {
+    if (argc != 3 || !opt_number(argv[2], 0, UINT64_MAX, &count) || count == 0) {
         fprintf(stderr, "usage: bench-python conv|unit COUNT (bench/python_overhead.py runs it)\n");
         return 2;
     }

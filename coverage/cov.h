@@ -243,8 +243,6 @@ void cov_close(cov_db *db);
  * asked for twice, it is the same one. COV_BAD_MODEL: no such group, or no such name.
  */
 int cov_instance(cov_db *db, const char *group, const char *name, cov_inst **inst, cov_error *err);
-/* Index of a coverpoint of the instance's group; -1: there is none. */
-int cov_point_find(const cov_inst *inst, const char *point);
 /*
  * Count one value for each coverpoint, in the order of the description (COV_NONE: it has none), and then the crosses.
  * No allocation; a table lookup or a binary search for each coverpoint. Returns the number of illegal bins and cells

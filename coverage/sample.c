@@ -222,15 +222,6 @@ int cov_instance(cov_db *db, const char *group, const char *name, cov_inst **out
     return rc;
 }
 
-int cov_point_find(const cov_inst *inst, const char *point) {
-    for (uint32_t p = 0; p < inst->type->text->point_count; p++) {
-        if (strcmp(inst->type->text->points[p].name, point) == 0) {
-            return (int)p;
-        }
-    }
-    return -1;
-}
-
 static inline void bump(uint64_t *count) {
     *count += *count != UINT64_MAX;
 }

@@ -8,14 +8,6 @@
 
 #include "op.h"
 
-const char *net_strerror(net_status status) {
-    static const char *const text[NET_STATUS_COUNT] = {
-        "no error",           "bad argument",  "file cannot be read",    "damaged file",
-        "not supported here", "out of memory", "driver or device error",
-    };
-    return (unsigned)status < NET_STATUS_COUNT ? text[status] : "unknown status";
-}
-
 net_status net_fail(net_error *err, net_status status, const char *format, ...) {
     if (err != NULL) {
         va_list args;

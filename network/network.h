@@ -26,9 +26,6 @@ typedef enum net_status {
     NET_STATUS_COUNT
 } net_status;
 
-/* Text of a status, never NULL. */
-const char *net_strerror(net_status status);
-
 typedef struct net_error {
     char text[400]; /* one line without newline: what, where, what was expected */
 } net_error;

@@ -21,25 +21,28 @@ __attribute__((format(printf, 3, 4))) static int fail(char *err, size_t err_size
     return -1;
 }
 
-int opt_number(const char *text, uint64_t *value) {
+bool opt_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *value) {
     const unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
     static const char digits[] = "0123456789abcdef";
     uint64_t v = 0;
     text += base == 16 ? 2 : 0;
     if (*text == '\0') {
-        return -1;
+        return false;
     }
     for (; *text != '\0'; text++) {
         const char c = *text >= 'A' && *text <= 'F' ? (char)(*text - 'A' + 'a') : *text;
         const char *at = strchr(digits, c);
         const unsigned digit = at != NULL ? (unsigned)(at - digits) : base;
         if (digit >= base || v > (UINT64_MAX - digit) / base) {
-            return -1;
+            return false;
         }
         v = v * base + digit;
     }
+    if (v < lo || v > hi) {
+        return false;
+    }
     *value = v;
-    return 0;
+    return true;
 }
 
 int opt_find(const char *const *words, const char *word) {
@@ -75,7 +78,7 @@ static int take_number(const opt_row *o, const char *value, uint64_t end_of_type
     if (o->lo != 0 || hi != UINT64_MAX) {
         snprintf(expected, sizeof expected, "a number %" PRIu64 "..%" PRIu64, o->lo, hi);
     }
-    if (value == NULL || opt_number(value, &number) != 0 || number < o->lo || number > hi) {
+    if (value == NULL || !opt_number(value, o->lo, hi, &number)) {
         return wrong(o, expected, value, err, err_size);
     }
     switch (o->kind) {

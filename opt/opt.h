@@ -89,8 +89,8 @@ int opt_parse(opt_line *line, int argc, char *const *argv, char *err, size_t err
 /* The lines of the options, group by group. */
 void opt_help(FILE *out, const opt_line *line);
 
-/* A whole number, decimal or 0x. 0 or -1. */
-int opt_number(const char *text, uint64_t *value);
+/* The whole text is a number of lo..hi, decimal or 0x. False: it is not, *value is untouched. */
+bool opt_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *value);
 /* Place of a word in a list that ends with NULL; -1: not there. */
 int opt_find(const char *const *words, const char *word);
 /* "a, b or c" */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 #include "query.h"
+#include "opt/opt.h"
 
 #include <string.h>
 
@@ -188,7 +189,7 @@ int cli_failure(options *o) {
     if (o->positionals != 0) {
         return cli_usage("failure: argument \"%s\" is one too many", o->positional[0]);
     }
-    if (o->job != NULL && !reg_parse_u64(o->job, 0, UINT32_MAX, &number)) {
+    if (o->job != NULL && !opt_number(o->job, 0, UINT32_MAX, &number)) {
         return cli_usage("--job %s: expected the number of a job", o->job);
     }
     int status = cli_open_db(o, &db, false);

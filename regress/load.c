@@ -1,6 +1,7 @@
 /* load.c - a run out of the database, so that it can go on. */
 #define _GNU_SOURCE
 #include "reg.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -45,7 +46,7 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
                reg_format(info->suite_path, sizeof info->suite_path, "%s", reg_row_text(row, "suite_path")) &&
                reg_format(info->build_dir, sizeof info->build_dir, "%s", reg_row_text(row, "build_dir")) &&
                reg_format(info->out_dir, sizeof info->out_dir, "%s", reg_row_text(row, "out_dir")) &&
-               reg_parse_u64(reg_row_text(row, "seed"), 0, UINT64_MAX, &info->seed) &&
+               opt_number(reg_row_text(row, "seed"), 0, UINT64_MAX, &info->seed) &&
                reg_format(info->commit, sizeof info->commit, "%s", reg_row_text(row, "commit_hash")) &&
                reg_format(info->shard, sizeof info->shard, "%s", reg_row_text(row, "shard")) &&
                reg_format(info->launcher, sizeof info->launcher, "%s", reg_row_text(row, "launcher")) &&

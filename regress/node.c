@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "cli.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,7 +175,7 @@ static int work(node *n, uint32_t task) {
 
 int cli_node(options *o) {
     uint64_t task = 0;
-    if (o->positionals != 2 || !reg_parse_u64(o->positional[1], 0, SLURM_TASKS_MAX - 1, &task)) {
+    if (o->positionals != 2 || !opt_number(o->positional[1], 0, SLURM_TASKS_MAX - 1, &task)) {
         return cli_usage("node: expected the folder of an array and the number of a task%s", "");
     }
     node n = {.dir = o->positional[0], .beat_fd = -1};

@@ -87,7 +87,7 @@ static int take_shard(void *to, const char *value, char *err, size_t err_size) {
     char *slash = good ? strchr(copy, '/') : NULL;
     if (slash != NULL) {
         *slash = '\0';
-        good = reg_parse_u64(slash + 1, 1, 100000, &n) && reg_parse_u64(copy, 1, n, &i);
+        good = opt_number(slash + 1, 1, 100000, &n) && opt_number(copy, 1, n, &i);
     }
     if (slash == NULL || !good) {
         snprintf(err, err_size, "expected for example 2/5, the second of five parts, got '%.60s'", value);
@@ -105,7 +105,7 @@ static int take_resume(void *to, const char *next, char *err, size_t err_size) {
     (void)err;
     (void)err_size;
     o->resume = true;
-    if (next == NULL || !reg_parse_u64(next, 0, UINT64_MAX, &number)) {
+    if (next == NULL || !opt_number(next, 0, UINT64_MAX, &number)) {
         return 0;
     }
     o->run = next;
@@ -261,7 +261,7 @@ reg_status cli_parse(options *o, int argc, char **argv) {
     if (o->kind != NULL) {
         o->expand.kind = o->kind;
     }
-    if (o->seed != NULL && !reg_parse_u64(o->seed, 0, UINT64_MAX, &o->seed_value)) {
+    if (o->seed != NULL && !opt_number(o->seed, 0, UINT64_MAX, &o->seed_value)) {
         return cli_usage("--seed %s: expected a number of 64 bits", o->seed);
     }
     return REG_OK;

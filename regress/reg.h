@@ -51,9 +51,6 @@ double reg_now(void);
 /* Wait that many milliseconds. */
 void reg_pause(long milliseconds);
 
-/* Parse an unsigned number, decimal or 0x hexadecimal, in lo..hi. False when it is anything else. */
-bool reg_parse_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *value);
-
 /* rep_file_open() and rep_file_close() of report.h, synced; an error is told: REG_FAIL. */
 int reg_report_open(rep_file *report, const char *path);
 int reg_report_commit(rep_file *report);

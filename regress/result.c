@@ -1,6 +1,7 @@
 /* result.c - the key=value file that a job leaves behind. */
 #define _GNU_SOURCE
 #include "reg.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +47,7 @@ static void take_bound(reg_result *result, const char *name, uint64_t cycles) {
 static void take_work(reg_result *result, const char *key, const char *value) {
     static const char *const keys[REG_WORK_COUNT] = {"work_cases", "work_cycles", "bound"};
     uint64_t number = 0;
-    if (!reg_parse_u64(value, 0, INT64_MAX, &number)) {
+    if (!opt_number(value, 0, INT64_MAX, &number)) {
         number = 0;
     }
     if (strncmp(key, "bound_", 6) == 0) {
@@ -73,7 +74,7 @@ static void take_pair(reg_result *result, const char *key, const char *value) {
     } else if (strcmp(key, "repro") == 0) {
         copy_whole(result->repro, sizeof result->repro, value);
     } else if (strcmp(key, "cycles") == 0) {
-        result->has_cycles = reg_parse_u64(value, 0, UINT64_MAX, &result->cycles);
+        result->has_cycles = opt_number(value, 0, UINT64_MAX, &result->cycles);
     } else {
         take_work(result, key, value);
     }

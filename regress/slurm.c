@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "slurm.h"
+#include "opt/opt.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -93,8 +94,8 @@ static void scan_array(slurm_runner *r, const slurm_array *array) {
         (void)reg_format(name, sizeof name, "%s", file->d_name);
         const char *job_text = strsep(&rest, ".");
         const char *attempt_text = strsep(&rest, ".");
-        if (rest == NULL || strcmp(rest, "txt") != 0 || !reg_parse_u64(job_text, 0, SIZE_MAX, &job) ||
-            !reg_parse_u64(attempt_text, 1, UINT32_MAX, &attempt)) {
+        if (rest == NULL || strcmp(rest, "txt") != 0 || !opt_number(job_text, 0, SIZE_MAX, &job) ||
+            !opt_number(attempt_text, 1, UINT32_MAX, &attempt)) {
             continue; /* a temporary name, say */
         }
         slurm_entry *entry = slurm_entry_of(r, (size_t)job, (uint32_t)attempt);

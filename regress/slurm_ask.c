@@ -2,6 +2,7 @@
  * needed. */
 #define _GNU_SOURCE
 #include "slurm.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -113,8 +114,7 @@ static slurm_shard *take_line(slurm_runner *r, char *line, bool *known) {
     const char *task_text = strsep(&rest, "|");
     const char *state = strsep(&rest, "|");
     const char *id = strsep(&rest, "|");
-    if (id == NULL || !reg_parse_u64(array_text, 1, UINT32_MAX, &number) ||
-        !reg_parse_u64(task_text, 0, UINT32_MAX, &task)) {
+    if (id == NULL || !opt_number(array_text, 1, UINT32_MAX, &number) || !opt_number(task_text, 0, UINT32_MAX, &task)) {
         return NULL;
     }
     for (size_t i = 0; i < r->array_count; i++) {

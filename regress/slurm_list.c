@@ -1,6 +1,7 @@
 /* slurm_list.c - the jobs of the tasks of an array, as a text file that runner and nodes read. */
 #define _GNU_SOURCE
 #include "slurm.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +43,7 @@ int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *
 
 static bool take_number(char **rest, uint64_t hi, uint64_t *value) {
     const char *word = strsep(rest, " ");
-    return word != NULL && reg_parse_u64(word, 0, hi, value);
+    return word != NULL && opt_number(word, 0, hi, value);
 }
 
 static bool take_text(char **rest, char *out, size_t size) {
@@ -84,9 +85,9 @@ static bool take_head(const char *key, const char *value, slurm_head *head) {
         return reg_format(dir, REG_PATH_MAX, "%s", value);
     }
     if (strcmp(key, "seed") == 0) {
-        return reg_parse_u64(value, 0, UINT64_MAX, &head->seed);
+        return opt_number(value, 0, UINT64_MAX, &head->seed);
     }
-    if (!reg_parse_u64(value, 1, INT64_MAX, &number)) {
+    if (!opt_number(value, 1, INT64_MAX, &number)) {
         return false;
     }
     if (strcmp(key, "run") == 0) {
@@ -125,7 +126,7 @@ static bool take_lines(FILE *file, slurm_head *head, slurm_line **lines, size_t 
             good = false;
         } else if (strcmp(key, "end") == 0) {
             uint64_t said = 0;
-            ended = reg_parse_u64(rest, 0, UINT64_MAX, &said) && said == *count;
+            ended = opt_number(rest, 0, UINT64_MAX, &said) && said == *count;
             good = good && ended;
         } else if (strcmp(key, "job") == 0) {
             if (*count == space) {

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "slurm.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,15 +107,15 @@ static bool take_pair(reg_result *result, const char *key, const char *value) {
     }
     for (size_t i = 0; i < COUNT(numbers); i++) {
         if (strcmp(key, numbers[i].key) == 0) {
-            return reg_parse_u64(value, 0, INT64_MAX, (uint64_t *)(void *)((char *)result + numbers[i].offset));
+            return opt_number(value, 0, INT64_MAX, (uint64_t *)(void *)((char *)result + numbers[i].offset));
         }
     }
     if (strcmp(key, "cycles") == 0) {
-        result->has_cycles = reg_parse_u64(value, 0, UINT64_MAX, &result->cycles);
+        result->has_cycles = opt_number(value, 0, UINT64_MAX, &result->cycles);
         return result->has_cycles;
     }
     if (strcmp(key, "exit_status") == 0) {
-        bool good = reg_parse_u64(value, 0, 255, &number);
+        bool good = opt_number(value, 0, 255, &number);
         result->exit_status = (int)number;
         return good;
     }
@@ -156,7 +157,7 @@ static const char *parse(char *text, int64_t run, reg_finished *item) {
         }
         *value++ = '\0';
         for (size_t i = 0; i < 3; i++) {
-            if (strcmp(line, keys[i]) == 0 && !reg_parse_u64(value, 0, UINT64_MAX, &said[i])) {
+            if (strcmp(line, keys[i]) == 0 && !opt_number(value, 0, UINT64_MAX, &said[i])) {
                 return "damaged record";
             }
         }

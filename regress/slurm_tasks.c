@@ -2,6 +2,7 @@
  * comes later. */
 #define _GNU_SOURCE
 #include "slurm.h"
+#include "opt/opt.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -265,7 +266,7 @@ static int adopt_all(slurm_runner *r) {
     }
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         uint64_t number = 0;
-        if (reg_parse_u64(entry->d_name, 1, UINT32_MAX - 1, &number) && number > r->last_array) {
+        if (opt_number(entry->d_name, 1, UINT32_MAX - 1, &number) && number > r->last_array) {
             r->last_array = (uint32_t)number;
         }
     }

@@ -1,6 +1,7 @@
 /* store.c - writing runs and jobs into the results database. */
 #define _GNU_SOURCE
 #include "reg.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -281,7 +282,7 @@ int reg_db_end_run(reg_db *db, int64_t run, const char *state, uint64_t elapsed_
 int reg_db_find_run(reg_db *db, const char *text, int64_t *run) {
     sqlite3_stmt *stmt = NULL;
     uint64_t number = 0;
-    if (text != NULL && !reg_parse_u64(text, 1, INT64_MAX, &number)) {
+    if (text != NULL && !opt_number(text, 1, INT64_MAX, &number)) {
         reg_error("run \"%s\": expected the number of a run", text);
         return REG_USAGE;
     }

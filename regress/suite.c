@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "suite.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -148,7 +149,7 @@ static reg_status parse_cfg(const suite_reader *reader, char *text, suite_line *
 static reg_status apply_key(const suite_reader *reader, suite_line *line, int key, char *value) {
     const key_rule *rule = &key_rules[key];
     uint64_t number = 0;
-    if (rule->hi != 0 && !reg_parse_u64(value, rule->lo, rule->hi, &number)) {
+    if (rule->hi != 0 && !opt_number(value, rule->lo, rule->hi, &number)) {
         return reg_suite_bad(reader, "%s=%s: expected a number from %" PRIu64 " to %" PRIu64, rule->name, value,
                              rule->lo, rule->hi);
     }
@@ -387,12 +388,12 @@ static reg_status parse_setting(const suite_reader *reader, const char *word, ch
     }
     uint64_t number = 0;
     if (strcmp(word, "budget") == 0) {
-        if (!reg_parse_u64(value, 1, 604800, &number)) {
+        if (!opt_number(value, 1, 604800, &number)) {
             return reg_suite_bad(reader, "budget %s: expected seconds, 1 to 604800", value);
         }
         reader->suite->budget_s = (uint32_t)number;
     } else if (strcmp(word, "seed") == 0) {
-        if (!reg_parse_u64(value, 0, UINT64_MAX, &reader->suite->seed)) {
+        if (!opt_number(value, 0, UINT64_MAX, &reader->suite->seed)) {
             return reg_suite_bad(reader, "seed %s: expected a number of 64 bits", value);
         }
     } else {

@@ -79,21 +79,6 @@ void reg_pause(long milliseconds) {
     (void)nanosleep(&pause, NULL);
 }
 
-bool reg_parse_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *value) {
-    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    const char *digits = hex ? text + 2 : text;
-    if (digits[0] == '\0' || strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789") != strlen(digits)) {
-        return false;
-    }
-    errno = 0;
-    unsigned long long parsed = strtoull(digits, NULL, hex ? 16 : 10);
-    if (errno != 0 || parsed < lo || parsed > hi) {
-        return false;
-    }
-    *value = parsed;
-    return true;
-}
-
 static int told(const char *path, int error) {
     if (error != 0) {
         reg_error("%s: cannot write: %s", path, strerror(error));

@@ -29,28 +29,28 @@ FLOORS = {
     "tb/wave": {"tb/case"},
     "tb/axi": {"tb/sim", "tb/case", "tb/mem", "tb/wave"},
     "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi"},
-    "tb/prog": {"opt", "tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
+    "tb/prog": {"tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
     "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/run", "tb/prog"},
     "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "gen/NAME"},
     "coverage": set(),
     "coverage/code": {"coverage"},
-    "coverage/main": {"coverage", "coverage/code", "opt"},
+    "coverage/main": {"coverage", "coverage/code"},
     "coverage/NAME": {"coverage", "tb", "gen/NAME/*_regs.h"},
-    "testcases/NAME": {"gen/NAME/*_regs.h", "drivers/lib", "drivers/NAME", "tb", "opt", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME": {"gen/NAME/*_regs.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
     "testcases/NAME/network": {"gen/NAME/*_regs.h", "testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/unit": {"gen/NAME", "testcases/NAME", "tb", "opt", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "network": {"gen/DEFAULT/*_regs.h", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "opt"},
+    "testcases/NAME/unit": {"gen/NAME", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "network": {"gen/DEFAULT/*_regs.h", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT"},
     "python": {"gen/DEFAULT", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT", "network"},
-    "regress": {"opt"},
+    "regress": set(),
 }
 # system headers of freestanding code
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
 # code of the driver that runs under an operating system
 HOSTED = {"drivers/lib/hal_mmio.c"}
-# what runs under an operating system may use the leaf library of pages and files
+# what runs under an operating system may use the leaf libraries: pages and files, options and numbers
 for name, allowed in FLOORS.items():
-    if name.split("/")[0] not in ("cmodel", "drivers", "report"):
-        allowed.add("report")
+    if name.split("/")[0] not in ("cmodel", "drivers", "report", "opt"):
+        allowed |= {"report", "opt"}
 # who may see tb may see all its rooms
 for allowed in FLOORS.values():
     if "tb" in allowed:

@@ -14,7 +14,9 @@ SRC_covcode := $(wildcard coverage/code/*.c)
 SRC_report := $(wildcard report/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt report noshim
+# what several tests read or run on
+SRC_support := $(wildcard tests/support/axi_*.c tests/support/cache_*.c)
+LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt report support noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(foreach d,$(DUTS),$(HOST)/obj/$(call room,$(d),tb)/score/%.o): OPT += $(if $(filter san,$(KIND)),,-O3)
@@ -90,7 +92,7 @@ $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)
 .SECONDARY: $(OBJ_tests)
 
 # writes FST files for tests, where Verilator ships the library
-$(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/libreport.a $(HOST)/flags.c $(HOST)/flags.fst $(HOST)/flags.ld
+$(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.c $(HOST)/flags.fst $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	@$(CC) $(CFLAGS_ALL) $(FST_FLAGS) -c $< -o $@.o

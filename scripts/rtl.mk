@@ -5,6 +5,8 @@ RTL_PKGS := $(GEN_PKGS.$(DUT)) $($(DUT).package)
 RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*_pkg.sv,$($(DUT).source)) $(addsuffix /*/*_pkg.sv,$($(DUT).source))))
 RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard $(addsuffix /*.sv,$($(DUT).source)) $(addsuffix /*/*.sv,$($(DUT).source)))))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_ALL))))
+# folders for scripts that read modules and types
+RTL_ARGS := $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT)))
 UNIT_DIR := $(call room,$(DUT),testcases)/unit
 UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
 
@@ -16,7 +18,7 @@ VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
 # no random state here: from all zeros to a value at reset is one change at most, which is no toggle (tb/sim/shim_impl.hpp)
-VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64 $(wildcard $(call room,$(DUT),tb)/cover/points.vlt)
+VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64 scripts/cov.vlt
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(RTL_DIRS)) $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
@@ -27,13 +29,20 @@ TAP_DIR := $(BUILD)/taps/$(DUT)
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
-$(TAP_DIR)/stamp: scripts/gen_taps.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
+$(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT))) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
-# modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md)
-COVERS := $(if $(filter cov,$(KIND)),$(sort $(wildcard $(call room,$(DUT),tb)/cover/*.sv)))
+# modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md): made from lists of points
+COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
+COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
+COVERS := $(if $(filter cov,$(KIND)),$(if $(COVER_LISTS),$(COVER_SV)))
+$(COVER_SV).stamp: scripts/gen_cover.py scripts/rtl_modules.py $(COVER_LISTS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
+	@mkdir -p $(@D)
+	@$(PYTHON) scripts/gen_cover.py $(RTL_ARGS) --sv $(COVER_SV) $(COVER_LISTS)
+	@touch $@
+$(COVER_SV): $(COVER_SV).stamp ;
 
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
@@ -74,7 +83,7 @@ BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 # depend on the configuration.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
-$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(if $(findstring .vlt,$(3)),scripts/tap_alias.py $(filter %/taps.vlt %/taps.sv,$(3)))
+$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(filter $(BUILD)/%,$(3)) $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat

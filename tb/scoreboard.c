@@ -120,10 +120,6 @@ bool tb_sb_pop(tb_scoreboard *sb, uint64_t cycle, const void *actual, size_t cou
     return sb->mismatches == before;
 }
 
-size_t tb_sb_pending(const tb_scoreboard *sb) {
-    return sb->count;
-}
-
 bool tb_sb_done(const tb_scoreboard *sb) {
     return sb->mismatches == 0 && sb->count == 0 && !sb->oom;
 }

@@ -51,8 +51,6 @@ void tb_sb_begin(tb_scoreboard *sb);
 int tb_sb_push(tb_scoreboard *sb, const void *expected, size_t count);
 /* Compare `count` actual elements seen in a cycle. True when all are as expected. */
 bool tb_sb_pop(tb_scoreboard *sb, uint64_t cycle, const void *actual, size_t count);
-/* Expected elements that have not come yet. */
-size_t tb_sb_pending(const tb_scoreboard *sb);
 /* End of test: no mismatch and nothing pending. */
 bool tb_sb_done(const tb_scoreboard *sb);
 /* One line: the first mismatch, or how many elements are missing, or "ok". "adder: transaction 0, lane 5, cycle 20481:

@@ -13,7 +13,6 @@
 #include "axi/port.h"
 #include "axi/project_set.h"
 #include "axi/slave.h"
-#include "axi/trace.h"
 #include "axi/wave_port.h"
 #include "case/hash.h"
 #include "case/knob.h"

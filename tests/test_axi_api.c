@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/axi_trace.h"
 #include "tb.h"
 
 typedef struct rig {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/axi_trace.h"
 #include "tb.h"
 
 #define ALL 4096u

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "npu.h"
-#include "npu/cache_hal.h"
+#include "support/cache_hal.h"
 
 #define N 4u
 #define GOOD_SEEDS 20u /* runs that must all be right */

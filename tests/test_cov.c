@@ -115,12 +115,9 @@ static void test_bins(void **state) {
         assert_int_equal(cov_hit(inst, 0, size[i]), 0);
         assert_int_equal(hits_of(db, "size", bins[i]), before + 1);
     }
-    const int mode = cov_point_find(inst, "mode");
-    assert_int_equal(mode, 1);
-    assert_int_equal(cov_point_find(inst, "nothing"), -1);
     const int64_t mode_values[] = {0, 2, 5, 9, 1000000, 1, -77, COV_NONE};
     for (size_t i = 0; i < sizeof mode_values / sizeof mode_values[0]; i++) {
-        assert_int_equal(cov_hit(inst, (uint32_t)mode, mode_values[i]), 0);
+        assert_int_equal(cov_hit(inst, 1, mode_values[i]), 0);
     }
     assert_int_equal(hits_of(db, "mode", "none"), 1);
     assert_int_equal(hits_of(db, "mode", "fast"), 1);

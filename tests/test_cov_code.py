@@ -338,6 +338,13 @@ def test_user(tree):
     done = subprocess.run([TOOL, "report", "sv.cov", "--json"], cwd=tree, capture_output=True, text=True, check=True)
     assert "sv-unit" in done.stdout and "what nobody saw" in done.stdout and '"covered": 1' in done.stdout
     assert '"hint": "unit-x data=odd"' in done.stdout
+    # in a list each unit has its own comment at the left margin
+    (tree / "points.list").write_text("// hit: test a\none\n  // bug: what nobody saw\n  seen: x\n// hit: test b\ntwo\n  // bug: what nobody saw\n  seen: y\n")
+    (tree / "u.dat").write_text(dat(*[point(f"v_user/{unit}_cover", line, 3, "seen", 0, str(line), file="points.list") for unit, line in (("one", 4), ("two", 8))]))
+    call("merge", "-o", "u.code", "u.dat", cwd=tree)
+    call("user", "u.code", "-o", "sv.cov", cwd=tree)
+    done = subprocess.run([TOOL, "report", "sv.cov", "--json"], cwd=tree, capture_output=True, text=True, check=True)
+    assert [b["hint"] for g in json.loads(done.stdout)["groups"] for p in g["points"] for b in p["bins"]] == ["test a", "test b"]
 
 
 # ---- gcov ----

@@ -431,10 +431,6 @@ static void test_files(void **state) {
     assert_int_equal(net_graph_load(&g, DIGITS "digits.param", DIGITS "digits-int8.bin", &err), NET_ERR_FORMAT);
     assert_int_equal(net_graph_load(&g, DIGITS "digits.bin", DIGITS "digits.bin", &err), NET_ERR_FORMAT);
     assert_int_equal(net_graph_load(NULL, "a", "b", &err), NET_ERR_ARG);
-    for (int i = 0; i < NET_STATUS_COUNT; i++) {
-        assert_string_not_equal(net_strerror((net_status)i), "unknown status");
-    }
-    assert_string_equal(net_strerror(NET_STATUS_COUNT), "unknown status");
 }
 
 int main(void) {

@@ -11,6 +11,7 @@
 
 #include "design.h"
 #include "reg.h"
+#include "opt/opt.h"
 
 /* Small generator of the test itself: the readers take no random numbers. */
 static uint32_t draw(uint64_t *state, uint32_t below) {
@@ -73,17 +74,17 @@ static void put_text(const fixture *f, const char *text) {
 static void test_numbers(void **state) {
     (void)state;
     uint64_t value = 0;
-    assert_true(reg_parse_u64("0", 0, UINT64_MAX, &value) && value == 0);
-    assert_true(reg_parse_u64("18446744073709551615", 0, UINT64_MAX, &value) && value == UINT64_MAX);
-    assert_true(reg_parse_u64("0xFFFFFFFFFFFFFFFF", 0, UINT64_MAX, &value) && value == UINT64_MAX);
-    assert_true(reg_parse_u64("010", 0, 100, &value) && value == 10);
+    assert_true(opt_number("0", 0, UINT64_MAX, &value) && value == 0);
+    assert_true(opt_number("18446744073709551615", 0, UINT64_MAX, &value) && value == UINT64_MAX);
+    assert_true(opt_number("0xFFFFFFFFFFFFFFFF", 0, UINT64_MAX, &value) && value == UINT64_MAX);
+    assert_true(opt_number("010", 0, 100, &value) && value == 10);
     static const char *const wrong[] = {
         "", "0x", "-1", "+1", " 1", "1 ", "1.0", "18446744073709551616", "0x10000000000000000", "0b1", "1e3"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_false(reg_parse_u64(wrong[i], 0, UINT64_MAX, &value));
+        assert_false(opt_number(wrong[i], 0, UINT64_MAX, &value));
     }
-    assert_false(reg_parse_u64("5", 6, 9, &value));
-    assert_false(reg_parse_u64("10", 6, 9, &value));
+    assert_false(opt_number("5", 6, 9, &value));
+    assert_false(opt_number("10", 6, 9, &value));
 }
 
 static void test_expansion(void **state) {

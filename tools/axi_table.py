@@ -20,7 +20,7 @@ project are checked that no bus shows: [axi-checker.md](axi-checker.md).
 %(count)d rules of the protocol and the checker, %(project)d of a project. Names are those of the published assertions; `ERR` is an error by default, `REC` a note; M is judged against the master, S against the slave.
 The low-power rules (CSYSREQ, CSYSACK, CACTIVE) are left out: no port here has those signals. Lite: the rule holds on AXI4-Lite, too, or only there.
 
-Traces are small text files (format: `tb/axi/trace.h`). `breaks it`: files `tests/axi/bad/RULE[-suffix].txt`, on AXI4-Lite `tests/axi/lite/`, listed by suffix, `.` without one; each breaks exactly the rules and cycles that it names.
+Traces are small text files (format: `tests/support/axi_trace.h`). `breaks it`: files `tests/axi/bad/RULE[-suffix].txt`, on AXI4-Lite `tests/axi/lite/`, listed by suffix, `.` without one; each breaks exactly the rules and cycles that it names.
 `just keeps it`: files of `tests/axi/good`, which break nothing. `tests/test_axi_traces.c` runs all of them: %(bad)d that break a rule, %(good)d legal ones.
 """
 NOTES = """

@@ -188,10 +188,10 @@ static int add_property(user *u, const code_options *o, const code_item *item, c
                        item->file, item->line, item->name);
         rc = COV_BAD_FILE;
     }
-    /* of the property, else of all of its file: in the comment that it begins with */
-    uint32_t head = 0;
-    while (strncmp(code_source_line(&source, head + 1), "//", 2) == 0) {
-        head++;
+    /* of the property, else of its module or unit of a list: in the comment at the left margin next above */
+    uint32_t head = item->line;
+    while (head > 0 && strncmp(code_source_line(&source, head), "//", 2) != 0) {
+        head--;
     }
     const bool hint = code_source_note(&source, item->line, "hit", hit, sizeof hit) ||
                       code_source_note(&source, head, "hit", hit, sizeof hit);

@@ -18,11 +18,6 @@ void tb_axi_log_free(tb_axi_log *log) {
     log->count = 0;
 }
 
-void tb_axi_log_reset(tb_axi_log *log) {
-    log->open[0] = log->open[1] = log->fill = log->count;
-    log->asked[0] = log->asked[1] = TB_AXI_LOG_NEVER;
-}
-
 static tb_axi_burst *at(tb_axi_log *log, uint64_t number) {
     return &log->ring[number % log->cap];
 }

@@ -46,8 +46,6 @@ typedef struct tb_axi_log {
 /* bytes: of the data bus; cap: bursts kept. 0 or -1 (out of memory). */
 int tb_axi_log_init(tb_axi_log *log, const char *name, uint32_t bytes, uint64_t cap);
 void tb_axi_log_free(tb_axi_log *log);
-/* The design was reset: what is in flight stays unfinished. */
-void tb_axi_log_reset(tb_axi_log *log);
 /* One rising edge; cycles without any valid may be left out. */
 void tb_axi_log_step(tb_axi_log *log, const tb_axi_sample *s);
 

@@ -411,10 +411,3 @@ bool tb_axi_slave_inject_as(tb_axi_slave *slave, unsigned dir, uint64_t k, uint8
 bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k) {
     return tb_axi_slave_inject_as(slave, dir, k, TB_AXI_SLVERR, dir == 0 ? TB_AXI_ANY_BEAT : 0);
 }
-
-uint32_t tb_axi_slave_pending(const tb_axi_slave *slave) {
-    const uint32_t a = slave->wr_tail - slave->wr_head;
-    const uint32_t d = slave->wr_data - slave->wr_head;
-    const uint32_t writes = (int32_t)(a - d) > 0 ? a : d;
-    return slave->rd_tail - slave->rd_head + writes;
-}

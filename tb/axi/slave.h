@@ -153,7 +153,5 @@ void tb_axi_slave_mend(tb_axi_slave *slave);
 /* A broken memory: the k-th beat of read data from now (1: the next) has the second highest bit of each byte inverted,
  * once. */
 void tb_axi_slave_flip(tb_axi_slave *slave, uint64_t k);
-/* Bursts in flight: accepted and not yet answered. */
-uint32_t tb_axi_slave_pending(const tb_axi_slave *slave);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opt/opt.h"
 #include "report/report.h"
 
 __attribute__((format(printf, 3, 4))) static int fail(char *err, size_t err_size, const char *format, ...) {
@@ -206,39 +207,10 @@ int tb_kv_get_str(const tb_kv *kv, const char *key, const char **out, char *err,
     return 0;
 }
 
-int tb_parse_u64(const char *text, uint64_t *out) {
-    unsigned base = 10;
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        base = 16;
-        text += 2;
-    }
-    if (*text == '\0') {
-        return -1;
-    }
-    uint64_t v = 0;
-    for (; *text != '\0'; text++) {
-        const char c = *text;
-        unsigned d = 99;
-        if (c >= '0' && c <= '9') {
-            d = (unsigned)(c - '0');
-        } else if (c >= 'a' && c <= 'f') {
-            d = (unsigned)(c - 'a') + 10u;
-        } else if (c >= 'A' && c <= 'F') {
-            d = (unsigned)(c - 'A') + 10u;
-        }
-        if (d >= base || v > (UINT64_MAX - d) / base) {
-            return -1;
-        }
-        v = v * base + d;
-    }
-    *out = v;
-    return 0;
-}
-
 int tb_parse_i64(const char *text, int64_t *out) {
     const bool neg = text[0] == '-';
     uint64_t v;
-    if (tb_parse_u64(text + (neg ? 1 : 0), &v) != 0 || v > (uint64_t)INT64_MAX + (neg ? 1u : 0u)) {
+    if (!opt_number(text + (neg ? 1 : 0), 0, UINT64_MAX, &v) || v > (uint64_t)INT64_MAX + (neg ? 1u : 0u)) {
         return -1;
     }
     *out = neg ? (int64_t)(0 - v) : (int64_t)v;
@@ -252,27 +224,10 @@ int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, ui
     if (e == NULL) {
         return -1;
     }
-    uint64_t v;
-    if (tb_parse_u64(e->value, &v) != 0 || v < lo || v > hi) {
+    if (!opt_number(e->value, lo, hi, out)) {
         return fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRIu64 " to %" PRIu64, where, key,
                     e->value, lo, hi);
     }
-    *out = v;
-    return 0;
-}
-
-int tb_kv_get_i64(const tb_kv *kv, const char *key, int64_t lo, int64_t hi, int64_t *out, char *err, size_t err_size) {
-    char where[300];
-    const tb_kv_entry *e = require(kv, key, where, sizeof where, err, err_size);
-    if (e == NULL) {
-        return -1;
-    }
-    int64_t v;
-    if (tb_parse_i64(e->value, &v) != 0 || v < lo || v > hi) {
-        return fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRId64 " to %" PRId64, where, key,
-                    e->value, lo, hi);
-    }
-    *out = v;
     return 0;
 }
 

@@ -44,7 +44,6 @@ int tb_kv_get_str(const tb_kv *kv, const char *key, const char **out, char *err,
 /* Whole number (decimal or 0x...) in [lo, hi]. 0 or -1; *out is untouched on error. */
 int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, uint64_t *out, char *err,
                   size_t err_size);
-int tb_kv_get_i64(const tb_kv *kv, const char *key, int64_t lo, int64_t hi, int64_t *out, char *err, size_t err_size);
 
 /* Set or replace. -1: illegal key or value (newline, too long), too many entries or out of memory. */
 int tb_kv_set(tb_kv *kv, const char *key, const char *value);
@@ -58,8 +57,7 @@ int tb_kv_write(const tb_kv *kv, FILE *file);
  * (/dev/stdout) is written directly. 0 or -1. */
 int tb_kv_save(const tb_kv *kv, const char *path, char *err, size_t err_size);
 
-/* Whole text as a number, decimal or 0x...: 0 or -1 (not a number, out of 64 bits). */
-int tb_parse_u64(const char *text, uint64_t *out);
+/* Whole text as a number, like opt_number() and with a sign: 0 or -1 (not a number, out of 64 bits). */
 int tb_parse_i64(const char *text, int64_t *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dev_priv.h"
+#include "opt/opt.h"
 
 #define STRAY_CYCLES 64u /* reads of ERR until a stray start must have been refused */
 
@@ -58,7 +59,7 @@ bool npu_dev_broken_parse(const char *text, npu_dev_broken *broken) {
         if (broken->flip) {
             *flip = '\0';
         }
-        if (tb_parse_u64(number, &broken->from) == 0 && (!broken->flip || broken->from > 0)) {
+        if (opt_number(number, 0, UINT64_MAX, &broken->from) && (!broken->flip || broken->from > 0)) {
             broken->on = true;
             broken->channel = text[1] == '1' ? 1 : 0;
             broken->axi = c;

@@ -10,6 +10,7 @@
 
 #include "../case/kv.h"
 #include "options.h"
+#include "opt/opt.h"
 
 #define MEMORY_MIB 4096u
 #define LINES 100u
@@ -71,7 +72,8 @@ static int take_range(axi_check_options *o, const char *text, char *err, size_t 
         return wrong(err, err_size, "range=%.60s: at most %u ranges", text, AXI_CHECK_RANGES);
     }
     snprintf(base, sizeof base, "%.*s", (int)(len < sizeof base ? len : 0), text);
-    if (tb_parse_u64(base, &r->base) != 0 || tb_parse_u64(colon + 1, &r->bytes) != 0 || r->bytes == 0) {
+    if (!opt_number(base, 0, UINT64_MAX, &r->base) || !opt_number(colon + 1, 0, UINT64_MAX, &r->bytes) ||
+        r->bytes == 0) {
         return wrong(err, err_size, "range=%.60s: expected BASE:BYTES", text);
     }
     o->ranges++;
@@ -98,8 +100,8 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
         tb_axi_project_names(names, sizeof names);
         return wrong(err, err_size, "no rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
     }
-    if ((kind == TB_AXI_PROJECT_NUMBER) != (number != NULL) || (number != NULL && tb_parse_u64(number, value) != 0) ||
-        !tb_axi_project_set(&scratch, name, *value)) {
+    if ((kind == TB_AXI_PROJECT_NUMBER) != (number != NULL) ||
+        (number != NULL && !opt_number(number, 0, UINT64_MAX, value)) || !tb_axi_project_set(&scratch, name, *value)) {
         return wrong(err, err_size, "%s: expected %s, got %.60s", name,
                      kind == TB_AXI_PROJECT_NUMBER ? "NAME=N" : "no number", text);
     }

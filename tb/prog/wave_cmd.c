@@ -7,7 +7,6 @@
 
 #include "../wave/wave.h"
 #include "options.h"
-#include "report/report.h"
 
 #define MAX_SCOPES 16u
 #define MAX_SIGNALS 1024u
@@ -175,20 +174,6 @@ static int print_values(const wave_job *j) {
 
 /* ---- files ---- */
 
-static int write_svg(const tb_wave_view *view, const char *path, char *err, size_t err_size) {
-    rep_file f;
-    int error = rep_file_open(&f, path);
-    if (error == 0 && tb_wave_svg(view, f.file, err, err_size) != 0) {
-        rep_file_drop(&f);
-        return -1;
-    }
-    error = error == 0 ? rep_file_close(&f, false) : error;
-    if (error != 0) {
-        snprintf(err, err_size, "%s: %s", path, strerror(error));
-    }
-    return error == 0 ? 0 : -1;
-}
-
 static int write_files(const wave_job *j) {
     const wave_options *o = j->o;
     char err[512];
@@ -202,7 +187,7 @@ static int write_files(const wave_job *j) {
         .from = o->have_from ? o->from * j->period : j->first,
         .to = o->have_to ? (o->to + 1) * j->period - 1 : j->last,
         .cycles = o->have_from && o->have_to && o->to >= o->from ? (unsigned)(o->to - o->from + 1) : 0};
-    if ((o->svg != NULL && write_svg(&view, o->svg, err, sizeof err) != 0) ||
+    if ((o->svg != NULL && tb_wave_svg(&view, o->svg, err, sizeof err) != 0) ||
         (o->gtkw != NULL && tb_wave_gtkw(&view, o->gtkw, err, sizeof err) != 0)) {
         fprintf(stderr, "%s: %s\n", o->prog, err);
         return 1;

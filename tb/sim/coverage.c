@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/report.h"
 #include "sim.h"
 
 /* All of a file in memory, to be freed; NULL: errno says why. */
@@ -56,18 +55,4 @@ int tb_sim_coverage_text(const tb_shim *shim, char **text, size_t *size, char *e
         close(fd);
     }
     return *text != NULL ? 0 : -1;
-}
-
-int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size_t err_size) {
-    char *text = NULL;
-    size_t size = 0;
-    int rc = tb_sim_coverage_check(shim, path, err, err_size);
-    rc = rc == 0 ? tb_sim_coverage_text(shim, &text, &size, err, err_size) : rc;
-    const int error = rc == 0 ? rep_save(path, text, size) : 0;
-    if (error != 0) {
-        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(error));
-        rc = -1;
-    }
-    free(text);
-    return rc;
 }

@@ -313,18 +313,6 @@ void tb_sim_assert_reset(tb_sim *sim) {
     sim->cfg.shim->eval(sim->dut);
 }
 
-void tb_sim_reset(tb_sim *sim, unsigned cycles) {
-    if (sim->rst_n == NULL) {
-        return;
-    }
-    *sim->rst_n = 0;
-    for (unsigned i = 0; i < cycles; i++) {
-        tb_sim_settle(sim);
-        tb_sim_edge(sim);
-    }
-    *sim->rst_n = 1;
-}
-
 void tb_sim_time_split(const tb_sim *sim, double *design, double *rest) {
     const double all = tb_sim_cpu_seconds() - sim->cpu_start;
     double in = 0;

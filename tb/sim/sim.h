@@ -128,8 +128,6 @@ bool tb_sim_edge(tb_sim *sim);
  * now. It stays asserted.
  */
 void tb_sim_assert_reset(tb_sim *sim);
-/* Hold reset for `cycles` edges, then release it; other inputs stay as they are. */
-void tb_sim_reset(tb_sim *sim, unsigned cycles);
 
 /* Open the waveform now for `cycles` cycles (0: to the end), also in the middle of a run. 0 or -1. */
 int tb_sim_wave_open(tb_sim *sim, const char *path, uint64_t cycles, char *err, size_t err_size);
@@ -141,11 +139,9 @@ void tb_sim_wave_close(tb_sim *sim);
  */
 void tb_sim_catch_signals(void);
 /*
- * Write what the designs of this process, all closed by now, have covered of their code: Verilator's coverage file,
- * under a temporary name first. 0, or -1 with one line in err.
+ * What the designs of this process, all closed by now, have covered of their code: Verilator's coverage file in memory,
+ * to be freed. 0, or -1 with one line in err.
  */
-int tb_sim_write_coverage(const tb_shim *shim, const char *path, char *err, size_t err_size);
-/* The same as text in memory, to be freed. */
 int tb_sim_coverage_text(const tb_shim *shim, char **text, size_t *size, char *err, size_t err_size);
 /* Can it be written (KIND=cov)? 0, or -1 with one line in err. */
 int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size_t err_size);

@@ -37,7 +37,10 @@ static void print_head(FILE *f, const view_state *v) {
     const double window = (double)(v->to - v->from) + 1;
     const long long marker = v->marked ? (long long)v->view->marker : -1;
     fprintf(f, "[*]\n[*] %s\n[*]\n", v->view->title != NULL ? v->view->title : "");
-    fprintf(f, "[dumpfile] \"%s\"\n", realpath(v->view->wave, full) != NULL ? full : v->view->wave);
+    fprintf(f, "[dumpfile] \"%s\"\n",
+            v->view->link != NULL                   ? v->view->link
+            : realpath(v->view->wave, full) != NULL ? full
+                                                    : v->view->wave);
     fprintf(f, "[timestart] %llu\n[size] 1600 900\n[pos] -1 -1\n", (unsigned long long)v->from);
     fprintf(f, "*%.6f %lld %lld", -log2(window / WINDOW_FRAMES > 1 ? window / WINDOW_FRAMES : 1), marker, marker);
     for (int i = 1; i < NAMED_MARKERS; i++) {

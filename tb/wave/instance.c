@@ -75,7 +75,7 @@ static const char *scope_of(const tb_wave *wave, const char *scope) {
     return inner;
 }
 
-static const char *path_of(const tb_wave_signal *s) {
+char *wave_path(const tb_wave_signal *s) {
     const size_t size = strlen(s->scope) + strlen(s->name) + 2;
     char *path = malloc(size);
     if (path != NULL) {
@@ -100,7 +100,7 @@ size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **pat
                 strcmp(s[i].scope, found) != 0) {
                 continue;
             }
-            path[n] = path_of(&s[i]);
+            path[n] = wave_path(&s[i]);
             if (path[n] == NULL) {
                 return n;
             }

@@ -223,7 +223,7 @@ static void print_svg(svg_canvas *c, const view_state *v) {
     fputs("</svg>\n", c->out);
 }
 
-int tb_wave_svg(const tb_wave_view *view, FILE *out, char *err, size_t err_size) {
+int tb_wave_svg(const tb_wave_view *view, const char *output, char *err, size_t err_size) {
     view_state v;
     int status = view_open(&v, view, err, err_size);
     if (status == 0) {
@@ -231,10 +231,15 @@ int tb_wave_svg(const tb_wave_view *view, FILE *out, char *err, size_t err_size)
         status = view_read(&v, err, err_size);
     }
     if (status == 0) {
-        svg_canvas c = {.out = out};
-        print_svg(&c, &v);
-        if (fflush(out) != 0 || ferror(out) != 0) {
-            snprintf(err, err_size, "the timing diagram could not be written");
+        rep_file f;
+        int error = rep_file_open(&f, output);
+        if (error == 0) {
+            svg_canvas c = {.out = f.file};
+            print_svg(&c, &v);
+            error = rep_file_close(&f, false);
+        }
+        if (error != 0) {
+            snprintf(err, err_size, "%.200s: %s", output, strerror(error));
             status = -1;
         }
     }

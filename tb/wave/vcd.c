@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case/kv.h"
+#include "opt/opt.h"
 
 #define MAX_TOKEN (WAVE_MAX_WIDTH + 16u)
 #define MAX_NAME 4096u
@@ -181,7 +181,7 @@ static int read_var(vcd_stream *in, tb_wave *wave, vcd_ids *ids) {
     if (need(in, "a width") != 0) {
         return -1;
     }
-    if (tb_parse_u64(in->token, &width) != 0 || width > WAVE_MAX_WIDTH) {
+    if (!opt_number(in->token, 0, UINT64_MAX, &width) || width > WAVE_MAX_WIDTH) {
         return fail(in, "width '%.32s', expected 1 to %u", in->token, WAVE_MAX_WIDTH);
     }
     if (need(in, "an identifier") != 0) {
@@ -283,7 +283,7 @@ static int read_change(vcd_stream *in, const vcd_ids *ids, uint64_t time, wave_s
 static int read_time(vcd_stream *in, uint64_t *time) {
     uint64_t t = 0;
     if (in->token[1] == '\0' || strspn(in->token + 1, "0123456789") != in->len - 1 ||
-        tb_parse_u64(in->token + 1, &t) != 0) {
+        !opt_number(in->token + 1, 0, UINT64_MAX, &t)) {
         return fail(in, "'%.32s', expected a time", in->token);
     }
     if (t < *time) {

@@ -70,6 +70,7 @@ typedef struct tb_wave_group {
 
 typedef struct tb_wave_view {
     const char *wave; /* file */
+    const char *link; /* what a save file calls it, NULL: its full path */
     const char *title;
     const tb_wave_group *group;
     size_t groups;
@@ -103,9 +104,36 @@ int tb_wave_period(tb_wave *wave, const char *clock, uint64_t *period, char *err
  * in err. */
 int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t err_size);
 /*
- * Timing diagram of the window, drawn from the file, into `out` as one <svg> element that may stand in an HTML page.
- * Needs no script, knows light and dark. 0 or -1 with one line in err.
+ * Timing diagram of the window, drawn from the file: one <svg> element that may stand in an HTML page (temporary name,
+ * rename). Needs no script, knows light and dark. 0 or -1 with one line in err.
  */
-int tb_wave_svg(const tb_wave_view *view, FILE *out, char *err, size_t err_size);
+int tb_wave_svg(const tb_wave_view *view, const char *output, char *err, size_t err_size);
+
+/* ---- pictures of a failure: what to look at is added group by group, then drawn ---- */
+#define TB_WAVE_SIGNALS 160u /* of a group */
+#define TB_WAVE_GROUPS 12u   /* the caller adds fewer, so that there is always room for one more */
+
+typedef struct tb_wave_pictures {
+    tb_wave *wave;
+    tb_wave_view view; /* for tb_wave_gtkw() and tb_wave_svg(); the caller may change it before it draws */
+    tb_wave_group group[TB_WAVE_GROUPS];
+    const char *path[TB_WAVE_GROUPS][TB_WAVE_SIGNALS]; /* of each group's signals */
+    char name[TB_WAVE_GROUPS][128];                    /* titles */
+    char clock[512];
+} tb_wave_pictures;
+
+/* Open the file; the marker stands in the middle of a cycle. 0 or -1 with one line in err. */
+int tb_wave_pictures_open(tb_wave_pictures *p, const char *file, const char *title, uint64_t cycle, char *err,
+                          size_t err_size);
+/* A group of the signals of an instance, as tb_wave_instance() has them. */
+void tb_wave_pictures_instance(tb_wave_pictures *p, const char *scope, const char *title);
+/* The same as tb_wave_instance_of() has them, with what is left of `scope` as title. False: there are none. */
+bool tb_wave_pictures_inner(tb_wave_pictures *p, char *scope);
+/*
+ * A group of the signals of a port: those of the outermost scope that has any with this prefix; `few`: only handshakes,
+ * addresses and the marks of last beats.
+ */
+void tb_wave_pictures_port(tb_wave_pictures *p, const char *prefix, bool few, const char *title);
+void tb_wave_pictures_close(tb_wave_pictures *p);
 
 #endif

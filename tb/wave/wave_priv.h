@@ -48,6 +48,8 @@ struct tb_wave {
 
 /* Copy `len` bytes of text. NULL: out of memory. */
 const char *wave_text(tb_wave *wave, const char *text, size_t len);
+/* "scope.name", to be freed. NULL: out of memory. */
+char *wave_path(const tb_wave_signal *signal);
 /* Enter or leave a scope. The members of a struct (record) are signals of the instance: "task_i.rows". -1: too deep,
  * not in a scope, or out of memory. */
 int wave_scope(tb_wave *wave, const char *name, size_t len, bool record);

@@ -1,6 +1,7 @@
 /* report.c - what `tandem run` prints. */
 #include "cli.h"
 #include "report/report.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,7 +91,7 @@ static void print_bounds(FILE *out, const tc_stats *s) {
 static void add_to(tb_kv *kv, const char *key, uint64_t more) {
     const char *text = tb_kv_find(kv, key);
     uint64_t sum = 0;
-    if (text == NULL || tb_parse_u64(text, &sum) == 0) {
+    if (text == NULL || opt_number(text, 0, UINT64_MAX, &sum)) {
         (void)tb_kv_set_u64(kv, key, sum + more);
     }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report.h"
 #include "sim/sim.h"
 
 static int run(const char *values) {
@@ -15,7 +16,12 @@ static int run(const char *values) {
         fprintf(stderr, "%s\n", err);
         return 1;
     }
-    tb_sim_reset(&sim, 2);
+    tb_sim_assert_reset(&sim);
+    for (unsigned i = 0; i < 2; i++) {
+        tb_sim_settle(&sim);
+        (void)tb_sim_edge(&sim);
+    }
+    *sim.rst_n = 1;
     for (char *end = NULL; *values != '\0'; values = *end == ',' ? end + 1 : end) {
         tb_set(a, strtoul(values, &end, 16));
         tb_sim_settle(&sim);
@@ -27,14 +33,18 @@ static int run(const char *values) {
 
 int main(int argc, char **argv) {
     char err[300];
+    char *text = NULL;
+    size_t size = 0;
     for (int i = 2; i < argc; i++) {
         if (run(argv[i]) != 0) {
             return 1;
         }
     }
-    if (tb_sim_write_coverage(tb_shim_get(), argv[1], err, sizeof err) != 0) {
+    if (tb_sim_coverage_text(tb_shim_get(), &text, &size, err, sizeof err) != 0) {
         fprintf(stderr, "%s\n", err);
         return 1;
     }
-    return 0;
+    const int error = rep_save(argv[1], text, size);
+    free(text);
+    return error != 0;
 }

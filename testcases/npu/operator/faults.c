@@ -10,6 +10,7 @@
 #include "faults.h"
 
 #include "npu_regs.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -350,7 +351,7 @@ static int run_faulty(faults *f) {
 static void count_case(tc_run *run, const char *key) {
     uint64_t so_far = 0;
     const char *value = tb_kv_find(&run->result->extra, key);
-    if (value == NULL || tb_parse_u64(value, &so_far) == 0) {
+    if (value == NULL || opt_number(value, 0, UINT64_MAX, &so_far)) {
         tb_kv_set_u64(&run->result->extra, key, so_far + 1);
     }
 }

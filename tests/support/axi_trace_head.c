@@ -1,6 +1,6 @@
 /* The header of a text trace. */
-#include "project_set.h"
-#include "trace_priv.h"
+#include "axi/project_set.h"
+#include "axi_trace_priv.h"
 
 #include <errno.h>
 #include <stdarg.h>

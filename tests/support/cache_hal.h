@@ -9,7 +9,7 @@
 #ifndef NPU_CACHE_HAL_H
 #define NPU_CACHE_HAL_H
 
-#include "device.h"
+#include "npu/device.h"
 
 typedef struct npu_cache npu_cache;
 

@@ -1,5 +1,5 @@
 /*
- * trace.h - traces of one port as text: small, written by hand, for tests and for questions about a rule.
+ * axi_trace.h - traces of one port as text: small, written by hand, for tests and for questions about a rule.
  *
  *     # Anything behind a hash is a comment.
  *     data 32                              header: bits of the data bus (32); `lite`; bits of id, user, awuser ... (0)
@@ -17,14 +17,14 @@
  * `severity RULE off|note|warning|error`, `project NAME [VALUE]` with the names of tb_axi_project (`project range BASE
  * BYTES` for one mapped range).
  */
-#ifndef TB_AXI_TRACE_H
-#define TB_AXI_TRACE_H
+#ifndef TESTS_AXI_TRACE_H
+#define TESTS_AXI_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "monitor.h"
+#include "axi/monitor.h"
 
 #define TB_AXI_TRACE_EXPECTS 32u
 #define TB_AXI_TRACE_NEAR 64u

@@ -1,10 +1,10 @@
 /*
- * trace_priv.h - what the reader of rows (trace.c) and the reader of headers (trace_head.c) share.
+ * axi_trace_priv.h - what the reader of rows (axi_trace.c) and the reader of headers (axi_trace_head.c) share.
  */
-#ifndef TB_AXI_TRACE_PRIV_H
-#define TB_AXI_TRACE_PRIV_H
+#ifndef TESTS_AXI_TRACE_PRIV_H
+#define TESTS_AXI_TRACE_PRIV_H
 
-#include "trace.h"
+#include "axi_trace.h"
 
 #define WORD 320u /* longest word and its end */
 

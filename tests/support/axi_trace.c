@@ -1,5 +1,5 @@
 /* Rows of a text trace. */
-#include "trace_priv.h"
+#include "axi_trace_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

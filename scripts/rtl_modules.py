@@ -1,0 +1,122 @@
+"""Modules of a design's RTL as the generators of bound modules see them (gen_taps.py, gen_cover.py): parameters, ports, declarations, packed structs."""
+import os
+import pathlib
+import re
+
+DECLARATION = re.compile(r'\b(?:logic|reg|wire)(?:\s+signed)?\s*((?:\[[^\]]*\]\s*)*)([a-z]\w*(?:\s*,\s*[a-z]\w*)*)\s*[;=]')
+
+
+class Bad(Exception):
+    """A mistake in a list or a construct of the RTL that is not understood."""
+
+
+def without_comments(text):
+    return re.sub(r'//[^\n]*|/\*.*?\*/', ' ', text, flags=re.S)
+
+
+def split(text):
+    """Parts of a list between commas that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in '([{') - (c in ')]}')
+        if c == ',' and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [p.strip() for p in parts + [text[start:]] if p.strip()]
+
+
+def closing(text, at):
+    """Index of the parenthesis that closes the one at `at`."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] == '(') - (text[i] == ')')
+        if depth == 0:
+            return i
+    raise Bad('unbalanced parentheses')
+
+
+class Module:
+    """Parameters, ports and the body of a module with an ANSI header."""
+
+    def __init__(self, name, text):
+        self.name = name
+        match = re.search(rf'\bmodule\s+{name}\b[^(#;]*(#?)\s*\(', text)
+        if match is None:
+            raise Bad(f'{name}: no module header')
+        at, self.parameters = match.end() - 1, []
+        if match.group(1):
+            end = closing(text, at)
+            self.parameters = split(text[at + 1:end])
+            at = text.index('(', end)
+        end = closing(text, at)
+        self.ports = self._ports(split(text[at + 1:end]))
+        self.body = text[end + 1:text.index('endmodule', end)]
+
+    def _ports(self, declarations):
+        ports, kind = {}, None
+        for d in declarations:
+            match = re.fullmatch(r'(?:input|output|inout)\s+(?:var\s+)?(?:(?:wire|logic)\b\s*)?((?:signed\s*)?(?:\[.*\])?|[\w:]+_t)\s*(\w+)', d, re.S)
+            if match:
+                kind, name = ' '.join(match.group(1).split()), match.group(2)
+            elif kind is not None and re.fullmatch(r'\w+', d):
+                name = d
+            else:
+                raise Bad(f'{self.name}: port "{d}" is not understood')
+            ports[name] = kind
+        return ports
+
+    def signal(self, name):
+        """Type of a signal that the body declares."""
+        for match in DECLARATION.finditer(self.body):
+            if name in [n.strip() for n in match.group(2).split(',')]:
+                return ' '.join(match.group(1).split())
+        raise Bad(f'{self.name}: there is no port or signal {name}')
+
+    def registers(self):
+        return {n.strip() for m in DECLARATION.finditer(self.body) for n in m.group(2).split(',') if n.strip().endswith('_q')} | \
+            set(re.findall(r'^\s*[\w:]+_[et]\s+(\w+_q)\s*;', self.body, re.M))
+
+    def constants(self, kinds):
+        """Localparams of the body that these types need, in their order."""
+        have = {n for p in self.parameters for n in re.findall(r'(\w+)\s*=', p)}
+        found = {m.group(2): m.group(1) for m in re.finditer(r'\b(localparam\s+[^;=]*?(\w+)\s*=[^;]*);', self.body)}
+        wanted, todo = set(), ' '.join(kinds)
+        while todo:
+            new = {n for n in re.findall(r'(?<![:\w])\w+', todo) if n in found and n not in have | wanted}
+            wanted |= new
+            todo = ' '.join(found[n].split('=', 1)[1] for n in new)
+        return [text for name, text in found.items() if name in wanted]
+
+
+class Rtl:
+    """Modules and packed structs of the RTL folders."""
+
+    def __init__(self, folders):
+        self.files, self.fields, self.modules = {}, {}, {}
+        for path in sorted(p for f in folders for p in pathlib.Path(f).rglob('*.sv*')):
+            text = without_comments(path.read_text(encoding='utf-8'))
+            self.files.update((name, text) for name in re.findall(r'^\s*module\s+(\w+)', text, re.M))
+            for body, name in re.findall(r'struct\s+packed\s*\{(.*?)\}\s*(\w+)\s*;', text, re.S):
+                self.fields[name] = {f: ' '.join(k.split()) for k, f in re.findall(r'logic\s*((?:\[[^\]]*\])?)\s*(\w+)\s*;', body)}
+
+    def module(self, name):
+        if name not in self.files:
+            raise Bad(f'there is no module {name}')
+        if name not in self.modules:
+            self.modules[name] = Module(name, self.files[name])
+        return self.modules[name]
+
+    def parts(self, name):
+        """The modules that this one instantiates."""
+        return {m for m in re.findall(r'^\s*([a-z]\w*)\s+(?:#\s*\(|u_\w+\s*\()', self.module(name).body, re.M) if m in self.files}
+
+
+def write(path, text):
+    """A file that is as it should be keeps its time."""
+    path = pathlib.Path(path)
+    if path.exists() and path.read_text(encoding='utf-8') == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + '.tmp')
+    new.write_text(text, encoding='utf-8')
+    os.replace(new, path)
