@@ -155,8 +155,7 @@ static int take_word(void *ctx, const char *word, char *err, size_t err_size) {
     }
     o->test = tc_test_find(word);
     if (o->test == NULL) {
-        snprintf(err, err_size, "expected a test, got %.60s (--help)", word);
-        return -1;
+        return opt_fail(err, err_size, "expected a test, got %.60s (--help)", word);
     }
     tb_knobs_init(&o->knobs, o->test->knobs, o->test->knob_count);
     return 0;
@@ -166,8 +165,7 @@ static int take_without(void *to, const char *value, char *err, size_t err_size)
     if (bench_parts_leave_out((bench_parts *)to, value)) {
         return 0;
     }
-    snprintf(err, err_size, "expected some of checks, monitor, memory, compare, got '%.60s'", value);
-    return -1;
+    return opt_fail(err, err_size, "expected some of checks, monitor, memory, compare, got '%.60s'", value);
 }
 
 /* 0, or the exit status; -1: the help was asked for, and printed. */

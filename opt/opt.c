@@ -13,7 +13,7 @@
 #define LEFT_MIN 14
 #define LEFT_MAX 18
 
-__attribute__((format(printf, 3, 4))) static int fail(char *err, size_t err_size, const char *format, ...) {
+int opt_fail(char *err, size_t err_size, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(err, err_size, format, args);
@@ -67,8 +67,8 @@ void opt_words_text(const char *const *words, char *dst, size_t size) {
 
 /* "got 'x'"; an argument that is not there is nothing. */
 static int wrong(const opt_row *o, const char *expected, const char *value, char *err, size_t err_size) {
-    return value == NULL ? fail(err, err_size, "%s: expected %s, got nothing", o->name, expected)
-                         : fail(err, err_size, "%s: expected %s, got '%.60s'", o->name, expected, value);
+    return value == NULL ? opt_fail(err, err_size, "%s: expected %s, got nothing", o->name, expected)
+                         : opt_fail(err, err_size, "%s: expected %s, got '%.60s'", o->name, expected, value);
 }
 
 static int take_number(const opt_row *o, const char *value, uint64_t end_of_type, char *err, size_t err_size) {
@@ -129,7 +129,7 @@ static int take_word(const opt_row *o, const char *value, char *err, size_t err_
 static int add_item(const opt_row *o, const char *value, char *err, size_t err_size) {
     opt_list *list = (opt_list *)o->to;
     if (list->count == list->most) {
-        return fail(err, err_size, "%s: expected at most %zu, got '%.60s' beside them", o->name, list->most, value);
+        return opt_fail(err, err_size, "%s: expected at most %zu, got '%.60s' beside them", o->name, list->most, value);
     }
     list->item[list->count++] = value;
     return 0;
@@ -138,7 +138,7 @@ static int add_item(const opt_row *o, const char *value, char *err, size_t err_s
 static int call(const opt_row *o, const char *value, char *err, size_t err_size) {
     char why[600] = "";
     const int rc = o->take(o->to, value, why, sizeof why);
-    return rc < 0 ? fail(err, err_size, "%s: %s", o->name, why) : rc;
+    return rc < 0 ? opt_fail(err, err_size, "%s: %s", o->name, why) : rc;
 }
 
 static int take_value(const opt_row *o, const char *value, char *err, size_t err_size) {
@@ -158,7 +158,7 @@ static int take_value(const opt_row *o, const char *value, char *err, size_t err
         return take_word(o, value, err, err_size);
     }
     if (value == NULL || value[0] == '\0') {
-        return fail(err, err_size, "%s: expected a value", o->name);
+        return opt_fail(err, err_size, "%s: expected a value", o->name);
     }
     if (o->kind == OPT_LIST) {
         return add_item(o, value, err, err_size);
@@ -192,8 +192,8 @@ static int take_argument(const opt_line *line, const char *word, char *err, size
     if (line->word != NULL) {
         return line->word(line->ctx, word, err, err_size);
     }
-    return fail(err, err_size, "%s%sunexpected argument %.60s", line->command != NULL ? line->command : "",
-                line->command != NULL ? ": " : "", word);
+    return opt_fail(err, err_size, "%s%sunexpected argument %.60s", line->command != NULL ? line->command : "",
+                    line->command != NULL ? ": " : "", word);
 }
 
 /* The option that argument i begins with; returns how many further arguments belong to it, or -1. */
@@ -202,7 +202,7 @@ static int take_option(const opt_line *line, const opt_row *o, const char *joine
     int used = 0;
     if (o->kind == OPT_FLAG || o->kind == OPT_SET) {
         if (joined != NULL) {
-            return fail(err, err_size, "%s: has no value, got '%.60s'", o->name, joined);
+            return opt_fail(err, err_size, "%s: has no value, got '%.60s'", o->name, joined);
         }
         if (o->kind == OPT_FLAG) {
             *(bool *)o->to = true;
@@ -218,12 +218,12 @@ static int take_option(const opt_line *line, const opt_row *o, const char *joine
     } else if (o->kind == OPT_MAYBE) {
         const int rc = call(o, joined != NULL ? joined : left > 0 ? next[0] : NULL, err, err_size);
         if (rc == 0 && joined != NULL) {
-            return fail(err, err_size, "%s: '%.60s' cannot be its value", o->name, joined);
+            return opt_fail(err, err_size, "%s: '%.60s' cannot be its value", o->name, joined);
         }
         used = rc < 0 || joined != NULL ? rc < 0 ? -1 : 0 : rc;
     } else {
         if (line->once && o->given != NULL && *o->given) {
-            return fail(err, err_size, "%s: given twice", o->name);
+            return opt_fail(err, err_size, "%s: given twice", o->name);
         }
         const char *value = joined != NULL ? joined : left > 0 ? next[0] : NULL;
         used = take_value(o, value, err, err_size) != 0 ? -1 : joined != NULL ? 0 : 1;
@@ -255,8 +255,8 @@ int opt_parse(opt_line *line, int argc, char *const *argv, char *err, size_t err
         const char *equal = strchr(arg, '=');
         const opt_row *o = find(line, arg, equal != NULL ? (size_t)(equal - arg) : strlen(arg));
         if (o == NULL) {
-            return fail(err, err_size, "%s%sunknown option %.60s (--help lists them)",
-                        line->command != NULL ? line->command : "", line->command != NULL ? ": " : "", arg);
+            return opt_fail(err, err_size, "%s%sunknown option %.60s (--help lists them)",
+                            line->command != NULL ? line->command : "", line->command != NULL ? ": " : "", arg);
         }
         const int used =
             take_option(line, o, equal != NULL ? equal + 1 : NULL, argc - i - 1, argv + i + 1, err, err_size);

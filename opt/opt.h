@@ -1,6 +1,6 @@
 /*
- * opt.h - command lines: a table of options is parsed, checked and printed as help by one parser. A leaf library: it
- * needs libc and nothing else.
+ * opt.h - command lines: a table of options is parsed, checked and printed as help by one parser; numbers and errors
+ * as text. A leaf library: it needs libc and nothing else.
  *
  * A program has groups of rows. A row names the option, where its value goes, which values are legal and its line of
  * --help. Errors are one line: "--seed: expected a number 1..10, got 'x'".
@@ -95,5 +95,8 @@ bool opt_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *value);
 int opt_find(const char *const *words, const char *word);
 /* "a, b or c" */
 void opt_words_text(const char *const *words, char *dst, size_t size);
+
+/* One line of text for the caller, and -1: how a function of the first form fails (docs/architecture.md, section 14). */
+int opt_fail(char *err, size_t err_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -40,8 +40,7 @@ static int take_cfg(void *to, const char *value, char *err, size_t err_size) {
     const reg_designs *designs = o->expand.designs;
     char expected[160] = "";
     if (!reg_format(o->cfg, sizeof o->cfg, ",%s,", value)) {
-        snprintf(err, err_size, "'%.60s' is too long", value);
-        return -1;
+        return opt_fail(err, err_size, "'%.60s' is too long", value);
     }
     const char *part = value;
     for (size_t length = strcspn(part, ","); designs->count > 0; part += length + 1, length = strcspn(part, ",")) {
@@ -57,8 +56,7 @@ static int take_cfg(void *to, const char *value, char *err, size_t err_size) {
         }
         if (!known) {
             reg_design_cfg_list(&designs->list[0], expected, sizeof expected);
-            snprintf(err, err_size, "expected %s, separated by commas, got '%.60s'", expected, value);
-            return -1;
+            return opt_fail(err, err_size, "expected %s, separated by commas, got '%.60s'", expected, value);
         }
         if (part[length] == '\0') {
             break;
@@ -90,8 +88,7 @@ static int take_shard(void *to, const char *value, char *err, size_t err_size) {
         good = opt_number(slash + 1, 1, 100000, &n) && opt_number(copy, 1, n, &i);
     }
     if (slash == NULL || !good) {
-        snprintf(err, err_size, "expected for example 2/5, the second of five parts, got '%.60s'", value);
-        return -1;
+        return opt_fail(err, err_size, "expected for example 2/5, the second of five parts, got '%.60s'", value);
     }
     o->shard = (uint32_t)i;
     o->shards = (uint32_t)n;
@@ -115,8 +112,7 @@ static int take_resume(void *to, const char *next, char *err, size_t err_size) {
 static int take_positional(void *ctx, const char *word, char *err, size_t err_size) {
     options *o = (options *)ctx;
     if (o->positionals == 3) {
-        snprintf(err, err_size, "argument \"%.60s\" is one too many", word);
-        return -1;
+        return opt_fail(err, err_size, "argument \"%.60s\" is one too many", word);
     }
     o->positional[o->positionals++] = word;
     return 0;

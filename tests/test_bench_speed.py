@@ -73,3 +73,16 @@ def test_missing_program_and_bad_options(tmp_path):
     assert done.returncode == 1 and "bench-speed: No such file" in done.stderr
     for args in (["--rounds", "0"], ["--costs", "nothing"], ["--cfgs", "n5"]):
         assert bench(tmp_path, *args).returncode == 2
+
+
+def test_the_real_program():
+    """`make bench` builds a program of its own from the testcases: it must link and run."""
+    build = os.environ.get("BUILD", "build")
+    plain = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SAN", "KIND", "CFG", "DUT")}
+    program = f"{build}/n4-fast/bench-speed"
+    made = subprocess.run(["make", "-s", "-j2", "CFG=n4", "KIND=fast", f"BUILD={build}", program], cwd=ROOT, env=plain, capture_output=True, text=True, timeout=900)
+    assert made.returncode == 0, made.stdout + made.stderr
+    words = "conv ic=4 oc=4 iw=8 ih=8 k=3 s=1 p=1 d=1 groups=1 bus=ideal gap=0 --times 1".split()
+    done = subprocess.run([program, *words], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["cycles"] > 100

@@ -6,11 +6,12 @@ BENCH_KINDS := fast debug tap
 # tandem's objects without its main program; functions that bench/without.c can switch off
 BENCH_WRAP := tb_checks_open tb_axi_sample_port tb_axi_mon_step npu_rtl_open tb_ddr_find_unwritten tb_ddr_find_protected tb_ddr_find_closed tb_ddr_open tb_buffers_meet \
   tb_ddr_compare tb_ddr_compare_dirty tb_snap_start tb_snap_stop
+BENCH_LIBS := $(npu.libs.tandem) $(TANDEM_LIBS)
 OBJ_speed := $(OUT)/obj/bench/speed.o $(OUT)/obj/bench/without.o $(filter-out %/main.o,$(OBJ_tandem))
 -include $(OUT)/obj/bench/speed.d $(OUT)/obj/bench/without.d
-$(OUT)/bench-speed: $(OBJ_speed) $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld designs/npu/bench.mk
+$(OUT)/bench-speed: $(OBJ_speed) $(DUT_npu_top) $(BENCH_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld designs/npu/bench.mk
 	@echo "  LD    $@"
-	@$(call link,$(OBJ_speed) $(BENCH_WRAP:%=-Wl$(,)--wrap=%),npu_top,$(TANDEM_LIBS))
+	@$(call link,$(OBJ_speed) $(BENCH_WRAP:%=-Wl$(,)--wrap=%),npu_top,$(BENCH_LIBS))
 
 # instruction counts: valgrind does not know the instructions of the newest machines
 BENCH_PORTABLE := $(filter instructions,$(METHOD))

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_check.h"
 #include "axi_copy_regs.h"
+#include "copy_check.h"
+#include "opt/opt.h"
 
 #define POLL_CYCLES 20
 
@@ -45,8 +46,7 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
     /* memory that was never written reads differently on both sides */
     if (tb_ddr_init(&dev->rtl_mem, COPY_MEM_BASE, COPY_MEM_SIZE, cfg->seed) != 0 ||
         tb_ddr_init(&dev->model_mem, COPY_MEM_BASE, COPY_MEM_SIZE, ~cfg->seed) != 0) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
+        return opt_fail(err, err_size, "out of memory");
     }
     dev->rtl_mem.watch = dev->rtl_mem.check_reads = true;
     tb_buffers_init(&dev->live, "copy", (tb_ddr *[]){&dev->rtl_mem}, 1);

@@ -1,4 +1,5 @@
 #include "knob.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,8 +42,7 @@ void tb_knob_range_text(const tb_knob *knob, char *dst, size_t size) {
 static int bad_value(const tb_knob *k, const char *value, char *err, size_t err_size) {
     char range[256];
     tb_knob_range_text(k, range, sizeof range);
-    snprintf(err, err_size, "%s=%.60s: expected %s (%s)", k->name, value, range, k->help);
-    return -1;
+    return opt_fail(err, err_size, "%s=%.60s: expected %s (%s)", k->name, value, range, k->help);
 }
 
 static int parse_value(const tb_knob *k, const char *text, int64_t *out) {
@@ -91,8 +91,7 @@ int tb_knobs_pin_value(tb_knobs *knobs, const char *name, const char *value, cha
 int tb_knobs_pin(tb_knobs *knobs, const char *text, char *err, size_t err_size) {
     const char *eq = strchr(text, '=');
     if (eq == NULL) {
-        snprintf(err, err_size, "%.60s: expected name=value", text);
-        return -1;
+        return opt_fail(err, err_size, "%.60s: expected name=value", text);
     }
     const size_t len = (size_t)(eq - text);
     char name[TB_KV_MAX_KEY + 1];

@@ -2,23 +2,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opt/opt.h"
 #include "report/report.h"
-
-__attribute__((format(printf, 3, 4))) static int fail(char *err, size_t err_size, const char *format, ...) {
-    if (err != NULL && err_size > 0) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(err, err_size, format, args);
-        va_end(args);
-    }
-    return -1;
-}
 
 void tb_kv_init(tb_kv *kv) {
     memset(kv, 0, sizeof *kv);
@@ -107,25 +96,25 @@ static int parse_line(tb_kv *kv, const char *p, size_t len, unsigned line, char 
     }
     const char *eq = (const char *)memchr(p, '=', len);
     if (eq == NULL) {
-        return fail(err, err_size, "%s:%u: expected key=value", kv->name, line);
+        return opt_fail(err, err_size, "%s:%u: expected key=value", kv->name, line);
     }
     const size_t key_len = (size_t)(eq - p);
     const char *value = eq + 1;
     const size_t value_len = len - key_len - 1;
     if (!key_ok(p, key_len)) {
-        return fail(err, err_size, "%s:%u: illegal key, expected [a-z][a-z0-9_]* of at most %u characters", kv->name,
-                    line, TB_KV_MAX_KEY);
+        return opt_fail(err, err_size, "%s:%u: illegal key, expected [a-z][a-z0-9_]* of at most %u characters",
+                        kv->name, line, TB_KV_MAX_KEY);
     }
     if (!value_ok(value, value_len)) {
-        return fail(err, err_size, "%s:%u: illegal value of %.*s: control characters or more than %u bytes", kv->name,
-                    line, (int)key_len, p, TB_KV_MAX_VALUE);
+        return opt_fail(err, err_size, "%s:%u: illegal value of %.*s: control characters or more than %u bytes",
+                        kv->name, line, (int)key_len, p, TB_KV_MAX_VALUE);
     }
     const tb_kv_entry *old = find(kv, p, key_len);
     if (old != NULL) {
-        return fail(err, err_size, "%s:%u: key %s stands already in line %u", kv->name, line, old->key, old->line);
+        return opt_fail(err, err_size, "%s:%u: key %s stands already in line %u", kv->name, line, old->key, old->line);
     }
     if (add(kv, p, key_len, value, value_len, line) != 0) {
-        return fail(err, err_size, "%s:%u: more than %u keys, or out of memory", kv->name, line, TB_KV_MAX_ENTRIES);
+        return opt_fail(err, err_size, "%s:%u: more than %u keys, or out of memory", kv->name, line, TB_KV_MAX_ENTRIES);
     }
     return 0;
 }
@@ -134,7 +123,7 @@ int tb_kv_parse(tb_kv *kv, const char *text, size_t len, const char *name, char 
     tb_kv_free(kv);
     snprintf(kv->name, sizeof kv->name, "%s", name);
     if (len > TB_KV_MAX_TEXT) {
-        return fail(err, err_size, "%s: longer than %u bytes", kv->name, TB_KV_MAX_TEXT);
+        return opt_fail(err, err_size, "%s: longer than %u bytes", kv->name, TB_KV_MAX_TEXT);
     }
     unsigned line = 1;
     size_t at = 0;
@@ -154,12 +143,12 @@ int tb_kv_parse(tb_kv *kv, const char *text, size_t len, const char *name, char 
 int tb_kv_load(tb_kv *kv, const char *path, char *err, size_t err_size) {
     FILE *f = fopen(path, "rb");
     if (f == NULL) {
-        return fail(err, err_size, "%s: %s", path, strerror(errno));
+        return opt_fail(err, err_size, "%s: %s", path, strerror(errno));
     }
     char *text = (char *)malloc((size_t)TB_KV_MAX_TEXT + 1);
     if (text == NULL) {
         fclose(f);
-        return fail(err, err_size, "%s: out of memory", path);
+        return opt_fail(err, err_size, "%s: out of memory", path);
     }
     errno = 0;
     const size_t len = fread(text, 1, (size_t)TB_KV_MAX_TEXT + 1, f);
@@ -167,7 +156,7 @@ int tb_kv_load(tb_kv *kv, const char *path, char *err, size_t err_size) {
     const int why = errno;
     fclose(f);
     const int rc =
-        bad ? fail(err, err_size, "%s: %s", path, strerror(why)) : tb_kv_parse(kv, text, len, path, err, err_size);
+        bad ? opt_fail(err, err_size, "%s: %s", path, strerror(why)) : tb_kv_parse(kv, text, len, path, err, err_size);
     free(text);
     return rc;
 }
@@ -192,7 +181,7 @@ static const tb_kv_entry *require(const tb_kv *kv, const char *key, char *where,
     const tb_kv_entry *e = find(kv, key, strlen(key));
     place(kv, e, where, where_size);
     if (e == NULL) {
-        fail(err, err_size, "%s: key %s is missing", where, key);
+        opt_fail(err, err_size, "%s: key %s is missing", where, key);
     }
     return e;
 }
@@ -225,8 +214,8 @@ int tb_kv_get_u64(const tb_kv *kv, const char *key, uint64_t lo, uint64_t hi, ui
         return -1;
     }
     if (!opt_number(e->value, lo, hi, out)) {
-        return fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRIu64 " to %" PRIu64, where, key,
-                    e->value, lo, hi);
+        return opt_fail(err, err_size, "%s: %s=%.60s, expected a whole number from %" PRIu64 " to %" PRIu64, where, key,
+                        e->value, lo, hi);
     }
     return 0;
 }
@@ -282,9 +271,9 @@ int tb_kv_save(const tb_kv *kv, const char *path, char *err, size_t err_size) {
     rep_file f;
     int error = rep_file_open(&f, path);
     if (error != 0) {
-        return fail(err, err_size, "%s: %s", path, strerror(error));
+        return opt_fail(err, err_size, "%s: %s", path, strerror(error));
     }
     (void)tb_kv_write(kv, f.file); /* an error stays in the file */
     error = rep_file_close(&f, false);
-    return error == 0 ? 0 : fail(err, err_size, "%s: cannot write: %s", path, strerror(error));
+    return error == 0 ? 0 : opt_fail(err, err_size, "%s: cannot write: %s", path, strerror(error));
 }

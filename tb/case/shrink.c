@@ -2,6 +2,7 @@
 #include "shrink.h"
 
 #include "shrink_priv.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -140,8 +141,8 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
         return -1;
     }
     if (a.rc != 0 || a.signature[0] == '\0') {
-        snprintf(err, err_size, a.rc != 0 ? "the case cannot be run" : "the case passes, expected one that fails");
-        return -1;
+        return opt_fail(err, err_size,
+                        a.rc != 0 ? "the case cannot be run" : "the case passes, expected one that fails");
     }
     memcpy(stats->signature, a.signature, sizeof stats->signature);
     const double first = shrink_now() - s.begin;

@@ -1,4 +1,5 @@
 #include "store.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,8 +32,7 @@ int tb_make_folder(const char *dir, char *err, size_t err_size) {
     char path[1024];
     struct stat st;
     if (strlen(dir) >= sizeof path) {
-        snprintf(err, err_size, "%.80s...: longer than %zu characters", dir, sizeof path - 1);
-        return -1;
+        return opt_fail(err, err_size, "%.80s...: longer than %zu characters", dir, sizeof path - 1);
     }
     for (size_t i = 1; i <= strlen(dir); i++) {
         if (dir[i] != '/' && dir[i] != '\0') {
@@ -45,8 +45,7 @@ int tb_make_folder(const char *dir, char *err, size_t err_size) {
             why = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
         }
         if (why != 0) {
-            snprintf(err, err_size, "%s: cannot make the folder: %s", path, strerror(why));
-            return -1;
+            return opt_fail(err, err_size, "%s: cannot make the folder: %s", path, strerror(why));
         }
     }
     return 0;
@@ -78,9 +77,8 @@ int tb_case_head(const tb_kv *kv, const char *path, const char *cfg, const char 
         return -1;
     }
     if (strcmp(built, cfg) != 0) {
-        snprintf(err, err_size, "%s: cfg=%.20s, but this program is built for %s: use the one in build/%.20s-*", path,
-                 built, cfg, built);
-        return -1;
+        return opt_fail(err, err_size, "%s: cfg=%.20s, but this program is built for %s: use the one in build/%.20s-*",
+                        path, built, cfg, built);
     }
     return 0;
 }
@@ -91,13 +89,11 @@ int tb_case_knobs(const tb_kv *kv, const char *path, tb_knobs *knobs, char *err,
         const char *key = kv->entry[i].key;
         if (strcmp(key, "test") != 0 && strcmp(key, "cfg") != 0 && strcmp(key, "seed") != 0 &&
             tb_knobs_find(knobs, key) < 0) {
-            snprintf(err, err_size, "%s:%u: unknown key %.60s", path, kv->entry[i].line, key);
-            return -1;
+            return opt_fail(err, err_size, "%s:%u: unknown key %.60s", path, kv->entry[i].line, key);
         }
     }
     if (tb_knobs_from_kv(knobs, kv, text, sizeof text) != 0) {
-        snprintf(err, err_size, "%s: %s", path, text);
-        return -1;
+        return opt_fail(err, err_size, "%s: %s", path, text);
     }
     return 0;
 }

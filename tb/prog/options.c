@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../sim/sim.h"
+#include "opt/opt.h"
 
 #define MAX_COUNT UINT64_C(1000000)
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -302,8 +303,7 @@ static int check_options(const tb_prog_options *o, const given *g, char *err, si
         text = "--report writes a waveform of its own: expected no --fail-wave beside it";
     }
     if (text != NULL) {
-        snprintf(err, err_size, "%s", text);
-        return -1;
+        return opt_fail(err, err_size, "%s", text);
     }
     if (o->prog->check_options != NULL && o->prog->check_options(o, err, err_size) != 0) {
         return -1;

@@ -8,6 +8,7 @@
 #include "../sim/sim.h"
 #include "options.h"
 #include "report.h"
+#include "opt/opt.h"
 
 /* ---- cases ---- */
 
@@ -23,12 +24,10 @@ static int read_case(tb_prog_options *o, const tb_kv *kv, uint64_t *seed, char *
     }
     o->test = tb_prog_find(o->prog, name);
     if (o->test == NULL && o->prog->test_count == 1) {
-        snprintf(err, err_size, "%s: test=%.60s, expected %s", o->stored, name, o->prog->tests[0].name);
-        return -1;
+        return opt_fail(err, err_size, "%s: test=%.60s, expected %s", o->stored, name, o->prog->tests[0].name);
     }
     if (o->test == NULL) {
-        snprintf(err, err_size, "%s: unknown test %.60s (`list` shows them)", o->stored, name);
-        return -1;
+        return opt_fail(err, err_size, "%s: unknown test %.60s (`list` shows them)", o->stored, name);
     }
     tb_knobs_init(&o->knobs, o->test->knobs, o->test->knob_count);
     if (tb_case_head(kv, o->stored, o->prog->cfg, &name, seed, err, err_size) != 0 ||
@@ -36,8 +35,7 @@ static int read_case(tb_prog_options *o, const tb_kv *kv, uint64_t *seed, char *
         return -1;
     }
     if (tb_test_check(o->test, &o->knobs, text, sizeof text) != 0) {
-        snprintf(err, err_size, "%s: %s", o->stored, text);
-        return -1;
+        return opt_fail(err, err_size, "%s: %s", o->stored, text);
     }
     return 0;
 }
@@ -298,8 +296,7 @@ static int write_coverage(const tb_prog_options *o, uint64_t cycles, char *err, 
     char job[200], why[400];
     job_line(o, cycles, job, sizeof job);
     if (o->cov != NULL && o->prog->cov_save(o->prog, o->cov, job, why, sizeof why) != 0) {
-        snprintf(err, err_size, "--cov: %s", why);
-        return -1;
+        return opt_fail(err, err_size, "--cov: %s", why);
     }
     return o->code_cov != NULL ? write_code_cov(o, err, err_size) : 0;
 }

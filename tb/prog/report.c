@@ -14,12 +14,12 @@
 #include "options.h"
 #include "report.h"
 #include "report/bundle.h"
+#include "opt/opt.h"
 
 /* ---- the folder ---- */
 
 static int stop(char *err, size_t err_size, const char *what, const char *why) {
-    snprintf(err, err_size, "%s: %s", what, why);
-    return -1;
+    return opt_fail(err, err_size, "%s: %s", what, why);
 }
 
 /* What a report may take the place of: nothing, an empty folder, another report. */

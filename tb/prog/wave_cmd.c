@@ -7,6 +7,7 @@
 
 #include "../wave/wave.h"
 #include "options.h"
+#include "opt/opt.h"
 
 #define MAX_SCOPES 16u
 #define MAX_SIGNALS 1024u
@@ -49,8 +50,7 @@ __attribute__((format(printf, 2, 3))) static int bad(const wave_options *o, cons
 static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
     wave_options *o = (wave_options *)ctx;
     if (o->file != NULL) {
-        snprintf(err, err_size, "wave: unexpected argument %.60s", word);
-        return -1;
+        return opt_fail(err, err_size, "wave: unexpected argument %.60s", word);
     }
     o->file = word;
     return 0;

@@ -1,4 +1,5 @@
 #include "replay.h"
+#include "opt/opt.h"
 
 #include <stdio.h>
 
@@ -40,8 +41,7 @@ int tb_replay_write(tb_replay *r, const char *file, uint64_t at, uint64_t window
     window = window != 0 ? window : WINDOW;
     tb_snap_order order = {.from = at > window ? at - window : 0, .to = at + window / 4};
     if ((size_t)snprintf(order.wave, sizeof order.wave, "%s", file) >= sizeof order.wave) {
-        snprintf(err, err_size, "%.100s...: the name is too long", file);
-        return -1;
+        return opt_fail(err, err_size, "%.100s...: the name is too long", file);
     }
     if (r->late && !reaches(&r->snaps, order.from)) {
         snprintf(err, err_size, "it failed before the first snapshot");

@@ -8,6 +8,7 @@
 
 #include "../case/hash.h"
 #include "story.h"
+#include "opt/opt.h"
 
 #define IDLE_CYCLES 32u /* enough for whatever is wrong to show after the last answer */
 #define WATCH_MASK 63u  /* how often the watchdogs look */
@@ -379,8 +380,7 @@ static void replay_out(tb_run *run) {
 
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {
     if (run->cfg.fail_wave == NULL) {
-        snprintf(err, err_size, "no file was named for it");
-        return -1;
+        return opt_fail(err, err_size, "no file was named for it");
     }
     replay_out(run); /* a snapshot whose test failed between two cycles comes here as its parent did */
     const uint64_t at = tb_run_failed(run) ? run->failure.cycle : run->sim.cycle;

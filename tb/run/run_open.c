@@ -5,6 +5,7 @@
 
 #include "../case/hash.h"
 #include "run.h"
+#include "opt/opt.h"
 
 #define RESET_CYCLES 5u
 #define ACCESS_CYCLES 10000u
@@ -22,8 +23,8 @@ int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size) 
     tb_watchdog_init(&run->wd, c->watchdog_cycles);
     tb_watchdog_init(&run->wd_memory, c->watchdog_cycles);
     if (c->fail_wave != NULL && c->shim != NULL && c->shim->trace_open == NULL) {
-        snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=tap or KIND=debug)", c->fail_wave);
-        return -1;
+        return opt_fail(err, err_size, "%s: waveforms need a build with tracing (KIND=tap or KIND=debug)",
+                        c->fail_wave);
     }
     const tb_sim_cfg sim = {.shim = c->shim,
                             .seed = c->init_seed != NULL ? *c->init_seed : c->seed,
@@ -50,9 +51,9 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
         return -1;
     }
     if (!lite && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
-        snprintf(err, err_size, "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32",
-                 c->name, p->axi.bytes * 8, p->axi.widths.id);
-        return -1;
+        return opt_fail(err, err_size,
+                        "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32", c->name,
+                        p->axi.bytes * 8, p->axi.widths.id);
     }
     tb_axi_mon_defaults(&mon, c->name, &p->axi);
     if (c->rules != NULL) {
@@ -62,8 +63,7 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     mon.hash = &run->hash;
     if (tb_axi_mon_init(&p->mon, &mon) != 0 ||
         (!lite && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0)) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
+        return opt_fail(err, err_size, "out of memory");
     }
     p->slave.agent = c->agent;
     if (lite) {
@@ -74,13 +74,11 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
 
 int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t err_size) {
     if (run->ports == TB_RUN_PORTS) {
-        snprintf(err, err_size, "%s: a run has at most %u ports", cfg->name, TB_RUN_PORTS);
-        return -1;
+        return opt_fail(err, err_size, "%s: a run has at most %u ports", cfg->name, TB_RUN_PORTS);
     }
     tb_run_port *p = (tb_run_port *)calloc(1, sizeof *p);
     if (p == NULL) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
+        return opt_fail(err, err_size, "out of memory");
     }
     p->cfg = *cfg;
     run->port[run->ports++] = p;
@@ -91,8 +89,7 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {
     tb_sig sig;
     if (run->pins == TB_RUN_PINS) {
-        snprintf(err, err_size, "%s: a run has at most %u pins", name, TB_RUN_PINS);
-        return -1;
+        return opt_fail(err, err_size, "%s: a run has at most %u pins", name, TB_RUN_PINS);
     }
     if (tb_sim_port(&run->sim, name, 1, false, &sig, err, err_size) != 0) {
         return -1;

@@ -1,4 +1,5 @@
 #include "sim.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -109,31 +110,26 @@ int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input,
             continue;
         }
         if (p->input != input) {
-            snprintf(err, err_size, "%s: port %s: expected an %s", top, name, input ? "input" : "output");
-            return -1;
+            return opt_fail(err, err_size, "%s: port %s: expected an %s", top, name, input ? "input" : "output");
         }
         if (width != 0 && p->width != width) {
-            snprintf(err, err_size, "%s: port %s has %u bits, expected %u", top, name, p->width, width);
-            return -1;
+            return opt_fail(err, err_size, "%s: port %s has %u bits, expected %u", top, name, p->width, width);
         }
         *out = (tb_sig){.ptr = p->ptr, .width = p->width};
         return 0;
     }
-    snprintf(err, err_size, "%s: there is no port %s", top, name);
-    return -1;
+    return opt_fail(err, err_size, "%s: there is no port %s", top, name);
 }
 
 int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) {
     memset(sim, 0, sizeof *sim);
     sim->cfg = *cfg;
     if (cfg->shim == NULL) {
-        snprintf(err, err_size, "this program holds no design to simulate");
-        return -1;
+        return opt_fail(err, err_size, "this program holds no design to simulate");
     }
     const tb_shim *shim = cfg->shim;
     if (cfg->wave != NULL && shim->trace_open == NULL) {
-        snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=debug)", cfg->wave);
-        return -1;
+        return opt_fail(err, err_size, "%s: waveforms need a build with tracing (KIND=debug)", cfg->wave);
     }
     sim->ports = (tb_shim_port *)calloc(shim->nports, sizeof *sim->ports);
     sim->dut = sim->ports != NULL ? shim->create(cfg->plusargs, cfg->seed) : NULL;
@@ -189,12 +185,10 @@ void tb_sim_close(tb_sim *sim) {
 int tb_sim_wave_open(tb_sim *sim, const char *path, uint64_t cycles, char *err, size_t err_size) {
     const tb_shim *shim = sim->cfg.shim;
     if (shim->trace_open == NULL) {
-        snprintf(err, err_size, "%s: waveforms need a build with tracing (KIND=debug)", path);
-        return -1;
+        return opt_fail(err, err_size, "%s: waveforms need a build with tracing (KIND=debug)", path);
     }
     if (sim->wave_open) {
-        snprintf(err, err_size, "%s: a waveform is already open", path);
-        return -1;
+        return opt_fail(err, err_size, "%s: a waveform is already open", path);
     }
     if (!shim->trace_open(sim->dut, path, err, err_size)) {
         return -1;

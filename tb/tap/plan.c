@@ -1,4 +1,5 @@
 #include "plan.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +16,8 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *
     tb_check_plan *p = c->all->plan;
     const size_t bytes = tb_sig_bytes(sig);
     if (sig.width > most) {
-        snprintf(err, err_size, "%s: a signal that wakes a check has at most %" PRIu32 " bits, got %" PRIu32,
-                 c->tap->path, most, sig.width);
-        return -1;
+        return opt_fail(err, err_size, "%s: a signal that wakes a check has at most %" PRIu32 " bits, got %" PRIu32,
+                        c->tap->path, most, sig.width);
     }
     if (c->all->every_cycle) {
         return 0;
@@ -26,8 +26,7 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *
         const size_t cap = p->wake_cap == 0 ? 256 : 2 * p->wake_cap;
         tb_plan_wake *grown = (tb_plan_wake *)realloc(p->wake, cap * sizeof *grown);
         if (grown == NULL) {
-            snprintf(err, err_size, "out of memory");
-            return -1;
+            return opt_fail(err, err_size, "out of memory");
         }
         p->wake = grown;
         p->wake_cap = cap;
@@ -171,8 +170,7 @@ static void *lines(size_t count, size_t size) {
 int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     tb_check_plan *p = checks->plan;
     if (checks->count > TB_PLAN_CHECKS) {
-        snprintf(err, err_size, "%zu checks, expected at most %u", checks->count, TB_PLAN_CHECKS);
-        return -1;
+        return opt_fail(err, err_size, "%zu checks, expected at most %u", checks->count, TB_PLAN_CHECKS);
     }
     p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
     p->domain = (tb_plan_domain *)lines(checks->count + 1, sizeof *p->domain);
@@ -183,8 +181,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     p->woken = (uint64_t *)calloc((probes + 1) * p->words, sizeof *p->woken);
     p->crowd = (tb_plan_crowd *)calloc(checks->count + 1, sizeof *p->crowd);
     if (p->domain == NULL || p->probe == NULL || p->byte == NULL || p->woken == NULL || p->crowd == NULL) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
+        return opt_fail(err, err_size, "out of memory");
     }
     for (size_t i = 0; i < checks->count; i++) {
         if (checks->check[i].ops->cycle != NULL || checks->check[i].ops->cycle_all != NULL) {

@@ -1,4 +1,5 @@
 #include "tap.h"
+#include "opt/opt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +55,7 @@ int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
     return 0;
 oom:
     tb_taps_close(taps);
-    snprintf(err, err_size, "out of memory");
-    return -1;
+    return opt_fail(err, err_size, "out of memory");
 }
 
 void tb_taps_close(tb_taps *taps) {
@@ -88,12 +88,57 @@ tb_sig tb_tap_find(const tb_tap *tap, const char *name) {
 int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size) {
     *out = tb_tap_find(tap, name);
     if (out->ptr == NULL) {
-        snprintf(err, err_size, "tap of %s: there is no signal %s", tap->path, name);
-        return -1;
+        return opt_fail(err, err_size, "tap of %s: there is no signal %s", tap->path, name);
     }
     if (width != 0 && out->width != width) {
-        snprintf(err, err_size, "tap of %s: signal %s has %u bits, expected %u", tap->path, name, out->width, width);
-        return -1;
+        return opt_fail(err, err_size, "tap of %s: signal %s has %u bits, expected %u", tap->path, name, out->width,
+                        width);
     }
     return 0;
+}
+
+tb_ports tb_ports_of(const tb_port_list *list, void *state) {
+    return (tb_ports){list->names, (tb_sig *)(void *)((uint8_t *)state + list->at), list->count, NULL};
+}
+
+void tb_ports_name(const tb_ports *ports, size_t number, char *name, size_t size) {
+    const char *at = ports->names, *prefix = ports->prefix != NULL ? ports->prefix : "";
+    name[0] = '\0';
+    while (*at != '\0') {
+        const int length = (int)strcspn(at, ",[");
+        const bool array = at[length] == '[';
+        const size_t elements = array ? strtoul(at + length + 1, NULL, 10) : 1;
+        if (number < elements && array) { /* the number stands before the direction: data0_i */
+            const char *end = memrchr(at, '_', (size_t)length);
+            const int stem = end != NULL ? (int)(end - at) : length;
+            snprintf(name, size, "%s%.*s%zu%.*s", prefix, stem, at, number, length - stem, at + stem);
+            return;
+        }
+        if (number < elements) {
+            snprintf(name, size, "%s%.*s", prefix, length, at);
+            return;
+        }
+        number -= elements;
+        at += strcspn(at, ",");
+        at += strspn(at, ", ");
+    }
+}
+
+int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size) {
+    for (size_t i = 0; i < ports.count; i++) {
+        char name[64];
+        tb_ports_name(&ports, i, name, sizeof name);
+        if (tb_tap_sig(tap, name, 0, &ports.sig[i], err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int tb_taps_ports(const tb_taps *taps, const char *kind, size_t index, tb_ports ports, char *err, size_t err_size) {
+    const tb_tap *tap = tb_taps_find(taps, kind, index);
+    if (tap == NULL) {
+        return opt_fail(err, err_size, "%s: there is no tap %zu of this kind", kind, index);
+    }
+    return tb_tap_ports(tap, ports, err, err_size);
 }

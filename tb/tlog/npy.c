@@ -1,5 +1,6 @@
 /* npy.c - headers of .npy files: written in one form, read in all that the format allows. */
 #include "tlog/npy.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -207,14 +208,12 @@ int tb_npy_read(FILE *f, const char *path, tb_npy *npy, char *err, size_t err_si
         wrong = "a shape that is too large";
     }
     if (wrong != NULL) {
-        snprintf(err, err_size, "%s: %s, expected a .npy file of version 1.0, little endian", path, wrong);
-        return -1;
+        return opt_fail(err, err_size, "%s: %s, expected a .npy file of version 1.0, little endian", path, wrong);
     }
     const uint64_t need = npy->elements * tb_npy_bytes(npy->type);
     if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != begin + need) {
-        snprintf(err, err_size, "%s: expected %" PRIu64 " bytes of data after the header, as the shape says", path,
-                 need);
-        return -1;
+        return opt_fail(err, err_size, "%s: expected %" PRIu64 " bytes of data after the header, as the shape says",
+                        path, need);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
  * it cannot survive at all is left to tb_wave_guard().
  */
 #include "wave/wave_priv.h"
+#include "opt/opt.h"
 
 #ifdef TB_WAVE_FSTAPI
 
@@ -66,8 +67,7 @@ bool wave_fst_library(void) {
 }
 
 static int fst_damaged(const tb_wave *wave, char *err, size_t err_size) {
-    snprintf(err, err_size, "%s: damaged FST", wave->path);
-    return -1;
+    return opt_fail(err, err_size, "%s: damaged FST", wave->path);
 }
 
 /* The library follows the lengths of the blocks wherever they lead, even in circles: they have to end where the file
@@ -181,8 +181,7 @@ bool wave_fst_library(void) {
 }
 
 int wave_open_fst(tb_wave *wave, char *err, size_t err_size) {
-    snprintf(err, err_size, "%s: this build has no FST library", wave->path);
-    return -1;
+    return opt_fail(err, err_size, "%s: this build has no FST library", wave->path);
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "wave/wave_priv.h"
+#include "opt/opt.h"
 
 #define KEPT_BYTES 16384u /* of the child's standard error */
 #define MAX_FDS 4096
@@ -135,8 +136,7 @@ int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned 
     /* what is still in the buffers would be written twice */
     fflush(NULL);
     if (open_pipes(fd) != 0) {
-        snprintf(err, err_size, "%s: no pipe: %s", path, strerror(errno));
-        return -1;
+        return opt_fail(err, err_size, "%s: no pipe: %s", path, strerror(errno));
     }
     int end = 0;
     const pid_t pid = fork();

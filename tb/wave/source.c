@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "wave/vcd.h"
+#include "opt/opt.h"
 
 #define CONVERTER "fst2vcd"
 
@@ -137,8 +138,7 @@ static int open_source(tb_wave *wave, bool from_program, char *err, size_t err_s
     vcd_stream in;
     converter c;
     if (src == NULL) {
-        snprintf(err, err_size, "%s: out of memory", wave->path);
-        return -1;
+        return opt_fail(err, err_size, "%s: out of memory", wave->path);
     }
     src->pipe = from_program;
     src->ids = vcd_ids_new();
@@ -146,8 +146,7 @@ static int open_source(tb_wave *wave, bool from_program, char *err, size_t err_s
     wave->close = close_source;
     wave->read = read_source;
     if (src->ids == NULL) {
-        snprintf(err, err_size, "%s: out of memory", wave->path);
-        return -1;
+        return opt_fail(err, err_size, "%s: out of memory", wave->path);
     }
     if (begin(wave, src, &in, &c, err, err_size) != 0) {
         return -1;

@@ -1,5 +1,6 @@
 /* A view with its file open and its signals found. */
 #include "wave/view.h"
+#include "opt/opt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,12 @@ static int clock_change(void *ctx, uint64_t time, uint32_t handle, const char *b
 int tb_wave_period(tb_wave *wave, const char *clock, uint64_t *period, char *err, size_t err_size) {
     const tb_wave_signal *signal = tb_wave_find(wave, clock);
     if (signal == NULL) {
-        snprintf(err, err_size, "%s: no signal %s", wave->path, clock);
-        return -1;
+        return opt_fail(err, err_size, "%s: no signal %s", wave->path, clock);
     }
     clock_probe p = {0};
     uint8_t *want = calloc(tb_wave_handles(wave), 1);
     if (want == NULL) {
-        snprintf(err, err_size, "%s: out of memory", wave->path);
-        return -1;
+        return opt_fail(err, err_size, "%s: out of memory", wave->path);
     }
     want[signal->handle] = 1;
     const int status = tb_wave_read(wave, want, wave->first, wave->last, clock_change, &p, err, err_size);
@@ -55,8 +54,7 @@ static int find_rows(view_state *v, char *err, size_t err_size) {
     }
     v->row = calloc(v->rows + 1, sizeof *v->row);
     if (v->row == NULL) {
-        snprintf(err, err_size, "%s: out of memory", v->view->wave);
-        return -1;
+        return opt_fail(err, err_size, "%s: out of memory", v->view->wave);
     }
     size_t r = 0;
     for (size_t g = 0; g < v->view->groups; g++) {
@@ -82,10 +80,9 @@ int view_open(view_state *v, const tb_wave_view *view, char *err, size_t err_siz
     v->from = all || view->from < first ? first : view->from;
     v->to = all || view->to > last ? last : view->to;
     if (v->from > v->to) {
-        snprintf(err, err_size, "%s: times %llu to %llu, the file has %llu to %llu", view->wave,
-                 (unsigned long long)view->from, (unsigned long long)view->to, (unsigned long long)first,
-                 (unsigned long long)last);
-        return -1;
+        return opt_fail(err, err_size, "%s: times %llu to %llu, the file has %llu to %llu", view->wave,
+                        (unsigned long long)view->from, (unsigned long long)view->to, (unsigned long long)first,
+                        (unsigned long long)last);
     }
     v->marked = view->marker != 0 && view->marker >= first && view->marker <= last;
     if (find_rows(v, err, err_size) != 0) {

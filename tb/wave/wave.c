@@ -1,5 +1,6 @@
 /* Waveform files: what is common to the formats. */
 #include "wave/wave_priv.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -302,20 +303,17 @@ static int find_format(const char *path, format *found, char *err, size_t err_si
     struct stat st;
     const int known = stat(path, &st);
     if (known == 0 && !S_ISREG(st.st_mode)) { /* to open a named pipe would wait for its writer */
-        snprintf(err, err_size, "%s: not a regular file", path);
-        return -1;
+        return opt_fail(err, err_size, "%s: not a regular file", path);
     }
     FILE *file = known == 0 ? fopen(path, "rb") : NULL;
     if (file == NULL) {
-        snprintf(err, err_size, "%s: %s", path, errno == ENOENT ? "no such file" : strerror(errno));
-        return -1;
+        return opt_fail(err, err_size, "%s: %s", path, errno == ENOENT ? "no such file" : strerror(errno));
     }
     const size_t n = fread(head, 1, sizeof head, file);
     const bool failed = ferror(file) != 0;
     fclose(file);
     if (failed || n == 0) {
-        snprintf(err, err_size, "%s: %s", path, failed ? "cannot be read" : "empty file");
-        return -1;
+        return opt_fail(err, err_size, "%s: %s", path, failed ? "cannot be read" : "empty file");
     }
     *found = format_of(head, n);
     return 0;

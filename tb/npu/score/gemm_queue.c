@@ -34,8 +34,10 @@ typedef struct view {
     uint32_t engine, lsb;
 } view;
 
+#define PORTS task_valid_i, task_ready_o, valid_o, pop_i, ptr_o, busy_o
 typedef struct state {
-    tb_sig valid, ready, task, engine_valid, pop, ptr, busy;
+    TB_PORTS(ports, PORTS);
+    tb_sig task;
     view seen[VIEWS_MAX];
     size_t views;
     uint8_t ring[ENTRIES][TASK_BYTES];
@@ -108,19 +110,8 @@ static int open_ports(const tb_check *c, char *err, size_t err_size) {
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"task_valid_i", &s->valid}, {"task_ready_o", &s->ready}, {"valid_o", &s->engine_valid},
-        {"pop_i", &s->pop},          {"ptr_o", &s->ptr},          {"busy_o", &s->busy}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
     const bool alone = tb_taps_find(&c->all->taps, "npu_regs", 0) == NULL;
-    if ((alone ? open_ports : open_taps)(c, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->valid, s->pop};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return (alone ? open_ports : open_taps)(c, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -167,15 +158,15 @@ static void see_state(tb_check *c, const state *s) {
         valid |= (uint32_t)(s->popped[e] != s->pushed) << e;
         ptr |= (uint32_t)(s->popped[e] % (2 * ENTRIES)) << 3 * e;
     }
-    if (tb_get(s->engine_valid) != valid) {
-        tb_check_value(c, "valid", s->pushed, tb_get(s->engine_valid), valid);
+    if (tb_get(s->valid_o) != valid) {
+        tb_check_value(c, "valid", s->pushed, tb_get(s->valid_o), valid);
     }
-    if (tb_get(s->ptr) != ptr) {
-        tb_check_value(c, "pointers", s->pushed, tb_get(s->ptr), ptr);
+    if (tb_get(s->ptr_o) != ptr) {
+        tb_check_value(c, "pointers", s->pushed, tb_get(s->ptr_o), ptr);
     }
     const bool empty = s->popped[LAST] == s->pushed;
-    if (tb_get(s->busy) == empty) {
-        tb_check_value(c, "busy", s->pushed, tb_get(s->busy), !empty);
+    if (tb_get(s->busy_o) == empty) {
+        tb_check_value(c, "busy", s->pushed, tb_get(s->busy_o), !empty);
     }
 }
 
@@ -183,7 +174,7 @@ static void see_state(tb_check *c, const state *s) {
 static bool see_task(tb_check *c, const state *s) {
     const uint64_t held = s->pushed - s->popped[LAST];
     const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0,
-               room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->ready) != 0;
+               room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->task_ready_o) != 0;
     if (ready != room) {
         char where[64];
         snprintf(where, sizeof where, "%" PRIu64 " tasks in the queue%s", held, fence ? ", a fence" : "");
@@ -196,7 +187,7 @@ static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     see_state(c, s);
     if (c->all->every_cycle) {
-        s->fresh = (uint32_t)tb_get(s->engine_valid);
+        s->fresh = (uint32_t)tb_get(s->valid_o);
     }
     if (s->fresh != 0) {
         for (uint32_t e = 0; e < ENGINES; e++) {
@@ -206,8 +197,8 @@ static void cycle(tb_check *c) {
         }
         s->fresh = 0;
     }
-    const bool taken = *(const uint8_t *)s->valid.ptr != 0 && see_task(c, s);
-    const uint32_t pop = *(const uint8_t *)s->pop.ptr;
+    const bool taken = *(const uint8_t *)s->task_valid_i.ptr != 0 && see_task(c, s);
+    const uint32_t pop = *(const uint8_t *)s->pop_i.ptr;
     for (uint32_t e = 0; pop != 0 && e < ENGINES; e++) {
         if ((pop >> e & 1u) != 0 && s->popped[e] != s->pushed) {
             compare_task(c, s, e); /* it stood there unchanged */
@@ -238,7 +229,8 @@ static const char *const inputs[] = {"npu_regs", NULL};
 
 const tb_check_ops npu_score_gemm_queue = {.unit = "gemm_queue",
                                            .inputs = inputs,
-                                           .state_bytes = sizeof(state),
+                                           TB_STATE(state, PORTS),
+                                           .wake = "task_valid_i, pop_i",
                                            .open = open,
                                            .clear = clear,
                                            .cycle = cycle,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
@@ -38,12 +39,16 @@ static int open_model(unit *u, const tb_prog_run *run, char *err, size_t err_siz
                             .wave_window = run->wave_window,
                             .story = run->story};
     u->score = (npu_score_ctx){.n = NPU_CFG_N};
-    return tb_run_open(&u->run, &cfg, err, err_size) == 0
-               ? tb_run_checks(&u->run, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size)
-               : -1;
+    u->state = calloc(1, unit_this_bench.state_bytes + 1);
+    if (u->state == NULL || tb_run_open(&u->run, &cfg, err, err_size) != 0) {
+        return -1;
+    }
+    unit_ports(u, tb_ports_of(&unit_this_bench.ports, u->state));
+    return tb_run_checks(&u->run, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size);
 }
 
 static void close_model(unit *u) {
+    free(u->state);
     tb_run_close(&u->run);
     tb_ddr_free(&u->mem);
     if (u->sb_used) {
