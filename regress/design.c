@@ -2,6 +2,7 @@
  * stands what the runner wants of them. */
 #define _GNU_SOURCE
 #include "design.h"
+#include "report/report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -69,14 +70,12 @@ static int load(reg_design *d, const char *root, const char *name) {
 }
 
 static int add(reg_designs *designs, const reg_design *d) {
-    reg_design *more =
-        reg_design_find(designs, d->name) == NULL ? realloc(designs->list, (designs->count + 1) * sizeof *more) : NULL;
-    if (more == NULL) {
-        reg_error("%sdesigns/%s: %s", d->root, d->name,
-                  reg_design_find(designs, d->name) != NULL ? "two designs have this name" : "out of memory");
+    const bool known = reg_design_find(designs, d->name) != NULL;
+    if (known || !rep_more(&designs->list, designs->count, sizeof *designs->list)) {
+        reg_error("%sdesigns/%s: %s", d->root, d->name, known ? "two designs have this name" : "out of memory");
         return REG_USAGE;
     }
-    designs->list = more;
+    reg_design *more = designs->list;
     if (d->is_default && designs->count > 0) { /* the first; the one that was there goes to the end */
         more[designs->count] = more[0];
         more[0] = *d;

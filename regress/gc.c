@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "table.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -130,15 +131,13 @@ static int load_all(reg_db *db, collection *c) {
         return status;
     }
     while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
-        gc_run *more = realloc(c->runs, (c->count + 1) * sizeof *more);
-        if (more == NULL) {
+        if (!rep_more(&c->runs, c->count, sizeof *c->runs)) {
             reg_error("out of memory");
             status = REG_FAIL;
             break;
         }
-        c->runs = more;
         status = load_run(db, reg_row_number(row, "id"), reg_row_number(row, "started_at"),
-                          reg_row_number(row, "cleaned") != 0, &more[c->count]);
+                          reg_row_number(row, "cleaned") != 0, &c->runs[c->count]);
         c->count++;
     }
     if (status == REG_OK && step != SQLITE_DONE) {

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "reg.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -104,12 +105,8 @@ static const char *add_row(sqlite3_stmt *row, const reg_run_info *info, reg_suit
     if (job.second_run) {
         suite->jobs[index - 1].checked_twice = true;
     }
-    if (index % 256 == 0) {
-        reg_past *more = realloc(*past, (index + 256) * sizeof *more);
-        if (more == NULL) {
-            return "is too large";
-        }
-        *past = more;
+    if (!rep_more(past, index, sizeof **past)) {
+        return "is too large";
     }
     reg_past *known = &(*past)[index];
     (void)reg_format(known->outcome, sizeof known->outcome, "%s", reg_row_text(row, "outcome"));
@@ -165,16 +162,7 @@ int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs) {
     }
     (void)sqlite3_bind_int64(row, 1, run);
     while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
-        reg_program *more = realloc(programs->list, (programs->count + 1) * sizeof *more);
-        if (more == NULL) {
-            reg_error("out of memory");
-            status = REG_FAIL;
-            break;
-        }
-        programs->list = more;
-        reg_program *added = &more[programs->count++];
-        (void)reg_format(added->path, sizeof added->path, "%s", reg_row_text(row, "path"));
-        added->hash = strtoull(reg_row_text(row, "hash"), NULL, 16);
+        status = reg_programs_add(programs, reg_row_text(row, "path"), strtoull(reg_row_text(row, "hash"), NULL, 16));
     }
     int end = finish(db, row, status == REG_OK ? step : SQLITE_DONE);
     return status == REG_OK ? end : status;

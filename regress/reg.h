@@ -102,7 +102,6 @@ typedef struct reg_suite {
     char left_out[REG_TEXT_MAX]; /* lines about what has no data (when=); empty: nothing */
     reg_job *jobs;
     size_t count;
-    size_t capacity;
 } reg_suite;
 
 /* "unit", "test", "network", "case", "python". */
@@ -161,6 +160,7 @@ typedef struct reg_programs {
     size_t count;
 } reg_programs;
 
+int reg_programs_add(reg_programs *programs, const char *path, uint64_t hash);
 /* The programs of a suite, without looking at them. */
 int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *build_dir);
 /* Read them all; one that is missing is an error. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "slurm.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -109,7 +110,6 @@ static bool take_head(const char *key, const char *value, slurm_head *head) {
 static bool take_lines(FILE *file, slurm_head *head, slurm_line **lines, size_t *count) {
     char *line = NULL;
     size_t room = 0;
-    size_t space = 0;
     ssize_t length;
     bool first = true;
     bool good = true;
@@ -129,13 +129,7 @@ static bool take_lines(FILE *file, slurm_head *head, slurm_line **lines, size_t 
             ended = opt_number(rest, 0, UINT64_MAX, &said) && said == *count;
             good = good && ended;
         } else if (strcmp(key, "job") == 0) {
-            if (*count == space) {
-                space = space == 0 ? 64 : space * 2;
-                slurm_line *more = realloc(*lines, space * sizeof *more);
-                good = good && more != NULL;
-                *lines = more != NULL ? more : *lines;
-            }
-            good = good && take_job(rest, head->tasks, &(*lines)[*count]);
+            good = good && rep_more(lines, *count, sizeof **lines) && take_job(rest, head->tasks, &(*lines)[*count]);
             *count += 1;
         } else {
             good = good && take_head(key, rest, head);

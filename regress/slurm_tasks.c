@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "slurm.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,24 +23,17 @@ bool slurm_array_dir(const slurm_runner *r, uint32_t number, char *out, size_t s
     return true;
 }
 
-/* Room for one more; the list may move. False: a line was printed. */
-static bool grow(void **list, size_t *room, size_t count, size_t size) {
-    if (count < *room) {
-        return true;
-    }
-    const size_t wanted = *room == 0 ? 256 : *room * 2;
-    void *more = count >= UINT32_MAX / 2 ? NULL : realloc(*list, wanted * size);
-    if (more == NULL) {
+/* rep_more() of a list of the runner; false: a line was printed. */
+static bool grow(void *list, size_t count, size_t size) {
+    const bool good = count < UINT32_MAX / 2 && rep_more(list, count, size);
+    if (!good) {
         reg_error("out of memory");
-        return false;
     }
-    *list = more;
-    *room = wanted;
-    return true;
+    return good;
 }
 
 static slurm_array *add_array(slurm_runner *r, uint32_t number) {
-    if (!grow((void **)&r->arrays, &r->array_room, r->array_count, sizeof *r->arrays)) {
+    if (!grow(&r->arrays, r->array_count, sizeof *r->arrays)) {
         return NULL;
     }
     slurm_array *array = &r->arrays[r->array_count++];
@@ -49,7 +43,7 @@ static slurm_array *add_array(slurm_runner *r, uint32_t number) {
 
 /* A shard of the newest array. */
 static slurm_shard *add_shard(slurm_runner *r, uint32_t task) {
-    if (!grow((void **)&r->shards, &r->shard_room, r->shard_count, sizeof *r->shards)) {
+    if (!grow(&r->shards, r->shard_count, sizeof *r->shards)) {
         return NULL;
     }
     slurm_shard *shard = &r->shards[r->shard_count++];
@@ -64,7 +58,7 @@ static slurm_shard *add_shard(slurm_runner *r, uint32_t task) {
 
 /* An attempt at a job, in the newest shard. */
 static bool add_entry(slurm_runner *r, size_t job, uint32_t attempt) {
-    if (!grow((void **)&r->entries, &r->entry_room, r->entry_count, sizeof *r->entries)) {
+    if (!grow(&r->entries, r->entry_count, sizeof *r->entries)) {
         return false;
     }
     slurm_job *known = &r->jobs[job];

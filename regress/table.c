@@ -1,6 +1,7 @@
 /* table.c - tables as text and as JSON. */
 #define _GNU_SOURCE
 #include "table.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -23,7 +24,6 @@ void reg_table_free(reg_table *table) {
     table->cells = NULL;
     table->owned = NULL;
     table->row_count = 0;
-    table->capacity = 0;
 }
 
 #define OWN_MAX 48u /* columns of a table that has columns of its own */
@@ -73,15 +73,9 @@ const char *reg_table_cell(const reg_table *table, size_t row, const char *key) 
 
 int reg_table_add(reg_table *table, const char *const *cells) {
     const size_t columns = table->column_count;
-    if (table->row_count == table->capacity) {
-        const size_t capacity = table->capacity == 0 ? 32 : table->capacity * 2;
-        char **more = realloc(table->cells, capacity * columns * sizeof *more);
-        if (more == NULL) {
-            reg_error("out of memory");
-            return REG_FAIL;
-        }
-        table->cells = more;
-        table->capacity = capacity;
+    if (!rep_more(&table->cells, table->row_count, columns * sizeof *table->cells)) {
+        reg_error("out of memory");
+        return REG_FAIL;
     }
     char **row = table->cells + table->row_count * columns;
     for (size_t i = 0; i < columns; i++) {

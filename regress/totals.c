@@ -1,6 +1,7 @@
 /* totals.c - how much of what a run has done: cases of each test and configuration, as text and as a page. */
 #define _GNU_SOURCE
 #include "query_sql.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -40,11 +41,10 @@ static reg_total *row_of(reg_total **rows, size_t *count, const char *label) {
     if (*count > 0 && strcmp((*rows)[*count - 1].label, label) == 0) {
         return &(*rows)[*count - 1];
     }
-    reg_total *more = realloc(*rows, (*count + 1) * sizeof **rows);
-    if (more == NULL) {
+    if (!rep_more(rows, *count, sizeof **rows)) {
         return NULL;
     }
-    *rows = more;
+    reg_total *more = *rows;
     more[*count] = (reg_total){0};
     (void)reg_format(more[*count].label, sizeof more[*count].label, "%s", label);
     return &more[(*count)++];

@@ -152,15 +152,19 @@ OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(
 -include $(OBJ_unit_common:.o=.d)
 UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers report
 
+# $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit
-$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR)))
+$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
+$(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2)
+$(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
+	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@
 -include $(OUT)/obj/$(UNIT_DIR)/unit_$(1).d
 $(OUT)/unit-$(1): $(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $$@"
 	@$$(call link,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
 PROGRAMS += $(OUT)/unit-$(1)
 endef
-$(foreach u,$(UNITS),$(eval $(call unit,$(u))))
+$(foreach u,$(UNITS),$(eval $(call unit,$(u),$(if $(UNIT_FRAMED_$(u)),$(BUILD)/frames/$(DUT)/$(UNIT_DUT_$(u)).sv))))
 
 .PHONY: build
 build: $(PROGRAMS) ## build all programs of one CFG and KIND

@@ -1,4 +1,4 @@
-"""Modules of a design's RTL as the generators of bound modules see them (gen_taps.py, gen_cover.py): parameters, ports, declarations, packed structs."""
+"""Modules of a design's RTL as the generators of bound modules see them (gen_taps.py, gen_cover.py, unit_frame.py): parameters, ports, declarations, packed structs."""
 import os
 import pathlib
 import re
@@ -49,21 +49,21 @@ class Module:
             self.parameters = split(text[at + 1:end])
             at = text.index('(', end)
         end = closing(text, at)
-        self.ports = self._ports(split(text[at + 1:end]))
+        self.ports, self.ways = {}, {}  # {name: type}, {name: input, output or inout}
+        self._ports(split(text[at + 1:end]))
         self.body = text[end + 1:text.index('endmodule', end)]
 
     def _ports(self, declarations):
-        ports, kind = {}, None
+        way, kind = None, None
         for d in declarations:
-            match = re.fullmatch(r'(?:input|output|inout)\s+(?:var\s+)?(?:(?:wire|logic)\b\s*)?((?:signed\s*)?(?:\[.*\])?|[\w:]+_t)\s*(\w+)', d, re.S)
+            match = re.fullmatch(r'(input|output|inout)\s+(?:var\s+)?(?:(?:wire|logic)\b\s*)?((?:signed\s*)?(?:\[.*\])?|[\w:]+_t)\s*(\w+)', d, re.S)
             if match:
-                kind, name = ' '.join(match.group(1).split()), match.group(2)
+                way, kind, name = match.group(1), ' '.join(match.group(2).split()), match.group(3)
             elif kind is not None and re.fullmatch(r'\w+', d):
                 name = d
             else:
                 raise Bad(f'{self.name}: port "{d}" is not understood')
-            ports[name] = kind
-        return ports
+            self.ports[name], self.ways[name] = kind, way
 
     def signal(self, name):
         """Type of a signal that the body declares."""

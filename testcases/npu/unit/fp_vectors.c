@@ -56,15 +56,13 @@ static int next_line(reader *r, const char **text, const char **text_end, char *
         r->at = 0;
         r->end = scanned;
         if (r->end == BUFFER) {
-            snprintf(err, err_size, "%s, line %" PRIu64 ": longer than %u characters, expected a vector", r->where,
-                     r->line + 1, BUFFER);
-            return -1;
+            return opt_fail(err, err_size, "%s, line %" PRIu64 ": longer than %u characters, expected a vector",
+                            r->where, r->line + 1, BUFFER);
         }
         r->end += fread(r->buf + r->end, 1, BUFFER - r->end, r->in);
         if (ferror(r->in)) {
-            snprintf(err, err_size, "%s: cannot be read after line %" PRIu64 ": %s", r->where, r->line,
-                     strerror(errno));
-            return -1;
+            return opt_fail(err, err_size, "%s: cannot be read after line %" PRIu64 ": %s", r->where, r->line,
+                            strerror(errno));
         }
         r->eof = feof(r->in) != 0;
     }
@@ -351,8 +349,8 @@ int fp_vectors_run(unit *u, fp_vectors_kind kind, unsigned operands, FILE *in, c
     if (!unit_ok(u)) { /* a signal, or a port is missing */
         printf("FAIL unit-%s vectors=%s at line %" PRIu64 ": %s\n", u->name, where, r.line, u->result->message);
     } else if (t->passed + t->failed == 0) {
-        snprintf(err, err_size, "%s: no vectors, expected lines '%s result flags'", where, operands == 2 ? "a b" : "a");
-        return -1;
+        return opt_fail(err, err_size, "%s: no vectors, expected lines '%s result flags'", where,
+                        operands == 2 ? "a b" : "a");
     } else {
         report(u, kind, operands, kind == FP_VECTORS_ANY ? NULL : t, tallies, ruled, where);
     }

@@ -1,4 +1,4 @@
-/* dut: post_bench */
+/* dut: post each Chan=0,1 shared: task_valid_i task_i par_ready_i task_done_i tile_i */
 /*
  * Both post units on random tasks. The bench plays acc (tiles arrive, also of the next task), ofm_buf and par_buf, the
  * read channel that brings partial sums, send_buf and the write channel.

@@ -1,4 +1,4 @@
-/* dut: requant_bench */
+/* dut: requant each Chan=0,1 shared: out_scale_i pitch_i single_i */
 /*
  * The requantisers of both channels on runs of blocks. The bench plays post: it announces blocks, then feeds their
  * results in passes, never more passes at once than the gather buffer has slots.

@@ -1,4 +1,4 @@
-/* dut: wgt_ld_bench */
+/* dut: wgt_ld each Bank=0,1 numbered: task_i req_addr_o req_bytes_o dat_i waddr_o wdata_o blocks_o */
 /*
  * Tasks of all kinds in sequence through the loaders of both banks. The bench plays a queue for each bank (one may be
  * tasks ahead of the other), the read channels (weights whose bytes follow from their address, in any rhythm) and
