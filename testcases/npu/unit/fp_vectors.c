@@ -308,7 +308,7 @@ static int stream(unit *u, fp_vectors_kind kind, unsigned operands, reader *r, t
                             unit_port(u, "y_o")};
     const unsigned first = kind >= FP_VECTORS_LT && kind <= FP_VECTORS_EQ ? (unsigned)(kind - FP_VECTORS_LT) : 0;
     const unsigned last = kind == FP_VECTORS_ANY ? RELATIONS - 1 : first;
-    const char *text, *end;
+    const char *text = NULL, *end = NULL; /* gcc does not see that a line found has both */
     int rc = 0;
     tb_set(unit_port(u, "en_i"), 1);
     while (unit_ok(u) && (rc = next_line(r, &text, &end, err, err_size)) > 0) {
