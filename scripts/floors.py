@@ -30,14 +30,17 @@ FLOORS = {
     "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi"},
     "tb/prog": {"tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
     "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/run", "tb/prog"},
-    "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "drivers/NAME/*_regs.h"},
+    "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h",
+                "drivers/NAME/*_regs.h"},
     "coverage": set(),
     "coverage/code": {"coverage"},
     "coverage/main": {"coverage", "coverage/code"},
     "coverage/NAME": {"coverage", "tb", "drivers/NAME/*_regs.h"},
     "testcases/NAME": {"drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/network": {"testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/unit": {"drivers/NAME/*_regs.h", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/network": {"testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME",
+                               "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/unit": {"drivers/NAME/*_regs.h", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME",
+                            "coverage", "coverage/code", "coverage/NAME"},
     "network": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT"},
     "python": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT", "network"},
     "regress": set(),
@@ -62,7 +65,8 @@ def named(text, name):
     return text.replace("NAME", name).replace("DEFAULT", NAMES[0])
 
 
-RULES = {named(folder, name): {named(seen, name) for seen in floors} for folder, floors in FLOORS.items() for name in NAMES}
+RULES = {named(folder, name): {named(seen, name) for seen in floors}
+         for folder, floors in FLOORS.items() for name in NAMES}
 FOLDERS = sorted(RULES, key=len, reverse=True)
 
 
@@ -91,7 +95,8 @@ def check(path, errors):
     for kind, name in INCLUDE.findall(text):
         if kind == "<":
             if own.startswith("drivers/") and path not in HOSTED and name not in FREESTANDING:
-                errors.append("%s: <%s>: freestanding code includes only %s" % (path, name, ", ".join(sorted(FREESTANDING))))
+                errors.append("%s: <%s>: freestanding code includes only %s" %
+                              (path, name, ", ".join(sorted(FREESTANDING))))
             continue
         target = resolve(path, name)
         if target is None:
