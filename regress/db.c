@@ -130,6 +130,50 @@ int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt
     return REG_OK;
 }
 
+void reg_db_bind(struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const int at = (int)i + 1;
+        if (value[i].kind == REG_VALUE_TEXT) {
+            (void)sqlite3_bind_text(stmt, at, value[i].text, -1, SQLITE_TRANSIENT);
+        } else if (value[i].kind == REG_VALUE_NUMBER) {
+            (void)sqlite3_bind_int64(stmt, at, value[i].number);
+        } else if (value[i].kind == REG_VALUE_REAL) {
+            (void)sqlite3_bind_double(stmt, at, value[i].real);
+        } else {
+            (void)sqlite3_bind_null(stmt, at);
+        }
+    }
+}
+
+int reg_db_ask(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt, const reg_value *value, size_t count) {
+    const int status = reg_db_prepare(db, sql, stmt);
+    if (status == REG_OK) {
+        reg_db_bind(*stmt, value, count);
+    }
+    return status;
+}
+
+int reg_db_put(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
+    reg_db_bind(stmt, value, count);
+    const int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+    (void)sqlite3_reset(stmt);
+    return status;
+}
+
+int reg_db_write(const reg_db *db, const char *sql, const reg_value *value, size_t count) {
+    sqlite3_stmt *stmt = NULL;
+    int status = reg_db_prepare(db, sql, &stmt);
+    status = status == REG_OK ? reg_db_put(db, stmt, value, count) : status;
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+int reg_db_end(const reg_db *db, struct sqlite3_stmt *stmt, int step, const char *what) {
+    const int status = step == SQLITE_DONE || step == SQLITE_ROW ? REG_OK : reg_db_fail(db, what);
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
 static int column_of(struct sqlite3_stmt *row, const char *name) {
     for (int i = 0; i < sqlite3_column_count(row); i++) {
         if (strcmp(sqlite3_column_name(row, i), name) == 0) {

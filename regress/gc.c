@@ -140,11 +140,8 @@ static int load_all(reg_db *db, collection *c) {
                           reg_row_number(row, "cleaned") != 0, &c->runs[c->count]);
         c->count++;
     }
-    if (status == REG_OK && step != SQLITE_DONE) {
-        status = reg_db_fail(db, "read the runs");
-    }
-    (void)sqlite3_finalize(row);
-    return status;
+    const int end = reg_db_end(db, row, status == REG_OK ? step : SQLITE_DONE, "read the runs");
+    return status == REG_OK ? end : status;
 }
 
 /* ---- what goes ---- */
@@ -170,15 +167,8 @@ static void choose(const reg_gc_plan *plan, collection *c) {
 }
 
 static int note_removed(reg_db *db, int64_t run, bool forget) {
-    sqlite3_stmt *stmt = NULL;
-    if (reg_db_prepare(db, forget ? "DELETE FROM run WHERE id=?" : "UPDATE run SET cleaned=1 WHERE id=?", &stmt) !=
-        REG_OK) {
-        return REG_FAIL;
-    }
-    (void)sqlite3_bind_int64(stmt, 1, run);
-    int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
-    (void)sqlite3_finalize(stmt);
-    return status;
+    return reg_db_write(db, forget ? "DELETE FROM run WHERE id=?" : "UPDATE run SET cleaned=1 WHERE id=?",
+                        REG_VALUES(REG_NUMBER(run)));
 }
 
 static int remove_run(reg_db *db, const gc_run *run, bool forget) {

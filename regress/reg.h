@@ -305,6 +305,32 @@ int reg_db_exec(const reg_db *db, const char *sql);
 
 /* Prepare a statement. */
 int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt);
+
+/* A value of a statement. REG_KNOWN: a text, of which the empty one is NULL, for unknown and empty are the same here. */
+typedef struct reg_value {
+    enum { REG_VALUE_NULL, REG_VALUE_TEXT, REG_VALUE_NUMBER, REG_VALUE_REAL } kind;
+    const char *text;
+    int64_t number;
+    double real;
+} reg_value;
+#define REG_TEXT(value) ((reg_value){.kind = REG_VALUE_TEXT, .text = (value)})
+#define REG_KNOWN(value) ((reg_value){.kind = (value)[0] == '\0' ? REG_VALUE_NULL : REG_VALUE_TEXT, .text = (value)})
+#define REG_NUMBER(value) ((reg_value){.kind = REG_VALUE_NUMBER, .number = (int64_t)(value)})
+#define REG_NUMBER_IF(known, value)                                                                                    \
+    ((reg_value){.kind = (known) ? REG_VALUE_NUMBER : REG_VALUE_NULL, .number = (int64_t)(value)})
+#define REG_REAL(value) ((reg_value){.kind = REG_VALUE_REAL, .real = (value)})
+#define REG_VALUES(...) (const reg_value[]){__VA_ARGS__}, sizeof((const reg_value[]){__VA_ARGS__}) / sizeof(reg_value)
+
+/* Give a statement its values, from ?1 on. */
+void reg_db_bind(struct sqlite3_stmt *stmt, const reg_value *value, size_t count);
+/* Prepare a statement and give it its values. */
+int reg_db_ask(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt, const reg_value *value, size_t count);
+/* A statement that has no rows, with these values; it can be used again. */
+int reg_db_put(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count);
+/* The same from its text. */
+int reg_db_write(const reg_db *db, const char *sql, const reg_value *value, size_t count);
+/* The last step of a statement, which is freed; what: was to be done. */
+int reg_db_end(const reg_db *db, struct sqlite3_stmt *stmt, int step, const char *what);
 /* A column of a row by its name in the statement: not NULL; as text, NULL as ""; as a number, NULL as 0. A name that no
  * column has reads as NULL. */
 bool reg_row_known(struct sqlite3_stmt *row, const char *name);

@@ -24,10 +24,9 @@ const char reg_cfgs_sql[] = "SELECT cfg FROM job WHERE run=:run GROUP BY cfg ORD
 static int load_cfgs(reg_db *db, int64_t run, reg_cfgs *cfgs) {
     sqlite3_stmt *stmt = NULL;
     memset(cfgs, 0, sizeof *cfgs);
-    if (reg_db_prepare(db, reg_cfgs_sql, &stmt) != REG_OK) {
+    if (reg_db_ask(db, reg_cfgs_sql, &stmt, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(stmt, 1, run);
     while (cfgs->count < REG_CFGS_MAX && sqlite3_step(stmt) == SQLITE_ROW) {
         (void)reg_format(cfgs->name[cfgs->count++], sizeof cfgs->name[0], "%s",
                          (const char *)sqlite3_column_text(stmt, 0));
@@ -55,10 +54,10 @@ int reg_totals_load(reg_db *db, int64_t run, reg_cfgs *cfgs, reg_total **rows, s
     int step;
     *rows = NULL;
     *count = 0;
-    if (load_cfgs(db, run, cfgs) != REG_OK || reg_db_prepare(db, totals_sql, &stmt) != REG_OK) {
+    if (load_cfgs(db, run, cfgs) != REG_OK ||
+        reg_db_ask(db, totals_sql, &stmt, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(stmt, 1, run);
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
         reg_total *row = row_of(rows, count, reg_row_text(stmt, "label"));
         if (row == NULL) {

@@ -49,8 +49,7 @@ int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t in
                   size_t err_size) {
     p->check = (tb_check){.tap = tb_taps_find(&all->taps, kind, index), .all = all, .index = (unsigned)index};
     if (p->check.tap == NULL) {
-        snprintf(err, err_size, "tensor log: the design has no tap %zu of %s", index, kind);
-        return -1;
+        return opt_fail(err, err_size, "tensor log: the design has no tap %zu of %s", index, kind);
     }
     return tb_check_ports(&p->check, ports, err, err_size);
 }
@@ -73,8 +72,7 @@ static int bind_act(npu_tlog_rtl *r, unsigned chan, char *err, size_t err_size) 
                                  err_size);
         }
     }
-    snprintf(err, err_size, "tensor log: there is no tap of the activation in %s", whole);
-    return -1;
+    return opt_fail(err, err_size, "tensor log: there is no tap of the activation in %s", whole);
 }
 
 static int bind_channels(npu_tlog_rtl *r, char *err, size_t err_size) {

@@ -32,8 +32,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     s->lanes = s->x_i.width / 32;
     if (s->lanes > LANES) {
-        snprintf(err, err_size, "%s: %u lanes, expected at most %u", c->tap->path, s->lanes, LANES);
-        return -1;
+        return opt_fail(err, err_size, "%s: %u lanes, expected at most %u", c->tap->path, s->lanes, LANES);
     }
     return 0;
 }

@@ -43,8 +43,7 @@ int npu_score_alu_bind(const tb_check *c, const char *kind, size_t number, tb_po
     for (size_t i = 0; found <= number; i++) {
         tap = tb_taps_find(&c->all->taps, kind, i);
         if (tap == NULL) {
-            snprintf(err, err_size, "%s: there is no tap %zu of %s inside", c->tap->path, number, kind);
-            return -1;
+            return opt_fail(err, err_size, "%s: there is no tap %zu of %s inside", c->tap->path, number, kind);
         }
         found += inside(tap, c);
     }
@@ -69,9 +68,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
         }
     }
     if (tb_sig_bytes(s->task_i) != sizeof s->raw || s->task_i.width != CM_ALU_TASK_WIDTH) {
-        snprintf(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path, s->task_i.width,
-                 CM_ALU_TASK_WIDTH);
-        return -1;
+        return opt_fail(err, err_size, "%s: a task of %" PRIu32 " bits, expected %" PRIu32, c->tap->path,
+                        s->task_i.width, CM_ALU_TASK_WIDTH);
     }
     return 0;
 }

@@ -39,8 +39,8 @@ static int copy_open(copy *m, uint32_t words, uint32_t bytes, char *err, size_t 
     m->data = (uint8_t *)calloc(words, bytes);
     m->known = (uint8_t *)calloc(words, 1);
     if (bytes > WORD || m->data == NULL || m->known == NULL) {
-        snprintf(err, err_size, "out of memory for a copy of %" PRIu32 " words of %" PRIu32 " bytes", words, bytes);
-        return -1;
+        return opt_fail(err, err_size, "out of memory for a copy of %" PRIu32 " words of %" PRIu32 " bytes", words,
+                        bytes);
     }
     return 0;
 }

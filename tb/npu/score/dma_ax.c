@@ -19,9 +19,8 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
     }
     ax->requesters = ax->req_valid_i.width;
     if (ax->requesters > requesters || requesters > DMA_REQS_MAX || ax->addr_o.width != 32) {
-        snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path,
-                 requesters);
-        return -1;
+        return opt_fail(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path,
+                        requesters);
     }
     return 0;
 }

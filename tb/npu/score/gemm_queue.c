@@ -70,8 +70,8 @@ static int add_place(const tb_check *c, state *s, const place *at, char *err, si
         }
     }
     if (s->views == before) {
-        snprintf(err, err_size, "%s: no tap of %s %" PRIu32 " shows its task", c->tap->path, at->kind, at->index);
-        return -1;
+        return opt_fail(err, err_size, "%s: no tap of %s %" PRIu32 " shows its task", c->tap->path, at->kind,
+                        at->index);
     }
     return 0;
 }

@@ -30,9 +30,8 @@ typedef struct state {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     if (s->event_i.width != COUNTERS || s->level_i.width != 16 * MARKS) {
-        snprintf(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u",
-                 c->tap->path, s->event_i.width, s->level_i.width, COUNTERS, 16 * MARKS);
-        return -1;
+        return opt_fail(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u",
+                        c->tap->path, s->event_i.width, s->level_i.width, COUNTERS, 16 * MARKS);
     }
     return 0;
 }

@@ -101,8 +101,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     }
     s->regs = cm_device_new(npu_score_n(c), &mem);
     if (s->regs == NULL) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
+        return opt_fail(err, err_size, "out of memory");
     }
     s->slot[GEMM].present = true;
     s->slot[ALU].present = tb_taps_find(&c->all->taps, "alu_check", 0) != NULL;

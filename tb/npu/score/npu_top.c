@@ -106,8 +106,7 @@ static int open_ports(const tb_check *c, tb_ports ports, char *err, size_t err_s
         tb_ports_name(&ports, i, name, sizeof name);
         ports.sig[i] = tb_sim_find(c->all->sim, name);
         if (ports.sig[i].ptr == NULL) {
-            snprintf(err, err_size, "npu_top: there is no port %s", name);
-            return -1;
+            return opt_fail(err, err_size, "npu_top: there is no port %s", name);
         }
     }
     return 0;
@@ -147,9 +146,8 @@ static int open_links(const tb_check *c, channel *k, char *err, size_t err_size)
     _Static_assert(COUNT(all) <= LINKS, "a channel has room for all its links");
     for (size_t i = 0; i < COUNT(all); i++) {
         if (all[i].got.width != all[i].expected.width) {
-            snprintf(err, err_size, "%s: %s has %" PRIu32 " bits at one end and %" PRIu32 " at the other", c->tap->path,
-                     all[i].stream, all[i].got.width, all[i].expected.width);
-            return -1;
+            return opt_fail(err, err_size, "%s: %s has %" PRIu32 " bits at one end and %" PRIu32 " at the other",
+                            c->tap->path, all[i].stream, all[i].got.width, all[i].expected.width);
         }
         if (all[i].got.ptr != all[i].expected.ptr) {
             k->link[k->links++] = all[i];

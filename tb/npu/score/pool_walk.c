@@ -19,8 +19,7 @@ cm_pool_task npu_score_pool_task(tb_sig port) {
 int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_size) {
     const tb_tap *chan = tb_taps_find(&c->all->taps, "pool_chan", c->index);
     if (chan == NULL) {
-        snprintf(err, err_size, "%s: there is no tap of its pool_chan", c->tap->path);
-        return -1;
+        return opt_fail(err, err_size, "%s: there is no tap of its pool_chan", c->tap->path);
     }
     return tb_tap_sig(chan, "task_i", CM_POOL_TASK_WIDTH, task, err, err_size);
 }

@@ -118,9 +118,8 @@ static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     const bench *b = of(o->prog);
     if (b->vectors != NULL && (o->have_seed || o->have_run || o->pinned || o->stored != NULL || b->have_cycles ||
                                o->case_out != NULL || o->print_case)) {
-        snprintf(err, err_size,
-                 "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
-        return -1;
+        return opt_fail(err, err_size,
+                        "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
     }
     return 0;
 }
@@ -134,14 +133,13 @@ static int run_vectors(const tb_prog_options *o, tb_result *result, char *err, s
         return 1;
     }
     if (!unit_this_bench.vectors) {
-        snprintf(err, err_size, "--vectors: unit-%s has no vectors, expected one of the fp units (docs/fp.md)", u.name);
-        return -1;
+        return opt_fail(err, err_size, "--vectors: unit-%s has no vectors, expected one of the fp units (docs/fp.md)",
+                        u.name);
     }
     const bool from_stdin = strcmp(b->vectors, "-") == 0;
     FILE *in = from_stdin ? stdin : fopen(b->vectors, "r");
     if (!in) {
-        snprintf(err, err_size, "%s: cannot be opened: %s", b->vectors, strerror(errno));
-        return -1;
+        return opt_fail(err, err_size, "%s: cannot be opened: %s", b->vectors, strerror(errno));
     }
     int rc = open_model(&u, &run, err, err_size);
     if (rc == 0) {
