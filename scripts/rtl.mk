@@ -1,10 +1,12 @@
 # Verilated builds: the design and its unit benches, of one CFG and KIND.
 TOP := $($(DUT).top)
 # sources: the folders that the description names, with those in them
-RTL_PKGS := $($(DUT).package)
+RTL_PKGS := $(GEN_PKGS.$(DUT)) $($(DUT).package)
 RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*_pkg.sv,$($(DUT).source)) $(addsuffix /*/*_pkg.sv,$($(DUT).source))))
 RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard $(addsuffix /*.sv,$($(DUT).source)) $(addsuffix /*/*.sv,$($(DUT).source)))))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_ALL))))
+# folders for scripts that read modules and types
+RTL_ARGS := $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT)))
 UNIT_DIR := $(call room,$(DUT),testcases)/unit
 UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
 
@@ -27,18 +29,18 @@ TAP_DIR := $(BUILD)/taps/$(DUT)
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
-$(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL)
+$(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$($(DUT).source)) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
 # modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md): made from lists of points
 COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
 COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
 COVERS := $(if $(filter cov,$(KIND)),$(if $(COVER_LISTS),$(COVER_SV)))
-$(COVER_SV).stamp: scripts/gen_cover.py scripts/rtl_modules.py $(COVER_LISTS) $(RTL_ALL)
+$(COVER_SV).stamp: scripts/gen_cover.py scripts/rtl_modules.py $(COVER_LISTS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_cover.py $(addprefix --rtl ,$($(DUT).source)) --sv $(COVER_SV) $(COVER_LISTS)
+	@$(PYTHON) scripts/gen_cover.py $(RTL_ARGS) --sv $(COVER_SV) $(COVER_LISTS)
 	@touch $@
 $(COVER_SV): $(COVER_SV).stamp ;
 

@@ -1,6 +1,6 @@
 /* npu_cov.c - models, opened together; a case becomes samples. */
 #include "models.h"
-#include "drivers/npu/npu_regs.h"
+#include "npu_regs.h"
 
 #include <stdlib.h>
 #include <string.h>

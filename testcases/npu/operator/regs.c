@@ -21,7 +21,7 @@ typedef struct reg {
 } reg;
 
 #define ROW(name, offset, access, exact, timed, w1c, reset) {#name, offset, access, exact, timed, w1c, reset},
-static const reg regs[] = {NPU_REG_TABLE(ROW)};
+static const reg regs[] = {NPU_REGS_TABLE(ROW)};
 #undef ROW
 #define REGS (sizeof regs / sizeof regs[0])
 
