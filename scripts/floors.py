@@ -36,11 +36,15 @@ FLOORS = {
     "coverage/code": {"coverage"},
     "coverage/main": {"coverage", "coverage/code"},
     "coverage/NAME": {"coverage", "tb", "gen/NAME/*_regs.h"},
-    "testcases/NAME": {"gen/NAME/*_regs.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/network": {"gen/NAME/*_regs.h", "testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/unit": {"gen/NAME", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME": {"gen/NAME/*_regs.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code",
+                       "coverage/NAME"},
+    "testcases/NAME/network": {"gen/NAME/*_regs.h", "testcases/NAME", "network/network.h", "drivers/lib",
+                               "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/unit": {"gen/NAME", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage",
+                            "coverage/code", "coverage/NAME"},
     "network": {"gen/DEFAULT/*_regs.h", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT"},
-    "python": {"gen/DEFAULT", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT", "network"},
+    "python": {"gen/DEFAULT", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT",
+               "network"},
     "regress": set(),
 }
 # system headers of freestanding code
@@ -63,7 +67,8 @@ def named(text, name):
     return text.replace("NAME", name).replace("DEFAULT", NAMES[0])
 
 
-RULES = {named(folder, name): {named(seen, name) for seen in floors} for folder, floors in FLOORS.items() for name in NAMES}
+RULES = {named(folder, name): {named(seen, name) for seen in floors}
+         for folder, floors in FLOORS.items() for name in NAMES}
 FOLDERS = sorted(RULES, key=len, reverse=True)
 
 
@@ -93,7 +98,8 @@ def check(path, errors):
     for kind, name in INCLUDE.findall(text):
         if kind == "<":
             if own.startswith("drivers/") and path not in HOSTED and name not in FREESTANDING:
-                errors.append("%s: <%s>: freestanding code includes only %s" % (path, name, ", ".join(sorted(FREESTANDING))))
+                errors.append("%s: <%s>: freestanding code includes only %s" %
+                              (path, name, ", ".join(sorted(FREESTANDING))))
             continue
         target = resolve(path, name)
         if target is None:

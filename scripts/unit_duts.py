@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """List the unit benches for make: name, module under test and its parameters.
 
-unit_<name>.c may say in its first 20 lines: /* dut: <module> [each ...] [params: -GX=1 ...] */; the module is <prefix><name> or <name> otherwise. What stands
-behind "each" asks for a frame with several of it: scripts/unit_frame.py."""
+unit_<name>.c may say in its first 20 lines: /* dut: <module> [each ...] [params: -GX=1 ...] */; the module is
+<prefix><name> or <name> otherwise. What stands behind "each" asks for a frame with several of it:
+scripts/unit_frame.py."""
 
 import argparse
 import glob
@@ -10,7 +11,8 @@ import os
 import re
 import sys
 
-DIRECTIVE = re.compile(r"/\*\s*dut:\s*(?P<dut>\w+)\s*(?:each\s+(?P<each>\w+)=(?P<values>[\w,]+)\s*(?:shared:(?P<shared>[\w\s]*))?"
+DIRECTIVE = re.compile(r"/\*\s*dut:\s*(?P<dut>\w+)\s*"
+                       r"(?:each\s+(?P<each>\w+)=(?P<values>[\w,]+)\s*(?:shared:(?P<shared>[\w\s]*))?"
                        r"(?:numbered:(?P<numbered>[\w\s]*))?)?(?:params:\s*(?P<params>[^*]*?))?\s*\*/")
 PARAMETER = r"parameter\s+(?:int\s+unsigned\s+|int\s+)?%s\b"
 
@@ -33,7 +35,8 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--rtl", action="append", default=[], help="folder with one module a file (repeatable)")
     ap.add_argument("--prefix", default="", help="that the modules of the design may have")
-    ap.add_argument("--param", action="append", default=[], help="parameter of the configurations; a module that has it gets the value PARAM_<name> (repeatable)")
+    ap.add_argument("--param", action="append", default=[],
+                    help="parameter of the configurations; a module that has it gets PARAM_<name> (repeatable)")
     ap.add_argument("benches", nargs="*", help="unit_<name>.c files")
     args = ap.parse_args()
     modules = sources(args.rtl)
@@ -51,13 +54,14 @@ def main():
             continue
         with open(modules[dut], encoding="utf-8") as src:
             text = src.read()
-        params = (found["params"] or "").split() if found else []
+        params = ["-G%s=$(PARAM_%s)" % (p, p) for p in args.param if re.search(PARAMETER % p, text)]
+        params += (found["params"] or "").split() if found else []
         names.append(name)
         frame = found and found["each"]
         print("UNIT_DUT_%s := %s" % (name, dut + "_bench" if frame else dut))
         if frame:
             print("UNIT_FRAMED_%s := %s" % (name, modules[dut]))
-        print("UNIT_PARAMS_%s := %s" % (name, " ".join(["-G%s=$(PARAM_%s)" % (p, p) for p in args.param if re.search(PARAMETER % p, text)] + params)))
+        print("UNIT_PARAMS_%s := %s" % (name, " ".join(params)))
     print("UNITS := " + " ".join(names))
     print("UNITS_BAD := " + ("1" if bad else ""))
     return 0

@@ -7,8 +7,8 @@ The bench begins with
 
     /* dut: MODULE each PARAMETER=VALUE,VALUE... [shared: PORT...] [numbered: PORT...] */
 
-and sees a module MODULE_bench: clk_i, rst_ni and the shared ports go to all instances. The others it has once for each, concatenated (the first instance in the
-low bits), or under a name with a number: dat_i is dat0_i, dat1_i...
+and sees a module MODULE_bench: clk_i, rst_ni and the shared ports go to all instances. The others it has once for each,
+concatenated (the first instance in the low bits), or under a name with a number: dat_i is dat0_i, dat1_i...
 """
 import pathlib
 import re
@@ -58,7 +58,8 @@ class Frame:
 
     def text(self):
         given = [re.search(r'(\w+)\s*=', p).group(1) for p in self.parameters if p.startswith('parameter')]
-        out = ['// verilator coverage_off', f'module {self.module.name}_bench #(', ',\n'.join(f'  {p}' for p in self.parameters), ') (',
+        out = ['// verilator coverage_off', f'module {self.module.name}_bench #(',
+               ',\n'.join(f'  {p}' for p in self.parameters), ') (',
                ',\n'.join(f'  {d}' for p in self.module.ports for d in self._declared(p)), ');']
         for i, value in enumerate(self.values):
             values = ', '.join([f'.{n}({n})' for n in given] + [f'.{self.each}({value})'])
@@ -72,7 +73,8 @@ def main():
     found = directive(bench)
     try:
         text = without_comments(pathlib.Path(source).read_text(encoding='utf-8'))
-        write(out, f'// Generated from {bench} by scripts/unit_frame.py.\n' + Frame(Module(found['dut'], text), found).text())
+        frame = Frame(Module(found['dut'], text), found)
+        write(out, f'// Generated from {bench} by scripts/unit_frame.py.\n' + frame.text())
     except (Bad, OSError) as e:
         print(f'unit_frame: {bench}: {e}', file=sys.stderr)
         return 2

@@ -7,7 +7,6 @@
 #include "alu_part.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define LANES 4u
 #define ACC 32u            /* accumulators of a reduction */
@@ -60,11 +59,8 @@ static void clear(tb_check *c) {
 
 static void fail_value(tb_check *c, const state *s, const char *stream, const entry *e, uint32_t lane, uint32_t got,
                        uint32_t expected) {
-    char where[96], g[16], x[16];
-    snprintf(where, sizeof where, "operation %" PRIu32 ", lane %" PRIu32, e->op, lane);
-    snprintf(g, sizeof g, "0x%08" PRIx32, got);
-    snprintf(x, sizeof x, "0x%08" PRIx32, expected);
-    tb_check_fail(c, stream, s->results, where, g, x);
+    tb_check_failf(c, stream, s->results, "operation %" PRIu32 ", lane %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, e->op,
+                   lane, got, expected);
 }
 
 /* Values that enter the activation. */

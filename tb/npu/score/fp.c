@@ -73,15 +73,13 @@ static void clear(tb_check *c) {
 }
 
 __attribute__((cold)) static void differs(tb_check *c, const state *s, uint32_t got, uint32_t expected) {
-    char where[96], g[16], e[16];
+    char where[96];
     if (s->b != NULL) {
         snprintf(where, sizeof where, "a 0x%08" PRIx32 ", b 0x%08" PRIx32, s->a_was, s->b_was);
     } else {
         snprintf(where, sizeof where, "a 0x%08" PRIx32, s->a_was);
     }
-    snprintf(g, sizeof g, "0x%" PRIx32, got);
-    snprintf(e, sizeof e, "0x%" PRIx32, expected);
-    tb_check_fail(c, "result", s->count, where, g, e);
+    tb_check_failf(c, "result", s->count, "%s|0x%" PRIx32 "|0x%" PRIx32, where, got, expected);
 }
 
 /* The output of this cycle. */

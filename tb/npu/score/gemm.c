@@ -7,7 +7,6 @@
 #include "num.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define TASKS 8u /* more than the queue holds, a power of two */
 #define READERS 4u
@@ -134,11 +133,8 @@ static void see_writes(tb_check *c, state *s, uint32_t fire, uint32_t words) {
             s->bytes += bytes;
             s->owed += (bytes + 15) / 16;
             if (s->taken == s->finished || s->bytes > s->ring[s->finished % TASKS].bytes) {
-                char got[40], expected[40];
-                snprintf(got, sizeof got, "%" PRIu64 " bytes", s->bytes);
-                snprintf(expected, sizeof expected, "%" PRIu64,
-                         s->taken == s->finished ? UINT64_C(0) : s->ring[s->finished % TASKS].bytes);
-                tb_check_fail(c, "bytes written", s->finished, NULL, got, expected);
+                tb_check_failf(c, "bytes written", s->finished, "%" PRIu64 " bytes|%" PRIu64, s->bytes,
+                               s->taken == s->finished ? UINT64_C(0) : s->ring[s->finished % TASKS].bytes);
             }
         }
         s->words += words >> ch & 1u;
@@ -150,10 +146,9 @@ static void see_done(tb_check *c, state *s) {
     const bool done = bit(s->task_done_o) != 0, all = s->im_popped != s->finished;
     const bool due = bit(s->post_wait) == 3 && tb_get(s->wr_idle_i) == 3 && all && s->taken != s->finished;
     if (done != due) {
-        char where[96];
-        snprintf(where, sizeof where, "post waits %u, write responses arrived %u, input given up by im2col %u",
-                 bit(s->post_wait), (unsigned)tb_get(s->wr_idle_i), all);
-        tb_check_fail(c, "done", s->finished, where, done ? "1" : "0", due ? "1" : "0");
+        tb_check_failf(c, "done", s->finished,
+                       "post waits %u, write responses arrived %u, input given up by im2col %u|%s|%s",
+                       bit(s->post_wait), (unsigned)tb_get(s->wr_idle_i), all, done ? "1" : "0", due ? "1" : "0");
         return;
     }
     if (!done) {
@@ -161,10 +156,9 @@ static void see_done(tb_check *c, state *s) {
     }
     const uint64_t bytes = s->ring[s->finished % TASKS].bytes;
     if (s->bytes != bytes || s->owed != 0) {
-        char got[80], expected[40];
-        snprintf(got, sizeof got, "%" PRIu64 " bytes, %" PRId64 " words still to come", s->bytes, (int64_t)s->owed);
-        snprintf(expected, sizeof expected, "%" PRIu64 " bytes", bytes);
-        tb_check_fail(c, "bytes written", s->finished, NULL, got, expected);
+        tb_check_failf(c, "bytes written", s->finished,
+                       "%" PRIu64 " bytes, %" PRId64 " words still to come|%" PRIu64 " bytes", s->bytes,
+                       (int64_t)s->owed, bytes);
     }
     if (bit(s->p.par_ld.free_i) == 0 || tb_get(s->p.par_ld.free_words_i) != s->ring[s->finished % TASKS].factors) {
         tb_check_value(c, "factors freed", s->finished,
@@ -200,10 +194,8 @@ static void see_layout(tb_check *c, const state *s, uint32_t valid) {
     const parts *p = &s->p;
     const uint32_t fire = valid & (bit(p->layout[0].wr_ready_i) | bit(p->layout[1].wr_ready_i) << 1);
     if ((fire != 1 && fire != 2) || bit(p->ifm_buf.we_i) == 0) {
-        char where[64];
-        snprintf(where, sizeof where, "words on offer 0x%x, taken 0x%x", valid, fire);
-        tb_check_fail(c, "layout word", s->words, where, bit(p->ifm_buf.we_i) != 0 ? "a write" : "no write",
-                      "one word written");
+        tb_check_failf(c, "layout word", s->words, "words on offer 0x%x, taken 0x%x|%s|one word written", valid, fire,
+                       bit(p->ifm_buf.we_i) != 0 ? "a write" : "no write");
         return;
     }
     const uint32_t from = fire >> 1;
@@ -310,10 +302,7 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->taken != s->finished) {
-        char got[40], expected[24];
-        snprintf(got, sizeof got, "%" PRIu64 " tasks done", s->finished);
-        snprintf(expected, sizeof expected, "%" PRIu64, s->taken);
-        tb_check_fail(c, "done", s->finished, NULL, got, expected);
+        tb_check_failf(c, "done", s->finished, "%" PRIu64 " tasks done|%" PRIu64, s->finished, s->taken);
     }
 }
 

@@ -128,14 +128,12 @@ static void check_word(tb_check *c, state *s) {
     while (got[i] == data[i]) {
         i++;
     }
-    char where[96], g[8], e[8];
+    char where[96];
     snprintf(where, sizeof where,
              "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32
              ", word %" PRIu32,
              k->ob * s->n + i, k->tile, k->ky, k->kx, k->ib, o->row);
-    snprintf(g, sizeof g, "%d", got[i]);
-    snprintf(e, sizeof e, "%d", data[i]);
-    tb_check_fail(c, "weight", s->weights - 1, where, g, e);
+    tb_check_failf(c, "weight", s->weights - 1, "%s|%d|%d", where, got[i], data[i]);
 }
 
 static void check_vector(tb_check *c, state *s, uint32_t stream) {
@@ -357,7 +355,6 @@ static uint32_t may_free(const state *s) {
 static void check_free(tb_check *c, state *s) {
     const bool pop = bit(s->task_pop_o) != 0;
     const uint32_t words = (uint32_t)tb_get(s->free_words_o);
-    char got[40], expected[40];
     if (!s->have || (pop && (s->w_valid || s->a_valid || !s->next.end || bit(s->ifm_all_i) == 0))) {
         tb_check_fail(c, "end of the task", s->work.tasks, NULL, "words returned",
                       s->have ? "more vectors" : "none: no task");
@@ -366,9 +363,8 @@ static void check_free(tb_check *c, state *s) {
     const uint32_t limit = pop ? s->t->ifm_words : s->t->wgt_res ? may_free(s) : 0;
     s->freed += words;
     if (s->freed > limit || (pop && s->freed < limit)) {
-        snprintf(got, sizeof got, "%" PRIu32 " words returned so far", s->freed);
-        snprintf(expected, sizeof expected, "%s%" PRIu32, pop ? "" : "at most ", limit);
-        tb_check_fail(c, "words returned", s->work.tasks, NULL, got, expected);
+        tb_check_failf(c, "words returned", s->work.tasks, "%" PRIu32 " words returned so far|%s%" PRIu32, s->freed,
+                       pop ? "" : "at most ", limit);
     }
 }
 

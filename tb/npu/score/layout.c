@@ -2,7 +2,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define JOBS 16u /* more than the unit holds between acceptance and its last word */
 #define PIXELS 64u
@@ -157,16 +156,13 @@ static void take_word(tb_check *c, state *s) {
     const job *j = &s->ring[s->written % JOBS];
     const uint32_t blocks = !j->int8 ? 1 : j->words / j->count;
     const uint32_t at = j->waddr + s->out_word * (j->int8 ? 1 : j->stride);
-    char where[96];
     for (uint32_t i = 0; i < n; i++) {
         const int8_t got = ((const int8_t *)s->wr_data_o.ptr)[i];
         if (got != expected[i]) {
-            char g[16], e[16];
-            snprintf(where, sizeof where, "%s job %" PRIu64 ", pixel %" PRIu32 ", block %" PRIu32 ", channel %" PRIu32,
-                     j->int8 ? "INT8" : "FP32", s->written, s->out_word / blocks, s->out_word % blocks, i);
-            snprintf(g, sizeof g, "%d", got);
-            snprintf(e, sizeof e, "%d", expected[i]);
-            tb_check_fail(c, "word", s->words, where, g, e);
+            tb_check_failf(c, "word", s->words,
+                           "%s job %" PRIu64 ", pixel %" PRIu32 ", block %" PRIu32 ", channel %" PRIu32 "|%d|%d",
+                           j->int8 ? "INT8" : "FP32", s->written, s->out_word / blocks, s->out_word % blocks, i, got,
+                           expected[i]);
         }
     }
     tb_check_value(c, "word address", s->words, tb_get(s->wr_addr_o), at & ((1u << s->wr_addr_o.width) - 1));
@@ -193,9 +189,7 @@ static void check_wait(tb_check *c, const state *s) {
             return;
         }
     }
-    char got[40];
-    snprintf(got, sizeof got, "0 with the words of %" PRIu64 " jobs inside", s->filled - s->written);
-    tb_check_fail(c, "data ready", s->words, NULL, got, "1");
+    tb_check_failf(c, "data ready", s->words, "0 with the words of %" PRIu64 " jobs inside|1", s->filled - s->written);
 }
 
 /* The next job is taken when the requests of the one before are out and there is room. */
@@ -261,10 +255,7 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->written != s->taken) {
-        char got[40], expected[40];
-        snprintf(got, sizeof got, "words of %" PRIu64 " jobs", s->written);
-        snprintf(expected, sizeof expected, "of %" PRIu64, s->taken);
-        tb_check_fail(c, "word", s->words, NULL, got, expected);
+        tb_check_failf(c, "word", s->words, "words of %" PRIu64 " jobs|of %" PRIu64, s->written, s->taken);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "task_bits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "npu_regs.h"
 
@@ -183,11 +182,8 @@ static uint32_t read_register(const state *s, uint32_t offset) {
 static void compare_read(tb_check *c, state *s) {
     const uint32_t got = (uint32_t)tb_get(s->rdata_o);
     if (s->rdata_known && got != s->rdata_expected) {
-        char where[24], g[16], e[16];
-        snprintf(where, sizeof where, "register 0x%03" PRIx32, s->rd.addr);
-        snprintf(g, sizeof g, "0x%08" PRIx32, got);
-        snprintf(e, sizeof e, "0x%08" PRIx32, s->rdata_expected);
-        tb_check_fail(c, "read data", s->rd.count, where, g, e);
+        tb_check_failf(c, "read data", s->rd.count, "register 0x%03" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32, s->rd.addr,
+                       got, s->rdata_expected);
     }
 }
 

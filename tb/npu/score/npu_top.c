@@ -10,7 +10,6 @@
 #include "npu_regs.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define UNITS 3u
 #define CHANNELS 2u
@@ -200,11 +199,8 @@ static void clear(tb_check *c) {
 
 __attribute__((cold)) static void differs(tb_check *c, const char *stream, uint32_t ch, const char *of, uint64_t got,
                                           uint64_t expected) {
-    char where[96], g[24], e[24];
-    snprintf(where, sizeof where, "channel %u%s%s", ch, of != NULL ? ", " : "", of != NULL ? of : "");
-    snprintf(g, sizeof g, "0x%llx", (unsigned long long)got);
-    snprintf(e, sizeof e, "0x%llx", (unsigned long long)expected);
-    tb_check_fail(c, stream, c->all->sim->cycle, where, g, e);
+    tb_check_failf(c, stream, c->all->sim->cycle, "channel %u%s%s|0x%llx|0x%llx", ch, of != NULL ? ", " : "",
+                   of != NULL ? of : "", (unsigned long long)got, (unsigned long long)expected);
 }
 
 static inline void same(tb_check *c, const char *stream, uint32_t ch, uint32_t got, uint32_t expected) {

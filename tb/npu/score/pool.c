@@ -117,12 +117,10 @@ static void take_done(tb_check *c, state *s) {
     if (!s->running || !s->started) {
         tb_check_fail(c, "task done", c->task, NULL, "1", "0: no task runs");
     } else if (!all_asked(s) || tb_get(s->wr_idle_i) != 3) {
-        char got[80], expected[80];
-        snprintf(got, sizeof got, "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u", s->ch[0].jobs,
-                 s->ch[1].jobs, (unsigned)tb_get(s->wr_idle_i));
-        snprintf(expected, sizeof expected, "0 until %" PRIu64 " and %" PRIu64 " are complete", s->ch[0].expected,
-                 s->ch[1].expected);
-        tb_check_fail(c, "task done", c->task, NULL, got, expected);
+        tb_check_failf(
+            c, "task done", c->task,
+            "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u|0 until %" PRIu64 " and %" PRIu64 " are complete",
+            s->ch[0].jobs, s->ch[1].jobs, (unsigned)tb_get(s->wr_idle_i), s->ch[0].expected, s->ch[1].expected);
     }
     s->running = false;
 }

@@ -1,4 +1,5 @@
-// The two descriptions of the transposer on the same inputs: `transpose` (fast to simulate) and `transpose_struct` (cells).
+// The two descriptions of the transposer on the same inputs: `transpose` (fast to simulate) and `transpose_struct`
+// (cells).
 module transpose_equiv_bench #(
   parameter int unsigned N = 8
 ) (
